@@ -1,0 +1,41 @@
+/* error.h - errors are values: a code and a sentence
+ *
+ * An error means "could not tell" or "cannot go on". A machine that fails an expectation is a finding, never an error.
+ */
+#ifndef MUSTER_ERROR_H
+#define MUSTER_ERROR_H
+
+#include <stddef.h>
+
+enum muster_code {
+	MUSTER_OK = 0,
+	MUSTER_EUSAGE,         /* the user's input: command line, expectation file, scenario; exit code 2 */
+	MUSTER_EIO,            /* a file, a pipe, the operating system */
+	MUSTER_ENOMEM,         /* out of memory */
+	MUSTER_ETIME,          /* a deadline passed */
+	MUSTER_ELIB,           /* a vendor library or one of its functions is missing or refuses to load */
+	MUSTER_EVENDOR,        /* a vendor library's call failed */
+	MUSTER_ENOTSUPPORTED,  /* the hardware or driver does not offer this */
+	MUSTER_ENOPERMISSION,  /* the operating system or driver does not let us */
+	MUSTER_EPROTOCOL,      /* malformed data from another muster process */
+	MUSTER_CODE_COUNT
+};
+
+#define MUSTER_ERROR_TEXT_MAX 1024
+
+struct muster_error {
+	enum muster_code code;
+	char text[MUSTER_ERROR_TEXT_MAX]; /* one sentence without a newline; cut at the end with "..." when too long */
+};
+
+/* Set err to code and text. Always returns -1, so that a caller can `return muster_fail(err, ...)`. err may be NULL. */
+int muster_fail(struct muster_error *err, enum muster_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Put "outer: " before the text that err already has; the code stays. Always returns -1. err may be NULL. */
+int muster_wrap(struct muster_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The code's short name ("usage", "io", ...), for logs and reports; "unknown" for anything else. Static storage. */
+const char *muster_code_name(enum muster_code code);
+
+#endif

@@ -1,0 +1,80 @@
+/* run.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome
+ *
+ * Made by gather, or read back from a saved report. Evaluate takes it as it is.
+ * JSON form: "run" in docs/report.schema.json.
+ */
+#ifndef MUSTER_RUN_H
+#define MUSTER_RUN_H
+
+#include "muster/pool.h"
+#include "muster/sample.h"
+
+/* How a probe ended on one rank. */
+enum muster_outcome_status {
+	MUSTER_OUTCOME_OK = 0,
+	MUSTER_OUTCOME_ERROR,      /* it said that it could not tell, and why */
+	MUSTER_OUTCOME_CRASHED,    /* its worker died: signal or exit status */
+	MUSTER_OUTCOME_HUNG,       /* it passed its deadline and was killed */
+	MUSTER_OUTCOME_NOT_RUN,    /* it had nothing to run on (no GPU, left out of the ring, no time left) */
+	MUSTER_OUTCOME_COUNT
+};
+
+struct muster_outcome {
+	const char *probe;
+	enum muster_outcome_status status;
+	const char *code;   /* muster_code_name of the error when status is ERROR or NOT_RUN; else NULL */
+	const char *detail; /* one sentence; NULL when status is OK */
+	const char *step;   /* the last step before it crashed or hung; NULL if none is known */
+	double elapsed_ms;
+};
+
+struct muster_outcomes {
+	struct muster_outcome *items;
+	size_t count, room;
+};
+
+struct muster_rank {
+	int rank;
+	int local_rank;         /* -1 when missing */
+	const char *gpu;        /* PCI bus id of the GPU that it took; NULL if none */
+	const char *gpu_uuid;   /* NULL if none */
+	const char *missing;    /* NULL, or why nothing came from this rank */
+	struct muster_samples samples;   /* scopes rank and gpu */
+	struct muster_outcomes outcomes; /* every probe that this rank ran or should have run */
+};
+
+struct muster_node {
+	const char *name;       /* "?" for ranks whose node never became known */
+	struct muster_samples samples;   /* scopes node and port */
+	struct muster_rank *ranks;       /* by rank, ascending */
+	size_t rank_count, rank_room;
+};
+
+struct muster_job {
+	const char *id;          /* Slurm's job id, or NULL */
+	const char *started;     /* RFC 3339, UTC */
+	double elapsed_s;        /* from the start of rank 0 to the end of gather */
+	const char *profile;     /* "quick", "standard", "full" */
+	int ranks;               /* the size of MPI_COMM_WORLD: missing ranks count */
+	bool simulated;          /* any worker had a stand-in library loaded */
+	const char *version;     /* of the muster that measured */
+	struct muster_samples samples;   /* scope job */
+};
+
+struct muster_run {
+	struct muster_pool *pool; /* owns every string and label */
+	struct muster_job job;
+	struct muster_node *nodes; /* in order of their lowest rank */
+	size_t node_count, node_room;
+};
+
+void muster_run_init(struct muster_run *run); /* makes its pool */
+void muster_run_done(struct muster_run *run);
+
+struct muster_node *muster_run_add_node(struct muster_run *run, const char *name);
+struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank);
+void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
+
+const char *muster_outcome_name(enum muster_outcome_status status); /* "ok", "error", "crashed", "hung", "not_run" */
+
+#endif

@@ -1,0 +1,91 @@
+/* sample.h - one measured fact, and the catalogue of what can be measured
+ *
+ * A sample is {metric, labels, value}. A value that could not be had is null with a reason: never 0, never left out.
+ * The catalogue (all metrics of all probes) is the only place that knows units and scopes.
+ */
+#ifndef MUSTER_SAMPLE_H
+#define MUSTER_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum muster_type { MUSTER_NULL = 0, MUSTER_NUMBER, MUSTER_STRING, MUSTER_BOOLEAN, MUSTER_TYPE_COUNT };
+
+struct muster_value {
+	enum muster_type type;
+	union {
+		double number;
+		const char *string; /* owned by whoever holds the value, usually a pool */
+		bool boolean;
+	};
+};
+
+/* What a metric is a fact about. */
+enum muster_scope {
+	MUSTER_SCOPE_JOB = 0, /* the whole run */
+	MUSTER_SCOPE_NODE,    /* a node */
+	MUSTER_SCOPE_RANK,    /* a rank */
+	MUSTER_SCOPE_GPU,     /* a GPU: label "gpu" is its PCI bus id; belongs to the rank that took it */
+	MUSTER_SCOPE_PORT,    /* an RDMA port: label "port" is "<device>/<port number>"; belongs to the node */
+	MUSTER_SCOPE_COUNT
+};
+
+#define MUSTER_LABELS_MAX 4
+
+struct muster_metric {
+	const char *name;    /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
+	enum muster_type type;
+	enum muster_scope scope;
+	const char *unit;    /* "GB/s", "MiB", "" for none */
+	const char *labels[MUSTER_LABELS_MAX]; /* names of the labels that a sample carries; NULL ends them */
+	const char *meaning; /* one line */
+};
+
+struct muster_label {
+	const char *key;
+	struct muster_value value; /* a string or a number */
+};
+
+struct muster_sample {
+	const struct muster_metric *metric;
+	const struct muster_label *labels; /* label_count of them, in the metric's order */
+	size_t label_count;
+	struct muster_value value;
+	const char *reason; /* set if and only if value is null */
+};
+
+/* A growing array; the labels and strings behind its samples live in a pool. */
+struct muster_samples {
+	struct muster_sample *items;
+	size_t count, room;
+};
+
+void muster_samples_add(struct muster_samples *samples, struct muster_sample sample);
+void muster_samples_done(struct muster_samples *samples);
+
+struct muster_value muster_number(double number);
+struct muster_value muster_string(const char *string);
+struct muster_value muster_boolean(bool boolean);
+struct muster_value muster_null(void);
+
+/* Same type and same value; numbers compare exactly, null equals null. */
+bool muster_value_equal(struct muster_value a, struct muster_value b);
+
+/* The value as people read it: "26.1", "ACTIVE", "true", "null". Writes at most size bytes with the NUL; returns out. */
+const char *muster_value_text(struct muster_value value, char *out, size_t size);
+
+const char *muster_type_name(enum muster_type type);    /* "number", ... */
+const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
+
+/* The catalogue: every metric of every probe, sorted by name. */
+size_t muster_metric_count(void);
+const struct muster_metric *muster_metric_at(size_t index);
+const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none */
+
+/* The name of the probe that yields this metric. */
+const char *muster_metric_probe(const struct muster_metric *metric);
+
+/* The label's value, or NULL when the sample does not carry it. */
+const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);
+
+#endif

@@ -1,0 +1,38 @@
+/* library.h - open a vendor library at run time, and know what was really loaded
+ *
+ * A missing library or function is an error value that names everything tried, never a loader error that kills srun.
+ */
+#ifndef MUSTER_BIND_LIBRARY_H
+#define MUSTER_BIND_LIBRARY_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct muster_symbol {
+	const char *name;
+	void *address;   /* where the function pointer goes */
+	bool optional;   /* newer than the oldest driver we support: stays NULL when absent */
+};
+
+struct muster_library {
+	const char *title;    /* "CUDA driver" */
+	const char *soname;   /* "libcuda.so.1" */
+	void *handle;         /* NULL until opened */
+	char path[4096];      /* the file that was loaded (dladdr, realpath); "" until opened */
+	bool standin;         /* it carries the mark of muster's own stand-ins (symbol muster_standin_mark) */
+	bool tried;
+	struct muster_error error; /* why it could not be opened, when tried and handle is NULL */
+};
+
+/* dlopen library->soname once and fill the symbols. Later calls repeat the first answer. */
+int muster_library_open(struct muster_library *library, const struct muster_symbol *symbols, size_t count,
+	struct muster_error *err);
+
+/* The four libraries, opened or not, for the system probe and the simulated mark. */
+#define MUSTER_LIBRARY_COUNT 4
+struct muster_library *muster_library_at(size_t index);
+bool muster_library_any_standin(void);
+
+#endif

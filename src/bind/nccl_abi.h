@@ -1,0 +1,58 @@
+/* nccl_abi.h - the part of NCCL that muster calls, as nccl.h of 2.14 and later declares it
+ *
+ * ncclConfig_t is the oldest one (2.14: size, magic, version, blocking); later libraries accept it by its size and
+ * version. Types carry nccl.h's names so that tests/unit/test_abi_nccl.c can compare them with the vendor's header.
+ */
+#ifndef MUSTER_NCCL_ABI_H
+#define MUSTER_NCCL_ABI_H
+
+#include "bind/cuda_abi.h"
+
+#include <stddef.h>
+
+#ifndef MUSTER_ABI_VENDOR_TYPES
+typedef struct ncclComm *ncclComm_t;
+typedef struct {
+	char internal[128];
+} ncclUniqueId;
+typedef enum {
+	ncclSuccess = 0,
+	ncclUnhandledCudaError = 1,
+	ncclSystemError = 2,
+	ncclInternalError = 3,
+	ncclInvalidArgument = 4,
+	ncclInvalidUsage = 5,
+	ncclRemoteError = 6,
+	ncclInProgress = 7
+} ncclResult_t;
+typedef enum { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3 } ncclRedOp_t;
+typedef enum { ncclFloat32 = 7, ncclFloat64 = 8 } ncclDataType_t;
+#endif
+
+/* The 2.14 prefix of ncclConfig_t, and the values that mark it (NCCL_API_MAGIC; 2.14.0 by NCCL_VERSION). */
+struct muster_nccl_config {
+	size_t size;
+	unsigned int magic, version;
+	int blocking;
+};
+#define MUSTER_NCCL_CONFIG_MAGIC 0xcafebeefu
+#define MUSTER_NCCL_CONFIG_VERSION 21400u
+
+#ifndef MUSTER_ABI_VENDOR_TYPES
+typedef struct muster_nccl_config ncclConfig_t;
+typedef struct CUstream_st *cudaStream_t;
+#endif
+
+/* X(symbol, parameters): every function returns ncclResult_t. */
+#define MUSTER_NCCL_FUNCTIONS(X) \
+	X(ncclGetVersion, (int *version)) \
+	X(ncclGetUniqueId, (ncclUniqueId * id)) \
+	X(ncclCommInitRankConfig, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)) \
+	X(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *state)) \
+	X(ncclCommFinalize, (ncclComm_t comm)) \
+	X(ncclCommDestroy, (ncclComm_t comm)) \
+	X(ncclCommAbort, (ncclComm_t comm)) \
+	X(ncclAllReduce, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, \
+		ncclComm_t comm, cudaStream_t stream))
+
+#endif

@@ -1,0 +1,26 @@
+/* nvml.h - NVML, opened at run time */
+#ifndef MUSTER_BIND_NVML_H
+#define MUSTER_BIND_NVML_H
+
+#include "bind/nvml_abi.h"
+#include "muster/error.h"
+
+#include <stddef.h>
+
+struct muster_nvml {
+#define X(symbol, parameters) nvmlReturn_t(*symbol) parameters;
+	MUSTER_NVML_FUNCTIONS(X)
+#undef X
+	const char *(*nvmlErrorString)(nvmlReturn_t result);
+};
+
+/* The functions, opened and nvmlInit_v2'd on the first call; NULL with err when the library is missing or refuses. */
+const struct muster_nvml *muster_nvml(struct muster_error *err);
+
+/* As muster_cuda_check. NOT_SUPPORTED and FUNCTION_NOT_FOUND give MUSTER_ENOTSUPPORTED, NO_PERMISSION MUSTER_ENOPERMISSION. */
+int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call);
+
+/* "00000001:00:00.0" (NVML) to "0001:00:00.0" (sysfs): lower case; the domain keeps more than four digits only if needed. */
+int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* cli.h - what every subcommand has */
+#ifndef MUSTER_CLI_H
+#define MUSTER_CLI_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct muster_command {
+	const char *name, *summary;
+	int (*main)(int argc, char **argv); /* argv[0] is the subcommand's name; returns the exit code */
+	bool hidden;                        /* for muster's own use */
+};
+
+int muster_cmd_run(int argc, char **argv);
+int muster_cmd_worker(int argc, char **argv);
+int muster_cmd_sim(int argc, char **argv);
+int muster_cmd_sim_rank(int argc, char **argv);
+int muster_cmd_sim_worker(int argc, char **argv);
+int muster_cmd_check(int argc, char **argv);
+int muster_cmd_metrics(int argc, char **argv);
+
+/* "muster: <text>" on stderr, and MUSTER_EXIT_USAGE. */
+int muster_cli_usage(const struct muster_error *err);
+
+/* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
+ * Pointers stay valid for the life of the process. */
+struct muster_paths {
+	const char *program;  /* the muster binary itself */
+	const char *configs;  /* expectation files */
+	const char *standins; /* the stand-in libraries */
+	const char *hardware; /* hardware descriptions for the simulation */
+};
+int muster_paths_find(struct muster_paths *ret, struct muster_error *err);
+
+/* Options of a subcommand are a table. */
+enum muster_option_kind { MUSTER_OPT_FLAG, MUSTER_OPT_TEXT };
+struct muster_option {
+	const char *name;     /* "--report" */
+	const char *argument; /* "FILE"; NULL for a flag */
+	const char *help;
+	const char **text;    /* where the argument goes; repeated options: see each */
+	bool *flag;
+	int (*each)(void *arg, const char *text, struct muster_error *err); /* called for every occurrence instead */
+	void *arg;
+};
+
+/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand and goes to
+ * operands (at most max). "--" ends the options; *ret_rest is then the index of the first argument behind it, else argc.
+ * "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err for anything unknown. */
+int muster_cli_parse(int argc, char **argv, const char *usage, const struct muster_option *options, size_t count,
+	const char *epilogue, const char **operands, size_t max, size_t *ret_operands, int *ret_rest, struct muster_error *err);
+
+#endif

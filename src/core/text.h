@@ -1,0 +1,40 @@
+/* text.h - parsing and printing of small texts, each with its whole input used up or an error */
+#ifndef MUSTER_TEXT_H
+#define MUSTER_TEXT_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole decimal number in [low, high]; `what` names it in the message ("--deadline"). Code MUSTER_EUSAGE. */
+int muster_parse_int(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
+int muster_parse_double(const char *text, double *ret, const char *what, struct muster_error *err);
+/* A byte count with an optional K, M or G (powers of 1024): "256M". */
+int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct muster_error *err);
+/* A byte count as people say it: "256 MiB", "8 B". Returns out. */
+const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
+
+/* CPU sets, as srun's mask_cpu spells them (hex without 0x or with) and as the kernel lists them ("0-3,8"). */
+#define MUSTER_CPUS_MAX 4096
+struct muster_cpus {
+	uint64_t bits[MUSTER_CPUS_MAX / 64];
+};
+int muster_cpus_parse_mask(const char *text, struct muster_cpus *ret, struct muster_error *err);
+int muster_cpus_parse_list(const char *text, struct muster_cpus *ret, struct muster_error *err);
+void muster_cpus_set(struct muster_cpus *cpus, unsigned int cpu);
+bool muster_cpus_has(const struct muster_cpus *cpus, unsigned int cpu);
+unsigned int muster_cpus_count(const struct muster_cpus *cpus);
+/* "ffffff000000" and "24-47"; malloc'd, the caller frees. An empty set gives "0" and "". */
+char *muster_cpus_mask(const struct muster_cpus *cpus);
+char *muster_cpus_list(const struct muster_cpus *cpus);
+
+/* The first line of a small file (at most 4096 bytes) without trailing white space, for sysfs and procfs. 0, or -1 with
+ * err (MUSTER_EIO, or MUSTER_ENOPERMISSION) naming the path. */
+int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err);
+
+/* Milliseconds of the monotonic clock. */
+double muster_now_ms(void);
+
+#endif
