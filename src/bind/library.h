@@ -28,10 +28,10 @@ struct muster_library {
 	struct muster_error error; /* why it could not be opened, when tried and handle is NULL */
 };
 
-/* dlopen library->soname once and fill the symbols. Later calls repeat the first answer. A library that lacks a function
- * counts as not opened, but its path stays known. May be called by several threads at once. */
-int muster_library_open(struct muster_library *library, const struct muster_symbol *symbols, size_t count,
-	struct muster_error *err);
+/* dlopen library->soname once and fill the symbols. Later calls repeat the first answer. A library that lacks a
+ * function counts as not opened, but its path stays known. May be called by several threads at once. */
+int muster_library_open(
+	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err);
 
 /* Each in the file of its own name. */
 extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nccl_library, muster_verbs_library;
