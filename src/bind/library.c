@@ -5,7 +5,6 @@
  */
 #include "bind/library.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -22,22 +21,6 @@ static struct muster_library *const libraries[] = {
 _Static_assert(sizeof libraries / sizeof *libraries == MUSTER_LIBRARY_COUNT, "the table names every library");
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-
-const char *muster_library_one_line(const char *text, char *out, size_t size)
-{
-	size_t used = 0;
-
-	for (; *text && used + 1 < size; text++) {
-		bool blank = isspace((unsigned char)*text);
-		if (blank && (used == 0 || out[used - 1] == ' '))
-			continue;
-		out[used++] = blank ? ' ' : *text;
-	}
-	if (used > 0 && out[used - 1] == ' ')
-		used--;
-	out[used] = '\0';
-	return out;
-}
 
 static void find_path(struct muster_library *library, void *handle)
 {
@@ -67,12 +50,11 @@ static int fill_symbol(const struct muster_library *library, void *handle, const
 static int open_once(
 	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
 {
-	char words[512];
 	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle)
-		return muster_fail(err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname,
-			muster_library_one_line(dlerror(), words, sizeof words));
+		return muster_fail(
+			err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname, dlerror());
 	find_path(library, handle);
 	library->standin = dlsym(handle, "muster_standin_mark") != NULL;
 	for (size_t i = 0; i < count; i++)

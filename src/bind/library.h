@@ -41,7 +41,4 @@ extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nc
 struct muster_library *muster_library_at(size_t index); /* CUDA, NVML, NCCL, verbs; NULL beyond them */
 bool muster_library_any_standin(void);
 
-/* vendor's text in one line: what vendor libraries say may hold line breaks, an error must not. Returns out. */
-const char *muster_library_one_line(const char *text, char *out, size_t size);
-
 #endif

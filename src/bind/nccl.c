@@ -31,7 +31,6 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	const char *call)
 {
 	const char *text, *last;
-	char words[512];
 
 	if (result == ncclSuccess || result == ncclInProgress)
 		return 0;
@@ -41,8 +40,7 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	last = nccl->ncclGetLastError ? nccl->ncclGetLastError(comm) : NULL;
 	if (!last || !*last)
 		return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d)", call, text, (int)result);
-	return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d): %s", call, text, (int)result,
-		muster_library_one_line(last, words, sizeof words));
+	return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d): %s", call, text, (int)result, last);
 }
 
 const char *muster_nccl_version_text(int version, char *out, size_t size)
