@@ -1,0 +1,115 @@
+/* catalogue.c - all probes in running order, and all their metrics by name */
+#include "muster/pool.h"
+#include "muster/probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe_table.h"
+
+enum { PROBE_COUNT = sizeof probe_table / sizeof *probe_table };
+
+struct entry {
+	const struct muster_metric *metric;
+	const struct muster_probe *probe;
+};
+
+static const struct muster_probe *probes[PROBE_COUNT];
+static struct entry *entries;
+static size_t entry_count;
+
+static int by_order(const void *a, const void *b)
+{
+	const struct muster_probe *x = *(const struct muster_probe *const *)a,
+				  *y = *(const struct muster_probe *const *)b;
+	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->metric->name, ((const struct entry *)b)->metric->name);
+}
+
+static void release(void)
+{
+	free(entries);
+	entries = NULL;
+	entry_count = 0;
+}
+
+/* Made on first use, from constant tables: two metrics of one name are a mistake in the source. */
+static void prepare(void)
+{
+	if (entries)
+		return;
+	memcpy(probes, probe_table, sizeof probes);
+	qsort(probes, PROBE_COUNT, sizeof *probes, by_order);
+	for (size_t i = 0; i < PROBE_COUNT; i++)
+		entry_count += probes[i]->metric_count;
+	entries = muster_calloc(entry_count, sizeof *entries);
+	size_t at = 0;
+	for (size_t i = 0; i < PROBE_COUNT; i++)
+		for (size_t j = 0; j < probes[i]->metric_count; j++)
+			entries[at++] = (struct entry){ &probes[i]->metrics[j], probes[i] };
+	qsort(entries, entry_count, sizeof *entries, by_name);
+	for (size_t i = 1; i < entry_count; i++) {
+		if (by_name(&entries[i - 1], &entries[i]) == 0) {
+			fprintf(stderr, "muster: two probes list the metric %s\n", entries[i].metric->name);
+			abort();
+		}
+	}
+	atexit(release);
+}
+
+size_t muster_probe_count(void)
+{
+	return PROBE_COUNT;
+}
+
+const struct muster_probe *muster_probe_at(size_t index)
+{
+	prepare();
+	return index < PROBE_COUNT ? probes[index] : NULL;
+}
+
+const struct muster_probe *muster_probe_find(const char *name)
+{
+	prepare();
+	for (size_t i = 0; i < PROBE_COUNT; i++)
+		if (strcmp(probes[i]->name, name) == 0)
+			return probes[i];
+	return NULL;
+}
+
+size_t muster_metric_count(void)
+{
+	prepare();
+	return entry_count;
+}
+
+const struct muster_metric *muster_metric_at(size_t index)
+{
+	prepare();
+	return index < entry_count ? entries[index].metric : NULL;
+}
+
+static const struct entry *find(const char *name)
+{
+	prepare();
+	const struct muster_metric key = { .name = name };
+	const struct entry wanted = { .metric = &key };
+	return bsearch(&wanted, entries, entry_count, sizeof *entries, by_name);
+}
+
+const struct muster_metric *muster_metric_find(const char *name)
+{
+	const struct entry *entry = find(name);
+	return entry ? entry->metric : NULL;
+}
+
+const char *muster_metric_probe(const struct muster_metric *metric)
+{
+	const struct entry *entry = find(metric->name);
+	return entry ? entry->probe->name : "";
+}

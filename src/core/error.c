@@ -1,0 +1,66 @@
+/* error.c - errors are values: a code and a sentence */
+#include "muster/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[MUSTER_OK] = "ok",
+	[MUSTER_EUSAGE] = "usage",
+	[MUSTER_EIO] = "io",
+	[MUSTER_ENOMEM] = "memory",
+	[MUSTER_ETIME] = "time",
+	[MUSTER_ELIB] = "lib",
+	[MUSTER_EVENDOR] = "vendor",
+	[MUSTER_ENOTSUPPORTED] = "notsupported",
+	[MUSTER_ENOPERMISSION] = "permission",
+	[MUSTER_EPROTOCOL] = "protocol",
+};
+_Static_assert(sizeof names / sizeof *names == MUSTER_CODE_COUNT, "every code has a name");
+
+/* One line, cut with "..." when it does not fit. Vendor messages bring newlines along: they become blanks. */
+static void tidy(char *text, size_t size, int length)
+{
+	if (length >= (int)size)
+		memcpy(text + size - 4, "...", 4);
+	size_t end = strlen(text);
+	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		text[--end] = '\0';
+	for (size_t i = 0; i < end; i++)
+		if (text[i] == '\n' || text[i] == '\r')
+			text[i] = ' ';
+}
+
+int muster_fail(struct muster_error *err, enum muster_code code, const char *format, ...)
+{
+	if (!err)
+		return -1;
+	char text[MUSTER_ERROR_TEXT_MAX]; /* the arguments may point into err */
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	tidy(text, sizeof text, length);
+	err->code = code;
+	memcpy(err->text, text, sizeof text);
+	return -1;
+}
+
+int muster_wrap(struct muster_error *err, const char *format, ...)
+{
+	if (!err)
+		return -1;
+	char outer[MUSTER_ERROR_TEXT_MAX], text[2 * MUSTER_ERROR_TEXT_MAX + 3];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(outer, sizeof outer, format, args);
+	va_end(args);
+	snprintf(text, sizeof text, "%s: %s", outer, err->text);
+	return muster_fail(err, err->code, "%s", text);
+}
+
+const char *muster_code_name(enum muster_code code)
+{
+	return (unsigned int)code < MUSTER_CODE_COUNT ? names[code] : "unknown";
+}

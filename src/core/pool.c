@@ -1,0 +1,191 @@
+/* pool.c - memory that lives and dies together, and strings that are stored once */
+#include "muster/pool.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_FIRST = 16 * 1024, CHUNK_LARGEST = 1024 * 1024 };
+
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	max_align_t data[];
+};
+
+struct slot {
+	uint64_t hash;
+	const char *string;
+	size_t length;
+};
+
+struct muster_pool {
+	struct chunk *chunks;
+	size_t next_size, bytes;
+	struct slot *slots; /* open addressing; a power of two, at most three quarters full */
+	size_t slot_count, string_count;
+};
+
+static void out_of_memory(size_t size)
+{
+	fprintf(stderr, "muster: out of memory (%zu bytes more were needed)\n", size);
+	abort();
+}
+
+void *muster_realloc(void *old, size_t count, size_t size)
+{
+	void *memory = reallocarray(old, count ? count : 1, size ? size : 1);
+	if (!memory)
+		out_of_memory(count * size);
+	return memory;
+}
+
+void *muster_calloc(size_t count, size_t size)
+{
+	void *memory = calloc(count ? count : 1, size ? size : 1);
+	if (!memory)
+		out_of_memory(count * size);
+	return memory;
+}
+
+char *muster_strdup(const char *text)
+{
+	char *copy = strdup(text);
+	if (!copy)
+		out_of_memory(strlen(text));
+	return copy;
+}
+
+char *muster_asprintf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	int length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		out_of_memory(strlen(format));
+	return text;
+}
+
+struct muster_pool *muster_pool_new(void)
+{
+	struct muster_pool *pool = muster_calloc(1, sizeof *pool);
+	pool->next_size = CHUNK_FIRST;
+	return pool;
+}
+
+void muster_pool_free(struct muster_pool *pool)
+{
+	if (!pool)
+		return;
+	for (struct chunk *chunk = pool->chunks, *next; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
+	free(pool->slots);
+	free(pool);
+}
+
+void *muster_pool_alloc(struct muster_pool *pool, size_t size)
+{
+	const size_t unit = _Alignof(max_align_t);
+	if (size > SIZE_MAX / 2)
+		out_of_memory(size);
+	size = (size + unit - 1) / unit * unit;
+	struct chunk *chunk = pool->chunks;
+	if (!chunk || chunk->size - chunk->used < size) {
+		size_t room = pool->next_size > size ? pool->next_size : size;
+		chunk = malloc(sizeof *chunk + room);
+		if (!chunk)
+			out_of_memory(room);
+		chunk->used = 0;
+		chunk->size = room;
+		pool->bytes += sizeof *chunk + room;
+		if (size > pool->next_size / 4 &&
+			pool->chunks) { /* a large one must not waste the current chunk's rest */
+			chunk->next = pool->chunks->next;
+			pool->chunks->next = chunk;
+		} else {
+			chunk->next = pool->chunks;
+			pool->chunks = chunk;
+			if (pool->next_size < CHUNK_LARGEST)
+				pool->next_size *= 2;
+		}
+	}
+	void *memory = (char *)chunk->data + chunk->used;
+	chunk->used += size;
+	return memset(memory, 0, size);
+}
+
+/* FNV-1a, 64 bit (Fowler, Noll, Vo; offset basis and prime as published by them). */
+static uint64_t hash_of(const char *text, size_t length)
+{
+	uint64_t hash = 14695981039346656037u;
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+	return hash;
+}
+
+static void grow_slots(struct muster_pool *pool)
+{
+	size_t old_count = pool->slot_count;
+	struct slot *old = pool->slots;
+	pool->slot_count = old_count ? old_count * 2 : 256;
+	pool->slots = muster_calloc(pool->slot_count, sizeof *pool->slots);
+	for (size_t i = 0; i < old_count; i++) {
+		if (!old[i].string)
+			continue;
+		size_t at = old[i].hash & (pool->slot_count - 1);
+		while (pool->slots[at].string)
+			at = (at + 1) & (pool->slot_count - 1);
+		pool->slots[at] = old[i];
+	}
+	free(old);
+}
+
+const char *muster_pool_string_n(struct muster_pool *pool, const char *text, size_t length)
+{
+	if (pool->string_count >= pool->slot_count / 4 * 3)
+		grow_slots(pool);
+	uint64_t hash = hash_of(text, length);
+	size_t at = hash & (pool->slot_count - 1);
+	for (; pool->slots[at].string; at = (at + 1) & (pool->slot_count - 1)) {
+		const struct slot *slot = &pool->slots[at];
+		if (slot->hash == hash && slot->length == length && memcmp(slot->string, text, length) == 0)
+			return slot->string;
+	}
+	char *copy = muster_pool_alloc(pool, length + 1);
+	memcpy(copy, text, length);
+	pool->slots[at] = (struct slot){ .hash = hash, .string = copy, .length = length };
+	pool->string_count++;
+	return copy;
+}
+
+const char *muster_pool_string(struct muster_pool *pool, const char *text)
+{
+	return text ? muster_pool_string_n(pool, text, strlen(text)) : NULL;
+}
+
+const char *muster_pool_printf(struct muster_pool *pool, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	int length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		out_of_memory(strlen(format));
+	const char *kept = muster_pool_string_n(pool, text, (size_t)length);
+	free(text);
+	return kept;
+}
+
+size_t muster_pool_bytes(const struct muster_pool *pool)
+{
+	return pool->bytes + pool->slot_count * sizeof *pool->slots;
+}

@@ -1,0 +1,74 @@
+/* run.c - the nodes, ranks and outcomes of a run */
+#include "muster/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const outcome_names[] = {
+	[MUSTER_OUTCOME_OK] = "ok",
+	[MUSTER_OUTCOME_ERROR] = "error",
+	[MUSTER_OUTCOME_CRASHED] = "crashed",
+	[MUSTER_OUTCOME_HUNG] = "hung",
+	[MUSTER_OUTCOME_NOT_RUN] = "not_run",
+};
+_Static_assert(sizeof outcome_names / sizeof *outcome_names == MUSTER_OUTCOME_COUNT, "every outcome has a name");
+
+const char *muster_outcome_name(enum muster_outcome_status status)
+{
+	return (unsigned int)status < MUSTER_OUTCOME_COUNT ? outcome_names[status] : "unknown";
+}
+
+void muster_run_init(struct muster_run *run)
+{
+	*run = (struct muster_run){ .pool = muster_pool_new() };
+}
+
+void muster_run_done(struct muster_run *run)
+{
+	for (size_t i = 0; i < run->node_count; i++) {
+		struct muster_node *node = &run->nodes[i];
+		for (size_t j = 0; j < node->rank_count; j++) {
+			muster_samples_done(&node->ranks[j].samples);
+			free(node->ranks[j].outcomes.items);
+		}
+		free(node->ranks);
+		muster_samples_done(&node->samples);
+	}
+	free(run->nodes);
+	muster_samples_done(&run->job.samples);
+	muster_pool_free(run->pool);
+	*run = (struct muster_run){ 0 };
+}
+
+struct muster_node *muster_run_add_node(struct muster_run *run, const char *name)
+{
+	if (run->node_count == run->node_room) {
+		run->node_room = run->node_room ? run->node_room * 2 : 8;
+		run->nodes = muster_realloc(run->nodes, run->node_room, sizeof *run->nodes);
+	}
+	struct muster_node *node = &run->nodes[run->node_count++];
+	*node = (struct muster_node){ .name = muster_pool_string(run->pool, name) };
+	return node;
+}
+
+struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank)
+{
+	if (node->rank_count == node->rank_room) {
+		node->rank_room = node->rank_room ? node->rank_room * 2 : 8;
+		node->ranks = muster_realloc(node->ranks, node->rank_room, sizeof *node->ranks);
+	}
+	size_t at = node->rank_count++;
+	for (; at > 0 && node->ranks[at - 1].rank > rank; at--)
+		node->ranks[at] = node->ranks[at - 1];
+	node->ranks[at] = (struct muster_rank){ .rank = rank, .local_rank = -1 };
+	return &node->ranks[at];
+}
+
+void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome)
+{
+	if (outcomes->count == outcomes->room) {
+		outcomes->room = outcomes->room ? outcomes->room * 2 : 8;
+		outcomes->items = muster_realloc(outcomes->items, outcomes->room, sizeof *outcomes->items);
+	}
+	outcomes->items[outcomes->count++] = outcome;
+}
