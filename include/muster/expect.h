@@ -26,6 +26,11 @@ enum muster_operator {
 	MUSTER_OP_PRESENT = 1 << 9,
 };
 
+struct muster_excuse {     /* one entry of inconclusive_on */
+	const char *value; /* as muster_value_text writes it */
+	const char *why;
+};
+
 enum muster_across { MUSTER_ACROSS_NODES = 0, MUSTER_ACROSS_RANKS };
 
 struct muster_by { /* one entry of equals_by */
@@ -46,13 +51,17 @@ struct muster_check {
 	struct muster_by *by;
 	size_t by_count;
 	enum muster_across across;
-	bool present;               /* true: there must be a sample; false: there must be none */
+	bool present;                          /* true: there must be a sample; false: there must be none */
+	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
+	size_t inconclusive_on_count;
+	int after;                  /* not judged where the check with this index has failed or warned; -1: none */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes and ranks (0: any) and these profiles (bits) */
 	int when_nodes_min, when_nodes_max, when_ranks_min, when_ranks_max;
 	unsigned int when_profiles; /* 1 << enum muster_profile; 0: any */
-	bool optional;              /* a null value skips the check instead of leaving it inconclusive */
+	bool optional;              /* a null value skips the check instead of leaving it inconclusive, and a probe
+				     * that only optional checks want may be missing */
 	enum muster_severity severity;
 	const char *source, *certainty, *advice, *title; /* NULL when absent; advice may hold ${metric} */
 };
@@ -71,8 +80,9 @@ struct muster_expect {
 	int gpu_count; /* 0: not said */
 };
 
-/* Load an expectation file: `name` is a path (it has a '/' or ends in ".json") or a name under config_dir. overlay is a
- * path or NULL. On failure returns -1, code MUSTER_EUSAGE, with the file and the line or JSON path in err. */
+/* Load an expectation file: `name` is a path (it has a '/' or ends in ".json") or the name of a file under config_dir,
+ * in upper or lower case, without ".json". overlay is a path or NULL. On failure returns -1: code MUSTER_ENOTSUPPORTED
+ * when config_dir has no file of that name, else MUSTER_EUSAGE with the file and the line or JSON path in err. */
 int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
 	struct muster_error *err);
 void muster_expect_done(struct muster_expect *expect);
