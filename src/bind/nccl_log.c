@@ -288,7 +288,9 @@ const char *muster_nccl_log_tail(const char *text, size_t length, char *out, siz
 	size_t kept = count < TAIL_LINES ? count : TAIL_LINES;
 	for (size_t i = 1; i <= kept && at > out; i++) {
 		struct span piece = last[(count - i) % TAIL_LINES];
-		if (*at && at - out > 3)
+		if (*at && at - out <= 3)
+			break;
+		if (*at)
 			memcpy(at -= 3, " | ", 3);
 		while (piece.end > piece.at && at > out) {
 			unsigned char byte = (unsigned char)*--piece.end;

@@ -113,11 +113,9 @@ static void release(void)
 	const struct muster_cuda *cuda = state.cuda;
 	if (!cuda)
 		return;
-	if (state.stream && cuda->cuStreamQuery(state.stream) == CUDA_ERROR_NOT_READY) {
-		/* A copy that never ended still uses the buffers, and freeing them could wait for it for ever. */
-		memset(&state, 0, sizeof state);
+	/* A copy that never ended still uses the buffers, and freeing them could wait for it for ever. */
+	if (state.stream && cuda->cuStreamQuery(state.stream) == CUDA_ERROR_NOT_READY)
 		return;
-	}
 	for (size_t i = 0; i <= REPEATS_MAX; i++)
 		if (state.events[i])
 			cuda->cuEventDestroy_v2(state.events[i]);
