@@ -31,12 +31,6 @@ enum {
 	IDLE_POLL_MS = 2,
 };
 
-const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
-	[MUSTER_QUICK] = "quick",
-	[MUSTER_STANDARD] = "standard",
-	[MUSTER_FULL] = "full",
-};
-
 struct conductor {
 	const struct muster_options *options;
 	int rank, ranks;
