@@ -261,6 +261,7 @@ static inline void synthetic_run(struct muster_run *run, int ranks)
 			char name[32];
 			snprintf(name, sizeof name, "sim-%d", place.rank / SYNTHETIC_PER_NODE + 1);
 			node = muster_run_add_node(run, name);
+			node->simulated = true;
 			synthetic_scope(&place, MUSTER_SCOPE_NODE, &node->samples);
 			for (place.port = 0; place.port < SYNTHETIC_PORTS; place.port++)
 				synthetic_scope(&place, MUSTER_SCOPE_PORT, &node->samples);
