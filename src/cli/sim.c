@@ -108,6 +108,7 @@ static void prepare_environment(struct muster_pool *pool)
 		if (!drop || unsetenv(name) < 0)
 			i++;
 	}
+	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 }

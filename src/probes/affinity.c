@@ -14,57 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* metric, type, unit, meaning */
+#define RANK_METRIC(n, t, u, m)                                                                                        \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_RANK, .unit = u, .meaning = m                              \
+	}
+
 static const struct muster_metric metrics[] = {
-	{ .name = "rank.cpu_mask",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu" },
-	{ .name = "rank.cpu_list",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "the same as a list: \"24-47\"" },
-	{ .name = "rank.cpus",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "how many they are" },
-	{ .name = "rank.cpu_numa_nodes",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "NUMA nodes that those CPUs lie in" },
-	{ .name = "rank.gpu_numa_node",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "nearest NUMA node with CPUs of the rank's GPU; null when unknown" },
-	{ .name = "rank.gpu_cpu_mask",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "CPUs of the GPU's NUMA node, as a hex mask" },
-	{ .name = "rank.gpu_cpu_list",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "the same as a list" },
-	{ .name = "rank.cpu_locality",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "the rank's CPUs against the GPU's: inside, overlaps, outside" },
-	{ .name = "rank.memory_policy",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..." },
-	{ .name = "rank.near_nics",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "RDMA devices on the GPU's NUMA node, separated by spaces; \"none\"" },
+	RANK_METRIC("rank.cpu_mask", MUSTER_STRING, "",
+		"CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu"),
+	RANK_METRIC("rank.cpu_list", MUSTER_STRING, "", "the same as a list: \"24-47\""),
+	RANK_METRIC("rank.cpus", MUSTER_NUMBER, "", "how many they are"),
+	RANK_METRIC("rank.cpu_numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that those CPUs lie in"),
+	RANK_METRIC("rank.gpu_numa_node", MUSTER_NUMBER, "",
+		"nearest NUMA node with CPUs of the rank's GPU; null when unknown"),
+	RANK_METRIC("rank.gpu_cpu_mask", MUSTER_STRING, "", "CPUs of the GPU's NUMA node, as a hex mask"),
+	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "the same as a list"),
+	RANK_METRIC(
+		"rank.cpu_locality", MUSTER_STRING, "", "the rank's CPUs against the GPU's: inside, overlaps, outside"),
+	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
+		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
+	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
+		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
 
 static void emit_cpus(

@@ -359,9 +359,10 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 static int read_node(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { NAME, SAMPLES, RANKS, COUNT };
+	enum { NAME, SIMULATED, SAMPLES, RANKS, COUNT };
 	static const struct field fields[COUNT] = {
 		[NAME] = { "name", FIELD_STRING, true },
+		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 		[RANKS] = { "ranks", FIELD_ARRAY, true },
 	};
@@ -369,6 +370,7 @@ static int read_node(
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
 	struct muster_node *node = muster_run_add_node(reader->run, muster_json_string(part[NAME]));
+	node->simulated = muster_json_boolean(part[SIMULATED]);
 	struct muster_samples *const lists[] = {
 		[HOLDER_JOB] = &reader->run->job.samples,
 		[HOLDER_NODE] = &node->samples,

@@ -119,6 +119,7 @@ static void write_node(struct muster_writer *w, const struct muster_node *node)
 {
 	muster_writer_object(w);
 	muster_writer_pair(w, "name", muster_string(node->name));
+	muster_writer_pair(w, "simulated", muster_boolean(node->simulated));
 	write_samples(w, &node->samples);
 	muster_writer_key(w, "ranks");
 	muster_writer_array(w);
