@@ -27,7 +27,7 @@ quietly() {
 	shift
 	mkdir -p "$(dirname "$log")"
 	if ! "$@" </dev/null >"$log" 2>&1; then
-		cat "$log"
+		grep -vE '^\[ *[0-9]+(/[0-9]+|%)\] [A-Z]' "$log" # without the compiler's progress
 		return 1
 	fi
 }
