@@ -9,15 +9,15 @@
 
 enum muster_code {
 	MUSTER_OK = 0,
-	MUSTER_EUSAGE,         /* the user's input: command line, expectation file, scenario; exit code 2 */
-	MUSTER_EIO,            /* a file, a pipe, the operating system */
-	MUSTER_ENOMEM,         /* out of memory */
-	MUSTER_ETIME,          /* a deadline passed */
-	MUSTER_ELIB,           /* a vendor library or one of its functions is missing or refuses to load */
-	MUSTER_EVENDOR,        /* a vendor library's call failed */
-	MUSTER_ENOTSUPPORTED,  /* the hardware or driver does not offer this */
-	MUSTER_ENOPERMISSION,  /* the operating system or driver does not let us */
-	MUSTER_EPROTOCOL,      /* malformed data from another muster process */
+	MUSTER_EUSAGE,        /* the user's input: command line, expectation file, scenario; exit code 2 */
+	MUSTER_EIO,           /* a file, a pipe, the operating system */
+	MUSTER_ENOMEM,        /* out of memory */
+	MUSTER_ETIME,         /* a deadline passed */
+	MUSTER_ELIB,          /* a vendor library or one of its functions is missing or refuses to load */
+	MUSTER_EVENDOR,       /* a vendor library's call failed */
+	MUSTER_ENOTSUPPORTED, /* the hardware or driver does not offer this */
+	MUSTER_ENOPERMISSION, /* the operating system or driver does not let us */
+	MUSTER_EPROTOCOL,     /* malformed data from another muster process */
 	MUSTER_CODE_COUNT
 };
 

@@ -26,6 +26,11 @@ enum muster_operator {
 	MUSTER_OP_PRESENT = 1 << 9,
 };
 
+struct muster_excuse {     /* one entry of inconclusive_on */
+	const char *value; /* as muster_value_text writes it */
+	const char *why;
+};
+
 enum muster_across { MUSTER_ACROSS_NODES = 0, MUSTER_ACROSS_RANKS };
 
 struct muster_by { /* one entry of equals_by */
@@ -36,43 +41,48 @@ struct muster_by { /* one entry of equals_by */
 struct muster_check {
 	const char *id;
 	const struct muster_metric *metric;
-	unsigned int operators;               /* bits of enum muster_operator; at least one */
+	unsigned int operators; /* bits of enum muster_operator; at least one */
 	struct muster_value equals;
 	struct muster_value *one_of;
 	size_t one_of_count;
-	const char *matches;                  /* POSIX extended regular expression, known to compile */
+	const char *matches; /* POSIX extended regular expression, known to compile */
 	double min, max, warn_below, warn_above;
-	const char *by_label;                 /* equals_by: the label, and what each of its values must show */
+	const char *by_label; /* equals_by: the label, and what each of its values must show */
 	struct muster_by *by;
 	size_t by_count;
 	enum muster_across across;
-	bool present;                         /* true: there must be a sample; false: there must be none */
-	struct muster_label *where;           /* only samples with all these labels */
+	bool present;                          /* true: there must be a sample; false: there must be none */
+	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
+	size_t inconclusive_on_count;
+	int after;                  /* not judged where the check with this index has failed or warned; -1: none */
+	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes and ranks (0: any) and these profiles (bits) */
 	int when_nodes_min, when_nodes_max, when_ranks_min, when_ranks_max;
-	unsigned int when_profiles;           /* 1 << enum muster_profile; 0: any */
-	bool optional;                        /* a null value skips the check instead of leaving it inconclusive */
+	unsigned int when_profiles; /* 1 << enum muster_profile; 0: any */
+	bool optional;              /* a null value skips the check instead of leaving it inconclusive, and a probe
+				     * that only optional checks want may be missing */
 	enum muster_severity severity;
 	const char *source, *certainty, *advice, *title; /* NULL when absent; advice may hold ${metric} */
 };
 
 struct muster_expect {
 	struct muster_pool *pool;
-	const char *name;     /* the SKU */
-	const char *title;    /* what it is, for people; NULL when absent */
-	const char *origin;   /* the files it came from, "configs/a.json < configs/b.json" */
-	bool observe;         /* contract and consistency only: no floors for this machine */
+	const char *name;            /* the SKU */
+	const char *title;           /* what it is, for people; NULL when absent */
+	const char *origin;          /* the files it came from, "configs/a.json < configs/b.json" */
+	bool observe;                /* contract and consistency only: no floors for this machine */
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
 	/* identify: how the machine is recognised; arrays may be empty */
 	const char **vm_sizes, **gpu_names;
 	size_t vm_size_count, gpu_name_count;
-	int gpu_count;        /* 0: not said */
+	int gpu_count; /* 0: not said */
 };
 
-/* Load an expectation file: `name` is a path (it has a '/' or ends in ".json") or a name under config_dir. overlay is a
- * path or NULL. On failure returns -1, code MUSTER_EUSAGE, with the file and the line or JSON path in err. */
+/* Load an expectation file: `name` is a path (it has a '/' or ends in ".json") or the name of a file under config_dir,
+ * in upper or lower case, without ".json". overlay is a path or NULL. On failure returns -1: code MUSTER_ENOTSUPPORTED
+ * when config_dir has no file of that name, else MUSTER_EUSAGE with the file and the line or JSON path in err. */
 int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
 	struct muster_error *err);
 void muster_expect_done(struct muster_expect *expect);

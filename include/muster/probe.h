@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum muster_profile { MUSTER_QUICK = 0, MUSTER_STANDARD, MUSTER_FULL, MUSTER_PROFILE_COUNT };
+extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT]; /* "quick", "standard", "full" */
 
 /* A rank of this node, as every worker of the node is told after all of them took a GPU. */
 struct muster_peer {
@@ -22,28 +23,28 @@ struct muster_peer {
 
 /* The GPU that this rank took. The worker fills it once, before any probe runs. */
 struct muster_gpu {
-	int cuda_device;           /* CUdevice; -1 when there is none */
-	unsigned int nvml_index;   /* valid when has_nvml */
+	int cuda_device;         /* CUdevice; -1 when there is none */
+	unsigned int nvml_index; /* valid when has_nvml */
 	bool has_nvml;
-	void *nvml_device;         /* nvmlDevice_t, joined by bus id; NULL unless has_nvml */
-	char bus_id[32];           /* sysfs form, lower case: "0001:00:00.0"; "" when there is no GPU */
-	char uuid[48];             /* "GPU-..." or "MIG-..."; "" when there is no GPU */
+	void *nvml_device; /* nvmlDevice_t, joined by bus id; NULL unless has_nvml */
+	char bus_id[32];   /* sysfs form, lower case: "0001:00:00.0"; "" when there is no GPU */
+	char uuid[48];     /* "GPU-..." or "MIG-..."; "" when there is no GPU */
 	char name[128];
-	int visible;               /* GPUs that CUDA shows to this rank; -1 when CUDA could not be asked */
-	char choice[32];           /* how it was chosen: "only-visible", "local-rank", "none" */
-	char why_none[512];        /* a sentence, when there is no GPU; else "" */
+	int visible;        /* GPUs that CUDA shows to this rank; -1 when CUDA could not be asked */
+	char choice[32];    /* how it was chosen: "only-visible", "local-rank", "none" */
+	char why_none[512]; /* a sentence, when there is no GPU; else "" */
 };
 
 struct muster_probe_env {
 	/* the job, as MPI and the hello exchange know it */
 	int rank, ranks, local_rank, local_ranks, node_index, nodes;
 	const char *node_name;
-	bool leader;                      /* the lowest rank of its node: node-scoped facts are its to measure */
-	const struct muster_peer *peers;  /* the ranks of this node, this one included */
+	bool leader;                     /* the lowest rank of its node: node-scoped facts are its to measure */
+	const struct muster_peer *peers; /* the ranks of this node, this one included */
 	size_t peer_count;
 	enum muster_profile profile;
-	uint64_t min_bytes, max_bytes;    /* the ring's message sizes */
-	const char *root;                 /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
+	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
+	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };
 
@@ -55,8 +56,8 @@ const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx);
 /* Yield one sample of a metric in this probe's own table. `labels` holds the values of the metric's labels in the
  * catalogue's order (each a string or a number), terminated by count; strings are copied. Emitting a metric that the
  * probe does not list, a wrong type or a wrong label count is a bug and ends the worker with a message. */
-void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels, size_t label_count,
-	struct muster_value value);
+void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, struct muster_value value);
 /* The same with null and the reason why. */
 void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
 	size_t label_count, const char *reason_format, ...) __attribute__((format(printf, 5, 6)));
@@ -72,8 +73,8 @@ void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, co
  * supervisor can name the last step. */
 void muster_step(struct muster_probe_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The path of a file under the root prefix, for example muster_root_path(ctx, buf, sizeof buf, "/sys/class/infiniband").
- * Returns buf. Too long a path ends the worker. */
+/* The path of a file under the root prefix, for example muster_root_path(ctx, buf, sizeof buf,
+ * "/sys/class/infiniband"). Returns buf. Too long a path ends the worker. */
 const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -88,19 +89,20 @@ struct muster_ring {
 /* A probe's callbacks return 0, or -1 with err: "could not tell, because ...". What was emitted before is kept. State
  * that must live from one callback to the next is static in the probe's file; a replaced worker has none. */
 struct muster_probe {
-	const char *name;       /* the file's name without .c */
-	const char *summary;    /* one line */
+	const char *name;        /* the file's name without .c */
+	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
-	bool needs_gpu;         /* without a GPU the probe is reported as not run, with the reason */
-	int deadline_ms;        /* for each callback */
-	int order;              /* lower runs earlier, the same number by name */
+	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
+	int deadline_ms;         /* for each callback */
+	int order;               /* lower runs earlier, the same number by name */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 
-	/* Alone: measure what can be measured without the other ranks. For a probe with `together`, this is the rank's own
-	 * turn: GPUs that share a path to the host never run it at once. */
+	/* Alone: measure what can be measured without the other ranks. For a probe with `together`, this is the rank's
+	 * own turn: GPUs that share a path to the host never run it at once. */
 	int (*run)(struct muster_probe_ctx *ctx, struct muster_error *err);
-	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds of each other. */
+	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds of each other.
+	 */
 	int (*together)(struct muster_probe_ctx *ctx, struct muster_error *err);
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);

@@ -15,8 +15,8 @@ enum muster_status {
 	MUSTER_PASS = 0,
 	MUSTER_WARN,
 	MUSTER_FAIL,
-	MUSTER_SKIP,          /* does not apply here, with the reason in `observed` */
-	MUSTER_INCONCLUSIVE,  /* could not be measured, and the machine is not proved bad */
+	MUSTER_SKIP,         /* does not apply here, with the reason in `observed` */
+	MUSTER_INCONCLUSIVE, /* could not be measured, and the machine is not proved bad */
 	MUSTER_STATUS_COUNT
 };
 
@@ -24,23 +24,23 @@ enum muster_exit { MUSTER_EXIT_PASS = 0, MUSTER_EXIT_FAIL = 1, MUSTER_EXIT_USAGE
 
 /* One expectation judged on one thing, when it did not simply pass (passes are counted in the check's tally). */
 struct muster_finding {
-	const char *check;     /* the check's id, or "probe.<name>" for a probe that did not end well, "rank.missing" ... */
+	const char *check; /* the check's id, or "probe.<name>" for a probe that did not end well, "rank.missing" ... */
 	enum muster_status status;
-	const char *node;      /* NULL: the whole job */
-	int rank;              /* -1: not one rank */
-	const char *gpu;       /* PCI bus id, or NULL */
-	const char *port;      /* "mlx5_ib3/1", or NULL */
-	const char *metric;    /* NULL for findings about probes and ranks */
+	const char *node;                  /* NULL: the whole job */
+	int rank;                          /* -1: not one rank */
+	const char *gpu;                   /* PCI bus id, or NULL */
+	const char *port;                  /* "mlx5_ib3/1", or NULL */
+	const char *metric;                /* NULL for findings about probes and ranks */
 	const struct muster_label *labels; /* the judged sample's labels (may be NULL) */
 	size_t label_count;
-	const char *expected;  /* for people: "at least 21", "one of A, B" */
-	const char *observed;  /* for people: "11.2", "null: not supported by this GPU" */
+	const char *expected;      /* for people: "at least 21", "one of A, B" */
+	const char *observed;      /* for people: "11.2", "null: not supported by this GPU" */
 	struct muster_value value; /* the judged value; null when there was none */
-	const char *unit;      /* "" for none */
-	const char *advice;    /* NULL when there is none; placeholders filled in */
-	const char *source;    /* NULL when there is none */
-	const char *certainty; /* NULL when there is none */
-	const char **unjudged; /* ids of the checks that this finding leaves without a measurement */
+	const char *unit;          /* "" for none */
+	const char *advice;        /* NULL when there is none; placeholders filled in */
+	const char *source;        /* NULL when there is none */
+	const char *certainty;     /* NULL when there is none */
+	const char **unjudged;     /* ids of the checks that this finding leaves without a measurement */
 	size_t unjudged_count;
 };
 
@@ -53,26 +53,26 @@ struct muster_tally {
 	bool has_numbers;
 	double lowest, highest;
 	const char *value;
-	const char *skipped;  /* why it does not apply to this run at all; NULL when it does */
+	const char *skipped; /* why it does not apply to this run at all; NULL when it does */
 };
 
 struct muster_report {
 	struct muster_pool *pool;
-	const struct muster_run *run;       /* borrowed */
+	const struct muster_run *run; /* borrowed */
 	const char *sku, *sku_origin;
 	bool strict, observe;
-	enum muster_status verdict;         /* PASS, FAIL or INCONCLUSIVE */
-	struct muster_finding *findings;    /* worst first, then by node, rank, check */
+	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
+	struct muster_finding *findings; /* worst first, then by node, rank, check */
 	size_t finding_count;
-	struct muster_tally *tallies;       /* one for each check, in the expectations' order */
+	struct muster_tally *tallies; /* one for each check, in the expectations' order */
 	size_t tally_count;
-	size_t count[MUSTER_STATUS_COUNT];  /* of all judgements, passes included */
+	size_t count[MUSTER_STATUS_COUNT]; /* of all judgements, passes included */
 };
 
 /* Judge the run. No I/O, no clock. The report borrows run; expect may be freed afterwards. With expect NULL nothing is
  * known of this machine type: the verdict is inconclusive, and only probes and ranks are judged. */
-void muster_evaluate(const struct muster_run *run, const struct muster_expect *expect, bool strict,
-	struct muster_report *ret);
+void muster_evaluate(
+	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
 void muster_report_done(struct muster_report *report);
 
 const char *muster_status_name(enum muster_status status); /* "pass", "warn", "fail", "skip", "inconclusive" */

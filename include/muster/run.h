@@ -12,10 +12,10 @@
 /* How a probe ended on one rank. */
 enum muster_outcome_status {
 	MUSTER_OUTCOME_OK = 0,
-	MUSTER_OUTCOME_ERROR,      /* it said that it could not tell, and why */
-	MUSTER_OUTCOME_CRASHED,    /* its worker died: signal or exit status */
-	MUSTER_OUTCOME_HUNG,       /* it passed its deadline and was killed */
-	MUSTER_OUTCOME_NOT_RUN,    /* it had nothing to run on (no GPU, left out of the ring, no time left) */
+	MUSTER_OUTCOME_ERROR,   /* it said that it could not tell, and why */
+	MUSTER_OUTCOME_CRASHED, /* its worker died: signal or exit status */
+	MUSTER_OUTCOME_HUNG,    /* it passed its deadline and was killed */
+	MUSTER_OUTCOME_NOT_RUN, /* it had nothing to run on (no GPU, left out of the ring, no time left) */
 	MUSTER_OUTCOME_COUNT
 };
 
@@ -35,30 +35,31 @@ struct muster_outcomes {
 
 struct muster_rank {
 	int rank;
-	int local_rank;         /* -1 when missing */
-	const char *gpu;        /* PCI bus id of the GPU that it took; NULL if none */
-	const char *gpu_uuid;   /* NULL if none */
-	const char *missing;    /* NULL, or why nothing came from this rank */
+	int local_rank;                  /* -1 when missing */
+	const char *gpu;                 /* PCI bus id of the GPU that it took; NULL if none */
+	const char *gpu_uuid;            /* NULL if none */
+	const char *missing;             /* NULL, or why nothing came from this rank */
 	struct muster_samples samples;   /* scopes rank and gpu */
 	struct muster_outcomes outcomes; /* every probe that this rank ran or should have run */
 };
 
 struct muster_node {
-	const char *name;       /* "?" for ranks whose node never became known */
-	struct muster_samples samples;   /* scopes node and port */
-	struct muster_rank *ranks;       /* by rank, ascending */
+	const char *name;              /* "?" for ranks whose node never became known */
+	bool simulated;                /* one of its workers had a stand-in library loaded */
+	struct muster_samples samples; /* scopes node and port */
+	struct muster_rank *ranks;     /* by rank, ascending */
 	size_t rank_count, rank_room;
 };
 
 struct muster_job {
-	const char *id;          /* Slurm's job id, or NULL */
-	const char *started;     /* RFC 3339, UTC */
-	double elapsed_s;        /* from the start of rank 0 to the end of gather */
-	const char *profile;     /* "quick", "standard", "full" */
-	int ranks;               /* the size of MPI_COMM_WORLD: missing ranks count */
-	bool simulated;          /* any worker had a stand-in library loaded */
-	const char *version;     /* of the muster that measured */
-	struct muster_samples samples;   /* scope job */
+	const char *id;                /* Slurm's job id, or NULL */
+	const char *started;           /* RFC 3339, UTC */
+	double elapsed_s;              /* from the start of rank 0 to the end of gather */
+	const char *profile;           /* "quick", "standard", "full" */
+	int ranks;                     /* the size of MPI_COMM_WORLD: missing ranks count */
+	bool simulated;                /* any worker had a stand-in library loaded */
+	const char *version;           /* of the muster that measured */
+	struct muster_samples samples; /* scope job */
 };
 
 struct muster_run {

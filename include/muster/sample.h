@@ -33,12 +33,12 @@ enum muster_scope {
 #define MUSTER_LABELS_MAX 4
 
 struct muster_metric {
-	const char *name;    /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
+	const char *name; /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
 	enum muster_type type;
 	enum muster_scope scope;
-	const char *unit;    /* "GB/s", "MiB", "" for none */
+	const char *unit;                      /* "GB/s", "MiB", "" for none */
 	const char *labels[MUSTER_LABELS_MAX]; /* names of the labels that a sample carries; NULL ends them */
-	const char *meaning; /* one line */
+	const char *meaning;                   /* one line */
 };
 
 struct muster_label {
@@ -71,7 +71,8 @@ struct muster_value muster_null(void);
 /* Same type and same value; numbers compare exactly, null equals null. */
 bool muster_value_equal(struct muster_value a, struct muster_value b);
 
-/* The value as people read it: "26.1", "ACTIVE", "true", "null". Writes at most size bytes with the NUL; returns out. */
+/* The value as people read it: "26.1", "ACTIVE", "true", "null". Writes at most size bytes with the NUL; returns out.
+ */
 const char *muster_value_text(struct muster_value value, char *out, size_t size);
 
 const char *muster_type_name(enum muster_type type);    /* "number", ... */

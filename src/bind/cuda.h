@@ -15,17 +15,19 @@ struct muster_cuda {
  * cuInit. */
 const struct muster_cuda *muster_cuda(struct muster_error *err);
 
-/* When result is not CUDA_SUCCESS: set err to "<call>: CUDA_ERROR_LAUNCH_FAILED (719): text" and return -1. NOT_SUPPORTED
- * gives code MUSTER_ENOTSUPPORTED. Otherwise return 0. */
+/* When result is not CUDA_SUCCESS: set err to "<call>: CUDA_ERROR_LAUNCH_FAILED (719): text" and return -1.
+ * NOT_SUPPORTED gives code MUSTER_ENOTSUPPORTED. Otherwise return 0. */
 int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call);
 
 /* The device's PCI bus id as sysfs spells it: lower case, four-digit domain when it fits ("0001:00:00.0"). */
-int muster_cuda_bus_id(const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);
+int muster_cuda_bus_id(
+	const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);
 
 /* The device's UUID as NVML spells it: "GPU-8-4-4-4-12". */
 int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);
 
-/* Wait for the stream by polling cuStreamQuery (never a blocking call), at most timeout_ms: MUSTER_ETIME when it passed. */
+/* Wait for the stream by polling cuStreamQuery (never a blocking call), at most timeout_ms: MUSTER_ETIME when it
+ * passed. */
 int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeout_ms, struct muster_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* cuda_abi.h - the part of the CUDA driver API that muster calls, as cuda.h of driver R470 and later declares it
  *
- * Versioned names are spelled out: cuda.h renames cuMemAlloc to cuMemAlloc_v2 by macro, and dlsym("cuMemAlloc") would find
- * an older function. Types carry cuda.h's names so that tests/unit/test_abi_cuda.c can compare every prototype, size and
- * constant with the vendor's header (it defines MUSTER_ABI_VENDOR_TYPES).
+ * Versioned names are spelled out: cuda.h renames cuMemAlloc to cuMemAlloc_v2 by macro, and dlsym("cuMemAlloc") would
+ * find an older function. Types carry cuda.h's names so that tests/abi/ can compare every prototype, size and constant
+ * with the vendor's header (it defines MUSTER_ABI_VENDOR_TYPES).
  */
 #ifndef MUSTER_CUDA_ABI_H
 #define MUSTER_CUDA_ABI_H
@@ -50,23 +50,24 @@ typedef struct CUuuid_st {
 #endif
 
 /* X(symbol, parameters): every function returns CUresult. */
+/* clang-format off */
 #define MUSTER_CUDA_FUNCTIONS(X) \
 	X(cuInit, (unsigned int flags)) \
 	X(cuDriverGetVersion, (int *version)) \
 	X(cuGetErrorName, (CUresult error, const char **name)) \
 	X(cuGetErrorString, (CUresult error, const char **text)) \
 	X(cuDeviceGetCount, (int *count)) \
-	X(cuDeviceGet, (CUdevice * device, int ordinal)) \
+	X(cuDeviceGet, (CUdevice *device, int ordinal)) \
 	X(cuDeviceGetName, (char *name, int size, CUdevice device)) \
-	X(cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device)) \
+	X(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
 	X(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
 	X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device)) \
 	X(cuDeviceGetPCIBusId, (char *bus_id, int size, CUdevice device)) \
-	X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device)) \
+	X(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
 	X(cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \
 	X(cuCtxSetCurrent, (CUcontext context)) \
 	X(cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes)) \
-	X(cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes)) \
+	X(cuMemAlloc_v2, (CUdeviceptr *pointer, size_t bytes)) \
 	X(cuMemFree_v2, (CUdeviceptr pointer)) \
 	X(cuMemHostRegister_v2, (void *pointer, size_t bytes, unsigned int flags)) \
 	X(cuMemHostUnregister, (void *pointer)) \
@@ -74,13 +75,14 @@ typedef struct CUuuid_st {
 	X(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream)) \
 	X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
 	X(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t words, CUstream stream)) \
-	X(cuStreamCreate, (CUstream * stream, unsigned int flags)) \
+	X(cuStreamCreate, (CUstream *stream, unsigned int flags)) \
 	X(cuStreamDestroy_v2, (CUstream stream)) \
 	X(cuStreamQuery, (CUstream stream)) \
-	X(cuEventCreate, (CUevent * event, unsigned int flags)) \
+	X(cuEventCreate, (CUevent *event, unsigned int flags)) \
 	X(cuEventDestroy_v2, (CUevent event)) \
 	X(cuEventRecord, (CUevent event, CUstream stream)) \
 	X(cuEventQuery, (CUevent event)) \
 	X(cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end))
+/* clang-format on */
 
 #endif

@@ -16,7 +16,8 @@ struct muster_nccl {
 /* The functions, opened on the first call; NULL with err when libnccl.so.2 or one of them is missing or too old. */
 const struct muster_nccl *muster_nccl(struct muster_error *err);
 
-/* As muster_cuda_check; comm may be NULL, else ncclGetLastError's text is added. ncclInProgress counts as success. */
+/* As muster_cuda_check, with ncclGetLastError's text added when there is one (comm may be NULL, as NCCL allows).
+ * ncclInProgress counts as success. */
 int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclComm_t comm, struct muster_error *err,
 	const char *call);
 

@@ -1,7 +1,7 @@
 /* nccl_abi.h - the part of NCCL that muster calls, as nccl.h of 2.14 and later declares it
  *
  * ncclConfig_t is the oldest one (2.14: size, magic, version, blocking); later libraries accept it by its size and
- * version. Types carry nccl.h's names so that tests/unit/test_abi_nccl.c can compare them with the vendor's header.
+ * version. Types carry nccl.h's names so that tests/abi/ can compare them with the vendor's header.
  */
 #ifndef MUSTER_NCCL_ABI_H
 #define MUSTER_NCCL_ABI_H
@@ -44,15 +44,17 @@ typedef struct CUstream_st *cudaStream_t;
 #endif
 
 /* X(symbol, parameters): every function returns ncclResult_t. */
+/* clang-format off */
 #define MUSTER_NCCL_FUNCTIONS(X) \
 	X(ncclGetVersion, (int *version)) \
-	X(ncclGetUniqueId, (ncclUniqueId * id)) \
-	X(ncclCommInitRankConfig, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)) \
+	X(ncclGetUniqueId, (ncclUniqueId *id)) \
+	X(ncclCommInitRankConfig, (ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)) \
 	X(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *state)) \
 	X(ncclCommFinalize, (ncclComm_t comm)) \
 	X(ncclCommDestroy, (ncclComm_t comm)) \
 	X(ncclCommAbort, (ncclComm_t comm)) \
 	X(ncclAllReduce, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, \
 		ncclComm_t comm, cudaStream_t stream))
+/* clang-format on */
 
 #endif

@@ -17,10 +17,12 @@ struct muster_nvml {
 /* The functions, opened and nvmlInit_v2'd on the first call; NULL with err when the library is missing or refuses. */
 const struct muster_nvml *muster_nvml(struct muster_error *err);
 
-/* As muster_cuda_check. NOT_SUPPORTED and FUNCTION_NOT_FOUND give MUSTER_ENOTSUPPORTED, NO_PERMISSION MUSTER_ENOPERMISSION. */
+/* As muster_cuda_check. NOT_SUPPORTED and FUNCTION_NOT_FOUND give MUSTER_ENOTSUPPORTED, NO_PERMISSION
+ * MUSTER_ENOPERMISSION. */
 int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call);
 
-/* "00000001:00:00.0" (NVML) to "0001:00:00.0" (sysfs): lower case; the domain keeps more than four digits only if needed. */
+/* "00000001:00:00.0" (NVML) to "0001:00:00.0" (sysfs): lower case; the domain keeps more than four digits only if
+ * needed. */
 int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err);
 
 #endif

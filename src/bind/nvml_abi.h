@@ -1,6 +1,6 @@
 /* nvml_abi.h - the part of NVML that muster calls, as nvml.h of driver R470 and later declares it
  *
- * Types carry nvml.h's names so that tests/unit/test_abi_nvml.c can compare them with the vendor's header.
+ * Types carry nvml.h's names so that tests/abi/ can compare them with the vendor's header.
  */
 #ifndef MUSTER_NVML_ABI_H
 #define MUSTER_NVML_ABI_H
@@ -22,11 +22,7 @@ typedef enum nvmlReturn_enum {
 
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef enum nvmlEnableState_enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 } nvmlEnableState_t;
-typedef enum nvmlClockType_enum {
-	NVML_CLOCK_GRAPHICS = 0,
-	NVML_CLOCK_SM = 1,
-	NVML_CLOCK_MEM = 2
-} nvmlClockType_t;
+typedef enum nvmlClockType_enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 } nvmlClockType_t;
 typedef enum nvmlTemperatureSensors_enum { NVML_TEMPERATURE_GPU = 0 } nvmlTemperatureSensors_t;
 typedef enum nvmlMemoryErrorType_enum {
 	NVML_MEMORY_ERROR_TYPE_CORRECTED = 0,
@@ -78,6 +74,7 @@ typedef struct nvmlFieldValue_st {
 #endif
 
 /* X(symbol, parameters): every function returns nvmlReturn_t. */
+/* clang-format off */
 #define MUSTER_NVML_FUNCTIONS(X) \
 	X(nvmlInit_v2, (void)) \
 	X(nvmlShutdown, (void)) \
@@ -112,5 +109,6 @@ typedef struct nvmlFieldValue_st {
 	X(nvmlDeviceGetRemappedRows, (nvmlDevice_t device, unsigned int *correctable, unsigned int *uncorrectable, \
 		unsigned int *pending, unsigned int *failed)) \
 	X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *major, int *minor))
+/* clang-format on */
 
 #endif

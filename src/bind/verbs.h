@@ -21,8 +21,9 @@ struct muster_verbs {
 /* The functions (each with its symbol version), opened on the first call; NULL with err when something is missing. */
 const struct muster_verbs *muster_verbs(struct muster_error *err);
 
-/* Zeroes attr, then asks the context's own operation when it has one (all fields), else the compat entry. 0 or errno. */
-int muster_verbs_query_port(const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port,
-	struct ibv_port_attr *attr);
+/* Zeroes attr, then asks the context's own operation when it has one (all fields), else the compat entry. 0 or errno.
+ */
+int muster_verbs_query_port(
+	const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 
 #endif

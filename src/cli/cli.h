@@ -40,16 +40,18 @@ struct muster_option {
 	const char *name;     /* "--report" */
 	const char *argument; /* "FILE"; NULL for a flag */
 	const char *help;
-	const char **text;    /* where the argument goes; repeated options: see each */
+	const char **text; /* where the argument goes; repeated options: see each */
 	bool *flag;
 	int (*each)(void *arg, const char *text, struct muster_error *err); /* called for every occurrence instead */
 	void *arg;
 };
 
-/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand and goes to
- * operands (at most max). "--" ends the options; *ret_rest is then the index of the first argument behind it, else argc.
+/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand and goes
+ * to operands (at most max). "--" ends the options; *ret_rest is then the index of the first argument behind it, else
+ * argc.
  * "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err for anything unknown. */
 int muster_cli_parse(int argc, char **argv, const char *usage, const struct muster_option *options, size_t count,
-	const char *epilogue, const char **operands, size_t max, size_t *ret_operands, int *ret_rest, struct muster_error *err);
+	const char *epilogue, const char **operands, size_t max, size_t *ret_operands, int *ret_rest,
+	struct muster_error *err);
 
 #endif

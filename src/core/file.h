@@ -14,7 +14,8 @@ struct muster_file {
 
 /* Open a temporary file beside path (O_EXCL, never through a symlink). "-" is stdout. */
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err);
-/* Flush, fsync, rename over path, fsync the directory. On failure the temporary file is removed and path is untouched. */
+/* Flush, fsync, rename over path, fsync the directory. On failure the temporary file is removed and path is untouched.
+ */
 int muster_file_commit(struct muster_file *file, struct muster_error *err);
 /* Remove the temporary file; a no-op after commit. */
 void muster_file_abandon(struct muster_file *file);

@@ -152,6 +152,12 @@ static int string_end(const char *text, size_t at, size_t length, size_t *ret, s
 	return 0;
 }
 
+/* Blanks, separators, and the letters of true, false and null. */
+static bool is_filler(char c)
+{
+	return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\t' || c == '\r' || (c >= 'a' && c <= 'z');
+}
+
 /* Everything that cJSON would let through or could not bear. */
 static int scan(const char *text, size_t length, struct muster_error *err)
 {
@@ -173,10 +179,10 @@ static int scan(const char *text, size_t length, struct muster_error *err)
 			if (end == at)
 				return fail_at(text, at, err, "malformed number");
 			at = end;
-		} else if ((c >= 'a' && c <= 'z') || strchr(",: \t\r\n", c)) {
-			if (c == '\0')
-				return fail_at(text, at, err, "NUL byte");
+		} else if (is_filler(c)) {
 			at++;
+		} else if (c == '\0') {
+			return fail_at(text, at, err, "NUL byte");
 		} else {
 			return fail_at(text, at, err, "unexpected character 0x%02x", (unsigned char)c);
 		}
@@ -497,38 +503,58 @@ struct muster_json *muster_json_merge(struct muster_json *target, const struct m
 	return (struct muster_json *)merged;
 }
 
+/* The byte behind the string whose opening quote is at `at`, or `length` when it has no end. */
+static size_t behind_string(const char *text, size_t at, size_t length)
+{
+	const char *stop = text + length, *quote = text + at;
+	while ((quote = memchr(quote + 1, '"', (size_t)(stop - quote - 1)))) {
+		const char *before = quote;
+		while (before[-1] == '\\') /* ends at the opening quote at the latest */
+			before--;
+		if ((quote - before) % 2 == 0)
+			return (size_t)(quote - text) + 1;
+	}
+	return length + 1;
+}
+
+/* What ends a stretch of no interest inside a value. */
+static const bool structural[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
+
 /* The end of the value at `at`, by brackets and quotes alone. */
 static int value_end(const char *text, size_t at, size_t length, size_t *ret, struct muster_error *err)
 {
-	size_t start = at;
-	int depth = 0;
-	while (at < length) {
-		char c = text[at];
-		if (c == '"') {
-			const char *quote = text + at + 1, *stop = text + length;
-			while (quote < stop && *quote != '"')
-				quote += *quote == '\\' ? 2 : 1;
-			if (quote >= stop)
-				return fail_at(text, at, err, "string without an end");
-			at = (size_t)(quote - text) + 1;
-			if (depth == 0)
-				break;
-			continue;
-		}
-		if (c == '{' || c == '[') {
-			depth++;
-		} else if (c == '}' || c == ']') {
-			if (depth == 0)
-				break;
-			if (--depth == 0) {
+	size_t start = at, depth = 0;
+	do {
+		if (depth > 0)
+			while (at < length && !structural[(unsigned char)text[at]])
 				at++;
-				break;
+		if (at >= length)
+			break;
+		switch (text[at]) {
+		case '"':
+			start = depth > 0 ? start : at;
+			at = behind_string(text, at, length);
+			if (at > length)
+				return fail_at(text, start, err, "string without an end");
+			break;
+		case '{':
+		case '[':
+			depth++;
+			at++;
+			break;
+		case '}':
+		case ']':
+			if (depth > 0) {
+				depth--;
+				at++;
 			}
-		} else if (depth == 0 && (c == ',' || strchr(" \t\r\n", c))) {
+			break;
+		default: /* a number or a word */
+			while (at < length && !structural[(unsigned char)text[at]] && !strchr(", \t\r\n", text[at]))
+				at++;
 			break;
 		}
-		at++;
-	}
+	} while (depth > 0);
 	if (depth > 0 || at == start)
 		return fail_at(text, start, err, depth > 0 ? "never closed" : "a value is needed");
 	*ret = at;

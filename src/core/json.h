@@ -1,7 +1,8 @@
 /* json.h - reading and writing JSON; the only door to cJSON
  *
- * Reading gives a tree of const nodes. Every reader checks types through the _get functions, which name the JSON path of
- * what is wrong. Writing streams: nothing is built in memory, so a report of 100,000 ranks costs no more than its text.
+ * Reading gives a tree of const nodes. Every reader checks types through the _get functions, which name the JSON path
+ * of what is wrong. Writing streams: nothing is built in memory, so a report of 100,000 ranks costs no more than its
+ * text.
  */
 #ifndef MUSTER_JSON_H
 #define MUSTER_JSON_H
@@ -18,9 +19,9 @@ struct muster_json; /* a node of a parsed text */
 
 #define MUSTER_JSON_DEPTH_MAX 64
 
-/* Parse a whole text (need not end in NUL). Rejected, with "line L, column C: ..." in err and code MUSTER_EUSAGE: bad syntax, anything after
- * the value, invalid UTF-8, an embedded NUL, duplicate keys, numbers that are not finite, nesting beyond
- * MUSTER_JSON_DEPTH_MAX. The caller frees the result. */
+/* Parse a whole text (need not end in NUL). Rejected, with "line L, column C: ..." in err and code MUSTER_EUSAGE: bad
+ * syntax, anything after the value, invalid UTF-8, an embedded NUL, duplicate keys, numbers that are not finite,
+ * nesting beyond MUSTER_JSON_DEPTH_MAX. The caller frees the result. */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err);
 void muster_json_free(struct muster_json *json);
 
@@ -28,7 +29,11 @@ void muster_json_free(struct muster_json *json);
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
 enum muster_json_type {
-	MUSTER_JSON_NULL, MUSTER_JSON_BOOLEAN, MUSTER_JSON_NUMBER, MUSTER_JSON_STRING, MUSTER_JSON_ARRAY,
+	MUSTER_JSON_NULL,
+	MUSTER_JSON_BOOLEAN,
+	MUSTER_JSON_NUMBER,
+	MUSTER_JSON_STRING,
+	MUSTER_JSON_ARRAY,
 	MUSTER_JSON_OBJECT
 };
 enum muster_json_type muster_json_type(const struct muster_json *json);
@@ -50,20 +55,20 @@ bool muster_json_boolean(const struct muster_json *json);
  * path of the object, for the message ("$.checks.gpu.count"). */
 int muster_json_get_string(const struct muster_json *object, const char *path, const char *key, const char **ret,
 	struct muster_error *err);
-int muster_json_get_number(const struct muster_json *object, const char *path, const char *key, double *ret,
-	struct muster_error *err);
+int muster_json_get_number(
+	const struct muster_json *object, const char *path, const char *key, double *ret, struct muster_error *err);
 int muster_json_get_int(const struct muster_json *object, const char *path, const char *key, int *ret,
 	struct muster_error *err); /* a whole number in int's range */
-int muster_json_get_boolean(const struct muster_json *object, const char *path, const char *key, bool *ret,
-	struct muster_error *err);
+int muster_json_get_boolean(
+	const struct muster_json *object, const char *path, const char *key, bool *ret, struct muster_error *err);
 int muster_json_get_object(const struct muster_json *object, const char *path, const char *key,
 	const struct muster_json **ret, struct muster_error *err);
 int muster_json_get_array(const struct muster_json *object, const char *path, const char *key,
 	const struct muster_json **ret, struct muster_error *err);
 
 /* -1 with err naming the first member of object whose key is not in the NULL-terminated list, and what is allowed. */
-int muster_json_only_keys(const struct muster_json *object, const char *path, const char *const *keys,
-	struct muster_error *err);
+int muster_json_only_keys(
+	const struct muster_json *object, const char *path, const char *const *keys, struct muster_error *err);
 
 /* RFC 7386 merge patch: target is changed (and may be replaced); patch stays. Returns the result, which the caller owns
  * in target's stead. (Debian's cJSON comes without cJSON_Utils, which has this.) */
@@ -79,12 +84,12 @@ int muster_json_split_array(const char *text, size_t length,
 	int (*element)(void *arg, size_t index, const char *value, size_t value_length, struct muster_error *err),
 	void *arg, struct muster_error *err);
 
-/* Streaming writer. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD; control characters and DEL are
- * escaped. Numbers are written so that they read back exactly; NaN and infinity become null. */
+/* Streaming writer. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD; control characters and DEL
+ * are escaped. Numbers are written so that they read back exactly; NaN and infinity become null. */
 struct muster_writer {
 	FILE *out;
 	int depth;
-	int indent_depth;   /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
+	int indent_depth; /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
 	bool first[MUSTER_JSON_DEPTH_MAX];
 	bool after_key;
 };

@@ -1,34 +1,181 @@
 /* affinity.c - which CPUs the rank may use, and which its GPU is near
+ *
+ * Sets are compared as sets: a mask may be inside the GPU's NUMA node, overlap it or lie outside. When the GPU's node
+ * is not known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
  */
+#include "bind/topology.h"
+#include "core/sysfs.h"
+#include "core/text.h"
+#include "muster/pool.h"
 #include "muster/probe.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* metric, type, unit, meaning */
+#define RANK_METRIC(n, t, u, m)                                                                                        \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_RANK, .unit = u, .meaning = m                              \
+	}
+
 static const struct muster_metric metrics[] = {
-	{ .name = "rank.cpu_mask", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu" },
-	{ .name = "rank.cpu_list", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "the same as a list: \"24-47\"" },
-	{ .name = "rank.cpus", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "how many they are" },
-	{ .name = "rank.cpu_numa_nodes", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "NUMA nodes that those CPUs lie in" },
-	{ .name = "rank.gpu_numa_node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "nearest NUMA node with CPUs of the rank's GPU; null when unknown" },
-	{ .name = "rank.gpu_cpu_mask", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "CPUs of the GPU's NUMA node, as a hex mask" },
-	{ .name = "rank.gpu_cpu_list", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "the same as a list" },
-	{ .name = "rank.cpu_locality", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "the rank's CPUs against the GPU's: inside, overlaps, outside" },
-	{ .name = "rank.memory_policy", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..." },
-	{ .name = "rank.near_nics", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "RDMA devices on the GPU's NUMA node, separated by spaces" },
+	RANK_METRIC("rank.cpu_mask", MUSTER_STRING, "",
+		"CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu"),
+	RANK_METRIC("rank.cpu_list", MUSTER_STRING, "", "the same as a list: \"24-47\""),
+	RANK_METRIC("rank.cpus", MUSTER_NUMBER, "", "how many they are"),
+	RANK_METRIC("rank.cpu_numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that those CPUs lie in"),
+	RANK_METRIC("rank.gpu_numa_node", MUSTER_NUMBER, "",
+		"nearest NUMA node with CPUs of the rank's GPU; null when unknown"),
+	RANK_METRIC("rank.gpu_cpu_mask", MUSTER_STRING, "", "CPUs of the GPU's NUMA node, as a hex mask"),
+	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "the same as a list"),
+	RANK_METRIC(
+		"rank.cpu_locality", MUSTER_STRING, "", "the rank's CPUs against the GPU's: inside, overlaps, outside"),
+	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
+		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
+	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
+		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
+
+static void emit_cpus(
+	struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric, const struct muster_cpus *cpus)
+{
+	char *mask = muster_cpus_mask(cpus), *list = muster_cpus_list(cpus);
+	muster_emit_plain(ctx, mask_metric, muster_string(mask));
+	muster_emit_plain(ctx, list_metric, muster_string(list));
+	free(mask);
+	free(list);
+}
+
+/* The CPUs of the thread that runs the probe; libraries may have pinned threads of their own elsewhere. */
+static int measure_cpus(
+	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_cpuset_t ret_set, struct muster_error *err)
+{
+	struct muster_cpus cpus;
+	if (hwloc_get_cpubind(topology, ret_set, HWLOC_CPUBIND_THREAD) < 0)
+		return muster_fail(err, MUSTER_EIO, "hwloc_get_cpubind: %s", strerror(errno));
+	if (muster_topology_cpus(ret_set, &cpus, err) < 0)
+		return -1;
+	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", &cpus);
+	muster_emit_plain(ctx, "rank.cpus", muster_number(muster_cpus_count(&cpus)));
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	muster_topology_homes(topology, ret_set, homes);
+	muster_emit_plain(ctx, "rank.cpu_numa_nodes", muster_number(hwloc_bitmap_weight(homes)));
+	hwloc_bitmap_free(homes);
+	return 0;
+}
+
+static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology)
+{
+	static const char *const names[] = {
+		[HWLOC_MEMBIND_DEFAULT] = "default",
+		[HWLOC_MEMBIND_FIRSTTOUCH] =
+			"default", /* what hwloc makes of the kernel's default and local policies */
+		[HWLOC_MEMBIND_BIND] = "bind",
+		[HWLOC_MEMBIND_INTERLEAVE] = "interleave",
+		[HWLOC_MEMBIND_NEXTTOUCH] = "next-touch",
+	};
+	hwloc_membind_policy_t policy;
+	hwloc_nodeset_t nodes = hwloc_bitmap_alloc();
+	if (hwloc_get_membind(topology, nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0) {
+		muster_emit_null_plain(ctx, "rank.memory_policy", "hwloc_get_membind: %s", strerror(errno));
+	} else if (policy < 0 || (size_t)policy >= sizeof names / sizeof *names) {
+		muster_emit_null_plain(
+			ctx, "rank.memory_policy", "hwloc_get_membind: policy %d has no name", (int)policy);
+	} else if (strcmp(names[policy], "default") == 0) {
+		muster_emit_plain(ctx, "rank.memory_policy", muster_string("default"));
+	} else {
+		char *list = NULL;
+		hwloc_bitmap_list_asprintf(&list, nodes);
+		char *text = muster_asprintf("%s:%s", names[policy], list ? list : "?");
+		muster_emit_plain(ctx, "rank.memory_policy", muster_string(text));
+		free(text);
+		free(list);
+	}
+	hwloc_bitmap_free(nodes);
+}
+
+/* Names of the RDMA devices whose nearest NUMA node is this one; "none". By NUMA node and never by index or name: the
+ * order of probing, of naming and of the GPUs differ. */
+static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near)
+{
+	char path[PATH_MAX], address[32];
+	struct muster_names devices;
+	struct muster_error why;
+	if (muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband"), &devices, &why) < 0) {
+		muster_emit_null_plain(ctx, "rank.near_nics", "%s", why.text);
+		return;
+	}
+	char *list = muster_strdup("");
+	for (size_t i = 0; i < devices.count; i++) {
+		hwloc_obj_t node;
+		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device", devices.items[i]);
+		bool known = muster_sysfs_pci_address(path, address, sizeof address, NULL) == 0;
+		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device/numa_node", devices.items[i]);
+		if (muster_topology_device_node(topology, path, known ? address : NULL, &node, NULL) < 0 ||
+			node != near)
+			continue;
+		char *longer = muster_asprintf("%s%s%s", list, *list ? " " : "", devices.items[i]);
+		free(list);
+		list = longer;
+	}
+	muster_emit_plain(ctx, "rank.near_nics", muster_string(*list ? list : "none"));
+	free(list);
+	muster_names_done(&devices);
+}
+
+/* The GPU's node, or why it is not known. */
+static int find_gpu_node(
+	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t *ret_node, struct muster_error *err)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	char path[PATH_MAX];
+	if (!gpu->bus_id[0])
+		return muster_fail(
+			err, MUSTER_ENOTSUPPORTED, "%s", gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
+	return muster_topology_device_node(topology, path, gpu->bus_id, ret_node, err);
+}
+
+static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_const_cpuset_t mine)
+{
+	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
+		"rank.cpu_locality", "rank.near_nics" };
+	struct muster_error why;
+	struct muster_cpus cpus;
+	hwloc_obj_t node;
+	if (find_gpu_node(ctx, topology, &node, &why) < 0 || muster_topology_cpus(node->cpuset, &cpus, &why) < 0) {
+		for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
+			muster_emit_null_plain(ctx, of_gpu[i], "%s", why.text);
+		return;
+	}
+	muster_emit_plain(ctx, "rank.gpu_numa_node", muster_number(node->os_index));
+	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", &cpus);
+	const char *locality = "outside";
+	if (hwloc_bitmap_isincluded(mine, node->cpuset))
+		locality = "inside";
+	else if (hwloc_bitmap_intersects(mine, node->cpuset))
+		locality = "overlaps";
+	muster_emit_plain(ctx, "rank.cpu_locality", muster_string(locality));
+	measure_nics(ctx, topology, node);
+}
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	(void)ctx;
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "not written yet");
+	muster_step(ctx, "hwloc: load the topology");
+	hwloc_topology_t topology = muster_topology(err);
+	if (!topology)
+		return -1;
+	muster_step(ctx, "hwloc: CPUs and memory policy of this thread");
+	hwloc_cpuset_t mine = hwloc_bitmap_alloc();
+	int result = measure_cpus(ctx, topology, mine, err);
+	if (result == 0) {
+		measure_memory(ctx, topology);
+		measure_gpu(ctx, topology, mine);
+	}
+	hwloc_bitmap_free(mine);
+	return result;
 }
 
 const struct muster_probe muster_probe_affinity = {

@@ -1,80 +1,349 @@
 /* gpu.c - what the rank's GPU is and how it feels
+ *
+ * Every NVML call may answer "not supported" or "no permission" (vGPUs, containers): that is a null with NVML's reason,
+ * and the rest goes on. Nothing here changes a mode or a clock.
  */
+#include "bind/cuda.h"
+#include "bind/nvml.h"
+#include "core/sysfs.h"
 #include "muster/probe.h"
 
+#include <limits.h>
+#include <stdio.h>
+
+/* metric, type, unit, meaning */
+#define GPU_METRIC(n, t, u, m)                                                                                         \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_GPU, .unit = u, .labels = { "gpu" }, .meaning = m          \
+	}
+
 static const struct muster_metric metrics[] = {
-	{ .name = "gpu.name", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "name as NVML gives it" },
-	{ .name = "gpu.uuid", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "UUID as NVML gives it" },
-	{ .name = "gpu.vbios", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "VBIOS version" },
-	{ .name = "gpu.nvml_index", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "index in NVML order" },
-	{ .name = "gpu.cuda_index", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "index in the order of this rank's CUDA" },
-	{ .name = "gpu.numa_node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "NUMA node from sysfs; null when the kernel does not know (-1)" },
-	{ .name = "gpu.memory_mib", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MiB", .labels = { "gpu" },
-		.meaning = "memory as NVML gives it, reserved part included" },
-	{ .name = "gpu.compute_capability", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "compute capability: \"8.0\"" },
-	{ .name = "gpu.ecc", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "ECC is enabled" },
-	{ .name = "gpu.mig", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "MIG mode is enabled" },
-	{ .name = "gpu.persistence", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "persistence mode is enabled" },
-	{ .name = "gpu.pcie_gen", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "PCIe generation of the link now (drops when idle)" },
-	{ .name = "gpu.pcie_gen_max", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "PCIe generation that GPU and slot allow" },
-	{ .name = "gpu.pcie_width", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "PCIe lanes now" },
-	{ .name = "gpu.pcie_width_max", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "PCIe lanes that GPU and slot allow" },
-	{ .name = "gpu.nvlinks", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "NVLinks that are up" },
-	{ .name = "gpu.nvlink_gbps", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "GB/s", .labels = { "gpu" },
-		.meaning = "speed of one NVLink, each direction" },
-	{ .name = "gpu.sm_clock_mhz", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MHz", .labels = { "gpu" },
-		.meaning = "SM clock now" },
-	{ .name = "gpu.sm_clock_max_mhz", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MHz", .labels = { "gpu" },
-		.meaning = "highest SM clock" },
-	{ .name = "gpu.mem_clock_mhz", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MHz", .labels = { "gpu" },
-		.meaning = "memory clock now" },
-	{ .name = "gpu.mem_clock_max_mhz", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MHz", .labels = { "gpu" },
-		.meaning = "highest memory clock" },
-	{ .name = "gpu.throttle_reasons", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "reasons that hold the clocks down now, separated by spaces; \"none\"" },
-	{ .name = "gpu.slowdown", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "one of the harmful reasons is active: HW slowdown, SW or HW thermal, power brake (mask 0xE8)" },
-	{ .name = "gpu.temperature_celsius", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "°C", .labels = { "gpu" },
-		.meaning = "GPU temperature" },
-	{ .name = "gpu.power_watts", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "W", .labels = { "gpu" },
-		.meaning = "power drawn now" },
-	{ .name = "gpu.power_limit_watts", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "W", .labels = { "gpu" },
-		.meaning = "enforced power limit" },
-	{ .name = "gpu.ecc_uncorrected_volatile", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "uncorrected ECC errors since the driver was loaded" },
-	{ .name = "gpu.ecc_uncorrected_aggregate", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "uncorrected ECC errors in the GPU's life" },
-	{ .name = "gpu.ecc_corrected_volatile", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "corrected ECC errors since the driver was loaded" },
-	{ .name = "gpu.remapped_correctable", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "rows remapped because of correctable errors" },
-	{ .name = "gpu.remapped_uncorrectable", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "rows remapped because of uncorrectable errors" },
-	{ .name = "gpu.remap_pending", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "a row remap waits for a GPU reset" },
-	{ .name = "gpu.remap_failed", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
-		.meaning = "a row remap has failed: the GPU has no spare rows left there" },
+	GPU_METRIC("gpu.name", MUSTER_STRING, "", "name as NVML gives it"),
+	GPU_METRIC("gpu.uuid", MUSTER_STRING, "", "UUID as NVML gives it"),
+	GPU_METRIC("gpu.vbios", MUSTER_STRING, "", "VBIOS version"),
+	GPU_METRIC("gpu.nvml_index", MUSTER_NUMBER, "", "index in NVML order"),
+	GPU_METRIC("gpu.cuda_index", MUSTER_NUMBER, "", "index in the order of this rank's CUDA"),
+	GPU_METRIC("gpu.numa_node", MUSTER_NUMBER, "", "NUMA node from sysfs; null when the kernel does not know (-1)"),
+	GPU_METRIC("gpu.memory_mib", MUSTER_NUMBER, "MiB", "memory as NVML gives it, reserved part included"),
+	GPU_METRIC("gpu.compute_capability", MUSTER_STRING, "", "compute capability: \"8.0\""),
+	GPU_METRIC("gpu.ecc", MUSTER_BOOLEAN, "", "ECC is enabled"),
+	GPU_METRIC("gpu.mig", MUSTER_BOOLEAN, "", "MIG mode is enabled"),
+	GPU_METRIC("gpu.persistence", MUSTER_BOOLEAN, "", "persistence mode is enabled"),
+	GPU_METRIC("gpu.pcie_gen", MUSTER_NUMBER, "", "PCIe generation of the link now (drops when idle)"),
+	GPU_METRIC("gpu.pcie_gen_max", MUSTER_NUMBER, "", "PCIe generation that GPU and slot allow"),
+	GPU_METRIC("gpu.pcie_width", MUSTER_NUMBER, "", "PCIe lanes now"),
+	GPU_METRIC("gpu.pcie_width_max", MUSTER_NUMBER, "", "PCIe lanes that GPU and slot allow"),
+	GPU_METRIC("gpu.nvlinks", MUSTER_NUMBER, "", "NVLinks that are up"),
+	GPU_METRIC("gpu.nvlink_gbps", MUSTER_NUMBER, "GB/s", "speed of one NVLink, each direction"),
+	GPU_METRIC("gpu.sm_clock_mhz", MUSTER_NUMBER, "MHz", "SM clock now"),
+	GPU_METRIC("gpu.sm_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest SM clock"),
+	GPU_METRIC("gpu.mem_clock_mhz", MUSTER_NUMBER, "MHz", "memory clock now"),
+	GPU_METRIC("gpu.mem_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest memory clock"),
+	GPU_METRIC("gpu.throttle_reasons", MUSTER_STRING, "",
+		"reasons that hold the clocks down now, separated by spaces; \"none\""),
+	GPU_METRIC("gpu.slowdown", MUSTER_BOOLEAN, "",
+		"one of the harmful reasons is active: HW slowdown, SW or HW thermal, power brake (mask 0xE8)"),
+	GPU_METRIC("gpu.temperature_celsius", MUSTER_NUMBER, "°C", "GPU temperature"),
+	GPU_METRIC("gpu.power_watts", MUSTER_NUMBER, "W", "power drawn now"),
+	GPU_METRIC("gpu.power_limit_watts", MUSTER_NUMBER, "W", "enforced power limit"),
+	GPU_METRIC("gpu.ecc_uncorrected_volatile", MUSTER_NUMBER, "",
+		"uncorrected ECC errors since the driver was loaded"),
+	GPU_METRIC("gpu.ecc_uncorrected_aggregate", MUSTER_NUMBER, "", "uncorrected ECC errors in the GPU's life"),
+	GPU_METRIC("gpu.ecc_corrected_volatile", MUSTER_NUMBER, "", "corrected ECC errors since the driver was loaded"),
+	GPU_METRIC("gpu.remapped_correctable", MUSTER_NUMBER, "", "rows remapped because of correctable errors"),
+	GPU_METRIC("gpu.remapped_uncorrectable", MUSTER_NUMBER, "", "rows remapped because of uncorrectable errors"),
+	GPU_METRIC("gpu.remap_pending", MUSTER_BOOLEAN, "", "a row remap waits for a GPU reset"),
+	GPU_METRIC(
+		"gpu.remap_failed", MUSTER_BOOLEAN, "", "a row remap has failed: the GPU has no spare rows left there"),
 };
+
+/* One GPU as NVML knows it. */
+struct view {
+	struct muster_probe_ctx *ctx;
+	const struct muster_nvml *nvml;
+	nvmlDevice_t device;
+	const char *bus_id;
+};
+
+/* The value that a call gave, or null with NVML's reason when its result says that it gave none. */
+static void yield(
+	const struct view *v, const char *metric, const char *call, nvmlReturn_t result, struct muster_value value)
+{
+	struct muster_error why;
+	if (muster_nvml_check(v->nvml, result, &why, call) < 0)
+		muster_emit_null_for(v->ctx, metric, v->bus_id, "%s", why.text);
+	else
+		muster_emit_for(v->ctx, metric, v->bus_id, value);
+}
+
+static void measure_identity(const struct view *v)
+{
+	char text[128] = "";
+	unsigned int index = 0;
+	nvmlMemory_t memory = { 0 };
+	muster_step(v->ctx, "NVML: name and memory of GPU %s", v->bus_id);
+	nvmlReturn_t result = v->nvml->nvmlDeviceGetName(v->device, text, sizeof text);
+	yield(v, "gpu.name", "nvmlDeviceGetName", result, muster_string(text));
+	result = v->nvml->nvmlDeviceGetUUID(v->device, text, sizeof text);
+	yield(v, "gpu.uuid", "nvmlDeviceGetUUID", result, muster_string(text));
+	result = v->nvml->nvmlDeviceGetVbiosVersion(v->device, text, sizeof text);
+	yield(v, "gpu.vbios", "nvmlDeviceGetVbiosVersion", result, muster_string(text));
+	result = v->nvml->nvmlDeviceGetIndex(v->device, &index);
+	yield(v, "gpu.nvml_index", "nvmlDeviceGetIndex", result, muster_number(index));
+	result = v->nvml->nvmlDeviceGetMemoryInfo(v->device, &memory);
+	yield(v, "gpu.memory_mib", "nvmlDeviceGetMemoryInfo", result, muster_number((double)memory.total / (1 << 20)));
+}
+
+static void measure_modes(const struct view *v)
+{
+	nvmlEnableState_t mode = NVML_FEATURE_DISABLED, pending;
+	unsigned int mig = NVML_DEVICE_MIG_DISABLE, mig_pending;
+	muster_step(v->ctx, "NVML: ECC, MIG and persistence mode of GPU %s", v->bus_id);
+	nvmlReturn_t result = v->nvml->nvmlDeviceGetEccMode(v->device, &mode, &pending);
+	yield(v, "gpu.ecc", "nvmlDeviceGetEccMode", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
+	result = v->nvml->nvmlDeviceGetMigMode(v->device, &mig, &mig_pending);
+	yield(v, "gpu.mig", "nvmlDeviceGetMigMode", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
+	result = v->nvml->nvmlDeviceGetPersistenceMode(v->device, &mode);
+	yield(v, "gpu.persistence", "nvmlDeviceGetPersistenceMode", result,
+		muster_boolean(mode == NVML_FEATURE_ENABLED));
+}
+
+static void measure_pcie(const struct view *v)
+{
+	unsigned int number = 0;
+	muster_step(v->ctx, "NVML: PCIe link of GPU %s", v->bus_id);
+	nvmlReturn_t result = v->nvml->nvmlDeviceGetCurrPcieLinkGeneration(v->device, &number);
+	yield(v, "gpu.pcie_gen", "nvmlDeviceGetCurrPcieLinkGeneration", result, muster_number(number));
+	result = v->nvml->nvmlDeviceGetMaxPcieLinkGeneration(v->device, &number);
+	yield(v, "gpu.pcie_gen_max", "nvmlDeviceGetMaxPcieLinkGeneration", result, muster_number(number));
+	result = v->nvml->nvmlDeviceGetCurrPcieLinkWidth(v->device, &number);
+	yield(v, "gpu.pcie_width", "nvmlDeviceGetCurrPcieLinkWidth", result, muster_number(number));
+	result = v->nvml->nvmlDeviceGetMaxPcieLinkWidth(v->device, &number);
+	yield(v, "gpu.pcie_width_max", "nvmlDeviceGetMaxPcieLinkWidth", result, muster_number(number));
+}
+
+/* One field value as a number. 0, or -1 with err. */
+static int read_field(const struct view *v, unsigned int field, const char *name, double *ret, struct muster_error *err)
+{
+	nvmlFieldValue_t value = { .fieldId = field };
+	if (muster_nvml_check(v->nvml, v->nvml->nvmlDeviceGetFieldValues(v->device, 1, &value), err,
+		    "nvmlDeviceGetFieldValues") < 0 ||
+		muster_nvml_check(v->nvml, value.nvmlReturn, err, name) < 0)
+		return -1;
+	switch (value.valueType) {
+	case NVML_VALUE_TYPE_DOUBLE: *ret = value.value.dVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_INT: *ret = value.value.uiVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG: *ret = (double)value.value.ulVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: *ret = (double)value.value.ullVal; return 0;
+	case NVML_VALUE_TYPE_SIGNED_LONG_LONG: *ret = (double)value.value.sllVal; return 0;
+	}
+	return muster_fail(err, MUSTER_EVENDOR, "%s: a value of unknown type %d", name, (int)value.valueType);
+}
+
+/* Links that are up. NOT_SUPPORTED has two meanings: the GPU has no such link, or a vGPU does not say; the link count
+ * tells them apart. */
+static int count_nvlinks(const struct view *v, double *ret, struct muster_error *err)
+{
+	double up = 0, links;
+	unsigned int silent = 0, asked = 0;
+	for (; asked < NVML_NVLINK_MAX_LINKS; asked++) {
+		nvmlEnableState_t state = NVML_FEATURE_DISABLED;
+		nvmlReturn_t result = v->nvml->nvmlDeviceGetNvLinkState(v->device, asked, &state);
+		if (result == NVML_ERROR_INVALID_ARGUMENT)
+			break;
+		if (muster_nvml_check(v->nvml, result, err, "nvmlDeviceGetNvLinkState") == 0)
+			up += state == NVML_FEATURE_ENABLED;
+		else if (result == NVML_ERROR_NOT_SUPPORTED)
+			silent++;
+		else
+			return muster_wrap(err, "NVLink %u", asked);
+	}
+	if (silent == asked &&
+		read_field(v, NVML_FI_DEV_NVLINK_LINK_COUNT, "NVML_FI_DEV_NVLINK_LINK_COUNT", &links, err) < 0)
+		return -1;
+	if (silent == asked && links > 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"nvmlDeviceGetNvLinkState is not supported for any of the %g NVLinks", links);
+	*ret = up;
+	return 0;
+}
+
+static void measure_nvlink(const struct view *v)
+{
+	struct muster_error why;
+	double links = 0, mbps;
+	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
+	int result = count_nvlinks(v, &links, &why);
+	if (result < 0)
+		muster_emit_null_for(v->ctx, "gpu.nvlinks", v->bus_id, "%s", why.text);
+	else
+		muster_emit_for(v->ctx, "gpu.nvlinks", v->bus_id, muster_number(links));
+	if (result == 0 && links < 1)
+		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "no NVLink is up");
+	else if (read_field(v, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps,
+			 &why) < 0)
+		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "%s", why.text);
+	else if (mbps <= 0)
+		muster_emit_null_for(
+			v->ctx, "gpu.nvlink_gbps", v->bus_id, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
+	else
+		muster_emit_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, muster_number(mbps / 1000));
+}
+
+static const struct {
+	unsigned long long bit;
+	const char *name;
+	bool harmful; /* the hardware protects itself; the others are idleness or settings */
+} throttles[] = {
+	{ nvmlClocksThrottleReasonGpuIdle, "idle", false },
+	{ 0x2, "application-clocks", false },
+	{ nvmlClocksThrottleReasonSwPowerCap, "sw-power-cap", false },
+	{ nvmlClocksThrottleReasonHwSlowdown, "hw-slowdown", true },
+	{ 0x10, "sync-boost", false },
+	{ nvmlClocksThrottleReasonSwThermalSlowdown, "sw-thermal", true },
+	{ nvmlClocksThrottleReasonHwThermalSlowdown, "hw-thermal", true },
+	{ nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw-power-brake", true },
+	{ 0x100, "display-clocks", false },
+};
+
+/* The names of the bits, separated by spaces; bits without a name in hex; "none". True when a harmful one is set. */
+static bool describe_throttle(unsigned long long mask, char *ret, size_t size)
+{
+	size_t used = 0;
+	bool harmful = false;
+	for (size_t i = 0; i < sizeof throttles / sizeof *throttles; i++) {
+		if (!(mask & throttles[i].bit))
+			continue;
+		used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? " " : "", throttles[i].name);
+		harmful = harmful || throttles[i].harmful;
+		mask &= ~throttles[i].bit;
+	}
+	if (mask)
+		snprintf(ret + used, size - used, "%s0x%llx", used ? " " : "", mask);
+	else if (used == 0)
+		snprintf(ret, size, "none");
+	return harmful;
+}
+
+static void measure_clocks(const struct view *v)
+{
+	static const struct {
+		const char *now, *highest;
+		nvmlClockType_t type;
+	} clocks[] = {
+		{ "gpu.sm_clock_mhz", "gpu.sm_clock_max_mhz", NVML_CLOCK_SM },
+		{ "gpu.mem_clock_mhz", "gpu.mem_clock_max_mhz", NVML_CLOCK_MEM },
+	};
+	unsigned long long mask = 0;
+	char names[256] = "";
+	nvmlReturn_t result;
+	muster_step(v->ctx, "NVML: clocks of GPU %s", v->bus_id);
+	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+		unsigned int mhz = 0;
+		result = v->nvml->nvmlDeviceGetClockInfo(v->device, clocks[i].type, &mhz);
+		yield(v, clocks[i].now, "nvmlDeviceGetClockInfo", result, muster_number(mhz));
+		result = v->nvml->nvmlDeviceGetMaxClockInfo(v->device, clocks[i].type, &mhz);
+		yield(v, clocks[i].highest, "nvmlDeviceGetMaxClockInfo", result, muster_number(mhz));
+	}
+	result = v->nvml->nvmlDeviceGetCurrentClocksThrottleReasons(v->device, &mask);
+	bool harmful = describe_throttle(mask, names, sizeof names);
+	yield(v, "gpu.throttle_reasons", "nvmlDeviceGetCurrentClocksThrottleReasons", result, muster_string(names));
+	yield(v, "gpu.slowdown", "nvmlDeviceGetCurrentClocksThrottleReasons", result, muster_boolean(harmful));
+}
+
+static void measure_heat(const struct view *v)
+{
+	unsigned int number = 0;
+	muster_step(v->ctx, "NVML: temperature and power of GPU %s", v->bus_id);
+	nvmlReturn_t result = v->nvml->nvmlDeviceGetTemperature(v->device, NVML_TEMPERATURE_GPU, &number);
+	yield(v, "gpu.temperature_celsius", "nvmlDeviceGetTemperature", result, muster_number(number));
+	result = v->nvml->nvmlDeviceGetPowerUsage(v->device, &number);
+	yield(v, "gpu.power_watts", "nvmlDeviceGetPowerUsage", result, muster_number(number / 1000.0));
+	result = v->nvml->nvmlDeviceGetEnforcedPowerLimit(v->device, &number);
+	yield(v, "gpu.power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", result, muster_number(number / 1000.0));
+}
+
+static void measure_errors(const struct view *v)
+{
+	static const struct {
+		const char *metric;
+		nvmlMemoryErrorType_t type;
+		nvmlEccCounterType_t counter;
+	} counters[] = {
+		{ "gpu.ecc_uncorrected_volatile", NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC },
+		{ "gpu.ecc_uncorrected_aggregate", NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC },
+		{ "gpu.ecc_corrected_volatile", NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC },
+	};
+	unsigned int correctable = 0, uncorrectable = 0, pending = 0, failed = 0;
+	nvmlReturn_t result;
+	muster_step(v->ctx, "NVML: ECC errors and remapped rows of GPU %s", v->bus_id);
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+		unsigned long long errors = 0;
+		result =
+			v->nvml->nvmlDeviceGetTotalEccErrors(v->device, counters[i].type, counters[i].counter, &errors);
+		yield(v, counters[i].metric, "nvmlDeviceGetTotalEccErrors", result, muster_number((double)errors));
+	}
+	result = v->nvml->nvmlDeviceGetRemappedRows(v->device, &correctable, &uncorrectable, &pending, &failed);
+	yield(v, "gpu.remapped_correctable", "nvmlDeviceGetRemappedRows", result, muster_number(correctable));
+	yield(v, "gpu.remapped_uncorrectable", "nvmlDeviceGetRemappedRows", result, muster_number(uncorrectable));
+	yield(v, "gpu.remap_pending", "nvmlDeviceGetRemappedRows", result, muster_boolean(pending != 0));
+	yield(v, "gpu.remap_failed", "nvmlDeviceGetRemappedRows", result, muster_boolean(failed != 0));
+}
+
+/* What comes from elsewhere: the CUDA driver and sysfs. */
+static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
+{
+	struct muster_error why;
+	char path[PATH_MAX], capability[32];
+	int major, minor;
+	long node;
+	muster_emit_for(ctx, "gpu.cuda_index", gpu->bus_id, muster_number(gpu->cuda_device));
+
+	muster_step(ctx, "CUDA: compute capability of GPU %s", gpu->bus_id);
+	const struct muster_cuda *cuda = muster_cuda(&why);
+	if (!cuda ||
+		muster_cuda_check(cuda,
+			cuda->cuDeviceGetAttribute(
+				&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->cuda_device),
+			&why, "cuDeviceGetAttribute") < 0 ||
+		muster_cuda_check(cuda,
+			cuda->cuDeviceGetAttribute(
+				&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->cuda_device),
+			&why, "cuDeviceGetAttribute") < 0) {
+		muster_emit_null_for(ctx, "gpu.compute_capability", gpu->bus_id, "%s", why.text);
+	} else {
+		snprintf(capability, sizeof capability, "%d.%d", major, minor);
+		muster_emit_for(ctx, "gpu.compute_capability", gpu->bus_id, muster_string(capability));
+	}
+
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
+	if (muster_sysfs_number(path, &node, &why) < 0)
+		muster_emit_null_for(ctx, "gpu.numa_node", gpu->bus_id, "%s", why.text);
+	else if (node < 0)
+		muster_emit_null_for(ctx, "gpu.numa_node", gpu->bus_id, "%s is %ld", path, node);
+	else
+		muster_emit_for(ctx, "gpu.numa_node", gpu->bus_id, muster_number((double)node));
+}
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	(void)ctx;
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "not written yet");
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	measure_beside_nvml(ctx, gpu);
+	muster_step(ctx, "NVML: open");
+	struct view v = { .ctx = ctx, .nvml = muster_nvml(err), .device = gpu->nvml_device, .bus_id = gpu->bus_id };
+	if (!v.nvml)
+		return -1;
+	if (!gpu->has_nvml)
+		return muster_fail(
+			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", v.bus_id);
+	measure_identity(&v);
+	measure_modes(&v);
+	measure_pcie(&v);
+	measure_nvlink(&v);
+	measure_clocks(&v);
+	measure_heat(&v);
+	measure_errors(&v);
+	return 0;
 }
 
 const struct muster_probe muster_probe_gpu = {

@@ -1,36 +1,336 @@
 /* gpu_copy.c - how fast the copy engine moves pinned memory to and from the rank's GPU
+ *
+ * Copies are queued back to back and timed on the GPU by events, so the host's own speed does not enter. The host's
+ * buffer lies on the NUMA node nearest to the GPU; when it cannot be placed there, copy_numa_node says so.
  */
+#include "bind/cuda.h"
+#include "bind/nvml.h"
+#include "bind/pinned.h"
+#include "core/text.h"
 #include "muster/probe.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 static const struct muster_metric metrics[] = {
-	{ .name = "gpu.h2d_gbps", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "GB/s", .labels = { "gpu" },
+	{ .name = "gpu.h2d_gbps",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "GB/s",
+		.labels = { "gpu" },
 		.meaning = "host to device, alone on its path: median of the repeats" },
-	{ .name = "gpu.d2h_gbps", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "GB/s", .labels = { "gpu" },
+	{ .name = "gpu.d2h_gbps",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "GB/s",
+		.labels = { "gpu" },
 		.meaning = "device to host, alone on its path: median of the repeats" },
-	{ .name = "gpu.h2d_spread", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.h2d_spread",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "(highest - lowest) / median of the h2d_gbps repeats" },
-	{ .name = "gpu.d2h_spread", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.d2h_spread",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "(highest - lowest) / median of the d2h_gbps repeats" },
-	{ .name = "gpu.h2d_together_gbps", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "GB/s", .labels = { "gpu" },
+	{ .name = "gpu.h2d_together_gbps",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "GB/s",
+		.labels = { "gpu" },
 		.meaning = "host to device with all GPUs of the node at once" },
-	{ .name = "gpu.d2h_together_gbps", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "GB/s", .labels = { "gpu" },
+	{ .name = "gpu.d2h_together_gbps",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "GB/s",
+		.labels = { "gpu" },
 		.meaning = "device to host with all GPUs of the node at once" },
-	{ .name = "gpu.copy_mib", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "MiB", .labels = { "gpu" },
+	{ .name = "gpu.copy_mib",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "MiB",
+		.labels = { "gpu" },
 		.meaning = "size of one copy" },
-	{ .name = "gpu.copy_numa_node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.copy_numa_node",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "NUMA node that the pinned memory lies on; null when unknown" },
-	{ .name = "gpu.copy_intact", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.copy_intact",
+		.type = MUSTER_BOOLEAN,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "what came back from the GPU is what was sent" },
-	{ .name = "gpu.pcie_gen_loaded", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.pcie_gen_loaded",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "PCIe generation while the copies ran" },
-	{ .name = "gpu.pcie_width_loaded", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" },
+	{ .name = "gpu.pcie_width_loaded",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "PCIe lanes while the copies ran" },
 };
 
+#define MIB ((size_t)1 << 20)
+#define REPEATS 5
+#define REPEATS_MAX 64
+#define TOGETHER_MS 60.0 /* long enough that ranks started milliseconds apart overlap */
+#define WAIT_MS 8000     /* for one direction; twice that is below the probe's deadline */
+#define TILE_BYTES ((size_t)64 << 10)
+
+enum direction { H2D, D2H, DIRECTIONS };
+static const struct {
+	const char *title, *gbps, *spread, *together;
+} names[DIRECTIONS] = {
+	[H2D] = { "host to device", "gpu.h2d_gbps", "gpu.h2d_spread", "gpu.h2d_together_gbps" },
+	[D2H] = { "device to host", "gpu.d2h_gbps", "gpu.d2h_spread", "gpu.d2h_together_gbps" },
+};
+
+/* Lives from run to together: pinning memory takes longer than all the copies. */
+static struct {
+	const struct muster_cuda *cuda;
+	struct muster_pinned host;
+	CUdeviceptr device;
+	CUstream stream;
+	CUevent events[REPEATS_MAX + 1];      /* around and between the copies */
+	double alone_ms[DIRECTIONS];          /* one copy, alone on its path; 0 until measured */
+	char unplaced[MUSTER_ERROR_TEXT_MAX]; /* why the buffer's NUMA node is not known; "" when it is */
+} state;
+
+static void release(void)
+{
+	const struct muster_cuda *cuda = state.cuda;
+	if (!cuda)
+		return;
+	/* A copy that never ended still uses the buffers, and freeing them could wait for it for ever. */
+	if (state.stream && cuda->cuStreamQuery(state.stream) == CUDA_ERROR_NOT_READY)
+		return;
+	for (size_t i = 0; i <= REPEATS_MAX; i++)
+		if (state.events[i])
+			cuda->cuEventDestroy_v2(state.events[i]);
+	if (state.stream)
+		cuda->cuStreamDestroy_v2(state.stream);
+	if (state.device)
+		cuda->cuMemFree_v2(state.device);
+	muster_pinned_free(cuda, &state.host);
+	memset(&state, 0, sizeof state);
+}
+
+static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	if (state.cuda)
+		return 0;
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	const struct muster_cuda *cuda = muster_cuda(err);
+	if (!cuda)
+		return -1;
+	size_t bytes = (env->profile == MUSTER_QUICK ? 32 : 64) * MIB;
+	struct muster_error where = { 0 };
+	int node = -1;
+	muster_numa_near(env->root, env->gpu->bus_id, &node, &where);
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB on NUMA node %d", bytes / MIB, node);
+	if (muster_pinned_alloc(cuda, bytes, node, &state.host, err) < 0)
+		return -1;
+	state.cuda = cuda;
+	snprintf(state.unplaced, sizeof state.unplaced, "%s", node < 0 ? where.text : state.host.why);
+	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
+	int failed = muster_cuda_check(cuda, cuda->cuMemAlloc_v2(&state.device, bytes), err, "cuMemAlloc_v2");
+	if (failed == 0)
+		failed = muster_cuda_check(
+			cuda, cuda->cuStreamCreate(&state.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");
+	for (size_t i = 0; failed == 0 && i <= REPEATS_MAX; i++)
+		failed = muster_cuda_check(
+			cuda, cuda->cuEventCreate(&state.events[i], CU_EVENT_DEFAULT), err, "cuEventCreate");
+	if (failed < 0)
+		release();
+	return failed;
+}
+
+static int queue_copy(enum direction direction, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = state.cuda;
+	if (direction == H2D)
+		return muster_cuda_check(cuda,
+			cuda->cuMemcpyHtoDAsync_v2(state.device, state.host.data, state.host.bytes, state.stream), err,
+			"cuMemcpyHtoDAsync_v2");
+	return muster_cuda_check(cuda,
+		cuda->cuMemcpyDtoHAsync_v2(state.host.data, state.device, state.host.bytes, state.stream), err,
+		"cuMemcpyDtoHAsync_v2");
+}
+
+/* Queue one copy to warm up and `repeats` that are timed. */
+static int queue_copies(enum direction direction, size_t repeats, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = state.cuda;
+	if (queue_copy(direction, err) < 0)
+		return -1;
+	for (size_t i = 0; i <= repeats; i++) {
+		if (i > 0 && queue_copy(direction, err) < 0)
+			return -1;
+		if (muster_cuda_check(cuda, cuda->cuEventRecord(state.events[i], state.stream), err, "cuEventRecord") <
+			0)
+			return -1;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Wait for queue_copies, and give the median rate and (highest - lowest) / median. */
+static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = state.cuda;
+	double gbps[REPEATS_MAX];
+	if (muster_cuda_wait(cuda, state.stream, WAIT_MS, err) < 0)
+		return -1;
+	for (size_t i = 0; i < repeats; i++) {
+		float ms = 0;
+		if (muster_cuda_check(cuda, cuda->cuEventElapsedTime(&ms, state.events[i], state.events[i + 1]), err,
+			    "cuEventElapsedTime") < 0)
+			return -1;
+		if (!(ms > 0))
+			return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: a copy of %zu bytes took %g ms",
+				state.host.bytes, (double)ms);
+		gbps[i] = (double)state.host.bytes / 1e6 / (double)ms;
+	}
+	qsort(gbps, repeats, sizeof *gbps, by_value);
+	double median = (gbps[(repeats - 1) / 2] + gbps[repeats / 2]) / 2;
+	*ret_gbps = median;
+	*ret_spread = (gbps[repeats - 1] - gbps[0]) / median;
+	return 0;
+}
+
+static void emit_pcie(struct muster_probe_ctx *ctx, const char *metric, const struct muster_nvml *nvml,
+	nvmlReturn_t result, unsigned int value, const char *call)
+{
+	struct muster_error err = { 0 };
+	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	if (muster_nvml_check(nvml, result, &err, call) < 0)
+		muster_emit_null_for(ctx, metric, bus_id, "%s", err.text);
+	else
+		muster_emit_for(ctx, metric, bus_id, muster_number(value));
+}
+
+/* The link may rest at a lower generation, so this is asked while copies are queued. */
+static void measure_pcie(struct muster_probe_ctx *ctx)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	struct muster_error err = { 0 };
+	const struct muster_nvml *nvml = muster_nvml(&err);
+	if (!nvml || !gpu->has_nvml) {
+		const char *reason = nvml ? "NVML does not show this GPU" : err.text;
+		muster_emit_null_for(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, "%s", reason);
+		muster_emit_null_for(ctx, "gpu.pcie_width_loaded", gpu->bus_id, "%s", reason);
+		return;
+	}
+	unsigned int generation = 0, width = 0;
+	nvmlReturn_t got_generation = nvml->nvmlDeviceGetCurrPcieLinkGeneration(gpu->nvml_device, &generation);
+	nvmlReturn_t got_width = nvml->nvmlDeviceGetCurrPcieLinkWidth(gpu->nvml_device, &width);
+	emit_pcie(ctx, "gpu.pcie_gen_loaded", nvml, got_generation, generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+	emit_pcie(ctx, "gpu.pcie_width_loaded", nvml, got_width, width, "nvmlDeviceGetCurrPcieLinkWidth");
+}
+
+/* A pattern without repetition inside a tile, repeated over the buffer. */
+static void fill_tile(uint64_t *tile)
+{
+	uint64_t word = 0x9e3779b97f4a7c15u;
+	for (size_t i = 0; i < TILE_BYTES / sizeof *tile; i++) {
+		word ^= word << 13;
+		word ^= word >> 7;
+		word ^= word << 17;
+		tile[i] = word;
+	}
+}
+
+static bool is_intact(const uint64_t *tile)
+{
+	const unsigned char *data = state.host.data;
+	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
+		if (memcmp(data + at, tile, TILE_BYTES) != 0)
+			return false;
+	return true;
+}
+
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
+	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
+	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	if (prepare(ctx, err) < 0)
+		return -1;
+	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)(state.host.bytes / MIB)));
+	if (state.host.numa_node >= 0)
+		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
+	else
+		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.unplaced);
+	fill_tile(tile);
+	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
+		memcpy((char *)state.host.data + at, tile, TILE_BYTES);
+	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
+		double gbps, spread;
+		muster_step(ctx, "%d copies %s", REPEATS + 1, names[direction].title);
+		if (queue_copies(direction, REPEATS, err) < 0)
+			return muster_wrap(err, "%s", names[direction].title);
+		if (direction == H2D)
+			measure_pcie(ctx);
+		if (collect(REPEATS, &gbps, &spread, err) < 0)
+			return muster_wrap(err, "%s", names[direction].title);
+		state.alone_ms[direction] = (double)state.host.bytes / 1e6 / gbps;
+		muster_emit_for(ctx, names[direction].gbps, bus_id, muster_number(gbps));
+		muster_emit_for(ctx, names[direction].spread, bus_id, muster_number(spread));
+		if (direction == H2D)
+			memset(state.host.data, 0xff, state.host.bytes); /* what comes back must come from the GPU */
+	}
+	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(is_intact(tile)));
+	return 0;
+}
+
+/* As many repeats as fill TOGETHER_MS at the speed that the GPU has alone. */
+static size_t together_repeats(enum direction direction)
+{
+	double alone_ms = state.alone_ms[direction];
+	double wanted = alone_ms > 0 ? TOGETHER_MS / alone_ms : REPEATS;
+	return wanted > REPEATS_MAX ? REPEATS_MAX : wanted < REPEATS ? REPEATS : (size_t)wanted;
+}
+
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	if (prepare(ctx, err) < 0)
+		return -1;
+	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
+		double gbps, spread;
+		size_t repeats = together_repeats(direction);
+		muster_step(ctx, "%zu copies %s with all GPUs of the node", repeats + 1, names[direction].title);
+		if (queue_copies(direction, repeats, err) < 0 || collect(repeats, &gbps, &spread, err) < 0)
+			return muster_wrap(err, "%s with all GPUs of the node", names[direction].title);
+		muster_emit_for(ctx, names[direction].together, bus_id, muster_number(gbps));
+	}
+	release();
+	return 0;
+}
+
+/* After a run that was not followed by together, or after a failure. */
+static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
 	(void)ctx;
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "not written yet");
+	(void)err;
+	release();
+	return 0;
 }
 
 const struct muster_probe muster_probe_gpu_copy = {
@@ -43,4 +343,6 @@ const struct muster_probe muster_probe_gpu_copy = {
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.run = run,
+	.together = together,
+	.finish = finish,
 };

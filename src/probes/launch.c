@@ -1,44 +1,258 @@
 /* launch.c - does every process know the same job, and which GPU did it take
+ *
+ * Slurm's variables are believed only in processes that srun itself started: mpirun inside a batch job is a legal way
+ * to start, and its ranks inherit variables that describe something else.
  */
+#include "bind/nvml.h"
+#include "core/text.h"
 #include "muster/probe.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* metric, type, unit, meaning */
+#define RANK_METRIC(n, t, u, m)                                                                                        \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_RANK, .unit = u, .meaning = m                              \
+	}
+#define NODE_METRIC(n, t, u, m)                                                                                        \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_NODE, .unit = u, .meaning = m                              \
+	}
+
 static const struct muster_metric metrics[] = {
-	{ .name = "rank.mpi_size", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "processes in MPI_COMM_WORLD" },
-	{ .name = "rank.slurm_ntasks", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "SLURM_NTASKS of the step; null when not started by Slurm" },
-	{ .name = "rank.slurm_procid", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "SLURM_PROCID of this process; null when not started by Slurm" },
-	{ .name = "rank.slurm_localid", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "SLURM_LOCALID of this process; null when not started by Slurm" },
-	{ .name = "rank.slurm_cpu_bind", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "SLURM_CPU_BIND: how srun was told to bind; null when not set" },
-	{ .name = "rank.mpi_as_slurm", .type = MUSTER_BOOLEAN, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "MPI's size, rank and local rank are Slurm's; null when not started by Slurm" },
-	{ .name = "rank.local_rank", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "place of this rank among those of its node" },
-	{ .name = "rank.visible_gpus", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "GPUs that CUDA shows to this rank" },
-	{ .name = "rank.cuda_visible_devices", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "CUDA_VISIBLE_DEVICES; null when not set" },
-	{ .name = "rank.gpu_choice", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_RANK, .unit = "",
-		.meaning = "how the GPU was chosen: only-visible, local-rank, none" },
-	{ .name = "rank.gpu_sharers", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "", .labels = { "gpu" },
+	RANK_METRIC("rank.mpi_size", MUSTER_NUMBER, "", "processes in MPI_COMM_WORLD"),
+	RANK_METRIC("rank.slurm_ntasks", MUSTER_NUMBER, "", "SLURM_NTASKS of the step; null when not started by Slurm"),
+	RANK_METRIC(
+		"rank.slurm_procid", MUSTER_NUMBER, "", "SLURM_PROCID of this process; null when not started by Slurm"),
+	RANK_METRIC("rank.slurm_localid", MUSTER_NUMBER, "",
+		"SLURM_LOCALID of this process; null when not started by Slurm"),
+	RANK_METRIC("rank.slurm_cpu_bind", MUSTER_STRING, "",
+		"SLURM_CPU_BIND: how srun was told to bind; null when not set"),
+	RANK_METRIC("rank.mpi_as_slurm", MUSTER_BOOLEAN, "",
+		"MPI's size, rank and local rank are Slurm's; null when not started by Slurm"),
+	RANK_METRIC("rank.local_rank", MUSTER_NUMBER, "", "place of this rank among those of its node"),
+	RANK_METRIC("rank.visible_gpus", MUSTER_NUMBER, "", "GPUs that CUDA shows to this rank"),
+	RANK_METRIC("rank.cuda_visible_devices", MUSTER_STRING, "", "CUDA_VISIBLE_DEVICES; null when not set"),
+	RANK_METRIC("rank.gpu_choice", MUSTER_STRING, "", "how the GPU was chosen: only-visible, local-rank, none"),
+	{ .name = "rank.gpu_sharers",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_RANK,
+		.unit = "",
+		.labels = { "gpu" },
 		.meaning = "ranks of this node that took this GPU, this one included" },
-	{ .name = "node.ranks", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "ranks that run on the node" },
-	{ .name = "node.ranks_per_gpu", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "ranks on the node divided by GPUs that NVML shows on it" },
-	{ .name = "node.slurm_tasks_per_node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "this node's count in SLURM_TASKS_PER_NODE; null when not started by Slurm" },
-	{ .name = "node.slurm_gpus_on_node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "SLURM_GPUS_ON_NODE, or the count in SLURM_GPUS_PER_NODE; null when neither is set" },
+	NODE_METRIC("node.ranks", MUSTER_NUMBER, "", "ranks that run on the node"),
+	NODE_METRIC("node.ranks_per_gpu", MUSTER_NUMBER, "", "ranks on the node divided by GPUs that NVML shows on it"),
+	NODE_METRIC("node.slurm_tasks_per_node", MUSTER_NUMBER, "",
+		"this node's count in SLURM_TASKS_PER_NODE; null when not started by Slurm"),
+	NODE_METRIC("node.slurm_gpus_on_node", MUSTER_NUMBER, "",
+		"SLURM_GPUS_ON_NODE, or the count in SLURM_GPUS_PER_NODE; null when neither is set"),
 };
+
+/* A number from the environment: 0, or -1 with why there is none. */
+static int read_variable(const char *name, long *ret, struct muster_error *err)
+{
+	const char *text = getenv(name);
+	if (!text || !*text)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not set", name);
+	return muster_parse_int(text, 0, LONG_MAX, ret, name, err);
+}
+
+/* The first of two variables that is set: the step's before the job's. */
+static const char *first_set(const char *step, const char *job)
+{
+	return getenv(step) ? step : job;
+}
+
+/* Whether srun started this very process; if not, why Slurm's numbers are not about it.
+ *
+ * A batch script carries SLURM_PROCID and SLURM_LOCALID too, but no step id; an interactive shell has a reserved one.
+ * And mpirun starts its daemons on the other nodes with srun, one a node: their ranks inherit the variables of a real
+ * step, whose number of tasks is that of the daemons and not that of the MPI processes. */
+static int started_by_srun(struct muster_error *err)
+{
+	static const char *const launcher_sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
+	static const long first_reserved_step = 0xfffffff0;
+	long step, number, tasks;
+	if (!getenv("SLURM_PROCID"))
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "not started by Slurm: SLURM_PROCID is not set");
+	bool of_step = read_variable("SLURM_STEP_ID", &step, NULL) == 0 && step < first_reserved_step &&
+		       read_variable("SLURM_LOCALID", &number, NULL) == 0;
+	if (of_step && read_variable(first_set("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"), &tasks, NULL) == 0)
+		for (size_t i = 0; i < sizeof launcher_sizes / sizeof *launcher_sizes; i++)
+			if (read_variable(launcher_sizes[i], &number, NULL) == 0 && number != tasks)
+				of_step = false;
+	return of_step ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "started by mpirun inside a Slurm job");
+}
+
+/* The decimal number at *at, which moves behind it. */
+static bool take_number(const char **at, long *ret)
+{
+	char *end;
+	if (**at < '0' || **at > '9')
+		return false;
+	*ret = strtol(*at, &end, 10);
+	*at = end;
+	return true;
+}
+
+/* The index-th number of "8(x2),4": Slurm's run-length list of tasks for each node. */
+static int tasks_of_node(const char *name, long index, long *ret, struct muster_error *err)
+{
+	const char *text = getenv(name), *at = text;
+	if (!text)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not set", name);
+	for (long before = index; *at; at++) {
+		long tasks, nodes = 1;
+		bool good = take_number(&at, &tasks);
+		if (good && strncmp(at, "(x", 2) == 0) {
+			at += 2;
+			good = take_number(&at, &nodes) && *at++ == ')';
+		}
+		if (!good || (*at && *at != ','))
+			break;
+		if (before < nodes) {
+			*ret = tasks;
+			return 0;
+		}
+		before -= nodes;
+		if (!*at)
+			return muster_fail(err, MUSTER_EIO, "%s has no node %ld: \"%s\"", name, index, text);
+	}
+	return muster_fail(err, MUSTER_EIO, "%s is not a list of task counts: \"%s\"", name, text);
+}
+
+/* GPUs in "8", "a100:8" or "a100:4,h100:2". */
+static int count_gpus(const char *name, long *ret, struct muster_error *err)
+{
+	const char *text = getenv(name), *at = text;
+	long sum = 0, count;
+	if (!text)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not set", name);
+	do {
+		const char *colon = memrchr(at, ':', strcspn(at, ","));
+		at = colon ? colon + 1 : at;
+		if (!take_number(&at, &count) || (*at && *at != ',') || count > INT_MAX)
+			return muster_fail(err, MUSTER_EIO, "%s is not a number of GPUs: \"%s\"", name, text);
+		sum += count;
+	} while (*at++);
+	*ret = sum;
+	return 0;
+}
+
+static void emit_long(
+	struct muster_probe_ctx *ctx, const char *metric, int result, long value, const struct muster_error *why)
+{
+	if (result < 0)
+		muster_emit_null_plain(ctx, metric, "%s", why->text);
+	else
+		muster_emit_plain(ctx, metric, muster_number((double)value));
+}
+
+static void emit_variable(struct muster_probe_ctx *ctx, const char *metric, const char *name)
+{
+	const char *text = getenv(name);
+	if (text)
+		muster_emit_plain(ctx, metric, muster_string(text));
+	else
+		muster_emit_null_plain(ctx, metric, "%s is not set", name);
+}
+
+/* MPI's size, rank and local rank against Slurm's. */
+static void measure_slurm(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	const struct {
+		const char *metric, *variable;
+		int mpi;
+	} pairs[] = {
+		{ "rank.slurm_ntasks", first_set("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"), env->ranks },
+		{ "rank.slurm_procid", "SLURM_PROCID", env->rank },
+		{ "rank.slurm_localid", "SLURM_LOCALID", env->local_rank },
+	};
+	struct muster_error why, unknown = { 0 };
+	bool agree = true;
+	int srun = started_by_srun(&why);
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		long number = 0;
+		int result = srun < 0 ? srun : read_variable(pairs[i].variable, &number, &why);
+		emit_long(ctx, pairs[i].metric, result, number, &why);
+		if (result < 0)
+			unknown = why;
+		else if (number != pairs[i].mpi)
+			agree = false;
+	}
+	if (unknown.code != MUSTER_OK)
+		muster_emit_null_plain(ctx, "rank.mpi_as_slurm", "%s", unknown.text);
+	else
+		muster_emit_plain(ctx, "rank.mpi_as_slurm", muster_boolean(agree));
+}
+
+static void measure_gpu(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	const struct muster_gpu *gpu = env->gpu;
+	if (gpu->visible >= 0)
+		muster_emit_plain(ctx, "rank.visible_gpus", muster_number(gpu->visible));
+	else
+		muster_emit_null_plain(
+			ctx, "rank.visible_gpus", "%s", gpu->why_none[0] ? gpu->why_none : "CUDA could not be asked");
+	muster_emit_plain(ctx, "rank.gpu_choice", muster_string(gpu->choice[0] ? gpu->choice : "none"));
+	if (!gpu->bus_id[0]) {
+		muster_emit_null_for(ctx, "rank.gpu_sharers", "none", "%s",
+			gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
+		return;
+	}
+	/* By UUID: two MIG instances of one GPU have one bus id and are not shared. */
+	size_t sharers = 0;
+	for (size_t i = 0; i < env->peer_count; i++)
+		sharers += strcmp(env->peers[i].gpu_uuid, gpu->uuid) == 0 &&
+			   strcmp(env->peers[i].gpu_bus_id, gpu->bus_id) == 0;
+	muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
+}
+
+static void measure_node(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_error why;
+	muster_emit_plain(ctx, "node.ranks", muster_number(env->local_ranks));
+
+	muster_step(ctx, "NVML: count the GPUs");
+	const struct muster_nvml *nvml = muster_nvml(&why);
+	unsigned int gpus = 0;
+	if (!nvml || muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&gpus), &why, "nvmlDeviceGetCount_v2") < 0)
+		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "%s", why.text);
+	else if (gpus == 0)
+		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "nvmlDeviceGetCount_v2 counts no GPU");
+	else
+		muster_emit_plain(ctx, "node.ranks_per_gpu", muster_number((double)env->local_ranks / gpus));
+
+	long number = 0, node;
+	int result = started_by_srun(&why);
+	if (result == 0)
+		result = read_variable("SLURM_NODEID", &node, &why);
+	if (result == 0)
+		result = tasks_of_node(
+			first_set("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), node, &number, &why);
+	emit_long(ctx, "node.slurm_tasks_per_node", result, number, &why);
+	result = count_gpus(first_set("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), &number, &why);
+	emit_long(ctx, "node.slurm_gpus_on_node", result, number, &why);
+}
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	(void)ctx;
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "not written yet");
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	(void)err;
+	muster_emit_plain(ctx, "rank.mpi_size", muster_number(env->ranks));
+	muster_emit_plain(ctx, "rank.local_rank", muster_number(env->local_rank));
+	measure_slurm(ctx);
+	emit_variable(ctx, "rank.slurm_cpu_bind", "SLURM_CPU_BIND");
+	emit_variable(ctx, "rank.cuda_visible_devices", "CUDA_VISIBLE_DEVICES");
+	measure_gpu(ctx);
+	if (env->leader)
+		measure_node(ctx);
+	return 0;
 }
 
 const struct muster_probe muster_probe_launch = {

@@ -1,46 +1,333 @@
 /* system.c - what software and host hardware the node has
+ *
+ * A vendor library that is missing is a fact here, a null with the loader's own words; the probes that need it to do
+ * their work are the ones that fail.
  */
+#include "bind/cuda.h"
+#include "bind/library.h"
+#include "bind/nccl.h"
+#include "bind/nvml.h"
+#include "bind/topology.h"
+#include "bind/verbs.h"
+#include "core/text.h"
+#include "muster/pool.h"
 #include "muster/probe.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* metric, type, unit, meaning */
+#define NODE_METRIC(n, t, u, m)                                                                                        \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_NODE, .unit = u, .meaning = m                              \
+	}
+
 static const struct muster_metric metrics[] = {
-	{ .name = "node.os", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "PRETTY_NAME of os-release" },
-	{ .name = "node.kernel", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "kernel release" },
-	{ .name = "node.architecture", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "machine architecture, as uname -m prints it" },
-	{ .name = "node.cpu_model", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "CPU model of /proc/cpuinfo" },
-	{ .name = "node.cpus", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "logical CPUs online" },
-	{ .name = "node.sockets", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "CPU packages" },
-	{ .name = "node.numa_nodes", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "NUMA nodes that have CPUs" },
-	{ .name = "node.memory_mib", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "MiB",
-		.meaning = "MemTotal of /proc/meminfo" },
-	{ .name = "node.gpu_count", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "GPUs that NVML shows on the node" },
-	{ .name = "node.gpu_bus_ids", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "PCI bus ids of those GPUs, in NVML order, separated by spaces" },
-	{ .name = "node.driver_version", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "NVIDIA driver, as NVML gives it" },
-	{ .name = "node.cuda_driver_api", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "newest CUDA version that the driver supports: \"13.0\"" },
-	{ .name = "node.nccl_version", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "",
-		.meaning = "NCCL, as the library itself gives it: \"2.28.9\"" },
-	{ .name = "node.library_path", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "", .labels = { "library" },
+	NODE_METRIC("node.os", MUSTER_STRING, "", "PRETTY_NAME of os-release"),
+	NODE_METRIC("node.kernel", MUSTER_STRING, "", "kernel release"),
+	NODE_METRIC("node.architecture", MUSTER_STRING, "", "machine architecture, as uname -m prints it"),
+	NODE_METRIC("node.cpu_model", MUSTER_STRING, "", "CPU model of /proc/cpuinfo"),
+	NODE_METRIC("node.cpus", MUSTER_NUMBER, "", "logical CPUs online"),
+	NODE_METRIC("node.sockets", MUSTER_NUMBER, "", "CPU packages"),
+	NODE_METRIC("node.numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that have CPUs"),
+	NODE_METRIC("node.memory_mib", MUSTER_NUMBER, "MiB", "MemTotal of /proc/meminfo"),
+	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "", "GPUs that NVML shows on the node"),
+	NODE_METRIC(
+		"node.gpu_bus_ids", MUSTER_STRING, "", "PCI bus ids of those GPUs, in NVML order, separated by spaces"),
+	NODE_METRIC("node.driver_version", MUSTER_STRING, "", "NVIDIA driver, as NVML gives it"),
+	NODE_METRIC(
+		"node.cuda_driver_api", MUSTER_STRING, "", "newest CUDA version that the driver supports: \"13.0\""),
+	NODE_METRIC("node.nccl_version", MUSTER_STRING, "", "NCCL, as the library itself gives it: \"2.28.9\""),
+	{ .name = "node.library_path",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_NODE,
+		.unit = "",
+		.labels = { "library" },
 		.meaning = "file that was loaded for this vendor library" },
-	{ .name = "node.library_version", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "", .labels = { "library" },
+	{ .name = "node.library_version",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_NODE,
+		.unit = "",
+		.labels = { "library" },
 		.meaning = "the loaded library's version, from its own answer or its file name" },
-	{ .name = "node.memlock_mib", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "MiB",
-		.meaning = "limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none" },
+	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
+		"limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none"),
 };
+
+/* What follows key and its separators on the line that begins with it ("MemTotal:   16 kB", "PRETTY_NAME=...").
+ * 0, or -1 with err naming the file. */
+static int find_line(const char *path, const char *key, char *ret, size_t size, struct muster_error *err)
+{
+	char line[4096];
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return muster_fail(
+			err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
+	const char *value = NULL;
+	while (!value && fgets(line, sizeof line, in))
+		if (strncmp(line, key, strlen(key)) == 0 && strchr(" \t:=", line[strlen(key)]))
+			value = line + strlen(key) + strspn(line + strlen(key), " \t:=");
+	fclose(in);
+	if (!value)
+		return muster_fail(err, MUSTER_EIO, "%s has no line \"%s\"", path, key);
+	size_t length = strlen(value);
+	while (length > 0 && isspace((unsigned char)value[length - 1]))
+		length--;
+	snprintf(ret, size, "%.*s", (int)length, value);
+	return 0;
+}
+
+/* The quotes and backslashes of a shell-like assignment taken off, in place. */
+static void unquote(char *text)
+{
+	char *to = text, quote = '\0';
+	for (const char *at = text; *at; at++) {
+		if (!quote && (*at == '"' || *at == '\''))
+			quote = *at;
+		else if (*at == quote)
+			quote = '\0';
+		else if (*at == '\\' && quote != '\'' && at[1])
+			*to++ = *++at;
+		else
+			*to++ = *at;
+	}
+	*to = '\0';
+}
+
+static void emit_text(
+	struct muster_probe_ctx *ctx, const char *metric, int result, const char *text, const struct muster_error *why)
+{
+	if (result < 0)
+		muster_emit_null_plain(ctx, metric, "%s", why->text);
+	else
+		muster_emit_plain(ctx, metric, muster_string(text));
+}
+
+static void measure_software(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], text[4096];
+	struct muster_error why;
+	int result = find_line(
+		muster_root_path(ctx, path, sizeof path, "/etc/os-release"), "PRETTY_NAME", text, sizeof text, &why);
+	if (result < 0)
+		result = find_line(muster_root_path(ctx, path, sizeof path, "/usr/lib/os-release"), "PRETTY_NAME", text,
+			sizeof text, NULL);
+	if (result == 0)
+		unquote(text);
+	emit_text(ctx, "node.os", result, text, &why);
+	muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/osrelease");
+	emit_text(ctx, "node.kernel", muster_read_line(path, text, sizeof text, &why), text, &why);
+}
+
+static void measure_memory(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], text[256];
+	struct muster_error why;
+	muster_root_path(ctx, path, sizeof path, "/proc/meminfo");
+	char *end = text;
+	double kib = find_line(path, "MemTotal", text, sizeof text, &why) < 0 ? -1 : strtod(text, &end);
+	if (kib < 0)
+		muster_emit_null_plain(ctx, "node.memory_mib", "%s", why.text);
+	else if (end == text || strcmp(end, " kB") != 0)
+		muster_emit_null_plain(ctx, "node.memory_mib", "MemTotal of %s is not in kB: \"%s\"", path, text);
+	else
+		muster_emit_plain(ctx, "node.memory_mib", muster_number(kib / 1024));
+
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+		muster_emit_null_plain(ctx, "node.memlock_mib", "getrlimit: %s", strerror(errno));
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		muster_emit_null_plain(ctx, "node.memlock_mib", "unlimited");
+	else
+		muster_emit_plain(ctx, "node.memlock_mib", muster_number((double)limit.rlim_cur / (1 << 20)));
+}
+
+static int count_homes(hwloc_topology_t topology)
+{
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	muster_topology_homes(topology, hwloc_get_root_obj(topology)->cpuset, homes);
+	int count = hwloc_bitmap_weight(homes);
+	hwloc_bitmap_free(homes);
+	return count;
+}
+
+static void measure_cpus(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], text[256];
+	struct muster_error why = { 0 }, no_topology = { 0 };
+	muster_step(ctx, "hwloc: load the topology");
+	hwloc_topology_t topology = muster_topology(&no_topology);
+	hwloc_obj_t root = topology ? hwloc_get_root_obj(topology) : NULL;
+	const struct {
+		const char *metric, *what;
+		int count;
+	} counts[] = {
+		{ "node.cpus", "CPU", root ? hwloc_bitmap_weight(root->cpuset) : 0 },
+		{ "node.sockets", "package", root ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) : 0 },
+		{ "node.numa_nodes", "NUMA node", root ? count_homes(topology) : 0 },
+	};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (!root)
+			muster_emit_null_plain(ctx, counts[i].metric, "%s", no_topology.text);
+		else if (counts[i].count < 1)
+			muster_emit_null_plain(ctx, counts[i].metric, "hwloc shows no %s", counts[i].what);
+		else
+			muster_emit_plain(ctx, counts[i].metric, muster_number(counts[i].count));
+
+	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
+	if (root && !architecture)
+		muster_fail(&no_topology, MUSTER_EIO, "hwloc gives no Architecture");
+	emit_text(ctx, "node.architecture", architecture ? 0 : -1, architecture, &no_topology);
+
+	/* Arm kernels name no model in cpuinfo; hwloc may know it from elsewhere. */
+	hwloc_obj_t package = root ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
+	const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+	if (find_line(muster_root_path(ctx, path, sizeof path, "/proc/cpuinfo"), "model name", text, sizeof text,
+		    &why) == 0)
+		model = text;
+	emit_text(ctx, "node.cpu_model", model ? 0 : -1, model, &why);
+}
+
+/* The bus ids of all GPUs, in NVML's order, separated by spaces. */
+static int list_gpus(const struct muster_nvml *nvml, unsigned int count, char **ret, struct muster_error *err)
+{
+	char *list = muster_strdup("");
+	for (unsigned int i = 0; i < count; i++) {
+		nvmlDevice_t device;
+		nvmlPciInfo_t pci;
+		char bus_id[32];
+		if (muster_nvml_check(nvml, nvml->nvmlDeviceGetHandleByIndex_v2(i, &device), err,
+			    "nvmlDeviceGetHandleByIndex_v2") < 0 ||
+			muster_nvml_check(nvml, nvml->nvmlDeviceGetPciInfo_v3(device, &pci), err,
+				"nvmlDeviceGetPciInfo_v3") < 0 ||
+			muster_bus_id_normalise(pci.busId, bus_id, sizeof bus_id, err) < 0) {
+			free(list);
+			return muster_wrap(err, "GPU %u in NVML's order", i);
+		}
+		char *longer = muster_asprintf("%s%s%s", list, i ? " " : "", bus_id);
+		free(list);
+		list = longer;
+	}
+	*ret = list;
+	return 0;
+}
+
+static void measure_gpus(struct muster_probe_ctx *ctx)
+{
+	struct muster_error why;
+	char version[128], *list = NULL;
+	unsigned int count = 0;
+	muster_step(ctx, "NVML: count and list the GPUs");
+	const struct muster_nvml *nvml = muster_nvml(&why);
+	int result =
+		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &why, "nvmlDeviceGetCount_v2") : -1;
+	if (result < 0)
+		muster_emit_null_plain(ctx, "node.gpu_count", "%s", why.text);
+	else
+		muster_emit_plain(ctx, "node.gpu_count", muster_number(count));
+	if (result == 0)
+		result = list_gpus(nvml, count, &list, &why);
+	emit_text(ctx, "node.gpu_bus_ids", result, list, &why);
+	free(list);
+	result = nvml ? muster_nvml_check(nvml, nvml->nvmlSystemGetDriverVersion(version, sizeof version), &why,
+				"nvmlSystemGetDriverVersion")
+		      : -1;
+	emit_text(ctx, "node.driver_version", result, version, &why);
+}
+
+static int cuda_version(char *ret, size_t size, struct muster_error *err)
+{
+	int version;
+	const struct muster_cuda *cuda = muster_cuda(err);
+	if (!cuda || muster_cuda_check(cuda, cuda->cuDriverGetVersion(&version), err, "cuDriverGetVersion") < 0)
+		return -1;
+	snprintf(ret, size, "%d.%d", version / 1000, version % 1000 / 10);
+	return 0;
+}
+
+static int nvml_version(char *ret, size_t size, struct muster_error *err)
+{
+	const struct muster_nvml *nvml = muster_nvml(err);
+	if (!nvml)
+		return -1;
+	return muster_nvml_check(
+		nvml, nvml->nvmlSystemGetNVMLVersion(ret, (unsigned int)size), err, "nvmlSystemGetNVMLVersion");
+}
+
+static int nccl_version(char *ret, size_t size, struct muster_error *err)
+{
+	int version;
+	const struct muster_nccl *nccl = muster_nccl(err);
+	if (!nccl || muster_nccl_check(nccl, nccl->ncclGetVersion(&version), NULL, err, "ncclGetVersion") < 0)
+		return -1;
+	muster_nccl_version_text(version, ret, size);
+	return 0;
+}
+
+/* libibverbs has no call for it: "1.14.44.0" of libibverbs.so.1.14.44.0, the file behind the links. */
+static int verbs_version(char *ret, size_t size, struct muster_error *err)
+{
+	if (!muster_verbs(err))
+		return -1;
+	const char *name = strrchr(muster_verbs_library.path, '/');
+	const char *suffix = name ? strstr(name, ".so.") : NULL;
+	if (!suffix)
+		return muster_fail(
+			err, MUSTER_ENOTSUPPORTED, "the name of %s holds no version", muster_verbs_library.path);
+	snprintf(ret, size, "%s", suffix + strlen(".so."));
+	return 0;
+}
+
+static const struct {
+	struct muster_library *library;
+	int (*version)(char *ret, size_t size, struct muster_error *err);
+	const char *metric; /* another metric of the same value, or NULL */
+} libraries[] = {
+	{ &muster_cuda_library, cuda_version, "node.cuda_driver_api" },
+	{ &muster_nvml_library, nvml_version, NULL },
+	{ &muster_nccl_library, nccl_version, "node.nccl_version" },
+	{ &muster_verbs_library, verbs_version, NULL },
+};
+_Static_assert(sizeof libraries / sizeof *libraries == MUSTER_LIBRARY_COUNT, "every vendor library has a version");
+
+static void measure_libraries(struct muster_probe_ctx *ctx)
+{
+	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
+		const struct muster_library *library = libraries[i].library;
+		struct muster_error why;
+		char version[128];
+		muster_step(ctx, "open %s", library->soname);
+		int result = libraries[i].version(version, sizeof version, &why);
+		if (result < 0)
+			muster_emit_null_for(ctx, "node.library_version", library->soname, "%s", why.text);
+		else
+			muster_emit_for(ctx, "node.library_version", library->soname, muster_string(version));
+		if (libraries[i].metric)
+			emit_text(ctx, libraries[i].metric, result, version, &why);
+		if (!library->handle)
+			muster_emit_null_for(ctx, "node.library_path", library->soname, "%s", library->error.text);
+		else if (!library->path[0])
+			muster_emit_null_for(
+				ctx, "node.library_path", library->soname, "dlinfo does not know its file");
+		else
+			muster_emit_for(ctx, "node.library_path", library->soname, muster_string(library->path));
+	}
+}
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	(void)ctx;
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "not written yet");
+	(void)err;
+	measure_software(ctx);
+	measure_memory(ctx);
+	measure_cpus(ctx);
+	measure_gpus(ctx);
+	measure_libraries(ctx);
+	return 0;
 }
 
 const struct muster_probe muster_probe_system = {

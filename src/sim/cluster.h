@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 struct muster_sim_gpu {
-	const char *bus_id;            /* "0001:00:00.0" */
-	const char *uuid;              /* "GPU-..." */
+	const char *bus_id; /* "0001:00:00.0" */
+	const char *uuid;   /* "GPU-..." */
 	const char *name;
 	const char *vbios;
 	double memory_mib;
@@ -26,8 +26,8 @@ struct muster_sim_gpu {
 	bool ecc, persistence;
 	bool mig_supported, mig;
 	int pcie_gen, pcie_gen_max, pcie_width, pcie_width_max;
-	int nvlinks, nvlinks_active;   /* links there are, links that are up: the first nvlinks_active ones */
-	double nvlink_mbps;            /* of each link, as NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON reports it */
+	int nvlinks, nvlinks_active; /* links there are, links that are up: the first nvlinks_active ones */
+	double nvlink_mbps;          /* of each link, as NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON reports it */
 	int sm_clock_mhz, sm_clock_max_mhz, mem_clock_mhz, mem_clock_max_mhz;
 	unsigned long long throttle_reasons;
 	int temperature_celsius;
@@ -40,22 +40,22 @@ struct muster_sim_gpu {
 };
 
 struct muster_sim_counter {
-	const char *name;              /* "link_downed"; in counters/, or "hw:out_of_sequence" in hw_counters/ */
-	double value, increase;        /* at the start, and what the run adds to it */
+	const char *name;       /* "link_downed"; in counters/, or "hw:out_of_sequence" in hw_counters/ */
+	double value, increase; /* at the start, and what the run adds to it */
 };
 
 struct muster_sim_port {
-	const char *device;            /* "mlx5_ib0" */
+	const char *device; /* "mlx5_ib0" */
 	int port;
-	const char *pci;               /* "0101:00:00.0" */
-	const char *link_layer;        /* "InfiniBand" or "Ethernet" */
-	const char *state;             /* verbs name without prefix: "ACTIVE", "INIT", "DOWN" */
-	const char *phys_state;        /* "LinkUp", "Polling", "Disabled" */
+	const char *pci;                            /* "0101:00:00.0" */
+	const char *link_layer;                     /* "InfiniBand" or "Ethernet" */
+	const char *state;                          /* verbs name without prefix: "ACTIVE", "INIT", "DOWN" */
+	const char *phys_state;                     /* "LinkUp", "Polling", "Disabled" */
 	int active_speed, active_width, active_mtu; /* verbs encodings */
-	const char *rate;              /* sysfs text: "200 Gb/sec (4X HDR)" */
+	const char *rate;                           /* sysfs text: "200 Gb/sec (4X HDR)" */
 	int lid, sm_lid;
-	const char *gid;               /* "fe80:0000:..." */
-	const char *guid;              /* node guid, sysfs text */
+	const char *gid;  /* "fe80:0000:..." */
+	const char *guid; /* node guid, sysfs text */
 	const char *firmware, *board_id, *hca_type;
 	const char **pkeys;
 	size_t pkey_count;
@@ -66,49 +66,49 @@ struct muster_sim_port {
 
 struct muster_sim_numa {
 	int os_index;
-	const char *cpu_list;          /* "24-47" */
+	const char *cpu_list; /* "24-47" */
 	double memory_mib;
 	int socket;
 };
 
 struct muster_sim_node {
-	const char *name;              /* "sim-1" */
-	const char *directory;         /* its root: sys/, proc/, etc/, dev/, topology.xml; written by the generator */
+	const char *name;      /* "sim-1" */
+	const char *directory; /* its root: sys/, proc/, etc/, dev/, topology.xml; written by the generator */
 	const char *os_name, *kernel, *cpu_model, *architecture; /* "Ubuntu 22.04.5 LTS", "5.15.0-...", ..., "x86_64" */
 	int sockets;
 	struct muster_sim_numa *numas;
 	size_t numa_count;
-	const char *driver_version;    /* "580.126.16" */
-	int cuda_driver;               /* 13000 */
+	const char *driver_version; /* "580.126.16" */
+	int cuda_driver;            /* 13000 */
 	const char *nvml_version;
-	int nccl_version;              /* 23004 as ncclGetVersion gives it */
-	const char **missing_libraries;/* sonames that dlopen must not find */
+	int nccl_version;               /* 23004 as ncclGetVersion gives it */
+	const char **missing_libraries; /* sonames that dlopen must not find */
 	size_t missing_library_count;
-	struct muster_sim_gpu *gpus;   /* by nvml_index */
+	struct muster_sim_gpu *gpus; /* by nvml_index */
 	size_t gpu_count;
 	struct muster_sim_port *ports;
 	size_t port_count;
 };
 
 struct muster_sim_rank {
-	int node;                      /* index into nodes */
+	int node; /* index into nodes */
 	int local_rank;
-	const char *cpu_mask;          /* hex, as srun's mask_cpu takes it */
-	const char *visible_gpus;      /* CUDA_VISIBLE_DEVICES for it; NULL: not set */
-	double nccl_slow;              /* its collectives take this many times as long; 1 is normal */
-	bool nccl_wrong_sum;           /* its copy of every sum has one wrong value */
+	const char *cpu_mask;     /* hex, as srun's mask_cpu takes it */
+	const char *visible_gpus; /* CUDA_VISIBLE_DEVICES for it; NULL: not set */
+	double nccl_slow;         /* its collectives take this many times as long; 1 is normal */
+	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
 };
 
 struct muster_sim_bandwidth {
-	int nodes;                     /* how many nodes the ring spans */
-	double bytes, busbw_gbps;      /* sorted by nodes, then bytes; between two sizes: linear in log(bytes) */
+	int nodes;                /* how many nodes the ring spans */
+	double bytes, busbw_gbps; /* sorted by nodes, then bytes; between two sizes: linear in log(bytes) */
 };
 
 struct muster_sim_cluster {
-	struct muster_pool *pool;      /* owns everything below */
+	struct muster_pool *pool; /* owns everything below */
 	const char *sku, *directory;
-	const char *intra_transport;   /* what NCCL's log says inside a node: "P2P/CUMEM" */
-	const char *inter_transport;   /* between nodes: "NET/IB/GDRDMA"; "" when there is none */
+	const char *intra_transport; /* what NCCL's log says inside a node: "P2P/CUMEM" */
+	const char *inter_transport; /* between nodes: "NET/IB/GDRDMA"; "" when there is none */
 	struct muster_sim_node *nodes;
 	size_t node_count;
 	struct muster_sim_rank *ranks;
@@ -122,8 +122,8 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const char *path, struct muster_error *err);
 void muster_sim_cluster_done(struct muster_sim_cluster *cluster);
 
-/* For a stand-in: the cluster, this process's rank and its node, read once from the environment. Without them, or with a
- * broken file, it says so on stderr and ends the process with status 70: a stand-in never runs unscripted. */
+/* For a stand-in: the cluster, this process's rank and its node, read once from the environment. Without them, or with
+ * a broken file, it says so on stderr and ends the process with status 70: a stand-in never runs unscripted. */
 const struct muster_sim_cluster *muster_sim_cluster(void);
 const struct muster_sim_rank *muster_sim_this_rank(void);
 const struct muster_sim_node *muster_sim_this_node(void);

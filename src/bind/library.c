@@ -1,0 +1,95 @@
+/* library.c - open a vendor library at run time, and know what was really loaded
+ *
+ * RTLD_NOW, so that a library with unmet needs of its own fails here, with words, and not in the middle of a probe.
+ * RTLD_LOCAL: the vendor libraries find each other by soname. Nothing is ever closed: unloading drivers is not safe.
+ */
+#include "bind/library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct muster_library *const libraries[] = {
+	&muster_cuda_library,
+	&muster_nvml_library,
+	&muster_nccl_library,
+	&muster_verbs_library,
+};
+_Static_assert(sizeof libraries / sizeof *libraries == MUSTER_LIBRARY_COUNT, "the table names every library");
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+static void find_path(struct muster_library *library, void *handle)
+{
+	struct link_map *map;
+	char *real;
+
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return;
+	real = realpath(map->l_name, NULL);
+	snprintf(library->path, sizeof library->path, "%s", real ? real : map->l_name);
+	free(real);
+}
+
+static int fill_symbol(const struct muster_library *library, void *handle, const struct muster_symbol *symbol,
+	struct muster_error *err)
+{
+	void *function = symbol->version ? dlvsym(handle, symbol->name, symbol->version) : dlsym(handle, symbol->name);
+
+	if (!function && !symbol->optional)
+		return muster_fail(err, MUSTER_ELIB, "%s: %s has no function %s%s%s; %s or later is needed",
+			library->title, library->path, symbol->name, symbol->version ? "@" : "",
+			symbol->version ? symbol->version : "", library->oldest);
+	memcpy(symbol->address, &function, sizeof function);
+	return 0;
+}
+
+static int open_once(
+	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
+{
+	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return muster_fail(
+			err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname, dlerror());
+	find_path(library, handle);
+	library->standin = dlsym(handle, "muster_standin_mark") != NULL;
+	for (size_t i = 0; i < count; i++)
+		if (fill_symbol(library, handle, &symbols[i], err) < 0)
+			return -1;
+	library->handle = handle;
+	return 0;
+}
+
+int muster_library_open(
+	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
+{
+	int result;
+
+	pthread_mutex_lock(&opening);
+	if (!library->tried) {
+		open_once(library, symbols, count, &library->error);
+		library->tried = true;
+	}
+	result = library->handle ? 0 : -1;
+	if (result < 0 && err)
+		*err = library->error;
+	pthread_mutex_unlock(&opening);
+	return result;
+}
+
+struct muster_library *muster_library_at(size_t index)
+{
+	return index < MUSTER_LIBRARY_COUNT ? libraries[index] : NULL;
+}
+
+bool muster_library_any_standin(void)
+{
+	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++)
+		if (libraries[i]->standin)
+			return true;
+	return false;
+}

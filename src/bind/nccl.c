@@ -1,0 +1,53 @@
+/* nccl.c - NCCL, opened at run time */
+#include "bind/nccl.h"
+#include "bind/library.h"
+
+#include <stdio.h>
+
+struct muster_library muster_nccl_library = {
+	.title = "NCCL",
+	.soname = "libnccl.so.2",
+	.oldest = "NCCL 2.14",
+};
+
+static struct muster_nccl functions;
+
+static const struct muster_symbol symbols[] = {
+#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol },
+	MUSTER_NCCL_FUNCTIONS(X)
+#undef X
+		{ .name = "ncclGetErrorString", .address = &functions.ncclGetErrorString },
+	{ .name = "ncclGetLastError", .address = &functions.ncclGetLastError, .optional = true },
+};
+
+const struct muster_nccl *muster_nccl(struct muster_error *err)
+{
+	if (muster_library_open(&muster_nccl_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
+		return NULL;
+	return &functions;
+}
+
+int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclComm_t comm, struct muster_error *err,
+	const char *call)
+{
+	const char *text, *last;
+
+	if (result == ncclSuccess || result == ncclInProgress)
+		return 0;
+	text = nccl->ncclGetErrorString(result);
+	if (!text)
+		text = "an error that NCCL has no text for";
+	last = nccl->ncclGetLastError ? nccl->ncclGetLastError(comm) : NULL;
+	if (!last || !*last)
+		return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d)", call, text, (int)result);
+	return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d): %s", call, text, (int)result, last);
+}
+
+const char *muster_nccl_version_text(int version, char *out, size_t size)
+{
+	int major = version < 10000 ? version / 1000 : version / 10000;
+	int minor = version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
+
+	snprintf(out, size, "%d.%d.%d", major, minor, version % 100);
+	return out;
+}

@@ -1,0 +1,37 @@
+/* nccl_log.h - NCCL's own debug output: have it written to us, and read what it says
+ *
+ * NCCL offers no call that tells which transport carries a communicator; its debug output does. The output is a vendor's
+ * free text: every reader here is bounded and takes any bytes.
+ */
+#ifndef MUSTER_BIND_NCCL_LOG_H
+#define MUSTER_BIND_NCCL_LOG_H
+
+#include "muster/error.h"
+
+#include <stddef.h>
+
+struct muster_nccl_log {
+	/* Distinct transports of this process's channels, separated by spaces: inside the node first, then the network.
+	 * Device numbers and details of the protocol are left out: "P2P/CUMEM NET/IB/GDRDMA". "" when there are none. */
+	char transports[256];
+	/* Devices of the network that NCCL uses, in its order, separated by spaces: "mlx5_ib0:1 mlx5_ib1:1", "eth0". */
+	char devices[1024];
+	size_t network_channels; /* channels that go over a network */
+	size_t gdr_channels;     /* those of them that use GPUDirect RDMA */
+};
+
+/* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
+ * environment. A user's own NCCL_DEBUG_FILE and NCCL_DEBUG_SUBSYS are left alone; NCCL_DEBUG is raised to INFO. Later
+ * calls do nothing. */
+int muster_nccl_log_start(struct muster_error *err);
+
+/* What NCCL has written so far: malloc'd, NUL-terminated. */
+int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_error *err);
+
+void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret);
+
+/* The end of the log on one line, for an error: NCCL's last ten warnings, or its last ten lines when it gave none,
+ * joined by " | ". What does not fit is cut from the front. Bytes that do not print become '?'. Returns out. */
+const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size);
+
+#endif

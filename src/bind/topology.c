@@ -1,0 +1,167 @@
+/* topology.c - the node's hwloc topology, loaded once in a worker, and what is near what in it */
+#include "bind/topology.h"
+
+#include "core/sysfs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+static int load(hwloc_topology_t *ret, struct muster_error *err)
+{
+	/* hwloc's plugins for accelerators open the drivers by themselves: slow, and no deadline of ours would name
+	 * them. */
+	static const char *const plugins[] = { "cuda", "nvml", "opencl", "gl", "rsmi", "levelzero" };
+	hwloc_topology_t topology;
+	if (hwloc_topology_init(&topology) < 0)
+		return muster_fail(err, MUSTER_EIO, "hwloc_topology_init: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
+		hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, plugins[i]);
+	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	if (hwloc_topology_load(topology) < 0) {
+		int why = errno;
+		hwloc_topology_destroy(topology);
+		return muster_fail(err, MUSTER_EIO, "hwloc_topology_load: %s", strerror(why));
+	}
+	*ret = topology;
+	return 0;
+}
+
+hwloc_topology_t muster_topology(struct muster_error *err)
+{
+	static hwloc_topology_t topology;
+	static struct muster_error failure;
+	static bool tried;
+	if (!tried)
+		load(&topology, &failure);
+	tried = true;
+	if (!topology && err)
+		*err = failure;
+	return topology;
+}
+
+static hwloc_obj_t home_of(hwloc_topology_t topology, unsigned int cpu)
+{
+	hwloc_obj_t node = NULL, home = NULL;
+	while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != NULL) {
+		if (!hwloc_bitmap_isset(node->cpuset, cpu))
+			continue;
+		int smaller = home ? hwloc_bitmap_weight(node->cpuset) - hwloc_bitmap_weight(home->cpuset) : -1;
+		if (smaller < 0 || (smaller == 0 && node->os_index < home->os_index))
+			home = node;
+	}
+	return home;
+}
+
+void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, hwloc_nodeset_t ret)
+{
+	hwloc_const_cpuset_t all = hwloc_topology_get_complete_cpuset(topology);
+	int cpu = -1;
+	hwloc_bitmap_zero(ret);
+	while ((cpu = hwloc_bitmap_next(all, cpu)) >= 0) {
+		hwloc_obj_t home =
+			hwloc_bitmap_isset(cpus, (unsigned int)cpu) ? home_of(topology, (unsigned int)cpu) : NULL;
+		if (home)
+			hwloc_bitmap_set(ret, home->os_index);
+	}
+}
+
+/* The only home of the CPUs, or NULL with how many there are. */
+static hwloc_obj_t only_home(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, int *ret_count)
+{
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	muster_topology_homes(topology, cpus, homes);
+	*ret_count = hwloc_bitmap_weight(homes);
+	hwloc_obj_t home = NULL;
+	if (*ret_count == 1)
+		home = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)hwloc_bitmap_first(homes));
+	hwloc_bitmap_free(homes);
+	return home;
+}
+
+/* The home node at the smallest distance that the kernel gives; NULL when it gives none, or two are as near. */
+static hwloc_obj_t nearest_by_distance(hwloc_topology_t topology, hwloc_obj_t from, hwloc_const_nodeset_t homes)
+{
+	struct hwloc_distances_s *distances = NULL;
+	unsigned int count = 1;
+	hwloc_obj_t best = NULL;
+	hwloc_uint64_t least = UINT64_MAX;
+	if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &distances,
+		    HWLOC_DISTANCES_KIND_FROM_OS | HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 ||
+		count < 1)
+		return NULL;
+	int row = hwloc_distances_obj_index(distances, from);
+	for (unsigned int i = 0; row >= 0 && i < distances->nbobjs; i++) {
+		hwloc_uint64_t distance = distances->values[(unsigned int)row * distances->nbobjs + i];
+		if (!hwloc_bitmap_isset(homes, distances->objs[i]->os_index) || distance > least)
+			continue;
+		best = distance < least ? distances->objs[i] : NULL;
+		least = distance;
+	}
+	hwloc_distances_release(topology, distances);
+	return best;
+}
+
+static hwloc_obj_t nearest_with_cpus(hwloc_topology_t topology, hwloc_obj_t node)
+{
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
+	hwloc_obj_t nearest =
+		hwloc_bitmap_isset(homes, node->os_index) ? node : nearest_by_distance(topology, node, homes);
+	hwloc_bitmap_free(homes);
+	for (hwloc_obj_t around = node; !nearest && around; around = around->parent) {
+		int count;
+		if (!hwloc_bitmap_iszero(around->cpuset)) {
+			nearest = only_home(topology, around->cpuset, &count);
+			break;
+		}
+	}
+	return nearest;
+}
+
+int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file, const char *bus_id,
+	hwloc_obj_t *ret_node, struct muster_error *err)
+{
+	hwloc_obj_t device = bus_id ? hwloc_get_pcidev_by_busidstring(topology, bus_id) : NULL;
+	hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : hwloc_get_root_obj(topology);
+	struct muster_error kernel;
+	long index = -1;
+	if (muster_sysfs_number(numa_file, &index, &kernel) == 0 && index < 0)
+		muster_fail(&kernel, MUSTER_ENOTSUPPORTED, "%s is %ld", numa_file, index);
+	if (index < 0) {
+		int count;
+		hwloc_obj_t home = only_home(topology, place->cpuset, &count);
+		if (!home)
+			return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s, and hwloc places it near %d NUMA nodes",
+				kernel.text, count);
+		*ret_node = home;
+		return 0;
+	}
+	hwloc_obj_t named = index <= INT_MAX ? hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)index) : NULL;
+	if (!named)
+		return muster_fail(err, MUSTER_EIO, "%s is %ld, and hwloc knows no such NUMA node", numa_file, index);
+	hwloc_obj_t nearest = nearest_with_cpus(topology, named);
+	if (!nearest)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"%s is %ld, which has no CPUs, and hwloc does not say which node with CPUs is nearest",
+			numa_file, index);
+	if (!hwloc_bitmap_intersects(place->cpuset, nearest->cpuset))
+		return muster_fail(
+			err, MUSTER_EIO, "%s is %ld, but hwloc places %s near other CPUs", numa_file, index, bus_id);
+	*ret_node = nearest;
+	return 0;
+}
+
+int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err)
+{
+	struct muster_cpus cpus = { 0 };
+	int last = hwloc_bitmap_last(set);
+	if (last >= MUSTER_CPUS_MAX || hwloc_bitmap_weight(set) < 0)
+		return muster_fail(err, MUSTER_EIO, "a CPU set of hwloc goes beyond %d CPUs", MUSTER_CPUS_MAX);
+	for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
+		muster_cpus_set(&cpus, (unsigned int)cpu);
+	*ret = cpus;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* topology.h - the node's hwloc topology, loaded once in a worker, and what is near what in it
+ *
+ * Only the thread that runs the probes may call these.
+ */
+#ifndef MUSTER_BIND_TOPOLOGY_H
+#define MUSTER_BIND_TOPOLOGY_H
+
+#include "core/text.h"
+#include "muster/error.h"
+
+#include <hwloc.h>
+
+/* The topology with its PCI devices, and with the CPUs that a cgroup forbids (so that a NUMA node keeps its real set);
+ * loaded on the first call, never freed. NULL with err, each time the same, when hwloc cannot load it. */
+hwloc_topology_t muster_topology(struct muster_error *err);
+
+/* A CPU's home is the NUMA node with the fewest CPUs around it, the lowest index among equals: so memory without CPUs
+ * of its own (HBM, CXL), which hwloc attaches to the CPUs next to it, is nobody's home. Sets ret to the homes of cpus.
+ */
+void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, hwloc_nodeset_t ret);
+
+/* The NUMA node with CPUs that is nearest to a PCI device: the one that the kernel's numa_file names
+ * ("<device>/numa_node"), or when that is -1 or missing, the one that hwloc places the device in. bus_id may be NULL.
+ * -1 with a reason in err when the node is not known, or when kernel and hwloc contradict each other. */
+int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file, const char *bus_id,
+	hwloc_obj_t *ret_node, struct muster_error *err);
+
+/* hwloc's set as ours. -1 with err for an infinite set, or one with a CPU beyond MUSTER_CPUS_MAX. */
+int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* paths.c - where the installation keeps its files, seen from the running binary
+ *
+ * Build tree: <dir>/muster beside <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster beside <prefix>/share and
+ * <prefix>/<libdir>, which is lib, lib64 or a multiarch folder. Nothing is compiled in, so a moved prefix works.
+ */
+#include "cli/cli.h"
+#include "muster/pool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct muster_paths paths;
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* "<base>/<rest>" when that is a directory, else NULL; malloc'd. */
+static char *directory_try(const char *base, const char *rest)
+{
+	char *path = muster_asprintf("%s/%s", base, rest);
+
+	if (is_directory(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* <base>/lib/<triplet>/muster/sim: the triplet is whichever folder has it. */
+static char *standins_multiarch(const char *base)
+{
+	char *lib = muster_asprintf("%s/lib", base), *found = NULL;
+	DIR *dir = opendir(lib);
+
+	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		char *rest = muster_asprintf("%s/muster/sim", entry->d_name);
+
+		found = directory_try(lib, rest);
+		free(rest);
+	}
+	if (dir)
+		closedir(dir);
+	free(lib);
+	return found;
+}
+
+static char *standins_find(const char *base)
+{
+	char *found = directory_try(base, "lib/muster/sim");
+
+	if (!found)
+		found = directory_try(base, "lib64/muster/sim");
+	return found ? found : standins_multiarch(base);
+}
+
+/* All three below one base; the stand-ins may be left out of a package, then their path names where they would be. */
+static bool base_try(const char *base)
+{
+	char *configs = directory_try(base, "share/muster/configs");
+	char *standins, *hardware;
+
+	if (!configs)
+		return false;
+	standins = standins_find(base);
+	hardware = directory_try(base, "share/muster/hardware");
+	paths.configs = configs;
+	paths.standins = standins ? standins : muster_asprintf("%s/lib/muster/sim", base);
+	paths.hardware = hardware ? hardware : muster_asprintf("%s/share/muster/hardware", base);
+	return true;
+}
+
+int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
+{
+	char program[PATH_MAX];
+	char *build, *prefix;
+	bool found;
+
+	if (!paths.program) {
+		ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+
+		if (length < 0)
+			return muster_fail(err, MUSTER_EIO,
+				"cannot tell where the muster binary is: /proc/self/exe: %s", strerror(errno));
+		program[length] = '\0';
+		build = muster_strdup(program);
+		*strrchr(build, '/') = '\0';
+		prefix = muster_strdup(build);
+		if (strrchr(prefix, '/'))
+			*strrchr(prefix, '/') = '\0';
+		found = base_try(build) || base_try(prefix);
+		if (!found)
+			muster_fail(err, MUSTER_EIO,
+				"cannot find muster's files: neither %s/share/muster/configs nor "
+				"%s/share/muster/configs exists",
+				build, prefix);
+		free(build);
+		free(prefix);
+		if (!found)
+			return -1;
+		paths.program = muster_strdup(program);
+	}
+	*ret = paths;
+	return 0;
+}

@@ -1,0 +1,127 @@
+/* run.c - `muster run`: measure this job's nodes and judge them */
+#include "cli/cli.h"
+#include "core/text.h"
+#include "muster/report.h"
+#include "run/conduct.h"
+#include "run/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int parse_profile(void *arg, const char *text, struct muster_error *err)
+{
+	for (int i = 0; i < MUSTER_PROFILE_COUNT; i++) {
+		if (strcmp(text, muster_profile_names[i]) == 0) {
+			*(enum muster_profile *)arg = (enum muster_profile)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--profile: quick, standard or full is needed, found \"%.60s\"", text);
+}
+
+static int parse_deadline(void *arg, const char *text, struct muster_error *err)
+{
+	long seconds;
+	if (muster_parse_int(text, 10, 86400, &seconds, "--deadline", err) < 0)
+		return -1;
+	*(int *)arg = (int)seconds;
+	return 0;
+}
+
+static int parse_min(void *arg, const char *text, struct muster_error *err)
+{
+	return muster_parse_bytes(text, arg, "--min-bytes", err);
+}
+
+static int parse_max(void *arg, const char *text, struct muster_error *err)
+{
+	return muster_parse_bytes(text, arg, "--max-bytes", err);
+}
+
+static int check(const struct muster_options *options, size_t operands, const char *operand, struct muster_error *err)
+{
+	if (operands > 0)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "run: unexpected argument \"%.60s\"; it takes options only", operand);
+	if (!options->sku)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"run: --sku is needed: a machine type (a file name under %s), a file, or \"observe\"",
+			options->configs);
+	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
+		return muster_fail(err, MUSTER_EUSAGE, "run: --min-bytes is larger than --max-bytes");
+	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
+	for (size_t i = 0; i < 2; i++)
+		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
+			return muster_fail(err, MUSTER_EUSAGE, "run: %s: a multiple of 4 up to 64G is needed",
+				i == 0 ? "--min-bytes" : "--max-bytes");
+	return 0;
+}
+
+int muster_cmd_run(int argc, char **argv)
+{
+	static struct muster_options options = {
+		.report = "muster-report.json",
+		.profile = MUSTER_STANDARD,
+		.deadline_s = 120,
+	};
+	const struct muster_option table[] = {
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &options.sku,
+			.help = "what machine this must be: a name of `muster skus`, a file, or \"observe\" (no "
+				"floors)" },
+		{ .name = "--overlay",
+			.argument = "FILE",
+			.text = &options.overlay,
+			.help = "a site's changes to the expectations (a JSON merge patch)" },
+		{ .name = "--report",
+			.argument = "FILE",
+			.text = &options.report,
+			.help = "the JSON report; - for standard output (default muster-report.json)" },
+		{ .name = "--profile",
+			.argument = "NAME",
+			.each = parse_profile,
+			.arg = &options.profile,
+			.help = "quick, standard (default) or full" },
+		{ .name = "--deadline",
+			.argument = "SECONDS",
+			.each = parse_deadline,
+			.arg = &options.deadline_s,
+			.help = "for the whole run (default 120)" },
+		{ .name = "--strict", .flag = &options.strict, .help = "warnings fail the run" },
+		{ .name = "--min-bytes",
+			.argument = "SIZE",
+			.each = parse_min,
+			.arg = &options.min_bytes,
+			.help = "smallest message of the ring: powers of two from here ..." },
+		{ .name = "--max-bytes",
+			.argument = "SIZE",
+			.each = parse_max,
+			.arg = &options.max_bytes,
+			.help = "... to here replace the profile's sizes (8388608, 8M, 1G)" },
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	const char *operand = NULL;
+	size_t operands = 0;
+	int rest;
+	/* every rank reads the same command line: rank 0 speaks for all */
+	bool speaks = muster_link_early_rank() == 0;
+	if (muster_paths_find(&paths, &err) < 0)
+		return speaks ? muster_cli_usage(&err) : MUSTER_EXIT_USAGE;
+	options.program = paths.program;
+	options.configs = paths.configs;
+	if (!speaks && argc > 1 && strcmp(argv[1], "--help") == 0)
+		return 0;
+	int parsed =
+		muster_cli_parse(argc, argv, "muster run --sku NAME [options]", table, sizeof table / sizeof *table,
+			"Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
+			"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+			&operand, 1, &operands, &rest, &err);
+	if (parsed == 1)
+		return 0;
+	if (parsed < 0 || check(&options, operands + (size_t)(argc - rest),
+				  operands ? operand : argv[rest < argc ? rest : 0], &err) < 0)
+		return speaks ? muster_cli_usage(&err) : MUSTER_EXIT_USAGE;
+	muster_conduct(&options, argc, argv);
+}

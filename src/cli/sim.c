@@ -1,0 +1,314 @@
+/* sim.c - the subcommand sim: a cluster that is not there, mustered by the same program as a real one
+ *
+ * scenario + hardware -> cluster -> files in a fresh directory -> mpirun of `muster run` on every simulated rank -> its
+ * exit code. Nothing is left behind but the report.
+ */
+#include "cli/cli.h"
+#include "core/text.h"
+#include "muster/report.h"
+#include "sim/fault.h"
+#include "sim/generate.h"
+#include "sim/scenario.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct options {
+	struct muster_sim_scenario scenario;
+	const char *sku, *nodes, *cpu_masks, *scenario_file, *report;
+	bool keep, list_faults, list_skus;
+};
+
+/* The supervisors talk through shared memory, and let each other run: there are more of them than CPUs. A rank that is
+ * killed must not end the others. */
+static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
+	"--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none",
+	"--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle", "1" };
+#define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
+
+static int add_fault(void *arg, const char *text, struct muster_error *err)
+{
+	(void)err;
+	muster_sim_scenario_add_fault(arg, text);
+	return 0;
+}
+
+/* The file first, then what the command line says instead. */
+static int settle(struct options *o, struct muster_error *err)
+{
+	struct muster_sim_scenario *s = &o->scenario;
+	long nodes = 1;
+	if (o->scenario_file && muster_sim_scenario_read(s, o->scenario_file, err) < 0)
+		return -1;
+	if (o->nodes && muster_parse_int(o->nodes, 1, MUSTER_SIM_NODES_MAX, &nodes, "--nodes", err) < 0)
+		return -1;
+	if (o->nodes || s->nodes == 0)
+		s->nodes = (int)nodes;
+	if (o->sku)
+		s->sku = o->sku;
+	if (o->cpu_masks)
+		s->cpu_masks = o->cpu_masks;
+	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is needed: which machine to simulate");
+}
+
+/* The simulation's directory, as an absolute path in pool. The supervisors split a command line at blanks, so it has
+ * none. */
+static const char *make_directory(struct muster_pool *pool, struct muster_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	char path[PATH_MAX];
+	if (!base || !*base)
+		base = "/tmp";
+	if (!realpath(base, path)) {
+		muster_fail(err, MUSTER_EIO, "TMPDIR %s: %s", base, strerror(errno));
+		return NULL;
+	}
+	if (strpbrk(path, " \t\n")) {
+		muster_fail(err, MUSTER_EUSAGE, "TMPDIR must be a path without blanks, not \"%s\"", path);
+		return NULL;
+	}
+	char *directory = muster_asprintf("%s/muster-sim-XXXXXX", path);
+	const char *ret = mkdtemp(directory) ? muster_pool_string(pool, directory) : NULL;
+	if (!ret)
+		muster_fail(err, MUSTER_EIO, "mkdtemp %s: %s", directory, strerror(errno));
+	free(directory);
+	return ret;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st, (void)type, (void)where;
+	remove(path); /* what cannot be removed stays; the directory then does too */
+	return 0;
+}
+
+/* Open MPI refuses root unless told so, and must not take an outer job for its own. */
+static void prepare_environment(struct muster_pool *pool)
+{
+	static const char *const foreign[] = { "SLURM_", "PMI_", "PMIX_" };
+	size_t i = 0;
+	while (environ[i]) {
+		const char *name = muster_pool_string_n(pool, environ[i], strcspn(environ[i], "="));
+		bool drop = false;
+		for (size_t f = 0; f < sizeof foreign / sizeof *foreign; f++)
+			drop = drop || strncmp(name, foreign[f], strlen(foreign[f])) == 0;
+		if (!drop || unsetenv(name) < 0)
+			i++;
+	}
+	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
+	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+}
+
+/* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */
+static int start(const char **argv, const sigset_t *mask, pid_t *ret, struct muster_error *err)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setsigmask(&attributes, mask);
+	int rc = posix_spawnp(ret, argv[0], &files, &attributes, (char *const *)(uintptr_t)argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	if (rc == ENOENT)
+		return muster_fail(err, MUSTER_EIO, "mpirun is not in PATH: install Open MPI (package openmpi-bin)");
+	return rc == 0 ? 0 : muster_fail(err, MUSTER_EIO, "mpirun: %s", strerror(rc));
+}
+
+/* Wait for mpirun, and pass on what tells us to stop: SIGTERM first, SIGKILL when told again. Returns the signal, or 0.
+ */
+static int wait_for(pid_t pid, const sigset_t *signals)
+{
+	int stop = 0;
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		int number = sigwaitinfo(signals, NULL);
+		if (number < 0 || number == SIGCHLD)
+			continue;
+		kill(pid, stop ? SIGKILL : SIGTERM);
+		stop = number;
+	}
+	return stop;
+}
+
+/* What `muster run` on rank 0 exited with, as sim-rank noted it. */
+static int exit_code(const struct muster_sim_cluster *cluster, struct muster_error *err)
+{
+	char text[32];
+	long code = 0;
+	const char *path = muster_pool_printf(cluster->pool, "%s/exit", cluster->directory);
+	if (muster_read_line(path, text, sizeof text, NULL) < 0 ||
+		muster_parse_int(text, 0, 255, &code, path, NULL) < 0)
+		return muster_fail(err, MUSTER_EIO, "rank 0 ended without a verdict");
+	return (int)code;
+}
+
+/* mpirun with a rank of the simulation in each process. */
+static int run(const struct options *o, const struct muster_sim_cluster *cluster, const char *program,
+	char *const *more, size_t more_count, const sigset_t *signals, const sigset_t *mask, int *ret_signal,
+	struct muster_error *err)
+{
+	const char **argv = muster_pool_alloc(cluster->pool, (MPIRUN_WORDS + 16 + more_count) * sizeof *argv);
+	size_t n = 0;
+	pid_t pid = 0;
+	for (; n < MPIRUN_WORDS; n++)
+		argv[n] = mpirun_words[n];
+	argv[n++] = "-np";
+	argv[n++] = muster_pool_printf(cluster->pool, "%zu", cluster->rank_count);
+	argv[n++] = program;
+	argv[n++] = "sim-rank";
+	argv[n++] = cluster->directory;
+	argv[n++] = "--";
+	argv[n++] = program;
+	argv[n++] = "run";
+	argv[n++] = "--sku";
+	argv[n++] = cluster->sku;
+	if (o->report) {
+		argv[n++] = "--report";
+		argv[n++] = o->report;
+	}
+	for (size_t i = 0; i < more_count; i++)
+		argv[n++] = more[i];
+
+	prepare_environment(cluster->pool);
+	if (start(argv, mask, &pid, err) < 0)
+		return -1;
+	*ret_signal = wait_for(pid, signals);
+	return *ret_signal ? 0 : exit_code(cluster, err);
+}
+
+/* The exit code, or -1. *ret_signal is the signal that ended it, when one did. */
+static int simulate(
+	const struct options *o, char *const *more, size_t more_count, int *ret_signal, struct muster_error *err)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_sim_cluster cluster = { .pool = pool };
+	struct muster_sim_hardware hardware;
+	struct muster_paths paths;
+	sigset_t signals, mask;
+	const char *directory = NULL;
+	int code = -1;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGCHLD);
+	signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it, and waitpid would never learn of the end */
+	sigprocmask(SIG_BLOCK, &signals, &mask);
+
+	if (muster_paths_find(&paths, err) < 0 ||
+		muster_sim_hardware_read(paths.hardware, o->scenario.sku, pool, &hardware, err) < 0)
+		goto out;
+	directory = make_directory(pool, err);
+	if (!directory || muster_sim_scenario_build(&o->scenario, &hardware, pool, directory, &cluster, err) < 0 ||
+		muster_sim_generate(&cluster, &hardware, err) < 0)
+		goto out;
+	/* The supervisors find the program here, whatever blanks its own path has. */
+	const char *program = muster_pool_printf(pool, "%s/muster", directory);
+	if (symlink(paths.program, program) < 0) {
+		muster_fail(err, MUSTER_EIO, "link %s: %s", program, strerror(errno));
+		goto out;
+	}
+	code = run(o, &cluster, program, more, more_count, &signals, &mask, ret_signal, err);
+out:
+	if (directory && o->keep && cluster.directory)
+		fprintf(stderr, "muster: the simulation's files are kept in %s\n", directory);
+	else if (directory)
+		nftw(directory, remove_entry, 32, FTW_DEPTH | FTW_PHYS);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	muster_sim_cluster_done(&cluster);
+	return code;
+}
+
+static int list_skus(struct muster_error *err)
+{
+	struct muster_paths paths;
+	if (muster_paths_find(&paths, err) < 0)
+		return muster_cli_usage(err);
+	struct muster_pool *pool = muster_pool_new();
+	printf("%s\n", muster_sim_hardware_list(paths.hardware, pool));
+	muster_pool_free(pool);
+	return MUSTER_EXIT_PASS;
+}
+
+int muster_cmd_sim(int argc, char **argv)
+{
+	struct options o = { 0 };
+	const struct muster_option options[] = {
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &o.sku,
+			.help = "the machine type to simulate, and to judge by" },
+		{ .name = "--nodes", .argument = "N", .text = &o.nodes, .help = "how many nodes of it (default: 1)" },
+		{ .name = "--fault",
+			.argument = "KIND@WHERE[=VALUE]",
+			.each = add_fault,
+			.arg = &o.scenario,
+			.help = "break something; may be repeated" },
+		{ .name = "--cpu-masks",
+			.argument = "LIST",
+			.text = &o.cpu_masks,
+			.help = "CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: the right "
+				"ones)" },
+		{ .name = "--scenario",
+			.argument = "FILE",
+			.text = &o.scenario_file,
+			.help = "JSON file with sku, nodes, faults and cpu_masks" },
+		{ .name = "--report",
+			.argument = "FILE",
+			.text = &o.report,
+			.help = "where the report goes, as in muster run" },
+		{ .name = "--keep", .flag = &o.keep, .help = "keep the simulation's files, and say where they are" },
+		{ .name = "--list-faults", .flag = &o.list_faults, .help = "show what can be broken" },
+		{ .name = "--list-skus", .flag = &o.list_skus, .help = "show which machine types can be simulated" },
+	};
+	struct muster_error err = { 0 };
+	size_t operands = 0;
+	int rest = argc, code = -1, stopped_by = 0;
+
+	muster_sim_scenario_init(&o.scenario);
+	int parsed = muster_cli_parse(argc, argv,
+		"muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- "
+		"options of muster run]",
+		options, sizeof options / sizeof *options,
+		"Ranks are simulated on this machine under mpirun, one for each GPU, on nodes called sim-1, sim-2, "
+		"...\n"
+		"The exit code is that of muster run.",
+		NULL, 0, &operands, &rest, &err);
+	if (parsed > 0) {
+		code = MUSTER_EXIT_PASS;
+	} else if (parsed == 0 && o.list_faults) {
+		muster_sim_fault_kinds_print(stdout);
+		code = MUSTER_EXIT_PASS;
+	} else if (parsed == 0 && o.list_skus) {
+		code = list_skus(&err);
+	} else if (parsed == 0 && settle(&o, &err) == 0) {
+		code = simulate(&o, argv + rest, (size_t)(argc - rest), &stopped_by, &err);
+	}
+	muster_sim_scenario_done(&o.scenario);
+	if (stopped_by) {
+		signal(stopped_by, SIG_DFL);
+		raise(stopped_by);
+	}
+	if (code >= 0)
+		return code;
+	muster_cli_usage(&err);
+	return err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+}

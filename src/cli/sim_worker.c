@@ -1,0 +1,71 @@
+/* sim_worker.c - the subcommand sim-worker: put a rank's worker on its simulated node
+ *
+ * The supervisor starts its worker through this (MUSTER_WORKER_WRAPPER), so that only the worker finds stand-ins: the
+ * supervisor's MPI runs on the machine that is really there.
+ */
+#include "cli/cli.h"
+#include "core/text.h"
+#include "muster/report.h"
+#include "sim/cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* first, and then what the variable held before. */
+static void put_before(struct muster_pool *pool, const char *name, const char *first)
+{
+	const char *old = getenv(name);
+	setenv(name, old && *old ? muster_pool_printf(pool, "%s:%s", first, old) : first, 1);
+}
+
+static void set_environment(
+	const struct muster_sim_cluster *cluster, size_t index, const char *path, const char *standins)
+{
+	struct muster_pool *pool = cluster->pool;
+	const struct muster_sim_rank *rank = &cluster->ranks[index];
+	const char *root = cluster->nodes[rank->node].directory;
+	const char *asan = getenv("ASAN_OPTIONS");
+
+	put_before(pool, "LD_LIBRARY_PATH", standins);
+	put_before(pool, "LD_PRELOAD", muster_pool_printf(pool, "%s/libmuster-preload.so", standins));
+	setenv("HWLOC_XMLFILE", muster_pool_printf(pool, "%s/topology.xml", root), 1);
+	setenv("HWLOC_THISSYSTEM", "1", 1);
+	setenv("MUSTER_ROOT", root, 1);
+	setenv("MUSTER_SIM_CLUSTER", path, 1);
+	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
+	if (rank->visible_gpus)
+		setenv("CUDA_VISIBLE_DEVICES", rank->visible_gpus, 1);
+	else
+		unsetenv("CUDA_VISIBLE_DEVICES");
+	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
+	setenv("ASAN_OPTIONS",
+		muster_pool_printf(pool, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
+		1);
+}
+
+int muster_cmd_sim_worker(int argc, char **argv)
+{
+	struct muster_error err = { 0 };
+	struct muster_sim_cluster cluster;
+	struct muster_paths paths;
+	long rank = 0;
+	int command = argc > 3 && strcmp(argv[3], "--") == 0 ? 4 : 3;
+
+	if (argc <= command) {
+		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-worker DIRECTORY RANK COMMAND...");
+		return muster_cli_usage(&err);
+	}
+	char *path = muster_asprintf("%s/cluster.json", argv[1]);
+	if (muster_paths_find(&paths, &err) == 0 && muster_sim_cluster_read(path, &cluster, &err) == 0) {
+		if (muster_parse_int(argv[2], 0, (long)cluster.rank_count - 1, &rank, "rank", &err) == 0) {
+			set_environment(&cluster, (size_t)rank, path, paths.standins);
+			execvp(argv[command], argv + command);
+			muster_fail(&err, MUSTER_EIO, "%s: %s", argv[command], strerror(errno));
+		}
+		muster_sim_cluster_done(&cluster);
+	}
+	free(path);
+	return muster_cli_usage(&err);
+}

@@ -1,0 +1,98 @@
+/* sysfs.c - the small files, directories and links of sysfs */
+#include "core/sysfs.h"
+
+#include "core/text.h"
+#include "muster/pool.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int muster_sysfs_number(const char *path, long *ret, struct muster_error *err)
+{
+	char text[64];
+	if (muster_read_line(path, text, sizeof text, err) < 0)
+		return -1;
+	char *end;
+	errno = 0;
+	long number = strtol(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	if (end == text || *end || errno)
+		return muster_fail(err, MUSTER_EIO, "%s: not a whole number: \"%s\"", path, text);
+	*ret = number;
+	return 0;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err)
+{
+	struct dirent **entries;
+	int count = scandir(directory, &entries, is_visible, versionsort);
+	if (count < 0) {
+		if (errno != ENOENT)
+			return muster_fail(err, errno == EACCES || errno == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO,
+				"%s: %s", directory, strerror(errno));
+		*ret = (struct muster_names){ 0 };
+		return 0;
+	}
+	ret->count = (size_t)count;
+	ret->items = muster_calloc(ret->count + 1, sizeof *ret->items);
+	for (size_t i = 0; i < ret->count; i++) {
+		ret->items[i] = muster_strdup(entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+void muster_names_done(struct muster_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+	*names = (struct muster_names){ 0 };
+}
+
+/* Copy text in lower case if it is domain:bus:device.function and nothing else. */
+static int copy_address(const char *text, char *ret, size_t size)
+{
+	unsigned int domain, bus, device, function;
+	int used = 0;
+	if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4 || text[used] ||
+		(size_t)used >= size)
+		return -1;
+	for (size_t i = 0; i <= (size_t)used; i++)
+		ret[i] = (char)tolower((unsigned char)text[i]);
+	return 0;
+}
+
+int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err)
+{
+	char real[PATH_MAX], path[PATH_MAX], line[256];
+	static const char key[] = "PCI_SLOT_NAME=";
+	if (realpath(device, real)) {
+		const char *last = strrchr(real, '/');
+		if (last && copy_address(last + 1, ret, size) == 0)
+			return 0;
+	}
+	snprintf(path, sizeof path, "%s/uevent", device);
+	FILE *in = fopen(path, "re");
+	int result = -1;
+	while (in && result < 0 && fgets(line, sizeof line, in)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, key, sizeof key - 1) == 0)
+			result = copy_address(line + sizeof key - 1, ret, size);
+	}
+	if (in)
+		fclose(in);
+	if (result < 0)
+		return muster_fail(err, MUSTER_EIO, "%s is not the link to a PCI device", device);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* sysfs.h - the small files, directories and links of sysfs
+ *
+ * Paths are whole paths, root prefix included: probes make them with muster_root_path.
+ */
+#ifndef MUSTER_SYSFS_H
+#define MUSTER_SYSFS_H
+
+#include "muster/error.h"
+
+#include <stddef.h>
+
+/* The whole number that is all of a file's first line: decimal, or hexadecimal with 0x. 0, or -1 with err naming the
+ * path (the codes of muster_read_line; MUSTER_EIO for a line that is no number). */
+int muster_sysfs_number(const char *path, long *ret, struct muster_error *err);
+
+struct muster_names {
+	char **items;
+	size_t count;
+};
+
+/* The entries of a directory in natural order (mlx5_2 before mlx5_10), without "." files. A directory that does not
+ * exist has none; one that cannot be read is an error. The caller releases ret with muster_names_done. */
+int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err);
+void muster_names_done(struct muster_names *names);
+
+/* The PCI address ("0101:00:00.0", lower case) of the device that a `device` link of a class leads to: the last part of
+ * the real path, or PCI_SLOT_NAME of its uevent file. -1 with err when neither is a PCI address. */
+int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err);
+
+#endif

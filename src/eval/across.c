@@ -1,0 +1,286 @@
+/* across.c - what must be the same on all nodes or on all ranks
+ *
+ * Nodes are compared as wholes: the sorted set of the values seen on each. Where more than half agree, the others are
+ * the findings; where no value has a majority, nobody can say who is right, and one finding lists what there is.
+ */
+#include "eval/eval.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_SHOWN 6
+
+struct party {
+	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
+	const char *value;                  /* the pool's: equal values are equal pointers */
+	const struct muster_sample *sample; /* the only one behind the value, if it is about the party as a whole */
+};
+
+struct parties {
+	struct party *items;
+	size_t count, room;
+};
+
+/* Values seen at one party. */
+struct set {
+	const char **values;
+	size_t count, room;
+};
+
+struct across {
+	struct muster_eval *eval;
+	size_t check_at;
+	const struct muster_check *check;
+	struct muster_range range;
+	size_t cursor;
+	struct parties parties;
+	struct set set;
+	const struct muster_sample *last; /* the latest sample that went into the set */
+};
+
+static void party_add(struct parties *parties, struct party party)
+{
+	if (parties->count == parties->room) {
+		parties->room = parties->room ? parties->room * 2 : 64;
+		parties->items = muster_realloc(parties->items, parties->room, sizeof *parties->items);
+	}
+	parties->items[parties->count++] = party;
+}
+
+static void set_add(struct set *set, const char *value)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->values[i] == value)
+			return;
+	if (set->count == set->room) {
+		set->room = set->room ? set->room * 2 : 8;
+		set->values = muster_realloc(set->values, set->room, sizeof *set->values);
+	}
+	set->values[set->count++] = value;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *set_text(struct set *set, struct muster_pool *pool)
+{
+	const char *text = "";
+
+	qsort(set->values, set->count, sizeof *set->values, by_text);
+	for (size_t i = 0; i < set->count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", set->values[i]);
+	return text;
+}
+
+/* Put the values at a place into the set. Returns how many samples there are, null ones included. */
+static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
+{
+	struct muster_pool *pool = a->eval->report->pool;
+	size_t seen = 0;
+
+	for (; a->cursor < a->range.start + a->range.count; a->cursor++) {
+		const struct muster_entry *entry = &a->eval->index.entries[a->cursor];
+		struct muster_place place = { .node = node, .rank = rank };
+
+		if (entry->node > node || (entry->node == node && entry->rank + 1 > rank + 1))
+			break;
+		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(a->check, entry->sample))
+			continue;
+		seen++;
+		if (muster_result_preempted(a->eval, a->check_at, place))
+			continue;
+		if (entry->sample->value.type == MUSTER_NULL) {
+			muster_result_take(a->eval, a->check_at, place, entry->sample,
+				muster_judge_sample(a->check, &a->eval->states[a->check_at], entry->sample, pool));
+			continue;
+		}
+		muster_result_value(a->eval, a->check_at, entry->sample);
+		set_add(&a->set, muster_words_value(entry->sample->value, pool));
+		a->last = entry->sample;
+	}
+	return seen;
+}
+
+static void party_close(struct across *a, uint32_t node, uint32_t rank)
+{
+	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
+
+	if (a->set.count)
+		party_add(&a->parties,
+			(struct party){ node, rank, set_text(&a->set, a->eval->report->pool), whole ? a->last : NULL });
+	a->set.count = 0;
+}
+
+/* The node's own facts and its ports. A node without any port is a party too, unless its probe failed. */
+static void node_collect(struct across *a, uint32_t n)
+{
+	size_t blame;
+
+	if (values_take(a, n, MUSTER_NOWHERE) > 0) {
+		party_close(a, n, MUSTER_NOWHERE);
+	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
+		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
+	} else if ((blame = muster_blame_find(a->eval, a->check->metric, n, MUSTER_NOWHERE))) {
+		muster_draft_unjudged(a->eval, blame - 1, a->eval->states[a->check_at].tally->check);
+	} else {
+		party_add(&a->parties,
+			(struct party){ n, MUSTER_NOWHERE, muster_pool_string(a->eval->report->pool, "none"), NULL });
+	}
+}
+
+static void ranks_collect(struct across *a, uint32_t n)
+{
+	const struct muster_node *node = &a->eval->run->nodes[n];
+	bool by_rank = a->check->across == MUSTER_ACROSS_RANKS;
+
+	for (uint32_t r = 0; r < node->rank_count; r++) {
+		if (node->ranks[r].missing)
+			continue;
+		if (values_take(a, n, r) == 0)
+			muster_result_missing(a->eval, a->check_at, n, r);
+		if (by_rank)
+			party_close(a, n, r);
+	}
+	if (!by_rank)
+		party_close(a, n, MUSTER_NOWHERE);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct party *x = *(const struct party *const *)a, *y = *(const struct party *const *)b;
+	int order = x->value == y->value ? 0 : strcmp(x->value, y->value);
+
+	if (!order)
+		order = (x->node > y->node) - (x->node < y->node);
+	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Parties of one value, side by side. */
+struct group {
+	size_t start, count;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* "sim-[1-3]" or "ranks 0-7" */
+static const char *group_text(const struct across *a, struct party *const *sorted, struct group group)
+{
+	const struct muster_run *run = a->eval->run;
+	struct muster_pool *pool = a->eval->report->pool;
+	const char *text;
+
+	if (a->check->across == MUSTER_ACROSS_NODES) {
+		const char **names = muster_calloc(group.count, sizeof *names);
+
+		for (size_t i = 0; i < group.count; i++)
+			names[i] = run->nodes[sorted[group.start + i]->node].name;
+		text = muster_words_nodes(names, group.count, pool);
+		free(names);
+	} else {
+		int *ranks = muster_calloc(group.count, sizeof *ranks);
+
+		for (size_t i = 0; i < group.count; i++) {
+			const struct party *party = sorted[group.start + i];
+
+			ranks[i] = run->nodes[party->node].ranks[party->rank].rank;
+		}
+		text = muster_pool_printf(
+			pool, "rank%s %s", group.count == 1 ? "" : "s", muster_words_ranks(ranks, group.count, pool));
+		free(ranks);
+	}
+	return text;
+}
+
+/* Most agree: those who do not are the findings. */
+static void majority_judge(struct across *a, const char *value, size_t agreeing)
+{
+	struct muster_pool *pool = a->eval->report->pool;
+	const char *who = a->check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks", *unit = a->check->metric->unit;
+	const char *expected = muster_pool_printf(pool, "the same on all %s: %s%s%s (%zu of %zu)", who, value,
+		*unit ? " " : "", unit, agreeing, a->parties.count);
+
+	for (size_t i = 0; i < a->parties.count; i++) {
+		const struct party *party = &a->parties.items[i];
+		struct muster_place place = { .node = party->node, .rank = party->rank };
+		struct muster_verdict verdict = { .status = MUSTER_PASS };
+
+		if (party->value != value)
+			verdict = (struct muster_verdict){ muster_check_status(a->check), expected, party->value };
+		muster_result_take(a->eval, a->check_at, place, party->sample, verdict);
+	}
+}
+
+/* Nobody has more than half: one finding for the job. */
+static void split_judge(struct across *a, struct party *const *sorted, const struct group *groups, size_t count)
+{
+	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
+	const char *text = "";
+
+	for (size_t i = 0; i < count && i < GROUPS_SHOWN; i++)
+		text = muster_pool_printf(pool, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
+			group_text(a, sorted, groups[i]));
+	if (count > GROUPS_SHOWN)
+		text = muster_pool_printf(pool, "%s; and %zu more values", text, count - GROUPS_SHOWN);
+	muster_result_take(a->eval, a->check_at, everywhere, NULL,
+		(struct muster_verdict){ .status = muster_check_status(a->check), .observed = text });
+}
+
+static void parties_judge(struct across *a)
+{
+	size_t count = a->parties.count, groups_count = 0;
+	struct party **sorted = muster_calloc(count + 1, sizeof *sorted);
+	struct group *groups = muster_calloc(count + 1, sizeof *groups);
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &a->parties.items[i];
+	qsort(sorted, count, sizeof *sorted, by_value);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || sorted[i]->value != sorted[i - 1]->value)
+			groups[groups_count++] = (struct group){ .start = i };
+		groups[groups_count - 1].count++;
+	}
+	qsort(groups, groups_count, sizeof *groups, by_size);
+	if (groups_count && groups[0].count > count / 2)
+		majority_judge(a, sorted[groups[0].start]->value, groups[0].count);
+	else if (groups_count)
+		split_judge(a, sorted, groups, groups_count);
+	free(sorted);
+	free(groups);
+}
+
+void muster_judge_across(struct muster_eval *eval, size_t check_at)
+{
+	struct across a = {
+		.eval = eval,
+		.check_at = check_at,
+		.check = &eval->expect->checks[check_at],
+		.range = eval->index.of_check[check_at],
+	};
+	enum muster_scope scope = a.check->metric->scope;
+
+	a.cursor = a.range.start;
+	for (uint32_t n = 0; n < eval->run->node_count; n++) {
+		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
+			continue;
+		muster_draft_fold_here(eval);
+		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
+			node_collect(&a, n);
+		else
+			ranks_collect(&a, n);
+	}
+	muster_draft_fold_here(eval);
+	parties_judge(&a);
+	free(a.parties.items);
+	free(a.set.values);
+}

@@ -1,0 +1,73 @@
+/* closest.c - what somebody who mistyped a name may have meant
+ */
+#include "eval/eval.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define NAME_MAX_COMPARED 96
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters must be changed, added or left out to make b of a (Levenshtein), case aside; a long name is far. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[NAME_MAX_COMPARED + 1];
+	size_t m = strlen(a), n = strlen(b);
+
+	if (m > NAME_MAX_COMPARED || n > NAME_MAX_COMPARED)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= m; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t above = row[j];
+			bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+
+			row[j] = least(corner + !same, least(above, row[j - 1]) + 1);
+			corner = above;
+		}
+	}
+	return row[n];
+}
+
+const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+	const void *arg, size_t most, char *out, size_t size)
+{
+	enum { KEPT_MAX = 4 };
+	const char *best[KEPT_MAX];
+	size_t far[KEPT_MAX], kept = 0, limit = strlen(name) / 2 + 1, used = 0;
+
+	out[0] = '\0';
+	most = least(most, KEPT_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const char *candidate = at(arg, i);
+		size_t d = distance(name, candidate), place = kept;
+
+		if (d > limit)
+			continue;
+		while (place > 0 && far[place - 1] > d)
+			place--;
+		if (place == most)
+			continue;
+		kept += kept < most;
+		for (size_t j = kept - 1; j > place; j--) {
+			best[j] = best[j - 1];
+			far[j] = far[j - 1];
+		}
+		best[place] = candidate;
+		far[place] = d;
+	}
+	for (size_t i = 0; i < kept && used < size; i++) {
+		const char *joint = i == 0 ? "" : i + 1 == kept ? " or " : ", ";
+
+		used += (size_t)snprintf(out + used, size - used, "%s\"%s\"", joint, best[i]);
+	}
+	return out;
+}

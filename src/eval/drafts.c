@@ -1,0 +1,156 @@
+/* drafts.c - findings being collected: folded, told what they leave unjudged, sorted, handed over
+ */
+#include "eval/eval.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_BACK 64 /* drafts that a new one is compared with; a node has few ranks */
+
+/* Worst first: what fails, what could not be told, what is doubtful, what does not apply. */
+static const int weights[MUSTER_STATUS_COUNT] = {
+	[MUSTER_FAIL] = 4,
+	[MUSTER_INCONCLUSIVE] = 3,
+	[MUSTER_WARN] = 2,
+	[MUSTER_SKIP] = 1,
+	[MUSTER_PASS] = 0,
+};
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_labels(const struct muster_finding *a, const struct muster_finding *b)
+{
+	if (a->label_count != b->label_count)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (!muster_value_equal(a->labels[i].value, b->labels[i].value))
+			return false;
+	return true;
+}
+
+/* The same in all but the rank. */
+static bool foldable(const struct muster_finding *a, const struct muster_finding *b)
+{
+	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
+	       same_text(a->port, b->port) && same_text(a->observed, b->observed) &&
+	       same_text(a->expected, b->expected) && same_text(a->advice, b->advice) && same_labels(a, b) &&
+	       muster_value_equal(a->value, b->value);
+}
+
+static void rank_add(struct muster_draft *draft, int rank)
+{
+	if (draft->rank_count && draft->ranks[draft->rank_count - 1] == rank)
+		return;
+	if (draft->rank_count == draft->rank_room) {
+		draft->rank_room = draft->rank_room ? draft->rank_room * 2 : 1;
+		draft->ranks = muster_realloc(draft->ranks, draft->rank_room, sizeof *draft->ranks);
+	}
+	draft->ranks[draft->rank_count++] = rank;
+}
+
+size_t muster_draft_add(
+	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
+{
+	size_t first = eval->fold_start;
+	struct muster_draft *draft;
+
+	if (eval->draft_count > first + LOOK_BACK)
+		first = eval->draft_count - LOOK_BACK;
+	for (size_t i = first; finding.rank >= 0 && i < eval->draft_count; i++) {
+		draft = &eval->drafts[i];
+		if (draft->rank_count == 0 || draft->node != node || !foldable(&draft->finding, &finding))
+			continue;
+		rank_add(draft, finding.rank);
+		return i;
+	}
+	if (eval->draft_count == eval->draft_room) {
+		eval->draft_room = eval->draft_room ? eval->draft_room * 2 : 64;
+		eval->drafts = muster_realloc(eval->drafts, eval->draft_room, sizeof *eval->drafts);
+	}
+	draft = &eval->drafts[eval->draft_count];
+	*draft = (struct muster_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
+	if (finding.rank >= 0)
+		rank_add(draft, finding.rank);
+	return eval->draft_count++;
+}
+
+void muster_draft_fold_here(struct muster_eval *eval)
+{
+	eval->fold_start = eval->draft_count;
+}
+
+void muster_draft_unjudged(struct muster_eval *eval, size_t at, const char *check)
+{
+	struct muster_draft *draft = &eval->drafts[at];
+	struct muster_finding *finding = &draft->finding;
+
+	/* checks come one after the other, so the last one tells whether this one is listed already */
+	if (finding->unjudged_count && finding->unjudged[finding->unjudged_count - 1] == check)
+		return;
+	if (finding->unjudged_count == draft->unjudged_room) {
+		draft->unjudged_room = draft->unjudged_room ? draft->unjudged_room * 2 : 4;
+		finding->unjudged = muster_realloc(finding->unjudged, draft->unjudged_room, sizeof *finding->unjudged);
+	}
+	finding->unjudged[finding->unjudged_count++] = check;
+}
+
+static int compare_index(uint32_t a, uint32_t b)
+{
+	uint32_t x = a + 1, y = b + 1; /* nowhere comes first */
+
+	return (x > y) - (x < y);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct muster_draft *x = a, *y = b;
+	int order = weights[y->finding.status] - weights[x->finding.status];
+	const char *x_key = x->finding.gpu ? x->finding.gpu : x->finding.port ? x->finding.port : "";
+	const char *y_key = y->finding.gpu ? y->finding.gpu : y->finding.port ? y->finding.port : "";
+
+	if (!order)
+		order = compare_index(x->node, y->node);
+	if (!order)
+		order = compare_index(x->rank, y->rank);
+	if (!order) /* probes and ranks, MUSTER_NO_CHECK, first: they explain the rest */
+		order = (x->check + 1 > y->check + 1) - (x->check + 1 < y->check + 1);
+	if (!order)
+		order = strcmp(x->finding.check, y->finding.check);
+	return order ? order : strcmp(x_key, y_key);
+}
+
+void muster_drafts_finish(struct muster_eval *eval)
+{
+	struct muster_report *report = eval->report;
+	struct muster_pool *pool = report->pool;
+
+	if (eval->draft_count)
+		qsort(eval->drafts, eval->draft_count, sizeof *eval->drafts, compare);
+	report->findings = muster_pool_alloc(pool, (eval->draft_count + 1) * sizeof *report->findings);
+	for (size_t i = 0; i < eval->draft_count; i++) {
+		struct muster_draft *draft = &eval->drafts[i];
+		struct muster_finding *finding = &report->findings[i];
+
+		*finding = draft->finding;
+		if (draft->rank_count > 1) {
+			finding->rank = -1;
+			finding->observed = muster_pool_printf(pool, "ranks %s: %s",
+				muster_words_ranks(draft->ranks, draft->rank_count, pool), finding->observed);
+		}
+		if (finding->unjudged_count) {
+			size_t size = finding->unjudged_count * sizeof *finding->unjudged;
+
+			finding->unjudged = muster_pool_alloc(pool, size);
+			memcpy(finding->unjudged, draft->finding.unjudged, size);
+		}
+		free(draft->finding.unjudged);
+		free(draft->ranks);
+		report->count[finding->status]++;
+	}
+	report->finding_count = eval->draft_count;
+	free(eval->drafts);
+}

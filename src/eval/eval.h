@@ -1,0 +1,153 @@
+/* eval.h - what the files of src/eval share
+ *
+ * Loading: load.c reads files and merges them, parse.c checks the merged tree and makes the structs, closest.c helps
+ * those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value against one check, across.c
+ * compares nodes and ranks with each other, outcomes.c turns probes' ends and missing ranks into findings, drafts.c
+ * collects findings, index.c finds samples, words.c writes what people read.
+ */
+#ifndef MUSTER_EVAL_H
+#define MUSTER_EVAL_H
+
+#include "core/json.h"
+#include "muster/expect.h"
+#include "muster/probe.h"
+#include "muster/report.h"
+
+#include <regex.h>
+#include <stdint.h>
+
+/* ---- loading ---- */
+
+/* One file of an extends chain, or the overlay. */
+struct muster_layer {
+	char *path;
+	struct muster_json *json;
+	bool overlay;
+};
+
+/* Check the merged tree and fill expect (its pool is made already). Layers, parents first, tell which file to blame. */
+int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
+	struct muster_expect *expect, struct muster_error *err);
+
+/* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
+const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
+
+/* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out. */
+const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+	const void *arg, size_t most, char *out, size_t size);
+
+/* ---- judging ---- */
+
+#define MUSTER_NOWHERE UINT32_MAX
+
+/* A place in the run, by index: of the node, of the rank within the node, and the GPU's bus id or the port there.
+ * MUSTER_NOWHERE and NULL stand for all of them. */
+struct muster_place {
+	uint32_t node, rank;
+	const char *key;
+};
+
+struct muster_entry {
+	const struct muster_sample *sample;
+	uint32_t node, rank;
+};
+
+/* For each check, the samples of its metric, in order of node and rank. */
+struct muster_range {
+	size_t start, count;
+};
+struct muster_index {
+	struct muster_entry *entries;
+	struct muster_range *of_check;
+};
+void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect);
+void muster_index_done(struct muster_index *index);
+
+/* A finding that may still grow: folded with those of other ranks, or given checks that it leaves unjudged. */
+struct muster_draft {
+	struct muster_finding finding;
+	uint32_t node, rank;  /* for the order */
+	size_t check;         /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
+	int *ranks;           /* the ranks that it stands for, ascending; empty when it is not about ranks */
+	size_t rank_count, rank_room;
+	size_t unjudged_room;
+};
+#define MUSTER_NO_CHECK SIZE_MAX
+
+struct muster_check_state {
+	bool done, has_regex;
+	regex_t regex;
+	struct muster_tally *tally;
+	const struct muster_sample *first; /* the first one judged, for the tally's common value */
+	bool mixed;                        /* others had another value */
+	bool awaited;                      /* another check comes after this one, so its spots are kept */
+	struct muster_place *spots;        /* where it failed, warned or was left out, in order of node and rank */
+	size_t spot_count, spot_room;
+};
+
+struct muster_eval {
+	const struct muster_run *run;
+	const struct muster_expect *expect; /* NULL: nothing is known of this machine */
+	struct muster_report *report;
+	struct muster_index index;
+	struct muster_check_state *states;
+	struct muster_draft *drafts;
+	size_t draft_count, draft_room, fold_start;
+	size_t *first_rank;   /* for each node, the ranks in the nodes before it */
+	size_t rank_count;
+	size_t *blame;        /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
+	size_t blame_width;
+};
+
+/* drafts.c: take a finding in, whose rank is in `finding`. Those that differ in nothing but the rank become one finding
+ * for all of them (since the last fold_here). Returns its place. */
+size_t muster_draft_add(struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank,
+	size_t check);
+void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
+void muster_draft_fold_here(struct muster_eval *eval); /* what comes next is folded with nothing before */
+void muster_drafts_finish(struct muster_eval *eval);   /* sort, count, hand over to the report */
+
+/* outcomes.c: findings about probes and missing ranks, and the blame table. */
+void muster_judge_outcomes(struct muster_eval *eval);
+/* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
+size_t muster_blame_find(const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
+/* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
+uint32_t muster_node_leader(const struct muster_node *node);
+
+/* judge.c: one value against one check. Sets what was expected (unless the check's own words will do) and observed. */
+struct muster_verdict {
+	enum muster_status status;
+	const char *expected; /* NULL: as the check says */
+	const char *observed;
+};
+struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
+	const struct muster_sample *sample, struct muster_pool *pool);
+/* What a check makes of a value that is bad: fail or warn. */
+enum muster_status muster_check_status(const struct muster_check *check);
+bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
+
+/* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
+void muster_result_take(struct muster_eval *eval, size_t check, struct muster_place place,
+	const struct muster_sample *sample, struct muster_verdict verdict);
+/* A value that was judged: the tally keeps lowest, highest, or what all have in common. */
+void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
+/* There is no sample where there should be one: never a pass. */
+void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
+/* True when the check that this one comes after has condemned the place already: counted as skipped. */
+bool muster_result_preempted(struct muster_eval *eval, size_t check, struct muster_place place);
+
+/* across.c */
+void muster_judge_across(struct muster_eval *eval, size_t check);
+
+/* words.c; all strings are the pool's */
+const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool);
+const char *muster_words_value(struct muster_value value, struct muster_pool *pool);
+const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool);
+const char *muster_words_advice(const struct muster_eval *eval, const char *advice, const struct muster_finding *finding,
+	uint32_t node, uint32_t rank);
+const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool);                /* "0-7,9" */
+const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool); /* "sim-[1-4,7]" */
+/* Why `when` is not fulfilled; NULL when it is. */
+const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool);
+
+#endif

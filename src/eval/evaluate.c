@@ -1,0 +1,422 @@
+/* evaluate.c - the run against the expectations: every check on every thing, then the verdict
+ *
+ * A pure function: no I/O, no clock, no MPI, so a saved run can be judged again. What has no sample is never a pass.
+ */
+#include "eval/eval.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample)
+{
+	struct muster_check_state *state = &eval->states[check];
+	struct muster_tally *tally = state->tally;
+
+	if (sample->value.type == MUSTER_NUMBER) {
+		double number = sample->value.number;
+
+		if (!tally->has_numbers || number < tally->lowest)
+			tally->lowest = number;
+		if (!tally->has_numbers || number > tally->highest)
+			tally->highest = number;
+		tally->has_numbers = true;
+	} else if (!state->first) {
+		state->first = sample;
+	} else if (!state->mixed) {
+		state->mixed = !muster_value_equal(state->first->value, sample->value);
+	}
+}
+
+static const char *label_string(const struct muster_sample *sample, const char *key)
+{
+	const struct muster_value *label = sample ? muster_sample_label(sample, key) : NULL;
+
+	return label && label->type == MUSTER_STRING ? label->string : NULL;
+}
+
+static void spot_add(struct muster_check_state *state, struct muster_place place)
+{
+	if (state->spot_count == state->spot_room) {
+		state->spot_room = state->spot_room ? state->spot_room * 2 : 16;
+		state->spots = muster_realloc(state->spots, state->spot_room, sizeof *state->spots);
+	}
+	state->spots[state->spot_count++] = place;
+}
+
+void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
+	const struct muster_sample *sample, struct muster_verdict verdict)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	struct muster_check_state *state = &eval->states[at];
+	struct muster_tally *tally = state->tally;
+	const struct muster_node *node = place.node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[place.node];
+	size_t drafts = eval->draft_count;
+	struct muster_finding finding;
+
+	if (verdict.status == MUSTER_PASS) {
+		tally->count[MUSTER_PASS]++;
+		eval->report->count[MUSTER_PASS]++;
+		return;
+	}
+	finding = (struct muster_finding){
+		.check = tally->check,
+		.status = verdict.status,
+		.node = node ? node->name : NULL,
+		.rank = node && place.rank != MUSTER_NOWHERE ? node->ranks[place.rank].rank : -1,
+		.gpu = label_string(sample, "gpu"),
+		.port = label_string(sample, "port"),
+		.metric = tally->metric,
+		.labels = sample ? sample->labels : NULL,
+		.label_count = sample ? sample->label_count : 0,
+		.expected = verdict.expected ? verdict.expected : tally->expected,
+		.observed = verdict.observed,
+		.value = sample ? sample->value : muster_null(),
+		.unit = tally->unit,
+		.source = tally->source,
+		.certainty = tally->certainty,
+	};
+	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
+		finding.gpu = place.key;
+	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
+		finding.port = place.key;
+	if (check->advice && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
+		finding.advice = muster_words_advice(eval, check->advice, &finding, place.node, place.rank);
+	muster_draft_add(eval, finding, place.node, place.rank, at);
+	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
+	if (state->awaited && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
+		spot_add(state, place);
+}
+
+void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	struct muster_place place = { .node = node, .rank = rank };
+	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
+	size_t blame = muster_blame_find(eval, check->metric, node, rank);
+
+	if (blame) {
+		muster_draft_unjudged(eval, blame - 1, eval->states[at].tally->check);
+		return;
+	}
+	if (muster_result_preempted(eval, at, place))
+		return;
+	if (check->operators & MUSTER_OP_PRESENT)
+		verdict.status = muster_check_status(check);
+	muster_result_take(eval, at, place, NULL, verdict);
+}
+
+/* True when one place on a node holds the other. */
+static bool overlap(const struct muster_place *a, const struct muster_place *b)
+{
+	if (a->rank != b->rank && a->rank != MUSTER_NOWHERE && b->rank != MUSTER_NOWHERE)
+		return false;
+	return !a->key || !b->key || strcmp(a->key, b->key) == 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct muster_place *x = a, *y = b;
+
+	return (x->node > y->node) - (x->node < y->node); /* the whole job, nowhere, comes last */
+}
+
+/* True when the check failed or warned at that place. Its spots are sorted. */
+static bool is_condemned(const struct muster_check_state *state, const struct muster_place *place)
+{
+	size_t low = 0, high = state->spot_count;
+
+	if (high == 0)
+		return false;
+	if (place->node == MUSTER_NOWHERE || state->spots[high - 1].node == MUSTER_NOWHERE)
+		return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (state->spots[middle].node < place->node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < state->spot_count && state->spots[low].node == place->node; low++)
+		if (overlap(&state->spots[low], place))
+			return true;
+	return false;
+}
+
+bool muster_result_preempted(struct muster_eval *eval, size_t at, struct muster_place place)
+{
+	struct muster_check_state *state = &eval->states[at];
+	int after = eval->expect->checks[at].after;
+
+	if (after < 0 || !is_condemned(&eval->states[after], &place))
+		return false;
+	state->tally->count[MUSTER_SKIP]++;
+	eval->report->count[MUSTER_SKIP]++;
+	if (state->awaited)
+		spot_add(state, place);
+	return true;
+}
+
+/* ---- checks that look at one sample at a time ---- */
+
+struct walk {
+	struct muster_eval *eval;
+	size_t check_at;
+	const struct muster_check *check;
+	struct muster_range range;
+	size_t cursor;
+	bool *seen; /* equals_by on a GPU's or a port's own label: which of its keys the node has */
+};
+
+static void seen_mark(struct walk *w, const struct muster_sample *sample)
+{
+	const char *label = label_string(sample, w->check->by_label);
+
+	for (size_t i = 0; label && i < w->check->by_count; i++)
+		if (strcmp(w->check->by[i].label_value, label) == 0)
+			w->seen[i] = true;
+}
+
+static void sample_judge(struct walk *w, const struct muster_sample *sample, uint32_t node, uint32_t rank)
+{
+	struct muster_eval *eval = w->eval;
+	const char *gpu = label_string(sample, "gpu");
+	struct muster_place place = { node, rank, gpu ? gpu : label_string(sample, "port") };
+
+	if (w->seen)
+		seen_mark(w, sample);
+	if (muster_result_preempted(eval, w->check_at, place))
+		return;
+	if (sample->value.type != MUSTER_NULL)
+		muster_result_value(eval, w->check_at, sample);
+	muster_result_take(eval, w->check_at, place, sample,
+		muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->pool));
+}
+
+static bool names_one_port(const struct muster_check *check)
+{
+	for (size_t i = 0; i < check->where_count; i++)
+		if (strcmp(check->where[i].key, "port") == 0)
+			return true;
+	return false;
+}
+
+/* No sample at a place. That may be what is wanted; and a node need not have ports, unless one is asked for by name. */
+static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
+{
+	struct muster_eval *eval = w->eval;
+	const struct muster_check *check = w->check;
+	struct muster_place place = { .node = node, .rank = rank };
+	bool unwanted = check->operators & MUSTER_OP_PRESENT && !check->present;
+	bool wanted = check->operators & MUSTER_OP_PRESENT && check->present;
+	size_t blame = muster_blame_find(eval, check->metric, node, rank);
+
+	if (blame)
+		muster_draft_unjudged(eval, blame - 1, eval->states[w->check_at].tally->check);
+	else if (unwanted)
+		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
+	else if (check->metric->scope != MUSTER_SCOPE_PORT || wanted || names_one_port(check))
+		muster_result_missing(eval, w->check_at, node, rank);
+}
+
+/* All samples at one place. The cursor only moves forward: places come in the order of the index. */
+static void place_judge(struct walk *w, uint32_t node, uint32_t rank)
+{
+	size_t chosen = 0;
+
+	for (; w->cursor < w->range.start + w->range.count; w->cursor++) {
+		const struct muster_entry *entry = &w->eval->index.entries[w->cursor];
+
+		if (entry->node > node || (entry->node == node && entry->rank > rank))
+			break;
+		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(w->check, entry->sample))
+			continue;
+		chosen++;
+		sample_judge(w, entry->sample, node, rank);
+	}
+	if (chosen == 0)
+		nothing_judge(w, node, rank);
+}
+
+/* The keys of equals_by that no sample of the node had. */
+static void unseen_judge(struct walk *w, uint32_t node)
+{
+	struct muster_eval *eval = w->eval;
+	const struct muster_check *check = w->check;
+	struct muster_pool *pool = eval->report->pool;
+	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
+	size_t blame = muster_blame_find(eval, check->metric, node, MUSTER_NOWHERE);
+
+	for (size_t i = 0; i < check->by_count; i++) {
+		struct muster_place place = { node, MUSTER_NOWHERE,
+			muster_pool_string(pool, check->by[i].label_value) };
+
+		if (w->seen[i])
+			continue;
+		if (blame)
+			muster_draft_unjudged(eval, blame - 1, eval->states[w->check_at].tally->check);
+		else if (!muster_result_preempted(eval, w->check_at, whole))
+			muster_result_take(eval, w->check_at, place, NULL,
+				(struct muster_verdict){ muster_check_status(check),
+					muster_words_with_unit(check->by[i].value, check->metric->unit, pool),
+					"not seen" });
+	}
+	memset(w->seen, 0, check->by_count * sizeof *w->seen);
+}
+
+static void node_judge(struct walk *w, uint32_t n)
+{
+	const struct muster_node *node = &w->eval->run->nodes[n];
+	enum muster_scope scope = w->check->metric->scope;
+
+	if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT) {
+		place_judge(w, n, MUSTER_NOWHERE);
+	} else {
+		for (uint32_t r = 0; r < node->rank_count; r++)
+			if (!node->ranks[r].missing)
+				place_judge(w, n, r);
+	}
+	if (w->seen)
+		unseen_judge(w, n);
+}
+
+static void each_judge(struct muster_eval *eval, size_t at)
+{
+	struct walk w = {
+		.eval = eval,
+		.check_at = at,
+		.check = &eval->expect->checks[at],
+		.range = eval->index.of_check[at],
+		.cursor = eval->index.of_check[at].start,
+	};
+	const char *own_label = muster_scope_name(w.check->metric->scope); /* "gpu" and "port" are also labels */
+
+	if (w.check->metric->scope == MUSTER_SCOPE_JOB) {
+		place_judge(&w, MUSTER_NOWHERE, MUSTER_NOWHERE);
+		return;
+	}
+	if (w.check->operators & MUSTER_OP_EQUALS_BY && strcmp(w.check->by_label, own_label) == 0)
+		w.seen = muster_calloc(w.check->by_count, sizeof *w.seen);
+	for (uint32_t n = 0; n < eval->run->node_count; n++) {
+		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
+			continue;
+		muster_draft_fold_here(eval);
+		node_judge(&w, n);
+	}
+	muster_draft_fold_here(eval);
+	free(w.seen);
+}
+
+/* A check, after the one that it comes after. */
+static void check_judge(struct muster_eval *eval, size_t at)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	struct muster_check_state *state = &eval->states[at];
+
+	if (state->done)
+		return;
+	state->done = true;
+	if (check->after >= 0)
+		check_judge(eval, (size_t)check->after);
+	if (state->tally->skipped)
+		return;
+	muster_draft_fold_here(eval);
+	if (check->operators & MUSTER_OP_SAME_ACROSS)
+		muster_judge_across(eval, at);
+	else
+		each_judge(eval, at);
+	if (state->spot_count)
+		qsort(state->spots, state->spot_count, sizeof *state->spots, by_place);
+	if (state->first && !state->mixed)
+		state->tally->value = muster_words_value(state->first->value, eval->report->pool);
+}
+
+/* Everything that outlives the expectations is copied into the report's pool. */
+static void states_make(struct muster_eval *eval)
+{
+	const struct muster_expect *expect = eval->expect;
+	struct muster_report *report = eval->report;
+	struct muster_pool *pool = report->pool;
+
+	report->tally_count = expect->check_count;
+	report->tallies = muster_pool_alloc(pool, (expect->check_count + 1) * sizeof *report->tallies);
+	eval->states = muster_calloc(expect->check_count + 1, sizeof *eval->states);
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_check *check = &expect->checks[i];
+		struct muster_check_state *state = &eval->states[i];
+
+		report->tallies[i] = (struct muster_tally){
+			.check = muster_pool_string(pool, check->id),
+			.metric = check->metric->name,
+			.probe = muster_metric_probe(check->metric),
+			.unit = check->metric->unit,
+			.expected = muster_words_expected(check, pool),
+			.source = muster_pool_string(pool, check->source),
+			.certainty = muster_pool_string(pool, check->certainty),
+			.skipped = muster_words_when(check, eval->run, pool),
+		};
+		state->tally = &report->tallies[i];
+		state->has_regex = check->operators & MUSTER_OP_MATCHES &&
+				   regcomp(&state->regex, check->matches, REG_EXTENDED | REG_NOSUB) == 0;
+		if (check->after >= 0)
+			eval->states[check->after].awaited = true;
+	}
+}
+
+static void states_done(struct muster_eval *eval)
+{
+	for (size_t i = 0; i < eval->expect->check_count; i++) {
+		if (eval->states[i].has_regex)
+			regfree(&eval->states[i].regex);
+		free(eval->states[i].spots);
+	}
+	free(eval->states);
+}
+
+static enum muster_status verdict_find(const struct muster_report *report)
+{
+	if (report->count[MUSTER_FAIL] || (report->strict && report->count[MUSTER_WARN]))
+		return MUSTER_FAIL;
+	return report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
+}
+
+void muster_evaluate(
+	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret)
+{
+	struct muster_report report = {
+		.pool = muster_pool_new(),
+		.run = run,
+		.sku = "unknown",
+		.strict = strict,
+	};
+	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
+
+	if (expect) {
+		report.sku = muster_pool_string(report.pool, expect->name);
+		report.sku_origin = muster_pool_string(report.pool, expect->origin);
+		report.observe = expect->observe;
+		states_make(&eval);
+		muster_index_make(&eval.index, run, expect);
+	}
+	muster_judge_outcomes(&eval);
+	for (size_t i = 0; expect && i < expect->check_count; i++)
+		check_judge(&eval, i);
+	muster_drafts_finish(&eval);
+	if (expect) {
+		states_done(&eval);
+		muster_index_done(&eval.index);
+	}
+	free(eval.first_rank);
+	free(eval.blame);
+	report.verdict = verdict_find(&report);
+	if (!expect && report.verdict == MUSTER_PASS)
+		report.verdict = MUSTER_INCONCLUSIVE;
+	*ret = report;
+}
+
+void muster_report_done(struct muster_report *report)
+{
+	muster_pool_free(report->pool);
+	*report = (struct muster_report){ 0 };
+}

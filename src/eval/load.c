@@ -1,0 +1,320 @@
+/* load.c - expectation files: found, read, merged
+ *
+ * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a
+ * patch wants to remove must be there, or a mistyped name would silently remove nothing.
+ */
+#include "eval/eval.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX (1024u * 1024)
+#define CHAIN_MAX 8                /* a file and its parents */
+#define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
+#define SCHEMA_VERSION 1
+
+struct stack {
+	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
+	size_t count;
+};
+
+static void stack_done(struct stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		free(stack->layers[i].path);
+		muster_json_free(stack->layers[i].json);
+	}
+}
+
+/* "a.json < b.json < c.json" from layers[start] on. */
+static const char *chain_text(const struct stack *stack, size_t start, struct muster_pool *pool)
+{
+	const char *text = "";
+
+	for (size_t i = start; i < stack->count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, *text ? " < " : "", stack->layers[i].path);
+	return text;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* What each file must say for itself, whatever it inherits. An overlay may leave it out, but not say anything else. */
+static int layer_check(const struct muster_layer *layer, struct muster_error *err)
+{
+	const struct muster_json *json = layer->json, *version, *name;
+
+	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $: an object is needed, found %s", layer->path,
+			muster_json_type_name(muster_json_type(json)));
+	version = muster_json_member(json, "schema_version");
+	if (!version && !layer->overlay)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
+			layer->path, SCHEMA_VERSION);
+	if (version &&
+		(muster_json_type(version) != MUSTER_JSON_NUMBER || muster_json_number(version) < SCHEMA_VERSION ||
+			muster_json_number(version) > SCHEMA_VERSION))
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: this muster reads version %d only",
+			layer->path, SCHEMA_VERSION);
+	name = muster_json_member(json, "name");
+	if (!name && !layer->overlay)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
+	if (layer->overlay && muster_json_member(json, "extends"))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: $.extends: an overlay extends nothing: it is laid over the "
+			"file that was asked for",
+			layer->path);
+	return 0;
+}
+
+/* Read one file and put it on the stack. */
+static int layer_read(struct stack *stack, const char *path, bool overlay, struct muster_error *err)
+{
+	struct muster_layer layer = { .overlay = overlay };
+	char *text;
+	size_t length;
+
+	if (muster_file_read(path, FILE_BYTES_MAX, &text, &length, err) < 0) {
+		err->code = MUSTER_EUSAGE;
+		return -1;
+	}
+	if (muster_json_parse(text, length, &layer.json, err) < 0) {
+		free(text);
+		err->code = MUSTER_EUSAGE;
+		return muster_wrap(err, "%s", path);
+	}
+	free(text);
+	layer.path = muster_strdup(path);
+	stack->layers[stack->count++] = layer;
+	return layer_check(&stack->layers[stack->count - 1], err);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	char real_a[PATH_MAX], real_b[PATH_MAX];
+
+	return realpath(a, real_a) && realpath(b, real_b) && strcmp(real_a, real_b) == 0;
+}
+
+/* The path of what `layer` extends, malloc'd: relative to the folder that the layer lies in. *ret is NULL for none. */
+static int parent_path(const struct muster_layer *layer, char **ret, struct muster_error *err)
+{
+	const struct muster_json *extends = muster_json_member(layer->json, "extends");
+	const char *parent;
+
+	*ret = NULL;
+	if (!extends)
+		return 0;
+	if (muster_json_type(extends) != MUSTER_JSON_STRING || !*muster_json_string(extends))
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: the path of a file is needed", layer->path);
+	parent = muster_json_string(extends);
+	if (parent[0] == '/')
+		*ret = muster_strdup(parent);
+	else
+		*ret = muster_asprintf("%.*s%s", (int)(file_name(layer->path) - layer->path), layer->path, parent);
+	if (access(*ret, R_OK) < 0)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: %s: %s", layer->path, *ret, strerror(errno));
+	return 0;
+}
+
+/* -1 when `path` is on the stack already, or the stack has no room for it. */
+static int loop_check(const struct stack *stack, const char *path, struct muster_error *err)
+{
+	struct muster_pool *pool;
+
+	for (size_t i = 0; i < stack->count; i++) {
+		if (!same_file(path, stack->layers[i].path))
+			continue;
+		pool = muster_pool_new();
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: a loop: %s < %s", stack->layers[stack->count - 1].path,
+			chain_text(stack, i, pool), path);
+		muster_pool_free(pool);
+		return -1;
+	}
+	if (stack->count == CHAIN_MAX)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: more than %d files extend each other",
+			stack->layers[stack->count - 1].path, CHAIN_MAX);
+	return 0;
+}
+
+/* The file and all its parents. */
+static int chain_read(struct stack *stack, const char *path, struct muster_error *err)
+{
+	char *next = muster_strdup(path);
+	int result = 0;
+
+	while (next && result == 0) {
+		char *at = next;
+
+		next = NULL;
+		if (loop_check(stack, at, err) < 0 || layer_read(stack, at, false, err) < 0 ||
+			parent_path(&stack->layers[stack->count - 1], &next, err) < 0)
+			result = -1;
+		free(at);
+	}
+	free(next);
+	return result;
+}
+
+static const char *key_at(const void *arg, size_t index)
+{
+	const struct muster_json *member = muster_json_first(arg);
+
+	while (index--)
+		member = muster_json_next(member);
+	return muster_json_key(member);
+}
+
+/* Every null in patch must have something to remove. */
+static int removals_check(const struct muster_layer *layer, const struct muster_json *target,
+	const struct muster_json *patch, const char *path, struct muster_pool *pool, struct muster_error *err)
+{
+	bool target_is_object = target && muster_json_type(target) == MUSTER_JSON_OBJECT;
+
+	if (muster_json_type(patch) != MUSTER_JSON_OBJECT)
+		return 0;
+	for (const struct muster_json *m = muster_json_first(patch); m; m = muster_json_next(m)) {
+		const char *key = muster_json_key(m), *inner;
+		const struct muster_json *old = target_is_object ? muster_json_member(target, key) : NULL;
+		char near[256] = "";
+
+		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
+			if (target_is_object)
+				muster_closest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
+			return muster_fail(err, MUSTER_EUSAGE,
+				"%s: %s: null removes nothing: there is no \"%.80s\"%s%s", layer->path, path, key,
+				*near ? "; the closest is " : "", near);
+		}
+		inner = muster_path_member(path, key, pool);
+		if (removals_check(layer, old, m, inner, pool, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_path(const char *name)
+{
+	size_t length = strlen(name);
+
+	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The file called `name` in the directory, whatever its case; malloc'd. */
+static int name_find(const char *config_dir, const char *name, char **ret, struct muster_error *err)
+{
+	struct muster_pool *pool = muster_pool_new();
+	const char *names[256], *found = NULL, *list = "";
+	size_t count = 0;
+	DIR *dir = opendir(config_dir);
+
+	if (!dir) {
+		muster_pool_free(pool);
+		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		size_t length = strlen(entry->d_name);
+
+		if (entry->d_name[0] == '.' || !is_path(entry->d_name))
+			continue;
+		const char *base = muster_pool_string_n(pool, entry->d_name, length - 5);
+		if (strcasecmp(base, name) == 0 && (!found || strcmp(base, name) == 0))
+			found = base;
+		if (count < sizeof names / sizeof *names)
+			names[count++] = base;
+	}
+	closedir(dir);
+	if (found) {
+		*ret = muster_asprintf("%s/%s.json", config_dir, found);
+	} else {
+		qsort(names, count, sizeof *names, by_text);
+		for (size_t i = 0; i < count; i++)
+			list = muster_pool_printf(pool, "%s%s%s", list, i ? ", " : "", names[i]);
+		muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s", name,
+			config_dir, count ? list : "none");
+	}
+	muster_pool_free(pool);
+	return found ? 0 : -1;
+}
+
+/* Parents first, each laid over what is there. */
+static int layers_merge(
+	const struct muster_layer *layers, size_t count, struct muster_json **ret, struct muster_error *err)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_json *merged = NULL;
+	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
+
+	for (size_t i = 0; i < count && !failed; i++) {
+		failed = removals_check(&layers[i], merged, layers[i].json, "$", pool, err);
+		if (!failed)
+			merged = muster_json_merge(merged, layers[i].json);
+	}
+	muster_pool_free(pool);
+	if (failed)
+		muster_json_free(merged);
+	else
+		*ret = merged;
+	return failed;
+}
+
+int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
+	struct muster_error *err)
+{
+	struct stack stack = { 0 };
+	struct muster_layer ordered[LAYERS_MAX];
+	struct muster_json *merged = NULL;
+	struct muster_expect expect = { 0 };
+	char *path = NULL;
+	int failed;
+
+	if (is_path(name))
+		path = muster_strdup(name);
+	else if (name_find(config_dir, name, &path, err) < 0)
+		return -1;
+	expect.pool = muster_pool_new();
+	failed = chain_read(&stack, path, err);
+	free(path);
+	for (size_t i = 0; i < stack.count; i++)
+		ordered[i] = stack.layers[stack.count - 1 - i];
+	if (!failed && overlay) {
+		failed = layer_read(&stack, overlay, true, err);
+		ordered[stack.count - 1] = stack.layers[stack.count - 1];
+	}
+	failed = failed || layers_merge(ordered, stack.count, &merged, err) < 0 ||
+		 muster_expect_parse(merged, ordered, stack.count, &expect, err) < 0;
+	if (!failed) {
+		size_t files = stack.count - (overlay != NULL);
+
+		expect.origin = overlay ? overlay : "";
+		for (size_t i = 0; i < files; i++)
+			expect.origin = muster_pool_printf(expect.pool, "%s%s%s", expect.origin,
+				*expect.origin ? " < " : "", stack.layers[i].path);
+		*ret = expect;
+	} else {
+		muster_expect_done(&expect);
+	}
+	muster_json_free(merged);
+	stack_done(&stack);
+	return failed ? -1 : 0;
+}
+
+void muster_expect_done(struct muster_expect *expect)
+{
+	muster_pool_free(expect->pool);
+	*expect = (struct muster_expect){ 0 };
+}

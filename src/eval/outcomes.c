@@ -1,0 +1,290 @@
+/* outcomes.c - findings about probes that did not end well and ranks from which nothing came
+ *
+ * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
+ */
+#include "eval/eval.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How much the checks of this run want a probe. */
+enum want { UNWANTED = 0, OPTIONAL, WANTED };
+
+uint32_t muster_node_leader(const struct muster_node *node)
+{
+	for (size_t r = 0; r < node->rank_count; r++)
+		if (!node->ranks[r].missing)
+			return (uint32_t)r;
+	return MUSTER_NOWHERE;
+}
+
+/* The probe's number; the number of probes for one that this muster does not know. */
+static size_t probe_number(const char *name)
+{
+	size_t i = 0;
+
+	while (i < muster_probe_count() && strcmp(muster_probe_at(i)->name, name) != 0)
+		i++;
+	return i;
+}
+
+static size_t *blame_of(const struct muster_eval *eval, size_t node, size_t rank)
+{
+	return &eval->blame[(eval->first_rank[node] + rank) * eval->blame_width];
+}
+
+static size_t *blame_missing(const struct muster_eval *eval, size_t node, size_t rank)
+{
+	return blame_of(eval, node, rank) + muster_probe_count();
+}
+
+static void wants_find(const struct muster_eval *eval, enum want *wants)
+{
+	if (!eval->expect) {
+		for (size_t i = 0; i < muster_probe_count(); i++)
+			wants[i] = WANTED;
+		return;
+	}
+	for (size_t i = 0; i < eval->expect->check_count; i++) {
+		const struct muster_check *check = &eval->expect->checks[i];
+		size_t probe = probe_number(muster_metric_probe(check->metric));
+		enum want want = check->optional ? OPTIONAL : WANTED;
+
+		if (!eval->states[i].tally->skipped && want > wants[probe])
+			wants[probe] = want;
+	}
+}
+
+static enum muster_status outcome_status(const struct muster_outcome *outcome, enum want want)
+{
+	bool broken = outcome->code && (strcmp(outcome->code, muster_code_name(MUSTER_ELIB)) == 0 ||
+					       strcmp(outcome->code, muster_code_name(MUSTER_EVENDOR)) == 0);
+
+	switch (outcome->status) {
+	case MUSTER_OUTCOME_CRASHED:
+	case MUSTER_OUTCOME_HUNG: return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
+	case MUSTER_OUTCOME_ERROR: return want != WANTED ? MUSTER_SKIP : broken ? MUSTER_FAIL : MUSTER_INCONCLUSIVE;
+	default: return want == WANTED ? MUSTER_INCONCLUSIVE : MUSTER_SKIP;
+	}
+}
+
+static const char *outcome_advice(const struct muster_outcome *outcome)
+{
+	static const struct {
+		enum muster_code code;
+		const char *advice;
+	} by_code[] = {
+		{ MUSTER_ELIB, "install or repair that library on this node (ldconfig -p lists what the loader finds), "
+			       "then run muster there again" },
+		{ MUSTER_EVENDOR, "run muster on this node alone; if the same call fails again, look for Xid lines in "
+				  "dmesg and hand the node to whoever looks after the driver" },
+		{ MUSTER_ENOPERMISSION,
+			"run as a user who may open the files named there, or ask the administrator for "
+			"access to these devices" },
+		{ MUSTER_ETIME,
+			"run again with a longer --deadline; if the time runs out at the same place, suspect the "
+			"node" },
+	};
+
+	if (outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG)
+		return "run muster on this node alone; if it ends in the same step, look for Xid and mlx5 lines in "
+		       "dmesg and "
+		       "leave the node out";
+	for (size_t i = 0; outcome->code && i < sizeof by_code / sizeof *by_code; i++)
+		if (strcmp(outcome->code, muster_code_name(by_code[i].code)) == 0)
+			return by_code[i].advice;
+	return NULL;
+}
+
+static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_pool *pool)
+{
+	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
+
+	if (outcome->step)
+		text = muster_pool_printf(pool, "%s; last step: %s", text, outcome->step);
+	if (want == UNWANTED)
+		text = muster_pool_printf(pool, "%s (no check of this run needs it)", text);
+	return muster_pool_string(pool, text);
+}
+
+static void judge_outcome(
+	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
+{
+	const struct muster_node *node = &eval->run->nodes[n];
+	struct muster_pool *pool = eval->report->pool;
+	size_t probe = probe_number(outcome->probe), draft;
+	bool known = probe < muster_probe_count();
+	enum want want = known ? wants[probe] : UNWANTED;
+	struct muster_finding finding = {
+		.check = muster_pool_printf(pool, "probe.%s", outcome->probe),
+		.status = outcome_status(outcome, want),
+		.node = node->name,
+		.rank = node->ranks[r].rank,
+		.expected = "the probe runs to its end",
+		.observed = outcome_text(outcome, want, pool),
+		.unit = "",
+	};
+
+	if (finding.status != MUSTER_SKIP)
+		finding.advice = outcome_advice(outcome);
+	draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);
+	if (known)
+		blame_of(eval, n, r)[probe] = draft + 1;
+}
+
+static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
+{
+	const struct muster_node *node = &eval->run->nodes[n];
+	const struct muster_rank *rank = &node->ranks[r];
+	struct muster_finding finding = {
+		.check = "rank.missing",
+		.status = MUSTER_FAIL,
+		.node = node->name,
+		.rank = rank->rank,
+		.expected = "a result from every rank",
+		.observed = rank->missing,
+		.unit = "",
+		.advice = "look at the job's output and at dmesg on the node for why the process ended; start the job "
+			  "again "
+			  "without the node (srun --exclude)",
+	};
+
+	*blame_missing(eval, n, r) = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A run tells of every rank that MPI had, missing ones included. One that does not was cut, and is no proof of health.
+ */
+static void judge_unlisted(struct muster_eval *eval)
+{
+	const struct muster_run *run = eval->run;
+	struct muster_pool *pool = eval->report->pool;
+	int *ranks = muster_calloc(eval->rank_count + 1, sizeof *ranks);
+	long expected = run->job.ranks > 0 ? run->job.ranks : 0;
+	const char *gaps = "";
+	size_t count = 0, known = 0;
+	struct muster_finding finding = {
+		.check = "rank.missing",
+		.status = MUSTER_FAIL,
+		.rank = -1,
+		.expected = muster_pool_printf(pool, "a result from every rank of %ld", expected),
+		.unit = "",
+		.advice = "the report is not whole: run muster again",
+	};
+
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			ranks[count++] = run->nodes[n].ranks[r].rank;
+	qsort(ranks, count, sizeof *ranks, by_number);
+	for (size_t i = 0; i < count; i++)
+		known += ranks[i] >= 0 && ranks[i] < expected && (i == 0 || ranks[i] != ranks[i - 1]);
+	for (size_t i = 0, gap = 0; i <= count && gap < 12; i++) {
+		long from = i ? ranks[i - 1] + 1L : 0, to = (i < count ? (long)ranks[i] : expected) - 1;
+
+		if (from > to)
+			continue;
+		gap++;
+		gaps = muster_pool_printf(pool, "%s%s%ld", gaps, *gaps ? "," : "", from);
+		if (from < to)
+			gaps = muster_pool_printf(pool, "%s-%ld", gaps, to);
+	}
+	if (known == 0 || known < (size_t)expected) {
+		finding.observed = known == 0 ? "the run tells of no rank"
+					      : muster_pool_printf(pool, "nothing is said of ranks %s", gaps);
+		muster_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+	}
+	free(ranks);
+}
+
+void muster_judge_outcomes(struct muster_eval *eval)
+{
+	const struct muster_run *run = eval->run;
+	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants);
+
+	eval->blame_width = muster_probe_count() + 1;
+	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
+	for (size_t n = 0; n < run->node_count; n++) {
+		eval->first_rank[n] = eval->rank_count;
+		eval->rank_count += run->nodes[n].rank_count;
+	}
+	eval->blame = muster_calloc(eval->rank_count * eval->blame_width + 1, sizeof *eval->blame);
+	wants_find(eval, wants);
+	judge_unlisted(eval);
+	for (size_t n = 0; n < run->node_count; n++) {
+		muster_draft_fold_here(eval);
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+
+			if (rank->missing)
+				judge_missing(eval, (uint32_t)n, (uint32_t)r);
+			for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++)
+				if (rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)
+					judge_outcome(eval, wants, (uint32_t)n, (uint32_t)r, &rank->outcomes.items[i]);
+		}
+	}
+	muster_draft_fold_here(eval);
+	free(wants);
+}
+
+static bool outcome_known(const struct muster_rank *rank, const char *probe)
+{
+	for (size_t i = 0; i < rank->outcomes.count; i++)
+		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
+			return true;
+	return false;
+}
+
+/* The node's own facts come from its leader. A leader that died took them along: the next rank never ran the probe. */
+static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t probe)
+{
+	const struct muster_node *node = &eval->run->nodes[n];
+	uint32_t leader = muster_node_leader(node);
+
+	if (leader != MUSTER_NOWHERE && blame_of(eval, n, leader)[probe])
+		return blame_of(eval, n, leader)[probe];
+	if (leader != MUSTER_NOWHERE && outcome_known(&node->ranks[leader], muster_probe_at(probe)->name))
+		return 0;
+	for (size_t r = 0; r < node->rank_count; r++)
+		if (*blame_missing(eval, n, r))
+			return *blame_missing(eval, n, r);
+	return 0;
+}
+
+/* Any rank of nodes [first, end) will do: a failed probe first, then one that did not run, then a missing rank. */
+static size_t blame_any(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
+{
+	size_t other = 0, missing = 0;
+
+	for (size_t n = first; n < end; n++) {
+		for (size_t r = 0; r < eval->run->nodes[n].rank_count; r++) {
+			size_t found = blame_of(eval, n, r)[probe];
+
+			if (found && eval->drafts[found - 1].finding.status == MUSTER_FAIL)
+				return found;
+			other = other ? other : found;
+			missing = missing ? missing : *blame_missing(eval, n, r);
+		}
+	}
+	return other ? other : missing;
+}
+
+size_t muster_blame_find(
+	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
+{
+	size_t probe = probe_number(muster_metric_probe(metric));
+
+	if (node == MUSTER_NOWHERE)
+		return blame_any(eval, 0, eval->run->node_count, probe);
+	if (rank != MUSTER_NOWHERE)
+		return blame_of(eval, node, rank)[probe];
+	if (metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT)
+		return blame_node(eval, node, probe);
+	return blame_any(eval, node, (size_t)node + 1, probe);
+}

@@ -1,0 +1,300 @@
+/* words.c - what people read: expectations, values, advice, short lists of ranks and nodes
+ */
+#include "eval/eval.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MOST 12 /* parts of a list, then "and N more" */
+
+const char *muster_words_value(struct muster_value value, struct muster_pool *pool)
+{
+	char text[512];
+
+	if (value.type == MUSTER_STRING)
+		return *value.string ? muster_pool_string(pool, value.string) : "\"\"";
+	return muster_pool_string(pool, muster_value_text(value, text, sizeof text));
+}
+
+const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool)
+{
+	const char *text = muster_words_value(value, pool);
+
+	return *unit ? muster_pool_printf(pool, "%s %s", text, unit) : text;
+}
+
+static const char *number_text(double number, struct muster_pool *pool)
+{
+	return muster_words_value(muster_number(number), pool);
+}
+
+/* "at least 21 GB/s (warning below 24)" */
+static const char *limits_text(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *unit = check->metric->unit, *limits = "", *warn = "";
+	const char *blank = *unit ? " " : "";
+	unsigned int ops = check->operators;
+
+	if (ops & MUSTER_OP_MIN && ops & MUSTER_OP_MAX)
+		limits = muster_pool_printf(pool, "from %s to %s%s%s", number_text(check->min, pool),
+			number_text(check->max, pool), blank, unit);
+	else if (ops & MUSTER_OP_MIN)
+		limits = muster_pool_printf(pool, "at least %s%s%s", number_text(check->min, pool), blank, unit);
+	else if (ops & MUSTER_OP_MAX)
+		limits = muster_pool_printf(pool, "at most %s%s%s", number_text(check->max, pool), blank, unit);
+	if (ops & MUSTER_OP_WARN_BELOW && ops & MUSTER_OP_WARN_ABOVE)
+		warn = muster_pool_printf(pool, "warning below %s and above %s", number_text(check->warn_below, pool),
+			number_text(check->warn_above, pool));
+	else if (ops & MUSTER_OP_WARN_BELOW)
+		warn = muster_pool_printf(pool, "warning below %s", number_text(check->warn_below, pool));
+	else if (ops & MUSTER_OP_WARN_ABOVE)
+		warn = muster_pool_printf(pool, "warning above %s", number_text(check->warn_above, pool));
+	if (*limits && *warn)
+		return muster_pool_printf(pool, "%s (%s)", limits, warn);
+	return *limits ? limits : *warn ? muster_pool_printf(pool, "%s%s%s", warn, blank, unit) : "";
+}
+
+static const char *one_of_text(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < check->one_of_count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "",
+			muster_words_with_unit(check->one_of[i], check->metric->unit, pool));
+	return check->one_of_count == 1 ? text : muster_pool_printf(pool, "one of %s", text);
+}
+
+const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *parts[6], *text = "";
+	unsigned int ops = check->operators;
+	size_t count = 0;
+
+	if (ops & MUSTER_OP_EQUALS)
+		parts[count++] = muster_words_with_unit(check->equals, check->metric->unit, pool);
+	if (ops & MUSTER_OP_ONE_OF)
+		parts[count++] = one_of_text(check, pool);
+	if (ops & MUSTER_OP_MATCHES)
+		parts[count++] = muster_pool_printf(pool, "text that matches %s", check->matches);
+	if (ops & (MUSTER_OP_MIN | MUSTER_OP_MAX | MUSTER_OP_WARN_BELOW | MUSTER_OP_WARN_ABOVE))
+		parts[count++] = limits_text(check, pool);
+	if (ops & MUSTER_OP_EQUALS_BY)
+		parts[count++] = muster_pool_printf(pool, "as listed for each %s", check->by_label);
+	if (ops & MUSTER_OP_SAME_ACROSS)
+		parts[count++] =
+			check->across == MUSTER_ACROSS_NODES ? "the same on all nodes" : "the same on all ranks";
+	else if (ops == MUSTER_OP_PRESENT)
+		parts[count++] = check->present ? "present" : "not present";
+	for (size_t i = 0; i < count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", parts[i]);
+	return text;
+}
+
+/* ---- advice ---- */
+
+/* False when both samples carry a label and differ in it: the candidate is about another GPU, port or size. */
+static bool about_the_same(const struct muster_sample *candidate, const struct muster_finding *finding)
+{
+	for (size_t i = 0; i < candidate->label_count; i++) {
+		const struct muster_label *label = &candidate->labels[i];
+
+		for (size_t j = 0; j < finding->label_count; j++)
+			if (strcmp(label->key, finding->labels[j].key) == 0 &&
+				!muster_value_equal(label->value, finding->labels[j].value))
+				return false;
+	}
+	return true;
+}
+
+static const struct muster_sample *sample_find(
+	const struct muster_samples *samples, const struct muster_metric *metric, const struct muster_finding *finding)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == metric && about_the_same(&samples->items[i], finding))
+			return &samples->items[i];
+	return NULL;
+}
+
+/* The metric's value for what the finding is about: on the same rank, else the same node, else the whole job. */
+static const char *placeholder_metric(const struct muster_eval *eval, const char *name,
+	const struct muster_finding *finding, uint32_t node, uint32_t rank)
+{
+	const struct muster_run *run = eval->run;
+	const struct muster_metric *metric = muster_metric_find(name);
+	const struct muster_sample *sample = NULL;
+
+	if (!metric)
+		return "?";
+	if (node != MUSTER_NOWHERE && rank != MUSTER_NOWHERE)
+		sample = sample_find(&run->nodes[node].ranks[rank].samples, metric, finding);
+	if (!sample && node != MUSTER_NOWHERE)
+		sample = sample_find(&run->nodes[node].samples, metric, finding);
+	if (!sample)
+		sample = sample_find(&run->job.samples, metric, finding);
+	if (!sample || sample->value.type == MUSTER_NULL)
+		return "?";
+	return muster_words_value(sample->value, eval->report->pool);
+}
+
+static const char *placeholder(const struct muster_eval *eval, const char *name, const struct muster_finding *finding,
+	uint32_t node, uint32_t rank)
+{
+	const char *value = NULL;
+
+	if (strcmp(name, "node") == 0)
+		value = finding->node;
+	else if (strcmp(name, "gpu") == 0)
+		value = finding->gpu;
+	else if (strcmp(name, "port") == 0)
+		value = finding->port;
+	else if (strcmp(name, "rank") == 0)
+		value = finding->rank < 0 ? NULL : number_text(finding->rank, eval->report->pool);
+	else
+		value = placeholder_metric(eval, name, finding, node, rank);
+	return value ? value : "?";
+}
+
+const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
+	const struct muster_finding *finding, uint32_t node, uint32_t rank)
+{
+	struct muster_pool *pool = eval->report->pool;
+	const char *text = "", *open, *close;
+
+	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
+		const char *name = muster_pool_string_n(pool, open + 2, (size_t)(close - open) - 2);
+
+		text = muster_pool_printf(pool, "%s%.*s%s", text, (int)(open - advice), advice,
+			placeholder(eval, name, finding, node, rank));
+		advice = close + 1;
+	}
+	return muster_pool_printf(pool, "%s%s", text, advice);
+}
+
+/* ---- short lists ---- */
+
+const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool)
+{
+	const char *text = "";
+	size_t parts = 0;
+
+	for (size_t i = 0, last; i < count; i = last + 1) {
+		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
+			last++;
+		if (++parts > LIST_MOST)
+			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
+		text = muster_pool_printf(pool, "%s%s%d", text, i ? "," : "", ranks[i]);
+		if (last > i)
+			text = muster_pool_printf(pool, "%s-%d", text, ranks[last]);
+	}
+	return text;
+}
+
+/* A node's name as its stem and the number at its end; digits is 0 when there is none, or when it is too long. */
+struct name_parts {
+	size_t stem, digits;
+	unsigned long number;
+};
+
+static struct name_parts name_split(const char *name)
+{
+	struct name_parts parts = { .stem = strlen(name) };
+
+	while (parts.stem > 0 && isdigit((unsigned char)name[parts.stem - 1]))
+		parts.stem--;
+	parts.digits = strlen(name + parts.stem);
+	if (parts.digits > 9) {
+		parts.stem += parts.digits;
+		parts.digits = 0;
+	}
+	if (parts.digits)
+		parts.number = strtoul(name + parts.stem, NULL, 10);
+	return parts;
+}
+
+/* Node b follows node a: the same stem, the number one higher, padded in the same way. */
+static bool follows(const char *a, const char *b)
+{
+	struct name_parts x = name_split(a), y = name_split(b);
+	bool padded = (x.digits > 1 && a[x.stem] == '0') || (y.digits > 1 && b[y.stem] == '0');
+
+	return x.digits && y.digits && x.stem == y.stem && strncmp(a, b, x.stem) == 0 && y.number == x.number + 1 &&
+	       (x.digits == y.digits || !padded);
+}
+
+const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool)
+{
+	const char *text = "";
+	size_t parts = 0;
+
+	for (size_t i = 0, last; i < count; i = last + 1) {
+		for (last = i; last + 1 < count && follows(names[last], names[last + 1]);)
+			last++;
+		if (++parts > LIST_MOST)
+			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
+		if (last - i < 2) { /* two names side by side read better than a range */
+			text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", names[i]);
+			last = i;
+		} else {
+			size_t stem = name_split(names[i]).stem;
+
+			text = muster_pool_printf(pool, "%s%s%.*s[%s-%s]", text, i ? ", " : "", (int)stem, names[i],
+				names[i] + stem, names[last] + name_split(names[last]).stem);
+		}
+	}
+	return text;
+}
+
+/* ---- when ---- */
+
+static const char *span_text(int min, int max, const char *what, struct muster_pool *pool)
+{
+	if (min == max)
+		return muster_pool_printf(pool, "%d %s%s", min, what, min == 1 ? "" : "s");
+	if (!max)
+		return muster_pool_printf(pool, "%d %ss or more", min, what);
+	if (!min)
+		return muster_pool_printf(pool, "at most %d %s%s", max, what, max == 1 ? "" : "s");
+	return muster_pool_printf(pool, "%d to %d %ss", min, max, what);
+}
+
+static bool in_span(int value, int min, int max)
+{
+	return (!min || value >= min) && (!max || value <= max);
+}
+
+static const char *profiles_text(unsigned int profiles, struct muster_pool *pool)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
+		if (profiles & 1u << i)
+			text = muster_pool_printf(pool, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
+	return text;
+}
+
+static bool profile_fits(unsigned int profiles, const char *profile)
+{
+	for (size_t i = 0; profile && i < MUSTER_PROFILE_COUNT; i++)
+		if (profiles & 1u << i && strcmp(profile, muster_profile_names[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool)
+{
+	int nodes = 0;
+
+	for (size_t n = 0; n < run->node_count; n++)
+		nodes += strcmp(run->nodes[n].name, "?") != 0;
+	if (!in_span(nodes, check->when_nodes_min, check->when_nodes_max))
+		return muster_pool_printf(pool, "for runs of %s, this one has %d",
+			span_text(check->when_nodes_min, check->when_nodes_max, "node", pool), nodes);
+	if (!in_span(run->job.ranks, check->when_ranks_min, check->when_ranks_max))
+		return muster_pool_printf(pool, "for runs of %s, this one has %d",
+			span_text(check->when_ranks_min, check->when_ranks_max, "rank", pool), run->job.ranks);
+	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
+		return muster_pool_printf(pool, "for profile %s, this run has %s",
+			profiles_text(check->when_profiles, pool), run->job.profile ? run->job.profile : "none");
+	return NULL;
+}

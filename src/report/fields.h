@@ -1,0 +1,53 @@
+/* fields.h - strict reading of JSON objects: which keys, of which types, and the JSON path of whatever is wrong
+ *
+ * A path is only spelled out when something is wrong, so that reading a million samples does not print a million paths.
+ */
+#ifndef MUSTER_REPORT_FIELDS_H
+#define MUSTER_REPORT_FIELDS_H
+
+#include "core/json.h"
+
+/* Where a value stands: the root has no `up`; a member has a key, an element of an array an index. */
+struct place {
+	const struct place *up;
+	const char *key;
+	size_t index;
+};
+
+enum { PLACE_TEXT_MAX = 256 };
+
+/* "$.run.nodes[3].ranks[0]"; returns out. */
+const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX]);
+
+/* "<path>: <text>" with code MUSTER_EUSAGE; returns -1. */
+int place_fail(const struct place *at, struct muster_error *err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Types that a member may have, as bits. */
+#define FIELD_NULL (1u << MUSTER_JSON_NULL)
+#define FIELD_BOOLEAN (1u << MUSTER_JSON_BOOLEAN)
+#define FIELD_NUMBER (1u << MUSTER_JSON_NUMBER)
+#define FIELD_STRING (1u << MUSTER_JSON_STRING)
+#define FIELD_ARRAY (1u << MUSTER_JSON_ARRAY)
+#define FIELD_OBJECT (1u << MUSTER_JSON_OBJECT)
+#define FIELD_SCALAR (FIELD_NULL | FIELD_BOOLEAN | FIELD_NUMBER | FIELD_STRING)
+
+struct field {
+	const char *key;
+	unsigned int types;
+	bool required;
+};
+
+/* ret[i] becomes the member for fields[i], NULL when absent. -1 when json is no object, has a key that is not in the
+ * table, a member of another type or a string of more than MUSTER_REPORT_STRING_MAX bytes, or lacks a required one. */
+int fields_read(const struct muster_json *json, const struct place *at, const struct field *fields, size_t count,
+	const struct muster_json **ret, struct muster_error *err);
+
+/* -1 unless the value's type is among `types` and, for a string, its length within the limit. */
+int field_check(const struct muster_json *json, const struct place *at, unsigned int types, struct muster_error *err);
+
+/* A whole number in [low, high]. */
+int field_int(
+	const struct muster_json *json, const struct place *at, int low, int high, int *ret, struct muster_error *err);
+
+#endif

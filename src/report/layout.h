@@ -1,0 +1,23 @@
+/* layout.h - what the writers and the reader of a report share: the version of its layout and its limits */
+#ifndef MUSTER_REPORT_LAYOUT_H
+#define MUSTER_REPORT_LAYOUT_H
+
+#include "muster/run.h"
+
+enum {
+	MUSTER_REPORT_SCHEMA_VERSION = 1,
+	/* What a reader takes from outside. Far beyond any machine, and small enough that reading stays bounded. */
+	MUSTER_REPORT_STRING_MAX = 4096,   /* bytes of one string */
+	MUSTER_REPORT_RANKS_MAX = 1 << 24, /* of a job */
+	MUSTER_REPORT_NODES_MAX = 1 << 22,
+	MUSTER_REPORT_SAMPLES_MAX = 100000, /* of one list */
+	MUSTER_REPORT_OUTCOMES_MAX = 1000,  /* of one rank */
+	MUSTER_REPORT_PART_BYTES_MAX = 64
+				       << 20, /* JSON text of one node, or of any other part that is parsed at once */
+};
+#define MUSTER_REPORT_BYTES_MAX ((size_t)4 << 30)
+
+/* Nodes of the run whose name is known: "?" is no node. */
+size_t muster_run_known_nodes(const struct muster_run *run);
+
+#endif

@@ -1,0 +1,63 @@
+/* report.c - names of statuses, the exit code, and the last line that scripts rely on */
+#include "muster/report.h"
+
+#include "report/layout.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const status_names[] = {
+	[MUSTER_PASS] = "pass",
+	[MUSTER_WARN] = "warn",
+	[MUSTER_FAIL] = "fail",
+	[MUSTER_SKIP] = "skip",
+	[MUSTER_INCONCLUSIVE] = "inconclusive",
+};
+_Static_assert(sizeof status_names / sizeof *status_names == MUSTER_STATUS_COUNT, "every status has a name");
+
+const char *muster_status_name(enum muster_status status)
+{
+	return (unsigned int)status < MUSTER_STATUS_COUNT ? status_names[status] : "unknown";
+}
+
+/* Whatever is neither a clear pass nor a clear fail must not look like one. */
+enum muster_exit muster_report_exit(const struct muster_report *report)
+{
+	switch (report->verdict) {
+	case MUSTER_PASS: return MUSTER_EXIT_PASS;
+	case MUSTER_FAIL: return MUSTER_EXIT_FAIL;
+	default: return MUSTER_EXIT_INCONCLUSIVE;
+	}
+}
+
+size_t muster_run_known_nodes(const struct muster_run *run)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < run->node_count; i++)
+		count += strcmp(run->nodes[i].name, "?") != 0;
+	return count;
+}
+
+/* A value of the last line: printable ASCII without blanks; everything else, and '%' itself, percent-encoded. */
+static void print_encoded(FILE *out, const char *text)
+{
+	for (const unsigned char *at = (const unsigned char *)(text ? text : "unknown"); *at; at++) {
+		if (*at > 0x20 && *at < 0x7f && *at != '%')
+			fputc(*at, out);
+		else
+			fprintf(out, "%%%02X", (unsigned int)*at);
+	}
+}
+
+void muster_report_print_line(const struct muster_report *report, const char *report_path, FILE *out)
+{
+	fputs("MUSTER ", out);
+	for (const char *at = muster_status_name(report->verdict); *at; at++)
+		fputc(toupper((unsigned char)*at), out);
+	fputs(" sku=", out);
+	print_encoded(out, report->sku);
+	fprintf(out, " nodes=%zu ranks=%d failed=%zu warned=%zu report=", muster_run_known_nodes(report->run),
+		report->run->job.ranks, report->count[MUSTER_FAIL], report->count[MUSTER_WARN]);
+	print_encoded(out, report_path);
+	fputc('\n', out);
+}

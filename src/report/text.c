@@ -1,0 +1,338 @@
+/* text.c - the summary for people
+ *
+ * Read from the top: what was looked at, what is wrong with it and what to do, where, and how fast it was. Everything
+ * that a machine gave goes through muster_safe_print.
+ */
+#include "muster/report.h"
+
+#include "core/text.h"
+#include "report/layout.h"
+#include "report/page.h"
+#include "report/safe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCKS_MAX = 40,         /* findings shown in full */
+	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
+	IDS_MAX = 12,            /* names in one line */
+};
+
+void page_paint(const struct page *page, enum paint paint, const char *text)
+{
+	static const char *const codes[] = {
+		[PAINT_OK] = "32",
+		[PAINT_WARN] = "33",
+		[PAINT_FAIL] = "1;31",
+		[PAINT_DOUBT] = "35",
+		[PAINT_DIM] = "2",
+		[PAINT_STRONG] = "1",
+	};
+	if (page->colour)
+		fprintf(page->out, "\033[%sm%s\033[0m", codes[paint], text);
+	else
+		fputs(text, page->out);
+}
+
+const char *page_mark(enum muster_status status)
+{
+	static const char *const marks[] = {
+		[MUSTER_PASS] = "ok",
+		[MUSTER_WARN] = "warn",
+		[MUSTER_FAIL] = "FAIL",
+		[MUSTER_SKIP] = "-",
+		[MUSTER_INCONCLUSIVE] = "?",
+	};
+	_Static_assert(sizeof marks / sizeof *marks == MUSTER_STATUS_COUNT, "every status has a mark");
+	return (unsigned int)status < MUSTER_STATUS_COUNT ? marks[status] : "?";
+}
+
+enum paint page_status_paint(enum muster_status status)
+{
+	static const enum paint paints[] = {
+		[MUSTER_PASS] = PAINT_OK,
+		[MUSTER_WARN] = PAINT_WARN,
+		[MUSTER_FAIL] = PAINT_FAIL,
+		[MUSTER_SKIP] = PAINT_DIM,
+		[MUSTER_INCONCLUSIVE] = PAINT_DOUBT,
+	};
+	_Static_assert(sizeof paints / sizeof *paints == MUSTER_STATUS_COUNT, "every status has a colour");
+	return (unsigned int)status < MUSTER_STATUS_COUNT ? paints[status] : PAINT_DOUBT;
+}
+
+const char *page_plural(char out[64], size_t count, const char *noun)
+{
+	snprintf(out, 64, "%zu %s%s", count, noun, count == 1 ? "" : "s");
+	return out;
+}
+
+static void print_header(const struct page *page)
+{
+	const struct muster_report *report = page->report;
+	const struct muster_job *job = &report->run->job;
+	char nodes[64], ranks[64];
+	page_paint(page, PAINT_STRONG, "muster " MUSTER_VERSION);
+	fputs(": ", page->out);
+	muster_safe_print(page->out, report->sku ? report->sku : "unknown");
+	fprintf(page->out, ", %s, %s, profile ", page_plural(nodes, muster_run_known_nodes(report->run), "node"),
+		page_plural(ranks, (size_t)job->ranks, "rank"));
+	muster_safe_print(page->out, job->profile);
+	fprintf(page->out, ", %.1f s", job->elapsed_s);
+	if (job->id) {
+		fputs(", job ", page->out);
+		muster_safe_print(page->out, job->id);
+	}
+	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0) {
+		fputs(" (measured by muster ", page->out);
+		muster_safe_print(page->out, job->version);
+		fputc(')', page->out);
+	}
+	fputc('\n', page->out);
+	if (job->simulated) {
+		page_paint(page, PAINT_WARN,
+			"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real "
+			"machine");
+		fputc('\n', page->out);
+	}
+	if (report->observe)
+		fputs("Observed only: consistency was judged, no figure was held against a floor\n", page->out);
+}
+
+static void print_verdict(const struct page *page)
+{
+	static const struct {
+		enum muster_status status;
+		const char *text;
+	} parts[] = {
+		{ MUSTER_FAIL, "failed" },
+		{ MUSTER_INCONCLUSIVE, "inconclusive" },
+		{ MUSTER_WARN, "warned" },
+		{ MUSTER_PASS, "passed" },
+		{ MUSTER_SKIP, "not applicable" },
+	};
+	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT, "every status is counted");
+	static const char *const verdicts[] = {
+		[MUSTER_PASS] = "PASS",
+		[MUSTER_FAIL] = "FAIL",
+		[MUSTER_INCONCLUSIVE] = "INCONCLUSIVE",
+	};
+	enum muster_status verdict = page->report->verdict;
+	bool known = verdict == MUSTER_PASS || verdict == MUSTER_FAIL;
+	page_paint(page, page_status_paint(verdict), verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
+	fputs(": ", page->out);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		char text[64];
+		size_t count = page->report->count[parts[i].status];
+		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
+		fputs(i == 0 ? "" : ", ", page->out);
+		if (count > 0)
+			page_paint(page, page_status_paint(parts[i].status), text);
+		else
+			fputs(text, page->out);
+	}
+	if (page->report->strict)
+		fputs("; strict: warnings fail", page->out);
+	fputc('\n', page->out);
+}
+
+/* A label that the place does not name already: "bytes 8 GiB". */
+static void print_label(const struct page *page, const struct muster_label *label)
+{
+	char text[64];
+	if (strcmp(label->key, "gpu") == 0 || strcmp(label->key, "port") == 0 || strcmp(label->key, "link_layer") == 0)
+		return;
+	fprintf(page->out, ", %s ", label->key);
+	if (label->value.type == MUSTER_STRING)
+		muster_safe_print(page->out, label->value.string);
+	else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
+		fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), page->out);
+	else
+		fputs(muster_value_text(label->value, text, sizeof text), page->out);
+}
+
+static void print_where(const struct page *page, const struct muster_finding *finding)
+{
+	FILE *out = page->out;
+	if (finding->node) {
+		fputs("node ", out);
+		muster_safe_print(out, finding->node);
+	} else {
+		fputs("whole job", out);
+	}
+	if (finding->rank >= 0)
+		fprintf(out, ", rank %d", finding->rank);
+	if (finding->gpu) {
+		fputs(", GPU ", out);
+		muster_safe_print(out, finding->gpu);
+	}
+	if (finding->port) {
+		fputs(", port ", out);
+		muster_safe_print(out, finding->port);
+	}
+	for (size_t i = 0; i < finding->label_count; i++)
+		print_label(page, &finding->labels[i]);
+}
+
+/* "  expected  at least 21 GB/s (measured)" */
+static void print_line(
+	const struct page *page, const char *name, const char *text, const char *unit, const char *remark)
+{
+	if (!text || !*text)
+		return;
+	fprintf(page->out, "  %-9s ", name);
+	muster_safe_print(page->out, text);
+	if (unit && *unit) {
+		fputc(' ', page->out);
+		muster_safe_print(page->out, unit);
+	}
+	if (remark && *remark) {
+		fputs(" (", page->out);
+		muster_safe_print(page->out, remark);
+		fputc(')', page->out);
+	}
+	fputc('\n', page->out);
+}
+
+static void print_ids(const struct page *page, const char *name, const char *const *ids, size_t count)
+{
+	fprintf(page->out, "  %-9s ", name);
+	for (size_t i = 0; i < count && i < IDS_MAX; i++) {
+		fputs(i ? ", " : "", page->out);
+		muster_safe_print(page->out, ids[i]);
+	}
+	if (count > IDS_MAX)
+		fprintf(page->out, " and %zu more", count - IDS_MAX);
+	fputc('\n', page->out);
+}
+
+static void print_block(const struct page *page, const struct muster_finding *finding)
+{
+	fputc('\n', page->out);
+	page_paint(page, page_status_paint(finding->status), page_mark(finding->status));
+	fputc(' ', page->out);
+	muster_safe_print(page->out, finding->check);
+	fputs(": ", page->out);
+	print_where(page, finding);
+	fputc('\n', page->out);
+	print_line(page, "expected", finding->expected, finding->unit, NULL);
+	print_line(
+		page, "observed", finding->observed, finding->value.type == MUSTER_NUMBER ? finding->unit : NULL, NULL);
+	print_line(page, "source", finding->source, NULL, finding->certainty);
+	print_line(page, "advice", finding->advice, NULL, NULL);
+	if (finding->unjudged_count > 0)
+		print_ids(page, "unjudged", finding->unjudged, finding->unjudged_count);
+}
+
+/* Findings of one check and status: how many were shown, and what was left out. */
+struct group {
+	const char *check;
+	enum muster_status status;
+	size_t shown, hidden, nodes;
+	const char *last_node;
+};
+
+struct groups {
+	struct group *items;
+	size_t count;
+};
+
+static struct group *group_of(struct groups *groups, const struct muster_finding *finding)
+{
+	for (size_t i = groups->count; i-- > 0;) {
+		struct group *group = &groups->items[i];
+		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
+			return group;
+	}
+	groups->items = muster_realloc(groups->items, groups->count + 1, sizeof *groups->items);
+	groups->items[groups->count] = (struct group){ .check = finding->check, .status = finding->status };
+	return &groups->items[groups->count++];
+}
+
+/* Findings stand by node within a status, so a change of name is another node. */
+static void hide(struct group *group, const struct muster_finding *finding)
+{
+	group->hidden++;
+	if (!finding->node || (group->last_node && strcmp(group->last_node, finding->node) == 0))
+		return;
+	group->last_node = finding->node;
+	group->nodes++;
+}
+
+static void print_hidden(const struct page *page, const struct groups *groups, size_t hidden)
+{
+	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct group *group = &groups->items[i];
+		char nodes[64];
+		if (group->hidden == 0)
+			continue;
+		fputs("  ", page->out);
+		page_paint(page, page_status_paint(group->status), page_mark(group->status));
+		fputc(' ', page->out);
+		muster_safe_print(page->out, group->check);
+		fprintf(page->out, ": %zu", group->hidden);
+		if (group->nodes > 0)
+			fprintf(page->out, " on %s", page_plural(nodes, group->nodes, "node"));
+		fputc('\n', page->out);
+	}
+}
+
+static void print_findings(const struct page *page)
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	struct groups groups = { 0 };
+	size_t shown = 0, hidden = 0;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		for (size_t j = 0; j < page->report->finding_count; j++) {
+			const struct muster_finding *finding = &page->report->findings[j];
+			if (finding->status != order[i])
+				continue;
+			struct group *group = group_of(&groups, finding);
+			if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
+				print_block(page, finding);
+				group->shown++;
+				shown++;
+			} else {
+				hide(group, finding);
+				hidden++;
+			}
+		}
+	}
+	if (hidden > 0)
+		print_hidden(page, &groups, hidden);
+	free(groups.items);
+}
+
+/* Checks that do not apply to this run at all. */
+static void print_skipped(const struct page *page)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < page->report->tally_count; i++) {
+		const struct muster_tally *tally = &page->report->tallies[i];
+		if (!tally->skipped || ++count > IDS_MAX)
+			continue;
+		fputs(count == 1 ? "\nNot for this run: " : ", ", page->out);
+		muster_safe_print(page->out, tally->check);
+		fputs(" (", page->out);
+		muster_safe_print(page->out, tally->skipped);
+		fputc(')', page->out);
+	}
+	if (count > IDS_MAX)
+		fprintf(page->out, " and %zu more", count - IDS_MAX);
+	if (count > 0)
+		fputc('\n', page->out);
+}
+
+void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)
+{
+	const struct page page = { .report = report, .out = out, .colour = colour };
+	print_header(&page);
+	print_verdict(&page);
+	print_findings(&page);
+	page_table(&page);
+	page_figures(&page);
+	print_skipped(&page);
+	fputc('\n', out);
+}

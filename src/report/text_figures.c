@@ -1,0 +1,134 @@
+/* text_figures.c - the bandwidths that were measured, against what was expected of them
+ *
+ * A machine type without floors has no check on a bandwidth: then the samples themselves are shown.
+ */
+#include "report/page.h"
+
+#include "core/text.h"
+#include "report/safe.h"
+
+#include <string.h>
+
+struct figure {
+	const char *metric, *title;
+};
+
+static const struct figure figures[] = {
+	{ "gpu.h2d_gbps", "H2D" },
+	{ "gpu.d2h_gbps", "D2H" },
+	{ "gpu.h2d_together_gbps", "H2D, all GPUs of a node at once" },
+	{ "gpu.d2h_together_gbps", "D2H, all GPUs of a node at once" },
+	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw" },
+};
+
+/* What the samples of one metric show. Where there are message sizes, only the largest: a mean over sizes says nothing.
+ */
+struct range {
+	double lowest, highest, bytes;
+	size_t count;
+};
+
+static void range_add(struct range *range, const struct muster_samples *samples, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER)
+			continue;
+		const struct muster_value *bytes = muster_sample_label(sample, "bytes");
+		double size = bytes && bytes->type == MUSTER_NUMBER ? bytes->number : 0;
+		if (size < range->bytes)
+			continue;
+		double number = sample->value.number;
+		if (range->count == 0 || size > range->bytes)
+			*range = (struct range){ .lowest = number, .highest = number, .bytes = size };
+		range->lowest = number < range->lowest ? number : range->lowest;
+		range->highest = number > range->highest ? number : range->highest;
+		range->count++;
+	}
+}
+
+static struct range range_of(const struct muster_run *run, const struct muster_metric *metric)
+{
+	struct range range = { 0 };
+	if (metric->scope == MUSTER_SCOPE_JOB)
+		range_add(&range, &run->job.samples, metric);
+	for (size_t i = 0; i < run->node_count && metric->scope != MUSTER_SCOPE_JOB; i++)
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			range_add(&range, &run->nodes[i].ranks[j].samples, metric);
+	return range;
+}
+
+/* "  H2D: 25.9 to 26.1 GB/s on 16 GPUs" */
+static void print_figure(
+	const struct page *page, const char *title, const struct muster_metric *metric, const struct range *range)
+{
+	char lowest[64], highest[64], count[64];
+	muster_value_text(muster_number(range->lowest), lowest, sizeof lowest);
+	muster_value_text(muster_number(range->highest), highest, sizeof highest);
+	fprintf(page->out, "  %s: %s%s%s %s", title, lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
+		strcmp(lowest, highest) == 0 ? "" : highest, metric->unit);
+	if (metric->scope == MUSTER_SCOPE_GPU)
+		fprintf(page->out, " on %s", page_plural(count, range->count, "GPU"));
+}
+
+/* One line for each check on the metric; how many there were. */
+static size_t print_checked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
+{
+	size_t printed = 0;
+	for (size_t i = 0; i < page->report->tally_count; i++) {
+		const struct muster_tally *tally = &page->report->tallies[i];
+		if (!tally->metric || strcmp(tally->metric, metric->name) != 0 || tally->skipped || !tally->has_numbers)
+			continue;
+		const struct range range = {
+			.lowest = tally->lowest,
+			.highest = tally->highest,
+			.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
+		};
+		print_figure(page, figure->title, metric, &range);
+		if (tally->expected) {
+			fputs(" (expected ", page->out);
+			muster_safe_print(page->out, tally->expected);
+			fputs("; ", page->out);
+		} else {
+			fputs(" (", page->out);
+		}
+		muster_safe_print(page->out, tally->check);
+		fputs(")\n", page->out);
+		printed++;
+	}
+	return printed;
+}
+
+static void print_unchecked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
+{
+	const struct range range = range_of(page->report->run, metric);
+	char bytes[64];
+	if (range.count == 0)
+		return;
+	print_figure(page, figure->title, metric, &range);
+	if (range.bytes > 0 && range.bytes < 0x1p63)
+		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range.bytes, bytes, sizeof bytes));
+	fputs(" (no expectation)\n", page->out);
+}
+
+static bool anything(const struct page *page)
+{
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
+		if (metric && range_of(page->report->run, metric).count > 0)
+			return true;
+	}
+	return false;
+}
+
+void page_figures(const struct page *page)
+{
+	if (!anything(page))
+		return;
+	fputs("\nmeasured\n", page->out);
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
+		if (metric && print_checked(page, &figures[i], metric) == 0)
+			print_unchecked(page, &figures[i], metric);
+	}
+}

@@ -1,0 +1,216 @@
+/* crew.c - a supervisor's work with its worker */
+#include "crew.h"
+
+#include "core/json.h"
+#include "core/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SAMPLES_MAX = 20000 }; /* of one rank; far above what all probes together yield */
+
+int muster_crew_start(
+	struct muster_crew *crew, const char *program, struct muster_run *record, struct muster_error *err)
+{
+	crew->program = program;
+	crew->record = record;
+	crew->state = MUSTER_CREW_IDLE;
+	return muster_proc_start(&crew->proc, program, err);
+}
+
+void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms)
+{
+	struct muster_error err;
+	crew->state = MUSTER_CREW_BUSY;
+	crew->started_ms = muster_now_ms();
+	crew->deadline_ms = deadline_ms;
+	crew->until_ms = crew->started_ms + deadline_ms;
+	*crew->step = *crew->code = *crew->error = *crew->ring_id = '\0';
+	/* when it no longer listens, the end of its results says so with more to say */
+	(void)muster_proc_send(&crew->proc, text, strlen(text), &err);
+}
+
+static void copy(char *to, size_t size, const struct muster_json *object, const char *key)
+{
+	const char *text;
+	struct muster_error err;
+	if (muster_json_get_string(object, "$", key, &text, &err) == 1)
+		snprintf(to, size, "%s", text);
+}
+
+static int take_labels(struct muster_pool *pool, const struct muster_json *object, struct muster_sample *sample,
+	struct muster_error *err)
+{
+	struct muster_label *labels = muster_pool_alloc(pool, MUSTER_LABELS_MAX * sizeof *labels);
+	sample->labels = labels;
+	for (const struct muster_json *label = muster_json_first(object); label; label = muster_json_next(label)) {
+		const char *key =
+			sample->label_count < MUSTER_LABELS_MAX ? sample->metric->labels[sample->label_count] : NULL;
+		if (!key || strcmp(key, muster_json_key(label)) != 0)
+			return muster_fail(err, MUSTER_EPROTOCOL, "%s does not carry the label %s there",
+				sample->metric->name, muster_json_key(label));
+		labels[sample->label_count].key = key;
+		labels[sample->label_count++].value =
+			muster_json_type(label) == MUSTER_JSON_NUMBER
+				? muster_number(muster_json_number(label))
+				: muster_string(muster_json_type(label) == MUSTER_JSON_STRING
+							? muster_pool_string(pool, muster_json_string(label))
+							: "");
+	}
+	return 0;
+}
+
+static int take_value(struct muster_pool *pool, const struct muster_json *value, struct muster_sample *sample)
+{
+	switch (value ? muster_json_type(value) : MUSTER_JSON_ARRAY) {
+	case MUSTER_JSON_NUMBER: sample->value = muster_number(muster_json_number(value)); break;
+	case MUSTER_JSON_STRING:
+		sample->value = muster_string(muster_pool_string(pool, muster_json_string(value)));
+		break;
+	case MUSTER_JSON_BOOLEAN: sample->value = muster_boolean(muster_json_boolean(value)); break;
+	case MUSTER_JSON_NULL: break;
+	default: return -1;
+	}
+	return sample->value.type == MUSTER_NULL || sample->value.type == sample->metric->type ? 0 : -1;
+}
+
+static int take_sample(struct muster_crew *crew, const struct muster_json *object, struct muster_error *err)
+{
+	struct muster_pool *pool = crew->record->pool;
+	struct muster_node *node = &crew->record->nodes[0];
+	const char *name = "", *reason = NULL;
+	const struct muster_json *labels = NULL;
+	if (muster_json_get_string(object, "$.sample", "metric", &name, err) < 0 ||
+		muster_json_get_string(object, "$.sample", "reason", &reason, err) < 0 ||
+		muster_json_get_object(object, "$.sample", "labels", &labels, err) < 0)
+		return -1;
+	struct muster_sample sample = { .metric = muster_metric_find(name) };
+	if (!sample.metric)
+		return muster_fail(err, MUSTER_EPROTOCOL, "a sample of the unknown metric \"%.100s\"", name);
+	if (labels && take_labels(pool, labels, &sample, err) < 0)
+		return -1;
+	if (take_value(pool, muster_json_member(object, "value"), &sample) < 0)
+		return muster_fail(
+			err, MUSTER_EPROTOCOL, "%s: the value is no %s", name, muster_type_name(sample.metric->type));
+	if (sample.value.type == MUSTER_NULL)
+		sample.reason = muster_pool_string(pool, reason ? reason : "no reason given");
+	bool of_node = sample.metric->scope == MUSTER_SCOPE_NODE || sample.metric->scope == MUSTER_SCOPE_PORT;
+	struct muster_samples *samples = of_node ? &node->samples : &node->ranks[0].samples;
+	if (samples->count >= SAMPLES_MAX)
+		return muster_fail(err, MUSTER_EPROTOCOL, "more than %d samples", SAMPLES_MAX);
+	muster_samples_add(samples, sample);
+	return 0;
+}
+
+static void take_answer(struct muster_crew *crew, const struct muster_json *answer)
+{
+	struct muster_error err;
+	bool simulated = false;
+	copy(crew->code, sizeof crew->code, answer, "code");
+	copy(crew->error, sizeof crew->error, answer, "error");
+	copy(crew->ring_id, sizeof crew->ring_id, answer, "ring_id");
+	copy(crew->gpu, sizeof crew->gpu, answer, "gpu");
+	copy(crew->uuid, sizeof crew->uuid, answer, "uuid");
+	copy(crew->path, sizeof crew->path, answer, "path");
+	copy(crew->why_none, sizeof crew->why_none, answer, "why_none");
+	if (muster_json_get_boolean(answer, "$.done", "simulated", &simulated, &err) == 1 && simulated)
+		crew->record->nodes[0].simulated = true;
+	crew->state = MUSTER_CREW_DONE;
+}
+
+static int take_line(struct muster_crew *crew, const char *text, size_t length, struct muster_error *err)
+{
+	struct muster_json *line = NULL;
+	if (muster_json_parse(text, length, &line, err) < 0)
+		return muster_wrap(err, "a malformed line from the worker");
+	const struct muster_json *member = NULL;
+	int result = 0;
+	if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
+		muster_json_get_object(line, "$", "sample", &member, err) == 1)
+		result = take_sample(crew, member, err);
+	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
+		 muster_json_get_object(line, "$", "done", &member, err) == 1)
+		take_answer(crew, member);
+	else if (muster_json_type(line) == MUSTER_JSON_OBJECT)
+		copy(crew->step, sizeof crew->step, line, "step");
+	else
+		result = muster_fail(err, MUSTER_EPROTOCOL, "a line from the worker is no object");
+	muster_json_free(line);
+	return result;
+}
+
+static void replace(struct muster_crew *crew)
+{
+	struct muster_error err;
+	if (muster_proc_start(&crew->proc, crew->program, &err) < 0)
+		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
+			"; and no other worker: %.200s", err.text);
+}
+
+static void end(struct muster_crew *crew, enum muster_crew_state state, const char *what)
+{
+	char how[128], words[256];
+	muster_proc_end(&crew->proc, 2000, how, sizeof how);
+	muster_proc_last_words(&crew->proc, words, sizeof words);
+	if (state == MUSTER_CREW_HUNG)
+		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s%s%s",
+			crew->deadline_ms / 1e3, how, *words ? "; its last words: " : "", words);
+	else
+		snprintf(crew->error, sizeof crew->error, "%s%sthe worker ended: %s%s%s", what, *what ? ": " : "", how,
+			*words ? "; its last words: " : "", words);
+	crew->state = state;
+	replace(crew);
+}
+
+enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
+{
+	struct muster_error err;
+	muster_proc_read_noise(&crew->proc);
+	while (crew->state == MUSTER_CREW_BUSY) {
+		char *line;
+		size_t length;
+		int ended = muster_proc_next_line(&crew->proc, &line, &length, &err);
+		if (line) {
+			int bad = take_line(crew, line, length, &err);
+			muster_proc_line_taken(&crew->proc, length);
+			if (bad) {
+				end(crew, MUSTER_CREW_CRASHED, err.text);
+				break;
+			}
+			continue;
+		}
+		if (ended)
+			end(crew, MUSTER_CREW_CRASHED, ended < 0 ? err.text : "");
+		else if (muster_now_ms() > crew->until_ms)
+			end(crew, MUSTER_CREW_HUNG, "");
+		break;
+	}
+	return crew->state;
+}
+
+struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe)
+{
+	struct muster_pool *pool = crew->record->pool;
+	bool good = crew->state == MUSTER_CREW_DONE && strcmp(crew->code, "ok") == 0;
+	struct muster_outcome outcome = {
+		.probe = muster_pool_string(pool, probe),
+		.elapsed_ms = muster_now_ms() - crew->started_ms,
+	};
+	if (good)
+		return outcome;
+	outcome.status = crew->state == MUSTER_CREW_DONE   ? MUSTER_OUTCOME_ERROR
+			 : crew->state == MUSTER_CREW_HUNG ? MUSTER_OUTCOME_HUNG
+							   : MUSTER_OUTCOME_CRASHED;
+	if (outcome.status == MUSTER_OUTCOME_ERROR)
+		outcome.code = muster_pool_string(pool, crew->code);
+	else if (*crew->step)
+		outcome.step = muster_pool_string(pool, crew->step);
+	outcome.detail = muster_pool_string(pool, crew->error);
+	return outcome;
+}
+
+void muster_crew_dismiss(struct muster_crew *crew)
+{
+	char how[128];
+	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+}

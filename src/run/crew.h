@@ -1,0 +1,52 @@
+/* crew.h - a supervisor's work with its worker: one command at a time, each with a deadline; a worker that crashes or
+ * hangs is replaced, and what it had measured stays
+ */
+#ifndef MUSTER_RUN_CREW_H
+#define MUSTER_RUN_CREW_H
+
+#include "muster/probe.h"
+#include "muster/run.h"
+#include "run/proc.h"
+
+enum muster_crew_state {
+	MUSTER_CREW_IDLE = 0,
+	MUSTER_CREW_BUSY,
+	MUSTER_CREW_DONE,    /* answered: see code, error */
+	MUSTER_CREW_CRASHED, /* see error: how it ended, its last words */
+	MUSTER_CREW_HUNG,    /* passed its deadline and was killed */
+};
+
+struct muster_crew {
+	const char *program;
+	struct muster_proc proc;
+	struct muster_run *record; /* one node, one rank: where samples go */
+	enum muster_crew_state state;
+	double started_ms, until_ms;
+	int deadline_ms;
+	char step[512];  /* the last step of the command at hand */
+	bool died_early; /* a worker crashed or hung while opening the drivers: later ones skip CUDA */
+	char why_skipped[1600];
+	/* the answer */
+	char code[32]; /* "ok" or an error's code name */
+	char error[1600];
+	char ring_id[2 * MUSTER_RING_ID_BYTES + 1];
+	char gpu[32], uuid[48], path[64], why_none[512];
+};
+
+/* Start a worker. */
+int muster_crew_start(
+	struct muster_crew *crew, const char *program, struct muster_run *record, struct muster_error *err);
+
+/* Give the worker a command (a JSON object without newline). */
+void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms);
+
+/* Take in what has come; the state afterwards. Never waits, except briefly for a process that it kills. */
+enum muster_crew_state muster_crew_poll(struct muster_crew *crew);
+
+/* How the command at hand ended, as an outcome; its strings are interned in the record's pool. */
+struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe);
+
+/* Quit: no more commands; the process is ended. */
+void muster_crew_dismiss(struct muster_crew *crew);
+
+#endif

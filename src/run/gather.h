@@ -1,0 +1,26 @@
+/* gather.h - many ranks' records become one run */
+#ifndef MUSTER_RUN_GATHER_H
+#define MUSTER_RUN_GATHER_H
+
+#include "muster/error.h"
+#include "muster/run.h"
+
+/* What rank 0 knows of a rank from its hello. */
+struct muster_hello {
+	bool here;
+	const char *node; /* NULL until it said hello */
+	int node_index;
+};
+
+/* The last node of the run becomes part of an earlier one of the same name, if there is one. */
+void muster_gather_fold(struct muster_run *run);
+
+/* A leader's or a rank's record: its node is added and folded. here has one entry for each of the job's ranks; ranks
+ * beyond it and ranks that are there already are errors. */
+int muster_gather_add(
+	struct muster_run *run, const char *text, size_t length, bool *here, int ranks, struct muster_error *err);
+
+/* Every rank that nothing came from is put where it belongs, with the reason; nodes are sorted by their lowest rank. */
+void muster_gather_missing(struct muster_run *run, const struct muster_hello *hellos, const bool *here, int ranks);
+
+#endif

@@ -1,0 +1,25 @@
+/* leader.h - the lowest rank of a node keeps the gates for all of its ranks */
+#ifndef MUSTER_RUN_LEADER_H
+#define MUSTER_RUN_LEADER_H
+
+#include "run/gate.h"
+#include "run/link.h"
+
+struct muster_leader {
+	struct muster_keeper keeper;
+	const int *members; /* ranks of the node; borrowed */
+	const char *node;   /* borrowed */
+	int ranks;          /* of the job */
+	int done[8];        /* members that have ended each phase */
+	double progress_ms; /* when rank 0 was last told */
+	bool progress_due;
+};
+
+void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks);
+void muster_leader_done(struct muster_leader *leader);
+
+/* ARRIVE from a member, DEAL from rank 0. */
+void muster_leader_message(struct muster_leader *leader, const struct muster_message *message);
+void muster_leader_poll(struct muster_leader *leader, double now_ms);
+
+#endif

@@ -1,0 +1,215 @@
+/* link.c - messages between supervisors; the only file that calls MPI */
+#include "link.h"
+
+#include "core/text.h"
+#include "muster/pool.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 256 * 1024 * 1024 };
+
+struct pending {
+	MPI_Request request;
+	char *bytes;
+	struct pending *next;
+};
+
+struct letter { /* to oneself */
+	struct muster_message message;
+	struct letter *next;
+};
+
+static int rank, size;
+static bool alone; /* no MPI: one rank */
+static struct pending *outbox;
+static struct letter *own_first, **own_last = &own_first;
+
+void muster_message_done(struct muster_message *message)
+{
+	free(message->bytes);
+	*message = (struct muster_message){ 0 };
+}
+
+/* The user's choice wins: nothing is overwritten. */
+static void keep_off_the_fabric(void)
+{
+	static const char *const settings[][2] = {
+		{ "OMPI_MCA_pml", "ob1" },
+		{ "OMPI_MCA_btl", "tcp,vader,self" },
+		{ "OMPI_MCA_osc", "^ucx" },
+		{ "OMPI_MCA_coll_hcoll_enable", "0" },
+		{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
+		{ "UCX_TLS", "tcp,self" },
+		{ "HWLOC_HIDE_ERRORS", "2" },
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		setenv(settings[i][0], settings[i][1], 0);
+}
+
+/* Rank 0 holds a connection to every rank. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int muster_link_early_rank(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *text = getenv(names[i]);
+		long number;
+		struct muster_error err;
+		if (text && muster_parse_int(text, 0, INT_MAX, &number, names[i], &err) == 0)
+			return (int)number;
+	}
+	return 0;
+}
+
+/* Started by nobody that MPI could ask, this is a job of one rank, and MPI is left alone: without a launcher MPI_Init
+ * starts daemons or, inside a Slurm step with the wrong --mpi, ends the process. */
+static bool launched(void)
+{
+	static const char *const signs[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_FD" };
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+		if (getenv(signs[i]))
+			return true;
+	return false;
+}
+
+int muster_link_open(int *argc, char ***argv, struct muster_error *err)
+{
+	size = 1;
+	alone = !launched();
+	if (alone)
+		return 0;
+	keep_off_the_fabric();
+	raise_file_limit();
+	int result = MPI_Init(argc, argv);
+	if (result != MPI_SUCCESS)
+		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	return 0;
+}
+
+int muster_link_rank(void)
+{
+	return rank;
+}
+
+int muster_link_size(void)
+{
+	return size;
+}
+
+static void reap_outbox(void)
+{
+	for (struct pending **at = &outbox; *at;) {
+		struct pending *pending = *at;
+		int done = 0;
+		if (MPI_Test(&pending->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+			at = &pending->next;
+			continue;
+		}
+		*at = pending->next; /* sent, or undeliverable: either way it is over */
+		free(pending->bytes);
+		free(pending);
+	}
+}
+
+void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t length)
+{
+	char *copy = muster_realloc(NULL, length + 1, 1);
+	memcpy(copy, bytes, length);
+	copy[length] = '\0';
+	if (to == rank) {
+		struct letter *letter = muster_calloc(1, sizeof *letter);
+		letter->message = (struct muster_message){ .tag = tag, .from = rank, .bytes = copy, .length = length };
+		*own_last = letter;
+		own_last = &letter->next;
+		return;
+	}
+	struct pending *pending = muster_calloc(1, sizeof *pending);
+	pending->bytes = copy;
+	if (length > MESSAGE_MAX ||
+		MPI_Isend(copy, (int)length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &pending->request) != MPI_SUCCESS) {
+		free(copy);
+		free(pending);
+		return;
+	}
+	pending->next = outbox;
+	outbox = pending;
+}
+
+bool muster_link_receive(struct muster_message *ret)
+{
+	if (own_first) {
+		struct letter *letter = own_first;
+		own_first = letter->next;
+		if (!own_first)
+			own_last = &own_first;
+		*ret = letter->message;
+		free(letter);
+		return true;
+	}
+	if (alone)
+		return false;
+	reap_outbox();
+	int there = 0, length = 0;
+	MPI_Message handle;
+	MPI_Status status;
+	if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) != MPI_SUCCESS || !there)
+		return false;
+	MPI_Get_count(&status, MPI_BYTE, &length);
+	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
+	if (MPI_Mrecv(bytes, length, MPI_BYTE, &handle, &status) != MPI_SUCCESS || length > MESSAGE_MAX) {
+		free(bytes);
+		return false;
+	}
+	bytes[length] = '\0';
+	*ret = (struct muster_message){
+		.tag = (enum muster_tag)status.MPI_TAG,
+		.from = status.MPI_SOURCE,
+		.bytes = bytes,
+		.length = (size_t)length,
+	};
+	return true;
+}
+
+static volatile sig_atomic_t exit_code_at_hand;
+
+static void leave_now(int signal_number)
+{
+	(void)signal_number;
+	_exit(exit_code_at_hand);
+}
+
+_Noreturn void muster_link_exit(int exit_code, bool all_well, int grace_ms)
+{
+	double until = muster_now_ms() + grace_ms;
+	while (outbox && muster_now_ms() < until) {
+		reap_outbox();
+		poll(NULL, 0, 1);
+	}
+	fflush(NULL);
+	exit_code_at_hand = exit_code;
+	struct sigaction action = { .sa_handler = leave_now };
+	sigaction(SIGALRM, &action, NULL);
+	alarm(all_well ? 5 : 2);
+	if (!alone)
+		MPI_Finalize();
+	_exit(exit_code);
+}

@@ -1,0 +1,52 @@
+/* link.h - messages between supervisors; the only file that calls MPI
+ *
+ * Point to point only, nothing blocks: a dead rank is a message that does not come. A message is a tag, a sender and
+ * bytes.
+ */
+#ifndef MUSTER_RUN_LINK_H
+#define MUSTER_RUN_LINK_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum muster_tag {
+	MUSTER_TAG_HELLO = 1, /* rank → rank 0: who I am */
+	MUSTER_TAG_LAYOUT,    /* rank 0 → rank: the nodes, your leader */
+	MUSTER_TAG_ARRIVE,    /* member → leader: at a gate, with a payload */
+	MUSTER_TAG_PASS,      /* leader → member: go on, with a payload */
+	MUSTER_TAG_BUNDLE,    /* leader → rank 0: everyone's payloads at a gate of the whole job */
+	MUSTER_TAG_DEAL,      /* rank 0 → leader: everyone's answers */
+	MUSTER_TAG_PROGRESS,  /* leader → rank 0 */
+};
+
+struct muster_message {
+	enum muster_tag tag;
+	int from;
+	char *bytes; /* malloc'd, NUL-terminated; muster_message_done frees it */
+	size_t length;
+};
+
+void muster_message_done(struct muster_message *message);
+
+/* Start MPI. The fabric under test is kept out of it: shared memory and TCP only, unless the user chose otherwise. */
+int muster_link_open(int *argc, char ***argv, struct muster_error *err);
+int muster_link_rank(void);
+int muster_link_size(void);
+
+/* Send a copy of the bytes; returns at once. Messages to oneself work too. */
+void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t length);
+
+/* The next message, if one has come: true and *ret. Also drives MPI's progress. Longer ones than the limit are dropped
+ * and counted as never sent. */
+bool muster_link_receive(struct muster_message *ret);
+
+/* Give what is still on its way at most grace_ms, then end MPI and the process with this exit code: with a dead rank
+ * MPI_Finalize would wait for ever. Does not return. */
+_Noreturn void muster_link_exit(int exit_code, bool all_well, int grace_ms);
+
+/* Before MPI starts: this process's rank as its launcher's environment says, 0 when it says nothing. */
+int muster_link_early_rank(void);
+
+#endif

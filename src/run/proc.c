@@ -1,0 +1,257 @@
+/* proc.c - a worker process, as its supervisor sees it */
+#include "proc.h"
+
+#include "core/text.h"
+#include "muster/pool.h"
+#include "run/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WRAPPER_WORDS = 64 };
+
+/* The child: pipes to their places, nothing else inherited, then the program. Only async-signal-safe calls. */
+static _Noreturn void become(char *const *words, int commands, int results, int noise, pid_t parent)
+{
+	int null = open("/dev/null", O_RDONLY);
+	/* first out of the way of the fixed numbers, then onto them */
+	int in = fcntl(commands, F_DUPFD, 16), out = fcntl(results, F_DUPFD, 16), chatter = fcntl(noise, F_DUPFD, 16);
+	if (null < 0 || in < 0 || out < 0 || chatter < 0 || dup2(null, 0) < 0 || dup2(chatter, 1) < 0 ||
+		dup2(chatter, 2) < 0 || dup2(in, MUSTER_WORKER_COMMANDS) < 0 || dup2(out, MUSTER_WORKER_RESULTS) < 0)
+		_exit(MUSTER_WORKER_BROKEN);
+	if (close_range(MUSTER_WORKER_RESULTS + 1, ~0u, 0) < 0)
+		for (int fd = MUSTER_WORKER_RESULTS + 1; fd < 1024; fd++)
+			close(fd);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(MUSTER_WORKER_BROKEN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv(words[0], words);
+	execvp(words[0], words);
+	const char *why = strerror(errno);
+	(void)!write(2, words[0], strlen(words[0]));
+	(void)!write(2, ": ", 2);
+	(void)!write(2, why, strlen(why));
+	(void)!write(2, "\n", 1);
+	_exit(127);
+}
+
+/* $MUSTER_WORKER_WRAPPER's words, then the worker's own command line. Returns the buffer that the words lie in. */
+static char *command_line(const char *program, char **words)
+{
+	const char *wrapper = getenv("MUSTER_WORKER_WRAPPER");
+	char *buffer = muster_strdup(wrapper ? wrapper : ""), *rest = buffer, *word;
+	int count = 0;
+	while (count < WRAPPER_WORDS - 3 && (word = strsep(&rest, " \t")) != NULL)
+		if (*word)
+			words[count++] = word;
+	words[count++] = (char *)program;
+	words[count++] = (char *)"worker";
+	words[count] = NULL;
+	return buffer;
+}
+
+static void close_all(int pipes[3][2])
+{
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 2; j++)
+			if (pipes[i][j] >= 0)
+				close(pipes[i][j]);
+}
+
+int muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err)
+{
+	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
+	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1 };
+	for (int i = 0; i < 3; i++) {
+		if (pipe2(pipes[i], O_CLOEXEC) < 0) {
+			int why = errno;
+			close_all(pipes);
+			return muster_fail(err, MUSTER_EIO, "cannot make a pipe for the worker: %s", strerror(why));
+		}
+	}
+	char *words[WRAPPER_WORDS];
+	char *buffer = command_line(program, words);
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		become(words, pipes[0][0], pipes[1][1], pipes[2][1], parent);
+	int why = errno;
+	free(buffer);
+	if (pid < 0) {
+		close_all(pipes);
+		return muster_fail(err, MUSTER_EIO, "cannot start the worker: %s", strerror(why));
+	}
+	close(pipes[0][0]);
+	close(pipes[1][1]);
+	close(pipes[2][1]);
+	proc->pid = pid;
+	proc->commands = pipes[0][1];
+	proc->results = pipes[1][0];
+	proc->noise = pipes[2][0];
+	fcntl(proc->results, F_SETFL, O_NONBLOCK);
+	fcntl(proc->noise, F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, struct muster_error *err)
+{
+	char *line = muster_asprintf("%.*s\n", (int)length, text);
+	size_t left = length + 1;
+	const char *at = line;
+	int result = 0;
+	while (left > 0 && proc->commands >= 0) {
+		/* commands are small and answered one by one: the pipe has room unless the worker is gone */
+		ssize_t sent = write(proc->commands, at, left);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			break;
+		at += sent;
+		left -= (size_t)sent;
+	}
+	if (left > 0)
+		result = muster_fail(err, MUSTER_EIO, "the worker no longer listens");
+	free(line);
+	return result;
+}
+
+int muster_proc_next_line(struct muster_proc *proc, char **ret, size_t *ret_length, struct muster_error *err)
+{
+	*ret = NULL;
+	for (;;) {
+		char *end = proc->length > proc->scanned
+				    ? memchr(proc->line + proc->scanned, '\n', proc->length - proc->scanned)
+				    : NULL;
+		if (end) {
+			/* handed out from the front; the rest moves up when it is taken */
+			*end = '\0';
+			*ret = proc->line;
+			*ret_length = (size_t)(end - proc->line);
+			return 0;
+		}
+		proc->scanned = proc->length;
+		if (proc->results < 0)
+			return 1;
+		if (proc->length >= MUSTER_WIRE_LINE_MAX)
+			return muster_fail(err, MUSTER_EPROTOCOL, "the worker sent a line of more than %d bytes",
+				MUSTER_WIRE_LINE_MAX);
+		if (proc->room - proc->length < 4096) {
+			proc->room = proc->room ? proc->room * 2 : 16384;
+			proc->line = muster_realloc(proc->line, proc->room, 1);
+		}
+		ssize_t got = read(proc->results, proc->line + proc->length, proc->room - proc->length);
+		if (got > 0) {
+			proc->length += (size_t)got;
+		} else if (got < 0 && errno == EINTR) {
+			continue;
+		} else if (got < 0 && errno == EAGAIN) {
+			return 0;
+		} else {
+			close(proc->results);
+			proc->results = -1;
+		}
+	}
+}
+
+void muster_proc_line_taken(struct muster_proc *proc, size_t length)
+{
+	size_t used = length + 1;
+	memmove(proc->line, proc->line + used, proc->length - used);
+	proc->length -= used;
+	proc->scanned = 0;
+}
+
+void muster_proc_read_noise(struct muster_proc *proc)
+{
+	char text[4096];
+	ssize_t got;
+	while (proc->noise >= 0 && (got = read(proc->noise, text, sizeof text)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return;
+		size_t count = (size_t)got;
+		const char *from = text;
+		if (count > MUSTER_PROC_NOISE) {
+			from += count - MUSTER_PROC_NOISE;
+			count = MUSTER_PROC_NOISE;
+		}
+		size_t keep =
+			proc->noise_length + count > MUSTER_PROC_NOISE ? MUSTER_PROC_NOISE - count : proc->noise_length;
+		memmove(proc->last_noise, proc->last_noise + proc->noise_length - keep, keep);
+		memcpy(proc->last_noise + keep, from, count);
+		proc->noise_length = keep + count;
+		proc->last_noise[proc->noise_length] = '\0';
+	}
+	if (proc->noise >= 0)
+		close(proc->noise);
+	proc->noise = -1;
+}
+
+/* 0 while it lives. */
+static pid_t reap(pid_t pid, int *status, int grace_ms)
+{
+	double until = muster_now_ms() + grace_ms;
+	pid_t gone;
+	while ((gone = waitpid(pid, status, WNOHANG)) == 0 && muster_now_ms() < until)
+		poll(NULL, 0, 1);
+	return gone;
+}
+
+void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size)
+{
+	snprintf(ret_how, size, "not running");
+	if (proc->pid > 0) {
+		int status = 0;
+		/* it may be ending by itself just now: its own status says more than our signal */
+		pid_t gone = reap(proc->pid, &status, proc->results < 0 ? 200 : 0);
+		bool killed = gone == 0;
+		if (killed) {
+			kill(proc->pid, SIGKILL);
+			gone = reap(proc->pid, &status, grace_ms);
+		}
+		if (gone == 0)
+			snprintf(ret_how, size, "could not be killed (uninterruptible), abandoned");
+		else if (killed)
+			snprintf(ret_how, size, "killed");
+		else if (gone > 0 && WIFSIGNALED(status))
+			snprintf(ret_how, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		else if (gone > 0)
+			snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
+	}
+	muster_proc_read_noise(proc);
+	int fds[] = { proc->commands, proc->results, proc->noise };
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(proc->line);
+	char noise[MUSTER_PROC_NOISE + 1];
+	size_t noise_length = proc->noise_length;
+	memcpy(noise, proc->last_noise, sizeof noise);
+	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1, .noise_length = noise_length };
+	memcpy(proc->last_noise, noise, sizeof noise);
+}
+
+const char *muster_proc_last_words(const struct muster_proc *proc, char *out, size_t size)
+{
+	size_t end = proc->noise_length;
+	while (end > 0 && (proc->last_noise[end - 1] == '\n' || proc->last_noise[end - 1] == ' '))
+		end--;
+	size_t start = end;
+	while (start > 0 && proc->last_noise[start - 1] != '\n')
+		start--;
+	snprintf(out, size, "%.*s", (int)(end - start), proc->last_noise + start);
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
+	return out;
+}

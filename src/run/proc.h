@@ -1,0 +1,46 @@
+/* proc.h - a worker process, as its supervisor sees it: a line to send, lines to receive, and an end */
+#ifndef MUSTER_RUN_PROC_H
+#define MUSTER_RUN_PROC_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define MUSTER_PROC_NOISE 2048
+
+struct muster_proc {
+	pid_t pid;          /* 0 when there is none */
+	int commands;       /* write end; -1 */
+	int results, noise; /* read ends, non-blocking; -1 after their end */
+	char *line;         /* results not yet handed out */
+	size_t length, room, scanned;
+	char last_noise[MUSTER_PROC_NOISE + 1]; /* the tail of its standard output and standard error */
+	size_t noise_length;
+};
+
+/* Start `<program> worker`, behind the words of $MUSTER_WORKER_WRAPPER when that is set. It dies with us. */
+int muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err);
+
+/* Send one line (without its newline). -1 when the worker no longer listens. */
+int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, struct muster_error *err);
+
+/* Read what has come, without waiting. *ret is the next line without its newline, valid until muster_proc_line_taken,
+ * which must follow; or NULL when there is none yet. 1: the worker closed its end and everything was handed out. 0: it
+ * lives. -1: protocol error. */
+int muster_proc_next_line(struct muster_proc *proc, char **ret, size_t *ret_length, struct muster_error *err);
+
+void muster_proc_line_taken(struct muster_proc *proc, size_t length);
+
+/* Take over what it printed, so that its pipe never fills. */
+void muster_proc_read_noise(struct muster_proc *proc);
+
+/* End it: SIGKILL, and wait at most grace_ms for it to go; an uninterruptible one is abandoned. *ret_how (at least 64
+ * bytes) says how it ended: "signal 11 (Segmentation fault)", "exit status 1", "killed", "could not be killed". */
+void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size);
+
+/* The last line that it printed, made harmless; "" when it printed nothing. Returns out. */
+const char *muster_proc_last_words(const struct muster_proc *proc, char *out, size_t size);
+
+#endif

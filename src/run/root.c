@@ -1,0 +1,353 @@
+/* root.c - rank 0's office: who is there, who leads which node, the ring's deal, everybody's records */
+#include "root.h"
+
+#include "core/text.h"
+#include "run/parcel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate);
+static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate *gate, size_t member);
+
+void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms)
+{
+	*root = (struct muster_root){
+		.ranks = ranks,
+		.hellos = muster_calloc((size_t)ranks, sizeof *root->hellos),
+		.here = muster_calloc((size_t)ranks, sizeof *root->here),
+		.hello_until_ms = hello_until_ms,
+	};
+	muster_run_init(&root->run);
+	muster_progress_init(&root->progress);
+}
+
+void muster_root_done(struct muster_root *root)
+{
+	muster_keeper_done(&root->keeper);
+	muster_run_done(&root->run);
+	free(root->hellos);
+	free(root->here);
+	free(root->leaders);
+	free(root->done);
+	*root = (struct muster_root){ 0 };
+}
+
+static void hello(struct muster_root *root, const struct muster_message *message)
+{
+	struct muster_hello *from = &root->hellos[message->from];
+	if (from->here)
+		return;
+	from->here = true;
+	from->node = muster_pool_string(root->run.pool, message->bytes);
+	root->hello_count++;
+	if (root->laid_out) /* too late: the nodes are dealt; it will be named as missing */
+		muster_link_send(message->from, MUSTER_TAG_LAYOUT, "-3\n", 3);
+}
+
+/* Node indices in the order of their lowest rank; names are interned, so equal names are equal pointers. */
+static void find_nodes(struct muster_root *root)
+{
+	const char **names = muster_calloc((size_t)root->ranks, sizeof *names);
+	root->leaders = muster_calloc((size_t)root->ranks, sizeof *root->leaders);
+	for (int rank = 0; rank < root->ranks; rank++) {
+		struct muster_hello *from = &root->hellos[rank];
+		if (!from->here)
+			continue;
+		/* launchers place ranks in blocks or in turn: look at the last node first, then at all */
+		size_t node = root->leader_count;
+		if (node > 0 && names[node - 1] == from->node)
+			node--;
+		else
+			for (node = 0; node < root->leader_count && names[node] != from->node; node++)
+				;
+		if (node == root->leader_count) {
+			names[node] = from->node;
+			root->leaders[root->leader_count++] = rank;
+		}
+		from->node_index = (int)node;
+	}
+	free(names);
+}
+
+/* Layout for a rank: "<exit code or 0> <node index> <nodes>\n", then a part for each rank of its node, lowest first. */
+static void lay_out(struct muster_root *root)
+{
+	find_nodes(root);
+	struct muster_parcel *parcels = muster_calloc(root->leader_count, sizeof *parcels);
+	for (size_t i = 0; i < root->leader_count; i++)
+		muster_parcel_begin(&parcels[i], (int[]){ 0, (int)i, (int)root->leader_count }, 3);
+	for (int rank = 0; rank < root->ranks; rank++)
+		if (root->hellos[rank].here)
+			muster_parcel_add(&parcels[root->hellos[rank].node_index], rank, "", 0);
+	for (size_t i = 0; i < root->leader_count; i++)
+		muster_parcel_end(&parcels[i]);
+	for (int rank = 0; rank < root->ranks; rank++) {
+		const struct muster_hello *from = &root->hellos[rank];
+		if (from->here)
+			muster_link_send(rank, MUSTER_TAG_LAYOUT, parcels[from->node_index].bytes,
+				parcels[from->node_index].length);
+	}
+	for (size_t i = 0; i < root->leader_count; i++)
+		free(parcels[i].bytes);
+	free(parcels);
+	muster_keeper_init(&root->keeper, root->leaders, root->leader_count);
+	root->keeper.settle = settle;
+	root->keeper.too_late = too_late;
+	root->keeper.arg = root;
+	root->done = muster_calloc(root->leader_count, sizeof *root->done);
+	root->laid_out = true;
+}
+
+void muster_root_call_off(struct muster_root *root, int exit_code)
+{
+	struct muster_parcel parcel;
+	muster_parcel_begin(&parcel, (int[]){ exit_code, 0, 0 }, 3);
+	muster_parcel_end(&parcel);
+	for (int rank = 0; rank < root->ranks; rank++)
+		muster_link_send(rank, MUSTER_TAG_LAYOUT, parcel.bytes, parcel.length);
+	free(parcel.bytes);
+	root->laid_out = true;
+}
+
+/* One parcel of answers for each leader. */
+
+static struct muster_parcel *begin_answers(const struct muster_root *root, int gate)
+{
+	struct muster_parcel *parcels = muster_calloc(root->leader_count, sizeof *parcels);
+	for (size_t i = 0; i < root->leader_count; i++)
+		muster_parcel_begin(&parcels[i], &gate, 1);
+	return parcels;
+}
+
+static void send_answers(const struct muster_root *root, struct muster_parcel *parcels)
+{
+	for (size_t i = 0; i < root->leader_count; i++) {
+		muster_parcel_end(&parcels[i]);
+		muster_link_send(root->leaders[i], MUSTER_TAG_DEAL, parcels[i].bytes, parcels[i].length);
+		free(parcels[i].bytes);
+	}
+	free(parcels);
+}
+
+/* A rank that came to the ring's gate: "+<GPU UUID>" when it can take part, "-<why not>". */
+struct candidate {
+	int rank;
+	const char *bytes;
+	size_t length;
+	size_t leader;
+	int taken_by; /* the rank of the ring that has the same GPU, or -1 */
+	bool in;
+};
+
+static size_t candidates_of(const struct muster_root *root, const struct muster_gate *gate, struct candidate *ret)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < root->leader_count; i++) {
+		const struct muster_arrival *bundle = &gate->arrivals[i];
+		struct candidate candidate = { .leader = i, .taken_by = -1 };
+		size_t at = 0;
+		int id;
+		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
+			continue;
+		while (count < (size_t)root->ranks && muster_parcel_part(bundle->bytes, bundle->length, &at,
+							      &candidate.rank, &candidate.bytes, &candidate.length))
+			ret[count++] = candidate;
+	}
+	return count;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Same bytes behind the first character: the same GPU of the same node. */
+static bool same_gpu(const struct candidate *a, const struct candidate *b)
+{
+	return a->leader == b->leader && a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+static void choose(struct candidate *candidates, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct candidate *one = &candidates[i];
+		one->in = one->length > 1 && one->bytes[0] == '+';
+		/* only ranks of the same node can have the same GPU, and a node has few: look back until it ends */
+		for (size_t j = i; one->in && j-- > 0 && i - j <= 1024;) {
+			if (candidates[j].in && same_gpu(&candidates[j], one)) {
+				one->in = false;
+				one->taken_by = candidates[j].rank;
+			}
+		}
+	}
+}
+
+static void deal_ring(const struct muster_root *root, const struct muster_gate *gate)
+{
+	struct candidate *candidates = muster_calloc((size_t)root->ranks, sizeof *candidates);
+	bool *nodes = muster_calloc(root->leader_count, sizeof *nodes);
+	size_t count = candidates_of(root, gate, candidates);
+	qsort(candidates, count, sizeof *candidates, by_rank);
+	choose(candidates, count);
+	int ring_ranks = 0, ring_nodes = 0, place = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!candidates[i].in)
+			continue;
+		ring_ranks++;
+		ring_nodes += !nodes[candidates[i].leader];
+		nodes[candidates[i].leader] = true;
+	}
+	struct muster_parcel *parcels = begin_answers(root, gate->id);
+	for (size_t i = 0; i < count; i++) {
+		const struct candidate *one = &candidates[i];
+		char answer[600];
+		int length;
+		if (one->in)
+			length = snprintf(answer, sizeof answer, "+%d %d %d", place++, ring_ranks, ring_nodes);
+		else if (one->taken_by >= 0)
+			length = snprintf(answer, sizeof answer,
+				"-left out of the ring: rank %d has taken the same GPU", one->taken_by);
+		else
+			length = snprintf(answer, sizeof answer, "-%.*s", (int)(one->length < 500 ? one->length : 500),
+				one->length > 0 ? one->bytes + 1 : "");
+		muster_parcel_add(&parcels[one->leader], one->rank, answer, (size_t)length);
+	}
+	send_answers(root, parcels);
+	free(nodes);
+	free(candidates);
+}
+
+/* The one payload that is not empty goes to all. */
+static void deal_ring_id(const struct muster_root *root, const struct muster_gate *gate)
+{
+	struct candidate *candidates = muster_calloc((size_t)root->ranks, sizeof *candidates);
+	size_t count = candidates_of(root, gate, candidates);
+	const struct candidate *id = NULL;
+	for (size_t i = 0; i < count && !id; i++)
+		if (candidates[i].length > 0)
+			id = &candidates[i];
+	struct muster_parcel *parcels = begin_answers(root, gate->id);
+	for (size_t i = 0; i < count; i++)
+		muster_parcel_add(
+			&parcels[candidates[i].leader], candidates[i].rank, id ? id->bytes : "", id ? id->length : 0);
+	send_answers(root, parcels);
+	free(candidates);
+}
+
+static void take_records(struct muster_root *root, const struct muster_gate *gate)
+{
+	for (size_t i = 0; i < root->leader_count; i++) {
+		const struct muster_arrival *bundle = &gate->arrivals[i];
+		const char *text;
+		size_t at = 0, length;
+		int id, rank;
+		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
+			continue;
+		while (muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &text, &length)) {
+			struct muster_error err;
+			if (muster_gather_add(&root->run, text, length, root->here, root->ranks, &err) < 0)
+				fprintf(stderr, "muster: the record of rank %d's node is malformed: %s\n", rank,
+					err.text);
+		}
+	}
+	muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
+	root->gathered = true;
+}
+
+static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate)
+{
+	struct muster_root *root = arg;
+	(void)keeper;
+	if (root->gathered)
+		return;
+	if (gate->id == MUSTER_GATE_RECORD)
+		take_records(root, gate);
+	else if ((gate->id - MUSTER_GATE_RING) % 10 == 0)
+		deal_ring(root, gate);
+	else
+		deal_ring_id(root, gate);
+}
+
+/* A whole node came too late: its ranks get the answer that sends them on. */
+static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate *gate, size_t member)
+{
+	struct muster_root *root = arg;
+	(void)keeper;
+	const struct muster_arrival *bundle = &gate->arrivals[member];
+	size_t at = 0, length;
+	int id, rank;
+	const char *bytes;
+	static const char why[] = "-left out of the ring: its node came too late";
+	struct muster_parcel *parcels = begin_answers(root, gate->id);
+	if (muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
+		while (muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
+			muster_parcel_add(&parcels[member], rank, why,
+				(gate->id - MUSTER_GATE_RING) % 10 == 0 ? sizeof why - 1 : 0);
+	send_answers(root, parcels);
+}
+
+static void take_bundle(struct muster_root *root, const struct muster_message *message)
+{
+	int gate;
+	size_t at;
+	/* a bundle waited for its node's slowest rank already: the other nodes get the same time and a little more */
+	const int patience_ms = 60000;
+	if (root->laid_out && muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		muster_keeper_arrive(&root->keeper, gate, message->from, patience_ms, message->bytes, message->length);
+}
+
+static void take_progress(struct muster_root *root, const struct muster_message *message)
+{
+	int leader = root->laid_out ? muster_keeper_index(&root->keeper, message->from) : -1;
+	size_t at;
+	if (leader >= 0)
+		(void)muster_parcel_header(
+			message->bytes, message->length, root->done[leader], MUSTER_PHASE_COUNT, &at);
+}
+
+void muster_root_message(struct muster_root *root, const struct muster_message *message)
+{
+	if (message->tag == MUSTER_TAG_HELLO)
+		hello(root, message);
+	else if (message->tag == MUSTER_TAG_BUNDLE)
+		take_bundle(root, message);
+	else if (message->tag == MUSTER_TAG_PROGRESS)
+		take_progress(root, message);
+}
+
+void muster_root_poll(struct muster_root *root, double now_ms)
+{
+	int done[MUSTER_PHASE_COUNT] = { [MUSTER_PHASE_START] = root->hello_count };
+	if (!root->laid_out && (root->hello_count == root->ranks || now_ms > root->hello_until_ms))
+		lay_out(root);
+	if (root->keeper.count > 0)
+		muster_keeper_poll(&root->keeper, now_ms);
+	for (size_t i = 0; i < root->keeper.count; i++)
+		for (int phase = MUSTER_PHASE_START + 1; phase < MUSTER_PHASE_COUNT; phase++)
+			done[phase] += root->done[i][phase];
+	if (!root->gathered)
+		muster_progress_show(&root->progress, done, root->ranks);
+}
+
+void muster_root_give_up(struct muster_root *root)
+{
+	for (struct muster_gate *gate = root->keeper.gates; gate && !root->gathered; gate = gate->next)
+		if (gate->id == MUSTER_GATE_RECORD)
+			take_records(root, gate);
+	if (!root->gathered)
+		muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
+	root->gathered = true;
+}
+
+void muster_root_goodbye(struct muster_root *root, int exit_code)
+{
+	struct muster_parcel *parcels = begin_answers(root, MUSTER_GATE_RECORD);
+	char answer[16];
+	int length = snprintf(answer, sizeof answer, "%d", exit_code);
+	for (int rank = 0; rank < root->ranks; rank++)
+		if (root->hellos[rank].here)
+			muster_parcel_add(&parcels[root->hellos[rank].node_index], rank, answer, (size_t)length);
+	send_answers(root, parcels);
+}

@@ -1,0 +1,45 @@
+/* root.h - rank 0's office: who is there, who leads which node, the ring's deal, everybody's records */
+#ifndef MUSTER_RUN_ROOT_H
+#define MUSTER_RUN_ROOT_H
+
+#include "muster/error.h"
+#include "run/gate.h"
+#include "run/gather.h"
+#include "run/gates.h"
+#include "run/link.h"
+#include "run/progress.h"
+
+struct muster_root {
+	int ranks;
+	struct muster_run run; /* grows as records come in */
+	struct muster_hello *hellos;
+	bool *here; /* ranks whose record is in */
+	int hello_count;
+	bool laid_out;
+	double hello_until_ms;
+	int *leaders; /* of each node, by node index */
+	size_t leader_count;
+	struct muster_keeper keeper;
+	int (*done)[MUSTER_PHASE_COUNT]; /* per leader */
+	bool gathered;                   /* every record that will come is in */
+	struct muster_progress progress;
+};
+
+/* hello_until_ms: when ranks that have not said hello are given up. */
+void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms);
+void muster_root_done(struct muster_root *root);
+
+/* HELLO, BUNDLE and PROGRESS. */
+void muster_root_message(struct muster_root *root, const struct muster_message *message);
+void muster_root_poll(struct muster_root *root, double now_ms);
+
+/* No time is left: what has come so far is the run. */
+void muster_root_give_up(struct muster_root *root);
+
+/* Everybody may go home: the answer of the record gate. */
+void muster_root_goodbye(struct muster_root *root, int exit_code);
+
+/* Before the layout: the run cannot begin (a bad expectation file). All ranks leave with this code. */
+void muster_root_call_off(struct muster_root *root, int exit_code);
+
+#endif

@@ -1,0 +1,87 @@
+/* take.c - which GPU a rank takes */
+#include "take.h"
+
+#include "bind/cuda.h"
+#include "bind/nvml.h"
+#include "core/text.h"
+
+#include <stdio.h>
+
+int muster_take_open(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	struct muster_error nvml_err;
+	muster_step(ctx, "nvmlInit_v2");
+	(void)muster_nvml(&nvml_err);
+	muster_step(ctx, "loading libcuda.so.1");
+	const struct muster_cuda *cuda = muster_cuda(err);
+	if (!cuda)
+		return -1;
+	muster_step(ctx, "cuInit");
+	return muster_cuda_check(cuda, cuda->cuInit(0), err, "cuInit");
+}
+
+static void join_nvml(struct muster_gpu *gpu)
+{
+	struct muster_error err;
+	const struct muster_nvml *nvml = muster_nvml(&err);
+	nvmlDevice_t device;
+	if (!nvml || nvml->nvmlDeviceGetHandleByPciBusId_v2(gpu->bus_id, &device) != NVML_SUCCESS)
+		return;
+	gpu->has_nvml = true;
+	gpu->nvml_device = device;
+	nvml->nvmlDeviceGetIndex(device, &gpu->nvml_index);
+}
+
+int muster_take_gpu(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	const struct muster_cuda *cuda = muster_cuda(err);
+	if (!cuda)
+		return -1;
+	muster_step(ctx, "cuDeviceGetCount");
+	/* asked again so that a failed open is repeated in its own words */
+	if (muster_cuda_check(cuda, cuda->cuInit(0), err, "cuInit") < 0 ||
+		muster_cuda_check(cuda, cuda->cuDeviceGetCount(&ret->visible), err, "cuDeviceGetCount") < 0)
+		return -1;
+	if (ret->visible == 0 || (ret->visible > 1 && env->local_rank >= ret->visible)) {
+		snprintf(ret->why_none, sizeof ret->why_none, "CUDA shows %d GPU%s to local rank %d of %d",
+			ret->visible, ret->visible == 1 ? "" : "s", env->local_rank, env->local_ranks);
+		return 0;
+	}
+	int ordinal = ret->visible == 1 ? 0 : env->local_rank;
+	CUdevice device;
+	muster_step(ctx, "cuDeviceGet of GPU %d", ordinal);
+	if (muster_cuda_check(cuda, cuda->cuDeviceGet(&device, ordinal), err, "cuDeviceGet") < 0 ||
+		muster_cuda_bus_id(cuda, device, ret->bus_id, sizeof ret->bus_id, err) < 0 ||
+		muster_cuda_uuid(cuda, device, ret->uuid, sizeof ret->uuid, err) < 0 ||
+		muster_cuda_check(
+			cuda, cuda->cuDeviceGetName(ret->name, sizeof ret->name, device), err, "cuDeviceGetName") < 0)
+		return muster_wrap(err, "GPU %d", ordinal);
+	snprintf(ret->choice, sizeof ret->choice, "%s", ret->visible == 1 ? "only-visible" : "local-rank");
+	join_nvml(ret);
+
+	CUcontext context;
+	muster_step(ctx, "cuDevicePrimaryCtxRetain on %s", ret->bus_id);
+	if (muster_cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(&context, device), err, "cuDevicePrimaryCtxRetain") <
+			0 ||
+		muster_cuda_check(cuda, cuda->cuCtxSetCurrent(context), err, "cuCtxSetCurrent") < 0)
+		return muster_wrap(err, "GPU %s", ret->bus_id);
+	ret->cuda_device = device;
+	return 0;
+}
+
+const char *muster_take_path(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, char *out, size_t size)
+{
+	char path[4096], text[64];
+	long node = -1;
+	struct muster_error err;
+	if (*gpu->bus_id && muster_read_line(muster_root_path(ctx, path, sizeof path,
+						     "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id),
+				    text, sizeof text, &err) == 0)
+		(void)muster_parse_int(text, -1, 4095, &node, "numa_node", &err);
+	if (node < 0)
+		snprintf(out, size, "host");
+	else
+		snprintf(out, size, "numa%ld", node);
+	return out;
+}

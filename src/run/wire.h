@@ -1,0 +1,27 @@
+/* wire.h - what supervisors and their workers say to each other
+ *
+ * One JSON object a line. To the worker:
+ *   {"do":"open"}                        load the drivers; {"do":"open","skip":true}: never touch CUDA (it crashed)
+ *   {"do":"take", rank, ranks, ...}      the job; take a GPU
+ *   {"do":"peers","peers":[...]}         which GPUs the other ranks of the node took
+ *   {"do":"run"|"together"|"ring_id"|"ring"|"finish","probe":NAME, ...}
+ *   {"do":"quit"}
+ * From the worker, for each command any number of
+ *   {"step":TEXT}                        what comes next, before a call that may crash or hang
+ *   {"sample":{metric,labels,value,reason}}
+ * and then one
+ *   {"done":{"code":"ok"|CODE,"error":TEXT, ...answers}}
+ */
+#ifndef MUSTER_RUN_WIRE_H
+#define MUSTER_RUN_WIRE_H
+
+/* The worker's end of the pipes. */
+enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
+
+/* Exit status of a worker that met a broken promise (its last words on stderr say which). */
+enum { MUSTER_WORKER_BROKEN = 71 };
+
+/* Longest line in either direction; a longer one is a protocol error. */
+#define MUSTER_WIRE_LINE_MAX (1024 * 1024)
+
+#endif

@@ -1,0 +1,423 @@
+/* worker.c - the process that may crash: it runs the probes and sends what they yield
+ *
+ * It knows nothing of MPI. Standard output and standard error belong to the vendor libraries' chatter; results have a
+ * pipe of their own.
+ */
+#include "run/take.h"
+#include "run/wire.h"
+
+#include "bind/library.h"
+#include "cli/cli.h"
+#include "core/json.h"
+#include "muster/pool.h"
+#include "muster/probe.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct muster_probe_ctx {
+	struct muster_probe_env env;
+	struct muster_gpu gpu;
+	struct muster_pool *pool; /* node name, peers */
+	struct muster_peer *peers;
+	const struct muster_probe *probe; /* the one that runs now */
+	bool skip_cuda;
+};
+
+/* A broken promise between muster's own parts: there is no one to report it to but the supervisor, who keeps our last
+ * words and names them. */
+static _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static _Noreturn void die(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	_exit(MUSTER_WORKER_BROKEN);
+}
+
+static void send_bytes(const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t sent = write(MUSTER_WORKER_RESULTS, bytes, length);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			_exit(MUSTER_WORKER_BROKEN); /* the supervisor is gone */
+		bytes += sent;
+		length -= (size_t)sent;
+	}
+}
+
+/* A line under construction: open, write members, close. Each line goes out at once, so that nothing is lost in a
+ * crash. */
+struct line {
+	char *text;
+	size_t length;
+	FILE *out;
+	struct muster_writer w;
+};
+
+static void line_begin(struct line *line, const char *key)
+{
+	line->out = open_memstream(&line->text, &line->length);
+	if (!line->out)
+		die("out of memory");
+	muster_writer_init(&line->w, line->out, 0);
+	muster_writer_object(&line->w);
+	muster_writer_key(&line->w, key);
+}
+
+static void line_end(struct line *line)
+{
+	muster_writer_object_end(&line->w);
+	fputc('\n', line->out);
+	if (fclose(line->out) != 0)
+		die("out of memory");
+	send_bytes(line->text, line->length);
+	free(line->text);
+}
+
+const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
+{
+	return &ctx->env;
+}
+
+void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
+{
+	(void)ctx;
+	char text[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	struct line line;
+	line_begin(&line, "step");
+	muster_writer_string(&line.w, text);
+	line_end(&line);
+}
+
+const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
+{
+	char path[4096];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(path, sizeof path, format, args);
+	va_end(args);
+	int length = snprintf(buf, size, "%s%s", ctx->env.root, path);
+	if (length < 0 || (size_t)length >= size)
+		die("path too long: %s%s", ctx->env.root, path);
+	return buf;
+}
+
+static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *labels, size_t count,
+	struct muster_value value, const char *reason)
+{
+	const struct muster_metric *metric = NULL;
+	for (size_t i = 0; ctx->probe && i < ctx->probe->metric_count && !metric; i++)
+		if (strcmp(ctx->probe->metrics[i].name, name) == 0)
+			metric = &ctx->probe->metrics[i];
+	if (!metric)
+		die("probe %s yields %s, which it does not list", ctx->probe ? ctx->probe->name : "(none)", name);
+	size_t wanted = 0;
+	while (wanted < MUSTER_LABELS_MAX && metric->labels[wanted])
+		wanted++;
+	if (count != wanted || (value.type != metric->type && value.type != MUSTER_NULL))
+		die("probe %s yields %s with %zu labels and a %s; %zu and a %s are listed", ctx->probe->name, name,
+			count, muster_type_name(value.type), wanted, muster_type_name(metric->type));
+	struct line line;
+	line_begin(&line, "sample");
+	muster_writer_object(&line.w);
+	muster_writer_pair(&line.w, "metric", muster_string(name));
+	if (count > 0) {
+		muster_writer_key(&line.w, "labels");
+		muster_writer_object(&line.w);
+		for (size_t i = 0; i < count; i++)
+			muster_writer_pair(&line.w, metric->labels[i], labels[i]);
+		muster_writer_object_end(&line.w);
+	}
+	muster_writer_pair(&line.w, "value", value);
+	if (value.type == MUSTER_NULL)
+		muster_writer_pair(&line.w, "reason", muster_string(reason));
+	muster_writer_object_end(&line.w);
+	line_end(&line);
+}
+
+void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, struct muster_value value)
+{
+	if (value.type == MUSTER_NULL)
+		die("probe %s yields %s as null without a reason", ctx->probe->name, metric);
+	emit(ctx, metric, labels, label_count, value, NULL);
+}
+
+void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, const char *reason_format, ...)
+{
+	char reason[MUSTER_ERROR_TEXT_MAX];
+	va_list args;
+	va_start(args, reason_format);
+	vsnprintf(reason, sizeof reason, reason_format, args);
+	va_end(args);
+	emit(ctx, metric, labels, label_count, muster_null(), reason);
+}
+
+void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
+{
+	muster_emit(ctx, metric, NULL, 0, value);
+}
+
+void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
+{
+	struct muster_value labels[] = { muster_string(label) };
+	muster_emit(ctx, metric, labels, 1, value);
+}
+
+void muster_emit_null_for(
+	struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *reason_format, ...)
+{
+	char reason[MUSTER_ERROR_TEXT_MAX];
+	va_list args;
+	va_start(args, reason_format);
+	vsnprintf(reason, sizeof reason, reason_format, args);
+	va_end(args);
+	struct muster_value labels[] = { muster_string(label) };
+	emit(ctx, metric, labels, 1, muster_null(), reason);
+}
+
+void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
+{
+	char reason[MUSTER_ERROR_TEXT_MAX];
+	va_list args;
+	va_start(args, reason_format);
+	vsnprintf(reason, sizeof reason, reason_format, args);
+	va_end(args);
+	emit(ctx, metric, NULL, 0, muster_null(), reason);
+}
+
+static void begin_done(struct line *line, int failed, const struct muster_error *err)
+{
+	line_begin(line, "done");
+	muster_writer_object(&line->w);
+	muster_writer_pair(&line->w, "code", muster_string(failed ? muster_code_name(err->code) : "ok"));
+	if (failed)
+		muster_writer_pair(&line->w, "error", muster_string(err->text));
+	muster_writer_pair(&line->w, "simulated", muster_boolean(muster_library_any_standin()));
+}
+
+static void end_done(struct line *line)
+{
+	muster_writer_object_end(&line->w);
+	line_end(line);
+}
+
+static void send_done(int failed, const struct muster_error *err)
+{
+	struct line line;
+	begin_done(&line, failed, err);
+	end_done(&line);
+}
+
+/* Commands come from our own supervisor: a wrong one is a bug, not input to be polite about. */
+static int need_int(const struct muster_json *command, const char *key)
+{
+	int number = 0;
+	struct muster_error err;
+	int found = muster_json_get_int(command, "$", key, &number, &err);
+	if (found != 1)
+		die("command without %s: %s", key, found < 0 ? err.text : "missing");
+	return number;
+}
+
+static double need_number(const struct muster_json *command, const char *key)
+{
+	double number = 0;
+	struct muster_error err;
+	if (muster_json_get_number(command, "$", key, &number, &err) != 1)
+		die("command without %s", key);
+	return number;
+}
+
+static const char *need_string(const struct muster_json *command, const char *key)
+{
+	const char *text = NULL;
+	struct muster_error err;
+	if (muster_json_get_string(command, "$", key, &text, &err) != 1)
+		die("command without %s", key);
+	return text;
+}
+
+static void do_open(struct muster_probe_ctx *ctx, const struct muster_json *command)
+{
+	struct muster_error err;
+	muster_json_get_boolean(command, "$", "skip", &ctx->skip_cuda, &err);
+	int failed = ctx->skip_cuda ? 0 : muster_take_open(ctx, &err);
+	send_done(failed, &err);
+}
+
+static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *command)
+{
+	struct muster_probe_env *env = &ctx->env;
+	env->rank = need_int(command, "rank");
+	env->ranks = need_int(command, "ranks");
+	env->local_rank = need_int(command, "local_rank");
+	env->local_ranks = need_int(command, "local_ranks");
+	env->node_index = need_int(command, "node_index");
+	env->nodes = need_int(command, "nodes");
+	env->leader = need_int(command, "leader") != 0;
+	env->profile = (enum muster_profile)need_int(command, "profile");
+	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
+	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
+	env->node_name = muster_pool_string(ctx->pool, need_string(command, "node"));
+
+	struct muster_error err;
+	int failed = 0;
+	if (ctx->skip_cuda)
+		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", need_string(command, "why_skipped"));
+	else
+		failed = muster_take_gpu(ctx, &ctx->gpu, &err);
+	if (failed)
+		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", err.text);
+
+	char path[64];
+	struct line line;
+	begin_done(&line, failed, &err);
+	muster_writer_pair(&line.w, "gpu", muster_string(ctx->gpu.bus_id));
+	muster_writer_pair(&line.w, "uuid", muster_string(ctx->gpu.uuid));
+	muster_writer_pair(&line.w, "path", muster_string(muster_take_path(ctx, &ctx->gpu, path, sizeof path)));
+	muster_writer_pair(&line.w, "why_none", muster_string(ctx->gpu.why_none));
+	end_done(&line);
+}
+
+static void do_peers(struct muster_probe_ctx *ctx, const struct muster_json *command)
+{
+	const struct muster_json *list;
+	struct muster_error err;
+	if (muster_json_get_array(command, "$", "peers", &list, &err) != 1)
+		die("peers without a list");
+	ctx->peers = muster_pool_alloc(ctx->pool, (muster_json_size(list) + 1) * sizeof *ctx->peers);
+	ctx->env.peer_count = 0;
+	for (const struct muster_json *peer = muster_json_first(list); peer; peer = muster_json_next(peer))
+		ctx->peers[ctx->env.peer_count++] = (struct muster_peer){
+			.rank = need_int(peer, "rank"),
+			.local_rank = need_int(peer, "local_rank"),
+			.gpu_bus_id = muster_pool_string(ctx->pool, need_string(peer, "gpu")),
+			.gpu_uuid = muster_pool_string(ctx->pool, need_string(peer, "uuid")),
+		};
+	ctx->env.peers = ctx->peers;
+	send_done(0, NULL);
+}
+
+static void hex_encode(const unsigned char *bytes, size_t count, char *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	out[2 * count] = '\0';
+}
+
+static void hex_decode(const char *text, unsigned char *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+	if (strlen(text) != 2 * count || strspn(text, digits) != 2 * count)
+		die("malformed ring id");
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = (unsigned char)((strchr(digits, text[2 * i]) - digits) << 4 |
+					   (strchr(digits, text[2 * i + 1]) - digits));
+}
+
+static int do_ring(struct muster_probe_ctx *ctx, const struct muster_json *command, struct muster_error *err)
+{
+	struct muster_ring ring = {
+		.rank = need_int(command, "ring_rank"),
+		.ranks = need_int(command, "ring_ranks"),
+		.nodes = need_int(command, "ring_nodes"),
+		.timeout_ms = need_int(command, "timeout_ms"),
+	};
+	hex_decode(need_string(command, "ring_id"), ring.id, sizeof ring.id);
+	return ctx->probe->ring(ctx, &ring, err);
+}
+
+static void do_probe(struct muster_probe_ctx *ctx, const char *action, const struct muster_json *command)
+{
+	struct muster_error err;
+	unsigned char id[MUSTER_RING_ID_BYTES] = { 0 };
+	char hex[2 * MUSTER_RING_ID_BYTES + 1] = "";
+	int failed;
+	ctx->probe = muster_probe_find(need_string(command, "probe"));
+	if (!ctx->probe)
+		die("unknown probe %s", need_string(command, "probe"));
+	if (strcmp(action, "run") == 0)
+		failed = ctx->probe->run(ctx, &err);
+	else if (strcmp(action, "together") == 0)
+		failed = ctx->probe->together(ctx, &err);
+	else if (strcmp(action, "finish") == 0)
+		failed = ctx->probe->finish(ctx, &err);
+	else if (strcmp(action, "ring") == 0)
+		failed = do_ring(ctx, command, &err);
+	else if (strcmp(action, "ring_id") == 0)
+		failed = ctx->probe->ring_id(ctx, id, &err);
+	else
+		die("unknown command %s", action);
+	if (failed && *ctx->gpu.why_none)
+		muster_wrap(&err, "%s", ctx->gpu.why_none);
+	if (!failed && strcmp(action, "ring_id") == 0)
+		hex_encode(id, sizeof id, hex);
+	struct line line;
+	begin_done(&line, failed, &err);
+	if (*hex)
+		muster_writer_pair(&line.w, "ring_id", muster_string(hex));
+	end_done(&line);
+}
+
+static bool obey(struct muster_probe_ctx *ctx, const char *text, size_t length)
+{
+	struct muster_json *command = NULL;
+	struct muster_error err;
+	if (muster_json_parse(text, length, &command, &err) < 0)
+		die("malformed command: %s", err.text);
+	const char *action = need_string(command, "do");
+	bool go_on = strcmp(action, "quit") != 0;
+	if (strcmp(action, "open") == 0)
+		do_open(ctx, command);
+	else if (strcmp(action, "take") == 0)
+		do_take(ctx, command);
+	else if (strcmp(action, "peers") == 0)
+		do_peers(ctx, command);
+	else if (go_on)
+		do_probe(ctx, action, command);
+	muster_json_free(command);
+	return go_on;
+}
+
+int muster_cmd_worker(int argc, char **argv)
+{
+	(void)argv;
+	FILE *commands = argc == 1 ? fdopen(MUSTER_WORKER_COMMANDS, "r") : NULL;
+	if (!commands) {
+		fprintf(stderr, "muster: worker is for muster's own use\n");
+		return MUSTER_WORKER_BROKEN;
+	}
+	const char *root = getenv("MUSTER_ROOT");
+	struct muster_probe_ctx ctx = { .pool = muster_pool_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
+	snprintf(ctx.gpu.choice, sizeof ctx.gpu.choice, "none");
+	ctx.env.root = root ? root : "";
+	ctx.env.gpu = &ctx.gpu;
+	ctx.env.node_name = "";
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t length;
+	while ((length = getline(&text, &room, commands)) > 0 && obey(&ctx, text, (size_t)length))
+		;
+	free(text);
+	fclose(commands);
+	muster_pool_free(ctx.pool);
+	fflush(NULL);
+	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */
+}

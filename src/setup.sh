@@ -1,0 +1,152 @@
+#!/bin/sh
+# setup.sh - from a fresh machine to the demo, or to the tests
+#
+# usage: sh src/setup.sh run     install what is missing, build into build/, show two simulated nodes
+#        sh src/setup.sh test    the same with every test: gcc, clang, sanitizers
+#
+# For Debian 12, Ubuntu 22.04 and Ubuntu 24.04, as root or with sudo; without either when nothing is missing.
+set -eu
+
+cd "$(dirname "$0")/.."
+
+# Names that all three distributions have.
+packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
+libibverbs-dev check"
+test_packages="binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema"
+
+vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
+passed=0 failed=0 skipped=0
+
+say() {
+	printf '== %s\n' "$*"
+}
+
+# What the command prints goes to a file, and is shown only when it fails.
+quietly() {
+	log=$1
+	shift
+	mkdir -p "$(dirname "$log")"
+	if ! "$@" </dev/null >"$log" 2>&1; then
+		cat "$log"
+		return 1
+	fi
+}
+
+install_missing() {
+	if ! command -v dpkg-query >/dev/null; then
+		say "no dpkg here: taking for granted that these or their like are installed: $*"
+		return 0
+	fi
+	missing=
+	for package; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+			missing="$missing $package"
+	done
+	[ -n "$missing" ] || return 0
+
+	if [ "$(id -u)" -eq 0 ]; then
+		as_root=
+	elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+		as_root=sudo
+	else
+		echo "setup.sh: these packages are missing, and only root can install them:$missing" >&2
+		exit 2
+	fi
+	say "installing$missing"
+	# $as_root and $missing are lists of words.
+	# shellcheck disable=SC2086
+	{
+		quietly build/apt.log $as_root apt-get -q update || return 1
+		quietly build/apt.log $as_root env DEBIAN_FRONTEND=noninteractive \
+			apt-get -qy --no-install-recommends install $missing
+	}
+}
+
+# nvml.h for the ABI test, where a configured package source has it. The package would bring a driver library along, so
+# it is unpacked and not installed.
+unpack_nvml_header() {
+	for header in /usr/include/nvml.h /usr/local/cuda*/include/nvml.h "$vendor"/usr/include/nvml.h; do
+		[ ! -e "$header" ] || return 0
+	done
+	mkdir -p "$vendor"
+	if (cd "$vendor" && apt-get -q download libnvidia-ml-dev && dpkg -x libnvidia-ml-dev_*.deb .) \
+		</dev/null >"$vendor/log" 2>&1; then
+		say "unpacked nvml.h into $vendor"
+	fi
+}
+
+# build FOLDER TARGET WHAT CMAKE-OPTIONS...
+build() {
+	folder=$1 target=$2
+	say "building $3 in $folder/"
+	shift 3
+	[ -e "$folder/CMakeCache.txt" ] || ! command -v ninja >/dev/null || set -- -G Ninja "$@"
+	quietly "$folder/configure.log" cmake -S . -B "$folder" "$@" &&
+		quietly "$folder/build.log" cmake --build "$folder" --target "$target" -j "$(nproc)"
+}
+
+# attribute NAME FILE: of the test suite as a whole
+attribute() {
+	sed -nE "s/.*[[:space:]]$1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1
+}
+
+# run_tests FOLDER WHAT CTEST-OPTIONS...
+run_tests() {
+	folder=$1 result=$PWD/$1/results.xml status=0
+	say "running $2 in $folder/"
+	shift 2
+	rm -f "$result"
+	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null ||
+		status=1
+	all=0 bad=0 left=0
+	if [ -e "$result" ]; then
+		# To the file, a test that could not be started was skipped; to us it failed.
+		all=$(attribute tests "$result")
+		left=$(grep -c '<skipped message="SKIP_' "$result" || true)
+		bad=$(($(attribute failures "$result") + $(attribute skipped "$result") - left))
+	fi
+	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
+	passed=$((passed + all - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
+}
+
+run() {
+	# shellcheck disable=SC2086
+	install_missing $packages
+	build build muster muster
+	say "build/muster sim --sku Standard_ND96asr_v4 --nodes 2"
+	exec build/muster sim --sku Standard_ND96asr_v4 --nodes 2
+}
+
+run_all_tests() {
+	# shellcheck disable=SC2086
+	install_missing $packages $test_packages
+	unpack_nvml_header
+
+	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
+		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
+		run_tests build "the unit tests" -L unit -j "$(nproc)"
+		run_tests build "all other tests" -LE unit
+	else
+		failed=$((failed + 1))
+	fi
+	if build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
+		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug; then
+		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
+	else
+		failed=$((failed + 1))
+	fi
+	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=clang \
+		-DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
+
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+case $#:${1:-} in
+1:run) run ;;
+1:test) run_all_tests ;;
+*)
+	echo "usage: sh src/setup.sh run|test" >&2
+	exit 2
+	;;
+esac

@@ -1,0 +1,339 @@
+/* generate.c - the files of a simulated node, as its kernel and distribution would show them
+ *
+ * Only what muster reads, and what a person would look for beside it. Texts are the kernel's, to the letter.
+ */
+#include "sim/generate.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where files go. After the first failure nothing more is written, and err says why. */
+struct tree {
+	const char *root;
+	char directory[4096];
+	bool failed;
+	struct muster_error *err;
+};
+
+static void fail(struct tree *t, const char *what, const char *path)
+{
+	if (!t->failed)
+		muster_fail(t->err, MUSTER_EIO, "%s %s: %s", what, path, strerror(errno));
+	t->failed = true;
+}
+
+/* What comes next goes into this directory under the root; it is made, and those above it. */
+static void __attribute__((format(printf, 2, 3))) enter(struct tree *t, const char *format, ...)
+{
+	va_list args;
+	size_t length = strlen(t->root);
+	if (t->failed)
+		return;
+	snprintf(t->directory, sizeof t->directory, "%s/", t->root);
+	va_start(args, format);
+	int more = vsnprintf(t->directory + length + 1, sizeof t->directory - length - 1, format, args);
+	va_end(args);
+	if (more < 0 || (size_t)more >= sizeof t->directory - length - 1) {
+		errno = ENAMETOOLONG;
+		fail(t, "mkdir", t->directory);
+		return;
+	}
+	for (char *slash = t->directory + length; slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(t->directory, 0777) < 0 && errno != EEXIST)
+			fail(t, "mkdir", t->directory);
+		*slash = '/';
+	}
+	if (mkdir(t->directory, 0777) < 0 && errno != EEXIST)
+		fail(t, "mkdir", t->directory);
+}
+
+static FILE *start(struct tree *t, const char *name)
+{
+	char path[sizeof t->directory + 256];
+	if (t->failed)
+		return NULL;
+	snprintf(path, sizeof path, "%s/%s", t->directory, name);
+	FILE *out = fopen(path, "wx");
+	if (!out)
+		fail(t, "create", path);
+	return out;
+}
+
+static void finish(struct tree *t, const char *name, FILE *out)
+{
+	if (!out)
+		return;
+	bool bad = ferror(out);
+	if (fclose(out) != 0 || bad)
+		fail(t, "write", name);
+}
+
+/* One file in the directory that was entered; a newline is added. */
+static void __attribute__((format(printf, 3, 4))) put(struct tree *t, const char *name, const char *format, ...)
+{
+	va_list args;
+	FILE *out = start(t, name);
+	if (!out)
+		return;
+	va_start(args, format);
+	vfprintf(out, format, args);
+	va_end(args);
+	fputc('\n', out);
+	finish(t, name, out);
+}
+
+static void put_link(struct tree *t, const char *name, const char *to)
+{
+	char path[sizeof t->directory + 256];
+	if (t->failed)
+		return;
+	snprintf(path, sizeof path, "%s/%s", t->directory, name);
+	if (symlink(to, path) < 0)
+		fail(t, "link", path);
+}
+
+/* A CPU list as sysfs prints the mask of it: words of 32 bits for each CPU that there may be, highest first. */
+static void put_mask(struct tree *t, const char *name, const char *list, unsigned int cpus)
+{
+	struct muster_cpus set;
+	FILE *out = start(t, name);
+	if (!out)
+		return;
+	if (muster_cpus_parse_list(list, &set, t->err) < 0)
+		t->failed = true;
+	for (unsigned int word = (cpus + 31) / 32; word-- > 0 && !t->failed;)
+		fprintf(out, "%08x%s", (unsigned int)(set.bits[word / 2] >> (word % 2 * 32) & 0xffffffff),
+			word ? "," : "\n");
+	finish(t, name, out);
+}
+
+static const char *numa_cpus(const struct muster_sim_node *node, int os_index)
+{
+	for (size_t i = 0; i < node->numa_count; i++)
+		if (node->numas[i].os_index == os_index)
+			return node->numas[i].cpu_list;
+	return "";
+}
+
+/* One more than the highest CPU number. */
+static unsigned int cpu_end(const struct muster_sim_node *node)
+{
+	unsigned int end = 0;
+	for (size_t i = 0; i < node->numa_count; i++) {
+		struct muster_cpus set;
+		if (muster_cpus_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
+			continue;
+		for (unsigned int cpu = end; cpu < MUSTER_CPUS_MAX; cpu++)
+			if (muster_cpus_has(&set, cpu))
+				end = cpu + 1;
+	}
+	return end;
+}
+
+const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id)
+{
+	for (size_t i = 0; i < hardware->pci_count; i++)
+		if (strcmp(hardware->pci[i].bus_id, bus_id) == 0)
+			return &hardware->pci[i];
+	abort();
+}
+
+static void put_pci(struct tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw,
+	const char *bus_id, int numa_node)
+{
+	const struct muster_sim_pci *pci = muster_sim_pci_find(hw, bus_id);
+	const char *cpus = numa_cpus(node, numa_node);
+	enter(t, "sys/bus/pci/devices/%s", bus_id);
+	put(t, "class", "%s", pci->class_code);
+	put(t, "vendor", "%s", pci->vendor);
+	put(t, "device", "%s", pci->device);
+	put(t, "numa_node", "%d", numa_node);
+	put(t, "local_cpulist", "%s", cpus);
+	put_mask(t, "local_cpus", cpus, cpu_end(node));
+	put(t, "uevent", "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s", pci->vendor + 2, pci->device + 2, bus_id);
+}
+
+/* A state as sysfs prints it: its number in the InfiniBand specification, and its name. */
+static void put_state(struct tree *t, const char *file, const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (names[i] && strcmp(names[i], name) == 0) {
+			put(t, file, "%zu: %s", i, name);
+			return;
+		}
+	if (!t->failed)
+		muster_fail(t->err, MUSTER_EUSAGE, "%s: no port has the state \"%s\"", file, name);
+	t->failed = true;
+}
+
+static void put_port(struct tree *t, const struct muster_sim_port *port, size_t index)
+{
+	static const char *const states[] = { NULL, "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER" };
+	static const char *const phys_states[] = { NULL, "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
+		"LinkUp", "LinkErrorRecovery", "Phy Test" };
+	char device[512];
+
+	enter(t, "sys/class/infiniband/%s", port->device);
+	put(t, "node_type", "1: CA");
+	put(t, "fw_ver", "%s", port->firmware);
+	put(t, "hca_type", "%s", port->hca_type);
+	put(t, "board_id", "%s", port->board_id);
+	put(t, "node_guid", "%s", port->guid);
+	put(t, "sys_image_guid", "%s", port->guid);
+	put(t, "node_desc", "%s", port->device);
+	snprintf(device, sizeof device, "../../../bus/pci/devices/%s", port->pci);
+	put_link(t, "device", device);
+
+	enter(t, "sys/class/infiniband/%s/ports/%d", port->device, port->port);
+	put_state(t, "state", states, sizeof states / sizeof *states, port->state);
+	put_state(t, "phys_state", phys_states, sizeof phys_states / sizeof *phys_states, port->phys_state);
+	put(t, "rate", "%s", port->rate);
+	put(t, "link_layer", "%s", port->link_layer);
+	put(t, "lid", "0x%x", (unsigned int)port->lid);
+	put(t, "sm_lid", "0x%x", (unsigned int)port->sm_lid);
+	put(t, "lid_mask_count", "0");
+	put(t, "sm_sl", "0");
+	enter(t, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->port);
+	put(t, "0", "%s", port->gid);
+	enter(t, "sys/class/infiniband/%s/ports/%d/pkeys", port->device, port->port);
+	for (size_t i = 0; i < port->pkey_count; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%zu", i);
+		put(t, name, "%s", port->pkeys[i]);
+	}
+	for (int hw = 0; hw <= 1; hw++) {
+		enter(t, "sys/class/infiniband/%s/ports/%d/%scounters", port->device, port->port, hw ? "hw_" : "");
+		for (size_t i = 0; i < port->counter_count; i++) {
+			const char *name = port->counters[i].name;
+			bool is_hw = strncmp(name, "hw:", 3) == 0;
+			if (is_hw == (hw == 1))
+				put(t, is_hw ? name + 3 : name, "%.0f", port->counters[i].value);
+		}
+	}
+
+	enter(t, "sys/class/infiniband_verbs/uverbs%zu", index);
+	put(t, "ibdev", "%s", port->device);
+	put(t, "abi_version", "1");
+	char node_file[64];
+	snprintf(node_file, sizeof node_file, "uverbs%zu", index);
+	enter(t, "dev/infiniband");
+	finish(t, node_file, start(t, node_file));
+}
+
+static void put_cpus(struct tree *t, const struct muster_sim_node *node)
+{
+	struct muster_cpus all = { 0 };
+	unsigned int cpus = cpu_end(node);
+	int last = 0;
+	for (size_t i = 0; i < node->numa_count; i++) {
+		const struct muster_sim_numa *numa = &node->numas[i];
+		struct muster_cpus set;
+		if (muster_cpus_parse_list(numa->cpu_list, &set, NULL) == 0)
+			for (size_t w = 0; w < MUSTER_CPUS_MAX / 64; w++)
+				all.bits[w] |= set.bits[w];
+		if (numa->os_index > last)
+			last = numa->os_index;
+		enter(t, "sys/devices/system/node/node%d", numa->os_index);
+		put(t, "cpulist", "%s", numa->cpu_list);
+		put_mask(t, "cpumap", numa->cpu_list, cpus);
+		put(t, "meminfo", "Node %d MemTotal:       %.0f kB", numa->os_index, numa->memory_mib * 1024);
+	}
+	enter(t, "sys/devices/system/node");
+	put(t, "online", last ? "0-%d" : "%d", last);
+	put(t, "has_cpu", last ? "0-%d" : "%d", last);
+	char *list = muster_cpus_list(&all);
+	enter(t, "sys/devices/system/cpu");
+	put(t, "online", "%s", list);
+	put(t, "possible", "%s", list);
+	put(t, "present", "%s", list);
+	free(list);
+}
+
+static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
+{
+	FILE *out = start(t, "cpuinfo");
+	if (!out)
+		return;
+	for (size_t i = 0; i < node->numa_count; i++) {
+		struct muster_cpus set;
+		if (muster_cpus_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
+			continue;
+		for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
+			if (muster_cpus_has(&set, cpu))
+				fprintf(out,
+					"processor\t: %u\nmodel name\t: %s\nphysical id\t: %d\ncore id\t\t: %u\n\n",
+					cpu, node->cpu_model, node->numas[i].socket, cpu);
+	}
+	finish(t, "cpuinfo", out);
+}
+
+static void put_proc(struct tree *t, const struct muster_sim_node *node)
+{
+	double kib = 0;
+	for (size_t i = 0; i < node->numa_count; i++)
+		kib += node->numas[i].memory_mib * 1024;
+	enter(t, "proc");
+	put_cpuinfo(t, node);
+	put(t, "meminfo",
+		"MemTotal:       %.0f kB\nMemFree:        %.0f kB\nMemAvailable:   %.0f kB\n"
+		"SwapTotal:             0 kB\nSwapFree:              0 kB",
+		kib, kib * 0.96, kib * 0.97);
+	put(t, "version", "Linux version %s (buildd@muster) (gcc) #1 SMP", node->kernel);
+	enter(t, "proc/sys/kernel");
+	put(t, "osrelease", "%s", node->kernel);
+	put(t, "hostname", "%s", node->name);
+	put(t, "ostype", "Linux");
+	enter(t, "proc/driver/nvidia");
+	put(t, "version", "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build", node->architecture,
+		node->driver_version);
+}
+
+/* "Ubuntu 22.04.5 LTS" also gives NAME and VERSION_ID. */
+static void put_os(struct tree *t, const struct muster_sim_node *node)
+{
+	int name = (int)strcspn(node->os_name, " ");
+	const char *version = node->os_name + strcspn(node->os_name, "0123456789");
+	enter(t, "etc");
+	put(t, "os-release", "PRETTY_NAME=\"%s\"\nNAME=\"%.*s\"\nVERSION_ID=\"%.*s\"", node->os_name, name,
+		node->os_name, (int)strcspn(version, " "), version);
+	put(t, "hostname", "%s", node->name);
+}
+
+static int write_node(
+	const struct muster_sim_node *node, const struct muster_sim_hardware *hw, struct muster_error *err)
+{
+	struct tree t = { .root = node->directory, .err = err };
+	enter(&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
+	for (size_t i = 0; i < node->gpu_count; i++)
+		put_pci(&t, node, hw, node->gpus[i].bus_id, node->gpus[i].numa_node);
+	for (size_t i = 0; i < node->port_count; i++) {
+		put_pci(&t, node, hw, node->ports[i].pci, node->ports[i].numa_node);
+		put_port(&t, &node->ports[i], i);
+	}
+	put_cpus(&t, node);
+	put_proc(&t, node);
+	put_os(&t, node);
+	enter(&t, ".");
+	FILE *out = start(&t, "topology.xml");
+	if (out)
+		muster_sim_topology_print(node, hw, out);
+	finish(&t, "topology.xml", out);
+	return t.failed ? -1 : 0;
+}
+
+int muster_sim_generate(
+	const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware, struct muster_error *err)
+{
+	const char *path = muster_pool_printf(cluster->pool, "%s/cluster.json", cluster->directory);
+	for (size_t i = 0; i < cluster->node_count; i++)
+		if (write_node(&cluster->nodes[i], hardware, err) < 0)
+			return -1;
+	return muster_sim_cluster_write(cluster, path, err);
+}

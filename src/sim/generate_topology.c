@@ -1,0 +1,204 @@
+/* generate_topology.c - a simulated node as hwloc's XML, version 2
+ *
+ * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. Each
+ * core has one thread.
+ */
+#include "sim/generate.h"
+
+#include "core/text.h"
+
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct printer {
+	FILE *out;
+	int depth;
+	unsigned int next; /* gp_index: any number, once */
+};
+
+static void indent(struct printer *p)
+{
+	fprintf(p->out, "%*s", 2 * p->depth, "");
+}
+
+/* Text in an attribute. */
+static void escape(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&': fputs("&amp;", out); break;
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '"': fputs("&quot;", out); break;
+		default: fputc(*text, out);
+		}
+}
+
+static void info(struct printer *p, const char *name, const char *value)
+{
+	indent(p);
+	fprintf(p->out, "<info name=\"%s\" value=\"", name);
+	escape(p->out, value);
+	fputs("\"/>\n", p->out);
+}
+
+/* The opening tag up to its sets; the caller adds attributes and closes it. */
+static void open_object(struct printer *p, const char *type, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes)
+{
+	char *cpu_text = NULL, *node_text = NULL;
+	hwloc_bitmap_asprintf(&cpu_text, cpus);
+	hwloc_bitmap_asprintf(&node_text, nodes);
+	indent(p);
+	fprintf(p->out,
+		"<object type=\"%s\" cpuset=\"%s\" complete_cpuset=\"%s\" nodeset=\"%s\" complete_nodeset=\"%s\" "
+		"gp_index=\"%u\"",
+		type, cpu_text, cpu_text, node_text, node_text, ++p->next);
+	free(cpu_text);
+	free(node_text);
+	p->depth++;
+}
+
+static void close_object(struct printer *p)
+{
+	p->depth--;
+	indent(p);
+	fputs("</object>\n", p->out);
+}
+
+/* Data rate of a PCIe link in GB/s, as hwloc computes it: from generation 3 on, 128 of 130 bits are data. */
+static double link_speed(int generation, int width)
+{
+	static const double transfers[] = { 0, 2.5 * 0.8, 5 * 0.8, 8 * 128 / 130.0, 16 * 128 / 130.0, 32 * 128 / 130.0,
+		64 * 242 / 256.0 };
+	return generation >= 1 && generation <= 6 ? transfers[generation] * width / 8 : 0;
+}
+
+/* A PCI device behind a host bridge of its own. */
+static void print_pci(struct printer *p, const struct muster_sim_pci *pci, double speed, const char *rdma_device)
+{
+	unsigned int domain = (unsigned int)strtoul(pci->bus_id, NULL, 16);
+	unsigned int bus = (unsigned int)strtoul(pci->bus_id + strcspn(pci->bus_id, ":") + 1, NULL, 16);
+	indent(p);
+	fprintf(p->out,
+		"<object type=\"Bridge\" gp_index=\"%u\" bridge_type=\"0-1\" depth=\"0\" "
+		"bridge_pci=\"%04x:[%02x-%02x]\">\n",
+		++p->next, domain, bus, bus);
+	p->depth++;
+	indent(p);
+	fprintf(p->out,
+		"<object type=\"PCIDev\" gp_index=\"%u\" pci_busid=\"%s\" pci_type=\"%.4s [%s:%s] [0000:0000] 00\" "
+		"pci_link_speed=\"%f\">\n",
+		++p->next, pci->bus_id, pci->class_code + 2, pci->vendor + 2, pci->device + 2, speed);
+	p->depth++;
+	if (rdma_device) {
+		indent(p);
+		fprintf(p->out, "<object type=\"OSDev\" gp_index=\"%u\" name=\"", ++p->next);
+		escape(p->out, rdma_device);
+		fputs("\" osdev_type=\"3\"/>\n", p->out);
+	}
+	close_object(p);
+	close_object(p);
+}
+
+static void print_cores(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes)
+{
+	hwloc_bitmap_t one = hwloc_bitmap_alloc();
+	for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
+		hwloc_bitmap_only(one, (unsigned int)cpu);
+		open_object(p, "Core", one, nodes);
+		fprintf(p->out, " os_index=\"%d\">\n", cpu);
+		open_object(p, "PU", one, nodes);
+		fprintf(p->out, " os_index=\"%d\"/>\n", cpu);
+		p->depth--;
+		close_object(p);
+	}
+	hwloc_bitmap_free(one);
+}
+
+/* A NUMA node in a group with its cores and PCI devices. */
+static void print_numa(struct printer *p, const struct muster_sim_node *node, const struct muster_sim_hardware *hw,
+	const struct muster_sim_numa *numa)
+{
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
+	hwloc_bitmap_list_sscanf(cpus, numa->cpu_list);
+	hwloc_bitmap_only(nodes, (unsigned int)numa->os_index);
+
+	open_object(p, "Group", cpus, nodes);
+	fputs(" kind=\"0\" subkind=\"0\">\n", p->out);
+	open_object(p, "NUMANode", cpus, nodes);
+	fprintf(p->out, " os_index=\"%d\" local_memory=\"%.0f\">\n", numa->os_index, numa->memory_mib * 1048576);
+	indent(p);
+	fprintf(p->out, "<page_type size=\"4096\" count=\"%.0f\"/>\n", numa->memory_mib * 256);
+	close_object(p);
+	print_cores(p, cpus, nodes);
+	for (size_t i = 0; i < node->gpu_count; i++) {
+		const struct muster_sim_gpu *gpu = &node->gpus[i];
+		if (gpu->numa_node == numa->os_index)
+			print_pci(p, muster_sim_pci_find(hw, gpu->bus_id), link_speed(gpu->pcie_gen, gpu->pcie_width),
+				NULL);
+	}
+	for (size_t i = 0; i < node->port_count; i++)
+		if (node->ports[i].numa_node == numa->os_index)
+			print_pci(p, muster_sim_pci_find(hw, node->ports[i].pci), 0, node->ports[i].device);
+	close_object(p);
+	hwloc_bitmap_free(cpus);
+	hwloc_bitmap_free(nodes);
+}
+
+/* What the NUMA nodes of a socket span; socket -1 is the whole machine. */
+static void span(const struct muster_sim_node *node, int socket, hwloc_bitmap_t cpus, hwloc_bitmap_t nodes)
+{
+	hwloc_bitmap_t some = hwloc_bitmap_alloc();
+	hwloc_bitmap_zero(cpus);
+	hwloc_bitmap_zero(nodes);
+	for (size_t i = 0; i < node->numa_count; i++) {
+		if (socket >= 0 && node->numas[i].socket != socket)
+			continue;
+		hwloc_bitmap_list_sscanf(some, node->numas[i].cpu_list);
+		hwloc_bitmap_or(cpus, cpus, some);
+		hwloc_bitmap_set(nodes, (unsigned int)node->numas[i].os_index);
+	}
+	hwloc_bitmap_free(some);
+}
+
+void muster_sim_topology_print(
+	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out)
+{
+	struct printer p = { .out = out };
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
+	char *cpu_text = NULL, *node_text = NULL;
+
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+	      "<topology version=\"2.0\">\n",
+		out);
+	p.depth++;
+	span(node, -1, cpus, nodes);
+	hwloc_bitmap_asprintf(&cpu_text, cpus);
+	hwloc_bitmap_asprintf(&node_text, nodes);
+	open_object(&p, "Machine", cpus, nodes);
+	fprintf(out, " os_index=\"0\" allowed_cpuset=\"%s\" allowed_nodeset=\"%s\">\n", cpu_text, node_text);
+	info(&p, "OSName", "Linux");
+	info(&p, "OSRelease", node->kernel);
+	info(&p, "HostName", node->name);
+	info(&p, "Architecture", node->architecture);
+	for (int socket = 0; socket < node->sockets; socket++) {
+		span(node, socket, cpus, nodes);
+		open_object(&p, "Package", cpus, nodes);
+		fprintf(out, " os_index=\"%d\">\n", socket);
+		info(&p, "CPUModel", node->cpu_model);
+		for (size_t i = 0; i < node->numa_count; i++)
+			if (node->numas[i].socket == socket)
+				print_numa(&p, node, hardware, &node->numas[i]);
+		close_object(&p);
+	}
+	close_object(&p);
+	fputs("  <support name=\"discovery.pu\"/>\n  <support name=\"discovery.numa\"/>\n"
+	      "  <support name=\"discovery.numa_memory\"/>\n  <support name=\"cpubind.get_thisproc_cpubind\"/>\n"
+	      "</topology>\n",
+		out);
+	free(cpu_text);
+	free(node_text);
+	hwloc_bitmap_free(cpus);
+	hwloc_bitmap_free(nodes);
+}

@@ -1,0 +1,34 @@
+/* hardware.h - one healthy node of a machine type, as src/sim/hardware/<SKU>.json describes it */
+#ifndef MUSTER_SIM_HARDWARE_H
+#define MUSTER_SIM_HARDWARE_H
+
+#include "sim/cluster.h"
+
+/* What sysfs shows of a PCI device besides its place: texts as the kernel prints them ("0x10de"). */
+struct muster_sim_pci {
+	const char *bus_id;
+	const char *class_code, *vendor, *device;
+};
+
+struct muster_sim_hardware {
+	const char *sku;
+	struct muster_sim_node node; /* without what tells one node from another: names, UUIDs, GUIDs, LIDs, GIDs */
+	struct muster_sim_pci *pci;  /* of the GPUs, then of the adapters */
+	size_t pci_count;
+	const char *intra_transport, *inter_transport;
+	struct muster_sim_bandwidth *bandwidths;
+	size_t bandwidth_count;
+};
+
+/* Read the description of a SKU from its file under directory; everything lives in pool. An unknown SKU, an unknown or
+ * missing key and a contradiction (a GPU on a NUMA node that is not there) are MUSTER_EUSAGE. */
+int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_pool *pool,
+	struct muster_sim_hardware *ret, struct muster_error *err);
+
+/* The SKUs that directory describes, separated by ", "; "none" when there is none. */
+const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool);
+
+/* A mask as srun's mask_cpu takes it, with at least one CPU, and none that the node has not. */
+int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err);
+
+#endif

@@ -1,0 +1,220 @@
+/* scenario.c - from what to simulate to the simulated cluster
+ *
+ * Identities (UUIDs, GUIDs, LIDs, GIDs) are functions of the SKU, the node and the place in it: the same scenario gives
+ * the same cluster on every machine, and no two of its devices are alike.
+ */
+#include "sim/scenario.h"
+
+#include "core/json.h"
+#include "core/text.h"
+#include "sim/fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_LIMIT (1 << 20)
+
+void muster_sim_scenario_init(struct muster_sim_scenario *scenario)
+{
+	*scenario = (struct muster_sim_scenario){ .pool = muster_pool_new() };
+}
+
+void muster_sim_scenario_done(struct muster_sim_scenario *scenario)
+{
+	free(scenario->faults);
+	muster_pool_free(scenario->pool);
+	*scenario = (struct muster_sim_scenario){ 0 };
+}
+
+void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault)
+{
+	if (scenario->fault_count == scenario->fault_room) {
+		scenario->fault_room = scenario->fault_room ? 2 * scenario->fault_room : 8;
+		scenario->faults = muster_realloc(scenario->faults, scenario->fault_room, sizeof *scenario->faults);
+	}
+	scenario->faults[scenario->fault_count++] = muster_pool_string(scenario->pool, fault);
+}
+
+static int read_root(struct muster_sim_scenario *scenario, const struct muster_json *root, struct muster_error *err)
+{
+	static const char *const keys[] = { "sku", "nodes", "faults", "cpu_masks", NULL };
+	const struct muster_json *faults = NULL;
+	const char *sku = NULL, *masks = NULL;
+	int nodes = 0;
+
+	if (muster_json_type(root) != MUSTER_JSON_OBJECT)
+		return muster_fail(err, MUSTER_EUSAGE, "$: must be an object, not %s",
+			muster_json_type_name(muster_json_type(root)));
+	if (muster_json_only_keys(root, "$", keys, err) < 0 ||
+		muster_json_get_string(root, "$", "sku", &sku, err) < 0 ||
+		muster_json_get_string(root, "$", "cpu_masks", &masks, err) < 0 ||
+		muster_json_get_array(root, "$", "faults", &faults, err) < 0)
+		return -1;
+	int has_nodes = muster_json_get_int(root, "$", "nodes", &nodes, err);
+	if (has_nodes < 0)
+		return -1;
+	if (has_nodes && (nodes < 1 || nodes > MUSTER_SIM_NODES_MAX))
+		return muster_fail(
+			err, MUSTER_EUSAGE, "$.nodes: must be from 1 to %d, not %d", MUSTER_SIM_NODES_MAX, nodes);
+
+	for (const struct muster_json *e = faults ? muster_json_first(faults) : NULL; e; e = muster_json_next(e)) {
+		if (muster_json_type(e) != MUSTER_JSON_STRING)
+			return muster_fail(err, MUSTER_EUSAGE, "$.faults: each must be a string, not %s",
+				muster_json_type_name(muster_json_type(e)));
+		muster_sim_scenario_add_fault(scenario, muster_json_string(e));
+	}
+	if (sku)
+		scenario->sku = muster_pool_string(scenario->pool, sku);
+	if (has_nodes)
+		scenario->nodes = nodes;
+	if (masks)
+		scenario->cpu_masks = muster_pool_string(scenario->pool, masks);
+	return 0;
+}
+
+int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err)
+{
+	struct muster_json *root = NULL;
+	char *text = NULL;
+	size_t length = 0;
+	int rc = -1;
+	if (muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
+		return muster_fail(err, MUSTER_EUSAGE, "%s", err ? muster_pool_string(scenario->pool, err->text) : "");
+	if (muster_json_parse(text, length, &root, err) < 0 || read_root(scenario, root, err) < 0)
+		muster_wrap(err, "%s", path);
+	else
+		rc = 0;
+	muster_json_free(root);
+	free(text);
+	return rc;
+}
+
+/* FNV-1a: spreads a few small numbers over 64 bits, the same everywhere. */
+static uint64_t identity(const char *sku, const char *what, size_t node, size_t index)
+{
+	char text[256];
+	uint64_t hash = 14695981039346656037u;
+	snprintf(text, sizeof text, "%s %s %zu %zu", sku, what, node, index);
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+	return hash;
+}
+
+static void name_gpu(struct muster_sim_gpu *gpu, struct muster_pool *pool, const char *sku, size_t node, size_t index)
+{
+	uint64_t a = identity(sku, "gpu", node, index), b = identity(sku, "gpu too", node, index);
+	gpu->uuid = muster_pool_printf(pool, "GPU-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+		a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+}
+
+/* 0015:5d is the start of every address that Hyper-V hands out. */
+static void name_port(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index)
+{
+	unsigned int n = (unsigned int)node + 1, p = (unsigned int)index + 1;
+	port->guid = muster_pool_printf(pool, "0015:5dff:fe%02x:%02x%02x", n >> 8 & 0xff, n & 0xff, p);
+	port->gid = muster_pool_printf(pool, "fe80:0000:0000:0000:%s", port->guid);
+	port->lid = strcmp(port->link_layer, "InfiniBand") == 0 ? (int)(n * 32 + p) : 0;
+}
+
+static void *copy(struct muster_pool *pool, const void *from, size_t count, size_t size)
+{
+	void *to = muster_pool_alloc(pool, (count + 1) * size);
+	if (count > 0)
+		memcpy(to, from, count * size);
+	return to;
+}
+
+static void make_node(struct muster_sim_node *node, struct muster_pool *pool, const struct muster_sim_hardware *hw,
+	const char *directory, size_t index)
+{
+	*node = hw->node;
+	node->name = muster_pool_printf(pool, "sim-%zu", index + 1);
+	node->directory = muster_pool_printf(pool, "%s/%s", directory, node->name);
+	node->gpus = copy(pool, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
+	node->ports = copy(pool, hw->node.ports, hw->node.port_count, sizeof *node->ports);
+	for (size_t i = 0; i < node->gpu_count; i++)
+		name_gpu(&node->gpus[i], pool, hw->sku, index, i);
+	for (size_t i = 0; i < node->port_count; i++) {
+		struct muster_sim_port *port = &node->ports[i];
+		port->counters = copy(pool, port->counters, port->counter_count, sizeof *port->counters);
+		name_port(port, pool, index, i);
+	}
+}
+
+/* The CPUs of the NUMA node that the GPU is on: what a rank should get. */
+static const char *local_mask(struct muster_pool *pool, const struct muster_sim_node *node, int gpu)
+{
+	struct muster_cpus cpus;
+	for (size_t i = 0; i < node->numa_count; i++)
+		if (node->numas[i].os_index == node->gpus[gpu].numa_node &&
+			muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0) {
+			char *text = muster_cpus_mask(&cpus);
+			const char *mask = muster_pool_string(pool, text);
+			free(text);
+			return mask;
+		}
+	abort(); /* the hardware description was checked: every GPU is on a NUMA node with CPUs */
+}
+
+/* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head. */
+static int read_masks(const char *list, struct muster_pool *pool, const struct muster_sim_node *node,
+	const char **masks, size_t count, struct muster_error *err)
+{
+	size_t given = 0;
+	for (const char *at = list;; at++) {
+		size_t length = strcspn(at, ",");
+		if (given == count)
+			return muster_fail(err, MUSTER_EUSAGE, "cpu masks: more than the %zu ranks of a node", count);
+		masks[given] = muster_pool_string_n(pool, at, length);
+		if (muster_sim_mask_check(node, masks[given], err) < 0)
+			return muster_wrap(err, "cpu masks: local rank %zu", given);
+		given++;
+		at += length;
+		if (*at == '\0')
+			break;
+	}
+	for (size_t i = given; i < count; i++)
+		masks[i] = masks[i - given];
+	return 0;
+}
+
+int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const struct muster_sim_hardware *hardware,
+	struct muster_pool *pool, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err)
+{
+	const struct muster_sim_node *model = &hardware->node;
+	size_t nodes = (size_t)scenario->nodes, local_ranks = model->gpu_count;
+	struct muster_sim_cluster cluster = {
+		.pool = pool,
+		.sku = hardware->sku,
+		.directory = muster_pool_string(pool, directory),
+		.intra_transport = hardware->intra_transport,
+		.inter_transport = hardware->inter_transport,
+		.nodes = muster_pool_alloc(pool, nodes * sizeof *cluster.nodes),
+		.node_count = nodes,
+		.ranks = muster_pool_alloc(pool, nodes * local_ranks * sizeof *cluster.ranks),
+		.rank_count = nodes * local_ranks,
+		.bandwidths = hardware->bandwidths,
+		.bandwidth_count = hardware->bandwidth_count,
+	};
+	const char **masks = muster_pool_alloc(pool, local_ranks * sizeof *masks);
+
+	for (size_t i = 0; i < local_ranks; i++)
+		masks[i] = local_mask(pool, model, (int)i);
+	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, pool, model, masks, local_ranks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < nodes; i++)
+		make_node(&cluster.nodes[i], pool, hardware, cluster.directory, i);
+	for (size_t i = 0; i < cluster.rank_count; i++)
+		cluster.ranks[i] = (struct muster_sim_rank){
+			.node = (int)(i / local_ranks),
+			.local_rank = (int)(i % local_ranks),
+			.cpu_mask = masks[i % local_ranks],
+			.nccl_slow = 1,
+		};
+	if (muster_sim_faults_apply(&cluster, scenario->faults, scenario->fault_count, err) < 0)
+		return -1;
+	*ret = cluster;
+	return 0;
+}

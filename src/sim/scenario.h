@@ -1,0 +1,35 @@
+/* scenario.h - what to simulate: a machine type, how many nodes, what is broken, which CPUs the ranks get
+ *
+ * From a JSON file, the command line, or both. JSON form, every key optional:
+ *   { "sku": "Standard_ND96asr_v4", "nodes": 2, "faults": ["h2d-slow@node1/gpu4=11.2"], "cpu_masks": "ffffff000000,..." }
+ */
+#ifndef MUSTER_SIM_SCENARIO_H
+#define MUSTER_SIM_SCENARIO_H
+
+#include "sim/hardware.h"
+
+#define MUSTER_SIM_NODES_MAX 128
+
+struct muster_sim_scenario {
+	struct muster_pool *pool;
+	const char *sku;         /* NULL: not said */
+	int nodes;               /* 0: not said */
+	const char **faults;     /* "KIND@WHERE[=VALUE]", in the order given */
+	size_t fault_count, fault_room;
+	const char *cpu_masks;   /* as srun's --cpu-bind=mask_cpu list, one mask for each local rank; NULL: the right ones */
+};
+
+void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
+void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
+
+/* Take over what the file says. Faults are added to those that are there. */
+int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err);
+void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault);
+
+/* The cluster that the scenario asks for: the machine's hardware for each node, one rank for each of its GPUs, faults
+ * applied. Its pool is the one that hardware was read into, and is the cluster's from then on. directory is where the
+ * cluster will be written. Whatever the scenario has wrong is MUSTER_EUSAGE. */
+int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const struct muster_sim_hardware *hardware,
+	struct muster_pool *pool, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err);
+
+#endif

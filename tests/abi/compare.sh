@@ -1,0 +1,74 @@
+#!/bin/sh
+# compare.sh - our declarations of a vendor's library against the vendor's own header
+#
+# usage: compare.sh COMPILER cuda|nccl|nvml SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
+#
+# One program is compiled twice, once with our types and once with the vendor's. It prints every constant, size and
+# offset that our header declares, and whether each prototype is the vendor's. Any difference between the two outputs
+# is an error. The list of what to print is taken from our header itself, so nothing in it can be forgotten here.
+set -eu
+
+compiler=$1 library=$2 scratch=$3 vendor=${4:-} cuda=${5:-}
+here=$(cd "$(dirname "$0")" && pwd)
+source=$here/../../src
+ours=$source/bind/${library}_abi.h
+
+case $library in
+cuda) from="the CUDA Toolkit" ;;
+nccl) from="the CUDA Toolkit, or NVIDIA's package libnccl-dev" ;;
+nvml) from="the CUDA Toolkit, or Debian's and Ubuntu's package libnvidia-ml-dev" ;;
+*)
+	echo "unknown library $library"
+	exit 1
+	;;
+esac
+for folder in "$vendor" $([ "$library" != nccl ] || echo "${cuda:-missing}"); do
+	if [ ! -d "$folder" ]; then
+		[ "$folder" != missing ] || library=cuda from="the CUDA Toolkit (nccl.h includes it)"
+		echo "skipped: no $library.h here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another place"
+		exit 77
+	fi
+done
+
+mkdir -p "$scratch"
+plain=$(sed -E 's,/\*.*\*/,,' "$ours")
+
+# FACT(expression) for each enumerator, each constant, the size of each type, each field's size and offset.
+{
+	printf '%s\n' "$plain" | grep -oE '[A-Za-z_][A-Za-z0-9_]* = -?[0-9]' | sed -E 's/ = .*/)/; s/^/FACT(/'
+	printf '%s\n' "$plain" | sed -nE '/MUSTER_/!s/^#define ([A-Za-z0-9_]+) .*/FACT(\1)/p'
+	printf '%s\n' "$plain" | sed -nE '/ncclConfig_t/!s/^(typedef|\}).*[ *]([A-Za-z0-9_]+);.*/FACT(sizeof(\2))/p'
+	printf '%s\n' "$plain" | awk '
+		/^typedef (struct|union).*\{$/ { inside = 1; count = 0; next }
+		inside && /^\}/ {
+			gsub(/[};[:space:]]/, "")
+			for (i = 0; i < count; i++)
+				printf "FACT(offsetof(%s, %s))\nFACT(sizeof((*(%s *)0).%s))\n", $0, field[i], $0, field[i]
+			inside = 0
+		}
+		inside {
+			gsub(/\[[0-9]*\]|;.*/, "")
+			n = split($0, part, ",")
+			for (i = 1; i <= n; i++) {
+				words = split(part[i], word, /[[:space:]*]+/)
+				field[count++] = word[words]
+			}
+		}'
+} >"$scratch/facts.h"
+
+for side in ours vendor; do
+	set -- -std=gnu17 -w -I"$scratch" -I"$source" -I"$source/../include" -DABI_"$library" -DABI_"$side"
+	[ "$side" = ours ] || set -- "$@" -isystem "$vendor" ${cuda:+-isystem "$cuda"}
+	"$compiler" "$@" -o "$scratch/$side" "$here/facts.c"
+	"$scratch/$side" >"$scratch/$side.txt"
+done
+facts=$(wc -l <"$scratch/ours.txt")
+if ! diff -U0 "$scratch/ours.txt" "$scratch/vendor.txt"; then
+	echo "src/bind/${library}_abi.h (-) is not what $vendor/$library.h (+) says"
+	exit 1
+fi
+if [ "$facts" -lt 20 ]; then
+	echo "only $facts facts were found in src/bind/${library}_abi.h: this test cannot judge it"
+	exit 1
+fi
+echo "$facts facts of src/bind/${library}_abi.h are as in $vendor/$library.h"

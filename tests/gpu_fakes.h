@@ -1,0 +1,353 @@
+/* gpu_fakes.h - a scripted GPU and a recorder of samples, for tests that include one probe's source
+ *
+ * The probe under test is compiled into the test, and finds these functions in place of the worker's and the bindings'.
+ * Device memory is host memory; time is virtual and moves only by what is queued.
+ */
+#ifndef MUSTER_TESTS_GPU_FAKES_H
+#define MUSTER_TESTS_GPU_FAKES_H
+
+#include "bind/cuda.h"
+#include "bind/nvml.h"
+#include "muster/pool.h"
+#include "muster/probe.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct muster_probe_ctx {
+	struct muster_probe_env env;
+	struct muster_gpu gpu;
+};
+
+struct recorded {
+	const char *metric;
+	char labels[96]; /* "8388608 2 16" */
+	struct muster_value value;
+	char text[512]; /* a string's value, or the reason of a null */
+};
+
+static struct {
+	struct muster_probe_ctx ctx;
+	struct recorded samples[256];
+	size_t sample_count;
+	char steps[8192]; /* every step, one a line */
+	/* the GPU */
+	double now_ms;
+	const double *h2d_gbps, *d2h_gbps; /* of each copy in turn, the last one for all that follow */
+	size_t h2d_count, d2h_count, h2d_done, d2h_done;
+	size_t free_bytes, corrupt_at; /* corrupt_at: every D2H changes this byte; SIZE_MAX: none */
+	bool stuck;                    /* nothing queued ever ends */
+	CUresult register_result, alloc_result;
+	int held; /* allocations, registrations, streams and events not yet released */
+	unsigned int pcie_gen, pcie_width;
+	nvmlReturn_t pcie_result;
+} fake;
+
+struct CUevent_st {
+	double at_ms;
+};
+struct CUstream_st {
+	int unused;
+};
+
+static CUresult fake_error_name(CUresult error, const char **name)
+{
+	*name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
+	return CUDA_SUCCESS;
+}
+static CUresult fake_memory(size_t *free_bytes, size_t *total_bytes)
+{
+	*free_bytes = fake.free_bytes;
+	*total_bytes = fake.free_bytes;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_alloc(CUdeviceptr *pointer, size_t bytes)
+{
+	if (fake.alloc_result != CUDA_SUCCESS)
+		return fake.alloc_result;
+	*pointer = (CUdeviceptr)(uintptr_t)muster_calloc(bytes, 1);
+	fake.held++;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_free(CUdeviceptr pointer)
+{
+	free((void *)(uintptr_t)pointer);
+	fake.held--;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_register(void *pointer, size_t bytes, unsigned int flags)
+{
+	(void)pointer;
+	(void)bytes;
+	ck_assert_uint_eq(flags, CU_MEMHOSTREGISTER_PORTABLE);
+	if (fake.register_result == CUDA_SUCCESS)
+		fake.held++;
+	return fake.register_result;
+}
+static CUresult fake_unregister(void *pointer)
+{
+	(void)pointer;
+	fake.held--;
+	return CUDA_SUCCESS;
+}
+static void spend(size_t bytes, const double *gbps, size_t count, size_t *done)
+{
+	if (count > 0)
+		fake.now_ms += (double)bytes / 1e6 / gbps[*done < count ? *done : count - 1];
+	(*done)++;
+}
+static CUresult fake_h2d(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+	(void)stream;
+	memcpy((void *)(uintptr_t)to, from, bytes);
+	spend(bytes, fake.h2d_gbps, fake.h2d_count, &fake.h2d_done);
+	return CUDA_SUCCESS;
+}
+static CUresult fake_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	(void)stream;
+	memcpy(to, (const void *)(uintptr_t)from, bytes);
+	if (fake.corrupt_at < bytes)
+		((unsigned char *)to)[fake.corrupt_at] ^= 1;
+	spend(bytes, fake.d2h_gbps, fake.d2h_count, &fake.d2h_done);
+	return CUDA_SUCCESS;
+}
+static CUresult fake_d2d(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	(void)stream;
+	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+	return CUDA_SUCCESS;
+}
+static CUresult fake_set(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
+{
+	(void)stream;
+	for (size_t i = 0; i < words; i++)
+		memcpy((char *)(uintptr_t)to + i * sizeof value, &value, sizeof value);
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream(CUstream *stream, unsigned int flags)
+{
+	ck_assert_uint_eq(flags, CU_STREAM_NON_BLOCKING);
+	*stream = muster_calloc(1, sizeof **stream);
+	fake.held++;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_end(CUstream stream)
+{
+	free(stream);
+	fake.held--;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_query(CUstream stream)
+{
+	(void)stream;
+	return fake.stuck ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+static CUresult fake_event(CUevent *event, unsigned int flags)
+{
+	ck_assert_uint_eq(flags, CU_EVENT_DEFAULT);
+	*event = muster_calloc(1, sizeof **event);
+	fake.held++;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_event_end(CUevent event)
+{
+	free(event);
+	fake.held--;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_record(CUevent event, CUstream stream)
+{
+	(void)stream;
+	event->at_ms = fake.now_ms;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_event_query(CUevent event)
+{
+	(void)event;
+	return fake.stuck ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+static CUresult fake_elapsed(float *ms, CUevent start, CUevent end)
+{
+	*ms = (float)(end->at_ms - start->at_ms);
+	return CUDA_SUCCESS;
+}
+
+static const struct muster_cuda fake_cuda = {
+	.cuGetErrorName = fake_error_name,
+	.cuMemGetInfo_v2 = fake_memory,
+	.cuMemAlloc_v2 = fake_alloc,
+	.cuMemFree_v2 = fake_free,
+	.cuMemHostRegister_v2 = fake_register,
+	.cuMemHostUnregister = fake_unregister,
+	.cuMemcpyHtoDAsync_v2 = fake_h2d,
+	.cuMemcpyDtoHAsync_v2 = fake_d2h,
+	.cuMemcpyDtoDAsync_v2 = fake_d2d,
+	.cuMemsetD32Async = fake_set,
+	.cuStreamCreate = fake_stream,
+	.cuStreamDestroy_v2 = fake_stream_end,
+	.cuStreamQuery = fake_stream_query,
+	.cuEventCreate = fake_event,
+	.cuEventDestroy_v2 = fake_event_end,
+	.cuEventRecord = fake_record,
+	.cuEventQuery = fake_event_query,
+	.cuEventElapsedTime = fake_elapsed,
+};
+
+const struct muster_cuda *muster_cuda(struct muster_error *err)
+{
+	(void)err;
+	return &fake_cuda;
+}
+int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
+{
+	const char *name = NULL;
+	if (result == CUDA_SUCCESS)
+		return 0;
+	cuda->cuGetErrorName(result, &name);
+	return muster_fail(err, MUSTER_EVENDOR, "%s: %s", call, name);
+}
+int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeout_ms, struct muster_error *err)
+{
+	if (cuda->cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+		return muster_fail(err, MUSTER_ETIME, "still busy after %d ms", timeout_ms);
+	return 0;
+}
+
+static nvmlReturn_t fake_generation(nvmlDevice_t device, unsigned int *value)
+{
+	(void)device;
+	*value = fake.pcie_gen;
+	return fake.pcie_result;
+}
+static nvmlReturn_t fake_width(nvmlDevice_t device, unsigned int *value)
+{
+	(void)device;
+	*value = fake.pcie_width;
+	return fake.pcie_result;
+}
+static const struct muster_nvml fake_nvml = {
+	.nvmlDeviceGetCurrPcieLinkGeneration = fake_generation,
+	.nvmlDeviceGetCurrPcieLinkWidth = fake_width,
+};
+const struct muster_nvml *muster_nvml(struct muster_error *err)
+{
+	(void)err;
+	return &fake_nvml;
+}
+int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
+{
+	(void)nvml;
+	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "%s: %d", call, (int)result);
+}
+
+const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
+{
+	return &ctx->env;
+}
+void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
+{
+	size_t used = strlen(fake.steps);
+	va_list arguments;
+	(void)ctx;
+	va_start(arguments, format);
+	vsnprintf(fake.steps + used, sizeof fake.steps - used, format, arguments);
+	va_end(arguments);
+	used = strlen(fake.steps);
+	snprintf(fake.steps + used, sizeof fake.steps - used, "\n");
+}
+
+static struct recorded *keep(
+	const char *metric, const struct muster_value *labels, size_t count, struct muster_value value)
+{
+	ck_assert_uint_lt(fake.sample_count, sizeof fake.samples / sizeof *fake.samples);
+	struct recorded *sample = &fake.samples[fake.sample_count++];
+	*sample = (struct recorded){ .metric = metric, .value = value };
+	for (size_t i = 0; i < count; i++) {
+		char text[64];
+		size_t used = strlen(sample->labels);
+		snprintf(sample->labels + used, sizeof sample->labels - used, "%s%s", i ? " " : "",
+			muster_value_text(labels[i], text, sizeof text));
+	}
+	if (value.type == MUSTER_STRING)
+		snprintf(sample->text, sizeof sample->text, "%s", value.string);
+	return sample;
+}
+void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels, size_t count,
+	struct muster_value value)
+{
+	(void)ctx;
+	keep(metric, labels, count, value);
+}
+void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
+{
+	(void)ctx;
+	keep(metric, NULL, 0, value);
+}
+void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
+{
+	struct muster_value labels = muster_string(label);
+	(void)ctx;
+	keep(metric, &labels, 1, value);
+}
+#define KEEP_NULL(metric, labels, count, format)                                                                       \
+	do {                                                                                                           \
+		struct recorded *sample = keep(metric, labels, count, muster_null());                                  \
+		va_list arguments;                                                                                     \
+		(void)ctx;                                                                                             \
+		va_start(arguments, format);                                                                           \
+		vsnprintf(sample->text, sizeof sample->text, format, arguments);                                       \
+		va_end(arguments);                                                                                     \
+	} while (0)
+void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels, size_t count,
+	const char *format, ...)
+{
+	KEEP_NULL(metric, labels, count, format);
+}
+void muster_emit_null_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *format, ...)
+{
+	struct muster_value labels = muster_string(label);
+	KEEP_NULL(metric, &labels, 1, format);
+}
+void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *format, ...)
+{
+	KEEP_NULL(metric, NULL, 0, format);
+}
+
+/* The only sample of this metric (and these labels, unless NULL). */
+static const struct recorded *sample_of(const char *metric, const char *labels)
+{
+	const struct recorded *found = NULL;
+	for (size_t i = 0; i < fake.sample_count; i++) {
+		const struct recorded *sample = &fake.samples[i];
+		if (strcmp(sample->metric, metric) != 0 || (labels && strcmp(sample->labels, labels) != 0))
+			continue;
+		ck_assert_msg(!found, "%s was emitted twice", metric);
+		found = sample;
+	}
+	ck_assert_msg(found, "%s %s was not emitted", metric, labels ? labels : "");
+	return found;
+}
+static double number_of(const char *metric, const char *labels)
+{
+	const struct recorded *sample = sample_of(metric, labels);
+	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", metric, sample->text);
+	return sample->value.number;
+}
+
+/* A healthy GPU and a worker of a quick profile, under an empty root. */
+static void fake_reset(void)
+{
+	memset(&fake, 0, sizeof fake);
+	fake.corrupt_at = SIZE_MAX;
+	fake.free_bytes = (size_t)64 << 30;
+	fake.pcie_gen = 4;
+	fake.pcie_width = 16;
+	fake.ctx.gpu = (struct muster_gpu){ .bus_id = "0001:00:00.0", .has_nvml = true };
+	fake.ctx.env = (struct muster_probe_env){ .ranks = 1, .root = "/nonexistent", .gpu = &fake.ctx.gpu };
+}
+
+#endif
