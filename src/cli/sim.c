@@ -111,6 +111,8 @@ static void prepare_environment(struct muster_pool *pool)
 	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	/* mpirun gives every rank a terminal, whatever its own output is: only we know whether colours are welcome. */
+	setenv(isatty(STDOUT_FILENO) ? "CLICOLOR_FORCE" : "NO_COLOR", "1", 0);
 }
 
 /* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */
