@@ -32,11 +32,12 @@ struct options {
 	bool keep, list_faults, list_skus;
 };
 
-/* The supervisors talk through shared memory, and let each other run: there are more of them than CPUs. A rank that is
- * killed must not end the others. */
-static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
-	"--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none",
-	"--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle", "1" };
+/* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
+ * other run: there are more of them than CPUs. A rank that is killed must not end the others. */
+static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
+	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
+	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
+	"1" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
 
 static int add_fault(void *arg, const char *text, struct muster_error *err)
