@@ -514,7 +514,7 @@ static int get_profiles(struct parse *p, const struct muster_json *json, unsigne
 
 		if (list)
 			enter_element(p, at);
-		profile = one_of(p, e, muster_when_profiles, MUSTER_PROFILE_COUNT);
+		profile = one_of(p, e, muster_profile_names, MUSTER_PROFILE_COUNT);
 		if (profile < 0)
 			return -1;
 		*ret |= 1u << profile;

@@ -269,14 +269,14 @@ static const char *profiles_text(unsigned int profiles, struct muster_pool *pool
 
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (profiles & 1u << i)
-			text = muster_pool_printf(pool, "%s%s%s", text, *text ? " or " : "", muster_when_profiles[i]);
+			text = muster_pool_printf(pool, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
 	return text;
 }
 
 static bool profile_fits(unsigned int profiles, const char *profile)
 {
 	for (size_t i = 0; profile && i < MUSTER_PROFILE_COUNT; i++)
-		if (profiles & 1u << i && strcmp(profile, muster_when_profiles[i]) == 0)
+		if (profiles & 1u << i && strcmp(profile, muster_profile_names[i]) == 0)
 			return true;
 	return false;
 }
