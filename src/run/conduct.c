@@ -559,7 +559,7 @@ static int conclude(struct conductor *c, const struct muster_expect *expect)
 			code = MUSTER_EXIT_INCONCLUSIVE;
 	}
 	FILE *out = to_stdout ? stderr : stdout;
-	muster_report_print_text(&report, out, isatty(fileno(out)) == 1);
+	muster_report_print_text(&report, out, muster_on_terminal());
 	muster_report_print_line(&report, c->options->report, out);
 	fflush(NULL);
 	muster_report_done(&report);
