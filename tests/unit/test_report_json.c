@@ -294,7 +294,7 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"certainty\": \"specified\"",
 		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",
 		"\"lowest\": 11.2, \"highest\": 26.1",
-		"\"skipped\": \"only for runs of 1 node\"",
+		"\"skipped\": \"for runs of 1 node, this one has 2\"",
 		"\"origin\": \"Standard_ND96asr_v4.json < family.json\"",
 		"\"missing\": \"no message within 60 s\"",
 		"\"status\": \"hung\", \"detail\": \"no answer within 60 s\", \"step\": \"ncclCommInitRankConfig\"",
