@@ -33,7 +33,7 @@ static struct {
 	struct muster_probe_ctx ctx;
 	struct recorded samples[256];
 	size_t sample_count;
-	char last_step[512];
+	char steps[8192]; /* every step, one a line */
 	/* the GPU */
 	double now_ms;
 	const double *h2d_gbps, *d2h_gbps; /* of each copy in turn, the last one for all that follow */
@@ -250,11 +250,14 @@ const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
 }
 void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 {
+	size_t used = strlen(fake.steps);
 	va_list arguments;
 	(void)ctx;
 	va_start(arguments, format);
-	vsnprintf(fake.last_step, sizeof fake.last_step, format, arguments);
+	vsnprintf(fake.steps + used, sizeof fake.steps - used, format, arguments);
 	va_end(arguments);
+	used = strlen(fake.steps);
+	snprintf(fake.steps + used, sizeof fake.steps - used, "\n");
 }
 
 static struct recorded *keep(

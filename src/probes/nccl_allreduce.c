@@ -137,7 +137,7 @@ static size_t ladder(const struct muster_probe_env *env, uint64_t sizes[SIZES_MA
 	uint64_t low = env->min_bytes, high = env->max_bytes;
 	size_t count = 0;
 	if (low && high) {
-		for (uint64_t size = low; size <= high && count < SIZES_MAX; size *= 2)
+		for (uint64_t size = low; size && size <= high && count < SIZES_MAX; size *= 2)
 			sizes[count++] = size;
 	} else {
 		for (size_t i = 0; i < profiles[env->profile].count; i++) {
