@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum muster_profile { MUSTER_QUICK = 0, MUSTER_STANDARD, MUSTER_FULL, MUSTER_PROFILE_COUNT };
+extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT]; /* "quick", "standard", "full" */
 
 /* A rank of this node, as every worker of the node is told after all of them took a GPU. */
 struct muster_peer {

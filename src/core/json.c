@@ -152,41 +152,11 @@ static int string_end(const char *text, size_t at, size_t length, size_t *ret, s
 	return 0;
 }
 
-/* Bytes that may stand outside strings, numbers and brackets: blanks, separators, the letters of true, false, null. */
-static const bool filler[256] = {
-	[' '] = 1,
-	['\t'] = 1,
-	['\r'] = 1,
-	['\n'] = 1,
-	[','] = 1,
-	[':'] = 1,
-	['a'] = 1,
-	['b'] = 1,
-	['c'] = 1,
-	['d'] = 1,
-	['e'] = 1,
-	['f'] = 1,
-	['g'] = 1,
-	['h'] = 1,
-	['i'] = 1,
-	['j'] = 1,
-	['k'] = 1,
-	['l'] = 1,
-	['m'] = 1,
-	['n'] = 1,
-	['o'] = 1,
-	['p'] = 1,
-	['q'] = 1,
-	['r'] = 1,
-	['s'] = 1,
-	['t'] = 1,
-	['u'] = 1,
-	['v'] = 1,
-	['w'] = 1,
-	['x'] = 1,
-	['y'] = 1,
-	['z'] = 1,
-};
+/* Blanks, separators, and the letters of true, false and null. */
+static bool is_filler(char c)
+{
+	return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\t' || c == '\r' || (c >= 'a' && c <= 'z');
+}
 
 /* Everything that cJSON would let through or could not bear. */
 static int scan(const char *text, size_t length, struct muster_error *err)
@@ -209,7 +179,7 @@ static int scan(const char *text, size_t length, struct muster_error *err)
 			if (end == at)
 				return fail_at(text, at, err, "malformed number");
 			at = end;
-		} else if (filler[(unsigned char)c]) {
+		} else if (is_filler(c)) {
 			at++;
 		} else if (c == '\0') {
 			return fail_at(text, at, err, "NUL byte");

@@ -32,9 +32,6 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
 
-/* Quick, standard, full: by enum muster_profile. */
-extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT];
-
 /* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out. */
 const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);

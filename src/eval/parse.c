@@ -12,12 +12,6 @@
 
 #define PATH_DEPTH_MAX 8
 
-const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
-	[MUSTER_QUICK] = "quick",
-	[MUSTER_STANDARD] = "standard",
-	[MUSTER_FULL] = "full",
-};
-
 static const char *const certainties[] = { "measured", "threshold", "specified", "inferred" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 static const char *const acrosses[] = { [MUSTER_ACROSS_NODES] = "nodes", [MUSTER_ACROSS_RANKS] = "ranks" };

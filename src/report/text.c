@@ -100,25 +100,34 @@ static void print_header(const struct page *page)
 		fputs("Observed only: consistency was judged, no figure was held against a floor\n", page->out);
 }
 
-static void print_counts(const struct page *page)
+static void print_verdict(const struct page *page)
 {
 	static const struct {
 		enum muster_status status;
 		const char *text;
 	} parts[] = {
-		{ MUSTER_PASS, "passed" },
 		{ MUSTER_FAIL, "failed" },
 		{ MUSTER_INCONCLUSIVE, "inconclusive" },
 		{ MUSTER_WARN, "warned" },
+		{ MUSTER_PASS, "passed" },
 		{ MUSTER_SKIP, "not applicable" },
 	};
 	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT, "every status is counted");
+	static const char *const verdicts[] = {
+		[MUSTER_PASS] = "PASS",
+		[MUSTER_FAIL] = "FAIL",
+		[MUSTER_INCONCLUSIVE] = "INCONCLUSIVE",
+	};
+	enum muster_status verdict = page->report->verdict;
+	bool known = verdict == MUSTER_PASS || verdict == MUSTER_FAIL;
+	page_paint(page, page_status_paint(verdict), verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
+	fputs(": ", page->out);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		char text[64];
 		size_t count = page->report->count[parts[i].status];
 		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
 		fputs(i == 0 ? "" : ", ", page->out);
-		if (count > 0 && i > 0)
+		if (count > 0)
 			page_paint(page, page_status_paint(parts[i].status), text);
 		else
 			fputs(text, page->out);
@@ -320,7 +329,7 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 {
 	const struct page page = { .report = report, .out = out, .colour = colour };
 	print_header(&page);
-	print_counts(&page);
+	print_verdict(&page);
 	print_findings(&page);
 	page_table(&page);
 	page_figures(&page);

@@ -31,12 +31,6 @@ enum {
 	IDLE_POLL_MS = 2,
 };
 
-const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
-	[MUSTER_QUICK] = "quick",
-	[MUSTER_STANDARD] = "standard",
-	[MUSTER_FULL] = "full",
-};
-
 struct conductor {
 	const struct muster_options *options;
 	int rank, ranks;
@@ -565,7 +559,7 @@ static int conclude(struct conductor *c, const struct muster_expect *expect)
 			code = MUSTER_EXIT_INCONCLUSIVE;
 	}
 	FILE *out = to_stdout ? stderr : stdout;
-	muster_report_print_text(&report, out, isatty(fileno(out)) == 1);
+	muster_report_print_text(&report, out, muster_on_terminal());
 	muster_report_print_line(&report, c->options->report, out);
 	fflush(NULL);
 	muster_report_done(&report);

@@ -16,6 +16,4 @@ struct muster_options {
 	const char *program, *configs; /* the muster binary, the expectation files */
 };
 
-extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT];
-
 #endif

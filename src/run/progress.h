@@ -10,6 +10,10 @@ struct muster_progress {
 	double start_ms, shown_ms;
 };
 
+/* Whether what rank 0 prints ends on a terminal. mpirun gives ranks a terminal of its own as standard output whatever becomes
+ * of it, so both streams must be one; a wrapper that knows better sets MUSTER_TERMINAL to 1 or 0. */
+bool muster_on_terminal(void);
+
 void muster_progress_init(struct muster_progress *progress);
 /* done[phase] ranks of `ranks` have ended each phase; shows the first phase that not all of them have ended. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks);

@@ -1,0 +1,264 @@
+/* preload.c - libmuster-preload.so: the parts of a simulated machine that programs ask the C library for
+ *
+ * Loaded before the worker's libraries, so that hwloc's own binding code runs against the scenario: the rank's CPU
+ * mask, memory policy on NUMA nodes that this machine lacks, and vendor libraries that the scenario says are not
+ * installed. Everything else goes on to the C library as it came.
+ */
+#include "sim/cluster.h"
+#include "sim/standin.h"
+
+#include "core/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+MUSTER_STANDIN_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+MUSTER_STANDIN_EXPORT void *dlopen(const char *file, int mode);
+MUSTER_STANDIN_EXPORT char *dlerror(void);
+MUSTER_STANDIN_EXPORT long syscall(long number, ...);
+
+/* The C library's own functions (or those of a sanitizer that comes before it). */
+static struct {
+	pthread_once_t once;
+	int (*sched_getaffinity)(pid_t pid, size_t size, cpu_set_t *set);
+	void *(*dlopen)(const char *file, int mode);
+	char *(*dlerror)(void);
+	long (*syscall)(long number, ...);
+} next = { .once = PTHREAD_ONCE_INIT };
+
+static void find(const char *name, void *ret, size_t size)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+	if (!function)
+		muster_standin_end("the C library has no %s", name);
+	memcpy(ret, &function, size);
+}
+
+static void find_next(void)
+{
+	find("sched_getaffinity", &next.sched_getaffinity, sizeof next.sched_getaffinity);
+	find("dlopen", &next.dlopen, sizeof next.dlopen);
+	find("dlerror", &next.dlerror, sizeof next.dlerror);
+	find("syscall", &next.syscall, sizeof next.syscall);
+}
+
+/* -- the rank's CPU mask -- */
+
+static bool is_own_thread(pid_t pid)
+{
+	return pid == 0 || next.syscall(SYS_tgkill, (long)getpid(), (long)pid, 0L) == 0;
+}
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	struct muster_cpus cpus;
+	struct muster_error err;
+	pthread_once(&next.once, find_next);
+	int kept_errno = errno;
+	if (!is_own_thread(pid)) {
+		errno = kept_errno;
+		return next.sched_getaffinity(pid, size, set);
+	}
+	if (muster_cpus_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
+		muster_standin_end("cpu_mask: %s", err.text);
+	CPU_ZERO_S(size, set);
+	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++) {
+		if (!muster_cpus_has(&cpus, cpu))
+			continue;
+		if (cpu / 8 >= size) {
+			errno = EINVAL; /* as the kernel, for a set that is too short */
+			return -1;
+		}
+		CPU_SET_S(cpu, size, set);
+	}
+	return 0;
+}
+
+/* -- libraries that are not installed -- */
+
+static _Thread_local char missing_text[512]; /* what dlerror owes; "" for nothing */
+static _Thread_local char given_text[sizeof missing_text];
+
+/* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
+static bool is_library(const char *file, const char *soname)
+{
+	const char *slash = strrchr(file, '/'), *suffix = strstr(soname, ".so");
+	const char *name = slash ? slash + 1 : file;
+	size_t stem = suffix ? (size_t)(suffix - soname) + 3 : strlen(soname);
+	return strncmp(name, soname, stem) == 0 && (name[stem] == '\0' || name[stem] == '.');
+}
+
+void *dlopen(const char *file, int mode)
+{
+	pthread_once(&next.once, find_next);
+	missing_text[0] = '\0';
+	if (!file)
+		return next.dlopen(file, mode);
+	const struct muster_sim_node *node = muster_sim_this_node();
+	for (size_t i = 0; i < node->missing_library_count; i++) {
+		if (!is_library(file, node->missing_libraries[i]))
+			continue;
+		next.dlerror(); /* an older error is overwritten */
+		snprintf(missing_text, sizeof missing_text,
+			"%.400s: cannot open shared object file: No such file or directory", file);
+		return NULL;
+	}
+	return next.dlopen(file, mode);
+}
+
+char *dlerror(void)
+{
+	pthread_once(&next.once, find_next);
+	char *newer = next.dlerror();
+	memcpy(given_text, missing_text, sizeof given_text);
+	missing_text[0] = '\0';
+	if (newer)
+		return newer;
+	return given_text[0] ? given_text : NULL;
+}
+
+/* -- memory policy: remembered, never carried out -- */
+
+#define NODES_MAX 1024
+#define WORD_BITS (8 * sizeof(unsigned long))
+
+struct policy {
+	int mode;
+	unsigned long nodes[NODES_MAX / WORD_BITS];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct policy process;
+	struct range {
+		uintptr_t from, to; /* to == 0: unused */
+		struct policy policy;
+	} ranges[64];
+	size_t oldest;
+} memory = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool has_node(unsigned long os_index)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	for (size_t i = 0; i < node->numa_count; i++)
+		if (node->numas[i].os_index >= 0 && (unsigned long)node->numas[i].os_index == os_index)
+			return true;
+	return false;
+}
+
+/* The kernel counts one bit less than it is told. EINVAL for nodes that the scenario does not have. */
+static int read_policy(int mode, const unsigned long *mask, unsigned long maxnode, struct policy *ret)
+{
+	struct policy policy = { .mode = mode };
+	for (unsigned long bit = 0; mask && bit + 1 < maxnode; bit++) {
+		if (!(mask[bit / WORD_BITS] >> bit % WORD_BITS & 1))
+			continue;
+		if (bit >= NODES_MAX || !has_node(bit))
+			return EINVAL;
+		policy.nodes[bit / WORD_BITS] |= 1ul << bit % WORD_BITS;
+	}
+	*ret = policy;
+	return 0;
+}
+
+static struct range *find_range(uintptr_t address)
+{
+	for (size_t i = 0; i < sizeof memory.ranges / sizeof *memory.ranges; i++)
+		if (address >= memory.ranges[i].from && address < memory.ranges[i].to)
+			return &memory.ranges[i];
+	return NULL;
+}
+
+static int bind_range(uintptr_t from, size_t length, int mode, const unsigned long *mask, unsigned long maxnode)
+{
+	struct policy policy;
+	int failed = read_policy(mode, mask, maxnode, &policy);
+	if (failed)
+		return failed;
+	struct range *range = find_range(from);
+	if (!range)
+		range = &memory.ranges[memory.oldest++ % (sizeof memory.ranges / sizeof *memory.ranges)];
+	*range = (struct range){ from, from + length, policy };
+	return 0;
+}
+
+static int node_of(uintptr_t address)
+{
+	const struct range *range = find_range(address);
+	const struct policy *policy = range ? &range->policy : &memory.process;
+	for (unsigned int bit = 0; bit < NODES_MAX; bit++)
+		if (policy->nodes[bit / WORD_BITS] >> bit % WORD_BITS & 1)
+			return (int)bit;
+	return muster_sim_this_node()->numa_count ? muster_sim_this_node()->numas[0].os_index : 0;
+}
+
+static int get_policy(int *mode, unsigned long *mask, unsigned long maxnode, uintptr_t address, unsigned long flags)
+{
+	const struct range *range = flags & MPOL_F_ADDR ? find_range(address) : NULL;
+	const struct policy *policy = range ? &range->policy : &memory.process;
+	if (mode)
+		*mode = flags & MPOL_F_NODE ? node_of(flags & MPOL_F_ADDR ? address : 0) : policy->mode;
+	size_t words = maxnode > 0 ? (maxnode - 1 + WORD_BITS - 1) / WORD_BITS : 0;
+	for (size_t i = 0; mask && i < words; i++)
+		mask[i] = i < sizeof policy->nodes / sizeof *policy->nodes ? policy->nodes[i] : 0;
+	return 0;
+}
+
+static int move_pages(unsigned long count, void *const *pages, const int *nodes, int *status)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		if (nodes && (nodes[i] < 0 || !has_node((unsigned long)nodes[i])))
+			return ENODEV;
+		status[i] = nodes ? nodes[i] : node_of((uintptr_t)pages[i]);
+	}
+	return 0;
+}
+
+static long answer(int error)
+{
+	pthread_mutex_unlock(&memory.lock);
+	if (error == 0)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+long syscall(long number, ...)
+{
+	long a[6];
+	va_list arguments;
+	va_start(arguments, number);
+	for (size_t i = 0; i < 6; i++)
+		a[i] = va_arg(arguments, long);
+	va_end(arguments);
+	pthread_once(&next.once, find_next);
+	if (number != SYS_mbind && number != SYS_set_mempolicy && number != SYS_get_mempolicy &&
+		number != SYS_move_pages && number != SYS_migrate_pages)
+		return next.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	muster_sim_this_node(); /* outside the lock: it may end the process */
+	pthread_mutex_lock(&memory.lock);
+	switch (number) {
+	case SYS_mbind:
+		return answer(bind_range(
+			(uintptr_t)a[0], (size_t)a[1], (int)a[2], (const unsigned long *)a[3], (unsigned long)a[4]));
+	case SYS_set_mempolicy:
+		return answer(
+			read_policy((int)a[0], (const unsigned long *)a[1], (unsigned long)a[2], &memory.process));
+	case SYS_get_mempolicy:
+		return answer(get_policy(
+			(int *)a[0], (unsigned long *)a[1], (unsigned long)a[2], (uintptr_t)a[3], (unsigned long)a[4]));
+	case SYS_move_pages:
+		return answer(move_pages((unsigned long)a[1], (void *const *)a[2], (const int *)a[3], (int *)a[4]));
+	default: return answer(0);
+	}
+}

@@ -1,0 +1,66 @@
+/* standin.h - what the stand-in libraries share, and what libcuda's offers to libnccl's
+ *
+ * A stand-in is a shared library with the real soname and ABI whose hardware is cluster.json. It exports what is marked
+ * MUSTER_STANDIN_EXPORT and nothing else, and it always exports the mark by which muster tells that a run is simulated.
+ */
+#ifndef MUSTER_STANDIN_H
+#define MUSTER_STANDIN_H
+
+#include "bind/cuda_abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MUSTER_STANDIN_EXPORT __attribute__((visibility("default")))
+
+MUSTER_STANDIN_EXPORT extern const char muster_standin_mark[];
+#define MUSTER_STANDIN_MARK const char muster_standin_mark[] = "muster stand-in: simulated hardware"
+
+/* Say why on stderr and end the process with status 70: the scenario asks for something that a stand-in cannot play. */
+_Noreturn void muster_standin_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The numbers of a PCI bus id in any spelling ("0001:00:00.0", "00000001:00:00.0", "1:0:0"). False: it is none. */
+struct muster_standin_bus_id {
+	unsigned int domain, bus, device;
+};
+bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id *ret);
+
+/* Simulated device memory is folded: an allocation of any size keeps min(size, window) real bytes, and byte x of it
+ * lives at x modulo that. Data whose period divides the window survives a trip to the device and back; other data does
+ * not. */
+#define MUSTER_STANDIN_WINDOW ((size_t)256 << 10)
+
+/* Work in a stream that another library carries out. */
+struct muster_standin_operation {
+	/* Called once the stream has come to it, and again whenever somebody looks at the stream. 0: not yet; 1: done,
+	 * and it took *seconds of virtual time; -1: failed, and the context with it. Must not block. */
+	int (*poll)(void *arg, double *seconds);
+	void (*done)(void *arg); /* the stream lets go of it, done or dropped; called exactly once */
+	void *arg;
+};
+
+/* The device of the calling thread's current context. */
+struct muster_standin_device {
+	int ordinal; /* as CUDA counts */
+	const struct muster_sim_gpu *gpu;
+};
+
+/* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for libnccl.so.2's. One lock
+ * guards all streams and memory; poll and done are called with it held, and it may be taken again by its holder.
+ *   lock, unlock    - the lock
+ *   current         - false: no context is current
+ *   enqueue         - put operation behind what the stream (NULL: the default one) holds; false: no such stream
+ *   progress        - do what can be done now, in every stream
+ *   check           - whether bytes from pointer on lie in one allocation
+ *   read, write     - copy through the fold; the caller has checked the range */
+#define MUSTER_STANDIN_CUDA_FUNCTIONS(X)                                                                               \
+	X(void, muster_standin_cuda_lock, (void))                                                                      \
+	X(void, muster_standin_cuda_unlock, (void))                                                                    \
+	X(bool, muster_standin_cuda_current, (struct muster_standin_device * ret))                                     \
+	X(bool, muster_standin_cuda_enqueue, (CUstream stream, const struct muster_standin_operation *operation))      \
+	X(void, muster_standin_cuda_progress, (void))                                                                  \
+	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes))                                        \
+	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes))                                  \
+	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes))
+
+#endif

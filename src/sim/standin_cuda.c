@@ -1,0 +1,421 @@
+/* standin_cuda.c - libcuda.so.1 for the simulation: devices and contexts
+ *
+ * Follows the CUDA driver API's documentation for what each call checks and gives.
+ */
+#include "sim/standin_cuda.h"
+
+#include "muster/pool.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+MUSTER_STANDIN_MARK;
+
+static struct {
+	bool initialised;
+	struct CUctx_st *devices;
+	size_t count;
+} driver;
+
+/* Recursive: an operation's poll function calls back. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static _Thread_local struct CUctx_st *current;
+
+CUresult muster_simcuda_enter(void)
+{
+	pthread_mutex_lock(&lock);
+	return driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult muster_simcuda_enter_context(struct CUctx_st **ret)
+{
+	CUresult result = muster_simcuda_enter();
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!current)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (current->retained == 0)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED_;
+	*ret = current;
+	return current->broken;
+}
+
+CUresult muster_simcuda_leave(CUresult result)
+{
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+void muster_simcuda_pause(void)
+{
+	pthread_mutex_unlock(&lock);
+	nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+	pthread_mutex_lock(&lock);
+}
+
+size_t muster_simcuda_device_count(void)
+{
+	return driver.count;
+}
+
+struct CUctx_st *muster_simcuda_device(size_t ordinal)
+{
+	return &driver.devices[ordinal];
+}
+
+struct CUctx_st *muster_simcuda_current(void)
+{
+	return current && current->retained ? current : NULL;
+}
+
+void muster_standin_cuda_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void muster_standin_cuda_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+bool muster_standin_cuda_current(struct muster_standin_device *ret)
+{
+	struct CUctx_st *context = muster_simcuda_current();
+	if (!context)
+		return false;
+	*ret = (struct muster_standin_device){ (int)(context - driver.devices), context->gpu };
+	return true;
+}
+
+/* -- which devices there are -- */
+
+typedef int order(const void *, const void *);
+
+static int by_cuda_index(const void *a, const void *b)
+{
+	const struct muster_sim_gpu *const *x = a, *const *y = b;
+	return ((*x)->cuda_index > (*y)->cuda_index) - ((*x)->cuda_index < (*y)->cuda_index);
+}
+
+static int by_bus_id(const void *a, const void *b)
+{
+	const struct muster_sim_gpu *const *x = a, *const *y = b;
+	return strcmp((*x)->bus_id, (*y)->bus_id);
+}
+
+static const struct muster_sim_gpu *find_uuid(
+	const struct muster_sim_gpu **gpus, size_t count, const char *prefix, size_t length)
+{
+	const struct muster_sim_gpu *found = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (strncasecmp(gpus[i]->uuid, prefix, length) != 0)
+			continue;
+		if (found)
+			return NULL; /* more than one: invalid */
+		found = gpus[i];
+	}
+	return found;
+}
+
+/* The GPU that one entry of CUDA_VISIBLE_DEVICES names; NULL ends the list. */
+static const struct muster_sim_gpu *find_visible(
+	const struct muster_sim_gpu **gpus, size_t count, const char *entry, size_t length)
+{
+	if (length > 4 && strncmp(entry, "GPU-", 4) == 0)
+		return find_uuid(gpus, count, entry, length);
+	char *end;
+	long index = strtol(entry, &end, 10);
+	return end == entry || index < 0 || (size_t)index >= count ? NULL : gpus[index];
+}
+
+/* CUDA_VISIBLE_DEVICES as the driver reads it: the list ends at the first entry that names no GPU, and an entry that
+ * names a GPU for the second time leaves none at all. Picks from gpus into ret. */
+static size_t pick_visible(
+	const struct muster_sim_gpu **gpus, size_t count, const char *visible, const struct muster_sim_gpu **ret)
+{
+	size_t picked = 0;
+	for (;;) {
+		while (isspace((unsigned char)*visible))
+			visible++;
+		size_t length = strcspn(visible, ", \t\n");
+		const struct muster_sim_gpu *gpu = length ? find_visible(gpus, count, visible, length) : NULL;
+		if (!gpu)
+			return picked;
+		for (size_t i = 0; i < picked; i++)
+			if (ret[i] == gpu)
+				return 0;
+		ret[picked++] = gpu;
+		visible += strcspn(visible, ",");
+		if (*visible++ == '\0')
+			return picked;
+	}
+}
+
+static void find_devices(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	const char *order_text = getenv("CUDA_DEVICE_ORDER"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const struct muster_sim_gpu **gpus = muster_calloc(node->gpu_count + 1, sizeof *gpus);
+	const struct muster_sim_gpu **picked = muster_calloc(node->gpu_count + 1, sizeof *picked);
+	size_t count = node->gpu_count;
+	for (size_t i = 0; i < count; i++)
+		gpus[i] = picked[i] = &node->gpus[i];
+	order *compare = order_text && strcmp(order_text, "PCI_BUS_ID") == 0 ? by_bus_id : by_cuda_index;
+	qsort(gpus, count, sizeof *gpus, compare);
+	qsort(picked, count, sizeof *picked, compare);
+	if (visible)
+		count = pick_visible(gpus, count, visible, picked);
+	driver.devices = muster_calloc(count + 1, sizeof *driver.devices);
+	driver.count = count;
+	for (size_t i = 0; i < count; i++)
+		driver.devices[i].gpu = picked[i];
+	free(gpus);
+	free(picked);
+}
+
+CUresult cuInit(unsigned int flags)
+{
+	if (flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	muster_simcuda_enter();
+	if (!driver.devices)
+		find_devices();
+	driver.initialised = driver.count > 0;
+	return muster_simcuda_leave(driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+}
+
+/* -- what can be asked before cuInit -- */
+
+CUresult cuDriverGetVersion(int *version)
+{
+	if (!version)
+		return CUDA_ERROR_INVALID_VALUE;
+	*version = muster_sim_this_node()->cuda_driver;
+	return CUDA_SUCCESS;
+}
+
+static const struct {
+	CUresult code;
+	const char *name, *text;
+} errors[] = {
+	{ CUDA_SUCCESS, "CUDA_SUCCESS", "no error" },
+	{ CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" },
+	{ CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
+	{ CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" },
+	{ CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" },
+	{ CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal" },
+	{ CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
+	{ CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered" },
+	{ CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle" },
+	{ CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready" },
+	{ CUDA_ERROR_ILLEGAL_ADDRESS_, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" },
+	{ CUDA_ERROR_CONTEXT_IS_DESTROYED_, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed" },
+	{ CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+		"part or all of the requested memory range is already mapped" },
+	{ CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+		"pointer does not correspond to a registered memory region" },
+	{ CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
+	{ CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported" },
+	{ CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized" },
+	{ CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
+};
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+	if (!name)
+		return CUDA_ERROR_INVALID_VALUE;
+	*name = NULL;
+	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*name; i++)
+		if (errors[i].code == error)
+			*name = errors[i].name;
+	return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+	if (!text)
+		return CUDA_ERROR_INVALID_VALUE;
+	*text = NULL;
+	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*text; i++)
+		if (errors[i].code == error)
+			*text = errors[i].text;
+	return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* -- devices -- */
+
+/* enter, for a call about one device. */
+static CUresult enter_device(CUdevice device, bool arguments_ok, struct CUctx_st **ret)
+{
+	CUresult result = muster_simcuda_enter();
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!arguments_ok)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (device < 0 || (size_t)device >= driver.count)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*ret = &driver.devices[device];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	CUresult result = muster_simcuda_enter();
+	if (result == CUDA_SUCCESS && !count)
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS)
+		*count = (int)driver.count;
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(ordinal, device != NULL, &found);
+	if (result == CUDA_SUCCESS)
+		*device = ordinal;
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, name && size > 0, &found);
+	if (result == CUDA_SUCCESS)
+		snprintf(name, (size_t)size, "%s", found->gpu->name);
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, uuid != NULL, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	const char *text = found->gpu->uuid;
+	size_t digits = 0;
+	unsigned char bytes[sizeof uuid->bytes] = { 0 };
+	for (text += strncmp(text, "GPU-", 4) == 0 ? 4 : 0; *text && digits < 2 * sizeof bytes; text++) {
+		if (!isxdigit((unsigned char)*text))
+			continue;
+		int digit = isdigit((unsigned char)*text) ? *text - '0' : tolower((unsigned char)*text) - 'a' + 10;
+		bytes[digits / 2] = (unsigned char)(bytes[digits / 2] << 4 | digit);
+		digits++;
+	}
+	if (digits != 2 * sizeof bytes)
+		muster_standin_end("\"%s\" is not a GPU's UUID", found->gpu->uuid);
+	memcpy(uuid->bytes, bytes, sizeof bytes);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, bytes != NULL, &found);
+	if (result == CUDA_SUCCESS)
+		*bytes = (size_t)(found->gpu->memory_mib * 1048576);
+	return muster_simcuda_leave(result);
+}
+
+static struct muster_standin_bus_id bus_id_of(const struct CUctx_st *device)
+{
+	struct muster_standin_bus_id id;
+	if (!muster_standin_bus_id_parse(device->gpu->bus_id, &id))
+		muster_standin_end("\"%s\" is not a PCI bus id", device->gpu->bus_id);
+	return id;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, value != NULL, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	struct muster_standin_bus_id id = bus_id_of(found);
+	switch (attribute) {
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = (int)id.bus; break;
+	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: *value = (int)id.device; break;
+	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: *value = (int)id.domain; break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = found->gpu->compute_major; break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = found->gpu->compute_minor; break;
+	default: result = CUDA_ERROR_INVALID_VALUE;
+	}
+	return muster_simcuda_leave(result);
+}
+
+/* The driver prints upper case; sysfs prints lower case. */
+CUresult cuDeviceGetPCIBusId(char *bus_id, int size, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, bus_id && size > 0, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	struct muster_standin_bus_id id = bus_id_of(found);
+	char text[32];
+	int length = snprintf(text, sizeof text, "%04X:%02X:%02X.0", id.domain, id.bus, id.device);
+	if (length >= size)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	memcpy(bus_id, text, (size_t)length + 1);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+/* -- contexts: only primary ones -- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, context != NULL, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	if (found->retained++ == 0) {
+		*found = (struct CUctx_st){ .gpu = found->gpu, .retained = 1 };
+		found->default_stream.context = found;
+		found->default_stream.last = &found->default_stream.first;
+	}
+	*context = found;
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, true, &found);
+	if (result == CUDA_SUCCESS && found->retained == 0)
+		result = CUDA_ERROR_INVALID_CONTEXT;
+	if (result == CUDA_SUCCESS && --found->retained == 0) {
+		muster_simcuda_forget_streams(found);
+		muster_simcuda_forget_memory(found);
+	}
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+	CUresult result = muster_simcuda_enter();
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	bool known = !context;
+	for (size_t i = 0; i < driver.count; i++)
+		known = known || (context == &driver.devices[i] && context->retained > 0);
+	if (!known)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_CONTEXT);
+	current = context;
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!free_bytes || !total_bytes))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS) {
+		*total_bytes = (size_t)(context->gpu->memory_mib * 1048576);
+		*free_bytes = *total_bytes - context->used;
+	}
+	return muster_simcuda_leave(result);
+}

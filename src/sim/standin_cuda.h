@@ -1,0 +1,89 @@
+/* standin_cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
+ *
+ * standin_cuda.c has the devices and contexts, standin_cuda_memory.c the memory, standin_cuda_stream.c the streams,
+ * events and copies. Every exported function runs between an _enter_ and leave, which hold the one lock.
+ */
+#ifndef MUSTER_STANDIN_CUDA_H
+#define MUSTER_STANDIN_CUDA_H
+
+#include "sim/cluster.h"
+#include "sim/standin.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define X(symbol, parameters) MUSTER_STANDIN_EXPORT CUresult symbol parameters;
+MUSTER_CUDA_FUNCTIONS(X)
+#undef X
+#define X(type, symbol, parameters) MUSTER_STANDIN_EXPORT type symbol parameters;
+MUSTER_STANDIN_CUDA_FUNCTIONS(X)
+#undef X
+
+/* Codes of cuda.h that the stand-in gives and muster only prints. */
+#define CUDA_ERROR_ILLEGAL_ADDRESS_ ((CUresult)700)
+#define CUDA_ERROR_CONTEXT_IS_DESTROYED_ ((CUresult)709)
+#define CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_ ((CUresult)712)
+#define CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_ ((CUresult)713)
+
+struct allocation {
+	struct allocation *next;
+	struct CUctx_st *context;
+	CUdeviceptr base;
+	size_t bytes;
+	size_t window; /* bytes of data: min(bytes, MUSTER_STANDIN_WINDOW) */
+	unsigned char data[];
+};
+
+/* A place in device memory. */
+struct place {
+	struct allocation *allocation;
+	size_t offset;
+};
+
+struct operation;
+
+struct CUstream_st {
+	struct CUstream_st *next;
+	struct CUctx_st *context;
+	struct operation *first, **last;
+	double now; /* seconds of virtual time */
+};
+
+/* A device, and its primary context. */
+struct CUctx_st {
+	const struct muster_sim_gpu *gpu;
+	unsigned int retained; /* 0: there is no primary context */
+	CUresult broken;       /* what every call gives once work has failed */
+	size_t used;           /* bytes allocated */
+	struct CUstream_st default_stream;
+	struct CUstream_st *streams; /* those that were created */
+	struct CUevent_st *events;
+	int rounds; /* of copies, see standin_cuda_stream.c */
+	bool copied_back;
+};
+
+/* Take the lock, and say whether the call may go on: the driver must be initialised, and with _context a live context
+ * must be current. Whatever the answer, leave must follow. */
+CUresult muster_simcuda_enter(void);
+CUresult muster_simcuda_enter_context(struct CUctx_st **ret);
+CUresult muster_simcuda_leave(CUresult result); /* drops the lock, returns result */
+void muster_simcuda_pause(void);                /* sleep a moment without the lock */
+
+/* The devices that this process may see, in CUDA's order. */
+size_t muster_simcuda_device_count(void);
+struct CUctx_st *muster_simcuda_device(size_t ordinal);
+struct CUctx_st *muster_simcuda_current(void); /* NULL: none */
+
+/* -- memory -- */
+bool muster_simcuda_place(CUdeviceptr pointer, size_t bytes, struct place *ret);
+void muster_simcuda_put(struct place to, const void *from, size_t bytes);
+void muster_simcuda_get(struct place from, void *to, size_t bytes);
+void muster_simcuda_set(struct place to, unsigned int value, size_t words);
+bool muster_simcuda_pinned(const void *pointer, size_t bytes);
+void muster_simcuda_forget_memory(struct CUctx_st *context);
+
+/* -- streams -- */
+void muster_simcuda_settle(void); /* wait until no stream has work, as calls that free memory do */
+void muster_simcuda_forget_streams(struct CUctx_st *context);
+
+#endif

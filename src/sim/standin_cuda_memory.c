@@ -1,0 +1,223 @@
+/* standin_cuda_memory.c - libcuda.so.1 for the simulation: device memory, folded, and pinned host memory
+ *
+ * Device addresses are numbers that point nowhere: a program that reads one dies, as it would on a real machine.
+ */
+#include "sim/standin_cuda.h"
+
+#include "muster/pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ADDRESS 0x7000000000000000u /* no process of x86-64 or aarch64 has user memory there */
+#define GRANULE ((size_t)2 << 20)
+#define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
+
+struct registered {
+	struct registered *next;
+	uintptr_t from, to;
+};
+
+static struct allocation *allocations;
+static struct registered *registrations;
+static CUdeviceptr next_address = FIRST_ADDRESS;
+
+/* -- through the fold -- */
+
+bool muster_simcuda_place(CUdeviceptr pointer, size_t bytes, struct place *ret)
+{
+	for (struct allocation *a = allocations; a; a = a->next) {
+		if (pointer < a->base || pointer - a->base >= a->bytes)
+			continue;
+		size_t offset = (size_t)(pointer - a->base);
+		if (bytes > a->bytes - offset)
+			return false;
+		*ret = (struct place){ a, offset };
+		return true;
+	}
+	return false;
+}
+
+/* What of `bytes` from place on lies in one piece of the window. */
+static unsigned char *piece(struct place place, size_t bytes, size_t *ret_length)
+{
+	size_t at = place.offset % place.allocation->window;
+	size_t left = place.allocation->window - at;
+	*ret_length = bytes < left ? bytes : left;
+	return place.allocation->data + at;
+}
+
+void muster_simcuda_put(struct place to, const void *from, size_t bytes)
+{
+	const unsigned char *source = from;
+	size_t skip = bytes > to.allocation->window ? bytes - to.allocation->window : 0; /* would be overwritten */
+	source += skip;
+	to.offset += skip;
+	bytes -= skip;
+	while (bytes) {
+		size_t length;
+		unsigned char *data = piece(to, bytes, &length);
+		memcpy(data, source, length);
+		source += length;
+		to.offset += length;
+		bytes -= length;
+	}
+}
+
+void muster_simcuda_get(struct place from, void *to, size_t bytes)
+{
+	unsigned char *target = to;
+	while (bytes) {
+		size_t length;
+		const unsigned char *data = piece(from, bytes, &length);
+		memcpy(target, data, length);
+		target += length;
+		from.offset += length;
+		bytes -= length;
+	}
+}
+
+void muster_simcuda_set(struct place to, unsigned int value, size_t words)
+{
+	size_t window_words = to.allocation->window / sizeof value;
+	for (size_t i = 0; i < words && i <= window_words; i++, to.offset += sizeof value)
+		muster_simcuda_put(to, &value, sizeof value);
+}
+
+bool muster_standin_cuda_check(CUdeviceptr pointer, size_t bytes)
+{
+	struct place place;
+	return muster_simcuda_place(pointer, bytes, &place);
+}
+
+void muster_standin_cuda_read(void *to, CUdeviceptr from, size_t bytes)
+{
+	struct place place;
+	if (muster_simcuda_place(from, bytes, &place))
+		muster_simcuda_get(place, to, bytes);
+}
+
+void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
+{
+	struct place place;
+	if (muster_simcuda_place(to, bytes, &place))
+		muster_simcuda_put(place, from, bytes);
+}
+
+/* -- device memory -- */
+
+static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t bytes)
+{
+	if (!ret || bytes == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	size_t total = (size_t)(context->gpu->memory_mib * 1048576);
+	if (bytes > total - context->used)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	size_t window = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
+	struct allocation *a = muster_calloc(1, sizeof *a + window);
+	memset(a->data, UNWRITTEN, window);
+	a->context = context;
+	a->base = next_address;
+	a->bytes = bytes;
+	a->window = window;
+	a->next = allocations;
+	allocations = a;
+	context->used += bytes;
+	next_address += (bytes + GRANULE) / GRANULE * GRANULE; /* at least a byte between two */
+	*ret = a->base;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	return muster_simcuda_leave(result == CUDA_SUCCESS ? allocate(context, pointer, bytes) : result);
+}
+
+static void forget(struct allocation **at)
+{
+	struct allocation *gone = *at;
+	*at = gone->next;
+	gone->context->used -= gone->bytes;
+	free(gone);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr pointer)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS || pointer == 0)
+		return muster_simcuda_leave(result);
+	muster_simcuda_settle();
+	for (struct allocation **at = &allocations; *at; at = &(*at)->next) {
+		if ((*at)->base == pointer) {
+			forget(at);
+			return muster_simcuda_leave(CUDA_SUCCESS);
+		}
+	}
+	return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+}
+
+void muster_simcuda_forget_memory(struct CUctx_st *context)
+{
+	for (struct allocation **at = &allocations; *at;) {
+		if ((*at)->context == context)
+			forget(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+/* -- pinned host memory -- */
+
+static struct registered **find_registered(uintptr_t from, uintptr_t to)
+{
+	struct registered **at = &registrations;
+	while (*at && (to <= (*at)->from || from >= (*at)->to))
+		at = &(*at)->next;
+	return at;
+}
+
+bool muster_simcuda_pinned(const void *pointer, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)pointer;
+	struct registered *found = *find_registered(from, from + bytes);
+	return found && from >= found->from && from + bytes <= found->to;
+}
+
+CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
+{
+	struct CUctx_st *context;
+	uintptr_t from = (uintptr_t)pointer;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!pointer || bytes == 0 || bytes > UINTPTR_MAX - from || flags > 0xf))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && *find_registered(from, from + bytes))
+		result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_;
+	if (result == CUDA_SUCCESS) {
+		struct registered *new = muster_calloc(1, sizeof *new);
+		*new = (struct registered){ registrations, from, from + bytes };
+		registrations = new;
+	}
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuMemHostUnregister(void *pointer)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	if (!pointer)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	muster_simcuda_settle();
+	struct registered **at = find_registered((uintptr_t)pointer, (uintptr_t)pointer + 1);
+	if (!*at || (*at)->from != (uintptr_t)pointer)
+		return muster_simcuda_leave(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_);
+	struct registered *gone = *at;
+	*at = gone->next;
+	free(gone);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}

@@ -1,0 +1,463 @@
+/* standin_cuda_stream.c - libcuda.so.1 for the simulation: streams, events and copies on a virtual clock
+ *
+ * A stream is a queue. Nothing runs when it is queued; what can run does when somebody looks (a query, a free), so host
+ * memory must not be read before the stream is done, as on a GPU. A copy takes bytes / bandwidth of virtual time and
+ * nothing else: what a program measures with events is the scenario's figure exactly. Copies within the device and
+ * fills take none: the scenario has no figure for them.
+ *
+ * CUDA's interface does not say that the GPUs of the node copy at once, and real time is not asked, so that every run
+ * gives the same figures: a round of copies is some to the device, then some from it. The first round of a process has
+ * the bandwidth of a GPU alone, those after it that of all GPUs at once, if the node has a rank for each of its GPUs.
+ */
+#include "sim/standin_cuda.h"
+
+#include "muster/pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGEABLE_SHARE (1.0 / 3) /* of the bandwidth of pinned memory */
+#define EVENT_WITHOUT_TIME 0x2u  /* CU_EVENT_DISABLE_TIMING */
+
+enum operation_kind { TO_DEVICE, TO_HOST, WITHIN_DEVICE, FILL, RECORD, EXTERNAL };
+
+struct operation {
+	struct operation *next;
+	enum operation_kind kind;
+	double seconds;
+	struct place to, from; /* on the device */
+	const void *source;    /* TO_DEVICE */
+	void *target;          /* TO_HOST */
+	size_t bytes;
+	unsigned int value;
+	struct CUevent_st *event;
+	unsigned long recording;
+	struct muster_standin_operation external;
+};
+
+struct CUevent_st {
+	struct CUevent_st *next;
+	struct CUctx_st *context;
+	unsigned int flags;
+	unsigned long asked, recorded; /* how often cuEventRecord was called; the number of the last one done */
+	size_t queued;                 /* operations that refer to it */
+	bool destroyed;
+	double time; /* seconds of its stream's clock */
+};
+
+static void event_free(struct CUevent_st *event)
+{
+	struct CUevent_st **at = &event->context->events;
+	while (*at != event)
+		at = &(*at)->next;
+	*at = event->next;
+	free(event);
+}
+
+/* -- carrying out -- */
+
+static void drop_first(struct CUstream_st *stream)
+{
+	struct operation *gone = stream->first;
+	stream->first = gone->next;
+	if (!stream->first)
+		stream->last = &stream->first;
+	if (gone->kind == EXTERNAL)
+		gone->external.done(gone->external.arg);
+	if (gone->event && --gone->event->queued == 0 && gone->event->destroyed)
+		event_free(gone->event);
+	free(gone);
+}
+
+/* Whether the next thing that touches memory writes the same bytes once more: a benchmark's repeats. */
+static bool is_repeated(const struct operation *copy)
+{
+	const struct operation *next = copy->next;
+	while (next && next->kind == RECORD)
+		next = next->next;
+	return next && next->kind == TO_HOST && next->target == copy->target && next->bytes == copy->bytes &&
+	       next->from.allocation == copy->from.allocation && next->from.offset == copy->from.offset;
+}
+
+static void copy_within(struct place to, struct place from, size_t bytes)
+{
+	static unsigned char between[MUSTER_STANDIN_WINDOW];
+	size_t window = to.allocation->window;
+	size_t skip = bytes > window ? bytes - window : 0;
+	from.offset += skip;
+	to.offset += skip;
+	muster_simcuda_get(from, between, bytes - skip);
+	muster_simcuda_put(to, between, bytes - skip);
+}
+
+/* 1: done, 0: not yet, -1: failed */
+static int carry_out(struct CUstream_st *stream, struct operation *operation)
+{
+	switch (operation->kind) {
+	case TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); return 1;
+	case TO_HOST:
+		if (!is_repeated(operation))
+			muster_simcuda_get(operation->from, operation->target, operation->bytes);
+		return 1;
+	case WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); return 1;
+	case FILL:
+		muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
+		return 1;
+	case RECORD:
+		operation->event->recorded = operation->recording;
+		operation->event->time = stream->now;
+		return 1;
+	case EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
+	}
+	return -1;
+}
+
+static void progress(struct CUstream_st *stream)
+{
+	while (stream->first) {
+		int state = carry_out(stream, stream->first);
+		if (state == 0)
+			return;
+		if (state < 0) {
+			stream->context->broken = CUDA_ERROR_LAUNCH_FAILED;
+			while (stream->first)
+				drop_first(stream);
+			return;
+		}
+		stream->now += stream->first->seconds;
+		drop_first(stream);
+	}
+}
+
+/* Every live stream of the process. */
+static bool progress_all(void)
+{
+	bool busy = false;
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+		struct CUctx_st *context = muster_simcuda_device(i);
+		if (context->retained == 0)
+			continue;
+		progress(&context->default_stream);
+		busy = busy || context->default_stream.first;
+		for (struct CUstream_st *stream = context->streams; stream; stream = stream->next) {
+			progress(stream);
+			busy = busy || stream->first;
+		}
+	}
+	return busy;
+}
+
+void muster_simcuda_settle(void)
+{
+	while (progress_all())
+		muster_simcuda_pause();
+}
+
+/* -- streams -- */
+
+static struct CUstream_st *find_stream(CUstream stream)
+{
+	struct CUctx_st *current = muster_simcuda_current();
+	if (!stream)
+		return current ? &current->default_stream : NULL;
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+		struct CUctx_st *context = muster_simcuda_device(i);
+		for (struct CUstream_st *s = context->streams; s; s = s->next)
+			if (s == stream)
+				return s;
+	}
+	return NULL;
+}
+
+static void stream_free(struct CUstream_st **at)
+{
+	struct CUstream_st *gone = *at;
+	while (gone->first)
+		drop_first(gone);
+	*at = gone->next;
+	free(gone);
+}
+
+void muster_simcuda_forget_streams(struct CUctx_st *context)
+{
+	while (context->default_stream.first)
+		drop_first(&context->default_stream);
+	while (context->streams)
+		stream_free(&context->streams);
+	while (context->events)
+		event_free(context->events);
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!stream || flags > CU_STREAM_NON_BLOCKING))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS) {
+		struct CUstream_st *new = muster_calloc(1, sizeof *new);
+		*new = (struct CUstream_st){ .next = context->streams, .context = context, .last = &new->first };
+		context->streams = new;
+		*stream = new;
+	}
+	return muster_simcuda_leave(result);
+}
+
+/* The real call lets the work finish in the background; here it waits for it. */
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	struct CUstream_st *found = stream ? find_stream(stream) : NULL;
+	if (!found)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
+	for (progress(found); found->first; progress(found))
+		muster_simcuda_pause();
+	struct CUstream_st **at = &found->context->streams;
+	while (*at != found)
+		at = &(*at)->next;
+	stream_free(at);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+/* enter, for a call about a stream. */
+static CUresult enter_stream(CUstream stream, struct CUstream_st **ret)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return result;
+	*ret = find_stream(stream);
+	return *ret ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	progress(found);
+	if (found->context->broken != CUDA_SUCCESS)
+		result = found->context->broken;
+	else if (found->first)
+		result = CUDA_ERROR_NOT_READY;
+	return muster_simcuda_leave(result);
+}
+
+static void enqueue(struct CUstream_st *stream, const struct operation *operation)
+{
+	struct operation *new = muster_calloc(1, sizeof *new);
+	*new = *operation;
+	new->next = NULL;
+	*stream->last = new;
+	stream->last = &new->next;
+}
+
+bool muster_standin_cuda_enqueue(CUstream stream, const struct muster_standin_operation *operation)
+{
+	struct CUstream_st *found = find_stream(stream);
+	if (found)
+		enqueue(found, &(struct operation){ .kind = EXTERNAL, .external = *operation });
+	return found != NULL;
+}
+
+void muster_standin_cuda_progress(void)
+{
+	progress_all();
+}
+
+/* -- events -- */
+
+static struct CUevent_st *find_event(CUevent event)
+{
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+		struct CUctx_st *context = muster_simcuda_device(i);
+		for (struct CUevent_st *e = context->events; e; e = e->next)
+			if (e == event && !e->destroyed)
+				return e;
+	}
+	return NULL;
+}
+
+static CUresult enter_event(CUevent event, struct CUevent_st **ret)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return result;
+	*ret = find_event(event);
+	return *ret ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!event || flags > 0x7))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS) {
+		struct CUevent_st *new = muster_calloc(1, sizeof *new);
+		*new = (struct CUevent_st){ .next = context->events, .context = context, .flags = flags };
+		context->events = new;
+		*event = new;
+	}
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuEventDestroy_v2(CUevent event)
+{
+	struct CUevent_st *found;
+	CUresult result = enter_event(event, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	found->destroyed = true;
+	if (found->queued == 0)
+		event_free(found);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	struct CUevent_st *found;
+	CUresult result = enter_event(event, &found);
+	struct CUstream_st *in = result == CUDA_SUCCESS ? find_stream(stream) : NULL;
+	if (result == CUDA_SUCCESS && (!in || in->context != found->context))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	if (result == CUDA_SUCCESS) {
+		found->queued++;
+		found->asked++;
+		enqueue(in, &(struct operation){ .kind = RECORD, .event = found, .recording = found->asked });
+	}
+	return muster_simcuda_leave(result);
+}
+
+/* An event that was never recorded counts as done. */
+CUresult cuEventQuery(CUevent event)
+{
+	struct CUevent_st *found;
+	CUresult result = enter_event(event, &found);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	progress_all();
+	if (found->context->broken != CUDA_SUCCESS)
+		result = found->context->broken;
+	else if (found->recorded != found->asked)
+		result = CUDA_ERROR_NOT_READY;
+	return muster_simcuda_leave(result);
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+	struct CUevent_st *from, *to = NULL;
+	CUresult result = enter_event(start, &from);
+	if (result == CUDA_SUCCESS && !(to = find_event(end)))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	if (result != CUDA_SUCCESS || !milliseconds)
+		return muster_simcuda_leave(result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result);
+	progress_all();
+	if (from->context->broken != CUDA_SUCCESS)
+		result = from->context->broken;
+	else if (from->asked == 0 || to->asked == 0 || ((from->flags | to->flags) & EVENT_WITHOUT_TIME))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	else if (from->recorded != from->asked || to->recorded != to->asked)
+		result = CUDA_ERROR_NOT_READY;
+	else
+		*milliseconds = (float)((to->time - from->time) * 1e3);
+	return muster_simcuda_leave(result);
+}
+
+/* -- copies -- */
+
+/* Whether every GPU of the node has a rank that could use it. */
+static bool is_node_full(void)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	size_t ranks = 0;
+	for (size_t i = 0; i < cluster->rank_count; i++)
+		ranks += cluster->ranks[i].node == muster_sim_this_rank()->node;
+	return ranks >= muster_sim_this_node()->gpu_count;
+}
+
+static double host_seconds(struct CUctx_st *context, enum operation_kind kind, const void *host, size_t bytes)
+{
+	const struct muster_sim_gpu *gpu = context->gpu;
+	if (kind == TO_DEVICE && context->copied_back) {
+		context->rounds++;
+		context->copied_back = false;
+	} else if (kind == TO_HOST) {
+		context->copied_back = true;
+	}
+	bool together = context->rounds > 0 && is_node_full();
+	double to_gbps = together ? gpu->h2d_together_gbps : gpu->h2d_gbps;
+	double from_gbps = together ? gpu->d2h_together_gbps : gpu->d2h_gbps;
+	double gbps = kind == TO_DEVICE ? to_gbps : from_gbps;
+	double share = muster_simcuda_pinned(host, bytes) ? 1 : PAGEABLE_SHARE;
+	return (double)bytes / (gbps * 1e9 * share);
+}
+
+/* A copy from or to pageable memory is over with it when the call returns, as far as the stream lets it. */
+static CUresult enqueue_host(struct CUstream_st *stream, struct operation *operation, const void *host)
+{
+	operation->seconds = host_seconds(stream->context, operation->kind, host, operation->bytes);
+	enqueue(stream, operation);
+	if (!muster_simcuda_pinned(host, operation->bytes))
+		progress(stream);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	struct operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
+	if (result != CUDA_SUCCESS || bytes == 0)
+		return muster_simcuda_leave(result);
+	if (!from || !muster_simcuda_place(to, bytes, &operation.to))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	return muster_simcuda_leave(enqueue_host(found, &operation, from));
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	struct operation operation = { .kind = TO_HOST, .target = to, .bytes = bytes };
+	if (result != CUDA_SUCCESS || bytes == 0)
+		return muster_simcuda_leave(result);
+	if (!to || !muster_simcuda_place(from, bytes, &operation.from))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	return muster_simcuda_leave(enqueue_host(found, &operation, to));
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	struct operation operation = { .kind = WITHIN_DEVICE, .bytes = bytes };
+	if (result != CUDA_SUCCESS || bytes == 0)
+		return muster_simcuda_leave(result);
+	if (!muster_simcuda_place(to, bytes, &operation.to) || !muster_simcuda_place(from, bytes, &operation.from))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	enqueue(found, &operation);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
+{
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	struct operation operation = { .kind = FILL, .value = value };
+	if (result != CUDA_SUCCESS || words == 0)
+		return muster_simcuda_leave(result);
+	if (to % sizeof value != 0 || words > SIZE_MAX / sizeof value)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	operation.bytes = words * sizeof value;
+	if (!muster_simcuda_place(to, operation.bytes, &operation.to))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	enqueue(found, &operation);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}

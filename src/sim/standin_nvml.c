@@ -1,0 +1,405 @@
+/* standin_nvml.c - libnvidia-ml.so.1 for the simulation
+ *
+ * Follows NVML's documentation for what each call checks and gives. What a GPU does not have is NOT_SUPPORTED.
+ */
+#include "bind/nvml_abi.h"
+#include "sim/cluster.h"
+#include "sim/standin.h"
+
+#include "muster/pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define X(symbol, parameters) MUSTER_STANDIN_EXPORT nvmlReturn_t symbol parameters;
+MUSTER_NVML_FUNCTIONS(X)
+#undef X
+MUSTER_STANDIN_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
+
+MUSTER_STANDIN_MARK;
+
+struct nvmlDevice_st {
+	const struct muster_sim_gpu *gpu;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned int users;            /* nvmlInit_v2 less nvmlShutdown */
+	struct nvmlDevice_st *devices; /* in NVML's order; made once and kept */
+	size_t count;
+} library = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int by_nvml_index(const void *a, const void *b)
+{
+	const struct nvmlDevice_st *x = a, *y = b;
+	return (x->gpu->nvml_index > y->gpu->nvml_index) - (x->gpu->nvml_index < y->gpu->nvml_index);
+}
+
+nvmlReturn_t nvmlInit_v2(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	pthread_mutex_lock(&library.lock);
+	if (!library.devices) {
+		library.devices = muster_calloc(node->gpu_count + 1, sizeof *library.devices);
+		library.count = node->gpu_count;
+		for (size_t i = 0; i < library.count; i++)
+			library.devices[i].gpu = &node->gpus[i];
+		qsort(library.devices, library.count, sizeof *library.devices, by_nvml_index);
+	}
+	library.users++;
+	pthread_mutex_unlock(&library.lock);
+	return NVML_SUCCESS;
+}
+
+static bool is_initialised(void)
+{
+	pthread_mutex_lock(&library.lock);
+	bool yes = library.users > 0;
+	pthread_mutex_unlock(&library.lock);
+	return yes;
+}
+
+nvmlReturn_t nvmlShutdown(void)
+{
+	pthread_mutex_lock(&library.lock);
+	nvmlReturn_t result = library.users > 0 ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
+	if (library.users > 0)
+		library.users--;
+	pthread_mutex_unlock(&library.lock);
+	return result;
+}
+
+const char *nvmlErrorString(nvmlReturn_t result)
+{
+	switch (result) {
+	case NVML_SUCCESS: return "The operation was successful";
+	case NVML_ERROR_UNINITIALIZED: return "NVML was not first initialized with nvmlInit()";
+	case NVML_ERROR_INVALID_ARGUMENT: return "A supplied argument is invalid";
+	case NVML_ERROR_NOT_SUPPORTED: return "The requested operation is not available on target device";
+	case NVML_ERROR_NO_PERMISSION: return "The current user does not have permission for operation";
+	case NVML_ERROR_NOT_FOUND: return "A query to find an object was unsuccessful";
+	case NVML_ERROR_INSUFFICIENT_SIZE: return "An input argument is not large enough";
+	case NVML_ERROR_DRIVER_NOT_LOADED: return "NVIDIA driver is not loaded";
+	case NVML_ERROR_FUNCTION_NOT_FOUND: return "Local version of NVML doesn't implement this function";
+	case NVML_ERROR_GPU_IS_LOST: return "The GPU has fallen off the bus or has otherwise become inaccessible";
+	case NVML_ERROR_UNKNOWN: break;
+	}
+	return "An internal driver error occurred";
+}
+
+/* SUCCESS when NVML is up, the device is one of ours and the other arguments are as they should be. */
+static nvmlReturn_t check(nvmlDevice_t device, bool arguments_ok)
+{
+	if (!is_initialised())
+		return NVML_ERROR_UNINITIALIZED;
+	for (size_t i = 0; i < library.count; i++)
+		if (device == &library.devices[i])
+			return arguments_ok ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+	return NVML_ERROR_INVALID_ARGUMENT;
+}
+
+static nvmlReturn_t copy_text(const char *text, char *ret, unsigned int length)
+{
+	size_t needed = strlen(text) + 1;
+	if (!ret)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (length < needed)
+		return NVML_ERROR_INSUFFICIENT_SIZE;
+	memcpy(ret, text, needed);
+	return NVML_SUCCESS;
+}
+
+/* -- system -- */
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
+{
+	return is_initialised() ? copy_text(muster_sim_this_node()->driver_version, version, length)
+				: NVML_ERROR_UNINITIALIZED;
+}
+
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
+{
+	return is_initialised() ? copy_text(muster_sim_this_node()->nvml_version, version, length)
+				: NVML_ERROR_UNINITIALIZED;
+}
+
+/* -- finding devices -- */
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
+{
+	if (!is_initialised())
+		return NVML_ERROR_UNINITIALIZED;
+	if (!count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*count = (unsigned int)library.count;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
+{
+	if (!is_initialised())
+		return NVML_ERROR_UNINITIALIZED;
+	if (!device || index >= library.count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*device = &library.devices[index];
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device)
+{
+	struct muster_standin_bus_id wanted, id;
+	if (!is_initialised())
+		return NVML_ERROR_UNINITIALIZED;
+	if (!bus_id || !device || !muster_standin_bus_id_parse(bus_id, &wanted))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < library.count; i++) {
+		if (!muster_standin_bus_id_parse(library.devices[i].gpu->bus_id, &id) || id.domain != wanted.domain ||
+			id.bus != wanted.bus || id.device != wanted.device)
+			continue;
+		*device = &library.devices[i];
+		return NVML_SUCCESS;
+	}
+	return NVML_ERROR_NOT_FOUND;
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
+{
+	nvmlReturn_t result = check(device, index != NULL);
+	if (result == NVML_SUCCESS)
+		*index = (unsigned int)(device - library.devices);
+	return result;
+}
+
+/* -- what a device is -- */
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
+{
+	nvmlReturn_t result = check(device, name != NULL);
+	return result == NVML_SUCCESS ? copy_text(device->gpu->name, name, length) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
+{
+	nvmlReturn_t result = check(device, uuid != NULL);
+	return result == NVML_SUCCESS ? copy_text(device->gpu->uuid, uuid, length) : result;
+}
+
+/* The legacy form has four digits of the domain, the other one eight. */
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+	struct muster_standin_bus_id id;
+	nvmlReturn_t result = check(device, pci != NULL);
+	if (result != NVML_SUCCESS)
+		return result;
+	if (!muster_standin_bus_id_parse(device->gpu->bus_id, &id))
+		muster_standin_end("\"%s\" is not a PCI bus id", device->gpu->bus_id);
+	memset(pci, 0, sizeof *pci);
+	pci->domain = id.domain;
+	pci->bus = id.bus;
+	pci->device = id.device;
+	snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%04X:%02X:%02X.0", id.domain & 0xffff, id.bus & 0xff,
+		id.device & 0x1f);
+	snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:%02X.0", id.domain, id.bus, id.device);
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char *version, unsigned int length)
+{
+	nvmlReturn_t result = check(device, version != NULL);
+	return result == NVML_SUCCESS ? copy_text(device->gpu->vbios, version, length) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+	nvmlReturn_t result = check(device, memory != NULL);
+	if (result != NVML_SUCCESS)
+		return result;
+	unsigned long long total = (unsigned long long)(device->gpu->memory_mib * 1048576);
+	*memory = (nvmlMemory_t){ .total = total, .free = total };
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
+{
+	nvmlReturn_t result = check(device, major && minor);
+	if (result != NVML_SUCCESS)
+		return result;
+	*major = device->gpu->compute_major;
+	*minor = device->gpu->compute_minor;
+	return NVML_SUCCESS;
+}
+
+/* -- modes -- */
+
+static nvmlEnableState_t enabled(bool yes)
+{
+	return yes ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+}
+
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *current, nvmlEnableState_t *pending)
+{
+	nvmlReturn_t result = check(device, current && pending);
+	if (result == NVML_SUCCESS)
+		*current = *pending = enabled(device->gpu->ecc);
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
+{
+	nvmlReturn_t result = check(device, current && pending);
+	if (result != NVML_SUCCESS)
+		return result;
+	if (!device->gpu->mig_supported)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*current = *pending = device->gpu->mig ? NVML_DEVICE_MIG_ENABLE : NVML_DEVICE_MIG_DISABLE;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t *mode)
+{
+	nvmlReturn_t result = check(device, mode != NULL);
+	if (result == NVML_SUCCESS)
+		*mode = enabled(device->gpu->persistence);
+	return result;
+}
+
+/* -- PCIe and NVLink -- */
+
+/* A call that gives one whole number of the scenario. */
+#define GIVES(symbol, field)                                                                                           \
+	nvmlReturn_t symbol(nvmlDevice_t device, unsigned int *ret)                                                    \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, ret != NULL);                                                      \
+		if (result == NVML_SUCCESS)                                                                            \
+			*ret = (unsigned int)device->gpu->field;                                                       \
+		return result;                                                                                         \
+	}
+GIVES(nvmlDeviceGetCurrPcieLinkGeneration, pcie_gen)
+GIVES(nvmlDeviceGetMaxPcieLinkGeneration, pcie_gen_max)
+GIVES(nvmlDeviceGetCurrPcieLinkWidth, pcie_width)
+GIVES(nvmlDeviceGetMaxPcieLinkWidth, pcie_width_max)
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)
+{
+	nvmlReturn_t result = check(device, active && link < NVML_NVLINK_MAX_LINKS);
+	if (result != NVML_SUCCESS)
+		return result;
+	if (link >= (unsigned int)device->gpu->nvlinks)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*active = enabled(link < (unsigned int)device->gpu->nvlinks_active);
+	return NVML_SUCCESS;
+}
+
+static void fill_field(const struct muster_sim_gpu *gpu, nvmlFieldValue_t *field)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	field->timestamp = (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	field->latencyUsec = 0;
+	field->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+	field->nvmlReturn = gpu->nvlinks > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+	if (field->fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT)
+		field->value.uiVal = (unsigned int)gpu->nvlinks;
+	else if (field->fieldId == NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)
+		field->value.uiVal = (unsigned int)gpu->nvlink_mbps;
+	else
+		field->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+	nvmlReturn_t result = check(device, values && count > 0);
+	if (result != NVML_SUCCESS)
+		return result;
+	for (int i = 0; i < count; i++)
+		fill_field(device->gpu, &values[i]);
+	return NVML_SUCCESS;
+}
+
+/* -- clocks, temperature, power -- */
+
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
+	if (result == NVML_SUCCESS)
+		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_mhz : device->gpu->sm_clock_mhz);
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
+	if (result == NVML_SUCCESS)
+		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_max_mhz
+							     : device->gpu->sm_clock_max_mhz);
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons)
+{
+	nvmlReturn_t result = check(device, reasons != NULL);
+	if (result == NVML_SUCCESS)
+		*reasons = device->gpu->throttle_reasons;
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
+{
+	nvmlReturn_t result = check(device, celsius && sensor == NVML_TEMPERATURE_GPU);
+	if (result == NVML_SUCCESS)
+		*celsius = (unsigned int)device->gpu->temperature_celsius;
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *milliwatts)
+{
+	nvmlReturn_t result = check(device, milliwatts != NULL);
+	if (result == NVML_SUCCESS)
+		*milliwatts = (unsigned int)(device->gpu->power_watts * 1000 + 0.5);
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *milliwatts)
+{
+	nvmlReturn_t result = check(device, milliwatts != NULL);
+	if (result == NVML_SUCCESS)
+		*milliwatts = (unsigned int)(device->gpu->power_limit_watts * 1000 + 0.5);
+	return result;
+}
+
+/* -- errors of the memory -- */
+
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(
+	nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, unsigned long long *errors)
+{
+	nvmlReturn_t result = check(device, errors && (unsigned int)type <= NVML_MEMORY_ERROR_TYPE_UNCORRECTED &&
+						    (unsigned int)counter <= NVML_AGGREGATE_ECC);
+	if (result != NVML_SUCCESS)
+		return result;
+	const struct muster_sim_gpu *gpu = device->gpu;
+	if (!gpu->ecc)
+		return NVML_ERROR_NOT_SUPPORTED;
+	const double counts[2][2] = {
+		[NVML_MEMORY_ERROR_TYPE_CORRECTED] = { gpu->ecc_corrected_volatile, gpu->ecc_corrected_aggregate },
+		[NVML_MEMORY_ERROR_TYPE_UNCORRECTED] = { gpu->ecc_uncorrected_volatile,
+			gpu->ecc_uncorrected_aggregate },
+	};
+	*errors = (unsigned long long)counts[type][counter];
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correctable, unsigned int *uncorrectable,
+	unsigned int *pending, unsigned int *failed)
+{
+	nvmlReturn_t result = check(device, correctable && uncorrectable && pending && failed);
+	if (result != NVML_SUCCESS)
+		return result;
+	*correctable = (unsigned int)device->gpu->remap_correctable;
+	*uncorrectable = (unsigned int)device->gpu->remap_uncorrectable;
+	*pending = device->gpu->remap_pending;
+	*failed = device->gpu->remap_failed;
+	return NVML_SUCCESS;
+}

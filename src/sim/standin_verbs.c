@@ -1,0 +1,281 @@
+/* standin_verbs.c - libibverbs.so.1 for the simulation: devices, and what can be asked about their ports
+ *
+ * The structs are those of infiniband/verbs.h. A context is a real struct verbs_context, as ibv_query_port's inline
+ * part in that header expects: it calls the context's own operation with the struct's full size. The exported
+ * ibv_query_port is for programs older than port_cap_flags2 and must not write that far.
+ */
+#include "sim/cluster.h"
+#include "sim/standin.h"
+
+#include "muster/pool.h"
+
+#include <infiniband/verbs.h>
+
+#include <ctype.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef ibv_get_device_list
+#undef ibv_query_port
+
+MUSTER_STANDIN_EXPORT struct ibv_device **ibv_get_device_list(int *count);
+MUSTER_STANDIN_EXPORT void ibv_free_device_list(struct ibv_device **list);
+MUSTER_STANDIN_EXPORT const char *ibv_get_device_name(struct ibv_device *device);
+MUSTER_STANDIN_EXPORT __be64 ibv_get_device_guid(struct ibv_device *device);
+MUSTER_STANDIN_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device);
+MUSTER_STANDIN_EXPORT int ibv_close_device(struct ibv_context *context);
+MUSTER_STANDIN_EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
+MUSTER_STANDIN_EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr);
+MUSTER_STANDIN_EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
+MUSTER_STANDIN_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey);
+
+MUSTER_STANDIN_MARK;
+
+#define COMPAT_PORT_BYTES offsetof(struct ibv_port_attr, port_cap_flags2)
+#define VENDOR_MELLANOX 0x02c9
+
+/* -- devices: ports with the same name are ports of one device -- */
+
+static const struct muster_sim_port *find_port(const char *device, int number)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	for (size_t i = 0; i < node->port_count; i++)
+		if (strcmp(node->ports[i].device, device) == 0 && (number < 0 || node->ports[i].port == number))
+			return &node->ports[i];
+	return NULL;
+}
+
+static const struct muster_sim_port *first_port(const struct ibv_device *device)
+{
+	const struct muster_sim_port *port = find_port(device->name, -1);
+	if (!port)
+		muster_standin_end("libibverbs was given a device that is not its own");
+	return port;
+}
+
+static struct ibv_device *device_new(const char *name, size_t index)
+{
+	struct ibv_device *device = muster_calloc(1, sizeof *device);
+	device->node_type = IBV_NODE_CA;
+	device->transport_type = IBV_TRANSPORT_IB;
+	snprintf(device->name, sizeof device->name, "%s", name);
+	snprintf(device->dev_name, sizeof device->dev_name, "uverbs%zu", index);
+	snprintf(device->dev_path, sizeof device->dev_path, "/sys/class/infiniband_verbs/uverbs%zu", index);
+	snprintf(device->ibdev_path, sizeof device->ibdev_path, "/sys/class/infiniband/%s", name);
+	return device;
+}
+
+/* Made once: an open device outlives the list that it was found in. */
+static struct ibv_device **all_devices(size_t *ret_count)
+{
+	static struct ibv_device **devices;
+	static size_t count;
+	const struct muster_sim_node *node = muster_sim_this_node();
+	if (!devices) {
+		devices = muster_calloc(node->port_count + 1, sizeof(struct ibv_device *));
+		for (size_t i = 0; i < node->port_count; i++) {
+			if (find_port(node->ports[i].device, -1) != &node->ports[i])
+				continue; /* not the device's first port */
+			devices[count] = device_new(node->ports[i].device, count);
+			count++;
+		}
+	}
+	*ret_count = count;
+	return devices;
+}
+
+struct ibv_device **ibv_get_device_list(int *count)
+{
+	size_t found;
+	struct ibv_device **devices = all_devices(&found);
+	struct ibv_device **list = muster_calloc(found + 1, sizeof(struct ibv_device *));
+	memcpy(list, devices, found * sizeof(struct ibv_device *));
+	if (count)
+		*count = (int)found;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+/* The number that sysfs writes in groups of four digits: "0015:5dff:fe33:ff1e". */
+static __be64 parse_guid(const char *text)
+{
+	uint64_t guid = 0;
+	for (; *text; text++) {
+		if (*text == ':')
+			continue;
+		if (!isxdigit((unsigned char)*text))
+			muster_standin_end("a GUID of the scenario has a character that is no hex digit");
+		char digit[2] = { *text, '\0' };
+		guid = guid << 4 | strtoul(digit, NULL, 16);
+	}
+	return htobe64(guid);
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return parse_guid(first_port(device)->guid);
+}
+
+/* -- contexts -- */
+
+static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size);
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct verbs_context *verbs = muster_calloc(1, sizeof *verbs);
+	first_port(device);
+	verbs->sz = sizeof *verbs;
+	verbs->query_port = query_port;
+	verbs->context.device = device;
+	verbs->context.cmd_fd = -1;
+	verbs->context.async_fd = -1;
+	verbs->context.num_comp_vectors = 1;
+	verbs->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&verbs->context.mutex, NULL);
+	return &verbs->context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	struct verbs_context *verbs = verbs_get_ctx(context);
+	pthread_mutex_destroy(&verbs->context.mutex);
+	free(verbs);
+	return 0;
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	const struct muster_sim_port *port = first_port(context->device);
+	memset(attr, 0, sizeof *attr);
+	snprintf(attr->fw_ver, sizeof attr->fw_ver, "%s", port->firmware);
+	attr->node_guid = attr->sys_image_guid = parse_guid(port->guid);
+	attr->vendor_id = VENDOR_MELLANOX;
+	if (strncmp(port->hca_type, "MT", 2) == 0) /* "MT4124": the device's PCI id in decimal */
+		attr->vendor_part_id = (uint32_t)strtoul(port->hca_type + 2, NULL, 10);
+	for (size_t i = 0; i < node->port_count; i++) {
+		if (strcmp(node->ports[i].device, context->device->name) != 0)
+			continue;
+		attr->phys_port_cnt++;
+		if (node->ports[i].pkey_count > attr->max_pkeys)
+			attr->max_pkeys = (uint16_t)node->ports[i].pkey_count;
+	}
+	return 0;
+}
+
+/* -- ports -- */
+
+struct word {
+	const char *name;
+	int value;
+};
+
+static const struct word states[] = {
+	{ "NOP", IBV_PORT_NOP },
+	{ "DOWN", IBV_PORT_DOWN },
+	{ "INIT", IBV_PORT_INIT },
+	{ "ARMED", IBV_PORT_ARMED },
+	{ "ACTIVE", IBV_PORT_ACTIVE },
+	{ "ACTIVE_DEFER", IBV_PORT_ACTIVE_DEFER },
+};
+/* PortPhysicalState of the InfiniBand specification, in the kernel's spelling */
+static const struct word physical_states[] = {
+	{ "Sleep", 1 },
+	{ "Polling", 2 },
+	{ "Disabled", 3 },
+	{ "PortConfigurationTraining", 4 },
+	{ "LinkUp", 5 },
+	{ "LinkErrorRecovery", 6 },
+	{ "Phy Test", 7 },
+};
+static const struct word link_layers[] = {
+	{ "InfiniBand", IBV_LINK_LAYER_INFINIBAND },
+	{ "Ethernet", IBV_LINK_LAYER_ETHERNET },
+};
+
+static int lookup(const struct word *words, size_t count, const char *name, const char *what)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(words[i].name, name) == 0)
+			return words[i].value;
+	muster_standin_end("\"%s\" is not %s of a port", name, what);
+}
+#define LOOKUP(words, name, what) lookup(words, sizeof(words) / sizeof *(words), name, what)
+
+static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *ret)
+{
+	const struct muster_sim_port *port = find_port(context->device->name, number);
+	if (!port)
+		return EINVAL;
+	*ret = (struct ibv_port_attr){
+		.state = (enum ibv_port_state)LOOKUP(states, port->state, "a state"),
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = (enum ibv_mtu)port->active_mtu,
+		.gid_tbl_len = 1,
+		.max_msg_sz = 1u << 30,
+		.pkey_tbl_len = (uint16_t)port->pkey_count,
+		.lid = (uint16_t)port->lid,
+		.sm_lid = (uint16_t)port->sm_lid,
+		.active_width = (uint8_t)port->active_width,
+		.active_speed = (uint8_t)port->active_speed,
+		.phys_state = (uint8_t)LOOKUP(physical_states, port->phys_state, "a physical state"),
+		.link_layer = (uint8_t)LOOKUP(link_layers, port->link_layer, "a link layer"),
+	};
+	return 0;
+}
+
+static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size)
+{
+	struct ibv_port_attr full;
+	int result = fill_port(context, number, &full);
+	if (result == 0)
+		memcpy(attr, &full, size < sizeof full ? size : sizeof full);
+	return result;
+}
+
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	return query_port(context, port, (struct ibv_port_attr *)attr, COMPAT_PORT_BYTES);
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
+{
+	const struct muster_sim_port *port = find_port(context->device->name, number);
+	unsigned int group[8];
+	if (!port || index != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (sscanf(port->gid, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x", &group[0], &group[1], &group[2], &group[3], &group[4],
+		    &group[5], &group[6], &group[7]) != 8)
+		muster_standin_end("\"%s\" is not a GID", port->gid);
+	for (size_t i = 0; i < 8; i++) {
+		gid->raw[2 * i] = (uint8_t)(group[i] >> 8);
+		gid->raw[2 * i + 1] = (uint8_t)group[i];
+	}
+	return 0;
+}
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t number, int index, __be16 *pkey)
+{
+	const struct muster_sim_port *port = find_port(context->device->name, number);
+	if (!port || index < 0 || (size_t)index >= port->pkey_count) {
+		errno = EINVAL;
+		return -1;
+	}
+	*pkey = htobe16((uint16_t)strtoul(port->pkeys[index], NULL, 16));
+	return 0;
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""Break one thing in a simulated cluster, and compare what muster finds with a table: all of it, and nothing else.
+
+usage: faults.py MUSTER TABLE [CASE...]
+
+Each case of the table (a JSON file) holds:
+  name      what it is called
+  nodes     how many nodes are simulated
+  faults    what is broken (may be absent)
+  cpu_masks as in a scenario (may be absent)
+  options   more options for `muster run` (may be absent)
+  exit      the exit code
+  findings  every finding of the report: check, status, node, rank, gpu, port where they apply; in any order. "expected",
+            "observed" and "advice" are parts of the text that the finding must hold.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SKU = "Standard_ND96asr_v4"
+VERDICT = {0: "pass", 1: "fail", 3: "inconclusive"}
+PLACE = ("check", "status", "node", "rank", "gpu", "port")
+TEXTS = ("expected", "observed", "advice")
+
+
+def place(finding):
+    """What a finding is about, as a tuple; of a report or of the table."""
+    flat = dict(finding.get("where", {}), **finding)
+    return tuple(flat.get(key) for key in PLACE)
+
+
+def show(key):
+    return " ".join(f"{name}={value}" for name, value in zip(PLACE, key) if value is not None)
+
+
+def compare(case, report):
+    """What differs between the case's findings and the report's, one line each."""
+    wanted = collections.Counter(place(f) for f in case["findings"])
+    found = collections.Counter(place(f) for f in report["findings"])
+    problems = [f"missing: {show(key)} (x{count})" for key, count in (wanted - found).items()]
+    for finding in report["findings"]:
+        if place(finding) in found - wanted:
+            problems.append(
+                f"not in the table: {show(place(finding))}: expected {finding.get('expected')}; "
+                f"observed {finding.get('observed')}"
+            )
+    for want in case["findings"]:
+        texts = [f for f in report["findings"] if place(f) == place(want)]
+        for text in TEXTS:
+            if text in want and not any(want[text] in (f.get(text) or "") for f in texts):
+                seen = [f.get(text) for f in texts]
+                problems.append(f"{show(place(want))}: {text} does not hold \"{want[text]}\": {seen}")
+    return problems
+
+
+def run(muster, case, directory):
+    """Run one case; what is wrong with it, one line each."""
+    path = os.path.join(directory, "report.json")
+    command = [muster, "sim", "--sku", SKU, "--nodes", str(case["nodes"]), "--report", path]
+    for fault in case.get("faults", []):
+        command += ["--fault", fault]
+    if "cpu_masks" in case:
+        command += ["--cpu-masks", case["cpu_masks"]]
+    command += ["--"] + case.get("options", [])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    problems = []
+    if done.returncode != case["exit"]:
+        problems.append(f"exit code {done.returncode}, not {case['exit']}")
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+    except (OSError, ValueError) as error:
+        return problems + [f"no report: {error}", done.stdout, done.stderr]
+    verdict = VERDICT.get(case["exit"])
+    if report["verdict"] != verdict:
+        problems.append(f"verdict {report['verdict']}, not {verdict}")
+    if report["simulated"] is not True:
+        problems.append("the report does not say that it is simulated")
+    if report["summary"]["nodes"] != case["nodes"] or report["summary"]["ranks"] != 8 * case["nodes"]:
+        problems.append(f"nodes and ranks: {report['summary']}")
+    last = done.stdout.rstrip("\n").rpartition("\n")[2]
+    if not last.startswith(f"MUSTER {verdict.upper()} sku={SKU} nodes={case['nodes']} ranks={8 * case['nodes']} "):
+        problems.append(f"last line: {last}")
+    problems += compare(case, report)
+    if problems:
+        problems += ["command: " + " ".join(command), done.stderr]
+    return problems
+
+
+def main():
+    muster, table = sys.argv[1:3]
+    with open(table, encoding="utf-8") as file:
+        cases = json.load(file)
+    names = sys.argv[3:] or [case["name"] for case in cases]
+    failed = 0
+    for name in names:
+        case = next(case for case in cases if case["name"] == name)
+        with tempfile.TemporaryDirectory() as directory:
+            problems = run(muster, case, directory)
+        print(f"{'FAILED' if problems else 'ok    '} {name}", flush=True)
+        for problem in problems:
+            print("    " + problem.replace("\n", "\n    "))
+        failed += bool(problems)
+    return 1 if failed else 0
+
+
+sys.exit(main())

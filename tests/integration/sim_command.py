@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""The command `muster sim` itself: wrong input, signals, what it leaves behind.
+
+usage: sim_command.py MUSTER
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MUSTER = os.path.abspath(sys.argv.pop(1))
+SKU = "Standard_ND96asr_v4"
+QUICK = ["--", "--profile", "quick"]
+
+
+class Sim(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="muster-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.environment = dict(os.environ, TMPDIR=self.directory)
+        self.report = os.path.join(self.directory, "report.json")
+
+    def sim(self, *words, **environment):
+        return subprocess.run(
+            [MUSTER, "sim", *words],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            cwd=self.directory,
+            env=dict(self.environment, **environment),
+        )
+
+    def left_behind(self):
+        return [name for name in os.listdir(self.directory) if name.startswith("muster-sim-")]
+
+    def assert_usage(self, done, *said):
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Amuster: [^\n]+\n\Z")
+        for text in said:
+            self.assertIn(text, done.stderr)
+        self.assertEqual(self.left_behind(), [])
+
+    def test_wrong_input_is_one_line_and_exit_2(self):
+        sku = ["--sku", SKU]
+        for words, said in (
+            ([], "--sku"),
+            (["--sku", "Standard_HB120"], SKU),
+            (sku + ["--nodes", "0"], "--nodes"),
+            (sku + ["--nodes", "two"], "--nodes"),
+            (sku + ["--fault", "h2d-slo@node1/gpu4"], "h2d-slow"),
+            (sku + ["--fault", "h2d-slow@node2/gpu4"], "node2"),
+            (sku + ["--fault", "h2d-slow@node1/gpu9"], "gpu9"),
+            (sku + ["--fault", "ib-down@node1/mlx5_ib9"], "mlx5_ib9"),
+            (sku + ["--fault", "nccl-slow@rank8"], "rank8"),
+            (sku + ["--fault", "h2d-slow@node1/gpu4=quick"], "quick"),
+            (sku + ["--cpu-masks", "xyz"], "xyz"),
+            (sku + ["--scenario", "nowhere.json"], "nowhere.json"),
+            (sku + ["--banana"], "--banana"),
+        ):
+            with self.subTest(words=words):
+                self.assert_usage(self.sim(*words), said)
+
+    def test_an_unknown_key_in_a_scenario_is_exit_2(self):
+        path = os.path.join(self.directory, "scenario.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"sku": "%s", "node": 2}' % SKU)
+        self.assert_usage(self.sim("--scenario", path), path, '"node"', "nodes")
+
+    def test_faults_can_be_listed(self):
+        done = self.sim("--list-faults")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(done.stdout.splitlines()), 16)
+        self.assertIn("h2d-slow@node1/gpu4[=GB/s]", done.stdout)
+
+    def test_skus_can_be_listed(self):
+        self.assertIn(SKU, self.sim("--list-skus").stdout)
+
+    def test_a_missing_mpirun_is_named(self):
+        done = self.sim("--sku", SKU, PATH=self.directory)
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"\Amuster: mpirun is not in PATH[^\n]+\n\Z")
+        self.assertEqual(self.left_behind(), [])
+
+    def test_nothing_is_left_behind_but_the_report(self):
+        done = self.sim("--sku", SKU, "--report", self.report, *QUICK)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.left_behind(), [])
+        self.assertTrue(os.path.exists(self.report))
+
+    def test_files_can_be_kept(self):
+        done = self.sim("--sku", SKU, "--keep", *QUICK)
+        self.assertEqual(done.returncode, 0, done)
+        kept = re.search(r"kept in (\S+)", done.stderr).group(1)
+        self.assertTrue(os.path.exists(os.path.join(kept, "cluster.json")))
+        self.assertTrue(os.path.exists(os.path.join(kept, "sim-1", "topology.xml")))
+
+    def test_options_after_two_dashes_reach_run(self):
+        done = self.sim("--sku", SKU, "--", "--profile", "hasty")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Amuster: [^\n]*hasty[^\n]*\n\Z")
+
+    def test_a_scenario_file_does_what_the_options_do(self):
+        path = os.path.join(self.directory, "scenario.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"sku": "%s", "nodes": 1, "faults": ["gpu-name@node1/gpu2"]}' % SKU)
+        done = self.sim("--scenario", path, *QUICK)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("NVIDIA A100-SXM4-80GB", done.stdout)
+
+    def test_an_outer_slurm_job_is_not_taken_for_the_simulated_one(self):
+        done = self.sim("--sku", SKU, *QUICK, SLURM_JOB_ID="77", SLURM_JOBID="77", SLURM_NTASKS="3", SLURM_NNODES="1",
+                        SLURM_NODELIST="elsewhere", SLURM_TASKS_PER_NODE="3")
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_a_signal_ends_it_and_cleans_up(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number):
+                child = subprocess.Popen(
+                    [MUSTER, "sim", "--sku", SKU],
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=self.directory,
+                    env=self.environment,
+                )
+                end = time.monotonic() + 30
+                while not self.left_behind() and time.monotonic() < end:
+                    time.sleep(0.01)
+                self.assertNotEqual(self.left_behind(), [])
+                child.send_signal(number)
+                self.assertEqual(child.wait(timeout=30), -number)
+                self.assertEqual(self.left_behind(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+# The whole program on a simulated cluster. One ctest case for each row of the table of faults.
+find_package(Python3 COMPONENTS Interpreter)
+set(FAULT_TABLE ${CMAKE_SOURCE_DIR}/tests/integration/faults.json)
+set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FAULT_TABLE})
+file(READ ${FAULT_TABLE} FAULT_CASES)
+string(JSON FAULT_COUNT LENGTH "${FAULT_CASES}")
+math(EXPR FAULT_LAST "${FAULT_COUNT} - 1")
+if(Python3_FOUND)
+	foreach(index RANGE ${FAULT_LAST})
+		string(JSON name GET "${FAULT_CASES}" ${index} name)
+		add_test(NAME integration.sim.${name} COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/faults.py $<TARGET_FILE:muster> ${FAULT_TABLE} ${name})
+		set_tests_properties(integration.sim.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+	endforeach()
+	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)
+else()
+	message(STATUS "No Python 3: the tests on simulated clusters are left out")
+endif()

@@ -1,0 +1,166 @@
+/* report_fixture.h - a small run with one of everything, and a report on it, written down by hand */
+#ifndef MUSTER_TESTS_REPORT_FIXTURE_H
+#define MUSTER_TESTS_REPORT_FIXTURE_H
+
+#include "muster/report.h"
+
+#include "synthetic_run.h"
+
+#include <math.h>
+
+/* Two nodes of eight ranks, rank 15 missing, every outcome, nulls, and strings that machines should not give. */
+static inline void fixture_run(struct muster_run *run)
+{
+	synthetic_run(run, 16);
+	struct muster_rank *missing = &run->nodes[1].ranks[7];
+	missing->local_rank = -1;
+	missing->gpu = missing->gpu_uuid = NULL;
+	missing->missing = "no message within 60 s";
+	missing->samples.count = missing->outcomes.count = 0;
+	struct muster_outcomes *outcomes = &run->nodes[1].ranks[0].outcomes;
+	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "gpu",
+					      .status = MUSTER_OUTCOME_ERROR,
+					      .code = "lib",
+					      .detail = "libcuda.so.1: cannot be opened",
+					      .elapsed_ms = 1 });
+	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "gpu_copy",
+					      .status = MUSTER_OUTCOME_CRASHED,
+					      .detail = "signal 11",
+					      .step = "cuMemcpyHtoDAsync_v2",
+					      .elapsed_ms = 2.5 });
+	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "nccl_allreduce",
+					      .status = MUSTER_OUTCOME_HUNG,
+					      .detail = "no answer within 60 s",
+					      .step = "ncclCommInitRankConfig",
+					      .elapsed_ms = 60000 });
+	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "affinity",
+					      .status = MUSTER_OUTCOME_NOT_RUN,
+					      .code = "time",
+					      .detail = "no time was left" });
+	struct muster_samples *samples = &run->nodes[0].ranks[0].samples;
+	for (size_t i = 0; i < samples->count; i++)
+		if (strcmp(samples->items[i].metric->name, "gpu.name") == 0)
+			samples->items[i].value = muster_string("A\"100\\ \x1b[31mred\x07 \xc2\x9b µ \n\t\x7f end");
+}
+
+static const struct muster_label fixture_bytes[] = {
+	{ .key = "bytes", .value = { .type = MUSTER_NUMBER, .number = 8589934592 } },
+	{ .key = "nodes", .value = { .type = MUSTER_NUMBER, .number = 2 } },
+};
+static const char *fixture_unjudged[] = { "copy.h2d", "copy.d2h" };
+
+/* One finding of each status, and probes and ranks that did not end well. */
+static struct muster_finding fixture_findings[] = {
+	{ .check = "rank.missing",
+		.status = MUSTER_FAIL,
+		.node = "sim-2",
+		.rank = 15,
+		.expected = "a report from every rank",
+		.observed = "no message within 60 s",
+		.unit = "",
+		.unjudged = fixture_unjudged,
+		.unjudged_count = 2 },
+	{ .check = "copy.h2d",
+		.status = MUSTER_FAIL,
+		.node = "sim-1",
+		.rank = 4,
+		.gpu = "000b:00:00.0",
+		.metric = "gpu.h2d_gbps",
+		.expected = "at least 21",
+		.observed = "11.2",
+		.value = { .type = MUSTER_NUMBER, .number = 11.2 },
+		.unit = "GB/s",
+		.advice = "reseat it: see \"nvidia-smi -q\"",
+		.source = "vendor's guide",
+		.certainty = "specified" },
+	{ .check = "probe.gpu_copy",
+		.status = MUSTER_INCONCLUSIVE,
+		.node = "sim-2",
+		.rank = 8,
+		.gpu = "0001:00:00.0",
+		.expected = "the probe to end well",
+		.observed = "crashed: signal 11 in cuMemcpyHtoDAsync_v2",
+		.unit = "",
+		.unjudged = fixture_unjudged,
+		.unjudged_count = 2 },
+	{ .check = "ib.state",
+		.status = MUSTER_WARN,
+		.node = "sim-1",
+		.rank = -1,
+		.port = "mlx5_ib3/1",
+		.metric = "port.state",
+		.expected = "ACTIVE",
+		.observed = "INIT",
+		.value = { .type = MUSTER_STRING, .string = "INIT" },
+		.unit = "" },
+	{ .check = "ring.busbw",
+		.status = MUSTER_WARN,
+		.node = NULL,
+		.rank = -1,
+		.metric = "nccl.allreduce_busbw_gbps",
+		.labels = fixture_bytes,
+		.label_count = 2,
+		.expected = "at least 180",
+		.observed = "170.5",
+		.value = { .type = MUSTER_NUMBER, .number = 170.5 },
+		.unit = "GB/s" },
+	{ .check = "gpu.power",
+		.status = MUSTER_SKIP,
+		.node = "sim-1",
+		.rank = 0,
+		.gpu = "0001:00:00.0",
+		.metric = "gpu.power_watts",
+		.expected = "at most 400",
+		.observed = "null: not supported by a vGPU",
+		.unit = "W" },
+};
+
+static struct muster_tally fixture_tallies[] = {
+	{ .check = "copy.h2d",
+		.metric = "gpu.h2d_gbps",
+		.probe = "gpu_copy",
+		.unit = "GB/s",
+		.expected = "at least 21",
+		.source = "vendor's guide",
+		.certainty = "specified",
+		.count = { [MUSTER_PASS] = 13, [MUSTER_FAIL] = 1 },
+		.has_numbers = true,
+		.lowest = 11.2,
+		.highest = 26.1 },
+	{ .check = "ib.state",
+		.metric = "port.state",
+		.probe = "ib_link",
+		.unit = "",
+		.expected = "ACTIVE",
+		.count = { [MUSTER_PASS] = 15, [MUSTER_WARN] = 1 } },
+	{ .check = "gpu.name",
+		.metric = "gpu.name",
+		.probe = "gpu",
+		.unit = "",
+		.expected = "NVIDIA A100-SXM4-40GB",
+		.count = { [MUSTER_PASS] = 15 },
+		.value = "NVIDIA A100-SXM4-40GB" },
+	{ .check = "ring.one_node",
+		.metric = "nccl.allreduce_busbw_gbps",
+		.probe = "nccl_allreduce",
+		.unit = "GB/s",
+		.expected = "at least 228",
+		.skipped = "only for runs of 1 node" },
+};
+
+static inline void fixture_report(struct muster_report *report, const struct muster_run *run)
+{
+	*report = (struct muster_report){ .run = run,
+		.sku = "Standard_ND96asr_v4",
+		.sku_origin = "Standard_ND96asr_v4.json < family.json",
+		.verdict = MUSTER_FAIL,
+		.findings = fixture_findings,
+		.finding_count = sizeof fixture_findings / sizeof *fixture_findings,
+		.tallies = fixture_tallies,
+		.tally_count = sizeof fixture_tallies / sizeof *fixture_tallies };
+	for (size_t i = 0; i < report->finding_count; i++)
+		report->count[report->findings[i].status]++;
+	report->count[MUSTER_PASS] = 43;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* sim_fixture.h - for tests: two healthy or broken simulated nodes of Standard_ND96asr_v4 */
+#ifndef TEST_SIM_FIXTURE_H
+#define TEST_SIM_FIXTURE_H
+
+#include "sim/scenario.h"
+
+#include <check.h>
+
+#define SIM_HARDWARE_DIR MUSTER_SOURCE_DIR "/src/sim/hardware"
+#define SIM_SKU "Standard_ND96asr_v4"
+
+/* Build the scenario's cluster; its pool is the cluster's. */
+static inline int sim_build(const struct muster_sim_scenario *scenario, const char *directory,
+	struct muster_sim_hardware *hardware, struct muster_sim_cluster *ret, struct muster_error *err)
+{
+	struct muster_pool *pool = muster_pool_new();
+	if (muster_sim_hardware_read(SIM_HARDWARE_DIR, scenario->sku, pool, hardware, err) == 0 &&
+		muster_sim_scenario_build(scenario, hardware, pool, directory, ret, err) == 0)
+		return 0;
+	muster_pool_free(pool);
+	return -1;
+}
+
+/* Two nodes with one fault (NULL: none). */
+static inline int sim_two_nodes(const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret,
+	struct muster_error *err)
+{
+	struct muster_sim_scenario scenario;
+	struct muster_sim_hardware hardware;
+	muster_sim_scenario_init(&scenario);
+	scenario.sku = SIM_SKU;
+	scenario.nodes = 2;
+	scenario.cpu_masks = cpu_masks;
+	if (fault)
+		muster_sim_scenario_add_fault(&scenario, fault);
+	int rc = sim_build(&scenario, "/nowhere", &hardware, ret, err);
+	muster_sim_scenario_done(&scenario);
+	return rc;
+}
+
+#endif

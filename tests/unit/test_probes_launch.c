@@ -1,0 +1,301 @@
+/* test_probes_launch.c - the launch contract as the environment tells it */
+#include "probe_fake.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct muster_probe muster_probe_launch;
+
+static struct muster_probe_ctx *ctx;
+
+/* What srun sets in rank 9 of 16 on two nodes. */
+static const char *const from_srun[][2] = {
+	{ "SLURM_STEP_ID", "0" },
+	{ "SLURM_PROCID", "9" },
+	{ "SLURM_LOCALID", "1" },
+	{ "SLURM_NODEID", "1" },
+	{ "SLURM_NTASKS", "16" },
+	{ "SLURM_STEP_NUM_TASKS", "16" },
+	{ "SLURM_TASKS_PER_NODE", "8(x2)" },
+	{ "SLURM_STEP_TASKS_PER_NODE", "8(x2)" },
+	{ "SLURM_GPUS_ON_NODE", "8" },
+	{ "SLURM_CPU_BIND", "quiet,mask_cpu:0x1,0x2" },
+};
+
+static void setup(void)
+{
+	static const char *const others[] = { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
+		"CUDA_VISIBLE_DEVICES", "SLURM_GPUS_PER_NODE" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		unsetenv(others[i]);
+	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
+		unsetenv(from_srun[i][0]);
+	ctx = fake_new(&muster_probe_launch);
+	ctx->env.rank = 9;
+	ctx->env.ranks = 16;
+	ctx->env.local_rank = 1;
+	ctx->env.local_ranks = 8;
+	ctx->env.nodes = 2;
+}
+
+static void teardown(void)
+{
+	fake_free(ctx);
+}
+
+static void start_by_srun(void)
+{
+	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
+		setenv(from_srun[i][0], from_srun[i][1], 1);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_probe_launch.run(ctx, &err) == 0, "%s", err.text);
+}
+
+START_TEST(a_rank_of_srun_agrees_with_mpi)
+{
+	start_by_srun();
+	measure();
+	fake_complete(ctx, NULL);
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_localid", NULL), 1);
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), 8);
+	ck_assert_str_eq(fake_string(ctx, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
+}
+END_TEST
+
+START_TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
+{
+	start_by_srun();
+	ctx->env.rank = ctx->env.local_rank = 0;
+	ctx->env.ranks = ctx->env.local_ranks = 1;
+	measure();
+	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "rank.mpi_size", NULL), 1);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
+}
+END_TEST
+
+START_TEST(ranks_in_another_order_than_slurms_are_a_difference)
+{
+	start_by_srun();
+	setenv("SLURM_LOCALID", "2", 1);
+	measure();
+	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+}
+END_TEST
+
+START_TEST(a_missing_variable_leaves_the_comparison_open)
+{
+	start_by_srun();
+	unsetenv("SLURM_NTASKS");
+	unsetenv("SLURM_STEP_NUM_TASKS");
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.slurm_ntasks", NULL), "SLURM_NTASKS is not set");
+	ck_assert_str_eq(fake_reason(ctx, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
+}
+END_TEST
+
+START_TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
+{
+	start_by_srun();
+	setenv("SLURM_NTASKS", "32", 1);
+	setenv("SLURM_TASKS_PER_NODE", "16(x2)", 1);
+	measure();
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
+}
+END_TEST
+
+/* Ways to start that are not srun, as changes to the environment of a rank of srun; NULL removes a variable. */
+static const struct {
+	const char *what;
+	const char *changes[6][2];
+	const char *reason;
+} other_starts[] = {
+	{ "outside Slurm", { { "SLURM_PROCID", NULL }, { "SLURM_STEP_ID", NULL }, { "SLURM_LOCALID", NULL } },
+		"not started by Slurm: SLURM_PROCID is not set" },
+	{ "mpirun in a batch script, on its own node",
+		{ { "SLURM_STEP_ID", NULL }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
+			{ "OMPI_COMM_WORLD_SIZE", "16" } },
+		"started by mpirun inside a Slurm job" },
+	{ "mpirun in an interactive step",
+		{ { "SLURM_STEP_ID", "4294967290" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" } },
+		"started by mpirun inside a Slurm job" },
+	{ "mpirun in a batch script, on another node: its daemon was started by srun",
+		{ { "SLURM_STEP_ID", "0" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
+			{ "SLURM_STEP_NUM_TASKS", "1" }, { "OMPI_COMM_WORLD_SIZE", "16" } },
+		"started by mpirun inside a Slurm job" },
+	{ "a step id that is no number", { { "SLURM_STEP_ID", "batch" } }, "started by mpirun inside a Slurm job" },
+};
+
+START_TEST(slurms_variables_count_only_when_srun_started_the_process)
+{
+	start_by_srun();
+	for (size_t i = 0; i < 6 && other_starts[_i].changes[i][0]; i++) {
+		const char *const *change = other_starts[_i].changes[i];
+		if (change[1])
+			setenv(change[0], change[1], 1);
+		else
+			unsetenv(change[0]);
+	}
+	measure();
+	fake_complete(ctx, NULL);
+	static const char *const nulls[] = { "rank.slurm_ntasks", "rank.slurm_procid", "rank.slurm_localid",
+		"rank.mpi_as_slurm", "node.slurm_tasks_per_node" };
+	for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
+		ck_assert_msg(strcmp(fake_reason(ctx, nulls[i], NULL), other_starts[_i].reason) == 0,
+			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(ctx, nulls[i], NULL));
+}
+END_TEST
+
+START_TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
+{
+	start_by_srun();
+	setenv("OMPI_COMM_WORLD_SIZE", "16", 1);
+	setenv("OMPI_COMM_WORLD_RANK", "9", 1);
+	measure();
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+}
+END_TEST
+
+static const struct {
+	const char *text, *node;
+	double tasks; /* -1: null */
+} task_lists[] = {
+	{ "8", "0", 8 },
+	{ "8", "1", -1 },
+	{ "8(x2),4", "0", 8 },
+	{ "8(x2),4", "1", 8 },
+	{ "8(x2),4", "2", 4 },
+	{ "8(x2),4", "3", -1 },
+	{ "1,2(x3),3", "3", 2 },
+	{ "1,2(x3),3", "4", 3 },
+	{ "8(x1024)", "1023", 8 },
+	{ "8(x9223372036854775807)", "9223372036854775807", -1 },
+	{ "", "0", -1 },
+	{ "x", "0", -1 },
+	{ "8(x2", "0", -1 },
+	{ "8(x)", "0", -1 },
+	{ "8(2)", "0", -1 },
+	{ "-8", "0", -1 },
+	{ "8,", "1", -1 },
+	{ "8;4", "1", -1 },
+};
+
+START_TEST(a_list_of_tasks_gives_this_nodes_count)
+{
+	start_by_srun();
+	setenv("SLURM_STEP_TASKS_PER_NODE", task_lists[_i].text, 1);
+	setenv("SLURM_NODEID", task_lists[_i].node, 1);
+	measure();
+	if (task_lists[_i].tasks < 0)
+		ck_assert_ptr_nonnull(
+			strstr(fake_reason(ctx, "node.slurm_tasks_per_node", NULL), "SLURM_STEP_TASKS_PER_NODE"));
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
+}
+END_TEST
+
+static const struct {
+	const char *on_node, *per_node;
+	double gpus; /* -1: null */
+} gpu_counts[] = {
+	{ "8", "4", 8 },
+	{ NULL, "8", 8 },
+	{ NULL, "a100:8", 8 },
+	{ NULL, "a100:4,h100:2", 6 },
+	{ NULL, "gpu:a100:4", 4 },
+	{ NULL, NULL, -1 },
+	{ "", "8", -1 },
+	{ "eight", "8", -1 },
+	{ "8,", NULL, -1 },
+	{ "a100:", NULL, -1 },
+	{ "8x", NULL, -1 },
+	{ "99999999999999999999", NULL, -1 },
+};
+
+START_TEST(gpus_on_the_node_are_slurms_count)
+{
+	if (gpu_counts[_i].on_node)
+		setenv("SLURM_GPUS_ON_NODE", gpu_counts[_i].on_node, 1);
+	if (gpu_counts[_i].per_node)
+		setenv("SLURM_GPUS_PER_NODE", gpu_counts[_i].per_node, 1);
+	measure();
+	if (gpu_counts[_i].gpus < 0)
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.slurm_gpus_on_node", NULL), "SLURM_GPUS_"));
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
+}
+END_TEST
+
+START_TEST(node_facts_are_the_leaders_to_tell)
+{
+	ctx->env.leader = false;
+	measure();
+	ck_assert_uint_eq(fake_count(ctx, "node.ranks"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.slurm_gpus_on_node"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "rank.mpi_size"), 1);
+}
+END_TEST
+
+START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
+{
+	fake_gpu(ctx, "0001:00:00.0", "MIG-a");
+	ctx->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
+	ctx->peers[2] = (struct muster_peer){ .rank = 11, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-a" };
+	ctx->peers[3] = (struct muster_peer){ .rank = 12, .gpu_bus_id = "", .gpu_uuid = "" };
+	ctx->env.peer_count = 4;
+	setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "rank.gpu_sharers", "0001:00:00.0"), 2);
+	ck_assert_str_eq(fake_string(ctx, "rank.cuda_visible_devices", NULL), "3");
+	ck_assert_str_eq(fake_string(ctx, "rank.gpu_choice", NULL), "only-visible");
+	ck_assert_double_eq(fake_number(ctx, "rank.visible_gpus", NULL), 1);
+}
+END_TEST
+
+START_TEST(without_a_gpu_the_reason_is_the_workers)
+{
+	ctx->gpu.visible = -1;
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.visible_gpus", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(fake_string(ctx, "rank.gpu_choice", NULL), "none");
+}
+END_TEST
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+	TCase *tcase = tcase_create("launch");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_rank_of_srun_agrees_with_mpi);
+	tcase_add_test(tcase, sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen);
+	tcase_add_test(tcase, ranks_in_another_order_than_slurms_are_a_difference);
+	tcase_add_test(tcase, a_missing_variable_leaves_the_comparison_open);
+	tcase_add_test(tcase, the_steps_number_of_tasks_counts_and_not_the_jobs);
+	tcase_add_loop_test(tcase, slurms_variables_count_only_when_srun_started_the_process, 0, LENGTH(other_starts));
+	tcase_add_test(tcase, ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such);
+	tcase_add_loop_test(tcase, a_list_of_tasks_gives_this_nodes_count, 0, LENGTH(task_lists));
+	tcase_add_loop_test(tcase, gpus_on_the_node_are_slurms_count, 0, LENGTH(gpu_counts));
+	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
+	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
+	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);
+	Suite *suite = suite_create("launch");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
