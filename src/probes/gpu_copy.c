@@ -84,7 +84,7 @@ static const struct muster_metric metrics[] = {
 #define MIB ((size_t)1 << 20)
 #define REPEATS 5
 #define REPEATS_MAX 64
-#define TOGETHER_MS 60.0 /* long enough that ranks started milliseconds apart overlap */
+#define TOGETHER_MS 30.0 /* long enough that ranks started milliseconds apart overlap */
 #define WAIT_MS 8000     /* for one direction; twice that is below the probe's deadline */
 #define TILE_BYTES ((size_t)64 << 10)
 

@@ -1,6 +1,7 @@
 /* test_probes_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "../../src/probes/nccl_allreduce.c"
 #include "gpu_fakes.h"
+#include "probe_fake.h"
 
 #define AT "gpu-1:2187:2301 [0] NCCL INFO "
 

@@ -1,6 +1,7 @@
 /* test_probes_copy.c - gpu_copy against a scripted GPU */
 #include "../../src/probes/gpu_copy.c"
 #include "gpu_fakes.h"
+#include "probe_fake.h"
 
 #define BUS_ID "0001:00:00.0"
 
@@ -69,8 +70,8 @@ START_TEST(together_copies_long_enough_to_overlap_and_releases_all)
 	ck_assert_int_gt(fake.held, 0);
 	ck_assert_int_eq(together(ctx, &err), 0);
 	double ms = (double)(fake.h2d_done - before) * (32 << 20) / 1e6 / 25;
-	ck_assert_double_ge(ms, 60);
-	ck_assert_double_le(ms, 70);
+	ck_assert_double_ge(ms, 30);
+	ck_assert_double_le(ms, 35);
 	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_int_eq(fake.held, 0);
