@@ -236,11 +236,11 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	state.nccl = nccl;
 	state.cuda = cuda;
 
-	int node = -1;
-	muster_numa_near(env->root, env->gpu->bus_id, &node, NULL);
+	char numa_file[512];
+	muster_root_path(ctx, numa_file, sizeof numa_file, "/sys/bus/pci/devices/%s/numa_node", env->gpu->bus_id);
 	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", 2 * CHUNK_BYTES / (size_t)MIB);
 	CUevent *const events[] = { &state.start, &state.end, &state.arrived[0], &state.arrived[1] };
-	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, node, &state.chunks, err);
+	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, numa_file, env->gpu->bus_id, &state.chunks, err);
 	if (failed == 0)
 		failed = muster_cuda_check(
 			cuda, cuda->cuStreamCreate(&state.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");

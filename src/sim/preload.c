@@ -158,14 +158,15 @@ static bool has_node(unsigned long os_index)
 /* The kernel counts one bit less than it is told. EINVAL for nodes that the scenario does not have. */
 static int read_policy(int mode, const unsigned long *mask, unsigned long maxnode, struct policy *ret)
 {
-	*ret = (struct policy){ .mode = mode };
+	struct policy policy = { .mode = mode };
 	for (unsigned long bit = 0; mask && bit + 1 < maxnode; bit++) {
 		if (!(mask[bit / WORD_BITS] >> bit % WORD_BITS & 1))
 			continue;
 		if (bit >= NODES_MAX || !has_node(bit))
 			return EINVAL;
-		ret->nodes[bit / WORD_BITS] |= 1ul << bit % WORD_BITS;
+		policy.nodes[bit / WORD_BITS] |= 1ul << bit % WORD_BITS;
 	}
+	*ret = policy;
 	return 0;
 }
 

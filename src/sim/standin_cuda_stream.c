@@ -265,11 +265,9 @@ bool muster_standin_cuda_enqueue(CUstream stream, const struct muster_standin_op
 	return found != NULL;
 }
 
-void muster_standin_cuda_progress(CUstream stream)
+void muster_standin_cuda_progress(void)
 {
-	struct CUstream_st *found = find_stream(stream);
-	if (found)
-		progress(found);
+	progress_all();
 }
 
 /* -- events -- */

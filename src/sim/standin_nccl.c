@@ -1,0 +1,411 @@
+/* standin_nccl.c - libnccl.so.2 for the simulation: communicators
+ *
+ * An all-reduce is an operation in a stream of the simulated device and advances whenever somebody looks at that stream
+ * or at the communicator's state. A rank that died or never came makes the others wait for ever, as it does with NCCL,
+ * until they abort.
+ */
+#include "sim/standin_nccl.h"
+
+#include "muster/pool.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+MUSTER_STANDIN_MARK;
+
+#define ID_MARK "muster-sim"
+#define LAZY_CONNECT_VERSION 22200 /* since then rings are connected by the first collective, not by init */
+
+struct id {
+	char mark[sizeof ID_MARK];
+	char padding[16 - sizeof ID_MARK];
+	uint64_t token;
+};
+_Static_assert(sizeof(struct id) <= sizeof(ncclUniqueId), "an id must fit");
+
+/* An all-reduce, from the call until the stream is done with it. */
+struct work {
+	struct ncclComm *comm;
+	cudaStream_t stream;
+	struct muster_simring_work ring;
+};
+
+struct ncclComm {
+	struct muster_simring *ring;
+	struct muster_standin_device device;
+	int rank, ranks;
+	uint64_t token, numbers; /* numbers: all-reduces so far */
+	ncclResult_t state;
+	bool blocking, ready, connected, aborted, finalizing;
+	struct work *deferred; /* waits for the ring to be connected */
+	size_t references;     /* the caller's, and one for each all-reduce */
+};
+
+/* -- libcuda.so.1's stand-in -- */
+
+static struct muster_simcuda cuda;
+static pthread_once_t cuda_once = PTHREAD_ONCE_INIT;
+
+static void find_cuda(void)
+{
+	void *handle = dlopen("libcuda.so.1", RTLD_NOW);
+	void *function;
+	if (!handle)
+		muster_standin_end("libnccl.so.2 finds no libcuda.so.1: %s", dlerror());
+#define X(type, symbol, parameters)                                                                                    \
+	if (!(function = dlsym(handle, #symbol)))                                                                      \
+		muster_standin_end("libnccl.so.2 is simulated and libcuda.so.1 is not");                               \
+	memcpy(&cuda.symbol, &function, sizeof cuda.symbol);
+	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
+#undef X
+}
+
+const struct muster_simcuda *muster_simcuda(void)
+{
+	pthread_once(&cuda_once, find_cuda);
+	return &cuda;
+}
+
+static void lock(void)
+{
+	muster_simcuda()->muster_standin_cuda_lock();
+}
+
+static ncclResult_t unlock(ncclResult_t result)
+{
+	muster_simcuda()->muster_standin_cuda_unlock();
+	return result;
+}
+
+/* -- what needs no communicator -- */
+
+ncclResult_t ncclGetVersion(int *version)
+{
+	if (!version)
+		return ncclInvalidArgument;
+	*version = muster_sim_this_node()->nccl_version;
+	return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result)
+{
+	switch (result) {
+	case ncclSuccess: return "no error";
+	case ncclUnhandledCudaError: return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+	case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+	case ncclInternalError: return "internal error - please report this issue to the NCCL developers";
+	case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+	case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+	case ncclRemoteError: return "remote process exited or there was a network error";
+	case ncclInProgress: return "NCCL operation in progress";
+	}
+	return "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t comm)
+{
+	(void)comm; /* as in NCCL, it is the process's */
+	return muster_simlog_last_warning();
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+	struct id made = { .mark = ID_MARK };
+	if (!id)
+		return ncclInvalidArgument;
+	muster_sim_cluster();
+	if (getrandom(&made.token, sizeof made.token, 0) != sizeof made.token)
+		return ncclSystemError;
+	memset(id, 0, sizeof *id);
+	memcpy(id->internal, &made, sizeof made);
+	return ncclSuccess;
+}
+
+/* -- a communicator's life -- */
+
+static void release(struct ncclComm *comm)
+{
+	if (--comm->references > 0)
+		return;
+	if (comm->ring)
+		muster_simring_leave(comm->ring);
+	free(comm);
+}
+
+/* As init.cc of NCCL: each rank looks for another one on its own GPU; the rest see the connection close. */
+static ncclResult_t check_duplicates(struct ncclComm *comm)
+{
+	ncclResult_t result = ncclSuccess;
+	for (int i = 0; i < comm->ranks; i++) {
+		for (int j = 0; j < comm->ranks; j++) {
+			const struct muster_simring_member *a = muster_simring_member(comm->ring, i);
+			const struct muster_simring_member *b = muster_simring_member(comm->ring, j);
+			struct muster_standin_bus_id id = { 0 };
+			if (i == j || a->node != b->node || strcmp(a->bus_id, b->bus_id) != 0)
+				continue;
+			if (i != comm->rank) {
+				result = result == ncclSuccess ? ncclRemoteError : result;
+				continue;
+			}
+			muster_standin_bus_id_parse(a->bus_id, &id);
+			muster_simlog_warn("Duplicate GPU detected : rank %d and rank %d both on CUDA device %" PRIx64,
+				i, j, (uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4);
+			return ncclInvalidUsage;
+		}
+	}
+	if (result == ncclRemoteError)
+		muster_simlog_warn("Connection closed by a remote peer that could not initialize");
+	return result;
+}
+
+static void connect_ring(struct ncclComm *comm)
+{
+	if (!comm->connected)
+		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
+	comm->connected = true;
+}
+
+/* Go on with initialising, if the others are there. */
+static void advance_init(struct ncclComm *comm)
+{
+	if (comm->ready || comm->state != ncclInProgress || !muster_simring_is_complete(comm->ring))
+		return;
+	comm->state = check_duplicates(comm);
+	if (comm->state != ncclSuccess)
+		return;
+	comm->ready = true;
+	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION)
+		connect_ring(comm);
+	struct muster_standin_bus_id id = { 0 };
+	muster_standin_bus_id_parse(comm->device.gpu->bus_id, &id);
+	muster_simlog_info("ncclCommInitRankConfig comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64
+			   " commId 0x%" PRIx64 " - Init COMPLETE",
+		(void *)comm, comm->rank, comm->ranks, comm->device.ordinal, comm->device.gpu->nvml_index,
+		(uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4, comm->token);
+}
+
+static int work_poll(void *arg, double *seconds)
+{
+	struct work *work = arg;
+	struct ncclComm *comm = work->comm;
+	if (comm->aborted || (comm->state != ncclSuccess && comm->state != ncclInProgress))
+		return 1; /* it ends, with whatever it has done */
+	int state = muster_simring_advance(comm->ring, &work->ring);
+	if (state > 0)
+		*seconds = muster_simring_seconds(comm->ring, work->ring.count * work->ring.size);
+	if (state < 0) {
+		muster_simlog_warn(
+			"The ranks' counts, types or operations differ in all-reduce %" PRIu64, work->ring.number);
+		comm->state = ncclInvalidUsage;
+	}
+	return state != 0;
+}
+
+static void work_done(void *arg)
+{
+	struct work *work = arg;
+	release(work->comm);
+	free(work);
+}
+
+static ncclResult_t launch(struct work *work)
+{
+	struct muster_standin_operation operation = { .poll = work_poll, .done = work_done, .arg = work };
+	if (muster_simcuda()->muster_standin_cuda_enqueue(work->stream, &operation))
+		return ncclSuccess;
+	muster_simlog_warn("Cuda failure 'invalid resource handle'");
+	work_done(work);
+	return ncclUnhandledCudaError;
+}
+
+/* Where the communicator is, after doing what can be done. */
+static ncclResult_t advance(struct ncclComm *comm)
+{
+	advance_init(comm);
+	if (comm->deferred) {
+		connect_ring(comm);
+		comm->state = launch(comm->deferred);
+		comm->deferred = NULL;
+	}
+	muster_simcuda()->muster_standin_cuda_progress();
+	if (comm->finalizing && comm->state == ncclInProgress && comm->references == 1)
+		comm->state = ncclSuccess;
+	return comm->state;
+}
+
+/* A blocking call waits; the lock is free while it sleeps. */
+static ncclResult_t wait_for(struct ncclComm *comm)
+{
+	while (advance(comm) == ncclInProgress) {
+		unlock(ncclSuccess);
+		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+		lock();
+	}
+	return comm->state;
+}
+
+static bool is_config(const ncclConfig_t *config)
+{
+	return !config || (config->magic == MUSTER_NCCL_CONFIG_MAGIC && config->version >= MUSTER_NCCL_CONFIG_VERSION &&
+				  config->size >= sizeof(struct muster_nccl_config));
+}
+
+static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank, const ncclConfig_t *config)
+{
+	struct muster_standin_device device;
+	struct muster_error err;
+	if (!muster_simcuda()->muster_standin_cuda_current(&device)) {
+		muster_simlog_warn("Cuda failure 'invalid device context'");
+		return ncclUnhandledCudaError;
+	}
+	muster_simlog_start(rank);
+	struct muster_simring_member self = { .node = muster_sim_this_rank()->node,
+		.nvml_index = device.gpu->nvml_index,
+		.slow = muster_sim_this_rank()->nccl_slow };
+	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);
+	struct muster_simring *ring = muster_simring_join(id->token, rank, ranks, &self, &err);
+	if (!ring) {
+		muster_simlog_warn("%s", err.text);
+		return err.code == MUSTER_EUSAGE ? ncclInvalidUsage : ncclSystemError;
+	}
+	struct ncclComm *comm = muster_calloc(1, sizeof *comm);
+	*comm = (struct ncclComm){ .ring = ring,
+		.rank = rank,
+		.ranks = ranks,
+		.token = id->token,
+		.state = ncclInProgress,
+		.blocking = !config || config->blocking != 0,
+		.references = 1,
+		.device = device };
+	ncclResult_t result = comm->blocking ? wait_for(comm) : ncclInProgress;
+	if (result != ncclSuccess && result != ncclInProgress) {
+		release(comm);
+		return result;
+	}
+	*ret = comm;
+	return result;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+	struct id given;
+	memcpy(&given, id.internal, sizeof given);
+	muster_sim_cluster();
+	if (!comm || ranks < 1 || rank < 0 || rank >= ranks || !is_config(config)) {
+		muster_simlog_warn("Invalid arguments: rank %d of %d, or a configuration that is none", rank, ranks);
+		return ncclInvalidArgument;
+	}
+	if (memcmp(given.mark, ID_MARK, sizeof ID_MARK) != 0) {
+		muster_simlog_warn("The unique id was not made by this library");
+		return ncclInvalidArgument;
+	}
+	lock();
+	*comm = NULL;
+	return unlock(init(comm, ranks, &given, rank, config));
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
+{
+	if (!comm || !state)
+		return ncclInvalidArgument;
+	lock();
+	*state = advance(comm);
+	return unlock(ncclSuccess);
+}
+
+/* Ends when the communicator's all-reduces have. */
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	lock();
+	if (!comm->ready || comm->finalizing || comm->deferred)
+		return unlock(ncclInvalidUsage);
+	comm->finalizing = true;
+	comm->state = comm->state == ncclSuccess ? ncclInProgress : comm->state;
+	return unlock(comm->blocking ? wait_for(comm) : advance(comm));
+}
+
+static ncclResult_t leave(ncclComm_t comm, bool abort)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	lock();
+	comm->aborted = comm->aborted || abort;
+	if (comm->deferred)
+		work_done(comm->deferred);
+	comm->deferred = NULL;
+	release(comm);
+	return unlock(ncclSuccess);
+}
+
+/* All-reduces still in a stream go on without the caller's handle. */
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+	return leave(comm, false);
+}
+
+/* All-reduces still in a stream end at once, whatever they did. */
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+	return leave(comm, true);
+}
+
+/* -- all-reduce -- */
+
+/* The first one of a non-blocking communicator connects the ring, and so it is not in the stream yet when the call
+ * returns ncclInProgress: an event that is recorded before ncclCommGetAsyncError says ncclSuccess comes before it. */
+static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work *work, cudaStream_t stream)
+{
+	advance_init(comm);
+	if (comm->state == ncclInProgress || comm->finalizing) {
+		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
+		return ncclInvalidArgument;
+	}
+	if (comm->state != ncclSuccess)
+		return comm->state;
+	if (!work->size || (work->op != ncclSum && work->op != ncclMax) || work->count > SIZE_MAX / work->size) {
+		muster_simlog_warn("The simulated NCCL sums and compares float32 and float64 only");
+		return ncclInvalidArgument;
+	}
+	if (work->count == 0)
+		return ncclSuccess;
+	if (!muster_simcuda()->muster_standin_cuda_check(work->send, work->count * work->size) ||
+		!muster_simcuda()->muster_standin_cuda_check(work->receive, work->count * work->size)) {
+		muster_simlog_warn("A buffer of the all-reduce is not device memory, or too short");
+		return ncclInvalidArgument;
+	}
+	struct work *new = muster_calloc(1, sizeof *new);
+	*new = (struct work){ .comm = comm, .stream = stream, .ring = *work };
+	new->ring.number = ++comm->numbers;
+	comm->references++;
+	if (!comm->connected && !comm->blocking) {
+		comm->deferred = new;
+		return comm->state = ncclInProgress;
+	}
+	connect_ring(comm);
+	return launch(new);
+}
+
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	struct muster_simring_work work = { .send = (CUdeviceptr)(uintptr_t)send,
+		.receive = (CUdeviceptr)(uintptr_t)receive,
+		.count = count,
+		.size = type == ncclFloat32   ? sizeof(float)
+			: type == ncclFloat64 ? sizeof(double)
+					      : 0,
+		.type = type,
+		.op = op };
+	lock();
+	return unlock(all_reduce(comm, &work, stream));
+}

@@ -1,0 +1,230 @@
+/* standin_nccl_log.c - libnccl.so.2 for the simulation: what NCCL_DEBUG makes it say
+ *
+ * The lines have the form that NCCL's own sources print: debug.cc for the prefix and NCCL_DEBUG_FILE, init.cc for the
+ * version and the communicator, transport/p2p.cc and transport/net.cc for channels, transport/net_ib for the devices
+ * (as of NCCL 2.28). What is said is the scenario's.
+ */
+#include "sim/standin_nccl.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum level { LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
+
+static struct {
+	pthread_once_t once;
+	enum level level;
+	bool quiet; /* NCCL_DEBUG_SUBSYS leaves INIT out, and every line here is of INIT */
+	FILE *out;
+	char warning[1024];
+	bool started;
+} debug = { .once = PTHREAD_ONCE_INIT };
+
+static void host_name(char *ret, size_t size)
+{
+	const char *name = muster_sim_this_node()->name;
+	snprintf(ret, size, "%.*s", (int)strcspn(name, "."), name);
+}
+
+/* %h is the host, %p the process, %% a percent sign; anything else stays as it is. */
+static void expand(const char *pattern, char *ret, size_t size)
+{
+	char host[256];
+	size_t length = 0;
+	host_name(host, sizeof host);
+	ret[0] = '\0';
+	for (const char *at = pattern; *at && length < size; at++) {
+		int printed;
+		if (*at != '%' || !at[1])
+			printed = snprintf(ret + length, size - length, "%c", *at);
+		else if (*++at == 'h')
+			printed = snprintf(ret + length, size - length, "%s", host);
+		else if (*at == 'p')
+			printed = snprintf(ret + length, size - length, "%ld", (long)getpid());
+		else
+			printed = snprintf(ret + length, size - length, *at == '%' ? "%c" : "%%%c", *at);
+		length += printed > 0 ? (size_t)printed : 0;
+	}
+}
+
+static void read_environment(void)
+{
+	const char *level = getenv("NCCL_DEBUG"), *file = getenv("NCCL_DEBUG_FILE"),
+		   *parts = getenv("NCCL_DEBUG_SUBSYS");
+	char path[PATH_MAX];
+	debug.out = stdout;
+	if (level && strcasecmp(level, "VERSION") == 0)
+		debug.level = LEVEL_VERSION;
+	else if (level && strcasecmp(level, "WARN") == 0)
+		debug.level = LEVEL_WARN;
+	else if (level && (strcasecmp(level, "INFO") == 0 || strcasecmp(level, "TRACE") == 0))
+		debug.level = LEVEL_INFO;
+	if (parts && *parts) {
+		bool inverted = *parts == '^';
+		bool named = strcasestr(parts, "INIT") || strcasestr(parts, "ALL");
+		debug.quiet = named == inverted;
+	}
+	if (debug.level <= LEVEL_VERSION || !file || !*file)
+		return;
+	expand(file, path, sizeof path);
+	FILE *opened = fopen(path, "w");
+	if (opened) {
+		setlinebuf(opened);
+		debug.out = opened;
+	}
+}
+
+static void say(const char *kind, const char *text)
+{
+	struct muster_standin_device device = { 0 };
+	char host[256];
+	host_name(host, sizeof host);
+	muster_simcuda()->muster_standin_cuda_current(&device);
+	fprintf(debug.out, "%s:%ld:%ld [%d] %s%s\n", host, (long)getpid(), (long)gettid(), device.ordinal, kind, text);
+	fflush(debug.out);
+}
+
+void muster_simlog_info(const char *format, ...)
+{
+	char text[4096];
+	va_list arguments;
+	pthread_once(&debug.once, read_environment);
+	if (debug.level < LEVEL_INFO || debug.quiet)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	say("NCCL INFO ", text);
+}
+
+void muster_simlog_warn(const char *format, ...)
+{
+	va_list arguments;
+	pthread_once(&debug.once, read_environment);
+	va_start(arguments, format);
+	vsnprintf(debug.warning, sizeof debug.warning, format, arguments);
+	va_end(arguments);
+	if (debug.level < LEVEL_WARN)
+		return;
+	fputc('\n', debug.out); /* NCCL puts an empty line before a warning */
+	say("standin_nccl.c:0 NCCL WARN ", debug.warning);
+}
+
+const char *muster_simlog_last_warning(void)
+{
+	return debug.warning;
+}
+
+/* -- what it says of the scenario -- */
+
+/* "2.28.9+cuda13.0", as ncclGetVersion's number and the driver have it. */
+static void log_version(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	int version = node->nccl_version;
+	int major = version < 10000 ? version / 1000 : version / 10000;
+	int minor = version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
+	char text[64];
+	snprintf(text, sizeof text, "NCCL version %d.%d.%d+cuda%d.%d", major, minor, version % 100,
+		node->cuda_driver / 1000, node->cuda_driver % 1000 / 10);
+	if (debug.level == LEVEL_INFO) {
+		muster_simlog_info("%s", text);
+	} else if (debug.level != LEVEL_NONE) {
+		fprintf(debug.out, "%s\n", text);
+		fflush(debug.out);
+	}
+}
+
+static bool is_used(const struct muster_sim_port *port)
+{
+	return strcmp(port->link_layer, "InfiniBand") == 0 && strcmp(port->state, "ACTIVE") == 0;
+}
+
+static size_t count_used(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	size_t count = 0;
+	for (size_t i = 0; i < node->port_count; i++)
+		count += is_used(&node->ports[i]);
+	return count;
+}
+
+static void log_network(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	char devices[2048] = "";
+	size_t length = 0, count = 0;
+	if (count_used() == 0) {
+		muster_simlog_info("NET/IB : No device found.");
+		muster_simlog_info("NET/Socket : Using [0]eth0:10.0.0.4<0>");
+		muster_simlog_info("Using network Socket");
+		return;
+	}
+	for (size_t i = 0; i < node->port_count && length < sizeof devices; i++) {
+		if (!is_used(&node->ports[i]))
+			continue;
+		int printed = snprintf(devices + length, sizeof devices - length, " [%zu]%s:%d/IB", count++,
+			node->ports[i].device, node->ports[i].port);
+		length += printed > 0 ? (size_t)printed : 0;
+	}
+	muster_simlog_info("NET/IB : Using%s [RO]; OOB eth0:10.0.0.4<0>", devices);
+	muster_simlog_info("Using network IB");
+}
+
+void muster_simlog_start(int rank)
+{
+	pthread_once(&debug.once, read_environment);
+	if (rank == 0)
+		log_version();
+	if (debug.started)
+		return;
+	debug.started = true;
+	muster_simlog_info("cudaDriverVersion %d", muster_sim_this_node()->cuda_driver);
+	log_network();
+}
+
+/* "NET/IB/GDRDMA" over device 2 is "NET/IB/2/GDRDMA". */
+static void network_path(size_t channel, char *ret, size_t size)
+{
+	const char *transport = muster_sim_cluster()->inter_transport;
+	size_t devices = count_used();
+	if (devices == 0 || strncmp(transport, "NET/", 4) != 0) {
+		snprintf(ret, size, "NET/Socket/0");
+		return;
+	}
+	int name = (int)(4 + strcspn(transport + 4, "/"));
+	snprintf(ret, size, "%.*s/%zu%s", name, transport, channel % devices, transport + name);
+}
+
+static void log_network_channel(size_t channel, const struct muster_simring *ring, int from, int to, const char *end)
+{
+	char path[256];
+	network_path(channel, path, sizeof path);
+	muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] [%s] via %s", channel, from,
+		muster_simring_member(ring, from)->nvml_index, to, muster_simring_member(ring, to)->nvml_index, end,
+		path);
+}
+
+void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks)
+{
+	int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+	const struct muster_simring_member *self = muster_simring_member(ring, rank);
+	const struct muster_simring_member *peer = muster_simring_member(ring, after);
+	size_t channels = muster_simring_nodes(ring) > 1 && count_used() > 0 ? count_used() : 2;
+	for (size_t i = 0; i < channels && ranks > 1; i++) {
+		if (muster_simring_member(ring, before)->node != self->node)
+			log_network_channel(i, ring, before, rank, "receive");
+		if (peer->node != self->node)
+			log_network_channel(i, ring, rank, after, "send");
+		else
+			muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] via %s", i, rank, self->nvml_index,
+				after, peer->nvml_index, muster_sim_cluster()->intra_transport);
+	}
+	muster_simlog_info("Connected all rings");
+}
