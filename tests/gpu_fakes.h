@@ -1,6 +1,6 @@
-/* gpu_fakes.h - a scripted GPU and a recorder of samples, for tests that include one probe's source
+/* gpu_fakes.h - a scripted GPU, for tests that include one probe's source
  *
- * The probe under test is compiled into the test, and finds these functions in place of the worker's and the bindings'.
+ * The probe under test is compiled into the test, and finds these functions in place of the bindings'.
  * Device memory is host memory; time is virtual and moves only by what is queued.
  */
 #ifndef MUSTER_TESTS_GPU_FAKES_H
@@ -9,32 +9,13 @@
 #include "bind/cuda.h"
 #include "bind/nvml.h"
 #include "muster/pool.h"
-#include "muster/probe.h"
+#include "probe_fake.h"
 
 #include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct muster_probe_ctx {
-	struct muster_probe_env env;
-	struct muster_gpu gpu;
-};
-
-struct recorded {
-	const char *metric;
-	char labels[96]; /* "8388608 2 16" */
-	struct muster_value value;
-	char text[512]; /* a string's value, or the reason of a null */
-};
-
 static struct {
-	struct muster_probe_ctx ctx;
-	struct recorded samples[256];
-	size_t sample_count;
-	char steps[8192]; /* every step, one a line */
-	/* the GPU */
 	double now_ms;
 	const double *h2d_gbps, *d2h_gbps; /* of each copy in turn, the last one for all that follow */
 	size_t h2d_count, d2h_count, h2d_done, d2h_done;
@@ -72,7 +53,7 @@ static CUresult fake_alloc(CUdeviceptr *pointer, size_t bytes)
 	fake.held++;
 	return CUDA_SUCCESS;
 }
-static CUresult fake_free(CUdeviceptr pointer)
+static CUresult fake_device_free(CUdeviceptr pointer)
 {
 	free((void *)(uintptr_t)pointer);
 	fake.held--;
@@ -180,7 +161,7 @@ static const struct muster_cuda fake_cuda = {
 	.cuGetErrorName = fake_error_name,
 	.cuMemGetInfo_v2 = fake_memory,
 	.cuMemAlloc_v2 = fake_alloc,
-	.cuMemFree_v2 = fake_free,
+	.cuMemFree_v2 = fake_device_free,
 	.cuMemHostRegister_v2 = fake_register,
 	.cuMemHostUnregister = fake_unregister,
 	.cuMemcpyHtoDAsync_v2 = fake_h2d,
@@ -244,110 +225,23 @@ int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struc
 	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "%s: %d", call, (int)result);
 }
 
-const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
-{
-	return &ctx->env;
-}
-void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
-{
-	size_t used = strlen(fake.steps);
-	va_list arguments;
-	(void)ctx;
-	va_start(arguments, format);
-	vsnprintf(fake.steps + used, sizeof fake.steps - used, format, arguments);
-	va_end(arguments);
-	used = strlen(fake.steps);
-	snprintf(fake.steps + used, sizeof fake.steps - used, "\n");
-}
-
-static struct recorded *keep(
-	const char *metric, const struct muster_value *labels, size_t count, struct muster_value value)
-{
-	ck_assert_uint_lt(fake.sample_count, sizeof fake.samples / sizeof *fake.samples);
-	struct recorded *sample = &fake.samples[fake.sample_count++];
-	*sample = (struct recorded){ .metric = metric, .value = value };
-	for (size_t i = 0; i < count; i++) {
-		char text[64];
-		size_t used = strlen(sample->labels);
-		snprintf(sample->labels + used, sizeof sample->labels - used, "%s%s", i ? " " : "",
-			muster_value_text(labels[i], text, sizeof text));
-	}
-	if (value.type == MUSTER_STRING)
-		snprintf(sample->text, sizeof sample->text, "%s", value.string);
-	return sample;
-}
-void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels, size_t count,
-	struct muster_value value)
-{
-	(void)ctx;
-	keep(metric, labels, count, value);
-}
-void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
-{
-	(void)ctx;
-	keep(metric, NULL, 0, value);
-}
-void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
-{
-	struct muster_value labels = muster_string(label);
-	(void)ctx;
-	keep(metric, &labels, 1, value);
-}
-#define KEEP_NULL(metric, labels, count, format)                                                                       \
-	do {                                                                                                           \
-		struct recorded *sample = keep(metric, labels, count, muster_null());                                  \
-		va_list arguments;                                                                                     \
-		(void)ctx;                                                                                             \
-		va_start(arguments, format);                                                                           \
-		vsnprintf(sample->text, sizeof sample->text, format, arguments);                                       \
-		va_end(arguments);                                                                                     \
-	} while (0)
-void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels, size_t count,
-	const char *format, ...)
-{
-	KEEP_NULL(metric, labels, count, format);
-}
-void muster_emit_null_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *format, ...)
-{
-	struct muster_value labels = muster_string(label);
-	KEEP_NULL(metric, &labels, 1, format);
-}
-void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *format, ...)
-{
-	KEEP_NULL(metric, NULL, 0, format);
-}
-
-/* The only sample of this metric (and these labels, unless NULL). */
-static const struct recorded *sample_of(const char *metric, const char *labels)
-{
-	const struct recorded *found = NULL;
-	for (size_t i = 0; i < fake.sample_count; i++) {
-		const struct recorded *sample = &fake.samples[i];
-		if (strcmp(sample->metric, metric) != 0 || (labels && strcmp(sample->labels, labels) != 0))
-			continue;
-		ck_assert_msg(!found, "%s was emitted twice", metric);
-		found = sample;
-	}
-	ck_assert_msg(found, "%s %s was not emitted", metric, labels ? labels : "");
-	return found;
-}
-static double number_of(const char *metric, const char *labels)
-{
-	const struct recorded *sample = sample_of(metric, labels);
-	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", metric, sample->text);
-	return sample->value.number;
-}
-
-/* A healthy GPU and a worker of a quick profile, under an empty root. */
-static void fake_reset(void)
+/* A healthy GPU without samples. */
+static void fake_gpu_reset(void)
 {
 	memset(&fake, 0, sizeof fake);
 	fake.corrupt_at = SIZE_MAX;
 	fake.free_bytes = (size_t)64 << 30;
 	fake.pcie_gen = 4;
 	fake.pcie_width = 16;
-	fake.ctx.gpu = (struct muster_gpu){ .bus_id = "0001:00:00.0", .has_nvml = true };
-	fake.ctx.env = (struct muster_probe_env){ .ranks = 1, .root = "/nonexistent", .gpu = &fake.ctx.gpu };
+}
+
+/* The context of a probe on that GPU. */
+static struct muster_probe_ctx *fake_gpu_new(const struct muster_probe *probe)
+{
+	struct muster_probe_ctx *ctx = fake_new(probe);
+	fake_gpu(ctx, "0001:00:00.0", "GPU-00000000-0000-0000-0000-000000000001");
+	ctx->gpu.has_nvml = true;
+	return ctx;
 }
 
 #endif

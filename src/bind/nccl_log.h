@@ -1,7 +1,7 @@
 /* nccl_log.h - NCCL's own debug output: have it written to us, and read what it says
  *
- * NCCL offers no call that tells which transport carries a communicator; its debug output does. The output is a vendor's
- * free text: every reader here is bounded and takes any bytes.
+ * NCCL offers no call that tells which transport carries a communicator; its debug output does. The output is a
+ * vendor's free text: every reader here is bounded and takes any bytes.
  */
 #ifndef MUSTER_BIND_NCCL_LOG_H
 #define MUSTER_BIND_NCCL_LOG_H
@@ -12,7 +12,8 @@
 
 struct muster_nccl_log {
 	/* Distinct transports of this process's channels, separated by spaces: inside the node first, then the network.
-	 * Device numbers and details of the protocol are left out: "P2P/CUMEM NET/IB/GDRDMA". "" when there are none. */
+	 * Device numbers and details of the protocol are left out: "P2P/CUMEM NET/IB/GDRDMA". "" when there are none.
+	 */
 	char transports[256];
 	/* Devices of the network that NCCL uses, in its order, separated by spaces: "mlx5_ib0:1 mlx5_ib1:1", "eth0". */
 	char devices[1024];

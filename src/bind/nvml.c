@@ -86,7 +86,7 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
 	int length;
 
 	if (!(rest = read_hex(rest, 1, 8, ':', &domain)) || !(rest = read_hex(rest, 2, 2, ':', &bus)) ||
-		!(rest = read_hex(rest, 2, 2, '.', &device)) || !(rest = read_hex(rest, 1, 1, '\0', &function)) ||
+		!(rest = read_hex(rest, 2, 2, '.', &device)) || !read_hex(rest, 1, 1, '\0', &function) ||
 		device > 0x1f || function > 7)
 		return muster_fail(
 			err, MUSTER_EVENDOR, "\"%.40s\" is no PCI bus id (domain:bus:device.function)", bus_id);

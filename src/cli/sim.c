@@ -24,19 +24,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct options {
 	struct muster_sim_scenario scenario;
 	const char *sku, *nodes, *cpu_masks, *scenario_file, *report;
 	bool keep, list_faults, list_skus;
 };
 
-/* The supervisors talk through shared memory, and let each other run: there are more of them than CPUs. A rank that is
- * killed must not end the others. */
-static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
-	"--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none",
-	"--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle", "1" };
+/* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
+ * other run: there are more of them than CPUs. A rank that is killed must not end the others. */
+static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
+	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
+	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
+	"1" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
 
 static int add_fault(void *arg, const char *text, struct muster_error *err)
@@ -111,6 +110,8 @@ static void prepare_environment(struct muster_pool *pool)
 	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	/* mpirun gives every rank a terminal, whatever its own output is: only we know where rank 0's words end up. */
+	setenv("MUSTER_TERMINAL", isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", 1);
 }
 
 /* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */

@@ -9,7 +9,6 @@
 #include "core/text.h"
 #include "muster/probe.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ static const struct muster_metric metrics[] = {
 #define MIB ((size_t)1 << 20)
 #define REPEATS 5
 #define REPEATS_MAX 64
-#define TOGETHER_MS 60.0 /* long enough that ranks started milliseconds apart overlap */
+#define TOGETHER_MS 30.0 /* long enough that ranks started milliseconds apart overlap */
 #define WAIT_MS 8000     /* for one direction; twice that is below the probe's deadline */
 #define TILE_BYTES ((size_t)64 << 10)
 
@@ -103,9 +102,8 @@ static struct {
 	struct muster_pinned host;
 	CUdeviceptr device;
 	CUstream stream;
-	CUevent events[REPEATS_MAX + 1];      /* around and between the copies */
-	double alone_ms[DIRECTIONS];          /* one copy, alone on its path; 0 until measured */
-	char unplaced[MUSTER_ERROR_TEXT_MAX]; /* why the buffer's NUMA node is not known; "" when it is */
+	CUevent events[REPEATS_MAX + 1]; /* around and between the copies */
+	double alone_ms[DIRECTIONS];     /* one copy, alone on its path; 0 until measured */
 } state;
 
 static void release(void)
@@ -136,14 +134,13 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!cuda)
 		return -1;
 	size_t bytes = (env->profile == MUSTER_QUICK ? 32 : 64) * MIB;
-	struct muster_error where = { 0 };
-	int node = -1;
-	muster_numa_near(env->root, env->gpu->bus_id, &node, &where);
-	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB on NUMA node %d", bytes / MIB, node);
-	if (muster_pinned_alloc(cuda, bytes, node, &state.host, err) < 0)
+	char numa_file[512];
+	muster_root_path(ctx, numa_file, sizeof numa_file, "/sys/bus/pci/devices/%s/numa_node", env->gpu->bus_id);
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", bytes / MIB);
+	if (muster_pinned_alloc(cuda, bytes, numa_file, env->gpu->bus_id, &state.host, err) < 0)
 		return -1;
 	state.cuda = cuda;
-	snprintf(state.unplaced, sizeof state.unplaced, "%s", node < 0 ? where.text : state.host.why);
+
 	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
 	int failed = muster_cuda_check(cuda, cuda->cuMemAlloc_v2(&state.device, bytes), err, "cuMemAlloc_v2");
 	if (failed == 0)
@@ -276,7 +273,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (state.host.numa_node >= 0)
 		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
 	else
-		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.unplaced);
+		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.host.why);
 	fill_tile(tile);
 	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
 		memcpy((char *)state.host.data + at, tile, TILE_BYTES);

@@ -25,7 +25,8 @@ esac
 for folder in "$vendor" $([ "$library" != nccl ] || echo "${cuda:-missing}"); do
 	if [ ! -d "$folder" ]; then
 		[ "$folder" != missing ] || library=cuda from="the CUDA Toolkit (nccl.h includes it)"
-		echo "skipped: no $library.h here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another place"
+		echo "skipped: no $library.h here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another" \
+			"place"
 		exit 77
 	fi
 done
@@ -43,7 +44,8 @@ plain=$(sed -E 's,/\*.*\*/,,' "$ours")
 		inside && /^\}/ {
 			gsub(/[};[:space:]]/, "")
 			for (i = 0; i < count; i++)
-				printf "FACT(offsetof(%s, %s))\nFACT(sizeof((*(%s *)0).%s))\n", $0, field[i], $0, field[i]
+				printf "FACT(offsetof(%s, %s))\nFACT(sizeof((*(%s *)0).%s))\n",
+					$0, field[i], $0, field[i]
 			inside = 0
 		}
 		inside {

@@ -1,7 +1,8 @@
-# Tests of single probes bring their own context, in place of the worker's.
+# Tests that include probe_fake.h bring their own context for a probe, in place of the worker's.
 foreach(source IN LISTS UNIT_SOURCES)
 	get_filename_component(name ${source} NAME_WE)
-	if(name MATCHES "^test_probes_")
+	file(STRINGS ${source} fake REGEX "include \"probe_fake\\.h\"")
+	if(fake)
 		target_sources(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/probe_fake.c)
 	endif()
 endforeach()

@@ -1,6 +1,7 @@
 /* test_probes_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "../../src/probes/nccl_allreduce.c"
 #include "gpu_fakes.h"
+#include "probe_fake.h"
 
 #define AT "gpu-1:2187:2301 [0] NCCL INFO "
 
@@ -19,9 +20,10 @@ static struct {
 	ncclResult_t broken;       /* what the communicator says while it is waited for */
 	size_t sums;               /* all-reduces with ncclSum */
 	bool never_connects;
-	int aborted, finalized, destroyed;
+	int aborted;
 } nccl;
 static struct muster_error err;
+static struct muster_probe_ctx *ctx;
 
 static ncclResult_t take(void)
 {
@@ -92,18 +94,6 @@ static ncclResult_t fake_id(ncclUniqueId *id)
 	memset(id, 42, sizeof *id);
 	return ncclSuccess;
 }
-static ncclResult_t fake_finalize(ncclComm_t comm)
-{
-	(void)comm;
-	nccl.finalized++;
-	return take();
-}
-static ncclResult_t fake_destroy(ncclComm_t comm)
-{
-	(void)comm;
-	nccl.destroyed++;
-	return ncclSuccess;
-}
 static ncclResult_t fake_abort(ncclComm_t comm)
 {
 	(void)comm;
@@ -115,8 +105,6 @@ static const struct muster_nccl fake_nccl = {
 	.ncclGetUniqueId = fake_id,
 	.ncclCommInitRankConfig = fake_init,
 	.ncclCommGetAsyncError = fake_async,
-	.ncclCommFinalize = fake_finalize,
-	.ncclCommDestroy = fake_destroy,
 	.ncclCommAbort = fake_abort,
 	.ncclAllReduce = fake_reduce,
 };
@@ -145,25 +133,55 @@ static struct muster_cuda strict_cuda;
 
 static void set_up(void)
 {
-	fake_reset();
+	fake_gpu_reset();
+	ctx = fake_gpu_new(&muster_probe_nccl_allreduce);
 	memset(&nccl, 0, sizeof nccl);
 	nccl.wrong_at = SIZE_MAX;
 	nccl.us_per_mib = 100;
-	fake.ctx.env.min_bytes = (uint64_t)1 << 20;
-	fake.ctx.env.max_bytes = (uint64_t)2 << 20;
+	ctx->env.min_bytes = (uint64_t)1 << 20;
+	ctx->env.max_bytes = (uint64_t)2 << 20;
 	err = (struct muster_error){ 0 };
 	unsetenv("NCCL_DEBUG_FILE");
 	strict_cuda = fake_cuda;
 	strict_cuda.cuEventRecord = strict_record;
 }
 
+static void tear_down(void)
+{
+	fake_free(ctx);
+}
+
+/* The only sample of a metric for a size; bytes 0 for metrics without. */
+static const struct muster_sample *of_size(const char *metric, double bytes)
+{
+	for (size_t i = 0; i < ctx->samples.count; i++) {
+		const struct muster_sample *sample = &ctx->samples.items[i];
+		if (strcmp(sample->metric->name, metric) == 0 &&
+			(bytes == 0 || muster_value_equal(sample->labels[0].value, muster_number(bytes))))
+			return sample;
+	}
+	ck_abort_msg("no sample of %s for %g bytes", metric, bytes);
+}
+static double number_of(const char *metric, double bytes)
+{
+	const struct muster_sample *sample = of_size(metric, bytes);
+	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", metric, sample->reason);
+	return sample->value.number;
+}
+static const char *reason_of(const char *metric, double bytes)
+{
+	const struct muster_sample *sample = of_size(metric, bytes);
+	ck_assert_msg(sample->value.type == MUSTER_NULL, "%s is not null", metric);
+	return sample->reason;
+}
+
 static int play(int ranks, int rank, int timeout_ms)
 {
 	struct muster_ring dealt = { .rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms };
-	ck_assert_msg(run(&fake.ctx, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(ring_id(&fake.ctx, dealt.id, &err), 0);
+	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(ring_id(ctx, dealt.id, &err), 0);
 	state.cuda = &strict_cuda;
-	return ring(&fake.ctx, &dealt, &err);
+	return ring(ctx, &dealt, &err);
 }
 
 static void write_log(const char *text)
@@ -179,12 +197,11 @@ START_TEST(right_sums_are_checked_and_timed_on_every_rank)
 {
 	nccl.pending_each = 3;
 	ck_assert_msg(play(16, _i, 60000) == 0, "%s", err.text);
-	ck_assert_double_eq(number_of("rank.allreduce_wrong", "1048576"), 0);
-	ck_assert_double_eq(number_of("rank.allreduce_wrong", "2097152"), 0);
-	ck_assert_double_eq_tol(number_of("rank.allreduce_us", "1048576"), 100, 0.1);
-	ck_assert_double_eq_tol(number_of("rank.allreduce_us", "2097152"), 200, 0.1);
-	ck_assert_double_ge(number_of("rank.nccl_init_ms", NULL), 0);
-	ck_assert_int_eq(nccl.destroyed, 1);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 0);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 2 << 20), 0);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 1 << 20), 100, 0.1);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
+	ck_assert_double_ge(number_of("rank.nccl_init_ms", 0), 0);
 	ck_assert_int_eq(nccl.aborted, 0);
 	ck_assert_int_eq(fake.held, 0);
 }
@@ -193,12 +210,15 @@ END_TEST
 START_TEST(the_rings_first_rank_gives_the_jobs_figures)
 {
 	ck_assert_int_eq(play(16, 0, 60000), 0);
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", "1048576 2 16"), 100, 0.1);
+	const struct muster_sample *sample = of_size("nccl.allreduce_us", 1 << 20);
+	ck_assert_double_eq_tol(sample->value.number, 100, 0.1);
+	ck_assert_double_eq(sample->labels[1].value.number, 2);
+	ck_assert_double_eq(sample->labels[2].value.number, 16);
 	double algbw = 1048576 / 100e3;
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_algbw_gbps", "1048576 2 16"), algbw, 0.01);
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_busbw_gbps", "1048576 2 16"), algbw * 30 / 16, 0.02);
-	ck_assert_double_eq(number_of("nccl.ring_ranks", NULL), 16);
-	ck_assert_double_eq(number_of("nccl.ring_nodes", NULL), 2);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_algbw_gbps", 1 << 20), algbw, 0.01);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_busbw_gbps", 1 << 20), algbw * 30 / 16, 0.02);
+	ck_assert_double_eq(number_of("nccl.ring_ranks", 0), 16);
+	ck_assert_double_eq(number_of("nccl.ring_nodes", 0), 2);
 }
 END_TEST
 
@@ -207,39 +227,61 @@ START_TEST(the_slowest_ranks_time_counts)
 	nccl.others[0] = 400; /* microseconds of the second size, on another rank */
 	nccl.agreements = 5;
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_double_eq_tol(number_of("rank.allreduce_us", "2097152"), 200, 0.1);
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", "2097152 2 4"), 400, 0.1);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 2 << 20), 400, 0.1);
 }
 END_TEST
 
 START_TEST(other_ranks_leave_the_jobs_figures_alone)
 {
 	ck_assert_int_eq(play(4, 3, 60000), 0);
-	for (size_t i = 0; i < fake.sample_count; i++)
-		ck_assert_msg(strncmp(fake.samples[i].metric, "nccl.", 5) != 0, "%s", fake.samples[i].metric);
+	for (size_t i = 0; i < ctx->samples.count; i++)
+		ck_assert_int_ne(ctx->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
 END_TEST
 
-START_TEST(a_wrong_value_is_counted_and_named)
+START_TEST(a_wrong_value_anywhere_is_counted)
 {
 	static const size_t places[] = { 0, 16384, (1 << 18) - 1 };
-	char index[64];
 	nccl.wrong_at = places[_i];
-	fake.ctx.env.max_bytes = fake.ctx.env.min_bytes;
+	ctx->env.max_bytes = ctx->env.min_bytes;
 	ck_assert_int_eq(play(4, 1, 60000), 0);
-	ck_assert_double_eq(number_of("rank.allreduce_wrong", "1048576"), 1);
-	snprintf(index, sizeof index, "the first at %zu", places[_i]);
-	ck_assert_ptr_nonnull(strstr(fake.steps, index));
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
+}
+END_TEST
+
+START_TEST(the_first_wrong_value_is_kept)
+{
+	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
+	struct wrong wrong = { 0 };
+	fill_expected(4, expected);
+	for (size_t i = 0; i < 3 * TILE_VALUES; i++)
+		got[i] = expected[i % TILE_VALUES];
+	compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	ck_assert_uint_eq(wrong.count, 0);
+	got[TILE_VALUES + 7] = -1;
+	got[3 * TILE_VALUES - 6] = -2;
+	got[3 * TILE_VALUES - 5] = -3; /* behind the end */
+	compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	ck_assert_uint_eq(wrong.count, 2);
+	ck_assert_uint_eq(wrong.first, 1000 + TILE_VALUES + 7);
+	ck_assert_float_eq(wrong.got, -1);
+	ck_assert_float_eq(wrong.expected, expected[7]);
 }
 END_TEST
 
 START_TEST(one_rank_has_a_time_but_no_bandwidth)
 {
 	ck_assert_int_eq(play(1, 0, 60000), 0);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", "1048576 2 1"), 0);
-	const struct recorded *busbw = sample_of("nccl.allreduce_busbw_gbps", "1048576 2 1");
-	ck_assert_int_eq(busbw->value.type, MUSTER_NULL);
-	ck_assert_str_eq(busbw->text, "a ring of one rank moves no data");
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "a ring of one rank moves no data");
+}
+END_TEST
+
+START_TEST(the_first_rank_leaves_no_metric_out)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	fake_complete(ctx, NULL);
 }
 END_TEST
 
@@ -250,10 +292,9 @@ START_TEST(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason)
 	else
 		nccl.others[0] = 1, nccl.agreements = 1; /* another rank cannot hold the largest size */
 	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", "1048576 2 4"), 0);
-	const struct recorded *sample = sample_of("nccl.allreduce_busbw_gbps", "2097152 2 4");
-	ck_assert_int_eq(sample->value.type, MUSTER_NULL);
-	ck_assert_ptr_nonnull(strstr(sample->text, _i == 0 ? "3 of 3 MiB are free" : "another rank"));
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_ptr_nonnull(strstr(
+		reason_of("nccl.allreduce_busbw_gbps", 2 << 20), _i == 0 ? "3 of 3 MiB are free" : "another rank"));
 }
 END_TEST
 
@@ -261,8 +302,8 @@ START_TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
 {
 	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank */
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", "1048576 2 4"), 0);
-	ck_assert_ptr_nonnull(strstr(sample_of("nccl.allreduce_us", "2097152 2 4")->text, "no time left"));
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 2 << 20), "no time left"));
 }
 END_TEST
 
@@ -272,7 +313,7 @@ START_TEST(a_fast_size_is_repeated_more_often_than_a_slow_one)
 		double us_per_mib;
 		size_t sums; /* checked, warm-up, timed */
 	} cases[] = { { 10, 22 }, { 3000, 12 }, { 100000, 4 } };
-	fake.ctx.env.max_bytes = fake.ctx.env.min_bytes;
+	ctx->env.max_bytes = ctx->env.min_bytes;
 	nccl.us_per_mib = cases[_i].us_per_mib;
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_uint_eq(nccl.sums, cases[_i].sums);
@@ -299,7 +340,6 @@ START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 	ck_assert_int_eq(play(4, 0, 60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	ck_assert_int_eq(nccl.destroyed, 0);
 	release();
 }
 END_TEST
@@ -320,17 +360,17 @@ START_TEST(nccls_log_names_the_transport)
 		     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
 		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(sample_of("rank.nccl_transport", NULL)->text, "P2P/CUMEM NET/IB/GDRDMA");
-	ck_assert_str_eq(sample_of("rank.nccl_hcas", NULL)->text, "mlx5_ib0:1");
-	ck_assert(sample_of("rank.nccl_gdr", NULL)->value.boolean);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM NET/IB/GDRDMA");
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+	ck_assert(fake_boolean(ctx, "rank.nccl_gdr", NULL));
 }
 END_TEST
 
 START_TEST(an_empty_log_is_null_with_the_reason)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(sample_of("rank.nccl_transport", NULL)->text, "NCCL's log names none");
-	ck_assert_int_eq(sample_of("rank.nccl_gdr", NULL)->value.type, MUSTER_NULL);
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_transport", NULL), "NCCL's log names none");
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_gdr", NULL), "NCCL's log names none");
 }
 END_TEST
 
@@ -398,13 +438,15 @@ int main(void)
 {
 	Suite *suite = suite_create("nccl_allreduce");
 	TCase *tests = tcase_create("nccl_allreduce");
-	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, right_sums_are_checked_and_timed_on_every_rank, 0, 16);
 	tcase_add_test(tests, the_rings_first_rank_gives_the_jobs_figures);
 	tcase_add_test(tests, the_slowest_ranks_time_counts);
 	tcase_add_test(tests, other_ranks_leave_the_jobs_figures_alone);
-	tcase_add_loop_test(tests, a_wrong_value_is_counted_and_named, 0, 3);
+	tcase_add_loop_test(tests, a_wrong_value_anywhere_is_counted, 0, 3);
+	tcase_add_test(tests, the_first_wrong_value_is_kept);
+	tcase_add_test(tests, the_first_rank_leaves_no_metric_out);
 	tcase_add_test(tests, one_rank_has_a_time_but_no_bandwidth);
 	tcase_add_loop_test(tests, a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2);
 	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null_on_all_ranks);

@@ -1,0 +1,121 @@
+/* metrics.c - `muster metrics`: the catalogue of what can be measured, for those who write expectations
+ */
+#include "cli/cli.h"
+#include "core/json.h"
+#include "muster/report.h"
+#include "muster/sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "port, counter", or "-" when the metric has none. Returns out. */
+static const char *labels_text(const struct muster_metric *metric, char *out, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(out, size, "-");
+	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i] && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", metric->labels[i]);
+	return out;
+}
+
+static int wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}
+
+/* One line a metric, in columns; the meaning last, because it is long. */
+static void print_table(FILE *out)
+{
+	const char *const heads[] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS" };
+	enum { COLUMNS = sizeof heads / sizeof *heads };
+	int widths[COLUMNS];
+	char labels[256];
+
+	for (size_t c = 0; c < COLUMNS; c++)
+		widths[c] = (int)strlen(heads[c]);
+	for (int print = 0; print <= 1; print++) {
+		for (size_t c = 0; print && c < COLUMNS; c++)
+			fprintf(out, "%-*s  ", widths[c], heads[c]);
+		if (print)
+			fputs("MEANING\n", out);
+		for (size_t i = 0; i < muster_metric_count(); i++) {
+			const struct muster_metric *metric = muster_metric_at(i);
+			const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
+				*metric->unit ? metric->unit : "-", muster_scope_name(metric->scope),
+				muster_metric_probe(metric), labels_text(metric, labels, sizeof labels) };
+
+			for (size_t c = 0; c < COLUMNS; c++) {
+				/* "°C" has one byte more than it shows */
+				int extra = strncmp(cells[c], "\xc2\xb0", 2) == 0;
+
+				if (print)
+					fprintf(out, "%-*s  ", widths[c] + extra, cells[c]);
+				else
+					widths[c] = wider(widths[c], cells[c]);
+			}
+			if (print)
+				fprintf(out, "%s\n", metric->meaning);
+		}
+	}
+}
+
+static void print_json(FILE *out)
+{
+	struct muster_writer w;
+
+	muster_writer_init(&w, out, 1);
+	muster_writer_array(&w);
+	for (size_t i = 0; i < muster_metric_count(); i++) {
+		const struct muster_metric *metric = muster_metric_at(i);
+
+		muster_writer_object(&w);
+		muster_writer_pair(&w, "name", muster_string(metric->name));
+		muster_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
+		muster_writer_pair(&w, "unit", muster_string(metric->unit));
+		muster_writer_pair(&w, "scope", muster_string(muster_scope_name(metric->scope)));
+		muster_writer_pair(&w, "probe", muster_string(muster_metric_probe(metric)));
+		muster_writer_key(&w, "labels");
+		muster_writer_array(&w);
+		for (size_t j = 0; j < MUSTER_LABELS_MAX && metric->labels[j]; j++)
+			muster_writer_string(&w, metric->labels[j]);
+		muster_writer_array_end(&w);
+		muster_writer_pair(&w, "meaning", muster_string(metric->meaning));
+		muster_writer_object_end(&w);
+	}
+	muster_writer_array_end(&w);
+	fputc('\n', out);
+}
+
+int muster_cmd_metrics(int argc, char **argv)
+{
+	bool json = false;
+	const struct muster_option table[] = {
+		{ .name = "--json", .flag = &json, .help = "as a JSON array" },
+	};
+	struct muster_error err;
+	int rest = argc;
+	int parsed = muster_cli_parse(argc, argv, "muster metrics [--json]", table, sizeof table / sizeof *table,
+		"An expectation names one of these metrics. docs/expectations.md says how.\n", NULL, 0, NULL, &rest,
+		&err);
+
+	if (parsed == 1)
+		return MUSTER_EXIT_PASS;
+	if (parsed == 0 && rest < argc)
+		parsed = muster_fail(&err, MUSTER_EUSAGE, "metrics: unexpected argument \"%.60s\"", argv[rest]);
+	if (parsed < 0)
+		return muster_cli_usage(&err);
+	if (json)
+		print_json(stdout);
+	else
+		print_table(stdout);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		muster_fail(&err, MUSTER_EIO, "stdout: %s", strerror(errno));
+		fprintf(stderr, "muster: %s\n", err.text);
+		return MUSTER_EXIT_INCONCLUSIVE;
+	}
+	return MUSTER_EXIT_PASS;
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# shell.sh - shellcheck has nothing to say about any script
+#
+# usage: shell.sh FOLDER
+set -eu
+
+cd "$1"
+if ! command -v shellcheck >/dev/null; then
+	echo "skipped: no shellcheck here; it comes in the package of that name"
+	exit 77
+fi
+scripts=$(find .ci src tests slurm docs -type f ! -name '*.[ch]' -exec grep -lE '^#!.*[/ ](ba)?sh' {} + 2>/dev/null ||
+	true)
+[ -n "$scripts" ]
+# shellcheck disable=SC2086
+shellcheck $scripts

@@ -1,0 +1,34 @@
+#!/bin/sh
+# text.sh - what every source file keeps to
+#
+# usage: text.sh FOLDER     (with src/, include/ and tests/ in it)
+#
+# No banned function, a first line that names the file and says what it is, no line over 120 columns.
+set -u
+
+cd "$1" || exit 1
+banned='sprintf|vsprintf|strcpy|strcat|strncpy|strncat|strtok|gets|atoi|atol|atoll|atof|system|alloca'
+status=0
+
+complain() {
+	echo "$1"
+	status=1
+}
+
+files=$(find src include tests -name '*.[ch]' | LC_ALL=C sort)
+[ -n "$files" ] || complain "no C file found below $1"
+
+for file in $files; do
+	name=$(basename "$file")
+	case $(head -n 1 "$file") in
+	"/* $name - "?*) ;;
+	*) complain "$file:1: the first line must be \"/* $name - what it is\"" ;;
+	esac
+	found=$(grep -nE "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" "$file") &&
+		complain "$file: banned function: $found"
+done
+
+for file in $files $(find src tests -name '*.sh' -o -name '*.cmake' -o -name '*.py' | LC_ALL=C sort); do
+	found=$(expand -t 8 "$file" | grep -nE '^.{121}') && complain "$file: over 120 columns: $found"
+done
+exit $status
