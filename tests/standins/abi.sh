@@ -16,7 +16,7 @@ fail()
 # exported LIBRARY: names of its dynamic symbols with their versions, without the version nodes themselves
 exported()
 {
-	readelf --dyn-syms -W "$standins/$1" | awk '$1 ~ /^[0-9]+:$/ && $7 != "UND" && $7 != "ABS" && $5 != "LOCAL" && NF == 8 { print $8 }' |
+	readelf --dyn-syms -W "$standins/$1" | awk '$1 ~ /^[0-9]+:$/ && $7 != "UND" && $7 != "ABS" && $5 != "LOCAL" && NF == 8 && $8 !~ /^__odr_asan/ { print $8 }' |
 		sort
 }
 
