@@ -66,7 +66,7 @@ static struct muster_finding fixture_findings[] = {
 		.rank = 4,
 		.gpu = "000b:00:00.0",
 		.metric = "gpu.h2d_gbps",
-		.expected = "at least 21",
+		.expected = "at least 21 GB/s",
 		.observed = "11.2",
 		.value = { .type = MUSTER_NUMBER, .number = 11.2 },
 		.unit = "GB/s",
@@ -100,7 +100,7 @@ static struct muster_finding fixture_findings[] = {
 		.metric = "nccl.allreduce_busbw_gbps",
 		.labels = fixture_bytes,
 		.label_count = 2,
-		.expected = "at least 180",
+		.expected = "at least 180 GB/s",
 		.observed = "170.5",
 		.value = { .type = MUSTER_NUMBER, .number = 170.5 },
 		.unit = "GB/s" },
@@ -110,7 +110,7 @@ static struct muster_finding fixture_findings[] = {
 		.rank = 0,
 		.gpu = "0001:00:00.0",
 		.metric = "gpu.power_watts",
-		.expected = "at most 400",
+		.expected = "at most 400 W",
 		.observed = "null: not supported by a vGPU",
 		.unit = "W" },
 };
@@ -120,7 +120,7 @@ static struct muster_tally fixture_tallies[] = {
 		.metric = "gpu.h2d_gbps",
 		.probe = "gpu_copy",
 		.unit = "GB/s",
-		.expected = "at least 21",
+		.expected = "at least 21 GB/s",
 		.source = "vendor's guide",
 		.certainty = "specified",
 		.count = { [MUSTER_PASS] = 13, [MUSTER_FAIL] = 1 },
@@ -144,8 +144,8 @@ static struct muster_tally fixture_tallies[] = {
 		.metric = "nccl.allreduce_busbw_gbps",
 		.probe = "nccl_allreduce",
 		.unit = "GB/s",
-		.expected = "at least 228",
-		.skipped = "only for runs of 1 node" },
+		.expected = "at least 228 GB/s",
+		.skipped = "for runs of 1 node, this one has 2" },
 };
 
 static inline void fixture_report(struct muster_report *report, const struct muster_run *run)

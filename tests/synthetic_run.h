@@ -120,7 +120,7 @@ struct synthetic_place {
 	struct muster_label labels[MUSTER_LABELS_MAX];
 };
 
-/* One GPU in this many has measured figures a little lower, so that they are no round numbers. */
+/* Measured figures differ a little from rank to rank, so that they are no round numbers. */
 static inline double synthetic_wobble(const struct synthetic_place *place)
 {
 	return 1.0 - (double)(place->rank % 97) / 9973.0;
@@ -169,7 +169,8 @@ static inline struct muster_value synthetic_value_of(struct synthetic_place *pla
 		number = place->rank % SYNTHETIC_PER_NODE;
 	bool measured = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0 ||
 			strcmp(metric->unit, "ms") == 0 || strcmp(metric->unit, "W") == 0;
-	if (measured && strcmp(metric->name, "gpu.nvlink_gbps") != 0)
+	if (measured && strcmp(metric->name, "gpu.nvlink_gbps") != 0 &&
+		strcmp(metric->name, "gpu.power_limit_watts") != 0)
 		number *= synthetic_wobble(place);
 	return muster_number(number);
 }
@@ -182,7 +183,7 @@ static inline void synthetic_add(
 		"libnvidia-ml.so.1" };
 	static const char *const counters[] = { "link_downed", "link_error_recovery", "port_rcv_errors",
 		"port_xmit_discards", "symbol_error", "out_of_sequence" };
-	static const double sizes[] = { 8, 1048576, 16777216, 268435456, 8589934592 };
+	static const double sizes[] = { 8, 1048576, 16777216, 536870912, 8589934592 };
 	struct muster_pool *pool = place->run->pool;
 	if (label == MUSTER_LABELS_MAX || !metric->labels[label]) {
 		struct muster_label *labels = NULL;
@@ -261,6 +262,7 @@ static inline void synthetic_run(struct muster_run *run, int ranks)
 			char name[32];
 			snprintf(name, sizeof name, "sim-%d", place.rank / SYNTHETIC_PER_NODE + 1);
 			node = muster_run_add_node(run, name);
+			node->simulated = true;
 			synthetic_scope(&place, MUSTER_SCOPE_NODE, &node->samples);
 			for (place.port = 0; place.port < SYNTHETIC_PORTS; place.port++)
 				synthetic_scope(&place, MUSTER_SCOPE_PORT, &node->samples);

@@ -321,7 +321,7 @@ static void check_judge(struct muster_eval *eval, size_t at)
 		check_judge(eval, (size_t)check->after);
 	if (state->tally->skipped)
 		return;
-	muster_draft_fold_here(eval);
+	muster_draft_check_here(eval);
 	if (check->operators & MUSTER_OP_SAME_ACROSS)
 		muster_judge_across(eval, at);
 	else

@@ -554,6 +554,10 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	struct elements nodes = { .reader = reader, .at = &nodes_at };
 	if (muster_json_split_array(parts[NODES].text, parts[NODES].length, read_element, &nodes, err) < 0)
 		return name_part(&nodes_at, err);
+	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
+		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)
+			return place_fail(&job_at, err, "simulated is false, and yet the node \"%.100s\" is simulated",
+				reader->run->nodes[i].name);
 	for (size_t rank = 0; rank < ranks; rank++)
 		if (!(reader->seen[rank / 8] & 1u << rank % 8))
 			return place_fail(&nodes_at, err,

@@ -17,7 +17,8 @@
 enum {
 	BLOCKS_MAX = 40,         /* findings shown in full */
 	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
-	IDS_MAX = 12,            /* names in one line */
+	UNJUDGED_MAX = 12,       /* ids of checks in one line */
+	SKIPPED_MAX = 4,
 };
 
 void page_paint(const struct page *page, enum paint paint, const char *text)
@@ -195,15 +196,14 @@ static void print_line(
 	fputc('\n', page->out);
 }
 
-static void print_ids(const struct page *page, const char *name, const char *const *ids, size_t count)
+static void print_ids(const struct page *page, const char *const *ids, size_t count, size_t most)
 {
-	fprintf(page->out, "  %-9s ", name);
-	for (size_t i = 0; i < count && i < IDS_MAX; i++) {
+	for (size_t i = 0; i < count && i < most; i++) {
 		fputs(i ? ", " : "", page->out);
 		muster_safe_print(page->out, ids[i]);
 	}
-	if (count > IDS_MAX)
-		fprintf(page->out, " and %zu more", count - IDS_MAX);
+	if (count > most)
+		fprintf(page->out, " and %zu more", count - most);
 	fputc('\n', page->out);
 }
 
@@ -216,13 +216,15 @@ static void print_block(const struct page *page, const struct muster_finding *fi
 	fputs(": ", page->out);
 	print_where(page, finding);
 	fputc('\n', page->out);
-	print_line(page, "expected", finding->expected, finding->unit, NULL);
+	print_line(page, "expected", finding->expected, NULL, NULL);
 	print_line(
 		page, "observed", finding->observed, finding->value.type == MUSTER_NUMBER ? finding->unit : NULL, NULL);
 	print_line(page, "source", finding->source, NULL, finding->certainty);
 	print_line(page, "advice", finding->advice, NULL, NULL);
-	if (finding->unjudged_count > 0)
-		print_ids(page, "unjudged", finding->unjudged, finding->unjudged_count);
+	if (finding->unjudged_count > 0) {
+		fprintf(page->out, "  %-9s ", "unjudged");
+		print_ids(page, finding->unjudged, finding->unjudged_count, UNJUDGED_MAX);
+	}
 }
 
 /* Findings of one check and status: how many were shown, and what was left out. */
@@ -305,24 +307,30 @@ static void print_findings(const struct page *page)
 	free(groups.items);
 }
 
-/* Checks that do not apply to this run at all. */
+/* Checks that do not apply to this run at all, those with the same reason in one line. */
 static void print_skipped(const struct page *page)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < page->report->tally_count; i++) {
-		const struct muster_tally *tally = &page->report->tallies[i];
-		if (!tally->skipped || ++count > IDS_MAX)
+	const struct muster_tally *tallies = page->report->tallies;
+	size_t count = page->report->tally_count;
+	const char **ids = muster_calloc(count, sizeof *ids);
+	bool first = true;
+	for (size_t i = 0; i < count; i++) {
+		size_t found = 0;
+		bool told = !tallies[i].skipped;
+		for (size_t j = 0; j < i && !told; j++)
+			told = tallies[j].skipped && strcmp(tallies[j].skipped, tallies[i].skipped) == 0;
+		for (size_t j = i; j < count && !told; j++)
+			if (tallies[j].skipped && strcmp(tallies[j].skipped, tallies[i].skipped) == 0)
+				ids[found++] = tallies[j].check;
+		if (told)
 			continue;
-		fputs(count == 1 ? "\nNot for this run: " : ", ", page->out);
-		muster_safe_print(page->out, tally->check);
-		fputs(" (", page->out);
-		muster_safe_print(page->out, tally->skipped);
-		fputc(')', page->out);
+		fputs(first ? "\nNot judged, " : "Not judged, ", page->out);
+		first = false;
+		muster_safe_print(page->out, tallies[i].skipped);
+		fputs(": ", page->out);
+		print_ids(page, ids, found, SKIPPED_MAX);
 	}
-	if (count > IDS_MAX)
-		fprintf(page->out, " and %zu more", count - IDS_MAX);
-	if (count > 0)
-		fputc('\n', page->out);
+	free(ids);
 }
 
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)

@@ -85,15 +85,11 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 			.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
 		};
 		print_figure(page, figure->title, metric, &range);
-		if (tally->expected) {
-			fputs(" (expected ", page->out);
-			muster_safe_print(page->out, tally->expected);
-			fputs("; ", page->out);
-		} else {
-			fputs(" (", page->out);
-		}
+		fputs("; ", page->out);
 		muster_safe_print(page->out, tally->check);
-		fputs(")\n", page->out);
+		fputs(tally->expected ? " expects " : "", page->out);
+		muster_safe_print(page->out, tally->expected ? tally->expected : "");
+		fputc('\n', page->out);
 		printed++;
 	}
 	return printed;
@@ -108,7 +104,7 @@ static void print_unchecked(const struct page *page, const struct figure *figure
 	print_figure(page, figure->title, metric, &range);
 	if (range.bytes > 0 && range.bytes < 0x1p63)
 		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range.bytes, bytes, sizeof bytes));
-	fputs(" (no expectation)\n", page->out);
+	fputs("; no check\n", page->out);
 }
 
 static bool anything(const struct page *page)

@@ -5,6 +5,7 @@
 #include "core/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES_MAX = 20000 }; /* of one rank; far above what all probes together yield */
@@ -15,6 +16,7 @@ int muster_crew_start(
 	crew->program = program;
 	crew->record = record;
 	crew->state = MUSTER_CREW_IDLE;
+	crew->born_ms = muster_now_ms();
 	return muster_proc_start(&crew->proc, program, err);
 }
 
@@ -118,6 +120,16 @@ static void take_answer(struct muster_crew *crew, const struct muster_json *answ
 	crew->state = MUSTER_CREW_DONE;
 }
 
+/* $MUSTER_TRACE shows every step with its time: where a run spends it, and where it stands. */
+static void take_step(struct muster_crew *crew, const struct muster_json *line)
+{
+	copy(crew->step, sizeof crew->step, line, "step");
+	if (getenv("MUSTER_TRACE"))
+		fprintf(stderr, "muster: rank %d: %.3f s: %s\n",
+			crew->record->nodes[0].rank_count ? crew->record->nodes[0].ranks[0].rank : -1,
+			(muster_now_ms() - crew->born_ms) / 1e3, crew->step);
+}
+
 static int take_line(struct muster_crew *crew, const char *text, size_t length, struct muster_error *err)
 {
 	struct muster_json *line = NULL;
@@ -132,7 +144,7 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 		 muster_json_get_object(line, "$", "done", &member, err) == 1)
 		take_answer(crew, member);
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT)
-		copy(crew->step, sizeof crew->step, line, "step");
+		take_step(crew, line);
 	else
 		result = muster_fail(err, MUSTER_EPROTOCOL, "a line from the worker is no object");
 	muster_json_free(line);

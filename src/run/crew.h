@@ -21,6 +21,7 @@ struct muster_crew {
 	struct muster_proc proc;
 	struct muster_run *record; /* one node, one rank: where samples go */
 	enum muster_crew_state state;
+	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
 	char step[512];  /* the last step of the command at hand */

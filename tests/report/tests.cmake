@@ -1,0 +1,7 @@
+# Written reports against docs/report.schema.json, by an independent validator.
+add_executable(write_reports ${CMAKE_CURRENT_LIST_DIR}/write_reports.c)
+target_include_directories(write_reports PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(write_reports PRIVATE muster_all)
+add_test(NAME report.schema COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/integration/schema_report.py
+	${CMAKE_SOURCE_DIR}/docs/report.schema.json --writer $<TARGET_FILE:write_reports>)
+set_tests_properties(report.schema PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)
