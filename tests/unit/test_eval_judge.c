@@ -414,6 +414,27 @@ START_TEST(what_does_not_apply_anywhere_is_said_once)
 }
 END_TEST
 
+START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
+	muster_report_done(&report);
+	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(
+		fixture_findings(&report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_missing_rank_takes_what_it_would_have_measured)
 {
 	struct muster_run run;
@@ -761,6 +782,7 @@ int main(void)
 	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
 	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
 	tcase_add_test(tc, what_does_not_apply_anywhere_is_said_once);
+	tcase_add_test(tc, what_does_not_apply_beside_what_does_is_only_counted);
 	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
 	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
 	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
