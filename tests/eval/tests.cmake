@@ -4,4 +4,7 @@ if(SYSTEM_PYTHON)
 	add_test(NAME eval.schema COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/integration/schema_expectations.py
 		${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/configs $<TARGET_FILE:muster>)
 	set_tests_properties(eval.schema PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)
+	add_test(NAME eval.check_command COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/integration/check_command.py
+		$<TARGET_FILE:muster>)
+	set_tests_properties(eval.check_command PROPERTIES TIMEOUT 200 LABELS integration)
 endif()
