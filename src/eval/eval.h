@@ -72,6 +72,8 @@ struct muster_draft {
 	size_t rank_count, rank_room;
 	size_t things, nodes; /* how many findings were folded into it, and of how many nodes */
 	uint32_t last_node;
+	size_t more;          /* further observations at the same place, with other labels */
+	const char *all;      /* the first few of them in words */
 	size_t unjudged_room;
 };
 #define MUSTER_NO_CHECK SIZE_MAX
@@ -102,7 +104,8 @@ struct muster_eval {
 };
 
 /* drafts.c: take a finding in. One that differs in nothing but the rank from another of its node (since fold_here)
- * becomes one with it, and so does one that does not apply for the same reason (since check_here). Returns its place. */
+ * becomes one with it; so does one that does not apply for the same reason (since check_here), and one about the same place
+ * as the one before but with other labels. Returns its place. */
 size_t muster_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
 void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);

@@ -397,6 +397,35 @@ START_TEST(ranks_that_share_a_fault_are_one_finding)
 }
 END_TEST
 
+START_TEST(one_rank_with_several_bad_sizes_is_one_finding)
+{
+	static const char *const sizes[] = { "bytes=8", "bytes=64", "bytes=256", "bytes=512", "bytes=1024",
+		"bytes=2048" };
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		for (size_t i = 0; i < 6; i++) {
+			/* rank 0: two sizes, rank 1: all, rank 2 and 3: one */
+			bool wrong = r == 1 || (r == 0 && i < 2) || (r > 1 && i == 5);
+
+			fixture_sample(&run, &rank_of(&run, r)->samples, "rank.allreduce_wrong", sizes[i],
+				muster_number(wrong ? (double)i + 1 : 0));
+		}
+	fixture_judge(&run, "'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
+						    "fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 "
+						    "with bytes 256; 4 with bytes 512; and 2 more\n"
+						    "fail sum sim-2: 0 | ranks 2-3: 6\n");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 3);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 3);
+	ck_assert_double_eq(report.findings[0].value.number, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(what_does_not_apply_anywhere_is_said_once)
 {
 	struct muster_run run;
@@ -409,6 +438,27 @@ START_TEST(what_does_not_apply_anywhere_is_said_once)
 	ck_assert_str_eq(fixture_findings(&report), "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n");
 	ck_assert_uint_eq(report.count[MUSTER_SKIP], 1);
 	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
+	muster_report_done(&report);
+	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(
+		fixture_findings(&report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -760,7 +810,9 @@ int main(void)
 	tcase_add_test(tc, what_a_broken_probe_did_measure_is_judged);
 	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
 	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
+	tcase_add_test(tc, one_rank_with_several_bad_sizes_is_one_finding);
 	tcase_add_test(tc, what_does_not_apply_anywhere_is_said_once);
+	tcase_add_test(tc, what_does_not_apply_beside_what_does_is_only_counted);
 	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
 	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
 	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
