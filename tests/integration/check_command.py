@@ -86,7 +86,7 @@ def main():
         problems.append("metrics --json is not a sorted list of all metrics")
     if [line.split()[0] for line in table[1:]] != names:
         problems.append("the table and the JSON list other metrics")
-    if len({line.index(metric["meaning"]) for line, metric in zip(table[1:], metrics)}) != 1:
+    if len({line.rindex(metric["meaning"]) for line, metric in zip(table[1:], metrics)}) != 1:
         problems.append("the table's columns are not straight")
     if muster("metrics", "x").returncode != 2 or muster("metrics", "--help").returncode != 0:
         problems.append("metrics: wrong exit codes")
