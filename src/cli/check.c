@@ -65,7 +65,7 @@ static int judge(const struct check_options *o, const struct muster_run *run, co
 	int code;
 
 	muster_evaluate(run, expect, o->strict, &report);
-	code = muster_report_exit(&report);
+	code = (int)muster_report_exit(&report);
 	if (o->report && muster_report_write_json(&report, o->report, &err) < 0) {
 		fprintf(stderr, "muster: %s\n", err.text);
 		if (code == MUSTER_EXIT_PASS)

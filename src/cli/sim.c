@@ -24,8 +24,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct options {
 	struct muster_sim_scenario scenario;
 	const char *sku, *nodes, *cpu_masks, *scenario_file, *report;
@@ -112,8 +110,8 @@ static void prepare_environment(struct muster_pool *pool)
 	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-	/* mpirun gives every rank a terminal, whatever its own output is: only we know whether colours are welcome. */
-	setenv(isatty(STDOUT_FILENO) ? "CLICOLOR_FORCE" : "NO_COLOR", "1", 0);
+	/* mpirun gives every rank a terminal, whatever its own output is: only we know where rank 0's words end up. */
+	setenv("MUSTER_TERMINAL", isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", 1);
 }
 
 /* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */

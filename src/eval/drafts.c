@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MORE_SHOWN 4 /* observations of one finding, then "and N more" */
 #define LOOK_BACK 64 /* drafts that a new one is compared with; a node has few ranks */
 
 /* Worst first: what fails, what could not be told, what is doubtful, what does not apply. */
@@ -32,9 +33,16 @@ static bool same_labels(const struct muster_finding *a, const struct muster_find
 	return true;
 }
 
-/* The same in all but the rank. */
-static bool foldable(const struct muster_finding *a, const struct muster_finding *b)
+/* What does not apply for one and the same reason is said once for the whole job; what else differs in nothing but the
+ * rank, once for its node. */
+static bool foldable(const struct muster_draft *draft, const struct muster_finding *b, uint32_t node)
 {
+	const struct muster_finding *a = &draft->finding;
+
+	if (a->status == MUSTER_SKIP && b->status == MUSTER_SKIP)
+		return same_text(a->check, b->check) && same_text(a->observed, b->observed);
+	if (draft->rank_count == 0 || b->rank < 0 || draft->node != node || draft->more)
+		return false;
 	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
 	       same_text(a->port, b->port) && same_text(a->observed, b->observed) &&
 	       same_text(a->expected, b->expected) && same_text(a->advice, b->advice) && same_labels(a, b) &&
@@ -52,19 +60,67 @@ static void rank_add(struct muster_draft *draft, int rank)
 	draft->ranks[draft->rank_count++] = rank;
 }
 
+/* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
+static bool continues(const struct muster_draft *draft, const struct muster_finding *b, uint32_t node)
+{
+	const struct muster_finding *a = &draft->finding;
+	bool same_rank = b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0] == b->rank;
+
+	return same_rank && draft->node == node && a->status == b->status && a->status != MUSTER_SKIP && a->metric &&
+	       b->label_count && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
+	       same_text(a->port, b->port) && same_text(a->expected, b->expected) && !same_labels(a, b);
+}
+
+/* "256 with bytes 67108864" */
+static const char *labelled_text(const struct muster_finding *finding, struct muster_pool *pool)
+{
+	const char *text = finding->observed, *joint = " with";
+
+	for (size_t i = 0; i < finding->label_count; i++) {
+		const struct muster_label *label = &finding->labels[i];
+
+		if (label->value.type == MUSTER_STRING &&
+			(same_text(label->value.string, finding->gpu) || same_text(label->value.string, finding->port)))
+			continue;
+		text = muster_pool_printf(
+			pool, "%s%s %s %s", text, joint, label->key, muster_words_value(label->value, pool));
+		joint = ",";
+	}
+	return text;
+}
+
+static void continue_with(struct muster_draft *draft, const struct muster_finding *finding, struct muster_pool *pool)
+{
+	if (draft->more == 0)
+		draft->all = labelled_text(&draft->finding, pool);
+	if (++draft->more < MORE_SHOWN)
+		draft->all = muster_pool_printf(pool, "%s; %s", draft->all, labelled_text(finding, pool));
+}
+
 size_t muster_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
 {
-	size_t first = eval->fold_start;
+	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
 	struct muster_draft *draft;
 
+	if (eval->draft_count > eval->check_start) {
+		draft = &eval->drafts[eval->draft_count - 1];
+		if (continues(draft, &finding, node)) {
+			continue_with(draft, &finding, eval->report->pool);
+			return eval->draft_count - 1;
+		}
+	}
 	if (eval->draft_count > first + LOOK_BACK)
 		first = eval->draft_count - LOOK_BACK;
-	for (size_t i = first; finding.rank >= 0 && i < eval->draft_count; i++) {
+	for (size_t i = first; i < eval->draft_count; i++) {
 		draft = &eval->drafts[i];
-		if (draft->rank_count == 0 || draft->node != node || !foldable(&draft->finding, &finding))
+		if (!foldable(draft, &finding, node))
 			continue;
-		rank_add(draft, finding.rank);
+		if (finding.rank >= 0)
+			rank_add(draft, finding.rank);
+		draft->things++;
+		draft->nodes += draft->last_node != node;
+		draft->last_node = node;
 		return i;
 	}
 	if (eval->draft_count == eval->draft_room) {
@@ -73,6 +129,8 @@ size_t muster_draft_add(
 	}
 	draft = &eval->drafts[eval->draft_count];
 	*draft = (struct muster_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
+	draft->things = draft->nodes = 1;
+	draft->last_node = node;
 	if (finding.rank >= 0)
 		rank_add(draft, finding.rank);
 	return eval->draft_count++;
@@ -81,6 +139,11 @@ size_t muster_draft_add(
 void muster_draft_fold_here(struct muster_eval *eval)
 {
 	eval->fold_start = eval->draft_count;
+}
+
+void muster_draft_check_here(struct muster_eval *eval)
+{
+	eval->fold_start = eval->check_start = eval->draft_count;
 }
 
 void muster_draft_unjudged(struct muster_eval *eval, size_t at, const char *check)
@@ -123,6 +186,35 @@ static int compare(const void *a, const void *b)
 	return order ? order : strcmp(x_key, y_key);
 }
 
+/* A finding that stands for several things says for which. */
+static void unfold(const struct muster_draft *draft, struct muster_finding *finding, struct muster_pool *pool)
+{
+	if (draft->more)
+		finding->observed = draft->more < MORE_SHOWN ? draft->all
+							     : muster_pool_printf(pool, "%s; and %zu more", draft->all,
+								       draft->more - MORE_SHOWN + 1);
+	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
+		return;
+	if (finding->status != MUSTER_SKIP) {
+		finding->rank = -1;
+		finding->observed = muster_pool_printf(pool, "ranks %s: %s",
+			muster_words_ranks(draft->ranks, draft->rank_count, pool), finding->observed);
+		return;
+	}
+	finding->observed = muster_pool_printf(pool, "%s (%zu %s)", finding->observed, draft->things,
+		finding->gpu         ? "GPUs"
+		: finding->port      ? "ports"
+		: finding->rank >= 0 ? "ranks"
+		: draft->nodes > 1   ? "nodes"
+				     : "times");
+	if (draft->nodes > 1)
+		finding->node = NULL;
+	finding->rank = -1;
+	finding->gpu = finding->port = NULL;
+	finding->labels = NULL;
+	finding->label_count = 0;
+}
+
 void muster_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
@@ -136,11 +228,7 @@ void muster_drafts_finish(struct muster_eval *eval)
 		struct muster_finding *finding = &report->findings[i];
 
 		*finding = draft->finding;
-		if (draft->rank_count > 1) {
-			finding->rank = -1;
-			finding->observed = muster_pool_printf(pool, "ranks %s: %s",
-				muster_words_ranks(draft->ranks, draft->rank_count, pool), finding->observed);
-		}
+		unfold(draft, finding, pool);
 		if (finding->unjudged_count) {
 			size_t size = finding->unjudged_count * sizeof *finding->unjudged;
 

@@ -70,6 +70,10 @@ struct muster_draft {
 	size_t check;         /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
 	int *ranks;           /* the ranks that it stands for, ascending; empty when it is not about ranks */
 	size_t rank_count, rank_room;
+	size_t things, nodes; /* how many findings were folded into it, and of how many nodes */
+	uint32_t last_node;
+	size_t more;          /* further observations at the same place, with other labels */
+	const char *all;      /* the first few of them in words */
 	size_t unjudged_room;
 };
 #define MUSTER_NO_CHECK SIZE_MAX
@@ -92,19 +96,21 @@ struct muster_eval {
 	struct muster_index index;
 	struct muster_check_state *states;
 	struct muster_draft *drafts;
-	size_t draft_count, draft_room, fold_start;
+	size_t draft_count, draft_room, fold_start, check_start;
 	size_t *first_rank;   /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
 	size_t *blame;        /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
 	size_t blame_width;
 };
 
-/* drafts.c: take a finding in, whose rank is in `finding`. Those that differ in nothing but the rank become one finding
- * for all of them (since the last fold_here). Returns its place. */
-size_t muster_draft_add(struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank,
-	size_t check);
+/* drafts.c: take a finding in. One that differs in nothing but the rank from another of its node (since fold_here)
+ * becomes one with it; so does one that does not apply for the same reason (since check_here), and one about the same place
+ * as the one before but with other labels. Returns its place. */
+size_t muster_draft_add(
+	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
 void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
-void muster_draft_fold_here(struct muster_eval *eval); /* what comes next is folded with nothing before */
+void muster_draft_fold_here(struct muster_eval *eval);  /* a new node */
+void muster_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_drafts_finish(struct muster_eval *eval);   /* sort, count, hand over to the report */
 
 /* outcomes.c: findings about probes and missing ranks, and the blame table. */

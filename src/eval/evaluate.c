@@ -166,7 +166,10 @@ struct walk {
 	const struct muster_check *check;
 	struct muster_range range;
 	size_t cursor;
-	bool *seen; /* equals_by on a GPU's or a port's own label: which of its keys the node has */
+	bool *seen;                   /* equals_by on a GPU's or a port's own label: which of its keys the node has */
+	bool applies;                 /* something at this node was judged */
+	struct muster_entry *skipped; /* what does not apply at this node, until that is known */
+	size_t skipped_count, skipped_room;
 };
 
 static void seen_mark(struct walk *w, const struct muster_sample *sample)
@@ -178,11 +181,48 @@ static void seen_mark(struct walk *w, const struct muster_sample *sample)
 			w->seen[i] = true;
 }
 
-static void sample_judge(struct walk *w, const struct muster_sample *sample, uint32_t node, uint32_t rank)
+static struct muster_place place_of(const struct muster_entry *entry)
+{
+	const char *gpu = label_string(entry->sample, "gpu");
+
+	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : label_string(entry->sample, "port") };
+}
+
+static void skipped_add(struct walk *w, struct muster_entry entry)
+{
+	if (w->skipped_count == w->skipped_room) {
+		w->skipped_room = w->skipped_room ? w->skipped_room * 2 : 16;
+		w->skipped = muster_realloc(w->skipped, w->skipped_room, sizeof *w->skipped);
+	}
+	w->skipped[w->skipped_count++] = entry;
+}
+
+/* What did not apply at a node is worth a finding where nothing else of it was judged; otherwise it is only counted. */
+static void skipped_settle(struct walk *w)
 {
 	struct muster_eval *eval = w->eval;
-	const char *gpu = label_string(sample, "gpu");
-	struct muster_place place = { node, rank, gpu ? gpu : label_string(sample, "port") };
+
+	for (size_t i = 0; i < w->skipped_count; i++) {
+		const struct muster_entry *entry = &w->skipped[i];
+
+		if (w->applies) {
+			eval->states[w->check_at].tally->count[MUSTER_SKIP]++;
+			eval->report->count[MUSTER_SKIP]++;
+			continue;
+		}
+		muster_result_take(eval, w->check_at, place_of(entry), entry->sample,
+			muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample, eval->report->pool));
+	}
+	w->skipped_count = 0;
+	w->applies = false;
+}
+
+static void sample_judge(struct walk *w, const struct muster_entry *entry)
+{
+	struct muster_eval *eval = w->eval;
+	const struct muster_sample *sample = entry->sample;
+	struct muster_place place = place_of(entry);
+	struct muster_verdict verdict;
 
 	if (w->seen)
 		seen_mark(w, sample);
@@ -190,8 +230,13 @@ static void sample_judge(struct walk *w, const struct muster_sample *sample, uin
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);
-	muster_result_take(eval, w->check_at, place, sample,
-		muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->pool));
+	verdict = muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->pool);
+	if (verdict.status == MUSTER_SKIP) {
+		skipped_add(w, *entry);
+		return;
+	}
+	w->applies = true;
+	muster_result_take(eval, w->check_at, place, sample, verdict);
 }
 
 static bool names_one_port(const struct muster_check *check)
@@ -233,7 +278,7 @@ static void place_judge(struct walk *w, uint32_t node, uint32_t rank)
 		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(w->check, entry->sample))
 			continue;
 		chosen++;
-		sample_judge(w, entry->sample, node, rank);
+		sample_judge(w, entry);
 	}
 	if (chosen == 0)
 		nothing_judge(w, node, rank);
@@ -294,6 +339,8 @@ static void each_judge(struct muster_eval *eval, size_t at)
 
 	if (w.check->metric->scope == MUSTER_SCOPE_JOB) {
 		place_judge(&w, MUSTER_NOWHERE, MUSTER_NOWHERE);
+		skipped_settle(&w);
+		free(w.skipped);
 		return;
 	}
 	if (w.check->operators & MUSTER_OP_EQUALS_BY && strcmp(w.check->by_label, own_label) == 0)
@@ -303,8 +350,10 @@ static void each_judge(struct muster_eval *eval, size_t at)
 			continue;
 		muster_draft_fold_here(eval);
 		node_judge(&w, n);
+		skipped_settle(&w);
 	}
 	muster_draft_fold_here(eval);
+	free(w.skipped);
 	free(w.seen);
 }
 
@@ -321,7 +370,7 @@ static void check_judge(struct muster_eval *eval, size_t at)
 		check_judge(eval, (size_t)check->after);
 	if (state->tally->skipped)
 		return;
-	muster_draft_fold_here(eval);
+	muster_draft_check_here(eval);
 	if (check->operators & MUSTER_OP_SAME_ACROSS)
 		muster_judge_across(eval, at);
 	else

@@ -407,6 +407,8 @@ static void measure_counters(struct muster_probe_ctx *ctx, const struct port *po
 		struct muster_error why;
 		long now = -1;
 		const char *counter = strrchr(counter_files[i], '/') + 1;
+		if (!again)
+			start[i] = -1;
 		if (access(port_path(ctx, port, true, counter_files[i], path, sizeof path), F_OK) != 0)
 			continue;
 		present++;

@@ -1,7 +1,7 @@
 /* fault.h - what can be broken in a simulated cluster
  *
- * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU of
- * a node by its CUDA index ("node2/gpu4"), an RDMA device of a node ("node1/mlx5_ib3") or a rank ("rank5").
+ * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU
+ * of a node by its CUDA index ("node2/gpu4"), an RDMA device of a node ("node1/mlx5_ib3") or a rank ("rank5").
  */
 #ifndef MUSTER_SIM_FAULT_H
 #define MUSTER_SIM_FAULT_H
@@ -15,15 +15,15 @@ enum muster_sim_where { MUSTER_SIM_NODE = 0, MUSTER_SIM_GPU, MUSTER_SIM_PORT, MU
 struct muster_sim_fault_kind {
 	const char *name;
 	enum muster_sim_where where;
-	const char *value;          /* what VALUE is: "GB/s"; NULL when the fault takes none */
-	const char *default_value;  /* what it is when left out; NULL when it depends on WHERE */
-	const char *help;           /* one line */
+	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
+	const char *default_value; /* what it is when left out; NULL when it depends on WHERE */
+	const char *help;          /* one line */
 };
 
-/* Break the cluster in each of the ways, in order. A WHERE counts in the healthy cluster, so the order does not matter to
- * it. Anything wrong with a fault is MUSTER_EUSAGE, and names the fault. */
-int muster_sim_faults_apply(struct muster_sim_cluster *cluster, const char *const *texts, size_t count,
-	struct muster_error *err);
+/* Break the cluster in each of the ways, in order. A WHERE counts in the healthy cluster, whatever was broken before.
+ * Anything wrong with a fault is MUSTER_EUSAGE, and names the fault. */
+int muster_sim_faults_apply(
+	struct muster_sim_cluster *cluster, const char *const *texts, size_t count, struct muster_error *err);
 
 size_t muster_sim_fault_kind_count(void);
 const struct muster_sim_fault_kind *muster_sim_fault_kind_at(size_t index);

@@ -8,12 +8,13 @@
 
 /* Write everything under cluster->directory, which exists and is empty. Counters stay as they are at the start: the
  * increase of a counter is seen by the stand-ins alone. */
-int muster_sim_generate(const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware,
-	struct muster_error *err);
+int muster_sim_generate(
+	const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware, struct muster_error *err);
 
-/* The node as hwloc 2 would export it: packages, NUMA nodes, cores, and the PCI devices as a guest on Hyper-V sees them,
- * each behind a host bridge of its own. */
-void muster_sim_topology_print(const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
+/* The node as hwloc 2 would export it: packages, NUMA nodes, cores, and the PCI devices as a guest on Hyper-V sees
+ * them, each behind a host bridge of its own. */
+void muster_sim_topology_print(
+	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
 /* The PCI ids of a device of the hardware; a device that it does not have is a bug, and ends the process. */
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id);

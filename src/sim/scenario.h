@@ -1,7 +1,7 @@
 /* scenario.h - what to simulate: a machine type, how many nodes, what is broken, which CPUs the ranks get
  *
  * From a JSON file, the command line, or both. JSON form, every key optional:
- *   { "sku": "Standard_ND96asr_v4", "nodes": 2, "faults": ["h2d-slow@node1/gpu4=11.2"], "cpu_masks": "ffffff000000,..." }
+ *   { "sku": "Standard_ND96asr_v4", "nodes": 2, "faults": ["h2d-slow@node1/gpu4=11.2"], "cpu_masks": "ffffff,..." }
  */
 #ifndef MUSTER_SIM_SCENARIO_H
 #define MUSTER_SIM_SCENARIO_H
@@ -12,11 +12,11 @@
 
 struct muster_sim_scenario {
 	struct muster_pool *pool;
-	const char *sku;         /* NULL: not said */
-	int nodes;               /* 0: not said */
-	const char **faults;     /* "KIND@WHERE[=VALUE]", in the order given */
+	const char *sku;     /* NULL: not said */
+	int nodes;           /* 0: not said */
+	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
 	size_t fault_count, fault_room;
-	const char *cpu_masks;   /* as srun's --cpu-bind=mask_cpu list, one mask for each local rank; NULL: the right ones */
+	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
 };
 
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);

@@ -3,6 +3,5 @@ add_executable(bench_report ${CMAKE_CURRENT_LIST_DIR}/bench_report.c)
 target_include_directories(bench_report PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(bench_report PRIVATE MUSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_link_libraries(bench_report PRIVATE muster_all)
-set_target_properties(bench_report PROPERTIES EXCLUDE_FROM_ALL ON)
 add_custom_target(bench COMMAND bench_report 8192 131072 DEPENDS bench_report USES_TERMINAL
 	COMMENT "Reading, judging and writing reports of 8,192 and 131,072 ranks")

@@ -10,8 +10,9 @@ Each case of the table (a JSON file) holds:
   cpu_masks as in a scenario (may be absent)
   options   more options for `muster run` (may be absent)
   exit      the exit code
-  findings  every finding of the report: check, status, node, rank, gpu, port where they apply; in any order. "expected",
-            "observed" and "advice" are parts of the text that the finding must hold.
+  findings  every finding of the report that is no skip: check, status, node, rank, gpu, port where they apply; in any
+            order. "expected", "observed" and "advice" are parts of the text that the finding must hold.
+  skips     every "CHECK NODE" that the report skips on some thing of that node (may be absent)
 """
 
 import collections
@@ -39,21 +40,25 @@ def show(key):
 
 def compare(case, report):
     """What differs between the case's findings and the report's, one line each."""
+    judged = [f for f in report["findings"] if f["status"] != "skip"]
+    skipped = {f"{f['check']} {f['where'].get('node', '')}" for f in report["findings"] if f["status"] == "skip"}
     wanted = collections.Counter(place(f) for f in case["findings"])
-    found = collections.Counter(place(f) for f in report["findings"])
+    found = collections.Counter(place(f) for f in judged)
     problems = [f"missing: {show(key)} (x{count})" for key, count in (wanted - found).items()]
-    for finding in report["findings"]:
+    for finding in judged:
         if place(finding) in found - wanted:
             problems.append(
                 f"not in the table: {show(place(finding))}: expected {finding.get('expected')}; "
                 f"observed {finding.get('observed')}"
             )
     for want in case["findings"]:
-        texts = [f for f in report["findings"] if place(f) == place(want)]
+        texts = [f for f in judged if place(f) == place(want)]
         for text in TEXTS:
             if text in want and not any(want[text] in (f.get(text) or "") for f in texts):
                 seen = [f.get(text) for f in texts]
                 problems.append(f"{show(place(want))}: {text} does not hold \"{want[text]}\": {seen}")
+    if skipped != set(case.get("skips", [])):
+        problems.append(f"skipped: {sorted(skipped)}, not {sorted(case.get('skips', []))}")
     return problems
 
 

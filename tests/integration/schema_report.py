@@ -1,7 +1,7 @@
 """Validate reports against docs/report.schema.json with an independent validator (python3-jsonschema).
 
 usage: schema_report.py SCHEMA REPORT...
-       schema_report.py SCHEMA --writer PROGRAM   (PROGRAM DIRECTORY writes the reports first)
+       schema_report.py SCHEMA --writer COMMAND...   (with a directory behind it, the command writes the reports)
 
 Exit status: 0 all valid, 1 not, 77 no validator here.
 """
@@ -83,7 +83,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         paths = sys.argv[2:]
         if paths[0] == "--writer":
-            subprocess.run([paths[1], directory], check=True)
+            subprocess.run(paths[1:] + [directory], check=True)
             paths = sorted(glob.glob(os.path.join(directory, "*.json")))
         if not paths:
             raise SystemExit("no report to validate")

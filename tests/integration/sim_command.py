@@ -4,6 +4,7 @@
 usage: sim_command.py MUSTER
 """
 
+import json
 import os
 import re
 import shutil
@@ -78,6 +79,12 @@ class Sim(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(done.stdout.splitlines()), 16)
         self.assertIn("h2d-slow@node1/gpu4[=GB/s]", done.stdout)
+
+    def test_every_fault_stands_in_the_table_of_faults(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults.json"), encoding="utf-8") as file:
+            tested = {fault.partition("@")[0] for case in json.load(file) for fault in case.get("faults", [])}
+        listed = {line.strip().partition("@")[0] for line in self.sim("--list-faults").stdout.splitlines()}
+        self.assertEqual(tested, listed)
 
     def test_skus_can_be_listed(self):
         self.assertIn(SKU, self.sim("--list-skus").stdout)

@@ -22,8 +22,8 @@ static inline int sim_build(const struct muster_sim_scenario *scenario, const ch
 }
 
 /* Two nodes with one fault (NULL: none). */
-static inline int sim_two_nodes(const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret,
-	struct muster_error *err)
+static inline int sim_two_nodes(
+	const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret, struct muster_error *err)
 {
 	struct muster_sim_scenario scenario;
 	struct muster_sim_hardware hardware;

@@ -36,7 +36,7 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t s
 
 /* Memory without CPUs, as the node after the others: beside node 1, or beside the whole machine with the kernel's
  * distances to say more. */
-enum hbm { HBM_NONE, HBM_BESIDE_1, HBM_NEAR_LAST, HBM_NEAR_NONE };
+enum hbm { HBM_NONE, HBM_BESIDE_1, HBM_NEAR_2, HBM_NEAR_NONE };
 
 /* A machine of NUMA nodes with so many CPUs each. Each node holds one GPU, whose PCI domain is the node's number plus
  * one. */
@@ -60,15 +60,15 @@ static void print_object(
 	free(set);
 }
 
-/* The node without CPUs is 15 from the last node and 40 from the others; or as far from all. */
+/* The node without CPUs is 15 from node 2 and 40 from the others; or as far from all. */
 static void print_distances(FILE *out, const struct machine *m)
 {
 	char indexes[256] = "", values[1024] = "";
 	for (unsigned int row = 0; row <= m->nodes; row++) {
 		snprintf(indexes + strlen(indexes), sizeof indexes - strlen(indexes), "%u ", row);
 		for (unsigned int column = 0; column <= m->nodes; column++) {
-			bool near = row + column == 2 * m->nodes - 1;
-			int value = row == column ? 10 : near && m->hbm == HBM_NEAR_LAST ? 15 : 40;
+			bool near = row + column == m->nodes + 2 && (row == 2 || column == 2);
+			int value = row == column ? 10 : near && m->hbm == HBM_NEAR_2 ? 15 : 40;
 			snprintf(values + strlen(values), sizeof values - strlen(values), "%d ", value);
 		}
 	}
@@ -303,12 +303,12 @@ END_TEST
 START_TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
 {
 	struct machine m = nd;
-	m.hbm = HBM_NEAR_LAST;
+	m.hbm = HBM_NEAR_2;
 	write_machine(&m);
-	place_gpu("0004:00:00.0", "4");
+	place_gpu("0003:00:00.0", "4");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 3);
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_list", NULL), "72-95");
+	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 2);
+	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_list", NULL), "48-71");
 }
 END_TEST
 

@@ -20,7 +20,7 @@ static struct {
 	ncclResult_t broken;       /* what the communicator says while it is waited for */
 	size_t sums;               /* all-reduces with ncclSum */
 	bool never_connects;
-	int aborted, finalized, destroyed;
+	int aborted;
 } nccl;
 static struct muster_error err;
 static struct muster_probe_ctx *ctx;
@@ -76,13 +76,16 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 		zeros = data[i] == 0;
 	if (zeros)
 		return take();
-	for (size_t i = 0; i < count; i++) {
-		size_t place = i % 16384;
-		float sum = 0;
-		ck_assert_float_eq(data[i], (float)(((size_t)nccl.comm.rank * 7 + place) % 61));
+	float own[16384], sums[16384] = { 0 };
+	for (size_t place = 0; place < 16384; place++) {
+		own[place] = (float)(((size_t)nccl.comm.rank * 7 + place) % 61);
 		for (int rank = 0; rank < nccl.comm.ranks; rank++)
-			sum += (float)(((size_t)rank * 7 + place) % 61);
-		data[i] = sum;
+			sums[place] += (float)(((size_t)rank * 7 + place) % 61);
+	}
+	for (size_t i = 0; i < count; i += 16384) {
+		size_t here = count - i < 16384 ? count - i : 16384;
+		ck_assert_mem_eq(data + i, own, here * sizeof *own);
+		memcpy(data + i, sums, here * sizeof *sums);
 	}
 	if (nccl.wrong_at < count)
 		data[nccl.wrong_at] += 1;
@@ -92,18 +95,6 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 static ncclResult_t fake_id(ncclUniqueId *id)
 {
 	memset(id, 42, sizeof *id);
-	return ncclSuccess;
-}
-static ncclResult_t fake_finalize(ncclComm_t comm)
-{
-	(void)comm;
-	nccl.finalized++;
-	return take();
-}
-static ncclResult_t fake_destroy(ncclComm_t comm)
-{
-	(void)comm;
-	nccl.destroyed++;
 	return ncclSuccess;
 }
 static ncclResult_t fake_abort(ncclComm_t comm)
@@ -117,8 +108,6 @@ static const struct muster_nccl fake_nccl = {
 	.ncclGetUniqueId = fake_id,
 	.ncclCommInitRankConfig = fake_init,
 	.ncclCommGetAsyncError = fake_async,
-	.ncclCommFinalize = fake_finalize,
-	.ncclCommDestroy = fake_destroy,
 	.ncclCommAbort = fake_abort,
 	.ncclAllReduce = fake_reduce,
 };
@@ -216,7 +205,6 @@ START_TEST(right_sums_are_checked_and_timed_on_every_rank)
 	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 1 << 20), 100, 0.1);
 	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
 	ck_assert_double_ge(number_of("rank.nccl_init_ms", 0), 0);
-	ck_assert_int_eq(nccl.destroyed, 1);
 	ck_assert_int_eq(nccl.aborted, 0);
 	ck_assert_int_eq(fake.held, 0);
 }
@@ -355,7 +343,6 @@ START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 	ck_assert_int_eq(play(4, 0, 60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	ck_assert_int_eq(nccl.destroyed, 0);
 	release();
 }
 END_TEST

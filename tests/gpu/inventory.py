@@ -1,0 +1,90 @@
+"""Compare a report's GPUs with `nvidia-smi -q -x`: usage: inventory.py REPORT XML. Exit status 1 when anything differs."""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+from samples import load, values
+
+
+def number(text):
+    """The number that a text like "143771 MiB" or "16x" starts with; None for "N/A"."""
+    found = re.match(r"\s*(-?[0-9.]+)", text or "")
+    return float(found.group(1)) if found else None
+
+
+def switch(words):
+    return lambda text: {words[0]: True, words[1]: False}.get(text)
+
+
+ENABLED = switch(("Enabled", "Disabled"))
+
+# metric, places in nvidia-smi's XML (names changed over the years), what to make of the text, allowed difference
+FACTS = [
+    ("gpu.name", ["product_name"], str, 0),
+    ("gpu.uuid", ["uuid"], str, 0),
+    ("gpu.vbios", ["vbios_version"], str, 0),
+    ("gpu.memory_mib", ["fb_memory_usage/total"], number, 1),  # nvidia-smi prints whole MiB
+    ("gpu.ecc", ["ecc_mode/current_ecc"], ENABLED, 0),
+    ("gpu.mig", ["mig_mode/current_mig"], ENABLED, 0),
+    ("gpu.persistence", ["persistence_mode"], ENABLED, 0),
+    ("gpu.pcie_gen_max", ["pci/pci_gpu_link_info/pcie_gen/max_link_gen"], number, 0),
+    ("gpu.pcie_width_max", ["pci/pci_gpu_link_info/link_widths/max_link_width"], number, 0),
+    ("gpu.sm_clock_max_mhz", ["max_clocks/sm_clock"], number, 0),
+    ("gpu.mem_clock_max_mhz", ["max_clocks/mem_clock"], number, 0),
+    ("gpu.power_limit_watts", ["gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"], number, 1),
+]
+
+
+def bus_id(text):
+    """As sysfs and muster spell it: lower case, a domain of four digits when it fits."""
+    domain, rest = text.lower().split(":", 1)
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+def same(ours, theirs, allowed):
+    if isinstance(ours, (float, int)) and isinstance(theirs, float) and not isinstance(ours, bool):
+        return abs(ours - theirs) <= allowed
+    return ours == theirs
+
+
+def differences(report, root):
+    """(how many facts agree, what differs as sentences)."""
+    gpus = {bus_id(gpu.get("id")): gpu for gpu in root.findall("gpu")}
+    agree, wrong = 0, []
+
+    def judge(what, ours, theirs, allowed=0):
+        nonlocal agree
+        if same(ours, theirs, allowed):
+            agree += 1
+        else:
+            wrong.append(f"{what}: muster {ours!r}, nvidia-smi {theirs!r}")
+
+    judge("node.driver_version", values(report, "node.driver_version"), [root.findtext("driver_version")])
+    judge("node.cuda_driver_api", values(report, "node.cuda_driver_api"), [root.findtext("cuda_version")])
+    judge("node.gpu_count", values(report, "node.gpu_count"), [float(len(gpus))])
+    taken = values(report, "gpu.name", "gpu")
+    if not taken:
+        wrong.append("the report has no GPU")
+    for gpu in taken:
+        if gpu not in gpus:
+            wrong.append(f"{gpu}: nvidia-smi does not show it")
+    for metric, places, make, allowed in FACTS:
+        ours = values(report, metric, "gpu")
+        for gpu in taken:
+            text = next((found for place in places if gpu in gpus and (found := gpus[gpu].findtext(place))), None)
+            theirs = make(text) if text is not None else None
+            if gpu in gpus:
+                judge(f"{metric} of {gpu}", ours.get(gpu), theirs, allowed)
+    return agree, wrong
+
+
+def main(report, xml):
+    agree, wrong = differences(load(report), ElementTree.parse(xml).getroot())
+    for line in wrong:
+        print(f"FAIL  {line}")
+    print(f"{'FAIL' if wrong else 'ok'}    {report}: {agree} facts as nvidia-smi shows them, {len(wrong)} not")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,157 @@
+#!/bin/sh
+# run.sh - muster on a real GPU host: is what it reports true, how fast is it, and what do others measure there
+#
+# usage: tests/gpu/run.sh            from anywhere; needs NVIDIA GPUs, their driver and NCCL
+#
+# Uses the folder that pack.sh made, or else build/muster and the mpirun in PATH. Writes to $OUT (default tests/gpu/out):
+#   log.txt           all that is printed here
+#   report-1gpu.json  `muster run` alone, on one GPU
+#   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
+#   nvidia-smi.xml    the inventory that the reports are compared with
+#   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
+#   times.txt         wall times in seconds, start to exit
+# Exit status 0: all comparisons hold. 1: one does not, it is marked FAIL.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+out=${OUT:-$here/out}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+# NVLink multicast can put a shared host's GPUs out of service when a program dies in it: it stays off, here and below.
+export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 NVSHMEM_DISABLE_NVLS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+title() {
+	printf '\n== %s\n' "$*"
+}
+
+# The first libnccl.so.2: Python's package, the toolkit, the system.
+find_nccl() {
+	python3 -c 'import sys; print("\n".join(sys.path))' 2>/dev/null | while read -r folder; do
+		[ ! -e "$folder/nvidia/nccl/lib/libnccl.so.2" ] || echo "$folder/nvidia/nccl/lib/libnccl.so.2"
+	done
+	ls /usr/local/cuda*/lib64/libnccl.so.2 2>/dev/null
+	ldconfig -p 2>/dev/null | sed -n 's/.*libnccl\.so\.2 .*=> //p'
+}
+nccl=$(find_nccl | head -n 1)
+nccl_folder=$(dirname "${nccl:-/nowhere/x}")
+
+# Run a command where muster, mpirun and the libraries are found; only there, so that other programs keep their own.
+with_muster() {
+	(
+		if [ -e "$here/.pack/environment" ]; then
+			pack=$here/.pack
+			. "$pack/environment"
+		else
+			PATH=$source/build:$PATH
+		fi
+		export PATH LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl_folder"
+		"$@"
+	)
+}
+
+# timed NAME COMMAND...: append NAME and the wall time to times.txt, keep the exit status.
+timed() {
+	name=$1
+	shift
+	began=$(date +%s.%N)
+	"$@"
+	status=$?
+	ended=$(date +%s.%N)
+	echo "$name $began $ended" | awk '{ printf "%s %.3f\n", $1, $3 - $2 }' | tee -a "$out/times.txt"
+	return $status
+}
+
+abi() {
+	for library in cuda nvml nccl; do
+		header=$(find -L /usr/local/cuda/include /usr/include "$nccl_folder/../include" /opt -name $library.h \
+			-not -path '*/linux/*' -not -path '*/hwloc/*' 2>/dev/null | head -n 1)
+		toolkit=$(find -L /usr/local/cuda/include /usr/include -name cuda.h -not -path '*/linux/*' \
+			-not -path '*/hwloc/*' 2>/dev/null | head -n 1)
+		sh "$source/tests/abi/compare.sh" "${CC:-cc}" $library "$scratch/abi-$library" \
+			"$(dirname "${header:-/nowhere/x}")" "$(dirname "${toolkit:-/nowhere/x}")" >"$scratch/abi.txt" 2>&1
+		case $? in
+		0) echo "ok    $library.h: ${header:-}" ;;
+		77) echo "none  $library.h is not on this host" ;;
+		*) cat "$scratch/abi.txt" && echo "FAIL  our declarations differ from ${header:-$library.h}" && failed=1 ;;
+		esac
+	done
+}
+
+build_reference() {
+	cc -O2 -o "$scratch/reference" "$here/allreduce_reference.c" -I/usr/local/cuda/include -I"$nccl_folder/../include" \
+		-I/usr/include "$nccl" -L/usr/local/cuda/lib64 -lcudart -Wl,-rpath,/usr/local/cuda/lib64 \
+		-Wl,-rpath,"$nccl_folder"
+}
+
+main() {
+	failed=0
+	rm -f "$out"/*.json "$out/times.txt" "$out/reference.jsonl"
+	gpus=$(nvidia-smi -L | grep -c '^GPU')
+
+	title "host"
+	uname -srm
+	nvidia-smi -L | sed 's/ (UUID.*//'
+	nvidia-smi topo -m 2>/dev/null | head -n $((gpus + 1))
+	nproc
+	echo "NCCL: ${nccl:-none found}"
+	ldconfig -p | grep -E 'libibverbs\.so\.1|libcuda\.so\.1|libnvidia-ml\.so\.1'
+	echo "RDMA devices: $(ls /sys/class/infiniband 2>/dev/null | wc -l)"
+	nvidia-smi -q -x >"$out/nvidia-smi.xml"
+
+	title "our declarations against this host's headers"
+	abi
+
+	title "muster alone, one rank"
+	timed muster-1 with_muster env CUDA_VISIBLE_DEVICES=0 muster run --sku observe --report "$out/report-1gpu.json"
+	echo "exit status $?"
+
+	if [ "$gpus" -gt 1 ]; then
+		if build_reference; then
+			title "NCCL in one process, before"
+			"$scratch/reference" "$gpus" | tee -a "$out/reference.jsonl"
+		fi
+		for turn in 1 2 3; do
+			title "muster on $gpus GPUs, turn $turn"
+			timed "muster-$gpus" with_muster mpirun --bind-to none -np "$gpus" muster run --sku observe \
+				--profile standard --report "$out/report-ngpu.json"
+			echo "exit status $?"
+		done
+		if [ -x "$scratch/reference" ]; then
+			title "NCCL in one process, after"
+			"$scratch/reference" "$gpus" | tee -a "$out/reference.jsonl"
+		fi
+		for tests in $(command -v all_reduce_perf) $(find /opt /usr/local -name all_reduce_perf 2>/dev/null | head -n 1); do
+			title "nccl-tests"
+			"$tests" -b 8M -e 512M -f 2 -g "$gpus"
+			break
+		done
+	fi
+
+	if python3 -c 'import torch' 2>/dev/null; then
+		title "PyTorch"
+		python3 -m torch.distributed.run --standalone --nproc_per_node "$gpus" "$here/torch_reference.py" \
+			2>"$scratch/torch.txt" | tee -a "$out/reference.jsonl"
+		for turn in 1 2; do
+			timed ddp-smoke python3 -m torch.distributed.run --standalone --nproc_per_node "$gpus" \
+				"$here/ddp_smoke.py" 2>>"$scratch/torch.txt"
+		done
+		tail -n 3 "$scratch/torch.txt"
+	fi
+
+	title "inventory against nvidia-smi"
+	for report in "$out"/report-*.json; do
+		python3 "$here/inventory.py" "$report" "$out/nvidia-smi.xml" || failed=1
+	done
+
+	title "figures"
+	python3 "$here/figures.py" "$out" || failed=1
+	echo $failed >"$scratch/failed"
+}
+
+main 2>&1 | tee "$out/log.txt"
+exit "$(cat "$scratch/failed" 2>/dev/null || echo 1)"

@@ -1,0 +1,171 @@
+"""The scripts of this folder on a small made-up report: they agree with what is right and name what is not."""
+import contextlib
+import copy
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+import figures
+import inventory
+import sanitise
+
+UUID = "GPU-12345678-90ab-cdef-1234-567890abcdef"
+BUS_ID = "0000:19:00.0"
+MIB = 1 << 20
+
+GPU = {
+    "gpu.name": "NVIDIA H200", "gpu.uuid": UUID, "gpu.vbios": "96.00.A5.00.01", "gpu.memory_mib": 143770.6, "gpu.ecc": True,
+    "gpu.mig": False, "gpu.persistence": True, "gpu.pcie_gen_max": 5, "gpu.pcie_width_max": 16, "gpu.sm_clock_max_mhz": 1980,
+    "gpu.mem_clock_max_mhz": 3201, "gpu.power_limit_watts": 700, "gpu.h2d_gbps": 55.0, "gpu.h2d_spread": 0.01,
+    "gpu.h2d_together_gbps": 54.0, "gpu.d2h_gbps": 56.0, "gpu.d2h_spread": 0.01, "gpu.d2h_together_gbps": 55.0,
+    "gpu.copy_intact": True, "gpu.copy_numa_node": 0,
+}
+NODE = {
+    "node.driver_version": "580.126.16", "node.cuda_driver_api": "13.0", "node.gpu_count": 1, "node.ib_ports": 0,
+}
+
+
+def sample(metric, value, **labels):
+    return {"metric": metric, "value": value, **({"labels": labels} if labels else {})}
+
+
+def a_report():
+    ring = [sample("nccl.allreduce_busbw_gbps", 340.0, bytes=256 * MIB, nodes=1, ranks=4)]
+    of_rank = [sample(metric, value, gpu=BUS_ID) for metric, value in GPU.items()]
+    of_rank += [
+        sample("rank.allreduce_wrong", 0, bytes=256 * MIB),
+        sample("rank.nccl_transport", "P2P/CUMEM"),
+        sample("rank.note", f"{UUID.lower()} of host-17.example and host-17, not host-170, see /usr/lib/x/libcuda.so.1"),
+    ]
+    rank = {"rank": 0, "gpu_uuid": UUID, "samples": of_rank, "probes": [{"probe": "gpu_copy", "status": "ok", "elapsed_ms": 90.0}]}
+    node = {"name": "host-17.example", "samples": [sample(*fact) for fact in NODE.items()], "ranks": [rank]}
+    node["samples"].append(sample("port.gid", "fe80:0000:0000:0000:9803:9b03:0012:3456", port="mlx5_ib0/1"))
+    job = {"id": "777", "started": "2026-11-21T09:00:00Z", "samples": ring}
+    return {"verdict": "pass", "simulated": False, "run": {"job": job, "nodes": [node]}}
+
+
+XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_version>13.0</cuda_version>
+<gpu id="00000000:19:00.0"><product_name>NVIDIA H200</product_name><uuid>{UUID}</uuid>
+<vbios_version>96.00.A5.00.01</vbios_version><persistence_mode>Enabled</persistence_mode>
+<fb_memory_usage><total>143771 MiB</total></fb_memory_usage><ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
+<mig_mode><current_mig>Disabled</current_mig></mig_mode><pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
+<link_widths><max_link_width>16x</max_link_width></link_widths></pci_gpu_link_info></pci>
+<max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
+<gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
+
+
+def set_value(report, metric, value):
+    for holder in [report["run"]["job"], *report["run"]["nodes"], *report["run"]["nodes"][0]["ranks"]]:
+        for each in holder["samples"]:
+            if each["metric"] == metric:
+                each["value"] = value
+
+
+class Inventory(unittest.TestCase):
+    def test_equal_inventories_have_no_difference(self):
+        agree, wrong = inventory.differences(a_report(), ElementTree.fromstring(XML))
+        self.assertEqual(wrong, [])
+        self.assertEqual(agree, 3 + len(inventory.FACTS))
+
+    def test_each_fact_that_differs_is_named(self):
+        changes = {metric: "other" for metric, *_ in inventory.FACTS}
+        changes.update({"gpu.memory_mib": 81559.0, "gpu.ecc": False, "gpu.mig": None, "gpu.persistence": False})
+        changes.update({"gpu.pcie_gen_max": 4, "node.driver_version": "470.1", "node.gpu_count": 8})
+        for metric, value in changes.items():
+            with self.subTest(metric=metric):
+                report = a_report()
+                set_value(report, metric, value)
+                _, wrong = inventory.differences(report, ElementTree.fromstring(XML))
+                self.assertEqual(len(wrong), 1)
+                self.assertIn(metric, wrong[0])
+
+    def test_a_gpu_that_nvidia_smi_does_not_show_is_named(self):
+        root = ElementTree.fromstring(XML.replace("00000000:19", "00000000:20"))
+        _, wrong = inventory.differences(a_report(), root)
+        self.assertEqual(wrong, [f"{BUS_ID}: nvidia-smi does not show it"])
+
+    def test_a_report_without_gpus_is_not_equal(self):
+        report = a_report()
+        report["run"]["nodes"][0]["ranks"][0]["samples"] = []
+        self.assertIn("the report has no GPU", inventory.differences(report, ElementTree.fromstring(XML))[1])
+
+
+class Figures(unittest.TestCase):
+    def judged(self, report, lines=(), times=""):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "report-ngpu.json").write_text(json.dumps(report), encoding="utf-8")
+            (folder / "reference.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+            (folder / "times.txt").write_text(times, encoding="utf-8")
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                status = figures.main(folder)
+        return status, [line for line in printed.getvalue().splitlines() if line.startswith("FAIL")]
+
+    def test_figures_near_the_references_pass(self):
+        lines = [
+            {"by": "nccl", "what": "busbw", "bytes": 256 * MIB, "gbps": 330.0},
+            {"by": "nccl", "what": "busbw", "bytes": 256 * MIB, "gbps": 350.0},
+            {"by": "torch", "what": "h2d", "gpu": UUID[4:], "bytes": 64 * MIB, "gbps": 55.5},
+        ]
+        self.assertEqual(self.judged(a_report(), lines, "muster-4 2.9\nmuster-4 3.4\nddp-smoke 9.1\n"), (0, []))
+
+    def test_each_figure_that_does_not_hold_fails(self):
+        cases = [
+            ({}, [{"by": "nccl", "what": "busbw", "bytes": 256 * MIB, "gbps": 360.0}], "", "busbw"),
+            ({}, [{"by": "nccl", "what": "busbw", "bytes": 256 * MIB, "gbps": 320.0}], "", "busbw"),
+            ({}, [{"by": "torch", "what": "h2d", "gpu": UUID[4:], "gbps": 70.0}], "", "h2d"),
+            ({"gpu.copy_intact": False}, [], "", "brought back"),
+            ({"rank.allreduce_wrong": 3}, [], "", "wrong values"),
+            ({}, [], "muster-4 3.2\n", "muster-4"),
+        ]
+        for changes, lines, times, word in cases:
+            with self.subTest(word=word):
+                report = a_report()
+                for metric, value in changes.items():
+                    set_value(report, metric, value)
+                status, failed = self.judged(report, lines, times)
+                self.assertEqual(status, 1)
+                self.assertEqual(len(failed), 1)
+                self.assertIn(word, failed[0])
+
+    def test_simulated_or_failed_runs_are_no_measurement(self):
+        for key, value in (("verdict", "fail"), ("simulated", True)):
+            self.assertEqual(self.judged({**a_report(), key: value})[0], 1)
+
+
+class Sanitise(unittest.TestCase):
+    def test_nothing_of_the_host_remains(self):
+        text = json.dumps(sanitise.sanitise(a_report()))
+        for trace in ("host-17.example", UUID, UUID.lower(), "12345678-90ab", "9803", "/usr/lib", "777", "2026-11-21"):
+            self.assertNotIn(trace, text)
+
+    def test_the_same_text_becomes_the_same_substitute(self):
+        fixture = sanitise.sanitise(a_report())
+        rank = fixture["run"]["nodes"][0]["ranks"][0]
+        note = next(each["value"] for each in rank["samples"] if each["metric"] == "rank.note")
+        self.assertIn(rank["gpu_uuid"], note)
+        self.assertIn("of gpu-1 and gpu-1, not host-170, see /opt/libcuda.so.1", note)
+        self.assertEqual(fixture["run"]["nodes"][0]["name"], "gpu-1")
+
+    def test_figures_and_structure_stay(self):
+        before, after = a_report(), sanitise.sanitise(a_report())
+        for report in (before, after):
+            report["run"]["job"].update(id="1", started="")
+            report["run"]["nodes"][0]["name"] = ""
+            for metric in ("gpu.uuid", "rank.note", "port.gid"):
+                set_value(report, metric, "")
+            report["run"]["nodes"][0]["ranks"][0]["gpu_uuid"] = ""
+        self.assertEqual(before, after)
+
+    def test_the_report_itself_is_left_alone(self):
+        report = a_report()
+        kept = copy.deepcopy(report)
+        sanitise.sanitise(report)
+        self.assertEqual(report, kept)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""`muster check` judges a saved report again, and `muster metrics` prints the catalogue.
+
+usage: check_command.py MUSTER
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SKU = "Standard_ND96asr_v4"
+
+
+def muster(*arguments):
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, timeout=100)
+
+
+def last_line(result):
+    return result.stdout.rstrip("\n").rpartition("\n")[2]
+
+
+def check_table(report, directory):
+    """Name, arguments of `muster check`, exit code, start of the last line or part of stderr."""
+
+    def overlay(name, value):
+        path = os.path.join(directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        return path
+
+    floor = overlay("floor.json", {"checks": {"copy.h2d": {"min": 30, "warn_below": None}}})
+    doubt = overlay("doubt.json", {"checks": {"copy.h2d": {"warn_below": 30}}})
+    broken = overlay("broken.json", {"checks": {"copy.h2d": {"min": "30"}}})
+    verdict = f"sku={SKU} nodes=1 ranks=8 "
+    return [
+        ("the same machine type", [report, "--sku", SKU], 0, f"MUSTER PASS {verdict}failed=0 warned=0 report={report}"),
+        ("its name in lower case", [report, "--sku", SKU.lower()], 0, f"MUSTER PASS {verdict}"),
+        ("observe", ["--sku=observe", report], 0, "MUSTER PASS sku=observe "),
+        ("a higher floor", [report, "--sku", SKU, "--overlay", floor], 1, f"MUSTER FAIL {verdict}failed=8 warned=0"),
+        ("a warning", [report, "--sku", SKU, "--overlay", doubt], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
+        ("strict", [report, "--sku", SKU, "--overlay", doubt, "--strict"], 1, f"MUSTER FAIL {verdict}"),
+        ("an unknown machine type", [report, "--sku", "Nobody_v1"], 3, "MUSTER INCONCLUSIVE "),
+        ("a broken overlay", [report, "--sku", SKU, "--overlay", broken], 2, 'copy.h2d"].min: a number is needed'),
+        ("no such report", [report + "x", "--sku", SKU], 2, "No such file"),
+        ("no report named", ["--sku", SKU], 2, "the report to judge is needed"),
+        ("no machine type", [report], 2, "--sku is needed"),
+        ("two reports", [report, report, "--sku", SKU], 2, "unexpected argument"),
+        ("an expectation file as the report", [broken, "--sku", SKU], 2, "broken.json"),
+    ]
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory() as directory:
+        report = os.path.join(directory, "report.json")
+        done = muster("sim", "--sku", SKU, "--nodes", "1", "--report", report, "--", "--profile", "quick")
+        if done.returncode != 0:
+            print(done.stdout, done.stderr)
+            return 1
+        for name, arguments, code, said in check_table(report, directory):
+            done = muster("check", *arguments)
+            heard = last_line(done).startswith(said) if code != 2 else said in done.stderr
+            if done.returncode != code or not heard:
+                problems.append(f"{name}: exit code {done.returncode}, not {code}: {last_line(done)} {done.stderr}")
+            if code == 2 and done.stderr.count("\n") != 1:
+                problems.append(f"{name}: not one line: {done.stderr}")
+
+        again = os.path.join(directory, "again.json")
+        muster("check", report, "--sku", SKU, "--report", again)
+        with open(report, encoding="utf-8") as first, open(again, encoding="utf-8") as second:
+            if json.load(first) != json.load(second):
+                problems.append("a report judged again by the same expectations is not the same")
+        piped = muster("check", report, "--sku", SKU, "--report", "-")
+        if json.loads(piped.stdout)["verdict"] != "pass" or "MUSTER PASS" not in piped.stderr:
+            problems.append("--report - does not put the report alone on stdout")
+        lost = muster("check", report, "--sku", SKU, "--report", os.path.join(directory, "none", "x.json"))
+        if lost.returncode != 3:
+            problems.append(f"a pass whose report cannot be written exits {lost.returncode}")
+
+    table = muster("metrics").stdout.splitlines()
+    metrics = json.loads(muster("metrics", "--json").stdout)
+    names = [metric["name"] for metric in metrics]
+    if names != sorted(names) or len(set(names)) != len(names) or len(names) < 100:
+        problems.append("metrics --json is not a sorted list of all metrics")
+    if [line.split()[0] for line in table[1:]] != names:
+        problems.append("the table and the JSON list other metrics")
+    if len({line.index(metric["meaning"]) for line, metric in zip(table[1:], metrics)}) != 1:
+        problems.append("the table's columns are not straight")
+    if muster("metrics", "x").returncode != 2 or muster("metrics", "--help").returncode != 0:
+        problems.append("metrics: wrong exit codes")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+sys.exit(main())

@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""Hold expectation files against docs/expectations.schema.json, and muster against the schema.
+
+usage: schema_expectations.py SCHEMA CONFIGS MUSTER
+
+Every file under CONFIGS must be valid. Every broken file of the table below must be refused by the schema and by muster
+alike; every good overlay must be taken by both. Exits 77 when python3-jsonschema is not there.
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+CHECK = {"metric": "node.gpu_count", "equals": 8, "source": "s"}
+
+
+def file_with(**check):
+    return {"schema_version": 1, "name": "t", "checks": {"a.check": dict(CHECK, **check)}}
+
+
+BROKEN = {
+    "no version": {"name": "t", "checks": {"a": CHECK}},
+    "another version": {"schema_version": 2, "name": "t", "checks": {"a": CHECK}},
+    "no name": {"schema_version": 1, "checks": {"a": CHECK}},
+    "unknown key": {"schema_version": 1, "name": "t", "chekcs": {"a": CHECK}},
+    "checks as a list": {"schema_version": 1, "name": "t", "checks": [CHECK]},
+    "a check's name in capitals": {"schema_version": 1, "name": "t", "checks": {"A": CHECK}},
+    "a check's name that muster uses": {"schema_version": 1, "name": "t", "checks": {"probe.gpu": CHECK}},
+    "unknown key of identify": {"schema_version": 1, "name": "t", "identify": {"gpu": 8}, "checks": {"a": CHECK}},
+    "unknown key of a check": file_with(atleast=8),
+    "a number as text": file_with(min="8"),
+    "an empty list": file_with(one_of=[]),
+    "an unknown severity": file_with(severity="error"),
+    "an unknown certainty": file_with(certainty="sure"),
+    "an unknown profile": file_with(when={"profile": "fast"}),
+    "no nodes": file_with(when={"nodes": 0}),
+    "unknown key of when": file_with(when={"racks": 1}),
+    "an empty source": file_with(source=""),
+    "across racks": file_with(same_across="racks"),
+    "equals_by with another key": file_with(equals_by={"label": "gpu", "map": {}}),
+    "reasons as a list": file_with(inconclusive_on=["INIT"]),
+}
+
+OVERLAYS = {
+    "one number": {"checks": {"copy.h2d": {"min": 22}}},
+    "a check switched off": {"checks": {"copy.h2d": None}},
+    "an operator replaced": {"checks": {"gpu.name": {"one_of": None, "equals": "X"}}},
+    "a check of the site's own": {
+        "schema_version": 1,
+        "checks": {"site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "site image"}},
+    },
+}
+
+BROKEN_OVERLAYS = {
+    "extends": {"extends": "observe.json"},
+    "unknown key": {"cheks": {}},
+    "wrong type": {"checks": {"copy.h2d": {"min": "22"}}},
+}
+
+
+def main():
+    schema_path, configs, muster = sys.argv[1:4]
+    with open(schema_path, encoding="utf-8") as file:
+        schema = json.load(file)
+    Draft202012Validator.check_schema(schema)
+    whole = Draft202012Validator(schema)
+    overlay = Draft202012Validator({"$ref": "#/$defs/overlay", "$defs": schema["$defs"]})
+    problems = []
+    done = 0
+
+    def muster_takes(path, *options):
+        """True when muster gets as far as the report, which is not there; False when it refuses the expectations."""
+        result = subprocess.run(
+            [muster, "check", "/nonexistent/report.json", "--sku", path, *options], capture_output=True, text=True
+        )
+        if result.returncode != 2:
+            problems.append(f"muster check: exit code {result.returncode}: {result.stderr}")
+        return "/nonexistent/report.json" in result.stderr
+
+    with tempfile.TemporaryDirectory() as directory:
+
+        def write(name, value):
+            path = os.path.join(directory, name)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            return path
+
+        for path in sorted(glob.glob(os.path.join(configs, "**", "*.json"), recursive=True)):
+            with open(path, encoding="utf-8") as file:
+                errors = [f"{path}: {error.json_path}: {error.message}" for error in whole.iter_errors(json.load(file))]
+            problems += errors
+            if not muster_takes(path):
+                problems.append(f"{path}: refused by muster")
+            done += 1
+        for what, value in BROKEN.items():
+            if whole.is_valid(value):
+                problems.append(f"the schema takes a file with {what}")
+            if muster_takes(write("broken.json", value)):
+                problems.append(f"muster takes a file with {what}")
+        sku = os.path.join(configs, "Standard_ND96asr_v4.json")
+        for what, value in OVERLAYS.items():
+            problems += [f"overlay, {what}: {error.message}" for error in overlay.iter_errors(value)]
+            if not muster_takes(sku, "--overlay", write("overlay.json", value)):
+                problems.append(f"muster refuses an overlay with {what}")
+        for what, value in BROKEN_OVERLAYS.items():
+            if overlay.is_valid(value):
+                problems.append(f"the schema takes an overlay with {what}")
+            if muster_takes(sku, "--overlay", write("overlay.json", value)):
+                problems.append(f"muster takes an overlay with {what}")
+    if done == 0:
+        problems.append(f"no files under {configs}")
+    for problem in problems:
+        print(problem)
+    print(f"{done} files valid, {len(BROKEN) + len(BROKEN_OVERLAYS)} broken ones refused" if not problems else "FAILED")
+    return 1 if problems else 0
+
+
+sys.exit(main())

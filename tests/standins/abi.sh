@@ -1,0 +1,77 @@
+#!/bin/sh
+# abi.sh SOURCE_DIR STANDIN_DIR - the stand-ins export what the vendors' libraries export, under their names, and no more
+set -u
+source=$1
+standins=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail()
+{
+	echo "abi.sh: $*" >&2
+	failures=$((failures + 1))
+}
+
+# exported LIBRARY: names of its dynamic symbols with their versions, without the version nodes themselves
+exported()
+{
+	readelf --dyn-syms -W "$standins/$1" | awk '$1 ~ /^[0-9]+:$/ && $7 != "UND" && $7 != "ABS" && $5 != "LOCAL" && NF == 8 && $8 !~ /^__odr_asan/ { print $8 }' |
+		sort
+}
+
+# functions FILE PREFIX: the names in an X list
+functions()
+{
+	sed -n "s/^[[:space:]]*X(\(.*[ ,]\)\{0,1\}\($2[A-Za-z0-9_]*\),.*/\2/p" "$source/$1"
+}
+
+# check LIBRARY: compares with $work/wanted
+check()
+{
+	readelf -d "$standins/$1" | grep -q "SONAME.*\[$1\]" || fail "$1 has another soname"
+	sort "$work/wanted" >"$work/sorted"
+	test "$(wc -l <"$work/sorted")" -gt 5 || fail "$1: the list of wanted functions is empty"
+	exported "$1" >"$work/found"
+	diff "$work/sorted" "$work/found" >"$work/diff" || fail "$1 exports other symbols (< wanted, > found):
+$(cat "$work/diff")"
+}
+
+{
+	functions src/bind/cuda_abi.h cu
+	functions src/sim/standin.h muster_standin_cuda_
+	echo muster_standin_mark
+} >"$work/wanted"
+check libcuda.so.1
+
+{
+	functions src/bind/nvml_abi.h nvml
+	echo nvmlErrorString
+	echo muster_standin_mark
+} >"$work/wanted"
+check libnvidia-ml.so.1
+
+{
+	functions src/bind/nccl_abi.h nccl
+	echo ncclGetErrorString
+	echo ncclGetLastError
+	echo muster_standin_mark
+} >"$work/wanted"
+check libnccl.so.2
+
+for name in get_device_list free_device_list get_device_name get_device_guid open_device close_device query_device \
+	query_port query_gid query_pkey; do
+	echo "ibv_$name@@IBVERBS_1.1"
+done >"$work/wanted"
+echo muster_standin_mark@@MUSTER_STANDIN >>"$work/wanted"
+check libibverbs.so.1
+
+# The versions are those of the real library, where there is one.
+real=$(ldconfig -p 2>/dev/null | awk '/libibverbs\.so\.1 / { print $NF; exit }')
+if [ -n "$real" ]; then
+	for symbol in $(grep ^ibv_ "$work/wanted"); do
+		readelf --dyn-syms -W "$real" | grep -qF " $symbol" || fail "$real has no $symbol"
+	done
+fi
+
+[ "$failures" -eq 0 ]

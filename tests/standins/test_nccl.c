@@ -1,0 +1,634 @@
+/* test_nccl.c - libnccl.so.2's stand-in moves and sums data between processes
+ */
+#include "standins/example.h"
+
+#include "bind/nccl_abi.h"
+#include "sim/standin.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WINDOW MUSTER_STANDIN_WINDOW
+#define RANKS 4
+#define PERIOD 1024 /* elements; times 8 bytes it divides the window */
+
+static struct {
+#define X(symbol, parameters) CUresult(*symbol) parameters;
+	MUSTER_CUDA_FUNCTIONS(X)
+#undef X
+} cuda;
+static struct {
+#define X(symbol, parameters) ncclResult_t(*symbol) parameters;
+	MUSTER_NCCL_FUNCTIONS(X)
+#undef X
+	const char *(*ncclGetErrorString)(ncclResult_t result);
+	const char *(*ncclGetLastError)(ncclComm_t comm);
+} nccl;
+
+#define CUDA_OK(call) ck_assert_int_eq(cuda.call, CUDA_SUCCESS)
+#define OK(call) ck_assert_int_eq(nccl.call, ncclSuccess)
+
+static void open_libraries(void)
+{
+	void *library = example_open("libcuda.so.1");
+#define X(symbol, parameters) example_find(library, #symbol, &cuda.symbol, sizeof cuda.symbol);
+	MUSTER_CUDA_FUNCTIONS(X)
+#undef X
+	library = example_open("libnccl.so.2");
+#define X(symbol, parameters) example_find(library, #symbol, &nccl.symbol, sizeof nccl.symbol);
+	MUSTER_NCCL_FUNCTIONS(X)
+#undef X
+	example_find(library, "ncclGetErrorString", &nccl.ncclGetErrorString, sizeof nccl.ncclGetErrorString);
+	example_find(library, "ncclGetLastError", &nccl.ncclGetLastError, sizeof nccl.ncclGetLastError);
+}
+
+static void start(void)
+{
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_FILE");
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	example_start(example_cluster(), 0);
+}
+
+/* Change the scenario in a test. */
+static void restart(void)
+{
+	example_end();
+	example_start(example_cluster(), 0);
+}
+
+static void pause_briefly(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+}
+
+/* An id for the ranks, which could not hear of it otherwise. Made by a process of its own: a process in which a
+ * stand-in has read its rank keeps it, and so do its children. */
+static ncclUniqueId new_id(void)
+{
+	ncclUniqueId id;
+	int ends[2], status;
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t maker = fork();
+	if (maker == 0) {
+		open_libraries();
+		OK(ncclGetUniqueId(&id));
+		ck_assert_int_eq(write(ends[1], &id, sizeof id), sizeof id);
+		exit(0);
+	}
+	ck_assert_int_eq(read(ends[0], &id, sizeof id), sizeof id);
+	ck_assert_int_eq(waitpid(maker, &status, 0), maker);
+	close(ends[0]);
+	close(ends[1]);
+	return id;
+}
+
+static void take_gpu(int device)
+{
+	CUcontext context;
+	CUDA_OK(cuInit(0));
+	CUDA_OK(cuDevicePrimaryCtxRetain(&context, device));
+	CUDA_OK(cuCtxSetCurrent(context));
+}
+
+static ncclResult_t settle(ncclComm_t comm)
+{
+	ncclResult_t state = ncclInProgress;
+	for (;;) {
+		OK(ncclCommGetAsyncError(comm, &state));
+		if (state != ncclInProgress)
+			return state;
+		pause_briefly();
+	}
+}
+
+static ncclComm_t join(ncclUniqueId id, int rank, int ranks)
+{
+	ncclComm_t comm = NULL;
+	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, ranks, id, rank, &config), ncclInProgress);
+	ck_assert_int_eq(settle(comm), ncclSuccess);
+	return comm;
+}
+
+static void all_reduce(ncclComm_t comm, CUdeviceptr send, CUdeviceptr receive, size_t count, ncclDataType_t type,
+	ncclRedOp_t op, CUstream stream)
+{
+	ncclResult_t result = nccl.ncclAllReduce(
+		(const void *)(uintptr_t)send, (void *)(uintptr_t)receive, count, type, op, comm, stream);
+	ck_assert(result == ncclSuccess || result == ncclInProgress);
+	if (result == ncclInProgress)
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+}
+
+static void finish(CUstream stream)
+{
+	CUresult result;
+	while ((result = cuda.cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY)
+		pause_briefly();
+	ck_assert_int_eq(result, CUDA_SUCCESS);
+}
+
+/* Rank-dependent whole numbers, periodic in memory. */
+static double value_of(int rank, size_t i)
+{
+	return (double)((rank + 1) * 1000 + (int)(i % PERIOD));
+}
+
+static void upload(CUdeviceptr to, int rank, size_t count, ncclDataType_t type, CUstream stream)
+{
+	size_t size = type == ncclFloat64 ? sizeof(double) : sizeof(float);
+	void *host = malloc(count * size);
+	for (size_t i = 0; i < count; i++) {
+		if (type == ncclFloat64)
+			((double *)host)[i] = value_of(rank, i);
+		else
+			((float *)host)[i] = (float)value_of(rank, i);
+	}
+	CUDA_OK(cuMemcpyHtoDAsync_v2(to, host, count * size, stream));
+	finish(stream);
+	free(host);
+}
+
+/* How many of the values are not what `ranks` ranks give, and where the first of them is. */
+static size_t count_wrong(CUdeviceptr from, int ranks, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	CUstream stream, size_t *ret_first)
+{
+	size_t size = type == ncclFloat64 ? sizeof(double) : sizeof(float), wrong = 0;
+	void *host = malloc(count * size);
+	CUDA_OK(cuMemcpyDtoHAsync_v2(host, from, count * size, stream));
+	finish(stream);
+	for (size_t i = 0; i < count; i++) {
+		double found = type == ncclFloat64 ? ((double *)host)[i] : (double)((float *)host)[i], sum = 0;
+		for (int rank = 0; rank < ranks; rank++)
+			sum += value_of(rank, i);
+		if (found != (op == ncclMax ? value_of(ranks - 1, i) : sum) && wrong++ == 0)
+			*ret_first = i;
+	}
+	free(host);
+	return wrong;
+}
+
+/* -- sums -- */
+
+static const size_t counts[] = { 1, 2, 3, 1000, WINDOW / 8, WINDOW / 4, WINDOW, 3 * WINDOW, 7 };
+
+static void sum_ranks(int rank, void *arg)
+{
+	CUdeviceptr send, receive;
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
+	for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
+		ncclDataType_t type = i % 2 ? ncclFloat64 : ncclFloat32;
+		size_t count = counts[i / 2], bytes = count * (i % 2 ? sizeof(double) : sizeof(float)), first;
+		CUDA_OK(cuMemAlloc_v2(&send, bytes));
+		CUDA_OK(cuMemAlloc_v2(&receive, bytes));
+		upload(send, rank, count, type, stream);
+		all_reduce(comm, send, receive, count, type, ncclMax, stream);
+		finish(stream);
+		ck_assert_uint_eq(count_wrong(receive, RANKS, count, type, ncclMax, stream, &first), 0);
+		all_reduce(comm, send, receive, count, type, ncclSum, stream);
+		all_reduce(comm, send, send, count, type, ncclSum, stream);
+		finish(stream);
+		ck_assert_uint_eq(count_wrong(receive, RANKS, count, type, ncclSum, stream, &first), 0);
+		ck_assert_uint_eq(count_wrong(send, RANKS, count, type, ncclSum, stream, &first), 0);
+		CUDA_OK(cuMemFree_v2(send));
+		CUDA_OK(cuMemFree_v2(receive));
+	}
+	ncclResult_t result = nccl.ncclCommFinalize(comm);
+	ck_assert(result == ncclSuccess || result == ncclInProgress);
+	ck_assert_int_eq(settle(comm), ncclSuccess);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(sums_are_right_at_every_size_in_and_out_of_place)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(RANKS, sum_ranks, &id);
+}
+END_TEST
+
+static void queue_ranks(int rank, void *arg)
+{
+	enum { MANY = 50, COUNT = 512 };
+	CUdeviceptr buffer;
+	CUstream stream;
+	float host[COUNT];
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, sizeof host));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	CUDA_OK(cuMemsetD32Async(buffer, 0x3f800000, COUNT, stream)); /* 1.0f */
+	for (int i = 0; i < 12; i++)
+		all_reduce(comm, buffer, buffer, COUNT, ncclFloat32, ncclSum, stream);
+	for (int i = 0; i < MANY; i++)
+		all_reduce(comm, buffer, buffer, COUNT - (size_t)i, ncclFloat32, ncclMax, stream);
+	CUDA_OK(cuMemcpyDtoHAsync_v2(host, buffer, sizeof host, stream));
+	finish(stream);
+	ck_assert_float_eq(host[0], 4096);
+	ck_assert_float_eq(host[COUNT - 1], 4096);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(many_all_reduces_may_wait_in_the_stream)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, queue_ranks, &id);
+}
+END_TEST
+
+static void repeat_ranks(int rank, void *arg)
+{
+	ncclUniqueId *ids = arg;
+	CUdeviceptr buffer;
+	CUstream stream;
+	size_t first;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, 4096));
+	for (int i = 0; i < 3; i++) {
+		/* the last two ranks stay away from the second communicator */
+		int ranks = i == 1 ? 2 : RANKS;
+		if (rank >= ranks)
+			continue;
+		ncclComm_t comm = join(ids[i], rank, ranks);
+		upload(buffer, rank, 1024, ncclFloat32, stream);
+		all_reduce(comm, buffer, buffer, 1024, ncclFloat32, ncclSum, stream);
+		finish(stream);
+		ck_assert_uint_eq(count_wrong(buffer, ranks, 1024, ncclFloat32, ncclSum, stream, &first), 0);
+		OK(ncclCommDestroy(comm));
+	}
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(communicators_may_follow_each_other)
+{
+	ncclUniqueId ids[3] = { new_id(), new_id(), new_id() };
+	example_ranks(RANKS, repeat_ranks, ids);
+}
+END_TEST
+
+static void blocking_ranks(int rank, void *arg)
+{
+	ncclComm_t comm;
+	open_libraries();
+	take_gpu(rank);
+	OK(ncclCommInitRankConfig(&comm, 2, *(ncclUniqueId *)arg, rank, NULL));
+	OK(ncclCommFinalize(comm));
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(a_blocking_communicator_is_ready_when_the_call_returns)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, blocking_ranks, &id);
+}
+END_TEST
+
+/* -- faults -- */
+
+static void wrong_ranks(int rank, void *arg)
+{
+	CUdeviceptr buffer;
+	CUstream stream;
+	size_t count = 2 * WINDOW / sizeof(float), first = 0;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, count * sizeof(float)));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
+	upload(buffer, rank, count, ncclFloat32, stream);
+	all_reduce(comm, buffer, buffer, count, ncclFloat32, ncclSum, stream);
+	finish(stream);
+	size_t wrong = count_wrong(buffer, RANKS, count, ncclFloat32, ncclSum, stream, &first);
+	ck_assert_uint_eq(wrong, rank == 2 ? 2 : 0); /* one in the window, which is there twice */
+	ck_assert(rank != 2 || first > 0);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
+{
+	struct muster_sim_cluster *cluster = example_cluster();
+	cluster->ranks[2].nccl_wrong_sum = true;
+	example_end();
+	example_start(cluster, 0);
+	ncclUniqueId id = new_id();
+	example_ranks(RANKS, wrong_ranks, &id);
+}
+END_TEST
+
+struct timing {
+	ncclUniqueId id;
+	int ranks;
+	double busbw, slow;
+	size_t bytes;
+};
+
+static void timing_ranks(int rank, void *arg)
+{
+	const struct timing *timing = arg;
+	CUdeviceptr buffer;
+	CUstream stream;
+	CUevent before, after;
+	float ms;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuEventCreate(&before, 0));
+	CUDA_OK(cuEventCreate(&after, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, timing->bytes));
+	ncclComm_t comm = join(timing->id, rank, timing->ranks);
+	all_reduce(comm, buffer, buffer, 1, ncclFloat32, ncclSum, stream);
+	CUDA_OK(cuEventRecord(before, stream));
+	all_reduce(comm, buffer, buffer, timing->bytes / sizeof(float), ncclFloat32, ncclSum, stream);
+	CUDA_OK(cuEventRecord(after, stream));
+	finish(stream);
+	CUDA_OK(cuEventElapsedTime(&ms, before, after));
+	double ranks = timing->ranks, algbw = (double)timing->bytes / 1e6 / (double)ms;
+	ck_assert_double_eq_tol(algbw * 2 * (ranks - 1) / ranks * timing->slow, timing->busbw, timing->busbw * 1e-4);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+/* The example's table: 100 GB/s at 1e6 bytes and 200 at 1e8 within a node, 10 and 50 over two. */
+static const struct timing timings[] = {
+	{ .ranks = 4, .bytes = 1000000, .busbw = 100, .slow = 1 },
+	{ .ranks = 4, .bytes = 100000000, .busbw = 200, .slow = 1 },
+	{ .ranks = 4, .bytes = 10000000, .busbw = 150, .slow = 1 },  /* half way on the logarithm */
+	{ .ranks = 4, .bytes = 400000000, .busbw = 200, .slow = 1 }, /* beyond the table */
+	{ .ranks = 4, .bytes = 500000, .busbw = 50, .slow = 1 },     /* the time of the smallest */
+	{ .ranks = 2, .bytes = 100000000, .busbw = 200, .slow = 1 },
+	{ .ranks = 8, .bytes = 100000000, .busbw = 50, .slow = 1 }, /* two nodes */
+	{ .ranks = 4, .bytes = 100000000, .busbw = 200, .slow = 2.5 },
+};
+
+START_TEST(time_follows_the_scenarios_bandwidths_and_the_slowest_rank)
+{
+	struct muster_sim_cluster *cluster = example_cluster();
+	struct timing timing = timings[_i];
+	cluster->ranks[1].nccl_slow = timing.slow;
+	example_end();
+	example_start(cluster, 0);
+	timing.id = new_id();
+	example_ranks(timing.ranks, timing_ranks, &timing);
+}
+END_TEST
+
+static void duplicate_ranks(int rank, void *arg)
+{
+	ncclComm_t comm = NULL;
+	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	open_libraries();
+	take_gpu(rank == 2 ? 1 : rank);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 3, *(ncclUniqueId *)arg, rank, &config), ncclInProgress);
+	ck_assert_int_eq(settle(comm), rank == 0 ? ncclRemoteError : ncclInvalidUsage);
+	if (rank == 1)
+		ck_assert_str_eq(nccl.ncclGetLastError(comm),
+			"Duplicate GPU detected : rank 1 and rank 2 both on CUDA device 30a000");
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank == 2 ? 1 : rank));
+}
+
+START_TEST(two_ranks_on_one_gpu_are_refused)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(3, duplicate_ranks, &id);
+}
+END_TEST
+
+static void lonely_ranks(int rank, void *arg)
+{
+	CUdeviceptr buffer;
+	CUstream stream;
+	ncclComm_t comm;
+	ncclUniqueId *ids = arg;
+	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	ncclResult_t state;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, 64));
+	/* a ring of three to which only two come */
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 3, ids[0], rank, &config), ncclInProgress);
+	for (int i = 0; i < 20; i++) {
+		OK(ncclCommGetAsyncError(comm, &state));
+		ck_assert_int_eq(state, ncclInProgress);
+		pause_briefly();
+	}
+	OK(ncclCommAbort(comm));
+	/* an all-reduce that only one of two starts */
+	comm = join(ids[1], rank, 2);
+	if (rank == 0) {
+		all_reduce(comm, buffer, buffer, 16, ncclFloat32, ncclSum, stream);
+		for (int i = 0; i < 20; i++) {
+			ck_assert_int_eq(cuda.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+			pause_briefly();
+		}
+	}
+	OK(ncclCommAbort(comm));
+	finish(stream);
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(who_waits_for_a_missing_rank_can_abort)
+{
+	ncclUniqueId ids[2] = { new_id(), new_id() };
+	example_ranks(2, lonely_ranks, ids);
+}
+END_TEST
+
+static void differing_ranks(int rank, void *arg)
+{
+	CUdeviceptr buffer;
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, 4096));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	void *data = (void *)(uintptr_t)buffer;
+	ck_assert_int_eq(nccl.ncclAllReduce(data, data, rank == 0 ? 10 : 20, ncclFloat32, ncclSum, comm, stream),
+		ncclInProgress);
+	ncclResult_t state = settle(comm);
+	ck_assert(state == ncclSuccess || state == ncclInvalidUsage);
+	while (cuda.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+		pause_briefly();
+	ck_assert_int_eq(settle(comm), ncclInvalidUsage);
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(differing_arguments_are_an_error_and_not_a_hang)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, differing_ranks, &id);
+}
+END_TEST
+
+/* -- the rest of the interface -- */
+
+static void early_ranks(int rank, void *arg)
+{
+	CUdeviceptr buffer;
+	CUstream stream;
+	CUevent before, after;
+	float ms;
+	void *data;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuEventCreate(&before, 0));
+	CUDA_OK(cuEventCreate(&after, 0));
+	CUDA_OK(cuMemAlloc_v2(&buffer, 1 << 20));
+	data = (void *)(uintptr_t)buffer;
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	CUDA_OK(cuEventRecord(before, stream));
+	ck_assert_int_eq(nccl.ncclAllReduce(data, data, 1 << 18, ncclFloat32, ncclSum, comm, stream), ncclInProgress);
+	ck_assert_int_eq(nccl.ncclAllReduce(data, data, 1, ncclFloat32, ncclSum, comm, stream), ncclInvalidArgument);
+	CUDA_OK(cuEventRecord(after, stream));
+	CUDA_OK(cuEventQuery(after));
+	CUDA_OK(cuEventElapsedTime(&ms, before, after));
+	ck_assert_float_eq(ms, 0);
+	ck_assert_int_eq(settle(comm), ncclSuccess);
+	CUDA_OK(cuEventRecord(after, stream));
+	finish(stream);
+	CUDA_OK(cuEventElapsedTime(&ms, before, after));
+	ck_assert_float_gt(ms, 0);
+	OK(ncclAllReduce(data, data, 1, ncclFloat32, ncclSum, comm, stream));
+	finish(stream);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(an_event_recorded_too_early_misses_the_first_all_reduce)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, early_ranks, &id);
+}
+END_TEST
+
+START_TEST(arguments_are_checked)
+{
+	ncclUniqueId id, foreign = { "not ours" };
+	ncclComm_t comm = NULL;
+	CUdeviceptr buffer;
+	CUstream stream;
+	int version;
+	ncclConfig_t config = { sizeof config, 0, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	restart();
+	open_libraries();
+	OK(ncclGetVersion(&version));
+	ck_assert_int_eq(version, 22809);
+	OK(ncclGetUniqueId(&id));
+	ck_assert_int_eq(nccl.ncclGetUniqueId(NULL), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 1, id, 0, NULL), ncclUnhandledCudaError);
+	take_gpu(0);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 1, foreign, 0, NULL), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 1, id, 1, NULL), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 0, id, 0, NULL), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 1, id, 0, &config), ncclInvalidArgument);
+	OK(ncclCommInitRankConfig(&comm, 1, id, 0, NULL));
+	CUDA_OK(cuMemAlloc_v2(&buffer, 64));
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	void *data = (void *)(uintptr_t)buffer;
+	ck_assert_int_eq(nccl.ncclAllReduce(data, data, 17, ncclFloat32, ncclSum, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclAllReduce(&id, data, 1, ncclFloat32, ncclSum, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclAllReduce(data, data, 1, ncclFloat32, ncclProd, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(
+		nccl.ncclAllReduce(data, data, 1, (ncclDataType_t)1, ncclSum, comm, stream), ncclInvalidArgument);
+	OK(ncclAllReduce(data, data, 16, ncclFloat32, ncclSum, comm, stream));
+	finish(stream);
+	OK(ncclCommDestroy(comm));
+	ck_assert_str_eq(nccl.ncclGetErrorString(ncclSuccess), "no error");
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(0));
+}
+END_TEST
+
+/* -- the log -- */
+
+static char log_directory[] = "/tmp/muster-nccl-log-XXXXXX";
+
+static void log_ranks(int rank, void *arg)
+{
+	static char pattern[256], name[256], text[16384];
+	snprintf(pattern, sizeof pattern, "%s/%%h.%%p.100%%%%.%%x", log_directory);
+	setenv("NCCL_DEBUG", "info", 1);
+	setenv("NCCL_DEBUG_FILE", pattern, 1);
+	timing_ranks(rank, arg);
+	snprintf(name, sizeof name, "%s/%s.%ld.100%%.%%x", log_directory, rank < 4 ? "sim-1" : "sim-2", (long)getpid());
+	FILE *file = fopen(name, "r");
+	ck_assert_msg(file != NULL, "there is no %s", name);
+	size_t length = fread(text, 1, sizeof text - 1, file);
+	text[length] = '\0';
+	fclose(file);
+	unlink(name);
+
+	char prefix[64];
+	snprintf(prefix, sizeof prefix, "%s:%ld:%ld [%d] NCCL INFO ", rank < 4 ? "sim-1" : "sim-2", (long)getpid(),
+		(long)getpid(), rank % EXAMPLE_GPUS);
+	ck_assert_msg(strncmp(text, prefix, strlen(prefix)) == 0, "%s", text);
+	ck_assert_int_eq(strstr(text, "NCCL INFO NCCL version 2.28.9+cuda13.0\n") != NULL, rank == 0);
+	ck_assert_ptr_nonnull(strstr(text, "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB "));
+	ck_assert_ptr_nonnull(strstr(text, "NCCL INFO Using network IB\n"));
+	if (rank == 0) {
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 7[0] -> 0[3] [receive] via NET/IB/0/GDRDMA\n"));
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 0[3] -> 1[2] via P2P/CUMEM\n"));
+	}
+	if (rank == 3)
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 3[0] -> 4[3] [send] via NET/IB/0/GDRDMA\n"));
+	if (rank == 5)
+		ck_assert_ptr_null(strstr(text, "via NET/"));
+}
+
+START_TEST(the_log_names_the_version_the_devices_and_the_transports)
+{
+	struct timing timing = { .ranks = 8, .bytes = 1000000, .busbw = 10, .slow = 1 };
+	ck_assert_ptr_nonnull(mkdtemp(log_directory));
+	timing.id = new_id();
+	example_ranks(8, log_ranks, &timing);
+	ck_assert_int_eq(rmdir(log_directory), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("standin_nccl");
+	TCase *tests = tcase_create("nccl");
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, start, example_end);
+	tcase_add_test(tests, sums_are_right_at_every_size_in_and_out_of_place);
+	tcase_add_test(tests, many_all_reduces_may_wait_in_the_stream);
+	tcase_add_test(tests, communicators_may_follow_each_other);
+	tcase_add_test(tests, a_blocking_communicator_is_ready_when_the_call_returns);
+	tcase_add_test(tests, a_wrong_sum_is_wrong_on_its_rank_alone);
+	tcase_add_loop_test(tests, time_follows_the_scenarios_bandwidths_and_the_slowest_rank, 0,
+		(int)(sizeof timings / sizeof *timings));
+	tcase_add_test(tests, two_ranks_on_one_gpu_are_refused);
+	tcase_add_test(tests, who_waits_for_a_missing_rank_can_abort);
+	tcase_add_test(tests, differing_arguments_are_an_error_and_not_a_hang);
+	tcase_add_test(tests, an_event_recorded_too_early_misses_the_first_all_reduce);
+	tcase_add_test(tests, arguments_are_checked);
+	tcase_add_test(tests, the_log_names_the_version_the_devices_and_the_transports);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,179 @@
+/* test_preload.c - with libmuster-preload.so a process is on the simulated machine: its CPUs, its memory, its libraries
+ *
+ * The program runs itself with the library loaded, once for each case: `test_preload CASE`.
+ */
+#include "standins/example.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <hwloc.h>
+#include <limits.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Cases run without Check: they end with a message and status 1. */
+#define MUST(condition)                                                                                                \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+/* The example's ranks have the mask f0. */
+static void the_mask_is_the_ranks(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	MUST(sched_getaffinity(0, sizeof set, &set) == 0);
+	MUST(CPU_COUNT(&set) == 4);
+	MUST(CPU_ISSET(4, &set) && CPU_ISSET(7, &set) && !CPU_ISSET(3, &set));
+	CPU_ZERO(&set);
+	MUST(sched_getaffinity(getpid(), sizeof set, &set) == 0);
+	MUST(CPU_COUNT(&set) == 4);
+	MUST(sched_getaffinity(0, 0, &set) == -1 && errno == EINVAL);
+	MUST(sched_getaffinity(getppid(), sizeof set, &set) == 0); /* another process has its real one */
+	MUST(CPU_COUNT(&set) == (int)strtol(getenv("REAL_CPUS"), NULL, 10));
+}
+
+static void missing_libraries_are_not_there(void)
+{
+	const char *text;
+	MUST(dlopen("libnccl.so.2", RTLD_NOW) == NULL);
+	text = dlerror();
+	MUST(text && strcmp(text, "libnccl.so.2: cannot open shared object file: No such file or directory") == 0);
+	MUST(dlerror() == NULL);
+	MUST(dlopen("/anywhere/libnccl.so.2.28.9", RTLD_NOW) == NULL);
+	MUST(dlerror() != NULL);
+	MUST(dlopen("libnccl.so", RTLD_NOW) == NULL);
+	void *self = dlopen(NULL, RTLD_NOW);
+	MUST(self != NULL && dlerror() == NULL);
+	void *math = dlopen("libm.so.6", RTLD_NOW);
+	MUST(math != NULL && dlsym(math, "cos") != NULL);
+	MUST(dlsym(math, "no_such_function") == NULL);
+	text = dlerror();
+	MUST(text && strstr(text, "no_such_function"));
+	MUST(dlopen("libnccl-nothing.so.2", RTLD_NOW) == NULL);
+	text = dlerror();
+	MUST(text && strstr(text, "libnccl-nothing.so.2"));
+}
+
+/* The example's nodes are 0 and 3. */
+static void memory_policy_knows_the_scenarios_nodes(void)
+{
+	static char page[8192] __attribute__((aligned(4096)));
+	unsigned long mask = 1ul << 3, found[2] = { 99, 99 };
+	int mode = -1, status = -1;
+	void *pages[] = { page };
+	MUST(syscall(SYS_get_mempolicy, &mode, found, 128ul, 0, 0) == 0);
+	MUST(mode == MPOL_DEFAULT && found[0] == 0 && found[1] == 0);
+	MUST(syscall(SYS_mbind, page, sizeof page, MPOL_BIND, &mask, 64ul, 0) == 0);
+	MUST(syscall(SYS_get_mempolicy, &mode, found, 64ul, page + 5000, MPOL_F_ADDR) == 0);
+	MUST(mode == MPOL_BIND && found[0] == mask);
+	MUST(syscall(SYS_get_mempolicy, &mode, NULL, 0ul, page, MPOL_F_ADDR | MPOL_F_NODE) == 0);
+	MUST(mode == 3);
+	MUST(syscall(SYS_move_pages, 0, 1ul, pages, NULL, &status, 0) == 0);
+	MUST(status == 3);
+	mask = 1ul << 1;
+	MUST(syscall(SYS_mbind, page, sizeof page, MPOL_BIND, &mask, 64ul, 0) == -1 && errno == EINVAL);
+	mask = 1ul << 3;
+	MUST(syscall(SYS_set_mempolicy, MPOL_PREFERRED, &mask, 64ul) == 0);
+	MUST(syscall(SYS_get_mempolicy, &mode, found, 64ul, 0, 0) == 0);
+	MUST(mode == MPOL_PREFERRED && found[0] == mask);
+	MUST(syscall(SYS_getpid) == getpid());
+	MUST(syscall(SYS_close, -1) == -1 && errno == EBADF);
+}
+
+/* hwloc's own binding code, on a machine that is not this one. */
+static void hwloc_binds_where_this_machine_has_nothing(void)
+{
+	hwloc_topology_t topology;
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), where = hwloc_bitmap_alloc();
+	MUST(hwloc_topology_init(&topology) == 0);
+	MUST(hwloc_topology_set_synthetic(topology, "package:2 numa:1(indexes=0,3) core:4 pu:1") == 0);
+	MUST(hwloc_topology_load(topology) == 0);
+	MUST(hwloc_topology_is_thissystem(topology));
+	MUST(hwloc_get_cpubind(topology, cpus, HWLOC_CPUBIND_PROCESS) == 0);
+	MUST(hwloc_bitmap_weight(cpus) == 4 && hwloc_bitmap_isset(cpus, 4));
+	hwloc_bitmap_only(where, 3);
+	void *memory = hwloc_alloc_membind(
+		topology, 65536, where, HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_STRICT | HWLOC_MEMBIND_BYNODESET);
+	MUST(memory != NULL);
+	memset(memory, 1, 65536);
+	hwloc_bitmap_zero(where);
+	MUST(hwloc_get_area_memlocation(topology, memory, 65536, where, HWLOC_MEMBIND_BYNODESET) == 0);
+	MUST(hwloc_bitmap_weight(where) == 1 && hwloc_bitmap_isset(where, 3));
+	hwloc_free(topology, memory, 65536);
+	hwloc_bitmap_free(cpus);
+	hwloc_bitmap_free(where);
+	hwloc_topology_destroy(topology);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "mask", the_mask_is_the_ranks },
+	{ "libraries", missing_libraries_are_not_there },
+	{ "policy", memory_policy_knows_the_scenarios_nodes },
+	{ "hwloc", hwloc_binds_where_this_machine_has_nothing },
+};
+
+static void start(void)
+{
+	static const char *missing[] = { "libnccl.so.2" };
+	struct muster_sim_cluster *cluster = example_cluster();
+	cluster->nodes[0].missing_libraries = missing;
+	cluster->nodes[0].missing_library_count = 1;
+	example_start(cluster, 0);
+}
+
+START_TEST(the_process_is_on_the_simulated_machine)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		char count[16];
+		cpu_set_t set;
+		ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+		snprintf(count, sizeof count, "%d", CPU_COUNT(&set));
+		setenv("REAL_CPUS", count, 1);
+		setenv("LD_PRELOAD", MUSTER_BUILD_DIR "/lib/muster/sim/libmuster-preload.so", 1);
+		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* matters in a sanitized build only */
+		setenv("HWLOC_THISSYSTEM", "1", 1);
+		execl("/proc/self/exe", "test_preload", cases[_i].name, (char *)NULL);
+		_exit(99);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(
+		WIFEXITED(status) && WEXITSTATUS(status) == 0, "case %s: status %#x", cases[_i].name, (unsigned)status);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
+		if (strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	Suite *suite = suite_create("standin_preload");
+	TCase *tests = tcase_create("preload");
+	tcase_add_checked_fixture(tests, start, example_end);
+	tcase_add_loop_test(tests, the_process_is_on_the_simulated_machine, 0, (int)(sizeof cases / sizeof *cases));
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
