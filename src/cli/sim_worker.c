@@ -29,7 +29,8 @@ static void set_environment(
 	const char *asan = getenv("ASAN_OPTIONS");
 
 	put_before(pool, "LD_LIBRARY_PATH", standins);
-	put_before(pool, "LD_PRELOAD", muster_pool_printf(pool, "%s/libmuster-preload.so", standins));
+	/* Found through LD_LIBRARY_PATH: a path in LD_PRELOAD must not hold blanks, which separate entries there. */
+	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");
 	setenv("HWLOC_XMLFILE", muster_pool_printf(pool, "%s/topology.xml", root), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	setenv("MUSTER_ROOT", root, 1);
