@@ -20,8 +20,12 @@ files=$(sed -nE 's/^ *"file": "(.*)",?$/\1/p' "$build/compile_commands.json" | g
 	grep -vE '/src/sim/(standin|preload)[^/]*$' | LC_ALL=C sort -u)
 [ -n "$files" ]
 hints="--extra-arg=-include --extra-arg=$source/include/muster/error.h --extra-arg=-include --extra-arg=$here/hints.h"
-# The compile commands may be gcc's, with warnings that clang has never heard of.
+# The compile commands may be gcc's, with warnings that clang has never heard of; and the analyzer would follow the
+# parsers' paths for minutes.
 common="-p $build --quiet --extra-arg=-Wno-unknown-warning-option"
+for word in -Xclang -analyzer-config -Xclang max-nodes=20000; do
+	common="$common --extra-arg=$word"
+done
 cd "$source"
 # $common and $hints are lists of words.
 # shellcheck disable=SC2086
