@@ -72,6 +72,12 @@ static const char *node_name(struct muster_pool *pool)
 	return muster_pool_string(pool, name);
 }
 
+static void trace(const struct conductor *c, const char *what)
+{
+	if (getenv("MUSTER_TRACE"))
+		fprintf(stderr, "muster: rank %d: %.3f s: %s\n", c->rank, (muster_now_ms() - c->start_ms) / 1e3, what);
+}
+
 static struct muster_outcomes *outcomes(struct conductor *c)
 {
 	return &c->record.nodes[0].ranks[0].outcomes;
@@ -607,7 +613,9 @@ static bool load_expectations(struct conductor *c, struct muster_expect *ret, bo
 
 static _Noreturn void leave(struct conductor *c, int code, bool all_well)
 {
+	trace(c, "ending the worker");
 	muster_crew_dismiss(&c->crew);
+	trace(c, "leaving MPI");
 	muster_link_exit(code, all_well, 1000);
 }
 

@@ -87,7 +87,8 @@ static void bundle_records(struct muster_leader *leader, const struct muster_gat
 						      here, leader->ranks, &err) < 0)
 			fprintf(stderr, "muster: rank %d node %s: its record is malformed: %s\n", leader->members[i],
 				leader->node, err.text);
-	for (size_t i = 0; i < run.job.samples.count && run.node_count > 0; i++) /* a rank brings its job's facts along */
+	for (size_t i = 0; i < run.job.samples.count && run.node_count > 0;
+		i++) /* a rank brings its job's facts along */
 		muster_samples_add(&run.nodes[0].ranks[0].samples, run.job.samples.items[i]);
 	for (size_t i = 0; i < run.node_count; i++) {
 		size_t length;

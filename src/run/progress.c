@@ -30,7 +30,8 @@ bool muster_on_terminal(void)
 
 void muster_progress_init(struct muster_progress *progress)
 {
-	*progress = (struct muster_progress){ .terminal = muster_on_terminal(), .start_ms = muster_now_ms(), .phase = -1 };
+	*progress =
+		(struct muster_progress){ .terminal = muster_on_terminal(), .start_ms = muster_now_ms(), .phase = -1 };
 }
 
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
