@@ -92,10 +92,11 @@ static const struct muster_metric metrics[] = {
 #define TIMED_MS 30.0                 /* of all-reduces for each size, within these counts */
 #define TIMED_MIN 2
 #define TIMED_MAX 20
-#define CHECKED_PER_MS 2e6 /* bytes of a sum that a slow host brings back and compares in a millisecond */
-#define LAUNCH_US 500      /* all-reduces below this get a head start: launching one costs the CPU 0.2 ms and more */
-#define FILL_PER_US 5e6    /* bytes that no GPU's memory fills in a microsecond */
-#define MODULUS 61         /* prime: no period in common with powers of two */
+#define CHECKED_PER_MS 2e6     /* bytes of a sum that a slow host brings back and compares in a millisecond */
+#define LAUNCH_US 500.0        /* more than the CPU needs to launch an all-reduce on a non-blocking communicator */
+#define SMALL_BYTES (64 * MIB) /* up to here an all-reduce may be shorter than that */
+#define FILL_PER_US 5e6        /* bytes that no GPU's memory fills in a microsecond */
+#define MODULUS 61             /* prime: no period in common with powers of two */
 #define AGREED_MAX 4
 
 /* Made by run while the other ranks do the same, used by ring. */
@@ -443,9 +444,9 @@ static int checked_reduce(const struct session *s, uint64_t bytes, const float *
 /* Zero the buffer, and where all-reduces are shorter than their launch as often as it takes to launch all of them
  * meanwhile: on a non-blocking communicator each launch waits for a thread of NCCL's, and without this head start it is
  * the CPU that is timed (66 instead of 212 GB/s at 8 MiB on four H200). */
-static int zero_data(double once_us, int count, struct muster_error *err)
+static int zero_data(uint64_t bytes, int count, struct muster_error *err)
 {
-	double needed = once_us < LAUNCH_US ? LAUNCH_US * FILL_PER_US * count : 0;
+	double needed = bytes <= SMALL_BYTES ? LAUNCH_US * FILL_PER_US * count : 0;
 	double filled = 0;
 	do {
 		if (muster_cuda_check(state.cuda,
@@ -460,12 +461,11 @@ static int zero_data(double once_us, int count, struct muster_error *err)
 
 /* The mean of `count` all-reduces of zeros (sums of sums would overflow), the first of which follows another at once.
  */
-static int timed_reduce(
-	const struct session *s, uint64_t bytes, double once_us, int count, double *ret_us, struct muster_error *err)
+static int timed_reduce(const struct session *s, uint64_t bytes, int count, double *ret_us, struct muster_error *err)
 {
 	size_t values = (size_t)bytes / sizeof(float);
 	double us = 0;
-	if (zero_data(once_us, count, err) < 0)
+	if (zero_data(bytes, count, err) < 0)
 		return -1;
 	for (int i = -1; i < count; i++) {
 		if (i == 0 && record(state.start, err) < 0)
@@ -517,7 +517,7 @@ static int measure(
 		return muster_wrap(err, "all-reduce of %s", size);
 	int count = iterations((double)once);
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
-	if (timed_reduce(s, bytes, (double)once, count, &own_us, err) < 0)
+	if (timed_reduce(s, bytes, count, &own_us, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	muster_emit(ctx, "rank.allreduce_us", &label, 1, muster_number(own_us));
 
