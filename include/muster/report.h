@@ -53,6 +53,8 @@ struct muster_tally {
 	bool has_numbers;
 	double lowest, highest;
 	const char *value;
+	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */
+	size_t where_count;
 	const char *skipped; /* why it does not apply to this run at all; NULL when it does */
 };
 

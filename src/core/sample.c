@@ -90,7 +90,7 @@ const char *muster_value_text(struct muster_value value, char *out, size_t size)
 			!(value.number > trunc(value.number)))
 			snprintf(out, size, "%.0f", value.number);
 		else
-			snprintf(out, size, "%.4g", value.number);
+			snprintf(out, size, fabs(value.number) < 1000 ? "%.4g" : "%.0f", value.number);
 		break;
 	case MUSTER_STRING: snprintf(out, size, "%s", value.string); break;
 	case MUSTER_BOOLEAN: snprintf(out, size, "%s", value.boolean ? "true" : "false"); break;

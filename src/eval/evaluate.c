@@ -382,6 +382,20 @@ static void check_judge(struct muster_eval *eval, size_t at)
 }
 
 /* Everything that outlives the expectations is copied into the report's pool. */
+/* The report outlives the expectations. */
+static const struct muster_label *copy_labels(const struct muster_label *labels, size_t count, struct muster_pool *pool)
+{
+	struct muster_label *copy = count ? muster_pool_alloc(pool, count * sizeof *copy) : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = labels[i];
+		copy[i].key = muster_pool_string(pool, labels[i].key);
+		if (labels[i].value.type == MUSTER_STRING)
+			copy[i].value.string = muster_pool_string(pool, labels[i].value.string);
+	}
+	return copy;
+}
+
 static void states_make(struct muster_eval *eval)
 {
 	const struct muster_expect *expect = eval->expect;
@@ -404,6 +418,8 @@ static void states_make(struct muster_eval *eval)
 			.source = muster_pool_string(pool, check->source),
 			.certainty = muster_pool_string(pool, check->certainty),
 			.skipped = muster_words_when(check, eval->run, pool),
+			.where = copy_labels(check->where, check->where_count, pool),
+			.where_count = check->where_count,
 		};
 		state->tally = &report->tallies[i];
 		state->has_regex = check->operators & MUSTER_OP_MATCHES &&

@@ -40,11 +40,11 @@ static void write_count(struct muster_writer *w, const char *key, size_t count)
 	muster_writer_pair(w, key, muster_number((double)count));
 }
 
-static void write_labels(struct muster_writer *w, const struct muster_label *labels, size_t count)
+static void write_labels(struct muster_writer *w, const char *key, const struct muster_label *labels, size_t count)
 {
 	if (count == 0)
 		return;
-	muster_writer_key(w, "labels");
+	muster_writer_key(w, key);
 	muster_writer_object(w);
 	for (size_t i = 0; i < count; i++)
 		muster_writer_pair(w, labels[i].key, labels[i].value);
@@ -62,7 +62,7 @@ static void write_sample(struct muster_writer *w, const struct muster_sample *sa
 	bool fit = finite_or_other(sample->value);
 	muster_writer_object(w);
 	muster_writer_pair(w, "metric", muster_string(sample->metric->name));
-	write_labels(w, sample->labels, sample->label_count);
+	write_labels(w, "labels", sample->labels, sample->label_count);
 	muster_writer_pair(w, "value", fit ? sample->value : muster_null());
 	if (!fit || sample->value.type == MUSTER_NULL)
 		write_text(w, "reason", !fit ? "the measured value is not a finite number" : sample->reason);
@@ -165,7 +165,7 @@ static void write_finding(struct muster_writer *w, const struct muster_finding *
 		muster_writer_pair(w, "rank", muster_number(finding->rank));
 	write_text(w, "gpu", finding->gpu);
 	write_text(w, "port", finding->port);
-	write_labels(w, finding->labels, finding->label_count);
+	write_labels(w, "labels", finding->labels, finding->label_count);
 	muster_writer_object_end(w);
 	line_end(w, saved);
 	write_text(w, "metric", finding->metric);
@@ -205,6 +205,7 @@ static void write_tally(struct muster_writer *w, const struct muster_tally *tall
 	muster_writer_pair(w, "check", muster_string(tally->check));
 	write_text(w, "metric", tally->metric);
 	write_text(w, "probe", tally->probe);
+	write_labels(w, "where", tally->where, tally->where_count);
 	write_counts(w, "count", tally->count);
 	write_text(w, "skipped", tally->skipped);
 	if (tally->has_numbers) {

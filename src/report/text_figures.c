@@ -62,13 +62,24 @@ static struct range range_of(const struct muster_run *run, const struct muster_m
 static void print_figure(
 	const struct page *page, const char *title, const struct muster_metric *metric, const struct range *range)
 {
-	char lowest[64], highest[64], count[64];
+	char lowest[64], highest[64], count[64], bytes[64];
 	muster_value_text(muster_number(range->lowest), lowest, sizeof lowest);
 	muster_value_text(muster_number(range->highest), highest, sizeof highest);
 	fprintf(page->out, "  %s: %s%s%s %s", title, lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
 		strcmp(lowest, highest) == 0 ? "" : highest, metric->unit);
+	if (range->bytes > 0 && range->bytes < 0x1p63)
+		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range->bytes, bytes, sizeof bytes));
 	if (metric->scope == MUSTER_SCOPE_GPU)
 		fprintf(page->out, " on %s", page_plural(count, range->count, "GPU"));
+}
+
+/* The message size that a check is about, or 0. */
+static double bytes_of(const struct muster_tally *tally)
+{
+	for (size_t i = 0; i < tally->where_count; i++)
+		if (strcmp(tally->where[i].key, "bytes") == 0 && tally->where[i].value.type == MUSTER_NUMBER)
+			return tally->where[i].value.number;
+	return 0;
 }
 
 /* One line for each check on the metric; how many there were. */
@@ -82,6 +93,7 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 		const struct range range = {
 			.lowest = tally->lowest,
 			.highest = tally->highest,
+			.bytes = bytes_of(tally),
 			.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
 		};
 		print_figure(page, figure->title, metric, &range);
@@ -98,12 +110,9 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 static void print_unchecked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
 {
 	const struct range range = range_of(page->report->run, metric);
-	char bytes[64];
 	if (range.count == 0)
 		return;
 	print_figure(page, figure->title, metric, &range);
-	if (range.bytes > 0 && range.bytes < 0x1p63)
-		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range.bytes, bytes, sizeof bytes));
 	fputs("; no check\n", page->out);
 }
 

@@ -557,7 +557,9 @@ static int conclude(struct conductor *c, const struct muster_expect *expect)
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
 	muster_evaluate(run, expect, c->options->strict, &report);
-	int code = muster_report_exit(&report);
+	if (!expect)
+		report.sku = c->options->sku;
+	int code = (int)muster_report_exit(&report);
 	bool to_stdout = strcmp(c->options->report, "-") == 0;
 	if (muster_report_write_json(&report, c->options->report, &err) < 0) {
 		fprintf(stderr, "muster: the report could not be written: %s\n", err.text);
@@ -642,7 +644,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	} else {
 		open_start(c);
 	}
-	if (muster_link_open(&argc, &argv, &err) < 0) {
+	if (muster_link_open(&argc, &argv, options->deadline_s / HELLO_SHARE, &err) < 0) {
 		fprintf(stderr, "muster: rank %d: %s\n", muster_link_early_rank(), err.text);
 		_exit(MUSTER_EXIT_INCONCLUSIVE);
 	}

@@ -88,7 +88,16 @@ static bool launched(void)
 	return false;
 }
 
-int muster_link_open(int *argc, char ***argv, struct muster_error *err)
+static void give_up_start(int signal_number)
+{
+	static const char why[] = "muster: MPI_Init did not end in time: a rank of this job never started or has died; "
+				  "look for its message above, and at the launcher (srun --mpi=list, mpirun)\n";
+	(void)signal_number;
+	(void)!write(2, why, sizeof why - 1);
+	_exit(3);
+}
+
+int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_error *err)
 {
 	size = 1;
 	alone = !launched();
@@ -96,7 +105,11 @@ int muster_link_open(int *argc, char ***argv, struct muster_error *err)
 		return 0;
 	keep_off_the_fabric();
 	raise_file_limit();
+	struct sigaction action = { .sa_handler = give_up_start };
+	sigaction(SIGALRM, &action, NULL);
+	alarm((unsigned int)deadline_s);
 	int result = MPI_Init(argc, argv);
+	alarm(0);
 	if (result != MPI_SUCCESS)
 		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -145,7 +158,7 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	pending->bytes = copy;
 	if (length > MESSAGE_MAX ||
-		MPI_Isend(copy, (int)length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &pending->request) != MPI_SUCCESS) {
+		MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD, &pending->request) != MPI_SUCCESS) {
 		free(copy);
 		free(pending);
 		return;

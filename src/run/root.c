@@ -41,8 +41,9 @@ static void hello(struct muster_root *root, const struct muster_message *message
 	from->here = true;
 	from->node = muster_pool_string(root->run.pool, message->bytes);
 	root->hello_count++;
-	if (root->laid_out) /* too late: the nodes are dealt; it will be named as missing */
-		muster_link_send(message->from, MUSTER_TAG_LAYOUT, "-3\n", 3);
+	if (root->laid_out) /* too late: the nodes are dealt, and it will be named as missing; it leaves with this exit
+			       code */
+		muster_link_send(message->from, MUSTER_TAG_LAYOUT, "3 0 0\n", 6);
 }
 
 /* Node indices in the order of their lowest rank; names are interned, so equal names are equal pointers. */
