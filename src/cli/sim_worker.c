@@ -29,8 +29,7 @@ static void set_environment(
 	const char *asan = getenv("ASAN_OPTIONS");
 
 	put_before(pool, "LD_LIBRARY_PATH", standins);
-	/* by its bare name, which is looked for in LD_LIBRARY_PATH: a path with a blank in it would be two names here
-	 */
+	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");
 	setenv("HWLOC_XMLFILE", muster_pool_printf(pool, "%s/topology.xml", root), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);

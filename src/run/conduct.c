@@ -50,6 +50,9 @@ struct conductor {
 	bool hopeless;          /* no worker can be kept alive */
 	/* messages that the straight line waits for */
 	struct muster_message layout, passed;
+	/* ranks that heard of the layout before their leader did, and are at its first gate */
+	struct muster_message *early;
+	size_t early_count;
 };
 
 /* RFC 3339, UTC. */
@@ -97,6 +100,11 @@ static void receive(struct conductor *c)
 		}
 		if (c->root)
 			muster_root_message(c->root, &message);
+		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
+			c->early = muster_realloc(c->early, c->early_count + 1, sizeof *c->early);
+			c->early[c->early_count++] = message;
+			continue;
+		}
 		if (c->leader)
 			muster_leader_message(c->leader, &message);
 		muster_message_done(&message);
@@ -384,6 +392,11 @@ static bool find_place(struct conductor *c, int *ret_exit)
 	if (c->members[0] == c->rank) {
 		c->leader = muster_calloc(1, sizeof *c->leader);
 		muster_leader_init(c->leader, c->members, c->member_count, c->node, c->ranks);
+		for (size_t i = 0; i < c->early_count; i++) {
+			muster_leader_message(c->leader, &c->early[i]);
+			muster_message_done(&c->early[i]);
+		}
+		c->early_count = 0;
 	}
 	return true;
 }

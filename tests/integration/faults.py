@@ -71,15 +71,20 @@ def run(muster, case, directory):
     if "cpu_masks" in case:
         command += ["--cpu-masks", case["cpu_masks"]]
     command += ["--"] + case.get("options", [])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        stdout, stderr = child.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        child.terminate()  # and not kill: it has ranks to end and files to remove
+        stdout, stderr = child.communicate()
     problems = []
-    if done.returncode != case["exit"]:
-        problems.append(f"exit code {done.returncode}, not {case['exit']}")
+    if child.returncode != case["exit"]:
+        problems.append(f"exit code {child.returncode}, not {case['exit']}")
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
     except (OSError, ValueError) as error:
-        return problems + [f"no report: {error}", done.stdout, done.stderr]
+        return problems + [f"no report: {error}", stdout, stderr]
     verdict = VERDICT.get(case["exit"])
     if report["verdict"] != verdict:
         problems.append(f"verdict {report['verdict']}, not {verdict}")
@@ -87,12 +92,12 @@ def run(muster, case, directory):
         problems.append("the report does not say that it is simulated")
     if report["summary"]["nodes"] != case["nodes"] or report["summary"]["ranks"] != 8 * case["nodes"]:
         problems.append(f"nodes and ranks: {report['summary']}")
-    last = done.stdout.rstrip("\n").rpartition("\n")[2]
+    last = stdout.rstrip("\n").rpartition("\n")[2]
     if not last.startswith(f"MUSTER {verdict.upper()} sku={SKU} nodes={case['nodes']} ranks={8 * case['nodes']} "):
         problems.append(f"last line: {last}")
     problems += compare(case, report)
     if problems:
-        problems += ["command: " + " ".join(command), done.stderr]
+        problems += ["command: " + " ".join(command), stderr]
     return problems
 
 
