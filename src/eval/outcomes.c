@@ -108,6 +108,23 @@ static const char *outcome_text(const struct muster_outcome *outcome, enum want 
 	return muster_pool_string(pool, text);
 }
 
+/* An earlier probe of the rank that ended in the same way for the same reason (no GPU, no libcuda): one cause, and its
+ * finding speaks for both. NULL when there is none. */
+static const struct muster_outcome *same_cause(
+	const struct muster_outcomes *all, const enum want *wants, const struct muster_outcome *outcome)
+{
+	size_t probe = probe_number(outcome->probe);
+
+	for (const struct muster_outcome *other = all->items; other < outcome; other++) {
+		size_t number = probe_number(other->probe);
+		if (other->status == outcome->status && other->detail && outcome->detail && !outcome->step &&
+			!other->step && strcmp(other->detail, outcome->detail) == 0 && probe < muster_probe_count() &&
+			number < muster_probe_count() && wants[probe] == wants[number])
+			return other;
+	}
+	return NULL;
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -126,6 +143,11 @@ static void judge_outcome(
 		.unit = "",
 	};
 
+	const struct muster_outcome *other = same_cause(&node->ranks[r].outcomes, wants, outcome);
+	if (other && blame_of(eval, n, r)[probe_number(other->probe)]) {
+		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
+		return;
+	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);
 	draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);

@@ -193,12 +193,14 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_gpu *gpu = env->gpu;
-	if (gpu->visible >= 0)
+	if (gpu->visible >= 0) {
 		muster_emit_plain(ctx, "rank.visible_gpus", muster_number(gpu->visible));
-	else
-		muster_emit_null_plain(
-			ctx, "rank.visible_gpus", "%s", gpu->why_none[0] ? gpu->why_none : "CUDA could not be asked");
-	muster_emit_plain(ctx, "rank.gpu_choice", muster_string(gpu->choice[0] ? gpu->choice : "none"));
+		muster_emit_plain(ctx, "rank.gpu_choice", muster_string(gpu->choice[0] ? gpu->choice : "none"));
+	} else {
+		const char *why = gpu->why_none[0] ? gpu->why_none : "CUDA could not be asked";
+		muster_emit_null_plain(ctx, "rank.visible_gpus", "%s", why);
+		muster_emit_null_plain(ctx, "rank.gpu_choice", "%s", why);
+	}
 	if (!gpu->bus_id[0]) {
 		muster_emit_null_for(ctx, "rank.gpu_sharers", "none", "%s",
 			gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
