@@ -157,8 +157,8 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	}
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	pending->bytes = copy;
-	if (length > MESSAGE_MAX ||
-		MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD, &pending->request) != MPI_SUCCESS) {
+	if (length > MESSAGE_MAX || MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD,
+					    &pending->request) != MPI_SUCCESS) {
 		free(copy);
 		free(pending);
 		return;
