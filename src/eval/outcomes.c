@@ -125,6 +125,27 @@ static const struct muster_outcome *same_cause(
 	return NULL;
 }
 
+/* The rank whose worker died or hung in a measurement of all ranks: the others' errors there are its doing. -1: none.
+ */
+static int broken_by(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+
+	if (!probe || !probe->ring || outcome->status != MUSTER_OUTCOME_ERROR)
+		return -1;
+	for (size_t n = 0; n < run->node_count; n++) {
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+			for (size_t i = 0; i < rank->outcomes.count; i++)
+				if ((rank->outcomes.items[i].status == MUSTER_OUTCOME_CRASHED ||
+					    rank->outcomes.items[i].status == MUSTER_OUTCOME_HUNG) &&
+					strcmp(rank->outcomes.items[i].probe, outcome->probe) == 0)
+					return rank->rank;
+		}
+	}
+	return -1;
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -147,6 +168,11 @@ static void judge_outcome(
 	if (other && blame_of(eval, n, r)[probe_number(other->probe)]) {
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
 		return;
+	}
+	int culprit = broken_by(eval->run, outcome);
+	if (culprit >= 0) {
+		finding.status = MUSTER_SKIP;
+		finding.observed = muster_pool_printf(pool, "it ended with the worker of rank %d", culprit);
 	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);

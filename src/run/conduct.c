@@ -30,6 +30,13 @@ enum {
 	HELLO_SHARE = 3,          /* a third of the whole deadline for ranks to appear */
 	LEAST_DEADLINE_MS = 500,
 	IDLE_POLL_MS = 2,
+	/* who waits how long before the run's end: leaders settle gates, then rank 0, then members stop waiting */
+	GATE_LEADER_MS = 5000,
+	GATE_ROOT_MS = 4500,
+	GATE_MEMBER_MS = 4000,
+	RECORD_LEADER_MS = 3000,
+	RECORD_ROOT_MS = 1000,
+	GOODBYE_MS = 3000, /* after it: the report is being written */
 };
 
 struct conductor {
@@ -51,6 +58,8 @@ struct conductor {
 	bool hopeless; /* no worker can be kept alive */
 	/* messages that the straight line waits for */
 	struct muster_message layout, passed;
+	double alive_ms;        /* when this rank last gave a sign of life */
+	double leader_heard_ms; /* when its leader did */
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
 	struct muster_message *early;
 	size_t early_count;
@@ -99,6 +108,8 @@ static void receive(struct conductor *c)
 			*slot = message;
 			continue; /* at most one of each is on its way */
 		}
+		if (c->member_count > 0 && message.from == c->members[0])
+			c->leader_heard_ms = muster_now_ms();
 		if (c->root)
 			muster_root_message(c->root, &message);
 		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
@@ -112,6 +123,24 @@ static void receive(struct conductor *c)
 	}
 }
 
+/* Members to their leader and back, leaders to rank 0. */
+static void give_sign_of_life(struct conductor *c, double now_ms)
+{
+	if (c->member_count == 0 || now_ms - c->alive_ms < MUSTER_ALIVE_EVERY_MS)
+		return;
+	c->alive_ms = now_ms;
+	if (!c->leader)
+		muster_link_send(c->members[0], MUSTER_TAG_ALIVE, "", 0);
+	for (size_t i = 1; c->leader && i < c->member_count; i++)
+		muster_link_send(c->members[i], MUSTER_TAG_ALIVE, "", 0);
+	if (c->leader && !c->root)
+		muster_link_send(0, MUSTER_TAG_ALIVE, "", 0);
+	if (c->root)
+		muster_keeper_heard(&c->root->keeper, c->rank);
+	if (c->leader)
+		muster_keeper_heard(&c->leader->keeper, c->rank);
+}
+
 /* One round of everything that may have happened meanwhile; sleeps shortly when nothing has. */
 static void serve(struct conductor *c)
 {
@@ -120,6 +149,7 @@ static void serve(struct conductor *c)
 	poll(&worker, waits ? 1 : 0, IDLE_POLL_MS);
 	receive(c);
 	double now = muster_now_ms();
+	give_sign_of_life(c, now);
 	if (c->leader)
 		muster_leader_poll(c->leader, now);
 	if (c->root)
@@ -338,23 +368,27 @@ static bool probe_run(struct conductor *c, const struct muster_probe *probe, con
 }
 
 /* Tell the leader that this rank is at a gate; ended_phase is the phase of the run that ends with it, or -1. */
-static void arrive(struct conductor *c, int id, int ended_phase, const char *payload, size_t length, int timeout_ms)
+static void arrive(struct conductor *c, int id, int ended_phase, const char *payload, size_t length)
 {
 	char *text = muster_realloc(NULL, length + 64, 1);
-	int used = snprintf(text, 64, "%d %d %d\n", id, timeout_ms, ended_phase);
+	int used = snprintf(text, 64, "%d %d\n", id, ended_phase);
 	memcpy(text + used, payload, length);
 	muster_link_send(c->members[0], MUSTER_TAG_ARRIVE, text, (size_t)used + length);
 	free(text);
 }
 
-/* Arrive and wait until the gate opens. The answer's text, malloc'd; "" when none came in time. */
-static char *gate(struct conductor *c, int id, int ended_phase, const char *payload, size_t length, int timeout_ms)
+static bool leader_is_dead(const struct conductor *c)
 {
-	arrive(c, id, ended_phase, payload, length, timeout_ms);
-	/* the leader waits timeout_ms, rank 0 as long again */
-	double until = muster_now_ms() + 2.0 * timeout_ms + 2000;
+	return !c->leader && muster_now_ms() - c->leader_heard_ms > MUSTER_SILENCE_MS;
+}
+
+/* Arrive and wait until the gate opens. The answer's text, malloc'd; NULL when none came until until_ms or the leader
+ * is dead. */
+static char *wait_at(struct conductor *c, int id, int ended_phase, const char *payload, size_t length, double until_ms)
+{
 	char *answer = NULL;
-	while (!answer && muster_now_ms() < until && muster_now_ms() < c->end_ms) {
+	arrive(c, id, ended_phase, payload, length);
+	while (!answer && muster_now_ms() < until_ms && !leader_is_dead(c)) {
 		serve(c);
 		int answered, rank;
 		size_t at, size;
@@ -366,13 +400,14 @@ static char *gate(struct conductor *c, int id, int ended_phase, const char *payl
 			answer = muster_asprintf("%.*s", (int)size, bytes);
 		muster_message_done(&c->passed);
 	}
-	return answer ? answer : muster_strdup("");
+	return answer;
 }
 
-static int gate_timeout(const struct conductor *c, int wanted_ms)
+/* The same for all gates but the last: "" when there is no answer, and the rank goes on alone. */
+static char *gate(struct conductor *c, int id, int ended_phase, const char *payload, size_t length)
 {
-	int left = time_left(c);
-	return (wanted_ms < left ? wanted_ms : left) + 500;
+	char *answer = wait_at(c, id, ended_phase, payload, length, c->end_ms - GATE_MEMBER_MS);
+	return answer ? answer : muster_strdup("");
 }
 
 /* Say hello to rank 0, learn who else is on this node. false: the run was called off, with this exit code. */
@@ -399,9 +434,11 @@ static bool find_place(struct conductor *c, int *ret_exit)
 		c->members[c->member_count++] = rank;
 	}
 	c->record.nodes[0].ranks[0].local_rank = c->local_rank;
+	c->leader_heard_ms = muster_now_ms();
 	if (c->members[0] == c->rank) {
 		c->leader = muster_calloc(1, sizeof *c->leader);
-		muster_leader_init(c->leader, c->members, c->member_count, c->node, c->ranks);
+		muster_leader_init(c->leader, c->members, c->member_count, c->node, c->ranks,
+			c->end_ms - GATE_LEADER_MS, c->end_ms - RECORD_LEADER_MS);
 		for (size_t i = 0; i < c->early_count; i++) {
 			muster_leader_message(c->leader, &c->early[i]);
 			muster_message_done(&c->early[i]);
@@ -416,8 +453,7 @@ static int meet_peers(struct conductor *c, int *ret_turn)
 {
 	char *mine = muster_asprintf("%d %s %s %s", c->local_rank, *c->crew.gpu ? c->crew.gpu : "-",
 		*c->crew.uuid ? c->crew.uuid : "-", *c->crew.path ? c->crew.path : "-");
-	char *answer =
-		gate(c, MUSTER_GATE_PEERS, MUSTER_PHASE_DRIVERS, mine, strlen(mine), gate_timeout(c, OPEN_DEADLINE_MS));
+	char *answer = gate(c, MUSTER_GATE_PEERS, MUSTER_PHASE_DRIVERS, mine, strlen(mine));
 	free(mine);
 	int turns = 1;
 	*ret_turn = 0;
@@ -454,20 +490,17 @@ static int meet_peers(struct conductor *c, int *ret_turn)
 	return turns;
 }
 
-static int run_alone(struct conductor *c)
+static void run_alone(struct conductor *c)
 {
-	int longest = 0;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		longest += probe->deadline_ms;
 		if (!probe->together && probe->run)
 			probe_run(c, probe, "run");
 	}
-	return longest;
 }
 
 /* GPUs that share a path go one after the other, then all at once. */
-static void run_in_turns(struct conductor *c, int turn, int turns, int patience_ms)
+static void run_in_turns(struct conductor *c, int turn, int turns)
 {
 	int phase = MUSTER_PHASE_INVENTORY;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
@@ -477,13 +510,12 @@ static void run_in_turns(struct conductor *c, int turn, int turns, int patience_
 			continue;
 		bool mine = may_run(c, probe);
 		for (int now = 0; now < turns && now < 99; now++) {
-			free(gate(c, id + now, phase, "", 0, gate_timeout(c, patience_ms)));
+			free(gate(c, id + now, phase, "", 0));
 			phase = -1;
-			patience_ms = probe->deadline_ms + SHORT_DEADLINE_MS;
 			if (mine && now == turn)
 				mine = probe_run(c, probe, "run");
 		}
-		free(gate(c, id + 99, -1, "", 0, gate_timeout(c, patience_ms)));
+		free(gate(c, id + 99, -1, "", 0));
 		if (mine)
 			probe_run(c, probe, "together");
 	}
@@ -497,7 +529,7 @@ static void make_ring_id(struct conductor *c, const struct muster_probe *probe, 
 		snprintf(ret, size, "%s", c->crew.ring_id);
 }
 
-static void run_ring(struct conductor *c, const struct muster_probe *probe, size_t index, int phase, int patience_ms)
+static void run_ring(struct conductor *c, const struct muster_probe *probe, size_t index, int phase)
 {
 	int id = MUSTER_GATE_RING + 10 * (int)index;
 	const struct muster_outcome *before;
@@ -505,14 +537,14 @@ static void run_ring(struct conductor *c, const struct muster_probe *probe, size
 	before = find_outcome(c, probe->name);
 	char *mine = can ? muster_asprintf("+%s", c->crew.uuid)
 			 : muster_asprintf("-%s", before && before->detail ? before->detail : "it could not take part");
-	char *place = gate(c, id, phase, mine, strlen(mine), gate_timeout(c, patience_ms));
+	char *place = gate(c, id, phase, mine, strlen(mine));
 	free(mine);
 	struct muster_ring ring = { 0 };
 	bool in = sscanf(place, "+%d %d %d", &ring.rank, &ring.ranks, &ring.nodes) == 3;
 	char ring_id[2 * MUSTER_RING_ID_BYTES + 1] = "";
 	if (in && ring.rank == 0)
 		make_ring_id(c, probe, ring_id, sizeof ring_id);
-	char *shared = gate(c, id + 1, -1, ring_id, strlen(ring_id), gate_timeout(c, SHORT_DEADLINE_MS));
+	char *shared = gate(c, id + 1, -1, ring_id, strlen(ring_id));
 	if (in && *shared && *shared != '-') {
 		int deadline = bounded(c, probe->deadline_ms);
 		struct command command;
@@ -542,7 +574,7 @@ static void run_rings(struct conductor *c)
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)
 			continue;
-		run_ring(c, probe, i, phase, 3 * SHORT_DEADLINE_MS + OPEN_DEADLINE_MS);
+		run_ring(c, probe, i, phase);
 		phase = -1;
 	}
 }
@@ -554,13 +586,25 @@ static void finish(struct conductor *c)
 			probe_run(c, muster_probe_at(i), "finish");
 }
 
-/* Send the record through the leader and wait for the goodbye: rank 0 alone answers for the run with its exit code. */
-static void send_record(struct conductor *c)
+/* Send the record through the leader and wait for the goodbye; past a dead leader it goes to rank 0 at once. Returns
+ * whether rank 0 said goodbye: it alone answers for the run with its exit code. */
+static bool send_record(struct conductor *c)
 {
 	size_t length;
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
-	free(gate(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, gate_timeout(c, OPEN_DEADLINE_MS)));
+	char *answer = wait_at(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, c->end_ms + GOODBYE_MS);
+	if (!answer && leader_is_dead(c)) {
+		struct muster_parcel parcel;
+		muster_parcel_begin(&parcel, (int[]){ MUSTER_GATE_RECORD }, 1);
+		muster_parcel_add(&parcel, c->rank, text, length);
+		muster_parcel_end(&parcel);
+		muster_link_send(0, MUSTER_TAG_BUNDLE, parcel.bytes, parcel.length);
+		free(parcel.bytes);
+	}
+	bool said = answer != NULL;
+	free(answer);
 	free(text);
+	return said;
 }
 
 /* Rank 0, once all records are in (or overdue): judge, write, print. Returns the exit code. */
@@ -601,7 +645,7 @@ static int collect(struct conductor *c, const struct muster_expect *expect)
 {
 	size_t length;
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
-	arrive(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, gate_timeout(c, OPEN_DEADLINE_MS));
+	arrive(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length);
 	free(text);
 	while (!c->root->gathered && muster_now_ms() < c->end_ms)
 		serve(c);
@@ -617,8 +661,8 @@ static void measure(struct conductor *c)
 {
 	open_and_take(c);
 	int turn, turns = meet_peers(c, &turn);
-	int patience_ms = run_alone(c);
-	run_in_turns(c, turn, turns, patience_ms);
+	run_alone(c);
+	run_in_turns(c, turn, turns);
 	run_rings(c);
 	finish(c);
 }
@@ -675,7 +719,8 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	muster_node_add_rank(node, c->rank);
 	if (c->rank == 0) {
 		c->root = muster_calloc(1, sizeof *c->root);
-		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE);
+		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,
+			c->end_ms - GATE_ROOT_MS, c->end_ms - RECORD_ROOT_MS);
 		good = load_expectations(c, &expect, &known);
 		if (!good)
 			muster_root_call_off(c->root, MUSTER_EXIT_USAGE);
@@ -683,10 +728,8 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	if (!find_place(c, &code))
 		leave(c, code, true);
 	measure(c);
-	if (!c->root) {
-		send_record(c);
-		leave(c, 0, true);
-	}
+	if (!c->root)
+		leave(c, send_record(c) ? 0 : MUSTER_EXIT_INCONCLUSIVE, true);
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
 	code = collect(c, known ? &expect : NULL);

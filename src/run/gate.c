@@ -7,13 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_keeper_init(struct muster_keeper *keeper, const int *members, size_t count)
+void muster_keeper_init(struct muster_keeper *keeper, const int *members, size_t count, double limit_ms)
 {
 	*keeper = (struct muster_keeper){
 		.members = members,
 		.count = count,
-		.late = muster_calloc(count, sizeof *keeper->late),
+		.heard_ms = muster_calloc(count, sizeof *keeper->heard_ms),
+		.limit_ms = limit_ms,
+		.last_limit_ms = limit_ms,
 	};
+	for (size_t i = 0; i < count; i++)
+		keeper->heard_ms[i] = muster_now_ms();
+}
+
+void muster_keeper_heard(struct muster_keeper *keeper, int rank)
+{
+	int member = muster_keeper_index(keeper, rank);
+	if (member >= 0)
+		keeper->heard_ms[member] = muster_now_ms();
 }
 
 void muster_keeper_done(struct muster_keeper *keeper)
@@ -25,7 +36,7 @@ void muster_keeper_done(struct muster_keeper *keeper)
 		free(gate->arrivals);
 		free(gate);
 	}
-	free(keeper->late);
+	free(keeper->heard_ms);
 	*keeper = (struct muster_keeper){ 0 };
 }
 
@@ -58,8 +69,7 @@ static struct muster_gate *find(struct muster_keeper *keeper, int id)
 	return *at;
 }
 
-void muster_keeper_arrive(
-	struct muster_keeper *keeper, int id, int rank, int timeout_ms, const char *bytes, size_t length)
+void muster_keeper_arrive(struct muster_keeper *keeper, int id, int rank, const char *bytes, size_t length)
 {
 	int member = muster_keeper_index(keeper, rank);
 	if (member < 0)
@@ -73,17 +83,17 @@ void muster_keeper_arrive(
 	memcpy(arrival->bytes, bytes, length);
 	arrival->bytes[length] = '\0';
 	arrival->length = length;
-	keeper->late[member] = false;
-	if (gate->until_ms <= 0)
-		gate->until_ms = muster_now_ms() + timeout_ms;
+	gate->begun = true;
+	keeper->heard_ms[member] = muster_now_ms();
 	if (gate->settled)
 		keeper->too_late(keeper->arg, keeper, gate, (size_t)member);
 }
 
-static bool complete(const struct muster_keeper *keeper, const struct muster_gate *gate)
+/* Nobody is missing but the dead. */
+static bool complete(const struct muster_keeper *keeper, const struct muster_gate *gate, double now_ms)
 {
 	for (size_t i = 0; i < keeper->count; i++)
-		if (!gate->arrivals[i].here && !keeper->late[i])
+		if (!gate->arrivals[i].here && now_ms - keeper->heard_ms[i] < MUSTER_SILENCE_MS)
 			return false;
 	return true;
 }
@@ -91,14 +101,14 @@ static bool complete(const struct muster_keeper *keeper, const struct muster_gat
 void muster_keeper_poll(struct muster_keeper *keeper, double now_ms)
 {
 	for (struct muster_gate *gate = keeper->gates; gate; gate = gate->next) {
-		if (gate->settled || gate->until_ms <= 0)
+		double limit_ms = gate->id == keeper->last_gate ? keeper->last_limit_ms : keeper->limit_ms;
+		if (gate->settled || !gate->begun || (now_ms < limit_ms && !complete(keeper, gate, now_ms)))
 			continue;
-		if (!complete(keeper, gate) && now_ms < gate->until_ms)
-			continue;
-		for (size_t i = 0; i < keeper->count; i++)
-			if (!gate->arrivals[i].here)
-				keeper->late[i] = true;
 		gate->settled = true;
 		keeper->settle(keeper->arg, keeper, gate);
+		for (size_t i = 0; i < keeper->count; i++) { /* whoever comes later gets a fixed answer */
+			free(gate->arrivals[i].bytes);
+			gate->arrivals[i].bytes = NULL;
+		}
 	}
 }

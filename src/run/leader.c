@@ -134,10 +134,13 @@ static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate
 	pass(gate->id, keeper->members[member], why, sizeof why - 1);
 }
 
-void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks)
+void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks,
+	double limit_ms, double last_limit_ms)
 {
 	*leader = (struct muster_leader){ .members = members, .node = node, .ranks = ranks };
-	muster_keeper_init(&leader->keeper, members, count);
+	muster_keeper_init(&leader->keeper, members, count, limit_ms);
+	leader->keeper.last_gate = MUSTER_GATE_RECORD;
+	leader->keeper.last_limit_ms = last_limit_ms;
 	leader->keeper.settle = settle;
 	leader->keeper.too_late = too_late;
 	leader->keeper.arg = leader;
@@ -150,16 +153,15 @@ void muster_leader_done(struct muster_leader *leader)
 
 static void arrive(struct muster_leader *leader, const struct muster_message *message)
 {
-	int header[3]; /* gate, timeout, the phase that has ended or -1 */
+	int header[2]; /* gate, the phase that has ended or -1 */
 	size_t at;
-	if (!muster_parcel_header(message->bytes, message->length, header, 3, &at))
+	if (!muster_parcel_header(message->bytes, message->length, header, 2, &at))
 		return;
-	if (header[2] >= 0 && header[2] < MUSTER_PHASE_COUNT) {
-		leader->done[header[2]]++;
+	if (header[1] >= 0 && header[1] < MUSTER_PHASE_COUNT) {
+		leader->done[header[1]]++;
 		leader->progress_due = true;
 	}
-	muster_keeper_arrive(
-		&leader->keeper, header[0], message->from, header[1], message->bytes + at, message->length - at);
+	muster_keeper_arrive(&leader->keeper, header[0], message->from, message->bytes + at, message->length - at);
 }
 
 static void deal(const struct muster_message *message)
@@ -175,6 +177,7 @@ static void deal(const struct muster_message *message)
 
 void muster_leader_message(struct muster_leader *leader, const struct muster_message *message)
 {
+	muster_keeper_heard(&leader->keeper, message->from);
 	if (message->tag == MUSTER_TAG_ARRIVE)
 		arrive(leader, message);
 	else if (message->tag == MUSTER_TAG_DEAL && message->from == 0)

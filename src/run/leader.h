@@ -15,10 +15,12 @@ struct muster_leader {
 	bool progress_due;
 };
 
-void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks);
+/* limit_ms, last_limit_ms: when gates, and the one of the records, settle with those who are there. */
+void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks,
+	double limit_ms, double last_limit_ms);
 void muster_leader_done(struct muster_leader *leader);
 
-/* ARRIVE from a member, DEAL from rank 0. */
+/* ARRIVE and ALIVE from a member, DEAL from rank 0. */
 void muster_leader_message(struct muster_leader *leader, const struct muster_message *message);
 void muster_leader_poll(struct muster_leader *leader, double now_ms);
 

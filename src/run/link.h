@@ -19,6 +19,7 @@ enum muster_tag {
 	MUSTER_TAG_BUNDLE,    /* leader → rank 0: everyone's payloads at a gate of the whole job */
 	MUSTER_TAG_DEAL,      /* rank 0 → leader: everyone's answers */
 	MUSTER_TAG_PROGRESS,  /* leader → rank 0 */
+	MUSTER_TAG_ALIVE,     /* member ↔ leader, leader → rank 0: a sign of life, without content */
 };
 
 struct muster_message {

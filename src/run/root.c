@@ -11,13 +11,15 @@
 static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate);
 static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate *gate, size_t member);
 
-void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms)
+void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms, double limit_ms, double last_limit_ms)
 {
 	*root = (struct muster_root){
 		.ranks = ranks,
 		.hellos = muster_calloc((size_t)ranks, sizeof *root->hellos),
 		.here = muster_calloc((size_t)ranks, sizeof *root->here),
 		.hello_until_ms = hello_until_ms,
+		.limit_ms = limit_ms,
+		.last_limit_ms = last_limit_ms,
 	};
 	muster_run_init(&root->run);
 	muster_progress_init(&root->progress);
@@ -103,7 +105,9 @@ static void lay_out(struct muster_root *root)
 	for (size_t i = 0; i < root->leader_count; i++)
 		free(parcels[i].bytes);
 	free(parcels);
-	muster_keeper_init(&root->keeper, root->leaders, root->leader_count);
+	muster_keeper_init(&root->keeper, root->leaders, root->leader_count, root->limit_ms);
+	root->keeper.last_gate = MUSTER_GATE_RECORD;
+	root->keeper.last_limit_ms = root->last_limit_ms;
 	root->keeper.settle = settle;
 	root->keeper.too_late = too_late;
 	root->keeper.arg = root;
@@ -245,24 +249,30 @@ static void deal_ring_id(const struct muster_root *root, const struct muster_gat
 	free(candidates);
 }
 
+static void take_record(struct muster_root *root, const char *bytes, size_t length)
+{
+	const char *text;
+	size_t at = 0, size;
+	int id, rank;
+	if (!muster_parcel_header(bytes, length, &id, 1, &at))
+		return;
+	while (muster_parcel_part(bytes, length, &at, &rank, &text, &size)) {
+		struct muster_error err;
+		if (muster_gather_add(&root->run, text, size, root->here, root->ranks, &err) < 0)
+			fprintf(stderr, "muster: the record of rank %d's node is malformed: %s\n", rank, err.text);
+	}
+}
+
 static void take_records(struct muster_root *root, const struct muster_gate *gate)
 {
+	bool all = true;
 	for (size_t i = 0; i < root->leader_count; i++) {
-		const struct muster_arrival *bundle = &gate->arrivals[i];
-		const char *text;
-		size_t at = 0, length;
-		int id, rank;
-		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
-			continue;
-		while (muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &text, &length)) {
-			struct muster_error err;
-			if (muster_gather_add(&root->run, text, length, root->here, root->ranks, &err) < 0)
-				fprintf(stderr, "muster: the record of rank %d's node is malformed: %s\n", rank,
-					err.text);
-		}
+		if (gate->arrivals[i].here)
+			take_record(root, gate->arrivals[i].bytes, gate->arrivals[i].length);
+		all = all && gate->arrivals[i].here;
 	}
-	muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
-	root->gathered = true;
+	/* ranks that miss their leader find out about now, and send their records here */
+	root->strays_until_ms = muster_now_ms() + (all ? 0 : MUSTER_SILENCE_MS);
 }
 
 static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate)
@@ -301,10 +311,12 @@ static void take_bundle(struct muster_root *root, const struct muster_message *m
 {
 	int gate;
 	size_t at;
-	/* a bundle waited for its node's slowest rank already: the other nodes get the same time and a little more */
-	const int patience_ms = 60000;
-	if (root->laid_out && muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
-		muster_keeper_arrive(&root->keeper, gate, message->from, patience_ms, message->bytes, message->length);
+	if (!root->laid_out || !muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		return;
+	if (muster_keeper_index(&root->keeper, message->from) >= 0)
+		muster_keeper_arrive(&root->keeper, gate, message->from, message->bytes, message->length);
+	else if (gate == MUSTER_GATE_RECORD && !root->gathered)
+		take_record(root, message->bytes, message->length);
 }
 
 static void take_progress(struct muster_root *root, const struct muster_message *message)
@@ -318,12 +330,28 @@ static void take_progress(struct muster_root *root, const struct muster_message 
 
 void muster_root_message(struct muster_root *root, const struct muster_message *message)
 {
+	if (root->laid_out && !root->called_off)
+		muster_keeper_heard(&root->keeper, message->from);
 	if (message->tag == MUSTER_TAG_HELLO)
 		hello(root, message);
 	else if (message->tag == MUSTER_TAG_BUNDLE)
 		take_bundle(root, message);
 	else if (message->tag == MUSTER_TAG_PROGRESS)
 		take_progress(root, message);
+}
+
+static bool everyone_is_in(const struct muster_root *root)
+{
+	for (int rank = 0; rank < root->ranks; rank++)
+		if (root->hellos[rank].here && !root->here[rank])
+			return false;
+	return true;
+}
+
+static void end_gather(struct muster_root *root)
+{
+	muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
+	root->gathered = true;
 }
 
 void muster_root_poll(struct muster_root *root, double now_ms)
@@ -333,6 +361,9 @@ void muster_root_poll(struct muster_root *root, double now_ms)
 		lay_out(root);
 	if (root->keeper.count > 0)
 		muster_keeper_poll(&root->keeper, now_ms);
+	if (!root->gathered && root->strays_until_ms > 0 &&
+		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root)))
+		end_gather(root);
 	for (size_t i = 0; i < root->keeper.count; i++)
 		for (int phase = MUSTER_PHASE_START + 1; phase < MUSTER_PHASE_COUNT; phase++)
 			done[phase] += root->done[i][phase];
@@ -342,12 +373,11 @@ void muster_root_poll(struct muster_root *root, double now_ms)
 
 void muster_root_give_up(struct muster_root *root)
 {
-	for (struct muster_gate *gate = root->keeper.gates; gate && !root->gathered; gate = gate->next)
-		if (gate->id == MUSTER_GATE_RECORD)
+	for (struct muster_gate *gate = root->keeper.gates; gate && root->strays_until_ms <= 0; gate = gate->next)
+		if (gate->id == MUSTER_GATE_RECORD && !gate->settled)
 			take_records(root, gate);
 	if (!root->gathered)
-		muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
-	root->gathered = true;
+		end_gather(root);
 }
 
 void muster_root_goodbye(struct muster_root *root, int exit_code)

@@ -17,8 +17,9 @@ struct muster_root {
 	int hello_count;
 	bool laid_out;
 	int called_off; /* the exit code that everybody leaves with; 0: the run goes on */
-	double hello_until_ms;
-	int *leaders; /* of each node, by node index */
+	double hello_until_ms, limit_ms, last_limit_ms;
+	double strays_until_ms; /* records of a dead leader's ranks may still come; 0 before the record gate settled */
+	int *leaders;           /* of each node, by node index */
 	size_t leader_count;
 	struct muster_keeper keeper;
 	int (*done)[MUSTER_PHASE_COUNT]; /* per leader */
@@ -27,10 +28,12 @@ struct muster_root {
 };
 
 /* hello_until_ms: when ranks that have not said hello are given up. */
-void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms);
+/* limit_ms, last_limit_ms: when gates, and the one of the records, settle with those who are there. */
+void muster_root_init(
+	struct muster_root *root, int ranks, double hello_until_ms, double limit_ms, double last_limit_ms);
 void muster_root_done(struct muster_root *root);
 
-/* HELLO, BUNDLE and PROGRESS. */
+/* HELLO, BUNDLE, PROGRESS and ALIVE. */
 void muster_root_message(struct muster_root *root, const struct muster_message *message);
 void muster_root_poll(struct muster_root *root, double now_ms);
 
