@@ -32,7 +32,7 @@ struct muster_problems {
 	size_t count;
 };
 
-/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL), so that the first one ends the reading. */
+/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
 int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
 
 /* Check the merged tree and fill expect (its pool is made already). Layers, parents first, tell which file to blame. */

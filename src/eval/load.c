@@ -21,6 +21,7 @@
 struct stack {
 	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
 	size_t count;
+	struct muster_problems *problems; /* NULL: the first one ends the reading */
 };
 
 static void stack_done(struct stack *stack)
@@ -58,31 +59,38 @@ int muster_problem_take(struct muster_problems *problems, const struct muster_er
 }
 
 /* What each file must say for itself, whatever it inherits. An overlay may leave it out, but not say anything else. */
-static int layer_check(const struct muster_layer *layer, struct muster_error *err)
+static int layer_check(const struct muster_layer *layer, struct muster_problems *problems, struct muster_error *err)
 {
-	const struct muster_json *json = layer->json, *version, *name;
+	const struct muster_json *json = layer->json, *version;
 
 	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $: an object is needed, found %s", layer->path,
 			muster_json_type_name(muster_json_type(json)));
 	version = muster_json_member(json, "schema_version");
-	if (!version && !layer->overlay)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
+	if (!version && !layer->overlay) {
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
 			layer->path, SCHEMA_VERSION);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
 	if (version &&
 		(muster_json_type(version) != MUSTER_JSON_NUMBER || muster_json_number(version) < SCHEMA_VERSION ||
-			muster_json_number(version) > SCHEMA_VERSION))
+			muster_json_number(version) > SCHEMA_VERSION)) /* what another version means is not known */
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: this muster reads version %d only",
 			layer->path, SCHEMA_VERSION);
-	name = muster_json_member(json, "name");
-	if (!name && !layer->overlay)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
-	if (layer->overlay && muster_json_member(json, "extends"))
-		return muster_fail(err, MUSTER_EUSAGE,
+	if (!muster_json_member(json, "name") && !layer->overlay) {
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
+	if (layer->overlay && muster_json_member(json, "extends")) {
+		muster_fail(err, MUSTER_EUSAGE,
 			"%s: $.extends: an overlay extends nothing: it is laid over the "
 			"file that was asked for",
 			layer->path);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -100,12 +108,13 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	if (muster_json_parse(text, length, &layer.json, err) < 0) {
 		free(text);
 		err->code = MUSTER_EUSAGE;
-		return muster_wrap(err, "%s", path);
+		muster_wrap(err, "%s", path);
+		return -1;
 	}
 	free(text);
 	layer.path = muster_strdup(path);
 	stack->layers[stack->count++] = layer;
-	return layer_check(&stack->layers[stack->count - 1], err);
+	return layer_check(&stack->layers[stack->count - 1], stack->problems, err);
 }
 
 static bool same_file(const char *a, const char *b)
@@ -318,7 +327,7 @@ static void files_name(struct muster_expect *expect, const struct stack *stack, 
 static int load(const char *config_dir, const char *name, const char *overlay, struct muster_problems *problems,
 	struct muster_expect *ret, struct muster_error *err)
 {
-	struct stack stack = { 0 };
+	struct stack stack = { .problems = problems };
 	struct muster_layer ordered[LAYERS_MAX];
 	struct muster_json *merged = NULL;
 	struct muster_expect expect = { 0 };

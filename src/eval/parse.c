@@ -307,10 +307,11 @@ static int read_one_of(struct parse *p, struct muster_check *check, const struct
 		return complain(p, "at least one value is needed");
 	check->one_of = muster_pool_alloc(p->expect->pool, check->one_of_count * sizeof *check->one_of);
 	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
+		size_t depth = p->depth;
+
 		enter_element(p, at);
-		if (get_value(p, check, e, &check->one_of[at]) < 0)
+		if (go_on(p, depth, get_value(p, check, e, &check->one_of[at])) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -403,10 +404,11 @@ static int read_equals_by(struct parse *p, struct muster_check *check, const str
 	check->by = muster_pool_alloc(p->expect->pool, check->by_count * sizeof *check->by);
 	for (const struct muster_json *m = muster_json_first(values); m; m = muster_json_next(m), at++) {
 		check->by[at].label_value = muster_pool_string(p->expect->pool, muster_json_key(m));
+		size_t depth = p->depth;
+
 		enter(p, muster_json_key(m));
-		if (get_value(p, check, m, &check->by[at].value) < 0)
+		if (go_on(p, depth, get_value(p, check, m, &check->by[at].value)) < 0)
 			return -1;
-		leave(p);
 	}
 	leave(p);
 	return 0;
@@ -447,10 +449,11 @@ static int read_inconclusive_on(struct parse *p, struct muster_check *check, con
 		muster_pool_alloc(p->expect->pool, check->inconclusive_on_count * sizeof *check->inconclusive_on);
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m), at++) {
 		check->inconclusive_on[at].value = muster_pool_string(p->expect->pool, muster_json_key(m));
+		size_t depth = p->depth;
+
 		enter(p, muster_json_key(m));
-		if (get_text(p, m, &check->inconclusive_on[at].why) < 0)
+		if (go_on(p, depth, get_text(p, m, &check->inconclusive_on[at].why)) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -463,25 +466,32 @@ static bool is_number_label(const char *label)
 	return false;
 }
 
-static int read_where(struct parse *p, struct muster_check *check, const struct muster_json *json)
+static int get_label(
+	struct parse *p, const struct muster_metric *metric, const struct muster_json *json, struct muster_label *ret)
 {
 	struct muster_pool *pool = p->expect->pool;
+	bool number = is_number_label(muster_json_key(json));
 
+	if (need_label(p, metric, muster_json_key(json)) < 0 ||
+		need_type(p, json, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
+		return -1;
+	ret->key = muster_pool_string(pool, muster_json_key(json));
+	ret->value = number ? muster_number(muster_json_number(json))
+			    : muster_string(muster_pool_string(pool, muster_json_string(json)));
+	return 0;
+}
+
+static int read_where(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
 	if (need_type(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
-	check->where = muster_pool_alloc(pool, muster_json_size(json) * sizeof *check->where);
+	check->where = muster_pool_alloc(p->expect->pool, muster_json_size(json) * sizeof *check->where);
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
-		struct muster_label *label = &check->where[check->where_count++];
-		bool number = is_number_label(muster_json_key(m));
+		size_t depth = p->depth;
 
 		enter(p, muster_json_key(m));
-		if (need_label(p, check->metric, muster_json_key(m)) < 0 ||
-			need_type(p, m, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
+		if (go_on(p, depth, get_label(p, check->metric, m, &check->where[check->where_count++])) < 0)
 			return -1;
-		label->key = muster_pool_string(pool, muster_json_key(m));
-		label->value = number ? muster_number(muster_json_number(m))
-				      : muster_string(muster_pool_string(pool, muster_json_string(m)));
-		leave(p);
 	}
 	return 0;
 }
@@ -546,18 +556,18 @@ static int read_when(struct parse *p, struct muster_check *check, const struct m
 		return -1;
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
-		int result;
+		size_t depth = p->depth;
+		int result = 0;
 
 		enter(p, key);
 		if (strcmp(key, "nodes") == 0)
 			result = get_span(p, m, &check->when_nodes_min, &check->when_nodes_max);
 		else if (strcmp(key, "ranks") == 0)
 			result = get_span(p, m, &check->when_ranks_min, &check->when_ranks_max);
-		else
+		else if (strcmp(key, "profile") == 0)
 			result = get_profiles(p, m, &check->when_profiles);
-		if (result < 0)
+		if (go_on(p, depth, result) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -617,8 +627,10 @@ static int read_advice(struct parse *p, struct muster_check *check, const struct
 			i++;
 		if (i == COUNT(places) && !muster_metric_find(name)) {
 			muster_closest(name, muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
-			return complain(p, "the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s",
-				name, *near ? "; the closest is " : "", near);
+			complain(p, "the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s", name,
+				*near ? "; the closest is " : "", near);
+			if (go_on(p, p->depth, -1) < 0)
+				return -1;
 		}
 		at = end;
 	}
@@ -1006,10 +1018,11 @@ static int get_texts(struct parse *p, const struct muster_json *json, const char
 		return -1;
 	*ret = muster_pool_alloc(p->expect->pool, (muster_json_size(json) + 1) * sizeof **ret);
 	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
+		size_t depth = p->depth;
+
 		enter_element(p, at);
-		if (get_text(p, e, &(*ret)[at]) < 0)
+		if (go_on(p, depth, get_text(p, e, &(*ret)[at])) < 0)
 			return -1;
-		leave(p);
 	}
 	*ret_count = at;
 	return 0;
@@ -1024,18 +1037,18 @@ static int read_identify(struct parse *p, const struct muster_json *json)
 		return -1;
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
-		int result;
+		size_t depth = p->depth;
+		int result = 0;
 
 		enter(p, key);
 		if (strcmp(key, "vm_size") == 0)
 			result = get_texts(p, m, &expect->vm_sizes, &expect->vm_size_count);
 		else if (strcmp(key, "gpu_name") == 0)
 			result = get_texts(p, m, &expect->gpu_names, &expect->gpu_name_count);
-		else
+		else if (strcmp(key, "gpu_count") == 0)
 			result = get_count(p, m, &expect->gpu_count);
-		if (result < 0)
+		if (go_on(p, depth, result) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }

@@ -209,12 +209,11 @@ class Bind(InDirectory):
                       done.stdout)
 
     def test_a_machine_without_a_gpu_is_inconclusive_and_an_unknown_type_a_mistake(self):
-        xml = self.put("bare.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
-            '<object type="Machine" os_index="0" cpuset="0x1" complete_cpuset="0x1" allowed_cpuset="0x1" nodeset="0x1" '
-            'complete_nodeset="0x1" allowed_nodeset="0x1" gp_index="1"><object type="NUMANode" os_index="0" '
-            'cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1" gp_index="2" local_memory="1048576"/>'
-            '<object type="PU" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1" '
-            'gp_index="3"/></object></topology>')
+        sets = 'os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1"'
+        xml = self.put("bare.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'
+            f'<topology version="2.0"><object type="Machine" {sets} allowed_cpuset="0x1" allowed_nodeset="0x1" '
+            f'gp_index="1"><object type="NUMANode" {sets} gp_index="2" local_memory="1048576"/>'
+            f'<object type="PU" {sets} gp_index="3"/></object></topology>')
         done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("no NVIDIA GPU", done.stderr)

@@ -37,8 +37,31 @@ static const struct {
 	const char *said;
 } cases[] = {
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8}"), "" },
-	{ "{", "x.json: line 1, column 2: " },
-	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing" },
+	{ "{", "x.json: line 1, column 1: " },
+	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing, this muster reads version 1\n"
+				 "x.json: $.name: missing, each file has a name of its own\n"
+				 "x.json: $.checks.a: no metric is named\n" },
+	{ "{'schema_version':2,'checks':{'a':{}}}", "x.json: $.schema_version: this muster reads version 1 only\n" },
+	{ FILE_OF("'a':{'metric':'nccl.allreduce_us','source':'s','one_of':['x',8,true],'where':{'bytes':'8','colour':"
+		  "1},"
+		  "'when':{'nodes':0,'ranks':2,'profile':'slow','day':1},'inconclusive_on':{'1':'','2':3},"
+		  "'advice':'${no.metric1} ${node} ${no.metric2}'}"),
+		"x.json: $.checks.a.one_of[0]: a number is needed *\n"
+		"x.json: $.checks.a.one_of[2]: a number is needed *\n"
+		"x.json: $.checks.a.inconclusive_on[\"1\"]: must not be empty\n"
+		"x.json: $.checks.a.inconclusive_on[\"2\"]: a string is needed, found 3\n"
+		"x.json: $.checks.a.where.bytes: a number is needed, found \"8\"\n"
+		"x.json: $.checks.a.where.colour: nccl.allreduce_us carries no label *\n"
+		"x.json: $.checks.a.when.day: unknown key, *\n"
+		"x.json: $.checks.a.when.nodes: a whole number from 1 is needed, found 0\n"
+		"x.json: $.checks.a.when.profile: one of quick, standard, full is needed, found \"slow\"\n"
+		"x.json: $.checks.a.advice: the placeholder ${no.metric1} *\n"
+		"x.json: $.checks.a.advice: the placeholder ${no.metric2} *\n" },
+	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['',1],'gpu_count':'8'},'checks':{'a':{" COUNT_IS
+	  "'equals':8}}}",
+		"x.json: $.identify.vm_size[0]: must not be empty\n"
+		"x.json: $.identify.vm_size[1]: a string is needed, found 1\n"
+		"x.json: $.identify.gpu_count: a number is needed, found \"8\"\n" },
 	{ FILE_OF("'a':{'metric':'node.gpus','min':'x'},'b':{" COUNT_IS "'equals':true,'min':'7','severity':'bad'},"
 		  "'c':3,'d':{'metric':'node.os','equals':'x','min':1,'colour':1,'shape':2}"),
 		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; the closest is \"node.cpus\", \"node.os\" "
