@@ -38,8 +38,16 @@ struct muster_by { /* one entry of equals_by */
 	struct muster_value value;
 };
 
+struct muster_origin { /* a key of a check, and the file that said it last; removed: by null */
+	const char *key, *file;
+	bool removed;
+};
+
 struct muster_check {
 	const char *id;
+	const char *file;              /* the first in the chain that has this check */
+	struct muster_origin *changes; /* keys that files behind it said anew */
+	size_t change_count;
 	const struct muster_metric *metric;
 	unsigned int operators; /* bits of enum muster_operator; at least one */
 	struct muster_value equals;
@@ -68,9 +76,11 @@ struct muster_check {
 
 struct muster_expect {
 	struct muster_pool *pool;
-	const char *name;            /* the SKU */
-	const char *title;           /* what it is, for people; NULL when absent */
-	const char *origin;          /* the files it came from, "configs/a.json < configs/b.json" */
+	const char *name;   /* the SKU */
+	const char *title;  /* what it is, for people; NULL when absent */
+	const char *origin; /* the files it came from, "configs/a.json < configs/b.json" */
+	const char **files; /* the same one by one: the overlay, the file, its parents */
+	size_t file_count;
 	bool observe;                /* contract and consistency only: no floors for this machine */
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
@@ -86,5 +96,16 @@ struct muster_expect {
 int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
 	struct muster_error *err);
 void muster_expect_done(struct muster_expect *expect);
+
+/* Load the same, and hand every problem to tell() instead of stopping at the first. Here also counts what can be judged
+ * but not meant: limits that contradict each other, and a number that was changed under the source of another one.
+ * Returns how many problems there are. */
+typedef void muster_problem_fn(void *arg, const char *problem);
+size_t muster_expect_lint(
+	const char *config_dir, const char *name, const char *overlay, muster_problem_fn *tell, void *arg);
+
+/* The names of all files in config_dir, sorted, without ".json". */
+int muster_expect_names(const char *config_dir, struct muster_pool *pool, const char ***ret, size_t *ret_count,
+	struct muster_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "muster/report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,14 @@ int muster_cli_usage(const struct muster_error *err)
 {
 	fprintf(stderr, "muster: %s\n", err->text);
 	return MUSTER_EXIT_USAGE;
+}
+
+int muster_cli_printed(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "muster: stdout: %s\n", strerror(errno));
+	return MUSTER_EXIT_INCONCLUSIVE;
 }
 
 static void help_print(const char *usage, const struct muster_option *options, size_t count, const char *epilogue)

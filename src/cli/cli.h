@@ -20,9 +20,16 @@ int muster_cmd_sim_rank(int argc, char **argv);
 int muster_cmd_sim_worker(int argc, char **argv);
 int muster_cmd_check(int argc, char **argv);
 int muster_cmd_metrics(int argc, char **argv);
+int muster_cmd_skus(int argc, char **argv);
+int muster_cmd_lint(int argc, char **argv);
+int muster_cmd_bind(int argc, char **argv);
 
 /* "muster: <text>" on stderr, and MUSTER_EXIT_USAGE. */
 int muster_cli_usage(const struct muster_error *err);
+
+/* The exit code of a command that has printed all that it has to say: code, or MUSTER_EXIT_INCONCLUSIVE with a line on
+ * stderr when stdout did not take it. */
+int muster_cli_printed(int code);
 
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */

@@ -5,7 +5,6 @@
 #include "muster/report.h"
 #include "muster/sample.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,10 +111,5 @@ int muster_cmd_metrics(int argc, char **argv)
 		print_json(stdout);
 	else
 		print_table(stdout);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		muster_fail(&err, MUSTER_EIO, "stdout: %s", strerror(errno));
-		fprintf(stderr, "muster: %s\n", err.text);
-		return MUSTER_EXIT_INCONCLUSIVE;
-	}
-	return MUSTER_EXIT_PASS;
+	return muster_cli_printed(MUSTER_EXIT_PASS);
 }

@@ -25,9 +25,19 @@ struct muster_layer {
 	bool overlay;
 };
 
+/* Where problems go when the reading is to go on behind them. */
+struct muster_problems {
+	muster_problem_fn *tell;
+	void *arg;
+	size_t count;
+};
+
+/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
+int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
+
 /* Check the merged tree and fill expect (its pool is made already). Layers, parents first, tell which file to blame. */
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
-	struct muster_expect *expect, struct muster_error *err);
+	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);
 
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
@@ -149,6 +159,8 @@ void muster_judge_across(struct muster_eval *eval, size_t check);
 
 /* words.c; all strings are the pool's */
 const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool);
+/* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
+const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool);
 const char *muster_words_value(struct muster_value value, struct muster_pool *pool);
 const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool);
 const char *muster_words_advice(const struct muster_eval *eval, const char *advice,

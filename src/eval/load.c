@@ -21,6 +21,7 @@
 struct stack {
 	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
 	size_t count;
+	struct muster_problems *problems; /* NULL: the first one ends the reading */
 };
 
 static void stack_done(struct stack *stack)
@@ -48,32 +49,48 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What each file must say for itself, whatever it inherits. An overlay may leave it out, but not say anything else. */
-static int layer_check(const struct muster_layer *layer, struct muster_error *err)
+int muster_problem_take(struct muster_problems *problems, const struct muster_error *err)
 {
-	const struct muster_json *json = layer->json, *version, *name;
+	if (!problems)
+		return -1;
+	problems->count++;
+	problems->tell(problems->arg, err->text);
+	return 0;
+}
+
+/* What each file must say for itself, whatever it inherits. An overlay may leave it out, but not say anything else. */
+static int layer_check(const struct muster_layer *layer, struct muster_problems *problems, struct muster_error *err)
+{
+	const struct muster_json *json = layer->json, *version;
 
 	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $: an object is needed, found %s", layer->path,
 			muster_json_type_name(muster_json_type(json)));
 	version = muster_json_member(json, "schema_version");
-	if (!version && !layer->overlay)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
+	if (!version && !layer->overlay) {
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
 			layer->path, SCHEMA_VERSION);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
 	if (version &&
 		(muster_json_type(version) != MUSTER_JSON_NUMBER || muster_json_number(version) < SCHEMA_VERSION ||
-			muster_json_number(version) > SCHEMA_VERSION))
+			muster_json_number(version) > SCHEMA_VERSION)) /* what another version means is not known */
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: this muster reads version %d only",
 			layer->path, SCHEMA_VERSION);
-	name = muster_json_member(json, "name");
-	if (!name && !layer->overlay)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
-	if (layer->overlay && muster_json_member(json, "extends"))
-		return muster_fail(err, MUSTER_EUSAGE,
+	if (!muster_json_member(json, "name") && !layer->overlay) {
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
+	if (layer->overlay && muster_json_member(json, "extends")) {
+		muster_fail(err, MUSTER_EUSAGE,
 			"%s: $.extends: an overlay extends nothing: it is laid over the "
 			"file that was asked for",
 			layer->path);
+		if (muster_problem_take(problems, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -91,12 +108,13 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	if (muster_json_parse(text, length, &layer.json, err) < 0) {
 		free(text);
 		err->code = MUSTER_EUSAGE;
-		return muster_wrap(err, "%s", path);
+		muster_wrap(err, "%s", path);
+		return -1;
 	}
 	free(text);
 	layer.path = muster_strdup(path);
 	stack->layers[stack->count++] = layer;
-	return layer_check(&stack->layers[stack->count - 1], err);
+	return layer_check(&stack->layers[stack->count - 1], stack->problems, err);
 }
 
 static bool same_file(const char *a, const char *b)
@@ -177,7 +195,8 @@ static const char *key_at(const void *arg, size_t index)
 
 /* Every null in patch must have something to remove. */
 static int removals_check(const struct muster_layer *layer, const struct muster_json *target,
-	const struct muster_json *patch, const char *path, struct muster_pool *pool, struct muster_error *err)
+	const struct muster_json *patch, const char *path, struct muster_pool *pool, struct muster_problems *problems,
+	struct muster_error *err)
 {
 	bool target_is_object = target && muster_json_type(target) == MUSTER_JSON_OBJECT;
 
@@ -191,12 +210,13 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
 			if (target_is_object)
 				muster_closest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
-			return muster_fail(err, MUSTER_EUSAGE,
-				"%s: %s: null removes nothing: there is no \"%.80s\"%s%s", layer->path, path, key,
-				*near ? "; the closest is " : "", near);
+			muster_fail(err, MUSTER_EUSAGE, "%s: %s: null removes nothing: there is no \"%.80s\"%s%s",
+				layer->path, path, key, *near ? "; the closest is " : "", near);
+			if (muster_problem_take(problems, err) < 0)
+				return -1;
 		}
 		inner = muster_path_member(path, key, pool);
-		if (removals_check(layer, old, m, inner, pool, err) < 0)
+		if (removals_check(layer, old, m, inner, pool, problems, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -214,34 +234,49 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+int muster_expect_names(const char *config_dir, struct muster_pool *pool, const char ***ret, size_t *ret_count,
+	struct muster_error *err)
+{
+	const char **names = NULL;
+	size_t count = 0;
+	DIR *dir = opendir(config_dir);
+
+	if (!dir)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.' || !is_path(entry->d_name))
+			continue;
+		names = muster_realloc(names, count + 1, sizeof *names);
+		names[count++] = muster_pool_string_n(pool, entry->d_name, strlen(entry->d_name) - strlen(".json"));
+	}
+	closedir(dir);
+	if (count)
+		qsort(names, count, sizeof *names, by_text);
+	*ret = muster_pool_alloc(pool, (count + 1) * sizeof *names);
+	for (size_t i = 0; i < count; i++)
+		(*ret)[i] = names[i];
+	free(names);
+	*ret_count = count;
+	return 0;
+}
+
 /* The file called `name` in the directory, whatever its case; malloc'd. */
 static int name_find(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
 	struct muster_pool *pool = muster_pool_new();
-	const char *names[256], *found = NULL, *list = "";
-	size_t count = 0;
-	DIR *dir = opendir(config_dir);
+	const char **names, *found = NULL, *list = "";
+	size_t count;
 
-	if (!dir) {
+	if (muster_expect_names(config_dir, pool, &names, &count, err) < 0) {
 		muster_pool_free(pool);
-		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
+		return -1;
 	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		size_t length = strlen(entry->d_name);
-
-		if (entry->d_name[0] == '.' || !is_path(entry->d_name))
-			continue;
-		const char *base = muster_pool_string_n(pool, entry->d_name, length - 5);
-		if (strcasecmp(base, name) == 0 && (!found || strcmp(base, name) == 0))
-			found = base;
-		if (count < sizeof names / sizeof *names)
-			names[count++] = base;
-	}
-	closedir(dir);
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
+			found = names[i];
 	if (found) {
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
 	} else {
-		qsort(names, count, sizeof *names, by_text);
 		for (size_t i = 0; i < count; i++)
 			list = muster_pool_printf(pool, "%s%s%s", list, i ? ", " : "", names[i]);
 		muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s", name,
@@ -252,15 +287,15 @@ static int name_find(const char *config_dir, const char *name, char **ret, struc
 }
 
 /* Parents first, each laid over what is there. */
-static int layers_merge(
-	const struct muster_layer *layers, size_t count, struct muster_json **ret, struct muster_error *err)
+static int layers_merge(const struct muster_layer *layers, size_t count, struct muster_json **ret,
+	struct muster_problems *problems, struct muster_error *err)
 {
 	struct muster_pool *pool = muster_pool_new();
 	struct muster_json *merged = NULL;
 	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		failed = removals_check(&layers[i], merged, layers[i].json, "$", pool, err);
+		failed = removals_check(&layers[i], merged, layers[i].json, "$", pool, problems, err);
 		if (!failed)
 			merged = muster_json_merge(merged, layers[i].json);
 	}
@@ -272,10 +307,27 @@ static int layers_merge(
 	return failed;
 }
 
-int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
-	struct muster_error *err)
+/* The files' paths, the overlay first, then the file, then its parents. */
+static void files_name(struct muster_expect *expect, const struct stack *stack, bool overlay)
 {
-	struct stack stack = { 0 };
+	size_t count = stack->count;
+
+	expect->files = muster_pool_alloc(expect->pool, count * sizeof *expect->files);
+	expect->file_count = count;
+	expect->origin = "";
+	for (size_t i = 0; i < count; i++) {
+		size_t from = overlay ? (i + count - 1) % count : i; /* read last, but on top of all */
+
+		expect->files[i] = muster_pool_string(expect->pool, stack->layers[from].path);
+		expect->origin =
+			muster_pool_printf(expect->pool, "%s%s%s", expect->origin, i ? " < " : "", expect->files[i]);
+	}
+}
+
+static int load(const char *config_dir, const char *name, const char *overlay, struct muster_problems *problems,
+	struct muster_expect *ret, struct muster_error *err)
+{
+	struct stack stack = { .problems = problems };
 	struct muster_layer ordered[LAYERS_MAX];
 	struct muster_json *merged = NULL;
 	struct muster_expect expect = { 0 };
@@ -295,15 +347,10 @@ int muster_expect_load(const char *config_dir, const char *name, const char *ove
 		failed = layer_read(&stack, overlay, true, err);
 		ordered[stack.count - 1] = stack.layers[stack.count - 1];
 	}
-	failed = failed || layers_merge(ordered, stack.count, &merged, err) < 0 ||
-		 muster_expect_parse(merged, ordered, stack.count, &expect, err) < 0;
+	failed = failed || layers_merge(ordered, stack.count, &merged, problems, err) < 0 ||
+		 muster_expect_parse(merged, ordered, stack.count, &expect, problems, err) < 0;
 	if (!failed) {
-		size_t files = stack.count - (overlay != NULL);
-
-		expect.origin = overlay ? overlay : "";
-		for (size_t i = 0; i < files; i++)
-			expect.origin = muster_pool_printf(expect.pool, "%s%s%s", expect.origin,
-				*expect.origin ? " < " : "", stack.layers[i].path);
+		files_name(&expect, &stack, overlay != NULL);
 		*ret = expect;
 	} else {
 		muster_expect_done(&expect);
@@ -311,6 +358,26 @@ int muster_expect_load(const char *config_dir, const char *name, const char *ove
 	muster_json_free(merged);
 	stack_done(&stack);
 	return failed ? -1 : 0;
+}
+
+int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
+	struct muster_error *err)
+{
+	return load(config_dir, name, overlay, NULL, ret, err);
+}
+
+size_t muster_expect_lint(
+	const char *config_dir, const char *name, const char *overlay, muster_problem_fn *tell, void *arg)
+{
+	struct muster_problems problems = { .tell = tell, .arg = arg };
+	struct muster_expect expect = { 0 };
+	struct muster_error err;
+
+	/* What ends the reading all the same (no file, bad syntax) is the last problem. */
+	if (load(config_dir, name, overlay, &problems, &expect, &err) < 0)
+		muster_problem_take(&problems, &err);
+	muster_expect_done(&expect);
+	return problems.count;
 }
 
 void muster_expect_done(struct muster_expect *expect)

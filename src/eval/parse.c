@@ -30,6 +30,7 @@ struct parse {
 	const struct muster_layer *layers;
 	size_t layer_count;
 	struct muster_expect *expect;
+	struct muster_problems *problems; /* NULL: the first one ends the reading */
 	struct muster_error *err;
 	struct step steps[PATH_DEPTH_MAX]; /* from the top to the value at hand */
 	size_t depth;
@@ -66,6 +67,16 @@ static void enter_element(struct parse *p, size_t index)
 static void leave(struct parse *p)
 {
 	p->depth--;
+}
+
+/* Whatever became of a part of the file, reading goes on behind it, with the path as long as before; unless nobody
+ * collects problems. */
+static int go_on(struct parse *p, size_t depth, int result)
+{
+	if (result < 0 && muster_problem_take(p->problems, p->err) < 0)
+		return -1;
+	p->depth = depth;
+	return 0;
 }
 
 /* How many steps of the path lead somewhere in this layer. */
@@ -296,10 +307,11 @@ static int read_one_of(struct parse *p, struct muster_check *check, const struct
 		return complain(p, "at least one value is needed");
 	check->one_of = muster_pool_alloc(p->expect->pool, check->one_of_count * sizeof *check->one_of);
 	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
+		size_t depth = p->depth;
+
 		enter_element(p, at);
-		if (get_value(p, check, e, &check->one_of[at]) < 0)
+		if (go_on(p, depth, get_value(p, check, e, &check->one_of[at])) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -358,8 +370,11 @@ static int only_keys(struct parse *p, const struct muster_json *object, const ch
 			i++;
 		if (i < count)
 			continue;
+		size_t depth = p->depth;
 		enter(p, muster_json_key(m));
-		return complain(p, "unknown key, allowed are %s", list_text(keys, count, p->expect->pool));
+		if (go_on(p, depth,
+			    complain(p, "unknown key, allowed are %s", list_text(keys, count, p->expect->pool))) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -389,10 +404,11 @@ static int read_equals_by(struct parse *p, struct muster_check *check, const str
 	check->by = muster_pool_alloc(p->expect->pool, check->by_count * sizeof *check->by);
 	for (const struct muster_json *m = muster_json_first(values); m; m = muster_json_next(m), at++) {
 		check->by[at].label_value = muster_pool_string(p->expect->pool, muster_json_key(m));
+		size_t depth = p->depth;
+
 		enter(p, muster_json_key(m));
-		if (get_value(p, check, m, &check->by[at].value) < 0)
+		if (go_on(p, depth, get_value(p, check, m, &check->by[at].value)) < 0)
 			return -1;
-		leave(p);
 	}
 	leave(p);
 	return 0;
@@ -433,10 +449,11 @@ static int read_inconclusive_on(struct parse *p, struct muster_check *check, con
 		muster_pool_alloc(p->expect->pool, check->inconclusive_on_count * sizeof *check->inconclusive_on);
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m), at++) {
 		check->inconclusive_on[at].value = muster_pool_string(p->expect->pool, muster_json_key(m));
+		size_t depth = p->depth;
+
 		enter(p, muster_json_key(m));
-		if (get_text(p, m, &check->inconclusive_on[at].why) < 0)
+		if (go_on(p, depth, get_text(p, m, &check->inconclusive_on[at].why)) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -449,25 +466,32 @@ static bool is_number_label(const char *label)
 	return false;
 }
 
-static int read_where(struct parse *p, struct muster_check *check, const struct muster_json *json)
+static int get_label(
+	struct parse *p, const struct muster_metric *metric, const struct muster_json *json, struct muster_label *ret)
 {
 	struct muster_pool *pool = p->expect->pool;
+	bool number = is_number_label(muster_json_key(json));
 
+	if (need_label(p, metric, muster_json_key(json)) < 0 ||
+		need_type(p, json, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
+		return -1;
+	ret->key = muster_pool_string(pool, muster_json_key(json));
+	ret->value = number ? muster_number(muster_json_number(json))
+			    : muster_string(muster_pool_string(pool, muster_json_string(json)));
+	return 0;
+}
+
+static int read_where(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
 	if (need_type(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
-	check->where = muster_pool_alloc(pool, muster_json_size(json) * sizeof *check->where);
+	check->where = muster_pool_alloc(p->expect->pool, muster_json_size(json) * sizeof *check->where);
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
-		struct muster_label *label = &check->where[check->where_count++];
-		bool number = is_number_label(muster_json_key(m));
+		size_t depth = p->depth;
 
 		enter(p, muster_json_key(m));
-		if (need_label(p, check->metric, muster_json_key(m)) < 0 ||
-			need_type(p, m, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
+		if (go_on(p, depth, get_label(p, check->metric, m, &check->where[check->where_count++])) < 0)
 			return -1;
-		label->key = muster_pool_string(pool, muster_json_key(m));
-		label->value = number ? muster_number(muster_json_number(m))
-				      : muster_string(muster_pool_string(pool, muster_json_string(m)));
-		leave(p);
 	}
 	return 0;
 }
@@ -532,18 +556,18 @@ static int read_when(struct parse *p, struct muster_check *check, const struct m
 		return -1;
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
-		int result;
+		size_t depth = p->depth;
+		int result = 0;
 
 		enter(p, key);
 		if (strcmp(key, "nodes") == 0)
 			result = get_span(p, m, &check->when_nodes_min, &check->when_nodes_max);
 		else if (strcmp(key, "ranks") == 0)
 			result = get_span(p, m, &check->when_ranks_min, &check->when_ranks_max);
-		else
+		else if (strcmp(key, "profile") == 0)
 			result = get_profiles(p, m, &check->when_profiles);
-		if (result < 0)
+		if (go_on(p, depth, result) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -603,8 +627,10 @@ static int read_advice(struct parse *p, struct muster_check *check, const struct
 			i++;
 		if (i == COUNT(places) && !muster_metric_find(name)) {
 			muster_closest(name, muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
-			return complain(p, "the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s",
-				name, *near ? "; the closest is " : "", near);
+			complain(p, "the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s", name,
+				*near ? "; the closest is " : "", near);
+			if (go_on(p, p->depth, -1) < 0)
+				return -1;
 		}
 		at = end;
 	}
@@ -661,6 +687,14 @@ static const char *operators_text(struct parse *p, enum muster_type type)
 	return list_text(names, count, p->expect->pool);
 }
 
+static bool is_operator(const char *name)
+{
+	for (size_t i = 0; i < COUNT(check_keys); i++)
+		if (check_keys[i].operator&& strcmp(check_keys[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static const char *operator_name(unsigned int operators)
 {
 	for (size_t i = 0; i < COUNT(check_keys); i++)
@@ -693,6 +727,152 @@ static int operators_check(struct parse *p, const struct muster_check *check)
 	return 0;
 }
 
+static bool outside(double number, const struct muster_check *check)
+{
+	return (check->operators & MUSTER_OP_MIN && number < check->min) ||
+	       (check->operators & MUSTER_OP_MAX && number > check->max);
+}
+
+/* What can be judged, but never comes true or never matters. A site that moves one limit past another knows what it
+ * does, so only lint says it. */
+static int limits_check(struct parse *p, const struct muster_check *check)
+{
+	unsigned int ops = check->operators;
+	size_t depth = p->depth;
+
+	enter(p, "warn_below");
+	if (ops & MUSTER_OP_WARN_BELOW && ops & MUSTER_OP_MIN && check->warn_below <= check->min &&
+		go_on(p, depth + 1,
+			complain(p, "%g never warns: what is below min, %g, fails", check->warn_below, check->min)) < 0)
+		return -1;
+	if (ops & MUSTER_OP_WARN_BELOW && ops & MUSTER_OP_MAX && check->warn_below > check->max &&
+		go_on(p, depth + 1, complain(p, "%g always warns: max is %g", check->warn_below, check->max)) < 0)
+		return -1;
+	if (ops & MUSTER_OP_WARN_BELOW && ops & MUSTER_OP_WARN_ABOVE && check->warn_below > check->warn_above &&
+		go_on(p, depth + 1,
+			complain(p, "%g is above warn_above, %g: every value warns", check->warn_below,
+				check->warn_above)) < 0)
+		return -1;
+	p->depth = depth;
+	enter(p, "warn_above");
+	if (ops & MUSTER_OP_WARN_ABOVE && ops & MUSTER_OP_MAX && check->warn_above >= check->max &&
+		go_on(p, depth + 1,
+			complain(p, "%g never warns: what is above max, %g, fails", check->warn_above, check->max)) < 0)
+		return -1;
+	if (ops & MUSTER_OP_WARN_ABOVE && ops & MUSTER_OP_MIN && check->warn_above < check->min &&
+		go_on(p, depth + 1, complain(p, "%g always warns: min is %g", check->warn_above, check->min)) < 0)
+		return -1;
+	p->depth = depth;
+	if (ops & MUSTER_OP_EQUALS && check->equals.type == MUSTER_NUMBER && outside(check->equals.number, check)) {
+		enter(p, "equals");
+		return go_on(p, depth, complain(p, "%g is outside min and max", check->equals.number));
+	}
+	for (size_t i = 0; i < check->one_of_count; i++) {
+		if (check->one_of[i].type != MUSTER_NUMBER || !outside(check->one_of[i].number, check))
+			continue;
+		enter(p, "one_of");
+		enter_element(p, i);
+		if (go_on(p, depth, complain(p, "%g is outside min and max", check->one_of[i].number)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct muster_json *layer_check_member(const struct muster_layer *layer, const char *id)
+{
+	const struct muster_json *checks = muster_json_member(layer->json, "checks");
+
+	return checks && muster_json_type(checks) == MUSTER_JSON_OBJECT ? muster_json_member(checks, id) : NULL;
+}
+
+static struct muster_origin *change_find(const struct muster_check *check, const char *key)
+{
+	for (size_t i = 0; i < check->change_count; i++)
+		if (strcmp(check->changes[i].key, key) == 0)
+			return &check->changes[i];
+	return NULL;
+}
+
+/* `said` is a member of the check in a later file; there is room for it. */
+static void change_note(
+	struct muster_check *check, const struct muster_json *said, const char *file, struct muster_pool *pool)
+{
+	struct muster_origin *change = change_find(check, muster_json_key(said));
+
+	if (!change)
+		change = &check->changes[check->change_count++];
+	change->key = muster_pool_string(pool, muster_json_key(said));
+	change->file = file;
+	change->removed = muster_json_type(said) == MUSTER_JSON_NULL;
+}
+
+static size_t change_room(const struct parse *p, const char *id)
+{
+	size_t room = 1;
+
+	for (size_t i = 0; i < p->layer_count; i++) {
+		const struct muster_json *said = layer_check_member(&p->layers[i], id);
+
+		room += said ? muster_json_size(said) : 0;
+	}
+	return room;
+}
+
+/* Which files the check comes from. A file that removes it, or all checks, starts it anew. */
+static void trace(struct parse *p, struct muster_check *check)
+{
+	struct muster_pool *pool = p->expect->pool;
+
+	check->changes = muster_pool_alloc(pool, change_room(p, check->id) * sizeof *check->changes);
+	for (size_t i = 0; i < p->layer_count; i++) {
+		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
+		const struct muster_json *said = layer_check_member(&p->layers[i], check->id);
+		const char *file = muster_pool_string(pool, p->layers[i].path);
+
+		if (!checks || (!said && muster_json_type(checks) == MUSTER_JSON_OBJECT))
+			continue;
+		if (!said || muster_json_type(said) != MUSTER_JSON_OBJECT) {
+			check->file = said && muster_json_type(said) != MUSTER_JSON_NULL ? file : NULL;
+			check->change_count = 0;
+			continue;
+		}
+		if (!check->file) {
+			check->file = file;
+			continue;
+		}
+		for (const struct muster_json *m = muster_json_first(said); m; m = muster_json_next(m))
+			change_note(check, m, file, pool);
+	}
+}
+
+static size_t layer_index(const struct parse *p, const char *path)
+{
+	size_t i = 0;
+
+	while (i < p->layer_count && strcmp(p->layers[i].path, path) != 0)
+		i++;
+	return i;
+}
+
+/* Whoever changes what is expected says where the new expectation comes from, or the old source stands beside it. */
+static int sources_check(struct parse *p, const struct muster_check *check)
+{
+	const struct muster_origin *source = change_find(check, "source");
+	const char *file = source ? source->file : check->file;
+	size_t depth = p->depth, said = layer_index(p, file);
+
+	for (size_t i = 0; i < check->change_count; i++) {
+		const struct muster_origin *change = &check->changes[i];
+
+		if (change->removed || layer_index(p, change->file) <= said || !is_operator(change->key))
+			continue;
+		enter(p, change->key);
+		if (go_on(p, depth, complain(p, "changed without a source: the one that stands is of %s", file)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static const char *check_id_at(const void *arg, size_t index)
 {
 	return ((const struct muster_check *)arg)[index].id;
@@ -710,14 +890,26 @@ static int id_check(struct parse *p, const char *id)
 	return 0;
 }
 
+/* Read one key of a check, the metric first. */
+static int read_key(
+	struct parse *p, struct muster_check *check, const struct check_key *key, const struct muster_json *json)
+{
+	if (key->operator&& !(key->types & 1u << check->metric->type))
+		return complain(p, "does not fit: %s is a %s, which has %s", check->metric->name,
+			muster_type_name(check->metric->type), operators_text(p, check->metric->type));
+	return key->read(p, check, json);
+}
+
 /* Read a check whose path is entered already. */
 static int read_check(struct parse *p, struct muster_check *check, const struct muster_json *json)
 {
 	const char *names[COUNT(check_keys)];
 	char near[300];
+	size_t depth = p->depth, before = p->problems ? p->problems->count : 0;
 
-	if (id_check(p, check->id) < 0 || need_type(p, json, MUSTER_JSON_OBJECT) < 0)
+	if (go_on(p, depth, id_check(p, check->id)) < 0 || need_type(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
+	trace(p, check);
 	for (size_t i = 0; i < COUNT(check_keys); i++)
 		names[i] = check_keys[i].name;
 	if (only_keys(p, json, names, COUNT(names)) < 0)
@@ -735,18 +927,22 @@ static int read_check(struct parse *p, struct muster_check *check, const struct 
 		if (!member)
 			continue;
 		enter(p, key->name);
-		if (key->operator&& !(key->types & 1u << check->metric->type))
-			return complain(p, "does not fit: %s is a %s, which has %s", check->metric->name,
-				muster_type_name(check->metric->type), operators_text(p, check->metric->type));
-		if (key->read(p, check, member) < 0)
+		int result = read_key(p, check, key, member);
+		if (!check->metric) /* all others must fit it */
+			return result;
+		if (go_on(p, depth, result) < 0)
 			return -1;
-		leave(p);
 		check->operators |= key->operator;
 	}
+	if (!muster_json_member(json, "source") &&
+		go_on(p, depth, complain(p, "no source: say where this expectation comes from")) < 0)
+		return -1;
+	if (p->problems && p->problems->count > before)
+		return 0; /* what the operators say together cannot be told */
 	if (operators_check(p, check) < 0)
 		return -1;
-	if (!check->source)
-		return complain(p, "no source: say where this expectation comes from");
+	if (p->problems && (limits_check(p, check) < 0 || sources_check(p, check) < 0))
+		return -1;
 	return 0;
 }
 
@@ -784,7 +980,7 @@ static int resolve_after(struct parse *p, size_t at)
 static int read_checks(struct parse *p, const struct muster_json *json)
 {
 	struct muster_expect *expect = p->expect;
-	size_t at = 0;
+	size_t at = 0, depth = p->depth;
 
 	if (need_type(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
@@ -794,12 +990,11 @@ static int read_checks(struct parse *p, const struct muster_json *json)
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m), at++) {
 		expect->checks[at].id = muster_pool_string(expect->pool, muster_json_key(m));
 		enter(p, muster_json_key(m));
-		if (read_check(p, &expect->checks[at], m) < 0)
+		if (go_on(p, depth, read_check(p, &expect->checks[at], m)) < 0)
 			return -1;
-		leave(p);
 	}
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (resolve_after(p, i) < 0)
+		if (go_on(p, depth, resolve_after(p, i)) < 0)
 			return -1;
 	for (size_t i = 0; i < expect->check_count; i++) {
 		size_t steps = 0;
@@ -823,10 +1018,11 @@ static int get_texts(struct parse *p, const struct muster_json *json, const char
 		return -1;
 	*ret = muster_pool_alloc(p->expect->pool, (muster_json_size(json) + 1) * sizeof **ret);
 	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
+		size_t depth = p->depth;
+
 		enter_element(p, at);
-		if (get_text(p, e, &(*ret)[at]) < 0)
+		if (go_on(p, depth, get_text(p, e, &(*ret)[at])) < 0)
 			return -1;
-		leave(p);
 	}
 	*ret_count = at;
 	return 0;
@@ -841,18 +1037,18 @@ static int read_identify(struct parse *p, const struct muster_json *json)
 		return -1;
 	for (const struct muster_json *m = muster_json_first(json); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
-		int result;
+		size_t depth = p->depth;
+		int result = 0;
 
 		enter(p, key);
 		if (strcmp(key, "vm_size") == 0)
 			result = get_texts(p, m, &expect->vm_sizes, &expect->vm_size_count);
 		else if (strcmp(key, "gpu_name") == 0)
 			result = get_texts(p, m, &expect->gpu_names, &expect->gpu_name_count);
-		else
+		else if (strcmp(key, "gpu_count") == 0)
 			result = get_count(p, m, &expect->gpu_count);
-		if (result < 0)
+		if (go_on(p, depth, result) < 0)
 			return -1;
-		leave(p);
 	}
 	return 0;
 }
@@ -877,19 +1073,20 @@ static int read_top(struct parse *p, const char *key, const struct muster_json *
 }
 
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
-	struct muster_expect *expect, struct muster_error *err)
+	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err)
 {
 	static const char *const keys[] = { "schema_version", "name", "title", "extends", "observe", "identify",
 		"checks" };
-	struct parse p = { .layers = layers, .layer_count = layer_count, .expect = expect, .err = err };
+	struct parse p = {
+		.layers = layers, .layer_count = layer_count, .expect = expect, .problems = problems, .err = err
+	};
 
 	if (only_keys(&p, merged, keys, COUNT(keys)) < 0)
 		return -1;
 	for (const struct muster_json *m = muster_json_first(merged); m; m = muster_json_next(m)) {
 		enter(&p, muster_json_key(m));
-		if (read_top(&p, muster_json_key(m), m) < 0)
+		if (go_on(&p, 0, read_top(&p, muster_json_key(m), m)) < 0)
 			return -1;
-		leave(&p);
 	}
 	if (!expect->check_count)
 		return complain(&p, "no checks: a run judged by this file would always pass");

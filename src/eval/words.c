@@ -281,6 +281,22 @@ static bool profile_fits(unsigned int profiles, const char *profile)
 	return false;
 }
 
+const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *parts[3], *text = "";
+	size_t count = 0;
+
+	if (check->when_nodes_min || check->when_nodes_max)
+		parts[count++] = span_text(check->when_nodes_min, check->when_nodes_max, "node", pool);
+	if (check->when_ranks_min || check->when_ranks_max)
+		parts[count++] = span_text(check->when_ranks_min, check->when_ranks_max, "rank", pool);
+	if (check->when_profiles)
+		parts[count++] = muster_pool_printf(pool, "profile %s", profiles_text(check->when_profiles, pool));
+	for (size_t i = 0; i < count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", parts[i]);
+	return text;
+}
+
 const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool)
 {
 	int nodes = 0;

@@ -1,0 +1,364 @@
+/* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, mpirun and gres.conf
+ *
+ * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
+ * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ */
+#include "bind/topology.h"
+#include "cli/cli.h"
+#include "core/text.h"
+#include "muster/report.h"
+#include "sim/hardware.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_NVIDIA 0x10de
+#define CLASS_VGA 0x0300
+#define CLASS_3D 0x0302
+
+struct home { /* a NUMA node with CPUs */
+	int os_index;
+	struct muster_cpus cpus;
+	const char *cores; /* Slurm counts cores as hwloc's logical indices do, not CPUs */
+	int gpus;          /* how many are next to it */
+};
+
+struct gpu {
+	const char *bus_id;
+	long minor; /* /dev/nvidia<minor> */
+	size_t home;
+};
+
+struct machine {
+	struct muster_pool *pool;
+	const char *name, *origin;
+	struct home *homes;
+	struct gpu *gpus; /* by bus id */
+	size_t home_count, gpu_count;
+	bool minors_known;
+};
+
+static const char *list_of(const struct muster_cpus *cpus, struct muster_pool *pool)
+{
+	char *list = muster_cpus_list(cpus);
+	const char *text = muster_pool_string(pool, list);
+
+	free(list);
+	return text;
+}
+
+/* The place of a NUMA node; home_count when it has no CPUs, or is not there. */
+static size_t home_find(const struct machine *machine, int os_index)
+{
+	size_t i = 0;
+
+	while (i < machine->home_count && machine->homes[i].os_index != os_index)
+		i++;
+	return i;
+}
+
+static int by_bus_id(const void *a, const void *b)
+{
+	const struct gpu *x = a, *y = b;
+	size_t m = strlen(x->bus_id), n = strlen(y->bus_id);
+
+	return m == n ? strcmp(x->bus_id, y->bus_id) : m < n ? -1 : 1; /* a PCI domain may have more than four digits */
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct home *x = a, *y = b;
+
+	return (x->os_index > y->os_index) - (x->os_index < y->os_index);
+}
+
+static int gpu_add(struct machine *machine, const char *bus_id, int os_index, struct muster_error *err)
+{
+	size_t home = home_find(machine, os_index);
+
+	if (home == machine->home_count)
+		return muster_fail(
+			err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs", bus_id, os_index);
+	machine->gpus[machine->gpu_count++] =
+		(struct gpu){ .bus_id = muster_pool_string(machine->pool, bus_id), .home = home };
+	machine->homes[home].gpus++;
+	return 0;
+}
+
+/* ---- from a hardware description ---- */
+
+/* Such a machine has one CPU a core, numbered along the NUMA nodes. */
+static int homes_described(struct machine *machine, const struct muster_sim_node *node, struct muster_error *err)
+{
+	unsigned int core = 0;
+
+	machine->homes = muster_pool_alloc(machine->pool, (node->numa_count + 1) * sizeof *machine->homes);
+	for (size_t i = 0; i < node->numa_count; i++) {
+		struct home *home = &machine->homes[i];
+		struct muster_cpus cores = { 0 };
+
+		home->os_index = node->numas[i].os_index;
+		if (muster_cpus_parse_list(node->numas[i].cpu_list, &home->cpus, err) < 0)
+			return -1;
+		for (unsigned int left = muster_cpus_count(&home->cpus); left > 0; left--)
+			muster_cpus_set(&cores, core++);
+		home->cores = list_of(&cores, machine->pool);
+	}
+	machine->home_count = node->numa_count;
+	return 0;
+}
+
+static int machine_described(struct machine *machine, const char *directory, const char *sku, struct muster_error *err)
+{
+	struct muster_sim_hardware hardware;
+	const struct muster_sim_node *node = &hardware.node;
+
+	if (muster_sim_hardware_read(directory, sku, machine->pool, &hardware, err) < 0 ||
+		homes_described(machine, node, err) < 0)
+		return -1;
+	machine->name = sku;
+	machine->origin = "as its hardware description says";
+	machine->gpus = muster_pool_alloc(machine->pool, (node->gpu_count + 1) * sizeof *machine->gpus);
+	for (size_t i = 0; i < node->gpu_count; i++)
+		if (gpu_add(machine, node->gpus[i].bus_id, node->gpus[i].numa_node, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- from this machine ---- */
+
+static const char *cores_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, struct muster_pool *pool)
+{
+	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
+	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+	struct muster_cpus cores = { 0 };
+
+	for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_inside_cpuset_by_type(topology, cpus, type, core));)
+		muster_cpus_set(&cores, core->logical_index);
+	return list_of(&cores, pool);
+}
+
+static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
+{
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	int failed = 0, count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+
+	machine->homes =
+		muster_pool_alloc(machine->pool, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
+	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
+	for (hwloc_obj_t node = NULL;
+		!failed && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
+		struct home *home = &machine->homes[machine->home_count];
+
+		if (!hwloc_bitmap_isset(homes, node->os_index))
+			continue;
+		home->os_index = (int)node->os_index;
+		home->cores = cores_of(topology, node->cpuset, machine->pool);
+		failed = muster_topology_cpus(node->cpuset, &home->cpus, err) < 0;
+		machine->home_count++;
+	}
+	hwloc_bitmap_free(homes);
+	qsort(machine->homes, machine->home_count, sizeof *machine->homes, by_index);
+	return failed ? -1 : 0;
+}
+
+static bool is_gpu(hwloc_obj_t device)
+{
+	const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
+
+	return pci->vendor_id == VENDOR_NVIDIA && (pci->class_id == CLASS_3D || pci->class_id == CLASS_VGA);
+}
+
+/* The number in the name of the GPU's device file, as the driver says it. */
+static int minor_read(const char *root, const char *bus_id, long *ret)
+{
+	char *path = muster_asprintf("%s/proc/driver/nvidia/gpus/%s/information", root, bus_id);
+	FILE *in = fopen(path, "r");
+	char line[256];
+	int found = -1;
+
+	free(path);
+	while (in && found < 0 && fgets(line, sizeof line, in)) {
+		const char *label = "Device Minor:";
+
+		if (strncmp(line, label, strlen(label)) != 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		const char *number = line + strlen(label);
+		found = muster_parse_int(number + strspn(number, " \t"), 0, 1L << 20, ret, label, NULL);
+		break;
+	}
+	if (in)
+		fclose(in);
+	return found;
+}
+
+static int machine_here(struct machine *machine, struct muster_error *err)
+{
+	const char *root = getenv("MUSTER_ROOT");
+	hwloc_topology_t topology = muster_topology(err);
+	size_t room = 0;
+
+	if (!topology || homes_here(machine, topology, err) < 0)
+		return -1;
+	root = root ? root : "";
+	machine->name = "this machine";
+	machine->origin = "as hwloc and the kernel say";
+	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
+		room += is_gpu(device);
+	machine->gpus = muster_pool_alloc(machine->pool, (room + 1) * sizeof *machine->gpus);
+	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));) {
+		const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
+		char bus_id[32];
+		hwloc_obj_t node;
+
+		if (!is_gpu(device))
+			continue;
+		snprintf(bus_id, sizeof bus_id, "%04x:%02x:%02x.%x", (unsigned int)pci->domain, (unsigned int)pci->bus,
+			(unsigned int)pci->dev, (unsigned int)pci->func);
+		const char *numa =
+			muster_pool_printf(machine->pool, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
+		if (muster_topology_device_node(topology, numa, bus_id, &node, err) < 0)
+			return muster_wrap(err, "the NUMA node of GPU %s", bus_id);
+		if (gpu_add(machine, bus_id, (int)node->os_index, err) < 0)
+			return -1;
+	}
+	if (machine->gpu_count == 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"no NVIDIA GPU among this machine's PCI devices; --sku NAME asks about a machine type");
+	return 0;
+}
+
+/* In the order of bus ids; where the driver does not say it, the device files have that order as well. */
+static void gpus_order(struct machine *machine, const char *root)
+{
+	qsort(machine->gpus, machine->gpu_count, sizeof *machine->gpus, by_bus_id);
+	machine->minors_known = root != NULL;
+	for (size_t i = 0; i < machine->gpu_count && machine->minors_known; i++)
+		machine->minors_known = minor_read(root, machine->gpus[i].bus_id, &machine->gpus[i].minor) == 0;
+	for (size_t i = 0; i < machine->gpu_count && !machine->minors_known; i++)
+		machine->gpus[i].minor = (long)i;
+}
+
+/* ---- what is printed: commands and configuration; all else is a comment ---- */
+
+static void print_gpus(const struct machine *machine)
+{
+	printf("# %s, %s: %zu GPU%s, %zu NUMA node%s\n", machine->name, machine->origin, machine->gpu_count,
+		machine->gpu_count == 1 ? "" : "s", machine->home_count, machine->home_count == 1 ? "" : "s");
+	for (size_t i = 0; i < machine->gpu_count; i++) {
+		const struct home *home = &machine->homes[machine->gpus[i].home];
+
+		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
+			list_of(&home->cpus, machine->pool));
+	}
+}
+
+static void print_srun(const struct machine *machine)
+{
+	printf("\n# one task a GPU: task i of a node takes GPU i, and the CPUs of its NUMA node\n"
+	       "srun --ntasks-per-node=%zu --cpu-bind=mask_cpu:",
+		machine->gpu_count);
+	for (size_t i = 0; i < machine->gpu_count; i++) {
+		char *mask = muster_cpus_mask(&machine->homes[machine->gpus[i].home].cpus);
+
+		printf("%s%s", i ? "," : "", mask);
+		free(mask);
+	}
+	putchar('\n');
+}
+
+/* mpirun deals ranks to the NUMA nodes in their order, as many to each: the GPUs must follow. */
+static void print_mpirun(const struct machine *machine)
+{
+	const char *joint = "";
+
+	for (size_t h = 0; h < machine->home_count; h++) {
+		if (machine->homes[h].gpus == machine->homes[0].gpus)
+			continue;
+		printf("\n# mpirun --map-by ppr:N:numa does not fit: NUMA node %d has %d GPUs, and NUMA node %d has "
+		       "%d\n",
+			machine->homes[0].os_index, machine->homes[0].gpus, machine->homes[h].os_index,
+			machine->homes[h].gpus);
+		return;
+	}
+	printf("\n# ranks go to the NUMA nodes in their order, so the GPUs are put into that order too\n"
+	       "mpirun --map-by ppr:%d:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID -x CUDA_VISIBLE_DEVICES=",
+		machine->homes[0].gpus);
+	for (size_t h = 0; h < machine->home_count; h++)
+		for (size_t i = 0; i < machine->gpu_count; i++)
+			if (machine->gpus[i].home == h) {
+				printf("%s%zu", joint, i);
+				joint = ",";
+			}
+	putchar('\n');
+}
+
+static void print_gres(const struct machine *machine)
+{
+	const struct gpu *gpus = machine->gpus;
+
+	printf("\n# gres.conf; Cores= counts cores in their logical order, not CPUs%s\n",
+		machine->minors_known ? "" : "; device files taken to be in the order of the bus ids");
+	for (size_t i = 0, last; i < machine->gpu_count; i = last + 1) {
+		for (last = i; last + 1 < machine->gpu_count && gpus[last + 1].home == gpus[i].home &&
+			       gpus[last + 1].minor == gpus[last].minor + 1;)
+			last++;
+		if (last > i)
+			printf("Name=gpu File=/dev/nvidia[%ld-%ld]", gpus[i].minor, gpus[last].minor);
+		else
+			printf("Name=gpu File=/dev/nvidia%ld", gpus[i].minor);
+		printf(" Cores=%s\n", machine->homes[gpus[i].home].cores);
+	}
+}
+
+static int bind_print(const char *hardware, const char *sku)
+{
+	struct machine machine = { .pool = muster_pool_new() };
+	const char *root = getenv("MUSTER_ROOT");
+	struct muster_error err;
+	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, &err);
+
+	if (!failed) {
+		gpus_order(&machine, sku ? NULL : root ? root : "");
+		print_gpus(&machine);
+		print_srun(&machine);
+		print_mpirun(&machine);
+		print_gres(&machine);
+	}
+	muster_pool_free(machine.pool);
+	if (!failed)
+		return muster_cli_printed(MUSTER_EXIT_PASS);
+	muster_cli_usage(&err);
+	return err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+}
+
+int muster_cmd_bind(int argc, char **argv)
+{
+	const char *sku = NULL;
+	const struct muster_option table[] = {
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &sku,
+			.help = "a machine type that has a hardware description, instead of this machine" },
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	int rest = argc;
+	int parsed = muster_cli_parse(argc, argv, "muster bind [--sku NAME]", table, sizeof table / sizeof *table,
+		"Prints srun's CPU masks, mpirun's GPU order and gres.conf lines, each rank next to its GPU.\n"
+		"Lines that begin with # are for people.\n"
+		"Exit codes: 0 printed, 2 usage, 3 this machine has no GPU or does not say where it is.\n",
+		NULL, 0, NULL, &rest, &err);
+
+	if (parsed == 1)
+		return MUSTER_EXIT_PASS;
+	if (parsed == 0 && rest < argc)
+		parsed = muster_fail(&err, MUSTER_EUSAGE, "bind: unexpected argument \"%.60s\"", argv[rest]);
+	if (parsed == 0)
+		parsed = muster_paths_find(&paths, &err);
+	if (parsed < 0)
+		return muster_cli_usage(&err);
+	return bind_print(paths.hardware, sku);
+}

@@ -1,0 +1,80 @@
+/* lint.c - `muster lint`: what is wrong with an expectation file, all of it
+ *
+ * The loader finds the problems; this prints each once, though several files may inherit it from one parent.
+ */
+#include "cli/cli.h"
+#include "muster/expect.h"
+#include "muster/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct said {
+	struct muster_pool *pool;
+	const char **problems; /* the pool's, so that equal texts are equal pointers */
+	size_t count;
+};
+
+static void say(void *arg, const char *problem)
+{
+	struct said *said = arg;
+	const char *text = muster_pool_string(said->pool, problem);
+
+	for (size_t i = 0; i < said->count; i++)
+		if (said->problems[i] == text)
+			return;
+	said->problems = muster_realloc(said->problems, said->count + 1, sizeof *said->problems);
+	said->problems[said->count++] = text;
+	puts(text);
+}
+
+/* Each operand as an expectation file, or as an overlay on the machine type called sku. */
+static int lint(const char *configs, const char *sku, const char *const *files, size_t count)
+{
+	struct said said = { .pool = muster_pool_new() };
+	size_t problems;
+
+	for (size_t i = 0; i < count; i++)
+		muster_expect_lint(configs, sku ? sku : files[i], sku ? files[i] : NULL, say, &said);
+	problems = said.count;
+	free(said.problems);
+	muster_pool_free(said.pool);
+	if (problems)
+		return MUSTER_EXIT_USAGE;
+	printf("%zu file%s, no problem\n", count, count == 1 ? "" : "s");
+	return MUSTER_EXIT_PASS;
+}
+
+int muster_cmd_lint(int argc, char **argv)
+{
+	const char *sku = NULL;
+	const struct muster_option table[] = {
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &sku,
+			.help = "the files are overlays on this machine type" },
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	const char **files = muster_calloc((size_t)argc, sizeof *files);
+	size_t count = 0;
+	int rest = argc, code;
+	int parsed =
+		muster_cli_parse(argc, argv, "muster lint FILE... [--sku NAME]", table, sizeof table / sizeof *table,
+			"Prints every problem on a line of its own: file, place, what is wrong and what is allowed.\n"
+			"Exit codes: 0 none, 2 at least one.\n",
+			files, (size_t)argc, &count, &rest, &err);
+
+	while (parsed == 0 && rest < argc)
+		files[count++] = argv[rest++];
+	if (parsed == 0 && count == 0)
+		parsed = muster_fail(&err, MUSTER_EUSAGE, "lint: the file to look at is needed: muster lint FILE...");
+	if (parsed == 0)
+		parsed = muster_paths_find(&paths, &err);
+	if (parsed == 0)
+		code = muster_cli_printed(lint(paths.configs, sku, files, count));
+	else
+		code = parsed < 0 ? muster_cli_usage(&err) : MUSTER_EXIT_PASS;
+	free(files);
+	return code;
+}

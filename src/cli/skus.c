@@ -1,0 +1,286 @@
+/* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
+ */
+#include "cli/cli.h"
+#include "core/json.h"
+#include "eval/eval.h"
+#include "muster/expect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Files that only others extend say nothing of how a machine is recognised. */
+static bool is_machine_type(const struct muster_expect *expect)
+{
+	return expect->observe || expect->vm_size_count || expect->gpu_name_count;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- all machine types, one line each ---- */
+
+static void list_text(const struct muster_expect *all, size_t count)
+{
+	int width = (int)strlen("NAME");
+
+	for (size_t i = 0; i < count; i++)
+		width = (int)strlen(all[i].name) > width ? (int)strlen(all[i].name) : width;
+	printf("%-*s  GPUS  CHECKS  TITLE\n", width, "NAME");
+	for (size_t i = 0; i < count; i++) {
+		char gpus[16] = "-";
+
+		if (all[i].gpu_count)
+			snprintf(gpus, sizeof gpus, "%d", all[i].gpu_count);
+		printf("%-*s  %4s  %6zu  %s\n", width, all[i].name, gpus, all[i].check_count,
+			all[i].title ? all[i].title : "");
+	}
+}
+
+static void put_texts(struct muster_writer *w, const char *key, const char *const *texts, size_t count)
+{
+	muster_writer_key(w, key);
+	muster_writer_array(w);
+	for (size_t i = 0; i < count; i++)
+		muster_writer_string(w, texts[i]);
+	muster_writer_array_end(w);
+}
+
+/* The members that describe a machine type, in the list and alone. */
+static void put_head(struct muster_writer *w, const struct muster_expect *expect)
+{
+	muster_writer_pair(w, "name", muster_string(expect->name));
+	muster_writer_pair(w, "title", expect->title ? muster_string(expect->title) : muster_null());
+	muster_writer_pair(w, "observe", muster_boolean(expect->observe));
+	put_texts(w, "vm_size", expect->vm_sizes, expect->vm_size_count);
+	put_texts(w, "gpu_name", expect->gpu_names, expect->gpu_name_count);
+	muster_writer_pair(w, "gpu_count", expect->gpu_count ? muster_number(expect->gpu_count) : muster_null());
+	put_texts(w, "files", expect->files, expect->file_count);
+}
+
+static void list_json(const struct muster_expect *all, size_t count)
+{
+	struct muster_writer w;
+
+	muster_writer_init(&w, stdout, 1);
+	muster_writer_array(&w);
+	for (size_t i = 0; i < count; i++) {
+		muster_writer_object(&w);
+		put_head(&w, &all[i]);
+		muster_writer_pair(&w, "check_count", muster_number((double)all[i].check_count));
+		muster_writer_object_end(&w);
+	}
+	muster_writer_array_end(&w);
+}
+
+/* A file that cannot be read is named, and the others are listed all the same. */
+static int list_all(const char *configs, bool json)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_expect *all;
+	struct muster_error err;
+	const char **names;
+	size_t name_count, count = 0;
+	int code = 0;
+
+	if (muster_expect_names(configs, pool, &names, &name_count, &err) < 0) {
+		muster_pool_free(pool);
+		return muster_cli_usage(&err);
+	}
+	all = muster_pool_alloc(pool, (name_count + 1) * sizeof *all);
+	for (size_t i = 0; i < name_count; i++) {
+		if (muster_expect_load(configs, names[i], NULL, &all[count], &err) < 0)
+			code = muster_cli_usage(&err);
+		else if (is_machine_type(&all[count]))
+			count++;
+		else
+			muster_expect_done(&all[count]);
+	}
+	if (json)
+		list_json(all, count);
+	else
+		list_text(all, count);
+	for (size_t i = 0; i < count; i++)
+		muster_expect_done(&all[i]);
+	muster_pool_free(pool);
+	return code;
+}
+
+/* ---- one machine type ---- */
+
+/* "node.json, changed by b.json: min, source; by site.json: warn_below (removed)" */
+static const char *origin_text(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *text = file_name(check->file), *last = NULL;
+
+	for (size_t i = 0; i < check->change_count; i++) {
+		const struct muster_origin *change = &check->changes[i];
+
+		if (change->file != last)
+			text = muster_pool_printf(
+				pool, "%s%s by %s: ", text, last ? ";" : ", changed", file_name(change->file));
+		text = muster_pool_printf(pool, "%s%s%s%s", text, change->file == last ? ", " : "", change->key,
+			change->removed ? " (removed)" : "");
+		last = change->file;
+	}
+	return text;
+}
+
+/* " where bytes 8589934592, link_layer InfiniBand" */
+static const char *where_text(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *text = check->where_count ? " where " : "";
+
+	for (size_t i = 0; i < check->where_count; i++)
+		text = muster_pool_printf(pool, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
+			muster_words_value(check->where[i].value, pool));
+	return text;
+}
+
+static void check_text(const struct muster_expect *expect, const struct muster_check *check)
+{
+	struct muster_pool *pool = expect->pool;
+	const char *runs = muster_words_runs(check, pool);
+
+	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
+	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, pool),
+		muster_words_expected(check, pool));
+	if (*runs)
+		printf("    only for   %s\n", runs);
+	if (check->after >= 0)
+		printf("    after      %s\n", expect->checks[check->after].id);
+	printf("    otherwise  %s%s\n", check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail",
+		check->optional ? "; skipped where it cannot be had" : "");
+	printf("    source     %s\n", check->source);
+	printf("    certainty  %s\n", check->certainty ? check->certainty : "not said");
+	printf("    from       %s\n", origin_text(check, pool));
+}
+
+static void texts_text(const char *what, const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%-9s  %s\n", i ? "" : what, texts[i]);
+}
+
+static void show_text(const struct muster_expect *expect)
+{
+	printf("%s%s%s\n\n", expect->name, expect->title ? ": " : "", expect->title ? expect->title : "");
+	texts_text("files", expect->files, expect->file_count);
+	texts_text("VM size", expect->vm_sizes, expect->vm_size_count);
+	texts_text("GPU", expect->gpu_names, expect->gpu_name_count);
+	if (expect->gpu_count)
+		printf("GPUs       %d\n", expect->gpu_count);
+	printf("checks     %zu\n", expect->check_count);
+	for (size_t i = 0; i < expect->check_count; i++)
+		check_text(expect, &expect->checks[i]);
+}
+
+static struct muster_value text_or_null(const char *text)
+{
+	return text && *text ? muster_string(text) : muster_null();
+}
+
+static void put_check(struct muster_writer *w, const struct muster_expect *expect, const struct muster_check *check)
+{
+	struct muster_pool *pool = expect->pool;
+
+	muster_writer_object(w);
+	muster_writer_pair(w, "check", muster_string(check->id));
+	muster_writer_pair(w, "title", text_or_null(check->title));
+	muster_writer_pair(w, "metric", muster_string(check->metric->name));
+	muster_writer_key(w, "where");
+	muster_writer_object(w);
+	for (size_t i = 0; i < check->where_count; i++)
+		muster_writer_pair(w, check->where[i].key, check->where[i].value);
+	muster_writer_object_end(w);
+	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, pool)));
+	muster_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, pool)));
+	muster_writer_pair(
+		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
+	muster_writer_pair(w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));
+	muster_writer_pair(w, "optional", muster_boolean(check->optional));
+	muster_writer_pair(w, "source", muster_string(check->source));
+	muster_writer_pair(w, "certainty", text_or_null(check->certainty));
+	muster_writer_pair(w, "advice", text_or_null(check->advice));
+	muster_writer_pair(w, "file", muster_string(check->file));
+	muster_writer_key(w, "changes");
+	muster_writer_array(w);
+	for (size_t i = 0; i < check->change_count; i++) {
+		muster_writer_object(w);
+		muster_writer_pair(w, "key", muster_string(check->changes[i].key));
+		muster_writer_pair(w, "file", muster_string(check->changes[i].file));
+		muster_writer_pair(w, "removed", muster_boolean(check->changes[i].removed));
+		muster_writer_object_end(w);
+	}
+	muster_writer_array_end(w);
+	muster_writer_object_end(w);
+}
+
+static void show_json(const struct muster_expect *expect)
+{
+	struct muster_writer w;
+
+	muster_writer_init(&w, stdout, 2);
+	muster_writer_object(&w);
+	put_head(&w, expect);
+	muster_writer_key(&w, "checks");
+	muster_writer_array(&w);
+	for (size_t i = 0; i < expect->check_count; i++)
+		put_check(&w, expect, &expect->checks[i]);
+	muster_writer_array_end(&w);
+	muster_writer_object_end(&w);
+}
+
+static int show(const char *configs, const char *name, const char *overlay, bool json)
+{
+	struct muster_expect expect;
+	struct muster_error err;
+
+	if (muster_expect_load(configs, name, overlay, &expect, &err) < 0)
+		return muster_cli_usage(&err);
+	if (json)
+		show_json(&expect);
+	else
+		show_text(&expect);
+	muster_expect_done(&expect);
+	return MUSTER_EXIT_PASS;
+}
+
+int muster_cmd_skus(int argc, char **argv)
+{
+	const char *overlay = NULL, *name = NULL;
+	bool json = false;
+	const struct muster_option table[] = {
+		{ .name = "--overlay",
+			.argument = "FILE",
+			.text = &overlay,
+			.help = "with a site's changes (a JSON merge patch)" },
+		{ .name = "--json", .flag = &json, .help = "as JSON" },
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	size_t count = 0;
+	int rest = argc;
+	int parsed = muster_cli_parse(argc, argv, "muster skus [NAME] [--overlay FILE] [--json]", table,
+		sizeof table / sizeof *table,
+		"Without NAME, every machine type on a line. With it, each check: what is expected, where the number "
+		"comes\n"
+		"from and how certain it is, and which file of the chain it stands in.\n",
+		&name, 1, &count, &rest, &err);
+
+	if (parsed == 1)
+		return MUSTER_EXIT_PASS;
+	if (parsed == 0 && rest < argc)
+		parsed = muster_fail(&err, MUSTER_EUSAGE, "skus: unexpected argument \"%.60s\"", argv[rest]);
+	if (parsed == 0 && overlay && !count)
+		parsed =
+			muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs the machine type that it is laid over");
+	if (parsed == 0)
+		parsed = muster_paths_find(&paths, &err);
+	if (parsed < 0)
+		return muster_cli_usage(&err);
+	return muster_cli_printed(count ? show(paths.configs, name, overlay, json) : list_all(paths.configs, json));
+}

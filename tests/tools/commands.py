@@ -1,0 +1,225 @@
+#!/usr/bin/python3
+"""`muster skus`, `muster lint` and `muster bind`.
+
+usage: commands.py MUSTER WRITE_NODE SOURCE_DIRECTORY
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MUSTER, WRITE_NODE, SOURCE = sys.argv[1:4]
+CONFIGS = os.path.join(SOURCE, "configs")
+HARDWARE = os.path.join(SOURCE, "src", "sim", "hardware")
+SKU = "Standard_ND96asr_v4"
+MASKS = ("ffffff000000,ffffff000000,ffffff,ffffff,ffffff000000000000000000,ffffff000000000000000000,"
+         "ffffff000000000000,ffffff000000000000")
+
+
+def muster(*arguments, **environment):
+    return subprocess.run([MUSTER, *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **environment})
+
+
+def plain(result):
+    """What is for programs: the lines that are neither empty nor comments."""
+    return [line for line in result.stdout.splitlines() if line and not line.startswith("#")]
+
+
+class InDirectory(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = holder.name
+
+    def put(self, name, value):
+        path = os.path.join(self.directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+
+class Skus(InDirectory):
+    def test_every_machine_type_and_nothing_else_is_listed(self):
+        names = []
+        for entry in sorted(os.listdir(CONFIGS)):
+            with open(os.path.join(CONFIGS, entry), encoding="utf-8") as file:
+                text = json.load(file)
+            if "vm_size" in text.get("identify", {}) or text.get("observe"):
+                names.append(text["name"])
+        listed = json.loads(muster("skus", "--json").stdout)
+        self.assertEqual([sku["name"] for sku in listed], names)
+        lines = muster("skus").stdout.splitlines()[1:]
+        self.assertEqual([line.split()[0] for line in lines], names)
+        for line, sku in zip(lines, listed):
+            gpus = str(sku["gpu_count"] or "-")
+            self.assertEqual(line.split(None, 3), [sku["name"], gpus, str(sku["check_count"]), sku["title"]])
+
+    def test_each_check_is_shown_with_the_files_it_comes_from(self):
+        site = self.put("site.json", {"checks": {
+            "copy.h2d": {"min": 22, "warn_below": None, "source": "our own test"},
+            "node.sockets": None,
+            "site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "our image"}}})
+        sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
+        self.assertEqual([os.path.basename(file) for file in sku["files"]],
+                         ["site.json", SKU + ".json", "family-nd-a100.json", "common.json"])
+        checks = {check["check"]: check for check in sku["checks"]}
+        listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--json").stdout)}
+        self.assertEqual(len(checks), listed[SKU]["check_count"])  # one more, one less
+        self.assertNotIn("node.sockets", checks)
+
+        h2d = checks["copy.h2d"]
+        self.assertEqual(h2d["source"], "our own test")
+        self.assertEqual(h2d["expected"], "at least 22 GB/s")
+        self.assertEqual(os.path.basename(h2d["file"]), "family-nd-a100.json")
+        self.assertEqual(h2d["changes"], [{"key": "min", "file": site, "removed": False},
+                                          {"key": "warn_below", "file": site, "removed": True},
+                                          {"key": "source", "file": site, "removed": False}])
+        self.assertEqual((checks["site.os"]["file"], checks["site.os"]["changes"]), (site, []))
+        self.assertEqual(checks["ring.1node.8g"]["where"], {"bytes": 8589934592, "nodes": 1})
+        self.assertEqual(checks["ring.1node.8g"]["only_for"], "1 node, profile full")
+        self.assertEqual(checks["launch.gpu"]["after"], "launch.ranks_per_gpu")
+
+        text = muster("skus", SKU.lower(), "--overlay", site).stdout
+        block = text[text.index("\ncopy.h2d"):].split("\n\n")[0]
+        self.assertIn("expected   gpu.h2d_gbps: at least 22 GB/s", block)
+        self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
+        self.assertEqual(text.count("    source  "), len(checks))
+
+    def test_a_check_that_was_removed_and_made_anew_is_the_later_files(self):
+        check = {"metric": "node.gpu_count", "equals": 8, "source": "s"}
+        self.put("a.json", {"schema_version": 1, "name": "a", "checks": {"x": check, "y": check}})
+        self.put("b.json", {"schema_version": 1, "name": "b", "extends": "a.json", "checks": {"x": None}})
+        last = self.put("c.json", {"schema_version": 1, "name": "c", "extends": "b.json", "checks": {"x": check}})
+        checks = {check["check"]: check for check in json.loads(muster("skus", last, "--json").stdout)["checks"]}
+        self.assertEqual((checks["x"]["file"], checks["x"]["changes"]), (last, []))
+        self.assertEqual(os.path.basename(checks["y"]["file"]), "a.json")
+
+    def test_mistakes_are_said_in_one_line(self):
+        for arguments in (["Nobody_v1"], [SKU, SKU], [SKU, "--overlay", "/none.json"], ["--overlay", "x.json"]):
+            done = muster("skus", *arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), arguments)
+
+
+class Lint(InDirectory):
+    def test_the_shipped_files_have_no_problem(self):
+        files = [os.path.join(CONFIGS, entry) for entry in sorted(os.listdir(CONFIGS))]
+        done = muster("lint", *files)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{len(files)} files, no problem\n"))
+
+    def test_all_problems_of_all_files_are_printed_each_once(self):
+        parent = self.put("parent.json", {"schema_version": 1, "name": "p", "checks": {
+            "a": {"metric": "node.gpu_count", "equals": "8"}}})
+        child = self.put("child.json", {"schema_version": 1, "name": "c", "extends": "parent.json", "checks": {
+            "b": {"metric": "gpu.h2d_gbps", "min": 20, "warn_below": 10, "source": "s"}}})
+        broken = self.put("broken.json", "{")
+        done = muster("lint", parent, child, broken)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual([re.sub(r"line \d.*", "", line) for line in done.stdout.splitlines()], [
+            f'{parent}: $.checks.a.equals: a number is needed for node.gpu_count, found "8"',
+            f"{parent}: $.checks.a: no source: say where this expectation comes from",
+            f"{child}: $.checks.b.warn_below: 10 never warns: what is below min, 20, fails",
+            f"{broken}: "])
+
+    def test_an_overlay_is_held_against_its_machine_type(self):
+        good = self.put("good.json", {"checks": {"copy.h2d": {"min": 22, "source": "s"}}})
+        done = muster("lint", "--sku", SKU, good)
+        self.assertEqual((done.returncode, done.stdout), (0, "1 file, no problem\n"))
+        bad = self.put("bad.json", {"checks": {"copy.h2d": {"min": 22}, "copy.hd2": None}})
+        done = muster("lint", "--sku", SKU, good, bad)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertIn('null removes nothing: there is no "copy.hd2"', done.stdout)
+        self.assertIn(f'{bad}: $.checks["copy.h2d"].min: changed without a source', done.stdout)
+
+    def test_no_file_is_a_mistake(self):
+        self.assertEqual(muster("lint").returncode, 2)
+        self.assertIn("No such file", muster("lint", "/none.json").stdout)
+
+
+class Bind(InDirectory):
+    expected = [
+        "srun --ntasks-per-node=8 --cpu-bind=mask_cpu:" + MASKS,
+        "mpirun --map-by ppr:2:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID "
+        "-x CUDA_VISIBLE_DEVICES=2,3,0,1,6,7,4,5",
+        "Name=gpu File=/dev/nvidia[0-1] Cores=24-47",
+        "Name=gpu File=/dev/nvidia[2-3] Cores=0-23",
+        "Name=gpu File=/dev/nvidia[4-5] Cores=72-95",
+        "Name=gpu File=/dev/nvidia[6-7] Cores=48-71",
+    ]
+
+    def node(self):
+        """A machine of that type as hwloc and the kernel show it: its root, and the environment that leads there."""
+        made = subprocess.run([WRITE_NODE, HARDWARE, SKU, self.directory], capture_output=True, text=True, check=True)
+        root = made.stdout.strip()
+        return root, {"MUSTER_ROOT": root, "HWLOC_XMLFILE": root + "/topology.xml", "HWLOC_THISSYSTEM": "1"}
+
+    def test_a_machine_type_is_bound_by_its_description(self):
+        done = muster("bind", "--sku", SKU)
+        self.assertEqual((done.returncode, plain(done)), (0, self.expected))
+
+    def test_this_machine_is_bound_by_hwloc(self):
+        _, environment = self.node()
+        done = muster("bind", **environment)
+        self.assertEqual((done.returncode, plain(done)), (0, self.expected), done.stderr)
+
+    def test_device_files_are_the_drivers(self):
+        root, environment = self.node()
+        buses = ["0001", "0002", "0003", "0004", "000b", "000c", "000d", "000e"]
+        for bus, minor in zip(buses, [7, 6, 0, 1, 2, 3, 4, 5]):
+            self.put(f"{root}/proc/driver/nvidia/gpus/{bus}:00:00.0/information",
+                     f"Model: \t\t NVIDIA A100\nDevice Minor: \t {minor}\nGPU Excluded:\t No\n")
+        lines = plain(muster("bind", **environment))
+        self.assertEqual([line for line in lines if line.startswith("Name=")], [
+            "Name=gpu File=/dev/nvidia7 Cores=24-47",
+            "Name=gpu File=/dev/nvidia6 Cores=24-47",
+            "Name=gpu File=/dev/nvidia[0-1] Cores=0-23",
+            "Name=gpu File=/dev/nvidia[2-3] Cores=72-95",
+            "Name=gpu File=/dev/nvidia[4-5] Cores=48-71"])
+
+    def test_two_threads_a_core_and_uneven_numa_nodes_are_told_apart(self):
+        cores = lambda first: "".join(
+            f'<object type="Core" os_index="{core}" cpuset="0x{17 << core:x}" complete_cpuset="0x{17 << core:x}" '
+            f'nodeset="0x{1 << core // 2}" complete_nodeset="0x{1 << core // 2}" gp_index="{20 + core}">' + "".join(
+                f'<object type="PU" os_index="{cpu}" cpuset="0x{1 << cpu:x}" complete_cpuset="0x{1 << cpu:x}" '
+                f'nodeset="0x{1 << core // 2}" complete_nodeset="0x{1 << core // 2}" gp_index="{40 + cpu}"/>'
+                for cpu in (core, core + 4)) + "</object>" for core in (first, first + 1))
+        gpu = ('<object type="Bridge" gp_index="60" bridge_type="0-1" depth="0" bridge_pci="0000:[01-01]">'
+               '<object type="PCIDev" gp_index="61" pci_busid="0000:01:00.0" '
+               'pci_type="0302 [10de:2335] [0000:0000] 00" pci_link_speed="0"/></object>')
+        package = lambda node, mask, inside: (
+            f'<object type="Package" os_index="{node}" cpuset="{mask}" complete_cpuset="{mask}" '
+            f'nodeset="0x{1 << node}" complete_nodeset="0x{1 << node}" gp_index="{2 + node}">'
+            f'<object type="NUMANode" os_index="{node}" cpuset="{mask}" complete_cpuset="{mask}" '
+            f'nodeset="0x{1 << node}" complete_nodeset="0x{1 << node}" gp_index="{10 + node}" '
+            f'local_memory="1048576"/>{inside}</object>')
+        xml = self.put("uneven.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'
+            '<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xff" complete_cpuset="0xff" '
+            'allowed_cpuset="0xff" nodeset="0x3" complete_nodeset="0x3" allowed_nodeset="0x3" gp_index="1">'
+            + package(0, "0x33", cores(0)) + package(1, "0xcc", cores(2) + gpu) + "</object></topology>")
+        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1", MUSTER_ROOT=self.directory)
+        self.assertEqual(plain(done), ["srun --ntasks-per-node=1 --cpu-bind=mask_cpu:cc",
+                                       "Name=gpu File=/dev/nvidia0 Cores=2-3"], done.stderr)
+        self.assertIn("# mpirun --map-by ppr:N:numa does not fit: NUMA node 0 has 0 GPUs, and NUMA node 1 has 1",
+                      done.stdout)
+
+    def test_a_machine_without_a_gpu_is_inconclusive_and_an_unknown_type_a_mistake(self):
+        sets = 'os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1"'
+        xml = self.put("bare.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'
+            f'<topology version="2.0"><object type="Machine" {sets} allowed_cpuset="0x1" allowed_nodeset="0x1" '
+            f'gp_index="1"><object type="NUMANode" {sets} gp_index="2" local_memory="1048576"/>'
+            f'<object type="PU" {sets} gp_index="3"/></object></topology>')
+        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("no NVIDIA GPU", done.stderr)
+        done = muster("bind", "--sku", "Nobody_v1")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("there are: " + ", ".join(sorted(name[:-5] for name in os.listdir(HARDWARE))), done.stderr)
+
+
+unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,9 @@
+# `muster skus`, `muster lint` and `muster bind`, as those who use them call them.
+add_executable(write_node ${CMAKE_CURRENT_LIST_DIR}/write_node.c)
+target_link_libraries(write_node PRIVATE muster_all)
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	add_test(NAME tools.commands COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/commands.py
+		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(tools.commands PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
