@@ -108,6 +108,7 @@ struct muster_eval {
 	struct muster_check_state *states;
 	struct muster_draft *drafts;
 	size_t draft_count, draft_room, fold_start, check_start;
+	int *culprits;      /* for each probe, the rank that broke it for all, or -1; while outcomes are judged */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
 	size_t *blame; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */

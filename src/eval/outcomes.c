@@ -125,25 +125,29 @@ static const struct muster_outcome *same_cause(
 	return NULL;
 }
 
-/* The rank whose worker died or hung in a measurement of all ranks: the others' errors there are its doing. -1: none.
- */
-static int broken_by(const struct muster_run *run, const struct muster_outcome *outcome)
+/* For each probe that measures with all ranks, the rank whose worker died or hung in it, or -1: the others' errors
+ * there are its doing. */
+static int *find_culprits(const struct muster_run *run)
 {
-	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	int *culprits = muster_calloc(muster_probe_count() + 1, sizeof *culprits);
 
-	if (!probe || !probe->ring || outcome->status != MUSTER_OUTCOME_ERROR)
-		return -1;
+	for (size_t i = 0; i <= muster_probe_count(); i++)
+		culprits[i] = -1;
 	for (size_t n = 0; n < run->node_count; n++) {
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			for (size_t i = 0; i < rank->outcomes.count; i++)
-				if ((rank->outcomes.items[i].status == MUSTER_OUTCOME_CRASHED ||
-					    rank->outcomes.items[i].status == MUSTER_OUTCOME_HUNG) &&
-					strcmp(rank->outcomes.items[i].probe, outcome->probe) == 0)
-					return rank->rank;
+			for (size_t i = 0; i < rank->outcomes.count; i++) {
+				const struct muster_outcome *outcome = &rank->outcomes.items[i];
+				size_t probe = probe_number(outcome->probe);
+				if ((outcome->status == MUSTER_OUTCOME_CRASHED ||
+					    outcome->status == MUSTER_OUTCOME_HUNG) &&
+					probe < muster_probe_count() && muster_probe_at(probe)->ring &&
+					culprits[probe] < 0)
+					culprits[probe] = rank->rank;
+			}
 		}
 	}
-	return -1;
+	return culprits;
 }
 
 static void judge_outcome(
@@ -169,10 +173,10 @@ static void judge_outcome(
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
 		return;
 	}
-	int culprit = broken_by(eval->run, outcome);
-	if (culprit >= 0) {
+	if (outcome->status == MUSTER_OUTCOME_ERROR && eval->culprits[probe] >= 0) {
 		finding.status = MUSTER_SKIP;
-		finding.observed = muster_pool_printf(pool, "it ended with the worker of rank %d", culprit);
+		finding.observed =
+			muster_pool_printf(pool, "it ended with the worker of rank %d", eval->culprits[probe]);
 	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);
@@ -264,6 +268,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	}
 	eval->blame = muster_calloc(eval->rank_count * eval->blame_width + 1, sizeof *eval->blame);
 	wants_find(eval, wants);
+	eval->culprits = find_culprits(run);
 	judge_unlisted(eval);
 	for (size_t n = 0; n < run->node_count; n++) {
 		muster_draft_fold_here(eval);
@@ -278,6 +283,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		}
 	}
 	muster_draft_fold_here(eval);
+	free(eval->culprits);
 	free(wants);
 }
 

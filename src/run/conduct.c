@@ -5,6 +5,7 @@
  */
 #include "conduct.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "run/crew.h"
@@ -54,8 +55,9 @@ struct conductor {
 	struct muster_root *root;     /* NULL unless rank 0 */
 	/* what the driver said when the GPU was taken */
 	char take_code[32], take_error[1600];
-	char *peers;   /* the peers command, kept for a replaced worker */
-	bool hopeless; /* no worker can be kept alive */
+	char *peers;                            /* the peers command, kept for a replaced worker */
+	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped says so */
+	bool hopeless;                          /* no worker can be kept alive */
 	/* messages that the straight line waits for */
 	struct muster_message layout, passed;
 	double alive_ms;        /* when this rank last gave a sign of life */
@@ -229,6 +231,7 @@ static bool survived(struct conductor *c)
 {
 	if (command_wait(c) == MUSTER_CREW_DONE)
 		return true;
+	c->open_status = c->crew.state == MUSTER_CREW_HUNG ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED;
 	snprintf(c->crew.why_skipped, sizeof c->crew.why_skipped, "%s%s%s", c->crew.error,
 		*c->crew.step ? "; last step: " : "", c->crew.step);
 	return false;
@@ -309,12 +312,13 @@ static void note(struct conductor *c, struct muster_outcome outcome)
 	old->elapsed_ms = elapsed;
 }
 
-static void note_not_run(struct conductor *c, const char *probe, const char *code, const char *why)
+static void note_not_run(
+	struct conductor *c, const char *probe, enum muster_outcome_status status, const char *code, const char *why)
 {
 	bool error = strcmp(code, "ok") != 0 && *code;
 	note(c, (struct muster_outcome){
 			.probe = probe,
-			.status = error ? MUSTER_OUTCOME_ERROR : MUSTER_OUTCOME_NOT_RUN,
+			.status = error ? MUSTER_OUTCOME_ERROR : status,
 			.code = error ? muster_pool_string(c->record.pool, code) : NULL,
 			.detail = muster_pool_string(c->record.pool, why),
 		});
@@ -331,11 +335,11 @@ static bool may_run(struct conductor *c, const struct muster_probe *probe)
 	if (before && (c->hopeless || time_left(c) == 0))
 		return false; /* what it measured stands; only its later part is left out */
 	if (c->hopeless)
-		note_not_run(c, probe->name, "", c->take_error);
+		note_not_run(c, probe->name, c->open_status, "", c->take_error);
 	else if (probe->needs_gpu && !*c->crew.gpu)
-		note_not_run(c, probe->name, c->take_code, c->take_error);
+		note_not_run(c, probe->name, c->open_status, c->take_code, c->take_error);
 	else if (time_left(c) == 0)
-		note_not_run(c, probe->name, "", "no time was left of the run's deadline");
+		note_not_run(c, probe->name, MUSTER_OUTCOME_NOT_RUN, "", "no time was left of the run's deadline");
 	else
 		return true;
 	return false;
@@ -558,7 +562,7 @@ static void run_ring(struct conductor *c, const struct muster_probe *probe, size
 		command_start(c, &command, deadline);
 		probe_end(c, probe);
 	} else if (can) {
-		note_not_run(c, probe->name, "",
+		note_not_run(c, probe->name, MUSTER_OUTCOME_NOT_RUN, "",
 			in              ? "the ring's first rank could not make an id for it"
 			: *place == '-' ? place + 1
 					: "rank 0 did not say who takes part");
@@ -679,6 +683,19 @@ static bool load_expectations(struct conductor *c, struct muster_expect *ret, bo
 	return err.code == MUSTER_ENOTSUPPORTED;
 }
 
+/* A report that cannot be written should not cost a run. */
+static bool can_write(const char *path)
+{
+	struct muster_file file;
+	struct muster_error err;
+	if (muster_file_open(&file, path, &err) < 0) {
+		fprintf(stderr, "muster: --report %s\n", err.text);
+		return false;
+	}
+	muster_file_abandon(&file);
+	return true;
+}
+
 static _Noreturn void leave(struct conductor *c, int code, bool all_well)
 {
 	trace(c, "ending the worker");
@@ -696,6 +713,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	signal(SIGPIPE, SIG_IGN);
 	c->options = options;
+	c->open_status = MUSTER_OUTCOME_NOT_RUN;
 	now_text(c->started, sizeof c->started);
 	c->start_ms = muster_now_ms();
 	c->end_ms = c->start_ms + options->deadline_s * 1e3;
@@ -721,7 +739,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 		c->root = muster_calloc(1, sizeof *c->root);
 		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,
 			c->end_ms - GATE_ROOT_MS, c->end_ms - RECORD_ROOT_MS);
-		good = load_expectations(c, &expect, &known);
+		good = can_write(options->report) && load_expectations(c, &expect, &known);
 		if (!good)
 			muster_root_call_off(c->root, MUSTER_EXIT_USAGE);
 	}

@@ -12,6 +12,9 @@ if(Python3_FOUND)
 			${CMAKE_SOURCE_DIR}/tests/integration/faults.py $<TARGET_FILE:muster> ${FAULT_TABLE} ${name})
 		set_tests_properties(integration.sim.${name} PROPERTIES TIMEOUT 120 LABELS integration)
 	endforeach()
+	add_test(NAME integration.deaths COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
 	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)

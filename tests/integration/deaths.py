@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""Kill one process of a simulated run, and compare what muster finds with what must be found: the dead one, nobody else.
+
+usage: deaths.py MUSTER
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]
+
+# what is killed, of which rank, at which of its steps, the run's deadline; then the findings: check, status, node, rank,
+# and a part of what was observed
+CASES = [
+    ("a worker in the ring", "worker", 10, "timed all-reduces of 8 MiB", "24",
+     [("probe.nccl_allreduce", "fail", "sim-2", 10, "signal 9")]),
+    ("a worker while it copies", "worker", 3, "copies host to device", "60",
+     [("probe.gpu_copy", "fail", "sim-1", 3, "signal 9")]),
+    ("a supervisor", "run", 11, "copies host to device", "60",
+     [("rank.missing", "fail", "sim-2", 11, "nothing came from it any more")]),
+    ("a node's leader", "run", 8, "copies host to device", "60",
+     [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more"),
+      ("launch.ranks_per_gpu", "inconclusive", "sim-2", None, "not measured"),
+      ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "rank 0 did not say who takes part")]),
+]
+
+
+def processes_of(rank, command):
+    """Process ids of the rank's `muster run` or `muster worker` (the simulation starts nothing else by these names)."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")
+            with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
+                environment = file.read().split("\0")
+        except OSError:
+            continue
+        if len(words) > 1 and words[1] == command and f"OMPI_COMM_WORLD_RANK={rank}" in environment:
+            yield int(entry), environment
+
+
+def kill(rank, command, report):
+    """Only what belongs to this run: its supervisors have the report's name on their command line."""
+    for process, environment in processes_of(rank, command):
+        if f"MUSTER_DEATHS={report}" in environment:
+            os.kill(process, signal.SIGKILL)
+
+
+def run(muster, case, report):
+    _, command, rank, step, deadline, wanted = case
+    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report)
+    words = [muster] + SIM + ["--report", report, "--", "--deadline", deadline]
+    killed = False
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        for line in process.stderr:
+            if not killed and f"rank {rank}:" in line and step in line:
+                kill(rank, command, report)
+                killed = True
+        text = process.stdout.read()
+    if not killed:
+        return [f"rank {rank} never came to: {step}"]
+    with open(report, encoding="utf-8") as file:
+        findings = [f for f in json.load(file)["findings"] if f["status"] != "skip"]
+    found = [(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank"), f["observed"]) for f in findings]
+    problems = [f"missing: {want}" for want in wanted
+                if not any(want[:4] == have[:4] and want[4] in have[4] for have in found)]
+    problems += [f"too much: {have}" for have in found if not any(have[:4] == want[:4] for want in wanted)]
+    if process.returncode != 1:
+        problems.append(f"exit code {process.returncode}, not 1")
+    return problems + ([text] if problems else [])
+
+
+def main():
+    failed = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            problems = run(sys.argv[1], case, os.path.join(folder, "report.json"))
+        print(f"{'FAILED' if problems else 'ok    '} {case[0]}", flush=True)
+        for problem in problems:
+            print("    " + problem.replace("\n", "\n    "))
+        failed += bool(problems)
+    return 1 if failed else 0
+
+
+sys.exit(main())
