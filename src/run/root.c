@@ -41,8 +41,8 @@ static void hello(struct muster_root *root, const struct muster_message *message
 	from->here = true;
 	from->node = muster_pool_string(root->run.pool, message->bytes);
 	root->hello_count++;
-	if (root->laid_out) /* too late: the nodes are dealt, and it will be named as missing; it leaves with this exit
-			       code */
+	/* too late: the nodes are dealt, and it will be named as missing; it leaves with this exit code */
+	if (root->laid_out && !root->called_off)
 		muster_link_send(message->from, MUSTER_TAG_LAYOUT, "3 0 0\n", 6);
 }
 
@@ -108,7 +108,7 @@ void muster_root_call_off(struct muster_root *root, int exit_code)
 	for (int rank = 0; rank < root->ranks; rank++)
 		muster_link_send(rank, MUSTER_TAG_LAYOUT, parcel.bytes, parcel.length);
 	free(parcel.bytes);
-	root->laid_out = true;
+	root->laid_out = root->called_off = true;
 }
 
 /* One parcel of answers for each leader. */

@@ -15,7 +15,7 @@ struct muster_root {
 	struct muster_hello *hellos;
 	bool *here; /* ranks whose record is in */
 	int hello_count;
-	bool laid_out;
+	bool laid_out, called_off;
 	double hello_until_ms;
 	int *leaders; /* of each node, by node index */
 	size_t leader_count;

@@ -64,7 +64,8 @@ class Auto(unittest.TestCase):
 
     def test_a_size_that_contradicts_the_sku_is_a_warning(self):
         answer = self.file("metadata.json", {"compute": {"vmSize": "Standard_Other"}})
-        report = self.muster("run", "--sku", SKU, "--profile", "quick", exit_code=1, MUSTER_METADATA_URL="file://" + answer)
+        report = self.muster("run", "--sku", SKU, "--profile", "quick", exit_code=1,
+                             MUSTER_METADATA_URL="file://" + answer)
         [finding] = [f for f in report["findings"] if f["check"] == "node.vm_size"]
         self.assertEqual(finding["status"], "warn")
         self.assertIn("Standard_Other", finding["observed"])

@@ -131,7 +131,8 @@ class Metadata(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "report.json")
             done = subprocess.run([MUSTER, "run", "--sku", "observe", "--profile", "quick", "--report", path],
-                                  env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+                                  env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=100)
             self.assertTrue(os.path.exists(path), done.stdout)
             with open(path, encoding="utf-8") as file:
                 report = json.load(file)
@@ -159,7 +160,8 @@ class Metadata(unittest.TestCase):
 
     def test_proxies_are_not_asked(self):
         proxy = "http://127.0.0.1:1"
-        samples = self.measure(self.base + "/right", http_proxy=proxy, HTTP_PROXY=proxy, all_proxy=proxy, ALL_PROXY=proxy)
+        samples = self.measure(self.base + "/right", http_proxy=proxy, HTTP_PROXY=proxy, all_proxy=proxy,
+                               ALL_PROXY=proxy)
         self.assert_values(samples, RIGHT)
 
     def test_each_fact_is_had_or_not_by_itself(self):

@@ -238,6 +238,31 @@ START_TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
 }
 END_TEST
 
+/* node.vm_size in a report of a muster that had other probes only, and in one whose metadata probe left it out. */
+START_TEST(a_report_older_than_a_probe_skips_its_optional_checks)
+{
+	static const char checks[] = "'size':{'metric':'node.vm_size','equals':'x','optional':true,'source':'s'},"
+				     "'needed':{'metric':'node.location','equals':'x','source':'s'}";
+	static const char *const probes[] = { "system", "metadata" };
+	static const char *const found[] = {
+		"inconclusive needed n1: x | not measured\n"
+		"skip size n1: x | not measured: this run was without that probe\n",
+		"inconclusive size n1: x | not measured\n"
+		"inconclusive needed n1: x | not measured\n",
+	};
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, "n1", 1);
+	fixture_outcome(&node->ranks[0], probes[_i], MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), found[_i]);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recognise");
@@ -249,6 +274,7 @@ int main(void)
 	tcase_add_test(tcase, a_bad_file_is_an_error_that_names_it);
 	tcase_add_test(tcase, an_overlay_must_fit_one_machine_and_is_laid_over_that);
 	tcase_add_test(tcase, every_shipped_machine_is_recognised_by_each_of_its_sizes);
+	tcase_add_loop_test(tcase, a_report_older_than_a_probe_skips_its_optional_checks, 0, 2);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
