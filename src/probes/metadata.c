@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "muster/probe.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,14 @@ static int ask(struct muster_probe_ctx *ctx, const char *url, struct muster_json
 	return result < 0 ? muster_wrap(err, "metadata service: the answer is not JSON") : 0;
 }
 
+/* It will be printed: nothing that could steer a terminal. */
+static bool is_plain(const char *text)
+{
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
 static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *key, const struct muster_json *compute)
 {
 	const struct muster_json *member = muster_json_member(compute, key);
@@ -80,6 +89,8 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 	else if (strlen(text) > TEXT_BYTES_MAX)
 		muster_emit_null_plain(
 			ctx, metric, "metadata service: %s is longer than %d bytes", key, (int)TEXT_BYTES_MAX);
+	else if (!is_plain(text))
+		muster_emit_null_plain(ctx, metric, "metadata service: %s holds more than printable ASCII", key);
 	else
 		muster_emit_plain(ctx, metric, muster_string(text));
 }

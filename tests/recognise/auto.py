@@ -57,6 +57,12 @@ class Auto(unittest.TestCase):
         report = self.muster("sim", "--sku", SKU, "--", *AUTO, "--overlay", overlay, exit_code=1)
         self.assertEqual({f["check"] for f in report["findings"] if f["status"] == "fail"}, {"gpu.count"})
 
+    def test_a_healthy_machine_that_no_file_claims_is_inconclusive(self):
+        overlay = self.file("overlay.json", {"identify": {"vm_size": ["Standard_Other"]}})
+        report = self.muster("sim", "--sku", SKU, "--nodes", "2", "--", *AUTO, "--overlay", overlay, exit_code=3)
+        self.assertEqual(report["verdict"], "inconclusive")
+        self.assertIn(f"no expectation file fits this machine (vmSize {SKU} on sim-1, sim-2)", report["sku"]["origin"])
+
     def test_an_overlay_that_fits_nothing_calls_the_run_off(self):
         overlay = self.file("overlay.json", {"checks": {"no.such.check": None}})
         self.muster("sim", "--sku", SKU, "--", *AUTO, "--overlay", overlay, exit_code=2, report=False)

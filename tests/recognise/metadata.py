@@ -57,6 +57,9 @@ class Service(http.server.BaseHTTPRequestHandler):
     def answer_long(self):
         self.reply(json.dumps({"compute": dict(RIGHT, vmSize="A" * 256)}).encode())
 
+    def answer_control(self):
+        self.reply(json.dumps({"compute": dict(RIGHT, vmSize="\x1b[2J", vmId="\u00e9")}).encode())
+
     def answer_fits(self):
         self.reply(padded(LIMIT))
 
@@ -173,6 +176,11 @@ class Metadata(unittest.TestCase):
         samples = self.measure(self.base + "/long")
         self.assert_values(samples, dict(RIGHT, vmSize=None))
         self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize is longer than 255 bytes")
+
+    def test_nothing_that_could_steer_a_terminal_is_taken(self):
+        samples = self.measure(self.base + "/control")
+        self.assert_values(samples, dict(RIGHT, vmSize=None, vmId=None))
+        self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize holds more than printable ASCII")
 
     def test_an_answer_may_have_64_kib_and_no_more(self):
         self.assert_values(self.measure(self.base + "/fits"), RIGHT)
