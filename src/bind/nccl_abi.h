@@ -43,8 +43,8 @@ typedef struct muster_nccl_config ncclConfig_t;
 typedef struct CUstream_st *cudaStream_t;
 #endif
 
-/* X(symbol, parameters): every function returns ncclResult_t. A run leaves its communicator to the end of the process: only
- * the tests close one in an orderly way. */
+/* X(symbol, parameters): every function returns ncclResult_t. A run leaves its communicator to the end of the process:
+ * only the tests close one in an orderly way. */
 /* clang-format off */
 #define MUSTER_NCCL_FUNCTIONS(X) \
 	X(ncclGetVersion, (int *version)) \

@@ -34,7 +34,8 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
 
-/* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out. */
+/* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out.
+ */
 const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);
 
@@ -68,14 +69,14 @@ void muster_index_done(struct muster_index *index);
 /* A finding that may still grow: folded with those of other ranks, or given checks that it leaves unjudged. */
 struct muster_draft {
 	struct muster_finding finding;
-	uint32_t node, rank;  /* for the order */
-	size_t check;         /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
-	int *ranks;           /* the ranks that it stands for, ascending; empty when it is not about ranks */
+	uint32_t node, rank; /* for the order */
+	size_t check;        /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
+	int *ranks;          /* the ranks that it stands for, ascending; empty when it is not about ranks */
 	size_t rank_count, rank_room;
 	size_t things, nodes; /* how many findings were folded into it, and of how many nodes */
 	uint32_t last_node;
-	size_t more;          /* further observations at the same place, with other labels */
-	const char *all;      /* the first few of them in words */
+	size_t more;     /* further observations at the same place, with other labels */
+	const char *all; /* the first few of them in words */
 	size_t unjudged_room;
 };
 #define MUSTER_NO_CHECK SIZE_MAX
@@ -99,26 +100,27 @@ struct muster_eval {
 	struct muster_check_state *states;
 	struct muster_draft *drafts;
 	size_t draft_count, draft_room, fold_start, check_start;
-	size_t *first_rank;   /* for each node, the ranks in the nodes before it */
+	size_t *first_rank; /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
-	size_t *blame;        /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
+	size_t *blame; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
 	size_t blame_width;
 };
 
 /* drafts.c: take a finding in. One that differs in nothing but the rank from another of its node (since fold_here)
- * becomes one with it; so does one that does not apply for the same reason (since check_here), and one about the same place
- * as the one before but with other labels. Returns its place. */
+ * becomes one with it; so does one that does not apply for the same reason (since check_here), and one about the same
+ * place as the one before but with other labels. Returns its place. */
 size_t muster_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
 void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
 void muster_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_draft_check_here(struct muster_eval *eval); /* a new check */
-void muster_drafts_finish(struct muster_eval *eval);   /* sort, count, hand over to the report */
+void muster_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
 
 /* outcomes.c: findings about probes and missing ranks, and the blame table. */
 void muster_judge_outcomes(struct muster_eval *eval);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
-size_t muster_blame_find(const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
+size_t muster_blame_find(
+	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 
@@ -151,9 +153,9 @@ void muster_judge_across(struct muster_eval *eval, size_t check);
 const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool);
 const char *muster_words_value(struct muster_value value, struct muster_pool *pool);
 const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool);
-const char *muster_words_advice(const struct muster_eval *eval, const char *advice, const struct muster_finding *finding,
-	uint32_t node, uint32_t rank);
-const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool);                /* "0-7,9" */
+const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
+	const struct muster_finding *finding, uint32_t node, uint32_t rank);
+const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool);         /* "0-7,9" */
 const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool); /* "sim-[1-4,7]" */
 /* Why `when` is not fulfilled; NULL when it is. */
 const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool);

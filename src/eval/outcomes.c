@@ -41,9 +41,9 @@ static size_t *blame_missing(const struct muster_eval *eval, size_t node, size_t
 
 static void wants_find(const struct muster_eval *eval, enum want *wants)
 {
-	if (!eval->expect) {
+	if (!eval->expect) { /* nobody knows what this machine must have */
 		for (size_t i = 0; i < muster_probe_count(); i++)
-			wants[i] = WANTED;
+			wants[i] = OPTIONAL;
 		return;
 	}
 	for (size_t i = 0; i < eval->expect->check_count; i++) {

@@ -269,7 +269,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
 	if (prepare(ctx, err) < 0)
 		return -1;
-	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)(state.host.bytes / MIB)));
+	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
 	if (state.host.numa_node >= 0)
 		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
 	else

@@ -93,9 +93,10 @@ static const struct muster_metric metrics[] = {
 #define TIMED_MIN 2
 #define TIMED_MAX 20
 #define CHECKED_PER_MS 2e6     /* bytes of a sum that a slow host brings back and compares in a millisecond */
-#define LAUNCH_US 500.0        /* more than the CPU needs to launch an all-reduce on a non-blocking communicator */
+#define LAUNCH_US 300.0        /* more than the CPU needs to launch an all-reduce on a non-blocking communicator */
 #define SMALL_BYTES (64 * MIB) /* up to here an all-reduce may be shorter than that */
 #define FILL_PER_US 5e6        /* bytes that no GPU's memory fills in a microsecond */
+#define FILLS_MAX 512          /* of a small buffer */
 #define MODULUS 61             /* prime: no period in common with powers of two */
 #define AGREED_MAX 4
 
@@ -448,6 +449,7 @@ static int zero_data(uint64_t bytes, int count, struct muster_error *err)
 {
 	double needed = bytes <= SMALL_BYTES ? LAUNCH_US * FILL_PER_US * count : 0;
 	double filled = 0;
+	int fills = 0;
 	do {
 		if (muster_cuda_check(state.cuda,
 			    state.cuda->cuMemsetD32Async(
@@ -455,7 +457,7 @@ static int zero_data(uint64_t bytes, int count, struct muster_error *err)
 			    err, "cuMemsetD32Async") < 0)
 			return -1;
 		filled += (double)state.room;
-	} while (filled < needed);
+	} while (filled < needed && ++fills < FILLS_MAX);
 	return 0;
 }
 

@@ -97,6 +97,8 @@ static void print_header(const struct page *page)
 			"machine");
 		fputc('\n', page->out);
 	}
+	if (!report->sku_origin)
+		fputs("No expectation file is known for this machine type: nothing was held against it\n", page->out);
 	if (report->observe)
 		fputs("Observed only: consistency was judged, no figure was held against a floor\n", page->out);
 }

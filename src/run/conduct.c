@@ -29,6 +29,7 @@ enum {
 	SHORT_DEADLINE_MS = 5000, /* commands that only pass something on */
 	GATHER_RESERVE_MS = 5000, /* of the whole deadline, kept for records and the report */
 	HELLO_SHARE = 3,          /* a third of the whole deadline for ranks to appear */
+	LEAST_DEADLINE_MS = 500,
 	IDLE_POLL_MS = 2,
 };
 
@@ -47,8 +48,8 @@ struct conductor {
 	struct muster_root *root;     /* NULL unless rank 0 */
 	/* what the driver said when the GPU was taken */
 	char take_code[32], take_error[1600];
-	char peers[256 * 1024]; /* the peers command, kept for a replaced worker */
-	bool hopeless;          /* no worker can be kept alive */
+	char *peers;   /* the peers command, kept for a replaced worker */
+	bool hopeless; /* no worker can be kept alive */
 	/* messages that the straight line waits for */
 	struct muster_message layout, passed;
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
@@ -137,6 +138,13 @@ static int time_left(const struct conductor *c)
 	return left > 0 ? (int)left : 0;
 }
 
+/* A command's deadline, cut to what is left of the run's; never so short that a live worker could not answer. */
+static int bounded(const struct conductor *c, int wanted_ms)
+{
+	int left = time_left(c);
+	return wanted_ms < left ? wanted_ms : left > LEAST_DEADLINE_MS ? left : LEAST_DEADLINE_MS;
+}
+
 /* A command object: {"do": action, ...}. */
 struct command {
 	char *text;
@@ -188,7 +196,7 @@ static void open_start(struct conductor *c)
 	command_begin(&command, "open");
 	if (*c->crew.why_skipped)
 		muster_writer_pair(&command.w, "skip", muster_boolean(true));
-	command_start(c, &command, OPEN_DEADLINE_MS);
+	command_start(c, &command, bounded(c, OPEN_DEADLINE_MS));
 }
 
 /* The drivers killed a worker: later ones leave them alone, and every probe that needs a GPU says why. */
@@ -217,7 +225,7 @@ static bool take(struct conductor *c)
 	command_number(&command, "max_bytes", (double)c->options->max_bytes);
 	command_text(&command, "node", c->node);
 	command_text(&command, "why_skipped", c->crew.why_skipped);
-	command_start(c, &command, OPEN_DEADLINE_MS);
+	command_start(c, &command, bounded(c, OPEN_DEADLINE_MS));
 	return survived(c);
 }
 
@@ -247,8 +255,8 @@ static void bring_back(struct conductor *c)
 {
 	open_start(c);
 	open_and_take(c);
-	if (!c->hopeless && *c->peers) {
-		muster_crew_command(&c->crew, c->peers, SHORT_DEADLINE_MS);
+	if (!c->hopeless && c->peers) {
+		muster_crew_command(&c->crew, c->peers, bounded(c, SHORT_DEADLINE_MS));
 		command_wait(c);
 	}
 }
@@ -295,6 +303,8 @@ static bool may_run(struct conductor *c, const struct muster_probe *probe)
 	const struct muster_outcome *before = find_outcome(c, probe->name);
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;
+	if (before && (c->hopeless || time_left(c) == 0))
+		return false; /* what it measured stands; only its later part is left out */
 	if (c->hopeless)
 		note_not_run(c, probe->name, "", c->take_error);
 	else if (probe->needs_gpu && !*c->crew.gpu)
@@ -311,7 +321,7 @@ static void probe_start(struct conductor *c, const struct muster_probe *probe, c
 	struct command command;
 	command_begin(&command, action);
 	command_text(&command, "probe", probe->name);
-	command_start(c, &command, probe->deadline_ms < time_left(c) ? probe->deadline_ms : time_left(c));
+	command_start(c, &command, bounded(c, probe->deadline_ms));
 }
 
 /* Wait for the command of this probe and note how it ended. */
@@ -440,10 +450,9 @@ static int meet_peers(struct conductor *c, int *ret_turn)
 	muster_writer_object_end(&command.w);
 	if (fclose(command.out) != 0)
 		abort(); /* out of memory */
-	snprintf(c->peers, sizeof c->peers, "%s", command.text);
-	free(command.text);
+	c->peers = command.text;
 	if (!c->hopeless) {
-		muster_crew_command(&c->crew, c->peers, SHORT_DEADLINE_MS);
+		muster_crew_command(&c->crew, c->peers, bounded(c, SHORT_DEADLINE_MS));
 		if (command_wait(c) != MUSTER_CREW_DONE)
 			bring_back(c);
 	}
@@ -510,7 +519,7 @@ static void run_ring(struct conductor *c, const struct muster_probe *probe, size
 		make_ring_id(c, probe, ring_id, sizeof ring_id);
 	char *shared = gate(c, id + 1, -1, ring_id, strlen(ring_id), gate_timeout(c, SHORT_DEADLINE_MS));
 	if (in && *shared && *shared != '-') {
-		int deadline = probe->deadline_ms < time_left(c) ? probe->deadline_ms : time_left(c);
+		int deadline = bounded(c, probe->deadline_ms);
 		struct command command;
 		command_begin(&command, "ring");
 		command_text(&command, "probe", probe->name);

@@ -108,7 +108,14 @@ int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_erro
 	struct sigaction action = { .sa_handler = give_up_start };
 	sigaction(SIGALRM, &action, NULL);
 	alarm((unsigned int)deadline_s);
+	/* MPI has hwloc look at the machine, and hwloc's plugins load vendor libraries and call an X server. Only for
+	 * this call: a worker's hwloc must not inherit it, since it overrides HWLOC_XMLFILE. */
+	bool plugins_off = !getenv("HWLOC_COMPONENTS");
+	if (plugins_off)
+		setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-rsmi,-levelzero,-opencl,-gl", 1);
 	int result = MPI_Init(argc, argv);
+	if (plugins_off)
+		unsetenv("HWLOC_COMPONENTS");
 	alarm(0);
 	if (result != MPI_SUCCESS)
 		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
@@ -157,8 +164,8 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	}
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	pending->bytes = copy;
-	if (length > MESSAGE_MAX ||
-		MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD, &pending->request) != MPI_SUCCESS) {
+	if (length > MESSAGE_MAX || MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD,
+					    &pending->request) != MPI_SUCCESS) {
 		free(copy);
 		free(pending);
 		return;

@@ -30,8 +30,9 @@ struct muster_message {
 
 void muster_message_done(struct muster_message *message);
 
-/* Start MPI. The fabric under test is kept out of it: shared memory and TCP only, unless the user chose otherwise. MPI_Init waits
- * for ever for a rank that died on its way there: after deadline_s the process says so and ends with exit code 3. */
+/* Start MPI. The fabric under test is kept out of it: shared memory and TCP only, unless the user chose otherwise.
+ * MPI_Init waits for ever for a rank that died on its way there: after deadline_s the process says so and ends with
+ * exit code 3. */
 int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_error *err);
 int muster_link_rank(void);
 int muster_link_size(void);

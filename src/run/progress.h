@@ -10,8 +10,8 @@ struct muster_progress {
 	double start_ms, shown_ms;
 };
 
-/* Whether what rank 0 prints ends on a terminal. mpirun gives ranks a terminal of its own as standard output whatever becomes
- * of it, so both streams must be one; a wrapper that knows better sets MUSTER_TERMINAL to 1 or 0. */
+/* Whether what rank 0 prints ends on a terminal. mpirun gives ranks a terminal of its own as standard output whatever
+ * becomes of it, so both streams must be one; a wrapper that knows better sets MUSTER_TERMINAL to 1 or 0. */
 bool muster_on_terminal(void);
 
 void muster_progress_init(struct muster_progress *progress);

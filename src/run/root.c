@@ -2,6 +2,7 @@
 #include "root.h"
 
 #include "core/text.h"
+#include "muster/report.h"
 #include "run/parcel.h"
 
 #include <stdlib.h>
@@ -33,6 +34,16 @@ void muster_root_done(struct muster_root *root)
 	*root = (struct muster_root){ 0 };
 }
 
+/* A layout that sends the rank home with this exit code. */
+static void send_off(int rank, int exit_code)
+{
+	struct muster_parcel parcel;
+	muster_parcel_begin(&parcel, (int[]){ exit_code, 0, 0 }, 3);
+	muster_parcel_end(&parcel);
+	muster_link_send(rank, MUSTER_TAG_LAYOUT, parcel.bytes, parcel.length);
+	free(parcel.bytes);
+}
+
 static void hello(struct muster_root *root, const struct muster_message *message)
 {
 	struct muster_hello *from = &root->hellos[message->from];
@@ -41,9 +52,9 @@ static void hello(struct muster_root *root, const struct muster_message *message
 	from->here = true;
 	from->node = muster_pool_string(root->run.pool, message->bytes);
 	root->hello_count++;
-	/* too late: the nodes are dealt, and it will be named as missing; it leaves with this exit code */
-	if (root->laid_out && !root->called_off)
-		muster_link_send(message->from, MUSTER_TAG_LAYOUT, "3 0 0\n", 6);
+	/* too late: the nodes are dealt, and it will be named as missing; or the run was called off before it came */
+	if (root->laid_out)
+		send_off(message->from, root->called_off ? root->called_off : MUSTER_EXIT_INCONCLUSIVE);
 }
 
 /* Node indices in the order of their lowest rank; names are interned, so equal names are equal pointers. */
@@ -102,13 +113,10 @@ static void lay_out(struct muster_root *root)
 
 void muster_root_call_off(struct muster_root *root, int exit_code)
 {
-	struct muster_parcel parcel;
-	muster_parcel_begin(&parcel, (int[]){ exit_code, 0, 0 }, 3);
-	muster_parcel_end(&parcel);
 	for (int rank = 0; rank < root->ranks; rank++)
-		muster_link_send(rank, MUSTER_TAG_LAYOUT, parcel.bytes, parcel.length);
-	free(parcel.bytes);
-	root->laid_out = root->called_off = true;
+		send_off(rank, exit_code);
+	root->laid_out = true;
+	root->called_off = exit_code;
 }
 
 /* One parcel of answers for each leader. */
@@ -328,7 +336,7 @@ void muster_root_poll(struct muster_root *root, double now_ms)
 	for (size_t i = 0; i < root->keeper.count; i++)
 		for (int phase = MUSTER_PHASE_START + 1; phase < MUSTER_PHASE_COUNT; phase++)
 			done[phase] += root->done[i][phase];
-	if (!root->gathered)
+	if (!root->gathered && !root->called_off)
 		muster_progress_show(&root->progress, done, root->ranks);
 }
 

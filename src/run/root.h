@@ -15,7 +15,8 @@ struct muster_root {
 	struct muster_hello *hellos;
 	bool *here; /* ranks whose record is in */
 	int hello_count;
-	bool laid_out, called_off;
+	bool laid_out;
+	int called_off; /* the exit code that everybody leaves with; 0: the run goes on */
 	double hello_until_ms;
 	int *leaders; /* of each node, by node index */
 	size_t leader_count;

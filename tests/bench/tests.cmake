@@ -3,5 +3,8 @@ add_executable(bench_report ${CMAKE_CURRENT_LIST_DIR}/bench_report.c)
 target_include_directories(bench_report PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(bench_report PRIVATE MUSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_link_libraries(bench_report PRIVATE muster_all)
-add_custom_target(bench COMMAND bench_report 8192 131072 DEPENDS bench_report USES_TERMINAL
-	COMMENT "Reading, judging and writing reports of 8,192 and 131,072 ranks")
+add_custom_target(bench
+	COMMAND bench_report 8192 131072
+	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_sim.sh $<TARGET_FILE:muster>
+	DEPENDS bench_report muster USES_TERMINAL
+	COMMENT "Reports of 8,192 and 131,072 ranks read, judged and written; 16 simulated ranks start to exit")

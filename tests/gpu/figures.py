@@ -25,7 +25,8 @@ def references(folder):
 
 def best(lines, **wanted):
     """The best figure of the reference lines with these members, or None."""
-    return max((line["gbps"] for line in lines if all(line.get(key) == value for key, value in wanted.items())), default=None)
+    fitting = (line for line in lines if all(line.get(key) == value for key, value in wanted.items()))
+    return max((line["gbps"] for line in fitting), default=None)
 
 
 class Judge:
@@ -53,7 +54,8 @@ def show_copies(report, lines, judge):
     intact = values(report, "gpu.copy_intact")
     judge(intact and all(intact), f"{sum(map(bool, intact))} of {len(intact)} GPUs brought back what was sent")
     for sample in samples(report, "gpu.copy_numa_node"):
-        print(f"      pinned memory of {sample['labels']['gpu']}: NUMA node {sample['value']} {sample.get('reason', '')}")
+        place = f"NUMA node {sample['value']} {sample.get('reason', '')}"
+        print(f"      pinned memory of {sample['labels']['gpu']}: {place}")
 
 
 def show_ring(report, lines, judge):

@@ -1,4 +1,4 @@
-"""Compare a report's GPUs with `nvidia-smi -q -x`: usage: inventory.py REPORT XML. Exit status 1 when anything differs."""
+"""Compare a report's GPUs with `nvidia-smi -q -x`: usage: inventory.py REPORT XML. Exit status 1 when one differs."""
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -31,7 +31,8 @@ FACTS = [
     ("gpu.pcie_width_max", ["pci/pci_gpu_link_info/link_widths/max_link_width"], number, 0),
     ("gpu.sm_clock_max_mhz", ["max_clocks/sm_clock"], number, 0),
     ("gpu.mem_clock_max_mhz", ["max_clocks/mem_clock"], number, 0),
-    ("gpu.power_limit_watts", ["gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"], number, 1),
+    ("gpu.power_limit_watts", ["gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"],
+     number, 1),
 ]
 
 

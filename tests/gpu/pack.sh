@@ -3,8 +3,9 @@
 #
 # usage: tests/gpu/pack.sh [FOLDER]     (default tests/gpu/.pack, which git ignores)
 #
-# For GPU hosts that have no Open MPI, hwloc or cJSON and cannot install them. Built on Debian or Ubuntu with the build's
-# packages; runs on any x86-64 or aarch64 Linux with the same or a newer glibc. tests/gpu/run.sh finds the folder by itself.
+# For GPU hosts that have no Open MPI, hwloc or cJSON and cannot install them. Built on Debian or Ubuntu with the
+# build's packages; runs on any x86-64 or aarch64 Linux with the same or a newer glibc. tests/gpu/run.sh finds the
+# folder by itself.
 # Open MPI's plugins for fabrics are left out: muster's own messages use TCP and shared memory.
 set -eu
 
@@ -16,6 +17,7 @@ cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TEST
 ninja -C "$build" muster >/dev/null
 
 # Debian installs Open MPI and PMIx below folders that only they know.
+# shellcheck disable=SC2046
 set -- $(ompi_info --parsable --path prefix --path libdir --path pkglibdir --path pkgdatadir | sed 's/.*://')
 prefix=$1 libdir=$2 plugins=$3 data=$4
 libraries=$(dirname "$(ldconfig -p | sed -n 's/.*libopen-rte\.so\.[0-9]* .*=> //p' | head -n 1)")
@@ -30,7 +32,8 @@ cp -r "$source/configs" "$pack/share/muster/"
 add_libraries() {
 	ldd "$1" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | while read -r library; do
 		case ${library##*/} in
-		libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libresolv.so.* | ld-linux*) continue ;;
+		libc.so.* | libm.so.* | libdl.so.* | librt.so.*) continue ;;
+		libpthread.so.* | libresolv.so.* | ld-linux*) continue ;;
 		esac
 		[ -e "$pack/lib/${library##*/}" ] || cp -L "$library" "$pack/lib/"
 	done

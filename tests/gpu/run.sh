@@ -3,7 +3,8 @@
 #
 # usage: tests/gpu/run.sh            from anywhere; needs NVIDIA GPUs, their driver and NCCL
 #
-# Uses the folder that pack.sh made, or else build/muster and the mpirun in PATH. Writes to $OUT (default tests/gpu/out):
+# Uses the folder that pack.sh made, or else build/muster and the mpirun in PATH. Writes to $OUT (default
+# tests/gpu/out):
 #   log.txt           all that is printed here
 #   report-1gpu.json  `muster run` alone, on one GPU
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
@@ -73,18 +74,23 @@ abi() {
 		toolkit=$(find -L /usr/local/cuda/include /usr/include -name cuda.h -not -path '*/linux/*' \
 			-not -path '*/hwloc/*' 2>/dev/null | head -n 1)
 		sh "$source/tests/abi/compare.sh" "${CC:-cc}" $library "$scratch/abi-$library" \
-			"$(dirname "${header:-/nowhere/x}")" "$(dirname "${toolkit:-/nowhere/x}")" >"$scratch/abi.txt" 2>&1
+			"$(dirname "${header:-/nowhere/x}")" "$(dirname "${toolkit:-/nowhere/x}")" \
+			>"$scratch/abi.txt" 2>&1
 		case $? in
 		0) echo "ok    $library.h: ${header:-}" ;;
 		77) echo "none  $library.h is not on this host" ;;
-		*) cat "$scratch/abi.txt" && echo "FAIL  our declarations differ from ${header:-$library.h}" && failed=1 ;;
+		*)
+			cat "$scratch/abi.txt"
+			echo "FAIL  our declarations differ from ${header:-$library.h}"
+			failed=1
+			;;
 		esac
 	done
 }
 
 build_reference() {
-	cc -O2 -o "$scratch/reference" "$here/allreduce_reference.c" -I/usr/local/cuda/include -I"$nccl_folder/../include" \
-		-I/usr/include "$nccl" -L/usr/local/cuda/lib64 -lcudart -Wl,-rpath,/usr/local/cuda/lib64 \
+	cc -O2 -o "$scratch/reference" "$here/allreduce_reference.c" -I/usr/local/cuda/include \
+		-I"$nccl_folder/../include" -I/usr/include "$nccl" -L/usr/local/cuda/lib64 -lcudart -Wl,-rpath,/usr/local/cuda/lib64 \
 		-Wl,-rpath,"$nccl_folder"
 }
 
@@ -125,7 +131,8 @@ main() {
 			title "NCCL in one process, after"
 			"$scratch/reference" "$gpus" | tee -a "$out/reference.jsonl"
 		fi
-		for tests in $(command -v all_reduce_perf) $(find /opt /usr/local -name all_reduce_perf 2>/dev/null | head -n 1); do
+		for tests in $(command -v all_reduce_perf) \
+			$(find /opt /usr/local -name all_reduce_perf 2>/dev/null | head -n 1); do
 			title "nccl-tests"
 			"$tests" -b 8M -e 512M -f 2 -g "$gpus"
 			break

@@ -37,7 +37,8 @@ def sanitise(report):
     for name in names:
         hosts[name] = known.of("host", name, "gpu-{}")
         hosts.setdefault(name.split(".")[0], hosts[name])
-    host = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in sorted(hosts, key=len, reverse=True)))
+    longest_first = sorted(hosts, key=len, reverse=True)
+    host = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in longest_first))
 
     def text(old):
         new = UUID.sub(lambda found: known.of("uuid", found.group(0).lower(), found.group(1) + UUID_FORM), old)

@@ -17,8 +17,9 @@ BUS_ID = "0000:19:00.0"
 MIB = 1 << 20
 
 GPU = {
-    "gpu.name": "NVIDIA H200", "gpu.uuid": UUID, "gpu.vbios": "96.00.A5.00.01", "gpu.memory_mib": 143770.6, "gpu.ecc": True,
-    "gpu.mig": False, "gpu.persistence": True, "gpu.pcie_gen_max": 5, "gpu.pcie_width_max": 16, "gpu.sm_clock_max_mhz": 1980,
+    "gpu.name": "NVIDIA H200", "gpu.uuid": UUID, "gpu.vbios": "96.00.A5.00.01", "gpu.memory_mib": 143770.6,
+    "gpu.ecc": True, "gpu.mig": False, "gpu.persistence": True, "gpu.pcie_gen_max": 5, "gpu.pcie_width_max": 16,
+    "gpu.sm_clock_max_mhz": 1980,
     "gpu.mem_clock_max_mhz": 3201, "gpu.power_limit_watts": 700, "gpu.h2d_gbps": 55.0, "gpu.h2d_spread": 0.01,
     "gpu.h2d_together_gbps": 54.0, "gpu.d2h_gbps": 56.0, "gpu.d2h_spread": 0.01, "gpu.d2h_together_gbps": 55.0,
     "gpu.copy_intact": True, "gpu.copy_numa_node": 0,
@@ -38,9 +39,11 @@ def a_report():
     of_rank += [
         sample("rank.allreduce_wrong", 0, bytes=256 * MIB),
         sample("rank.nccl_transport", "P2P/CUMEM"),
-        sample("rank.note", f"{UUID.lower()} of host-17.example and host-17, not host-170, see /usr/lib/x/libcuda.so.1"),
+        sample("rank.note",
+               f"{UUID.lower()} of host-17.example and host-17, not host-170, see /usr/lib/x/libcuda.so.1"),
     ]
-    rank = {"rank": 0, "gpu_uuid": UUID, "samples": of_rank, "probes": [{"probe": "gpu_copy", "status": "ok", "elapsed_ms": 90.0}]}
+    probes = [{"probe": "gpu_copy", "status": "ok", "elapsed_ms": 90.0}]
+    rank = {"rank": 0, "gpu_uuid": UUID, "samples": of_rank, "probes": probes}
     node = {"name": "host-17.example", "samples": [sample(*fact) for fact in NODE.items()], "ranks": [rank]}
     node["samples"].append(sample("port.gid", "fe80:0000:0000:0000:9803:9b03:0012:3456", port="mlx5_ib0/1"))
     job = {"id": "777", "started": "2026-11-21T09:00:00Z", "samples": ring}
@@ -51,7 +54,8 @@ XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_versi
 <gpu id="00000000:19:00.0"><product_name>NVIDIA H200</product_name><uuid>{UUID}</uuid>
 <vbios_version>96.00.A5.00.01</vbios_version><persistence_mode>Enabled</persistence_mode>
 <fb_memory_usage><total>143771 MiB</total></fb_memory_usage><ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
-<mig_mode><current_mig>Disabled</current_mig></mig_mode><pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
+<mig_mode><current_mig>Disabled</current_mig></mig_mode>
+<pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
 <link_widths><max_link_width>16x</max_link_width></link_widths></pci_gpu_link_info></pci>
 <max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
 <gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""

@@ -37,7 +37,8 @@ def main():
         for what, to, source in (("h2d", device, host), ("d2h", host, device)):
             to.copy_(source, non_blocking=True)
             ms = sorted(timed_ms(1, lambda: to.copy_(source, non_blocking=True)) for _ in range(9))[4]
-            say(what=what, gpu=str(torch.cuda.get_device_properties(0).uuid), bytes=host.numel(), gbps=host.numel() / 1e6 / ms)
+            gpu = str(torch.cuda.get_device_properties(0).uuid)
+            say(what=what, gpu=gpu, bytes=host.numel(), gbps=host.numel() / 1e6 / ms)
     dist.barrier()
     for mib in (8, 64, 256, 512) if ranks > 1 else ():
         data = torch.zeros(mib * MIB // 4, device="cuda")

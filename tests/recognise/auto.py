@@ -78,7 +78,7 @@ class Auto(unittest.TestCase):
 
     def test_an_unknown_size_is_named_with_the_ways_out(self):
         answer = self.file("metadata.json", {"compute": {"vmSize": "Standard_Other"}})
-        report = self.muster("run", "--profile", "quick", exit_code=1, MUSTER_METADATA_URL="file://" + answer)
+        report = self.muster("run", "--profile", "quick", exit_code=3, MUSTER_METADATA_URL="file://" + answer)
         self.assertEqual(report["sku"]["name"], "unknown")
         for words in "vmSize Standard_Other on ", "--sku NAME", "--sku observe", "identify":
             self.assertIn(words, report["sku"]["origin"])

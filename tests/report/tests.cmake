@@ -8,5 +8,6 @@ set_tests_properties(report.schema PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LA
 # Whatever its verdict.
 add_test(NAME report.schema_of_a_run COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/integration/schema_report.py
 	${CMAKE_SOURCE_DIR}/docs/report.schema.json --writer sh -c
-	"\"$1\" sim --sku Standard_ND96asr_v4 --nodes 2 --report \"$2/sim.json\"; test -s \"$2/sim.json\"" sh $<TARGET_FILE:muster>)
+	"\"$1\" sim --sku Standard_ND96asr_v4 --nodes 2 --report \"$2/sim.json\"; test -s \"$2/sim.json\""
+	sh $<TARGET_FILE:muster>)
 set_tests_properties(report.schema_of_a_run PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS integration)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# abi.sh SOURCE_DIR STANDIN_DIR - the stand-ins export what the vendors' libraries export, under their names, and no more
+# abi.sh SOURCE_DIR STANDIN_DIR - the stand-ins export what the vendors' libraries export under their names, no more
 set -u
 source=$1
 standins=$2
@@ -16,8 +16,9 @@ fail()
 # exported LIBRARY: names of its dynamic symbols with their versions, without the version nodes themselves
 exported()
 {
-	readelf --dyn-syms -W "$standins/$1" | awk '$1 ~ /^[0-9]+:$/ && $7 != "UND" && $7 != "ABS" && $5 != "LOCAL" && NF == 8 && $8 !~ /^__odr_asan/ { print $8 }' |
-		sort
+	readelf --dyn-syms -W "$standins/$1" |
+		awk '$1 ~ /^[0-9]+:$/ && $7 != "UND" && $7 != "ABS" && $5 != "LOCAL" && NF == 8 &&
+			$8 !~ /^__odr_asan/ { print $8 }' | sort
 }
 
 # functions FILE PREFIX: the names in an X list

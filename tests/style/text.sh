@@ -1,5 +1,5 @@
 #!/bin/sh
-# text.sh - what every source file keeps to
+# text.sh - what every C file keeps to
 #
 # usage: text.sh FOLDER     (with src/, include/ and tests/ in it)
 #
@@ -26,9 +26,6 @@ for file in $files; do
 	esac
 	found=$(grep -nE "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" "$file") &&
 		complain "$file: banned function: $found"
-done
-
-for file in $files $(find src tests -name '*.sh' -o -name '*.cmake' -o -name '*.py' | LC_ALL=C sort); do
 	found=$(expand -t 8 "$file" | grep -nE '^.{121}') && complain "$file: over 120 columns: $found"
 done
 exit $status

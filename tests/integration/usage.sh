@@ -1,0 +1,69 @@
+#!/bin/sh
+# usage.sh - what the user gets wrong: one clear line, exit code 2, nothing written; and what nobody knows: exit code 3
+#
+# usage: usage.sh MUSTER
+set -eu
+muster=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export MUSTER_METADATA_URL= # nobody is asked
+bad=0
+
+# expect EXIT-STATUS TEXT COMMAND...: stderr holds the text, and exactly one line of muster's own.
+expect() {
+	wanted=$1 text=$2
+	shift 2
+	status=0
+	"$@" >out 2>err </dev/null || status=$?
+	if [ "$status" -ne "$wanted" ] || ! grep -qF -- "$text" err; then
+		echo "$*: exit status $status, not $wanted, or no word of: $text"
+		cat out err
+		bad=1
+	elif [ "$wanted" -eq 2 ] && [ "$(grep -c '^muster: ' err)" -ne 1 ]; then
+		echo "$*: more than one line:"
+		cat err
+		bad=1
+	fi
+}
+
+echo '{"checks":{"copy.h2d":{"min":"8"}}}' >type.json
+echo '{"checks":{"copy.h2d":{"min":8,}}}' >syntax.json
+echo '{"checks":{"x":{"metric":"gpu.h2d_gps","min":1,"source":"a"}}}' >metric.json
+echo '{"schema_version":1,"name":"a","extends":"b.json","checks":{}}' >a.json
+echo '{"schema_version":1,"name":"b","extends":"a.json","checks":{}}' >b.json
+
+run="$muster run --report report.json"
+# $run is a list of words.
+# shellcheck disable=SC2086
+{
+	expect 2 'unknown option --foo' $run --sku observe --foo
+	expect 2 '--deadline: a whole number from 10 to 86400 is needed, found "3"' $run --sku observe --deadline 3
+	expect 2 '--profile: quick, standard or full is needed' $run --sku observe --profile fast
+	expect 2 '--min-bytes is larger than --max-bytes' $run --sku observe --min-bytes 2M --max-bytes 1M
+	expect 2 'type.json: $.checks["copy.h2d"].min: a number is needed, found "8"' \
+		$run --sku Standard_ND96asr_v4 --overlay type.json
+	expect 2 'syntax.json: line 1, column' $run --sku Standard_ND96asr_v4 --overlay syntax.json
+	expect 2 'no such metric: "gpu.h2d_gps"; the closest is "gpu.h2d_gbps"' \
+		$run --sku Standard_ND96asr_v4 --overlay metric.json
+	expect 2 'a.json' $run --sku ./a.json
+	# on rank 0 only, and all ranks leave
+	expect 2 'type.json: $.checks' mpirun -q --oversubscribe --mca plm isolated -np 3 \
+		$run --sku Standard_ND96asr_v4 --overlay type.json
+	if [ -e report.json ]; then
+		echo "a report was written although nothing was measured"
+		bad=1
+	fi
+	expect 3 'no expectations for "Nope"' $run --sku Nope
+	tail -n 1 out | grep -q '^MUSTER INCONCLUSIVE sku=Nope nodes=1 ranks=1 failed=0 ' || {
+		cat out
+		bad=1
+	}
+}
+expect 2 'there is no such fault; close to it: d2h-slow, h2d-slow' \
+	"$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --fault h2d-slo@node1/gpu4
+expect 2 'the node has no RDMA device "mlx5_ib9"' \
+	"$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --fault ib-down@node1/mlx5_ib9
+expect 2 'unknown command "frobnicate"' "$muster" frobnicate
+exit $bad
