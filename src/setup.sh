@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev check"
+libibverbs-dev libcurl4-openssl-dev check"
 test_packages="binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked

@@ -43,10 +43,6 @@ static int check(const struct muster_options *options, size_t operands, const ch
 	if (operands > 0)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "run: unexpected argument \"%.60s\"; it takes options only", operand);
-	if (!options->sku)
-		return muster_fail(err, MUSTER_EUSAGE,
-			"run: --sku is needed: a machine type (a file name under %s), a file, or \"observe\"",
-			options->configs);
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
 		return muster_fail(err, MUSTER_EUSAGE, "run: --min-bytes is larger than --max-bytes");
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
@@ -60,6 +56,7 @@ static int check(const struct muster_options *options, size_t operands, const ch
 int muster_cmd_run(int argc, char **argv)
 {
 	static struct muster_options options = {
+		.sku = "auto",
 		.report = "muster-report.json",
 		.profile = MUSTER_STANDARD,
 		.deadline_s = 120,
@@ -68,8 +65,8 @@ int muster_cmd_run(int argc, char **argv)
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &options.sku,
-			.help = "what machine this must be: a name of `muster skus`, a file, or \"observe\" (no "
-				"floors)" },
+			.help = "what machine this must be: a name, a file, \"observe\" (no floors), or \"auto\": "
+				"recognise it (default)" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &options.overlay,
@@ -113,11 +110,10 @@ int muster_cmd_run(int argc, char **argv)
 	options.configs = paths.configs;
 	if (!speaks && argc > 1 && strcmp(argv[1], "--help") == 0)
 		return 0;
-	int parsed =
-		muster_cli_parse(argc, argv, "muster run --sku NAME [options]", table, sizeof table / sizeof *table,
-			"Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
-			"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
-			&operand, 1, &operands, &rest, &err);
+	int parsed = muster_cli_parse(argc, argv, "muster run [options]", table, sizeof table / sizeof *table,
+		"Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
+		"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		&operand, 1, &operands, &rest, &err);
 	if (parsed == 1)
 		return 0;
 	if (parsed < 0 || check(&options, operands + (size_t)(argc - rest),

@@ -18,6 +18,8 @@
 
 /* ---- loading ---- */
 
+#define MUSTER_EXPECT_BYTES_MAX (1024u * 1024) /* of one file */
+
 /* One file of an extends chain, or the overlay. */
 struct muster_layer {
 	char *path;

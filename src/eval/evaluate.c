@@ -88,6 +88,27 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		spot_add(state, place);
 }
 
+/* Whether the rank (or the node's leader) ran other probes and never heard of this one: a report of an older muster. */
+static bool probe_unheard(
+	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
+{
+	const struct muster_run *run = eval->run;
+	const char *probe = muster_metric_probe(metric);
+	const struct muster_outcomes *outcomes;
+
+	if (node == MUSTER_NOWHERE)
+		return false;
+	if (rank == MUSTER_NOWHERE)
+		rank = muster_node_leader(&run->nodes[node]);
+	if (rank == MUSTER_NOWHERE)
+		return false;
+	outcomes = &run->nodes[node].ranks[rank].outcomes;
+	for (size_t i = 0; i < outcomes->count; i++)
+		if (strcmp(outcomes->items[i].probe, probe) == 0)
+			return false;
+	return outcomes->count > 0;
+}
+
 void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
@@ -103,6 +124,11 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 		return;
 	if (check->operators & MUSTER_OP_PRESENT)
 		verdict.status = muster_check_status(check);
+	if (check->optional && probe_unheard(eval, check->metric, node, rank))
+		verdict = (struct muster_verdict){
+			.status = MUSTER_SKIP,
+			.observed = "not measured: this run was without that probe",
+		};
 	muster_result_take(eval, at, place, NULL, verdict);
 }
 

@@ -13,7 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX (1024u * 1024)
 #define CHAIN_MAX 8                /* a file and its parents */
 #define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
 #define SCHEMA_VERSION 1
@@ -101,7 +100,7 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	char *text;
 	size_t length;
 
-	if (muster_file_read(path, FILE_BYTES_MAX, &text, &length, err) < 0) {
+	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0) {
 		err->code = MUSTER_EUSAGE;
 		return -1;
 	}

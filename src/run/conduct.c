@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "eval/recognise.h"
 #include "run/crew.h"
 #include "run/gates.h"
 #include "run/leader.h"
@@ -65,6 +66,10 @@ struct conductor {
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
 	struct muster_message *early;
 	size_t early_count;
+	/* rank 0: what to expect; all machine types as long as nobody has said which one this is */
+	struct muster_expect expect;
+	bool known;
+	struct muster_candidates candidates;
 };
 
 /* RFC 3339, UTC. */
@@ -611,8 +616,34 @@ static bool send_record(struct conductor *c)
 	return said;
 }
 
+static bool is_automatic(const struct conductor *c)
+{
+	return strcmp(c->options->sku, "auto") == 0;
+}
+
+/* What to hold the run against when the user did not say; NULL, with the reason when it was to be recognised. */
+static const struct muster_expect *choose_expectations(struct conductor *c, const char **ret_why_not)
+{
+	struct muster_run *run = &c->root->run;
+	struct muster_error err;
+	const char *how;
+	size_t index = 0;
+	if (!is_automatic(c))
+		return NULL;
+	int result = muster_recognise(run, &c->candidates, &index, &how, &err);
+	struct muster_candidate *found = &c->candidates.items[index];
+	if (result == 0 && found->misfit.code == MUSTER_OK) {
+		found->expect.origin =
+			muster_pool_printf(found->expect.pool, "%s (recognised by %s)", found->expect.origin, how);
+		return &found->expect;
+	}
+	*ret_why_not = muster_pool_string(run->pool, result == 0 ? found->misfit.text : err.text);
+	fprintf(stderr, "muster: %s\n", *ret_why_not);
+	return NULL;
+}
+
 /* Rank 0, once all records are in (or overdue): judge, write, print. Returns the exit code. */
-static int conclude(struct conductor *c, const struct muster_expect *expect)
+static int conclude(struct conductor *c)
 {
 	struct muster_root *root = c->root;
 	struct muster_run *run = &root->run;
@@ -626,9 +657,13 @@ static int conclude(struct conductor *c, const struct muster_expect *expect)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
+	const char *why_not = NULL;
+	const struct muster_expect *expect = c->known ? &c->expect : choose_expectations(c, &why_not);
 	muster_evaluate(run, expect, c->options->strict, &report);
-	if (!expect)
-		report.sku = c->options->sku;
+	if (!expect) {
+		report.sku = why_not ? "unknown" : c->options->sku;
+		report.sku_origin = why_not;
+	}
 	int code = (int)muster_report_exit(&report);
 	bool to_stdout = strcmp(c->options->report, "-") == 0;
 	if (muster_report_write_json(&report, c->options->report, &err) < 0) {
@@ -645,7 +680,7 @@ static int conclude(struct conductor *c, const struct muster_expect *expect)
 }
 
 /* Rank 0: its own record, then everybody's, then the report, then the goodbye. */
-static int collect(struct conductor *c, const struct muster_expect *expect)
+static int collect(struct conductor *c)
 {
 	size_t length;
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
@@ -654,7 +689,7 @@ static int collect(struct conductor *c, const struct muster_expect *expect)
 	while (!c->root->gathered && muster_now_ms() < c->end_ms)
 		serve(c);
 	muster_root_give_up(c->root);
-	int code = conclude(c, expect);
+	int code = conclude(c);
 	muster_root_goodbye(c->root, code);
 	receive(c);
 	return code;
@@ -673,12 +708,18 @@ static void measure(struct conductor *c)
 
 /* Load what to expect. A machine type that nobody knows is measured all the same, and inconclusive; a bad file calls
  * the run off. */
-static bool load_expectations(struct conductor *c, struct muster_expect *ret, bool *ret_known)
+static bool load_expectations(struct conductor *c)
 {
+	const struct muster_options *o = c->options;
 	struct muster_error err;
-	*ret_known = muster_expect_load(c->options->configs, c->options->sku, c->options->overlay, ret, &err) == 0;
-	if (*ret_known)
-		return true;
+	if (is_automatic(c)) {
+		if (muster_candidates_load(o->configs, o->overlay, &c->candidates, &err) == 0)
+			return true;
+	} else {
+		c->known = muster_expect_load(o->configs, o->sku, o->overlay, &c->expect, &err) == 0;
+		if (c->known)
+			return true;
+	}
 	fprintf(stderr, "muster: %s\n", err.text);
 	return err.code == MUSTER_ENOTSUPPORTED;
 }
@@ -707,9 +748,8 @@ static _Noreturn void leave(struct conductor *c, int code, bool all_well)
 _Noreturn void muster_conduct(const struct muster_options *options, int argc, char **argv)
 {
 	struct conductor *c = muster_calloc(1, sizeof *c);
-	struct muster_expect expect = { 0 };
 	struct muster_error err;
-	bool known = false, good = true;
+	bool good = true;
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	signal(SIGPIPE, SIG_IGN);
 	c->options = options;
@@ -739,7 +779,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 		c->root = muster_calloc(1, sizeof *c->root);
 		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,
 			c->end_ms - GATE_ROOT_MS, c->end_ms - RECORD_ROOT_MS);
-		good = can_write(options->report) && load_expectations(c, &expect, &known);
+		good = can_write(options->report) && load_expectations(c);
 		if (!good)
 			muster_root_call_off(c->root, MUSTER_EXIT_USAGE);
 	}
@@ -750,7 +790,8 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 		leave(c, send_record(c) ? 0 : MUSTER_EXIT_INCONCLUSIVE, true);
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
-	code = collect(c, known ? &expect : NULL);
-	muster_expect_done(&expect);
+	code = collect(c);
+	muster_expect_done(&c->expect);
+	muster_candidates_done(&c->candidates);
 	leave(c, code, true);
 }

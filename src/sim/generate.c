@@ -306,8 +306,18 @@ static void put_os(struct tree *t, const struct muster_sim_node *node)
 	put(t, "hostname", "%s", node->name);
 }
 
-static int write_node(
-	const struct muster_sim_node *node, const struct muster_sim_hardware *hw, struct muster_error *err)
+/* What the instance metadata service of the simulated cloud answers; read as a file, never over the network. */
+static void put_metadata(struct tree *t, const struct muster_sim_cluster *cluster, const struct muster_sim_node *node)
+{
+	enter(t, ".");
+	put(t, "metadata.json",
+		"{\"compute\":{\"vmSize\":\"%s\",\"location\":\"simulation\",\"vmId\":\"%s\",\"placementGroupId\":"
+		"\"sim\"}}",
+		cluster->sku, node->name);
+}
+
+static int write_node(const struct muster_sim_cluster *cluster, const struct muster_sim_node *node,
+	const struct muster_sim_hardware *hw, struct muster_error *err)
 {
 	struct tree t = { .root = node->directory, .err = err };
 	enter(&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
@@ -320,6 +330,7 @@ static int write_node(
 	put_cpus(&t, node);
 	put_proc(&t, node);
 	put_os(&t, node);
+	put_metadata(&t, cluster, node);
 	enter(&t, ".");
 	FILE *out = start(&t, "topology.xml");
 	if (out)
@@ -333,7 +344,7 @@ int muster_sim_generate(
 {
 	const char *path = muster_pool_printf(cluster->pool, "%s/cluster.json", cluster->directory);
 	for (size_t i = 0; i < cluster->node_count; i++)
-		if (write_node(&cluster->nodes[i], hardware, err) < 0)
+		if (write_node(cluster, &cluster->nodes[i], hardware, err) < 0)
 			return -1;
 	return muster_sim_cluster_write(cluster, path, err);
 }

@@ -1,0 +1,284 @@
+/* recognise.c - which of the known machine types a run was measured on
+ *
+ * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
+ */
+#include "eval/recognise.h"
+#include "eval/eval.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define WAYS_OUT                                                                                                       \
+	"name it with --sku NAME, judge without floors with --sku observe, or give a file of your own, with "          \
+	"identify in it, by --sku FILE"
+
+/* ---- loading ---- */
+
+static int is_expectation(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+}
+
+/* Whether the file itself says how its machine is recognised. What it inherits does not count: a site's file that
+ * extends a machine's would be mistaken for it. */
+static int identifies(const char *path, bool *ret, struct muster_error *err)
+{
+	struct muster_json *json = NULL;
+	char *text;
+	size_t length;
+
+	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0)
+		return -1;
+	int result = muster_json_parse(text, length, &json, err);
+	free(text);
+	if (result == 0)
+		*ret = muster_json_type(json) == MUSTER_JSON_OBJECT && muster_json_member(json, "identify");
+	else
+		muster_wrap(err, "%s", path);
+	muster_json_free(json);
+	return result;
+}
+
+/* Take the file in, if its machine can be recognised. */
+static int candidate_add(struct muster_candidates *all, const char *path, const char *overlay, struct muster_error *err)
+{
+	struct muster_candidate one = { 0 };
+	struct muster_expect changed;
+	bool own = false;
+
+	if (identifies(path, &own, err) < 0) {
+		err->code = MUSTER_EUSAGE;
+		return -1;
+	}
+	if (!own)
+		return 0;
+	if (muster_expect_load("", path, NULL, &one.expect, err) < 0)
+		return -1;
+	if (one.expect.vm_size_count == 0 && one.expect.gpu_name_count == 0) {
+		muster_expect_done(&one.expect);
+		return 0;
+	}
+	if (overlay && muster_expect_load("", path, overlay, &changed, &one.misfit) == 0) {
+		muster_expect_done(&one.expect);
+		one.expect = changed;
+		one.misfit.code = MUSTER_OK;
+	}
+	all->items = muster_realloc(all->items, all->count + 1, sizeof *all->items);
+	all->items[all->count++] = one;
+	return 0;
+}
+
+/* An overlay that fits no machine at all is a mistake of the overlay's. */
+static int overlay_check(const struct muster_candidates *all, struct muster_error *err)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].misfit.code == MUSTER_OK)
+			return 0;
+	if (all->count > 0)
+		*err = all->items[0].misfit;
+	return all->count > 0 ? -1 : 0;
+}
+
+int muster_candidates_load(
+	const char *config_dir, const char *overlay, struct muster_candidates *ret, struct muster_error *err)
+{
+	struct muster_candidates all = { 0 };
+	struct dirent **entries;
+	int count = scandir(config_dir, &entries, is_expectation, alphasort), failed = 0;
+
+	if (count < 0)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		char *path = muster_asprintf("%s/%s", config_dir, entries[i]->d_name);
+
+		failed = failed || candidate_add(&all, path, overlay, err) < 0;
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	if (failed || overlay_check(&all, err) < 0) {
+		muster_candidates_done(&all);
+		return -1;
+	}
+	*ret = all;
+	return 0;
+}
+
+void muster_candidates_done(struct muster_candidates *candidates)
+{
+	for (size_t i = 0; i < candidates->count; i++)
+		muster_expect_done(&candidates->items[i].expect);
+	free(candidates->items);
+	*candidates = (struct muster_candidates){ 0 };
+}
+
+/* ---- recognising ---- */
+
+/* The metric's sample; NULL when there is none or it is null. */
+static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].value.type != MUSTER_NULL && strcmp(samples->items[i].metric->name, metric) == 0)
+			return &samples->items[i];
+	return NULL;
+}
+
+static bool listed(const char *name, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What a node's own facts make of it. */
+struct view {
+	const char *key;  /* nodes with the same key are the same: what it shows, for people; NULL: it shows nothing */
+	const char *fits; /* names of the files that it fits, ", " between them; "" for none */
+	size_t candidate; /* the first of them */
+	size_t fit_count;
+};
+
+static void view_add(
+	struct view *view, const struct muster_candidates *candidates, size_t index, struct muster_pool *pool)
+{
+	if (view->fit_count++ == 0)
+		view->candidate = index;
+	view->fits = muster_pool_printf(
+		pool, "%s%s%s", view->fits, *view->fits ? ", " : "", candidates->items[index].expect.name);
+}
+
+static struct view view_size(
+	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_pool *pool)
+{
+	const struct muster_sample *size = find(&node->samples, "node.vm_size");
+	struct view view = { .fits = "" };
+
+	if (!size)
+		return view;
+	view.key = muster_pool_printf(pool, "vmSize %s", size->value.string);
+	for (size_t i = 0; i < candidates->count; i++) {
+		const struct muster_expect *expect = &candidates->items[i].expect;
+
+		if (listed(size->value.string, expect->vm_sizes, expect->vm_size_count))
+			view_add(&view, candidates, i, pool);
+	}
+	return view;
+}
+
+/* Whether every GPU that was named on the node is one of these. */
+static bool names_fit(const struct muster_node *node, const struct muster_expect *expect)
+{
+	for (size_t r = 0; r < node->rank_count; r++) {
+		const struct muster_sample *name = find(&node->ranks[r].samples, "gpu.name");
+
+		if (name && !listed(name->value.string, expect->gpu_names, expect->gpu_name_count))
+			return false;
+	}
+	return true;
+}
+
+static struct view view_gpus(
+	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_pool *pool)
+{
+	const struct muster_sample *count = find(&node->samples, "node.gpu_count"), *name = NULL;
+	struct view view = { .fits = "" };
+
+	for (size_t r = 0; r < node->rank_count && !name; r++)
+		name = find(&node->ranks[r].samples, "gpu.name");
+	if (!count || !name)
+		return view;
+	view.key = muster_pool_printf(pool, "%.0f x %s", count->value.number, name->value.string);
+	for (size_t i = 0; i < candidates->count; i++) {
+		const struct muster_expect *expect = &candidates->items[i].expect;
+		bool as_many = expect->gpu_count == 0 || (double)expect->gpu_count == count->value.number;
+
+		if (as_many && names_fit(node, expect))
+			view_add(&view, candidates, i, pool);
+	}
+	return view;
+}
+
+/* "vmSize A on n1, n2; vmSize B on n3", of the views that speak. */
+static const char *views_text(const struct muster_run *run, const struct view *views, struct muster_pool *pool)
+{
+	const char **names = muster_calloc(run->node_count, sizeof *names), *text = "";
+
+	for (size_t i = 0; i < run->node_count; i++) {
+		size_t count = 0;
+		bool told = !views[i].key;
+
+		for (size_t j = 0; j < i && !told; j++)
+			told = views[j].key == views[i].key; /* the pool has each string once */
+		for (size_t j = i; j < run->node_count && !told; j++)
+			if (views[j].key == views[i].key)
+				names[count++] = run->nodes[j].name;
+		if (count > 0)
+			text = muster_pool_printf(pool, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
+				muster_words_nodes(names, count, pool));
+	}
+	free(names);
+	return text;
+}
+
+/* Judge the views together: the one machine type that they agree on. strict: a node that fits no file is a machine of
+ * another kind, not a broken one of this. */
+static int views_settle(
+	const struct muster_run *run, const struct view *views, bool strict, size_t *ret_node, struct muster_error *err)
+{
+	const struct view *chosen = NULL;
+
+	for (size_t i = 0; i < run->node_count; i++) {
+		const struct view *view = &views[i];
+
+		if (!view->key || (!strict && view->fit_count == 0))
+			continue;
+		if (chosen && (chosen->fit_count == 0 || view->fit_count == 0 ? chosen->key != view->key
+									      : chosen->fits != view->fits))
+			return muster_fail(err, MUSTER_ENOTSUPPORTED,
+				"the nodes are not of one machine type: %s; run muster on nodes of one type, or %s",
+				views_text(run, views, run->pool), WAYS_OUT);
+		if (!chosen) {
+			chosen = view;
+			*ret_node = i;
+		}
+	}
+	if (!chosen || chosen->fit_count == 0) {
+		const char *seen = views_text(run, views, run->pool);
+
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s); %s",
+			*seen ? seen : "neither the metadata service nor the GPUs say what it is", WAYS_OUT);
+	}
+	if (chosen->fit_count > 1)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "this machine (%s) fits more than one file: %s; %s",
+			chosen->key, chosen->fits, WAYS_OUT);
+	return 0;
+}
+
+int muster_recognise(const struct muster_run *run, const struct muster_candidates *candidates, size_t *ret_index,
+	const char **ret_how, struct muster_error *err)
+{
+	struct view *views = muster_calloc(run->node_count + 1, sizeof *views);
+	bool sized = false;
+	size_t node = 0;
+
+	for (size_t i = 0; i < run->node_count; i++) {
+		views[i] = view_size(&run->nodes[i], candidates, run->pool);
+		sized = sized || views[i].key;
+	}
+	for (size_t i = 0; i < run->node_count && !sized; i++)
+		views[i] = view_gpus(&run->nodes[i], candidates, run->pool);
+	int result = views_settle(run, views, sized, &node, err);
+	if (result == 0) {
+		*ret_index = views[node].candidate;
+		*ret_how = muster_pool_printf(run->pool, "%s%s", views[node].key,
+			sized ? " of the metadata service" : " on each node (no metadata service)");
+	}
+	free(views);
+	return result;
+}

@@ -1,0 +1,284 @@
+/* test_eval_recognise.c - which machine type a run was measured on, and when nobody can say */
+#include "eval_fixture.h"
+
+#include "eval/recognise.h"
+
+/* The known machine types; "alike_1" and "alike_2" cannot be told apart by their GPUs. */
+static const struct {
+	const char *file, *identify;
+} files[] = {
+	{ "big", "{\"vm_size\":[\"Standard_Big\",\"Standard_Big_v2\"],\"gpu_name\":[\"GPU A\",\"NVIDIA GPU "
+		 "A\"],\"gpu_count\":8}" },
+	{ "small", "{\"vm_size\":[\"Standard_Small\"],\"gpu_name\":[\"GPU A\"],\"gpu_count\":1}" },
+	{ "any", "{\"gpu_name\":[\"GPU C\"]}" },
+	{ "alike_1", "{\"vm_size\":[\"Standard_Alike_1\"],\"gpu_name\":[\"GPU B\"],\"gpu_count\":4}" },
+	{ "alike_2", "{\"vm_size\":[\"Standard_Alike_2\"],\"gpu_name\":[\"GPU B\"],\"gpu_count\":4}" },
+	{ "family", "{\"gpu_count\":8}" },
+};
+
+static void write_files(void)
+{
+	fixture_open();
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		char name[64], text[1024];
+
+		snprintf(name, sizeof name, "%s.json", files[i].file);
+		snprintf(text, sizeof text,
+			"{\"schema_version\":1,\"name\":\"%s\",\"identify\":%s,\"checks\":{\"%s.check\":{\"metric\":"
+			"\"node.cpus\",\"min\":1,\"source\":\"s\"},\"cpus\":{\"metric\":\"node.cpus\",\"max\":9,"
+			"\"source\":\"s\"}}}",
+			files[i].file, files[i].identify, files[i].file);
+		fixture_write(name, text);
+	}
+	/* neither claims to be a machine: a parent that does not stand on its own, and a site's variant */
+	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{}}");
+	fixture_write("variant.json", "{\"schema_version\":1,\"name\":\"variant\",\"extends\":\"big.json\"}");
+	fixture_write("notes.txt", "no JSON at all");
+}
+
+/* A node: what the metadata service calls it, how many GPUs NVML shows, and the name of each rank's GPU (the last one
+ * stands for all that follow). NULL and -1: a null. */
+struct node {
+	const char *vm_size;
+	int gpus;
+	const char *names[2];
+};
+
+static void add_nodes(struct muster_run *run, const struct node *nodes, size_t count)
+{
+	fixture_run(run);
+	for (size_t i = 0; i < count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "n%zu", i + 1);
+		struct muster_node *node = fixture_node(run, muster_pool_string(run->pool, name), 2);
+
+		fixture_sample(run, &node->samples, "node.vm_size", NULL,
+			nodes[i].vm_size ? muster_string(nodes[i].vm_size) : muster_null());
+		fixture_sample(run, &node->samples, "node.gpu_count", NULL,
+			nodes[i].gpus >= 0 ? muster_number(nodes[i].gpus) : muster_null());
+		for (int r = 0; r < 2; r++) {
+			const char *gpu = nodes[i].names[nodes[i].names[1] ? r : 0];
+
+			fixture_sample(run, &node->ranks[r].samples, "gpu.name", "gpu=0001:00:00.0",
+				gpu ? muster_string(gpu) : muster_null());
+		}
+	}
+}
+
+static const struct {
+	struct node nodes[3];
+	size_t count;
+	const char *found; /* the machine type; NULL: nobody can say */
+	const char *words; /* how it was found, or part of why not */
+} table[] = {
+	/* the metadata service decides, whatever the GPUs are */
+	{ { { "Standard_Big", 8, { "GPU A" } } }, 1, "big", "vmSize Standard_Big of the metadata service" },
+	{ { { "STANDARD_big_V2", 8, { "GPU A" } } }, 1, "big", "vmSize STANDARD_big_V2 of the metadata service" },
+	{ { { "Standard_Big", 7, { "GPU X" } } }, 1, "big", "vmSize Standard_Big of the metadata service" },
+	{ { { "Standard_Alike_2", 4, { "GPU B" } } }, 1, "alike_2", "vmSize Standard_Alike_2 of the metadata service" },
+	{ { { NULL, 1, { "GPU A" } }, { "Standard_Big", 8, { "GPU A" } } }, 2, "big",
+		"vmSize Standard_Big of the metadata service" },
+	{ { { "Standard_Big", 8, { "GPU A" } }, { "Standard_Big_v2", 8, { "GPU A" } } }, 2, "big",
+		"vmSize Standard_Big of the metadata service" },
+	/* a size that no file has is not overruled by the GPUs */
+	{ { { "Standard_Other", 8, { "GPU A" } } }, 1, NULL,
+		"no expectation file fits this machine (vmSize Standard_Other on n1); name it with --sku NAME" },
+	{ { { "Standard_Other", 8, { "GPU A" } }, { "Standard_Big", 8, { "GPU A" } } }, 2, NULL,
+		"not of one machine type: vmSize Standard_Other on n1; vmSize Standard_Big on n2;" },
+	{ { { "Standard_Big", 8, { "GPU A" } }, { "Standard_Small", 1, { "GPU A" } }, { "Standard_Big", 8, { NULL } } },
+		3, NULL, "not of one machine type: vmSize Standard_Big on n1, n3; vmSize Standard_Small on n2;" },
+	{ { { "Standard_X", 8, { NULL } }, { "Standard_Y", 8, { NULL } } }, 2, NULL,
+		"not of one machine type: vmSize Standard_X on n1; vmSize Standard_Y on n2;" },
+	/* without a service: names and number of GPUs */
+	{ { { NULL, 8, { "GPU A" } } }, 1, "big", "8 x GPU A on each node (no metadata service)" },
+	{ { { NULL, 8, { "GPU A", "NVIDIA GPU A" } } }, 1, "big", "8 x GPU A on each node (no metadata service)" },
+	{ { { NULL, 1, { "gpu a" } } }, 1, "small", "1 x gpu a on each node (no metadata service)" },
+	{ { { NULL, 3, { "GPU C" } } }, 1, "any", "3 x GPU C on each node (no metadata service)" },
+	{ { { NULL, 8, { NULL } } }, 1, NULL, "neither the metadata service nor the GPUs say what it is" },
+	{ { { NULL, -1, { "GPU A" } } }, 1, NULL, "neither the metadata service nor the GPUs say what it is" },
+	{ { { NULL, 7, { "GPU A" } } }, 1, NULL, "no expectation file fits this machine (7 x GPU A on n1)" },
+	{ { { NULL, 8, { "GPU A", "GPU X" } } }, 1, NULL, "no expectation file fits this machine (8 x GPU A on n1)" },
+	{ { { NULL, 4, { "GPU B" } } }, 1, NULL,
+		"this machine (4 x GPU B) fits more than one file: alike_1, alike_2;" },
+	{ { { NULL, 8, { "GPU A" } }, { NULL, 1, { "GPU A" } } }, 2, NULL,
+		"not of one machine type: 8 x GPU A on n1; 1 x GPU A on n2;" },
+	/* a node that has lost a GPU, or its driver, is a broken one of what the others are */
+	{ { { NULL, 7, { "GPU A" } }, { NULL, 8, { "GPU A" } } }, 2, "big",
+		"8 x GPU A on each node (no metadata service)" },
+	{ { { NULL, -1, { NULL } }, { NULL, 8, { "GPU A" } } }, 2, "big",
+		"8 x GPU A on each node (no metadata service)" },
+};
+
+START_TEST(a_run_is_recognised_or_the_reason_given)
+{
+	struct muster_candidates all;
+	struct muster_run run;
+	struct muster_error err;
+	const char *how = NULL;
+	size_t index = 99;
+
+	write_files();
+	ck_assert_msg(muster_candidates_load(fixture_dir, NULL, &all, &err) == 0, "%s", err.text);
+	add_nodes(&run, table[_i].nodes, table[_i].count);
+	int result = muster_recognise(&run, &all, &index, &how, &err);
+	if (table[_i].found) {
+		ck_assert_msg(result == 0, "%s", err.text);
+		ck_assert_str_eq(all.items[index].expect.name, table[_i].found);
+		ck_assert_str_eq(how, table[_i].words);
+	} else {
+		ck_assert_int_eq(result, -1);
+		ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+		ck_assert_msg(strstr(err.text, table[_i].words) != NULL, "%s", err.text);
+		ck_assert_ptr_nonnull(strstr(err.text, "--sku NAME"));
+		ck_assert_ptr_nonnull(strstr(err.text, "--sku observe"));
+		ck_assert_ptr_nonnull(strstr(err.text, "identify"));
+		ck_assert_uint_eq(index, 99);
+		ck_assert_ptr_null(how);
+	}
+	muster_run_done(&run);
+	muster_candidates_done(&all);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_run_without_any_node_is_not_recognised)
+{
+	struct muster_candidates all = { 0 };
+	struct muster_run run;
+	struct muster_error err;
+	const char *how;
+	size_t index;
+
+	fixture_run(&run);
+	ck_assert_int_eq(muster_recognise(&run, &all, &index, &how, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "neither the metadata service nor the GPUs"));
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(only_files_that_identify_a_machine_are_candidates)
+{
+	static const char *const names[] = { "alike_1", "alike_2", "any", "big", "small" };
+	struct muster_candidates all;
+	struct muster_error err;
+
+	write_files();
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), 0);
+	ck_assert_uint_eq(all.count, sizeof names / sizeof *names);
+	for (size_t i = 0; i < all.count; i++)
+		ck_assert_str_eq(all.items[i].expect.name, names[i]);
+	muster_candidates_done(&all);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_bad_file_is_an_error_that_names_it)
+{
+	struct muster_candidates all;
+	struct muster_error err;
+
+	write_files();
+	fixture_write("broken.json", "{\"schema_version\":1,\n\"name\":}");
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "broken.json"));
+	fixture_close();
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+}
+END_TEST
+
+START_TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
+{
+	struct muster_candidates all;
+	struct muster_error err;
+	const char *overlay;
+
+	write_files();
+	/* removes what only "small" has */
+	overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
+	ck_assert_msg(muster_candidates_load(fixture_dir, overlay, &all, &err) == 0, "%s", err.text);
+	for (size_t i = 0; i < all.count; i++) {
+		bool small = strcmp(all.items[i].expect.name, "small") == 0;
+
+		ck_assert_uint_eq(all.items[i].expect.check_count, small ? 1 : 2);
+		ck_assert_int_eq(all.items[i].misfit.code, small ? MUSTER_OK : MUSTER_EUSAGE);
+		ck_assert(small || strstr(all.items[i].misfit.text, "small.check"));
+	}
+	muster_candidates_done(&all);
+	overlay = fixture_write("overlay", "{\"checks\":{\"nobody.check\":null}}");
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "nobody.check"));
+	fixture_close();
+}
+END_TEST
+
+START_TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
+{
+	struct muster_candidates all;
+	struct muster_error err;
+
+	ck_assert_msg(muster_candidates_load(MUSTER_SOURCE_DIR "/configs", NULL, &all, &err) == 0, "%s", err.text);
+	ck_assert_uint_ge(all.count, 1);
+	for (size_t i = 0; i < all.count; i++)
+		for (size_t s = 0; s < all.items[i].expect.vm_size_count; s++) {
+			const struct node node = { all.items[i].expect.vm_sizes[s], -1, { NULL } };
+			struct muster_run run;
+			const char *how;
+			size_t index;
+
+			add_nodes(&run, &node, 1);
+			ck_assert_msg(muster_recognise(&run, &all, &index, &how, &err) == 0, "%s", err.text);
+			ck_assert_uint_eq(index, i);
+			muster_run_done(&run);
+		}
+	muster_candidates_done(&all);
+}
+END_TEST
+
+/* node.vm_size in a report of a muster that had other probes only, and in one whose metadata probe left it out. */
+START_TEST(a_report_older_than_a_probe_skips_its_optional_checks)
+{
+	static const char checks[] = "'size':{'metric':'node.vm_size','equals':'x','optional':true,'source':'s'},"
+				     "'needed':{'metric':'node.location','equals':'x','source':'s'}";
+	static const char *const probes[] = { "system", "metadata" };
+	static const char *const found[] = {
+		"inconclusive needed n1: x | not measured\n"
+		"skip size n1: x | not measured: this run was without that probe\n",
+		"inconclusive size n1: x | not measured\n"
+		"inconclusive needed n1: x | not measured\n",
+	};
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, "n1", 1);
+	fixture_outcome(&node->ranks[0], probes[_i], MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), found[_i]);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("recognise");
+	TCase *tcase = tcase_create("recognise");
+
+	tcase_add_loop_test(tcase, a_run_is_recognised_or_the_reason_given, 0, sizeof table / sizeof *table);
+	tcase_add_test(tcase, a_run_without_any_node_is_not_recognised);
+	tcase_add_test(tcase, only_files_that_identify_a_machine_are_candidates);
+	tcase_add_test(tcase, a_bad_file_is_an_error_that_names_it);
+	tcase_add_test(tcase, an_overlay_must_fit_one_machine_and_is_laid_over_that);
+	tcase_add_test(tcase, every_shipped_machine_is_recognised_by_each_of_its_sizes);
+	tcase_add_loop_test(tcase, a_report_older_than_a_probe_skips_its_optional_checks, 0, 2);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
