@@ -108,8 +108,9 @@ int muster_cmd_run(int argc, char **argv)
 		return speaks ? muster_cli_usage(&err) : MUSTER_EXIT_USAGE;
 	options.program = paths.program;
 	options.configs = paths.configs;
-	if (!speaks && argc > 1 && strcmp(argv[1], "--help") == 0)
-		return 0;
+	for (int i = 1; i < argc && !speaks; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return 0;
 	int parsed = muster_cli_parse(argc, argv, "muster run [options]", table, sizeof table / sizeof *table,
 		"Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
 		"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
