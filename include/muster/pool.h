@@ -24,9 +24,6 @@ const char *muster_pool_string_n(struct muster_pool *pool, const char *text, siz
 /* A formatted string, interned. */
 const char *muster_pool_printf(struct muster_pool *pool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Bytes taken from the system so far (for tests and benchmarks). */
-size_t muster_pool_bytes(const struct muster_pool *pool);
-
 /* realloc, calloc and strdup that end the process with a message when memory runs out; free() releases them. */
 void *muster_realloc(void *old, size_t count, size_t size);
 void *muster_calloc(size_t count, size_t size);

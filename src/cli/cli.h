@@ -42,7 +42,6 @@ struct muster_paths {
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err);
 
 /* Options of a subcommand are a table. */
-enum muster_option_kind { MUSTER_OPT_FLAG, MUSTER_OPT_TEXT };
 struct muster_option {
 	const char *name;     /* "--report" */
 	const char *argument; /* "FILE"; NULL for a flag */

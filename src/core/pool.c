@@ -25,7 +25,7 @@ struct slot {
 
 struct muster_pool {
 	struct chunk *chunks;
-	size_t next_size, bytes;
+	size_t next_size;
 	struct slot *slots; /* open addressing; a power of two, at most three quarters full */
 	size_t slot_count, string_count;
 };
@@ -105,7 +105,6 @@ void *muster_pool_alloc(struct muster_pool *pool, size_t size)
 			out_of_memory(room);
 		chunk->used = 0;
 		chunk->size = room;
-		pool->bytes += sizeof *chunk + room;
 		if (size > pool->next_size / 4 &&
 			pool->chunks) { /* a large one must not waste the current chunk's rest */
 			chunk->next = pool->chunks->next;
@@ -183,9 +182,4 @@ const char *muster_pool_printf(struct muster_pool *pool, const char *format, ...
 	const char *kept = muster_pool_string_n(pool, text, (size_t)length);
 	free(text);
 	return kept;
-}
-
-size_t muster_pool_bytes(const struct muster_pool *pool)
-{
-	return pool->bytes + pool->slot_count * sizeof *pool->slots;
 }

@@ -15,10 +15,8 @@
 #include "run/parcel.h"
 #include "run/root.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

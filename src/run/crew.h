@@ -24,8 +24,7 @@ struct muster_crew {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
-	char step[512];  /* the last step of the command at hand */
-	bool died_early; /* a worker crashed or hung while opening the drivers: later ones skip CUDA */
+	char step[512]; /* the last step of the command at hand */
 	char why_skipped[1600];
 	/* the answer */
 	char code[32]; /* "ok" or an error's code name */

@@ -48,14 +48,6 @@ int muster_keeper_index(const struct muster_keeper *keeper, int rank)
 	return -1;
 }
 
-size_t muster_gate_here(const struct muster_keeper *keeper, const struct muster_gate *gate)
-{
-	size_t here = 0;
-	for (size_t i = 0; i < keeper->count; i++)
-		here += gate->arrivals[i].here;
-	return here;
-}
-
 static struct muster_gate *find(struct muster_keeper *keeper, int id)
 {
 	struct muster_gate **at = &keeper->gates;

@@ -58,6 +58,4 @@ void muster_keeper_arrive(struct muster_keeper *keeper, int gate, int rank, cons
 /* Settle what is complete, whose missing members are dead, or what is overdue. */
 void muster_keeper_poll(struct muster_keeper *keeper, double now_ms);
 
-size_t muster_gate_here(const struct muster_keeper *keeper, const struct muster_gate *gate);
-
 #endif

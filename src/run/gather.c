@@ -14,7 +14,8 @@ static struct muster_node *find_node(struct muster_run *run, const char *name)
 	return NULL;
 }
 
-void muster_gather_fold(struct muster_run *run)
+/* The last node of the run becomes part of an earlier one of the same name, if there is one. */
+static void fold(struct muster_run *run)
 {
 	struct muster_node *last = &run->nodes[run->node_count - 1];
 	struct muster_node *first = find_node(run, last->name);
@@ -44,7 +45,7 @@ int muster_gather_add(
 		here[rank] = true;
 	}
 	run->job.simulated |= node->simulated;
-	muster_gather_fold(run);
+	fold(run);
 	return 0;
 }
 

@@ -12,9 +12,6 @@ struct muster_hello {
 	int node_index;
 };
 
-/* The last node of the run becomes part of an earlier one of the same name, if there is one. */
-void muster_gather_fold(struct muster_run *run);
-
 /* A leader's or a rank's record: its node is added and folded. here has one entry for each of the job's ranks; ranks
  * beyond it and ranks that are there already are errors. */
 int muster_gather_add(

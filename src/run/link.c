@@ -187,12 +187,14 @@ bool muster_link_receive(struct muster_message *ret)
 	}
 	if (alone)
 		return false;
-	reap_outbox();
 	int there = 0, length = 0;
 	MPI_Message handle;
 	MPI_Status status;
-	if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) != MPI_SUCCESS || !there)
+	if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) != MPI_SUCCESS ||
+		!there) {
+		reap_outbox(); /* once for each round of messages, not for each message */
 		return false;
+	}
 	MPI_Get_count(&status, MPI_BYTE, &length);
 	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
 	if (MPI_Mrecv(bytes, length, MPI_BYTE, &handle, &status) != MPI_SUCCESS || length > MESSAGE_MAX) {
