@@ -105,6 +105,8 @@ static void receive(struct conductor *c)
 {
 	struct muster_message message;
 	while (muster_link_receive(&message)) {
+		if (c->member_count > 0 && message.from == c->members[0])
+			c->leader_heard_ms = muster_now_ms();
 		struct muster_message *slot = message.tag == MUSTER_TAG_LAYOUT ? &c->layout
 					      : message.tag == MUSTER_TAG_PASS ? &c->passed
 									       : NULL;
@@ -113,8 +115,6 @@ static void receive(struct conductor *c)
 			*slot = message;
 			continue; /* at most one of each is on its way */
 		}
-		if (c->member_count > 0 && message.from == c->members[0])
-			c->leader_heard_ms = muster_now_ms();
 		if (c->root)
 			muster_root_message(c->root, &message);
 		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
@@ -288,7 +288,11 @@ static void bring_back(struct conductor *c)
 	open_and_take(c);
 	if (!c->hopeless && c->peers) {
 		muster_crew_command(&c->crew, c->peers, bounded(c, SHORT_DEADLINE_MS));
-		command_wait(c);
+		if (command_wait(c) == MUSTER_CREW_DONE)
+			return;
+		/* its successor would run probes without knowing its job */
+		c->hopeless = true;
+		snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.error);
 	}
 }
 
