@@ -12,10 +12,6 @@ typedef unsigned long XML_Size;
 typedef struct XML_ParserStruct *XML_Parser;
 enum XML_Status { XML_STATUS_ERROR = 0, XML_STATUS_OK = 1, XML_STATUS_SUSPENDED = 2 };
 enum XML_Error { XML_ERROR_NONE = 0, XML_ERROR_NO_MEMORY = 1, XML_ERROR_SYNTAX = 2, XML_ERROR_ABORTED = 35 };
-typedef void (*XML_StartElementHandler)(void *data, const XML_Char *name, const XML_Char **attributes);
-typedef void (*XML_EndElementHandler)(void *data, const XML_Char *name);
-typedef void (*XML_StartDoctypeDeclHandler)(
-	void *data, const XML_Char *name, const XML_Char *system_id, const XML_Char *public_id, int internal_subset);
 #define XML_FALSE ((XML_Bool)0)
 #endif
 
@@ -26,8 +22,11 @@ typedef void (*XML_StartDoctypeDeclHandler)(
 	X(void, XML_ParserFree, (XML_Parser parser)) \
 	X(void, XML_SetUserData, (XML_Parser parser, void *data)) \
 	X(void, XML_SetElementHandler, \
-		(XML_Parser parser, XML_StartElementHandler start, XML_EndElementHandler end)) \
-	X(void, XML_SetStartDoctypeDeclHandler, (XML_Parser parser, XML_StartDoctypeDeclHandler start)) \
+		(XML_Parser parser, void (*start)(void *data, const XML_Char *name, const XML_Char **attributes), \
+			void (*end)(void *data, const XML_Char *name))) \
+	X(void, XML_SetStartDoctypeDeclHandler, \
+		(XML_Parser parser, void (*start)(void *data, const XML_Char *name, const XML_Char *system_id, \
+			const XML_Char *public_id, int internal_subset))) \
 	X(enum XML_Status, XML_Parse, (XML_Parser parser, const char *text, int length, int is_final)) \
 	X(enum XML_Status, XML_StopParser, (XML_Parser parser, XML_Bool resumable)) \
 	X(enum XML_Error, XML_GetErrorCode, (XML_Parser parser)) \
