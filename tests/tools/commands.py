@@ -67,7 +67,8 @@ class Skus(InDirectory):
             "site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "our image"}}})
         sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
         self.assertEqual([os.path.basename(file) for file in sku["files"]],
-                         ["site.json", SKU + ".json", "family-nd-a100.json", "common.json"])
+                         ["site.json", SKU + ".json", "family-nd-a100.json", "family-nd.json", "family-azure.json",
+                          "common.json"])
         checks = {check["check"]: check for check in sku["checks"]}
         listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--json").stdout)}
         self.assertEqual(len(checks), listed[SKU]["check_count"])  # one more, one less
@@ -90,6 +91,39 @@ class Skus(InDirectory):
         self.assertIn("expected   gpu.h2d_gbps: at least 22 GB/s", block)
         self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
         self.assertEqual(text.count("    source  "), len(checks))
+
+    def test_each_announced_size_is_known_by_both_of_its_names_and_asks_for_what_it_was_announced_with(self):
+        announced = """
+            NC36ds   36  132 1  24576  1600  256
+            NC72ds   72  264 1  49152  3200  512
+            NC144ds  144 516 1  98304  6400 1024
+            NC288ds  288 1032 2 98304 12800 2048
+            NC324ds  324 1284 2 98304 12800 2048
+            NC24lds  24   72 1  24576  1600  256
+            NC36lds  36   72 1  24576  1600  256
+            NC72lds  72  132 1  49152  3200  512
+            NC144lds 144 264 1  98304  6400 1024
+            NC288lds 288 516 2  98304 12800 2048
+            NC324lds 324 648 2  98304 12800 2048"""
+        for line in announced.strip().splitlines():
+            size, *figures = line.split()
+            cpus, memory_gb, gpus, gpu_mib, nvme_gb, temp_gb = map(int, figures)
+            first, second = (muster("skus", f"Standard_{size}_xl_{gpu}_v6", "--json")
+                             for gpu in ("RTXPro6000", "rtxpro6000bse"))
+            self.assertEqual((first.returncode, first.stdout), (0, second.stdout), first.stderr + second.stderr)
+            sku = json.loads(first.stdout)
+            self.assertEqual(sku["name"], f"Standard_{size}_xl_RTXPro6000_v6")
+            checks = {check["check"]: check for check in sku["checks"]}
+            expected = lambda check: checks[check]["expected"]
+            limits = lambda check: [float(number) for number in re.findall(r"[0-9.]+", expected(check))]
+            self.assertEqual((expected("node.cpus"), expected("gpu.count")), (str(cpus), str(gpus)))
+            self.assertEqual(limits("gpu.memory")[1], gpu_mib)
+            self.assertTrue(0.95 <= limits("gpu.memory")[0] / gpu_mib < 1, size)
+            low, high = limits("node.memory")
+            self.assertTrue(low < memory_gb * 1e9 / 2 ** 20 < memory_gb * 1024 <= high, size)
+            self.assertTrue(0.9 <= limits("node.nvme_gb")[0] / nvme_gb < 1, size)
+            self.assertTrue(0.9 <= limits("node.temp_disk")[0] / temp_gb < 1, size)
+            self.assertEqual(expected("ib.none"), "0")
 
     def test_a_check_that_was_removed_and_made_anew_is_the_later_files(self):
         check = {"metric": "node.gpu_count", "equals": 8, "source": "s"}
