@@ -87,7 +87,7 @@ class Skus(InDirectory):
         self.assertEqual(checks["launch.gpu"]["after"], "launch.ranks_per_gpu")
 
         text = muster("skus", SKU.lower(), "--overlay", site).stdout
-        block = text[text.index("\ncopy.h2d"):].split("\n\n")[0]
+        block = text[text.index("\ncopy.h2d:"):].split("\n\n")[0]
         self.assertIn("expected   gpu.h2d_gbps: at least 22 GB/s", block)
         self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
         self.assertEqual(text.count("    source  "), len(checks))
