@@ -75,7 +75,7 @@ class Sim(unittest.TestCase):
         sku = ["--sku", SKU]
         for words, said in (
             ([], "--sku"),
-            (["--sku", "Standard_HB120"], SKU),
+            (["--sku", "Standard_HB120"], "Standard_HB120"),
             (sku + ["--nodes", "0"], "--nodes"),
             (sku + ["--nodes", "two"], "--nodes"),
             (sku + ["--fault", "h2d-slo@node1/gpu4"], "h2d-slow"),

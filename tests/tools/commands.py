@@ -219,7 +219,7 @@ class Bind(InDirectory):
         self.assertIn("no NVIDIA GPU", done.stderr)
         done = muster("bind", "--sku", "Nobody_v1")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("there are: " + ", ".join(sorted(name[:-5] for name in os.listdir(HARDWARE))), done.stderr)
+        self.assertIn("no hardware description", done.stderr)
 
 
 unittest.main(argv=sys.argv[:1])
