@@ -435,11 +435,11 @@ static int is_description(const struct dirent *entry)
 const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool)
 {
 	struct dirent **entries = NULL;
-	const char *list = "none";
+	const char *list = "";
 	int count = scandir(directory, &entries, is_description, alphasort);
 	for (int i = 0; i < count; i++) {
 		const char *name = muster_pool_string_n(pool, entries[i]->d_name, strlen(entries[i]->d_name) - 5);
-		list = i == 0 ? name : muster_pool_printf(pool, "%s, %s", list, name);
+		list = muster_pool_printf(pool, "%s%s\n", list, name);
 		free(entries[i]);
 	}
 	free(entries);

@@ -27,7 +27,7 @@ struct muster_sim_hardware {
 int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_pool *pool,
 	struct muster_sim_hardware *ret, struct muster_error *err);
 
-/* The SKUs that directory describes, separated by ", "; "none" when there is none. */
+/* The SKUs that directory describes, one a line, sorted. */
 const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool);
 
 /* A mask as srun's mask_cpu takes it, with at least one CPU, and none that the node has not. */
