@@ -5,6 +5,8 @@ usage: faults.py MUSTER TABLE [CASE...]
 
 Each case of the table (a JSON file) holds:
   name      what it is called
+  sku       the machine type (Standard_ND96asr_v4 when absent)
+  ranks     GPUs, and with them ranks, of a node (8 when absent)
   nodes     how many nodes are simulated
   faults    what is broken (may be absent)
   cpu_masks as in a scenario (may be absent)
@@ -12,7 +14,8 @@ Each case of the table (a JSON file) holds:
   exit      the exit code
   findings  every finding of the report that is no skip: check, status, node, rank, gpu, port where they apply; in any
             order. "expected", "observed" and "advice" are parts of the text that the finding must hold.
-  skips     every "CHECK NODE" that the report skips on some thing of that node (may be absent)
+  skips     every "CHECK NODE" that the report skips on some thing of that node (none when absent; null: any)
+  judged    checks that must have been judged (may be absent)
 """
 
 import collections
@@ -57,7 +60,11 @@ def compare(case, report):
             if text in want and not any(want[text] in (f.get(text) or "") for f in texts):
                 seen = [f.get(text) for f in texts]
                 problems.append(f"{show(place(want))}: {text} does not hold \"{want[text]}\": {seen}")
-    if skipped != set(case.get("skips", [])):
+    passed = {tally["check"] for tally in report["checks"] if tally["passed"] > 0}
+    for check in case.get("judged", []):
+        if check not in passed:
+            problems.append(f"{check} was not judged")
+    if case.get("skips", []) is not None and skipped != set(case.get("skips", [])):
         problems.append(f"skipped: {sorted(skipped)}, not {sorted(case.get('skips', []))}")
     return problems
 
@@ -65,7 +72,8 @@ def compare(case, report):
 def run(muster, case, directory):
     """Run one case; what is wrong with it, one line each."""
     path = os.path.join(directory, "report.json")
-    command = [muster, "sim", "--sku", SKU, "--nodes", str(case["nodes"]), "--report", path]
+    sku, ranks = case.get("sku", SKU), case.get("ranks", 8) * case["nodes"]
+    command = [muster, "sim", "--sku", sku, "--nodes", str(case["nodes"]), "--report", path]
     for fault in case.get("faults", []):
         command += ["--fault", fault]
     if "cpu_masks" in case:
@@ -73,7 +81,7 @@ def run(muster, case, directory):
     command += ["--"] + case.get("options", [])
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        stdout, stderr = child.communicate(timeout=100)
+        stdout, stderr = child.communicate(timeout=200)
     except subprocess.TimeoutExpired:
         child.terminate()  # and not kill: it has ranks to end and files to remove
         stdout, stderr = child.communicate()
@@ -90,10 +98,10 @@ def run(muster, case, directory):
         problems.append(f"verdict {report['verdict']}, not {verdict}")
     if report["simulated"] is not True:
         problems.append("the report does not say that it is simulated")
-    if report["summary"]["nodes"] != case["nodes"] or report["summary"]["ranks"] != 8 * case["nodes"]:
+    if report["summary"]["nodes"] != case["nodes"] or report["summary"]["ranks"] != ranks:
         problems.append(f"nodes and ranks: {report['summary']}")
     last = stdout.rstrip("\n").rpartition("\n")[2]
-    if not last.startswith(f"MUSTER {verdict.upper()} sku={SKU} nodes={case['nodes']} ranks={8 * case['nodes']} "):
+    if not last.startswith(f"MUSTER {verdict.upper()} sku={sku} nodes={case['nodes']} ranks={ranks} "):
         problems.append(f"last line: {last}")
     problems += compare(case, report)
     if problems:

@@ -1,17 +1,21 @@
-# The whole program on a simulated cluster. One ctest case for each row of the table of faults.
+# The whole program on a simulated cluster. One ctest case for each row of the tables of faults.
 find_package(Python3 COMPONENTS Interpreter)
-set(FAULT_TABLE ${CMAKE_SOURCE_DIR}/tests/integration/faults.json)
-set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FAULT_TABLE})
-file(READ ${FAULT_TABLE} FAULT_CASES)
-string(JSON FAULT_COUNT LENGTH "${FAULT_CASES}")
-math(EXPR FAULT_LAST "${FAULT_COUNT} - 1")
-if(Python3_FOUND)
-	foreach(index RANGE ${FAULT_LAST})
-		string(JSON name GET "${FAULT_CASES}" ${index} name)
-		add_test(NAME integration.sim.${name} COMMAND Python3::Interpreter
-			${CMAKE_SOURCE_DIR}/tests/integration/faults.py $<TARGET_FILE:muster> ${FAULT_TABLE} ${name})
-		set_tests_properties(integration.sim.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+function(muster_fault_tests table)
+	set(path ${CMAKE_SOURCE_DIR}/tests/integration/${table}.json)
+	set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+	file(READ ${path} cases)
+	string(JSON count LENGTH "${cases}")
+	math(EXPR last "${count} - 1")
+	foreach(index RANGE ${last})
+		string(JSON name GET "${cases}" ${index} name)
+		add_test(NAME integration.${table}.${name} COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/faults.py $<TARGET_FILE:muster> ${path} ${name})
+		set_tests_properties(integration.${table}.${name} PROPERTIES TIMEOUT 240 LABELS integration)
 	endforeach()
+endfunction()
+if(Python3_FOUND)
+	muster_fault_tests(faults)
+	muster_fault_tests(families)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
