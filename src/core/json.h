@@ -84,8 +84,8 @@ int muster_json_split_array(const char *text, size_t length,
 	int (*element)(void *arg, size_t index, const char *value, size_t value_length, struct muster_error *err),
 	void *arg, struct muster_error *err);
 
-/* Streaming writer. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD; control characters and DEL
- * are escaped. Numbers are written so that they read back exactly; NaN and infinity become null. */
+/* Streaming writer. Keys and strings are escaped, and so is every character that could drive a terminal; bytes that are
+ * not UTF-8 become U+FFFD. Numbers are written so that they read back exactly; NaN and infinity become null. */
 struct muster_writer {
 	FILE *out;
 	int depth;
