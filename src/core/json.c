@@ -142,8 +142,11 @@ static bool is_filler(char c)
 static int scan(const char *text, size_t length, struct muster_error *err)
 {
 	int depth = 0;
+	size_t values = 1;
 	for (size_t at = 0; at < length;) {
 		char c = text[at];
+		if ((c == ',' || c == '{' || c == '[') && ++values > MUSTER_JSON_VALUES_MAX)
+			return fail_at(text, at, err, "more than %d values", MUSTER_JSON_VALUES_MAX);
 		if (c == '"') {
 			if (string_end(text, at, length, &at, err) < 0)
 				return -1;

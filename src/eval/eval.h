@@ -186,6 +186,7 @@ size_t muster_domains_count(const struct muster_run *run, const struct muster_me
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
 /* words.c; all strings are the pool's */
+#define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
 /* median: NULL when it is not known yet */
 const char *muster_words_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool);
