@@ -50,6 +50,10 @@ const char *muster_path_member(const char *path, const char *key, struct muster_
 const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);
 
+/* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
+ * little time and memory. */
+const char *muster_pattern_problem(const char *pattern);
+
 /* ---- judging ---- */
 
 #define MUSTER_NOWHERE UINT32_MAX

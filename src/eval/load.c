@@ -473,8 +473,11 @@ size_t muster_expect_lint(
 		problems.count++;
 		tell(arg, err.text);
 	}
-	if (problems.count == PROBLEMS_MAX)
-		tell(arg, "there may be more problems: the reading ends after so many");
+	if (problems.count == PROBLEMS_MAX) {
+		muster_fail(&err, MUSTER_EUSAGE, "%s: there may be more problems: after %d nobody looks for them", name,
+			PROBLEMS_MAX);
+		tell(arg, err.text);
+	}
 	muster_expect_done(&expect);
 	return problems.count;
 }

@@ -28,7 +28,7 @@ static const char *behind_bracket(const char *at)
 	return *at ? at + 1 : at;
 }
 
-/* How often the repetition at `at` copies what stands before it; *ret_end is behind it. */
+/* How many copies of what stands before it the repetition at `at` makes, at least 1; *ret_end is behind it. */
 static unsigned long copies(const char *at, const char **ret_end)
 {
 	char *end;
@@ -36,17 +36,20 @@ static unsigned long copies(const char *at, const char **ret_end)
 
 	*ret_end = at + 1;
 	if (*at != '{')
-		return *at == '+' ? 2 : 1;
+		return *at == '+' ? 2 : 1; /* x+ becomes xx* */
 	low = strtoul(at + 1, &end, 10);
 	high = *end == ',' ? strtoul(end + 1, &end, 10) : low;
-	*ret_end = *end == '}' ? end + 1 : at + 1;
-	return high > low ? high : low + 1; /* {n,} is n copies and a star */
+	if (*end == '}')
+		*ret_end = end + 1;
+	if (high < low) /* {n,} becomes n copies and a star */
+		high = (low < PATTERN_PARTS_MAX ? low : PATTERN_PARTS_MAX) + 1;
+	return high == 0 ? 1 : high > PATTERN_PARTS_MAX ? PATTERN_PARTS_MAX + 1 : high;
 }
 
 const char *muster_pattern_problem(const char *pattern)
 {
-	unsigned long parts[PATTERN_BYTES_MAX + 1] = { 0 },
-						last = 0; /* of each open parenthesis; of what stands last */
+	unsigned long parts[PATTERN_BYTES_MAX + 1] = { 0 }; /* within each open parenthesis */
+	unsigned long last = 0;                             /* of what a repetition would copy */
 	size_t depth = 0;
 
 	if (strlen(pattern) > PATTERN_BYTES_MAX)
@@ -65,8 +68,6 @@ const char *muster_pattern_problem(const char *pattern)
 		if (c == '*' || c == '?' || c == '+' || c == '{') {
 			unsigned long times = copies(pattern, &pattern);
 
-			if (times > PATTERN_PARTS_MAX)
-				times = PATTERN_PARTS_MAX + 1;
 			parts[depth] += last * (times - 1);
 			last *= times;
 		} else if (c == ')' && depth > 0) {
