@@ -256,4 +256,8 @@ void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	for (char **entry = crew->environment; entry && *entry; entry++)
+		free(*entry);
+	free(crew->environment);
+	crew->environment = NULL;
 }

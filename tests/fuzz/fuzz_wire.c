@@ -13,11 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-int __wrap_muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err);
+int __wrap_muster_proc_start(
+	struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err);
 
-int __wrap_muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err)
+int __wrap_muster_proc_start(
+	struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err)
 {
-	(void)program, (void)err;
+	(void)program, (void)environment, (void)err;
 	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1 };
 	return 0;
 }
