@@ -20,10 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-extern const struct muster_probe muster_probe_ib_link, muster_probe_system;
+extern const struct muster_probe muster_probe_ib_link, muster_probe_storage, muster_probe_system;
 
 #define DEVICE "sys/class/infiniband/mlx5_0/"
 #define PORT DEVICE "ports/1/"
+#define DISK "sys/block/nvme0n1/"
 static const struct {
 	const char *name, *path;
 } files[] = {
@@ -43,6 +44,9 @@ static const struct {
 	{ "hca_type", DEVICE "hca_type" },
 	{ "numa_node", DEVICE "device/numa_node" },
 	{ "uevent", DEVICE "device/uevent" },
+	{ "size", DISK "size" },
+	{ "model", DISK "device/model" },
+	{ "transport", DISK "device/transport" },
 	{ "os-release", "etc/os-release" },
 	{ "osrelease", "proc/sys/kernel/osrelease" },
 	{ "meminfo", "proc/meminfo" },
@@ -148,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	context_init(&ctx, root);
 	context_run(&ctx, &muster_probe_ib_link, muster_probe_ib_link.run);
 	context_run(&ctx, &muster_probe_ib_link, muster_probe_ib_link.finish);
+	context_run(&ctx, &muster_probe_storage, muster_probe_storage.run);
 	context_run(&ctx, &muster_probe_system, muster_probe_system.run);
 	return 0;
 }

@@ -1,7 +1,7 @@
 # Fuzzers: fuzz_<what>.c takes any bytes for one of the program's inputs. Here each is linked with a main that goes
 # through the inputs kept in corpus/<what>; with MUSTER_FUZZ (and clang) `ninja fuzz` links them with libFuzzer too.
 option(MUSTER_FUZZ "Build the fuzzers with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (needs clang)" OFF)
-set(FUZZERS cpus expect merge metadata nccl_log report scenario sysfs wire)
+set(FUZZERS cpus expect merge metadata nccl_files nccl_log report scenario sysfs wire)
 
 # What is not to be reached, by the name that the linker gives it.
 set(FUZZ_WRAPPED_metadata muster_curl_get)
@@ -42,3 +42,13 @@ foreach(name IN LISTS FUZZERS)
 		add_dependencies(fuzz fuzz_${name})
 	endif()
 endforeach()
+
+# Files and names that nobody would write by accident, from end to end.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	add_test(NAME fuzz.hostile_files COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/hostile_files.py
+		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR} $<$<BOOL:${MUSTER_SANITIZE}>:unbounded>)
+	add_test(NAME fuzz.hostile_names COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/hostile_names.py
+		$<TARGET_FILE:muster>)
+	set_tests_properties(fuzz.hostile_files fuzz.hostile_names PROPERTIES TIMEOUT 300 LABELS integration)
+endif()
