@@ -25,7 +25,9 @@ enum muster_code {
 
 struct muster_error {
 	enum muster_code code;
-	char text[MUSTER_ERROR_TEXT_MAX]; /* one sentence without a newline; cut at the end with "..." when too long */
+	/* One sentence of plain UTF-8: no newline, nothing that could drive a terminal. Cut with "..." when too long.
+	 */
+	char text[MUSTER_ERROR_TEXT_MAX];
 };
 
 /* Set err to code and text. Always returns -1, so that a caller can `return muster_fail(err, ...)`. err may be NULL. */

@@ -1,6 +1,8 @@
 /* error.c - errors are values: a code and a sentence */
 #include "muster/error.h"
 
+#include "core/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,17 +21,30 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof names / sizeof *names == MUSTER_CODE_COUNT, "every code has a name");
 
-/* One line, cut with "..." when it does not fit. Vendor messages bring newlines along: they become blanks. */
+/* One line, cut with "..." when it does not fit. Messages of vendors and names in files bring anything along: newlines
+ * become blanks, whatever else could drive a terminal and bytes that are not UTF-8 a question mark. */
 static void tidy(char *text, size_t size, int length)
 {
 	if (length >= (int)size)
 		memcpy(text + size - 4, "...", 4);
-	size_t end = strlen(text);
-	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
-		text[--end] = '\0';
-	for (size_t i = 0; i < end; i++)
-		if (text[i] == '\n' || text[i] == '\r')
-			text[i] = ' ';
+	char *to = text;
+	size_t left = strlen(text);
+	for (const char *at = text; left > 0;) {
+		unsigned long point = 0;
+		size_t step = muster_utf8_next(at, left, &point);
+		if (step > 0 && !muster_utf8_is_harmful(point)) {
+			memmove(to, at, step);
+			to += step;
+		} else {
+			*to++ = *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : '?';
+			step = step > 0 ? step : 1;
+		}
+		at += step;
+		left -= step;
+	}
+	while (to > text && to[-1] == ' ')
+		to--;
+	*to = '\0';
 }
 
 int muster_fail(struct muster_error *err, enum muster_code code, const char *format, ...)

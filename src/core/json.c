@@ -5,6 +5,7 @@
  */
 #include "json.h"
 
+#include "core/text.h"
 #include "muster/pool.h"
 
 #include <cjson/cJSON.h>
@@ -69,28 +70,6 @@ static int fail_at(const char *text, size_t at, struct muster_error *err, const 
 	return muster_fail(err, MUSTER_EUSAGE, "line %zu, column %zu: %s", line, column, what);
 }
 
-/* Length of the well-formed UTF-8 sequence (Unicode 15, table 3-7) at text, 0 if there is none. */
-static size_t utf8_length(const unsigned char *text, size_t left)
-{
-	unsigned char first = text[0];
-	if (first < 0x80)
-		return 1;
-	size_t length = first >= 0xc2 && first <= 0xdf   ? 2
-			: (first & 0xf0) == 0xe0         ? 3
-			: first >= 0xf0 && first <= 0xf4 ? 4
-							 : 0;
-	if (length == 0 || length > left)
-		return 0;
-	unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-	unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-	if (text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	return length;
-}
-
 static size_t skip_digits(const char *text, size_t at, size_t length)
 {
 	while (at < length && text[at] >= '0' && text[at] <= '9')
@@ -141,7 +120,8 @@ static int string_end(const char *text, size_t at, size_t length, size_t *ret, s
 			at += 2;
 			continue;
 		}
-		size_t step = c < 0x80 ? 1 : utf8_length((const unsigned char *)text + at, length - at);
+		unsigned long point;
+		size_t step = c < 0x80 ? 1 : muster_utf8_next(text + at, length - at, &point);
 		if (step == 0)
 			return fail_at(text, at, err, "byte 0x%02x is not UTF-8", c);
 		at += step;
@@ -162,8 +142,11 @@ static bool is_filler(char c)
 static int scan(const char *text, size_t length, struct muster_error *err)
 {
 	int depth = 0;
+	size_t values = 1;
 	for (size_t at = 0; at < length;) {
 		char c = text[at];
+		if ((c == ',' || c == '{' || c == '[') && ++values > MUSTER_JSON_VALUES_MAX)
+			return fail_at(text, at, err, "more than %d values", MUSTER_JSON_VALUES_MAX);
 		if (c == '"') {
 			if (string_end(text, at, length, &at, err) < 0)
 				return -1;
@@ -727,38 +710,31 @@ void muster_writer_array_end(struct muster_writer *w)
 
 static void put_string(struct muster_writer *w, const char *string)
 {
-	static const char hex[] = "0123456789abcdef";
 	FILE *out = w->out;
 	putc_unlocked('"', out);
-	const unsigned char *at = (const unsigned char *)string, *plain = at;
+	const char *at = string, *plain = at;
 	size_t left = strlen(string);
 	while (left > 0) {
+		unsigned long point = 0;
 		size_t step = 1;
-		if (*at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\') {
-			at++;
-			left--;
-			continue;
+		bool good = (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7f;
+		if (!good) {
+			step = muster_utf8_next(at, left, &point);
+			good = step > 0 && !muster_utf8_is_harmful(point);
 		}
-		if (*at >= 0x80 && (step = utf8_length(at, left)) > 0 && !(at[0] == 0xc2 && at[1] < 0xa0)) {
-			at += step;
-			left -= step;
-			continue;
-		}
-		fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
-		if (*at == '"' || *at == '\\') {
-			putc_unlocked('\\', out);
-			putc_unlocked(*at, out);
-		} else if (*at == 0xc2 && step == 2) { /* C1 control characters drive terminals too */
-			fprintf(out, "\\u00%c%c", hex[at[1] >> 4], hex[at[1] & 15]);
-		} else if (*at >= 0x80) {
-			fputs_unlocked("\\ufffd", out);
-			step = 1;
-		} else {
-			fprintf(out, "\\u00%c%c", hex[*at >> 4], hex[*at & 15]);
+		if (!good || *at == '"' || *at == '\\') {
+			fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
+			if (good)
+				fprintf(out, "\\%c", *at);
+			else if (step > 0)
+				fprintf(out, "\\u%04lx", point);
+			else
+				fputs("\xef\xbf\xbd", out); /* U+FFFD */
+			step = step > 0 ? step : 1;
+			plain = at + step;
 		}
 		at += step;
 		left -= step;
-		plain = at;
 	}
 	fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
 	putc_unlocked('"', out);

@@ -18,10 +18,11 @@
 struct muster_json; /* a node of a parsed text */
 
 #define MUSTER_JSON_DEPTH_MAX 64
+#define MUSTER_JSON_VALUES_MAX (1 << 20) /* of one tree: about 100 MiB of memory */
 
 /* Parse a whole text (need not end in NUL). Rejected, with "line L, column C: ..." in err and code MUSTER_EUSAGE: bad
  * syntax, anything after the value, invalid UTF-8, an embedded NUL, duplicate keys, numbers that are not finite,
- * nesting beyond MUSTER_JSON_DEPTH_MAX. The caller frees the result. */
+ * nesting beyond MUSTER_JSON_DEPTH_MAX, more than MUSTER_JSON_VALUES_MAX values. The caller frees the result. */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err);
 void muster_json_free(struct muster_json *json);
 
@@ -84,8 +85,8 @@ int muster_json_split_array(const char *text, size_t length,
 	int (*element)(void *arg, size_t index, const char *value, size_t value_length, struct muster_error *err),
 	void *arg, struct muster_error *err);
 
-/* Streaming writer. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD; control characters and DEL
- * are escaped. Numbers are written so that they read back exactly; NaN and infinity become null. */
+/* Streaming writer. Keys and strings are escaped, and so is every character that could drive a terminal; bytes that are
+ * not UTF-8 become U+FFFD. Numbers are written so that they read back exactly; NaN and infinity become null. */
 struct muster_writer {
 	FILE *out;
 	int depth;

@@ -50,6 +50,10 @@ const char *muster_path_member(const char *path, const char *key, struct muster_
 const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);
 
+/* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
+ * little time and memory. */
+const char *muster_pattern_problem(const char *pattern);
+
 /* ---- judging ---- */
 
 #define MUSTER_NOWHERE UINT32_MAX
@@ -186,6 +190,7 @@ size_t muster_domains_count(const struct muster_run *run, const struct muster_me
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
 /* words.c; all strings are the pool's */
+#define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
 /* median: NULL when it is not known yet */
 const char *muster_words_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool);

@@ -103,8 +103,10 @@ static struct muster_verdict judge_by(
 		return (struct muster_verdict){ muster_check_status(check),
 			muster_words_with_unit(by->value, check->metric->unit, pool),
 			muster_words_value(sample->value, pool) };
-	for (size_t i = 0; i < check->by_count; i++)
+	for (size_t i = 0; i < check->by_count && i < MUSTER_LIST_MOST; i++)
 		list = muster_pool_printf(pool, "%s%s%s", list, i ? ", " : "", check->by[i].label_value);
+	if (check->by_count > MUSTER_LIST_MOST)
+		list = muster_pool_printf(pool, "%s and %zu more", list, check->by_count - MUSTER_LIST_MOST);
 	return (struct muster_verdict){ muster_check_status(check),
 		muster_pool_printf(pool, "not expected here: allowed are %s", list),
 		muster_words_value(sample->value, pool) };

@@ -16,6 +16,9 @@
 #define CHAIN_MAX 8                /* a file and its parents */
 #define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
 #define SCHEMA_VERSION 1
+#define MEMBERS_MAX 1024    /* of one object or array */
+#define TEXT_BYTES_MAX 4096 /* of one key or string */
+#define PROBLEMS_MAX 100    /* told of one file and its parents */
 
 struct stack {
 	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
@@ -50,10 +53,65 @@ static const char *file_name(const char *path)
 
 int muster_problem_take(struct muster_problems *problems, const struct muster_error *err)
 {
-	if (!problems)
+	if (!problems || problems->count + 1 >= PROBLEMS_MAX)
 		return -1;
 	problems->count++;
 	problems->tell(problems->arg, err->text);
+	return 0;
+}
+
+/* Where a value stands; the top has no `up`. Spelled out only when something is wrong there. */
+struct place {
+	const struct place *up;
+	const char *key; /* NULL: an array's element */
+	size_t index;
+};
+
+static const char *place_text(const struct place *at, struct muster_pool *pool)
+{
+	if (!at->up)
+		return "$";
+	if (at->key)
+		return muster_path_member(place_text(at->up, pool), at->key, pool);
+	return muster_pool_printf(pool, "%s[%zu]", place_text(at->up, pool), at->index);
+}
+
+/* A problem of the layer's at that place; -1 when it ends the reading. */
+static int place_problem(const struct muster_layer *layer, const struct place *at, const char *what,
+	struct muster_problems *problems, struct muster_error *err)
+{
+	struct muster_pool *pool = muster_pool_new();
+
+	muster_fail(err, MUSTER_EUSAGE, "%s: %s: %s", layer->path, place_text(at, pool), what);
+	muster_pool_free(pool);
+	return muster_problem_take(problems, err);
+}
+
+/* What is read here is looked up, merged, compared and told piece by piece: within these limits that takes little time
+ * and memory whatever a file holds. */
+static int sizes_check(const struct muster_layer *layer, const struct muster_json *json, const struct place *at,
+	struct muster_error *err)
+{
+	enum muster_json_type type = muster_json_type(json);
+	struct place inner = { .up = at };
+	char what[64];
+
+	snprintf(what, sizeof what, "a text of more than %d bytes", TEXT_BYTES_MAX);
+	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > TEXT_BYTES_MAX)
+		return place_problem(layer, at, what, NULL, err);
+	if (type != MUSTER_JSON_ARRAY && type != MUSTER_JSON_OBJECT)
+		return 0;
+	for (json = muster_json_first(json); json; json = muster_json_next(json), inner.index++) {
+		inner.key = type == MUSTER_JSON_OBJECT ? muster_json_key(json) : NULL;
+		if (inner.key && strlen(inner.key) > TEXT_BYTES_MAX)
+			return place_problem(layer, at, what, NULL, err);
+		if (inner.index == MEMBERS_MAX) {
+			snprintf(what, sizeof what, "more than %d members", MEMBERS_MAX);
+			return place_problem(layer, at, what, NULL, err);
+		}
+		if (sizes_check(layer, json, &inner, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -113,6 +171,8 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	free(text);
 	layer.path = muster_strdup(path);
 	stack->layers[stack->count++] = layer;
+	if (sizes_check(&layer, layer.json, &(const struct place){ 0 }, err) < 0)
+		return -1;
 	return layer_check(&stack->layers[stack->count - 1], stack->problems, err);
 }
 
@@ -194,7 +254,7 @@ static const char *key_at(const void *arg, size_t index)
 
 /* Every null in patch must have something to remove. */
 static int removals_check(const struct muster_layer *layer, const struct muster_json *target,
-	const struct muster_json *patch, const char *path, struct muster_pool *pool, struct muster_problems *problems,
+	const struct muster_json *patch, const struct place *at, struct muster_problems *problems,
 	struct muster_error *err)
 {
 	bool target_is_object = target && muster_json_type(target) == MUSTER_JSON_OBJECT;
@@ -202,20 +262,20 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 	if (muster_json_type(patch) != MUSTER_JSON_OBJECT)
 		return 0;
 	for (const struct muster_json *m = muster_json_first(patch); m; m = muster_json_next(m)) {
-		const char *key = muster_json_key(m), *inner;
+		const char *key = muster_json_key(m);
+		const struct place inner = { .up = at, .key = key };
 		const struct muster_json *old = target_is_object ? muster_json_member(target, key) : NULL;
-		char near[256] = "";
+		char near[256] = "", what[512];
 
 		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
 			if (target_is_object)
 				muster_closest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
-			muster_fail(err, MUSTER_EUSAGE, "%s: %s: null removes nothing: there is no \"%.80s\"%s%s",
-				layer->path, path, key, *near ? "; the closest is " : "", near);
-			if (muster_problem_take(problems, err) < 0)
+			snprintf(what, sizeof what, "null removes nothing: there is no \"%.80s\"%s%s", key,
+				*near ? "; the closest is " : "", near);
+			if (place_problem(layer, at, what, problems, err) < 0)
 				return -1;
 		}
-		inner = muster_path_member(path, key, pool);
-		if (removals_check(layer, old, m, inner, pool, problems, err) < 0)
+		if (removals_check(layer, old, m, &inner, problems, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -326,16 +386,15 @@ static int name_find(const char *config_dir, const char *name, char **ret, struc
 static int layers_merge(const struct muster_layer *layers, size_t count, struct muster_json **ret,
 	struct muster_problems *problems, struct muster_error *err)
 {
-	struct muster_pool *pool = muster_pool_new();
+	const struct place top = { 0 };
 	struct muster_json *merged = NULL;
 	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		failed = removals_check(&layers[i], merged, layers[i].json, "$", pool, problems, err);
+		failed = removals_check(&layers[i], merged, layers[i].json, &top, problems, err);
 		if (!failed)
 			merged = muster_json_merge(merged, layers[i].json);
 	}
-	muster_pool_free(pool);
 	if (failed)
 		muster_json_free(merged);
 	else
@@ -410,8 +469,15 @@ size_t muster_expect_lint(
 	struct muster_error err;
 
 	/* What ends the reading all the same (no file, bad syntax) is the last problem. */
-	if (load(config_dir, name, overlay, &problems, &expect, &err) < 0)
-		muster_problem_take(&problems, &err);
+	if (load(config_dir, name, overlay, &problems, &expect, &err) < 0) {
+		problems.count++;
+		tell(arg, err.text);
+	}
+	if (problems.count == PROBLEMS_MAX) {
+		muster_fail(&err, MUSTER_EUSAGE, "%s: there may be more problems: after %d nobody looks for them", name,
+			PROBLEMS_MAX);
+		tell(arg, err.text);
+	}
 	muster_expect_done(&expect);
 	return problems.count;
 }

@@ -65,12 +65,16 @@ int parse_alternatives(struct parse *p, void *into, const struct muster_json *js
 int parse_matches(struct parse *p, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = into;
+	const char *problem;
 	regex_t regex;
 	char why[128];
 	int code;
 
 	if (parse_text(p, &check->matches, json) < 0)
 		return -1;
+	problem = muster_pattern_problem(check->matches);
+	if (problem)
+		return parse_complain(p, "\"%.80s\" is too much of a regular expression: %s", check->matches, problem);
 	code = regcomp(&regex, check->matches, REG_EXTENDED | REG_NOSUB);
 	if (code != 0) {
 		regerror(code, &regex, why, sizeof why);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MOST 12 /* parts of a list, then "and N more" */
-
 const char *muster_words_value(struct muster_value value, struct muster_pool *pool)
 {
 	char text[512];
@@ -59,9 +57,11 @@ static const char *one_of_text(const struct muster_check *check, struct muster_p
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < check->one_of_count; i++)
+	for (size_t i = 0; i < check->one_of_count && i < MUSTER_LIST_MOST; i++)
 		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "",
 			muster_words_with_unit(check->one_of[i], check->metric->unit, pool));
+	if (check->one_of_count > MUSTER_LIST_MOST)
+		text = muster_pool_printf(pool, "%s and %zu more", text, check->one_of_count - MUSTER_LIST_MOST);
 	return check->one_of_count == 1 ? text : muster_pool_printf(pool, "one of %s", text);
 }
 
@@ -220,7 +220,7 @@ const char *muster_words_ranks(const int *ranks, size_t count, struct muster_poo
 	for (size_t i = 0, last; i < count; i = last + 1) {
 		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
 			last++;
-		if (++parts > LIST_MOST)
+		if (++parts > MUSTER_LIST_MOST)
 			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
 		text = muster_pool_printf(pool, "%s%s%d", text, i ? "," : "", ranks[i]);
 		if (last > i)
@@ -269,7 +269,7 @@ const char *muster_words_nodes(const char *const *names, size_t count, struct mu
 	for (size_t i = 0, last; i < count; i = last + 1) {
 		for (last = i; last + 1 < count && follows(names[last], names[last + 1]);)
 			last++;
-		if (++parts > LIST_MOST)
+		if (++parts > MUSTER_LIST_MOST)
 			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
 		if (last - i < 2) { /* two names side by side read better than a range */
 			text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", names[i]);

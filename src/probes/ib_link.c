@@ -320,7 +320,8 @@ static int parse_rate(const char *text, double *ret, struct muster_error *err)
 {
 	char *end;
 	double rate = strtod(text, &end);
-	if (*text < '0' || *text > '9' || strncmp(end, " Gb/sec", 7) != 0 || (end[7] && end[7] != ' '))
+	if (*text < '0' || *text > '9' || !isfinite(rate) || strncmp(end, " Gb/sec", 7) != 0 ||
+		(end[7] && end[7] != ' '))
 		return muster_fail(err, MUSTER_EIO, "the rate in sysfs is not in Gb/sec: \"%s\"", text);
 	*ret = rate;
 	return 0;

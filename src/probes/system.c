@@ -17,6 +17,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +135,11 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	struct muster_error why;
 	muster_root_path(ctx, path, sizeof path, "/proc/meminfo");
 	char *end = text;
-	double kib = find_line(path, "MemTotal", text, sizeof text, &why) < 0 ? -1 : strtod(text, &end);
-	if (kib < 0)
+	int result = find_line(path, "MemTotal", text, sizeof text, &why);
+	double kib = result == 0 && isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
+	if (result < 0)
 		muster_emit_null_plain(ctx, "node.memory_mib", "%s", why.text);
-	else if (end == text || strcmp(end, " kB") != 0)
+	else if (end == text || strcmp(end, " kB") != 0 || !isfinite(kib))
 		muster_emit_null_plain(ctx, "node.memory_mib", "MemTotal of %s is not in kB: \"%s\"", path, text);
 	else
 		muster_emit_plain(ctx, "node.memory_mib", muster_number(kib / 1024));

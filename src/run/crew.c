@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "report/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,25 +54,35 @@ static void copy(char *to, size_t size, const struct muster_json *object, const 
 		snprintf(to, size, "%s", text);
 }
 
+/* Each label that the catalogue lists for the metric, in its order, and no other: rank 0 refuses a record that has it
+ * otherwise, and the whole node with it. */
 static int take_labels(struct muster_pool *pool, const struct muster_json *object, struct muster_sample *sample,
 	struct muster_error *err)
 {
+	const struct muster_metric *metric = sample->metric;
+	const struct muster_json *label = object ? muster_json_first(object) : NULL;
 	struct muster_label *labels = muster_pool_alloc(pool, MUSTER_LABELS_MAX * sizeof *labels);
-	sample->labels = labels;
-	for (const struct muster_json *label = muster_json_first(object); label; label = muster_json_next(label)) {
-		const char *key =
-			sample->label_count < MUSTER_LABELS_MAX ? sample->metric->labels[sample->label_count] : NULL;
-		if (!key || strcmp(key, muster_json_key(label)) != 0)
-			return muster_fail(err, MUSTER_EPROTOCOL, "%s does not carry the label %s there",
-				sample->metric->name, muster_json_key(label));
-		labels[sample->label_count].key = key;
-		labels[sample->label_count++].value =
-			muster_json_type(label) == MUSTER_JSON_NUMBER
-				? muster_number(muster_json_number(label))
-				: muster_string(muster_json_type(label) == MUSTER_JSON_STRING
-							? muster_pool_string(pool, muster_json_string(label))
-							: "");
+	size_t count = 0;
+	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++, label = muster_json_next(label)) {
+		const char *key = metric->labels[count];
+		if (!label || strcmp(key, muster_json_key(label)) != 0)
+			return muster_fail(err, MUSTER_EPROTOCOL, "%s without its label %s", metric->name, key);
+		bool name = strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0; /* findings print these */
+		enum muster_json_type type = muster_json_type(label);
+		if (type == MUSTER_JSON_STRING && strlen(muster_json_string(label)) <= MUSTER_REPORT_STRING_MAX)
+			labels[count].value = muster_string(muster_pool_string(pool, muster_json_string(label)));
+		else if (type == MUSTER_JSON_NUMBER && !name)
+			labels[count].value = muster_number(muster_json_number(label));
+		else
+			return muster_fail(err, MUSTER_EPROTOCOL, "%s: the label %s cannot be %s", metric->name, key,
+				muster_json_type_name(type));
+		labels[count].key = key;
 	}
+	if (label)
+		return muster_fail(err, MUSTER_EPROTOCOL, "%s does not carry the label %.100s", metric->name,
+			muster_json_key(label));
+	sample->labels = labels;
+	sample->label_count = count;
 	return 0;
 }
 
@@ -102,11 +113,18 @@ static int take_sample(struct muster_crew *crew, const struct muster_json *objec
 	struct muster_sample sample = { .metric = muster_metric_find(name) };
 	if (!sample.metric)
 		return muster_fail(err, MUSTER_EPROTOCOL, "a sample of the unknown metric \"%.100s\"", name);
-	if (labels && take_labels(pool, labels, &sample, err) < 0)
+	if (take_labels(pool, labels, &sample, err) < 0)
 		return -1;
 	if (take_value(pool, muster_json_member(object, "value"), &sample) < 0)
 		return muster_fail(
 			err, MUSTER_EPROTOCOL, "%s: the value is no %s", name, muster_type_name(sample.metric->type));
+	if (reason && strlen(reason) > MUSTER_REPORT_STRING_MAX)
+		return muster_fail(err, MUSTER_EPROTOCOL, "%s: a reason of %zu bytes", name, strlen(reason));
+	if (sample.value.type == MUSTER_STRING && strlen(sample.value.string) > MUSTER_REPORT_STRING_MAX) {
+		reason = muster_pool_printf(pool, "a text of %zu bytes, at most %d are kept",
+			strlen(sample.value.string), MUSTER_REPORT_STRING_MAX);
+		sample.value = muster_null();
+	}
 	if (sample.value.type == MUSTER_NULL)
 		sample.reason = muster_pool_string(pool, reason ? reason : "no reason given");
 	bool of_node = sample.metric->scope == MUSTER_SCOPE_NODE || sample.metric->scope == MUSTER_SCOPE_PORT;
@@ -238,4 +256,8 @@ void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	for (char **entry = crew->environment; entry && *entry; entry++)
+		free(*entry);
+	free(crew->environment);
+	crew->environment = NULL;
 }

@@ -60,7 +60,7 @@ def compare(case, report):
             if text in want and not any(want[text] in (f.get(text) or "") for f in texts):
                 seen = [f.get(text) for f in texts]
                 problems.append(f"{show(place(want))}: {text} does not hold \"{want[text]}\": {seen}")
-    passed = {tally["check"] for tally in report["checks"] if tally["passed"] > 0}
+    passed = {tally["check"] for tally in report["checks"] if tally["count"]["pass"] > 0}
     for check in case.get("judged", []):
         if check not in passed:
             problems.append(f"{check} was not judged")

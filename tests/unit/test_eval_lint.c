@@ -145,6 +145,29 @@ START_TEST(what_lint_alone_complains_of_can_still_be_judged)
 }
 END_TEST
 
+static void count(void *arg, const char *problem)
+{
+	size_t *lines = arg;
+
+	*lines += 1;
+	ck_assert_int_eq(strstr(problem, "there may be more problems") != NULL, *lines == 101);
+}
+
+START_TEST(after_a_hundred_problems_the_reading_ends)
+{
+	char text[8192];
+	size_t used = (size_t)snprintf(text, sizeof text, "{'schema_version':1,'name':'t'"), lines = 0;
+
+	for (int i = 0; i < 150; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, ",'unknown%d':1", i);
+	snprintf(text + used, sizeof text - used, "}");
+	fixture_open();
+	ck_assert_uint_eq(muster_expect_lint("/none", put("x.json", text), NULL, count, &lines), 100);
+	ck_assert_uint_eq(lines, 101);
+	fixture_close();
+}
+END_TEST
+
 /* The overlay's own problems come with its name; a number changed needs a source, unless the source changed later. */
 START_TEST(a_change_needs_a_source_of_its_own)
 {
@@ -184,6 +207,7 @@ int main(void)
 	TCase *tcase = tcase_create("lint");
 	tcase_add_loop_test(tcase, every_problem_of_a_file_is_told_in_its_order, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, what_lint_alone_complains_of_can_still_be_judged);
+	tcase_add_test(tcase, after_a_hundred_problems_the_reading_ends);
 	tcase_add_test(tcase, a_change_needs_a_source_of_its_own);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

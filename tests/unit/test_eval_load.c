@@ -1,6 +1,7 @@
 /* test_eval_load.c - expectation files: what is merged, what is refused, and how it says so */
 #include "eval_fixture.h"
 
+#include "eval/eval.h"
 #include "muster/pool.h"
 
 /* A file of one check; quotes are written as apostrophes. */
@@ -101,6 +102,17 @@ static const struct {
 		"$.checks[\"a.check\"].one_of[1]: a number is needed for node.gpu_count, found \"9\"" },
 	{ CHECK(STRING ",'matches':'a('"),
 		"$.checks[\"a.check\"].matches: \"a(\" is no POSIX extended regular expression:" },
+	{ CHECK(STRING ",'matches':'(((a{9}){9}){9})'"), "$.checks[\"a.check\"].matches: \"(((a{9}){9}){9})\" is too "
+							 "much of a regular expression: its repetitions "
+							 "multiply to more than 200 characters" },
+	{ CHECK(STRING ",'matches':'((((((((((a+)+)+)+)+)+)+)+)+)+)'"),
+		"$.checks[\"a.check\"].matches: \"((((((((((a+)+)+)+)+)+)+)+)+)+)\" is too much of a regular "
+		"expression: " },
+	{ CHECK(STRING ",'matches':'a{1,32767}'"),
+		"$.checks[\"a.check\"].matches: \"a{1,32767}\" is too much of a regular expression: " },
+	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too much of a regular "
+						  "expression: it has a back reference, "
+						  "which POSIX extended expressions have not" },
 	{ CHECK(STRING ",'matches':''"), "$.checks[\"a.check\"].matches: must not be empty" },
 	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
 		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
@@ -486,6 +498,88 @@ START_TEST(a_file_beyond_the_limit_is_refused)
 }
 END_TEST
 
+/* The text of a file whose member "x" is `unit` repeated between two brackets. */
+static char *repeated(const char *before, const char *unit, size_t count, const char *behind)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	fprintf(out, "{\"schema_version\": 1, \"name\": \"x\", \"x\": %s", before);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, unit, i);
+	fprintf(out, "%s}", behind);
+	ck_assert_int_eq(fclose(out), 0);
+	return text;
+}
+
+static const struct {
+	const char *before, *unit;
+	size_t count;
+	const char *behind, *said;
+} large[] = {
+	{ "[", "%zu,", 1024, "1]", "$.x: more than 1024 members" },
+	{ "{", "\"%zu\": 1, ", 1024, "\"x\": 1}", "$.x: more than 1024 members" },
+	{ "[[1], ", "[[%zu]],", 1000, "[]]", "$.x: unknown key" }, /* as many as may be */
+	{ "\"", "%06zu", 683, "\"", "$.x: a text of more than 4096 bytes" },
+	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a text of more than 4096 bytes" },
+	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a text of more than 4096 bytes" },
+	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
+};
+
+START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char *text = repeated(large[_i].before, large[_i].unit, large[_i].count, large[_i].behind);
+
+	fixture_open();
+	fixture_write("x.json", text);
+	free(text);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
+	ck_assert_msg(strstr(err.text, large[_i].said) != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_regular_expression_is_judged_by_what_it_costs)
+{
+	static const struct {
+		const char *pattern;
+		bool fine;
+	} patterns[] = {
+		{ "^5[0-9]{2}\\.[0-9]+(\\.[0-9]+)?$", true },
+		{ "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", true },
+		{ "[[:alpha:]{99999}]{100}", true }, /* a class that holds digits and braces */
+		{ "[]{99999}]", true },
+		{ "a\\{99999}", true },
+		{ "a{200}", true },
+		{ "a{201}", false },
+		{ "a{200,}", false },
+		{ "a{100}b{101}", false },
+		{ "(ab){100}", false },
+		{ "a{2}{3}{4}{5}{6}", false },
+		{ "(((a{6}){6}){6})", false },
+		{ "a{99999999999999999999999}", false },
+		{ "\\(\\1", false },
+	};
+	char text[258] = "";
+
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+		ck_assert_msg((muster_pattern_problem(patterns[i].pattern) == NULL) == patterns[i].fine, "%s",
+			patterns[i].pattern);
+	for (const char *c = "([\\+*{)^$"; *c; c++) {
+		memset(text, *c, 256);
+		(void)muster_pattern_problem(text);
+	}
+	memset(text, 'a', 200);
+	text[200] = '\0';
+	ck_assert_ptr_null(muster_pattern_problem(text));
+	memset(text, '*', 257);
+	ck_assert_str_eq(muster_pattern_problem(text), "it is longer than 256 bytes");
+}
+END_TEST
+
 START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 {
 	struct muster_expect expect;
@@ -590,6 +684,8 @@ int main(void)
 	tcase_add_test(tc, a_long_chain_is_refused);
 	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
 	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
+	tcase_add_loop_test(tc, a_file_of_more_than_any_machine_needs_is_refused, 0, sizeof large / sizeof *large);
+	tcase_add_test(tc, a_regular_expression_is_judged_by_what_it_costs);
 	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
 	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
 	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);

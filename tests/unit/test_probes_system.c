@@ -99,6 +99,9 @@ static const struct {
 		"/proc/driver/nvidia/params has no line \"CoherentGPUMemoryMode\"", true },
 	{ "/proc/meminfo", "MemTotal: 12 MB\n", "node.memory_mib", "is not in kB: \"12 MB\"", true },
 	{ "/proc/meminfo", "MemTotal: kB\n", "node.memory_mib", "is not in kB: \"kB\"", true },
+	{ "/proc/meminfo", "MemTotal: -5 kB\n", "node.memory_mib", "is not in kB: \"-5 kB\"", true },
+	{ "/proc/meminfo", "MemTotal: nan kB\n", "node.memory_mib", "is not in kB: \"nan kB\"", true },
+	{ "/proc/meminfo", "MemTotal: 1e999 kB\n", "node.memory_mib", "is not in kB: \"1e999 kB\"", true },
 	{ "/proc/meminfo", "MemTotalFree: 12 kB\n", "node.memory_mib", "/proc/meminfo has no line \"MemTotal\"", true },
 };
 

@@ -1,0 +1,49 @@
+/* fuzz_nccl_log.c - NCCL's debug output of any bytes: what is made of it is words that print */
+#include "fuzz.h"
+
+#include "bind/nccl_log.h"
+#include "muster/pool.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of printable ASCII, a blank between two of them, none twice. */
+static void check_words(const char *text, size_t size)
+{
+	FUZZ_CHECK(strnlen(text, size) < size, "no end");
+	for (const char *at = text; *at; at++)
+		FUZZ_CHECK(isgraph((unsigned char)*at) || (*at == ' ' && at > text && at[-1] != ' ' && at[1]),
+			"0x%02x at %td of \"%s\"", (unsigned char)*at, at - text, text);
+	for (const char *word = text; *word; word += strcspn(word, " "), word += *word == ' ') {
+		size_t length = strcspn(word, " ");
+		for (const char *at = word + length; *at; at += strcspn(at, " ")) {
+			at++;
+			FUZZ_CHECK(strcspn(at, " ") != length || strncmp(at, word, length) != 0, "twice: %s", text);
+		}
+	}
+}
+
+static void check_tail(const char *text, size_t length, size_t size)
+{
+	char *out = muster_calloc(size, 1);
+	FUZZ_CHECK(muster_nccl_log_tail(text, length, out, size) == out, "another buffer");
+	size_t used = strnlen(out, size);
+	FUZZ_CHECK(used < size, "no end");
+	for (size_t i = 0; i < used; i++)
+		FUZZ_CHECK(isprint((unsigned char)out[i]), "0x%02x at %zu", (unsigned char)out[i], i);
+	free(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static const size_t sizes[] = { 1, 2, 4, 5, 16, 100, 1024 };
+	struct muster_nccl_log log;
+	muster_nccl_log_parse((const char *)bytes, size, &log);
+	check_words(log.transports, sizeof log.transports);
+	check_words(log.devices, sizeof log.devices);
+	FUZZ_CHECK(log.gdr_channels <= log.network_channels, "%zu of %zu", log.gdr_channels, log.network_channels);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		check_tail((const char *)bytes, size, sizes[i]);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* fuzz_scenario.c - a scenario file of any bytes: refused with one line, or it makes a cluster whose masks are masks */
+#include "fuzz.h"
+
+#include "core/text.h"
+#include "sim/fault.h"
+#include "sim/scenario.h"
+
+#include <string.h>
+
+enum { NODES_MAX = 8 };
+
+static void check_cluster(const struct muster_sim_cluster *cluster)
+{
+	struct muster_error err;
+	struct muster_cpus cpus;
+	for (size_t i = 0; i < cluster->rank_count; i++) {
+		const struct muster_sim_rank *rank = &cluster->ranks[i];
+		FUZZ_CHECK(rank->node >= 0 && (size_t)rank->node < cluster->node_count, "rank %zu", i);
+		FUZZ_CHECK(muster_cpus_parse_mask(rank->cpu_mask, &cpus, &err) == 0, "%s", err.text);
+		FUZZ_CHECK(muster_cpus_count(&cpus) > 0, "rank %zu has no CPU", i);
+	}
+	for (size_t i = 0; i < cluster->node_count; i++) {
+		const struct muster_sim_node *node = &cluster->nodes[i];
+		for (size_t j = 0; j < node->gpu_count; j++)
+			FUZZ_CHECK(node->gpus[j].bus_id && node->gpus[j].name && node->gpus[j].h2d_gbps > 0 &&
+					   node->gpus[j].nvlinks_active >= 0,
+				"GPU %zu of node %zu", j, i);
+		for (size_t j = 0; j < node->port_count; j++)
+			FUZZ_CHECK(node->ports[j].pci && node->ports[j].rate, "port %zu of node %zu", j, i);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct muster_sim_scenario scenario;
+	struct muster_sim_hardware hardware;
+	struct muster_sim_cluster cluster;
+	struct muster_error err;
+	muster_sim_scenario_init(&scenario);
+	if (muster_sim_scenario_read(&scenario, fuzz_file(0, bytes, size), &err) < 0) {
+		fuzz_check_error(&err);
+		FUZZ_CHECK(err.code == MUSTER_EUSAGE, "%s", err.text);
+		FUZZ_CHECK(strstr(err.text, "/proc/self/fd/"), "no file is named: %s", err.text);
+	} else {
+		struct muster_pool *pool = muster_pool_new();
+		scenario.nodes = scenario.nodes < 1 ? 1 : scenario.nodes < NODES_MAX ? scenario.nodes : NODES_MAX;
+		const char *sku = scenario.sku ? scenario.sku : "Standard_ND96asr_v4";
+		if (muster_sim_hardware_read(MUSTER_SOURCE_DIR "/src/sim/hardware", sku, pool, &hardware, &err) < 0 ||
+			muster_sim_scenario_build(&scenario, &hardware, pool, "/none", &cluster, &err) < 0)
+			fuzz_check_error(&err);
+		else
+			check_cluster(&cluster);
+		muster_pool_free(pool);
+	}
+	muster_sim_scenario_done(&scenario);
+	return 0;
+}
