@@ -120,6 +120,7 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define NVML_NVLINK_MAX_LINKS 18
 #define NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON 90
 #define NVML_FI_DEV_NVLINK_LINK_COUNT 91
+#define NVML_FI_DEV_NVLINK_GET_SPEED 164                            /* since R525; scope: the link; MB/s */
 #define NVML_FI_DEV_C2C_LINK_COUNT 170                              /* since R525 */
 #define NVML_FI_DEV_C2C_LINK_GET_STATUS 171                         /* since R525; scope: the link */
 #define NVML_FI_DEV_C2C_LINK_GET_MAX_BW 172                         /* since R525; scope: the link; MB/s */

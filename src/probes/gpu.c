@@ -211,6 +211,22 @@ static int count_nvlinks(const struct view *v, double *ret, struct muster_error 
 	return 0;
 }
 
+/* MB/s of one link. Hopper and later have no common speed any more, and are asked link by link. 0, or -1 with err. */
+static int ask_nvlink_speed(const struct view *v, double *ret, struct muster_error *err)
+{
+	double mbps = 0;
+	if (muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0,
+		    "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps, err) == 0)
+		muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
+	for (unsigned int link = 0; mbps <= 0 && link < NVML_NVLINK_MAX_LINKS; link++)
+		muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_GET_SPEED, link,
+			"NVML_FI_DEV_NVLINK_GET_SPEED", &mbps, NULL);
+	if (mbps <= 0)
+		return -1;
+	*ret = mbps;
+	return 0;
+}
+
 static void measure_nvlink(const struct view *v)
 {
 	struct muster_error why;
@@ -223,12 +239,8 @@ static void measure_nvlink(const struct view *v)
 		muster_emit_for(v->ctx, "gpu.nvlinks", v->bus_id, muster_number(links));
 	if (result == 0 && links < 1)
 		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "no NVLink is up");
-	else if (muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0,
-			 "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps, &why) < 0)
+	else if (ask_nvlink_speed(v, &mbps, &why) < 0)
 		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "%s", why.text);
-	else if (mbps <= 0)
-		muster_emit_null_for(
-			v->ctx, "gpu.nvlink_gbps", v->bus_id, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
 	else
 		muster_emit_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, muster_number(mbps / 1000));
 }

@@ -322,26 +322,36 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nv
 	return NVML_SUCCESS;
 }
 
-/* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link. */
+/* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link.
+ * Hopper and later have no speed common to all NVLinks. */
 static nvmlReturn_t find_field(const struct muster_sim_gpu *gpu, const nvmlFieldValue_t *field, unsigned int *ret)
 {
-	bool is_c2c = false;
-	switch (field->fieldId) {
-	case NVML_FI_DEV_NVLINK_LINK_COUNT: *ret = (unsigned int)gpu->nvlinks; break;
-	case NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: *ret = (unsigned int)gpu->nvlink_mbps; break;
-	case NVML_FI_DEV_C2C_LINK_COUNT:
-	case NVML_FI_DEV_C2C_LINK_GET_STATUS:
-	case NVML_FI_DEV_C2C_LINK_GET_MAX_BW: is_c2c = true; break;
-	default: return NVML_ERROR_INVALID_ARGUMENT;
-	}
-	if (!is_c2c || gpu->c2c_links == 0)
-		return !is_c2c && gpu->nvlinks > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
-	if (field->fieldId == NVML_FI_DEV_C2C_LINK_COUNT) {
-		*ret = (unsigned int)gpu->c2c_links;
+	const bool common_speed = gpu->compute_major < 9;
+	const struct {
+		unsigned int id, links;
+		bool per_link;
+		double value;
+	} fields[] = {
+		{ NVML_FI_DEV_NVLINK_LINK_COUNT, (unsigned int)gpu->nvlinks, false, gpu->nvlinks },
+		{ NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, common_speed ? (unsigned int)gpu->nvlinks : 0, false,
+			gpu->nvlink_mbps },
+		{ NVML_FI_DEV_NVLINK_GET_SPEED, (unsigned int)gpu->nvlinks, true,
+			field->scopeId < (unsigned int)gpu->nvlinks_active ? gpu->nvlink_mbps : 0 },
+		{ NVML_FI_DEV_C2C_LINK_COUNT, (unsigned int)gpu->c2c_links, false, gpu->c2c_links },
+		{ NVML_FI_DEV_C2C_LINK_GET_STATUS, (unsigned int)gpu->c2c_links, true, 1 },
+		{ NVML_FI_DEV_C2C_LINK_GET_MAX_BW, (unsigned int)gpu->c2c_links, true, gpu->c2c_mbps },
+	};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		if (fields[i].id != field->fieldId)
+			continue;
+		if (fields[i].links == 0)
+			return NVML_ERROR_NOT_SUPPORTED;
+		if (fields[i].per_link && field->scopeId >= fields[i].links)
+			return NVML_ERROR_INVALID_ARGUMENT;
+		*ret = (unsigned int)fields[i].value;
 		return NVML_SUCCESS;
 	}
-	*ret = field->fieldId == NVML_FI_DEV_C2C_LINK_GET_STATUS ? 1 : (unsigned int)gpu->c2c_mbps;
-	return field->scopeId < (unsigned int)gpu->c2c_links ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+	return NVML_ERROR_INVALID_ARGUMENT;
 }
 
 static void fill_field(const struct muster_sim_gpu *gpu, nvmlFieldValue_t *field)

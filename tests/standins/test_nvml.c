@@ -285,6 +285,22 @@ START_TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)
 }
 END_TEST
 
+START_TEST(the_nvlinks_of_a_newer_gpu_have_each_their_own_speed)
+{
+	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON },
+		{ .fieldId = NVML_FI_DEV_NVLINK_GET_SPEED, .scopeId = 10 },
+		{ .fieldId = NVML_FI_DEV_NVLINK_GET_SPEED, .scopeId = 11 },
+		{ .fieldId = NVML_FI_DEV_NVLINK_GET_SPEED, .scopeId = 12 } };
+	change()->compute_major = 9;
+	OK(nvmlDeviceGetFieldValues(begin_changed(), 4, fields));
+	ck_assert_int_eq(fields[0].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+	ck_assert_uint_eq(fields[1].value.uiVal, 25781);
+	ck_assert_int_eq(fields[2].nvmlReturn, NVML_SUCCESS);
+	ck_assert_uint_eq(fields[2].value.uiVal, 0); /* it is down */
+	ck_assert_int_eq(fields[3].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
 START_TEST(c2c_links_are_asked_one_by_one)
 {
 	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT },
@@ -349,6 +365,7 @@ int main(void)
 	tcase_add_test(tests, the_applications_clock_is_not_the_highest_one);
 	tcase_add_test(tests, the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more);
 	tcase_add_test(tests, a_field_is_unknown_to_nvml_or_not_there_on_the_gpu);
+	tcase_add_test(tests, the_nvlinks_of_a_newer_gpu_have_each_their_own_speed);
 	tcase_add_test(tests, c2c_links_are_asked_one_by_one);
 	tcase_add_loop_test(tests, a_vgpu_has_a_product_and_a_licence_or_not, 0, (int)(sizeof vgpus / sizeof *vgpus));
 	suite_add_tcase(suite, tests);

@@ -24,6 +24,8 @@ static struct {
 	nvmlReturn_t result, link_result, count_result;
 	unsigned int links, links_up; /* links beyond `links` are invalid arguments */
 	double link_count;
+	nvmlReturn_t speed_result;
+	unsigned int common_mbps, link_mbps; /* link_mbps: of link 3, the others have none */
 	unsigned long long throttle;
 	bool mig;
 	nvmlGpuVirtualizationMode_t mode;
@@ -97,8 +99,12 @@ static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t
 	for (int i = 0; i < count; i++)
 		if (values[i].fieldId == NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON) {
 			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-			values[i].value.uiVal = 25000;
-			values[i].nvmlReturn = script.result;
+			values[i].value.uiVal = script.common_mbps;
+			values[i].nvmlReturn = script.speed_result ? script.speed_result : script.result;
+		} else if (values[i].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED) {
+			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+			values[i].value.uiVal = values[i].scopeId == 3 ? script.link_mbps : 0;
+			values[i].nvmlReturn = script.link_mbps ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 		} else if (values[i].fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT) {
 			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
 			values[i].value.ullVal = (unsigned long long)script.link_count;
@@ -233,6 +239,7 @@ static void setup(void)
 	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
 	memset(&script, 0, sizeof script);
 	script.links = script.links_up = 12;
+	script.common_mbps = 25000;
 	script.mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
 }
 
@@ -341,6 +348,32 @@ START_TEST(nvlinks_that_are_up_are_counted)
 		ck_assert_msg(fake_number(ctx, "gpu.nvlinks", BUS_ID) == links[_i].expected, "%s", links[_i].what);
 	if (links[_i].expected == 0)
 		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
+}
+END_TEST
+
+static const struct {
+	nvmlReturn_t common_result;
+	unsigned int common_mbps, link_mbps;
+	double expected; /* 0: null */
+	const char *reason;
+} speeds[] = {
+	{ NVML_SUCCESS, 25000, 0, 25, NULL },
+	{ NVML_ERROR_NOT_SUPPORTED, 0, 26562, 26.562, NULL },
+	{ NVML_SUCCESS, 0, 26562, 26.562, NULL },
+	{ NVML_ERROR_NOT_SUPPORTED, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: result 3" },
+	{ NVML_SUCCESS, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is 0" },
+};
+
+START_TEST(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link)
+{
+	script.speed_result = speeds[_i].common_result;
+	script.common_mbps = speeds[_i].common_mbps;
+	script.link_mbps = speeds[_i].link_mbps;
+	measure();
+	if (speeds[_i].reason)
+		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].reason);
+	else
+		ck_assert_double_eq_tol(fake_number(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
 }
 END_TEST
 
@@ -466,6 +499,7 @@ int main(void)
 	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
 	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
 	tcase_add_loop_test(tcase, nvlinks_that_are_up_are_counted, 0, LENGTH(links));
+	tcase_add_loop_test(tcase, the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, 0, LENGTH(speeds));
 	tcase_add_loop_test(tcase, only_the_harmful_reasons_are_a_slowdown, 0, LENGTH(throttles));
 	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
 	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
