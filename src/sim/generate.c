@@ -307,6 +307,25 @@ static void put_proc(struct tree *t, const struct muster_sim_node *node)
 	enter(t, "proc/driver/nvidia");
 	put(t, "version", "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build", node->architecture,
 		node->driver_version);
+	char mode[128] = "";
+	if (*node->coherent_memory_mode)
+		snprintf(mode, sizeof mode, "CoherentGPUMemoryMode: \"%s\"\n", node->coherent_memory_mode);
+	put(t, "params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: %d\n%sRegistryDwords: \"\"",
+		node->imex_channels > 0, mode);
+}
+
+/* What the driver's channels for memory shared between nodes look like; without IMEX there is no folder. */
+static void put_imex(struct tree *t, const struct muster_sim_node *node)
+{
+	if (node->imex_channels > 0)
+		enter(t, "dev/nvidia-caps-imex-channels");
+	for (int i = 0; i < node->imex_channels; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "channel%d", i);
+		finish(t, name, start(t, name));
+	}
 }
 
 /* "Ubuntu 22.04.5 LTS" also gives NAME and VERSION_ID. */
@@ -411,6 +430,7 @@ static int write_node(
 	}
 	put_cpus(&t, node);
 	put_proc(&t, node);
+	put_imex(&t, node);
 	put_os(&t, node);
 	put_metadata(&t, node);
 	put_disks(&t, node);
