@@ -88,10 +88,10 @@ static int gpu_add(struct machine *machine, const char *bus_id, int os_index, st
 
 /* ---- from a hardware description ---- */
 
-/* Such a machine has one CPU a core, numbered along the NUMA nodes. */
+/* Cores are numbered along the NUMA nodes, and the threads of a core are neighbours. */
 static int homes_described(struct machine *machine, const struct muster_sim_node *node, struct muster_error *err)
 {
-	unsigned int core = 0;
+	unsigned int core = 0, threads = (unsigned int)node->threads_per_core;
 
 	machine->homes = muster_pool_alloc(machine->pool, (node->numa_count + 1) * sizeof *machine->homes);
 	for (size_t i = 0; i < node->numa_count; i++) {
@@ -101,7 +101,7 @@ static int homes_described(struct machine *machine, const struct muster_sim_node
 		home->os_index = node->numas[i].os_index;
 		if (muster_cpus_parse_list(node->numas[i].cpu_list, &home->cpus, err) < 0)
 			return -1;
-		for (unsigned int left = muster_cpus_count(&home->cpus); left > 0; left--)
+		for (unsigned int left = muster_cpus_count(&home->cpus) / threads; left > 0; left--)
 			muster_cpus_set(&cores, core++);
 		home->cores = list_of(&cores, machine->pool);
 	}

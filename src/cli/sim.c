@@ -244,7 +244,7 @@ static int list_skus(struct muster_error *err)
 	if (muster_paths_find(&paths, err) < 0)
 		return muster_cli_usage(err);
 	struct muster_pool *pool = muster_pool_new();
-	printf("%s\n", muster_sim_hardware_list(paths.hardware, pool));
+	fputs(muster_sim_hardware_list(paths.hardware, pool), stdout);
 	muster_pool_free(pool);
 	return MUSTER_EXIT_PASS;
 }

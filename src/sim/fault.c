@@ -135,6 +135,7 @@ static int ib_rate(const struct target *t, const char *value, struct muster_erro
 		{ 100, 32, 2, "100 Gb/sec (4X EDR)" },
 		{ 200, 64, 2, "200 Gb/sec (4X HDR)" },
 		{ 400, 128, 2, "400 Gb/sec (4X NDR)" },
+		{ 800, 256, 2, "800 Gb/sec (4X XDR)" },
 	};
 	double gbps = 0;
 	if (parse_number(value, 0, 1000, &gbps, err) < 0)
@@ -146,7 +147,8 @@ static int ib_rate(const struct target *t, const char *value, struct muster_erro
 			t->port->rate = rates[i].text;
 			return 0;
 		}
-	return muster_fail(err, MUSTER_EUSAGE, "VALUE must be one of 10, 20, 40, 50, 56, 100, 200, 400, not %s", value);
+	return muster_fail(
+		err, MUSTER_EUSAGE, "VALUE must be one of 10, 20, 40, 50, 56, 100, 200, 400, 800, not %s", value);
 }
 
 static int ib_missing(const struct target *t, const char *value, struct muster_error *err)
@@ -156,16 +158,16 @@ static int ib_missing(const struct target *t, const char *value, struct muster_e
 	return 0;
 }
 
-/* All the CPUs of a NUMA node that the rank's GPU is not on. */
+/* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
 static const char *far_mask(const struct target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
-	const char *list = t->node->numas[0].cpu_list, *mask = NULL;
+	const char *list = NULL, *mask = NULL;
 	struct muster_cpus cpus;
 	for (size_t i = 0; i < t->node->numa_count; i++)
 		if (t->node->numas[i].os_index != gpu->numa_node)
 			list = t->node->numas[i].cpu_list;
-	if (muster_cpus_parse_list(list, &cpus, NULL) == 0) {
+	if (list && muster_cpus_parse_list(list, &cpus, NULL) == 0) {
 		char *text = muster_cpus_mask(&cpus);
 		mask = keep(t, text);
 		free(text);
@@ -176,6 +178,8 @@ static const char *far_mask(const struct target *t)
 static int cpu_mask(const struct target *t, const char *value, struct muster_error *err)
 {
 	const char *mask = value ? keep(t, value) : far_mask(t);
+	if (!mask)
+		return muster_fail(err, MUSTER_EUSAGE, "the node has one NUMA node only: a MASK is needed");
 	if (muster_sim_mask_check(t->node, mask, err) < 0)
 		return -1;
 	t->rank->cpu_mask = mask;
@@ -233,11 +237,20 @@ static int lib_missing(const struct target *t, const char *value, struct muster_
 		value);
 }
 
+/* Whether NVLink goes on to other nodes; each node of such a machine type has the cluster UUID of its rack. */
+static int check_rack(const struct target *t, struct muster_error *err)
+{
+	const char *cluster = t->node->gpus[0].fabric_cluster;
+	if (strspn(cluster, "0-") == strlen(cluster))
+		return muster_fail(err, MUSTER_EUSAGE, "NVLink ends at the node on this machine type");
+	return 0;
+}
+
 /* The nodes' NVLink fabrics, by racks counted from 1. */
 static int rack(const struct target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
-	if (muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
+	if (check_rack(t, err) < 0 || muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_cluster =
@@ -248,16 +261,24 @@ static int rack(const struct target *t, const char *value, struct muster_error *
 static int clique(const struct target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
-	if (muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
+	if (check_rack(t, err) < 0 || muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_clique = (int)number;
 	return 0;
 }
 
+static int check_fabric(const struct target *t, struct muster_error *err)
+{
+	return t->gpu->fabric_state > 0 ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU joins no NVLink fabric");
+}
+
 static int fabric_state(const struct target *t, const char *value, struct muster_error *err)
 {
+	/* by nvmlGpuFabricState_t */
 	static const char *const states[] = { "not-supported", "not-started", "in-progress", "completed" };
+	if (check_fabric(t, err) < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
 		if (strcmp(states[i], value) == 0) {
 			t->gpu->fabric_state = (int)i;
@@ -267,10 +288,19 @@ static int fabric_state(const struct target *t, const char *value, struct muster
 		"VALUE must be one of not-supported, not-started, in-progress, completed, not \"%s\"", value);
 }
 
+static int fabric_status(const struct target *t, const char *value, struct muster_error *err)
+{
+	long code = 0;
+	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, 999, &code, "VALUE", err) < 0)
+		return -1;
+	t->gpu->fabric_status = (int)code;
+	return 0;
+}
+
 static int fabric_health(const struct target *t, const char *value, struct muster_error *err)
 {
 	long mask = 0;
-	if (muster_parse_int(value, 0, INT32_MAX, &mask, "VALUE", err) < 0)
+	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, INT32_MAX, &mask, "VALUE", err) < 0)
 		return -1;
 	t->gpu->fabric_health = (unsigned long long)mask;
 	return 0;
@@ -289,7 +319,9 @@ static int c2c_down(const struct target *t, const char *value, struct muster_err
 
 static int imex_missing(const struct target *t, const char *value, struct muster_error *err)
 {
-	(void)value, (void)err;
+	(void)value;
+	if (t->node->imex_channels == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no IMEX channel");
 	t->node->imex_channels = 0;
 	return 0;
 }
@@ -300,13 +332,18 @@ static int mig(const struct target *t, const char *value, struct muster_error *e
 		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no MIG");
 	if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be on or off, not \"%s\"", value);
-	t->gpu->mig = strcmp(value, "on") == 0;
+	bool on = strcmp(value, "on") == 0;
+	if (t->gpu->mig == on)
+		return muster_fail(err, MUSTER_EUSAGE, "MIG is %s in the healthy GPU", value);
+	t->gpu->mig = on;
 	return 0;
 }
 
 static int unlicensed(const struct target *t, const char *value, struct muster_error *err)
 {
-	(void)value, (void)err;
+	(void)value;
+	if (!t->gpu->vgpu_licensed)
+		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence to lose");
 	t->gpu->vgpu_licensed = false;
 	return 0;
 }
@@ -336,17 +373,21 @@ static int env(const struct target *t, const char *value, struct muster_error *e
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME or NAME=TEXT, not \"%s\"", value);
 	const char **lists[] = { node->environment, node->nccl_conf };
 	size_t counts[] = { node->environment_count, node->nccl_conf_count };
+	bool found = false;
 	for (size_t l = 0; l < 2; l++) {
 		const char **kept = muster_pool_alloc(pool, (counts[l] + 2) * sizeof *kept);
 		size_t n = 0;
 		for (size_t i = 0; i < counts[l]; i++)
 			if (strncmp(lists[l][i], value, length) != 0 || lists[l][i][length] != '=')
 				kept[n++] = lists[l][i];
+		found = found || n < counts[l];
 		lists[l] = kept;
 		counts[l] = n;
 	}
 	if (value[length] == '=')
 		lists[0][counts[0]++] = keep(t, value);
+	else if (!found)
+		return muster_fail(err, MUSTER_EUSAGE, "neither the ranks' environment nor nccl.conf has %s", value);
 	node->environment = lists[0];
 	node->environment_count = counts[0];
 	node->nccl_conf = lists[1];
@@ -359,21 +400,30 @@ static int topo_stale(const struct target *t, const char *value, struct muster_e
 	(void)value;
 	if (*t->node->topo_file == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
+	if (t->node->numa_count < 2)
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has one NUMA node only");
 	t->node->topo_file_swapped = true;
 	return 0;
 }
+
+#define EXTRA_DEVICE "mlx5_extra"
 
 /* An InfiniBand device like those of other machine types, at the end of the list. */
 static int ib_extra(const struct target *t, const char *value, struct muster_error *err)
 {
 	static const char *pkeys[] = { "0x8001", "0x7fff" };
+	static struct muster_sim_counter counters[] = { { .name = "symbol_error" }, { .name = "link_downed" },
+		{ .name = "port_rcv_errors" }, { .name = "hw:out_of_sequence" } };
 	struct muster_sim_node *node = t->node;
 	struct muster_sim_port *ports = muster_pool_alloc(t->cluster->pool, (node->port_count + 1) * sizeof *ports);
-	(void)value, (void)err;
-	for (size_t i = 0; i < node->port_count; i++)
+	(void)value;
+	for (size_t i = 0; i < node->port_count; i++) {
+		if (strcmp(node->ports[i].device, EXTRA_DEVICE) == 0)
+			return muster_fail(err, MUSTER_EUSAGE, "the node has it already");
 		ports[i] = node->ports[i];
-	ports[node->port_count++] = (struct muster_sim_port){
-		.device = "mlx5_extra",
+	}
+	ports[node->port_count] = (struct muster_sim_port){
+		.device = EXTRA_DEVICE,
 		.port = 1,
 		.pci = "0f01:00:00.0",
 		.link_layer = "InfiniBand",
@@ -383,18 +433,20 @@ static int ib_extra(const struct target *t, const char *value, struct muster_err
 		.active_width = 2,
 		.active_mtu = 5,
 		.rate = "200 Gb/sec (4X HDR)",
-		.lid = 4711,
 		.sm_lid = 1,
-		.gid = "fe80:0000:0000:0000:0015:5dff:feff:0001",
-		.guid = "0015:5dff:feff:0001",
 		.firmware = "20.31.1014",
 		.board_id = "MT_0000000223",
 		.hca_type = "MT4124",
 		.pkeys = pkeys,
-		.pkey_count = 2,
+		.pkey_count = sizeof pkeys / sizeof *pkeys,
 		.numa_node = node->numas[0].os_index,
+		.counters = counters,
+		.counter_count = sizeof counters / sizeof *counters,
 	};
+	muster_sim_port_identify(
+		&ports[node->port_count], t->cluster->pool, (size_t)(node - t->cluster->nodes), node->port_count);
 	node->ports = ports;
+	node->port_count++;
 	return 0;
 }
 
@@ -427,7 +479,7 @@ static const struct fault faults[] = {
 	{ { "fabric-state", MUSTER_SIM_GPU, "STATE", "in-progress", "how far the GPU has come in joining its fabric" },
 		.apply = fabric_state },
 	{ { "fabric-status", MUSTER_SIM_GPU, "CODE", "999", "the NVML code that joining the fabric ended with" },
-		SETS(muster_sim_gpu, fabric_status, INT), .low = 0, .high = 999 },
+		.apply = fabric_status },
 	{ { "gpu-memory", MUSTER_SIM_GPU, "MiB", "98304", "this GPU has so much memory" },
 		SETS(muster_sim_gpu, memory_mib, NUMBER), .low = 1, .high = 1e7 },
 	{ { "gpu-missing", MUSTER_SIM_GPU, NULL, NULL, "this GPU has fallen off the bus" }, .apply = gpu_missing },
@@ -436,7 +488,7 @@ static const struct fault faults[] = {
 	{ { "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU are this slow" },
 		.apply = h2d_slow },
 	{ { "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link" }, .apply = ib_down },
-	{ { "ib-extra", MUSTER_SIM_NODE, NULL, NULL, "there is an InfiniBand device more, mlx5_extra" },
+	{ { "ib-extra", MUSTER_SIM_NODE, NULL, NULL, "there is an InfiniBand device more, " EXTRA_DEVICE },
 		.apply = ib_extra },
 	{ { "ib-init", MUSTER_SIM_PORT, NULL, NULL, "the port has a link, and no subnet manager has answered yet" },
 		.apply = ib_init },

@@ -283,7 +283,8 @@ static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
 			if (muster_cpus_has(&set, cpu))
 				fprintf(out,
 					"processor\t: %u\nmodel name\t: %s\nphysical id\t: %d\ncore id\t\t: %u\n\n",
-					cpu, node->cpu_model, node->numas[i].socket, cpu);
+					cpu, node->cpu_model, node->numas[i].socket,
+					cpu / (unsigned int)node->threads_per_core);
 	}
 	finish(t, "cpuinfo", out);
 }

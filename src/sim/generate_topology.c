@@ -1,7 +1,7 @@
 /* generate_topology.c - a simulated node as hwloc's XML, version 2
  *
- * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. Each
- * core has one thread.
+ * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. The
+ * threads of a core have neighbouring CPU numbers.
  */
 #include "sim/generate.h"
 
@@ -101,19 +101,32 @@ static void print_pci(struct printer *p, const struct muster_sim_pci *pci, doubl
 	close_object(p);
 }
 
-static void print_cores(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes)
+static void print_core(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, int threads)
 {
 	hwloc_bitmap_t one = hwloc_bitmap_alloc();
+	open_object(p, "Core", cpus, nodes);
+	fprintf(p->out, " os_index=\"%d\">\n", hwloc_bitmap_first(cpus) / threads);
 	for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
 		hwloc_bitmap_only(one, (unsigned int)cpu);
-		open_object(p, "Core", one, nodes);
-		fprintf(p->out, " os_index=\"%d\">\n", cpu);
 		open_object(p, "PU", one, nodes);
 		fprintf(p->out, " os_index=\"%d\"/>\n", cpu);
 		p->depth--;
-		close_object(p);
 	}
+	close_object(p);
 	hwloc_bitmap_free(one);
+}
+
+static void print_cores(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, int threads)
+{
+	hwloc_bitmap_t core = hwloc_bitmap_alloc();
+	for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
+		hwloc_bitmap_set(core, (unsigned int)cpu);
+		if (hwloc_bitmap_weight(core) == threads) {
+			print_core(p, core, nodes, threads);
+			hwloc_bitmap_zero(core);
+		}
+	}
+	hwloc_bitmap_free(core);
 }
 
 /* A NUMA node in a group with its cores and PCI devices. */
@@ -131,7 +144,7 @@ static void print_numa(struct printer *p, const struct muster_sim_node *node, co
 	indent(p);
 	fprintf(p->out, "<page_type size=\"4096\" count=\"%.0f\"/>\n", numa->memory_mib * 256);
 	close_object(p);
-	print_cores(p, cpus, nodes);
+	print_cores(p, cpus, nodes, node->threads_per_core);
 	for (size_t i = 0; i < node->gpu_count; i++) {
 		const struct muster_sim_gpu *gpu = &node->gpus[i];
 		if (gpu->numa_node == numa->os_index)

@@ -1,7 +1,7 @@
 /* hardware.c - read a machine type's hardware description
  *
  * Every key is required and none is unknown: a simulated machine has no property that nobody wrote down. "source" may
- * stand in every object and is for people.
+ * stand in every object and is for people. A description that "extends" another is a merge patch (RFC 7386) of it.
  */
 #include "sim/hardware.h"
 
@@ -126,23 +126,25 @@ static int read_member(const struct reader *r, const struct muster_json *root, c
 	return read_record(r, object, muster_pool_printf(r->pool, "$.%s", key), layout, keys, base);
 }
 
-/* The names of the error counters that every port has. */
-static int read_strings(
-	const struct reader *r, const struct muster_json *root, const char *key, const char ***ret, size_t *ret_count)
+/* The error counters that every port has, by name; at 0. A machine type without adapters needs none. */
+static int read_counters(const struct reader *r, const struct muster_json *root, struct muster_sim_port *ret)
 {
 	const struct muster_json *list = NULL;
-	if (get_list(r, root, "$", key, &list) < 0)
-		return -1;
-	const char **texts = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *texts);
+	int found = muster_json_get_array(root, "$", "counters", &list, r->err);
+	if (found <= 0)
+		return found == 0 ? missing(r, "$", "counters") : -1;
+	struct muster_sim_counter *counters =
+		muster_pool_alloc(r->pool, (muster_json_size(list) + 1) * sizeof *counters);
 	size_t n = 0;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		if (muster_json_type(e) != MUSTER_JSON_STRING)
-			return muster_fail(r->err, MUSTER_EUSAGE, "$.%s[%zu]: must be a string, not %s", key, n,
+			return muster_fail(r->err, MUSTER_EUSAGE, "$.counters[%zu]: must be a string, not %s", n,
 				muster_json_type_name(muster_json_type(e)));
-		texts[n++] = muster_pool_string(r->pool, muster_json_string(e));
+		counters[n++] =
+			(struct muster_sim_counter){ .name = muster_pool_string(r->pool, muster_json_string(e)) };
 	}
-	*ret = texts;
-	*ret_count = n;
+	ret->counters = counters;
+	ret->counter_count = n;
 	return 0;
 }
 
@@ -160,6 +162,10 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 			return -1;
 		if (muster_cpus_parse_list(numa->cpu_list, &cpus, r->err) < 0)
 			return muster_wrap(r->err, "%s.cpu_list", path);
+		if (muster_cpus_count(&cpus) % (unsigned int)node->threads_per_core != 0)
+			return muster_fail(r->err, MUSTER_EUSAGE,
+				"%s.cpu_list: %u CPUs are not whole cores of %d threads", path,
+				muster_cpus_count(&cpus), node->threads_per_core);
 		if (numa->socket < 0 || numa->socket >= node->sockets)
 			return muster_fail(
 				r->err, MUSTER_EUSAGE, "%s.socket: there are sockets 0 to %d", path, node->sockets - 1);
@@ -191,7 +197,16 @@ static int read_rack(const struct reader *r, const struct muster_json *root, str
 		return found == 0 ? missing(r, "$", "rack_nodes") : -1;
 	if (hw->rack_nodes < 0)
 		return muster_fail(r->err, MUSTER_EUSAGE, "$.rack_nodes: must be 0 or more");
-	if (hw->node.threads_per_core < 1)
+	return 0;
+}
+
+static int read_host(const struct reader *r, const struct muster_json *root, struct muster_sim_node *node)
+{
+	if (read_member(r, root, "host", &muster_sim_node_layout, host_keys, node) < 0)
+		return -1;
+	if (node->sockets < 1)
+		return muster_fail(r->err, MUSTER_EUSAGE, "$.host.sockets: must be 1 or more");
+	if (node->threads_per_core < 1)
 		return muster_fail(r->err, MUSTER_EUSAGE, "$.host.threads_per_core: must be 1 or more");
 	return 0;
 }
@@ -236,11 +251,10 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 	return 0;
 }
 
-static int read_adapter(
-	const struct reader *r, const struct muster_json *adapter, const char *path, struct muster_sim_hardware *hw)
+static int read_adapter(const struct reader *r, const struct muster_json *adapter, const char *path,
+	struct muster_sim_port model, struct muster_sim_hardware *hw)
 {
 	struct muster_sim_node *node = &hw->node;
-	struct muster_sim_port model = { .port = 1, .state = "ACTIVE", .phys_state = "LinkUp" };
 	struct muster_sim_pci pci = { 0 };
 	const struct muster_json *list = NULL;
 	if (check_keys(r, adapter, path, (const char *const *const[3]){ adapter_keys, device_keys }) < 0 ||
@@ -261,28 +275,20 @@ static int read_adapter(
 	return 0;
 }
 
-/* A machine type without RDMA devices has an empty list of adapters. */
+/* A machine type without RDMA devices has an empty list of adapters. The ports share their counters. */
 static int read_adapters(const struct reader *r, const struct muster_json *root, struct muster_sim_hardware *hw)
 {
-	struct muster_sim_node *node = &hw->node;
+	struct muster_sim_port model = { .port = 1, .state = "ACTIVE", .phys_state = "LinkUp" };
 	const struct muster_json *list = NULL;
-	const char **names = NULL;
-	size_t index = 0, name_count = 0;
+	size_t index = 0;
 	int found = muster_json_get_array(root, "$", "adapters", &list, r->err);
 	if (found <= 0)
 		return found == 0 ? missing(r, "$", "adapters") : -1;
-	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e))
-		if (read_adapter(r, e, muster_pool_printf(r->pool, "$.adapters[%zu]", index++), hw) < 0)
-			return -1;
-	if (read_strings(r, root, "counters", &names, &name_count) < 0)
+	if (read_counters(r, root, &model) < 0)
 		return -1;
-	for (size_t i = 0; i < node->port_count; i++) {
-		struct muster_sim_port *port = &node->ports[i];
-		port->counters = muster_pool_alloc(r->pool, name_count * sizeof *port->counters);
-		port->counter_count = name_count;
-		for (size_t c = 0; c < name_count; c++)
-			port->counters[c].name = names[c];
-	}
+	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e))
+		if (read_adapter(r, e, muster_pool_printf(r->pool, "$.adapters[%zu]", index++), model, hw) < 0)
+			return -1;
 	return 0;
 }
 
@@ -328,8 +334,8 @@ static size_t count_devices(const struct muster_json *holder)
 static int read_all(
 	const struct reader *r, const struct muster_json *root, const char *sku, struct muster_sim_hardware *hw)
 {
-	static const char *const keys[] = { "schema_version", "name", "host", "numa_nodes", "disks", "software",
-		"rack_nodes", "gpu", "adapters", "counters", "nccl", "allreduce", NULL };
+	static const char *const keys[] = { "schema_version", "name", "extends", "host", "numa_nodes", "disks",
+		"software", "rack_nodes", "gpu", "adapters", "counters", "nccl", "allreduce", NULL };
 	const char *name = NULL;
 	int version = 0;
 	if (check_keys(r, root, "$", (const char *const *const[3]){ keys }) < 0 ||
@@ -351,7 +357,7 @@ static int read_all(
 	hw->pci = muster_pool_alloc(r->pool, (devices + 1) * sizeof *hw->pci);
 	hw->node.ports = muster_pool_alloc(r->pool, (ports + 1) * sizeof *hw->node.ports);
 
-	if (read_member(r, root, "host", &muster_sim_node_layout, host_keys, &hw->node) < 0 ||
+	if (read_host(r, root, &hw->node) < 0 ||
 		read_member(r, root, "software", &muster_sim_node_layout, software_keys, &hw->node) < 0 ||
 		read_member(r, root, "nccl", &nccl_layout, nccl_keys, hw) < 0 || read_rack(r, root, hw) < 0 ||
 		read_numas(r, root, &hw->node) < 0 || read_disks(r, root, &hw->node) < 0 ||
@@ -360,34 +366,64 @@ static int read_all(
 	return read_bandwidths(r, root, hw);
 }
 
+static int read_file(const struct reader *r, const char *directory, const char *sku, struct muster_json **ret)
+{
+	const char *path = muster_pool_printf(r->pool, "%s/%s.json", directory, sku);
+	char *text = NULL;
+	size_t length = 0;
+	int rc = -1;
+	/* A SKU is a name, never a path out of the directory. */
+	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') ||
+		muster_file_read(path, FILE_LIMIT, &text, &length, r->err) < 0)
+		muster_fail(r->err, MUSTER_EUSAGE,
+			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus shows all", sku,
+			directory);
+	else if (muster_json_parse(text, length, ret, r->err) < 0)
+		muster_wrap(r->err, "%s", path);
+	else
+		rc = 0;
+	free(text);
+	return rc;
+}
+
+/* What "extends" names is a whole machine type that extends none itself: there is one place to look, and no circle. */
+static int extend(const struct reader *r, const char *directory, struct muster_json **root)
+{
+	const char *name = NULL;
+	struct muster_json *parent = NULL;
+	if (muster_json_type(*root) != MUSTER_JSON_OBJECT)
+		return 0; /* and read_all says so */
+	int found = muster_json_get_string(*root, "$", "extends", &name, r->err);
+	if (found <= 0)
+		return found;
+	if (read_file(r, directory, name, &parent) < 0)
+		return muster_wrap(r->err, "$.extends");
+	if (muster_json_type(parent) == MUSTER_JSON_OBJECT && muster_json_member(parent, "extends")) {
+		muster_json_free(parent);
+		return muster_fail(r->err, MUSTER_EUSAGE, "$.extends: \"%s\" extends another itself", name);
+	}
+	parent = muster_json_merge(parent, *root);
+	muster_json_free(*root);
+	*root = parent;
+	return 0;
+}
+
 int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_pool *pool,
 	struct muster_sim_hardware *ret, struct muster_error *err)
 {
 	const struct reader r = { pool, err };
-	const char *path = muster_pool_printf(pool, "%s/%s.json", directory, sku);
 	struct muster_sim_hardware hw = { 0 };
 	struct muster_json *root = NULL;
-	char *text = NULL;
-	size_t length = 0;
-	int rc = -1;
-
-	/* A SKU is a name, never a path out of the directory. */
-	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') ||
-		muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0) {
-		muster_fail(err, MUSTER_EUSAGE, "no hardware description of SKU \"%s\" in %s; there are: %s", sku,
-			directory, muster_sim_hardware_list(directory, pool));
-		goto out;
-	}
-	if (muster_json_parse(text, length, &root, err) < 0 || read_all(&r, root, sku, &hw) < 0) {
-		muster_wrap(err, "%s", path);
-		goto out;
-	}
-	*ret = hw;
-	rc = 0;
-out:
+	if (read_file(&r, directory, sku, &root) < 0)
+		return -1;
+	int rc = extend(&r, directory, &root);
+	if (rc == 0)
+		rc = read_all(&r, root, sku, &hw);
 	muster_json_free(root);
-	free(text);
-	return rc;
+	if (rc < 0)
+		return muster_wrap(err, "%s/%s.json", directory, sku);
+	*ret = hw;
+	return 0;
 }
 
 static int is_description(const struct dirent *entry)
@@ -399,11 +435,11 @@ static int is_description(const struct dirent *entry)
 const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool)
 {
 	struct dirent **entries = NULL;
-	const char *list = "none";
+	const char *list = "";
 	int count = scandir(directory, &entries, is_description, alphasort);
 	for (int i = 0; i < count; i++) {
 		const char *name = muster_pool_string_n(pool, entries[i]->d_name, strlen(entries[i]->d_name) - 5);
-		list = i == 0 ? name : muster_pool_printf(pool, "%s, %s", list, name);
+		list = muster_pool_printf(pool, "%s%s\n", list, name);
 		free(entries[i]);
 	}
 	free(entries);

@@ -110,7 +110,7 @@ static void name_gpu(struct muster_sim_gpu *gpu, struct muster_pool *pool, const
 }
 
 /* 0015:5d is the start of every address that Hyper-V hands out. */
-static void name_port(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index)
+void muster_sim_port_identify(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index)
 {
 	unsigned int n = (unsigned int)node + 1, p = (unsigned int)index + 1;
 	port->guid = muster_pool_printf(pool, "0015:5dff:fe%02x:%02x%02x", n >> 8 & 0xff, n & 0xff, p);
@@ -156,7 +156,7 @@ static void make_node(struct muster_sim_node *node, struct muster_pool *pool, co
 	for (size_t i = 0; i < node->port_count; i++) {
 		struct muster_sim_port *port = &node->ports[i];
 		port->counters = copy(pool, port->counters, port->counter_count, sizeof *port->counters);
-		name_port(port, pool, index, i);
+		muster_sim_port_identify(port, pool, index, i);
 	}
 }
 

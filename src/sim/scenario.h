@@ -22,6 +22,9 @@ struct muster_sim_scenario {
 /* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in pool. */
 const char *muster_sim_fabric_cluster(struct muster_pool *pool, const char *sku, size_t rack);
 
+/* Give the port at index of a node's, nodes counted from 0, the GUID, GID and LID that no other has. */
+void muster_sim_port_identify(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index);
+
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
 

@@ -75,7 +75,7 @@ class Sim(unittest.TestCase):
         sku = ["--sku", SKU]
         for words, said in (
             ([], "--sku"),
-            (["--sku", "Standard_HB120"], SKU),
+            (["--sku", "Standard_HB120"], "Standard_HB120"),
             (sku + ["--nodes", "0"], "--nodes"),
             (sku + ["--nodes", "two"], "--nodes"),
             (sku + ["--fault", "h2d-slo@node1/gpu4"], "h2d-slow"),
@@ -125,7 +125,9 @@ class Sim(unittest.TestCase):
         self.assertEqual(listed - tested - UNCOVERED, set(), "faults without a case")
 
     def test_skus_can_be_listed(self):
-        self.assertIn(SKU, self.sim("--list-skus").stdout)
+        listed = self.sim("--list-skus").stdout.splitlines()
+        self.assertIn(SKU, listed)
+        self.assertEqual(listed, sorted(set(listed)))
 
     def test_a_missing_mpirun_is_named(self):
         done = self.sim("--sku", SKU, PATH=self.directory)

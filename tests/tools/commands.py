@@ -67,7 +67,8 @@ class Skus(InDirectory):
             "site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "our image"}}})
         sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
         self.assertEqual([os.path.basename(file) for file in sku["files"]],
-                         ["site.json", SKU + ".json", "family-nd-a100.json", "common.json"])
+                         ["site.json", SKU + ".json", "family-nd-a100.json", "family-nd.json", "family-azure.json",
+                          "common.json"])
         checks = {check["check"]: check for check in sku["checks"]}
         listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--json").stdout)}
         self.assertEqual(len(checks), listed[SKU]["check_count"])  # one more, one less
@@ -86,10 +87,43 @@ class Skus(InDirectory):
         self.assertEqual(checks["launch.gpu"]["after"], "launch.ranks_per_gpu")
 
         text = muster("skus", SKU.lower(), "--overlay", site).stdout
-        block = text[text.index("\ncopy.h2d"):].split("\n\n")[0]
+        block = text[text.index("\ncopy.h2d:"):].split("\n\n")[0]
         self.assertIn("expected   gpu.h2d_gbps: at least 22 GB/s", block)
         self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
         self.assertEqual(text.count("    source  "), len(checks))
+
+    def test_each_announced_size_is_known_by_both_of_its_names_and_asks_for_what_it_was_announced_with(self):
+        announced = """
+            NC36ds   36  132 1  24576  1600  256
+            NC72ds   72  264 1  49152  3200  512
+            NC144ds  144 516 1  98304  6400 1024
+            NC288ds  288 1032 2 98304 12800 2048
+            NC324ds  324 1284 2 98304 12800 2048
+            NC24lds  24   72 1  24576  1600  256
+            NC36lds  36   72 1  24576  1600  256
+            NC72lds  72  132 1  49152  3200  512
+            NC144lds 144 264 1  98304  6400 1024
+            NC288lds 288 516 2  98304 12800 2048
+            NC324lds 324 648 2  98304 12800 2048"""
+        for line in announced.strip().splitlines():
+            size, *figures = line.split()
+            cpus, memory_gb, gpus, gpu_mib, nvme_gb, temp_gb = map(int, figures)
+            first, second = (muster("skus", f"Standard_{size}_xl_{gpu}_v6", "--json")
+                             for gpu in ("RTXPro6000", "rtxpro6000bse"))
+            self.assertEqual((first.returncode, first.stdout), (0, second.stdout), first.stderr + second.stderr)
+            sku = json.loads(first.stdout)
+            self.assertEqual(sku["name"], f"Standard_{size}_xl_RTXPro6000_v6")
+            checks = {check["check"]: check for check in sku["checks"]}
+            expected = lambda check: checks[check]["expected"]
+            limits = lambda check: [float(number) for number in re.findall(r"[0-9.]+", expected(check))]
+            self.assertEqual((expected("node.cpus"), expected("gpu.count")), (str(cpus), str(gpus)))
+            self.assertEqual(limits("gpu.memory")[1], gpu_mib)
+            self.assertTrue(0.95 <= limits("gpu.memory")[0] / gpu_mib < 1, size)
+            low, high = limits("node.memory")
+            self.assertTrue(low < memory_gb * 1e9 / 2 ** 20 < memory_gb * 1024 <= high, size)
+            self.assertTrue(0.9 <= limits("node.nvme_gb")[0] / nvme_gb < 1, size)
+            self.assertTrue(0.9 <= limits("node.temp_disk")[0] / temp_gb < 1, size)
+            self.assertEqual(expected("ib.none"), "0")
 
     def test_checks_without_a_floor_and_for_domains_are_said_in_words(self):
         site = self.put("site.json", {"checks": {
@@ -106,8 +140,8 @@ class Skus(InDirectory):
         self.assertEqual(checks["site.both"]["expected"], "at least 5 GB/s, at least 90 % of the run's median")
         self.assertEqual(checks["site.same"]["expected"], "the same on all nodes within each link_layer")
         self.assertEqual(checks["site.same"]["only_for"], "2 NVLink domains")
-        self.assertEqual([name for name, check in checks.items() if not check["calibrated"]],
-                         ["site.seen", "site.like"])
+        self.assertEqual([name for name, check in checks.items()
+                          if name.startswith("site.") and not check["calibrated"]], ["site.seen", "site.like"])
         text = muster("skus", SKU, "--overlay", site).stdout
         self.assertIn("otherwise  cannot fail\n", text[text.index("\nsite.seen"):].split("\n\n")[0])
         self.assertIn("otherwise  fail\n", text[text.index("\nsite.like"):].split("\n\n")[0])
@@ -174,9 +208,11 @@ class Bind(InDirectory):
         "Name=gpu File=/dev/nvidia[6-7] Cores=48-71",
     ]
 
-    def node(self):
+    def node(self, sku=SKU, directory=None):
         """A machine of that type as hwloc and the kernel show it: its root, and the environment that leads there."""
-        made = subprocess.run([WRITE_NODE, HARDWARE, SKU, self.directory], capture_output=True, text=True, check=True)
+        directory = directory or self.directory
+        os.makedirs(directory, exist_ok=True)
+        made = subprocess.run([WRITE_NODE, HARDWARE, sku, directory], capture_output=True, text=True, check=True)
         root = made.stdout.strip()
         return root, {"MUSTER_ROOT": root, "HWLOC_XMLFILE": root + "/topology.xml", "HWLOC_THISSYSTEM": "1"}
 
@@ -188,6 +224,22 @@ class Bind(InDirectory):
         _, environment = self.node()
         done = muster("bind", **environment)
         self.assertEqual((done.returncode, plain(done)), (0, self.expected), done.stderr)
+
+    def test_masks_hold_every_thread_and_cores_count_cores(self):
+        done = muster("bind", "--sku", "Standard_NC288ds_xl_RTXPro6000_v6")
+        self.assertEqual(plain(done), [
+            "srun --ntasks-per-node=2 --cpu-bind=mask_cpu:" + "f" * 18 + "," + "f" * 18 + "0" * 36,
+            "Name=gpu File=/dev/nvidia0 Cores=0-35",
+            "Name=gpu File=/dev/nvidia1 Cores=72-107"], done.stderr)
+
+    def test_every_description_binds_as_hwloc_binds_what_is_made_of_it(self):
+        for name in sorted(os.listdir(HARDWARE)):
+            sku = name[:-len(".json")]
+            with self.subTest(sku=sku):
+                _, environment = self.node(sku, os.path.join(self.directory, sku))
+                described, seen = muster("bind", "--sku", sku), muster("bind", **environment)
+                self.assertEqual((described.returncode, seen.returncode), (0, 0), described.stderr + seen.stderr)
+                self.assertEqual(plain(described), plain(seen))
 
     def test_device_files_are_the_drivers(self):
         root, environment = self.node()
@@ -240,7 +292,7 @@ class Bind(InDirectory):
         self.assertIn("no NVIDIA GPU", done.stderr)
         done = muster("bind", "--sku", "Nobody_v1")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("there are: " + ", ".join(sorted(name[:-5] for name in os.listdir(HARDWARE))), done.stderr)
+        self.assertIn("no hardware description", done.stderr)
 
 
 unittest.main(argv=sys.argv[:1])

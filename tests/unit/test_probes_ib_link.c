@@ -461,6 +461,22 @@ START_TEST(an_unreadable_fact_is_null_and_names_the_file)
 }
 END_TEST
 
+START_TEST(the_numa_node_goes_with_the_pci_address)
+{
+	char path[4096];
+	measure();
+	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "0101:00:00.0")->value.number, 2);
+	/* a device that is on no PCI bus has a place all the same */
+	fake_forget(ctx);
+	snprintf(path, sizeof path, "%s" IB0 "/device", ctx->root);
+	ck_assert_int_eq(unlink(path), 0);
+	fake_file(ctx, IB0 "/device/numa_node", "1\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
+	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
+}
+END_TEST
+
 START_TEST(a_node_without_rdma_has_no_ports_and_needs_no_library)
 {
 	static const struct {
@@ -499,6 +515,7 @@ int main(void)
 	tcase_add_checked_fixture(ports, setup_ports, teardown);
 	tcase_add_loop_test(ports, every_fact_of_a_port_is_read, 0, LENGTH(facts));
 	tcase_add_test(ports, ports_are_told_apart_by_link_layer_and_not_by_name);
+	tcase_add_test(ports, the_numa_node_goes_with_the_pci_address);
 	tcase_add_loop_test(ports, the_rate_comes_from_both_sides_and_is_compared, 0, LENGTH(rates));
 	tcase_add_loop_test(ports, only_a_full_member_key_of_ones_own_counts, 0, LENGTH(pkeys));
 	tcase_add_test(ports, the_increase_of_a_counter_is_what_came_since_the_start);

@@ -40,7 +40,9 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IB_PCI_RELAXED_ORDERING");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_TOPO_FILE");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
+	muster_sim_scenario_add_fault(&s, "coherent-mode@node2=driver");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
+	cluster.nodes[1].imex_channels = 3;
 	ck_assert_msg(muster_sim_generate(&cluster, &hardware, &err) == 0, "%s", err.text);
 	muster_sim_scenario_done(&s);
 }
@@ -94,6 +96,14 @@ static const struct {
 	{ "sim-1/sys/block/nvme3n1/device/model", "Microsoft NVMe Direct Disk              \n" },
 	{ "sim-1/sys/class/nvme/nvme7/transport", "pcie\n" },
 	{ "sim-1/sys/block/sdb/size", "5871093750\n" },
+	{ "sim-1/proc/driver/nvidia/params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: 0\nRegistryDwords: \"\"\n" },
+	{ "sim-2/proc/driver/nvidia/params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: 1\nCoherentGPUMemoryMode: \"driver\"\n"
+		"RegistryDwords: \"\"\n" },
+	{ "sim-2/dev/nvidia-caps-imex-channels/channel2", "" },
 };
 
 START_TEST(a_file_reads_as_the_kernel_would_print_it)
@@ -131,6 +141,8 @@ START_TEST(what_is_missing_is_missing_everywhere)
 	ck_assert_int_ne(access(path_of("sim-2/sys/block/nvme3n1"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/sys/class/nvme/nvme3"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/etc/nccl.conf"), F_OK), 0); /* every line of it was taken away */
+	ck_assert_int_ne(access(path_of("sim-1/dev/nvidia-caps-imex-channels"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/dev/nvidia-caps-imex-channels/channel3"), F_OK), 0);
 }
 END_TEST
 
@@ -239,6 +251,42 @@ START_TEST(hwloc_sees_packages_numa_nodes_and_cpus)
 }
 END_TEST
 
+START_TEST(threads_of_a_core_are_neighbours)
+{
+	struct muster_sim_scenario scenario;
+	struct muster_sim_hardware its_hardware;
+	struct muster_sim_cluster two_threads;
+	struct muster_error err;
+	hwloc_topology_t t;
+	char *text = NULL;
+	size_t length = 0;
+	muster_sim_scenario_init(&scenario);
+	scenario.sku = SIM_SKU_VGPU;
+	scenario.nodes = 1;
+	ck_assert_int_eq(sim_build(&scenario, "/nowhere", &its_hardware, &two_threads, &err), 0);
+	FILE *out = open_memstream(&text, &length);
+	muster_sim_topology_print(&two_threads.nodes[0], &its_hardware, out);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(hwloc_topology_init(&t), 0);
+	ck_assert_int_eq(hwloc_topology_set_xmlbuffer(t, text, (int)length + 1), 0);
+	ck_assert_int_eq(hwloc_topology_load(t), 0);
+	hwloc_topology_check(t);
+	ck_assert_int_eq(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU), 288);
+	ck_assert_int_eq(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE), 144);
+	for (unsigned int i = 0; i < 144; i++) {
+		hwloc_obj_t core = hwloc_get_obj_by_type(t, HWLOC_OBJ_CORE, i);
+		ck_assert_uint_eq(core->os_index, i);
+		ck_assert_int_eq(hwloc_bitmap_first(core->cpuset), (int)(2 * i));
+		ck_assert_int_eq(hwloc_bitmap_last(core->cpuset), (int)(2 * i + 1));
+		ck_assert_int_eq(hwloc_bitmap_weight(core->cpuset), 2);
+	}
+	hwloc_topology_destroy(t);
+	free(text);
+	muster_sim_cluster_done(&two_threads);
+	muster_sim_scenario_done(&scenario);
+}
+END_TEST
+
 START_TEST(hwloc_sees_every_device_on_its_numa_node)
 {
 	hwloc_topology_t t = load("sim-1/topology.xml");
@@ -279,7 +327,7 @@ int main(void)
 {
 	Suite *suite = suite_create("sim_generate");
 	TCase *tcase = tcase_create("generate");
-	tcase_add_checked_fixture(tcase, generate, clean);
+	tcase_add_unchecked_fixture(tcase, generate, clean);
 	tcase_add_loop_test(tcase, a_file_reads_as_the_kernel_would_print_it, 0, sizeof files / sizeof *files);
 	tcase_add_test(tcase, cpuinfo_lists_every_cpu_once);
 	tcase_add_test(tcase, what_is_missing_is_missing_everywhere);
@@ -288,6 +336,7 @@ int main(void)
 	tcase_add_test(tcase, the_cluster_reads_back_as_it_was_written);
 	tcase_add_test(tcase, writing_twice_into_a_directory_is_an_error);
 	tcase_add_test(tcase, hwloc_sees_packages_numa_nodes_and_cpus);
+	tcase_add_test(tcase, threads_of_a_core_are_neighbours);
 	tcase_add_test(tcase, hwloc_sees_every_device_on_its_numa_node);
 	tcase_add_test(tcase, hwloc_sees_the_rdma_devices_by_name_and_no_two_devices_behind_one_bridge);
 	suite_add_tcase(suite, tcase);

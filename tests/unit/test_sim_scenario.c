@@ -2,6 +2,7 @@
 #include "unit/sim_fixture.h"
 
 #include "core/json.h"
+#include "core/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void make_directory(void)
 static void remove_directory(void)
 {
 	char path[256];
-	const char *const files[] = { "scenario.json", SIM_SKU ".json" };
+	const char *const files[] = { "scenario.json", SIM_SKU ".json", "child.json", "grandchild.json" };
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(path, sizeof path, "%s/%s", directory, files[i]);
 		unlink(path);
@@ -94,7 +95,7 @@ START_TEST(a_missing_scenario_file_is_a_usage_error)
 }
 END_TEST
 
-START_TEST(an_unknown_sku_is_answered_with_those_there_are)
+START_TEST(an_unknown_sku_is_a_usage_error_that_says_where_to_look)
 {
 	static const char *const unknown[] = { "Standard_HB120", "", "../hardware/Standard_ND96asr_v4", "." };
 	struct muster_pool *pool = muster_pool_new();
@@ -103,8 +104,7 @@ START_TEST(an_unknown_sku_is_answered_with_those_there_are)
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
 		ck_assert_int_eq(muster_sim_hardware_read(SIM_HARDWARE_DIR, unknown[i], pool, &hw, &err), -1);
 		ck_assert_int_eq(err.code, MUSTER_EUSAGE);
-		ck_assert_msg(strstr(err.text, "there are: Standard_"), "%s", err.text);
-		ck_assert_msg(strstr(err.text, SIM_SKU), "%s", err.text);
+		ck_assert_msg(strstr(err.text, "muster sim --list-skus shows all"), "%s", err.text);
 	}
 	muster_pool_free(pool);
 }
@@ -126,6 +126,12 @@ static const struct {
 	{ "\"name\": \"Standard_ND96asr_v4\"", "\"name\": \"other\"", "$.name: must be \"" SIM_SKU "\"" },
 	{ "\"0x8001\"", "1", "$.adapters[0].pkeys[0]: must be a string, not a number" },
 	{ "\"host\": {", "\"hots\": {", "$: unknown key \"hots\"" },
+	{ "\"threads_per_core\": 1", "\"threads_per_core\": 0", "$.host.threads_per_core: must be 1 or more" },
+	{ "\"threads_per_core\": 1", "\"threads_per_core\": 7",
+		"$.numa_nodes[0].cpu_list: 24 CPUs are not whole cores of 7 threads" },
+	{ "\"sockets\": 2", "\"sockets\": 0", "$.host.sockets: must be 1 or more" },
+	{ "\"symbol_error\"", "5", "$.counters[0]: must be a string, not a number" },
+	{ "\"rack_nodes\": 0", "\"rack_nodes\": -1", "$.rack_nodes: must be 0 or more" },
 };
 
 START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
@@ -147,6 +153,149 @@ START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
 	free(changed);
 	free(text);
 	muster_pool_free(pool);
+}
+END_TEST
+
+/* Copy the true description into the directory, for others to extend. */
+static void write_parent(void)
+{
+	struct muster_error err;
+	char *text = NULL;
+	size_t length = 0;
+	ck_assert_int_eq(muster_file_read(SIM_HARDWARE_DIR "/" SIM_SKU ".json", 1 << 20, &text, &length, &err), 0);
+	write_file(SIM_SKU ".json", text);
+	free(text);
+}
+
+START_TEST(a_description_that_extends_another_says_only_what_differs)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_sim_hardware hw;
+	struct muster_error err;
+	write_parent();
+	write_file("child.json",
+		"{\"name\":\"child\",\"extends\":\"" SIM_SKU "\",\"host\":{\"temp_disk_gb\":7},"
+		"\"gpu\":{\"name\":\"other\",\"devices\":[{\"bus_id\":\"0009:00:00.0\",\"numa_node\":2}]},"
+		"\"adapters\":[],\"counters\":[]}");
+	ck_assert_msg(muster_sim_hardware_read(directory, "child", pool, &hw, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(hw.sku, "child");
+	ck_assert_double_eq(hw.node.temp_disk_gb, 7);
+	ck_assert_str_eq(hw.node.cpu_model, "AMD EPYC 7V12 64-Core Processor");
+	ck_assert_uint_eq(hw.node.gpu_count, 1);
+	ck_assert_str_eq(hw.node.gpus[0].name, "other");
+	ck_assert_str_eq(hw.node.gpus[0].bus_id, "0009:00:00.0");
+	ck_assert_double_eq(hw.node.gpus[0].memory_mib, 40960);
+	ck_assert_uint_eq(hw.node.port_count, 0);
+	ck_assert_uint_eq(hw.node.numa_count, 4);
+	muster_pool_free(pool);
+}
+END_TEST
+
+/* What reading grandchild.json says, with child.json beside it. */
+static const struct {
+	const char *child, *grandchild, *said;
+} bad_parents[] = {
+	{ "{\"name\":\"child\",\"extends\":\"" SIM_SKU "\"}", "{\"name\":\"grandchild\",\"extends\":\"child\"}",
+		"$.extends: \"child\" extends another itself" },
+	{ "{}", "{\"name\":\"grandchild\",\"extends\":\"grandchild\"}",
+		"$.extends: \"grandchild\" extends another itself" },
+	{ "{}", "{\"extends\":\"nobody\"}", "$.extends: no hardware description of SKU \"nobody\"" },
+	{ "{}", "{\"extends\":\"../child\"}", "$.extends: no hardware description of SKU \"../child\"" },
+	{ "{}", "{\"extends\":7}", "$.extends" },
+	{ "{", "{\"extends\":\"child\"}", "child.json: line 1" },
+	{ "[]", "{\"name\":\"grandchild\",\"extends\":\"child\"}", "$.schema_version: must be 1" },
+	{ "{}", "{\"name\":\"grandchild\",\"extends\":\"" SIM_SKU "\",\"host\":{\"kernel\":null}}",
+		"$.host.kernel: missing" },
+	{ "{}", "{\"extends\":\"" SIM_SKU "\"}", "$.name: must be \"grandchild\"" },
+	{ "{}", "[]", "$: must be an object, not an array" },
+};
+
+START_TEST(what_a_description_extends_must_be_whole)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_sim_hardware hw;
+	struct muster_error err;
+	write_parent();
+	write_file("child.json", bad_parents[_i].child);
+	write_file("grandchild.json", bad_parents[_i].grandchild);
+	ck_assert_int_eq(muster_sim_hardware_read(directory, "grandchild", pool, &hw, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, bad_parents[_i].said), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "grandchild"), "%s", err.text);
+	muster_pool_free(pool);
+}
+END_TEST
+
+static void check_devices_differ(const struct muster_sim_node *node)
+{
+	for (size_t i = 0; i < node->gpu_count; i++)
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(node->gpus[i].bus_id, node->gpus[j].bus_id);
+	for (size_t i = 0; i < node->port_count; i++)
+		for (size_t j = 0; j < i; j++) {
+			ck_assert_str_ne(node->ports[i].pci, node->ports[j].pci);
+			ck_assert_str_ne(node->ports[i].device, node->ports[j].device);
+		}
+	for (size_t i = 0; i < node->disk_count; i++)
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(node->disks[i].device, node->disks[j].device);
+}
+
+/* CPU numbers run along the NUMA nodes without a gap: each is on one of them, and bind counts cores by it. */
+static void check_cpus_run_on(const struct muster_sim_node *node)
+{
+	unsigned int next = 0;
+	for (size_t i = 0; i < node->numa_count; i++) {
+		struct muster_cpus cpus;
+		struct muster_error err;
+		ck_assert_int_eq(muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, &err), 0);
+		for (unsigned int left = muster_cpus_count(&cpus); left > 0; left--)
+			ck_assert_msg(muster_cpus_has(&cpus, next++), "NUMA node %zu: no CPU %u", i, next - 1);
+	}
+}
+
+START_TEST(every_description_makes_a_cluster)
+{
+	struct muster_pool *names = muster_pool_new();
+	const char *list = muster_sim_hardware_list(SIM_HARDWARE_DIR, names);
+	size_t count = 0;
+	while (*list) {
+		size_t length = strcspn(list, "\n");
+		const char *sku = muster_pool_string_n(names, list, length);
+		struct muster_sim_cluster c;
+		struct muster_error err;
+		ck_assert_msg(sim_two_of(sku, NULL, NULL, &c, &err) == 0, "%s: %s", sku, err.text);
+		ck_assert_str_eq(c.nodes[1].vm_size, sku);
+		check_devices_differ(&c.nodes[0]);
+		check_cpus_run_on(&c.nodes[0]);
+		muster_sim_cluster_done(&c);
+		list += length + 1;
+		count++;
+	}
+	ck_assert_uint_ge(count, 22);
+	muster_pool_free(names);
+}
+END_TEST
+
+START_TEST(nodes_of_one_rack_have_one_fabric_and_others_have_none)
+{
+	struct muster_sim_scenario s;
+	struct muster_sim_hardware hw;
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	muster_sim_scenario_init(&s);
+	s.sku = SIM_SKU_RACK;
+	s.nodes = 19;
+	ck_assert_int_eq(sim_build(&s, "/nowhere", &hw, &c, &err), 0);
+	const char *first = c.nodes[0].gpus[0].fabric_cluster;
+	ck_assert_uint_eq(strlen(first), 36);
+	ck_assert_str_eq(c.nodes[17].gpus[3].fabric_cluster, first);
+	ck_assert_str_ne(c.nodes[18].gpus[0].fabric_cluster, first);
+	muster_sim_cluster_done(&c);
+	muster_sim_scenario_done(&s);
+	ck_assert_int_eq(sim_two_nodes(NULL, NULL, &c, &err), 0);
+	ck_assert_str_eq(c.nodes[0].gpus[0].fabric_cluster, "00000000-0000-0000-0000-000000000000");
+	muster_sim_cluster_done(&c);
 }
 END_TEST
 
@@ -282,9 +431,14 @@ int main(void)
 	tcase_add_loop_test(files, a_bad_scenario_file_is_a_usage_error_that_names_the_place, 0,
 		sizeof bad_files / sizeof *bad_files);
 	tcase_add_test(files, a_missing_scenario_file_is_a_usage_error);
-	tcase_add_test(files, an_unknown_sku_is_answered_with_those_there_are);
+	tcase_add_test(files, an_unknown_sku_is_a_usage_error_that_says_where_to_look);
 	tcase_add_loop_test(files, a_bad_hardware_description_is_a_usage_error_that_names_the_place, 0,
 		sizeof bad_hardware / sizeof *bad_hardware);
+	tcase_add_test(files, a_description_that_extends_another_says_only_what_differs);
+	tcase_add_loop_test(
+		files, what_a_description_extends_must_be_whole, 0, sizeof bad_parents / sizeof *bad_parents);
+	tcase_add_test(cluster, every_description_makes_a_cluster);
+	tcase_add_test(cluster, nodes_of_one_rack_have_one_fabric_and_others_have_none);
 	tcase_add_test(cluster, a_healthy_node_has_the_hardware_of_nd96asr_v4);
 	tcase_add_test(cluster, no_two_devices_of_a_cluster_share_an_identity);
 	tcase_add_test(cluster, the_same_scenario_gives_the_same_identities);
