@@ -100,9 +100,11 @@ int muster_xml_read(const char *text, size_t length, const struct muster_xml_wal
 	expat.XML_SetStartDoctypeDeclHandler(w.parser, start_doctype);
 
 	enum XML_Status status = expat.XML_Parse(w.parser, text, (int)length, 1);
-	if (status != XML_STATUS_OK && !w.stopped)
-		muster_fail(w.err, MUSTER_EUSAGE, "line %lu: %s", expat.XML_GetCurrentLineNumber(w.parser),
-			expat.XML_ErrorString(expat.XML_GetErrorCode(w.parser)));
+	if (status != XML_STATUS_OK && !w.stopped) {
+		enum XML_Error code = expat.XML_GetErrorCode(w.parser);
+		muster_fail(w.err, code == XML_ERROR_NO_MEMORY ? MUSTER_ENOMEM : MUSTER_EUSAGE, "line %lu: %s",
+			expat.XML_GetCurrentLineNumber(w.parser), expat.XML_ErrorString(code));
+	}
 	expat.XML_ParserFree(w.parser);
 	return status == XML_STATUS_OK && !w.stopped ? 0 : -1;
 }

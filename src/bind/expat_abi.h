@@ -11,7 +11,7 @@ typedef unsigned char XML_Bool;
 typedef unsigned long XML_Size;
 typedef struct XML_ParserStruct *XML_Parser;
 enum XML_Status { XML_STATUS_ERROR = 0, XML_STATUS_OK = 1, XML_STATUS_SUSPENDED = 2 };
-enum XML_Error { XML_ERROR_NONE = 0, XML_ERROR_NO_MEMORY = 1, XML_ERROR_SYNTAX = 2, XML_ERROR_ABORTED = 35 };
+enum XML_Error { XML_ERROR_NONE = 0, XML_ERROR_NO_MEMORY = 1 };
 #define XML_FALSE ((XML_Bool)0)
 #endif
 

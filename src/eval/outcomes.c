@@ -295,7 +295,14 @@ static bool outcome_known(const struct muster_rank *rank, const char *probe)
 	return false;
 }
 
-/* The node's own facts come from its leader. A leader that died took them along: the next rank never ran the probe. */
+/* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
+ * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
+static bool was_to_tell(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
+{
+	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && outcome_known(&node->ranks[rank], probe->name);
+}
+
+/* The node's own facts come from its leader. A leader that died took them along. */
 static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t probe)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
@@ -303,7 +310,7 @@ static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t prob
 
 	if (leader != MUSTER_NOWHERE && blame_of(eval, n, leader)[probe])
 		return blame_of(eval, n, leader)[probe];
-	if (leader != MUSTER_NOWHERE && outcome_known(&node->ranks[leader], muster_probe_at(probe)->name))
+	if (leader != MUSTER_NOWHERE && was_to_tell(node, leader, muster_probe_at(probe)))
 		return 0;
 	for (size_t r = 0; r < node->rank_count; r++)
 		if (*blame_missing(eval, n, r))

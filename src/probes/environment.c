@@ -19,7 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOPO_FILE_MAX = 1 << 20 };
+enum {
+	TOPO_FILE_MAX = 1 << 20,
+	DIFFERENCES_SHOWN = 8,
+};
 
 static const struct muster_metric metrics[] = {
 	{ .name = "rank.setting",
@@ -132,10 +135,9 @@ struct differences {
 
 static void __attribute__((format(printf, 2, 3))) differ(struct differences *all, const char *format, ...)
 {
-	enum { SHOWN = 8 };
 	size_t used = strlen(all->text);
 	va_list args;
-	if (all->count++ >= SHOWN)
+	if (all->count++ >= DIFFERENCES_SHOWN)
 		return;
 	used += (size_t)snprintf(all->text + used, sizeof all->text - used, "%s", used ? "; " : "");
 	va_start(args, format);
@@ -242,14 +244,13 @@ static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *
 
 static void emit_differences(struct muster_probe_ctx *ctx, const struct differences *all)
 {
-	enum { SHOWN = 8 };
 	muster_emit_plain(ctx, "node.topo_file_agrees", muster_boolean(all->count == 0));
 	if (all->count == 0) {
 		muster_emit_null_plain(ctx, "node.topo_file_differs", "the file agrees");
-	} else if (all->count <= SHOWN) {
+	} else if (all->count <= DIFFERENCES_SHOWN) {
 		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(all->text));
 	} else {
-		char *text = muster_asprintf("%s; and %d more", all->text, all->count - SHOWN);
+		char *text = muster_asprintf("%s; and %d more", all->text, all->count - DIFFERENCES_SHOWN);
 		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(text));
 		free(text);
 	}

@@ -28,6 +28,14 @@ static void fail(struct tree *t, const char *what, const char *path)
 	t->failed = true;
 }
 
+/* What the description asks for and no machine has. */
+static void refuse(struct tree *t, const char *what, const char *text, const char *why)
+{
+	if (!t->failed)
+		muster_fail(t->err, MUSTER_EUSAGE, "%s \"%s\": %s", what, text, why);
+	t->failed = true;
+}
+
 /* What comes next goes into this directory under the root; it is made, and those above it. */
 static void __attribute__((format(printf, 2, 3))) enter(struct tree *t, const char *format, ...)
 {
@@ -176,9 +184,7 @@ static void put_state(struct tree *t, const char *file, const char *const *names
 			put(t, file, "%zu: %s", i, name);
 			return;
 		}
-	if (!t->failed)
-		muster_fail(t->err, MUSTER_EUSAGE, "%s: no port has the state \"%s\"", file, name);
-	t->failed = true;
+	refuse(t, file, name, "no port has this state");
 }
 
 static void put_port(struct tree *t, const struct muster_sim_port *port, size_t index)
@@ -357,9 +363,13 @@ static void put_disk(struct tree *t, const char *disk, double gb)
 /* Disk nvme0n1 hangs on controller nvme0. */
 static void put_nvme(struct tree *t, const struct muster_sim_disk *disk)
 {
-	size_t prefix = strlen("nvme");
+	static const char prefix[] = "nvme";
 	char link[256];
-	int length = (int)(prefix + strspn(disk->device + prefix, "0123456789"));
+	if (strncmp(disk->device, prefix, strlen(prefix)) != 0) {
+		refuse(t, "disk", disk->device, "a name such as nvme0n1 is needed");
+		return;
+	}
+	int length = (int)(strlen(prefix) + strspn(disk->device + strlen(prefix), "0123456789"));
 	put_disk(t, disk->device, disk->gb);
 	enter(t, "sys/class/nvme/%.*s", length, disk->device);
 	put(t, "model", "%-40s", disk->model);
@@ -394,9 +404,13 @@ static void put_nccl(struct tree *t, const struct muster_sim_node *node, const s
 		fprintf(out, "%s\n", node->nccl_conf[i]);
 	finish(t, "nccl.conf", out);
 
-	const char *slash = strrchr(node->topo_file, '/');
-	if (!slash)
+	if (!*node->topo_file)
 		return;
+	const char *slash = strrchr(node->topo_file, '/');
+	if (*node->topo_file != '/') {
+		refuse(t, "topo_file", node->topo_file, "a path from the root is needed");
+		return;
+	}
 	enter(t, ".%.*s", (int)(slash - node->topo_file), node->topo_file);
 	out = start(t, slash + 1);
 	if (out)

@@ -499,6 +499,31 @@ START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 }
 END_TEST
 
+/* The environment probe runs on every rank and speaks for the node on the leader alone. */
+START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
+{
+	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		fixture_outcome(rank_of(&run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_sample(&run, &run.nodes[0].samples, "node.topo_file_agrees", NULL, muster_boolean(true));
+	fixture_judge(&run, check, false, &report); /* the leader lives, and kept silent */
+	ck_assert_str_eq(fixture_findings(&report), "inconclusive agrees sim-2: true | not measured\n");
+	muster_report_done(&report);
+
+	rank_of(&run, 2)->missing = "no word within 30 s";
+	fixture_judge(&run, check, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
 {
 	struct muster_run run;
@@ -815,6 +840,7 @@ int main(void)
 	tcase_add_test(tc, what_does_not_apply_beside_what_does_is_only_counted);
 	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
 	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
+	tcase_add_test(tc, what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank);
 	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
 	tcase_add_test(tc, an_empty_run_never_passes);
 	tcase_add_test(tc, a_missing_sample_is_never_a_pass);

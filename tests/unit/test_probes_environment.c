@@ -4,6 +4,7 @@
 #include "core/settings.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,18 +28,24 @@ int muster_environment_read(char **ret_block, size_t *ret_length, struct muster_
 	return 0;
 }
 
-#define OBJECT(type, index, cpus, node, id)                                                                            \
-	"<object type=\"" type "\" os_index=\"" index "\" cpuset=\"" cpus "\" complete_cpuset=\"" cpus                 \
-	"\" nodeset=\"" node "\" complete_nodeset=\"" node "\" gp_index=\"" id "\""
+/* Two NUMA nodes with two CPUs each. */
+#define SETS(cpus, node)                                                                                               \
+	" cpuset=\"" cpus "\" complete_cpuset=\"" cpus "\" nodeset=\"" node "\" complete_nodeset=\"" node "\" "
+#define PU(index, cpus, node, id)                                                                                      \
+	"<object type=\"PU\" os_index=\"" index "\" gp_index=\"" id "\"" SETS(cpus, node) "/>\n"
+#define PACKAGE(index, cpus, node, id, pus)                                                                            \
+	"<object type=\"Package\" os_index=\"" index "\" gp_index=\"1" id                                              \
+	"\"" SETS(cpus, node) ">\n<object type=\"NUMANode\" os_index=\"" index "\" gp_index=\"2" id                    \
+			      "\" local_memory=\"1073741824\"" SETS(cpus, node) "/>\n" pus "</object>\n"
 
+/* clang-format off */
 static const char topology[] =
-	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology "
-	"version=\"2.0\">\n" OBJECT("Machine", "0", "0xf", "0x3", "1") ">\n" OBJECT("Package", "0", "0x3", "0x1",
-		"2") ">" OBJECT("NUMANode", "0", "0x3", "0x1", "3") " local_memory=\"1073741824\"/>" OBJECT("PU", "0",
-		"0x1", "0x1",
-		"4") "/>" OBJECT("PU", "1", "0x2", "0x1", "5") "/></object>\n" OBJECT("Package", "1", "0xc", "0x2",
-		"6") ">" OBJECT("NUMANode", "1", "0xc", "0x2", "7") " local_memory=\"1073741824\"/>" OBJECT("PU", "2",
-		"0x4", "0x2", "8") "/>" OBJECT("PU", "3", "0x8", "0x2", "9") "/></object>\n</object>\n</topology>\n";
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+	"<topology version=\"2.0\">\n<object type=\"Machine\" os_index=\"0\" gp_index=\"1\"" SETS("0xf", "0x3") ">\n"
+	PACKAGE("0", "0x3", "0x1", "0", PU("0", "0x1", "0x1", "3") PU("1", "0x2", "0x1", "4"))
+	PACKAGE("1", "0xc", "0x2", "1", PU("2", "0x4", "0x2", "5") PU("3", "0x8", "0x2", "6"))
+	"</object>\n</topology>\n";
+/* clang-format on */
 
 static void put_pci(const char *bus_id, const char *vendor, const char *class_code, const char *numa_node)
 {
@@ -295,6 +302,19 @@ START_TEST(a_file_that_is_too_long_is_there_but_not_judged)
 }
 END_TEST
 
+/* The fake is built by tests/abi/tests.cmake; opened by its path first, it is found under its soname. */
+START_TEST(without_expat_the_file_is_there_and_not_judged)
+{
+	ck_assert_msg(
+		dlopen(MUSTER_BUILD_DIR "/tests/fakes/libexpat.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+	put_topo(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0));
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "node.topo_file", NULL), "/opt/topo.xml");
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_agrees", NULL), "expat"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_differs", NULL), "expat"));
+}
+END_TEST
+
 START_TEST(without_gpus_there_is_nothing_to_agree_with)
 {
 	put_topo(CPU("0", "3", GPU_0));
@@ -323,6 +343,7 @@ int main(void)
 	tcase_add_test(tcase, a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs);
 	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, sizeof paths / sizeof *paths);
 	tcase_add_test(tcase, a_file_that_is_too_long_is_there_but_not_judged);
+	tcase_add_test(tcase, without_expat_the_file_is_there_and_not_judged);
 	tcase_add_test(tcase, without_gpus_there_is_nothing_to_agree_with);
 	Suite *suite = suite_create("environment");
 	suite_add_tcase(suite, tcase);

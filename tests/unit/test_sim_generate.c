@@ -1,6 +1,7 @@
 /* test_sim_generate.c - the files of a simulated node: sysfs to the letter, and a topology that hwloc understands */
 #include "unit/sim_fixture.h"
 
+#include "bind/nccl_topo.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "sim/generate.h"
@@ -34,6 +35,11 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "ib-down@node2/mlx5_ib3");
 	muster_sim_scenario_add_fault(&s, "ib-missing@node2/mlx5_ib4");
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node2/gpu0");
+	muster_sim_scenario_add_fault(&s, "disk-missing@node2=nvme3n1");
+	muster_sim_scenario_add_fault(&s, "topo-stale@node2");
+	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IB_PCI_RELAXED_ORDERING");
+	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_TOPO_FILE");
+	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
 	muster_sim_scenario_add_fault(&s, "coherent-mode@node2=driver");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
 	cluster.nodes[1].imex_channels = 3;
@@ -84,6 +90,12 @@ static const struct {
 	{ "sim-1/proc/sys/kernel/osrelease", "5.15.0-1110-azure\n" },
 	{ "sim-1/etc/os-release", "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04.5\"\n" },
 	{ "sim-2/proc/sys/kernel/hostname", "sim-2\n" },
+	{ "sim-1/etc/nccl.conf", "NCCL_IB_PCI_RELAXED_ORDERING=1\nNCCL_TOPO_FILE=/opt/microsoft/ndv4/topo.xml\n"
+				 "NCCL_IGNORE_CPU_AFFINITY=1\n" },
+	{ "sim-1/sys/block/nvme3n1/size", "1875000000\n" },
+	{ "sim-1/sys/block/nvme3n1/device/model", "Microsoft NVMe Direct Disk              \n" },
+	{ "sim-1/sys/class/nvme/nvme7/transport", "pcie\n" },
+	{ "sim-1/sys/block/sdb/size", "5871093750\n" },
 	{ "sim-1/proc/driver/nvidia/params",
 		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
 		"ImexChannelCount: 2048\nCreateImexChannel0: 0\nRegistryDwords: \"\"\n" },
@@ -126,8 +138,52 @@ START_TEST(what_is_missing_is_missing_everywhere)
 	ck_assert_int_ne(access(path_of("sim-2/sys/bus/pci/devices/0105:00:00.0"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/sys/bus/pci/devices/0001:00:00.0"), F_OK), 0);
 	ck_assert_int_eq(access(path_of("sim-2/sys/bus/pci/devices/0002:00:00.0"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/sys/block/nvme3n1"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/sys/class/nvme/nvme3"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/etc/nccl.conf"), F_OK), 0); /* every line of it was taken away */
 	ck_assert_int_ne(access(path_of("sim-1/dev/nvidia-caps-imex-channels"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/dev/nvidia-caps-imex-channels/channel3"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(the_link_to_the_temporary_disk_stays_in_the_root)
+{
+	char target[64] = "";
+	ck_assert_int_eq(readlink(path_of("sim-1/dev/disk/azure/resource"), target, sizeof target - 1), 9);
+	ck_assert_str_eq(target, "../../sdb");
+	ck_assert_int_eq(access(path_of("sim-1/dev/disk/azure/resource"), F_OK), 0);
+}
+END_TEST
+
+/* Each node's topology file places CPUs and GPUs where they are, but for what a stale one has swapped. */
+START_TEST(the_topology_file_says_what_is_true_or_what_an_old_copy_says)
+{
+	static struct muster_nccl_topo topo;
+	const struct muster_sim_node *node = &cluster.nodes[_i];
+	struct muster_error err;
+	char *text, file[128];
+	size_t length;
+	snprintf(file, sizeof file, "%s/opt/microsoft/ndv4/topo.xml", node->name);
+	ck_assert_msg(muster_file_read(path_of(file), 1 << 20, &text, &length, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_nccl_topo_parse(text, length, &topo, &err) == 0, "%s", err.text);
+	ck_assert_ptr_nonnull(strstr(text, "<pci busid=\"0104:00:00.0\" class=\"0x020700\""));
+	ck_assert_ptr_null(strstr(text, "class=\"0x020000\"")); /* no Ethernet */
+	free(text);
+	ck_assert_uint_eq(topo.node_count, node->numa_count);
+	for (size_t i = 0; i < topo.node_count; i++) {
+		char *list = muster_cpus_list(&topo.nodes[i].cpus);
+		ck_assert_int_eq(topo.nodes[i].numa_node, node->numas[i].os_index);
+		ck_assert_str_eq(list, node->numas[i].cpu_list);
+		free(list);
+	}
+	ck_assert_uint_eq(topo.gpu_count, node->gpu_count);
+	for (size_t i = 0; i < topo.gpu_count; i++) {
+		size_t g = 0;
+		while (strcmp(node->gpus[g].bus_id, topo.gpus[i].bus_id) != 0)
+			g++;
+		int right = node->gpus[g].numa_node;
+		ck_assert_int_eq(topo.gpus[i].numa_node, node->topo_file_swapped && right < 2 ? 1 - right : right);
+	}
 }
 END_TEST
 
@@ -275,6 +331,8 @@ int main(void)
 	tcase_add_loop_test(tcase, a_file_reads_as_the_kernel_would_print_it, 0, sizeof files / sizeof *files);
 	tcase_add_test(tcase, cpuinfo_lists_every_cpu_once);
 	tcase_add_test(tcase, what_is_missing_is_missing_everywhere);
+	tcase_add_test(tcase, the_link_to_the_temporary_disk_stays_in_the_root);
+	tcase_add_loop_test(tcase, the_topology_file_says_what_is_true_or_what_an_old_copy_says, 0, 2);
 	tcase_add_test(tcase, the_cluster_reads_back_as_it_was_written);
 	tcase_add_test(tcase, writing_twice_into_a_directory_is_an_error);
 	tcase_add_test(tcase, hwloc_sees_packages_numa_nodes_and_cpus);
