@@ -1,6 +1,7 @@
 /* test_sim_scenario.c - scenario files, hardware descriptions, and the cluster made of both */
 #include "unit/sim_fixture.h"
 
+#include "bind/nvml_abi.h"
 #include "core/json.h"
 #include "core/text.h"
 
@@ -241,6 +242,22 @@ static void check_devices_differ(const struct muster_sim_node *node)
 			ck_assert_str_ne(node->disks[i].device, node->disks[j].device);
 }
 
+/* Each name is that of an NVML function that muster calls: another would have no effect. */
+static void check_unsupported_are_called(const struct muster_sim_node *node)
+{
+	static const char *const functions[] = {
+#define X(symbol, parameters) #symbol,
+		MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+	};
+	for (size_t i = 0; i < node->gpus[0].unsupported_count; i++) {
+		bool called = false;
+		for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
+			called = called || strcmp(functions[f], node->gpus[0].unsupported[i]) == 0;
+		ck_assert_msg(called, "unsupported: %s", node->gpus[0].unsupported[i]);
+	}
+}
+
 /* CPU numbers run along the NUMA nodes without a gap: each is on one of them, and bind counts cores by it. */
 static void check_cpus_run_on(const struct muster_sim_node *node)
 {
@@ -268,6 +285,7 @@ START_TEST(every_description_makes_a_cluster)
 		ck_assert_str_eq(c.nodes[1].vm_size, sku);
 		check_devices_differ(&c.nodes[0]);
 		check_cpus_run_on(&c.nodes[0]);
+		check_unsupported_are_called(&c.nodes[0]);
 		muster_sim_cluster_done(&c);
 		list += length + 1;
 		count++;
