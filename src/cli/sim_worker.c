@@ -35,7 +35,8 @@ static void set_environment(
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	setenv("MUSTER_ROOT", root, 1);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
-	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 1);
+	/* the user may try another service, or none */
+	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 0);
 	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
 	if (rank->visible_gpus)
 		setenv("CUDA_VISIBLE_DEVICES", rank->visible_gpus, 1);

@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "eval/recognise.h"
+#include "eval/choose.h"
 #include "run/crew.h"
 #include "run/gates.h"
 #include "run/leader.h"
@@ -64,10 +64,7 @@ struct conductor {
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
 	struct muster_message *early;
 	size_t early_count;
-	/* rank 0: what to expect; all machine types as long as nobody has said which one this is */
-	struct muster_expect expect;
-	bool known;
-	struct muster_candidates candidates;
+	struct muster_choice choice; /* rank 0: what to expect */
 };
 
 /* RFC 3339, UTC. */
@@ -618,32 +615,6 @@ static bool send_record(struct conductor *c)
 	return said;
 }
 
-static bool is_automatic(const struct conductor *c)
-{
-	return strcmp(c->options->sku, "auto") == 0;
-}
-
-/* What to hold the run against when the user did not say; NULL, with the reason when it was to be recognised. */
-static const struct muster_expect *choose_expectations(struct conductor *c, const char **ret_why_not)
-{
-	struct muster_run *run = &c->root->run;
-	struct muster_error err;
-	const char *how;
-	size_t index = 0;
-	if (!is_automatic(c))
-		return NULL;
-	int result = muster_recognise(run, &c->candidates, &index, &how, &err);
-	struct muster_candidate *found = &c->candidates.items[index];
-	if (result == 0 && found->misfit.code == MUSTER_OK) {
-		found->expect.origin =
-			muster_pool_printf(found->expect.pool, "%s (recognised by %s)", found->expect.origin, how);
-		return &found->expect;
-	}
-	*ret_why_not = muster_pool_string(run->pool, result == 0 ? found->misfit.text : err.text);
-	fprintf(stderr, "muster: %s\n", *ret_why_not);
-	return NULL;
-}
-
 /* Rank 0, once all records are in (or overdue): judge, write, print. Returns the exit code. */
 static int conclude(struct conductor *c)
 {
@@ -659,13 +630,7 @@ static int conclude(struct conductor *c)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
-	const char *why_not = NULL;
-	const struct muster_expect *expect = c->known ? &c->expect : choose_expectations(c, &why_not);
-	muster_evaluate(run, expect, c->options->strict, &report);
-	if (!expect) {
-		report.sku = why_not ? "unknown" : c->options->sku;
-		report.sku_origin = why_not;
-	}
+	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
 	int code = (int)muster_report_exit(&report);
 	bool to_stdout = strcmp(c->options->report, "-") == 0;
 	if (muster_report_write_json(&report, c->options->report, &err) < 0) {
@@ -714,16 +679,13 @@ static bool load_expectations(struct conductor *c)
 {
 	const struct muster_options *o = c->options;
 	struct muster_error err;
-	if (is_automatic(c)) {
-		if (muster_candidates_load(o->configs, o->overlay, &c->candidates, &err) == 0)
-			return true;
-	} else {
-		c->known = muster_expect_load(o->configs, o->sku, o->overlay, &c->expect, &err) == 0;
-		if (c->known)
-			return true;
+	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
+		fprintf(stderr, "muster: %s\n", err.text);
+		return false;
 	}
-	fprintf(stderr, "muster: %s\n", err.text);
-	return err.code == MUSTER_ENOTSUPPORTED;
+	if (!c->choice.automatic && !c->choice.known)
+		fprintf(stderr, "muster: %s\n", c->choice.unknown.text);
+	return true;
 }
 
 /* A report that cannot be written should not cost a run. */
@@ -793,7 +755,6 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
 	code = collect(c);
-	muster_expect_done(&c->expect);
-	muster_candidates_done(&c->candidates);
+	muster_choice_done(&c->choice);
 	leave(c, code, true);
 }
