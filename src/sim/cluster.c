@@ -1,44 +1,22 @@
-/* cluster.c - cluster.json: one table of fields for each struct, and a reader and a writer that walk the tables
- *
- * A key that the table does not have, and a field that the file does not have, are errors: a simulation that quietly
- * ran with a default would prove nothing.
- */
+/* cluster.c - cluster.json: the tables of fields of the cluster's structs */
 #include "sim/cluster.h"
 
 #include "core/file.h"
-#include "core/json.h"
+#include "sim/layout.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CLUSTER_BYTES_MAX ((size_t)256 << 20)
 
-enum kind { K_INT, K_NUMBER, K_BOOLEAN, K_WORD, K_STRING, K_STRING_OR_NULL, K_STRINGS, K_STRUCTS };
-
-struct field {
-	const char *key;
-	enum kind kind;
-	size_t offset;
-	size_t count_offset;        /* K_STRINGS, K_STRUCTS: where the number of elements goes */
-	const struct layout *items; /* K_STRUCTS */
-};
-
-struct layout {
-	size_t size;
-	const struct field *fields;
-	size_t count;
-};
-
 #define F(type, name, kind_)                                                                                           \
 	{                                                                                                              \
-		.key = #name, .kind = (kind_), .offset = offsetof(struct type, name)                                   \
+		.key = #name, .kind = MUSTER_SIM_##kind_, .offset = offsetof(struct type, name)                        \
 	}
 #define F_MANY(type, name, kind_, count_name, items_)                                                                  \
 	{                                                                                                              \
-		.key = #name, .kind = (kind_), .offset = offsetof(struct type, name),                                  \
+		.key = #name, .kind = MUSTER_SIM_##kind_, .offset = offsetof(struct type, name),                       \
 		.count_offset = offsetof(struct type, count_name), .items = (items_)                                   \
 	}
 #define LAYOUT(type, table)                                                                                            \
@@ -46,252 +24,168 @@ struct layout {
 		.size = sizeof(struct type), .fields = (table), .count = sizeof(table) / sizeof *(table)               \
 	}
 
-static const struct field gpu_fields[] = {
-	F(muster_sim_gpu, bus_id, K_STRING),
-	F(muster_sim_gpu, uuid, K_STRING),
-	F(muster_sim_gpu, name, K_STRING),
-	F(muster_sim_gpu, vbios, K_STRING),
-	F(muster_sim_gpu, memory_mib, K_NUMBER),
-	F(muster_sim_gpu, compute_major, K_INT),
-	F(muster_sim_gpu, compute_minor, K_INT),
-	F(muster_sim_gpu, numa_node, K_INT),
-	F(muster_sim_gpu, cuda_index, K_INT),
-	F(muster_sim_gpu, nvml_index, K_INT),
-	F(muster_sim_gpu, ecc, K_BOOLEAN),
-	F(muster_sim_gpu, persistence, K_BOOLEAN),
-	F(muster_sim_gpu, mig_supported, K_BOOLEAN),
-	F(muster_sim_gpu, mig, K_BOOLEAN),
-	F(muster_sim_gpu, pcie_gen, K_INT),
-	F(muster_sim_gpu, pcie_gen_max, K_INT),
-	F(muster_sim_gpu, pcie_width, K_INT),
-	F(muster_sim_gpu, pcie_width_max, K_INT),
-	F(muster_sim_gpu, nvlinks, K_INT),
-	F(muster_sim_gpu, nvlinks_active, K_INT),
-	F(muster_sim_gpu, nvlink_mbps, K_NUMBER),
-	F(muster_sim_gpu, sm_clock_mhz, K_INT),
-	F(muster_sim_gpu, sm_clock_max_mhz, K_INT),
-	F(muster_sim_gpu, mem_clock_mhz, K_INT),
-	F(muster_sim_gpu, mem_clock_max_mhz, K_INT),
-	F(muster_sim_gpu, throttle_reasons, K_WORD),
-	F(muster_sim_gpu, temperature_celsius, K_INT),
-	F(muster_sim_gpu, power_watts, K_NUMBER),
-	F(muster_sim_gpu, power_limit_watts, K_NUMBER),
-	F(muster_sim_gpu, ecc_corrected_volatile, K_NUMBER),
-	F(muster_sim_gpu, ecc_uncorrected_volatile, K_NUMBER),
-	F(muster_sim_gpu, ecc_corrected_aggregate, K_NUMBER),
-	F(muster_sim_gpu, ecc_uncorrected_aggregate, K_NUMBER),
-	F(muster_sim_gpu, remap_correctable, K_INT),
-	F(muster_sim_gpu, remap_uncorrectable, K_INT),
-	F(muster_sim_gpu, remap_pending, K_BOOLEAN),
-	F(muster_sim_gpu, remap_failed, K_BOOLEAN),
-	F(muster_sim_gpu, h2d_gbps, K_NUMBER),
-	F(muster_sim_gpu, d2h_gbps, K_NUMBER),
-	F(muster_sim_gpu, h2d_together_gbps, K_NUMBER),
-	F(muster_sim_gpu, d2h_together_gbps, K_NUMBER),
+static const struct muster_sim_field gpu_fields[] = {
+	F(muster_sim_gpu, bus_id, STRING),
+	F(muster_sim_gpu, uuid, STRING),
+	F(muster_sim_gpu, name, STRING),
+	F(muster_sim_gpu, vbios, STRING),
+	F(muster_sim_gpu, memory_mib, NUMBER),
+	F(muster_sim_gpu, compute_major, INT),
+	F(muster_sim_gpu, compute_minor, INT),
+	F(muster_sim_gpu, numa_node, INT),
+	F(muster_sim_gpu, cuda_index, INT),
+	F(muster_sim_gpu, nvml_index, INT),
+	F(muster_sim_gpu, ecc, BOOLEAN),
+	F(muster_sim_gpu, persistence, BOOLEAN),
+	F(muster_sim_gpu, mig_supported, BOOLEAN),
+	F(muster_sim_gpu, mig, BOOLEAN),
+	F(muster_sim_gpu, pcie_gen, INT),
+	F(muster_sim_gpu, pcie_gen_max, INT),
+	F(muster_sim_gpu, pcie_width, INT),
+	F(muster_sim_gpu, pcie_width_max, INT),
+	F(muster_sim_gpu, nvlinks, INT),
+	F(muster_sim_gpu, nvlinks_active, INT),
+	F(muster_sim_gpu, nvlink_mbps, NUMBER),
+	F(muster_sim_gpu, sm_clock_mhz, INT),
+	F(muster_sim_gpu, sm_clock_max_mhz, INT),
+	F(muster_sim_gpu, mem_clock_mhz, INT),
+	F(muster_sim_gpu, mem_clock_max_mhz, INT),
+	F(muster_sim_gpu, throttle_reasons, WORD),
+	F(muster_sim_gpu, temperature_celsius, INT),
+	F(muster_sim_gpu, power_watts, NUMBER),
+	F(muster_sim_gpu, power_limit_watts, NUMBER),
+	F(muster_sim_gpu, ecc_corrected_volatile, NUMBER),
+	F(muster_sim_gpu, ecc_uncorrected_volatile, NUMBER),
+	F(muster_sim_gpu, ecc_corrected_aggregate, NUMBER),
+	F(muster_sim_gpu, ecc_uncorrected_aggregate, NUMBER),
+	F(muster_sim_gpu, remap_correctable, INT),
+	F(muster_sim_gpu, remap_uncorrectable, INT),
+	F(muster_sim_gpu, remap_pending, BOOLEAN),
+	F(muster_sim_gpu, remap_failed, BOOLEAN),
+	F(muster_sim_gpu, h2d_gbps, NUMBER),
+	F(muster_sim_gpu, d2h_gbps, NUMBER),
+	F(muster_sim_gpu, h2d_together_gbps, NUMBER),
+	F(muster_sim_gpu, d2h_together_gbps, NUMBER),
+	F(muster_sim_gpu, sm_clock_app_mhz, INT),
+	F(muster_sim_gpu, fabric_state, INT),
+	F(muster_sim_gpu, fabric_status, INT),
+	F(muster_sim_gpu, fabric_cluster, STRING),
+	F(muster_sim_gpu, fabric_clique, INT),
+	F(muster_sim_gpu, fabric_health, WORD),
+	F(muster_sim_gpu, c2c_links, INT),
+	F(muster_sim_gpu, c2c_mbps, NUMBER),
+	F(muster_sim_gpu, p2p, BOOLEAN),
+	F(muster_sim_gpu, virtualization, STRING),
+	F(muster_sim_gpu, vgpu_product, STRING),
+	F(muster_sim_gpu, vgpu_licensed, BOOLEAN),
+	F_MANY(muster_sim_gpu, unsupported, STRINGS, unsupported_count, NULL),
 };
-static const struct layout gpu_layout = LAYOUT(muster_sim_gpu, gpu_fields);
+const struct muster_sim_layout muster_sim_gpu_layout = LAYOUT(muster_sim_gpu, gpu_fields);
 
-static const struct field counter_fields[] = {
-	F(muster_sim_counter, name, K_STRING),
-	F(muster_sim_counter, value, K_NUMBER),
-	F(muster_sim_counter, increase, K_NUMBER),
+static const struct muster_sim_field counter_fields[] = {
+	F(muster_sim_counter, name, STRING),
+	F(muster_sim_counter, value, NUMBER),
+	F(muster_sim_counter, increase, NUMBER),
 };
-static const struct layout counter_layout = LAYOUT(muster_sim_counter, counter_fields);
+static const struct muster_sim_layout counter_layout = LAYOUT(muster_sim_counter, counter_fields);
 
-static const struct field port_fields[] = {
-	F(muster_sim_port, device, K_STRING),
-	F(muster_sim_port, port, K_INT),
-	F(muster_sim_port, pci, K_STRING),
-	F(muster_sim_port, link_layer, K_STRING),
-	F(muster_sim_port, state, K_STRING),
-	F(muster_sim_port, phys_state, K_STRING),
-	F(muster_sim_port, active_speed, K_INT),
-	F(muster_sim_port, active_width, K_INT),
-	F(muster_sim_port, active_mtu, K_INT),
-	F(muster_sim_port, rate, K_STRING),
-	F(muster_sim_port, lid, K_INT),
-	F(muster_sim_port, sm_lid, K_INT),
-	F(muster_sim_port, gid, K_STRING),
-	F(muster_sim_port, guid, K_STRING),
-	F(muster_sim_port, firmware, K_STRING),
-	F(muster_sim_port, board_id, K_STRING),
-	F(muster_sim_port, hca_type, K_STRING),
-	F_MANY(muster_sim_port, pkeys, K_STRINGS, pkey_count, NULL),
-	F(muster_sim_port, numa_node, K_INT),
-	F_MANY(muster_sim_port, counters, K_STRUCTS, counter_count, &counter_layout),
+static const struct muster_sim_field port_fields[] = {
+	F(muster_sim_port, device, STRING),
+	F(muster_sim_port, port, INT),
+	F(muster_sim_port, pci, STRING),
+	F(muster_sim_port, link_layer, STRING),
+	F(muster_sim_port, state, STRING),
+	F(muster_sim_port, phys_state, STRING),
+	F(muster_sim_port, active_speed, INT),
+	F(muster_sim_port, active_width, INT),
+	F(muster_sim_port, active_mtu, INT),
+	F(muster_sim_port, rate, STRING),
+	F(muster_sim_port, lid, INT),
+	F(muster_sim_port, sm_lid, INT),
+	F(muster_sim_port, gid, STRING),
+	F(muster_sim_port, guid, STRING),
+	F(muster_sim_port, firmware, STRING),
+	F(muster_sim_port, board_id, STRING),
+	F(muster_sim_port, hca_type, STRING),
+	F_MANY(muster_sim_port, pkeys, STRINGS, pkey_count, NULL),
+	F(muster_sim_port, numa_node, INT),
+	F_MANY(muster_sim_port, counters, STRUCTS, counter_count, &counter_layout),
 };
-static const struct layout port_layout = LAYOUT(muster_sim_port, port_fields);
+const struct muster_sim_layout muster_sim_port_layout = LAYOUT(muster_sim_port, port_fields);
 
-static const struct field numa_fields[] = {
-	F(muster_sim_numa, os_index, K_INT),
-	F(muster_sim_numa, cpu_list, K_STRING),
-	F(muster_sim_numa, memory_mib, K_NUMBER),
-	F(muster_sim_numa, socket, K_INT),
+static const struct muster_sim_field numa_fields[] = {
+	F(muster_sim_numa, os_index, INT),
+	F(muster_sim_numa, cpu_list, STRING),
+	F(muster_sim_numa, memory_mib, NUMBER),
+	F(muster_sim_numa, socket, INT),
 };
-static const struct layout numa_layout = LAYOUT(muster_sim_numa, numa_fields);
+const struct muster_sim_layout muster_sim_numa_layout = LAYOUT(muster_sim_numa, numa_fields);
 
-static const struct field node_fields[] = {
-	F(muster_sim_node, name, K_STRING),
-	F(muster_sim_node, directory, K_STRING),
-	F(muster_sim_node, os_name, K_STRING),
-	F(muster_sim_node, kernel, K_STRING),
-	F(muster_sim_node, cpu_model, K_STRING),
-	F(muster_sim_node, architecture, K_STRING),
-	F(muster_sim_node, sockets, K_INT),
-	F_MANY(muster_sim_node, numas, K_STRUCTS, numa_count, &numa_layout),
-	F(muster_sim_node, driver_version, K_STRING),
-	F(muster_sim_node, cuda_driver, K_INT),
-	F(muster_sim_node, nvml_version, K_STRING),
-	F(muster_sim_node, nccl_version, K_INT),
-	F_MANY(muster_sim_node, missing_libraries, K_STRINGS, missing_library_count, NULL),
-	F_MANY(muster_sim_node, gpus, K_STRUCTS, gpu_count, &gpu_layout),
-	F_MANY(muster_sim_node, ports, K_STRUCTS, port_count, &port_layout),
+static const struct muster_sim_field disk_fields[] = {
+	F(muster_sim_disk, device, STRING),
+	F(muster_sim_disk, model, STRING),
+	F(muster_sim_disk, gb, NUMBER),
 };
-static const struct layout node_layout = LAYOUT(muster_sim_node, node_fields);
+const struct muster_sim_layout muster_sim_disk_layout = LAYOUT(muster_sim_disk, disk_fields);
 
-static const struct field rank_fields[] = {
-	F(muster_sim_rank, node, K_INT),
-	F(muster_sim_rank, local_rank, K_INT),
-	F(muster_sim_rank, cpu_mask, K_STRING),
-	F(muster_sim_rank, visible_gpus, K_STRING_OR_NULL),
-	F(muster_sim_rank, nccl_slow, K_NUMBER),
-	F(muster_sim_rank, nccl_wrong_sum, K_BOOLEAN),
+static const struct muster_sim_field node_fields[] = {
+	F(muster_sim_node, name, STRING),
+	F(muster_sim_node, directory, STRING),
+	F(muster_sim_node, os_name, STRING),
+	F(muster_sim_node, kernel, STRING),
+	F(muster_sim_node, cpu_model, STRING),
+	F(muster_sim_node, architecture, STRING),
+	F(muster_sim_node, sockets, INT),
+	F(muster_sim_node, threads_per_core, INT),
+	F(muster_sim_node, vm_size, STRING),
+	F(muster_sim_node, placement_group, STRING),
+	F(muster_sim_node, coherent_memory_mode, STRING),
+	F(muster_sim_node, imex_channels, INT),
+	F_MANY(muster_sim_node, disks, STRUCTS, disk_count, &muster_sim_disk_layout),
+	F(muster_sim_node, temp_disk_gb, NUMBER),
+	F_MANY(muster_sim_node, environment, STRINGS, environment_count, NULL),
+	F_MANY(muster_sim_node, nccl_conf, STRINGS, nccl_conf_count, NULL),
+	F(muster_sim_node, topo_file, STRING),
+	F(muster_sim_node, topo_file_swapped, BOOLEAN),
+	F_MANY(muster_sim_node, numas, STRUCTS, numa_count, &muster_sim_numa_layout),
+	F(muster_sim_node, driver_version, STRING),
+	F(muster_sim_node, cuda_driver, INT),
+	F(muster_sim_node, nvml_version, STRING),
+	F(muster_sim_node, nccl_version, INT),
+	F_MANY(muster_sim_node, missing_libraries, STRINGS, missing_library_count, NULL),
+	F_MANY(muster_sim_node, gpus, STRUCTS, gpu_count, &muster_sim_gpu_layout),
+	F_MANY(muster_sim_node, ports, STRUCTS, port_count, &muster_sim_port_layout),
 };
-static const struct layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
+const struct muster_sim_layout muster_sim_node_layout = LAYOUT(muster_sim_node, node_fields);
 
-static const struct field bandwidth_fields[] = {
-	F(muster_sim_bandwidth, nodes, K_INT),
-	F(muster_sim_bandwidth, bytes, K_NUMBER),
-	F(muster_sim_bandwidth, busbw_gbps, K_NUMBER),
+static const struct muster_sim_field rank_fields[] = {
+	F(muster_sim_rank, node, INT),
+	F(muster_sim_rank, local_rank, INT),
+	F(muster_sim_rank, cpu_mask, STRING),
+	F(muster_sim_rank, visible_gpus, STRING_OR_NULL),
+	F(muster_sim_rank, nccl_slow, NUMBER),
+	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
 };
-static const struct layout bandwidth_layout = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
+static const struct muster_sim_layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
 
-static const struct field cluster_fields[] = {
-	F(muster_sim_cluster, sku, K_STRING),
-	F(muster_sim_cluster, directory, K_STRING),
-	F(muster_sim_cluster, intra_transport, K_STRING),
-	F(muster_sim_cluster, inter_transport, K_STRING),
-	F_MANY(muster_sim_cluster, nodes, K_STRUCTS, node_count, &node_layout),
-	F_MANY(muster_sim_cluster, ranks, K_STRUCTS, rank_count, &rank_layout),
-	F_MANY(muster_sim_cluster, bandwidths, K_STRUCTS, bandwidth_count, &bandwidth_layout),
+static const struct muster_sim_field bandwidth_fields[] = {
+	F(muster_sim_bandwidth, domains, INT),
+	F(muster_sim_bandwidth, nodes, INT),
+	F(muster_sim_bandwidth, bytes, NUMBER),
+	F(muster_sim_bandwidth, busbw_gbps, NUMBER),
 };
-static const struct layout cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
+const struct muster_sim_layout muster_sim_bandwidth_layout = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
 
-/* -- reading -- */
-
-static int read_struct(struct muster_pool *pool, const struct muster_json *json, const char *path,
-	const struct layout *layout, char *ret, struct muster_error *err);
-
-static int wrong_type(
-	const char *path, size_t index, const char *wanted, const struct muster_json *json, struct muster_error *err)
-{
-	return muster_fail(err, MUSTER_EUSAGE, "%s[%zu]: must be %s, not %s", path, index, wanted,
-		muster_json_type_name(muster_json_type(json)));
-}
-
-static int read_strings(struct muster_pool *pool, const struct muster_json *array, const char *path, const char **ret,
-	struct muster_error *err)
-{
-	size_t i = 0;
-	for (const struct muster_json *item = muster_json_first(array); item; item = muster_json_next(item), i++) {
-		if (muster_json_type(item) != MUSTER_JSON_STRING)
-			return wrong_type(path, i, "a string", item, err);
-		ret[i] = muster_pool_string(pool, muster_json_string(item));
-	}
-	return 0;
-}
-
-static int read_structs(struct muster_pool *pool, const struct muster_json *array, const char *path,
-	const struct layout *layout, char *ret, struct muster_error *err)
-{
-	size_t i = 0;
-	for (const struct muster_json *item = muster_json_first(array); item; item = muster_json_next(item), i++) {
-		const char *item_path = muster_pool_printf(pool, "%s[%zu]", path, i);
-		if (muster_json_type(item) != MUSTER_JSON_OBJECT)
-			return wrong_type(path, i, "an object", item, err);
-		if (read_struct(pool, item, item_path, layout, ret + i * layout->size, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int read_many(struct muster_pool *pool, const struct muster_json *object, const char *path,
-	const struct field *field, char *ret, struct muster_error *err)
-{
-	const struct muster_json *array;
-	int found = muster_json_get_array(object, path, field->key, &array, err);
-	if (found <= 0)
-		return found;
-	const char *array_path = muster_pool_printf(pool, "%s.%s", path, field->key);
-	size_t count = muster_json_size(array);
-	size_t size = field->kind == K_STRUCTS ? field->items->size : sizeof(const char *);
-	void *items = muster_pool_alloc(pool, count * size);
-	if ((field->kind == K_STRUCTS ? read_structs(pool, array, array_path, field->items, items, err)
-				      : read_strings(pool, array, array_path, items, err)) < 0)
-		return -1;
-	memcpy(ret + field->offset, &items, sizeof items);
-	memcpy(ret + field->count_offset, &count, sizeof count);
-	return 1;
-}
-
-/* 1 when read, 0 when absent, -1 on error. */
-static int read_field(struct muster_pool *pool, const struct muster_json *object, const char *path,
-	const struct field *field, char *ret, struct muster_error *err)
-{
-	void *to = ret + field->offset;
-	const struct muster_json *member;
-	const char *text;
-	double number;
-	int found;
-
-	switch (field->kind) {
-	case K_INT: return muster_json_get_int(object, path, field->key, to, err);
-	case K_NUMBER: return muster_json_get_number(object, path, field->key, to, err);
-	case K_BOOLEAN: return muster_json_get_boolean(object, path, field->key, to, err);
-	case K_WORD:
-		found = muster_json_get_number(object, path, field->key, &number, err);
-		if (found <= 0)
-			return found;
-		if (number < 0 || number > 9007199254740992.0 || number != floor(number))
-			return muster_fail(
-				err, MUSTER_EUSAGE, "%s.%s: must be a whole number from 0 to 2^53", path, field->key);
-		*(unsigned long long *)to = (unsigned long long)number;
-		return 1;
-	case K_STRING_OR_NULL:
-		member = muster_json_member(object, field->key);
-		if (member && muster_json_type(member) == MUSTER_JSON_NULL) {
-			*(const char **)to = NULL;
-			return 1;
-		}
-		/* fallthrough */
-	case K_STRING:
-		found = muster_json_get_string(object, path, field->key, &text, err);
-		if (found > 0)
-			*(const char **)to = muster_pool_string(pool, text);
-		return found;
-	case K_STRINGS:
-	case K_STRUCTS: return read_many(pool, object, path, field, ret, err);
-	}
-	return muster_fail(err, MUSTER_EUSAGE, "%s.%s: a field of no known kind", path, field->key);
-}
-
-static int read_struct(struct muster_pool *pool, const struct muster_json *json, const char *path,
-	const struct layout *layout, char *ret, struct muster_error *err)
-{
-	const char *keys[64] = { NULL };
-	for (size_t i = 0; i < layout->count && i < sizeof keys / sizeof *keys - 1; i++)
-		keys[i] = layout->fields[i].key;
-	if (muster_json_only_keys(json, path, keys, err) < 0)
-		return -1;
-	for (size_t i = 0; i < layout->count; i++) {
-		int found = read_field(pool, json, path, &layout->fields[i], ret, err);
-		if (found < 0)
-			return -1;
-		if (found == 0)
-			return muster_fail(err, MUSTER_EUSAGE, "%s: \"%s\" is missing", path, layout->fields[i].key);
-	}
-	return 0;
-}
+static const struct muster_sim_field cluster_fields[] = {
+	F(muster_sim_cluster, sku, STRING),
+	F(muster_sim_cluster, directory, STRING),
+	F(muster_sim_cluster, intra_transport, STRING),
+	F(muster_sim_cluster, inter_transport, STRING),
+	F_MANY(muster_sim_cluster, nodes, STRUCTS, node_count, &muster_sim_node_layout),
+	F_MANY(muster_sim_cluster, ranks, STRUCTS, rank_count, &rank_layout),
+	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_layout),
+};
+static const struct muster_sim_layout cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
 
 static int check(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
@@ -320,7 +214,7 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 		goto out;
 	}
 	cluster.pool = muster_pool_new();
-	if (read_struct(cluster.pool, json, "$", &cluster_layout, (char *)&cluster, err) < 0 ||
+	if (muster_sim_struct_read(cluster.pool, json, "$", &cluster_layout, &cluster, err) < 0 ||
 		check(&cluster, err) < 0)
 		goto out;
 	*ret = cluster;
@@ -343,61 +237,6 @@ void muster_sim_cluster_done(struct muster_sim_cluster *cluster)
 
 /* -- writing -- */
 
-static int write_struct(
-	struct muster_writer *w, const struct layout *layout, const char *from, struct muster_error *err);
-
-static int write_many(struct muster_writer *w, const struct field *field, const char *from, struct muster_error *err)
-{
-	const void *items;
-	size_t count;
-	memcpy(&items, from + field->offset, sizeof items);
-	memcpy(&count, from + field->count_offset, sizeof count);
-	muster_writer_array(w);
-	for (size_t i = 0; i < count; i++) {
-		if (field->kind == K_STRINGS)
-			muster_writer_string(w, ((const char *const *)items)[i]);
-		else if (write_struct(w, field->items, (const char *)items + i * field->items->size, err) < 0)
-			return -1;
-	}
-	muster_writer_array_end(w);
-	return 0;
-}
-
-static int write_field(struct muster_writer *w, const struct field *field, const char *base, struct muster_error *err)
-{
-	const void *from = base + field->offset;
-	const char *text;
-	switch (field->kind) {
-	case K_INT: muster_writer_number(w, *(const int *)from); return 0;
-	case K_NUMBER: muster_writer_number(w, *(const double *)from); return 0;
-	case K_BOOLEAN: muster_writer_boolean(w, *(const bool *)from); return 0;
-	case K_WORD: muster_writer_number(w, (double)*(const unsigned long long *)from); return 0;
-	case K_STRING:
-	case K_STRING_OR_NULL:
-		text = *(const char *const *)from;
-		if (!text && field->kind == K_STRING)
-			return muster_fail(err, MUSTER_EUSAGE, "\"%s\" has no value", field->key);
-		muster_writer_string(w, text);
-		return 0;
-	case K_STRINGS:
-	case K_STRUCTS: return write_many(w, field, base, err);
-	}
-	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is of no known kind", field->key);
-}
-
-static int write_struct(
-	struct muster_writer *w, const struct layout *layout, const char *from, struct muster_error *err)
-{
-	muster_writer_object(w);
-	for (size_t i = 0; i < layout->count; i++) {
-		muster_writer_key(w, layout->fields[i].key);
-		if (write_field(w, &layout->fields[i], from, err) < 0)
-			return -1;
-	}
-	muster_writer_object_end(w);
-	return 0;
-}
-
 int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const char *path, struct muster_error *err)
 {
 	struct muster_file file;
@@ -405,7 +244,7 @@ int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const cha
 	if (muster_file_open(&file, path, err) < 0)
 		return -1;
 	muster_writer_init(&w, file.out, 4);
-	if (write_struct(&w, &cluster_layout, (const char *)cluster, err) < 0) {
+	if (muster_sim_struct_write(&w, &cluster_layout, cluster, err) < 0) {
 		muster_file_abandon(&file);
 		return muster_wrap(err, "%s", path);
 	}

@@ -37,6 +37,19 @@ struct muster_sim_gpu {
 	bool remap_pending, remap_failed;
 	double h2d_gbps, d2h_gbps;                   /* alone */
 	double h2d_together_gbps, d2h_together_gbps; /* with all GPUs of the node busy */
+	int sm_clock_app_mhz;                        /* application clock */
+	int fabric_state, fabric_status;             /* nvmlGpuFabricState_t, nvmlReturn_t */
+	const char *fabric_cluster;                  /* UUID; all zeros: none */
+	int fabric_clique;
+	unsigned long long fabric_health; /* mask of nvmlGpuFabricInfo_v2_t */
+	int c2c_links;                    /* to the CPU's side of the chip; 0: none */
+	double c2c_mbps;                  /* of each */
+	bool p2p;                         /* CUDA lets it reach the node's other GPUs */
+	const char *virtualization;       /* "none", "passthrough", "vgpu" */
+	const char *vgpu_product;         /* licensed product, "" when there is none */
+	bool vgpu_licensed;
+	const char **unsupported; /* NVML functions that answer NVML_ERROR_NOT_SUPPORTED for it */
+	size_t unsupported_count;
 };
 
 struct muster_sim_counter {
@@ -71,11 +84,29 @@ struct muster_sim_numa {
 	int socket;
 };
 
+struct muster_sim_disk {
+	const char *device; /* "nvme0n1" */
+	const char *model;  /* "Microsoft NVMe Direct Disk v2" */
+	double gb;          /* 10^9 bytes */
+};
+
 struct muster_sim_node {
 	const char *name;      /* "sim-1" */
 	const char *directory; /* its root: sys/, proc/, etc/, dev/, topology.xml; written by the generator */
 	const char *os_name, *kernel, *cpu_model, *architecture; /* "Ubuntu 22.04.5 LTS", "5.15.0-...", ..., "x86_64" */
-	int sockets;
+	int sockets, threads_per_core;         /* threads of a core have neighbouring CPU numbers, as on Hyper-V */
+	const char *vm_size, *placement_group; /* what the instance metadata service says */
+	const char *coherent_memory_mode;      /* CoherentGPUMemoryMode of the driver's parameters; "": no such line */
+	int imex_channels;
+	struct muster_sim_disk *disks; /* NVMe, local and remote */
+	size_t disk_count;
+	double temp_disk_gb;      /* 0: there is none */
+	const char **environment; /* "NAME=value", in its ranks' environment */
+	size_t environment_count;
+	const char **nccl_conf; /* lines of /etc/nccl.conf; none: there is no such file */
+	size_t nccl_conf_count;
+	const char *topo_file;  /* path of an NCCL topology file, written from what is true; "": none */
+	bool topo_file_swapped; /* with the first two NUMA nodes swapped, as an old copy has them */
 	struct muster_sim_numa *numas;
 	size_t numa_count;
 	const char *driver_version; /* "580.126.16" */
@@ -100,8 +131,9 @@ struct muster_sim_rank {
 };
 
 struct muster_sim_bandwidth {
-	int nodes;                /* how many nodes the ring spans */
-	double bytes, busbw_gbps; /* sorted by nodes, then bytes; between two sizes: linear in log(bytes) */
+	int domains;              /* NVLink domains that the ring spans: racks, or nodes where NVLink ends there */
+	int nodes;                /* how many nodes it spans */
+	double bytes, busbw_gbps; /* sorted by domains, nodes, bytes; between two sizes: linear in log(bytes) */
 };
 
 struct muster_sim_cluster {
@@ -116,6 +148,11 @@ struct muster_sim_cluster {
 	struct muster_sim_bandwidth *bandwidths;
 	size_t bandwidth_count;
 };
+
+/* The fields of the structs, as cluster.json has them. */
+struct muster_sim_layout;
+extern const struct muster_sim_layout muster_sim_gpu_layout, muster_sim_port_layout, muster_sim_numa_layout,
+	muster_sim_disk_layout, muster_sim_node_layout, muster_sim_bandwidth_layout;
 
 /* Read cluster.json. Unknown and missing keys are errors that name the JSON path. */
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err);

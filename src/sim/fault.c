@@ -6,7 +6,7 @@
 #include "sim/fault.h"
 
 #include "core/text.h"
-#include "sim/hardware.h"
+#include "sim/scenario.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,9 +20,13 @@ struct target {
 	struct muster_sim_rank *rank; /* WHERE is a rank */
 };
 
+/* A fault either only sets one field of what WHERE names, or apply() breaks it. */
 struct fault {
 	struct muster_sim_fault_kind kind;
 	int (*apply)(const struct target *t, const char *value, struct muster_error *err);
+	enum { SET_NOTHING, SET_TEXT, SET_INT, SET_NUMBER } set;
+	size_t offset;
+	double low, high; /* of a number */
 };
 
 static int parse_number(const char *value, double low, double high, double *ret, struct muster_error *err)
@@ -45,13 +49,6 @@ static int gpu_missing(const struct target *t, const char *value, struct muster_
 {
 	(void)value, (void)err;
 	t->gpu->bus_id = NULL; /* sweep() takes it out */
-	return 0;
-}
-
-static int gpu_name(const struct target *t, const char *value, struct muster_error *err)
-{
-	(void)err;
-	t->gpu->name = keep(t, value);
 	return 0;
 }
 
@@ -236,33 +233,240 @@ static int lib_missing(const struct target *t, const char *value, struct muster_
 		value);
 }
 
+/* The nodes' NVLink fabrics, by racks counted from 1. */
+static int rack(const struct target *t, const char *value, struct muster_error *err)
+{
+	long number = 0;
+	if (muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->node->gpu_count; i++)
+		t->node->gpus[i].fabric_cluster =
+			muster_sim_fabric_cluster(t->cluster->pool, t->cluster->sku, (size_t)number - 1);
+	return 0;
+}
+
+static int clique(const struct target *t, const char *value, struct muster_error *err)
+{
+	long number = 0;
+	if (muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->node->gpu_count; i++)
+		t->node->gpus[i].fabric_clique = (int)number;
+	return 0;
+}
+
+static int fabric_state(const struct target *t, const char *value, struct muster_error *err)
+{
+	static const char *const states[] = { "not-supported", "not-started", "in-progress", "completed" };
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		if (strcmp(states[i], value) == 0) {
+			t->gpu->fabric_state = (int)i;
+			return 0;
+		}
+	return muster_fail(err, MUSTER_EUSAGE,
+		"VALUE must be one of not-supported, not-started, in-progress, completed, not \"%s\"", value);
+}
+
+static int fabric_health(const struct target *t, const char *value, struct muster_error *err)
+{
+	long mask = 0;
+	if (muster_parse_int(value, 0, INT32_MAX, &mask, "VALUE", err) < 0)
+		return -1;
+	t->gpu->fabric_health = (unsigned long long)mask;
+	return 0;
+}
+
+static int c2c_down(const struct target *t, const char *value, struct muster_error *err)
+{
+	long down = 0;
+	if (t->gpu->c2c_links == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no C2C links");
+	if (muster_parse_int(value, 1, t->gpu->c2c_links, &down, "VALUE", err) < 0)
+		return -1;
+	t->gpu->c2c_links -= (int)down;
+	return 0;
+}
+
+static int imex_missing(const struct target *t, const char *value, struct muster_error *err)
+{
+	(void)value, (void)err;
+	t->node->imex_channels = 0;
+	return 0;
+}
+
+static int mig(const struct target *t, const char *value, struct muster_error *err)
+{
+	if (!t->gpu->mig_supported)
+		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no MIG");
+	if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be on or off, not \"%s\"", value);
+	t->gpu->mig = strcmp(value, "on") == 0;
+	return 0;
+}
+
+static int unlicensed(const struct target *t, const char *value, struct muster_error *err)
+{
+	(void)value, (void)err;
+	t->gpu->vgpu_licensed = false;
+	return 0;
+}
+
+static int disk_missing(const struct target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_node *node = t->node;
+	struct muster_sim_disk *disks = muster_pool_alloc(t->cluster->pool, (node->disk_count + 1) * sizeof *disks);
+	size_t kept = 0;
+	for (size_t i = 0; i < node->disk_count; i++)
+		if (strcmp(node->disks[i].device, value) != 0)
+			disks[kept++] = node->disks[i];
+	if (kept == node->disk_count)
+		return muster_fail(err, MUSTER_EUSAGE, "the node has no disk \"%s\"", value);
+	node->disks = disks;
+	node->disk_count = kept;
+	return 0;
+}
+
+/* NAME=TEXT sets the variable in the environment of the node's ranks, NAME alone takes it away, from nccl.conf too. */
+static int env(const struct target *t, const char *value, struct muster_error *err)
+{
+	struct muster_pool *pool = t->cluster->pool;
+	struct muster_sim_node *node = t->node;
+	size_t length = strcspn(value, "=");
+	if (length == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME or NAME=TEXT, not \"%s\"", value);
+	const char **lists[] = { node->environment, node->nccl_conf };
+	size_t counts[] = { node->environment_count, node->nccl_conf_count };
+	for (size_t l = 0; l < 2; l++) {
+		const char **kept = muster_pool_alloc(pool, (counts[l] + 2) * sizeof *kept);
+		size_t n = 0;
+		for (size_t i = 0; i < counts[l]; i++)
+			if (strncmp(lists[l][i], value, length) != 0 || lists[l][i][length] != '=')
+				kept[n++] = lists[l][i];
+		lists[l] = kept;
+		counts[l] = n;
+	}
+	if (value[length] == '=')
+		lists[0][counts[0]++] = keep(t, value);
+	node->environment = lists[0];
+	node->environment_count = counts[0];
+	node->nccl_conf = lists[1];
+	node->nccl_conf_count = counts[1];
+	return 0;
+}
+
+static int topo_stale(const struct target *t, const char *value, struct muster_error *err)
+{
+	(void)value;
+	if (*t->node->topo_file == '\0')
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
+	t->node->topo_file_swapped = true;
+	return 0;
+}
+
+/* An InfiniBand device like those of other machine types, at the end of the list. */
+static int ib_extra(const struct target *t, const char *value, struct muster_error *err)
+{
+	static const char *pkeys[] = { "0x8001", "0x7fff" };
+	struct muster_sim_node *node = t->node;
+	struct muster_sim_port *ports = muster_pool_alloc(t->cluster->pool, (node->port_count + 1) * sizeof *ports);
+	(void)value, (void)err;
+	for (size_t i = 0; i < node->port_count; i++)
+		ports[i] = node->ports[i];
+	ports[node->port_count++] = (struct muster_sim_port){
+		.device = "mlx5_extra",
+		.port = 1,
+		.pci = "0f01:00:00.0",
+		.link_layer = "InfiniBand",
+		.state = "ACTIVE",
+		.phys_state = "LinkUp",
+		.active_speed = 64,
+		.active_width = 2,
+		.active_mtu = 5,
+		.rate = "200 Gb/sec (4X HDR)",
+		.lid = 4711,
+		.sm_lid = 1,
+		.gid = "fe80:0000:0000:0000:0015:5dff:feff:0001",
+		.guid = "0015:5dff:feff:0001",
+		.firmware = "20.31.1014",
+		.board_id = "MT_0000000223",
+		.hca_type = "MT4124",
+		.pkeys = pkeys,
+		.pkey_count = 2,
+		.numa_node = node->numas[0].os_index,
+	};
+	node->ports = ports;
+	return 0;
+}
+
+#define SETS(type, member, kind_) .set = SET_##kind_, .offset = offsetof(struct type, member)
+
 /* Sorted by name. */
 static const struct fault faults[] = {
+	{ { "c2c-down", MUSTER_SIM_GPU, "LINKS", "1", "this many C2C links of the GPU are down" }, .apply = c2c_down },
+	{ { "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique" },
+		.apply = clique },
+	{ { "coherent-mode", MUSTER_SIM_NODE, "TEXT", "numa", "the driver's CoherentGPUMemoryMode" },
+		SETS(muster_sim_node, coherent_memory_mode, TEXT) },
 	{ { "cpu-mask", MUSTER_SIM_RANK, "MASK", NULL,
 		  "the rank may use only these CPUs (hex; default: a NUMA node that its GPU is not on)" },
-		cpu_mask },
-	{ { "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host are this slow" }, d2h_slow },
+		.apply = cpu_mask },
+	{ { "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host are this slow" },
+		.apply = d2h_slow },
+	{ { "disk-missing", MUSTER_SIM_NODE, "DEVICE", "nvme0n1", "this disk is not there" }, .apply = disk_missing },
 	{ { "driver-drift", MUSTER_SIM_NODE, "VERSION", "580.105.08", "the node has another NVIDIA driver" },
-		driver_drift },
+		.apply = driver_drift },
 	{ { "duplicate-gpu", MUSTER_SIM_RANK, NULL, NULL, "the rank sees only the GPU of the rank before it" },
-		duplicate_gpu },
+		.apply = duplicate_gpu },
 	{ { "ecc-uncorrected", MUSTER_SIM_GPU, "ERRORS", "1", "this GPU has counted uncorrected ECC errors" },
-		ecc_uncorrected },
-	{ { "gpu-missing", MUSTER_SIM_GPU, NULL, NULL, "this GPU has fallen off the bus" }, gpu_missing },
-	{ { "gpu-name", MUSTER_SIM_GPU, "NAME", "NVIDIA A100-SXM4-80GB", "this GPU is another model" }, gpu_name },
-	{ { "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU are this slow" }, h2d_slow },
-	{ { "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link" }, ib_down },
+		.apply = ecc_uncorrected },
+	{ { "env", MUSTER_SIM_NODE, "NAME[=TEXT]", "CUDA_DEVICE_ORDER",
+		  "set a variable of the node's ranks, or take it away, from nccl.conf too" },
+		.apply = env },
+	{ { "fabric-health", MUSTER_SIM_GPU, "MASK", "169", "the GPU's fabric health mask, as a decimal number" },
+		.apply = fabric_health },
+	{ { "fabric-state", MUSTER_SIM_GPU, "STATE", "in-progress", "how far the GPU has come in joining its fabric" },
+		.apply = fabric_state },
+	{ { "fabric-status", MUSTER_SIM_GPU, "CODE", "999", "the NVML code that joining the fabric ended with" },
+		SETS(muster_sim_gpu, fabric_status, INT), .low = 0, .high = 999 },
+	{ { "gpu-memory", MUSTER_SIM_GPU, "MiB", "98304", "this GPU has so much memory" },
+		SETS(muster_sim_gpu, memory_mib, NUMBER), .low = 1, .high = 1e7 },
+	{ { "gpu-missing", MUSTER_SIM_GPU, NULL, NULL, "this GPU has fallen off the bus" }, .apply = gpu_missing },
+	{ { "gpu-name", MUSTER_SIM_GPU, "NAME", "NVIDIA A100-SXM4-80GB", "this GPU is another model" },
+		SETS(muster_sim_gpu, name, TEXT) },
+	{ { "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU are this slow" },
+		.apply = h2d_slow },
+	{ { "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link" }, .apply = ib_down },
+	{ { "ib-extra", MUSTER_SIM_NODE, NULL, NULL, "there is an InfiniBand device more, mlx5_extra" },
+		.apply = ib_extra },
 	{ { "ib-init", MUSTER_SIM_PORT, NULL, NULL, "the port has a link, and no subnet manager has answered yet" },
-		ib_init },
-	{ { "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is not there" }, ib_missing },
-	{ { "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link has trained to another rate" }, ib_rate },
+		.apply = ib_init },
+	{ { "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is not there" }, .apply = ib_missing },
+	{ { "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link has trained to another rate" }, .apply = ib_rate },
+	{ { "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel" }, .apply = imex_missing },
 	{ { "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library" },
-		lib_missing },
+		.apply = lib_missing },
+	{ { "mig", MUSTER_SIM_GPU, "on|off", "on", "the GPU's MIG mode" }, .apply = mig },
 	{ { "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4", "the rank's collectives take this many times as long" },
-		nccl_slow },
+		.apply = nccl_slow },
+	{ { "nccl-version", MUSTER_SIM_NODE, "NUMBER", "21805", "the node has this NCCL, as ncclGetVersion gives it" },
+		SETS(muster_sim_node, nccl_version, INT), .low = 2000, .high = 99999 },
 	{ { "nccl-wrong-sum", MUSTER_SIM_RANK, NULL, NULL, "one value of the rank's copy of every sum is wrong" },
-		nccl_wrong_sum },
-	{ { "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down" }, nvlink_down },
+		.apply = nccl_wrong_sum },
+	{ { "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down" },
+		.apply = nvlink_down },
+	{ { "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group" },
+		SETS(muster_sim_node, placement_group, TEXT) },
+	{ { "power-limit", MUSTER_SIM_GPU, "W", "250", "the GPU may draw no more than this" },
+		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
+	{ { "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, with an NVLink fabric of its own" },
+		.apply = rack },
+	{ { "sm-clock", MUSTER_SIM_GPU, "MHz", "1095", "the GPU's application clock" },
+		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
+	{ { "topo-stale", MUSTER_SIM_NODE, NULL, NULL, "the NCCL topology file has two NUMA nodes swapped" },
+		.apply = topo_stale },
+	{ { "unlicensed", MUSTER_SIM_GPU, NULL, NULL, "the vGPU has no licence" }, .apply = unlicensed },
+	{ { "vm-size", MUSTER_SIM_NODE, "NAME", "Standard_D2s_v5", "the instance metadata name this machine type" },
+		SETS(muster_sim_node, vm_size, TEXT) },
 };
 #define FAULT_COUNT (sizeof faults / sizeof *faults)
 
@@ -412,6 +616,24 @@ static int find(struct target *t, enum muster_sim_where form, const char *where,
 	return form == MUSTER_SIM_PORT ? find_port(t, slash + 1, err) : 0;
 }
 
+static int set(const struct fault *fault, const struct target *t, const char *value, struct muster_error *err)
+{
+	char *base = fault->kind.where == MUSTER_SIM_GPU ? (char *)t->gpu : (char *)t->node;
+	void *field = base + fault->offset;
+	double number = 0;
+	if (fault->set == SET_TEXT) {
+		*(const char **)field = keep(t, value);
+		return 0;
+	}
+	if (parse_number(value, fault->low, fault->high, &number, err) < 0)
+		return -1;
+	if (fault->set == SET_INT)
+		*(int *)field = (int)number;
+	else
+		*(double *)field = number;
+	return 0;
+}
+
 /* text is a copy that may be cut up. */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
@@ -435,7 +657,8 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->kind.value);
 	if (find(&t, fault->kind.where, where, err) < 0)
 		return -1;
-	return fault->apply(&t, value ? value : fault->kind.default_value, err);
+	const char *given = value ? value : fault->kind.default_value;
+	return fault->apply ? fault->apply(&t, given, err) : set(fault, &t, given, err);
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */

@@ -139,10 +139,11 @@ static unsigned int cpu_end(const struct muster_sim_node *node)
 
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id)
 {
+	static const struct muster_sim_pci foreign = { "", "0x020700", "0x15b3", "0x101c" };
 	for (size_t i = 0; i < hardware->pci_count; i++)
 		if (strcmp(hardware->pci[i].bus_id, bus_id) == 0)
 			return &hardware->pci[i];
-	abort();
+	return &foreign;
 }
 
 static void put_pci(struct tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw,
@@ -307,17 +308,17 @@ static void put_os(struct tree *t, const struct muster_sim_node *node)
 }
 
 /* What the instance metadata service of the simulated cloud answers; read as a file, never over the network. */
-static void put_metadata(struct tree *t, const struct muster_sim_cluster *cluster, const struct muster_sim_node *node)
+static void put_metadata(struct tree *t, const struct muster_sim_node *node)
 {
 	enter(t, ".");
 	put(t, "metadata.json",
 		"{\"compute\":{\"vmSize\":\"%s\",\"location\":\"simulation\",\"vmId\":\"%s\",\"placementGroupId\":"
-		"\"sim\"}}",
-		cluster->sku, node->name);
+		"\"%s\"}}",
+		node->vm_size, node->name, node->placement_group);
 }
 
-static int write_node(const struct muster_sim_cluster *cluster, const struct muster_sim_node *node,
-	const struct muster_sim_hardware *hw, struct muster_error *err)
+static int write_node(
+	const struct muster_sim_node *node, const struct muster_sim_hardware *hw, struct muster_error *err)
 {
 	struct tree t = { .root = node->directory, .err = err };
 	enter(&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
@@ -330,7 +331,7 @@ static int write_node(const struct muster_sim_cluster *cluster, const struct mus
 	put_cpus(&t, node);
 	put_proc(&t, node);
 	put_os(&t, node);
-	put_metadata(&t, cluster, node);
+	put_metadata(&t, node);
 	enter(&t, ".");
 	FILE *out = start(&t, "topology.xml");
 	if (out)
@@ -344,7 +345,7 @@ int muster_sim_generate(
 {
 	const char *path = muster_pool_printf(cluster->pool, "%s/cluster.json", cluster->directory);
 	for (size_t i = 0; i < cluster->node_count; i++)
-		if (write_node(cluster, &cluster->nodes[i], hardware, err) < 0)
+		if (write_node(&cluster->nodes[i], hardware, err) < 0)
 			return -1;
 	return muster_sim_cluster_write(cluster, path, err);
 }

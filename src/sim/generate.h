@@ -16,7 +16,7 @@ int muster_sim_generate(
 void muster_sim_topology_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
-/* The PCI ids of a device of the hardware; a device that it does not have is a bug, and ends the process. */
+/* The PCI ids of a device of the hardware; those of an InfiniBand adapter for one that only a fault put there. */
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id);
 
 #endif

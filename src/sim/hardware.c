@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "sim/layout.h"
 
 #include <dirent.h>
 #include <stddef.h>
@@ -14,112 +15,50 @@
 #include <string.h>
 
 #define FILE_LIMIT (1 << 20)
-#define KEYS_MAX 64
 
-enum kind { TEXT, NUMBER, WHOLE, TRUTH };
-
-struct field {
-	const char *key;
-	enum kind kind;
-	size_t offset;
-};
-
-#define FIELD(type, kind, member)                                                                                      \
-	{                                                                                                              \
-#member, kind, offsetof(struct type, member)                                                           \
-	}
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+#define F(type, name, kind_)                                                                                           \
+	{                                                                                                              \
+		.key = #name, .kind = MUSTER_SIM_##kind_, .offset = offsetof(struct type, name)                        \
+	}
+#define LAYOUT(type, table)                                                                                            \
+	{                                                                                                              \
+		.size = sizeof(struct type), .fields = (table), .count = COUNT(table)                                  \
+	}
 
-static const struct field host_fields[] = {
-	FIELD(muster_sim_node, TEXT, os_name),
-	FIELD(muster_sim_node, TEXT, kernel),
-	FIELD(muster_sim_node, TEXT, cpu_model),
-	FIELD(muster_sim_node, TEXT, architecture),
-	FIELD(muster_sim_node, WHOLE, sockets),
-};
+/* Of the fields that the cluster's structs have, those that a description gives. */
+static const char *const host_keys[] = { "os_name", "kernel", "cpu_model", "architecture", "sockets",
+	"threads_per_core", "coherent_memory_mode", "imex_channels", "temp_disk_gb", "environment", "nccl_conf",
+	"topo_file", NULL };
+static const char *const software_keys[] = { "driver_version", "nvml_version", "cuda_driver", "nccl_version", NULL };
+static const char *const numa_keys[] = { "os_index", "socket", "cpu_list", "memory_mib", NULL };
+static const char *const disk_keys[] = { "device", "model", "gb", NULL };
+static const char *const gpu_keys[] = { "name", "vbios", "memory_mib", "compute_major", "compute_minor", "ecc",
+	"persistence", "mig_supported", "mig", "pcie_gen", "pcie_gen_max", "pcie_width", "pcie_width_max", "nvlinks",
+	"nvlink_mbps", "sm_clock_mhz", "sm_clock_app_mhz", "sm_clock_max_mhz", "mem_clock_mhz", "mem_clock_max_mhz",
+	"temperature_celsius", "power_watts", "power_limit_watts", "h2d_gbps", "d2h_gbps", "h2d_together_gbps",
+	"d2h_together_gbps", "fabric_state", "fabric_status", "fabric_clique", "fabric_health", "c2c_links", "c2c_mbps",
+	"p2p", "virtualization", "vgpu_product", "vgpu_licensed", "unsupported", NULL };
+static const char *const device_keys[] = { "devices", "pci_class", "pci_vendor", "pci_device", NULL };
+static const char *const gpu_device_keys[] = { "bus_id", "numa_node", NULL };
+static const char *const adapter_keys[] = { "link_layer", "active_speed", "active_width", "active_mtu", "rate",
+	"sm_lid", "firmware", "board_id", "hca_type", "pkeys", NULL };
+static const char *const adapter_device_keys[] = { "device", "pci", "numa_node", NULL };
+static const char *const bandwidth_keys[] = { "domains", "nodes", "bytes", "busbw_gbps", NULL };
 
-static const struct field software_fields[] = {
-	FIELD(muster_sim_node, TEXT, driver_version),
-	FIELD(muster_sim_node, TEXT, nvml_version),
-	FIELD(muster_sim_node, WHOLE, cuda_driver),
-	FIELD(muster_sim_node, WHOLE, nccl_version),
+static const struct muster_sim_field pci_fields[] = {
+	{ .key = "pci_class", .kind = MUSTER_SIM_STRING, .offset = offsetof(struct muster_sim_pci, class_code) },
+	{ .key = "pci_vendor", .kind = MUSTER_SIM_STRING, .offset = offsetof(struct muster_sim_pci, vendor) },
+	{ .key = "pci_device", .kind = MUSTER_SIM_STRING, .offset = offsetof(struct muster_sim_pci, device) },
 };
+static const struct muster_sim_layout pci_layout = LAYOUT(muster_sim_pci, pci_fields);
 
-static const struct field numa_fields[] = {
-	FIELD(muster_sim_numa, WHOLE, os_index),
-	FIELD(muster_sim_numa, WHOLE, socket),
-	FIELD(muster_sim_numa, TEXT, cpu_list),
-	FIELD(muster_sim_numa, NUMBER, memory_mib),
+static const struct muster_sim_field nccl_fields[] = {
+	F(muster_sim_hardware, intra_transport, STRING),
+	F(muster_sim_hardware, inter_transport, STRING),
 };
-
-static const struct field gpu_fields[] = {
-	FIELD(muster_sim_gpu, TEXT, name),
-	FIELD(muster_sim_gpu, TEXT, vbios),
-	FIELD(muster_sim_gpu, NUMBER, memory_mib),
-	FIELD(muster_sim_gpu, WHOLE, compute_major),
-	FIELD(muster_sim_gpu, WHOLE, compute_minor),
-	FIELD(muster_sim_gpu, TRUTH, ecc),
-	FIELD(muster_sim_gpu, TRUTH, persistence),
-	FIELD(muster_sim_gpu, TRUTH, mig_supported),
-	FIELD(muster_sim_gpu, TRUTH, mig),
-	FIELD(muster_sim_gpu, WHOLE, pcie_gen),
-	FIELD(muster_sim_gpu, WHOLE, pcie_gen_max),
-	FIELD(muster_sim_gpu, WHOLE, pcie_width),
-	FIELD(muster_sim_gpu, WHOLE, pcie_width_max),
-	FIELD(muster_sim_gpu, WHOLE, nvlinks),
-	FIELD(muster_sim_gpu, NUMBER, nvlink_mbps),
-	FIELD(muster_sim_gpu, WHOLE, sm_clock_mhz),
-	FIELD(muster_sim_gpu, WHOLE, sm_clock_max_mhz),
-	FIELD(muster_sim_gpu, WHOLE, mem_clock_mhz),
-	FIELD(muster_sim_gpu, WHOLE, mem_clock_max_mhz),
-	FIELD(muster_sim_gpu, WHOLE, temperature_celsius),
-	FIELD(muster_sim_gpu, NUMBER, power_watts),
-	FIELD(muster_sim_gpu, NUMBER, power_limit_watts),
-	FIELD(muster_sim_gpu, NUMBER, h2d_gbps),
-	FIELD(muster_sim_gpu, NUMBER, d2h_gbps),
-	FIELD(muster_sim_gpu, NUMBER, h2d_together_gbps),
-	FIELD(muster_sim_gpu, NUMBER, d2h_together_gbps),
-};
-
-static const struct field gpu_device_fields[] = {
-	FIELD(muster_sim_gpu, TEXT, bus_id),
-	FIELD(muster_sim_gpu, WHOLE, numa_node),
-};
-
-static const struct field adapter_fields[] = {
-	FIELD(muster_sim_port, TEXT, link_layer),
-	FIELD(muster_sim_port, WHOLE, active_speed),
-	FIELD(muster_sim_port, WHOLE, active_width),
-	FIELD(muster_sim_port, WHOLE, active_mtu),
-	FIELD(muster_sim_port, TEXT, rate),
-	FIELD(muster_sim_port, WHOLE, sm_lid),
-	FIELD(muster_sim_port, TEXT, firmware),
-	FIELD(muster_sim_port, TEXT, board_id),
-	FIELD(muster_sim_port, TEXT, hca_type),
-};
-
-static const struct field adapter_device_fields[] = {
-	FIELD(muster_sim_port, TEXT, device),
-	FIELD(muster_sim_port, TEXT, pci),
-	FIELD(muster_sim_port, WHOLE, numa_node),
-};
-
-static const struct field pci_fields[] = {
-	{ "pci_class", TEXT, offsetof(struct muster_sim_pci, class_code) },
-	{ "pci_vendor", TEXT, offsetof(struct muster_sim_pci, vendor) },
-	{ "pci_device", TEXT, offsetof(struct muster_sim_pci, device) },
-};
-
-static const struct field nccl_fields[] = {
-	FIELD(muster_sim_hardware, TEXT, intra_transport),
-	FIELD(muster_sim_hardware, TEXT, inter_transport),
-};
-
-static const struct field bandwidth_fields[] = {
-	FIELD(muster_sim_bandwidth, WHOLE, nodes),
-	FIELD(muster_sim_bandwidth, NUMBER, bytes),
-	FIELD(muster_sim_bandwidth, NUMBER, busbw_gbps),
-};
+static const char *const nccl_keys[] = { "intra_transport", "inter_transport", NULL };
+static const struct muster_sim_layout nccl_layout = LAYOUT(muster_sim_hardware, nccl_fields);
 
 struct reader {
 	struct muster_pool *pool;
@@ -131,60 +70,30 @@ static int missing(const struct reader *r, const char *path, const char *key)
 	return muster_fail(r->err, MUSTER_EUSAGE, "%s.%s: missing", path, key);
 }
 
-/* Every field of the table from the object into the struct at base. */
-static int read_fields(const struct reader *r, const struct muster_json *object, const char *path,
-	const struct field *fields, size_t count, void *base)
+/* The keys allowed in an object: those of up to three NULL-terminated lists, and "source". */
+static int check_keys(
+	const struct reader *r, const struct muster_json *object, const char *path, const char *const *const lists[3])
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct field *f = &fields[i];
-		void *to = (char *)base + f->offset;
-		const char *text = NULL;
-		int found = -1;
-		switch (f->kind) {
-		case TEXT:
-			found = muster_json_get_string(object, path, f->key, &text, r->err);
-			if (found == 1)
-				*(const char **)to = muster_pool_string(r->pool, text);
-			break;
-		case NUMBER: found = muster_json_get_number(object, path, f->key, to, r->err); break;
-		case WHOLE: found = muster_json_get_int(object, path, f->key, to, r->err); break;
-		case TRUTH: found = muster_json_get_boolean(object, path, f->key, to, r->err); break;
-		}
-		if (found < 0)
-			return -1;
-		if (found == 0)
-			return missing(r, path, f->key);
-	}
-	return 0;
-}
-
-/* The keys allowed in an object: those of up to two tables, the NULL-terminated others, and "source". */
-static int check_keys(const struct reader *r, const struct muster_json *object, const char *path, const struct field *a,
-	size_t a_count, const struct field *b, size_t b_count, const char *const *others)
-{
-	const char *keys[KEYS_MAX];
+	const char *keys[MUSTER_SIM_KEYS_MAX];
 	size_t n = 0;
 	if (muster_json_type(object) != MUSTER_JSON_OBJECT)
 		return muster_fail(r->err, MUSTER_EUSAGE, "%s: must be an object, not %s", path,
 			muster_json_type_name(muster_json_type(object)));
-	for (size_t i = 0; i < a_count; i++)
-		keys[n++] = a[i].key;
-	for (size_t i = 0; i < b_count; i++)
-		keys[n++] = b[i].key;
-	for (; others && *others; others++)
-		keys[n++] = *others;
+	for (size_t i = 0; i < 3; i++)
+		for (const char *const *key = lists[i]; key && *key && n < COUNT(keys) - 2; key++)
+			keys[n++] = *key;
 	keys[n++] = "source";
 	keys[n] = NULL;
 	return muster_json_only_keys(object, path, keys, r->err);
 }
 
-/* An object that holds exactly the fields of one table. */
+/* An object that holds exactly these fields of the struct at base. */
 static int read_record(const struct reader *r, const struct muster_json *object, const char *path,
-	const struct field *fields, size_t count, void *base)
+	const struct muster_sim_layout *layout, const char *const *keys, void *base)
 {
-	if (check_keys(r, object, path, fields, count, NULL, 0, NULL) < 0)
+	if (check_keys(r, object, path, (const char *const *const[3]){ keys }) < 0)
 		return -1;
-	return read_fields(r, object, path, fields, count, base);
+	return muster_sim_fields_read(r->pool, object, path, layout, keys, base, r->err);
 }
 
 static int get_object(const struct reader *r, const struct muster_json *object, const char *path, const char *key,
@@ -209,25 +118,26 @@ static int get_list(const struct reader *r, const struct muster_json *object, co
 }
 
 static int read_member(const struct reader *r, const struct muster_json *root, const char *key,
-	const struct field *fields, size_t count, void *base)
+	const struct muster_sim_layout *layout, const char *const *keys, void *base)
 {
 	const struct muster_json *object = NULL;
 	if (get_object(r, root, "$", key, &object) < 0)
 		return -1;
-	return read_record(r, object, muster_pool_printf(r->pool, "$.%s", key), fields, count, base);
+	return read_record(r, object, muster_pool_printf(r->pool, "$.%s", key), layout, keys, base);
 }
 
-static int read_strings(const struct reader *r, const struct muster_json *object, const char *path, const char *key,
-	const char ***ret, size_t *ret_count)
+/* The names of the error counters that every port has. */
+static int read_strings(
+	const struct reader *r, const struct muster_json *root, const char *key, const char ***ret, size_t *ret_count)
 {
 	const struct muster_json *list = NULL;
-	if (get_list(r, object, path, key, &list) < 0)
+	if (get_list(r, root, "$", key, &list) < 0)
 		return -1;
 	const char **texts = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *texts);
 	size_t n = 0;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		if (muster_json_type(e) != MUSTER_JSON_STRING)
-			return muster_fail(r->err, MUSTER_EUSAGE, "%s.%s[%zu]: must be a string, not %s", path, key, n,
+			return muster_fail(r->err, MUSTER_EUSAGE, "$.%s[%zu]: must be a string, not %s", key, n,
 				muster_json_type_name(muster_json_type(e)));
 		texts[n++] = muster_pool_string(r->pool, muster_json_string(e));
 	}
@@ -246,7 +156,7 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 		const char *path = muster_pool_printf(r->pool, "$.numa_nodes[%zu]", node->numa_count);
 		struct muster_sim_numa *numa = &node->numas[node->numa_count++];
 		struct muster_cpus cpus;
-		if (read_record(r, e, path, numa_fields, COUNT(numa_fields), numa) < 0)
+		if (read_record(r, e, path, &muster_sim_numa_layout, numa_keys, numa) < 0)
 			return -1;
 		if (muster_cpus_parse_list(numa->cpu_list, &cpus, r->err) < 0)
 			return muster_wrap(r->err, "%s.cpu_list", path);
@@ -254,6 +164,35 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 			return muster_fail(
 				r->err, MUSTER_EUSAGE, "%s.socket: there are sockets 0 to %d", path, node->sockets - 1);
 	}
+	return 0;
+}
+
+/* A machine type without local disks has an empty list. */
+static int read_disks(const struct reader *r, const struct muster_json *root, struct muster_sim_node *node)
+{
+	const struct muster_json *list = NULL;
+	int found = muster_json_get_array(root, "$", "disks", &list, r->err);
+	if (found <= 0)
+		return found == 0 ? missing(r, "$", "disks") : -1;
+	node->disks = muster_pool_alloc(r->pool, (muster_json_size(list) + 1) * sizeof *node->disks);
+	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
+		const char *path = muster_pool_printf(r->pool, "$.disks[%zu]", node->disk_count);
+		struct muster_sim_disk *disk = &node->disks[node->disk_count++];
+		if (read_record(r, e, path, &muster_sim_disk_layout, disk_keys, disk) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_rack(const struct reader *r, const struct muster_json *root, struct muster_sim_hardware *hw)
+{
+	int found = muster_json_get_int(root, "$", "rack_nodes", &hw->rack_nodes, r->err);
+	if (found <= 0)
+		return found == 0 ? missing(r, "$", "rack_nodes") : -1;
+	if (hw->rack_nodes < 0)
+		return muster_fail(r->err, MUSTER_EUSAGE, "$.rack_nodes: must be 0 or more");
+	if (hw->node.threads_per_core < 1)
+		return muster_fail(r->err, MUSTER_EUSAGE, "$.host.threads_per_core: must be 1 or more");
 	return 0;
 }
 
@@ -273,15 +212,14 @@ static void add_pci(struct muster_sim_hardware *hw, const struct muster_sim_pci 
 
 static int read_gpus(const struct reader *r, const struct muster_json *root, struct muster_sim_hardware *hw)
 {
-	static const char *const others[] = { "devices", NULL };
 	struct muster_sim_node *node = &hw->node;
 	struct muster_sim_gpu model = { 0 };
 	struct muster_sim_pci pci = { 0 };
 	const struct muster_json *gpu = NULL, *list = NULL;
 	if (get_object(r, root, "$", "gpu", &gpu) < 0 || get_list(r, gpu, "$.gpu", "devices", &list) < 0 ||
-		check_keys(r, gpu, "$.gpu", gpu_fields, COUNT(gpu_fields), pci_fields, COUNT(pci_fields), others) < 0 ||
-		read_fields(r, gpu, "$.gpu", gpu_fields, COUNT(gpu_fields), &model) < 0 ||
-		read_fields(r, gpu, "$.gpu", pci_fields, COUNT(pci_fields), &pci) < 0)
+		check_keys(r, gpu, "$.gpu", (const char *const *const[3]){ gpu_keys, device_keys }) < 0 ||
+		muster_sim_fields_read(r->pool, gpu, "$.gpu", &muster_sim_gpu_layout, gpu_keys, &model, r->err) < 0 ||
+		muster_sim_fields_read(r->pool, gpu, "$.gpu", &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
 	model.nvlinks_active = model.nvlinks;
 	node->gpus = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *node->gpus);
@@ -290,7 +228,7 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 		struct muster_sim_gpu *to = &node->gpus[node->gpu_count];
 		*to = model;
 		to->cuda_index = to->nvml_index = (int)node->gpu_count++;
-		if (read_record(r, e, path, gpu_device_fields, COUNT(gpu_device_fields), to) < 0 ||
+		if (read_record(r, e, path, &muster_sim_gpu_layout, gpu_device_keys, to) < 0 ||
 			check_numa(r, node, to->numa_node, path) < 0)
 			return -1;
 		add_pci(hw, &pci, to->bus_id);
@@ -301,23 +239,21 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 static int read_adapter(
 	const struct reader *r, const struct muster_json *adapter, const char *path, struct muster_sim_hardware *hw)
 {
-	static const char *const others[] = { "pkeys", "devices", NULL };
 	struct muster_sim_node *node = &hw->node;
 	struct muster_sim_port model = { .port = 1, .state = "ACTIVE", .phys_state = "LinkUp" };
 	struct muster_sim_pci pci = { 0 };
 	const struct muster_json *list = NULL;
-	if (check_keys(r, adapter, path, adapter_fields, COUNT(adapter_fields), pci_fields, COUNT(pci_fields), others) <
-			0 ||
+	if (check_keys(r, adapter, path, (const char *const *const[3]){ adapter_keys, device_keys }) < 0 ||
 		get_list(r, adapter, path, "devices", &list) < 0 ||
-		read_fields(r, adapter, path, adapter_fields, COUNT(adapter_fields), &model) < 0 ||
-		read_fields(r, adapter, path, pci_fields, COUNT(pci_fields), &pci) < 0 ||
-		read_strings(r, adapter, path, "pkeys", &model.pkeys, &model.pkey_count) < 0)
+		muster_sim_fields_read(r->pool, adapter, path, &muster_sim_port_layout, adapter_keys, &model, r->err) <
+			0 ||
+		muster_sim_fields_read(r->pool, adapter, path, &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		const char *device = muster_pool_printf(r->pool, "%s.devices", path);
 		struct muster_sim_port *to = &node->ports[node->port_count++];
 		*to = model;
-		if (read_record(r, e, device, adapter_device_fields, COUNT(adapter_device_fields), to) < 0 ||
+		if (read_record(r, e, device, &muster_sim_port_layout, adapter_device_keys, to) < 0 ||
 			check_numa(r, node, to->numa_node, device) < 0)
 			return -1;
 		add_pci(hw, &pci, to->pci);
@@ -338,7 +274,7 @@ static int read_adapters(const struct reader *r, const struct muster_json *root,
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e))
 		if (read_adapter(r, e, muster_pool_printf(r->pool, "$.adapters[%zu]", index++), hw) < 0)
 			return -1;
-	if (read_strings(r, root, "$", "counters", &names, &name_count) < 0)
+	if (read_strings(r, root, "counters", &names, &name_count) < 0)
 		return -1;
 	for (size_t i = 0; i < node->port_count; i++) {
 		struct muster_sim_port *port = &node->ports[i];
@@ -350,6 +286,13 @@ static int read_adapters(const struct reader *r, const struct muster_json *root,
 	return 0;
 }
 
+static bool is_behind(const struct muster_sim_bandwidth *a, const struct muster_sim_bandwidth *b)
+{
+	if (a->domains != b->domains)
+		return a->domains < b->domains;
+	return a->nodes != b->nodes ? a->nodes < b->nodes : a->bytes < b->bytes;
+}
+
 static int read_bandwidths(const struct reader *r, const struct muster_json *root, struct muster_sim_hardware *hw)
 {
 	const struct muster_json *list = NULL;
@@ -359,14 +302,15 @@ static int read_bandwidths(const struct reader *r, const struct muster_json *roo
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		const char *path = muster_pool_printf(r->pool, "$.allreduce[%zu]", hw->bandwidth_count);
 		struct muster_sim_bandwidth *now = &hw->bandwidths[hw->bandwidth_count];
-		if (read_record(r, e, path, bandwidth_fields, COUNT(bandwidth_fields), now) < 0)
+		if (read_record(r, e, path, &muster_sim_bandwidth_layout, bandwidth_keys, now) < 0)
 			return -1;
-		if (hw->bandwidth_count++ > 0 &&
-			(now->nodes < now[-1].nodes || (now->nodes == now[-1].nodes && now->bytes <= now[-1].bytes)))
-			return muster_fail(r->err, MUSTER_EUSAGE, "%s: must be sorted by nodes, then bytes", path);
-		if (now->nodes < 1 || now->bytes < 1 || now->busbw_gbps <= 0)
+		if (hw->bandwidth_count++ > 0 && !is_behind(&now[-1], now))
 			return muster_fail(
-				r->err, MUSTER_EUSAGE, "%s: nodes, bytes and busbw_gbps must be above 0", path);
+				r->err, MUSTER_EUSAGE, "%s: must be sorted by domains, nodes, then bytes", path);
+		if (now->domains < 1 || now->nodes < now->domains || now->bytes < 1 || now->busbw_gbps <= 0)
+			return muster_fail(r->err, MUSTER_EUSAGE,
+				"%s: domains, nodes, bytes and busbw_gbps must be above 0, and nodes at least domains",
+				path);
 	}
 	return 0;
 }
@@ -384,11 +328,11 @@ static size_t count_devices(const struct muster_json *holder)
 static int read_all(
 	const struct reader *r, const struct muster_json *root, const char *sku, struct muster_sim_hardware *hw)
 {
-	static const char *const keys[] = { "schema_version", "name", "host", "numa_nodes", "software", "gpu",
-		"adapters", "counters", "nccl", "allreduce", NULL };
+	static const char *const keys[] = { "schema_version", "name", "host", "numa_nodes", "disks", "software",
+		"rack_nodes", "gpu", "adapters", "counters", "nccl", "allreduce", NULL };
 	const char *name = NULL;
 	int version = 0;
-	if (check_keys(r, root, "$", NULL, 0, NULL, 0, keys) < 0 ||
+	if (check_keys(r, root, "$", (const char *const *const[3]){ keys }) < 0 ||
 		muster_json_get_int(root, "$", "schema_version", &version, r->err) < 0 ||
 		muster_json_get_string(root, "$", "name", &name, r->err) < 0)
 		return -1;
@@ -407,10 +351,11 @@ static int read_all(
 	hw->pci = muster_pool_alloc(r->pool, (devices + 1) * sizeof *hw->pci);
 	hw->node.ports = muster_pool_alloc(r->pool, (ports + 1) * sizeof *hw->node.ports);
 
-	if (read_member(r, root, "host", host_fields, COUNT(host_fields), &hw->node) < 0 ||
-		read_member(r, root, "software", software_fields, COUNT(software_fields), &hw->node) < 0 ||
-		read_member(r, root, "nccl", nccl_fields, COUNT(nccl_fields), hw) < 0 ||
-		read_numas(r, root, &hw->node) < 0 || read_gpus(r, root, hw) < 0 || read_adapters(r, root, hw) < 0)
+	if (read_member(r, root, "host", &muster_sim_node_layout, host_keys, &hw->node) < 0 ||
+		read_member(r, root, "software", &muster_sim_node_layout, software_keys, &hw->node) < 0 ||
+		read_member(r, root, "nccl", &nccl_layout, nccl_keys, hw) < 0 || read_rack(r, root, hw) < 0 ||
+		read_numas(r, root, &hw->node) < 0 || read_disks(r, root, &hw->node) < 0 ||
+		read_gpus(r, root, hw) < 0 || read_adapters(r, root, hw) < 0)
 		return -1;
 	return read_bandwidths(r, root, hw);
 }

@@ -15,6 +15,7 @@ struct muster_sim_hardware {
 	struct muster_sim_node node; /* without what tells one node from another: names, UUIDs, GUIDs, LIDs, GIDs */
 	struct muster_sim_pci *pci;  /* of the GPUs, then of the adapters */
 	size_t pci_count;
+	int rack_nodes; /* so many nodes have one NVLink fabric; 0: NVLink ends at the node */
 	const char *intra_transport, *inter_transport;
 	struct muster_sim_bandwidth *bandwidths;
 	size_t bandwidth_count;

@@ -118,6 +118,16 @@ static void name_port(struct muster_sim_port *port, struct muster_pool *pool, si
 	port->lid = strcmp(port->link_layer, "InfiniBand") == 0 ? (int)(n * 32 + p) : 0;
 }
 
+#define NO_CLUSTER "00000000-0000-0000-0000-000000000000"
+
+/* Nodes of one rack have one fabric. */
+const char *muster_sim_fabric_cluster(struct muster_pool *pool, const char *sku, size_t rack)
+{
+	uint64_t a = identity(sku, "rack", rack, 0), b = identity(sku, "rack", rack, 1);
+	return muster_pool_printf(pool, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
+		a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+}
+
 static void *copy(struct muster_pool *pool, const void *from, size_t count, size_t size)
 {
 	void *to = muster_pool_alloc(pool, (count + 1) * size);
@@ -134,8 +144,15 @@ static void make_node(struct muster_sim_node *node, struct muster_pool *pool, co
 	node->directory = muster_pool_printf(pool, "%s/%s", directory, node->name);
 	node->gpus = copy(pool, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
 	node->ports = copy(pool, hw->node.ports, hw->node.port_count, sizeof *node->ports);
-	for (size_t i = 0; i < node->gpu_count; i++)
+	node->vm_size = hw->sku;
+	node->placement_group = "sim";
+	const char *cluster = NO_CLUSTER;
+	if (hw->rack_nodes > 0)
+		cluster = muster_sim_fabric_cluster(pool, hw->sku, index / (size_t)hw->rack_nodes);
+	for (size_t i = 0; i < node->gpu_count; i++) {
 		name_gpu(&node->gpus[i], pool, hw->sku, index, i);
+		node->gpus[i].fabric_cluster = cluster;
+	}
 	for (size_t i = 0; i < node->port_count; i++) {
 		struct muster_sim_port *port = &node->ports[i];
 		port->counters = copy(pool, port->counters, port->counter_count, sizeof *port->counters);

@@ -19,6 +19,9 @@ struct muster_sim_scenario {
 	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
 };
 
+/* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in pool. */
+const char *muster_sim_fabric_cluster(struct muster_pool *pool, const char *sku, size_t rack);
+
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
 

@@ -256,6 +256,26 @@ static bool is_config(const ncclConfig_t *config)
 				  config->size >= sizeof(struct muster_nccl_config));
 }
 
+#define FABRIC_COMPLETED 3 /* NVML_GPU_FABRIC_STATE_COMPLETED */
+
+/* Whether NCCL would cross from one GPU to the other over NVLink though they are on different nodes. */
+static bool is_one_fabric(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
+{
+	return a->fabric_state == FABRIC_COMPLETED && b->fabric_state == FABRIC_COMPLETED && a->fabric_status == 0 &&
+	       b->fabric_status == 0 && strspn(a->fabric_cluster, "0-") != strlen(a->fabric_cluster) &&
+	       strcmp(a->fabric_cluster, b->fabric_cluster) == 0 && a->fabric_clique == b->fabric_clique;
+}
+
+/* The first node that NVLink connects to the GPU's node. */
+static int find_domain(const struct muster_sim_gpu *gpu, int node)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	for (int i = 0; i < node; i++)
+		if (cluster->nodes[i].gpu_count > 0 && is_one_fabric(&cluster->nodes[i].gpus[0], gpu))
+			return i;
+	return node;
+}
+
 static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank, const ncclConfig_t *config)
 {
 	struct muster_standin_device device;
@@ -265,7 +285,9 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		return ncclUnhandledCudaError;
 	}
 	muster_simlog_start(rank);
-	struct muster_simring_member self = { .node = muster_sim_this_rank()->node,
+	int node = muster_sim_this_rank()->node;
+	struct muster_simring_member self = { .node = node,
+		.domain = find_domain(device.gpu, node),
 		.nvml_index = device.gpu->nvml_index,
 		.slow = muster_sim_this_rank()->nccl_slow };
 	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);

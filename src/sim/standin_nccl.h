@@ -33,7 +33,8 @@ const struct muster_simcuda *muster_simcuda(void);
 
 /* What each rank tells the others. */
 struct muster_simring_member {
-	int node; /* index into the cluster's nodes */
+	int node;   /* index into the cluster's nodes */
+	int domain; /* of NVLink: the first node of those that its fabric connects */
 	int nvml_index;
 	char bus_id[32];
 	double slow;
@@ -47,7 +48,9 @@ struct muster_simring *muster_simring_join(
 /* 1: all ranks are there, 0: not yet. Once it was 1 no file is left behind, whatever becomes of the processes. */
 int muster_simring_is_complete(struct muster_simring *ring);
 const struct muster_simring_member *muster_simring_member(const struct muster_simring *ring, int rank);
-int muster_simring_nodes(const struct muster_simring *ring); /* how many it spans; the ring must be complete */
+/* How many it spans; the ring must be complete. */
+int muster_simring_nodes(const struct muster_simring *ring);
+int muster_simring_domains(const struct muster_simring *ring);
 void muster_simring_leave(struct muster_simring *ring);
 
 /* One all-reduce as one rank sees it. All ranks must start theirs in the same order with the same count, type and op.

@@ -216,15 +216,16 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 	int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
 	const struct muster_simring_member *self = muster_simring_member(ring, rank);
 	const struct muster_simring_member *peer = muster_simring_member(ring, after);
-	size_t channels = muster_simring_nodes(ring) > 1 && count_used() > 0 ? count_used() : 2;
+	size_t channels = muster_simring_domains(ring) > 1 && count_used() > 0 ? count_used() : 2;
 	for (size_t i = 0; i < channels && ranks > 1; i++) {
-		if (muster_simring_member(ring, before)->node != self->node)
+		if (muster_simring_member(ring, before)->domain != self->domain)
 			log_network_channel(i, ring, before, rank, "receive");
-		if (peer->node != self->node)
+		if (peer->domain != self->domain)
 			log_network_channel(i, ring, rank, after, "send");
 		else
 			muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] via %s", i, rank, self->nvml_index,
-				after, peer->nvml_index, muster_sim_cluster()->intra_transport);
+				after, peer->nvml_index,
+				peer->node == self->node ? muster_sim_cluster()->intra_transport : "P2P/MNNVL");
 	}
 	muster_simlog_info("Connected all rings");
 }

@@ -125,16 +125,29 @@ const struct muster_simring_member *muster_simring_member(const struct muster_si
 	return &ring->shared->slots[rank].member;
 }
 
+/* How many different values a number of the members has. */
+static int count_distinct(const struct muster_simring *ring, size_t offset)
+{
+	int distinct = 0;
+	for (int i = 0; i < ring->ranks; i++) {
+		const char *mine = (const char *)&ring->shared->slots[i].member + offset;
+		int earlier = 0;
+		while (earlier < i &&
+			memcmp((const char *)&ring->shared->slots[earlier].member + offset, mine, sizeof(int)) != 0)
+			earlier++;
+		distinct += earlier == i;
+	}
+	return distinct;
+}
+
 int muster_simring_nodes(const struct muster_simring *ring)
 {
-	int nodes = 0;
-	for (int i = 0; i < ring->ranks; i++) {
-		int earlier = 0;
-		while (earlier < i && ring->shared->slots[earlier].member.node != ring->shared->slots[i].member.node)
-			earlier++;
-		nodes += earlier == i;
-	}
-	return nodes;
+	return count_distinct(ring, offsetof(struct muster_simring_member, node));
+}
+
+int muster_simring_domains(const struct muster_simring *ring)
+{
+	return count_distinct(ring, offsetof(struct muster_simring_member, domain));
 }
 
 /* A ring that never became complete leaves its file to the last one that gives it up. */
@@ -280,18 +293,26 @@ static double busbw_gbps(const struct muster_sim_bandwidth *table, size_t count,
 	return table[count - 1].busbw_gbps;
 }
 
-/* The rows for a ring over so many nodes: those of the largest number that is not larger, or the first ones. */
-static const struct muster_sim_bandwidth *find_table(int nodes, size_t *ret_count)
+/* True when a row for that many domains and nodes is at most what the ring spans, domains first. */
+static bool is_within(const struct muster_sim_bandwidth *row, int domains, int nodes)
+{
+	return row->domains < domains || (row->domains == domains && row->nodes <= nodes);
+}
+
+/* The rows for a ring over so many NVLink domains and nodes: those of the largest numbers that are not larger, or the
+ * first ones. */
+static const struct muster_sim_bandwidth *find_table(int domains, int nodes, size_t *ret_count)
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
 	const struct muster_sim_bandwidth *first = cluster->bandwidths, *end = first + cluster->bandwidth_count;
 	if (first == end)
 		muster_standin_end("the scenario has no bandwidths for an all-reduce");
-	for (const struct muster_sim_bandwidth *row = first; row < end && row->nodes <= nodes; row++)
-		if (row->nodes != first->nodes)
+	for (const struct muster_sim_bandwidth *row = first; row < end && is_within(row, domains, nodes); row++)
+		if (row->domains != first->domains || row->nodes != first->nodes)
 			first = row;
 	*ret_count = 0;
-	while (first + *ret_count < end && first[*ret_count].nodes == first->nodes)
+	while (first + *ret_count < end && first[*ret_count].domains == first->domains &&
+		first[*ret_count].nodes == first->nodes)
 		++*ret_count;
 	return first;
 }
@@ -304,7 +325,8 @@ double muster_simring_seconds(const struct muster_simring *ring, size_t bytes)
 	if (ring->ranks == 1)
 		return ALONE_SECONDS * slow;
 	size_t count;
-	const struct muster_sim_bandwidth *table = find_table(muster_simring_nodes(ring), &count);
+	const struct muster_sim_bandwidth *table =
+		find_table(muster_simring_domains(ring), muster_simring_nodes(ring), &count);
 	double algbw = busbw_gbps(table, count, (double)bytes) / (2 * (ranks - 1) / ranks);
 	return (double)bytes / (algbw * 1e9) * slow;
 }

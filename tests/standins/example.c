@@ -24,10 +24,10 @@ static struct muster_sim_numa numas[] = { { 0, "0-3", 1024, 0 }, { 3, "4-7", 204
 static struct muster_sim_node nodes[EXAMPLE_NODES];
 static struct muster_sim_rank ranks[EXAMPLE_RANKS];
 static struct muster_sim_bandwidth bandwidths[] = {
-	{ 1, 1e6, 100 },
-	{ 1, 1e8, 200 },
-	{ 2, 1e6, 10 },
-	{ 2, 1e8, 50 },
+	{ 1, 1, 1e6, 100 },
+	{ 1, 1, 1e8, 200 },
+	{ 2, 2, 1e6, 10 },
+	{ 2, 2, 1e8, 50 },
 };
 static struct muster_sim_cluster cluster = {
 	.sku = "example",
@@ -87,6 +87,11 @@ static void fill_gpu(int node, int index)
 		.d2h_gbps = 20,
 		.h2d_together_gbps = 16,
 		.d2h_together_gbps = 10,
+		.sm_clock_app_mhz = 1095,
+		.fabric_cluster = "00000000-0000-0000-0000-000000000000",
+		.p2p = true,
+		.virtualization = "passthrough",
+		.vgpu_product = "",
 	};
 }
 
@@ -128,6 +133,11 @@ static void fill_node(int node)
 		.cpu_model = "Example CPU",
 		.architecture = "x86_64",
 		.sockets = 2,
+		.threads_per_core = 1,
+		.vm_size = "example",
+		.placement_group = "sim",
+		.coherent_memory_mode = "",
+		.topo_file = "",
 		.numas = numas,
 		.numa_count = 2,
 		.driver_version = "580.126.16",

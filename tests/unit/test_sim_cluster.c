@@ -22,8 +22,21 @@ static struct muster_sim_gpu gpus[] = {
 		.ecc = true,
 		.throttle_reasons = 0x8000000000001,
 		.nvlink_mbps = 25781,
-		.h2d_gbps = 26.1 },
-	{ .bus_id = "0002:00:00.0", .uuid = "GPU-2", .name = "n", .vbios = "v", .remap_failed = true },
+		.h2d_gbps = 26.1,
+		.fabric_cluster = "c",
+		.fabric_health = 0xaa,
+		.virtualization = "vgpu",
+		.vgpu_product = "p",
+		.unsupported = pkeys,
+		.unsupported_count = 2 },
+	{ .bus_id = "0002:00:00.0",
+		.uuid = "GPU-2",
+		.name = "n",
+		.vbios = "v",
+		.remap_failed = true,
+		.fabric_cluster = "c",
+		.virtualization = "none",
+		.vgpu_product = "" },
 };
 static struct muster_sim_port ports[] = {
 	{ .device = "mlx5_ib0",
@@ -46,6 +59,7 @@ static struct muster_sim_port ports[] = {
 		.counter_count = 1 },
 };
 static struct muster_sim_numa numas[] = { { 1, "0-23", 1024, 0 } };
+static struct muster_sim_disk disks[] = { { "nvme0n1", "m", 960 } };
 static struct muster_sim_node nodes[] = {
 	{ .name = "sim-1",
 		.directory = "/d/sim-1",
@@ -54,6 +68,15 @@ static struct muster_sim_node nodes[] = {
 		.cpu_model = "c",
 		.architecture = "x86_64",
 		.sockets = 2,
+		.threads_per_core = 2,
+		.vm_size = "s",
+		.placement_group = "g",
+		.coherent_memory_mode = "driver",
+		.disks = disks,
+		.disk_count = 1,
+		.environment = pkeys,
+		.environment_count = 2,
+		.topo_file = "/t",
 		.numas = numas,
 		.numa_count = 1,
 		.driver_version = "580",
@@ -71,7 +94,7 @@ static struct muster_sim_rank ranks[] = {
 	{ .cpu_mask = "ff", .nccl_slow = 1.5, .nccl_wrong_sum = true },
 	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1 },
 };
-static struct muster_sim_bandwidth bandwidths[] = { { 1, 8, 0.1 }, { 2, 1073741824, 170 } };
+static struct muster_sim_bandwidth bandwidths[] = { { 1, 1, 8, 0.1 }, { 2, 2, 1073741824, 170 } };
 static const struct muster_sim_cluster example = {
 	.sku = "example",
 	.directory = "/d",
