@@ -37,7 +37,7 @@ def check_table(report, directory):
     return [
         ("the same machine type", [report, "--sku", SKU], 0, f"MUSTER PASS {verdict}failed=0 warned=0 report={report}"),
         ("its name in lower case", [report, "--sku", SKU.lower()], 0, f"MUSTER PASS {verdict}"),
-        ("observe", ["--sku=observe", report], 0, "MUSTER PASS sku=observe "),
+        ("any machine", ["--sku=generic-nvidia", report], 0, "MUSTER PASS sku=generic-nvidia "),
         ("a higher floor", [report, "--sku", SKU, "--overlay", floor], 1, f"MUSTER FAIL {verdict}failed=8 warned=0"),
         ("a warning", [report, "--sku", SKU, "--overlay", doubt], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
         ("strict", [report, "--sku", SKU, "--overlay", doubt, "--strict"], 1, f"MUSTER FAIL {verdict}"),

@@ -61,7 +61,7 @@ OVERLAYS = {
 }
 
 BROKEN_OVERLAYS = {
-    "extends": {"extends": "observe.json"},
+    "extends": {"extends": "generic-nvidia.json"},
     "unknown key": {"cheks": {}},
     "wrong type": {"checks": {"copy.h2d": {"min": "22"}}},
 }

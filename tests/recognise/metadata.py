@@ -133,7 +133,7 @@ class Metadata(unittest.TestCase):
         environment.update(more)
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "report.json")
-            done = subprocess.run([MUSTER, "run", "--sku", "observe", "--profile", "quick", "--report", path],
+            done = subprocess.run([MUSTER, "run", "--sku", "generic-nvidia", "--profile", "quick", "--report", path],
                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=100)
             self.assertTrue(os.path.exists(path), done.stdout)

@@ -453,7 +453,7 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 }
 END_TEST
 
-static const char *const shipped[] = { "common", "observe", "family-nd-a100", "standard_nd96asr_V4" };
+static const char *const shipped[] = { "common", "generic-nvidia", "family-nd-a100", "standard_nd96asr_V4" };
 
 START_TEST(every_shipped_file_loads)
 {
@@ -463,7 +463,7 @@ START_TEST(every_shipped_file_loads)
 	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", shipped[_i], NULL, &expect, &err) == 0, "%s",
 		err.text);
 	ck_assert_uint_gt(expect.check_count, 10);
-	ck_assert_int_eq(expect.observe, strcmp(shipped[_i], "observe") == 0);
+	ck_assert_int_eq(expect.observe, strcmp(shipped[_i], "generic-nvidia") == 0);
 	for (size_t i = 0; i < expect.check_count; i++) {
 		ck_assert_msg(expect.checks[i].certainty != NULL, "%s has no certainty", expect.checks[i].id);
 		ck_assert_msg(expect.checks[i].advice != NULL, "%s has no advice", expect.checks[i].id);
