@@ -24,6 +24,11 @@ enum muster_operator {
 	MUSTER_OP_EQUALS_BY = 1 << 7,
 	MUSTER_OP_SAME_ACROSS = 1 << 8,
 	MUSTER_OP_PRESENT = 1 << 9,
+	MUSTER_OP_OBSERVE = 1 << 10,
+	MUSTER_OP_MIN_OF_MEDIAN = 1 << 11,
+	MUSTER_OP_MAX_OF_MEDIAN = 1 << 12,
+	MUSTER_OPS_OF_MEDIAN = MUSTER_OP_MIN_OF_MEDIAN | MUSTER_OP_MAX_OF_MEDIAN,
+	MUSTER_OPS_UNCALIBRATED = MUSTER_OP_OBSERVE | MUSTER_OPS_OF_MEDIAN, /* hold a value against no figure */
 };
 
 struct muster_excuse {     /* one entry of inconclusive_on */
@@ -36,6 +41,10 @@ enum muster_across { MUSTER_ACROSS_NODES = 0, MUSTER_ACROSS_RANKS };
 struct muster_by { /* one entry of equals_by */
 	const char *label_value;
 	struct muster_value value;
+};
+
+struct muster_span { /* of a count; 0: no limit on that side */
+	int min, max;
 };
 
 struct muster_origin { /* a key of a check, and the file that said it last; removed: by null */
@@ -55,18 +64,20 @@ struct muster_check {
 	size_t one_of_count;
 	const char *matches; /* POSIX extended regular expression, known to compile */
 	double min, max, warn_below, warn_above;
-	const char *by_label; /* equals_by: the label, and what each of its values must show */
+	double min_of_median, max_of_median; /* shares of the median of all values that the check judges in a run */
+	const char *by_label;                /* equals_by: the label, and what each of its values must show */
 	struct muster_by *by;
 	size_t by_count;
 	enum muster_across across;
-	bool present;                          /* true: there must be a sample; false: there must be none */
+	const char *within; /* same_across: only values with the same value of this label are compared; or NULL */
+	bool present;       /* true: there must be a sample; false: there must be none */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
 	int after;                  /* not judged where the check with this index has failed or warned; -1: none */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
-	/* when: the check applies only to runs of this many nodes and ranks (0: any) and these profiles (bits) */
-	int when_nodes_min, when_nodes_max, when_ranks_min, when_ranks_max;
+	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */
+	struct muster_span when_nodes, when_ranks, when_domains;
 	unsigned int when_profiles; /* 1 << enum muster_profile; 0: any */
 	bool optional;              /* a null value skips the check instead of leaving it inconclusive, and a probe
 				     * that only optional checks want may be missing */

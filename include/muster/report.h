@@ -40,6 +40,7 @@ struct muster_finding {
 	const char *advice;        /* NULL when there is none; placeholders filled in */
 	const char *source;        /* NULL when there is none */
 	const char *certainty;     /* NULL when there is none */
+	bool uncalibrated;         /* of a check without a floor, see muster_tally */
 	const char **unjudged;     /* ids of the checks that this finding leaves without a measurement */
 	size_t unjudged_count;
 };
@@ -48,6 +49,8 @@ struct muster_finding {
 struct muster_tally {
 	const char *check, *metric, *probe, *unit;
 	const char *expected, *source, *certainty; /* as in a finding */
+	bool uncalibrated; /* held against no figure: a pass says that there is a value, or that it is like the others
+			    */
 	size_t count[MUSTER_STATUS_COUNT];
 	/* observed values: for numbers min and max; for others one value if all were equal, else NULL */
 	bool has_numbers;
@@ -62,6 +65,7 @@ struct muster_report {
 	struct muster_pool *pool;
 	const struct muster_run *run; /* borrowed */
 	const char *sku, *sku_origin;
+	size_t domains; /* NVLink domains that the run's GPUs span */
 	bool strict, observe;
 	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
 	struct muster_finding *findings; /* worst first, then by node, rank, check */

@@ -75,6 +75,8 @@ void muster_run_done(struct muster_run *run);
 
 struct muster_node *muster_run_add_node(struct muster_run *run, const char *name);
 struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank);
+/* Nodes of the run whose name is known: "?" is no node. */
+size_t muster_run_known_nodes(const struct muster_run *run);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 
 const char *muster_outcome_name(enum muster_outcome_status status); /* "ok", "error", "crashed", "hung", "not_run" */

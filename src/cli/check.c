@@ -65,13 +65,9 @@ static bool is_plain_name(const char *name)
 }
 
 /* What to judge by when the user did not say: as before, and where that is not known, as the measurements show. */
-static int choose(const struct check_options *o, const char *configs, const struct muster_run *run,
-	struct muster_choice *ret, struct muster_error *err)
+static int choose(const struct check_options *o, const char *configs, const char *before, struct muster_choice *ret,
+	struct muster_error *err)
 {
-	const char *before = run->judged_as;
-
-	if (o->sku)
-		return muster_choice_load(configs, o->sku, o->overlay, ret, err);
 	if (before && is_plain_name(before) && strcmp(before, "unknown") != 0) {
 		if (muster_choice_load(configs, before, o->overlay, ret, err) < 0)
 			return -1;
@@ -109,8 +105,8 @@ int muster_cmd_check(int argc, char **argv)
 {
 	struct check_options options = { 0 };
 	struct muster_paths paths;
-	struct muster_choice choice;
-	struct muster_run run;
+	struct muster_choice choice = { 0 };
+	struct muster_run run = { 0 };
 	struct muster_error err;
 	int code;
 
@@ -119,13 +115,14 @@ int muster_cmd_check(int argc, char **argv)
 	int parsed = options_parse(argc, argv, &options, &err);
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
-	if (parsed < 0 || muster_report_read(options.input, &run, &err) < 0)
+	if (parsed < 0 ||
+		(options.sku && muster_choice_load(paths.configs, options.sku, options.overlay, &choice, &err) < 0))
 		return muster_cli_usage(&err);
-	if (choose(&options, paths.configs, &run, &choice, &err) < 0) {
-		muster_run_done(&run);
-		return muster_cli_usage(&err);
-	}
-	code = judge(&options, &run, &choice);
+	if (muster_report_read(options.input, &run, &err) < 0 ||
+		(!options.sku && choose(&options, paths.configs, run.judged_as, &choice, &err) < 0))
+		code = muster_cli_usage(&err);
+	else
+		code = judge(&options, &run, &choice);
 	muster_choice_done(&choice);
 	muster_run_done(&run);
 	return code;

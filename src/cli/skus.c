@@ -147,12 +147,15 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 
 	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
 	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, pool),
-		muster_words_expected(check, pool));
+		muster_words_expected(check, NULL, pool));
 	if (*runs)
 		printf("    only for   %s\n", runs);
 	if (check->after >= 0)
 		printf("    after      %s\n", expect->checks[check->after].id);
-	printf("    otherwise  %s%s\n", check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail",
+	printf("    otherwise  %s%s\n",
+		check->operators & MUSTER_OP_OBSERVE      ? "cannot fail"
+		: check->severity == MUSTER_SEVERITY_WARN ? "warn"
+							  : "fail",
 		check->optional ? "; skipped where it cannot be had" : "");
 	printf("    source     %s\n", check->source);
 	printf("    certainty  %s\n", check->certainty ? check->certainty : "not said");
@@ -196,7 +199,8 @@ static void put_check(struct muster_writer *w, const struct muster_expect *expec
 	for (size_t i = 0; i < check->where_count; i++)
 		muster_writer_pair(w, check->where[i].key, check->where[i].value);
 	muster_writer_object_end(w);
-	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, pool)));
+	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, pool)));
+	muster_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
 	muster_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, pool)));
 	muster_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));

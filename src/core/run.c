@@ -72,3 +72,11 @@ void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome
 	}
 	outcomes->items[outcomes->count++] = outcome;
 }
+
+size_t muster_run_known_nodes(const struct muster_run *run)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < run->node_count; i++)
+		count += strcmp(run->nodes[i].name, "?") != 0;
+	return count;
+}

@@ -1,7 +1,8 @@
 /* across.c - what must be the same on all nodes or on all ranks
  *
- * Nodes are compared as wholes: the sorted set of the values seen on each. Where more than half agree, the others are
- * the findings; where no value has a majority, nobody can say who is right, and one finding lists what there is.
+ * Nodes are compared as wholes: the sorted set of the values seen on each, or, within the values of a label, on each as
+ * far as they carry the same one. Where more than half agree, the others are the findings; where no value has a
+ * majority, nobody can say who is right, and one finding lists what there is.
  */
 #include "eval/eval.h"
 #include "muster/pool.h"
@@ -14,6 +15,7 @@
 struct party {
 	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
 	const char *value;                  /* the pool's: equal values are equal pointers */
+	const char *within;                 /* the label's value, likewise; NULL when all are compared */
 	const struct muster_sample *sample; /* the only one behind the value, if it is about the party as a whole */
 };
 
@@ -22,9 +24,12 @@ struct parties {
 	size_t count, room;
 };
 
-/* Values seen at one party. */
+/* Values seen at one party, each within a label's value. */
+struct seen {
+	const char *within, *value;
+};
 struct set {
-	const char **values;
+	struct seen *items;
 	size_t count, room;
 };
 
@@ -48,31 +53,40 @@ static void party_add(struct parties *parties, struct party party)
 	parties->items[parties->count++] = party;
 }
 
-static void set_add(struct set *set, const char *value)
+static void set_add(struct set *set, struct seen seen)
 {
 	for (size_t i = 0; i < set->count; i++)
-		if (set->values[i] == value)
+		if (set->items[i].value == seen.value && set->items[i].within == seen.within)
 			return;
 	if (set->count == set->room) {
 		set->room = set->room ? set->room * 2 : 8;
-		set->values = muster_realloc(set->values, set->room, sizeof *set->values);
+		set->items = muster_realloc(set->items, set->room, sizeof *set->items);
 	}
-	set->values[set->count++] = value;
+	set->items[set->count++] = seen;
+}
+
+/* Order of two texts of the pool, either of which may be NULL. */
+static int compare(const char *a, const char *b)
+{
+	if (a == b || !a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
 }
 
 static int by_text(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	const struct seen *x = a, *y = b;
+	int order = compare(x->within, y->within);
+
+	return order ? order : compare(x->value, y->value);
 }
 
-static const char *set_text(struct set *set, struct muster_pool *pool)
+/* The value of the label within which samples are compared; NULL for all of them. */
+static const char *within_of(const struct across *a, const struct muster_sample *sample)
 {
-	const char *text = "";
+	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
 
-	qsort(set->values, set->count, sizeof *set->values, by_text);
-	for (size_t i = 0; i < set->count; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", set->values[i]);
-	return text;
+	return label ? muster_words_value(*label, a->eval->report->pool) : NULL;
 }
 
 /* Put the values at a place into the set. Returns how many samples there are, null ones included. */
@@ -98,20 +112,30 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample);
-		set_add(&a->set, muster_words_value(entry->sample->value, pool));
+		set_add(&a->set,
+			(struct seen){ within_of(a, entry->sample), muster_words_value(entry->sample->value, pool) });
 		a->last = entry->sample;
 	}
 	return seen;
 }
 
+/* One party, or one for each of the label's values seen there. */
 static void party_close(struct across *a, uint32_t node, uint32_t rank)
 {
 	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
+	struct set *set = &a->set;
 
-	if (a->set.count)
-		party_add(&a->parties,
-			(struct party){ node, rank, set_text(&a->set, a->eval->report->pool), whole ? a->last : NULL });
-	a->set.count = 0;
+	if (set->count)
+		qsort(set->items, set->count, sizeof *set->items, by_text);
+	for (size_t i = 0, next; i < set->count; i = next) {
+		const char *text = set->items[i].value;
+
+		for (next = i + 1; next < set->count && set->items[next].within == set->items[i].within; next++)
+			text = muster_pool_printf(a->eval->report->pool, "%s, %s", text, set->items[next].value);
+		party_add(
+			&a->parties, (struct party){ node, rank, text, set->items[i].within, whole ? a->last : NULL });
+	}
+	set->count = 0;
 }
 
 /* The node's own facts and its ports. A node without any port is a party too, unless its probe failed. */
@@ -125,9 +149,9 @@ static void node_collect(struct across *a, uint32_t n)
 		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
 	} else if ((blame = muster_blame_find(a->eval, a->check->metric, n, MUSTER_NOWHERE))) {
 		muster_draft_unjudged(a->eval, blame - 1, a->eval->states[a->check_at].tally->check);
-	} else {
-		party_add(&a->parties,
-			(struct party){ n, MUSTER_NOWHERE, muster_pool_string(a->eval->report->pool, "none"), NULL });
+	} else if (!a->check->within) {
+		party_add(&a->parties, (struct party){ n, MUSTER_NOWHERE,
+					       muster_pool_string(a->eval->report->pool, "none"), NULL, NULL });
 	}
 }
 
@@ -151,8 +175,10 @@ static void ranks_collect(struct across *a, uint32_t n)
 static int by_value(const void *a, const void *b)
 {
 	const struct party *x = *(const struct party *const *)a, *y = *(const struct party *const *)b;
-	int order = x->value == y->value ? 0 : strcmp(x->value, y->value);
+	int order = compare(x->within, y->within);
 
+	if (!order)
+		order = compare(x->value, y->value);
 	if (!order)
 		order = (x->node > y->node) - (x->node < y->node);
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
@@ -201,16 +227,27 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 	return text;
 }
 
+/* What is expected of parties that are compared with each other, but for the value. */
+static const char *expected_text(const struct across *a, const struct party *party)
+{
+	const char *who = a->check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks";
+	struct muster_pool *pool = a->eval->report->pool;
+
+	if (!party->within)
+		return muster_pool_printf(pool, "the same on all %s", who);
+	return muster_pool_printf(pool, "the same on all %s within %s %s", who, a->check->within, party->within);
+}
+
 /* Most agree: those who do not are the findings. */
-static void majority_judge(struct across *a, const char *value, size_t agreeing)
+static void majority_judge(struct across *a, struct party *const *sorted, size_t count, struct group group)
 {
 	struct muster_pool *pool = a->eval->report->pool;
-	const char *who = a->check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks", *unit = a->check->metric->unit;
-	const char *expected = muster_pool_printf(pool, "the same on all %s: %s%s%s (%zu of %zu)", who, value,
-		*unit ? " " : "", unit, agreeing, a->parties.count);
+	const char *value = sorted[group.start]->value, *unit = a->check->metric->unit;
+	const char *expected = muster_pool_printf(pool, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
+		*unit ? " " : "", unit, group.count, count);
 
-	for (size_t i = 0; i < a->parties.count; i++) {
-		const struct party *party = &a->parties.items[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct party *party = sorted[i];
 		struct muster_place place = { .node = party->node, .rank = party->rank };
 		struct muster_verdict verdict = { .status = MUSTER_PASS };
 
@@ -233,28 +270,41 @@ static void split_judge(struct across *a, struct party *const *sorted, const str
 	if (count > GROUPS_SHOWN)
 		text = muster_pool_printf(pool, "%s; and %zu more values", text, count - GROUPS_SHOWN);
 	muster_result_take(a->eval, a->check_at, everywhere, NULL,
-		(struct muster_verdict){ .status = muster_check_status(a->check), .observed = text });
+		(struct muster_verdict){ muster_check_status(a->check), expected_text(a, sorted[0]), text });
 }
 
-static void parties_judge(struct across *a)
+/* Parties that are compared with each other, sorted by value. There is room for as many groups as parties. */
+static void parties_judge(struct across *a, struct party *const *sorted, size_t count, struct group *groups)
 {
-	size_t count = a->parties.count, groups_count = 0;
-	struct party **sorted = muster_calloc(count + 1, sizeof *sorted);
-	struct group *groups = muster_calloc(count + 1, sizeof *groups);
+	size_t groups_count = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = &a->parties.items[i];
-	qsort(sorted, count, sizeof *sorted, by_value);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || sorted[i]->value != sorted[i - 1]->value)
 			groups[groups_count++] = (struct group){ .start = i };
 		groups[groups_count - 1].count++;
 	}
 	qsort(groups, groups_count, sizeof *groups, by_size);
-	if (groups_count && groups[0].count > count / 2)
-		majority_judge(a, sorted[groups[0].start]->value, groups[0].count);
-	else if (groups_count)
+	if (groups[0].count > count / 2)
+		majority_judge(a, sorted, count, groups[0]);
+	else
 		split_judge(a, sorted, groups, groups_count);
+}
+
+static void all_judge(struct across *a)
+{
+	size_t count = a->parties.count;
+	struct party **sorted = muster_calloc(count + 1, sizeof *sorted);
+	struct group *groups = muster_calloc(count + 1, sizeof *groups);
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &a->parties.items[i];
+	qsort(sorted, count, sizeof *sorted, by_value);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && sorted[next]->within == sorted[i]->within;)
+			next++;
+		memset(groups, 0, (next - i) * sizeof *groups);
+		parties_judge(a, &sorted[i], next - i, groups);
+	}
 	free(sorted);
 	free(groups);
 }
@@ -280,7 +330,7 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 			ranks_collect(&a, n);
 	}
 	muster_draft_fold_here(eval);
-	parties_judge(&a);
+	all_judge(&a);
 	free(a.parties.items);
-	free(a.set.values);
+	free(a.set.items);
 }

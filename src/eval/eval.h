@@ -2,8 +2,9 @@
  *
  * Loading: load.c reads files and merges them, parse.c checks the merged tree and makes the structs, closest.c helps
  * those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value against one check, across.c
- * compares nodes and ranks with each other, outcomes.c turns probes' ends and missing ranks into findings, drafts.c
- * collects findings, index.c finds samples, words.c writes what people read.
+ * compares nodes and ranks with each other, median.c finds the value in the middle, domains.c counts NVLink domains,
+ * after.c silences checks that come after others, outcomes.c turns probes' ends and missing ranks into findings,
+ * drafts.c collects findings, index.c finds samples, words.c writes what people read.
  */
 #ifndef MUSTER_EVAL_H
 #define MUSTER_EVAL_H
@@ -91,9 +92,16 @@ struct muster_draft {
 };
 #define MUSTER_NO_CHECK SIZE_MAX
 
+/* The median of what a check judges in a run. */
+struct muster_median {
+	double value;
+	const char *untold; /* why no value can be held against it; NULL when it can */
+};
+
 struct muster_check_state {
 	bool done, has_regex;
 	regex_t regex;
+	struct muster_median median; /* found only for checks that ask for it */
 	struct muster_tally *tally;
 	const struct muster_sample *first; /* the first one judged, for the tally's common value */
 	bool mixed;                        /* others had another value */
@@ -145,6 +153,10 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 	const struct muster_sample *sample, struct muster_pool *pool);
 /* What a check makes of a value that is bad: fail or warn. */
 enum muster_status muster_check_status(const struct muster_check *check);
+/* Why the value proves nothing (inconclusive_on); NULL when it does. */
+const char *muster_check_excuse(const struct muster_check *check, struct muster_value value);
+/* False when the check holds no value against a figure. */
+bool muster_check_calibrated(const struct muster_check *check);
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
 
 /* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
@@ -154,14 +166,29 @@ void muster_result_take(struct muster_eval *eval, size_t check, struct muster_pl
 void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
 /* There is no sample where there should be one: never a pass. */
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
-/* True when the check that this one comes after has condemned the place already: counted as skipped. */
+struct muster_place muster_entry_place(const struct muster_entry *entry);
+
+/* after.c: keep a place that a check has condemned, for those that come after it. Sorted when the check is done. */
+void muster_spot_add(struct muster_check_state *state, struct muster_place place);
+void muster_spots_sort(struct muster_check_state *state);
+/* True when the check that this one comes after has condemned the place already. */
+bool muster_place_condemned(const struct muster_eval *eval, size_t check, struct muster_place place);
+/* The same, and counted as skipped. */
 bool muster_result_preempted(struct muster_eval *eval, size_t check, struct muster_place place);
+
+/* median.c */
+struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);
+
+/* domains.c: clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */
+size_t muster_domains_count(const struct muster_run *run, const struct muster_metric *clique);
 
 /* across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
 /* words.c; all strings are the pool's */
-const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool);
+/* median: NULL when it is not known yet */
+const char *muster_words_expected(
+	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool);
 /* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
 const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool);
 const char *muster_words_value(struct muster_value value, struct muster_pool *pool);
@@ -170,7 +197,8 @@ const char *muster_words_advice(const struct muster_eval *eval, const char *advi
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
 const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool);         /* "0-7,9" */
 const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool); /* "sim-[1-4,7]" */
-/* Why `when` is not fulfilled; NULL when it is. */
-const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool);
+/* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
+const char *muster_words_when(
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_pool *pool);
 
 #endif

@@ -35,15 +35,6 @@ static const char *label_string(const struct muster_sample *sample, const char *
 	return label && label->type == MUSTER_STRING ? label->string : NULL;
 }
 
-static void spot_add(struct muster_check_state *state, struct muster_place place)
-{
-	if (state->spot_count == state->spot_room) {
-		state->spot_room = state->spot_room ? state->spot_room * 2 : 16;
-		state->spots = muster_realloc(state->spots, state->spot_room, sizeof *state->spots);
-	}
-	state->spots[state->spot_count++] = place;
-}
-
 void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
 	const struct muster_sample *sample, struct muster_verdict verdict)
 {
@@ -75,6 +66,7 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.unit = tally->unit,
 		.source = tally->source,
 		.certainty = tally->certainty,
+		.uncalibrated = tally->uncalibrated,
 	};
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
 		finding.gpu = place.key;
@@ -84,8 +76,8 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		finding.advice = muster_words_advice(eval, check->advice, &finding, place.node, place.rank);
 	muster_draft_add(eval, finding, place.node, place.rank, at);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
-	if (state->awaited && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
-		spot_add(state, place);
+	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
+		muster_spot_add(state, place);
 }
 
 /* Whether the rank (or the node's leader) ran other probes and never heard of this one: a report of an older muster. */
@@ -137,58 +129,6 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	muster_result_take(eval, at, place, NULL, verdict);
 }
 
-/* True when one place on a node holds the other. */
-static bool overlap(const struct muster_place *a, const struct muster_place *b)
-{
-	if (a->rank != b->rank && a->rank != MUSTER_NOWHERE && b->rank != MUSTER_NOWHERE)
-		return false;
-	return !a->key || !b->key || strcmp(a->key, b->key) == 0;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct muster_place *x = a, *y = b;
-
-	return (x->node > y->node) - (x->node < y->node); /* the whole job, nowhere, comes last */
-}
-
-/* True when the check failed or warned at that place. Its spots are sorted. */
-static bool is_condemned(const struct muster_check_state *state, const struct muster_place *place)
-{
-	size_t low = 0, high = state->spot_count;
-
-	if (high == 0)
-		return false;
-	if (place->node == MUSTER_NOWHERE || state->spots[high - 1].node == MUSTER_NOWHERE)
-		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (state->spots[middle].node < place->node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < state->spot_count && state->spots[low].node == place->node; low++)
-		if (overlap(&state->spots[low], place))
-			return true;
-	return false;
-}
-
-bool muster_result_preempted(struct muster_eval *eval, size_t at, struct muster_place place)
-{
-	struct muster_check_state *state = &eval->states[at];
-	int after = eval->expect->checks[at].after;
-
-	if (after < 0 || !is_condemned(&eval->states[after], &place))
-		return false;
-	state->tally->count[MUSTER_SKIP]++;
-	eval->report->count[MUSTER_SKIP]++;
-	if (state->awaited)
-		spot_add(state, place);
-	return true;
-}
-
 /* ---- checks that look at one sample at a time ---- */
 
 struct walk {
@@ -212,7 +152,7 @@ static void seen_mark(struct walk *w, const struct muster_sample *sample)
 			w->seen[i] = true;
 }
 
-static struct muster_place place_of(const struct muster_entry *entry)
+struct muster_place muster_entry_place(const struct muster_entry *entry)
 {
 	const char *gpu = label_string(entry->sample, "gpu");
 
@@ -241,7 +181,7 @@ static void skipped_settle(struct walk *w)
 			eval->report->count[MUSTER_SKIP]++;
 			continue;
 		}
-		muster_result_take(eval, w->check_at, place_of(entry), entry->sample,
+		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample,
 			muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample, eval->report->pool));
 	}
 	w->skipped_count = 0;
@@ -252,7 +192,7 @@ static void sample_judge(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
 	const struct muster_sample *sample = entry->sample;
-	struct muster_place place = place_of(entry);
+	struct muster_place place = muster_entry_place(entry);
 	struct muster_verdict verdict;
 
 	if (w->seen)
@@ -402,18 +342,20 @@ static void check_judge(struct muster_eval *eval, size_t at)
 	if (state->tally->skipped)
 		return;
 	muster_draft_check_here(eval);
+	if (check->operators & MUSTER_OPS_OF_MEDIAN) {
+		state->median = muster_median_find(eval, at);
+		state->tally->expected = muster_words_expected(check, &state->median, eval->report->pool);
+	}
 	if (check->operators & MUSTER_OP_SAME_ACROSS)
 		muster_judge_across(eval, at);
 	else
 		each_judge(eval, at);
-	if (state->spot_count)
-		qsort(state->spots, state->spot_count, sizeof *state->spots, by_place);
+	muster_spots_sort(state);
 	if (state->first && !state->mixed)
 		state->tally->value = muster_words_value(state->first->value, eval->report->pool);
 }
 
-/* Everything that outlives the expectations is copied into the report's pool. */
-/* The report outlives the expectations. */
+/* The report outlives the expectations: what it keeps of them is copied into its pool. */
 static const struct muster_label *copy_labels(const struct muster_label *labels, size_t count, struct muster_pool *pool)
 {
 	struct muster_label *copy = count ? muster_pool_alloc(pool, count * sizeof *copy) : NULL;
@@ -445,10 +387,11 @@ static void states_make(struct muster_eval *eval)
 			.metric = check->metric->name,
 			.probe = muster_metric_probe(check->metric),
 			.unit = check->metric->unit,
-			.expected = muster_words_expected(check, pool),
+			.expected = muster_words_expected(check, NULL, pool),
 			.source = muster_pool_string(pool, check->source),
 			.certainty = muster_pool_string(pool, check->certainty),
-			.skipped = muster_words_when(check, eval->run, pool),
+			.uncalibrated = !muster_check_calibrated(check),
+			.skipped = muster_words_when(check, eval->run, report->domains, pool),
 			.where = copy_labels(check->where, check->where_count, pool),
 			.where_count = check->where_count,
 		};
@@ -485,6 +428,7 @@ void muster_evaluate(
 		.run = run,
 		.sku = "unknown",
 		.strict = strict,
+		.domains = muster_domains_count(run, muster_metric_find("gpu.fabric_clique")),
 	};
 	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
 

@@ -28,6 +28,22 @@ static bool is_one_of(const struct muster_check *check, struct muster_value valu
 	return false;
 }
 
+bool muster_check_calibrated(const struct muster_check *check)
+{
+	return (check->operators & ~(unsigned int)MUSTER_OPS_UNCALIBRATED) != 0;
+}
+
+/* True when the value is too far from the median of its like. */
+static bool is_outlier(const struct muster_check *check, const struct muster_median *median, double number)
+{
+	unsigned int ops = check->operators;
+
+	if (median->untold)
+		return false;
+	return (ops & MUSTER_OP_MIN_OF_MEDIAN && number < check->min_of_median * median->value) ||
+	       (ops & MUSTER_OP_MAX_OF_MEDIAN && number > check->max_of_median * median->value);
+}
+
 /* True when the value is on the wrong side of an operator that condemns. */
 static bool is_bad(const struct muster_check *check, const struct muster_check_state *state, struct muster_value value)
 {
@@ -37,6 +53,7 @@ static bool is_bad(const struct muster_check *check, const struct muster_check_s
 	       (ops & MUSTER_OP_ONE_OF && !is_one_of(check, value)) ||
 	       (ops & MUSTER_OP_MIN && value.number < check->min) ||
 	       (ops & MUSTER_OP_MAX && value.number > check->max) ||
+	       (ops & MUSTER_OPS_OF_MEDIAN && is_outlier(check, &state->median, value.number)) ||
 	       (ops & MUSTER_OP_MATCHES && state->has_regex && regexec(&state->regex, value.string, 0, NULL, 0) != 0);
 }
 
@@ -46,8 +63,7 @@ static bool is_doubtful(const struct muster_check *check, struct muster_value va
 	       (check->operators & MUSTER_OP_WARN_ABOVE && value.number > check->warn_above);
 }
 
-/* Why the value proves nothing; NULL when it does. */
-static const char *excuse_find(const struct muster_check *check, struct muster_value value)
+const char *muster_check_excuse(const struct muster_check *check, struct muster_value value)
 {
 	char text[256];
 
@@ -113,7 +129,7 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		verdict.observed = muster_pool_printf(pool, "a %s where a %s belongs", muster_type_name(value.type),
 			muster_type_name(check->metric->type));
 		return verdict;
-	} else if ((why = excuse_find(check, value))) {
+	} else if ((why = muster_check_excuse(check, value))) {
 		verdict.status = MUSTER_INCONCLUSIVE;
 		verdict.observed = muster_pool_printf(pool, "%s: %s", muster_words_value(value, pool), why);
 		return verdict;

@@ -430,6 +430,51 @@ static int read_same_across(struct parse *p, struct muster_check *check, const s
 	return 0;
 }
 
+static int read_within(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
+	if (get_text(p, json, &check->within) < 0)
+		return -1;
+	return need_label(p, check->metric, check->within);
+}
+
+/* True is all that it can be: false would be one more way to write nothing. */
+static int read_observe(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
+	(void)check;
+	if (need_type(p, json, MUSTER_JSON_BOOLEAN) < 0)
+		return -1;
+	return muster_json_boolean(json) ? 0 : complain(p, "true is needed, or null to remove it");
+}
+
+/* A share of the median, on the side of 1 that makes sense. */
+static int get_share(
+	struct parse *p, const struct muster_check *check, const struct muster_json *json, bool below, double *ret)
+{
+	double share;
+	char found[96];
+
+	if (get_number(p, json, &share) < 0)
+		return -1;
+	if (check->metric->scope == MUSTER_SCOPE_JOB)
+		return complain(
+			p, "%s is one fact about the whole job: there is nothing to compare", check->metric->name);
+	if (below ? !(share > 0 && share <= 1) : !(share >= 1))
+		return complain(p, "a number %s is needed, found %s", below ? "above 0 and up to 1" : "from 1",
+			found_text(json, found, sizeof found));
+	*ret = share;
+	return 0;
+}
+
+static int read_min_of_median(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
+	return get_share(p, check, json, true, &check->min_of_median);
+}
+
+static int read_max_of_median(struct parse *p, struct muster_check *check, const struct muster_json *json)
+{
+	return get_share(p, check, json, false, &check->max_of_median);
+}
+
 static int read_present(struct parse *p, struct muster_check *check, const struct muster_json *json)
 {
 	if (need_type(p, json, MUSTER_JSON_BOOLEAN) < 0)
@@ -497,15 +542,15 @@ static int read_where(struct parse *p, struct muster_check *check, const struct 
 }
 
 /* A count, or {"min": a, "max": b}. */
-static int get_span(struct parse *p, const struct muster_json *json, int *min, int *max)
+static int get_span(struct parse *p, const struct muster_json *json, struct muster_span *span)
 {
 	static const char *const keys[] = { "min", "max" };
-	int *const rets[] = { min, max };
+	int *const rets[] = { &span->min, &span->max };
 
 	if (muster_json_type(json) == MUSTER_JSON_NUMBER) {
-		if (get_count(p, json, min) < 0)
+		if (get_count(p, json, &span->min) < 0)
 			return -1;
-		*max = *min;
+		span->max = span->min;
 		return 0;
 	}
 	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
@@ -522,8 +567,8 @@ static int get_span(struct parse *p, const struct muster_json *json, int *min, i
 			return -1;
 		leave(p);
 	}
-	if (*max && *min > *max)
-		return complain(p, "min %d is above max %d", *min, *max);
+	if (span->max && span->min > span->max)
+		return complain(p, "min %d is above max %d", span->min, span->max);
 	return 0;
 }
 
@@ -550,7 +595,7 @@ static int get_profiles(struct parse *p, const struct muster_json *json, unsigne
 
 static int read_when(struct parse *p, struct muster_check *check, const struct muster_json *json)
 {
-	static const char *const keys[] = { "nodes", "ranks", "profile" };
+	static const char *const keys[] = { "nodes", "ranks", "profile", "domains" };
 
 	if (need_type(p, json, MUSTER_JSON_OBJECT) < 0 || only_keys(p, json, keys, COUNT(keys)) < 0)
 		return -1;
@@ -561,9 +606,11 @@ static int read_when(struct parse *p, struct muster_check *check, const struct m
 
 		enter(p, key);
 		if (strcmp(key, "nodes") == 0)
-			result = get_span(p, m, &check->when_nodes_min, &check->when_nodes_max);
+			result = get_span(p, m, &check->when_nodes);
 		else if (strcmp(key, "ranks") == 0)
-			result = get_span(p, m, &check->when_ranks_min, &check->when_ranks_max);
+			result = get_span(p, m, &check->when_ranks);
+		else if (strcmp(key, "domains") == 0)
+			result = get_span(p, m, &check->when_domains);
 		else if (strcmp(key, "profile") == 0)
 			result = get_profiles(p, m, &check->when_profiles);
 		if (go_on(p, depth, result) < 0)
@@ -664,6 +711,10 @@ static const struct check_key {
 	{ "equals_by", read_equals_by, MUSTER_OP_EQUALS_BY, FOR_ALL },
 	{ "same_across", read_same_across, MUSTER_OP_SAME_ACROSS, FOR_ALL },
 	{ "present", read_present, MUSTER_OP_PRESENT, FOR_ALL },
+	{ "observe", read_observe, MUSTER_OP_OBSERVE, FOR_ALL },
+	{ "min_of_median", read_min_of_median, MUSTER_OP_MIN_OF_MEDIAN, FOR_NUMBER },
+	{ "max_of_median", read_max_of_median, MUSTER_OP_MAX_OF_MEDIAN, FOR_NUMBER },
+	{ "within", read_within, 0, 0 },
 	{ "inconclusive_on", read_inconclusive_on, 0, 0 },
 	{ "where", read_where, 0, 0 },
 	{ "when", read_when, 0, 0 },
@@ -715,6 +766,13 @@ static int operators_check(struct parse *p, const struct muster_check *check)
 		return complain(p, "%s and %s exclude each other: set one of them to null",
 			operator_name(ops & exact & ~((ops & exact) - 1)),
 			operator_name(ops & exact & ((ops & exact) - 1)));
+	if (ops & MUSTER_OP_OBSERVE && ops != MUSTER_OP_OBSERVE)
+		return complain(p, "observe and %s exclude each other: set one of them to null",
+			operator_name(ops & ~(unsigned int)MUSTER_OP_OBSERVE));
+	if (check->within && !(ops & MUSTER_OP_SAME_ACROSS && check->across == MUSTER_ACROSS_NODES)) {
+		enter(p, "within");
+		return complain(p, "says something only beside same_across: \"nodes\"");
+	}
 	if (ops & MUSTER_OP_PRESENT && !check->present && others)
 		return complain(p, "%s says nothing about what must not be present", operator_name(others));
 	if (ops & MUSTER_OP_SAME_ACROSS && ops != MUSTER_OP_SAME_ACROSS)
@@ -885,8 +943,10 @@ static int id_check(struct parse *p, const char *id)
 
 	if (!*id || id[good] || strlen(id) > 64)
 		return complain(p, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
-	if (strncmp(id, "probe.", strlen("probe.")) == 0 || strcmp(id, "rank.missing") == 0)
-		return complain(p, "this name is taken: muster itself reports probes and missing ranks");
+	if (strncmp(id, "probe.", strlen("probe.")) == 0 || strcmp(id, "rank.missing") == 0 ||
+		strcmp(id, "sku.unknown") == 0)
+		return complain(
+			p, "this name is taken: muster itself reports probes, missing ranks and unknown machines");
 	return 0;
 }
 

@@ -65,9 +65,45 @@ static const char *one_of_text(const struct muster_check *check, struct muster_p
 	return check->one_of_count == 1 ? text : muster_pool_printf(pool, "one of %s", text);
 }
 
-const char *muster_words_expected(const struct muster_check *check, struct muster_pool *pool)
+/* "at least 85 % of the run's median 25.9 GB/s, 22.02" */
+static const char *median_text(
+	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool)
 {
-	const char *parts[6], *text = "";
+	const char *low = number_text(check->min_of_median * 100, pool);
+	const char *high = number_text(check->max_of_median * 100, pool), *shares;
+	unsigned int ops = check->operators & MUSTER_OPS_OF_MEDIAN;
+
+	if (ops == MUSTER_OPS_OF_MEDIAN)
+		shares = muster_pool_printf(pool, "from %s to %s %% of the run's median", low, high);
+	else if (ops & MUSTER_OP_MIN_OF_MEDIAN)
+		shares = muster_pool_printf(pool, "at least %s %% of the run's median", low);
+	else
+		shares = muster_pool_printf(pool, "at most %s %% of the run's median", high);
+	if (!median)
+		return shares;
+	if (median->untold)
+		return muster_pool_printf(pool, "%s (untold: %s)", shares, median->untold);
+	low = number_text(check->min_of_median * median->value, pool);
+	high = number_text(check->max_of_median * median->value, pool);
+	return muster_pool_printf(pool, "%s %s, %s%s%s", shares,
+		muster_words_with_unit(muster_number(median->value), check->metric->unit, pool),
+		ops & MUSTER_OP_MIN_OF_MEDIAN ? low : high, ops == MUSTER_OPS_OF_MEDIAN ? " to " : "",
+		ops == MUSTER_OPS_OF_MEDIAN ? high : "");
+}
+
+/* "the same on all nodes within each cluster" */
+static const char *across_text(const struct muster_check *check, struct muster_pool *pool)
+{
+	const char *who = check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks";
+
+	return muster_pool_printf(pool, "the same on all %s%s%s", who, check->within ? " within each " : "",
+		check->within ? check->within : "");
+}
+
+const char *muster_words_expected(
+	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool)
+{
+	const char *parts[8], *text = "";
 	unsigned int ops = check->operators;
 	size_t count = 0;
 
@@ -81,9 +117,12 @@ const char *muster_words_expected(const struct muster_check *check, struct muste
 		parts[count++] = limits_text(check, pool);
 	if (ops & MUSTER_OP_EQUALS_BY)
 		parts[count++] = muster_pool_printf(pool, "as listed for each %s", check->by_label);
+	if (ops & MUSTER_OPS_OF_MEDIAN)
+		parts[count++] = median_text(check, median, pool);
+	if (ops & MUSTER_OP_OBSERVE)
+		parts[count++] = "any value, no floor is set";
 	if (ops & MUSTER_OP_SAME_ACROSS)
-		parts[count++] =
-			check->across == MUSTER_ACROSS_NODES ? "the same on all nodes" : "the same on all ranks";
+		parts[count++] = across_text(check, pool);
 	else if (ops == MUSTER_OP_PRESENT)
 		parts[count++] = check->present ? "present" : "not present";
 	for (size_t i = 0; i < count; i++)
@@ -247,20 +286,20 @@ const char *muster_words_nodes(const char *const *names, size_t count, struct mu
 
 /* ---- when ---- */
 
-static const char *span_text(int min, int max, const char *what, struct muster_pool *pool)
+static const char *span_text(struct muster_span span, const char *what, struct muster_pool *pool)
 {
-	if (min == max)
-		return muster_pool_printf(pool, "%d %s%s", min, what, min == 1 ? "" : "s");
-	if (!max)
-		return muster_pool_printf(pool, "%d %ss or more", min, what);
-	if (!min)
-		return muster_pool_printf(pool, "at most %d %s%s", max, what, max == 1 ? "" : "s");
-	return muster_pool_printf(pool, "%d to %d %ss", min, max, what);
+	if (span.min == span.max)
+		return muster_pool_printf(pool, "%d %s%s", span.min, what, span.min == 1 ? "" : "s");
+	if (!span.max)
+		return muster_pool_printf(pool, "%d %ss or more", span.min, what);
+	if (!span.min)
+		return muster_pool_printf(pool, "at most %d %s%s", span.max, what, span.max == 1 ? "" : "s");
+	return muster_pool_printf(pool, "%d to %d %ss", span.min, span.max, what);
 }
 
-static bool in_span(int value, int min, int max)
+static bool in_span(size_t value, struct muster_span span)
 {
-	return (!min || value >= min) && (!max || value <= max);
+	return (!span.min || value >= (size_t)span.min) && (!span.max || value <= (size_t)span.max);
 }
 
 static const char *profiles_text(unsigned int profiles, struct muster_pool *pool)
@@ -281,15 +320,26 @@ static bool profile_fits(unsigned int profiles, const char *profile)
 	return false;
 }
 
+/* What a run has that a check may ask for. */
+enum { NODES, RANKS, DOMAINS, SIZES };
+static const char *const size_names[SIZES] = { "node", "rank", "NVLink domain" };
+
+static struct muster_span span_of(const struct muster_check *check, size_t size)
+{
+	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
+}
+
 const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool)
 {
-	const char *parts[3], *text = "";
+	const char *parts[SIZES + 1], *text = "";
 	size_t count = 0;
 
-	if (check->when_nodes_min || check->when_nodes_max)
-		parts[count++] = span_text(check->when_nodes_min, check->when_nodes_max, "node", pool);
-	if (check->when_ranks_min || check->when_ranks_max)
-		parts[count++] = span_text(check->when_ranks_min, check->when_ranks_max, "rank", pool);
+	for (size_t i = 0; i < SIZES; i++) {
+		struct muster_span span = span_of(check, i);
+
+		if (span.min || span.max)
+			parts[count++] = span_text(span, size_names[i], pool);
+	}
 	if (check->when_profiles)
 		parts[count++] = muster_pool_printf(pool, "profile %s", profiles_text(check->when_profiles, pool));
 	for (size_t i = 0; i < count; i++)
@@ -297,18 +347,15 @@ const char *muster_words_runs(const struct muster_check *check, struct muster_po
 	return text;
 }
 
-const char *muster_words_when(const struct muster_check *check, const struct muster_run *run, struct muster_pool *pool)
+const char *muster_words_when(
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_pool *pool)
 {
-	int nodes = 0;
+	const size_t has[SIZES] = { muster_run_known_nodes(run), (size_t)run->job.ranks, domains };
 
-	for (size_t n = 0; n < run->node_count; n++)
-		nodes += strcmp(run->nodes[n].name, "?") != 0;
-	if (!in_span(nodes, check->when_nodes_min, check->when_nodes_max))
-		return muster_pool_printf(pool, "for runs of %s, this one has %d",
-			span_text(check->when_nodes_min, check->when_nodes_max, "node", pool), nodes);
-	if (!in_span(run->job.ranks, check->when_ranks_min, check->when_ranks_max))
-		return muster_pool_printf(pool, "for runs of %s, this one has %d",
-			span_text(check->when_ranks_min, check->when_ranks_max, "rank", pool), run->job.ranks);
+	for (size_t i = 0; i < SIZES; i++)
+		if (!in_span(has[i], span_of(check, i)))
+			return muster_pool_printf(pool, "for runs of %s, this one has %zu",
+				span_text(span_of(check, i), size_names[i], pool), has[i]);
 	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
 		return muster_pool_printf(pool, "for profile %s, this run has %s",
 			profiles_text(check->when_profiles, pool), run->job.profile ? run->job.profile : "none");

@@ -35,6 +35,13 @@ static void write_text(struct muster_writer *w, const char *key, const char *tex
 		muster_writer_pair(w, key, muster_string(text));
 }
 
+/* What is held against a figure, as most checks are, says nothing. */
+static void write_uncalibrated(struct muster_writer *w, bool uncalibrated)
+{
+	if (uncalibrated)
+		muster_writer_pair(w, "calibrated", muster_boolean(false));
+}
+
 static void write_count(struct muster_writer *w, const char *key, size_t count)
 {
 	muster_writer_pair(w, key, muster_number((double)count));
@@ -176,6 +183,7 @@ static void write_finding(struct muster_writer *w, const struct muster_finding *
 	write_text(w, "advice", finding->advice);
 	write_text(w, "source", finding->source);
 	write_text(w, "certainty", finding->certainty);
+	write_uncalibrated(w, finding->uncalibrated);
 	if (finding->unjudged_count > 0) {
 		muster_writer_key(w, "unjudged");
 		saved = line_begin(w);
@@ -217,6 +225,7 @@ static void write_tally(struct muster_writer *w, const struct muster_tally *tall
 	write_text(w, "expected", tally->expected);
 	write_text(w, "source", tally->source);
 	write_text(w, "certainty", tally->certainty);
+	write_uncalibrated(w, tally->uncalibrated);
 	muster_writer_object_end(w);
 }
 
@@ -271,6 +280,8 @@ static void write_report(struct muster_writer *w, const struct muster_report *re
 	muster_writer_object(w);
 	write_count(w, "nodes", muster_run_known_nodes(report->run));
 	muster_writer_pair(w, "ranks", muster_number(report->run->job.ranks));
+	if (report->domains)
+		write_count(w, "domains", report->domains);
 	write_missing_ranks(w, report->run);
 	write_failed_nodes(w, report);
 	write_counts(w, "count", report->count);

@@ -2,7 +2,7 @@
 #ifndef MUSTER_REPORT_LAYOUT_H
 #define MUSTER_REPORT_LAYOUT_H
 
-#include "muster/run.h"
+#include <stddef.h>
 
 enum {
 	MUSTER_REPORT_SCHEMA_VERSION = 1,
@@ -16,8 +16,5 @@ enum {
 				       << 20, /* JSON text of one node, or of any other part that is parsed at once */
 };
 #define MUSTER_REPORT_BYTES_MAX ((size_t)4 << 30)
-
-/* Nodes of the run whose name is known: "?" is no node. */
-size_t muster_run_known_nodes(const struct muster_run *run);
 
 #endif

@@ -30,14 +30,6 @@ enum muster_exit muster_report_exit(const struct muster_report *report)
 	}
 }
 
-size_t muster_run_known_nodes(const struct muster_run *run)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < run->node_count; i++)
-		count += strcmp(run->nodes[i].name, "?") != 0;
-	return count;
-}
-
 /* A value of the last line: printable ASCII without blanks; everything else, and '%' itself, percent-encoded. */
 static void print_encoded(FILE *out, const char *text)
 {

@@ -103,6 +103,16 @@ static void print_header(const struct page *page)
 		fputs("Observed only: consistency was judged, no figure was held against a floor\n", page->out);
 }
 
+/* How many of the passes were held against no figure. */
+static size_t observed_count(const struct muster_report *report)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (report->tallies[i].uncalibrated)
+			count += report->tallies[i].count[MUSTER_PASS];
+	return count;
+}
+
 static void print_verdict(const struct page *page)
 {
 	static const struct {
@@ -134,6 +144,9 @@ static void print_verdict(const struct page *page)
 			page_paint(page, page_status_paint(parts[i].status), text);
 		else
 			fputs(text, page->out);
+		count = parts[i].status == MUSTER_PASS ? observed_count(page->report) : 0;
+		if (count > 0)
+			fprintf(page->out, " (%zu of them observed, without a floor)", count);
 	}
 	if (page->report->strict)
 		fputs("; strict: warnings fail", page->out);
@@ -343,6 +356,7 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 	print_findings(&page);
 	page_table(&page);
 	page_figures(&page);
+	page_observed(&page);
 	print_skipped(&page);
 	fputc('\n', out);
 }

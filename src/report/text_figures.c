@@ -58,19 +58,25 @@ static struct range range_of(const struct muster_run *run, const struct muster_m
 	return range;
 }
 
-/* "  H2D: 25.9 to 26.1 GB/s on 16 GPUs" */
-static void print_figure(
-	const struct page *page, const char *title, const struct muster_metric *metric, const struct range *range)
+/* "25.9 to 26.1 GB/s at 8 GiB on 16 GPUs" */
+static void print_range(const struct page *page, const struct muster_metric *metric, const struct range *range)
 {
+	static const char *const things[] = {
+		[MUSTER_SCOPE_NODE] = "node",
+		[MUSTER_SCOPE_RANK] = "rank",
+		[MUSTER_SCOPE_GPU] = "GPU",
+		[MUSTER_SCOPE_PORT] = "port",
+	};
+	_Static_assert(sizeof things / sizeof *things == MUSTER_SCOPE_COUNT, "every scope has its word");
 	char lowest[64], highest[64], count[64], bytes[64];
 	muster_value_text(muster_number(range->lowest), lowest, sizeof lowest);
 	muster_value_text(muster_number(range->highest), highest, sizeof highest);
-	fprintf(page->out, "  %s: %s%s%s %s", title, lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
-		strcmp(lowest, highest) == 0 ? "" : highest, metric->unit);
+	fprintf(page->out, "%s%s%s%s%s", lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
+		strcmp(lowest, highest) == 0 ? "" : highest, *metric->unit ? " " : "", metric->unit);
 	if (range->bytes > 0 && range->bytes < 0x1p63)
 		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range->bytes, bytes, sizeof bytes));
-	if (metric->scope == MUSTER_SCOPE_GPU)
-		fprintf(page->out, " on %s", page_plural(count, range->count, "GPU"));
+	if (things[metric->scope])
+		fprintf(page->out, " on %s", page_plural(count, range->count, things[metric->scope]));
 }
 
 /* The message size that a check is about, or 0. */
@@ -82,6 +88,16 @@ static double bytes_of(const struct muster_tally *tally)
 	return 0;
 }
 
+static struct range range_checked(const struct muster_tally *tally)
+{
+	return (struct range){
+		.lowest = tally->lowest,
+		.highest = tally->highest,
+		.bytes = bytes_of(tally),
+		.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
+	};
+}
+
 /* One line for each check on the metric; how many there were. */
 static size_t print_checked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
 {
@@ -90,16 +106,13 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 		const struct muster_tally *tally = &page->report->tallies[i];
 		if (!tally->metric || strcmp(tally->metric, metric->name) != 0 || tally->skipped || !tally->has_numbers)
 			continue;
-		const struct range range = {
-			.lowest = tally->lowest,
-			.highest = tally->highest,
-			.bytes = bytes_of(tally),
-			.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
-		};
-		print_figure(page, figure->title, metric, &range);
-		fputs("; ", page->out);
+		bool all = tally->uncalibrated && tally->where_count == 0; /* of all message sizes */
+		const struct range range = all ? range_of(page->report->run, metric) : range_checked(tally);
+		fprintf(page->out, "  %s: ", figure->title);
+		print_range(page, metric, &range);
+		fputs(tally->uncalibrated ? "; observed by " : "; ", page->out);
 		muster_safe_print(page->out, tally->check);
-		fputs(tally->expected ? " expects " : "", page->out);
+		fputs(!tally->expected ? "" : tally->uncalibrated ? ": " : " expects ", page->out);
 		muster_safe_print(page->out, tally->expected ? tally->expected : "");
 		fputc('\n', page->out);
 		printed++;
@@ -112,7 +125,8 @@ static void print_unchecked(const struct page *page, const struct figure *figure
 	const struct range range = range_of(page->report->run, metric);
 	if (range.count == 0)
 		return;
-	print_figure(page, figure->title, metric, &range);
+	fprintf(page->out, "  %s: ", figure->title);
+	print_range(page, metric, &range);
 	fputs("; no check\n", page->out);
 }
 
@@ -135,5 +149,45 @@ void page_figures(const struct page *page)
 		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
 		if (metric && print_checked(page, &figures[i], metric) == 0)
 			print_unchecked(page, &figures[i], metric);
+	}
+}
+
+static bool is_figure(const char *metric)
+{
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		if (strcmp(figures[i].metric, metric) == 0)
+			return true;
+	return false;
+}
+
+/* "  copy.p2p: gpu.p2p_gbps 250 to 255 GB/s on 16 GPUs; any value, no floor is set" */
+static void print_observed(
+	const struct page *page, const struct muster_tally *tally, const struct muster_metric *metric)
+{
+	fputs("  ", page->out);
+	muster_safe_print(page->out, tally->check);
+	fprintf(page->out, ": %s ", metric->name);
+	if (tally->has_numbers) {
+		const struct range range = range_checked(tally);
+		print_range(page, metric, &range);
+	} else {
+		muster_safe_print(page->out, tally->value ? tally->value : "differs");
+	}
+	fputs("; ", page->out);
+	muster_safe_print(page->out, tally->expected ? tally->expected : "");
+	fputc('\n', page->out);
+}
+
+void page_observed(const struct page *page)
+{
+	bool first = true;
+	for (size_t i = 0; i < page->report->tally_count; i++) {
+		const struct muster_tally *tally = &page->report->tallies[i];
+		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
+		if (!tally->uncalibrated || tally->count[MUSTER_PASS] == 0 || !metric || is_figure(tally->metric))
+			continue;
+		fputs(first ? "\nobserved\n" : "", page->out);
+		first = false;
+		print_observed(page, tally, metric);
 	}
 }

@@ -619,6 +619,8 @@ static int find(struct target *t, enum muster_sim_where form, const char *where,
 static int set(const struct fault *fault, const struct target *t, const char *value, struct muster_error *err)
 {
 	char *base = fault->kind.where == MUSTER_SIM_GPU ? (char *)t->gpu : (char *)t->node;
+	if (!base)
+		abort(); /* find() has found it */
 	void *field = base + fault->offset;
 	double number = 0;
 	if (fault->set == SET_TEXT) {

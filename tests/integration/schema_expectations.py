@@ -35,6 +35,7 @@ BROKEN = {
     "checks as a list": {"schema_version": 1, "name": "t", "checks": [CHECK]},
     "a check's name in capitals": {"schema_version": 1, "name": "t", "checks": {"A": CHECK}},
     "a check's name that muster uses": {"schema_version": 1, "name": "t", "checks": {"probe.gpu": CHECK}},
+    "the name of an unknown machine": {"schema_version": 1, "name": "t", "checks": {"sku.unknown": CHECK}},
     "unknown key of identify": {"schema_version": 1, "name": "t", "identify": {"gpu": 8}, "checks": {"a": CHECK}},
     "unknown key of a check": file_with(atleast=8),
     "a number as text": file_with(min="8"),
@@ -47,6 +48,12 @@ BROKEN = {
     "an empty source": file_with(source=""),
     "across racks": file_with(same_across="racks"),
     "equals_by with another key": file_with(equals_by={"label": "gpu", "map": {}}),
+    "a share above one": file_with(min_of_median=85),
+    "a share of nothing": file_with(min_of_median=0),
+    "a multiple below one": file_with(max_of_median=0.9),
+    "observe switched off": file_with(observe=False),
+    "no domains": file_with(when={"domains": 0}),
+    "within a number": file_with(same_across="nodes", within=1),
     "reasons as a list": file_with(inconclusive_on=["INIT"]),
 }
 
@@ -54,6 +61,10 @@ OVERLAYS = {
     "one number": {"checks": {"copy.h2d": {"min": 22}}},
     "a check switched off": {"checks": {"copy.h2d": None}},
     "an operator replaced": {"checks": {"gpu.name": {"one_of": None, "equals": "X"}}},
+    "a floor given up": {"checks": {"copy.h2d": {"min": None, "warn_below": None, "observe": True}}},
+    "a floor relative to the run": {"checks": {"copy.h2d": {"min_of_median": 0.9, "max_of_median": 1.1}}},
+    "domains": {"checks": {"copy.h2d": {"when": {"domains": {"min": 1, "max": 4}}}}},
+    "within": {"checks": {"site.fw": {"metric": "port.firmware", "same_across": "nodes", "within": "port", "source": "s"}}},
     "a check of the site's own": {
         "schema_version": 1,
         "checks": {"site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "site image"}},

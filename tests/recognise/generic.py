@@ -39,8 +39,7 @@ class Generic(unittest.TestCase):
                       for f in self.report["findings"] if f["status"] != "skip"]
 
     def test_healthy_nodes_pass_without_any_figure(self):
-        for nodes in 1, 2:
-            self.assertEqual(self.simulate(nodes=nodes), (0, []), self.text)
+        self.assertEqual(self.simulate(), (0, []))
         self.assertTrue(self.report["sku"]["observe"])
         self.assertIn("Observed only", self.text)
         # the saved report is judged as before, unless told otherwise
@@ -48,19 +47,19 @@ class Generic(unittest.TestCase):
         self.assertIn("MUSTER PASS sku=generic-nvidia ", self.text)
         self.assertEqual(self.run_muster("check", self.path, "--sku", "auto"), 0)
         self.assertIn(f"MUSTER PASS sku={SKU} ", self.text)
-
-    def test_it_is_never_chosen_by_recognition(self):
+        # and nothing but its name leads to it
         overlay = os.path.join(os.path.dirname(self.path), "overlay.json")
         with open(overlay, "w", encoding="utf-8") as file:
             json.dump({"identify": {"vm_size": ["Standard_Other"], "gpu_name": ["none"]}}, file)
-        self.simulate()
         self.assertEqual(self.run_muster("check", self.path, "--sku", "auto", "--overlay", overlay), 3)
         self.assertIn("MUSTER INCONCLUSIVE sku=unknown ", self.text)
 
-    def test_a_wrong_sum_is_found(self):
-        code, findings = self.simulate("nccl-wrong-sum@rank3")
+    def test_a_slow_gpu_and_a_wrong_sum_are_found(self):
+        code, findings = self.simulate("h2d-slow@node1/gpu4=11.2", "nccl-wrong-sum@rank3", nodes=1)
         self.assertEqual(code, 1)
+        self.assertIn(("copy.h2d", "fail", "sim-1", "000b:00:00.0"), findings)
         self.assertIn(("ring.sum", "fail", "sim-1", None), findings)
+        self.assertEqual({f[0] for f in findings}, {"copy.h2d", "ring.sum"})
 
     def test_a_missing_gpu_is_found(self):
         code, findings = self.simulate("gpu-missing@node2/gpu4", nodes=3)

@@ -7,5 +7,5 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster>)
 	add_test(NAME recognise.generic COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/generic.py
 		$<TARGET_FILE:muster>)
-	set_tests_properties(recognise.metadata recognise.auto recognise.generic PROPERTIES TIMEOUT 200 LABELS integration)
+	set_tests_properties(recognise.metadata recognise.auto recognise.generic PROPERTIES TIMEOUT 600 LABELS integration)
 endif()

@@ -158,6 +158,43 @@ START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
 }
 END_TEST
 
+/* Within a link layer, ports are compared with their like only: each case names the firmware of both. */
+static const struct {
+	const char *nodes[4];
+	size_t count;
+	const char *found;
+} within_table[] = {
+	{ { "ib0=20 an0=1", "ib0=20 an0=1" }, 2, "" },
+	{ { "ib0=20", "an0=1" }, 2, "" },
+	{ { "ib0=20", "" }, 2, "" },
+	{ { "", "" }, 2, "" },
+	{ { "ib0=20 an0=1" }, 1, "" },
+	{ { "ib0=1 an0=20", "an0=20 ib0=1", "ib0=1" }, 3, "" },
+	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2,
+		"fail same: the same on all nodes within link_layer Ethernet | 1 on n1; 2 on n2\n" },
+	{ { "ib0=20 an0=1", "ib0=20 an0=2", "ib0=21 an0=1", "ib0=20" }, 4,
+		"fail same n2: the same on all nodes within link_layer Ethernet: 1 (2 of 3) | 2\n"
+		"fail same n3: the same on all nodes within link_layer InfiniBand: 20 (3 of 4) | 21\n" },
+	{ { "ib0=20 ib1=9", "ib0=20 an0=2", "ib0=20 an0=2" }, 3,
+		"fail same n1: the same on all nodes within link_layer InfiniBand: 20 (2 of 3) | 20, 9\n" },
+};
+
+START_TEST(within_a_label_only_its_like_is_compared)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	ports(&run, within_table[_i].nodes, within_table[_i].count);
+	fixture_judge(&run,
+		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false,
+		&report);
+	ck_assert_str_eq(fixture_findings(&report), within_table[_i].found);
+	ck_assert_str_eq(report.tallies[0].expected, "the same on all nodes within each link_layer");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_node_whose_probe_failed_is_not_compared)
 {
 	static const char *const nodes[] = { "ib0=20", "", "ib0=20" };
@@ -294,6 +331,8 @@ int main(void)
 	tcase_add_test(tc, an_optional_value_may_be_absent);
 	tcase_add_loop_test(
 		tc, nodes_are_compared_by_the_set_of_their_ports_values, 0, sizeof port_table / sizeof *port_table);
+	tcase_add_loop_test(
+		tc, within_a_label_only_its_like_is_compared, 0, sizeof within_table / sizeof *within_table);
 	tcase_add_test(tc, a_node_whose_probe_failed_is_not_compared);
 	tcase_add_loop_test(tc, ranks_are_compared_one_by_one_or_by_node, 0, sizeof name_table / sizeof *name_table);
 	tcase_add_test(tc, what_another_check_condemned_is_left_out_of_the_comparison);

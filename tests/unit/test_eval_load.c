@@ -58,7 +58,10 @@ static const struct {
 	{ "{'schema_version':1,'name':'t','checks':{'Bad id':{}}}",
 		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
 	{ "{'schema_version':1,'name':'t','checks':{'probe.gpu':{}}}",
-		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes and missing ranks" },
+		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes, missing ranks and unknown "
+		"machines" },
+	{ "{'schema_version':1,'name':'t','checks':{'sku.unknown':{}}}",
+		"$.checks[\"sku.unknown\"]: this name is taken" },
 	{ "{'schema_version':1,'name':'t','checks':{'rank.missing':{}}}",
 		"$.checks[\"rank.missing\"]: this name is taken" },
 	{ "{'schema_version':1,'name':'t','checks':{'a':null}}", "$.checks: null removes nothing: there is no \"a\"" },
@@ -151,6 +154,44 @@ static const struct {
 		"$.checks[\"a.check\"].when.profile[1]: one of quick, standard, full is needed, found 3" },
 	{ CHECK(NUMBER ",'equals':8,'when':{'profile':[]}"),
 		"$.checks[\"a.check\"].when.profile: at least one profile is needed" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'domains':0}"),
+		"$.checks[\"a.check\"].when.domains: a whole number from 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'domains':{'min':3,'max':2}}"),
+		"$.checks[\"a.check\"].when.domains: min 3 is above max 2" },
+	{ CHECK(NUMBER ",'observe':1"), "$.checks[\"a.check\"].observe: true or false is needed, found 1" },
+	{ CHECK(NUMBER ",'observe':false"), "$.checks[\"a.check\"].observe: true is needed, or null to remove it" },
+	{ CHECK(NUMBER ",'observe':true,'min':1"),
+		"$.checks[\"a.check\"]: observe and min exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'min_of_median':1"),
+		"$.checks[\"a.check\"]: observe and min_of_median exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'present':true"),
+		"$.checks[\"a.check\"]: observe and present exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'same_across':'nodes'"),
+		"$.checks[\"a.check\"]: observe and same_across exclude each other: set one of them to null" },
+	{ CHECK(STRING ",'min_of_median':0.9"),
+		"$.checks[\"a.check\"].min_of_median: does not fit: node.kernel is a string, which has equals, one_of, "
+		"matches, equals_by, same_across, present, observe" },
+	{ CHECK(NUMBER ",'min_of_median':'0.9'"),
+		"$.checks[\"a.check\"].min_of_median: a number is needed, found \"0.9\"" },
+	{ CHECK(NUMBER ",'min_of_median':0"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'min_of_median':-0.5"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found -0.5" },
+	{ CHECK(NUMBER ",'min_of_median':85"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found 85" },
+	{ CHECK(NUMBER ",'max_of_median':0.85"),
+		"$.checks[\"a.check\"].max_of_median: a number from 1 is needed, found 0.85" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max_of_median':2"),
+		"$.checks[\"a.check\"].max_of_median: nccl.allreduce_us is one fact about the whole job: there is "
+		"nothing to compare" },
+	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':'gpu'"),
+		"$.checks[\"a.check\"].within: port.firmware carries no label \"gpu\", only port, link_layer" },
+	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':''"),
+		"$.checks[\"a.check\"].within: must not be empty" },
+	{ CHECK("'metric':'port.firmware','source':'s','equals':'1','within':'port'"),
+		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
+	{ CHECK("'metric':'gpu.name','source':'s','same_across':'ranks','within':'gpu'"),
+		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
 	{ CHECK(NUMBER ",'equals':8,'severity':'error'"),
 		"$.checks[\"a.check\"].severity: one of fail, warn is needed, found \"error\"" },
 	{ CHECK(NUMBER ",'equals':8,'certainty':'sure'"), "$.checks[\"a.check\"].certainty: one of measured, "
@@ -306,10 +347,15 @@ START_TEST(every_key_of_a_check_arrives)
 		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t'},"
 		"'second':{'metric':'gpu.memory_mib','min':1,'max':4,'warn_below':2,'warn_above':3,'source':'s'},"
 		"'third':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'a':1,'b':2}},'source':'s'},"
-		"'fourth':{'metric':'node.kernel','matches':'^5','source':'s','when':{'nodes':{'max':3}}}",
+		"'fourth':{'metric':'node.kernel','matches':'^5','source':'s','when':{'nodes':{'max':3},'domains':{'"
+		"min':4}}},"
+		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
+		"'domains':2}},"
+		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'source':'s'},"
+		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'}",
 		&expect);
 	const struct muster_check *c = expect.checks;
-	ck_assert_uint_eq(expect.check_count, 4);
+	ck_assert_uint_eq(expect.check_count, 7);
 	ck_assert_str_eq(c->metric->name, "port.state");
 	ck_assert_uint_eq(c->where_count, 2);
 	ck_assert_str_eq(c->where[1].value.string, "p/1");
@@ -318,10 +364,10 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_int_eq(c->after, 1);
 	ck_assert_int_eq(c->severity, MUSTER_SEVERITY_WARN);
 	ck_assert(c->optional);
-	ck_assert_int_eq(c->when_nodes_min, 2);
-	ck_assert_int_eq(c->when_nodes_max, 0);
-	ck_assert_int_eq(c->when_ranks_min, 16);
-	ck_assert_int_eq(c->when_ranks_max, 16);
+	ck_assert_int_eq(c->when_nodes.min, 2);
+	ck_assert_int_eq(c->when_nodes.max, 0);
+	ck_assert_int_eq(c->when_ranks.min, 16);
+	ck_assert_int_eq(c->when_ranks.max, 16);
 	ck_assert_uint_eq(c->when_profiles, 1u << MUSTER_QUICK | 1u << MUSTER_FULL);
 	ck_assert_str_eq(c->certainty, "measured");
 	ck_assert_str_eq(c->title, "t");
@@ -332,7 +378,17 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_str_eq(c[2].by[1].label_value, "b");
 	ck_assert_double_eq(c[2].by[1].value.number, 2);
 	ck_assert_str_eq(c[3].matches, "^5");
-	ck_assert_int_eq(c[3].when_nodes_max, 3);
+	ck_assert_int_eq(c[3].when_nodes.max, 3);
+	ck_assert_int_eq(c[3].when_domains.min, 4);
+	ck_assert_int_eq(c[3].when_domains.max, 0);
+	ck_assert_ptr_null(c[3].within);
+	ck_assert_int_eq(c[4].when_domains.min, 2);
+	ck_assert_int_eq(c[4].when_domains.max, 2);
+	ck_assert_str_eq(c[4].within, "link_layer");
+	ck_assert_uint_eq(c[5].operators, MUSTER_OP_MIN | MUSTER_OP_MIN_OF_MEDIAN | MUSTER_OP_MAX_OF_MEDIAN);
+	ck_assert_double_eq(c[5].min_of_median, 0.5);
+	ck_assert_double_eq(c[5].max_of_median, 1.5);
+	ck_assert_uint_eq(c[6].operators, MUSTER_OP_OBSERVE);
 	muster_expect_done(&expect);
 }
 END_TEST

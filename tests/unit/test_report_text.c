@@ -38,7 +38,7 @@ static size_t count_of(const char *text, const char *wanted)
 static const char *const whole =
 	"muster " MUSTER_VERSION ": Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711\n"
 	"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real machine\n"
-	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed, 1 not applicable\n"
+	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them observed, without a floor), 1 not applicable\n"
 	"\n"
 	"FAIL rank.missing: node sim-2, rank 15\n"
 	"  expected  a report from every rank\n"
@@ -71,10 +71,15 @@ static const char *const whole =
 	"\n"
 	"measured\n"
 	"  H2D: 11.2 to 26.1 GB/s on 14 GPUs; copy.h2d expects at least 21 GB/s\n"
-	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; no check\n"
+	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; observed by copy.d2h: at least 85 % of the run's median 25.1 GB/s, "
+	"21.34\n"
 	"  H2D, all GPUs of a node at once: 25.06 to 25.1 GB/s on 15 GPUs; no check\n"
 	"  D2H, all GPUs of a node at once: 24.07 to 24.1 GB/s on 15 GPUs; no check\n"
 	"  all-reduce busbw: 229.5 GB/s at 8 GiB; no check\n"
+	"\n"
+	"observed\n"
+	"  site.rate: port.rate_gbps 200 Gb/s on 16 ports; any value, no floor is set\n"
+	"  site.driver: node.driver_version differs; any value, no floor is set\n"
 	"\n"
 	"Not judged, for runs of 1 node, this one has 2: ring.one_node\n"
 	"\n";
@@ -86,7 +91,7 @@ START_TEST(the_summary_reads_from_the_worst_to_the_figures)
 	fixture_run(&run);
 	fixture_report(&report, &run);
 	/* the launch is judged, or no cell of it would say ok */
-	struct muster_tally tallies[8];
+	struct muster_tally tallies[16];
 	memcpy(tallies, report.tallies, report.tally_count * sizeof *tallies);
 	tallies[report.tally_count] = (struct muster_tally){ .check = "launch.size", .probe = "launch", .unit = "" };
 	report.tallies = tallies;
@@ -109,6 +114,7 @@ START_TEST(a_pass_is_a_few_calm_lines)
 	report.finding_count = 0;
 	memset(report.count, 0, sizeof report.count);
 	report.count[MUSTER_PASS] = 40;
+	report.tally_count = 3; /* those that hold values against a figure */
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\nPASS: 0 failed, 0 inconclusive, 0 warned, 40 passed, 0 not applicable\n\nnode "),
 		"%s", text);

@@ -1,0 +1,54 @@
+/* median.c - the median of all values that a check judges in a run
+ *
+ * A GPU, a port or a node that is slower than all its like shows without any figure from elsewhere.
+ */
+#include "eval/eval.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+
+#define VALUES_LEAST 3 /* of two that differ, nobody can say which one is wrong */
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Whether the check holds this sample against its operators. */
+static bool is_judged(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_sample *sample = entry->sample;
+
+	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
+	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
+	       !muster_check_excuse(check, sample->value) &&
+	       !muster_place_condemned(eval, at, muster_entry_place(entry));
+}
+
+struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)
+{
+	struct muster_range range = eval->index.of_check[at];
+	double *values = muster_calloc(range.count + 1, sizeof *values);
+	struct muster_median median = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < range.count; i++) {
+		const struct muster_entry *entry = &eval->index.entries[range.start + i];
+
+		if (is_judged(eval, at, entry))
+			values[count++] = entry->sample->value.number;
+	}
+	if (count < VALUES_LEAST) {
+		median.untold = "fewer than 3 values";
+	} else {
+		qsort(values, count, sizeof *values, by_number);
+		median.value = count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
+		if (median.value < 0)
+			median.untold = "below 0"; /* a share of it would lie above it */
+	}
+	free(values);
+	return median;
+}

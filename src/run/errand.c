@@ -1,0 +1,210 @@
+/* errand.c - what the worker is sent to do, and what becomes of it */
+#include "run/conductor.h"
+
+#include "core/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPEN_DEADLINE_MS = 30000 }; /* dlopen, nvmlInit, cuInit, primary context */
+
+static struct muster_outcomes *outcomes(struct muster_conductor *c)
+{
+	return &c->record.nodes[0].ranks[0].outcomes;
+}
+
+void muster_command_begin(struct muster_command *command, const char *action)
+{
+	command->out = open_memstream(&command->text, &command->length);
+	if (!command->out)
+		abort(); /* out of memory */
+	muster_writer_init(&command->w, command->out, 0);
+	muster_writer_object(&command->w);
+	muster_writer_pair(&command->w, "do", muster_string(action));
+}
+
+void muster_command_text(struct muster_command *command, const char *key, const char *text)
+{
+	muster_writer_pair(&command->w, key, muster_string(text));
+}
+
+void muster_command_number(struct muster_command *command, const char *key, double number)
+{
+	muster_writer_pair(&command->w, key, muster_number(number));
+}
+
+/* Begin it; the caller serves until the crew is no longer busy. */
+void muster_command_start(struct muster_conductor *c, struct muster_command *command, int deadline_ms)
+{
+	muster_writer_object_end(&command->w);
+	if (fclose(command->out) != 0)
+		abort(); /* out of memory */
+	muster_crew_command(&c->crew, command->text, deadline_ms);
+	free(command->text);
+}
+
+enum muster_crew_state muster_command_wait(struct muster_conductor *c)
+{
+	while (c->crew.state == MUSTER_CREW_BUSY)
+		muster_serve(c);
+	return c->crew.state;
+}
+
+void muster_errand_open(struct muster_conductor *c)
+{
+	struct muster_command command;
+	muster_command_begin(&command, "open");
+	if (*c->crew.why_skipped)
+		muster_writer_pair(&command.w, "skip", muster_boolean(true));
+	muster_command_start(c, &command, muster_bounded(c, OPEN_DEADLINE_MS));
+}
+
+/* The drivers killed a worker: later ones leave them alone, and every probe that needs a GPU says why. */
+static bool survived(struct muster_conductor *c)
+{
+	if (muster_command_wait(c) == MUSTER_CREW_DONE)
+		return true;
+	c->open_status = c->crew.state == MUSTER_CREW_HUNG ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED;
+	snprintf(c->crew.why_skipped, sizeof c->crew.why_skipped, "%s%s%s", c->crew.error,
+		*c->crew.step ? "; last step: " : "", c->crew.step);
+	return false;
+}
+
+static bool take(struct muster_conductor *c)
+{
+	struct muster_command command;
+	muster_command_begin(&command, "take");
+	muster_command_number(&command, "rank", c->rank);
+	muster_command_number(&command, "ranks", c->ranks);
+	muster_command_number(&command, "local_rank", c->local_rank);
+	muster_command_number(&command, "local_ranks", (double)c->member_count);
+	muster_command_number(&command, "node_index", c->node_index);
+	muster_command_number(&command, "nodes", c->nodes);
+	muster_command_number(&command, "leader", c->leader != NULL);
+	muster_command_number(&command, "profile", c->options->profile);
+	muster_command_number(&command, "min_bytes", (double)c->options->min_bytes);
+	muster_command_number(&command, "max_bytes", (double)c->options->max_bytes);
+	muster_command_text(&command, "node", c->node);
+	muster_command_text(&command, "why_skipped", c->crew.why_skipped);
+	muster_command_start(c, &command, muster_bounded(c, OPEN_DEADLINE_MS));
+	return survived(c);
+}
+
+/* The open command is under way; a worker that dies of it is replaced by one that skips the drivers. */
+void muster_errand_take(struct muster_conductor *c)
+{
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (survived(c) && take(c)) {
+			struct muster_rank *rank = &c->record.nodes[0].ranks[0];
+			snprintf(c->take_code, sizeof c->take_code, "%s", c->crew.code);
+			snprintf(c->take_error, sizeof c->take_error, "%s",
+				*c->crew.error ? c->crew.error : c->crew.why_none);
+			if (*c->crew.gpu && !rank->gpu) {
+				rank->gpu = muster_pool_string(c->record.pool, c->crew.gpu);
+				rank->gpu_uuid = muster_pool_string(c->record.pool, c->crew.uuid);
+			}
+			return;
+		}
+		muster_errand_open(c);
+	}
+	c->hopeless = true;
+	snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.why_skipped);
+}
+
+/* After a crash or a hang: the new worker gets the same job. */
+void muster_errand_again(struct muster_conductor *c)
+{
+	muster_errand_open(c);
+	muster_errand_take(c);
+	if (!c->hopeless && c->peers) {
+		muster_crew_command(&c->crew, c->peers, muster_bounded(c, MUSTER_SHORT_DEADLINE_MS));
+		if (muster_command_wait(c) == MUSTER_CREW_DONE)
+			return;
+		/* its successor would run probes without knowing its job */
+		c->hopeless = true;
+		snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.error);
+	}
+}
+
+struct muster_outcome *muster_errand_outcome(struct muster_conductor *c, const char *probe)
+{
+	struct muster_outcomes *all = outcomes(c);
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(all->items[i].probe, probe) == 0)
+			return &all->items[i];
+	return NULL;
+}
+
+/* A probe has one outcome: the first failure stays, times add up. */
+static void note(struct muster_conductor *c, struct muster_outcome outcome)
+{
+	struct muster_outcome *old = muster_errand_outcome(c, outcome.probe);
+	if (!old) {
+		muster_outcomes_add(outcomes(c), outcome);
+		return;
+	}
+	double elapsed = old->elapsed_ms + outcome.elapsed_ms;
+	if (old->status == MUSTER_OUTCOME_OK)
+		*old = outcome;
+	old->elapsed_ms = elapsed;
+}
+
+void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum muster_outcome_status status,
+	const char *code, const char *why)
+{
+	bool error = strcmp(code, "ok") != 0 && *code;
+	note(c, (struct muster_outcome){
+			.probe = probe,
+			.status = error ? MUSTER_OUTCOME_ERROR : status,
+			.code = error ? muster_pool_string(c->record.pool, code) : NULL,
+			.detail = muster_pool_string(c->record.pool, why),
+		});
+}
+
+/* Whether the probe can run now; otherwise its outcome is noted. */
+bool muster_errand_may_run(struct muster_conductor *c, const struct muster_probe *probe)
+{
+	if (probe->scope == MUSTER_SCOPE_NODE && !c->leader)
+		return false;
+	const struct muster_outcome *before = muster_errand_outcome(c, probe->name);
+	if (before && before->status != MUSTER_OUTCOME_OK)
+		return false;
+	if (before && (c->hopeless || muster_time_left(c) == 0))
+		return false; /* what it measured stands; only its later part is left out */
+	if (c->hopeless)
+		muster_errand_not_run(c, probe->name, c->open_status, "", c->take_error);
+	else if (probe->needs_gpu && !*c->crew.gpu)
+		muster_errand_not_run(c, probe->name, c->open_status, c->take_code, c->take_error);
+	else if (muster_time_left(c) == 0)
+		muster_errand_not_run(
+			c, probe->name, MUSTER_OUTCOME_NOT_RUN, "", "no time was left of the run's deadline");
+	else
+		return true;
+	return false;
+}
+
+static void probe_start(struct muster_conductor *c, const struct muster_probe *probe, const char *action)
+{
+	struct muster_command command;
+	muster_command_begin(&command, action);
+	muster_command_text(&command, "probe", probe->name);
+	muster_command_start(c, &command, muster_bounded(c, probe->deadline_ms));
+}
+
+/* Wait for the command of this probe and note how it ended. */
+bool muster_errand_end(struct muster_conductor *c, const struct muster_probe *probe)
+{
+	enum muster_crew_state state = muster_command_wait(c);
+	note(c, muster_crew_outcome(&c->crew, probe->name));
+	if (state != MUSTER_CREW_DONE)
+		muster_errand_again(c);
+	return state == MUSTER_CREW_DONE && strcmp(c->crew.code, "ok") == 0;
+}
+
+bool muster_errand_run(struct muster_conductor *c, const struct muster_probe *probe, const char *action)
+{
+	if (!muster_errand_may_run(c, probe))
+		return false;
+	probe_start(c, probe, action);
+	return muster_errand_end(c, probe);
+}

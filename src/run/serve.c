@@ -1,0 +1,134 @@
+/* serve.c - while a rank waits for anything it serves everything: its worker, its node's gates, rank 0's office */
+#include "run/conductor.h"
+
+#include "core/text.h"
+#include "run/parcel.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	GATHER_RESERVE_MS = 5000, /* of the whole deadline, kept for records and the report */
+	LEAST_DEADLINE_MS = 500,
+	IDLE_POLL_MS = 2,
+	GATE_MEMBER_MS = 4000, /* before the run's end members stop waiting at gates; leaders and rank 0 did earlier */
+};
+
+void muster_serve_receive(struct muster_conductor *c)
+{
+	struct muster_message message;
+	while (muster_link_receive(&message)) {
+		if (c->member_count > 0 && message.from == c->members[0])
+			c->leader_heard_ms = muster_now_ms();
+		struct muster_message *slot = message.tag == MUSTER_TAG_LAYOUT ? &c->layout
+					      : message.tag == MUSTER_TAG_PASS ? &c->passed
+									       : NULL;
+		if (slot) {
+			muster_message_done(slot);
+			*slot = message;
+			continue; /* at most one of each is on its way */
+		}
+		if (c->root)
+			muster_root_message(c->root, &message);
+		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
+			c->early = muster_realloc(c->early, c->early_count + 1, sizeof *c->early);
+			c->early[c->early_count++] = message;
+			continue;
+		}
+		if (c->leader)
+			muster_leader_message(c->leader, &message);
+		muster_message_done(&message);
+	}
+}
+
+/* Members to their leader and back, leaders to rank 0. */
+static void give_sign_of_life(struct muster_conductor *c, double now_ms)
+{
+	if (c->member_count == 0 || now_ms - c->alive_ms < MUSTER_ALIVE_EVERY_MS)
+		return;
+	c->alive_ms = now_ms;
+	if (!c->leader)
+		muster_link_send(c->members[0], MUSTER_TAG_ALIVE, "", 0);
+	for (size_t i = 1; c->leader && i < c->member_count; i++)
+		muster_link_send(c->members[i], MUSTER_TAG_ALIVE, "", 0);
+	if (c->leader && !c->root)
+		muster_link_send(0, MUSTER_TAG_ALIVE, "", 0);
+	if (c->root)
+		muster_keeper_heard(&c->root->keeper, c->rank);
+	if (c->leader)
+		muster_keeper_heard(&c->leader->keeper, c->rank);
+}
+
+/* One round of everything that may have happened meanwhile; sleeps shortly when nothing has. */
+void muster_serve(struct muster_conductor *c)
+{
+	struct pollfd worker = { .fd = c->crew.proc.results, .events = POLLIN };
+	bool waits = c->crew.state == MUSTER_CREW_BUSY && worker.fd >= 0;
+	poll(&worker, waits ? 1 : 0, IDLE_POLL_MS);
+	muster_serve_receive(c);
+	double now = muster_now_ms();
+	give_sign_of_life(c, now);
+	if (c->leader)
+		muster_leader_poll(c->leader, now);
+	if (c->root)
+		muster_root_poll(c->root, now);
+	muster_crew_poll(&c->crew);
+}
+
+int muster_time_left(const struct muster_conductor *c)
+{
+	double left = c->end_ms - GATHER_RESERVE_MS - muster_now_ms();
+	return left > 0 ? (int)left : 0;
+}
+
+/* A command's deadline, cut to what is left of the run's; never so short that a live worker could not answer. */
+int muster_bounded(const struct muster_conductor *c, int wanted_ms)
+{
+	int left = muster_time_left(c);
+	return wanted_ms < left ? wanted_ms : left > LEAST_DEADLINE_MS ? left : LEAST_DEADLINE_MS;
+}
+
+/* Tell the leader that this rank is at a gate; ended_phase is the phase of the run that ends with it, or -1. */
+void muster_arrive(struct muster_conductor *c, int id, int ended_phase, const char *payload, size_t length)
+{
+	char *text = muster_realloc(NULL, length + 64, 1);
+	int used = snprintf(text, 64, "%d %d\n", id, ended_phase);
+	memcpy(text + used, payload, length);
+	muster_link_send(c->members[0], MUSTER_TAG_ARRIVE, text, (size_t)used + length);
+	free(text);
+}
+
+bool muster_leader_is_dead(const struct muster_conductor *c)
+{
+	return !c->leader && muster_now_ms() - c->leader_heard_ms > MUSTER_SILENCE_MS;
+}
+
+/* Arrive and wait until the gate opens. The answer's text, malloc'd; NULL when none came until until_ms or the leader
+ * is dead. */
+char *muster_wait_at(
+	struct muster_conductor *c, int id, int ended_phase, const char *payload, size_t length, double until_ms)
+{
+	char *answer = NULL;
+	muster_arrive(c, id, ended_phase, payload, length);
+	while (!answer && muster_now_ms() < until_ms && !muster_leader_is_dead(c)) {
+		muster_serve(c);
+		int answered, rank;
+		size_t at, size;
+		const char *bytes;
+		if (!c->passed.bytes)
+			continue;
+		if (muster_parcel_header(c->passed.bytes, c->passed.length, &answered, 1, &at) && answered == id &&
+			muster_parcel_part(c->passed.bytes, c->passed.length, &at, &rank, &bytes, &size))
+			answer = muster_asprintf("%.*s", (int)size, bytes);
+		muster_message_done(&c->passed);
+	}
+	return answer;
+}
+
+/* The same for all gates but the last: "" when there is no answer, and the rank goes on alone. */
+char *muster_pass_gate(struct muster_conductor *c, int id, int ended_phase, const char *payload, size_t length)
+{
+	char *answer = muster_wait_at(c, id, ended_phase, payload, length, c->end_ms - GATE_MEMBER_MS);
+	return answer ? answer : muster_strdup("");
+}
