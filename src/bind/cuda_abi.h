@@ -62,6 +62,7 @@ typedef struct CUuuid_st {
 	X(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
 	X(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
 	X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device)) \
+	X(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer)) \
 	X(cuDeviceGetPCIBusId, (char *bus_id, int size, CUdevice device)) \
 	X(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
 	X(cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \

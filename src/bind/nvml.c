@@ -20,8 +20,32 @@ static const struct muster_symbol symbols[] = {
 #define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol },
 	MUSTER_NVML_FUNCTIONS(X)
 #undef X
-		{ .name = "nvmlErrorString", .address = &functions.nvmlErrorString },
+#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol, .optional = true },
+		MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+			{ .name = "nvmlErrorString", .address = &functions.nvmlErrorString },
 };
+
+/* What stands in for each optional function that this NVML lacks. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define X(symbol, parameters)                                                                                          \
+	static nvmlReturn_t no_##symbol parameters                                                                     \
+	{                                                                                                              \
+		return NVML_ERROR_FUNCTION_NOT_FOUND;                                                                  \
+	}
+MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+#pragma GCC diagnostic pop
+
+static void fill_gaps(void)
+{
+#define X(symbol, parameters)                                                                                          \
+	if (!functions.symbol)                                                                                         \
+		functions.symbol = no_##symbol;
+	MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+}
 
 /* nvmlInit_v2's answer, asked for once. */
 static struct {
@@ -39,6 +63,7 @@ const struct muster_nvml *muster_nvml(struct muster_error *err)
 		return NULL;
 	pthread_mutex_lock(&start.lock);
 	if (!start.asked) {
+		fill_gaps();
 		start.result = muster_nvml_check(&functions, functions.nvmlInit_v2(), &start.error, "nvmlInit_v2");
 		start.asked = true;
 	}

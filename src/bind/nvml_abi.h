@@ -1,6 +1,7 @@
 /* nvml_abi.h - the part of NVML that muster calls, as nvml.h of driver R470 and later declares it
  *
- * Types carry nvml.h's names so that tests/abi/ can compare them with the vendor's header.
+ * Types carry nvml.h's names so that tests/abi/ can compare them with the vendor's header. A line with "since" or
+ * "until" names what not every such header has; elsewhere a name that the header lacks is an error.
  */
 #ifndef MUSTER_NVML_ABI_H
 #define MUSTER_NVML_ABI_H
@@ -17,6 +18,7 @@ typedef enum nvmlReturn_enum {
 	NVML_ERROR_DRIVER_NOT_LOADED = 9,
 	NVML_ERROR_FUNCTION_NOT_FOUND = 13,
 	NVML_ERROR_GPU_IS_LOST = 15,
+	NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25, /* since R525 */
 	NVML_ERROR_UNKNOWN = 999
 } nvmlReturn_t;
 
@@ -36,6 +38,15 @@ typedef enum nvmlValueType_enum {
 	NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
 	NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4
 } nvmlValueType_t;
+
+typedef enum nvmlGpuVirtualizationMode {
+	NVML_GPU_VIRTUALIZATION_MODE_NONE = 0,
+	NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH = 1,
+	NVML_GPU_VIRTUALIZATION_MODE_VGPU = 2,
+	NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU = 3,
+	NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA = 4
+} nvmlGpuVirtualizationMode_t;
+typedef enum { NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE = 4 } nvmlGridLicenseFeatureCode_t;
 
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];
@@ -59,10 +70,83 @@ typedef struct nvmlFieldValue_st {
 	nvmlReturn_t nvmlReturn;
 	nvmlValue_t value;
 } nvmlFieldValue_t;
+typedef struct nvmlGridLicenseExpiry_st {
+	unsigned int year;
+	unsigned short month, day, hour, min, sec;
+	unsigned char status;
+} nvmlGridLicenseExpiry_t;
+typedef struct nvmlGridLicensableFeature_st {
+	nvmlGridLicenseFeatureCode_t featureCode;
+	unsigned int featureState; /* not 0: licensed */
+	char licenseInfo[128];
+	char productName[128];
+	unsigned int featureEnabled;
+	nvmlGridLicenseExpiry_t licenseExpiry;
+} nvmlGridLicensableFeature_t;
+typedef struct nvmlGridLicensableFeatures_st {
+	int isGridLicenseSupported;
+	unsigned int licensableFeaturesCount;
+	nvmlGridLicensableFeature_t gridLicensableFeatures[3];
+} nvmlGridLicensableFeatures_t;
+
+typedef unsigned char nvmlGpuFabricState_t; /* since R525 */
+typedef struct {
+	unsigned char clusterUuid[16];
+	nvmlReturn_t status; /* worth reading only when the state is COMPLETED */
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+} nvmlGpuFabricInfo_t; /* since R525 */
+typedef struct {
+	unsigned int version;
+	unsigned char clusterUuid[16];
+	nvmlReturn_t status;
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+	unsigned int healthMask;
+} nvmlGpuFabricInfo_v2_t; /* since R545 */
+typedef struct {
+	unsigned int version;
+	unsigned char clusterUuid[16];
+	nvmlReturn_t status;
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+	unsigned int healthMask; /* up to here as version 2 has it */
+	unsigned char healthSummary;
+} nvmlGpuFabricInfo_v3_t;                            /* since R580 */
+typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever version is the header's newest */
+#define nvmlGpuFabricInfo_v2 ((unsigned int)(sizeof(nvmlGpuFabricInfo_v2_t) | 2u << 24)) /* since R545 */
+#define nvmlGpuFabricInfo_v3 ((unsigned int)(sizeof(nvmlGpuFabricInfo_v3_t) | 3u << 24)) /* since R580 */
 
 #define NVML_NVLINK_MAX_LINKS 18
 #define NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON 90
 #define NVML_FI_DEV_NVLINK_LINK_COUNT 91
+#define NVML_FI_DEV_C2C_LINK_COUNT 170                              /* since R525 */
+#define NVML_FI_DEV_C2C_LINK_GET_STATUS 171                         /* since R525; scope: the link */
+#define NVML_FI_DEV_C2C_LINK_GET_MAX_BW 172                         /* since R525; scope: the link; MB/s */
+#define NVML_GPU_FABRIC_STATE_NOT_SUPPORTED 0                       /* since R525 */
+#define NVML_GPU_FABRIC_STATE_NOT_STARTED 1                         /* since R525 */
+#define NVML_GPU_FABRIC_STATE_IN_PROGRESS 2                         /* since R525 */
+#define NVML_GPU_FABRIC_STATE_COMPLETED 3                           /* since R525 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW 0             /* since R545 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_RECOVERY 2          /* since R570 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY 4         /* since R570 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY 6 /* since R570 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION 8 /* since R575 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE 1    /* since R545; the other fields of two bits are alike */
+#define NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_FALSE 2   /* since R545 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_DEGRADED_BW 0x3 /* since R550; a mask, in spite of its name */
+#define NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_INCORRECT_CONFIGURATION 0xf              /* since R575 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NONE 1                 /* since R575 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCORRECT_SYSGUID 2    /* since R575 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCORRECT_CHASSIS_SN 3 /* since R575 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NO_PARTITION 4         /* since R580 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INSUFFICIENT_NVLINKS 5 /* since R580 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCOMPATIBLE_GPU_FW 6  /* since R590 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INVALID_LOCATION 7     /* since R590 */
+#define NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_GPU_STATE_INVALID 8    /* since R595 */
+#define NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY 1                                   /* since R580 */
+#define NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY 2                                 /* since R580 */
+#define NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY 3                          /* since R580 */
 #define NVML_DEVICE_MIG_DISABLE 0x0
 #define NVML_DEVICE_MIG_ENABLE 0x1
 #define nvmlClocksThrottleReasonGpuIdle 0x0000000000000001LL
@@ -108,7 +192,16 @@ typedef struct nvmlFieldValue_st {
 		unsigned long long *errors)) \
 	X(nvmlDeviceGetRemappedRows, (nvmlDevice_t device, unsigned int *correctable, unsigned int *uncorrectable, \
 		unsigned int *pending, unsigned int *failed)) \
-	X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *major, int *minor))
+	X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *major, int *minor)) \
+	X(nvmlDeviceGetVirtualizationMode, (nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode))
+
+/* The same for functions that some drivers lack: newer than R470, or announced to go (applications clocks, the first
+ * form of the fabric's state). Where one is missing, calling it answers NVML_ERROR_FUNCTION_NOT_FOUND. */
+#define MUSTER_NVML_OPTIONAL_FUNCTIONS(X) \
+	X(nvmlDeviceGetApplicationsClock, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
+	X(nvmlDeviceGetGridLicensableFeatures_v4, (nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)) \
+	X(nvmlDeviceGetGpuFabricInfo, (nvmlDevice_t device, nvmlGpuFabricInfo_t *info)) \
+	X(nvmlDeviceGetGpuFabricInfoV, (nvmlDevice_t device, nvmlGpuFabricInfoV_t *info))
 /* clang-format on */
 
 #endif

@@ -4,6 +4,7 @@
  * supervisor's MPI runs on the machine that is really there.
  */
 #include "cli/cli.h"
+#include "core/settings.h"
 #include "core/text.h"
 #include "muster/report.h"
 #include "sim/cluster.h"
@@ -20,6 +21,29 @@ static void put_before(struct muster_pool *pool, const char *name, const char *f
 	setenv(name, old && *old ? muster_pool_printf(pool, "%s:%s", first, old) : first, 1);
 }
 
+/* The rank's environment is the simulated node's: what steers GPUs and fabrics on the machine that is really there, for
+ * mpirun or for the user, is not the simulated user's. */
+static void set_settings(const struct muster_sim_cluster *cluster, const struct muster_sim_rank *rank)
+{
+	const struct muster_sim_node *node = &cluster->nodes[rank->node];
+	size_t i = 0;
+	while (environ[i]) {
+		size_t length = strcspn(environ[i], "=");
+		if (!muster_setting_counts(environ[i], length) ||
+			unsetenv(muster_pool_string_n(cluster->pool, environ[i], length)) < 0)
+			i++;
+	}
+	for (i = 0; i < node->environment_count; i++) {
+		const char *equals = strchr(node->environment[i], '=');
+		if (equals)
+			setenv(muster_pool_string_n(
+				       cluster->pool, node->environment[i], (size_t)(equals - node->environment[i])),
+				equals + 1, 1);
+	}
+	if (rank->visible_gpus)
+		setenv("CUDA_VISIBLE_DEVICES", rank->visible_gpus, 1);
+}
+
 static void set_environment(
 	const struct muster_sim_cluster *cluster, size_t index, const char *path, const char *standins)
 {
@@ -28,6 +52,7 @@ static void set_environment(
 	const char *root = cluster->nodes[rank->node].directory;
 	const char *asan = getenv("ASAN_OPTIONS");
 
+	set_settings(cluster, rank);
 	put_before(pool, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");
@@ -38,10 +63,6 @@ static void set_environment(
 	/* the user may try another service, or none */
 	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 0);
 	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
-	if (rank->visible_gpus)
-		setenv("CUDA_VISIBLE_DEVICES", rank->visible_gpus, 1);
-	else
-		unsetenv("CUDA_VISIBLE_DEVICES");
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
 	setenv("ASAN_OPTIONS",
 		muster_pool_printf(pool, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,5 +95,18 @@ int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct 
 		fclose(in);
 	if (result < 0)
 		return muster_fail(err, MUSTER_EIO, "%s is not the link to a PCI device", device);
+	return 0;
+}
+
+int muster_sectors_gb(const char *text, size_t length, double *ret, struct muster_error *err)
+{
+	uint64_t sectors = 0;
+	size_t i = 0;
+	for (; i < length && text[i] >= '0' && text[i] <= '9' && sectors <= UINT64_MAX / 512 / 10; i++)
+		sectors = sectors * 10 + (uint64_t)(text[i] - '0');
+	if (i == 0 || i < length || sectors > UINT64_MAX / 512)
+		return muster_fail(
+			err, MUSTER_EIO, "not a count of sectors: \"%.*s\"", (int)(length < 40 ? length : 40), text);
+	*ret = (double)sectors * 512 / 1e9;
 	return 0;
 }

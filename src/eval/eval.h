@@ -1,10 +1,10 @@
 /* eval.h - what the files of src/eval share
  *
- * Loading: load.c reads files and merges them, parse.c checks the merged tree and makes the structs, closest.c helps
- * those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value against one check, across.c
- * compares nodes and ranks with each other, median.c finds the value in the middle, domains.c counts NVLink domains,
- * after.c silences checks that come after others, outcomes.c turns probes' ends and missing ranks into findings,
- * drafts.c collects findings, index.c finds samples, words.c writes what people read.
+ * Loading: load.c reads files and merges them, parse.c and its parts (parse.h) check the merged tree and make the
+ * structs, closest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
+ * against one check, across.c compares nodes and ranks with each other, median.c finds the value in the middle,
+ * domains.c counts NVLink domains, after.c silences checks that come after others, outcomes.c turns probes' ends and
+ * missing ranks into findings, drafts.c collects findings, index.c finds samples, words.c writes what people read.
  */
 #ifndef MUSTER_EVAL_H
 #define MUSTER_EVAL_H

@@ -259,7 +259,41 @@ int muster_expect_names(const char *config_dir, struct muster_pool *pool, const 
 	return 0;
 }
 
-/* The file called `name` in the directory, whatever its case; malloc'd. */
+/* The member of that type; NULL when there is none. */
+static const struct muster_json *member_of(const struct muster_json *json, const char *key, enum muster_json_type type)
+{
+	const struct muster_json *member =
+		json && muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, key) : NULL;
+
+	return member && muster_json_type(member) == type ? member : NULL;
+}
+
+/* Whether the file's own identify gives its machine this name. A file that cannot be read answers to none: it is no
+ * reason to refuse another. */
+static bool answers_to(const char *path, const char *name)
+{
+	struct muster_json *json = NULL;
+	const struct muster_json *sizes;
+	struct muster_error ignored;
+	char *text;
+	size_t length;
+	bool found = false;
+
+	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, &ignored) < 0)
+		return false;
+	if (muster_json_parse(text, length, &json, &ignored) == 0) {
+		sizes = member_of(member_of(json, "identify", MUSTER_JSON_OBJECT), "vm_size", MUSTER_JSON_ARRAY);
+		for (const struct muster_json *e = sizes ? muster_json_first(sizes) : NULL; e; e = muster_json_next(e))
+			found = found || (muster_json_type(e) == MUSTER_JSON_STRING &&
+						 strcasecmp(muster_json_string(e), name) == 0);
+	}
+	muster_json_free(json);
+	free(text);
+	return found;
+}
+
+/* The file called `name` in the directory, else one whose machine is called so by the metadata service, whatever the
+ * case; malloc'd. */
 static int name_find(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
 	struct muster_pool *pool = muster_pool_new();
@@ -272,6 +306,9 @@ static int name_find(const char *config_dir, const char *name, char **ret, struc
 	}
 	for (size_t i = 0; i < count; i++)
 		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
+			found = names[i];
+	for (size_t i = 0; i < count && !found; i++)
+		if (answers_to(muster_pool_printf(pool, "%s/%s.json", config_dir, names[i]), name))
 			found = names[i];
 	if (found) {
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);

@@ -29,6 +29,10 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.ecc", MUSTER_BOOLEAN, "", "ECC is enabled"),
 	GPU_METRIC("gpu.mig", MUSTER_BOOLEAN, "", "MIG mode is enabled"),
 	GPU_METRIC("gpu.persistence", MUSTER_BOOLEAN, "", "persistence mode is enabled"),
+	GPU_METRIC("gpu.virtualization", MUSTER_STRING, "",
+		"how this system has the GPU: none (bare metal), passthrough, vgpu, host-vgpu, host-vsga"),
+	GPU_METRIC("gpu.vgpu_product", MUSTER_STRING, "", "product that the vGPU is licensed for; null if it is none"),
+	GPU_METRIC("gpu.vgpu_licensed", MUSTER_BOOLEAN, "", "the vGPU has its licence; null if it is none"),
 	GPU_METRIC("gpu.pcie_gen", MUSTER_NUMBER, "", "PCIe generation of the link now (drops when idle)"),
 	GPU_METRIC("gpu.pcie_gen_max", MUSTER_NUMBER, "", "PCIe generation that GPU and slot allow"),
 	GPU_METRIC("gpu.pcie_width", MUSTER_NUMBER, "", "PCIe lanes now"),
@@ -36,6 +40,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.nvlinks", MUSTER_NUMBER, "", "NVLinks that are up"),
 	GPU_METRIC("gpu.nvlink_gbps", MUSTER_NUMBER, "GB/s", "speed of one NVLink, each direction"),
 	GPU_METRIC("gpu.sm_clock_mhz", MUSTER_NUMBER, "MHz", "SM clock now"),
+	GPU_METRIC(
+		"gpu.sm_clock_app_mhz", MUSTER_NUMBER, "MHz", "SM clock that applications ask for (application clock)"),
 	GPU_METRIC("gpu.sm_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest SM clock"),
 	GPU_METRIC("gpu.mem_clock_mhz", MUSTER_NUMBER, "MHz", "memory clock now"),
 	GPU_METRIC("gpu.mem_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest memory clock"),
@@ -108,6 +114,61 @@ static void measure_modes(const struct view *v)
 		muster_boolean(mode == NVML_FEATURE_ENABLED));
 }
 
+static const char *const virtualizations[] = {
+	[NVML_GPU_VIRTUALIZATION_MODE_NONE] = "none",
+	[NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH] = "passthrough",
+	[NVML_GPU_VIRTUALIZATION_MODE_VGPU] = "vgpu",
+	[NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU] = "host-vgpu",
+	[NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA] = "host-vsga",
+};
+
+/* The feature that is switched on in the vGPU. 0, or -1 with err. */
+static int find_licence(const struct view *v, nvmlGridLicensableFeature_t *ret, struct muster_error *err)
+{
+	nvmlGridLicensableFeatures_t features = { 0 };
+	const size_t room = sizeof features.gridLicensableFeatures / sizeof *features.gridLicensableFeatures;
+	if (muster_nvml_check(v->nvml, v->nvml->nvmlDeviceGetGridLicensableFeatures_v4(v->device, &features), err,
+		    "nvmlDeviceGetGridLicensableFeatures_v4") < 0)
+		return -1;
+	for (size_t i = 0; i < features.licensableFeaturesCount && i < room; i++)
+		if (features.gridLicensableFeatures[i].featureEnabled) {
+			*ret = features.gridLicensableFeatures[i];
+			ret->productName[sizeof ret->productName - 1] = '\0';
+			return 0;
+		}
+	return muster_fail(err, MUSTER_ENOTSUPPORTED,
+		"nvmlDeviceGetGridLicensableFeatures_v4 lists %u features, none of them enabled",
+		features.licensableFeaturesCount);
+}
+
+static void measure_virtualization(const struct view *v)
+{
+	struct muster_error why;
+	nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
+	nvmlGridLicensableFeature_t licence = { 0 };
+	char other[32];
+	muster_step(v->ctx, "NVML: virtualization and licence of GPU %s", v->bus_id);
+	nvmlReturn_t result = v->nvml->nvmlDeviceGetVirtualizationMode(v->device, &mode);
+	const char *name =
+		(size_t)mode < sizeof virtualizations / sizeof *virtualizations ? virtualizations[mode] : other;
+	snprintf(other, sizeof other, "mode %d", (int)mode);
+	yield(v, "gpu.virtualization", "nvmlDeviceGetVirtualizationMode", result, muster_string(name));
+
+	int found = muster_nvml_check(v->nvml, result, &why, "nvmlDeviceGetVirtualizationMode");
+	if (found == 0 && mode != NVML_GPU_VIRTUALIZATION_MODE_VGPU)
+		found = muster_fail(
+			&why, MUSTER_ENOTSUPPORTED, "the GPU is no vGPU: its virtualization mode is %s", name);
+	if (found == 0)
+		found = find_licence(v, &licence, &why);
+	if (found < 0) {
+		muster_emit_null_for(v->ctx, "gpu.vgpu_product", v->bus_id, "%s", why.text);
+		muster_emit_null_for(v->ctx, "gpu.vgpu_licensed", v->bus_id, "%s", why.text);
+		return;
+	}
+	muster_emit_for(v->ctx, "gpu.vgpu_product", v->bus_id, muster_string(licence.productName));
+	muster_emit_for(v->ctx, "gpu.vgpu_licensed", v->bus_id, muster_boolean(licence.featureState != 0));
+}
+
 static void measure_pcie(const struct view *v)
 {
 	unsigned int number = 0;
@@ -120,24 +181,6 @@ static void measure_pcie(const struct view *v)
 	yield(v, "gpu.pcie_width", "nvmlDeviceGetCurrPcieLinkWidth", result, muster_number(number));
 	result = v->nvml->nvmlDeviceGetMaxPcieLinkWidth(v->device, &number);
 	yield(v, "gpu.pcie_width_max", "nvmlDeviceGetMaxPcieLinkWidth", result, muster_number(number));
-}
-
-/* One field value as a number. 0, or -1 with err. */
-static int read_field(const struct view *v, unsigned int field, const char *name, double *ret, struct muster_error *err)
-{
-	nvmlFieldValue_t value = { .fieldId = field };
-	if (muster_nvml_check(v->nvml, v->nvml->nvmlDeviceGetFieldValues(v->device, 1, &value), err,
-		    "nvmlDeviceGetFieldValues") < 0 ||
-		muster_nvml_check(v->nvml, value.nvmlReturn, err, name) < 0)
-		return -1;
-	switch (value.valueType) {
-	case NVML_VALUE_TYPE_DOUBLE: *ret = value.value.dVal; return 0;
-	case NVML_VALUE_TYPE_UNSIGNED_INT: *ret = value.value.uiVal; return 0;
-	case NVML_VALUE_TYPE_UNSIGNED_LONG: *ret = (double)value.value.ulVal; return 0;
-	case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: *ret = (double)value.value.ullVal; return 0;
-	case NVML_VALUE_TYPE_SIGNED_LONG_LONG: *ret = (double)value.value.sllVal; return 0;
-	}
-	return muster_fail(err, MUSTER_EVENDOR, "%s: a value of unknown type %d", name, (int)value.valueType);
 }
 
 /* Links that are up. NOT_SUPPORTED has two meanings: the GPU has no such link, or a vGPU does not say; the link count
@@ -158,8 +201,8 @@ static int count_nvlinks(const struct view *v, double *ret, struct muster_error 
 		else
 			return muster_wrap(err, "NVLink %u", asked);
 	}
-	if (silent == asked &&
-		read_field(v, NVML_FI_DEV_NVLINK_LINK_COUNT, "NVML_FI_DEV_NVLINK_LINK_COUNT", &links, err) < 0)
+	if (silent == asked && muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0,
+				       "NVML_FI_DEV_NVLINK_LINK_COUNT", &links, err) < 0)
 		return -1;
 	if (silent == asked && links > 0)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED,
@@ -180,8 +223,8 @@ static void measure_nvlink(const struct view *v)
 		muster_emit_for(v->ctx, "gpu.nvlinks", v->bus_id, muster_number(links));
 	if (result == 0 && links < 1)
 		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "no NVLink is up");
-	else if (read_field(v, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps,
-			 &why) < 0)
+	else if (muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0,
+			 "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps, &why) < 0)
 		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "%s", why.text);
 	else if (mbps <= 0)
 		muster_emit_null_for(
@@ -245,6 +288,9 @@ static void measure_clocks(const struct view *v)
 		result = v->nvml->nvmlDeviceGetMaxClockInfo(v->device, clocks[i].type, &mhz);
 		yield(v, clocks[i].highest, "nvmlDeviceGetMaxClockInfo", result, muster_number(mhz));
 	}
+	unsigned int app_mhz = 0;
+	result = v->nvml->nvmlDeviceGetApplicationsClock(v->device, NVML_CLOCK_SM, &app_mhz);
+	yield(v, "gpu.sm_clock_app_mhz", "nvmlDeviceGetApplicationsClock", result, muster_number(app_mhz));
 	result = v->nvml->nvmlDeviceGetCurrentClocksThrottleReasons(v->device, &mask);
 	bool harmful = describe_throttle(mask, names, sizeof names);
 	yield(v, "gpu.throttle_reasons", "nvmlDeviceGetCurrentClocksThrottleReasons", result, muster_string(names));
@@ -338,6 +384,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", v.bus_id);
 	measure_identity(&v);
 	measure_modes(&v);
+	measure_virtualization(&v);
 	measure_pcie(&v);
 	measure_nvlink(&v);
 	measure_clocks(&v);

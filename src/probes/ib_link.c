@@ -51,8 +51,12 @@ static const struct muster_metric metrics[] = {
 	PORT_METRIC("port.board_id", MUSTER_STRING, "", "board id"),
 	PORT_METRIC("port.hca_type", MUSTER_STRING, "", "adapter type"),
 	PORT_METRIC("port.pci", MUSTER_STRING, "", "PCI address"),
-	PORT_METRIC(
-		"port.numa_node", MUSTER_NUMBER, "", "NUMA node from sysfs; null when the kernel does not know (-1)"),
+	{ .name = "port.numa_node",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_PORT,
+		.unit = "",
+		.labels = { "port", "link_layer", "pci" },
+		.meaning = "NUMA node from sysfs; null when the kernel does not know (-1)" },
 	PORT_METRIC(
 		"port.pkeys", MUSTER_STRING, "", "valid P_Keys in the table's order, separated by spaces; \"none\""),
 	PORT_METRIC("port.full_member", MUSTER_BOOLEAN, "",
@@ -237,31 +241,48 @@ static const struct {
 	{ "port.firmware", "fw_ver", false },
 	{ "port.board_id", "board_id", false },
 	{ "port.hca_type", "hca_type", false },
-}, numbers[] = {
-	{ "port.lid", "lid", true },
-	{ "port.numa_node", "device/numa_node", false },
 };
+
+/* A number that is not negative, from a file of the port's device, or with of_port of the port itself. */
+static int number_read(struct muster_probe_ctx *ctx, const struct port *port, bool of_port, const char *file, long *ret,
+	struct muster_error *err)
+{
+	char path[PATH_MAX];
+	port_path(ctx, port, of_port, file, path, sizeof path);
+	if (muster_sysfs_number(path, ret, err) < 0)
+		return -1;
+	return *ret < 0 ? muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is %ld", path, *ret) : 0;
+}
+
+/* A device's name says nothing of its place: the NUMA node goes with the PCI address, "unknown" when there is none. */
+static void measure_place(struct muster_probe_ctx *ctx, const struct port *port)
+{
+	char address[64], path[PATH_MAX];
+	struct muster_error why;
+	long node = 0;
+	port_path(ctx, port, false, "device", path, sizeof path);
+	int result = muster_sysfs_pci_address(path, address, sizeof address, &why);
+	yield(ctx, port, "port.pci", result, muster_string(address), why.text);
+	struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
+		muster_string(result == 0 ? address : "unknown") };
+	if (number_read(ctx, port, false, "device/numa_node", &node, &why) < 0)
+		muster_emit_null(ctx, "port.numa_node", labels, 3, "%s", why.text);
+	else
+		muster_emit(ctx, "port.numa_node", labels, 3, muster_number((double)node));
+}
 
 static void measure_files(struct muster_probe_ctx *ctx, const struct port *port)
 {
-	char text[256], path[PATH_MAX];
+	char text[256];
 	struct muster_error why;
+	long lid = 0;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		int result = read_port_line(ctx, port, texts[i].of_port, texts[i].file, text, sizeof text, &why);
 		bool numbered = result == 0 && *text >= '0' && *text <= '9' && strstr(text, ": ");
 		yield(ctx, port, texts[i].metric, result, muster_string(numbered ? after_colon(text) : text), why.text);
 	}
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		long number = 0;
-		port_path(ctx, port, numbers[i].of_port, numbers[i].file, path, sizeof path);
-		int result = muster_sysfs_number(path, &number, &why);
-		if (result == 0 && number < 0)
-			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s is %ld", path, number);
-		yield(ctx, port, numbers[i].metric, result, muster_number((double)number), why.text);
-	}
-	port_path(ctx, port, false, "device", path, sizeof path);
-	int result = muster_sysfs_pci_address(path, text, sizeof text, &why);
-	yield(ctx, port, "port.pci", result, muster_string(text), why.text);
+	int result = number_read(ctx, port, true, "lid", &lid, &why);
+	yield(ctx, port, "port.lid", result, muster_number((double)lid), why.text);
 }
 
 /* libibverbs' codes for the speed of a lane and the number of lanes. The rates are those that sysfs calculates with:
@@ -457,6 +478,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		if (!verbs)
 			snprintf(port->why, sizeof port->why, "%s", no_verbs.text);
 		measure_files(ctx, port);
+		measure_place(ctx, port);
 		measure_rate(ctx, port);
 		measure_pkeys(ctx, port);
 		measure_counters(ctx, port, false, start.counters[i]);

@@ -9,6 +9,7 @@
 #include "bind/nvml.h"
 #include "bind/topology.h"
 #include "bind/verbs.h"
+#include "core/sysfs.h"
 #include "core/text.h"
 #include "muster/pool.h"
 #include "muster/probe.h"
@@ -55,6 +56,9 @@ static const struct muster_metric metrics[] = {
 		.unit = "",
 		.labels = { "library" },
 		.meaning = "the loaded library's version, from its own answer or its file name" },
+	NODE_METRIC("node.coherent_memory_mode", MUSTER_STRING, "",
+		"the driver's CoherentGPUMemoryMode: \"driver\", \"numa\", \"\" when none was set"),
+	NODE_METRIC("node.imex_channels", MUSTER_NUMBER, "", "IMEX channels in /dev/nvidia-caps-imex-channels"),
 	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
 		"limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none"),
 };
@@ -240,6 +244,29 @@ static void measure_gpus(struct muster_probe_ctx *ctx)
 	emit_text(ctx, "node.driver_version", result, version, &why);
 }
 
+/* How the driver was set up to share memory: with the CPU, and with the GPUs of other nodes. */
+static void measure_sharing(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], text[256] = "";
+	struct muster_error why;
+	struct muster_names channels;
+	size_t count = 0;
+	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
+	int result = find_line(path, "CoherentGPUMemoryMode", text, sizeof text, &why);
+	unquote(text);
+	emit_text(ctx, "node.coherent_memory_mode", result, text, &why);
+
+	muster_root_path(ctx, path, sizeof path, "/dev/nvidia-caps-imex-channels");
+	if (muster_sysfs_names(path, &channels, &why) < 0) {
+		muster_emit_null_plain(ctx, "node.imex_channels", "%s", why.text);
+		return;
+	}
+	for (size_t i = 0; i < channels.count; i++)
+		count += strncmp(channels.items[i], "channel", strlen("channel")) == 0;
+	muster_names_done(&channels);
+	muster_emit_plain(ctx, "node.imex_channels", muster_number((double)count));
+}
+
 static int cuda_version(char *ret, size_t size, struct muster_error *err)
 {
 	int version;
@@ -326,6 +353,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_memory(ctx);
 	measure_cpus(ctx);
 	measure_gpus(ctx);
+	measure_sharing(ctx);
 	measure_libraries(ctx);
 	return 0;
 }

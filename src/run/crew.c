@@ -7,8 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SAMPLES_MAX = 20000 }; /* of one rank; far above what all probes together yield */
+
+static char **copy_environment(void)
+{
+	size_t count = 0;
+	while (environ[count])
+		count++;
+	char **copy = muster_calloc(count + 1, sizeof *copy);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = muster_strdup(environ[i]);
+	return copy;
+}
 
 int muster_crew_start(
 	struct muster_crew *crew, const char *program, struct muster_run *record, struct muster_error *err)
@@ -17,7 +29,8 @@ int muster_crew_start(
 	crew->record = record;
 	crew->state = MUSTER_CREW_IDLE;
 	crew->born_ms = muster_now_ms();
-	return muster_proc_start(&crew->proc, program, err);
+	crew->environment = copy_environment();
+	return muster_proc_start(&crew->proc, program, crew->environment, err);
 }
 
 void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms)
@@ -154,7 +167,7 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 static void replace(struct muster_crew *crew)
 {
 	struct muster_error err;
-	if (muster_proc_start(&crew->proc, crew->program, &err) < 0)
+	if (muster_proc_start(&crew->proc, crew->program, crew->environment, &err) < 0)
 		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
 			"; and no other worker: %.200s", err.text);
 }

@@ -18,6 +18,8 @@ enum muster_crew_state {
 
 struct muster_crew {
 	const char *program;
+	char **environment; /* of every worker, as ours was at the first: MPI and what keeps it off the fabric add to it
+			     */
 	struct muster_proc proc;
 	struct muster_run *record; /* one node, one rank: where samples go */
 	enum muster_crew_state state;

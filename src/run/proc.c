@@ -19,7 +19,8 @@
 enum { WRAPPER_WORDS = 64 };
 
 /* The child: pipes to their places, nothing else inherited, then the program. Only async-signal-safe calls. */
-static _Noreturn void become(char *const *words, int commands, int results, int noise, pid_t parent)
+static _Noreturn void become(
+	char *const *words, char *const *environment, int commands, int results, int noise, pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY);
 	/* first out of the way of the fixed numbers, then onto them */
@@ -35,6 +36,7 @@ static _Noreturn void become(char *const *words, int commands, int results, int 
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	environ = (char **)environment;
 	execv(words[0], words);
 	execvp(words[0], words);
 	const char *why = strerror(errno);
@@ -68,7 +70,7 @@ static void close_all(int pipes[3][2])
 				close(pipes[i][j]);
 }
 
-int muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err)
+int muster_proc_start(struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
 	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1 };
@@ -83,7 +85,7 @@ int muster_proc_start(struct muster_proc *proc, const char *program, struct must
 	char *buffer = command_line(program, words);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
-		become(words, pipes[0][0], pipes[1][1], pipes[2][1], parent);
+		become(words, environment, pipes[0][0], pipes[1][1], pipes[2][1], parent);
 	int why = errno;
 	free(buffer);
 	if (pid < 0) {

@@ -20,8 +20,10 @@ struct muster_proc {
 	size_t noise_length;
 };
 
-/* Start `<program> worker`, behind the words of $MUSTER_WORKER_WRAPPER when that is set. It dies with us. */
-int muster_proc_start(struct muster_proc *proc, const char *program, struct muster_error *err);
+/* Start `<program> worker` with this environment, behind the words of $MUSTER_WORKER_WRAPPER when that is set. It dies
+ * with us. */
+int muster_proc_start(
+	struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err);
 
 /* Send one line (without its newline). -1 when the worker no longer listens. */
 int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, struct muster_error *err);

@@ -185,7 +185,7 @@ static const struct muster_sim_field cluster_fields[] = {
 	F_MANY(muster_sim_cluster, ranks, STRUCTS, rank_count, &rank_layout),
 	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_layout),
 };
-static const struct muster_sim_layout cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
+const struct muster_sim_layout muster_sim_cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
 
 static int check(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
@@ -214,7 +214,7 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 		goto out;
 	}
 	cluster.pool = muster_pool_new();
-	if (muster_sim_struct_read(cluster.pool, json, "$", &cluster_layout, &cluster, err) < 0 ||
+	if (muster_sim_struct_read(cluster.pool, json, "$", &muster_sim_cluster_layout, &cluster, err) < 0 ||
 		check(&cluster, err) < 0)
 		goto out;
 	*ret = cluster;
@@ -244,7 +244,7 @@ int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const cha
 	if (muster_file_open(&file, path, err) < 0)
 		return -1;
 	muster_writer_init(&w, file.out, 4);
-	if (muster_sim_struct_write(&w, &cluster_layout, cluster, err) < 0) {
+	if (muster_sim_struct_write(&w, &muster_sim_cluster_layout, cluster, err) < 0) {
 		muster_file_abandon(&file);
 		return muster_wrap(err, "%s", path);
 	}

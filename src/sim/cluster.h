@@ -152,7 +152,7 @@ struct muster_sim_cluster {
 /* The fields of the structs, as cluster.json has them. */
 struct muster_sim_layout;
 extern const struct muster_sim_layout muster_sim_gpu_layout, muster_sim_port_layout, muster_sim_numa_layout,
-	muster_sim_disk_layout, muster_sim_node_layout, muster_sim_bandwidth_layout;
+	muster_sim_disk_layout, muster_sim_node_layout, muster_sim_bandwidth_layout, muster_sim_cluster_layout;
 
 /* Read cluster.json. Unknown and missing keys are errors that name the JSON path. */
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err);

@@ -530,7 +530,8 @@ static int unknown_fault(const char *name, struct muster_error *err)
 	size_t used = 0;
 	for (size_t i = 0; i < FAULT_COUNT; i++) {
 		const char *known = faults[i].kind.name;
-		bool near = distance(name, known) <= 3 || (*name && strstr(known, name));
+		size_t changes = distance(name, known);
+		bool near = (changes <= 3 && 2 * changes <= strlen(known)) || (*name && strstr(known, name));
 		if (near && used < sizeof close - 64)
 			used += (size_t)snprintf(close + used, sizeof close - used, "%s%s", used ? ", " : "", known);
 	}

@@ -99,18 +99,26 @@ static void put_link(struct tree *t, const char *name, const char *to)
 		fail(t, "link", path);
 }
 
-/* A CPU list as sysfs prints the mask of it: words of 32 bits for each CPU that there may be, highest first. */
-static void put_mask(struct tree *t, const char *name, const char *list, unsigned int cpus)
+int muster_sim_mask_print(const char *list, unsigned int cpus, FILE *out, struct muster_error *err)
 {
 	struct muster_cpus set;
+	if (muster_cpus_parse_list(list, &set, err) < 0)
+		return -1;
+	for (unsigned int word = (cpus + 31) / 32; word-- > 0;)
+		fprintf(out, "%08x%s", (unsigned int)(set.bits[word / 2] >> (word % 2 * 32) & 0xffffffff),
+			word ? "," : "");
+	return 0;
+}
+
+/* A CPU list as sysfs prints the mask of it. */
+static void put_mask(struct tree *t, const char *name, const char *list, unsigned int cpus)
+{
 	FILE *out = start(t, name);
 	if (!out)
 		return;
-	if (muster_cpus_parse_list(list, &set, t->err) < 0)
+	if (muster_sim_mask_print(list, cpus, out, t->err) < 0)
 		t->failed = true;
-	for (unsigned int word = (cpus + 31) / 32; word-- > 0 && !t->failed;)
-		fprintf(out, "%08x%s", (unsigned int)(set.bits[word / 2] >> (word % 2 * 32) & 0xffffffff),
-			word ? "," : "\n");
+	fputc('\n', out);
 	finish(t, name, out);
 }
 
@@ -122,8 +130,7 @@ static const char *numa_cpus(const struct muster_sim_node *node, int os_index)
 	return "";
 }
 
-/* One more than the highest CPU number. */
-static unsigned int cpu_end(const struct muster_sim_node *node)
+unsigned int muster_sim_cpu_end(const struct muster_sim_node *node)
 {
 	unsigned int end = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
@@ -157,7 +164,7 @@ static void put_pci(struct tree *t, const struct muster_sim_node *node, const st
 	put(t, "device", "%s", pci->device);
 	put(t, "numa_node", "%d", numa_node);
 	put(t, "local_cpulist", "%s", cpus);
-	put_mask(t, "local_cpus", cpus, cpu_end(node));
+	put_mask(t, "local_cpus", cpus, muster_sim_cpu_end(node));
 	put(t, "uevent", "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s", pci->vendor + 2, pci->device + 2, bus_id);
 }
 
@@ -231,7 +238,7 @@ static void put_port(struct tree *t, const struct muster_sim_port *port, size_t 
 static void put_cpus(struct tree *t, const struct muster_sim_node *node)
 {
 	struct muster_cpus all = { 0 };
-	unsigned int cpus = cpu_end(node);
+	unsigned int cpus = muster_sim_cpu_end(node);
 	int last = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
 		const struct muster_sim_numa *numa = &node->numas[i];
@@ -294,6 +301,25 @@ static void put_proc(struct tree *t, const struct muster_sim_node *node)
 	enter(t, "proc/driver/nvidia");
 	put(t, "version", "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build", node->architecture,
 		node->driver_version);
+	char mode[128] = "";
+	if (*node->coherent_memory_mode)
+		snprintf(mode, sizeof mode, "CoherentGPUMemoryMode: \"%s\"\n", node->coherent_memory_mode);
+	put(t, "params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: %d\n%sRegistryDwords: \"\"",
+		node->imex_channels > 0, mode);
+}
+
+/* What the driver's channels for memory shared between nodes look like; without IMEX there is no folder. */
+static void put_imex(struct tree *t, const struct muster_sim_node *node)
+{
+	if (node->imex_channels > 0)
+		enter(t, "dev/nvidia-caps-imex-channels");
+	for (int i = 0; i < node->imex_channels; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "channel%d", i);
+		finish(t, name, start(t, name));
+	}
 }
 
 /* "Ubuntu 22.04.5 LTS" also gives NAME and VERSION_ID. */
@@ -317,6 +343,66 @@ static void put_metadata(struct tree *t, const struct muster_sim_node *node)
 		node->vm_size, node->name, node->placement_group);
 }
 
+static void put_disk(struct tree *t, const char *disk, double gb)
+{
+	enter(t, "sys/block/%s", disk);
+	put(t, "size", "%.0f", gb * 1e9 / 512);
+	put(t, "ro", "0");
+	put(t, "removable", "0");
+	enter(t, "dev");
+	finish(t, disk, start(t, disk));
+}
+
+/* Disk nvme0n1 hangs on controller nvme0. */
+static void put_nvme(struct tree *t, const struct muster_sim_disk *disk)
+{
+	size_t prefix = strlen("nvme");
+	char link[256];
+	int length = (int)(prefix + strspn(disk->device + prefix, "0123456789"));
+	put_disk(t, disk->device, disk->gb);
+	enter(t, "sys/class/nvme/%.*s", length, disk->device);
+	put(t, "model", "%-40s", disk->model);
+	put(t, "transport", "pcie");
+	put(t, "state", "live");
+	enter(t, "sys/block/%s", disk->device);
+	snprintf(link, sizeof link, "../../class/nvme/%.*s", length, disk->device);
+	put_link(t, "device", link);
+}
+
+static void put_disks(struct tree *t, const struct muster_sim_node *node)
+{
+	enter(t, "sys/block");
+	for (size_t i = 0; i < node->disk_count; i++)
+		put_nvme(t, &node->disks[i]);
+	if (!(node->temp_disk_gb > 0))
+		return;
+	put_disk(t, "sdb", node->temp_disk_gb);
+	enter(t, "sys/block/sdb/device");
+	put(t, "model", "%-16s", "Virtual Disk");
+	enter(t, "dev/disk/azure");
+	put_link(t, "resource", "../../sdb");
+}
+
+static void put_nccl(struct tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw)
+{
+	FILE *out = NULL;
+	enter(t, "etc");
+	if (node->nccl_conf_count > 0)
+		out = start(t, "nccl.conf");
+	for (size_t i = 0; out && i < node->nccl_conf_count; i++)
+		fprintf(out, "%s\n", node->nccl_conf[i]);
+	finish(t, "nccl.conf", out);
+
+	const char *slash = strrchr(node->topo_file, '/');
+	if (!slash)
+		return;
+	enter(t, ".%.*s", (int)(slash - node->topo_file), node->topo_file);
+	out = start(t, slash + 1);
+	if (out)
+		muster_sim_topo_file_print(node, hw, out);
+	finish(t, slash + 1, out);
+}
+
 static int write_node(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hw, struct muster_error *err)
 {
@@ -330,8 +416,11 @@ static int write_node(
 	}
 	put_cpus(&t, node);
 	put_proc(&t, node);
+	put_imex(&t, node);
 	put_os(&t, node);
 	put_metadata(&t, node);
+	put_disks(&t, node);
+	put_nccl(&t, node, hw);
 	enter(&t, ".");
 	FILE *out = start(&t, "topology.xml");
 	if (out)

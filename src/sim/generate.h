@@ -16,6 +16,17 @@ int muster_sim_generate(
 void muster_sim_topology_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
+/* The node as an NCCL topology file: each NUMA node's CPUs, and behind a bridge that no machine has, its GPUs and
+ * InfiniBand adapters. With node->topo_file_swapped, what hangs on the first two NUMA nodes has changed places. */
+void muster_sim_topo_file_print(
+	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
+
+/* One more than the node's highest CPU number. */
+unsigned int muster_sim_cpu_end(const struct muster_sim_node *node);
+
+/* The mask of a CPU list as sysfs prints it: words of 32 bits for each of so many CPUs, highest first. */
+int muster_sim_mask_print(const char *list, unsigned int cpus, FILE *out, struct muster_error *err);
+
 /* The PCI ids of a device of the hardware; those of an InfiniBand adapter for one that only a fault put there. */
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id);
 

@@ -347,6 +347,17 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return muster_simcuda_leave(result);
 }
 
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+	struct CUctx_st *found;
+	CUresult result = enter_device(device, can != NULL, &found);
+	if (result == CUDA_SUCCESS && (peer < 0 || (size_t)peer >= driver.count))
+		result = CUDA_ERROR_INVALID_DEVICE;
+	if (result == CUDA_SUCCESS)
+		*can = device != peer && found->gpu->p2p && driver.devices[peer].gpu->p2p;
+	return muster_simcuda_leave(result);
+}
+
 /* The driver prints upper case; sysfs prints lower case. */
 CUresult cuDeviceGetPCIBusId(char *bus_id, int size, CUdevice device)
 {

@@ -16,6 +16,7 @@
 
 #define X(symbol, parameters) MUSTER_STANDIN_EXPORT nvmlReturn_t symbol parameters;
 MUSTER_NVML_FUNCTIONS(X)
+MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
 #undef X
 MUSTER_STANDIN_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
 
@@ -38,6 +39,24 @@ static int by_nvml_index(const void *a, const void *b)
 	return (x->gpu->nvml_index > y->gpu->nvml_index) - (x->gpu->nvml_index < y->gpu->nvml_index);
 }
 
+/* A name that is no function of ours would have no effect, unnoticed. */
+static void check_unsupported(const struct muster_sim_gpu *gpu)
+{
+	static const char *const functions[] = {
+#define X(symbol, parameters) #symbol,
+		MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+	};
+	for (size_t i = 0; i < gpu->unsupported_count; i++) {
+		bool known = false;
+		for (size_t f = 0; f < sizeof functions / sizeof *functions && !known; f++)
+			known = strcmp(functions[f], gpu->unsupported[i]) == 0;
+		if (!known)
+			muster_standin_end(
+				"unsupported: \"%s\" is no function of NVML that muster calls", gpu->unsupported[i]);
+	}
+}
+
 nvmlReturn_t nvmlInit_v2(void)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
@@ -47,6 +66,8 @@ nvmlReturn_t nvmlInit_v2(void)
 		library.count = node->gpu_count;
 		for (size_t i = 0; i < library.count; i++)
 			library.devices[i].gpu = &node->gpus[i];
+		for (size_t i = 0; i < library.count; i++)
+			check_unsupported(library.devices[i].gpu);
 		qsort(library.devices, library.count, sizeof *library.devices, by_nvml_index);
 	}
 	library.users++;
@@ -85,21 +106,29 @@ const char *nvmlErrorString(nvmlReturn_t result)
 	case NVML_ERROR_DRIVER_NOT_LOADED: return "NVIDIA driver is not loaded";
 	case NVML_ERROR_FUNCTION_NOT_FOUND: return "Local version of NVML doesn't implement this function";
 	case NVML_ERROR_GPU_IS_LOST: return "The GPU has fallen off the bus or has otherwise become inaccessible";
+	case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "The provided version is invalid/unsupported";
 	case NVML_ERROR_UNKNOWN: break;
 	}
 	return "An internal driver error occurred";
 }
 
-/* SUCCESS when NVML is up, the device is one of ours and the other arguments are as they should be. */
-static nvmlReturn_t check(nvmlDevice_t device, bool arguments_ok)
+/* SUCCESS when NVML is up, the device is one of ours, the other arguments are as they should be, and the scenario does
+ * not say that the device lacks the function. */
+static nvmlReturn_t check_call(nvmlDevice_t device, bool arguments_ok, const char *function)
 {
+	bool known = false;
 	if (!is_initialised())
 		return NVML_ERROR_UNINITIALIZED;
 	for (size_t i = 0; i < library.count; i++)
-		if (device == &library.devices[i])
-			return arguments_ok ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
-	return NVML_ERROR_INVALID_ARGUMENT;
+		known = known || device == &library.devices[i];
+	if (!known || !arguments_ok)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < device->gpu->unsupported_count; i++)
+		if (strcmp(device->gpu->unsupported[i], function) == 0)
+			return NVML_ERROR_NOT_SUPPORTED;
+	return NVML_SUCCESS;
 }
+#define check(device, arguments_ok) check_call(device, arguments_ok, __func__)
 
 static nvmlReturn_t copy_text(const char *text, char *ret, unsigned int length)
 {
@@ -293,6 +322,28 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nv
 	return NVML_SUCCESS;
 }
 
+/* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link. */
+static nvmlReturn_t find_field(const struct muster_sim_gpu *gpu, const nvmlFieldValue_t *field, unsigned int *ret)
+{
+	bool is_c2c = false;
+	switch (field->fieldId) {
+	case NVML_FI_DEV_NVLINK_LINK_COUNT: *ret = (unsigned int)gpu->nvlinks; break;
+	case NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: *ret = (unsigned int)gpu->nvlink_mbps; break;
+	case NVML_FI_DEV_C2C_LINK_COUNT:
+	case NVML_FI_DEV_C2C_LINK_GET_STATUS:
+	case NVML_FI_DEV_C2C_LINK_GET_MAX_BW: is_c2c = true; break;
+	default: return NVML_ERROR_INVALID_ARGUMENT;
+	}
+	if (!is_c2c || gpu->c2c_links == 0)
+		return !is_c2c && gpu->nvlinks > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+	if (field->fieldId == NVML_FI_DEV_C2C_LINK_COUNT) {
+		*ret = (unsigned int)gpu->c2c_links;
+		return NVML_SUCCESS;
+	}
+	*ret = field->fieldId == NVML_FI_DEV_C2C_LINK_GET_STATUS ? 1 : (unsigned int)gpu->c2c_mbps;
+	return field->scopeId < (unsigned int)gpu->c2c_links ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
 static void fill_field(const struct muster_sim_gpu *gpu, nvmlFieldValue_t *field)
 {
 	struct timespec now;
@@ -300,13 +351,7 @@ static void fill_field(const struct muster_sim_gpu *gpu, nvmlFieldValue_t *field
 	field->timestamp = (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 	field->latencyUsec = 0;
 	field->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-	field->nvmlReturn = gpu->nvlinks > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
-	if (field->fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT)
-		field->value.uiVal = (unsigned int)gpu->nvlinks;
-	else if (field->fieldId == NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)
-		field->value.uiVal = (unsigned int)gpu->nvlink_mbps;
-	else
-		field->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+	field->nvmlReturn = find_field(gpu, field, &field->value.uiVal);
 }
 
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
@@ -335,6 +380,15 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type
 	if (result == NVML_SUCCESS)
 		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_max_mhz
 							     : device->gpu->sm_clock_max_mhz);
+	return result;
+}
+
+nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
+	if (result == NVML_SUCCESS)
+		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_max_mhz
+							     : device->gpu->sm_clock_app_mhz);
 	return result;
 }
 
@@ -401,5 +455,116 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
 	*uncorrectable = (unsigned int)device->gpu->remap_uncorrectable;
 	*pending = device->gpu->remap_pending;
 	*failed = device->gpu->remap_failed;
+	return NVML_SUCCESS;
+}
+
+/* -- fabric -- */
+
+static void fill_uuid(const char *text, unsigned char ret[16])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t count = 0;
+	for (const char *at = text; *at; at++) {
+		const char *digit = strchr(digits, *at);
+		if (*at == '-')
+			continue;
+		if (!digit || count == 32)
+			muster_standin_end("fabric_cluster: \"%s\" is not a UUID in lower case", text);
+		ret[count / 2] = (unsigned char)(ret[count / 2] << 4 | (digit - digits));
+		count++;
+	}
+	if (count != 32)
+		muster_standin_end("fabric_cluster: \"%s\" is not a UUID in lower case", text);
+}
+
+static void fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *ret)
+{
+	fill_uuid(gpu->fabric_cluster, ret->clusterUuid);
+	ret->status = (nvmlReturn_t)gpu->fabric_status;
+	ret->cliqueId = (unsigned int)gpu->fabric_clique;
+	ret->state = (nvmlGpuFabricState_t)gpu->fabric_state;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info)
+{
+	nvmlReturn_t result = check(device, info != NULL);
+	if (result == NVML_SUCCESS)
+		fill_fabric(device->gpu, info);
+	return result;
+}
+
+/* Any field that says yes, or a configuration other than "nothing wrong". */
+static unsigned char summarise_health(unsigned int mask)
+{
+	if (mask == 0)
+		return 0;
+	unsigned int wrong = mask >> NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION &
+			     NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_INCORRECT_CONFIGURATION;
+	bool bad = wrong > NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NONE;
+	for (unsigned int shift = 0; shift < NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION; shift += 2)
+		bad = bad || (mask >> shift & NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_DEGRADED_BW) ==
+				     NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE;
+	return bad ? NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY : NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY;
+}
+
+/* The caller's struct is as long as its version says: version 2 ends before the summary. */
+nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t *info)
+{
+	nvmlGpuFabricInfo_t first;
+	nvmlReturn_t result = check(device, info != NULL);
+	if (result != NVML_SUCCESS)
+		return result;
+	if (info->version != nvmlGpuFabricInfo_v2 && info->version != nvmlGpuFabricInfo_v3)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	fill_fabric(device->gpu, &first);
+	memcpy(info->clusterUuid, first.clusterUuid, sizeof info->clusterUuid);
+	info->status = first.status;
+	info->cliqueId = first.cliqueId;
+	info->state = first.state;
+	info->healthMask = (unsigned int)device->gpu->fabric_health;
+	if (info->version == nvmlGpuFabricInfo_v3)
+		info->healthSummary = summarise_health(info->healthMask);
+	return NVML_SUCCESS;
+}
+
+/* -- virtualization -- */
+
+nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode)
+{
+	static const struct {
+		const char *name;
+		nvmlGpuVirtualizationMode_t mode;
+	} modes[] = {
+		{ "none", NVML_GPU_VIRTUALIZATION_MODE_NONE },
+		{ "passthrough", NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH },
+		{ "vgpu", NVML_GPU_VIRTUALIZATION_MODE_VGPU },
+	};
+	nvmlReturn_t result = check(device, mode != NULL);
+	if (result != NVML_SUCCESS)
+		return result;
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+		if (strcmp(modes[i].name, device->gpu->virtualization) == 0) {
+			*mode = modes[i].mode;
+			return NVML_SUCCESS;
+		}
+	muster_standin_end("virtualization: \"%s\" is not one of none, passthrough, vgpu", device->gpu->virtualization);
+}
+
+nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
+{
+	nvmlReturn_t result = check(device, features != NULL);
+	if (result != NVML_SUCCESS)
+		return result;
+	const struct muster_sim_gpu *gpu = device->gpu;
+	nvmlGridLicensableFeature_t *feature = &features->gridLicensableFeatures[0];
+	*features = (nvmlGridLicensableFeatures_t){ 0 };
+	if (!*gpu->vgpu_product)
+		return NVML_SUCCESS;
+	features->isGridLicenseSupported = 1;
+	features->licensableFeaturesCount = 1;
+	feature->featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
+	feature->featureEnabled = 1;
+	feature->featureState = gpu->vgpu_licensed;
+	snprintf(feature->productName, sizeof feature->productName, "%s", gpu->vgpu_product);
 	return NVML_SUCCESS;
 }

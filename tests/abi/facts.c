@@ -40,6 +40,14 @@
 #define FUNCTIONS MUSTER_NVML_FUNCTIONS
 #define RESULT nvmlReturn_t
 #define MORE_FUNCTIONS(X) X(const char *, nvmlErrorString, (nvmlReturn_t result))
+
+#elif defined ABI_expat
+#ifdef ABI_vendor
+#include <expat.h>
+#endif
+#include "bind/expat_abi.h"
+#define FUNCTIONS(X)
+#define MORE_FUNCTIONS MUSTER_EXPAT_FUNCTIONS
 #endif
 
 #ifdef ABI_vendor

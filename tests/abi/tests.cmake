@@ -1,11 +1,11 @@
 # Our declarations of the vendors' functions against the vendors' own headers, wherever those are installed; and what
 # the program is linked with. The comparison compiles when the test runs, so that a header we have never seen can fail
 # a test but not the build.
-set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, nccl.h and nvml.h in, before the usual ones")
+set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, nccl.h, nvml.h and expat.h in, before the usual ones")
 
 file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda*/include)
 list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)
-foreach(library cuda nccl nvml)
+foreach(library cuda nccl nvml expat)
 	find_path(MUSTER_VENDOR_${library} ${library}.h HINTS ${MUSTER_VENDOR_INCLUDE} PATHS ${toolkits} /usr/include
 		NO_DEFAULT_PATH)
 	add_test(NAME abi.${library} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/compare.sh ${CMAKE_C_COMPILER} ${library}
@@ -16,7 +16,7 @@ endforeach()
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)
 set_tests_properties(abi.needed PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
 
-# Broken vendor libraries for tests/unit/test_bind_library.c.
+# Broken libraries for tests/unit/test_bind_library.c and test_bind_nccl_topo.c.
 function(fake_library library file_name)
 	add_library(fake_${library} SHARED ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fakes/fakes.c)
 	target_compile_definitions(fake_${library} PRIVATE FAKE_${library} ${ARGN})
@@ -24,12 +24,15 @@ function(fake_library library file_name)
 	target_link_options(fake_${library} PRIVATE -Wl,-soname,${file_name})
 	set_target_properties(fake_${library} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file_name} NO_SONAME ON
 		LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fakes)
-	if(TARGET test_bind_library)
-		add_dependencies(test_bind_library fake_${library})
-	endif()
+	foreach(user test_bind_library test_bind_nccl_topo)
+		if(TARGET ${user})
+			add_dependencies(${user} fake_${library})
+		endif()
+	endforeach()
 endfunction()
 fake_library(cuda libcuda.so.1 cuMemcpyHtoDAsync_v2=renamed)
 fake_library(nvml libnvidia-ml.so.1)
 fake_library(nccl libnccl.so.2)
 fake_library(verbs libibverbs.so.1)
+fake_library(expat libexpat.so.1)
 target_link_options(fake_verbs PRIVATE -Wl,--version-script,${CMAKE_CURRENT_LIST_DIR}/fakes/verbs.map)

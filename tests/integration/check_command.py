@@ -72,6 +72,37 @@ def check_table(report, directory):
     ]
 
 
+def judge_relative(path, directory):
+    """One GPU at half the rate of the others, which no floor condemns: the run's own median does."""
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    slow = next(s for s in report["run"]["nodes"][0]["ranks"][3]["samples"] if s["metric"] == "gpu.h2d_gbps")
+    slow["value"] /= 2
+    changed, judged = os.path.join(directory, "changed.json"), os.path.join(directory, "judged.json")
+    with open(changed, "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    none = {"min": None, "warn_below": None, "source": "s"}
+    site = os.path.join(directory, "relative.json")
+    with open(site, "w", encoding="utf-8") as file:
+        json.dump({"checks": {"copy.h2d": dict(none, min_of_median=0.85), "copy.d2h": dict(none, observe=True)}}, file)
+    healthy = muster("check", path, "--sku", SKU, "--overlay", site)
+    done = muster("check", changed, "--sku", SKU, "--overlay", site, "--report", judged)
+    if healthy.returncode != 0 or done.returncode != 1:
+        return [f"held against the median: exit codes {healthy.returncode} and {done.returncode}: {done.stdout}"]
+    if "; observed by copy.d2h: any value, no floor is set\n" not in done.stdout:
+        return [f"the summary does not say what was only observed: {done.stdout}"]
+    with open(judged, encoding="utf-8") as file:
+        report = json.load(file)
+    failed = [f for f in report["findings"] if f["status"] == "fail"]
+    places = [(f["check"], f["where"]["gpu"], f["calibrated"]) for f in failed]
+    if places != [("copy.h2d", slow["labels"]["gpu"], False)]:
+        return [f"held against the median: {failed}"]
+    checks = {c["check"]: c for c in report["checks"]}
+    if checks["copy.d2h"]["calibrated"] is not False or "calibrated" in checks["gpu.count"]:
+        return ["the report does not tell which checks hold values against a figure"]
+    return [] if report["summary"]["domains"] == 1 else ["one node is not one NVLink domain"]
+
+
 def main():
     problems = []
     with tempfile.TemporaryDirectory() as directory:
@@ -93,6 +124,7 @@ def main():
         with open(report, encoding="utf-8") as first, open(again, encoding="utf-8") as second:
             if json.load(first) != json.load(second):
                 problems.append("a report judged again by the same expectations is not the same")
+        problems += judge_relative(report, directory)
         piped = muster("check", report, "--sku", SKU, "--report", "-")
         if json.loads(piped.stdout)["verdict"] != "pass" or "MUSTER PASS" not in piped.stderr:
             problems.append("--report - does not put the report alone on stdout")

@@ -91,6 +91,27 @@ class Skus(InDirectory):
         self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
         self.assertEqual(text.count("    source  "), len(checks))
 
+    def test_checks_without_a_floor_and_for_domains_are_said_in_words(self):
+        site = self.put("site.json", {"checks": {
+            "site.seen": {"metric": "gpu.h2d_gbps", "observe": True, "source": "s", "when": {"domains": {"max": 1}}},
+            "site.like": {"metric": "gpu.h2d_gbps", "min_of_median": 0.85, "max_of_median": 1.2, "source": "s"},
+            "site.both": {"metric": "gpu.h2d_gbps", "min": 5, "min_of_median": 0.9, "source": "s"},
+            "site.same": {"metric": "port.firmware", "same_across": "nodes", "within": "link_layer", "source": "s",
+                          "when": {"domains": 2}}}})
+        sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
+        checks = {check["check"]: check for check in sku["checks"]}
+        self.assertEqual(checks["site.seen"]["expected"], "any value, no floor is set")
+        self.assertEqual(checks["site.seen"]["only_for"], "at most 1 NVLink domain")
+        self.assertEqual(checks["site.like"]["expected"], "from 85 to 120 % of the run's median")
+        self.assertEqual(checks["site.both"]["expected"], "at least 5 GB/s, at least 90 % of the run's median")
+        self.assertEqual(checks["site.same"]["expected"], "the same on all nodes within each link_layer")
+        self.assertEqual(checks["site.same"]["only_for"], "2 NVLink domains")
+        self.assertEqual([name for name, check in checks.items() if not check["calibrated"]],
+                         ["site.seen", "site.like"])
+        text = muster("skus", SKU, "--overlay", site).stdout
+        self.assertIn("otherwise  cannot fail\n", text[text.index("\nsite.seen"):].split("\n\n")[0])
+        self.assertIn("otherwise  fail\n", text[text.index("\nsite.like"):].split("\n\n")[0])
+
     def test_a_check_that_was_removed_and_made_anew_is_the_later_files(self):
         check = {"metric": "node.gpu_count", "equals": 8, "source": "s"}
         self.put("a.json", {"schema_version": 1, "name": "a", "checks": {"x": check, "y": check}})

@@ -1,4 +1,4 @@
-/* sim_fixture.h - for tests: two healthy or broken simulated nodes of Standard_ND96asr_v4 */
+/* sim_fixture.h - for tests: two healthy or broken simulated nodes */
 #ifndef TEST_SIM_FIXTURE_H
 #define TEST_SIM_FIXTURE_H
 
@@ -8,6 +8,8 @@
 
 #define SIM_HARDWARE_DIR MUSTER_SOURCE_DIR "/src/sim/hardware"
 #define SIM_SKU "Standard_ND96asr_v4"
+#define SIM_SKU_RACK "Standard_ND128isr_NDR_GB200_v6"
+#define SIM_SKU_VGPU "Standard_NC288ds_xl_RTXPro6000_v6"
 
 /* Build the scenario's cluster; its pool is the cluster's. */
 static inline int sim_build(const struct muster_sim_scenario *scenario, const char *directory,
@@ -21,14 +23,14 @@ static inline int sim_build(const struct muster_sim_scenario *scenario, const ch
 	return -1;
 }
 
-/* Two nodes with one fault (NULL: none). */
-static inline int sim_two_nodes(
-	const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret, struct muster_error *err)
+/* Two nodes of a machine type with one fault (NULL: none). */
+static inline int sim_two_of(const char *sku, const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret,
+	struct muster_error *err)
 {
 	struct muster_sim_scenario scenario;
 	struct muster_sim_hardware hardware;
 	muster_sim_scenario_init(&scenario);
-	scenario.sku = SIM_SKU;
+	scenario.sku = sku;
 	scenario.nodes = 2;
 	scenario.cpu_masks = cpu_masks;
 	if (fault)
@@ -36,6 +38,12 @@ static inline int sim_two_nodes(
 	int rc = sim_build(&scenario, "/nowhere", &hardware, ret, err);
 	muster_sim_scenario_done(&scenario);
 	return rc;
+}
+
+static inline int sim_two_nodes(
+	const char *fault, const char *cpu_masks, struct muster_sim_cluster *ret, struct muster_error *err)
+{
+	return sim_two_of(SIM_SKU, fault, cpu_masks, ret, err);
 }
 
 #endif

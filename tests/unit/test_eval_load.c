@@ -1,6 +1,8 @@
 /* test_eval_load.c - expectation files: what is merged, what is refused, and how it says so */
 #include "eval_fixture.h"
 
+#include "muster/pool.h"
+
 /* A file of one check; quotes are written as apostrophes. */
 #define CHECK(body) "{'schema_version':1,'name':'t','checks':{'a.check':{" body "}}}"
 #define NUMBER "'metric':'node.gpu_count','source':'s'"
@@ -509,22 +511,69 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 }
 END_TEST
 
-static const char *const shipped[] = { "common", "generic-nvidia", "family-nd-a100", "standard_nd96asr_V4" };
-
-START_TEST(every_shipped_file_loads)
+START_TEST(a_file_is_found_by_what_its_machine_is_called)
 {
+	static const char *const called[] = { "standard_x_V6", "Standard_xBSE_v6", "STANDARD_XBSE_V6" };
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 
-	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", shipped[_i], NULL, &expect, &err) == 0, "%s",
-		err.text);
-	ck_assert_uint_gt(expect.check_count, 10);
-	ck_assert_int_eq(expect.observe, strcmp(shipped[_i], "generic-nvidia") == 0);
-	for (size_t i = 0; i < expect.check_count; i++) {
-		ck_assert_msg(expect.checks[i].certainty != NULL, "%s has no certainty", expect.checks[i].id);
-		ck_assert_msg(expect.checks[i].advice != NULL, "%s has no advice", expect.checks[i].id);
+	fixture_open();
+	put("x.json", "{'schema_version':1,'name':'x','identify':{'vm_size':['Standard_X_v6','Standard_XBSE_v6'],"
+		      "'gpu_name':['GPU'],'gpu_count':1},'checks':{'a':{" NUMBER ",'equals':1}}}");
+	put("other.json", CHECK(NUMBER ",'equals':8"));
+	put("broken.json", "{'identify':{'vm_size':['Standard_X_v6'");
+	put("strange.json", "{'schema_version':1,'name':'s','identify':{'vm_size':'Standard_X_v6'}}");
+	put("stranger.json", "{'schema_version':1,'name':'s','identify':['vm_size',{'vm_size':[7,null]}]}");
+	put("list.json", "[]");
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+		ck_assert_msg(muster_expect_load(fixture_dir, called[i], NULL, &expect, &err) == 0, "%s", err.text);
+		ck_assert_str_eq(expect.name, "x");
+		muster_expect_done(&expect);
 	}
+	ck_assert_int_eq(muster_expect_load(fixture_dir, "GPU", NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	/* a file's own name goes before what another one calls its machine */
+	put("Standard_X_v6.json", CHECK(NUMBER ",'equals':8"));
+	ck_assert_msg(muster_expect_load(fixture_dir, "standard_x_v6", NULL, &expect, &err) == 0, "%s", err.text);
+	ck_assert_ptr_nonnull(strstr(expect.origin, "/Standard_X_v6.json"));
 	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+static void problem_print(void *arg, const char *problem)
+{
+	(void)arg;
+	fprintf(stderr, "%s\n", problem);
+}
+
+START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
+{
+	struct muster_pool *pool = muster_pool_new();
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	const char **names;
+	size_t count;
+
+	ck_assert_int_eq(muster_expect_names(MUSTER_SOURCE_DIR "/configs", pool, &names, &count, &err), 0);
+	ck_assert_uint_gt(count, 22);
+	for (size_t n = 0; n < count; n++) {
+		ck_assert_uint_eq(
+			muster_expect_lint(MUSTER_SOURCE_DIR "/configs", names[n], NULL, problem_print, NULL), 0);
+		ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", names[n], NULL, &expect, &err) == 0,
+			"%s", err.text);
+		ck_assert_str_eq(expect.name, names[n]);
+		ck_assert_ptr_nonnull(expect.title);
+		ck_assert_uint_gt(expect.check_count, 10);
+		for (size_t i = 0; i < expect.check_count; i++) {
+			const struct muster_check *check = &expect.checks[i];
+
+			ck_assert_msg(check->certainty != NULL, "%s: %s has no certainty", names[n], check->id);
+			ck_assert_msg(check->advice != NULL, "%s: %s has no advice", names[n], check->id);
+		}
+		muster_expect_done(&expect);
+	}
+	muster_pool_free(pool);
 }
 END_TEST
 
@@ -545,7 +594,8 @@ int main(void)
 	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
 	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
 	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
-	tcase_add_loop_test(tc, every_shipped_file_loads, 0, sizeof shipped / sizeof *shipped);
+	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
+	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -26,6 +26,9 @@ static struct {
 	double link_count;
 	unsigned long long throttle;
 	bool mig;
+	nvmlGpuVirtualizationMode_t mode;
+	nvmlReturn_t licence_result;
+	nvmlGridLicensableFeatures_t licences;
 } script;
 
 static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
@@ -147,6 +150,20 @@ static nvmlReturn_t give_rows(nvmlDevice_t device, unsigned int *correctable, un
 	return script.result;
 }
 
+static nvmlReturn_t give_virtualization(nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode)
+{
+	(void)device;
+	*mode = script.mode;
+	return script.result;
+}
+
+static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
+{
+	(void)device;
+	*features = script.licences;
+	return script.licence_result;
+}
+
 const struct muster_nvml *muster_nvml(struct muster_error *err)
 {
 	static const struct muster_nvml nvml = {
@@ -172,6 +189,9 @@ const struct muster_nvml *muster_nvml(struct muster_error *err)
 		.nvmlDeviceGetEnforcedPowerLimit = give_watts,
 		.nvmlDeviceGetTotalEccErrors = give_errors,
 		.nvmlDeviceGetRemappedRows = give_rows,
+		.nvmlDeviceGetVirtualizationMode = give_virtualization,
+		.nvmlDeviceGetGridLicensableFeatures_v4 = give_licences,
+		.nvmlDeviceGetApplicationsClock = give_clock,
 	};
 	if (!script.missing)
 		return &nvml;
@@ -213,6 +233,7 @@ static void setup(void)
 	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
 	memset(&script, 0, sizeof script);
 	script.links = script.links_up = 12;
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
 }
 
 static void teardown(void)
@@ -225,7 +246,7 @@ static void measure(void)
 	struct muster_error err;
 	ck_assert_msg(muster_probe_gpu.run(ctx, &err) == 0, "%s", err.text);
 	fake_complete(ctx, NULL);
-	ck_assert_uint_ge(ctx->steps, 7);
+	ck_assert_uint_ge(ctx->steps, 8);
 }
 
 static const struct {
@@ -240,6 +261,7 @@ static const struct {
 	{ "gpu.nvlinks", 12 },
 	{ "gpu.nvlink_gbps", 25 },
 	{ "gpu.sm_clock_mhz", 1410 },
+	{ "gpu.sm_clock_app_mhz", 1410 },
 	{ "gpu.mem_clock_max_mhz", 1215 },
 	{ "gpu.temperature_celsius", 31 },
 	{ "gpu.power_watts", 55.5 },
@@ -350,6 +372,62 @@ START_TEST(only_the_harmful_reasons_are_a_slowdown)
 }
 END_TEST
 
+static const struct {
+	nvmlGpuVirtualizationMode_t mode;
+	const char *name;
+} modes[] = {
+	{ NVML_GPU_VIRTUALIZATION_MODE_NONE, "none" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH, "passthrough" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU, "host-vgpu" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA, "host-vsga" },
+	{ (nvmlGpuVirtualizationMode_t)5, "mode 5" },
+};
+
+START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
+{
+	script.mode = modes[_i].mode;
+	script.licences.licensableFeaturesCount = 1;
+	script.licences.gridLicensableFeatures[0].featureEnabled = 1;
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), modes[_i].name);
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_product", BUS_ID), modes[_i].name));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "no vGPU"));
+}
+END_TEST
+
+START_TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
+{
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	script.licences = (nvmlGridLicensableFeatures_t){ .isGridLicenseSupported = 1,
+		.licensableFeaturesCount = 2,
+		.gridLicensableFeatures = { { .productName = "Not This", .featureState = 1 },
+			{ .productName = "NVIDIA Virtual Compute Server", .featureEnabled = 1 } } };
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
+	ck_assert_str_eq(fake_string(ctx, "gpu.vgpu_product", BUS_ID), "NVIDIA Virtual Compute Server");
+	ck_assert(!fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
+	fake_forget(ctx);
+	script.licences.gridLicensableFeatures[1].featureState = 1;
+	measure();
+	ck_assert(fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
+}
+END_TEST
+
+START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
+{
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	script.licences.licensableFeaturesCount = 99; /* more than there is room for: none of them is enabled */
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "none of them enabled"));
+	fake_forget(ctx);
+	script.licence_result = NVML_ERROR_FUNCTION_NOT_FOUND;
+	measure();
+	ck_assert_str_eq(
+		fake_reason(ctx, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
+}
+END_TEST
+
 START_TEST(numa_node_minus_one_is_unknown_and_not_a_node)
 {
 	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
@@ -389,6 +467,9 @@ int main(void)
 	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
 	tcase_add_loop_test(tcase, nvlinks_that_are_up_are_counted, 0, LENGTH(links));
 	tcase_add_loop_test(tcase, only_the_harmful_reasons_are_a_slowdown, 0, LENGTH(throttles));
+	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
+	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
+	tcase_add_test(tcase, a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed);
 	tcase_add_test(tcase, numa_node_minus_one_is_unknown_and_not_a_node);
 	tcase_add_test(tcase, without_nvml_the_probe_could_not_tell_and_names_the_library);
 	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);

@@ -2,28 +2,121 @@
 #include "unit/sim_fixture.h"
 
 #include "sim/fault.h"
+#include "sim/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_NUMBER(a, b) ((a) >= (b) && (a) <= (b))
+/* What differs between two clusters, by the tables of fields: "sim-1/0001:00:00.0.name" for a field, "-sim-1/mlx5_ib5"
+ * and "+sim-1/mlx5_extra" for what only the first or only the second has. */
+struct differences {
+	struct muster_pool *pool;
+	const char *text;
+};
+
+static void differ(struct differences *d, const char *what)
+{
+	d->text = *d->text ? muster_pool_printf(d->pool, "%s %s", d->text, what) : what;
+}
+
+struct items {
+	const void *first;
+	size_t count;
+};
+
+static struct items items_of(const struct muster_sim_field *field, const void *base)
+{
+	struct items items;
+	memcpy(&items.first, (const char *)base + field->offset, sizeof items.first);
+	memcpy(&items.count, (const char *)base + field->count_offset, sizeof items.count);
+	return items;
+}
+
+static const void *item_at(const struct muster_sim_field *field, struct items items, size_t index)
+{
+	return (const char *)items.first + index * field->items->size;
+}
+
+/* An element is called what its first field says, or, where that is a number, by its place. */
+static const char *item_name(
+	struct muster_pool *pool, const struct muster_sim_field *field, struct items items, size_t index)
+{
+	const struct muster_sim_field *first = &field->items->fields[0];
+	if (first->kind != MUSTER_SIM_STRING)
+		return muster_pool_printf(pool, "%s[%zu]", field->key, index);
+	return *(const char *const *)((const char *)item_at(field, items, index) + first->offset);
+}
+
+static const void *item_find(
+	struct muster_pool *pool, const struct muster_sim_field *field, struct items items, const char *name)
+{
+	for (size_t i = 0; i < items.count; i++)
+		if (strcmp(item_name(pool, field, items, i), name) == 0)
+			return item_at(field, items, i);
+	return NULL;
+}
 
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Which facts of two clusters of equal shape differ, as "sim-1/0001:00:00.0.name " and so on. */
-struct differences {
-	char text[1024];
-	size_t used;
-};
-
-static void differ(struct differences *d, bool same, const char *node, const char *what, const char *fact)
+static bool same_texts(struct items a, struct items b)
 {
-	if (!same)
-		d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "%s%s/%s.%s",
-			d->used ? " " : "", node, what, fact);
+	bool same = a.count == b.count;
+	for (size_t i = 0; same && i < a.count; i++)
+		same = same_text(((const char *const *)a.first)[i], ((const char *const *)b.first)[i]);
+	return same;
+}
+
+static void compare(
+	struct differences *d, const struct muster_sim_layout *layout, const char *path, const void *a, const void *b);
+
+static void compare_items(
+	struct differences *d, const struct muster_sim_field *field, const char *path, struct items a, struct items b)
+{
+	const char *slash = *path ? "/" : "";
+	for (size_t i = 0; i < a.count; i++) {
+		const char *name = item_name(d->pool, field, a, i);
+		const void *other = item_find(d->pool, field, b, name);
+		const char *item_path = muster_pool_printf(d->pool, "%s%s%s", path, slash, name);
+		if (other)
+			compare(d, field->items, item_path, item_at(field, a, i), other);
+		else
+			differ(d, muster_pool_printf(d->pool, "-%s", item_path));
+	}
+	for (size_t i = 0; i < b.count; i++) {
+		const char *name = item_name(d->pool, field, b, i);
+		if (!item_find(d->pool, field, a, name))
+			differ(d, muster_pool_printf(d->pool, "+%s%s%s", path, slash, name));
+	}
+}
+
+static bool same_field(const struct muster_sim_field *field, const void *a, const void *b)
+{
+	const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
+	switch (field->kind) {
+	case MUSTER_SIM_INT: return memcmp(x, y, sizeof(int)) == 0;
+	case MUSTER_SIM_NUMBER: return memcmp(x, y, sizeof(double)) == 0;
+	case MUSTER_SIM_BOOLEAN: return memcmp(x, y, sizeof(bool)) == 0;
+	case MUSTER_SIM_WORD: return memcmp(x, y, sizeof(unsigned long long)) == 0;
+	case MUSTER_SIM_STRING:
+	case MUSTER_SIM_STRING_OR_NULL: return same_text(*(const char *const *)x, *(const char *const *)y);
+	case MUSTER_SIM_STRINGS: return same_texts(items_of(field, a), items_of(field, b));
+	case MUSTER_SIM_STRUCTS: break;
+	}
+	ck_abort_msg("%s is of no kind that can be compared", field->key);
+	return false;
+}
+
+static void compare(
+	struct differences *d, const struct muster_sim_layout *layout, const char *path, const void *a, const void *b)
+{
+	for (const struct muster_sim_field *field = layout->fields; field < layout->fields + layout->count; field++)
+		if (field->kind == MUSTER_SIM_STRUCTS)
+			compare_items(d, field, path, items_of(field, a), items_of(field, b));
+		else if (!same_field(field, a, b))
+			differ(d, muster_pool_printf(d->pool, "%s.%s", path, field->key));
 }
 
 static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, const char *bus_id)
@@ -34,108 +127,76 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 	return NULL;
 }
 
-static const struct muster_sim_port *port_in(const struct muster_sim_node *node, const char *device)
-{
-	for (size_t i = 0; i < node->port_count; i++)
-		if (strcmp(node->ports[i].device, device) == 0)
-			return &node->ports[i];
-	return NULL;
-}
-
-#define TEXT(fact) differ(d, same_text(a->fact, b->fact), node, what, #fact)
-#define NUMBER(fact) differ(d, SAME_NUMBER((double)a->fact, (double)b->fact), node, what, #fact)
-
-static void compare_gpu(
-	struct differences *d, const char *node, const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
-{
-	const char *what = a->bus_id;
-	TEXT(uuid), TEXT(name), TEXT(vbios), NUMBER(memory_mib), NUMBER(numa_node), NUMBER(ecc), NUMBER(mig);
-	NUMBER(pcie_gen), NUMBER(pcie_width), NUMBER(nvlinks), NUMBER(nvlinks_active), NUMBER(nvlink_mbps);
-	NUMBER(throttle_reasons), NUMBER(temperature_celsius), NUMBER(power_watts);
-	NUMBER(ecc_corrected_volatile), NUMBER(ecc_uncorrected_volatile), NUMBER(ecc_uncorrected_aggregate);
-	NUMBER(remap_pending), NUMBER(remap_failed);
-	NUMBER(h2d_gbps), NUMBER(d2h_gbps), NUMBER(h2d_together_gbps), NUMBER(d2h_together_gbps);
-}
-
-static void compare_port(
-	struct differences *d, const char *node, const struct muster_sim_port *a, const struct muster_sim_port *b)
-{
-	const char *what = a->device;
-	TEXT(pci), TEXT(link_layer), TEXT(state), TEXT(phys_state), TEXT(rate), TEXT(gid), TEXT(guid), TEXT(firmware);
-	NUMBER(active_speed), NUMBER(active_width), NUMBER(active_mtu), NUMBER(lid), NUMBER(sm_lid), NUMBER(pkey_count);
-}
-
-static void compare_node(struct differences *d, const struct muster_sim_node *a, const struct muster_sim_node *b)
-{
-	const char *node = a->name, *what = "node";
-	TEXT(os_name), TEXT(kernel), TEXT(driver_version), TEXT(nvml_version), NUMBER(cuda_driver),
-		NUMBER(nccl_version);
-	NUMBER(missing_library_count);
-	for (size_t i = 0; i < a->gpu_count; i++) {
-		const struct muster_sim_gpu *other = gpu_in(b, a->gpus[i].bus_id);
-		differ(d, other != NULL, node, a->gpus[i].bus_id, "there");
-		if (other)
-			compare_gpu(d, node, &a->gpus[i], other);
-	}
-	for (size_t i = 0; i < a->port_count; i++) {
-		const struct muster_sim_port *other = port_in(b, a->ports[i].device);
-		differ(d, other != NULL, node, a->ports[i].device, "there");
-		if (other)
-			compare_port(d, node, &a->ports[i], other);
-	}
-}
-
-static void compare(
-	struct differences *d, const struct muster_sim_cluster *before, const struct muster_sim_cluster *after)
-{
-	for (size_t i = 0; i < before->node_count; i++)
-		compare_node(d, &before->nodes[i], &after->nodes[i]);
-	for (size_t i = 0; i < before->rank_count; i++) {
-		const struct muster_sim_rank *a = &before->ranks[i], *b = &after->ranks[i];
-		const char *node = before->nodes[a->node].name;
-		char what[32];
-		snprintf(what, sizeof what, "rank%zu", i);
-		TEXT(cpu_mask), TEXT(visible_gpus), NUMBER(nccl_slow), NUMBER(nccl_wrong_sum);
-	}
-}
-
+/* Sorted by SKU, then as `muster sim --list-faults` has them. */
 static const struct {
-	const char *fault, *changes;
+	const char *sku, *fault, *changes;
 } table[] = {
-	{ "gpu-missing@node2/gpu4", "sim-2/000b:00:00.0.there" },
-	{ "gpu-name@node1/gpu0", "sim-1/0001:00:00.0.name" },
-	{ "h2d-slow@node1/gpu4=11.2", "sim-1/000b:00:00.0.h2d_gbps sim-1/000b:00:00.0.h2d_together_gbps" },
-	{ "h2d-slow@node1/gpu4=20", "sim-1/000b:00:00.0.h2d_gbps" },
-	{ "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
-	{ "nvlink-down@node1/gpu2=3", "sim-1/0003:00:00.0.nvlinks_active" },
-	{ "ecc-uncorrected@node1/gpu1=5",
+	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
+	{ SIM_SKU, "cpu-mask@rank3=f", "ranks[3].cpu_mask" },
+	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
+	{ SIM_SKU, "disk-missing@node1=nvme6n1", "-sim-1/nvme6n1" },
+	{ SIM_SKU, "driver-drift@node2", "sim-2.driver_version sim-2.nvml_version" },
+	{ SIM_SKU, "duplicate-gpu@rank5", "ranks[5].visible_gpus" },
+	{ SIM_SKU, "ecc-uncorrected@node1/gpu1=5",
 		"sim-1/0002:00:00.0.ecc_uncorrected_volatile sim-1/0002:00:00.0.ecc_uncorrected_aggregate" },
-	{ "ib-down@node1/mlx5_ib3", "sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.rate "
-				    "sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.lid sim-1/mlx5_ib3.sm_lid" },
-	{ "ib-init@node2/mlx5_ib0", "sim-2/mlx5_ib0.state sim-2/mlx5_ib0.lid sim-2/mlx5_ib0.sm_lid" },
-	{ "ib-rate@node1/mlx5_ib7", "sim-1/mlx5_ib7.rate sim-1/mlx5_ib7.active_speed" },
-	{ "ib-rate@node1/mlx5_ib7=50", "sim-1/mlx5_ib7.rate sim-1/mlx5_ib7.active_width" },
-	{ "ib-missing@node2/mlx5_ib5", "sim-2/mlx5_ib5.there" },
-	{ "cpu-mask@rank12", "sim-2/rank12.cpu_mask" },
-	{ "cpu-mask@rank3=f", "sim-1/rank3.cpu_mask" },
-	{ "duplicate-gpu@rank5", "sim-1/rank5.visible_gpus" },
-	{ "nccl-slow@rank3=4", "sim-1/rank3.nccl_slow" },
-	{ "nccl-wrong-sum@rank9", "sim-2/rank9.nccl_wrong_sum" },
-	{ "driver-drift@node2", "sim-2/node.driver_version sim-2/node.nvml_version" },
-	{ "lib-missing@node1", "sim-1/node.missing_library_count" },
+	{ SIM_SKU, "env@node1", "sim-1.environment" },
+	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE", "sim-2.nccl_conf" },
+	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE=/tmp/mine.xml", "sim-2.environment sim-2.nccl_conf" },
+	{ SIM_SKU, "gpu-memory@node1/gpu3=40536", "sim-1/0004:00:00.0.memory_mib" },
+	{ SIM_SKU, "gpu-missing@node2/gpu7", "-sim-2/000e:00:00.0" },
+	{ SIM_SKU, "gpu-missing@node2/gpu6",
+		"-sim-2/000d:00:00.0 sim-2/000e:00:00.0.cuda_index sim-2/000e:00:00.0.nvml_index" },
+	{ SIM_SKU, "gpu-name@node1/gpu0", "sim-1/0001:00:00.0.name" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=11.2", "sim-1/000b:00:00.0.h2d_gbps sim-1/000b:00:00.0.h2d_together_gbps" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=20", "sim-1/000b:00:00.0.h2d_gbps" },
+	{ SIM_SKU, "ib-down@node1/mlx5_ib3",
+		"sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.rate "
+		"sim-1/mlx5_ib3.lid sim-1/mlx5_ib3.sm_lid" },
+	{ SIM_SKU, "ib-extra@node2", "+sim-2/mlx5_extra" },
+	{ SIM_SKU, "ib-init@node2/mlx5_ib0", "sim-2/mlx5_ib0.state sim-2/mlx5_ib0.lid sim-2/mlx5_ib0.sm_lid" },
+	{ SIM_SKU, "ib-missing@node2/mlx5_ib5", "-sim-2/mlx5_ib5" },
+	{ SIM_SKU, "ib-rate@node1/mlx5_ib7", "sim-1/mlx5_ib7.active_speed sim-1/mlx5_ib7.rate" },
+	{ SIM_SKU, "ib-rate@node1/mlx5_ib7=50", "sim-1/mlx5_ib7.active_width sim-1/mlx5_ib7.rate" },
+	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
+	{ SIM_SKU, "mig@node1/gpu5", "sim-1/000c:00:00.0.mig" },
+	{ SIM_SKU, "nccl-slow@rank3=4", "ranks[3].nccl_slow" },
+	{ SIM_SKU, "nccl-version@node2", "sim-2.nccl_version" },
+	{ SIM_SKU, "nccl-wrong-sum@rank9", "ranks[9].nccl_wrong_sum" },
+	{ SIM_SKU, "nvlink-down@node1/gpu2=3", "sim-1/0003:00:00.0.nvlinks_active" },
+	{ SIM_SKU, "placement-group@node2", "sim-2.placement_group" },
+	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
+	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
+	{ SIM_SKU, "topo-stale@node1", "sim-1.topo_file_swapped" },
+	{ SIM_SKU, "vm-size@node1", "sim-1.vm_size" },
+	{ SIM_SKU_RACK, "c2c-down@node1/gpu3=2", "sim-1/0019:01:00.0.c2c_links" },
+	{ SIM_SKU_RACK, "clique@node2",
+		"sim-2/0008:01:00.0.fabric_clique sim-2/0009:01:00.0.fabric_clique sim-2/0018:01:00.0.fabric_clique "
+		"sim-2/0019:01:00.0.fabric_clique" },
+	{ SIM_SKU_RACK, "coherent-mode@node2", "sim-2.coherent_memory_mode" },
+	{ SIM_SKU_RACK, "fabric-health@node1/gpu0", "sim-1/0008:01:00.0.fabric_health" },
+	{ SIM_SKU_RACK, "fabric-state@node1/gpu1", "sim-1/0009:01:00.0.fabric_state" },
+	{ SIM_SKU_RACK, "fabric-status@node1/gpu2", "sim-1/0018:01:00.0.fabric_status" },
+	{ SIM_SKU_RACK, "imex-missing@node1", "sim-1.imex_channels" },
+	{ SIM_SKU_RACK, "rack@node2",
+		"sim-2/0008:01:00.0.fabric_cluster sim-2/0009:01:00.0.fabric_cluster "
+		"sim-2/0018:01:00.0.fabric_cluster sim-2/0019:01:00.0.fabric_cluster" },
+	{ SIM_SKU_VGPU, "ib-extra@node1", "+sim-1/mlx5_extra" },
+	{ SIM_SKU_VGPU, "mig@node1/gpu1=off", "sim-1/0002:00:00.0.mig" },
+	{ SIM_SKU_VGPU, "unlicensed@node2/gpu0", "sim-2/0001:00:00.0.vgpu_licensed" },
 };
 
 START_TEST(a_fault_changes_just_this)
 {
 	struct muster_sim_cluster healthy, broken;
-	struct differences d = { 0 };
+	struct differences d = { muster_pool_new(), "" };
 	struct muster_error err = { 0 };
-	ck_assert_int_eq(sim_two_nodes(NULL, NULL, &healthy, &err), 0);
-	ck_assert_msg(sim_two_nodes(table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
-	compare(&d, &healthy, &broken);
+	ck_assert_msg(sim_two_of(table[_i].sku, NULL, NULL, &healthy, &err) == 0, "%s", err.text);
+	ck_assert_msg(sim_two_of(table[_i].sku, table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
+	compare(&d, &muster_sim_cluster_layout, "", &healthy, &broken);
 	ck_assert_str_eq(d.text, table[_i].changes);
 	muster_sim_cluster_done(&healthy);
 	muster_sim_cluster_done(&broken);
+	muster_pool_free(d.pool);
 }
 END_TEST
 
@@ -215,7 +276,7 @@ static const struct {
 	const char *fault, *said;
 } wrong[] = {
 	{ "h2d-slo@node1/gpu4", "no such fault; close to it: d2h-slow, h2d-slow" },
-	{ "nccl@rank1", "close to it: nccl-slow, nccl-wrong-sum" },
+	{ "nccl@rank1", "close to it: nccl-slow, nccl-version, nccl-wrong-sum" },
 	{ "banana@node1", "no such fault; muster sim --list-faults" },
 	{ "@node1", "no such fault" },
 	{ "h2d-slow", "KIND@WHERE" },

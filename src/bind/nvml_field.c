@@ -1,0 +1,21 @@
+/* nvml_field.c - a field value of NVML as a number, whatever its type
+ */
+#include "bind/nvml.h"
+
+int muster_nvml_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, unsigned int scope,
+	const char *name, double *ret, struct muster_error *err)
+{
+	nvmlFieldValue_t value = { .fieldId = field, .scopeId = scope };
+	if (muster_nvml_check(
+		    nvml, nvml->nvmlDeviceGetFieldValues(device, 1, &value), err, "nvmlDeviceGetFieldValues") < 0 ||
+		muster_nvml_check(nvml, value.nvmlReturn, err, name) < 0)
+		return -1;
+	switch (value.valueType) {
+	case NVML_VALUE_TYPE_DOUBLE: *ret = value.value.dVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_INT: *ret = value.value.uiVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG: *ret = (double)value.value.ulVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: *ret = (double)value.value.ullVal; return 0;
+	case NVML_VALUE_TYPE_SIGNED_LONG_LONG: *ret = (double)value.value.sllVal; return 0;
+	}
+	return muster_fail(err, MUSTER_EVENDOR, "%s: a value of unknown type %d", name, (int)value.valueType);
+}

@@ -1,0 +1,124 @@
+/* settings.c - the environment variables that steer CUDA, NCCL, UCX and MPI, and where each value comes from */
+#include "core/settings.h"
+
+#include <string.h>
+
+static const char *const named[] = {
+	"CUDA_DEVICE_ORDER",
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_LAUNCH_BLOCKING",
+	"NCCL_TOPO_FILE",
+	"NCCL_IB_PCI_RELAXED_ORDERING",
+	"NCCL_SOCKET_IFNAME",
+	"NCCL_IB_HCA",
+	"NCCL_IB_DISABLE",
+	"NCCL_P2P_DISABLE",
+	"NCCL_SHM_DISABLE",
+	"NCCL_NET_GDR_LEVEL",
+	"NCCL_NET",
+	"NCCL_MNNVL_ENABLE",
+	"NCCL_CUMEM_ENABLE",
+	"NCCL_NVLS_ENABLE",
+	"NCCL_IGNORE_CPU_AFFINITY",
+	"NCCL_ALGO",
+	"NCCL_PROTO",
+	"NCCL_DEBUG",
+	"OMPI_MCA_coll_hcoll_enable",
+	"UCX_TLS",
+	"UCX_NET_DEVICES",
+	"UCX_IB_PCI_RELAXED_ORDERING",
+};
+_Static_assert(sizeof named / sizeof *named == MUSTER_SETTINGS_NAMED, "the header counts them");
+
+static bool is_nccl(const char *name, size_t length)
+{
+	static const char prefix[] = "NCCL_";
+	if (length < sizeof prefix || length > MUSTER_SETTING_NAME_MAX || memcmp(name, prefix, sizeof prefix - 1) != 0)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!(name[i] >= 'A' && name[i] <= 'Z') && !(name[i] >= 'a' && name[i] <= 'z') &&
+			!(name[i] >= '0' && name[i] <= '9') && name[i] != '_')
+			return false;
+	return true;
+}
+
+static bool is_name(const char *text, size_t length, const char *name)
+{
+	return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+bool muster_setting_counts(const char *name, size_t length)
+{
+	for (size_t i = 0; i < MUSTER_SETTINGS_NAMED; i++)
+		if (is_name(name, length, named[i]))
+			return true;
+	return is_nccl(name, length);
+}
+
+void muster_settings_init(struct muster_settings *settings, struct muster_pool *pool)
+{
+	*settings = (struct muster_settings){ .pool = pool, .count = MUSTER_SETTINGS_NAMED };
+	for (size_t i = 0; i < MUSTER_SETTINGS_NAMED; i++)
+		settings->items[i].name = named[i];
+}
+
+/* Where the value goes: NULL when it is set already, or there is no room. */
+static struct muster_setting *place(struct muster_settings *settings, const char *name, size_t length)
+{
+	for (size_t i = 0; i < settings->count; i++)
+		if (is_name(name, length, settings->items[i].name))
+			return settings->items[i].value ? NULL : &settings->items[i];
+	if (settings->count == sizeof settings->items / sizeof *settings->items) {
+		settings->left_out++;
+		return NULL;
+	}
+	struct muster_setting *setting = &settings->items[settings->count++];
+	setting->name = muster_pool_string_n(settings->pool, name, length);
+	return setting;
+}
+
+static void add(struct muster_settings *settings, const char *name, size_t name_length, const char *value,
+	size_t value_length, const char *from)
+{
+	struct muster_setting *setting = place(settings, name, name_length);
+	if (!setting)
+		return;
+	if (value_length > MUSTER_SETTING_VALUE_MAX)
+		value_length = MUSTER_SETTING_VALUE_MAX;
+	setting->value = muster_pool_string_n(settings->pool, value, value_length);
+	setting->from = muster_pool_string(settings->pool, from);
+}
+
+void muster_settings_add_environment(struct muster_settings *settings, const char *block, size_t length)
+{
+	for (const char *at = block, *end = block + length; at < end;) {
+		size_t left = (size_t)(end - at), size = strnlen(at, left);
+		const char *equals = memchr(at, '=', size);
+		size_t name = equals ? (size_t)(equals - at) : 0;
+		if (equals && muster_setting_counts(at, name))
+			add(settings, at, name, equals + 1, size - name - 1, MUSTER_SETTING_ENVIRONMENT);
+		at += size < left ? size + 1 : size;
+	}
+}
+
+void muster_settings_add_file(struct muster_settings *settings, const char *text, size_t length, const char *from)
+{
+	for (const char *at = text, *end = text + length; at < end;) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t size = newline ? (size_t)(newline - at) : (size_t)(end - at);
+		size_t seen = strnlen(at, size); /* to NCCL, which knows C's strings alone, a NUL ends the line */
+		const char *equals = memchr(at, '=', seen);
+		size_t name = equals ? (size_t)(equals - at) : 0;
+		if (equals && is_nccl(at, name))
+			add(settings, at, name, equals + 1, seen - name - 1, from);
+		at += newline ? size + 1 : size;
+	}
+}
+
+const struct muster_setting *muster_settings_find(const struct muster_settings *settings, const char *name)
+{
+	for (size_t i = 0; i < settings->count; i++)
+		if (strcmp(settings->items[i].name, name) == 0)
+			return &settings->items[i];
+	return NULL;
+}

@@ -1,0 +1,196 @@
+/* parse_value.c - single values of an expectation file, and objects by a table of their keys
+ */
+#include "eval/parse.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+const char *parse_found(const struct muster_json *json, char *out, size_t size)
+{
+	char number[64];
+
+	switch (muster_json_type(json)) {
+	case MUSTER_JSON_STRING: snprintf(out, size, "\"%.60s\"", muster_json_string(json)); break;
+	case MUSTER_JSON_NUMBER:
+		snprintf(out, size, "%s",
+			muster_value_text(muster_number(muster_json_number(json)), number, sizeof number));
+		break;
+	case MUSTER_JSON_BOOLEAN: snprintf(out, size, "%s", muster_json_boolean(json) ? "true" : "false"); break;
+	default: snprintf(out, size, "%s", muster_json_type_name(muster_json_type(json))); break;
+	}
+	return out;
+}
+
+int parse_need(struct parse *p, const struct muster_json *json, enum muster_json_type type)
+{
+	char found[96];
+
+	if (muster_json_type(json) == type)
+		return 0;
+	return parse_complain(
+		p, "%s is needed, found %s", muster_json_type_name(type), parse_found(json, found, sizeof found));
+}
+
+const char *parse_list(const char *const *names, size_t count, struct muster_pool *pool)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < count; i++)
+		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", names[i]);
+	return text;
+}
+
+int parse_one_of(struct parse *p, const struct muster_json *json, const char *const *names, size_t count)
+{
+	char found[96];
+
+	for (size_t i = 0; muster_json_type(json) == MUSTER_JSON_STRING && i < count; i++)
+		if (strcmp(names[i], muster_json_string(json)) == 0)
+			return (int)i;
+	return parse_complain(p, "one of %s is needed, found %s", parse_list(names, count, p->expect->pool),
+		parse_found(json, found, sizeof found));
+}
+
+int parse_text(struct parse *p, void *into, const struct muster_json *json)
+{
+	const char **ret = into;
+
+	if (parse_need(p, json, MUSTER_JSON_STRING) < 0)
+		return -1;
+	if (!*muster_json_string(json))
+		return parse_complain(p, "must not be empty");
+	*ret = muster_pool_string(p->expect->pool, muster_json_string(json));
+	return 0;
+}
+
+int parse_number(struct parse *p, void *into, const struct muster_json *json)
+{
+	double *ret = into;
+
+	if (parse_need(p, json, MUSTER_JSON_NUMBER) < 0)
+		return -1;
+	*ret = muster_json_number(json);
+	return 0;
+}
+
+int parse_boolean(struct parse *p, void *into, const struct muster_json *json)
+{
+	bool *ret = into;
+
+	if (parse_need(p, json, MUSTER_JSON_BOOLEAN) < 0)
+		return -1;
+	*ret = muster_json_boolean(json);
+	return 0;
+}
+
+int parse_count(struct parse *p, void *into, const struct muster_json *json)
+{
+	int *ret = into;
+	double number;
+	char found[96];
+
+	if (parse_number(p, &number, json) < 0)
+		return -1;
+	if (!(number >= 1 && number <= INT_MAX) || number > (double)(int)number)
+		return parse_complain(
+			p, "a whole number from 1 is needed, found %s", parse_found(json, found, sizeof found));
+	*ret = (int)number;
+	return 0;
+}
+
+int parse_span(struct parse *p, void *into, const struct muster_json *json)
+{
+	static const struct parse_key keys[] = {
+		{ "min", parse_count, offsetof(struct muster_span, min), 0, 0 },
+		{ "max", parse_count, offsetof(struct muster_span, max), 0, 0 },
+	};
+	struct muster_span *span = into;
+
+	if (muster_json_type(json) == MUSTER_JSON_NUMBER) {
+		if (parse_count(p, &span->min, json) < 0)
+			return -1;
+		span->max = span->min;
+		return 0;
+	}
+	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
+		return parse_complain(p, "a number is needed, or an object with min and max");
+	if (parse_object(p, json, keys, PARSE_COUNT(keys), span) < 0)
+		return -1;
+	if (span->max && span->min > span->max)
+		return parse_complain(p, "min %d is above max %d", span->min, span->max);
+	return 0;
+}
+
+int parse_each(struct parse *p, const struct muster_json *json, parse_reader *read, void *items, size_t item_size)
+{
+	bool is_array = muster_json_type(json) == MUSTER_JSON_ARRAY;
+	size_t at = 0, depth = p->depth;
+
+	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
+		if (is_array)
+			parse_enter_element(p, at);
+		else
+			parse_enter(p, muster_json_key(e));
+		if (parse_go_on(p, depth, read(p, (char *)items + at * item_size, e)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int parse_known(struct parse *p, const struct muster_json *object, const struct parse_key *keys, size_t count)
+{
+	const char *allowed = "";
+	size_t depth = p->depth;
+
+	for (size_t i = 0; i < count; i++)
+		allowed = muster_pool_printf(p->expect->pool, "%s%s%s", allowed, i ? ", " : "", keys[i].name);
+	for (const struct muster_json *m = muster_json_first(object); m; m = muster_json_next(m)) {
+		size_t i = 0;
+
+		while (i < count && strcmp(keys[i].name, muster_json_key(m)) != 0)
+			i++;
+		if (i < count)
+			continue;
+		parse_enter(p, muster_json_key(m));
+		if (parse_go_on(p, depth, parse_complain(p, "unknown key, allowed are %s", allowed)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int member_read(struct parse *p, const struct parse_key *key, void *into, const struct muster_json *json)
+{
+	if (key->op && parse_operator_fits(p, key) < 0)
+		return -1;
+	if (key->read(p, (char *)into + key->offset, json) < 0)
+		return -1;
+	if (key->op)
+		p->check->operators |= key->op;
+	return 0;
+}
+
+int parse_members(
+	struct parse *p, const struct muster_json *object, const struct parse_key *keys, size_t count, void *into)
+{
+	size_t depth = p->depth;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_json *member = muster_json_member(object, keys[i].name);
+
+		if (!member || !keys[i].read)
+			continue;
+		parse_enter(p, keys[i].name);
+		if (parse_go_on(p, depth, member_read(p, &keys[i], into, member)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int parse_object(
+	struct parse *p, const struct muster_json *json, const struct parse_key *keys, size_t count, void *into)
+{
+	if (parse_need(p, json, MUSTER_JSON_OBJECT) < 0 || parse_known(p, json, keys, count) < 0)
+		return -1;
+	return parse_members(p, json, keys, count, into);
+}

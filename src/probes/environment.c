@@ -1,0 +1,338 @@
+/* environment.c - the variables that steer CUDA, NCCL, UCX and MPI, and whether NCCL's topology file tells the truth
+ *
+ * What counts is what a job of the user's would get: the environment that the worker was started with, and the files
+ * that NCCL reads. What muster or a library has put into its own environment since is nobody's setting.
+ */
+#include "bind/nccl_topo.h"
+#include "bind/topology.h"
+#include "core/json.h"
+#include "core/settings.h"
+#include "core/sysfs.h"
+#include "muster/probe.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TOPO_FILE_MAX = 1 << 20 };
+
+static const struct muster_metric metrics[] = {
+	{ .name = "rank.setting",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_RANK,
+		.unit = "",
+		.labels = { "name" },
+		.meaning = "value in effect of this variable; \"not set\"" },
+	{ .name = "rank.setting_from",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_RANK,
+		.unit = "",
+		.labels = { "name" },
+		.meaning =
+			"who sets this variable: \"environment\", or the path of NCCL's file; only of those that are "
+			"set" },
+	{ .name = "rank.settings_left_out",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_RANK,
+		.unit = "",
+		.meaning =
+			"NCCL_* variables that are set but not listed, because there are more than 64 unusual ones" },
+	{ .name = "node.topo_file",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_NODE,
+		.unit = "",
+		.meaning = "NCCL topology file that NCCL_TOPO_FILE names" },
+	{ .name = "node.topo_file_agrees",
+		.type = MUSTER_BOOLEAN,
+		.scope = MUSTER_SCOPE_NODE,
+		.unit = "",
+		.meaning = "that file gives GPUs and CPUs the NUMA nodes that they have" },
+	{ .name = "node.topo_file_differs",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_NODE,
+		.unit = "",
+		.meaning = "what differs between that file and the node; null when nothing does" },
+};
+
+/* A path that the user gave: in another root, one that is relative counts from there. */
+static const char *user_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *path)
+{
+	bool joined = *muster_probe_env(ctx)->root && *path != '/';
+	return muster_root_path(ctx, buf, size, "%s%s", joined ? "/" : "", path);
+}
+
+/* One of NCCL's configuration files. One that NCCL could not open means nothing to it either. */
+static int read_conf(
+	struct muster_probe_ctx *ctx, struct muster_settings *settings, const char *path, struct muster_error *err)
+{
+	char whole[PATH_MAX], *text;
+	size_t length;
+	muster_step(ctx, "read %s", path);
+	user_path(ctx, whole, sizeof whole, path);
+	if (access(whole, R_OK) < 0)
+		return 0;
+	if (muster_file_read(whole, MUSTER_SETTINGS_FILE_MAX, &text, &length, err) < 0)
+		return -1;
+	muster_settings_add_file(settings, text, length, path);
+	free(text);
+	return 0;
+}
+
+/* In NCCL's order. -1 with err when a file could not be read to its end: then it is not known what it sets. */
+static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *settings, struct muster_error *err)
+{
+	const struct muster_setting *named = muster_settings_find(settings, "NCCL_CONF_FILE");
+	if (named && *named->value) {
+		if (read_conf(ctx, settings, named->value, err) < 0)
+			return -1;
+	} else {
+		muster_step(ctx, "getpwuid: look up the home directory");
+		const struct passwd *user = getpwuid(getuid());
+		if (user && user->pw_dir &&
+			read_conf(ctx, settings, muster_pool_printf(settings->pool, "%s/.nccl.conf", user->pw_dir),
+				err) < 0)
+			return -1;
+	}
+	return read_conf(ctx, settings, "/etc/nccl.conf", err);
+}
+
+/* Could a file that could not be read have set it? */
+static bool is_unknown(const struct muster_setting *setting, const struct muster_error *unread)
+{
+	return !setting->value && unread && strncmp(setting->name, "NCCL_", 5) == 0;
+}
+
+/* unread: why one of NCCL's files is not known; NULL when all are. */
+static void emit_settings(
+	struct muster_probe_ctx *ctx, const struct muster_settings *settings, const struct muster_error *unread)
+{
+	for (size_t i = 0; i < settings->count; i++) {
+		const struct muster_setting *setting = &settings->items[i];
+		if (is_unknown(setting, unread))
+			muster_emit_null_for(ctx, "rank.setting", setting->name, "%s", unread->text);
+		else
+			muster_emit_for(ctx, "rank.setting", setting->name,
+				muster_string(setting->value ? setting->value : "not set"));
+		if (setting->value)
+			muster_emit_for(ctx, "rank.setting_from", setting->name, muster_string(setting->from));
+	}
+	muster_emit_plain(ctx, "rank.settings_left_out", muster_number((double)settings->left_out));
+}
+
+/* Differences as one text. */
+struct differences {
+	char text[1024];
+	int count;
+};
+
+static void __attribute__((format(printf, 2, 3))) differ(struct differences *all, const char *format, ...)
+{
+	enum { SHOWN = 8 };
+	size_t used = strlen(all->text);
+	va_list args;
+	if (all->count++ >= SHOWN)
+		return;
+	used += (size_t)snprintf(all->text + used, sizeof all->text - used, "%s", used ? "; " : "");
+	va_start(args, format);
+	vsnprintf(all->text + used, sizeof all->text - used, format, args);
+	va_end(args);
+}
+
+static const char *node_text(int numa_node, char *out, size_t size)
+{
+	if (numa_node < 0)
+		snprintf(out, size, "no NUMA node");
+	else
+		snprintf(out, size, "NUMA node %d", numa_node);
+	return out;
+}
+
+/* The CPUs of every NUMA node in the file. */
+static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t topology, struct differences *all,
+	struct muster_error *err)
+{
+	for (size_t i = 0; i < topo->node_count; i++) {
+		const struct muster_nccl_topo_node *node = &topo->nodes[i];
+		struct muster_cpus cpus;
+		if (node->numa_node < 0)
+			continue;
+		hwloc_obj_t real = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)node->numa_node);
+		if (!real) {
+			differ(all, "NUMA node %d is in the file and not in the kernel", node->numa_node);
+			continue;
+		}
+		if (muster_topology_cpus(real->cpuset, &cpus, err) < 0)
+			return -1;
+		if (!node->has_cpus || memcmp(&cpus, &node->cpus, sizeof cpus) == 0)
+			continue;
+		char *file = muster_cpus_list(&node->cpus), *kernel = muster_cpus_list(&cpus);
+		differ(all, "NUMA node %d: CPUs %.60s in the file, %.60s in the kernel", node->numa_node,
+			*file ? file : "none", *kernel ? kernel : "none");
+		free(file);
+		free(kernel);
+	}
+	return 0;
+}
+
+static bool is_gpu(struct muster_probe_ctx *ctx, const char *address)
+{
+	char path[PATH_MAX];
+	long vendor, class_code;
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/vendor", address);
+	if (muster_sysfs_number(path, &vendor, NULL) < 0 || vendor != 0x10de)
+		return false;
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/class", address);
+	return muster_sysfs_number(path, &class_code, NULL) == 0 &&
+	       (class_code >> 8 == 0x0300 || class_code >> 8 == 0x0302);
+}
+
+/* A GPU of the node against its place in the file. -1 with err when its NUMA node is not known. */
+static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, const char *address,
+	hwloc_topology_t topology, struct differences *all, struct muster_error *err)
+{
+	char path[PATH_MAX], words[32];
+	hwloc_obj_t node;
+	size_t i = 0;
+	while (i < topo->gpu_count && strcmp(topo->gpus[i].bus_id, address) != 0)
+		i++;
+	if (i == topo->gpu_count) {
+		differ(all, "GPU %s is not in the file", address);
+		return 0;
+	}
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", address);
+	if (muster_topology_device_node(topology, path, address, &node, err) < 0)
+		return muster_wrap(err, "GPU %s", address);
+	if (topo->gpus[i].numa_node != (int)node->os_index)
+		differ(all, "GPU %s: %s in the file, %u in the kernel", address,
+			node_text(topo->gpus[i].numa_node, words, sizeof words), node->os_index);
+	return 0;
+}
+
+/* 0 when everything could be compared, or enough to find a difference. A GPU that is only in the file proves nothing
+ * against the file: it may have fallen off the bus. */
+static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, struct differences *all,
+	struct muster_error *err)
+{
+	char path[PATH_MAX];
+	struct muster_names devices;
+	size_t gpus = 0;
+	muster_step(ctx, "hwloc: load the topology");
+	hwloc_topology_t topology = muster_topology(err);
+	if (!topology || compare_cpus(topo, topology, all, err) < 0 ||
+		muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices"), &devices, err) < 0)
+		return -1;
+	int result = 0;
+	for (size_t i = 0; i < devices.count; i++) {
+		if (!is_gpu(ctx, devices.items[i]))
+			continue;
+		gpus++;
+		if (compare_gpu(ctx, topo, devices.items[i], topology, all, err) < 0)
+			result = -1;
+	}
+	muster_names_done(&devices);
+	if (gpus == 0)
+		result = muster_fail(err, MUSTER_ENOTSUPPORTED, "the kernel shows no NVIDIA GPU to compare it with");
+	return all->count > 0 ? 0 : result;
+}
+
+static void emit_differences(struct muster_probe_ctx *ctx, const struct differences *all)
+{
+	enum { SHOWN = 8 };
+	muster_emit_plain(ctx, "node.topo_file_agrees", muster_boolean(all->count == 0));
+	if (all->count == 0) {
+		muster_emit_null_plain(ctx, "node.topo_file_differs", "the file agrees");
+	} else if (all->count <= SHOWN) {
+		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(all->text));
+	} else {
+		char *text = muster_asprintf("%s; and %d more", all->text, all->count - SHOWN);
+		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(text));
+		free(text);
+	}
+}
+
+/* The file's text, or why there is none. A file that is there but too long is MUSTER_EUSAGE. */
+static int read_topo(struct muster_probe_ctx *ctx, const struct muster_setting *setting,
+	const struct muster_error *unread, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	if (is_unknown(setting, unread))
+		return muster_fail(err, MUSTER_EIO, "%s", unread->text);
+	if (!setting->value)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "NCCL_TOPO_FILE is not set");
+	if (!*setting->value)
+		return muster_fail(err, MUSTER_EIO, "NCCL_TOPO_FILE is set to nothing (%s)", setting->from);
+	muster_step(ctx, "read %s", setting->value);
+	user_path(ctx, path, sizeof path, setting->value);
+	return muster_file_read(path, TOPO_FILE_MAX, ret_text, ret_length, err);
+}
+
+static void measure_topo(
+	struct muster_probe_ctx *ctx, const struct muster_settings *settings, const struct muster_error *unread)
+{
+	const struct muster_setting *setting = muster_settings_find(settings, "NCCL_TOPO_FILE");
+	struct muster_nccl_topo *topo = muster_calloc(1, sizeof *topo);
+	struct differences all = { 0 };
+	struct muster_error why = { 0 };
+	size_t length = 0;
+	char *text = NULL;
+	int result = read_topo(ctx, setting, unread, &text, &length, &why);
+
+	if (result < 0 && why.code != MUSTER_EUSAGE)
+		muster_emit_null_plain(ctx, "node.topo_file", "%s", why.text);
+	else
+		muster_emit_plain(ctx, "node.topo_file", muster_string(setting->value));
+	if (result == 0) {
+		result = muster_nccl_topo_parse(text, length, topo, &why);
+		if (result == 0) {
+			result = compare(ctx, topo, &all, &why);
+		} else if (why.code == MUSTER_EUSAGE) {
+			differ(&all, "it cannot be read: %.900s", why.text);
+			result = 0;
+		}
+	}
+	if (result == 0) {
+		emit_differences(ctx, &all);
+	} else {
+		muster_emit_null_plain(ctx, "node.topo_file_agrees", "%s", why.text);
+		muster_emit_null_plain(ctx, "node.topo_file_differs", "%s", why.text);
+	}
+	free(text);
+	free(topo);
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	struct muster_settings settings;
+	struct muster_error unread;
+	size_t length;
+	char *block;
+	if (muster_environment_read(&block, &length, err) < 0)
+		return -1;
+	struct muster_pool *pool = muster_pool_new();
+	muster_settings_init(&settings, pool);
+	muster_settings_add_environment(&settings, block, length);
+	free(block);
+	bool all_read = read_confs(ctx, &settings, &unread) == 0;
+	emit_settings(ctx, &settings, all_read ? NULL : &unread);
+	if (muster_probe_env(ctx)->leader)
+		measure_topo(ctx, &settings, all_read ? NULL : &unread);
+	muster_pool_free(pool);
+	return 0;
+}
+
+const struct muster_probe muster_probe_environment = {
+	.name = "environment",
+	.summary = "variables that steer CUDA, NCCL, UCX and MPI, and NCCL's topology file",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = false,
+	.deadline_ms = 10000,
+	.order = 15,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};

@@ -1,0 +1,318 @@
+/* fabric.c - what ties the rank's GPU to others and to the CPU: NVLink fabric, C2C links, peer access
+ *
+ * NVML has told of fabrics since driver R525, in three forms of the same struct; the newest that the driver takes is
+ * asked for. Whether the GPU ought to be in a fabric is not known here.
+ */
+#include "bind/cuda.h"
+#include "bind/nvml.h"
+#include "muster/probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* metric, type, unit, meaning */
+#define GPU_METRIC(n, t, u, m)                                                                                         \
+	{                                                                                                              \
+		.name = n, .type = t, .scope = MUSTER_SCOPE_GPU, .unit = u, .labels = { "gpu" }, .meaning = m          \
+	}
+
+static const struct muster_metric metrics[] = {
+	GPU_METRIC("gpu.fabric_state", MUSTER_STRING, "",
+		"how far the GPU has come in joining its NVLink fabric: not-supported, not-started, in-progress, "
+		"completed"),
+	GPU_METRIC("gpu.fabric_status", MUSTER_STRING, "",
+		"how joining the fabric ended: success, or NVML's words; null before it is completed"),
+	GPU_METRIC("gpu.fabric_cluster", MUSTER_STRING, "", "UUID of the fabric; all zeros when it is in none"),
+	{ .name = "gpu.fabric_clique",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_GPU,
+		.unit = "",
+		.labels = { "gpu", "cluster" },
+		.meaning = "clique within the fabric: GPUs of one cluster and clique reach each other over NVLink" },
+	GPU_METRIC("gpu.fabric_health", MUSTER_STRING, "",
+		"healthy, or what is wrong with the GPU's place in the fabric, separated by spaces"),
+	GPU_METRIC("gpu.c2c_links", MUSTER_NUMBER, "", "C2C links to the CPU that are up; 0 when the GPU has none"),
+	GPU_METRIC("gpu.c2c_gbps", MUSTER_NUMBER, "GB/s", "highest speed of one C2C link"),
+	GPU_METRIC("gpu.peers", MUSTER_NUMBER, "", "other GPUs that CUDA shows to this rank"),
+	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "those of them whose memory CUDA lets this GPU reach"),
+};
+
+#define UUID_TEXT_SIZE sizeof "01234567-0123-0123-0123-0123456789ab"
+
+/* The GPU's place in its fabric, from whichever form of the struct the driver fills. */
+struct fabric {
+	char cluster[UUID_TEXT_SIZE];
+	nvmlReturn_t status;
+	unsigned int clique, state;
+	bool has_health;
+	unsigned int health_mask, health_summary; /* 0: not said */
+};
+
+static void print_uuid(const unsigned char bytes[16], char ret[UUID_TEXT_SIZE])
+{
+	for (size_t i = 0, used = 0; i < 16; i++) {
+		const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+		used += (size_t)snprintf(ret + used, UUID_TEXT_SIZE - used, "%s%02x", dash, bytes[i]);
+	}
+}
+
+/* 0, or -1 with err. When only the health is missing, no_health says why. */
+static int ask_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, struct fabric *ret,
+	struct muster_error *no_health, struct muster_error *err)
+{
+	nvmlGpuFabricInfo_v3_t now = { .version = nvmlGpuFabricInfo_v3 };
+	nvmlGpuFabricInfo_t first = { 0 };
+	nvmlReturn_t result = nvml->nvmlDeviceGetGpuFabricInfoV(device, &now);
+	if (result == NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
+		now = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v2 };
+		result = nvml->nvmlDeviceGetGpuFabricInfoV(device, &now);
+	}
+	if (muster_nvml_check(nvml, result, no_health, "nvmlDeviceGetGpuFabricInfoV") == 0) {
+		print_uuid(now.clusterUuid, ret->cluster);
+		ret->status = now.status;
+		ret->clique = now.cliqueId;
+		ret->state = now.state;
+		ret->has_health = true;
+		ret->health_mask = now.healthMask;
+		ret->health_summary = now.healthSummary;
+		return 0;
+	}
+	if (result != NVML_ERROR_FUNCTION_NOT_FOUND && result != NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
+		*err = *no_health;
+		return -1;
+	}
+	if (muster_nvml_check(
+		    nvml, nvml->nvmlDeviceGetGpuFabricInfo(device, &first), err, "nvmlDeviceGetGpuFabricInfo") < 0)
+		return -1;
+	print_uuid(first.clusterUuid, ret->cluster);
+	ret->status = first.status;
+	ret->clique = first.cliqueId;
+	ret->state = first.state;
+	ret->has_health = false;
+	return 0;
+}
+
+/* The mask's fields of two bits: 0 says nothing, 1 yes, 2 no. */
+static const struct {
+	unsigned int shift;
+	const char *name;
+} conditions[] = {
+	{ NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW, "degraded-bandwidth" },
+	{ NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_RECOVERY, "route-recovery" },
+	{ NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY, "route-unhealthy" },
+	{ NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY, "access-timeout-recovery" },
+};
+
+/* Its field of four bits: what is wrong with how the GPU is set up in the fabric. */
+static const char *const configurations[] = {
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCORRECT_SYSGUID] = "incorrect-sysguid",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCORRECT_CHASSIS_SN] = "incorrect-chassis-sn",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NO_PARTITION] = "no-partition",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INSUFFICIENT_NVLINKS] = "insufficient-nvlinks",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INCOMPATIBLE_GPU_FW] = "incompatible-gpu-firmware",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_INVALID_LOCATION] = "invalid-location",
+	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_GPU_STATE_INVALID] = "gpu-state-invalid",
+};
+
+/* What is wrong, separated by spaces; "healthy". What newer drivers put into higher bits shows in their summary. */
+static void describe_health(unsigned int mask, unsigned int summary, char *ret, size_t size)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+		if ((mask >> conditions[i].shift & NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_DEGRADED_BW) ==
+			NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE)
+			used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? " " : "", conditions[i].name);
+	unsigned int wrong = mask >> NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION &
+			     NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_INCORRECT_CONFIGURATION;
+	if (wrong > NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NONE) {
+		const char *name =
+			wrong < sizeof configurations / sizeof *configurations ? configurations[wrong] : "unknown";
+		used += (size_t)snprintf(
+			ret + used, size - used, "%sincorrect-configuration:%s", used ? " " : "", name);
+	}
+	if (used == 0)
+		snprintf(ret, size, "%s",
+			summary == NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY          ? "unhealthy"
+			: summary == NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY ? "limited-capacity"
+										     : "healthy");
+}
+
+static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, const struct fabric *fabric,
+	const struct muster_error *no_health)
+{
+	char text[256];
+	if (!fabric->has_health) {
+		muster_emit_null_for(ctx, "gpu.fabric_health", bus_id, "%s", no_health->text);
+	} else if (fabric->health_mask == 0 && fabric->health_summary == 0) {
+		muster_emit_null_for(ctx, "gpu.fabric_health", bus_id,
+			"nvmlDeviceGetGpuFabricInfoV gives no health of the GPU: mask and summary are 0");
+	} else {
+		describe_health(fabric->health_mask, fabric->health_summary, text, sizeof text);
+		muster_emit_for(ctx, "gpu.fabric_health", bus_id, muster_string(text));
+	}
+}
+
+static void emit_clique(
+	struct muster_probe_ctx *ctx, const char *bus_id, const struct fabric *fabric, const struct muster_error *why)
+{
+	const struct muster_value labels[] = { muster_string(bus_id),
+		muster_string(fabric ? fabric->cluster : "unknown") };
+	if (fabric)
+		muster_emit(ctx, "gpu.fabric_clique", labels, 2, muster_number(fabric->clique));
+	else
+		muster_emit_null(ctx, "gpu.fabric_clique", labels, 2, "%s", why->text);
+}
+
+static void measure_fabric(
+	struct muster_probe_ctx *ctx, const struct muster_nvml *nvml, nvmlDevice_t device, const char *bus_id)
+{
+	static const char *const states[] = {
+		[NVML_GPU_FABRIC_STATE_NOT_SUPPORTED] = "not-supported",
+		[NVML_GPU_FABRIC_STATE_NOT_STARTED] = "not-started",
+		[NVML_GPU_FABRIC_STATE_IN_PROGRESS] = "in-progress",
+		[NVML_GPU_FABRIC_STATE_COMPLETED] = "completed",
+	};
+	static const char *const all[] = { "gpu.fabric_state", "gpu.fabric_status", "gpu.fabric_cluster",
+		"gpu.fabric_health" };
+	struct fabric fabric = { 0 };
+	struct muster_error why, no_health;
+	char other[32];
+	muster_step(ctx, "NVML: NVLink fabric of GPU %s", bus_id);
+	if (ask_fabric(nvml, device, &fabric, &no_health, &why) < 0) {
+		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+			muster_emit_null_for(ctx, all[i], bus_id, "%s", why.text);
+		emit_clique(ctx, bus_id, NULL, &why);
+		return;
+	}
+	snprintf(other, sizeof other, "state %u", fabric.state);
+	const char *state = fabric.state < sizeof states / sizeof *states ? states[fabric.state] : other;
+	muster_emit_for(ctx, "gpu.fabric_state", bus_id, muster_string(state));
+	if (fabric.state != NVML_GPU_FABRIC_STATE_COMPLETED)
+		muster_emit_null_for(ctx, "gpu.fabric_status", bus_id, "the GPU has not joined a fabric: %s", state);
+	else if (fabric.status == NVML_SUCCESS)
+		muster_emit_for(ctx, "gpu.fabric_status", bus_id, muster_string("success"));
+	else if (muster_nvml_check(nvml, fabric.status, &why, "fabric") < 0)
+		muster_emit_for(ctx, "gpu.fabric_status", bus_id, muster_string(why.text + strlen("fabric: ")));
+	muster_emit_for(ctx, "gpu.fabric_cluster", bus_id, muster_string(fabric.cluster));
+	emit_clique(ctx, bus_id, &fabric, NULL);
+	measure_health(ctx, bus_id, &fabric, &no_health);
+}
+
+/* Links that are up, and the highest of their speeds in MB/s. 0, or -1 with err. */
+static int count_c2c(
+	const struct muster_nvml *nvml, nvmlDevice_t device, double *ret_up, double *ret_mbps, struct muster_error *err)
+{
+	double links = 0, up = 0, highest = 0;
+	nvmlFieldValue_t count = { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT };
+	if (muster_nvml_check(
+		    nvml, nvml->nvmlDeviceGetFieldValues(device, 1, &count), err, "nvmlDeviceGetFieldValues") < 0)
+		return -1;
+	/* A driver that does not know the field says "invalid argument". */
+	if (count.nvmlReturn != NVML_ERROR_NOT_SUPPORTED && muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_COUNT,
+								    0, "NVML_FI_DEV_C2C_LINK_COUNT", &links, err) < 0)
+		return -1;
+	for (unsigned int link = 0; link < links; link++) {
+		double active, mbps;
+		if (muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_GET_STATUS, link,
+			    "NVML_FI_DEV_C2C_LINK_GET_STATUS", &active, err) < 0)
+			return muster_wrap(err, "C2C link %u", link);
+		if (active < 1)
+			continue;
+		if (muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link,
+			    "NVML_FI_DEV_C2C_LINK_GET_MAX_BW", &mbps, err) == 0 &&
+			mbps > highest)
+			highest = mbps;
+		up++;
+	}
+	*ret_up = up;
+	*ret_mbps = highest;
+	return 0;
+}
+
+static void measure_c2c(
+	struct muster_probe_ctx *ctx, const struct muster_nvml *nvml, nvmlDevice_t device, const char *bus_id)
+{
+	struct muster_error why;
+	double up = 0, mbps = 0;
+	muster_step(ctx, "NVML: C2C links of GPU %s", bus_id);
+	if (count_c2c(nvml, device, &up, &mbps, &why) < 0) {
+		muster_emit_null_for(ctx, "gpu.c2c_links", bus_id, "%s", why.text);
+		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "%s", why.text);
+		return;
+	}
+	muster_emit_for(ctx, "gpu.c2c_links", bus_id, muster_number(up));
+	if (up < 1)
+		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "no C2C link is up");
+	else if (mbps <= 0)
+		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed");
+	else
+		muster_emit_for(ctx, "gpu.c2c_gbps", bus_id, muster_number(mbps / 1000));
+}
+
+/* How many of the `count` devices but our own it can reach. 0, or -1 with err. */
+static int count_peers(const struct muster_cuda *cuda, CUdevice own, int count, int *ret, struct muster_error *err)
+{
+	int reached = 0;
+	for (int i = 0; i < count; i++) {
+		CUdevice peer;
+		int can = 0;
+		if (muster_cuda_check(cuda, cuda->cuDeviceGet(&peer, i), err, "cuDeviceGet") < 0)
+			return -1;
+		if (peer == own)
+			continue;
+		if (muster_cuda_check(
+			    cuda, cuda->cuDeviceCanAccessPeer(&can, own, peer), err, "cuDeviceCanAccessPeer") < 0)
+			return muster_wrap(err, "CUDA device %d", i);
+		reached += can != 0;
+	}
+	*ret = reached;
+	return 0;
+}
+
+static void measure_peers(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
+{
+	struct muster_error why;
+	int count = 0, reached = 0;
+	muster_step(ctx, "CUDA: peer access of GPU %s", gpu->bus_id);
+	const struct muster_cuda *cuda = muster_cuda(&why);
+	if (!cuda || muster_cuda_check(cuda, cuda->cuDeviceGetCount(&count), &why, "cuDeviceGetCount") < 0) {
+		muster_emit_null_for(ctx, "gpu.peers", gpu->bus_id, "%s", why.text);
+		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "%s", why.text);
+		return;
+	}
+	muster_emit_for(ctx, "gpu.peers", gpu->bus_id, muster_number(count - 1));
+	if (count < 2)
+		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "CUDA shows only this rank's own GPU");
+	else if (count_peers(cuda, gpu->cuda_device, count, &reached, &why) < 0)
+		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "%s", why.text);
+	else
+		muster_emit_for(ctx, "gpu.p2p_peers", gpu->bus_id, muster_number(reached));
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	measure_peers(ctx, gpu);
+	muster_step(ctx, "NVML: open");
+	const struct muster_nvml *nvml = muster_nvml(err);
+	if (!nvml)
+		return -1;
+	if (!gpu->has_nvml)
+		return muster_fail(
+			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
+	measure_fabric(ctx, nvml, gpu->nvml_device, gpu->bus_id);
+	measure_c2c(ctx, nvml, gpu->nvml_device, gpu->bus_id);
+	return 0;
+}
+
+const struct muster_probe muster_probe_fabric = {
+	.name = "fabric",
+	.summary = "NVLink fabric, C2C links and peer access of the rank's GPU",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 15000,
+	.order = 35,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};
