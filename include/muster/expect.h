@@ -102,9 +102,9 @@ struct muster_expect {
 };
 
 /* Load an expectation file: `name` is a path (it has a '/' or ends in ".json"), the name of a file under config_dir
- * without ".json", or a vm_size that such a file identifies its machine by; in upper or lower case. overlay is a path or
- * NULL. On failure returns -1: code MUSTER_ENOTSUPPORTED when no file of config_dir has that name, else MUSTER_EUSAGE
- * with the file and the line or JSON path in err. */
+ * without ".json", or a vm_size that such a file identifies its machine by; in upper or lower case. overlay is a path
+ * or NULL. On failure returns -1: code MUSTER_ENOTSUPPORTED when no file of config_dir has that name, else
+ * MUSTER_EUSAGE with the file and the line or JSON path in err. */
 int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,
 	struct muster_error *err);
 void muster_expect_done(struct muster_expect *expect);

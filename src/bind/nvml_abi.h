@@ -92,8 +92,8 @@ typedef struct nvmlGridLicensableFeatures_st {
 typedef unsigned char nvmlGpuFabricState_t; /* since R525 */
 typedef struct {
 	unsigned char clusterUuid[16];
-	nvmlReturn_t status; /* worth reading only when the state is COMPLETED */
-	unsigned int cliqueId;
+	nvmlReturn_t status;   /* worth reading only when the state is COMPLETED */
+	unsigned int cliqueId; /* since R545; partitionId before */
 	nvmlGpuFabricState_t state;
 } nvmlGpuFabricInfo_t; /* since R525 */
 typedef struct {

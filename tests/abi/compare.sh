@@ -5,7 +5,9 @@
 #
 # One program is compiled twice, once with our types and once with the vendor's. It prints every constant, size and
 # offset that our header declares, and whether each prototype is the vendor's. Any difference between the two outputs
-# is an error. The list of what to print is taken from our header itself, so nothing in it can be forgotten here.
+# is an error. The list of what to print is taken from our header itself, so nothing in it can be forgotten here. What
+# our header marks as not in every vendor's ("since", "until"), and its list of optional functions, is compared where the
+# vendor's header has it; the rest of it is listed.
 set -eu
 
 compiler=$1 library=$2 scratch=$3 vendor=${4:-} cuda=${5:-}
@@ -39,7 +41,7 @@ plain=$(sed -E 's,/\*.*\*/,,' "$ours")
 {
 	printf '%s\n' "$plain" | grep -oE '[A-Za-z_][A-Za-z0-9_]* = -?[0-9]' | sed -E 's/ = .*/)/; s/^/FACT(/'
 	printf '%s\n' "$plain" | sed -nE '/MUSTER_/!s/^#define ([A-Za-z0-9_]+) .*/FACT(\1)/p'
-	printf '%s\n' "$plain" | sed -nE '/ncclConfig_t/!s/^(typedef|\}).*[ *]([A-Za-z0-9_]+);.*/FACT(sizeof(\2))/p'
+	printf '%s\n' "$plain" | sed -nE '/ncclConfig_t|GpuFabricInfoV_t;/!s/^(typedef|\}).*[ *]([A-Za-z0-9_]+);.*/FACT(sizeof(\2))/p'
 	printf '%s\n' "$plain" | awk '
 		/^typedef (struct|union).*\{$/ { inside = 1; count = 0; next }
 		inside && /^\}/ {
@@ -57,7 +59,23 @@ plain=$(sed -E 's,/\*.*\*/,,' "$ours")
 				field[count++] = word[words]
 			}
 		}'
-} >"$scratch/facts.h"
+	printf '%s\n' "$plain" | sed -nE '/_OPTIONAL_FUNCTIONS\(X\)/,/^$/s/^\tX\((.*)\)( \\)?$/PROTOTYPE(\1)/p'
+} >"$scratch/all.h"
+
+# Names that the vendor's header may lack, and does; facts about them are left out.
+{
+	sed -nE '/\/\* (since|until) /{
+		s,/\*.*,,
+		s/^#define ([A-Za-z0-9_]+).*/\1/
+		s/.*[ *]([A-Za-z0-9_]+);.*/\1/
+		s/^\t([A-Za-z0-9_]+) = .*/\1/
+		p
+	}' "$ours"
+	sed -nE 's/^PROTOTYPE\(([A-Za-z0-9_]+),.*/\1/p' "$scratch/all.h"
+} | while read -r name; do
+	grep -qw "$name" "$vendor/$library.h" || echo "$name"
+done >"$scratch/lacking.txt"
+grep -vwFf "$scratch/lacking.txt" "$scratch/all.h" >"$scratch/facts.h"
 
 for side in ours vendor; do
 	set -- -std=gnu17 -w -I"$scratch" -I"$source" -I"$source/../include" -DABI_"$library" -DABI_"$side"
@@ -73,5 +91,9 @@ fi
 if [ "$facts" -lt 20 ]; then
 	echo "only $facts facts were found in src/bind/${library}_abi.h: this test cannot judge it"
 	exit 1
+fi
+if [ -s "$scratch/lacking.txt" ]; then
+	echo "$vendor/$library.h is of another time and lacks, so that nothing here has compared them:"
+	sed 's/^/  /' "$scratch/lacking.txt"
 fi
 echo "$facts facts of src/bind/${library}_abi.h are as in $vendor/$library.h"

@@ -82,9 +82,10 @@ static void print_config(void)
 int main(void)
 {
 #define FACT(expression) printf("%s = %lld\n", #expression, (long long)(expression));
-#include "facts.h"
+#define PROTOTYPE(symbol, parameters) MORE(RESULT, symbol, parameters)
 #define MORE(result, symbol, parameters)                                                                               \
 	printf("prototype of %s: %s\n", #symbol, SAME(result, symbol, parameters) ? "same" : "another");
+#include "facts.h"
 #define X(symbol, parameters) MORE(RESULT, symbol, parameters)
 	FUNCTIONS(X)
 	MORE_FUNCTIONS(MORE)

@@ -16,7 +16,14 @@ def switch(words):
     return lambda text: {words[0]: True, words[1]: False}.get(text)
 
 
+def words(text):
+    """"In Progress" as muster spells it."""
+    return text.lower().replace(" ", "-")
+
+
 ENABLED = switch(("Enabled", "Disabled"))
+VIRTUALIZATIONS = {"None": "none", "Pass-Through": "passthrough", "VGPU": "vgpu", "Host VGPU": "host-vgpu",
+                   "Host VSGA": "host-vsga"}
 
 # metric, places in nvidia-smi's XML (names changed over the years), what to make of the text, allowed difference
 FACTS = [
@@ -30,10 +37,30 @@ FACTS = [
     ("gpu.pcie_gen_max", ["pci/pci_gpu_link_info/pcie_gen/max_link_gen"], number, 0),
     ("gpu.pcie_width_max", ["pci/pci_gpu_link_info/link_widths/max_link_width"], number, 0),
     ("gpu.sm_clock_max_mhz", ["max_clocks/sm_clock"], number, 0),
+    ("gpu.sm_clock_app_mhz", ["applications_clocks/graphics_clock"], number, 0),
     ("gpu.mem_clock_max_mhz", ["max_clocks/mem_clock"], number, 0),
     ("gpu.power_limit_watts", ["gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"],
      number, 1),
+    ("gpu.virtualization", ["gpu_virtualization_mode/virtualization_mode"], VIRTUALIZATIONS.get, 0),
+    ("gpu.c2c_links", ["c2c_mode"], lambda text: text == "Enabled", 0),
+    ("gpu.fabric_state", ["fabric/state"], words, 0),
+    ("gpu.fabric_status", ["fabric/status"], words, 0),
+    ("gpu.fabric_clique", ["fabric/cliqueId"], number, 0),
+    ("gpu.fabric_cluster", ["fabric/clusterUuid"], str.lower, 0),
+    ("gpu.fabric_health", ["fabric/health/summary"], lambda text: text == "Healthy", 0),
 ]
+
+# What to make of muster's value, where nvidia-smi says it in another way.
+OURS = {
+    "gpu.c2c_links": lambda links: links is not None and links != 0,
+    "gpu.fabric_status": lambda text: text and words(re.sub(r" \(\d+\)$", "", text)),
+    "gpu.fabric_health": lambda text: text == "healthy",
+}
+
+
+def says_nothing(metric, text):
+    """nvidia-smi prints N/A for all of a fabric that the GPU has not joined; muster prints what NVML gives."""
+    return metric.startswith("gpu.fabric_") and text == "N/A"
 
 
 def bus_id(text):
@@ -74,8 +101,8 @@ def differences(report, root):
         for gpu in taken:
             text = next((found for place in places if gpu in gpus and (found := gpus[gpu].findtext(place))), None)
             theirs = make(text) if text is not None else None
-            if gpu in gpus:
-                judge(f"{metric} of {gpu}", ours.get(gpu), theirs, allowed)
+            if gpu in gpus and not says_nothing(metric, text):
+                judge(f"{metric} of {gpu}", OURS.get(metric, lambda value: value)(ours.get(gpu)), theirs, allowed)
     return agree, wrong
 
 

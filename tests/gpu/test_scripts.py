@@ -22,7 +22,10 @@ GPU = {
     "gpu.sm_clock_max_mhz": 1980,
     "gpu.mem_clock_max_mhz": 3201, "gpu.power_limit_watts": 700, "gpu.h2d_gbps": 55.0, "gpu.h2d_spread": 0.01,
     "gpu.h2d_together_gbps": 54.0, "gpu.d2h_gbps": 56.0, "gpu.d2h_spread": 0.01, "gpu.d2h_together_gbps": 55.0,
-    "gpu.copy_intact": True, "gpu.copy_numa_node": 0,
+    "gpu.copy_intact": True, "gpu.copy_numa_node": 0, "gpu.sm_clock_app_mhz": 1830, "gpu.virtualization": "passthrough",
+    "gpu.c2c_links": 0, "gpu.fabric_state": "in-progress", "gpu.fabric_status": "Unknown Error (999)",
+    "gpu.fabric_clique": 7, "gpu.fabric_cluster": "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809",
+    "gpu.fabric_health": "healthy",
 }
 NODE = {
     "node.driver_version": "580.126.16", "node.cuda_driver_api": "13.0", "node.gpu_count": 1, "node.ib_ports": 0,
@@ -57,6 +60,10 @@ XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_versi
 <mig_mode><current_mig>Disabled</current_mig></mig_mode>
 <pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
 <link_widths><max_link_width>16x</max_link_width></link_widths></pci_gpu_link_info></pci>
+<applications_clocks><graphics_clock>1830 MHz</graphics_clock></applications_clocks><c2c_mode>Disabled</c2c_mode>
+<gpu_virtualization_mode><virtualization_mode>Pass-Through</virtualization_mode></gpu_virtualization_mode>
+<fabric><state>In Progress</state><status>Unknown Error</status><cliqueId>7</cliqueId>
+<clusterUuid>1A2B3C4D-5E6F-4081-92A3-B4C5D6E7F809</clusterUuid><health><summary>Healthy</summary></health></fabric>
 <max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
 <gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
 
@@ -85,6 +92,14 @@ class Inventory(unittest.TestCase):
                 _, wrong = inventory.differences(report, ElementTree.fromstring(XML))
                 self.assertEqual(len(wrong), 1)
                 self.assertIn(metric, wrong[0])
+
+    def test_what_nvidia_smi_does_not_say_of_a_fabric_is_not_compared(self):
+        root = ElementTree.fromstring(XML)
+        for element in root.find("gpu/fabric").iter():
+            element.text = element.text and "N/A"
+        agree, wrong = inventory.differences(a_report(), root)
+        self.assertEqual(wrong, [])
+        self.assertEqual(agree, 3 + len(inventory.FACTS) - 5)
 
     def test_a_gpu_that_nvidia_smi_does_not_show_is_named(self):
         root = ElementTree.fromstring(XML.replace("00000000:19", "00000000:20"))

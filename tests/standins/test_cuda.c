@@ -166,6 +166,29 @@ START_TEST(a_device_tells_what_the_scenario_says)
 }
 END_TEST
 
+START_TEST(gpus_reach_each_other_unless_one_of_the_two_may_not)
+{
+	int can;
+	struct muster_sim_cluster *cluster = example_cluster();
+	example_end();
+	cluster->nodes[0].gpus[2].p2p = false; /* CUDA device 1 */
+	example_start(cluster, 0);
+	GIVES(CUDA_ERROR_NOT_INITIALIZED, cuDeviceCanAccessPeer(&can, 0, 2));
+	OK(cuInit(0));
+	OK(cuDeviceCanAccessPeer(&can, 0, 2));
+	ck_assert_int_eq(can, 1);
+	OK(cuDeviceCanAccessPeer(&can, 0, 1));
+	ck_assert_int_eq(can, 0);
+	OK(cuDeviceCanAccessPeer(&can, 1, 0));
+	ck_assert_int_eq(can, 0);
+	OK(cuDeviceCanAccessPeer(&can, 2, 2));
+	ck_assert_int_eq(can, 0);
+	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceCanAccessPeer(&can, 0, 4));
+	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceCanAccessPeer(&can, -1, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceCanAccessPeer(NULL, 0, 1));
+}
+END_TEST
+
 START_TEST(calls_need_a_live_current_context)
 {
 	CUcontext context;
@@ -462,6 +485,7 @@ int main(void)
 	tcase_add_loop_test(tests, visible_devices_are_those_that_the_driver_would_show, 0,
 		(int)(sizeof visibles / sizeof *visibles));
 	tcase_add_test(tests, a_device_tells_what_the_scenario_says);
+	tcase_add_test(tests, gpus_reach_each_other_unless_one_of_the_two_may_not);
 	tcase_add_test(tests, calls_need_a_live_current_context);
 	tcase_add_test(tests, memory_is_counted_and_runs_out);
 	tcase_add_loop_test(tests, periodic_data_survives_the_trip_at_any_size, 0, (int)(sizeof sizes / sizeof *sizes));

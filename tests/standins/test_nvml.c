@@ -10,6 +10,7 @@
 static struct {
 #define X(symbol, parameters) nvmlReturn_t(*symbol) parameters;
 	MUSTER_NVML_FUNCTIONS(X)
+	MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
 #undef X
 	const char *(*nvmlErrorString)(nvmlReturn_t result);
 } nvml;
@@ -23,6 +24,7 @@ static void start(void)
 	void *library = example_open("libnvidia-ml.so.1");
 #define X(symbol, parameters) example_find(library, #symbol, &nvml.symbol, sizeof nvml.symbol);
 	MUSTER_NVML_FUNCTIONS(X)
+	MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
 #undef X
 	example_find(library, "nvmlErrorString", &nvml.nvmlErrorString, sizeof nvml.nvmlErrorString);
 }
@@ -191,6 +193,147 @@ START_TEST(nvlinks_are_up_down_or_not_there)
 }
 END_TEST
 
+static struct muster_sim_cluster *cluster;
+
+/* The first GPU of the second node, to be changed before begin_changed(). */
+static struct muster_sim_gpu *change(void)
+{
+	example_end();
+	cluster = example_cluster();
+	return &cluster->nodes[1].gpus[0];
+}
+
+static nvmlDevice_t begin_changed(void)
+{
+	example_start(cluster, 5);
+	return begin(0);
+}
+
+START_TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone)
+{
+	static const char *names[] = { "nvmlDeviceGetPowerUsage", "nvmlDeviceGetNvLinkState",
+		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetCurrPcieLinkWidth" };
+	struct muster_sim_gpu *gpu = change();
+	gpu->unsupported = names;
+	gpu->unsupported_count = 4;
+	nvmlDevice_t device = begin_changed();
+	nvmlGpuFabricInfo_t first;
+	nvmlGpuFabricInfoV_t newer = { .version = nvmlGpuFabricInfo_v3 };
+	nvmlEnableState_t state;
+	unsigned int number;
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetPowerUsage(device, &number));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetNvLinkState(device, 0, &state));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetCurrPcieLinkWidth(device, &number));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetGpuFabricInfo(device, &first));
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetPowerUsage(device, NULL));
+	OK(nvmlDeviceGetGpuFabricInfoV(device, &newer));
+	OK(nvmlDeviceGetEnforcedPowerLimit(device, &number));
+	OK(nvmlDeviceGetPowerUsage(begin(1), &number));
+}
+END_TEST
+
+START_TEST(the_applications_clock_is_not_the_highest_one)
+{
+	nvmlDevice_t device = begin(0);
+	unsigned int mhz;
+	OK(nvmlDeviceGetApplicationsClock(device, NVML_CLOCK_SM, &mhz));
+	ck_assert_uint_eq(mhz, 1095);
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetApplicationsClock(device, (nvmlClockType_t)9, &mhz));
+}
+END_TEST
+
+/* Version 2 of the struct ends where the summary begins. */
+START_TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
+{
+	static const unsigned char uuid[16] = { 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f, 0x40, 0x81, 0x92, 0xa3, 0xb4, 0xc5,
+		0xd6, 0xe7, 0xf8, 0x09 };
+	struct muster_sim_gpu *gpu = change();
+	gpu->fabric_state = NVML_GPU_FABRIC_STATE_COMPLETED;
+	gpu->fabric_cluster = "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809";
+	gpu->fabric_clique = 32766;
+	gpu->fabric_health = 0xa9;
+	nvmlDevice_t device = begin_changed();
+	nvmlGpuFabricInfo_t first;
+	nvmlGpuFabricInfoV_t info = { .version = nvmlGpuFabricInfo_v2, .healthSummary = 77 };
+	OK(nvmlDeviceGetGpuFabricInfo(device, &first));
+	ck_assert_mem_eq(first.clusterUuid, uuid, sizeof uuid);
+	ck_assert_int_eq(first.state, NVML_GPU_FABRIC_STATE_COMPLETED);
+	ck_assert_uint_eq(first.cliqueId, 32766);
+	OK(nvmlDeviceGetGpuFabricInfoV(device, &info));
+	ck_assert_mem_eq(info.clusterUuid, uuid, sizeof uuid);
+	ck_assert_uint_eq(info.healthMask, 0xa9);
+	ck_assert_uint_eq(info.healthSummary, 77);
+	info.version = nvmlGpuFabricInfo_v3;
+	OK(nvmlDeviceGetGpuFabricInfoV(device, &info));
+	ck_assert_uint_eq(info.healthSummary, NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY);
+	info.version = (unsigned int)sizeof info;
+	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetGpuFabricInfoV(device, &info));
+	info.version = (unsigned int)sizeof info | 4u << 24;
+	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetGpuFabricInfoV(device, &info));
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetGpuFabricInfoV(device, NULL));
+}
+END_TEST
+
+START_TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)
+{
+	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT },
+		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_STATUS }, { .fieldId = 9999 } };
+	OK(nvmlDeviceGetFieldValues(begin(0), 3, fields));
+	ck_assert_int_eq(fields[0].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+	ck_assert_int_eq(fields[1].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+	ck_assert_int_eq(fields[2].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+START_TEST(c2c_links_are_asked_one_by_one)
+{
+	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT },
+		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_STATUS, .scopeId = 9 },
+		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_MAX_BW, .scopeId = 9 },
+		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_MAX_BW, .scopeId = 10 } };
+	struct muster_sim_gpu *gpu = change();
+	gpu->c2c_links = 10;
+	gpu->c2c_mbps = 44712;
+	OK(nvmlDeviceGetFieldValues(begin_changed(), 4, fields));
+	ck_assert_int_eq(fields[0].nvmlReturn, NVML_SUCCESS);
+	ck_assert_uint_eq(fields[0].value.uiVal, 10);
+	ck_assert_uint_eq(fields[1].value.uiVal, 1);
+	ck_assert_uint_eq(fields[2].value.uiVal, 44712);
+	ck_assert_int_eq(fields[2].nvmlReturn, NVML_SUCCESS);
+	ck_assert_int_eq(fields[3].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+static const struct {
+	const char *virtualization, *product;
+	bool licensed;
+	nvmlGpuVirtualizationMode_t mode;
+} vgpus[] = {
+	{ "none", "", false, NVML_GPU_VIRTUALIZATION_MODE_NONE },
+	{ "passthrough", "", false, NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH },
+	{ "vgpu", "NVIDIA Virtual Compute Server", true, NVML_GPU_VIRTUALIZATION_MODE_VGPU },
+	{ "vgpu", "NVIDIA Virtual Compute Server", false, NVML_GPU_VIRTUALIZATION_MODE_VGPU },
+};
+
+START_TEST(a_vgpu_has_a_product_and_a_licence_or_not)
+{
+	struct muster_sim_gpu *gpu = change();
+	gpu->virtualization = vgpus[_i].virtualization;
+	gpu->vgpu_product = vgpus[_i].product;
+	gpu->vgpu_licensed = vgpus[_i].licensed;
+	nvmlDevice_t device = begin_changed();
+	nvmlGpuVirtualizationMode_t mode;
+	nvmlGridLicensableFeatures_t features;
+	OK(nvmlDeviceGetVirtualizationMode(device, &mode));
+	ck_assert_int_eq(mode, vgpus[_i].mode);
+	OK(nvmlDeviceGetGridLicensableFeatures_v4(device, &features));
+	ck_assert_uint_eq(features.licensableFeaturesCount, *vgpus[_i].product ? 1 : 0);
+	ck_assert_int_eq(features.isGridLicenseSupported, *vgpus[_i].product ? 1 : 0);
+	ck_assert_str_eq(features.gridLicensableFeatures[0].productName, vgpus[_i].product);
+	ck_assert_uint_eq(features.gridLicensableFeatures[0].featureState, vgpus[_i].licensed);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("standin_nvml");
@@ -202,6 +345,12 @@ int main(void)
 	tcase_add_test(tests, numbers_are_the_scenarios_in_nvmls_units);
 	tcase_add_test(tests, each_kind_of_ecc_error_has_its_count);
 	tcase_add_test(tests, nvlinks_are_up_down_or_not_there);
+	tcase_add_test(tests, a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone);
+	tcase_add_test(tests, the_applications_clock_is_not_the_highest_one);
+	tcase_add_test(tests, the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more);
+	tcase_add_test(tests, a_field_is_unknown_to_nvml_or_not_there_on_the_gpu);
+	tcase_add_test(tests, c2c_links_are_asked_one_by_one);
+	tcase_add_loop_test(tests, a_vgpu_has_a_product_and_a_licence_or_not, 0, (int)(sizeof vgpus / sizeof *vgpus));
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

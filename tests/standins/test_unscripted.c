@@ -62,17 +62,28 @@ static void unknown_key(void)
 	broken_file("{ \"skew\": \"x\" }");
 }
 
+static void unknown_function(void)
+{
+	static const char *names[] = { "nvmlDeviceGetMood" };
+	struct muster_sim_cluster *cluster = example_cluster();
+	cluster->nodes[0].gpus[1].unsupported = names;
+	cluster->nodes[0].gpus[1].unsupported_count = 1;
+	ck_assert_int_eq(muster_sim_cluster_write(cluster, getenv("MUSTER_SIM_CLUSTER"), NULL), 0);
+}
+
 static const struct {
 	void (*spoil)(void);
 	const char *says;
+	const char *soname; /* NULL: each of them finds it */
 } faults[] = {
-	{ no_cluster, "MUSTER_SIM_CLUSTER is not set" },
-	{ no_rank, "MUSTER_SIM_RANK" },
-	{ rank_too_high, "MUSTER_SIM_RANK" },
-	{ rank_with_a_tail, "MUSTER_SIM_RANK" },
-	{ no_file, "/nonexistent/cluster.json" },
-	{ cut_file, "line 1" },
-	{ unknown_key, "skew" },
+	{ no_cluster, "MUSTER_SIM_CLUSTER is not set", NULL },
+	{ no_rank, "MUSTER_SIM_RANK", NULL },
+	{ rank_too_high, "MUSTER_SIM_RANK", NULL },
+	{ rank_with_a_tail, "MUSTER_SIM_RANK", NULL },
+	{ no_file, "/nonexistent/cluster.json", NULL },
+	{ cut_file, "line 1", NULL },
+	{ unknown_key, "skew", NULL },
+	{ unknown_function, "nvmlDeviceGetMood", "libnvidia-ml.so.1" },
 };
 
 #define FAULTS (sizeof faults / sizeof *faults)
@@ -95,6 +106,8 @@ START_TEST(it_says_what_is_missing_and_exits_with_70)
 	size_t which = (size_t)_i / FAULTS, fault = (size_t)_i % FAULTS;
 	int ends[2], status;
 	char said[4096] = "";
+	if (faults[fault].soname && strcmp(faults[fault].soname, calls[which].soname) != 0)
+		return;
 	ck_assert_int_eq(pipe(ends), 0);
 	pid_t child = fork();
 	if (child == 0) {

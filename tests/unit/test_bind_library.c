@@ -102,6 +102,28 @@ START_TEST(a_library_that_refuses_to_start_is_asked_once)
 }
 END_TEST
 
+START_TEST(a_function_that_nvml_lacks_answers_that_it_is_not_there)
+{
+	nvmlGpuFabricInfo_t fabric;
+	nvmlGpuFabricInfoV_t newer;
+	nvmlGridLicensableFeatures_t licences;
+	unsigned int mhz;
+	const struct muster_nvml *nvml;
+	struct muster_error err = { 0 };
+
+	put_in_place("libnvidia-ml.so.1");
+	setenv("MUSTER_FAKE_NVML_STARTS", "1", 1);
+	nvml = muster_nvml(&err);
+	ck_assert_msg(nvml != NULL, "%s", err.text);
+	ck_assert_int_eq(nvml->nvmlDeviceGetGpuFabricInfo(NULL, &fabric), NVML_ERROR_FUNCTION_NOT_FOUND);
+	ck_assert_int_eq(nvml->nvmlDeviceGetGpuFabricInfoV(NULL, &newer), NVML_ERROR_FUNCTION_NOT_FOUND);
+	ck_assert_int_eq(
+		nvml->nvmlDeviceGetApplicationsClock(NULL, NVML_CLOCK_SM, &mhz), NVML_ERROR_FUNCTION_NOT_FOUND);
+	ck_assert_int_eq(nvml->nvmlDeviceGetGridLicensableFeatures_v4(NULL, &licences), NVML_ERROR_FUNCTION_NOT_FOUND);
+	ck_assert_int_eq(nvml->nvmlDeviceGetIndex(NULL, &mhz), NVML_SUCCESS);
+}
+END_TEST
+
 START_TEST(an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mark)
 {
 	char *path = real_path(FAKES "libnccl.so.2");
@@ -164,6 +186,7 @@ int main(void)
 	tcase_add_test(tcase, a_missing_function_is_named_with_the_file_and_what_would_have_it);
 	tcase_add_test(tcase, a_function_in_another_symbol_version_does_not_count);
 	tcase_add_test(tcase, a_library_that_refuses_to_start_is_asked_once);
+	tcase_add_test(tcase, a_function_that_nvml_lacks_answers_that_it_is_not_there);
 	tcase_add_test(tcase, an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mark);
 	tcase_add_test(tcase, the_packaged_libibverbs_has_every_function_in_its_version);
 	tcase_add_test(tcase, the_four_libraries_are_listed_in_order);

@@ -137,6 +137,33 @@ START_TEST(a_check_may_be_for_runs_of_so_many_domains)
 }
 END_TEST
 
+/* The same from the catalogue's own metric: nodes of one rack, and the clique compared within the rack. */
+START_TEST(a_run_counts_by_the_fabric_probe)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	for (int n = 0; n < 4; n++) {
+		static const char *const names[] = { "n1", "n2", "n3", "n4" };
+		struct muster_node *node = fixture_node(&run, names[n], 1);
+
+		fixture_sample(&run, &node->ranks[0].samples, "gpu.fabric_clique",
+			n < 3 ? "gpu=g cluster=" RACK_A : "gpu=g cluster=" RACK_B, muster_number(n == 1 ? 8 : 7));
+	}
+	fixture_judge(&run,
+		"'same':{'metric':'gpu.fabric_clique','same_across':'nodes','within':'cluster','source':'s'},"
+		"'racks':{'metric':'gpu.fabric_clique','max':7,'source':'s','when':{'domains':2}}",
+		false, &report);
+	ck_assert_uint_eq(report.domains, 3);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail same n2: the same on all nodes within cluster " RACK_A ": 7 (2 of 3) | 8\n");
+	ck_assert_str_eq(report.tallies[1].skipped, "for runs of 2 NVLink domains, this one has 3");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("eval_domains");
@@ -145,6 +172,7 @@ int main(void)
 	tcase_add_loop_test(tc, gpus_of_one_cluster_and_clique_are_one_domain, 0, sizeof table / sizeof *table);
 	tcase_add_loop_test(tc, without_the_metric_each_node_is_a_domain, 0, sizeof table / sizeof *table);
 	tcase_add_loop_test(tc, a_check_may_be_for_runs_of_so_many_domains, 0, sizeof whens / sizeof *whens);
+	tcase_add_test(tc, a_run_counts_by_the_fabric_probe);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

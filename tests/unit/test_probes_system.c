@@ -92,6 +92,11 @@ static const struct {
 	{ "/etc/os-release", "PRETTY_NAME=\"a \\\"b\\\" \\$c\"", "node.os", "a \"b\" $c", false },
 	{ "/etc/os-release", "XPRETTY_NAME=no\n", "node.os", "/etc/os-release has no line \"PRETTY_NAME\"", true },
 	{ "/proc/cpuinfo", "processor : 0\nCPU part : 0xd4f\n", "node.cpu_model", "Model of hwloc", false },
+	{ "/proc/driver/nvidia/params", "EnableMSI: 1\nCoherentGPUMemoryMode: \"driver\"\nRmMsg: \"\"\n",
+		"node.coherent_memory_mode", "driver", false },
+	{ "/proc/driver/nvidia/params", "CoherentGPUMemoryMode: \"\"\n", "node.coherent_memory_mode", "", false },
+	{ "/proc/driver/nvidia/params", "EnableMSI: 1\n", "node.coherent_memory_mode",
+		"/proc/driver/nvidia/params has no line \"CoherentGPUMemoryMode\"", true },
 	{ "/proc/meminfo", "MemTotal: 12 MB\n", "node.memory_mib", "is not in kB: \"12 MB\"", true },
 	{ "/proc/meminfo", "MemTotal: kB\n", "node.memory_mib", "is not in kB: \"kB\"", true },
 	{ "/proc/meminfo", "MemTotalFree: 12 kB\n", "node.memory_mib", "/proc/meminfo has no line \"MemTotal\"", true },
@@ -107,6 +112,32 @@ START_TEST(odd_files_are_read_right_or_not_at_all)
 	ck_assert_msg(length >= wanted && strcmp(found + length - wanted, odd_files[_i].expected) == 0, "%s: \"%s\"",
 		odd_files[_i].metric, found);
 	ck_assert_msg(odd_files[_i].null || length == wanted, "%s: \"%s\"", odd_files[_i].metric, found);
+}
+END_TEST
+
+START_TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
+{
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.coherent_memory_mode", NULL), "No such file"));
+	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 0);
+}
+END_TEST
+
+START_TEST(imex_channels_are_counted_and_nothing_beside_them)
+{
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel0", "");
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel11", "");
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/other", "");
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 2);
+}
+END_TEST
+
+START_TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
+{
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
 }
 END_TEST
 
@@ -183,6 +214,9 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, the_root_tells_what_the_node_is);
 	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, sizeof odd_files / sizeof *odd_files);
+	tcase_add_test(tcase, without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel);
+	tcase_add_test(tcase, imex_channels_are_counted_and_nothing_beside_them);
+	tcase_add_test(tcase, imex_channels_that_cannot_be_listed_are_unknown_and_not_none);
 	tcase_add_test(tcase, os_release_may_lie_in_usr_lib);
 	tcase_add_test(tcase, what_hwloc_does_not_say_is_null);
 	tcase_add_test(tcase, every_vendor_library_has_a_path_and_a_version_or_the_loaders_words);

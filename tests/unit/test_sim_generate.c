@@ -34,7 +34,9 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "ib-down@node2/mlx5_ib3");
 	muster_sim_scenario_add_fault(&s, "ib-missing@node2/mlx5_ib4");
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node2/gpu0");
+	muster_sim_scenario_add_fault(&s, "coherent-mode@node2=driver");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
+	cluster.nodes[1].imex_channels = 3;
 	ck_assert_msg(muster_sim_generate(&cluster, &hardware, &err) == 0, "%s", err.text);
 	muster_sim_scenario_done(&s);
 }
@@ -82,6 +84,14 @@ static const struct {
 	{ "sim-1/proc/sys/kernel/osrelease", "5.15.0-1110-azure\n" },
 	{ "sim-1/etc/os-release", "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04.5\"\n" },
 	{ "sim-2/proc/sys/kernel/hostname", "sim-2\n" },
+	{ "sim-1/proc/driver/nvidia/params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: 0\nRegistryDwords: \"\"\n" },
+	{ "sim-2/proc/driver/nvidia/params",
+		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
+		"ImexChannelCount: 2048\nCreateImexChannel0: 1\nCoherentGPUMemoryMode: \"driver\"\n"
+		"RegistryDwords: \"\"\n" },
+	{ "sim-2/dev/nvidia-caps-imex-channels/channel2", "" },
 };
 
 START_TEST(a_file_reads_as_the_kernel_would_print_it)
@@ -116,6 +126,8 @@ START_TEST(what_is_missing_is_missing_everywhere)
 	ck_assert_int_ne(access(path_of("sim-2/sys/bus/pci/devices/0105:00:00.0"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/sys/bus/pci/devices/0001:00:00.0"), F_OK), 0);
 	ck_assert_int_eq(access(path_of("sim-2/sys/bus/pci/devices/0002:00:00.0"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-1/dev/nvidia-caps-imex-channels"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/dev/nvidia-caps-imex-channels/channel3"), F_OK), 0);
 }
 END_TEST
 
