@@ -24,7 +24,6 @@ CASES = [
      [("rank.missing", "fail", "sim-2", 11, "nothing came from it any more")]),
     ("a node's leader", "run", 8, "copies host to device", "60",
      [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more"),
-      ("launch.ranks_per_gpu", "inconclusive", "sim-2", None, "not measured"),
       ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "rank 0 did not say who takes part")]),
 ]
 
