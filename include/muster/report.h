@@ -89,7 +89,8 @@ int muster_report_write_json(const struct muster_report *report, const char *pat
 /* The same to a stream, for tests; -1 when the stream has an error. */
 int muster_report_print_json(const struct muster_report *report, FILE *out, struct muster_error *err);
 
-/* Read the run back from a saved report (its findings are not read: they can be judged again). Input from outside:
+/* Read the run back from a saved report (its findings are not read: they can be judged again), and what machine type it
+ * was judged as. Input from outside:
  * every malformed report is MUSTER_EUSAGE with the file and the JSON path. */
 int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err);
 

@@ -67,6 +67,7 @@ struct muster_run {
 	struct muster_job job;
 	struct muster_node *nodes; /* in order of their lowest rank */
 	size_t node_count, node_room;
+	const char *judged_as; /* the machine type that a saved report names; NULL in a new run */
 };
 
 void muster_run_init(struct muster_run *run); /* makes its pool */

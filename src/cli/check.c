@@ -1,8 +1,10 @@
 /* check.c - `muster check`: judge a saved report again
  *
- * Only the measurements are taken from the report; its findings are made anew from the expectations given here.
+ * Only the measurements are taken from the report; its findings are made anew from the expectations given here. The
+ * machine type is the one that it was judged as, unless the user names another.
  */
 #include "cli/cli.h"
+#include "eval/choose.h"
 #include "muster/report.h"
 
 #include <stdio.h>
@@ -15,13 +17,15 @@ struct check_options {
 	bool strict;
 };
 
-static int options_parse(int argc, char **argv, struct check_options *o, const char *configs, struct muster_error *err)
+static int options_parse(int argc, char **argv, struct check_options *o, struct muster_error *err)
 {
 	const struct muster_option table[] = {
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &o->sku,
-			.help = "what machine this must be: the name of an expectation file, a path, or \"observe\"" },
+			.help = "what machine this must be: a name, a file, or \"auto\": recognise it (default: what "
+				"the "
+				"report was judged as, else auto)" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &o->overlay,
@@ -35,8 +39,7 @@ static int options_parse(int argc, char **argv, struct check_options *o, const c
 	const char *operands[1] = { NULL };
 	size_t count = 0;
 	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster check REPORT --sku NAME [options]", table,
-		sizeof table / sizeof *table,
+	int parsed = muster_cli_parse(argc, argv, "muster check REPORT [options]", table, sizeof table / sizeof *table,
 		"Measures nothing: judges the measurements in REPORT.\n"
 		"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		operands, 1, &count, &rest, err);
@@ -46,17 +49,38 @@ static int options_parse(int argc, char **argv, struct check_options *o, const c
 	if (rest < argc)
 		return muster_fail(err, MUSTER_EUSAGE, "check: unexpected argument \"%.60s\" behind --", argv[rest]);
 	if (count == 0)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "check: the report to judge is needed: muster check REPORT --sku NAME");
-	if (!o->sku)
-		return muster_fail(err, MUSTER_EUSAGE,
-			"check: --sku is needed: a machine type (a file name under %s), a file, or \"observe\"",
-			configs);
+		return muster_fail(err, MUSTER_EUSAGE, "check: the report to judge is needed: muster check REPORT");
 	o->input = operands[0];
 	return 0;
 }
 
-static int judge(const struct check_options *o, const struct muster_run *run, const struct muster_expect *expect)
+/* A report may come from anywhere: what it names is looked up as a plain name, and never as a path. */
+static bool is_plain_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	size_t length = strlen(name);
+
+	return length > 0 && length <= 100 && strspn(name, allowed) == length &&
+	       (length < 5 || strcmp(name + length - 5, ".json") != 0);
+}
+
+/* What to judge by when the user did not say: as before, and where that is not known, as the measurements show. */
+static int choose(const struct check_options *o, const char *configs, const char *before, struct muster_choice *ret,
+	struct muster_error *err)
+{
+	if (before && is_plain_name(before) && strcmp(before, "unknown") != 0) {
+		if (muster_choice_load(configs, before, o->overlay, ret, err) < 0)
+			return -1;
+		if (ret->known)
+			return 0;
+		fprintf(stderr, "muster: the report was judged as %s, which has no file in %s: recognising it\n",
+			before, configs);
+		muster_choice_done(ret);
+	}
+	return muster_choice_load(configs, "auto", o->overlay, ret, err);
+}
+
+static int judge(const struct check_options *o, const struct muster_run *run, struct muster_choice *choice)
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	FILE *out = to_stdout ? stderr : stdout;
@@ -64,7 +88,7 @@ static int judge(const struct check_options *o, const struct muster_run *run, co
 	struct muster_error err;
 	int code;
 
-	muster_evaluate(run, expect, o->strict, &report);
+	muster_choice_evaluate(choice, run, o->strict, &report);
 	code = (int)muster_report_exit(&report);
 	if (o->report && muster_report_write_json(&report, o->report, &err) < 0) {
 		fprintf(stderr, "muster: %s\n", err.text);
@@ -81,30 +105,25 @@ int muster_cmd_check(int argc, char **argv)
 {
 	struct check_options options = { 0 };
 	struct muster_paths paths;
-	struct muster_expect expect = { 0 };
-	struct muster_run run;
+	struct muster_choice choice = { 0 };
+	struct muster_run run = { 0 };
 	struct muster_error err;
-	bool known;
 	int code;
 
 	if (muster_paths_find(&paths, &err) < 0)
 		return muster_cli_usage(&err);
-	int parsed = options_parse(argc, argv, &options, paths.configs, &err);
+	int parsed = options_parse(argc, argv, &options, &err);
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
-	if (parsed < 0)
+	if (parsed < 0 ||
+		(options.sku && muster_choice_load(paths.configs, options.sku, options.overlay, &choice, &err) < 0))
 		return muster_cli_usage(&err);
-	known = muster_expect_load(paths.configs, options.sku, options.overlay, &expect, &err) == 0;
-	if (!known && err.code != MUSTER_ENOTSUPPORTED)
-		return muster_cli_usage(&err);
-	if (!known) /* nothing to hold the run against: inconclusive, never a pass */
-		fprintf(stderr, "muster: %s\n", err.text);
-	if (muster_report_read(options.input, &run, &err) < 0) {
-		muster_expect_done(&expect);
-		return muster_cli_usage(&err);
-	}
-	code = judge(&options, &run, known ? &expect : NULL);
+	if (muster_report_read(options.input, &run, &err) < 0 ||
+		(!options.sku && choose(&options, paths.configs, run.judged_as, &choice, &err) < 0))
+		code = muster_cli_usage(&err);
+	else
+		code = judge(&options, &run, &choice);
+	muster_choice_done(&choice);
 	muster_run_done(&run);
-	muster_expect_done(&expect);
 	return code;
 }

@@ -65,8 +65,8 @@ int muster_cmd_run(int argc, char **argv)
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &options.sku,
-			.help = "what machine this must be: a name, a file, \"observe\" (no floors), or \"auto\": "
-				"recognise it (default)" },
+			.help = "what machine this must be: a name, a file, \"generic-nvidia\" (no floors), or "
+				"\"auto\": recognise it (default)" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &options.overlay,

@@ -60,7 +60,8 @@ static void set_environment(
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	setenv("MUSTER_ROOT", root, 1);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
-	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 1);
+	/* the user may try another service, or none */
+	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 0);
 	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
 	setenv("ASAN_OPTIONS",

@@ -121,6 +121,11 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 			.status = MUSTER_SKIP,
 			.observed = "not measured: this run was without that probe",
 		};
+	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
+		verdict = (struct muster_verdict){
+			.status = MUSTER_SKIP,
+			.observed = "not measured: this run was without that metric",
+		};
 	muster_result_take(eval, at, place, NULL, verdict);
 }
 

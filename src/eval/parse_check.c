@@ -199,8 +199,10 @@ static int id_check(struct parse *p, const char *id)
 
 	if (!*id || id[good] || strlen(id) > 64)
 		return parse_complain(p, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
-	if (strncmp(id, "probe.", strlen("probe.")) == 0 || strcmp(id, "rank.missing") == 0)
-		return parse_complain(p, "this name is taken: muster itself reports probes and missing ranks");
+	if (strncmp(id, "probe.", strlen("probe.")) == 0 || strcmp(id, "rank.missing") == 0 ||
+		strcmp(id, "sku.unknown") == 0)
+		return parse_complain(
+			p, "this name is taken: muster itself reports probes, missing ranks and unknown machines");
 	return 0;
 }
 

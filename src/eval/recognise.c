@@ -11,10 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define WAYS_OUT                                                                                                       \
-	"name it with --sku NAME, judge without floors with --sku observe, or give a file of your own, with "          \
-	"identify in it, by --sku FILE"
-
 /* ---- loading ---- */
 
 static int is_expectation(const struct dirent *entry)
@@ -204,8 +200,9 @@ static struct view view_gpus(
 	return view;
 }
 
-/* "vmSize A on n1, n2; vmSize B on n3", of the views that speak. */
-static const char *views_text(const struct muster_run *run, const struct view *views, struct muster_pool *pool)
+/* "vmSize A on n1, n2; vmSize B on n3", of the views that speak; with what each is taken for, when that differs. */
+static const char *views_text(
+	const struct muster_run *run, const struct view *views, bool taken_for, struct muster_pool *pool)
 {
 	const char **names = muster_calloc(run->node_count, sizeof *names), *text = "";
 
@@ -218,9 +215,13 @@ static const char *views_text(const struct muster_run *run, const struct view *v
 		for (size_t j = i; j < run->node_count && !told; j++)
 			if (views[j].key == views[i].key)
 				names[count++] = run->nodes[j].name;
-		if (count > 0)
-			text = muster_pool_printf(pool, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
-				muster_words_nodes(names, count, pool));
+		if (count == 0)
+			continue;
+		text = muster_pool_printf(pool, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
+			muster_words_nodes(names, count, pool));
+		if (taken_for)
+			text = muster_pool_printf(
+				pool, "%s (%s%s)", text, *views[i].fits ? "taken for " : "no file fits", views[i].fits);
 	}
 	free(names);
 	return text;
@@ -240,23 +241,22 @@ static int views_settle(
 			continue;
 		if (chosen && (chosen->fit_count == 0 || view->fit_count == 0 ? chosen->key != view->key
 									      : chosen->fits != view->fits))
-			return muster_fail(err, MUSTER_ENOTSUPPORTED,
-				"the nodes are not of one machine type: %s; run muster on nodes of one type, or %s",
-				views_text(run, views, run->pool), WAYS_OUT);
+			return muster_fail(err, MUSTER_ENOTSUPPORTED, "the nodes are not of one machine type: %s",
+				views_text(run, views, true, run->pool));
 		if (!chosen) {
 			chosen = view;
 			*ret_node = i;
 		}
 	}
 	if (!chosen || chosen->fit_count == 0) {
-		const char *seen = views_text(run, views, run->pool);
+		const char *seen = views_text(run, views, false, run->pool);
 
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s); %s",
-			*seen ? seen : "neither the metadata service nor the GPUs say what it is", WAYS_OUT);
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s)",
+			*seen ? seen : "neither the metadata service nor the GPUs say what it is");
 	}
 	if (chosen->fit_count > 1)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "this machine (%s) fits more than one file: %s; %s",
-			chosen->key, chosen->fits, WAYS_OUT);
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "this machine (%s) fits more than one file: %s",
+			chosen->key, chosen->fits);
 	return 0;
 }
 

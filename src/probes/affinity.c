@@ -34,6 +34,8 @@ static const struct muster_metric metrics[] = {
 		"rank.cpu_locality", MUSTER_STRING, "", "the rank's CPUs against the GPU's: inside, overlaps, outside"),
 	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
 		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
+	RANK_METRIC("rank.memory_locality", MUSTER_STRING, "",
+		"its NUMA nodes against the GPU's: inside, overlaps, outside; \"any\" when the policy names none"),
 	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
@@ -66,7 +68,8 @@ static int measure_cpus(
 	return 0;
 }
 
-static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology)
+/* The name of a policy that binds to nodes; "default" when it does not; NULL when it has none. */
+static const char *policy_name(hwloc_membind_policy_t policy)
 {
 	static const char *const names[] = {
 		[HWLOC_MEMBIND_DEFAULT] = "default",
@@ -76,22 +79,46 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 		[HWLOC_MEMBIND_INTERLEAVE] = "interleave",
 		[HWLOC_MEMBIND_NEXTTOUCH] = "next-touch",
 	};
+	return policy >= 0 && (size_t)policy < sizeof names / sizeof *names ? names[policy] : NULL;
+}
+
+/* Whether mine is inside, overlaps or lies outside of theirs. */
+static const char *locality_of(hwloc_const_bitmap_t mine, hwloc_const_bitmap_t theirs)
+{
+	if (hwloc_bitmap_isincluded(mine, theirs))
+		return "inside";
+	return hwloc_bitmap_intersects(mine, theirs) ? "overlaps" : "outside";
+}
+
+/* near: the GPU's node; NULL with the reason when it is not known. */
+static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const char *why)
+{
+	struct muster_error err = { 0 };
 	hwloc_membind_policy_t policy;
 	hwloc_nodeset_t nodes = hwloc_bitmap_alloc();
-	if (hwloc_get_membind(topology, nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0) {
-		muster_emit_null_plain(ctx, "rank.memory_policy", "hwloc_get_membind: %s", strerror(errno));
-	} else if (policy < 0 || (size_t)policy >= sizeof names / sizeof *names) {
-		muster_emit_null_plain(
-			ctx, "rank.memory_policy", "hwloc_get_membind: policy %d has no name", (int)policy);
-	} else if (strcmp(names[policy], "default") == 0) {
+	const char *name = NULL;
+	if (hwloc_get_membind(topology, nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0)
+		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: %s", strerror(errno));
+	else if (!(name = policy_name(policy)))
+		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
+	if (!name) {
+		muster_emit_null_plain(ctx, "rank.memory_policy", "%s", err.text);
+		muster_emit_null_plain(ctx, "rank.memory_locality", "%s", err.text);
+	} else if (strcmp(name, "default") == 0) {
 		muster_emit_plain(ctx, "rank.memory_policy", muster_string("default"));
+		muster_emit_plain(ctx, "rank.memory_locality", muster_string("any"));
 	} else {
 		char *list = NULL;
 		hwloc_bitmap_list_asprintf(&list, nodes);
-		char *text = muster_asprintf("%s:%s", names[policy], list ? list : "?");
+		char *text = muster_asprintf("%s:%s", name, list ? list : "?");
 		muster_emit_plain(ctx, "rank.memory_policy", muster_string(text));
 		free(text);
 		free(list);
+		if (near)
+			muster_emit_plain(
+				ctx, "rank.memory_locality", muster_string(locality_of(nodes, near->nodeset)));
+		else
+			muster_emit_null_plain(ctx, "rank.memory_locality", "%s", why);
 	}
 	hwloc_bitmap_free(nodes);
 }
@@ -138,26 +165,26 @@ static int find_gpu_node(
 	return muster_topology_device_node(topology, path, gpu->bus_id, ret_node, err);
 }
 
-static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_const_cpuset_t mine)
+/* node: the GPU's; NULL with the reason when it is not known. */
+static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, const char *why,
+	hwloc_const_cpuset_t mine)
 {
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
 		"rank.cpu_locality", "rank.near_nics" };
-	struct muster_error why;
+	struct muster_error err;
 	struct muster_cpus cpus;
-	hwloc_obj_t node;
-	if (find_gpu_node(ctx, topology, &node, &why) < 0 || muster_topology_cpus(node->cpuset, &cpus, &why) < 0) {
+	if (node && muster_topology_cpus(node->cpuset, &cpus, &err) < 0) {
+		node = NULL;
+		why = err.text;
+	}
+	if (!node) {
 		for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-			muster_emit_null_plain(ctx, of_gpu[i], "%s", why.text);
+			muster_emit_null_plain(ctx, of_gpu[i], "%s", why);
 		return;
 	}
 	muster_emit_plain(ctx, "rank.gpu_numa_node", muster_number(node->os_index));
 	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", &cpus);
-	const char *locality = "outside";
-	if (hwloc_bitmap_isincluded(mine, node->cpuset))
-		locality = "inside";
-	else if (hwloc_bitmap_intersects(mine, node->cpuset))
-		locality = "overlaps";
-	muster_emit_plain(ctx, "rank.cpu_locality", muster_string(locality));
+	muster_emit_plain(ctx, "rank.cpu_locality", muster_string(locality_of(mine, node->cpuset)));
 	measure_nics(ctx, topology, node);
 }
 
@@ -171,8 +198,12 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	hwloc_cpuset_t mine = hwloc_bitmap_alloc();
 	int result = measure_cpus(ctx, topology, mine, err);
 	if (result == 0) {
-		measure_memory(ctx, topology);
-		measure_gpu(ctx, topology, mine);
+		struct muster_error why;
+		hwloc_obj_t near = NULL;
+		if (find_gpu_node(ctx, topology, &near, &why) < 0)
+			near = NULL;
+		measure_memory(ctx, topology, near, why.text);
+		measure_gpu(ctx, topology, near, why.text, mine);
 	}
 	hwloc_bitmap_free(mine);
 	return result;

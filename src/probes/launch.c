@@ -46,8 +46,12 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.ranks_per_gpu", MUSTER_NUMBER, "", "ranks on the node divided by GPUs that NVML shows on it"),
 	NODE_METRIC("node.slurm_tasks_per_node", MUSTER_NUMBER, "",
 		"this node's count in SLURM_TASKS_PER_NODE; null when not started by Slurm"),
+	NODE_METRIC("node.ranks_as_slurm", MUSTER_BOOLEAN, "",
+		"as many ranks run on the node as Slurm has tasks there; null when not started by Slurm"),
 	NODE_METRIC("node.slurm_gpus_on_node", MUSTER_NUMBER, "",
 		"SLURM_GPUS_ON_NODE, or the count in SLURM_GPUS_PER_NODE; null when neither is set"),
+	NODE_METRIC("node.gpus_as_slurm", MUSTER_BOOLEAN, "",
+		"NVML shows as many GPUs as Slurm gave to the job on the node; null when Slurm says nothing"),
 };
 
 /* A number from the environment: 0, or -1 with why there is none. */
@@ -214,32 +218,64 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 	muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
 }
 
-static void measure_node(struct muster_probe_ctx *ctx)
+static void emit_same(
+	struct muster_probe_ctx *ctx, const char *metric, int result, bool same, const struct muster_error *why)
 {
-	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct muster_error why;
-	muster_emit_plain(ctx, "node.ranks", muster_number(env->local_ranks));
-
-	muster_step(ctx, "NVML: count the GPUs");
-	const struct muster_nvml *nvml = muster_nvml(&why);
-	unsigned int gpus = 0;
-	if (!nvml || muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&gpus), &why, "nvmlDeviceGetCount_v2") < 0)
-		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "%s", why.text);
-	else if (gpus == 0)
-		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "nvmlDeviceGetCount_v2 counts no GPU");
+	if (result < 0)
+		muster_emit_null_plain(ctx, metric, "%s", why->text);
 	else
-		muster_emit_plain(ctx, "node.ranks_per_gpu", muster_number((double)env->local_ranks / gpus));
+		muster_emit_plain(ctx, metric, muster_boolean(same));
+}
 
-	long number = 0, node;
+/* Ranks on the node against Slurm's tasks there. */
+static void measure_tasks(struct muster_probe_ctx *ctx)
+{
+	struct muster_error why;
+	long tasks = 0, node;
 	int result = started_by_srun(&why);
 	if (result == 0)
 		result = read_variable("SLURM_NODEID", &node, &why);
 	if (result == 0)
 		result = tasks_of_node(
-			first_set("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), node, &number, &why);
-	emit_long(ctx, "node.slurm_tasks_per_node", result, number, &why);
-	result = count_gpus(first_set("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), &number, &why);
-	emit_long(ctx, "node.slurm_gpus_on_node", result, number, &why);
+			first_set("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), node, &tasks, &why);
+	emit_long(ctx, "node.slurm_tasks_per_node", result, tasks, &why);
+	emit_same(ctx, "node.ranks_as_slurm", result, tasks == muster_probe_env(ctx)->local_ranks, &why);
+}
+
+/* Whether a rank of the node sits on a MIG instance: Slurm counts those as GPUs, and NVML does not. */
+static bool has_mig(const struct muster_probe_env *env)
+{
+	for (size_t i = 0; i < env->peer_count; i++)
+		if (strncmp(env->peers[i].gpu_uuid, "MIG-", 4) == 0)
+			return true;
+	return false;
+}
+
+/* GPUs that NVML shows against ranks, and against what Slurm gave. */
+static void measure_node_gpus(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_error no_nvml, why;
+	unsigned int gpus = 0;
+	long given = 0;
+	muster_step(ctx, "NVML: count the GPUs");
+	const struct muster_nvml *nvml = muster_nvml(&no_nvml);
+	int counted =
+		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&gpus), &no_nvml, "nvmlDeviceGetCount_v2")
+		     : -1;
+	if (counted < 0)
+		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "%s", no_nvml.text);
+	else if (gpus == 0)
+		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "nvmlDeviceGetCount_v2 counts no GPU");
+	else
+		muster_emit_plain(ctx, "node.ranks_per_gpu", muster_number((double)env->local_ranks / gpus));
+
+	int result = count_gpus(first_set("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), &given, &why);
+	emit_long(ctx, "node.slurm_gpus_on_node", result, given, &why);
+	if (result == 0 && has_mig(env))
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "Slurm counts MIG instances, and NVML whole GPUs");
+	emit_same(ctx, "node.gpus_as_slurm", result < 0 ? result : counted, given == (long)gpus,
+		result < 0 ? &why : &no_nvml);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -252,8 +288,11 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	emit_variable(ctx, "rank.slurm_cpu_bind", "SLURM_CPU_BIND");
 	emit_variable(ctx, "rank.cuda_visible_devices", "CUDA_VISIBLE_DEVICES");
 	measure_gpu(ctx);
-	if (env->leader)
-		measure_node(ctx);
+	if (!env->leader)
+		return 0;
+	muster_emit_plain(ctx, "node.ranks", muster_number(env->local_ranks));
+	measure_node_gpus(ctx);
+	measure_tasks(ctx);
 	return 0;
 }
 

@@ -566,8 +566,9 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	return 0;
 }
 
-/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. */
-static int check_rest(const struct field *field, struct part part, bool simulated, struct muster_error *err)
+/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Only the
+ * machine type's name is kept. */
+static int check_rest(const struct field *field, struct part part, struct muster_run *run, struct muster_error *err)
 {
 	const struct place root = { 0 }, at = { .up = &root, .key = field->key };
 	struct muster_json *json = NULL;
@@ -580,8 +581,13 @@ static int check_rest(const struct field *field, struct part part, bool simulate
 	int rc = parse(part, &at, &json, err);
 	if (rc == 0)
 		rc = field_check(json, &at, field->types, err);
-	if (rc == 0 && strcmp(field->key, "simulated") == 0 && muster_json_boolean(json) != simulated)
+	if (rc == 0 && strcmp(field->key, "simulated") == 0 && muster_json_boolean(json) != run->job.simulated)
 		rc = place_fail(&at, err, "contradicts $.run.job.simulated");
+	if (rc == 0 && strcmp(field->key, "sku") == 0) {
+		const struct muster_json *name = muster_json_member(json, "name");
+		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
+			run->judged_as = muster_pool_string(run->pool, muster_json_string(name));
+	}
 	muster_json_free(json);
 	return rc;
 }
@@ -624,7 +630,7 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 		read_run(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
 	for (size_t i = VERSION; i < RUN; i++)
-		if (parts[i].text && check_rest(&fields[i], parts[i], reader->run->job.simulated, err) < 0)
+		if (parts[i].text && check_rest(&fields[i], parts[i], reader->run, err) < 0)
 			return -1;
 	return 0;
 }

@@ -106,7 +106,10 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 		const struct muster_tally *tally = &page->report->tallies[i];
 		if (!tally->metric || strcmp(tally->metric, metric->name) != 0 || tally->skipped || !tally->has_numbers)
 			continue;
-		const struct range range = range_checked(tally);
+		const struct range all = range_of(page->report->run, metric);
+		/* one that observes every message size at once says no more than the samples do */
+		bool sizes = tally->uncalibrated && tally->where_count == 0 && all.bytes > 0;
+		const struct range range = sizes ? all : range_checked(tally);
 		fprintf(page->out, "  %s: ", figure->title);
 		print_range(page, metric, &range);
 		fputs(tally->uncalibrated ? "; observed by " : "; ", page->out);

@@ -7,32 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_automatic(const struct muster_conductor *c)
-{
-	return strcmp(c->options->sku, "auto") == 0;
-}
-
-/* What to hold the run against when the user did not say; NULL, with the reason when it was to be recognised. */
-static const struct muster_expect *choose_expectations(struct muster_conductor *c, const char **ret_why_not)
-{
-	struct muster_run *run = &c->root->run;
-	struct muster_error err;
-	const char *how;
-	size_t index = 0;
-	if (!is_automatic(c))
-		return NULL;
-	int result = muster_recognise(run, &c->candidates, &index, &how, &err);
-	struct muster_candidate *found = &c->candidates.items[index];
-	if (result == 0 && found->misfit.code == MUSTER_OK) {
-		found->expect.origin =
-			muster_pool_printf(found->expect.pool, "%s (recognised by %s)", found->expect.origin, how);
-		return &found->expect;
-	}
-	*ret_why_not = muster_pool_string(run->pool, result == 0 ? found->misfit.text : err.text);
-	fprintf(stderr, "muster: %s\n", *ret_why_not);
-	return NULL;
-}
-
 /* Rank 0, once all records are in (or overdue): judge, write, print. Returns the exit code. */
 int muster_conclude(struct muster_conductor *c)
 {
@@ -48,13 +22,7 @@ int muster_conclude(struct muster_conductor *c)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
-	const char *why_not = NULL;
-	const struct muster_expect *expect = c->known ? &c->expect : choose_expectations(c, &why_not);
-	muster_evaluate(run, expect, c->options->strict, &report);
-	if (!expect) {
-		report.sku = why_not ? "unknown" : c->options->sku;
-		report.sku_origin = why_not;
-	}
+	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
 	int code = (int)muster_report_exit(&report);
 	bool to_stdout = strcmp(c->options->report, "-") == 0;
 	if (muster_report_write_json(&report, c->options->report, &err) < 0) {
@@ -89,14 +57,11 @@ bool muster_conclude_prepare(struct muster_conductor *c)
 	struct muster_error err;
 	if (!can_write(o->report))
 		return false;
-	if (is_automatic(c)) {
-		if (muster_candidates_load(o->configs, o->overlay, &c->candidates, &err) == 0)
-			return true;
-	} else {
-		c->known = muster_expect_load(o->configs, o->sku, o->overlay, &c->expect, &err) == 0;
-		if (c->known)
-			return true;
+	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
+		fprintf(stderr, "muster: %s\n", err.text);
+		return false;
 	}
-	fprintf(stderr, "muster: %s\n", err.text);
-	return err.code == MUSTER_ENOTSUPPORTED;
+	if (!c->choice.automatic && !c->choice.known) /* said before anything is measured */
+		fprintf(stderr, "muster: %s\n", c->choice.unknown.text);
+	return true;
 }

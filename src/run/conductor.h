@@ -7,7 +7,7 @@
 #define MUSTER_RUN_CONDUCTOR_H
 
 #include "core/json.h"
-#include "eval/recognise.h"
+#include "eval/choose.h"
 #include "run/conduct.h"
 #include "run/crew.h"
 #include "run/gates.h"
@@ -41,10 +41,7 @@ struct muster_conductor {
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
 	struct muster_message *early;
 	size_t early_count;
-	/* rank 0: what to expect; all machine types as long as nobody has said which one this is */
-	struct muster_expect expect;
-	bool known;
-	struct muster_candidates candidates;
+	struct muster_choice choice; /* rank 0: what to expect */
 };
 
 /* ---- serve.c ---- */

@@ -19,13 +19,13 @@ expect() {
 	fi
 }
 
-expect 4xh200 observe 0 "MUSTER PASS sku=observe nodes=1 ranks=4 failed=0 warned=0"
+expect 4xh200 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=4 failed=0 warned=0"
 grep -q 'all-reduce busbw: 347\.7 GB/s at 512 MiB' "$scratch/text" || {
 	cat "$scratch/text"
 	echo "the summary does not show the all-reduce of 512 MiB"
 	exit 1
 }
-expect 1xh100 observe 0 "MUSTER PASS sku=observe nodes=1 ranks=1 failed=0 warned=0"
+expect 1xh100 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=1 failed=0 warned=0"
 
 # Four H200 are no ND96asr_v4: the count, the name and the missing InfiniBand must all be named.
 status=0

@@ -113,7 +113,7 @@ main() {
 	abi
 
 	title "muster alone, one rank"
-	timed muster-1 with_muster env CUDA_VISIBLE_DEVICES=0 muster run --sku observe --report "$out/report-1gpu.json"
+	timed muster-1 with_muster env CUDA_VISIBLE_DEVICES=0 muster run --sku generic-nvidia --report "$out/report-1gpu.json"
 	echo "exit status $?"
 
 	if [ "$gpus" -gt 1 ]; then
@@ -123,7 +123,7 @@ main() {
 		fi
 		for turn in 1 2 3; do
 			title "muster on $gpus GPUs, turn $turn"
-			timed "muster-$gpus" with_muster mpirun --bind-to none -np "$gpus" muster run --sku observe \
+			timed "muster-$gpus" with_muster mpirun --bind-to none -np "$gpus" muster run --sku generic-nvidia \
 				--profile standard --report "$out/report-ngpu.json"
 			echo "exit status $?"
 		done

@@ -30,6 +30,17 @@ def check_table(report, directory):
             json.dump(value, file)
         return path
 
+    def judged(name):
+        """The report, had it been judged as this machine type."""
+        with open(report, encoding="utf-8") as file:
+            value = json.load(file)
+        value["sku"]["name"] = name
+        return overlay(f"judged-{abs(hash(str(name)))}.json", value)
+
+    with open(report, encoding="utf-8") as file:
+        other = json.loads(file.read().replace(f'"node.vm_size", "value": "{SKU}"', '"node.vm_size", "value": "X"'))
+    other["sku"]["name"] = "unknown"
+    elsewhere = overlay("elsewhere.json", other)
     floor = overlay("floor.json", {"checks": {"copy.h2d": {"min": 30, "warn_below": None}}})
     doubt = overlay("doubt.json", {"checks": {"copy.h2d": {"warn_below": 30}}})
     broken = overlay("broken.json", {"checks": {"copy.h2d": {"min": "30"}}})
@@ -37,7 +48,7 @@ def check_table(report, directory):
     return [
         ("the same machine type", [report, "--sku", SKU], 0, f"MUSTER PASS {verdict}failed=0 warned=0 report={report}"),
         ("its name in lower case", [report, "--sku", SKU.lower()], 0, f"MUSTER PASS {verdict}"),
-        ("observe", ["--sku=observe", report], 0, "MUSTER PASS sku=observe "),
+        ("any machine", ["--sku=generic-nvidia", report], 0, "MUSTER PASS sku=generic-nvidia "),
         ("a higher floor", [report, "--sku", SKU, "--overlay", floor], 1, f"MUSTER FAIL {verdict}failed=8 warned=0"),
         ("a warning", [report, "--sku", SKU, "--overlay", doubt], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
         ("strict", [report, "--sku", SKU, "--overlay", doubt, "--strict"], 1, f"MUSTER FAIL {verdict}"),
@@ -45,7 +56,17 @@ def check_table(report, directory):
         ("a broken overlay", [report, "--sku", SKU, "--overlay", broken], 2, 'copy.h2d"].min: a number is needed'),
         ("no such report", [report + "x", "--sku", SKU], 2, "No such file"),
         ("no report named", ["--sku", SKU], 2, "the report to judge is needed"),
-        ("no machine type", [report], 2, "--sku is needed"),
+        ("as it was judged before", [report], 0, f"MUSTER PASS {verdict}failed=0 warned=0 report={report}"),
+        ("as it was judged before, with an overlay", [report, "--overlay", floor], 1, f"MUSTER FAIL {verdict}"),
+        ("recognised", [report, "--sku", "auto"], 0, f"MUSTER PASS {verdict}"),
+        ("judged as another one before", [judged("generic-nvidia")], 0, "MUSTER PASS sku=generic-nvidia "),
+        ("not recognised before", [judged("unknown")], 0, f"MUSTER PASS {verdict}"),
+        ("judged as what has no file here", [judged("Their_v1")], 0, f"MUSTER PASS {verdict}"),
+        ("judged as the path of a file", [judged(floor)], 0, f"MUSTER PASS {verdict}"),
+        ("judged as a file name", [judged("common.json")], 0, f"MUSTER PASS {verdict}"),
+        ("judged as something that steers a terminal", [judged("\x1b[2J")], 0, f"MUSTER PASS {verdict}"),
+        ("judged as nothing", [judged(7)], 0, f"MUSTER PASS {verdict}"),
+        ("on a machine that is not known", [elsewhere], 3, "MUSTER INCONCLUSIVE sku=unknown "),
         ("two reports", [report, report, "--sku", SKU], 2, "unexpected argument"),
         ("an expectation file as the report", [broken, "--sku", SKU], 2, "broken.json"),
     ]

@@ -35,6 +35,7 @@ BROKEN = {
     "checks as a list": {"schema_version": 1, "name": "t", "checks": [CHECK]},
     "a check's name in capitals": {"schema_version": 1, "name": "t", "checks": {"A": CHECK}},
     "a check's name that muster uses": {"schema_version": 1, "name": "t", "checks": {"probe.gpu": CHECK}},
+    "the name of an unknown machine": {"schema_version": 1, "name": "t", "checks": {"sku.unknown": CHECK}},
     "unknown key of identify": {"schema_version": 1, "name": "t", "identify": {"gpu": 8}, "checks": {"a": CHECK}},
     "unknown key of a check": file_with(atleast=8),
     "a number as text": file_with(min="8"),
@@ -71,7 +72,7 @@ OVERLAYS = {
 }
 
 BROKEN_OVERLAYS = {
-    "extends": {"extends": "observe.json"},
+    "extends": {"extends": "generic-nvidia.json"},
     "unknown key": {"cheks": {}},
     "wrong type": {"checks": {"copy.h2d": {"min": "22"}}},
 }

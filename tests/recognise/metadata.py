@@ -133,10 +133,11 @@ class Metadata(unittest.TestCase):
         environment.update(more)
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "report.json")
-            done = subprocess.run([MUSTER, "run", "--sku", "observe", "--profile", "quick", "--report", path],
+            done = subprocess.run([MUSTER, "run", "--sku", "generic-nvidia", "--profile", "quick", "--report", path],
                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=100)
             self.assertTrue(os.path.exists(path), done.stdout)
+            self.text = done.stdout
             with open(path, encoding="utf-8") as file:
                 report = json.load(file)
         samples, outcome = metadata_of(report)
@@ -217,6 +218,7 @@ class Metadata(unittest.TestCase):
         reason = samples["node.vm_size"]["reason"]
         self.assertRegex(reason, "^metadata service: Could(n't| not) connect to server$")
         self.assert_null(samples, reason)
+        self.assertNotIn("metadata service", self.text)
 
     def test_an_empty_address_asks_nobody(self):
         self.assert_null(self.measure(""), "not asked: MUSTER_METADATA_URL is empty")

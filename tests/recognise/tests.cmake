@@ -5,5 +5,7 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster>)
 	add_test(NAME recognise.auto COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/auto.py
 		$<TARGET_FILE:muster>)
-	set_tests_properties(recognise.metadata recognise.auto PROPERTIES TIMEOUT 200 LABELS integration)
+	add_test(NAME recognise.generic COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/generic.py
+		$<TARGET_FILE:muster>)
+	set_tests_properties(recognise.metadata recognise.auto recognise.generic PROPERTIES TIMEOUT 600 LABELS integration)
 endif()

@@ -490,10 +490,16 @@ START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 	two_nodes(&run);
 	rank_of(&run, 2)->missing = "no word within 30 s";
 	drop_samples(&run.nodes[1].samples, "node.gpu_count");
-	fixture_judge(&run, "'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
+	/* a probe that every rank runs: the next one did, and the node's facts were not its to tell */
+	fixture_sample(&run, &run.nodes[0].samples, "node.ranks_per_gpu", NULL, muster_number(1));
+	fixture_outcome(rank_of(&run, 3), "launch", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_judge(&run,
+		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'},"
+		"'ranks':{'metric':'node.ranks_per_gpu','equals':1,'source':'s'}",
+		false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 2);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

@@ -7,11 +7,14 @@
 #include "bind/topology.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 extern const struct muster_probe muster_probe_affinity;
 
@@ -31,6 +34,40 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t s
 	for (unsigned int cpu = 0; cpu < size * 8; cpu++)
 		if (muster_cpus_has(&cpus, cpu))
 			CPU_SET_S(cpu, size, set);
+	return 0;
+}
+
+/* What the kernel says of this thread's memory: a policy by its number in linux/mempolicy.h, and its nodes as a mask. A
+ * negative policy: the call is forbidden, as in many containers. */
+enum { POLICY_DEFAULT = 0, POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
+static struct {
+	int policy;
+	unsigned long nodes;
+} scripted_memory;
+
+/* hwloc makes this call by its number. */
+__attribute__((visibility("default"))) long syscall(long number, ...)
+{
+	long a[6];
+	va_list list;
+	va_start(list, number);
+	for (size_t i = 0; i < sizeof a / sizeof *a; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (number != SYS_get_mempolicy) {
+		long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+		return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	}
+	if (scripted_memory.policy < 0) {
+		errno = EPERM;
+		return -1;
+	}
+	int *policy = (int *)(uintptr_t)a[0];
+	unsigned long *nodes = (unsigned long *)(uintptr_t)a[1];
+	if (policy)
+		*policy = scripted_memory.policy;
+	if (nodes)
+		nodes[0] = scripted_memory.nodes;
 	return 0;
 }
 
@@ -148,6 +185,8 @@ static void setup(void)
 {
 	ctx = fake_new(&muster_probe_affinity);
 	scripted_mask = "1";
+	scripted_memory.policy = POLICY_DEFAULT;
+	scripted_memory.nodes = 0;
 }
 
 static void teardown(void)
@@ -350,15 +389,40 @@ START_TEST(no_nic_nearby_is_a_fact)
 }
 END_TEST
 
-START_TEST(the_memory_policy_of_a_fresh_process_is_the_default)
+static const struct {
+	int policy;
+	unsigned long nodes;
+	const char *numa_node; /* of the GPU; NULL: there is no GPU */
+	const char *text, *locality;
+} policies[] = {
+	{ POLICY_DEFAULT, 0, "1", "default", "any" },
+	{ POLICY_DEFAULT, 0, NULL, "default", "any" },
+	{ POLICY_BIND, 1 << 1, "1", "bind:1", "inside" },
+	{ POLICY_BIND, 1 << 0, "1", "bind:0", "outside" },
+	{ POLICY_BIND, 1 << 1 | 1 << 2, "1", "bind:1-2", "overlaps" },
+	{ POLICY_INTERLEAVE, 0xf, "1", "interleave:0-3", "overlaps" },
+	{ POLICY_INTERLEAVE, 0xc, "1", "interleave:2-3", "outside" },
+	{ POLICY_BIND, 1 << 1, NULL, "bind:1", NULL },
+	{ -1, 0, "1", NULL, NULL },
+};
+
+START_TEST(the_memory_policy_is_compared_with_the_gpus_node)
 {
 	write_machine(&nd);
+	scripted_memory.policy = policies[_i].policy;
+	scripted_memory.nodes = policies[_i].nodes;
+	if (policies[_i].numa_node)
+		place_gpu("0002:00:00.0", policies[_i].numa_node);
 	measure();
-	const struct muster_sample *policy = fake_sample(ctx, "rank.memory_policy", NULL, NULL);
-	if (policy->value.type == MUSTER_NULL) /* containers may forbid the system call */
-		ck_assert_ptr_nonnull(strstr(policy->reason, "hwloc_get_membind"));
+	if (policies[_i].text)
+		ck_assert_str_eq(fake_string(ctx, "rank.memory_policy", NULL), policies[_i].text);
 	else
-		ck_assert_str_eq(policy->value.string, "default");
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "rank.memory_policy", NULL), "hwloc_get_membind"));
+	if (policies[_i].locality)
+		ck_assert_str_eq(fake_string(ctx, "rank.memory_locality", NULL), policies[_i].locality);
+	else
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "rank.memory_locality", NULL),
+			policies[_i].text ? "CUDA shows no GPU" : "hwloc_get_membind"));
 }
 END_TEST
 
@@ -379,7 +443,8 @@ int main(void)
 	tcase_add_test(tcase, memory_as_far_from_every_node_leads_nowhere);
 	tcase_add_test(tcase, near_nics_are_found_by_numa_node_and_not_by_name);
 	tcase_add_test(tcase, no_nic_nearby_is_a_fact);
-	tcase_add_test(tcase, the_memory_policy_of_a_fresh_process_is_the_default);
+	tcase_add_loop_test(
+		tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, sizeof policies / sizeof *policies);
 	Suite *suite = suite_create("affinity");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

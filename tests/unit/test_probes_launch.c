@@ -1,6 +1,8 @@
 /* test_probes_launch.c - the launch contract as the environment tells it */
 #include "probe_fake.h"
 
+#include "bind/nvml.h"
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,30 @@
 extern const struct muster_probe muster_probe_launch;
 
 static struct muster_probe_ctx *ctx;
+static int nvml_gpus; /* -1: there is no NVML; -2: it cannot count */
+
+static nvmlReturn_t count_gpus(unsigned int *count)
+{
+	if (nvml_gpus < 0)
+		return NVML_ERROR_UNKNOWN;
+	*count = (unsigned int)nvml_gpus;
+	return NVML_SUCCESS;
+}
+
+const struct muster_nvml *muster_nvml(struct muster_error *err)
+{
+	static const struct muster_nvml nvml = { .nvmlDeviceGetCount_v2 = count_gpus };
+	if (nvml_gpus != -1)
+		return &nvml;
+	muster_fail(err, MUSTER_ELIB, "no NVML");
+	return NULL;
+}
+
+int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
+{
+	(void)nvml;
+	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: failed", call);
+}
 
 /* What srun sets in rank 9 of 16 on two nodes. */
 static const char *const from_srun[][2] = {
@@ -37,6 +63,7 @@ static void setup(void)
 	ctx->env.local_rank = 1;
 	ctx->env.local_ranks = 8;
 	ctx->env.nodes = 2;
+	nvml_gpus = 8;
 }
 
 static void teardown(void)
@@ -67,6 +94,9 @@ START_TEST(a_rank_of_srun_agrees_with_mpi)
 	ck_assert_double_eq(fake_number(ctx, "rank.slurm_localid", NULL), 1);
 	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
 	ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), 8);
+	ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), 1);
+	ck_assert(fake_boolean(ctx, "node.ranks_as_slurm", NULL));
+	ck_assert(fake_boolean(ctx, "node.gpus_as_slurm", NULL));
 	ck_assert_str_eq(fake_string(ctx, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
 }
 END_TEST
@@ -237,12 +267,67 @@ START_TEST(gpus_on_the_node_are_slurms_count)
 }
 END_TEST
 
+START_TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
+{
+	start_by_srun();
+	ctx->env.local_ranks = 7;
+	measure();
+	ck_assert(!fake_boolean(ctx, "node.ranks_as_slurm", NULL));
+	fake_forget(ctx);
+	unsetenv("SLURM_NODEID");
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "node.ranks_as_slurm", NULL), "SLURM_NODEID is not set");
+	fake_forget(ctx);
+	unsetenv("SLURM_PROCID");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.ranks_as_slurm", NULL), "not started by Slurm"));
+}
+END_TEST
+
+static const struct {
+	const char *given;
+	int nvml;
+	const char *uuid;
+	const char *same; /* "true", "false", or part of the reason */
+	double ranks_per_gpu;
+} node_gpus[] = {
+	{ "8", 8, "GPU-1", "true", 1 },
+	{ "4", 8, "GPU-1", "false", 1 },
+	{ "8", 1, "GPU-1", "false", 8 },
+	{ "8", 0, "GPU-1", "false", -1 },
+	{ NULL, 8, "GPU-1", "SLURM_GPUS_PER_NODE is not set", 1 },
+	{ "8", -1, "GPU-1", "no NVML", -1 },
+	{ "8", -2, "GPU-1", "nvmlDeviceGetCount_v2", -1 },
+	{ "14", 2, "MIG-1", "MIG instances", 4 },
+};
+
+START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
+{
+	if (node_gpus[_i].given)
+		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
+	nvml_gpus = node_gpus[_i].nvml;
+	fake_gpu(ctx, "0001:00:00.0", node_gpus[_i].uuid);
+	measure();
+	fake_complete(ctx, NULL);
+	if (strcmp(node_gpus[_i].same, "true") == 0 || strcmp(node_gpus[_i].same, "false") == 0)
+		ck_assert_int_eq(
+			fake_boolean(ctx, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
+	else
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.gpus_as_slurm", NULL), node_gpus[_i].same));
+	if (node_gpus[_i].ranks_per_gpu < 0)
+		ck_assert_str_ne(fake_reason(ctx, "node.ranks_per_gpu", NULL), "");
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
+}
+END_TEST
+
 START_TEST(node_facts_are_the_leaders_to_tell)
 {
 	ctx->env.leader = false;
 	measure();
 	ck_assert_uint_eq(fake_count(ctx, "node.ranks"), 0);
 	ck_assert_uint_eq(fake_count(ctx, "node.slurm_gpus_on_node"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.ranks_as_slurm"), 0);
 	ck_assert_uint_eq(fake_count(ctx, "rank.mpi_size"), 1);
 }
 END_TEST
@@ -288,6 +373,8 @@ int main(void)
 	tcase_add_test(tcase, ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such);
 	tcase_add_loop_test(tcase, a_list_of_tasks_gives_this_nodes_count, 0, LENGTH(task_lists));
 	tcase_add_loop_test(tcase, gpus_on_the_node_are_slurms_count, 0, LENGTH(gpu_counts));
+	tcase_add_test(tcase, fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference);
+	tcase_add_loop_test(tcase, gpus_of_the_node_are_held_against_what_slurm_gave, 0, LENGTH(node_gpus));
 	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
 	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
 	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);

@@ -1,0 +1,117 @@
+/* choose.c - what a run is held against
+ *
+ * A machine that nobody knows is held against what holds anywhere, and a finding says that its own figures were not
+ * judged: such a run may fail, but it can never pass.
+ */
+#include "eval/choose.h"
+
+#include "muster/pool.h"
+
+#include <string.h>
+
+#define COMMON "common"
+#define AUTOMATIC "auto"
+
+static const char ways_out[] =
+	"name the machine type with --sku NAME (muster skus lists those that are known); or write an expectation file "
+	"for it, with identify in it, and give that by --sku FILE; or judge only what holds on any NVIDIA machine with "
+	"--sku generic-nvidia";
+
+int muster_choice_load(const char *config_dir, const char *name, const char *overlay, struct muster_choice *ret,
+	struct muster_error *err)
+{
+	struct muster_choice choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
+
+	if (choice.automatic) {
+		if (muster_candidates_load(config_dir, overlay, &choice.candidates, err) < 0)
+			return -1;
+	} else {
+		choice.known = muster_expect_load(config_dir, name, overlay, &choice.named, &choice.unknown) == 0;
+		if (!choice.known && choice.unknown.code != MUSTER_ENOTSUPPORTED) {
+			*err = choice.unknown;
+			return -1;
+		}
+	}
+	/* an overlay for a machine type may name checks that common.json does not have */
+	choice.has_common =
+		!choice.known && (muster_expect_load(config_dir, COMMON, overlay, &choice.common, err) == 0 ||
+					 muster_expect_load(config_dir, COMMON, NULL, &choice.common, err) == 0);
+	if (!choice.known && !choice.has_common && err->code != MUSTER_ENOTSUPPORTED) {
+		muster_choice_done(&choice);
+		return -1;
+	}
+	*ret = choice;
+	return 0;
+}
+
+void muster_choice_done(struct muster_choice *choice)
+{
+	muster_expect_done(&choice->named);
+	muster_expect_done(&choice->common);
+	muster_candidates_done(&choice->candidates);
+	*choice = (struct muster_choice){ 0 };
+}
+
+/* Put in a finding about the whole job, behind those that failed. */
+static void add_finding(struct muster_report *report, struct muster_finding finding)
+{
+	size_t before = report->count[MUSTER_FAIL], behind = report->finding_count - before;
+	struct muster_finding *all =
+		muster_pool_alloc(report->pool, (report->finding_count + 1) * sizeof *report->findings);
+
+	memcpy(all, report->findings, before * sizeof *all);
+	all[before] = finding;
+	memcpy(all + before + 1, report->findings + before, behind * sizeof *all);
+	report->findings = all;
+	report->finding_count++;
+	report->count[finding.status]++;
+}
+
+static void evaluate_unknown(const struct muster_choice *choice, const struct muster_run *run, bool strict,
+	const char *why, struct muster_report *ret)
+{
+	muster_evaluate(run, choice->has_common ? &choice->common : NULL, strict, ret);
+	ret->sku = choice->automatic ? "unknown" : choice->name;
+	add_finding(ret, (struct muster_finding){
+				 .check = "sku.unknown",
+				 .status = MUSTER_INCONCLUSIVE,
+				 .rank = -1,
+				 .expected = "one machine type that has an expectation file",
+				 .observed = muster_pool_string(ret->pool, why),
+				 .unit = "",
+				 .advice = ways_out,
+			 });
+	if (ret->verdict != MUSTER_FAIL)
+		ret->verdict = MUSTER_INCONCLUSIVE;
+}
+
+void muster_choice_evaluate(
+	struct muster_choice *choice, const struct muster_run *run, bool strict, struct muster_report *ret)
+{
+	struct muster_candidate *found;
+	struct muster_error err;
+	const char *how;
+	size_t index = 0;
+
+	if (choice->known) {
+		muster_evaluate(run, &choice->named, strict, ret);
+		return;
+	}
+	if (!choice->automatic) {
+		evaluate_unknown(choice, run, strict, choice->unknown.text, ret);
+		return;
+	}
+	if (muster_recognise(run, &choice->candidates, &index, &how, &err) < 0) {
+		evaluate_unknown(choice, run, strict, err.text, ret);
+		return;
+	}
+	found = &choice->candidates.items[index];
+	if (found->misfit.code != MUSTER_OK) {
+		muster_wrap(&found->misfit, "recognised as %s by %s, which the overlay does not fit",
+			found->expect.name, how);
+		evaluate_unknown(choice, run, strict, found->misfit.text, ret);
+		return;
+	}
+	muster_evaluate(run, &found->expect, strict, ret);
+	ret->sku_origin = muster_pool_printf(ret->pool, "%s (recognised by %s)", ret->sku_origin, how);
+}
