@@ -37,6 +37,7 @@ static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "
 	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
 	"1" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
+enum { WRAPPER_WORDS_MAX = 32 };
 
 static int add_fault(void *arg, const char *text, struct muster_error *err)
 {
@@ -160,22 +161,38 @@ static int exit_code(const struct muster_sim_cluster *cluster, struct muster_err
 	return (int)code;
 }
 
+/* The words of $MUSTER_SIM_WRAPPER to `to`, which has room for WRAPPER_WORDS_MAX. Returns how many they are. */
+static size_t wrapper_words(struct muster_pool *pool, const char **to)
+{
+	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"), blanks[] = " \t";
+	size_t count = 0;
+	for (const char *at = wrapper ? wrapper : ""; count < WRAPPER_WORDS_MAX && *(at += strspn(at, blanks));
+		count++) {
+		to[count] = muster_pool_string_n(pool, at, strcspn(at, blanks));
+		at += strlen(to[count]);
+	}
+	return count;
+}
+
 /* mpirun with a rank of the simulation in each process. */
 static int run(const struct options *o, const struct muster_sim_cluster *cluster, const char *program,
 	char *const *more, size_t more_count, const sigset_t *signals, const sigset_t *mask, int *ret_signal,
 	struct muster_error *err)
 {
-	const char **argv = muster_pool_alloc(cluster->pool, (MPIRUN_WORDS + 16 + more_count) * sizeof *argv);
+	const char **argv = muster_pool_alloc(
+		cluster->pool, (MPIRUN_WORDS + 2 * WRAPPER_WORDS_MAX + 16 + more_count) * sizeof *argv);
 	size_t n = 0;
 	pid_t pid = 0;
 	for (; n < MPIRUN_WORDS; n++)
 		argv[n] = mpirun_words[n];
 	argv[n++] = "-np";
 	argv[n++] = muster_pool_printf(cluster->pool, "%zu", cluster->rank_count);
+	n += wrapper_words(cluster->pool, argv + n);
 	argv[n++] = program;
 	argv[n++] = "sim-rank";
 	argv[n++] = cluster->directory;
 	argv[n++] = "--";
+	n += wrapper_words(cluster->pool, argv + n);
 	argv[n++] = program;
 	argv[n++] = "run";
 	argv[n++] = "--sku";

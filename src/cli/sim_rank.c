@@ -125,8 +125,12 @@ int muster_cmd_sim_rank(int argc, char **argv)
 	if (rc < 0 || find_rank(&cluster, &rank, &err) < 0)
 		goto fail;
 	set_slurm(&cluster, rank);
+	const char *wrapper = getenv("MUSTER_SIM_WRAPPER");
+	wrapper = wrapper ? wrapper : "";
 	setenv("MUSTER_WORKER_WRAPPER",
-		muster_pool_printf(cluster.pool, "%s/muster sim-worker %s %zu", argv[1], argv[1], rank), 1);
+		muster_pool_printf(
+			cluster.pool, "%s %s/muster sim-worker %s %zu %s", wrapper, argv[1], argv[1], rank, wrapper),
+		1);
 	if (run(argv + 3, &status, &err) < 0)
 		goto fail;
 	if (WIFEXITED(status) && rank == 0 && note_exit(&cluster, WEXITSTATUS(status), &err) < 0)

@@ -37,8 +37,11 @@ static _Noreturn void become(
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	environ = (char **)environment;
-	execv(words[0], words);
-	execvp(words[0], words);
+	/* execvp would hand a file that the kernel does not run, such as another processor's program, to a shell */
+	if (strchr(words[0], '/'))
+		execv(words[0], words);
+	else
+		execvp(words[0], words);
 	const char *why = strerror(errno);
 	(void)!write(2, words[0], strlen(words[0]));
 	(void)!write(2, ": ", 2);

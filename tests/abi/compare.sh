@@ -8,6 +8,9 @@
 # is an error. The list of what to print is taken from our header itself, so nothing in it can be forgotten here. What
 # our header marks as not in every vendor's ("since", "until"), and its list of optional functions, is compared where the
 # vendor's header has it; the rest of it is listed.
+#
+# In a build for another processor, CFLAGS tells the compiler where that one's headers are, and MUSTER_SIM_WRAPPER runs
+# the program.
 set -eu
 
 compiler=$1 library=$2 scratch=$3 vendor=${4:-} cuda=${5:-}
@@ -80,8 +83,11 @@ grep -vwFf "$scratch/lacking.txt" "$scratch/all.h" >"$scratch/facts.h"
 for side in ours vendor; do
 	set -- -std=gnu17 -w -I"$scratch" -I"$source" -I"$source/../include" -DABI_"$library" -DABI_"$side"
 	[ "$side" = ours ] || set -- "$@" -isystem "$vendor" ${cuda:+-isystem "$cuda"}
-	"$compiler" "$@" -o "$scratch/$side" "$here/facts.c"
-	"$scratch/$side" >"$scratch/$side.txt"
+	# lists of words
+	# shellcheck disable=SC2086
+	"$compiler" ${CFLAGS:-} "$@" -o "$scratch/$side" "$here/facts.c"
+	# shellcheck disable=SC2086
+	${MUSTER_SIM_WRAPPER:-} "$scratch/$side" >"$scratch/$side.txt"
 done
 facts=$(wc -l <"$scratch/ours.txt")
 if ! diff -U0 "$scratch/ours.txt" "$scratch/vendor.txt"; then

@@ -7,7 +7,7 @@ file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda*/include)
 list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)
 foreach(library cuda nccl nvml expat)
 	find_path(MUSTER_VENDOR_${library} ${library}.h HINTS ${MUSTER_VENDOR_INCLUDE} PATHS ${toolkits} /usr/include
-		NO_DEFAULT_PATH)
+		NO_DEFAULT_PATH CMAKE_FIND_ROOT_PATH_BOTH)
 	add_test(NAME abi.${library} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/compare.sh ${CMAKE_C_COMPILER} ${library}
 		${CMAKE_BINARY_DIR}/abi-${library} ${MUSTER_VENDOR_${library}} ${MUSTER_VENDOR_cuda})
 	set_tests_properties(abi.${library} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)

@@ -5,9 +5,9 @@ usage: faults.py MUSTER TABLE [CASE...]
 
 Each case of the table (a JSON file) holds:
   name      what it is called
-  sku       the machine type (Standard_ND96asr_v4 when absent)
-  ranks     GPUs, and with them ranks, of a node (8 when absent)
-  nodes     how many nodes are simulated
+  sku       what is simulated (Standard_ND96asr_v4 when absent)
+  nodes     how many nodes of it
+  ranks     how many ranks that makes (8 on each node when absent)
   faults    what is broken (may be absent)
   cpu_masks as in a scenario (may be absent)
   options   more options for `muster run` (may be absent)
@@ -72,8 +72,8 @@ def compare(case, report):
 def run(muster, case, directory):
     """Run one case; what is wrong with it, one line each."""
     path = os.path.join(directory, "report.json")
-    sku, ranks = case.get("sku", SKU), case.get("ranks", 8) * case["nodes"]
-    command = [muster, "sim", "--sku", sku, "--nodes", str(case["nodes"]), "--report", path]
+    sku, nodes, ranks = case.get("sku", SKU), case["nodes"], case.get("ranks", 8 * case["nodes"])
+    command = [muster, "sim", "--sku", sku, "--nodes", str(nodes), "--report", path]
     for fault in case.get("faults", []):
         command += ["--fault", fault]
     if "cpu_masks" in case:
@@ -98,10 +98,10 @@ def run(muster, case, directory):
         problems.append(f"verdict {report['verdict']}, not {verdict}")
     if report["simulated"] is not True:
         problems.append("the report does not say that it is simulated")
-    if report["summary"]["nodes"] != case["nodes"] or report["summary"]["ranks"] != ranks:
+    if report["summary"]["nodes"] != nodes or report["summary"]["ranks"] != ranks:
         problems.append(f"nodes and ranks: {report['summary']}")
     last = stdout.rstrip("\n").rpartition("\n")[2]
-    if not last.startswith(f"MUSTER {verdict.upper()} sku={sku} nodes={case['nodes']} ranks={ranks} "):
+    if not last.startswith(f"MUSTER {verdict.upper()} sku={sku} nodes={nodes} ranks={ranks} "):
         problems.append(f"last line: {last}")
     problems += compare(case, report)
     if problems:

@@ -167,6 +167,17 @@ class Sim(unittest.TestCase):
                         SLURM_NODELIST="elsewhere", SLURM_TASKS_PER_NODE="3")
         self.assertEqual(done.returncode, 0, done)
 
+    def test_the_words_of_a_wrapper_come_before_every_muster(self):
+        wrapper, log = os.path.join(self.directory, "wrapper"), os.path.join(self.directory, "log")
+        with open(wrapper, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho "$*" >>{log}\nexec "$@"\n')
+        os.chmod(wrapper, 0o755)
+        done = self.sim("--sku", SKU, *QUICK, MUSTER_SIM_WRAPPER=f" {wrapper}\tenv  A=1 ")
+        self.assertEqual(done.returncode, 0, done)
+        with open(log, encoding="utf-8") as file:
+            started = sorted(re.fullmatch(r"env A=1 \S+/muster (\S+)(?: .*)?\n", line).group(1) for line in file)
+        self.assertEqual(started, ["run"] * 8 + ["sim-rank"] * 8 + ["sim-worker"] * 8 + ["worker"] * 8)
+
     def test_a_signal_ends_it_and_cleans_up(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number):
