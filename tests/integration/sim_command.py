@@ -21,7 +21,6 @@ QUICK = ["--", "--profile", "quick"]
 TABLES = ("faults.json", "families.json")
 UNCOVERED = {  # faults that no table has a case for yet
     "c2c-down",
-    "clique",
     "coherent-mode",
     "disk-missing",
     "env",
@@ -30,7 +29,6 @@ UNCOVERED = {  # faults that no table has a case for yet
     "fabric-status",
     "gpu-memory",
     "ib-extra",
-    "imex-missing",
     "mig",
     "nccl-version",
     "placement-group",
