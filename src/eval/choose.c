@@ -5,6 +5,7 @@
  */
 #include "eval/choose.h"
 
+#include "eval/eval.h"
 #include "muster/pool.h"
 
 #include <string.h>
@@ -22,6 +23,8 @@ int muster_choice_load(const char *config_dir, const char *name, const char *ove
 {
 	struct muster_choice choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
 
+	if (overlay && muster_overlay_check(overlay, err) < 0)
+		return -1;
 	if (choice.automatic) {
 		if (muster_candidates_load(config_dir, overlay, &choice.candidates, err) < 0)
 			return -1;

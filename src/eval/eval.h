@@ -42,6 +42,9 @@ int muster_problem_take(struct muster_problems *problems, const struct muster_er
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);
 
+/* Whether a file can be an overlay at all, of whatever machine type: -1 with the file and the place in err. */
+int muster_overlay_check(const char *path, struct muster_error *err);
+
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
 

@@ -176,6 +176,15 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	return layer_check(&stack->layers[stack->count - 1], stack->problems, err);
 }
 
+int muster_overlay_check(const char *path, struct muster_error *err)
+{
+	struct stack stack = { .count = 0 };
+	int result = layer_read(&stack, path, true, err);
+
+	stack_done(&stack);
+	return result;
+}
+
 static bool same_file(const char *a, const char *b)
 {
 	char real_a[PATH_MAX], real_b[PATH_MAX];

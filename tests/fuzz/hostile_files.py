@@ -17,7 +17,7 @@ SOURCES = os.path.abspath(sys.argv[2])
 UNBOUNDED = sys.argv[3:] == ["unbounded"]
 del sys.argv[1:]
 REPORT = os.path.join(SOURCES, "tests/gpu/recorded/1xh100.json")
-SKU = "observe"
+SKU = "generic-nvidia"
 MIB = 1 << 20
 MEMORY = 48 * MIB  # of a process that refuses a file, besides the file itself when it may be that long
 SECONDS = 60  # far more than any of them takes
@@ -34,6 +34,8 @@ ROLES = [
     ("expectation file", ["check", REPORT, "--report", "{out}", "--sku", "{file}"], EXPECTATIONS, False),
     ("parent", ["check", REPORT, "--report", "{out}", "--sku", "{child}"], EXPECTATIONS, False),
     ("overlay", ["check", REPORT, "--report", "{out}", "--sku", SKU, "--overlay", "{file}"], OVERLAY, False),
+    ("overlay of a name without a file", ["check", REPORT, "--report", "{out}", "--sku", "Nobody_v1", "--overlay",
+                                          "{file}"], OVERLAY, False),
     ("overlay of an unknown machine", ["run", "--report", "{out}", "--overlay", "{file}"], OVERLAY, False),
     ("linted file", ["lint", "{file}"], EXPECTATIONS, False),
     ("report", ["check", "{file}", "--report", "{out}", "--sku", SKU], RUN, True),
@@ -172,6 +174,9 @@ class HostileFiles(unittest.TestCase):
 
     def refuse(self, template, said, memory):
         result = Result(self.command(template), self.environment)
+        written = os.listdir(self.scratch)
+        for file in written:
+            os.unlink(os.path.join(self.scratch, file))
         printed = result.out if template[0] == "lint" else result.err
         words = printed.decode("utf-8")  # or this fails
         self.assertEqual(result.code, 2, words)
@@ -183,7 +188,7 @@ class HostileFiles(unittest.TestCase):
         self.assertIn(said, words)
         self.assertLess(len(words), 1200)
         self.assertEqual(result.err if template[0] == "lint" else result.out, b"")
-        self.assertEqual(os.listdir(self.scratch), [], "something was written")
+        self.assertEqual(written, [], "something was written")
         if not UNBOUNDED:
             self.assertLess(result.memory, memory, words)
         return words
@@ -191,6 +196,9 @@ class HostileFiles(unittest.TestCase):
     def test_values(self):
         for name, template, frame, _ in ROLES:
             for value, content, said, placed in VALUES:
+                # an overlay may speak of what only the machine types that are known have
+                if name == "overlay of a name without a file" and value == "an escape sequence as key":
+                    continue
                 with self.subTest(role=name, value=value):
                     just(frame % content)(self.path)
                     if name == "report":

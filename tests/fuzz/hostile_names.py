@@ -179,7 +179,7 @@ class HostileNames(unittest.TestCase):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(content)
-        report, text = self.run_muster(1, "run", "--sku", "observe", "--profile", "quick", "--report",
+        report, text = self.run_muster(1, "run", "--sku", "generic-nvidia", "--profile", "quick", "--report",
                                        self.report_path(), MUSTER_ROOT=root.name.encode(), SLURMD_NODENAME=BYTES,
                                        SLURM_JOB_ID=BYTES, NCCL_IB_HCA=BYTES, CUDA_VISIBLE_DEVICES=BYTES)
         [node] = report["run"]["nodes"]
@@ -195,7 +195,7 @@ class HostileNames(unittest.TestCase):
         with open(script, "wb") as file:
             file.write(b"#!/usr/bin/python3\nimport os\nos.write(2, " + ascii(BYTES).encode() + b")\nos._exit(9)\n")
         os.chmod(script, 0o700)
-        report, _ = self.run_muster(1, "run", "--sku", "observe", "--profile", "quick", "--report",
+        report, _ = self.run_muster(1, "run", "--sku", "generic-nvidia", "--profile", "quick", "--report",
                                     self.report_path(), MUSTER_WORKER_WRAPPER=script.encode())
         details = [p["detail"] for p in report["run"]["nodes"][0]["ranks"][0]["probes"] if p["status"] == "crashed"]
         self.assertTrue(details and all("exit status 9" in d and "gpj.exe" in d for d in details), details)
