@@ -51,11 +51,11 @@ apt-get -q update
 	(cd "$apt/root" && apt-get -q download $needed)
 }
 (cd "$apt/host" && apt-get -q download "qemu-user-static:$host")
-for part in root host; do
-	for file in "$apt/$part"/*.deb; do
-		dpkg-deb -x "$file" "$folder/$part"
-	done
+for file in "$apt"/root/*.deb; do
+	dpkg-deb -x "$file" "$folder/root"
 done
+# of all the processors that it has
+dpkg-deb --fsys-tarfile "$apt"/host/*.deb | tar -xC "$folder/host" ./usr/bin/qemu-aarch64-static
 
 # On a system these come from the package that has the folders of /, and from the links of update-alternatives.
 for name in lib bin sbin; do
