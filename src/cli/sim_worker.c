@@ -10,6 +10,8 @@
 #include "sim/cluster.h"
 
 #include <errno.h>
+#include <hwloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +21,34 @@ static void put_before(struct muster_pool *pool, const char *name, const char *f
 {
 	const char *old = getenv(name);
 	setenv(name, old && *old ? muster_pool_printf(pool, "%s:%s", first, old) : first, 1);
+}
+
+/* The address of a file: RFC 3986 leaves no '%', '#', '?' or blank as it is. */
+static const char *file_url(struct muster_pool *pool, const char *path)
+{
+	static const char plain[] = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *url = muster_pool_alloc(pool, sizeof "file://" + 3 * strlen(path));
+	size_t used = (size_t)snprintf(url, sizeof "file://", "file://");
+	for (; *path; path++)
+		used += (size_t)snprintf(url + used, 4, strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
+	return url;
+}
+
+static const char *topology_path(const struct muster_sim_cluster *cluster, size_t index)
+{
+	return muster_pool_printf(
+		cluster->pool, "%s/topology.xml", cluster->nodes[cluster->ranks[index].node].directory);
+}
+
+/* hwloc would take what is not XML for a reason to look at the machine that is really there, and say nothing. */
+static int check_topology(const char *path, struct muster_error *err)
+{
+	hwloc_topology_t topology;
+	if (hwloc_topology_init(&topology) < 0)
+		return muster_fail(err, MUSTER_EIO, "hwloc_topology_init: %s", strerror(errno));
+	int failed = hwloc_topology_set_xml(topology, path);
+	hwloc_topology_destroy(topology);
+	return failed ? muster_fail(err, MUSTER_EUSAGE, "%s: hwloc cannot read it", path) : 0;
 }
 
 /* The rank's environment is the simulated node's: what steers GPUs and fabrics on the machine that is really there, for
@@ -56,12 +86,12 @@ static void set_environment(
 	put_before(pool, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");
-	setenv("HWLOC_XMLFILE", muster_pool_printf(pool, "%s/topology.xml", root), 1);
+	setenv("HWLOC_XMLFILE", topology_path(cluster, index), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	setenv("MUSTER_ROOT", root, 1);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
 	/* the user may try another service, or none */
-	setenv("MUSTER_METADATA_URL", muster_pool_printf(pool, "file://%s/metadata.json", root), 0);
+	setenv("MUSTER_METADATA_URL", file_url(pool, muster_pool_printf(pool, "%s/metadata.json", root)), 0);
 	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
 	setenv("ASAN_OPTIONS",
@@ -83,7 +113,8 @@ int muster_cmd_sim_worker(int argc, char **argv)
 	}
 	char *path = muster_asprintf("%s/cluster.json", argv[1]);
 	if (muster_paths_find(&paths, &err) == 0 && muster_sim_cluster_read(path, &cluster, &err) == 0) {
-		if (muster_parse_int(argv[2], 0, (long)cluster.rank_count - 1, &rank, "rank", &err) == 0) {
+		if (muster_parse_int(argv[2], 0, (long)cluster.rank_count - 1, &rank, "rank", &err) == 0 &&
+			check_topology(topology_path(&cluster, (size_t)rank), &err) == 0) {
 			set_environment(&cluster, (size_t)rank, path, paths.standins);
 			execvp(argv[command], argv + command);
 			muster_fail(&err, MUSTER_EIO, "%s: %s", argv[command], strerror(errno));

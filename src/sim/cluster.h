@@ -54,7 +54,7 @@ struct muster_sim_gpu {
 
 struct muster_sim_counter {
 	const char *name;       /* "link_downed"; in counters/, or "hw:out_of_sequence" in hw_counters/ */
-	double value, increase; /* at the start, and what the run adds to it */
+	double value, increase; /* at the start, and what an all-reduce adds to it */
 };
 
 struct muster_sim_port {

@@ -151,6 +151,32 @@ static int ib_rate(const struct target *t, const char *value, struct muster_erro
 		err, MUSTER_EUSAGE, "VALUE must be one of 10, 20, 40, 50, 56, 100, 200, 400, 800, not %s", value);
 }
 
+/* VALUE is NAME:NUMBER. The counters of a port may be another port's too: it gets its own. */
+static int counter(const struct target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_port *port = t->port;
+	const char *colon = strrchr(value, ':');
+	long increase = 0;
+	if (!colon)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME:NUMBER, not \"%s\"", value);
+	if (muster_parse_int(colon + 1, 1, INT32_MAX, &increase, "NUMBER", err) < 0)
+		return -1;
+	struct muster_sim_counter *own = muster_pool_alloc(t->cluster->pool, (port->counter_count + 1) * sizeof *own);
+	bool found = false;
+	for (size_t i = 0; i < port->counter_count; i++) {
+		size_t length = strlen(port->counters[i].name);
+		own[i] = port->counters[i];
+		if (length != (size_t)(colon - value) || strncmp(own[i].name, value, length) != 0)
+			continue;
+		own[i].increase = (double)increase;
+		found = true;
+	}
+	if (!found)
+		return muster_fail(err, MUSTER_EUSAGE, "the port has no counter \"%.*s\"", (int)(colon - value), value);
+	port->counters = own;
+	return 0;
+}
+
 static int ib_missing(const struct target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;
@@ -459,6 +485,9 @@ static const struct fault faults[] = {
 		.apply = clique },
 	{ { "coherent-mode", MUSTER_SIM_NODE, "TEXT", "numa", "the driver's CoherentGPUMemoryMode" },
 		SETS(muster_sim_node, coherent_memory_mode, TEXT) },
+	{ { "counter", MUSTER_SIM_PORT, "NAME:NUMBER", "symbol_error:5",
+		  "the error counter rises by this much when the node's ranks join an all-reduce" },
+		.apply = counter },
 	{ { "cpu-mask", MUSTER_SIM_RANK, "MASK", NULL,
 		  "the rank may use only these CPUs (hex; default: a NUMA node that its GPU is not on)" },
 		.apply = cpu_mask },

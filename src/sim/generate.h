@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Write everything under cluster->directory, which exists and is empty. Counters stay as they are at the start: the
- * increase of a counter is seen by the stand-ins alone. */
+/* Write everything under cluster->directory, which exists and is empty. Counters stay as they are at the start: NCCL's
+ * stand-in adds their increase. */
 int muster_sim_generate(
 	const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware, struct muster_error *err);
 

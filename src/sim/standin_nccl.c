@@ -9,6 +9,7 @@
 #include "muster/pool.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -276,6 +277,29 @@ static int find_domain(const struct muster_sim_gpu *gpu, int node)
 	return node;
 }
 
+/* The scenario's errors come with the traffic. Every rank of the node writes the same, and writing it twice adds
+ * nothing; without a gap, for one may read while another writes. */
+static void raise_counter(const struct muster_sim_port *port, const struct muster_sim_counter *counter)
+{
+	char path[4096];
+	bool hw = strncmp(counter->name, "hw:", 3) == 0;
+	snprintf(path, sizeof path, "%s/sys/class/infiniband/%s/ports/%d/%scounters/%s",
+		muster_sim_this_node()->directory, port->device, port->port, hw ? "hw_" : "",
+		hw ? counter->name + 3 : counter->name);
+	FILE *file = fopen(path, "r+");
+	if (!file || fprintf(file, "%.0f\n", counter->value + counter->increase) < 0 || fclose(file) != 0)
+		muster_standin_end("%s: %s", path, strerror(errno));
+}
+
+static void raise_counters(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	for (size_t i = 0; i < node->port_count; i++)
+		for (size_t c = 0; c < node->ports[i].counter_count; c++)
+			if (node->ports[i].counters[c].increase > 0)
+				raise_counter(&node->ports[i], &node->ports[i].counters[c]);
+}
+
 static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank, const ncclConfig_t *config)
 {
 	struct muster_standin_device device;
@@ -296,6 +320,7 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		muster_simlog_warn("%s", err.text);
 		return err.code == MUSTER_EUSAGE ? ncclInvalidUsage : ncclSystemError;
 	}
+	raise_counters();
 	struct ncclComm *comm = muster_calloc(1, sizeof *comm);
 	*comm = (struct ncclComm){ .ring = ring,
 		.rank = rank,

@@ -146,6 +146,27 @@ class Sim(unittest.TestCase):
         self.assertTrue(os.path.exists(os.path.join(kept, "cluster.json")))
         self.assertTrue(os.path.exists(os.path.join(kept, "sim-1", "topology.xml")))
 
+    def test_a_broken_topology_is_not_taken_for_the_machine_that_is_there(self):
+        done = self.sim("--sku", SKU, "--keep", *QUICK)
+        kept = re.search(r"kept in (\S+)", done.stderr).group(1)
+        worker = [MUSTER, "sim-worker", kept, "0", "--", "true"]
+        self.assertEqual(subprocess.run(worker, check=False, capture_output=True).returncode, 0)
+        topology = os.path.join(kept, "sim-1", "topology.xml")
+        with open(topology, "r+", encoding="utf-8") as file:
+            file.truncate(1000)
+        broken = subprocess.run(worker, check=False, capture_output=True, text=True)
+        self.assertEqual(broken.returncode, 2)
+        self.assertIn(f"{topology}: hwloc cannot read it", broken.stderr)
+
+    def test_odd_names_of_directories_do_no_harm(self):
+        odd = os.path.join(self.directory, "100%#1?")
+        os.mkdir(odd)
+        done = self.sim("--sku", SKU, "--report", self.report, *QUICK, TMPDIR=odd)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(os.listdir(odd), [])
+        with open(self.report, encoding="utf-8") as file:
+            self.assertIn(f'"{SKU}"', file.read().partition("node.vm_size")[2])
+
     def test_options_after_two_dashes_reach_run(self):
         done = self.sim("--sku", SKU, "--", "--profile", "hasty")
         self.assertEqual(done.returncode, 2, done)

@@ -131,6 +131,8 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 static const struct {
 	const char *sku, *fault, *changes;
 } table[] = {
+	{ SIM_SKU, "counter@node2/mlx5_ib3", "sim-2/mlx5_ib3/symbol_error.increase" },
+	{ SIM_SKU, "counter@node1/mlx5_ib0=hw:out_of_sequence:7", "sim-1/mlx5_ib0/hw:out_of_sequence.increase" },
 	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
 	{ SIM_SKU, "cpu-mask@rank3=f", "ranks[3].cpu_mask" },
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
@@ -312,6 +314,9 @@ static const struct {
 	{ SIM_SKU, "duplicate-gpu@rank8", "the first rank of its node" },
 	{ SIM_SKU, "lib-missing@node1=libfoo.so", "VALUE must be one of libcuda.so.1" },
 	{ SIM_SKU, "driver-drift@node1=new", "VALUE must be a version" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_error", "must be NAME:NUMBER" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_errors:5", "no counter \"symbol_errors\"" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_error:0", "from 1 to" },
 	{ SIM_SKU, "clique@node2", "NVLink ends at the node" },
 	{ SIM_SKU, "rack@node2", "NVLink ends at the node" },
 	{ SIM_SKU, "fabric-state@node1/gpu0", "joins no NVLink fabric" },
