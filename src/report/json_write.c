@@ -100,6 +100,8 @@ static void write_outcomes(struct muster_writer *w, const struct muster_outcomes
 		write_text(w, "code", outcome->code);
 		write_text(w, "detail", outcome->detail);
 		write_text(w, "step", outcome->step);
+		if (outcome->ring > 0)
+			muster_writer_pair(w, "ring", muster_number(outcome->ring));
 		muster_writer_pair(
 			w, "elapsed_ms", muster_number(isfinite(outcome->elapsed_ms) ? outcome->elapsed_ms : 0));
 		muster_writer_object_end(w);
@@ -136,6 +138,24 @@ static void write_node(struct muster_writer *w, const struct muster_node *node)
 	muster_writer_object_end(w);
 }
 
+static void write_trial(struct muster_writer *w, const struct muster_trial *trial)
+{
+	muster_writer_object(w);
+	muster_writer_pair(w, "probe", muster_string(trial->probe));
+	muster_writer_pair(w, "kind", muster_string(muster_trial_kind_name(trial->kind)));
+	muster_writer_key(w, "nodes");
+	muster_writer_array(w);
+	for (size_t i = 0; i < trial->node_count; i++)
+		muster_writer_string(w, trial->nodes[i]);
+	muster_writer_array_end(w);
+	muster_writer_pair(w, "status", muster_string(trial->ok ? "ok" : "failed"));
+	if (trial->busbw_gbps > 0 && isfinite(trial->busbw_gbps))
+		muster_writer_pair(w, "busbw_gbps", muster_number(trial->busbw_gbps));
+	write_text(w, "why", trial->why);
+	muster_writer_pair(w, "seconds", muster_number(isfinite(trial->seconds) ? trial->seconds : 0));
+	muster_writer_object_end(w);
+}
+
 static void write_run(struct muster_writer *w, const struct muster_run *run)
 {
 	const struct muster_job *job = &run->job;
@@ -156,6 +176,15 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	for (size_t i = 0; i < run->node_count; i++)
 		write_node(w, &run->nodes[i]);
 	muster_writer_array_end(w);
+	if (run->trial_count > 0) {
+		muster_writer_key(w, "trials");
+		muster_writer_array(w);
+		int saved = line_begin(w);
+		for (size_t i = 0; i < run->trial_count; i++)
+			write_trial(w, &run->trials[i]);
+		line_end(w, saved);
+		muster_writer_array_end(w);
+	}
 	muster_writer_object_end(w);
 }
 

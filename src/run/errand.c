@@ -149,6 +149,17 @@ static void note(struct muster_conductor *c, struct muster_outcome outcome)
 	old->elapsed_ms = elapsed;
 }
 
+void muster_errand_replace(struct muster_conductor *c, struct muster_outcome outcome)
+{
+	struct muster_outcome *old = muster_errand_outcome(c, outcome.probe);
+	if (!old) {
+		muster_outcomes_add(outcomes(c), outcome);
+		return;
+	}
+	outcome.elapsed_ms += old->elapsed_ms;
+	*old = outcome;
+}
+
 void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum muster_outcome_status status,
 	const char *code, const char *why)
 {

@@ -15,6 +15,19 @@ enum {
 	GATE_MEMBER_MS = 4000, /* before the run's end members stop waiting at gates; leaders and rank 0 did earlier */
 };
 
+/* "<gate>\n<why>": the ring of that round is broken. It may be under way here, or not begun yet, or over. */
+static void take_stop(struct muster_conductor *c, const struct muster_message *message)
+{
+	size_t at;
+	int gate;
+	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		return;
+	c->stopped_gate = gate;
+	snprintf(c->stopped_why, sizeof c->stopped_why, "%s", message->bytes + at);
+	if (c->ring_gate == gate)
+		muster_crew_call_off(&c->crew, c->stopped_why);
+}
+
 void muster_serve_receive(struct muster_conductor *c)
 {
 	struct muster_message message;
@@ -29,6 +42,8 @@ void muster_serve_receive(struct muster_conductor *c)
 			*slot = message;
 			continue; /* at most one of each is on its way */
 		}
+		if (message.tag == MUSTER_TAG_STOP)
+			take_stop(c, &message);
 		if (c->root)
 			muster_root_message(c->root, &message);
 		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
