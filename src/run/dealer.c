@@ -330,8 +330,7 @@ static void deal_full(struct muster_dealer *d, const struct muster_root *root, i
 	memset(d->in, 0, root->leader_count * sizeof *d->in);
 	for (size_t i = 0; i < count; i++) {
 		if (!hands[i].why && nodes && !nodes[hands[i].node])
-			leave_out(
-				&hands[i], "left out of the last ring%s: its node is suspected of breaking it", "", 0);
+			leave_out(&hands[i], "left out of the last ring%s, which would not work with this node", "", 0);
 		if (hands[i].why)
 			continue;
 		d->team[hands[i].rank] = 0;

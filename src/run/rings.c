@@ -14,7 +14,8 @@ struct course {
 	int index, round;
 	bool can;            /* it could when the first ring was made, and no worker of its has crashed or hung since */
 	const char *why_not; /* of one that has */
-	bool was_in;         /* a ring of all */
+	bool was_in;         /* a ring of all ... */
+	int ranks;           /* ... that had so many */
 	size_t samples;      /* of this rank, before the last ring of all */
 	/* how the last round ended */
 	enum muster_ring_end end;
@@ -203,8 +204,10 @@ static void stay_out(struct course *course, const char *why)
 		.status = MUSTER_OUTCOME_NOT_RUN,
 		.detail = muster_pool_string(course->c->record.pool, why),
 	};
-	if (course->can)
-		muster_errand_replace(course->c, outcome);
+	if (!course->can)
+		return;
+	outcome.ring = course->ranks;
+	muster_errand_replace(course->c, outcome);
 }
 
 /* A ring as one of its ranks. Of a trial nothing stays but how it went. */
@@ -249,6 +252,7 @@ static bool go_round(struct course *course, int phase)
 		forget(course, in);
 	if (in && !ring.trial) {
 		course->was_in = true;
+		course->ranks = ring.ranks;
 		course->samples = samples_of(course)->count;
 	}
 	course->end = MUSTER_RING_NONE;
