@@ -326,6 +326,8 @@ static void accuse_pairs(struct docket *d)
 
 static void docket_judge(struct docket *d)
 {
+	const struct muster_suspect *slowest = NULL, *fastest = NULL;
+	const char *rates = "";
 	size_t alone = 0;
 
 	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
@@ -336,8 +338,19 @@ static void docket_judge(struct docket *d)
 	accuse_pairs(d);
 	if (d->found > 0 || d->attempt_count == 0)
 		return;
-	for (size_t i = 0; i < d->name_count; i++)
-		alone += d->suspects.nodes[i].alone == MUSTER_PASSED;
+	for (size_t i = 0; i < d->name_count; i++) {
+		const struct muster_suspect *one = &d->suspects.nodes[i];
+
+		alone += one->alone == MUSTER_PASSED;
+		if (one->alone_gbps > 0 && (!slowest || one->alone_gbps < slowest->alone_gbps))
+			slowest = one;
+		if (one->alone_gbps > 0 && (!fastest || one->alone_gbps > fastest->alone_gbps))
+			fastest = one;
+	}
+	if (slowest && fastest)
+		rates = muster_pool_printf(d->pool, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
+			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
+			d->names[fastest - d->suspects.nodes]);
 	muster_draft_add(d->eval,
 		(struct muster_finding){
 			.check = "ring.suspect",
@@ -345,9 +358,8 @@ static void docket_judge(struct docket *d)
 			.rank = -1,
 			.expected = "rings of few nodes work",
 			.observed = muster_pool_printf(d->pool,
-				"nobody is suspected: %zu nodes alone and %zu pairs of nodes were tried, and none "
-				"failed",
-				alone, d->suspects.edge_count),
+				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes",
+				alone, rates, d->suspects.edge_count),
 			.unit = "",
 		},
 		MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);

@@ -16,6 +16,7 @@ endfunction()
 if(Python3_FOUND)
 	muster_fault_tests(faults)
 	muster_fault_tests(families)
+	muster_fault_tests(rings)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
