@@ -211,7 +211,7 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 
 	if (outcome->ring <= 0 || weight >= 4)
 		return NULL;
-	if (ring && ring->weight > weight)
+	if (!eval->accused[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail
 			       ? outcome->detail
 			       : muster_pool_printf(eval->report->pool, "it ended with rank %d", ring->culprit);

@@ -42,16 +42,18 @@ bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, 
 {
 	struct muster_conductor *c = conductor;
 	const struct muster_node *own = &c->record.nodes[0];
-	struct muster_run run;
+	struct muster_run run, told;
 	struct muster_report report;
 	bool slow = false;
-	muster_run_init(&run);
-	if (muster_node_from_json(&run, facts, strlen(facts), NULL) < 0) {
-		muster_run_done(&run);
+	muster_run_init(&told);
+	if (muster_node_from_json(&told, facts, strlen(facts), NULL) < 0) {
+		muster_run_done(&told);
 		return false;
 	}
 	/* this run in little: all its nodes and ranks, of which nothing is known but what is known here */
-	run.node_count = 0;
+	muster_run_init(&run);
+	run.job.samples = told.job.samples;
+	told.job.samples = (struct muster_samples){ 0 };
 	for (int rank = 0; rank < c->ranks; rank++) {
 		const struct muster_hello *hello = &c->root->hellos[rank];
 		if (!hello->here)
@@ -77,6 +79,7 @@ bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, 
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);
+	muster_run_done(&told);
 	return slow;
 }
 
