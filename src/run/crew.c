@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "report/layout.h"
+#include "run/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 	crew->state = MUSTER_CREW_BUSY;
 	crew->started_ms = muster_now_ms();
 	crew->deadline_ms = deadline_ms;
+	crew->heard = 0;
 	crew->until_ms = crew->started_ms + deadline_ms;
 	*crew->step = *crew->code = *crew->error = *crew->ring_id = '\0';
 	/* when it no longer listens, the end of its results says so with more to say */
@@ -193,14 +195,17 @@ static void replace(struct muster_crew *crew)
 static void end(struct muster_crew *crew, enum muster_crew_state state, const char *what)
 {
 	char how[128], words[256];
-	muster_proc_end(&crew->proc, 2000, how, sizeof how);
+	bool by_itself = muster_proc_end(&crew->proc, 2000, how, sizeof how);
 	muster_proc_last_words(&crew->proc, words, sizeof words);
 	if (state == MUSTER_CREW_HUNG)
 		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s%s%s",
 			crew->deadline_ms / 1e3, how, *words ? "; its last words: " : "", words);
 	else
-		snprintf(crew->error, sizeof crew->error, "%s%sthe worker ended: %s%s%s", what, *what ? ": " : "", how,
-			*words ? "; its last words: " : "", words);
+		snprintf(crew->error, sizeof crew->error, "%s%s%s%s%s%s", what, *what ? "; " : "",
+			by_itself ? "the worker ended: "
+			: *what   ? ""
+				  : "the worker closed what its results go through, and did not end; ",
+			how, *words ? "; its last words: " : "", words);
 	crew->state = state;
 	replace(crew);
 }
@@ -214,7 +219,12 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 		size_t length;
 		int ended = muster_proc_next_line(&crew->proc, &line, &length, &err);
 		if (line) {
-			int bad = take_line(crew, line, length, &err);
+			crew->heard += length + 1;
+			int bad = crew->heard > MUSTER_WIRE_COMMAND_MAX
+					  ? muster_fail(&err, MUSTER_EPROTOCOL,
+						    "the worker sent more than %d bytes to one command",
+						    MUSTER_WIRE_COMMAND_MAX)
+					  : take_line(crew, line, length, &err);
 			muster_proc_line_taken(&crew->proc, length);
 			if (bad) {
 				end(crew, MUSTER_CREW_CRASHED, err.text);

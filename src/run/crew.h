@@ -26,6 +26,7 @@ struct muster_crew {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
+	size_t heard;   /* bytes that the worker has said to the command at hand */
 	char step[512]; /* the last step of the command at hand */
 	char why_skipped[1600];
 	/* the answer */

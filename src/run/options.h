@@ -11,6 +11,7 @@ struct muster_options {
 	const char *sku, *overlay, *report;
 	enum muster_profile profile;
 	int deadline_s;
+	int probe_deadline_s; /* the most that one probe's command may take; 0: as long as the probe says */
 	bool strict;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
 	const char *program, *configs; /* the muster binary, the expectation files */

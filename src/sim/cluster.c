@@ -165,6 +165,7 @@ static const struct muster_sim_field rank_fields[] = {
 	F(muster_sim_rank, visible_gpus, STRING_OR_NULL),
 	F(muster_sim_rank, nccl_slow, NUMBER),
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
+	F_MANY(muster_sim_rank, deaths, STRINGS, death_count, NULL),
 };
 static const struct muster_sim_layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
 

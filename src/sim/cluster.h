@@ -128,6 +128,8 @@ struct muster_sim_rank {
 	const char *visible_gpus; /* CUDA_VISIBLE_DEVICES for it; NULL: not set */
 	double nccl_slow;         /* its collectives take this many times as long; 1 is normal */
 	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
+	const char **deaths;      /* "FUNCTION[#CALL]:HOW": how its worker misbehaves, and where; see fault_death.h */
+	size_t death_count;
 };
 
 struct muster_sim_bandwidth {
