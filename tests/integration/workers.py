@@ -10,12 +10,14 @@ Each case of the table (a JSON file) holds:
   options   more options for `muster run` (may be absent); `deadline`, the run's
   deaths    a list of
     rank      whose worker misbehaves
-    dies      where and how, as the fault `dies` takes it
+    dies      where and how, as the fault `dies` takes it; absent when it is the doing of another line
     probe     the probe that ends with it; absent when nothing comes of it
     status    of the finding (fail when absent; skip: no check of the machine type needs the probe)
+    gpu       false: the rank has no GPU to name
     observed  what the finding says, in parts that it must hold
     kept      metrics of that probe that had been measured before
     lost      more probes of the rank that cannot run any more
+  ring      how many ranks the ring has that is left, or "broken" when nothing can be said of it (absent: all)
   also      more findings: [check, status, node, rank]
   memory    the most MiB that a supervisor may have taken beyond those of ranks that are well
   zombies   true: a worker cannot be reaped while its supervisor lives
@@ -128,7 +130,7 @@ def simulate(muster, case, deaths, directory):
     deadline = case.get("deadline", 120)
     command = [muster, "sim", "--sku", case.get("sku", "Standard_ND96asr_v4"), "--nodes", str(case["nodes"]),
                "--report", report]
-    for death in deaths:
+    for death in filter(lambda death: "dies" in death, deaths):
         command += ["--fault", f"dies@rank{death['rank']}={death['dies']}"]
     command += ["--", "--deadline", str(deadline)] + case.get("options", ["--profile", "quick"])
     before = shared_files()
@@ -190,15 +192,19 @@ def compare_samples(case, healthy, report, probes):
         node, leads = where[death["rank"]]
         for probe in [death.get("probe")] + death.get("lost", []):
             excused |= {(death["rank"], probe)} | ({(node, probe)} if leads else set())
-    if case.get("ring") == "broken":
-        excused |= {key for key in samples_of(healthy, probes) if key[1] == "nccl_allreduce"}
     have = samples_of(report, probes)
     for key, wanted in samples_of(healthy, probes).items():
+        if "ring" in case and (case["ring"] == "broken" or key[0] == "job") and key[1] == "nccl_allreduce":
+            continue  # another ring, or none
         missing, more = wanted - have[key], have[key] - wanted
-        if more:
+        if more and key not in excused:
             problems.append(f"{key}: more than a healthy run has: {sorted(more)[:4]}")
         if missing and key not in excused:
             problems.append(f"{key}: lost: {sorted(missing)[:4]}")
+    if case.get("ring") != "broken":
+        ranks = [sample["value"] for sample in report["run"]["job"]["samples"] if sample["metric"] == "nccl.ring_ranks"]
+        if ranks != [case.get("ring", case["ranks"])]:
+            problems.append(f"ranks in the ring: {ranks}")
     for death in case["deaths"]:
         kept = {metric for place in (death["rank"], where[death["rank"]][0])
                 for metric, _ in have[place, death.get("probe")]}
