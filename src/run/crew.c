@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES_MAX = 20000 }; /* of one rank; far above what all probes together yield */
+/* Far above what probes yield: of one rank, and of one command, so that a probe that floods leaves room for others. */
+enum { SAMPLES_MAX = 20000, COMMAND_SAMPLES_MAX = 4000 };
 
 static char **copy_environment(void)
 {
@@ -41,7 +42,7 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 	crew->state = MUSTER_CREW_BUSY;
 	crew->started_ms = muster_now_ms();
 	crew->deadline_ms = deadline_ms;
-	crew->heard = 0;
+	crew->heard = crew->samples = 0;
 	crew->until_ms = crew->started_ms + deadline_ms;
 	*crew->step = *crew->code = *crew->error = *crew->ring_id = '\0';
 	/* when it no longer listens, the end of its results says so with more to say */
@@ -172,7 +173,10 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 	int result = 0;
 	if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		muster_json_get_object(line, "$", "sample", &member, err) == 1)
-		result = take_sample(crew, member, err);
+		result = crew->samples++ < COMMAND_SAMPLES_MAX
+				 ? take_sample(crew, member, err)
+				 : muster_fail(err, MUSTER_EPROTOCOL, "more than %d samples in one command",
+					   COMMAND_SAMPLES_MAX);
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		 muster_json_get_object(line, "$", "done", &member, err) == 1)
 		take_answer(crew, member);

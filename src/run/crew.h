@@ -26,8 +26,8 @@ struct muster_crew {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
-	size_t heard;   /* bytes that the worker has said to the command at hand */
-	char step[512]; /* the last step of the command at hand */
+	size_t heard, samples; /* bytes and samples that the worker has given to the command at hand */
+	char step[512];        /* the last step of the command at hand */
 	char why_skipped[1600];
 	/* the answer */
 	char code[32]; /* "ok" or an error's code name */

@@ -34,7 +34,6 @@ static const char *const functions[] = {
 	"ibv_query_gid",
 	/* of the preloaded library */
 	"sched_getaffinity",
-	"getrlimit",
 	"readlink",
 };
 

@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +27,6 @@ MUSTER_STANDIN_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *s
 MUSTER_STANDIN_EXPORT void *dlopen(const char *file, int mode);
 MUSTER_STANDIN_EXPORT char *dlerror(void);
 MUSTER_STANDIN_EXPORT long syscall(long number, ...);
-MUSTER_STANDIN_EXPORT int getrlimit(__rlimit_resource_t resource, struct rlimit *limit);
 MUSTER_STANDIN_EXPORT ssize_t readlink(const char *path, char *text, size_t size);
 
 /* The C library's own functions (or those of a sanitizer that comes before it). */
@@ -38,7 +36,6 @@ static struct {
 	void *(*dlopen)(const char *file, int mode);
 	char *(*dlerror)(void);
 	long (*syscall)(long number, ...);
-	int (*getrlimit)(__rlimit_resource_t resource, struct rlimit *limit);
 	ssize_t (*readlink)(const char *path, char *text, size_t size);
 } next = { .once = PTHREAD_ONCE_INIT };
 
@@ -56,7 +53,6 @@ static void find_next(void)
 	find("dlopen", &next.dlopen, sizeof next.dlopen);
 	find("dlerror", &next.dlerror, sizeof next.dlerror);
 	find("syscall", &next.syscall, sizeof next.syscall);
-	find("getrlimit", &next.getrlimit, sizeof next.getrlimit);
 	find("readlink", &next.readlink, sizeof next.readlink);
 }
 
@@ -127,13 +123,7 @@ char *dlerror(void)
 	return given_text[0] ? given_text : NULL;
 }
 
-/* -- what probes ask that call no vendor library: a place to misbehave in, and nothing else -- */
-
-int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
-{
-	pthread_once(&next.once, find_next);
-	return next.getrlimit(resource, limit);
-}
+/* -- what a probe asks that calls no vendor library: a place to misbehave in, and nothing else -- */
 
 ssize_t readlink(const char *path, char *text, size_t size)
 {
