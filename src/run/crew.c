@@ -2,6 +2,7 @@
 #include "crew.h"
 
 #include "core/json.h"
+#include "core/leaks.h"
 #include "core/text.h"
 #include "report/layout.h"
 #include "run/wire.h"
@@ -269,6 +270,7 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
+	muster_proc_quit(&crew->proc, MUSTER_LEAKS_GRACE_MS);
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);

@@ -219,6 +219,18 @@ static pid_t reap(pid_t pid, int *status, int grace_ms)
 	return gone;
 }
 
+void muster_proc_quit(struct muster_proc *proc, int grace_ms)
+{
+	double until = muster_now_ms() + grace_ms;
+	siginfo_t info = { 0 };
+	if (proc->commands >= 0)
+		close(proc->commands);
+	proc->commands = -1;
+	while (proc->pid > 0 && muster_now_ms() < until &&
+		waitid(P_PID, (id_t)proc->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+		poll(NULL, 0, 1);
+}
+
 static void say_status(int status, char *ret_how, size_t size)
 {
 	if (WIFSIGNALED(status))

@@ -38,6 +38,9 @@ void muster_proc_line_taken(struct muster_proc *proc, size_t length);
 /* Take over what it printed, so that its pipe does not fill. One that never stops printing is not read for ever. */
 void muster_proc_read_noise(struct muster_proc *proc);
 
+/* No more commands: it may end by itself within grace_ms. muster_proc_end must follow. */
+void muster_proc_quit(struct muster_proc *proc, int grace_ms);
+
 /* End it: SIGKILL, and wait at most grace_ms for it to go; an uninterruptible one is abandoned, and our ends of its
  * pipes are closed. *ret_how (at least 64 bytes) says how it ended: "signal 11 (Segmentation fault)", "exit status 1",
  * "killed", "could not be killed". Whether it had ended by itself. */

@@ -9,6 +9,7 @@
 #include "bind/library.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/leaks.h"
 #include "muster/pool.h"
 #include "muster/probe.h"
 
@@ -419,5 +420,6 @@ int muster_cmd_worker(int argc, char **argv)
 	fclose(commands);
 	muster_pool_free(ctx.pool);
 	fflush(NULL);
+	muster_leaks_check();
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */
 }

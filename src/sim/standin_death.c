@@ -111,6 +111,15 @@ static _Noreturn void run_out_of_memory(void)
 	hang();
 }
 
+/* So that a test can show that leaks are found. */
+static void leak(void)
+{
+	char *volatile lost = malloc(4321);
+	if (lost)
+		lost[0] = 1;
+	lost = NULL;
+}
+
 /* text again and again, until total bytes have been written or nobody takes them. */
 static void pour(int fd, const char *text, size_t length, size_t total)
 {
@@ -166,6 +175,7 @@ static void misbehave(enum muster_sim_how how)
 		POUR(STDOUT_FILENO, line, MIB);
 		POUR(STDERR_FILENO, line, MIB);
 		break;
+	case MUSTER_SIM_DIES_LEAK: leak(); break;
 	case MUSTER_SIM_DIES_CHATTER:
 		for (;;)
 			POUR(STDOUT_FILENO, line, MIB);
@@ -200,6 +210,16 @@ static void read_script(void)
 	free(text);
 }
 
+/* Whether there is anything to look for. Before the C library has the environment, nobody knows: a sanitizer that
+ * starts earlier makes its first calls then. */
+static bool has_script(void)
+{
+	if (!environ)
+		return false;
+	pthread_once(&script.once, read_script);
+	return script.count > 0;
+}
+
 static void reach(size_t death)
 {
 	if (atomic_fetch_add(&script.calls[death], 1) + 1 == script.deaths[death].call)
@@ -214,8 +234,7 @@ void __cyg_profile_func_enter(void *function, void *caller)
 	Dl_info info;
 	bool wanted = false;
 	(void)caller;
-	pthread_once(&script.once, read_script);
-	if (script.count == 0 || atomic_load(seen) == function)
+	if (!has_script() || atomic_load(seen) == function)
 		return;
 	bool named = dladdr(function, &info) && info.dli_sname && info.dli_saddr == function;
 	for (size_t i = 0; named && i < script.count; i++) {
@@ -236,8 +255,7 @@ void __cyg_profile_func_exit(void *function, void *caller)
 void muster_standin_loads(const char *file)
 {
 	size_t prefix = strlen(MUSTER_SIM_DLOPEN);
-	pthread_once(&script.once, read_script);
-	for (size_t i = 0; i < script.count; i++)
+	for (size_t i = 0; has_script() && i < script.count; i++)
 		if (strncmp(script.deaths[i].function, MUSTER_SIM_DLOPEN, prefix) == 0 &&
 			muster_sim_is_library(file, script.deaths[i].function + prefix))
 			reach(i);

@@ -136,8 +136,10 @@ def simulate(muster, case, deaths, directory):
     before = shared_files()
     watch = Watch(directory)
     watch.start()
-    ended = subprocess.run(command, capture_output=True, text=True, check=False,
-                           env=dict(os.environ, TMPDIR=scratch, **{TAG: directory}))
+    environment = dict(os.environ, TMPDIR=scratch, **{TAG: directory})
+    if "memory" in case:  # a sanitizer keeps what is freed: 256 MB of it, unless told otherwise
+        environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     watch.done.set()
     watch.join()
     problems = []
