@@ -1,6 +1,7 @@
 /* link.c - messages between supervisors; the only file that calls MPI */
 #include "link.h"
 
+#include "core/leaks.h"
 #include "core/text.h"
 #include "muster/pool.h"
 
@@ -227,6 +228,7 @@ _Noreturn void muster_link_exit(int exit_code, bool all_well, int grace_ms)
 		poll(NULL, 0, 1);
 	}
 	fflush(NULL);
+	muster_leaks_check();
 	exit_code_at_hand = exit_code;
 	struct sigaction action = { .sa_handler = leave_now };
 	sigaction(SIGALRM, &action, NULL);

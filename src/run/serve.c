@@ -97,10 +97,13 @@ int muster_time_left(const struct muster_conductor *c)
 	return left > 0 ? (int)left : 0;
 }
 
-/* A command's deadline, cut to what is left of the run's; never so short that a live worker could not answer. */
+/* A command's deadline, cut to what the user allows and what is left of the run's; never so short that a live worker
+ * could not answer. */
 int muster_bounded(const struct muster_conductor *c, int wanted_ms)
 {
-	int left = muster_time_left(c);
+	int left = muster_time_left(c), most = c->options->probe_deadline_s * 1000;
+	if (most > 0 && most < wanted_ms)
+		wanted_ms = most;
 	return wanted_ms < left ? wanted_ms : left > LEAST_DEADLINE_MS ? left : LEAST_DEADLINE_MS;
 }
 

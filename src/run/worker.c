@@ -9,6 +9,7 @@
 #include "bind/library.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/leaks.h"
 #include "muster/pool.h"
 #include "muster/probe.h"
 
@@ -503,5 +504,6 @@ int muster_cmd_worker(int argc, char **argv)
 	free(ctx.inbox.text);
 	muster_pool_free(ctx.pool);
 	fflush(NULL);
+	muster_leaks_check();
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */
 }
