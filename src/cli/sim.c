@@ -31,11 +31,12 @@ struct options {
 };
 
 /* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
- * other run: there are more of them than CPUs. A rank that is killed must not end the others. */
+ * other run: there are more of them than CPUs. A rank that is killed must not end the others, and all have the time that
+ * Slurm would give them when mpirun is told to end. */
 static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
 	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
 	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
-	"1" };
+	"1", "--mca", "odls_base_sigkill_timeout", "10" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
 enum { WRAPPER_WORDS_MAX = 32 };
 
@@ -208,7 +209,10 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	if (start(argv, mask, &pid, err) < 0)
 		return -1;
 	*ret_signal = wait_for(pid, signals);
-	return *ret_signal ? 0 : exit_code(cluster, err);
+	int code = exit_code(cluster, err);
+	if (code >= 0)
+		*ret_signal = 0; /* what was told to end has ended well */
+	return *ret_signal ? 0 : code;
 }
 
 /* The exit code, or -1. *ret_signal is the signal that ended it, when one did. */

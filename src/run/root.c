@@ -25,6 +25,15 @@ void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms
 	muster_progress_init(&root->progress);
 }
 
+void muster_root_hasten(struct muster_root *root, double earlier_ms)
+{
+	root->hello_until_ms -= earlier_ms;
+	root->limit_ms -= earlier_ms;
+	root->last_limit_ms -= earlier_ms;
+	root->keeper.limit_ms -= earlier_ms;
+	root->keeper.last_limit_ms -= earlier_ms;
+}
+
 void muster_root_done(struct muster_root *root)
 {
 	muster_keeper_done(&root->keeper);
