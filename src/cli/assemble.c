@@ -43,13 +43,16 @@ static int options_parse(int argc, char **argv, struct assemble_options *o, stru
 			.argument = "FILE",
 			.text = &o->overlay,
 			.help = "a site's changes to the expectations (default: those of the run)" },
-		{ .name = "--strict", .flag = &o->strict, .help = "warnings fail the run (default: as the run was told)" },
+		{ .name = "--strict",
+			.flag = &o->strict,
+			.help = "warnings fail the run (default: as the run was told)" },
 	};
 	const char *operands[1] = { NULL };
 	size_t count = 0;
 	int rest = argc;
 	int parsed = muster_cli_parse(argc, argv, "muster assemble DIR [options]", table, sizeof table / sizeof *table,
-		"Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of the run that was\n"
+		"Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of the run that "
+		"was\n"
 		"started last. For when rank 0 could not: it died, or everything was killed.\n"
 		"Exit codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
 		operands, 1, &count, &rest, err);
@@ -128,13 +131,15 @@ static void add_missing(struct muster_run *run)
 	muster_run_sort(run);
 }
 
-/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did not
- * come to theirs says nothing about them. */
+/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
+ * not come to theirs says nothing about them. */
 static const char *interruption(const struct muster_spooled *spooled)
 {
 	const char *why = muster_spooled_interrupted(spooled);
 
-	return why ? why : muster_spooled_ended(spooled) > 0 ? NULL : "no rank came to its end: all were ended from outside";
+	return why                                 ? why
+	       : muster_spooled_ended(spooled) > 0 ? NULL
+						   : "no rank came to its end: all were ended from outside";
 }
 
 static void run_make(const struct muster_spooled *spooled, struct muster_run *run)
@@ -165,7 +170,8 @@ static void remarks_print(const struct assemble_options *o, const struct muster_
 			spooled->bad_files == 1 ? "" : "s", spooled->bad_file, spooled->bad_why);
 }
 
-static int judge(const struct assemble_options *o, const struct muster_run *run, struct muster_choice *choice, bool strict)
+static int judge(
+	const struct assemble_options *o, const struct muster_run *run, struct muster_choice *choice, bool strict)
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	struct muster_report report;

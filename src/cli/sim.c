@@ -31,8 +31,8 @@ struct options {
 };
 
 /* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
- * other run: there are more of them than CPUs. A rank that is killed must not end the others, and all have the time that
- * Slurm would give them when mpirun is told to end. */
+ * other run: there are more of them than CPUs. A rank that is killed must not end the others, and all have the time
+ * that Slurm would give them when mpirun is told to end. */
 static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
 	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
 	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",

@@ -80,7 +80,8 @@ static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 	setenv("SLURM_CPU_BIND_LIST", masks, 1);
 }
 
-/* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through us.
+/* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through
+ * us.
  */
 static int run(char **command, int *ret, struct muster_error *err)
 {

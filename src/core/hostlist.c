@@ -27,8 +27,7 @@ struct built {
 
 static int too_long(struct muster_error *err)
 {
-	return muster_fail(
-		err, MUSTER_EUSAGE, "host list: a name of more than %d characters", MUSTER_HOST_NAME_MAX);
+	return muster_fail(err, MUSTER_EUSAGE, "host list: a name of more than %d characters", MUSTER_HOST_NAME_MAX);
 }
 
 static int add(struct built *built, const char *text, size_t length, struct muster_error *err)

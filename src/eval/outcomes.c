@@ -150,6 +150,18 @@ static int *find_culprits(const struct muster_run *run)
 	return culprits;
 }
 
+/* A run that is ended early ends each of its ranks at another moment, and those that share a ring see that as errors.
+ */
+static bool ended_with_run(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+
+	if (outcome->code && strcmp(outcome->code, muster_code_name(MUSTER_EINTERRUPTED)) == 0)
+		return true;
+	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
+					       (outcome->status == MUSTER_OUTCOME_ERROR && probe && probe->ring));
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -173,7 +185,7 @@ static void judge_outcome(
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
 		return;
 	}
-	if (outcome->code && strcmp(outcome->code, muster_code_name(MUSTER_EINTERRUPTED)) == 0) {
+	if (ended_with_run(eval->run, outcome)) {
 		finding.status = MUSTER_SKIP; /* the finding about the run speaks for all of these */
 	} else if (outcome->status == MUSTER_OUTCOME_ERROR && eval->culprits[probe] >= 0) {
 		finding.status = MUSTER_SKIP;
@@ -186,8 +198,6 @@ static void judge_outcome(
 	if (known)
 		blame_of(eval, n, r)[probe] = draft + 1;
 }
-
-static bool outcome_known(const struct muster_rank *rank, const char *probe);
 
 /* A run that was ended early is no proof against those that it has nothing of. */
 static enum muster_status missing_status(const struct muster_run *run)
@@ -217,8 +227,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	if (rank->missing)
 		*blame_missing(eval, n, r) = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
-		if (!outcome_known(rank, muster_probe_at(i)->name))
-			blame_of(eval, n, r)[i] = draft;
+		blame_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
 }
 
 /* A node of the job without any rank: nothing at all came from there. */

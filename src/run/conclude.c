@@ -1,7 +1,7 @@
 /* conclude.c - the end of the run on rank 0: judge, write, print
  *
- * A large report takes its time and a disk may hang: a thread does the work, while rank 0 stays alive for the others and
- * gives up when its time is over.
+ * A large report takes its time and a disk may hang: a thread does the work, while rank 0 stays alive for the others
+ * and gives up when its time is over.
  */
 #include "run/conductor.h"
 
@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-	REPORT_MS = 3500,     /* after the run's end ... */
-	RANKS_PER_MS = 5,     /* ... and a millisecond more for so many ranks */
+	REPORT_MS = 3500, /* after the run's end ... */
+	RANKS_PER_MS = 5, /* ... and a millisecond more for so many ranks */
 	LOOK_MS = 5,
 };
 
@@ -146,25 +146,15 @@ int muster_conclude_alone(struct muster_conductor *c)
 	return ending.code;
 }
 
-/* A report that cannot be written should not cost a run. */
-static bool can_write(const char *path)
-{
-	struct muster_file file;
-	struct muster_error err;
-	if (muster_file_open(&file, path, &err) < 0) {
-		fprintf(stderr, "muster: --report %s\n", err.text);
-		return false;
-	}
-	muster_file_abandon(&file);
-	return true;
-}
-
 bool muster_conclude_prepare(struct muster_conductor *c)
 {
 	const struct muster_options *o = c->options;
 	struct muster_error err;
-	if (!can_write(o->report))
+	/* a report that cannot be written should not cost a run */
+	if (muster_file_check(o->report, &err) < 0) {
+		fprintf(stderr, "muster: --report %s\n", err.text);
 		return false;
+	}
 	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
 		fprintf(stderr, "muster: %s\n", err.text);
 		return false;

@@ -182,8 +182,8 @@ static bool send_record(struct muster_conductor *c)
 	size_t length;
 	muster_spool_end(c->spool, c->interrupted ? c->interrupted : "");
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
-	char *answer = muster_wait_at(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length,
-		c->end_ms + muster_conclude_limit_ms(c));
+	char *answer = muster_wait_at(
+		c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, c->end_ms + muster_conclude_limit_ms(c));
 	if (!answer && muster_leader_is_dead(c)) {
 		struct muster_parcel parcel;
 		muster_parcel_begin(&parcel, (int[]){ MUSTER_GATE_RECORD }, 1);
@@ -285,11 +285,12 @@ static void never_began(void *arg, int signal_number)
 	struct muster_conductor *c = arg;
 	int code = MUSTER_EXIT_INCONCLUSIVE, rank = muster_link_early_rank();
 	double seconds = (muster_now_ms() - c->start_ms) / 1e3;
-	char *why = signal_number ? muster_asprintf("%s came to rank %d after %.1f s, while MPI_Init had not ended",
-					    muster_stop_name(signal_number), rank, seconds)
-				  : muster_asprintf("MPI_Init did not end within %.0f s: a rank of this job never started "
-						    "or has died",
-					    seconds);
+	char *why = signal_number
+			    ? muster_asprintf("%s came to rank %d after %.1f s, while MPI_Init had not ended",
+				      muster_stop_name(signal_number), rank, seconds)
+			    : muster_asprintf("MPI_Init did not end within %.0f s: a rank of this job never started "
+					      "or has died",
+				      seconds);
 	c->interrupted = why;
 	muster_spool_end(c->spool, why);
 	muster_spool_close(c->spool, SPOOL_MS);

@@ -119,7 +119,8 @@ void muster_rings_run(struct muster_conductor *c);
 /* Before the run: load what to expect, see that the report can be written. False: the run is called off. A machine type
  * that nobody knows is measured all the same, and inconclusive; a bad file calls the run off. */
 bool muster_conclude_prepare(struct muster_conductor *c);
-/* Once all records are in (or overdue): judge, write, print, and give signs of life meanwhile. Returns the exit code. */
+/* Once all records are in (or overdue): judge, write, print, and give signs of life meanwhile. Returns the exit code.
+ */
 int muster_conclude(struct muster_conductor *c);
 /* The same at once, without MPI. */
 int muster_conclude_alone(struct muster_conductor *c);

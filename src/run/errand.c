@@ -178,11 +178,11 @@ bool muster_errand_may_run(struct muster_conductor *c, const struct muster_probe
 	const struct muster_outcome *before = muster_errand_outcome(c, probe->name);
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;
-	if (before && (c->hopeless || muster_time_left(c) == 0))
+	if (before && !c->interrupted && (c->hopeless || muster_time_left(c) == 0))
 		return false; /* what it measured stands; only its later part is left out */
 	if (c->interrupted)
-		muster_errand_not_run(c, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED),
-			c->interrupted);
+		muster_errand_not_run(
+			c, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), c->interrupted);
 	else if (c->hopeless)
 		muster_errand_not_run(c, probe->name, c->open_status, "", c->take_error);
 	else if (probe->needs_gpu && !*c->crew.gpu)

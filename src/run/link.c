@@ -96,7 +96,8 @@ static bool launched(void)
 
 int muster_link_early_size(void)
 {
-	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS" };
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+		"SLURM_NTASKS" };
 	int least = muster_link_early_rank() + 1;
 	return launched() ? number_in(names, sizeof names / sizeof *names, least, least) : 1;
 }

@@ -43,8 +43,8 @@ static void look_for_signal(struct muster_conductor *c)
 	int number = muster_stop_signal(&at_ms);
 	if (!number || c->interrupted)
 		return;
-	char *why = muster_asprintf("%s came to rank %d after %.1f s", muster_stop_name(number), c->rank,
-		(at_ms - c->start_ms) / 1e3);
+	char *why = muster_asprintf(
+		"%s came to rank %d after %.1f s", muster_stop_name(number), c->rank, (at_ms - c->start_ms) / 1e3);
 	muster_interrupt(c, why);
 	free(why);
 }

@@ -191,7 +191,8 @@ char *muster_spool_run_name(const char *started)
 	const char *restart = getenv("SLURM_RESTART_COUNT");
 	if (!space && !(job && step))
 		return muster_asprintf("%s %ld", started, (long)getpid());
-	return muster_asprintf("%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
+	return muster_asprintf(
+		"%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
 }
 
 char *muster_spool_path(const char *directory, const char *node)
@@ -200,8 +201,8 @@ char *muster_spool_path(const char *directory, const char *node)
 	char name[NAME_MAX_BYTES + 4];
 	size_t used = 0;
 	for (const char *at = node; *at && used < NAME_MAX_BYTES; at++)
-		used += (size_t)snprintf(name + used, 4, strchr(plain, *at) || (*at == '.' && used > 0) ? "%c" : "%%%02X",
-			(unsigned char)*at);
+		used += (size_t)snprintf(name + used, 4,
+			strchr(plain, *at) || (*at == '.' && used > 0) ? "%c" : "%%%02X", (unsigned char)*at);
 	return muster_asprintf("%s/%s.jsonl", directory, used ? name : "%");
 }
 

@@ -1,16 +1,16 @@
 /* spool.h - what a rank has measured, on disk as it grows: one file per node, lines appended by each of its ranks
  *
- * Whatever dies, what was measured before is there, and `muster assemble` makes the report from it (spooled.h reads it).
- * A line is a JSON object, and "by" names the process that wrote it:
+ * Whatever dies, what was measured before is there, and `muster assemble` makes the report from it (spooled.h reads
+ * it). A line is a JSON object, and "by" names the process that wrote it:
  *   {"by":ID,"spool":1,"run":…,"rank":…,"ranks":…, …}   the first of each process: what is needed to judge later
  *   {"by":ID,"rank":…,"ranks":…}                         the same two as MPI knows them
- *   {"by":ID,"t":…,"kept":…,"node":{…}}                  what is new, as a node of a report holds it (muster_node_to_json);
- *                                                        of the rank's own samples so far the first "kept" still count,
- *                                                        and of the outcomes of one probe the last
+ *   {"by":ID,"t":…,"kept":…,"node":{…}}                  what is new, as a node of a report holds it
+ * (muster_node_to_json); of the rank's own samples so far the first "kept" still count, and of the outcomes of one
+ * probe the last
  *   {"by":ID,"t":…,"step":…}                             what comes next, before a call that may crash or hang
- *   {"by":ID,"t":…,"end":…}                              nothing more will come; the text is empty, or why it ends early
- * "t" is in seconds from the process's start. Lines begin and end with a newline, so that one that was cut by a death or
- * a full disk spoils only itself. A thread writes, so a file system that hangs holds up nobody.
+ *   {"by":ID,"t":…,"end":…}                              nothing more will come; the text is empty, or why it ends
+ * early "t" is in seconds from the process's start. Lines begin and end with a newline, so that one that was cut by a
+ * death or a full disk spoils only itself. A thread writes, so a file system that hangs holds up nobody.
  */
 #ifndef MUSTER_RUN_SPOOL_H
 #define MUSTER_RUN_SPOOL_H
@@ -48,8 +48,8 @@ int muster_spool_open(struct muster_spool **ret, const char *directory, const st
 
 /* All of these return at once, and do nothing when spool is NULL. */
 void muster_spool_place(struct muster_spool *spool, int rank, int ranks);
-/* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's samples
- * since the last settled record may still be replaced. */
+/* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's
+ * samples since the last settled record may still be replaced. */
 void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled);
 /* Written when it is another than the last one. */
 void muster_spool_step(struct muster_spool *spool, const char *step);

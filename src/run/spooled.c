@@ -32,10 +32,11 @@ struct muster_left {
 	bool strict;
 	int rank, ranks;
 	size_t order; /* of the processes, as their first lines were found */
+	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
 	double last_s;
 	const char *step; /* the last one */
 	double step_s;
-	const char *end; /* NULL: it did not write one */
+	const char *end;           /* NULL: it did not write one */
 	struct muster_node record; /* one rank, whose samples are the job's too; no rank when nothing came */
 	bool has_record;
 };
@@ -53,7 +54,7 @@ struct reading {
 	struct muster_left *all;
 	size_t count, room;
 	char **paths;
-	size_t path_count;
+	size_t path_count, path; /* path: the one at hand */
 };
 
 /* ---- lines of a file ---- */
@@ -156,8 +157,8 @@ enum key {
 	KEY_COUNT
 };
 
-static const char *const keys[] = { "by", "spool", "muster", "run", "job", "started", "rank", "ranks", "node", "nodelist",
-	"sku", "overlay", "profile", "strict", "t", "kept", "step", "end" };
+static const char *const keys[] = { "by", "spool", "muster", "run", "job", "started", "rank", "ranks", "node",
+	"nodelist", "sku", "overlay", "profile", "strict", "t", "kept", "step", "end" };
 _Static_assert(sizeof keys / sizeof *keys == KEY_COUNT, "every key has its name");
 
 struct members {
@@ -266,6 +267,7 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
 		.ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX),
 		.order = r->count,
+		.path = r->path,
 	};
 	if (count_of(members, SPOOL, 1 << 20) != MUSTER_SPOOL_VERSION) {
 		bad_line(r, path, "a first line of another version of muster");
@@ -291,6 +293,24 @@ static int by_id(const void *a, const void *b)
 	return strcmp(x->by, y->by);
 }
 
+static int by_id_and_order(const void *a, const void *b)
+{
+	const struct muster_left *x = a, *y = b;
+	int order = by_id(a, b);
+	return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+/* In the order of their names, each once. */
+static void sort_by_id(struct reading *r)
+{
+	size_t kept = 0;
+	qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
+	for (size_t i = 0; i < r->count; i++)
+		if (kept == 0 || by_id(&r->all[kept - 1], &r->all[i]) != 0)
+			r->all[kept++] = r->all[i];
+	r->count = kept;
+}
+
 static struct muster_left *left_find(struct reading *r, const char *by)
 {
 	const struct muster_left key = { .by = by };
@@ -308,7 +328,8 @@ static void outcome_put(struct muster_outcomes *outcomes, struct muster_outcome 
 	muster_outcomes_add(outcomes, outcome);
 }
 
-static int take_record(struct reading *r, struct muster_left *left, const struct members *members, struct muster_error *err)
+static int take_record(
+	struct reading *r, struct muster_left *left, const struct members *members, struct muster_error *err)
 {
 	struct muster_run scratch = { .pool = r->spooled->pool, .job.ranks = left->ranks };
 	int kept = count_of(members, KEPT, MUSTER_REPORT_SAMPLES_MAX);
@@ -362,7 +383,7 @@ static int take_line(struct reading *r, const struct members *members, struct mu
 	struct muster_pool *pool = r->spooled->pool;
 	const char *by = text_of(pool, members, BY);
 	struct muster_left *left = by ? left_find(r, by) : NULL;
-	if (!left || members->text[SPOOL])
+	if (!left || left->path != r->path || members->text[SPOOL])
 		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line that does not say whose it is");
 	left->last_s = number_of(members, TIME, left->last_s);
 	if (members->text[NODE_NAME])
@@ -409,13 +430,15 @@ static bool is_first(const struct members *members)
 	return members->text[SPOOL] != NULL;
 }
 
-static void read_file(struct reading *r, const char *path, bool first)
+static void read_file(struct reading *r, size_t index, bool first)
 {
+	const char *path = r->paths[index];
 	struct lines lines;
 	struct muster_error err;
 	const char *text;
 	size_t length;
 	int got;
+	r->path = index;
 	if (lines_open(&lines, path, &err) < 0) {
 		r->spooled->bad_files += first;
 		if (first && !r->spooled->bad_why) {
@@ -524,19 +547,20 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_po
 	struct reading r = { .spooled = &spooled };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
-		read_file(&r, r.paths[i], true);
+		read_file(&r, i, true);
 	spooled.files = r.path_count;
 	if (rc == 0)
 		choose_run(&r, run);
 	if (rc == 0 && r.count == 0) {
-		rc = muster_fail(err, MUSTER_EUSAGE, "%s: none of its %zu files with names that end in .jsonl holds %s%s%s",
-			directory, r.path_count, run ? "this run" : "what a run with --spool has left",
+		rc = muster_fail(err, MUSTER_EUSAGE,
+			"%s: none of its %zu files with names that end in .jsonl holds %s%s%s", directory, r.path_count,
+			run ? "this run" : "what a run with --spool has left",
 			spooled.bad_why ? "; the first problem: " : "", spooled.bad_why ? spooled.bad_why : "");
 	}
 	if (rc == 0) {
-		qsort(r.all, r.count, sizeof *r.all, by_id);
+		sort_by_id(&r);
 		for (size_t i = 0; i < r.path_count; i++)
-			read_file(&r, r.paths[i], false);
+			read_file(&r, i, false);
 		settle(&r);
 		*ret = spooled;
 	} else {
@@ -582,34 +606,30 @@ static struct muster_node *node_of(struct muster_run *run, const char *name)
 	return muster_run_add_node(run, name);
 }
 
-/* Where the run has this rank as missing, which is taken out; true with its reason in *ret_why. false when it has it in
- * full. Absent ranks give true and no reason. */
-static bool make_way(struct muster_run *run, int number, const char **ret_why)
+/* Take a missing rank out of the run; why it was said to be missing. */
+static const char *take_out(struct muster_run *run, int number)
 {
-	*ret_why = NULL;
 	for (size_t n = 0; n < run->node_count; n++) {
 		struct muster_node *node = &run->nodes[n];
 		for (size_t i = 0; i < node->rank_count; i++) {
 			struct muster_rank *rank = &node->ranks[i];
-			if (rank->rank != number)
+			if (rank->rank != number || !rank->missing)
 				continue;
-			if (!rank->missing)
-				return false;
-			*ret_why = rank->missing;
+			const char *why = rank->missing;
 			memmove(rank, rank + 1, (node->rank_count - i - 1) * sizeof *rank);
 			node->rank_count--;
-			return true;
+			return why;
 		}
 	}
-	return true;
+	return NULL;
 }
 
 static const char *last_sign(const struct muster_left *left, struct muster_pool *pool)
 {
 	if (left->step)
-		return muster_pool_printf(pool, "its last sign, %.1f s after its start, was: %.*s", left->step_s, SHOWN,
-			left->step);
-	return muster_pool_printf(pool, "its last sign came %.1f s after its start, before any step", left->last_s);
+		return muster_pool_printf(
+			pool, "its last sign, %.0f s after its start, was: %.*s", left->step_s, SHOWN, left->step);
+	return muster_pool_printf(pool, "its last sign came %.0f s after its start, before any step", left->last_s);
 }
 
 static void put(const struct muster_left *left, struct muster_run *run, const char *why)
@@ -639,14 +659,22 @@ static void put(const struct muster_left *left, struct muster_run *run, const ch
 
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)
 {
+	enum { ABSENT, MISSING, HERE };
+	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
 	size_t count = 0;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
+			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
+				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
 	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const char *missing;
-		if (!make_way(run, spooled->ranks[i].rank, &missing))
+		const struct muster_left *left = &spooled->ranks[i];
+		if (known[left->rank] == HERE)
 			continue;
-		put(&spooled->ranks[i], run, missing ? missing : why);
+		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
+		put(left, run, reason ? reason : why);
 		count++;
 	}
+	free(known);
 	muster_run_sort(run);
 	return count;
 }

@@ -1,6 +1,7 @@
 /* spooled.h - a run from what its ranks have left on disk (spool.h)
  *
- * Input from outside: whatever is no line of the run is counted and left out. Memory is that of the run, and of one line.
+ * Input from outside: whatever is no line of the run is counted and left out. Memory is that of the run, and of one
+ * line.
  */
 #ifndef MUSTER_RUN_SPOOLED_H
 #define MUSTER_RUN_SPOOLED_H
@@ -9,7 +10,7 @@
 #include "muster/run.h"
 
 struct muster_spooled {
-	struct muster_pool *pool; /* borrowed: that of the run which they will become part of */
+	struct muster_pool *pool;  /* borrowed: that of the run which they will become part of */
 	struct muster_left *ranks; /* by rank, ascending, each once */
 	size_t rank_count;
 	int job_ranks; /* of the whole job */
@@ -22,8 +23,8 @@ struct muster_spooled {
 	const char *bad_file, *bad_why; /* of the first ones; NULL */
 };
 
-/* Read DIR/<any>.jsonl. run: of this run only; NULL: of the one that was started last. -1 when the folder cannot be read,
- * or holds nothing of such a run (MUSTER_EUSAGE). */
+/* Read DIR/<any>.jsonl. run: of this run only; NULL: of the one that was started last. -1 when the folder cannot be
+ * read, or holds nothing of such a run (MUSTER_EUSAGE). */
 int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,
 	struct muster_error *err);
 void muster_spooled_done(struct muster_spooled *spooled);
@@ -33,8 +34,8 @@ void muster_spooled_done(struct muster_spooled *spooled);
  * how many ranks were put in. */
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why);
 
-/* How many of the run's ranks wrote that they ended as they should; the first reason of those that ended early, with the
- * rank's number, or NULL. */
+/* How many of the run's ranks wrote that they ended as they should; the first reason of those that ended early, with
+ * the rank's number, or NULL. */
 size_t muster_spooled_ended(const struct muster_spooled *spooled);
 const char *muster_spooled_interrupted(const struct muster_spooled *spooled);
 

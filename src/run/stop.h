@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* From now on the first SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU is only noted, and one that comes more than
- * a second later ends the process at once with MUSTER_EXIT_INCONCLUSIVE: launchers send theirs on ways that cross, so the
- * same request may arrive twice. Those that are ignored stay so. */
+/* From now on the first SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU is only noted, and one that comes more
+ * than a second later ends the process at once with MUSTER_EXIT_INCONCLUSIVE: launchers send theirs on ways that cross,
+ * so the same request may arrive twice. Those that are ignored stay so. */
 void muster_stop_listen(void);
 
 /* The first signal that came, or 0; *ret_ms is when, by muster_now_ms. */
