@@ -140,6 +140,7 @@ int muster_cmd_sim_rank(int argc, char **argv)
 	if (rc < 0 || find_rank(&cluster, &rank, &err) < 0)
 		goto fail;
 	set_slurm(&cluster, rank);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
 	const char *wrapper = getenv("MUSTER_SIM_WRAPPER");
 	wrapper = wrapper ? wrapper : "";
 	setenv("MUSTER_WORKER_WRAPPER",

@@ -140,6 +140,10 @@ int muster_conclude_alone(struct muster_conductor *c)
 						     });
 	here[0] = true;
 	muster_gather_missing(run, c->root->hellos, here, c->ranks);
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
+			if (run->nodes[n].ranks[i].missing)
+				run->nodes[n].ranks[i].missing = "MPI_Init had not ended when the run was given up";
 	free(here);
 	complete_job(c);
 	judge_and_write(&ending);

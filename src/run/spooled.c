@@ -653,8 +653,9 @@ static void put(const struct muster_left *left, struct muster_run *run, const ch
 			muster_samples_add(of_job ? &run->job.samples : &rank->samples, *sample);
 		}
 	}
-	if (!left->end)
-		rank->unfinished = muster_pool_printf(run->pool, "%s; %s", why, last_sign(left, run->pool));
+	if (!left->end || !left->has_record)
+		rank->unfinished = muster_pool_printf(
+			run->pool, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->pool));
 }
 
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)

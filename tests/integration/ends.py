@@ -28,9 +28,14 @@ def lost(*ranks, status="fail"):
     return [missing(rank, status, "its last sign") for rank in ranks]
 
 
+def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero=False):
+    found = [missing(1, "inconclusive", why), missing(3, "inconclusive", why)]
+    return found + [("rank.missing", "inconclusive", node, 2, rank_2)] + [missing(0, "inconclusive", why)] * zero
+
+
 # Who is sent what, when which rank comes to which step; the run's deadline; then rank 0's exit code and findings (None: it
 # writes no report), and those of the report assembled from the disk. A finding is its check, status, node, rank, and part of
-# what was observed.
+# what was observed. wrapper: what happens on rank 2 before its supervisor is started.
 CASES = {
     "sigterm_to_all": dict(
         kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
@@ -57,6 +62,20 @@ CASES = {
         kill=(signal.SIGKILL, "run", range(4)), at=(2, COPIES), deadline=240,
         code=3, findings=None,
         disk_code=3, disk=[INTERRUPTED + ("no rank came to its end",)] + lost(0, 1, 2, 3, status="inconclusive")),
+    "mpi_init_without_a_rank": dict(
+        wrapper="kill -KILL $$", deadline=24,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began("it left nothing on disk", zero=True)),
+    "mpi_init_fails_on_a_rank": dict(
+        wrapper="export OMPI_MCA_pml=nope", deadline=24,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(node="sim-2"),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
+        never_began("it did not come to its end; its last sign came", node="sim-2", zero=True)),
+    "sigterm_in_mpi_init": dict(
+        wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] +
+        never_began("it left nothing on disk", why="SIGTERM came to rank", zero=True)),
     "a_node_vanishes": dict(
         kill=(signal.SIGKILL, "run", [2, 3]), at=(2, COPIES), deadline=60,
         code=1, findings=lost(2, 3),
@@ -114,43 +133,72 @@ def compare(found, wanted):
                        if not any(have[:4] == want[:4] and want[4] in have[4] for want in wanted)]
 
 
-def wait_for_step(spool, step):
-    """The step is on disk: what is killed from now on is known to have come so far."""
-    until = time.monotonic() + 30
+def wait_for(spool, text, times=1):
+    """It is on disk, so often."""
+    until = time.monotonic() + 60
     while time.monotonic() < until:
-        for name in os.listdir(spool):
+        found = 0
+        for name in os.listdir(spool) if os.path.isdir(spool) else []:
             with open(os.path.join(spool, name), encoding="utf-8") as file:
-                if step in file.read():
-                    return
+                found += file.read().count(text)
+        if found >= times:
+            return True
         time.sleep(0.01)
+    return False
+
+
+def send(case, report):
+    number, command, ranks = case["kill"]
+    for rank in ranks or [None]:
+        for pid in processes_of(rank, command, report):
+            os.kill(pid, number)
+
+
+def drive(process, case, report, spool):
+    """Send the signal at its time. Returns what was printed, and whether that time came."""
+    noise, sent = [], not case.get("kill")
+    if not sent and not case["at"]:
+        sent = wait_for(spool, '"spool": 1', times=3)
+        send(case, report)
+    for line in process.stderr:
+        noise.append(line)
+        if sent or f"rank {case['at'][0]}:" not in line or case["at"][1] not in line:
+            continue
+        for pid in processes_of(case["at"][0], "worker", report):  # it must not get on meanwhile
+            os.kill(pid, signal.SIGSTOP)
+        wait_for(spool, case["at"][1])
+        send(case, report)
+        sent = True
+    return noise, sent
+
+
+def wrapper_of(case, folder):
+    path = os.path.join(folder, "wrapper")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh
+[ "$2" = run ] && [ "$OMPI_COMM_WORLD_RANK" = 2 ] && {{ {case["wrapper"]}; }}
+exec "$@"
+""")
+    os.chmod(path, 0o755)
+    return path
 
 
 def run(muster, case, folder):
     report, spool = os.path.join(folder, "report.json"), os.path.join(folder, "spool")
-    number, command, ranks = case["kill"]
-    rank, step = case["at"]
     deadline = case["deadline"]
     words = [muster, "sim"] + TWO_NODES + ["--report", report, "--", "--spool", spool, "--deadline", str(deadline)]
     environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_MARK=report)
-    started, killed = time.monotonic(), False
+    if "wrapper" in case:
+        environment["MUSTER_SIM_WRAPPER"] = wrapper_of(case, folder)
+    started = time.monotonic()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        noise = []
-        for line in process.stderr:
-            noise.append(line)
-            if killed or f"rank {rank}:" not in line or step not in line:
-                continue
-            for pid in processes_of(rank, "worker", report):  # it must not get on meanwhile
-                os.kill(pid, signal.SIGSTOP)
-            wait_for_step(spool, step)
-            for one in ranks or [None]:
-                for pid in processes_of(one, command, report):
-                    os.kill(pid, number)
-            killed = True
+        noise, sent = drive(process, case, report, spool)
         text = process.stdout.read()
     took = time.monotonic() - started
-    problems = [] if killed else [f"rank {rank} never came to: {step}"]
+    problems = [] if sent else ["the moment for the signal never came"]
     # an interrupted run must not wait for its deadline; one with a dead rank may need all of it, and 5 seconds to end
-    most = deadline / 2 if number != signal.SIGKILL else deadline + 15
+    interrupted = "kill" in case and case["kill"][0] != signal.SIGKILL
+    most = deadline / 2 if interrupted else deadline + 15
     if took > most:
         problems.append(f"took {took:.1f} s of {most}")
     if process.returncode != case["code"]:
@@ -160,12 +208,12 @@ def run(muster, case, folder):
     else:
         problems += compare(findings_of(report), case["findings"])
         word = {1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
-        if not text.splitlines()[-1].startswith(word):
-            problems.append(f"the last line is {text.splitlines()[-1]}")
+        if not text.rstrip().rpartition("\n")[2].startswith(word):
+            problems.append(f"the last line is not {word}")
     problems += [f"left running: {found}" for found in left_behind(report)]
     problems += assemble(muster, case, folder, spool)
     problems += [f"left behind: {name}" for name in os.listdir(folder)
-                 if name not in ("report.json", "spool", "assembled.json")]
+                 if name not in ("report.json", "spool", "assembled.json", "wrapper")]
     return problems + ([text] + noise[-30:] if problems else [])
 
 
@@ -181,7 +229,7 @@ def assemble(muster, case, folder, spool):
     if sorted(ranks) != [0, 1, 2, 3] or not report["run"]["job"].get("assembled"):
         problems.append(f"assemble: ranks {sorted(ranks)}, marked {report['run']['job'].get('assembled')}")
     # what was measured before is there: every rank had been through the probes before the copies
-    for number, rank in ranks.items():
+    for number, rank in ranks.items() if case.get("at") else []:
         if not any(sample["metric"] == "gpu.name" for sample in rank["samples"]):
             problems.append(f"assemble: rank {number} has lost what it had measured")
     return problems

@@ -20,7 +20,7 @@ if(Python3_FOUND)
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
 	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigterm_to_the_launcher sigkill_to_rank_0
-			sigkill_to_all a_node_vanishes)
+			sigkill_to_all a_node_vanishes mpi_init_without_a_rank mpi_init_fails_on_a_rank sigterm_in_mpi_init)
 		add_test(NAME integration.ends.${case} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/integration/ends.py $<TARGET_FILE:muster> ${case})
 		set_tests_properties(integration.ends.${case} PROPERTIES TIMEOUT 300 LABELS integration)
