@@ -59,7 +59,11 @@ static void trace(const struct muster_conductor *c, const char *what)
 /* Say hello to rank 0, learn who else is on this node. false: the run was called off, with this exit code. */
 static bool find_place(struct muster_conductor *c, int *ret_exit)
 {
-	muster_link_send(0, MUSTER_TAG_HELLO, c->node, strlen(c->node));
+	char host[64] = "";
+	(void)muster_read_line("/proc/sys/kernel/random/boot_id", host, sizeof host, NULL);
+	char *hello = muster_asprintf("%s\n%s", c->node, host);
+	muster_link_send(0, MUSTER_TAG_HELLO, hello, strlen(hello));
+	free(hello);
 	while (!c->layout.bytes && muster_now_ms() < c->end_ms)
 		muster_serve(c);
 	int numbers[3] = { MUSTER_EXIT_INCONCLUSIVE, 0, 0 }, rank;
@@ -76,6 +80,8 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 	c->members = muster_calloc((size_t)c->ranks, sizeof *c->members);
 	while (c->member_count < (size_t)c->ranks &&
 		muster_parcel_part(c->layout.bytes, c->layout.length, &at, &rank, &bytes, &length)) {
+		if (c->member_count == 0) /* two hosts of one name have two names from now on */
+			c->node = c->record.nodes[0].name = muster_pool_string_n(c->record.pool, bytes, length);
 		if (rank == c->rank)
 			c->local_rank = (int)c->member_count;
 		c->members[c->member_count++] = rank;
