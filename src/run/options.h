@@ -16,6 +16,7 @@ enum muster_localise {
 
 struct muster_options {
 	const char *sku, *overlay, *report;
+	const char *spool; /* folder; NULL */
 	enum muster_profile profile;
 	int deadline_s;
 	int probe_deadline_s; /* the most that one probe's command may take; 0: as long as the probe says */
