@@ -15,7 +15,8 @@
 struct docket {
 	struct muster_eval *eval;
 	struct muster_pool *pool;
-	const char *probe;
+	size_t number; /* the probe's */
+	const struct muster_probe *probe;
 	const char **names; /* of the nodes that were tried, in the run's order */
 	size_t name_count;
 	struct muster_attempt *attempts;
@@ -60,7 +61,7 @@ static void docket_fill(struct docket *d)
 		const struct muster_trial *trial = &run->trials[i];
 		const struct name *first, *last;
 
-		if (strcmp(trial->probe, d->probe) != 0 || trial->node_count < 1 || trial->node_count > 2)
+		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1 || trial->node_count > 2)
 			continue;
 		first = name_find(nodes, run->node_count, trial->nodes[0]);
 		last = name_find(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
@@ -127,11 +128,11 @@ static void accuse(struct docket *d, struct muster_finding finding)
 {
 	finding.status = MUSTER_FAIL;
 	finding.rank = -1;
+	finding.metric = d->probe->ring_rate;
 	finding.unit = "";
 	size_t draft = muster_draft_add(d->eval, finding, MUSTER_NOWHERE, d->found++, MUSTER_NO_CHECK);
-	for (size_t i = 0; i < muster_probe_count(); i++)
-		if (strcmp(muster_probe_at(i)->name, d->probe) == 0 && !d->eval->accused[i])
-			d->eval->accused[i] = draft + 1;
+	if (!d->eval->accused[d->number])
+		d->eval->accused[d->number] = draft + 1;
 }
 
 /* ---- nodes ---- */
@@ -356,6 +357,7 @@ static void docket_judge(struct docket *d)
 			.check = "ring.suspect",
 			.status = MUSTER_SKIP,
 			.rank = -1,
+			.metric = d->probe->ring_rate,
 			.expected = "rings of few nodes work",
 			.observed = muster_pool_printf(d->pool,
 				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes",
@@ -369,9 +371,10 @@ void muster_judge_trials(struct muster_eval *eval)
 {
 	eval->accused = muster_calloc(muster_probe_count() + 1, sizeof *eval->accused);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
-		struct docket docket = { .eval = eval, .pool = eval->report->pool, .probe = muster_probe_at(i)->name };
+		const struct muster_probe *probe = muster_probe_at(i);
+		struct docket docket = { .eval = eval, .pool = eval->report->pool, .number = i, .probe = probe };
 
-		if (!muster_probe_at(i)->ring || eval->run->trial_count == 0)
+		if (!probe->ring || eval->run->trial_count == 0)
 			continue;
 		docket_fill(&docket);
 		docket_judge(&docket);

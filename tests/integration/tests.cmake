@@ -33,6 +33,9 @@ if(Python3_FOUND)
 	add_test(NAME integration.spool COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/spool.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.spool PROPERTIES TIMEOUT 300 LABELS integration)
+	add_test(NAME integration.rings COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/rings.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.rings PROPERTIES TIMEOUT 400 LABELS integration)
 	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)
