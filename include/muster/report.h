@@ -111,4 +111,8 @@ int muster_report_deliver(struct muster_report *report, const char *path, const 
 char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
 int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
 
+/* The same for a trial. */
+char *muster_trial_to_json(const struct muster_trial *trial);
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
+
 #endif

@@ -593,6 +593,20 @@ static int read_trial(
 	return 0;
 }
 
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
+{
+	const struct place root = { 0 };
+	struct reader reader = { .run = run };
+	struct muster_json *json = NULL;
+	int rc = parse((struct part){ text, length }, &root, &json, err);
+	if (rc == 0)
+		rc = read_trial(&reader, json, &root, err);
+	if (rc < 0 && err)
+		err->code = MUSTER_EPROTOCOL;
+	muster_json_free(json);
+	return rc;
+}
+
 static int read_run(struct reader *reader, struct part whole, const struct place *at, struct muster_error *err)
 {
 	enum { JOB, NODES, TRIALS, COUNT };

@@ -362,7 +362,8 @@ int muster_report_write_json(const struct muster_report *report, const char *pat
 	return muster_file_commit(&file, err) < 0 ? muster_wrap(err, "report") : 0;
 }
 
-char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
+/* What write() puts on one line; malloc'd. */
+static char *to_text(void (*write)(struct muster_writer *w, const void *thing), const void *thing, size_t *ret_length)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -371,10 +372,30 @@ char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
 		abort(); /* only for want of memory, which ends the process everywhere */
 	struct muster_writer writer;
 	muster_writer_init(&writer, out, 0);
-	write_node(&writer, node);
+	write(&writer, thing);
 	if (fclose(out) != 0)
 		abort();
 	if (ret_length)
 		*ret_length = length;
 	return text;
+}
+
+static void write_any_node(struct muster_writer *w, const void *node)
+{
+	write_node(w, node);
+}
+
+static void write_any_trial(struct muster_writer *w, const void *trial)
+{
+	write_trial(w, trial);
+}
+
+char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
+{
+	return to_text(write_any_node, node, ret_length);
+}
+
+char *muster_trial_to_json(const struct muster_trial *trial)
+{
+	return to_text(write_any_trial, trial, NULL);
 }

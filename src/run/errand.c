@@ -163,10 +163,11 @@ void muster_errand_replace(struct muster_conductor *c, struct muster_outcome out
 	struct muster_outcome *old = muster_errand_outcome(c, outcome.probe);
 	if (!old) {
 		muster_outcomes_add(outcomes(c), outcome);
-		return;
+	} else {
+		outcome.elapsed_ms += old->elapsed_ms;
+		*old = outcome;
 	}
-	outcome.elapsed_ms += old->elapsed_ms;
-	*old = outcome;
+	keep(c, outcome.probe);
 }
 
 void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum muster_outcome_status status,

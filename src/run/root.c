@@ -122,7 +122,7 @@ static void find_nodes(struct muster_root *root)
 	free(hosts);
 }
 
-/* Layout for a rank: "<exit code or 0> <node index> <nodes>\n", then a part for each rank of its node, lowest first, with
+/* Layout for a rank: "<exit code or 0> <node index> <nodes>", then a part for each rank of its node, lowest first, with
  * the node's name. */
 static void lay_out(struct muster_root *root)
 {

@@ -94,6 +94,7 @@ static void assert_node(const struct muster_node *a, const struct muster_node *b
 		assert_text(x->gpu, y->gpu, "gpu");
 		assert_text(x->gpu_uuid, y->gpu_uuid, "gpu_uuid");
 		assert_text(x->missing, y->missing, "missing");
+		assert_text(x->unfinished, y->unfinished, "unfinished");
 		assert_samples(&x->samples, &y->samples);
 		assert_outcomes(&x->outcomes, &y->outcomes);
 	}
@@ -105,6 +106,8 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	assert_text(a->job.started, b->job.started, "started");
 	assert_text(a->job.profile, b->job.profile, "profile");
 	assert_text(a->job.version, b->job.version, "version");
+	assert_text(a->job.interrupted, b->job.interrupted, "interrupted");
+	ck_assert_int_eq(a->job.assembled, b->job.assembled);
 	assert_number(a->job.elapsed_s, b->job.elapsed_s);
 	ck_assert_int_eq(a->job.ranks, b->job.ranks);
 	ck_assert_int_eq(a->job.simulated, b->job.simulated);
@@ -295,7 +298,10 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 	static const char *const parts[] = {
 		"\"verdict\": \"fail\"",
 		"\"simulated\": true",
-		"\"missing_ranks\": [15]",
+		"\"missing_ranks\": [14, 15]",
+		"\"interrupted\": \"SIGTERM came to rank 0 after 61.2 s\"",
+		"\"unfinished\": \"it did not come to its end; its last sign, 3 s after its start, was: "
+		"ncclAllReduce\"",
 		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
 		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1}",
 		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\"}",
