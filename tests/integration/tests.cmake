@@ -23,6 +23,9 @@ if(Python3_FOUND)
 	add_test(NAME integration.leaks COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/leaks.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.leaks PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	add_test(NAME integration.valgrind COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/valgrind.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
 	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)
