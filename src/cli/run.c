@@ -19,6 +19,22 @@ static int parse_profile(void *arg, const char *text, struct muster_error *err)
 	return muster_fail(err, MUSTER_EUSAGE, "--profile: quick, standard or full is needed, found \"%.60s\"", text);
 }
 
+static int parse_localise(void *arg, const char *text, struct muster_error *err)
+{
+	static const char *const names[] = {
+		[MUSTER_LOCALISE_OFF] = "off",
+		[MUSTER_LOCALISE_AUTO] = "auto",
+		[MUSTER_LOCALISE_ALWAYS] = "always",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*(enum muster_localise *)arg = (enum muster_localise)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--localise: off, auto or always is needed, found \"%.60s\"", text);
+}
+
 static int parse_deadline(void *arg, const char *text, struct muster_error *err)
 {
 	long seconds;
@@ -69,6 +85,7 @@ int muster_cmd_run(int argc, char **argv)
 		.report = "muster-report.json",
 		.profile = MUSTER_STANDARD,
 		.deadline_s = 120,
+		.localise = MUSTER_LOCALISE_AUTO,
 	};
 	const struct muster_option table[] = {
 		{ .name = "--sku",
@@ -84,6 +101,10 @@ int muster_cmd_run(int argc, char **argv)
 			.argument = "FILE",
 			.text = &options.report,
 			.help = "the JSON report; - for standard output (default muster-report.json)" },
+		{ .name = "--spool",
+			.argument = "DIR",
+			.text = &options.spool,
+			.help = "keep what is measured in this folder as it grows, for muster assemble" },
 		{ .name = "--profile",
 			.argument = "NAME",
 			.each = parse_profile,
@@ -94,6 +115,12 @@ int muster_cmd_run(int argc, char **argv)
 			.each = parse_deadline,
 			.arg = &options.deadline_s,
 			.help = "for the whole run (default 120)" },
+		{ .name = "--localise",
+			.argument = "WHEN",
+			.each = parse_localise,
+			.arg = &options.localise,
+			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
+				"slow; default) or always" },
 		{ .name = "--probe-deadline",
 			.argument = "SECONDS",
 			.each = parse_probe_deadline,

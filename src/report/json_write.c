@@ -100,6 +100,8 @@ static void write_outcomes(struct muster_writer *w, const struct muster_outcomes
 		write_text(w, "code", outcome->code);
 		write_text(w, "detail", outcome->detail);
 		write_text(w, "step", outcome->step);
+		if (outcome->ring > 0)
+			muster_writer_pair(w, "ring", muster_number(outcome->ring));
 		muster_writer_pair(
 			w, "elapsed_ms", muster_number(isfinite(outcome->elapsed_ms) ? outcome->elapsed_ms : 0));
 		muster_writer_object_end(w);
@@ -117,6 +119,7 @@ static void write_rank(struct muster_writer *w, const struct muster_rank *rank)
 	write_text(w, "gpu", rank->gpu);
 	write_text(w, "gpu_uuid", rank->gpu_uuid);
 	write_text(w, "missing", rank->missing);
+	write_text(w, "unfinished", rank->unfinished);
 	write_outcomes(w, &rank->outcomes);
 	write_samples(w, &rank->samples);
 	muster_writer_object_end(w);
@@ -136,6 +139,24 @@ static void write_node(struct muster_writer *w, const struct muster_node *node)
 	muster_writer_object_end(w);
 }
 
+static void write_trial(struct muster_writer *w, const struct muster_trial *trial)
+{
+	muster_writer_object(w);
+	muster_writer_pair(w, "probe", muster_string(trial->probe));
+	muster_writer_pair(w, "kind", muster_string(muster_trial_kind_name(trial->kind)));
+	muster_writer_key(w, "nodes");
+	muster_writer_array(w);
+	for (size_t i = 0; i < trial->node_count; i++)
+		muster_writer_string(w, trial->nodes[i]);
+	muster_writer_array_end(w);
+	muster_writer_pair(w, "status", muster_string(trial->ok ? "ok" : "failed"));
+	if (trial->busbw_gbps > 0 && isfinite(trial->busbw_gbps))
+		muster_writer_pair(w, "busbw_gbps", muster_number(trial->busbw_gbps));
+	write_text(w, "why", trial->why);
+	muster_writer_pair(w, "seconds", muster_number(isfinite(trial->seconds) ? trial->seconds : 0));
+	muster_writer_object_end(w);
+}
+
 static void write_run(struct muster_writer *w, const struct muster_run *run)
 {
 	const struct muster_job *job = &run->job;
@@ -149,6 +170,9 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	muster_writer_pair(w, "ranks", muster_number(job->ranks));
 	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
 	write_text(w, "muster", job->version);
+	write_text(w, "interrupted", job->interrupted);
+	if (job->assembled)
+		muster_writer_pair(w, "assembled", muster_boolean(true));
 	write_samples(w, &job->samples);
 	muster_writer_object_end(w);
 	muster_writer_key(w, "nodes");
@@ -156,6 +180,15 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	for (size_t i = 0; i < run->node_count; i++)
 		write_node(w, &run->nodes[i]);
 	muster_writer_array_end(w);
+	if (run->trial_count > 0) {
+		muster_writer_key(w, "trials");
+		muster_writer_array(w);
+		int saved = line_begin(w);
+		for (size_t i = 0; i < run->trial_count; i++)
+			write_trial(w, &run->trials[i]);
+		line_end(w, saved);
+		muster_writer_array_end(w);
+	}
 	muster_writer_object_end(w);
 }
 
@@ -255,7 +288,7 @@ static void write_missing_ranks(struct muster_writer *w, const struct muster_run
 	muster_writer_array(w);
 	for (size_t i = 0; i < run->node_count; i++)
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			if (run->nodes[i].ranks[j].missing)
+			if (run->nodes[i].ranks[j].missing || run->nodes[i].ranks[j].unfinished)
 				muster_writer_number(w, run->nodes[i].ranks[j].rank);
 	muster_writer_array_end(w);
 	line_end(w, saved);

@@ -55,6 +55,8 @@ def spoil(report):
         "no run": lambda r: r.pop("run"),
         "a negative rank": lambda r: rank(r).update(rank=-1),
         "an unknown outcome": lambda r: rank(r)["probes"][0].update(status="fine"),
+        "a trial of no node": lambda r: r["run"]["trials"][0].update(nodes=[]),
+        "a trial of an unknown kind": lambda r: r["run"]["trials"][0].update(kind="trio"),
         "a hung probe without detail": lambda r: rank(r)["probes"][0].update(status="hung"),
     }
     for what, change in changes.items():

@@ -76,6 +76,7 @@ static void assert_outcomes(const struct muster_outcomes *a, const struct muster
 		assert_text(x->code, y->code, "code");
 		assert_text(x->detail, y->detail, "detail");
 		assert_text(x->step, y->step, "step");
+		ck_assert_int_eq(x->ring, y->ring);
 		assert_number(x->elapsed_ms, y->elapsed_ms);
 	}
 }
@@ -111,6 +112,19 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	ck_assert_uint_eq(a->node_count, b->node_count);
 	for (size_t i = 0; i < a->node_count; i++)
 		assert_node(&a->nodes[i], &b->nodes[i]);
+	ck_assert_uint_eq(a->trial_count, b->trial_count);
+	for (size_t i = 0; i < a->trial_count; i++) {
+		const struct muster_trial *x = &a->trials[i], *y = &b->trials[i];
+		assert_text(x->probe, y->probe, "probe");
+		ck_assert_int_eq(x->kind, y->kind);
+		ck_assert_uint_eq(x->node_count, y->node_count);
+		for (size_t j = 0; j < x->node_count; j++)
+			assert_text(x->nodes[j], y->nodes[j], "node");
+		ck_assert_int_eq(x->ok, y->ok);
+		assert_number(x->busbw_gbps, y->busbw_gbps);
+		assert_text(x->why, y->why, "why");
+		assert_number(x->seconds, y->seconds);
+	}
 }
 
 static void write_report(const struct muster_run *run)
