@@ -332,7 +332,7 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
-	muster_proc_quit(&crew->proc, MUSTER_LEAKS_GRACE_MS);
+	muster_proc_quit(&crew->proc, muster_leaks_grace_ms());
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);

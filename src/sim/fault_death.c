@@ -98,5 +98,5 @@ bool muster_sim_is_library(const char *file, const char *soname)
 	const char *slash = strrchr(file, '/'), *suffix = strstr(soname, ".so");
 	const char *name = slash ? slash + 1 : file;
 	size_t stem = suffix ? (size_t)(suffix - soname) + 3 : strlen(soname);
-	return strncmp(name, soname, stem) == 0 && (name[stem] == '\0' || name[stem] == '.');
+	return strlen(name) >= stem && memcmp(name, soname, stem) == 0 && (name[stem] == '\0' || name[stem] == '.');
 }

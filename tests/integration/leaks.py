@@ -41,7 +41,7 @@ def has_sanitizer(muster):
 def complaints(muster, words, folder):
     logs = os.path.join(folder, "log")
     report = os.path.join(folder, "report.json")
-    environment = dict(os.environ, TMPDIR=folder)
+    environment = dict(os.environ, TMPDIR=folder, MUSTER_LEAKS="1")
     environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + f":detect_leaks=1:fast_unwind_on_malloc=0:log_path={logs}"
     environment["UBSAN_OPTIONS"] = f"log_path={logs}:print_stacktrace=1"
     environment["LSAN_OPTIONS"] = f"suppressions={HERE}/leaks.supp:print_suppressions=0"
