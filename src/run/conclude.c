@@ -63,6 +63,7 @@ static void *judge_and_write(void *arg)
 	atomic_store(&ending->verdict, (int)report.verdict);
 	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
+	muster_choice_done(&c->choice);
 	atomic_store(&ending->done, true);
 	return NULL;
 }

@@ -87,5 +87,15 @@ expect "a full device" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$must
 expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
 	sh -c '"$@" 2>err >out 3>&- --report /dev/fd/3' sh "$muster" check good.json
 
+# a reader that does not read: the run is over soon after its deadline all the same
+mkfifo stuck.json
+sleep 100 <stuck.json &
+reader=$!
+expect "a report that hangs" 3 "MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=1 ranks=8 failed=0 warned=0 report=none" \
+	sh -c '"$@" >out 2>err' sh timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick \
+	--deadline 20
+grep -q 'could not be written in time' err || complain "a report that hangs: no reason on stderr"
+kill "$reader"
+
 [ -z "$(find . -name '*.json.*')" ] || complain "left behind: $(find . -name '*.json.*')"
 exit $bad
