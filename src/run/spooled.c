@@ -109,7 +109,7 @@ static int lines_next(struct lines *lines, const char **ret, size_t *ret_length)
 {
 	for (size_t scanned = 0;;) {
 		size_t left = lines->length - lines->at;
-		const char *start = lines->text ? lines->text + lines->at : NULL;
+		const char *start = lines->text ? lines->text + lines->at : "";
 		const char *end = left > scanned ? memchr(start + scanned, '\n', left - scanned) : NULL;
 		size_t length = end ? (size_t)(end - start) : left;
 		if (!end && !lines->ended) {

@@ -89,7 +89,7 @@ expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
 
 # a reader that does not read: the run is over soon after its deadline all the same
 mkfifo stuck.json
-sleep 100 <stuck.json &
+sh -c 'exec sleep 100' <stuck.json &
 reader=$!
 expect "a report that hangs" 3 "MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=1 ranks=8 failed=0 warned=0 report=none" \
 	sh -c '"$@" >out 2>err' sh timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick \
