@@ -91,9 +91,18 @@ expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
 mkfifo stuck.json
 sh -c 'exec sleep 100' <stuck.json &
 reader=$!
-expect "a report that hangs" 3 "MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=1 ranks=8 failed=0 warned=0 report=none" \
-	sh -c '"$@" >out 2>err' sh timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick \
-	--deadline 20
+status=0
+timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick --deadline 30 >out 2>err ||
+	status=$?
+case $status:$(tail -n 1 out) in
+*:*" report=none") ;;
+*) complain "a report that hangs: the last line names it" ;;
+esac
+# on a machine that is too busy for the ring it fails
+case $status:$(tail -n 1 out) in
+"3:MUSTER INCONCLUSIVE "* | "1:MUSTER FAIL "*) ;;
+*) complain "a report that hangs: exit status $status" ;;
+esac
 grep -q 'could not be written in time' err || complain "a report that hangs: no reason on stderr"
 kill "$reader"
 
