@@ -305,7 +305,8 @@ static int by_id_and_order(const void *a, const void *b)
 static void sort_by_id(struct reading *r)
 {
 	size_t kept = 0;
-	qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
+	if (r->all)
+		qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
 	for (size_t i = 0; i < r->count; i++)
 		if (kept == 0 || by_id(&r->all[kept - 1], &r->all[i]) != 0)
 			r->all[kept++] = r->all[i];
