@@ -365,6 +365,5 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
 	code = collect(c);
-	muster_choice_done(&c->choice);
 	leave(c, code);
 }

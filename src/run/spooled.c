@@ -109,7 +109,7 @@ static int lines_next(struct lines *lines, const char **ret, size_t *ret_length)
 {
 	for (size_t scanned = 0;;) {
 		size_t left = lines->length - lines->at;
-		const char *start = lines->text ? lines->text + lines->at : NULL;
+		const char *start = lines->text ? lines->text + lines->at : "";
 		const char *end = left > scanned ? memchr(start + scanned, '\n', left - scanned) : NULL;
 		size_t length = end ? (size_t)(end - start) : left;
 		if (!end && !lines->ended) {
@@ -305,7 +305,8 @@ static int by_id_and_order(const void *a, const void *b)
 static void sort_by_id(struct reading *r)
 {
 	size_t kept = 0;
-	qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
+	if (r->all)
+		qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
 	for (size_t i = 0; i < r->count; i++)
 		if (kept == 0 || by_id(&r->all[kept - 1], &r->all[i]) != 0)
 			r->all[kept++] = r->all[i];
