@@ -125,7 +125,7 @@ run_all_tests() {
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
 		run_tests build "the unit tests" -L unit -j "$(nproc)"
-		run_tests build "all other tests" -LE unit
+		run_tests build "all other tests" -LE unit -j "$(nproc)"
 	else
 		failed=$((failed + 1))
 	fi

@@ -21,12 +21,15 @@ if(Python3_FOUND)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
-	add_test(NAME integration.leaks COMMAND Python3::Interpreter
-		${CMAKE_SOURCE_DIR}/tests/integration/leaks.py $<TARGET_FILE:muster>)
-	set_tests_properties(integration.leaks PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "integration;slow")
-	add_test(NAME integration.valgrind COMMAND Python3::Interpreter
-		${CMAKE_SOURCE_DIR}/tests/integration/valgrind.py $<TARGET_FILE:muster>)
-	set_tests_properties(integration.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	if(MUSTER_SANITIZE) # leaks are looked for by the one, bad reads and writes by the other
+		add_test(NAME integration.leaks COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/leaks.py $<TARGET_FILE:muster>)
+		set_tests_properties(integration.leaks PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	else()
+		add_test(NAME integration.valgrind COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/valgrind.py $<TARGET_FILE:muster>)
+		set_tests_properties(integration.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	endif()
 	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigterm_to_the_launcher sigkill_to_rank_0
 			sigkill_to_all a_node_vanishes mpi_init_without_a_rank mpi_init_fails_on_a_rank sigterm_in_mpi_init)
 		add_test(NAME integration.ends.${case} COMMAND Python3::Interpreter
