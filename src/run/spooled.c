@@ -305,8 +305,7 @@ static int by_id_and_order(const void *a, const void *b)
 static void sort_by_id(struct reading *r)
 {
 	size_t kept = 0;
-	if (r->all)
-		qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
+	qsort(r->all, r->count, sizeof *r->all, by_id_and_order);
 	for (size_t i = 0; i < r->count; i++)
 		if (kept == 0 || by_id(&r->all[kept - 1], &r->all[i]) != 0)
 			r->all[kept++] = r->all[i];
@@ -555,19 +554,19 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_po
 	spooled.files = r.path_count;
 	if (rc == 0)
 		choose_run(&r, run);
-	if (rc == 0 && r.count == 0) {
+	if (rc == 0 && (!r.all || r.count == 0)) {
 		rc = muster_fail(err, MUSTER_EUSAGE,
 			"%s: none of its %zu files with names that end in .jsonl holds %s%s%s", directory, r.path_count,
 			run ? "this run" : "what a run with --spool has left",
 			spooled.bad_why ? "; the first problem: " : "", spooled.bad_why ? spooled.bad_why : "");
-	}
-	if (rc == 0) {
+	} else if (rc == 0) {
 		sort_by_id(&r);
 		for (size_t i = 0; i < r.path_count; i++)
 			read_file(&r, i, false);
 		settle(&r);
 		*ret = spooled;
-	} else {
+	}
+	if (rc < 0) {
 		free(r.all);
 		free(spooled.told.trials);
 	}
