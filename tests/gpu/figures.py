@@ -12,7 +12,7 @@ from samples import load, samples, values
 BUSBW_WITHIN = 0.05  # at JUDGED bytes, against NCCL in one process
 COPY_WITHIN = 0.10   # against PyTorch's pinned copies
 JUDGED = 256 << 20
-WALL_SECONDS = 3.0
+WALL_SECONDS = 3.0  # besides what mpirun takes for nothing
 
 
 def read_lines(path):
@@ -86,7 +86,7 @@ def show_times(folder, judge):
     for name, seconds in times.items():
         text = f"{name}: {', '.join(f'{each:.2f}' for each in seconds)} s, median {statistics.median(seconds):.2f} s"
         many = name.startswith("muster-") and name != "muster-1"
-        judge(not many or min(seconds) <= WALL_SECONDS, text)
+        judge(not many or min(seconds) - min(times.get("mpirun", [0])) <= WALL_SECONDS, text)
 
 
 def main(folder):

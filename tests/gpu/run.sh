@@ -9,6 +9,7 @@
 #   report-1gpu.json  `muster run` alone, on one GPU
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
 #   nvidia-smi.xml    the inventory that the reports are compared with
+#   rings-*.json     runs in which a rank dies in the ring (only with two or more)
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
 #   times.txt         wall times in seconds, start to exit
 # Exit status 0: all comparisons hold. 1: one does not, it is marked FAIL.
@@ -113,7 +114,10 @@ main() {
 	abi
 
 	title "muster alone, one rank"
-	timed muster-1 with_muster env CUDA_VISIBLE_DEVICES=0 muster run --sku generic-nvidia --report "$out/report-1gpu.json"
+	# the others are not used, on purpose
+	echo '{"checks": {"launch.ranks_per_gpu": null}}' >"$scratch/overlay.json"
+	timed muster-1 with_muster env CUDA_VISIBLE_DEVICES=0 muster run --sku generic-nvidia \
+		--overlay "$scratch/overlay.json" --report "$out/report-1gpu.json"
 	echo "exit status $?"
 
 	if [ "$gpus" -gt 1 ]; then
@@ -122,6 +126,7 @@ main() {
 			"$scratch/reference" "$gpus" | tee -a "$out/reference.jsonl"
 		fi
 		for turn in 1 2 3; do
+			timed mpirun with_muster mpirun --bind-to none -np "$gpus" true
 			title "muster on $gpus GPUs, turn $turn"
 			timed "muster-$gpus" with_muster mpirun --bind-to none -np "$gpus" muster run --sku generic-nvidia \
 				--profile standard --report "$out/report-ngpu.json"
@@ -131,6 +136,8 @@ main() {
 			title "NCCL in one process, after"
 			"$scratch/reference" "$gpus" | tee -a "$out/reference.jsonl"
 		fi
+		title "rings: trials, and ranks that die or stop"
+		with_muster python3 "$here/rings.py" "$gpus" "$out" || failed=1
 		for tests in $(command -v all_reduce_perf) \
 			$(find /opt /usr/local -name all_reduce_perf 2>/dev/null | head -n 1); do
 			title "nccl-tests"
