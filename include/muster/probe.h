@@ -93,8 +93,9 @@ struct muster_probe {
 	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
-	int deadline_ms;         /* for each callback */
-	int order;               /* lower runs earlier, the same number by name */
+	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
+	int deadline_ms; /* for each callback */
+	int order;       /* lower runs earlier, the same number by name */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 

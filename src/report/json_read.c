@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "muster/probe.h"
 #include "report/fields.h"
+#include "report/judged.h"
 #include "report/layout.h"
 
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct label_set {
 
 struct reader {
 	struct muster_run *run;
+	struct judged *judged;  /* NULL: only the run is wanted */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
@@ -514,7 +516,9 @@ static int split_fields(struct part whole, const struct split *split, struct mus
 struct elements {
 	struct reader *reader;
 	const struct place *at;
-	unsigned int types; /* of an element that is only checked; 0: it is a node to be read */
+	unsigned int types; /* of an element that is only checked */
+	int (*read)(struct reader *reader, const struct muster_json *json, const struct place *at,
+		struct muster_error *err); /* otherwise */
 };
 
 static int read_element(void *arg, size_t index, const char *value, size_t length, struct muster_error *err)
@@ -527,7 +531,7 @@ static int read_element(void *arg, size_t index, const char *value, size_t lengt
 	int rc = parse((struct part){ value, length }, &here, &json, err);
 	if (rc == 0)
 		rc = elements->types ? field_check(json, &here, elements->types, err)
-				     : read_node(elements->reader, json, &here, err);
+				     : elements->read(elements->reader, json, &here, err);
 	muster_json_free(json);
 	return rc;
 }
@@ -551,7 +555,7 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 
 	size_t ranks = (size_t)reader->run->job.ranks;
 	reader->seen = muster_calloc(ranks / 8 + 1, 1);
-	struct elements nodes = { .reader = reader, .at = &nodes_at };
+	struct elements nodes = { .reader = reader, .at = &nodes_at, .read = read_node };
 	if (muster_json_split_array(parts[NODES].text, parts[NODES].length, read_element, &nodes, err) < 0)
 		return name_part(&nodes_at, err);
 	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
@@ -566,14 +570,31 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	return 0;
 }
 
-/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Only the
- * machine type's name is kept. */
-static int check_rest(const struct field *field, struct part part, struct muster_run *run, struct muster_error *err)
+static int read_finding(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
+	return judged_finding(reader->judged, json, at, err);
+}
+
+static int read_check(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+{
+	return judged_check(reader->judged, json, at, err);
+}
+
+/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
+ * is wanted, only the machine type's name is kept. */
+static int read_rest(struct reader *reader, const struct field *field, struct part part, struct muster_error *err)
+{
+	struct muster_run *run = reader->run;
 	const struct place root = { 0 }, at = { .up = &root, .key = field->key };
 	struct muster_json *json = NULL;
 	if (field->types == FIELD_ARRAY) {
-		struct elements elements = { .at = &at, .types = FIELD_OBJECT };
+		struct elements elements = { .reader = reader, .at = &at, .types = FIELD_OBJECT };
+		if (reader->judged) {
+			elements.types = 0;
+			elements.read = strcmp(field->key, "findings") == 0 ? read_finding : read_check;
+		}
 		if (muster_json_split_array(part.text, part.length, read_element, &elements, err) < 0)
 			return name_part(&at, err);
 		return 0;
@@ -588,6 +609,8 @@ static int check_rest(const struct field *field, struct part part, struct muster
 		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
 			run->judged_as = muster_pool_string(run->pool, muster_json_string(name));
 	}
+	if (rc == 0 && reader->judged)
+		rc = judged_member(reader->judged, field->key, json, &at, err);
 	muster_json_free(json);
 	return rc;
 }
@@ -629,13 +652,19 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 	if (split_fields(whole, &split, err) < 0 || check_version(parts[SCHEMA], err) < 0 ||
 		read_run(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
+	for (size_t i = VERDICT; i < RUN; i++)
+		if (reader->judged && !parts[i].text)
+			return place_fail(&root, err,
+				"the key \"%s\" is missing: nobody has judged this run yet (muster check --report "
+				"FILE does)",
+				fields[i].key);
 	for (size_t i = VERSION; i < RUN; i++)
-		if (parts[i].text && check_rest(&fields[i], parts[i], reader->run, err) < 0)
+		if (parts[i].text && read_rest(reader, &fields[i], parts[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+static int read_file(const char *path, struct judged *judged, struct muster_run *ret, struct muster_error *err)
 {
 	struct muster_run run;
 	struct part whole;
@@ -644,7 +673,7 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct reader reader = { .run = &run };
+	struct reader reader = { .run = &run, .judged = judged };
 	int rc = read_report(&reader, whole, err);
 	free(text);
 	free(reader.sets);
@@ -654,5 +683,23 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return muster_wrap(err, "%s", path);
 	}
 	*ret = run;
+	return 0;
+}
+
+int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+{
+	return read_file(path, NULL, ret, err);
+}
+
+int muster_report_load(
+	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
+{
+	struct judged judged;
+	judged_init(&judged);
+	if (read_file(path, &judged, ret_run, err) < 0) {
+		judged_done(&judged);
+		return -1;
+	}
+	judged_finish(&judged, ret_run, ret);
 	return 0;
 }
