@@ -44,6 +44,7 @@ struct muster_probe_env {
 	size_t peer_count;
 	enum muster_profile profile;
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
+	int repeats;                   /* how often to measure what scatters; 0 means once too */
 	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };

@@ -59,6 +59,7 @@ struct muster_job {
 	int ranks;                     /* the size of MPI_COMM_WORLD: missing ranks count */
 	bool simulated;                /* any worker had a stand-in library loaded */
 	const char *version;           /* of the muster that measured */
+	int repeats;                   /* how often copies and rings were measured; 0 means once too */
 	struct muster_samples samples; /* scope job */
 };
 

@@ -1,6 +1,7 @@
 /* run.c - `muster run`: measure this job's nodes and judge them */
 #include "cli/cli.h"
 #include "core/text.h"
+#include "core/trend.h"
 #include "muster/report.h"
 #include "run/conduct.h"
 #include "run/link.h"
@@ -25,6 +26,15 @@ static int parse_deadline(void *arg, const char *text, struct muster_error *err)
 	if (muster_parse_int(text, 10, 86400, &seconds, "--deadline", err) < 0)
 		return -1;
 	*(int *)arg = (int)seconds;
+	return 0;
+}
+
+static int parse_repeat(void *arg, const char *text, struct muster_error *err)
+{
+	long repeats;
+	if (muster_parse_int(text, 1, MUSTER_REPEATS_MAX, &repeats, "--repeat", err) < 0)
+		return -1;
+	*(int *)arg = (int)repeats;
 	return 0;
 }
 
@@ -85,6 +95,11 @@ int muster_cmd_run(int argc, char **argv)
 			.each = parse_deadline,
 			.arg = &options.deadline_s,
 			.help = "for the whole run (default 120)" },
+		{ .name = "--repeat",
+			.argument = "N",
+			.each = parse_repeat,
+			.arg = &options.repeats,
+			.help = "measure copies and rings N times, judge the medians and keep all values" },
 		{ .name = "--strict", .flag = &options.strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",

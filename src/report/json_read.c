@@ -6,6 +6,7 @@
 #include "muster/report.h"
 
 #include "core/json.h"
+#include "core/trend.h"
 #include "muster/probe.h"
 #include "report/fields.h"
 #include "report/judged.h"
@@ -156,15 +157,36 @@ static const enum muster_json_type json_types[] = {
 };
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
+/* The numbers of all repeats. */
+static int read_values(struct reader *reader, const struct muster_json *json, const struct place *up,
+	struct muster_sample *sample, struct muster_error *err)
+{
+	const struct place all = { .up = up, .key = "values" };
+	struct place here = { .up = &all };
+	size_t count = muster_json_size(json);
+	if (count < 2 || count > MUSTER_REPEATS_MAX)
+		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
+	double *values = muster_pool_alloc(reader->run->pool, count * sizeof *values);
+	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
+		if (field_check(json, &here, FIELD_NUMBER, err) < 0)
+			return -1;
+		values[here.index] = muster_json_number(json);
+	}
+	sample->values = values;
+	sample->value_count = count;
+	return 0;
+}
+
 static int read_sample(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_sample *ret, struct muster_error *err)
 {
-	enum { METRIC, LABELS, VALUE, REASON, COUNT };
+	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
 	static const struct field fields[COUNT] = {
 		[METRIC] = { "metric", FIELD_STRING, true },
 		[LABELS] = { "labels", FIELD_OBJECT, false },
 		[VALUE] = { "value", FIELD_SCALAR, true },
 		[REASON] = { "reason", FIELD_STRING, false },
+		[VALUES] = { "values", FIELD_ARRAY, false },
 	};
 	const struct muster_json *part[COUNT];
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
@@ -182,7 +204,10 @@ static int read_sample(struct reader *reader, const struct muster_json *json, co
 		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
 	if (type != MUSTER_JSON_NULL && part[REASON])
 		return place_fail(at, err, "a reason stands beside a value that is not null");
-	if (read_labels(reader, part[LABELS], at, &sample, err) < 0)
+	if (part[VALUES] && type != MUSTER_JSON_NUMBER)
+		return place_fail(at, err, "values of repeats stand beside a value that is no number");
+	if (read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
+		(part[VALUES] && read_values(reader, part[VALUES], at, &sample, err) < 0))
 		return -1;
 	sample.value = value_of(reader, part[VALUE]);
 	sample.reason = keep(reader, part[REASON]);
@@ -447,7 +472,7 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 static int read_job(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, SAMPLES, COUNT };
+	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, REPEATS, SAMPLES, COUNT };
 	static const struct field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
@@ -456,15 +481,18 @@ static int read_job(
 		[RANKS] = { "ranks", FIELD_NUMBER, true },
 		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
+		[REPEATS] = { "repeats", FIELD_NUMBER, false },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
 	static const char *const profiles[] = { "quick", "standard", "full" };
 	_Static_assert(sizeof profiles / sizeof *profiles == MUSTER_PROFILE_COUNT, "every profile has a name");
 	const struct muster_json *part[COUNT];
 	const struct place ranks_at = { .up = at, .key = "ranks" }, profile_at = { .up = at, .key = "profile" };
+	const struct place repeats_at = { .up = at, .key = "repeats" };
 	struct muster_job *job = &reader->run->job;
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0)
+		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
+		(part[REPEATS] && field_int(part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
 		return -1;
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (strcmp(profiles[i], muster_json_string(part[PROFILE])) == 0)

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/trend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ int muster_conclude(struct muster_conductor *c)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
+	run->job.repeats = c->options->repeats;
+	if (run->job.repeats > 1)
+		muster_run_fold_repeats(run);
 	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
 	int code = (int)muster_report_exit(&report);
 	bool to_stdout = strcmp(c->options->report, "-") == 0;

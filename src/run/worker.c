@@ -273,6 +273,7 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->profile = (enum muster_profile)need_int(command, "profile");
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
+	env->repeats = need_int(command, "repeats");
 	env->node_name = muster_pool_string(ctx->pool, need_string(command, "node"));
 
 	struct muster_error err;
