@@ -67,6 +67,7 @@ struct muster_report {
 	const char *sku, *sku_origin;
 	size_t domains; /* NVLink domains that the run's GPUs span */
 	bool strict, observe;
+	const char *unwritten;           /* NULL, or why the JSON report that was asked for could not be written */
 	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
 	struct muster_finding *findings; /* worst first, then by node, rank, check */
 	size_t finding_count;
@@ -111,9 +112,18 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 /* The stable last line, with its newline. report_path is what the user gave. */
 void muster_report_print_line(const struct muster_report *report, const char *report_path, FILE *out);
 
+/* All of the above: the JSON report to path (NULL: none is wanted), the summary and the last line, which names `named`,
+ * to stdout, or to stderr when path is "-". Returns the exit code. A report that was asked for and cannot be written
+ * leaves no pass: the last line then says report=none. */
+int muster_report_deliver(struct muster_report *report, const char *path, const char *named, bool colour);
+
 /* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run.
  * write: a malloc'd text. read: appends a node to run; what is malformed is MUSTER_EPROTOCOL with the JSON path. */
 char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
 int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
+
+/* The same for a trial. */
+char *muster_trial_to_json(const struct muster_trial *trial);
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
 
 #endif

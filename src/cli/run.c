@@ -20,6 +20,22 @@ static int parse_profile(void *arg, const char *text, struct muster_error *err)
 	return muster_fail(err, MUSTER_EUSAGE, "--profile: quick, standard or full is needed, found \"%.60s\"", text);
 }
 
+static int parse_localise(void *arg, const char *text, struct muster_error *err)
+{
+	static const char *const names[] = {
+		[MUSTER_LOCALISE_OFF] = "off",
+		[MUSTER_LOCALISE_AUTO] = "auto",
+		[MUSTER_LOCALISE_ALWAYS] = "always",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*(enum muster_localise *)arg = (enum muster_localise)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--localise: off, auto or always is needed, found \"%.60s\"", text);
+}
+
 static int parse_deadline(void *arg, const char *text, struct muster_error *err)
 {
 	long seconds;
@@ -70,6 +86,7 @@ int muster_cmd_run(int argc, char **argv)
 		.report = "muster-report.json",
 		.profile = MUSTER_STANDARD,
 		.deadline_s = 120,
+		.localise = MUSTER_LOCALISE_AUTO,
 	};
 	const struct muster_option table[] = {
 		{ .name = "--sku",
@@ -85,6 +102,10 @@ int muster_cmd_run(int argc, char **argv)
 			.argument = "FILE",
 			.text = &options.report,
 			.help = "the JSON report; - for standard output (default muster-report.json)" },
+		{ .name = "--spool",
+			.argument = "DIR",
+			.text = &options.spool,
+			.help = "keep what is measured in this folder as it grows, for muster assemble" },
 		{ .name = "--profile",
 			.argument = "NAME",
 			.each = parse_profile,
@@ -100,6 +121,12 @@ int muster_cmd_run(int argc, char **argv)
 			.each = parse_repeat,
 			.arg = &options.repeats,
 			.help = "measure copies and rings N times, judge the medians and keep all values" },
+		{ .name = "--localise",
+			.argument = "WHEN",
+			.each = parse_localise,
+			.arg = &options.localise,
+			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
+				"slow; default) or always" },
 		{ .name = "--strict", .flag = &options.strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",

@@ -18,6 +18,27 @@ const char *muster_outcome_name(enum muster_outcome_status status)
 	return (unsigned int)status < MUSTER_OUTCOME_COUNT ? outcome_names[status] : "unknown";
 }
 
+static const char *const trial_kind_names[] = {
+	[MUSTER_TRIAL_ALONE] = "alone",
+	[MUSTER_TRIAL_PAIR] = "pair",
+	[MUSTER_TRIAL_GROUP] = "group",
+};
+_Static_assert(sizeof trial_kind_names / sizeof *trial_kind_names == MUSTER_TRIAL_KIND_COUNT, "every kind has a name");
+
+const char *muster_trial_kind_name(enum muster_trial_kind kind)
+{
+	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? trial_kind_names[kind] : "unknown";
+}
+
+void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
+{
+	if (run->trial_count == run->trial_room) {
+		run->trial_room = run->trial_room ? run->trial_room * 2 : 32;
+		run->trials = muster_realloc(run->trials, run->trial_room, sizeof *run->trials);
+	}
+	run->trials[run->trial_count++] = trial;
+}
+
 void muster_run_init(struct muster_run *run)
 {
 	*run = (struct muster_run){ .pool = muster_pool_new() };
@@ -35,6 +56,7 @@ void muster_run_done(struct muster_run *run)
 		muster_samples_done(&node->samples);
 	}
 	free(run->nodes);
+	free(run->trials);
 	muster_samples_done(&run->job.samples);
 	muster_pool_free(run->pool);
 	*run = (struct muster_run){ 0 };
@@ -71,6 +93,29 @@ void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome
 		outcomes->items = muster_realloc(outcomes->items, outcomes->room, sizeof *outcomes->items);
 	}
 	outcomes->items[outcomes->count++] = outcome;
+}
+
+static int by_lowest_rank(const void *a, const void *b)
+{
+	const struct muster_node *x = a, *y = b;
+	int first = x->rank_count ? x->ranks[0].rank : -1, second = y->rank_count ? y->ranks[0].rank : -1;
+	int order = (first > second) - (first < second);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+void muster_run_sort(struct muster_run *run)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < run->node_count; i++) {
+		struct muster_node *node = &run->nodes[i];
+		if (node->rank_count == 0 && strcmp(node->name, "?") == 0)
+			free(node->ranks);
+		else
+			run->nodes[kept++] = *node;
+	}
+	run->node_count = kept;
+	if (kept > 0)
+		qsort(run->nodes, kept, sizeof *run->nodes, by_lowest_rank);
 }
 
 size_t muster_run_known_nodes(const struct muster_run *run)

@@ -272,20 +272,22 @@ static int read_outcome_status(const struct muster_json *json, const struct plac
 static int read_outcome(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_outcome *ret, struct muster_error *err)
 {
-	enum { PROBE, STATUS, CODE, DETAIL, STEP, ELAPSED, COUNT };
+	enum { PROBE, STATUS, CODE, DETAIL, STEP, RING, ELAPSED, COUNT };
 	static const struct field fields[COUNT] = {
 		[PROBE] = { "probe", FIELD_STRING, true },
 		[STATUS] = { "status", FIELD_STRING, true },
 		[CODE] = { "code", FIELD_STRING, false },
 		[DETAIL] = { "detail", FIELD_STRING, false },
 		[STEP] = { "step", FIELD_STRING, false },
+		[RING] = { "ring", FIELD_NUMBER, false },
 		[ELAPSED] = { "elapsed_ms", FIELD_NUMBER, true },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place status_at = { .up = at, .key = "status" };
+	const struct place status_at = { .up = at, .key = "status" }, ring_at = { .up = at, .key = "ring" };
 	struct muster_outcome outcome = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0)
+		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0 ||
+		(part[RING] && field_int(part[RING], &ring_at, 1, MUSTER_REPORT_RANKS_MAX, &outcome.ring, err) < 0))
 		return -1;
 	if (outcome.status != MUSTER_OUTCOME_OK && !part[DETAIL])
 		return place_fail(at, err, "the status is not \"ok\", so the key \"detail\" is needed");
@@ -344,13 +346,14 @@ static bool rank_known(struct reader *reader, int rank)
 static int read_rank(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_node *node, struct muster_error *err)
 {
-	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, PROBES, SAMPLES, COUNT };
+	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, UNFINISHED, PROBES, SAMPLES, COUNT };
 	static const struct field fields[COUNT] = {
 		[RANK] = { "rank", FIELD_NUMBER, true },
 		[LOCAL_RANK] = { "local_rank", FIELD_NUMBER, false },
 		[GPU] = { "gpu", FIELD_STRING, false },
 		[GPU_UUID] = { "gpu_uuid", FIELD_STRING, false },
 		[MISSING] = { "missing", FIELD_STRING, false },
+		[UNFINISHED] = { "unfinished", FIELD_STRING, false },
 		[PROBES] = { "probes", FIELD_ARRAY, true },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
@@ -373,6 +376,7 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 	rank->gpu = keep(reader, part[GPU]);
 	rank->gpu_uuid = keep(reader, part[GPU_UUID]);
 	rank->missing = keep(reader, part[MISSING]);
+	rank->unfinished = keep(reader, part[UNFINISHED]);
 	struct muster_samples *const lists[] = {
 		[HOLDER_JOB] = &reader->run->job.samples,
 		[HOLDER_NODE] = &node->samples,
@@ -472,7 +476,20 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 static int read_job(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, REPEATS, SAMPLES, COUNT };
+	enum {
+		ID,
+		STARTED,
+		ELAPSED,
+		PROFILE,
+		RANKS,
+		SIMULATED,
+		VERSION,
+		REPEATS,
+		INTERRUPTED,
+		ASSEMBLED,
+		SAMPLES,
+		COUNT
+	};
 	static const struct field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
@@ -482,6 +499,8 @@ static int read_job(
 		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
 		[REPEATS] = { "repeats", FIELD_NUMBER, false },
+		[INTERRUPTED] = { "interrupted", FIELD_STRING, false },
+		[ASSEMBLED] = { "assembled", FIELD_BOOLEAN, false },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
 	static const char *const profiles[] = { "quick", "standard", "full" };
@@ -505,6 +524,8 @@ static int read_job(
 	job->elapsed_s = muster_json_number(part[ELAPSED]);
 	job->simulated = muster_json_boolean(part[SIMULATED]);
 	job->version = keep(reader, part[VERSION]);
+	job->interrupted = keep(reader, part[INTERRUPTED]);
+	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
 	struct muster_samples *const lists[] = { [HOLDER_JOB] = &job->samples };
 	return read_samples(reader, part[SAMPLES], at, HOLDER_JOB, lists, err);
 }
@@ -564,13 +585,83 @@ static int read_element(void *arg, size_t index, const char *value, size_t lengt
 	return rc;
 }
 
+static int read_trial(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+{
+	enum { PROBE, KIND, NODES, STATUS, BUSBW, WHY, SECONDS, COUNT };
+	static const struct field fields[COUNT] = {
+		[PROBE] = { "probe", FIELD_STRING, true },
+		[KIND] = { "kind", FIELD_STRING, true },
+		[NODES] = { "nodes", FIELD_ARRAY, true },
+		[STATUS] = { "status", FIELD_STRING, true },
+		[BUSBW] = { "busbw_gbps", FIELD_NUMBER, false },
+		[WHY] = { "why", FIELD_STRING, false },
+		[SECONDS] = { "seconds", FIELD_NUMBER, true },
+	};
+	const struct muster_json *part[COUNT];
+	if (fields_read(json, at, fields, COUNT, part, err) < 0)
+		return -1;
+	const struct place kind_at = { .up = at, .key = "kind" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct place status_at = { .up = at, .key = "status" };
+	const char *kind = muster_json_string(part[KIND]), *status = muster_json_string(part[STATUS]);
+	struct muster_trial trial = {
+		.probe = keep(reader, part[PROBE]),
+		.node_count = muster_json_size(part[NODES]),
+		.ok = strcmp(status, "ok") == 0,
+		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
+		.why = keep(reader, part[WHY]),
+		.seconds = muster_json_number(part[SECONDS]),
+	};
+	while (trial.kind < MUSTER_TRIAL_KIND_COUNT && strcmp(kind, muster_trial_kind_name(trial.kind)) != 0)
+		trial.kind++;
+	if (trial.kind == MUSTER_TRIAL_KIND_COUNT)
+		return place_fail(&kind_at, err, "\"%.100s\" is none of alone, pair, group", kind);
+	if (!trial.ok && strcmp(status, "failed") != 0)
+		return place_fail(&status_at, err, "\"%.100s\" is neither ok nor failed", status);
+	if (!trial.ok && !trial.why)
+		return place_fail(at, err, "the status is not \"ok\", so the key \"why\" is needed");
+	if (trial.node_count > MUSTER_REPORT_NODES_MAX ||
+		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
+						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
+		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
+	trial.nodes = muster_pool_alloc(reader->run->pool, trial.node_count * sizeof *trial.nodes);
+	struct place here = { .up = &nodes_at };
+	const struct muster_json *node = muster_json_first(part[NODES]);
+	for (; node; node = muster_json_next(node), here.index++) {
+		if (field_check(node, &here, FIELD_STRING, err) < 0)
+			return -1;
+		trial.nodes[here.index] = keep(reader, node);
+	}
+	muster_run_add_trial(reader->run, trial);
+	return 0;
+}
+
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
+{
+	const struct place root = { 0 };
+	struct reader reader = { .run = run };
+	struct muster_json *json = NULL;
+	int rc = parse((struct part){ text, length }, &root, &json, err);
+	if (rc == 0)
+		rc = read_trial(&reader, json, &root, err);
+	if (rc < 0 && err)
+		err->code = MUSTER_EPROTOCOL;
+	muster_json_free(json);
+	return rc;
+}
+
 static int read_run(struct reader *reader, struct part whole, const struct place *at, struct muster_error *err)
 {
-	enum { JOB, NODES, COUNT };
-	static const struct field fields[COUNT] = { { "job", FIELD_OBJECT, true }, { "nodes", FIELD_ARRAY, true } };
+	enum { JOB, NODES, TRIALS, COUNT };
+	static const struct field fields[COUNT] = {
+		[JOB] = { "job", FIELD_OBJECT, true },
+		[NODES] = { "nodes", FIELD_ARRAY, true },
+		[TRIALS] = { "trials", FIELD_ARRAY, false },
+	};
 	struct part parts[COUNT] = { 0 };
 	const struct split split = { .at = at, .fields = fields, .count = COUNT, .parts = parts };
 	const struct place job_at = { .up = at, .key = "job" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct place trials_at = { .up = at, .key = "trials" };
 	struct muster_json *job = NULL;
 	if (split_fields(whole, &split, err) < 0)
 		return -1;
@@ -586,6 +677,10 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	struct elements nodes = { .reader = reader, .at = &nodes_at, .read = read_node };
 	if (muster_json_split_array(parts[NODES].text, parts[NODES].length, read_element, &nodes, err) < 0)
 		return name_part(&nodes_at, err);
+	struct elements trials = { .reader = reader, .at = &trials_at, .read = read_trial };
+	if (parts[TRIALS].text &&
+		muster_json_split_array(parts[TRIALS].text, parts[TRIALS].length, read_element, &trials, err) < 0)
+		return name_part(&trials_at, err);
 	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
 		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)
 			return place_fail(&job_at, err, "simulated is false, and yet the node \"%.100s\" is simulated",
