@@ -9,6 +9,7 @@ static const struct muster_command commands[] = {
 	{ .name = "run",
 		.summary = "measure this job's nodes and judge them (under srun or mpirun)",
 		.main = muster_cmd_run },
+	{ .name = "node", .summary = "measure this node alone, without a launcher", .main = muster_cmd_node },
 	{ .name = "check", .summary = "judge a saved report again", .main = muster_cmd_check },
 	{ .name = "assemble",
 		.summary = "the report of a run that died, from what its ranks left on disk",

@@ -176,6 +176,7 @@ static void take_answer(struct muster_crew *crew, const struct muster_json *answ
 	copy(crew->uuid, sizeof crew->uuid, answer, "uuid");
 	copy(crew->path, sizeof crew->path, answer, "path");
 	copy(crew->why_none, sizeof crew->why_none, answer, "why_none");
+	(void)muster_json_get_int(answer, "$.done", "gpus", &crew->gpus, &err);
 	if (muster_json_get_boolean(answer, "$.done", "simulated", &simulated, &err) == 1 && simulated)
 		crew->record->nodes[0].simulated = true;
 	crew->state = MUSTER_CREW_DONE;
