@@ -2,6 +2,7 @@
 #include "cli/measure.h"
 
 #include "cli/cli.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "core/trend.h"
 #include "muster/report.h"
@@ -62,6 +63,25 @@ static int parse_min(void *arg, const char *text, struct muster_error *err)
 static int parse_max(void *arg, const char *text, struct muster_error *err)
 {
 	return muster_parse_bytes(text, arg, "--max-bytes", err);
+}
+
+static int parse_log_format(void *arg, const char *text, struct muster_error *err)
+{
+	bool json = strcmp(text, "json") == 0;
+	(void)arg;
+	if (!json && strcmp(text, "text") != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "--log-format: text or json is needed, found \"%.60s\"", text);
+	muster_log_as_json(json);
+	return 0;
+}
+
+/* Before anything else: what is wrong with the other options is a line of the log too. */
+static void find_log_format(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--log-format=json") == 0 ||
+			(strcmp(argv[i], "--log-format") == 0 && i + 1 < argc && strcmp(argv[i + 1], "json") == 0))
+			muster_log_as_json(true);
 }
 
 static int check(const char *command, const struct muster_options *options, size_t operands, const char *operand,
@@ -126,6 +146,11 @@ int muster_measure_options(int argc, char **argv, const char *usage, const char 
 			.arg = &options->localise,
 			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
 				"slow; default) or always" },
+		{ .name = "--log-format",
+			.argument = "FORMAT",
+			.each = parse_log_format,
+			.help = "text (default), or json: each line on standard error is an object, for a log "
+				"collector" },
 		{ .name = "--strict", .flag = &options->strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",
@@ -143,6 +168,7 @@ int muster_measure_options(int argc, char **argv, const char *usage, const char 
 	const char *operand = NULL;
 	size_t operands = 0;
 	int rest;
+	find_log_format(argc, argv);
 	*ret_code = MUSTER_EXIT_USAGE;
 	if (muster_paths_find(&paths, &err) < 0)
 		goto fail;

@@ -10,6 +10,7 @@
 #include "run/conduct.h"
 #include "run/crew.h"
 #include "run/local.h"
+#include "core/log.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -94,7 +95,7 @@ int muster_cmd_node(int argc, char **argv)
 		return code;
 	forget_job();
 	if (muster_local_start(count_gpus(options.program), &err) < 0) {
-		fprintf(stderr, "muster: %s\n", err.text);
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_INCONCLUSIVE;
 	}
 	muster_conduct(&options, argc, argv);

@@ -48,4 +48,7 @@ if(Python3_FOUND)
 	add_test(NAME integration.node COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/node.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.node PROPERTIES TIMEOUT 400 LABELS integration)
+	add_test(NAME integration.log COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/log.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.log PROPERTIES TIMEOUT 300 LABELS integration)
 endif()
