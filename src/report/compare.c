@@ -253,14 +253,15 @@ static void add_presence(struct match *m, const char *what, int rank, const char
 	       });
 }
 
-enum pass { BY_UUID, BY_BUS_ID, BY_LOCAL_RANK, PASSES };
+enum pass { BY_UUID, BY_BUS_ID, BY_LOCAL_RANK, BY_RANK, PASSES };
 
 static bool ranks_match(const struct muster_rank *a, const struct muster_rank *b, enum pass pass)
 {
 	switch (pass) {
 	case BY_UUID: return a->gpu_uuid && b->gpu_uuid && strcmp(a->gpu_uuid, b->gpu_uuid) == 0;
 	case BY_BUS_ID: return a->gpu && b->gpu && strcmp(a->gpu, b->gpu) == 0;
-	default: return a->local_rank >= 0 && a->local_rank == b->local_rank && (!a->gpu || !b->gpu);
+	case BY_LOCAL_RANK: return a->local_rank >= 0 && a->local_rank == b->local_rank && (!a->gpu || !b->gpu);
+	default: return a->rank == b->rank && (!a->gpu || !b->gpu);
 	}
 }
 
@@ -281,8 +282,8 @@ static void compare_node(struct match *m, const struct muster_node *before, cons
 	compare_samples(m, &before->samples, &after->samples);
 	for (size_t i = 0; i < before->rank_count; i++) {
 		const struct muster_rank *rank = &before->ranks[i];
-		if (!partner[i]) {
-			add_presence(m, "rank", rank->rank, rank->gpu, true);
+		if (!partner[i] || !rank->missing != !partner[i]->missing) {
+			add_presence(m, "rank", rank->rank, rank->gpu, !partner[i] || !rank->missing);
 			continue;
 		}
 		m->rank = partner[i]->rank;

@@ -30,6 +30,7 @@ struct suite {
 	size_t count, room;
 	size_t tally[OUTCOME_COUNT];
 	double seconds;
+	size_t first, end; /* of the book's findings: those of this place */
 };
 
 struct book {
@@ -132,12 +133,12 @@ static size_t find(const struct book *book, const char *node, const char *check,
 	return count;
 }
 
-/* A finding of this node that says that the check had nothing to judge there. */
-static const struct muster_finding *unjudged_by(const struct book *book, const char *node, const char *check)
+/* A finding of this place that says that the check had nothing to judge there. */
+static const struct muster_finding *unjudged_by(const struct book *book, const struct suite *suite, const char *check)
 {
-	for (size_t i = 0; i < book->finding_count; i++) {
+	for (size_t i = suite->first; i < suite->end; i++) {
 		const struct muster_finding *finding = book->findings[i];
-		for (size_t j = 0; j < finding->unjudged_count && compare_text(node_of(finding), node) == 0; j++)
+		for (size_t j = 0; j < finding->unjudged_count; j++)
 			if (strcmp(finding->unjudged[j], check) == 0)
 				return finding;
 	}
@@ -209,7 +210,7 @@ static void add_check(const struct book *book, struct suite *suite, const struct
 		return; /* it has its case in the other kind of suite */
 	if (tally->skipped && !at_job)
 		return;
-	const struct muster_finding *why = unjudged_by(book, suite->node, tally->check);
+	const struct muster_finding *why = unjudged_by(book, suite, tally->check);
 	bool of_job =
 		!at_job && find(book, NULL, tally->check, &first) > 0 && book->findings[first]->status != MUSTER_SKIP;
 	if (tally->skipped || why || of_job || tally->count[MUSTER_PASS] == 0) {
@@ -269,12 +270,11 @@ static bool has_tally(const struct muster_report *report, const char *check)
  */
 static void add_others(const struct book *book, struct suite *suite)
 {
-	for (size_t i = 0, count; i < book->finding_count; i += count) {
+	for (size_t i = suite->first, count; i < suite->end; i += count) {
 		const struct muster_finding *finding = book->findings[i];
 		size_t first;
 		count = find(book, node_of(finding), finding->check, &first);
-		if (compare_text(node_of(finding), suite->node) == 0 && !has_tally(book->report, finding->check) &&
-			!(suite->node && is_probe(finding->check)))
+		if (!has_tally(book->report, finding->check) && !(suite->node && is_probe(finding->check)))
 			add(suite, found_case(book, "muster", first, count));
 	}
 }
@@ -282,6 +282,10 @@ static void add_others(const struct book *book, struct suite *suite)
 static void suite_fill(const struct book *book, struct suite *suite, const struct muster_node *node)
 {
 	size_t missing = 0;
+	(void)find(book, suite->node, "", &suite->first); /* before all checks */
+	suite->end = suite->first;
+	while (suite->end < book->finding_count && compare_text(node_of(book->findings[suite->end]), suite->node) == 0)
+		suite->end++;
 	for (size_t i = 0; node && i < node->rank_count; i++)
 		missing += node->ranks[i].missing != NULL;
 	for (size_t i = 0; node && i < muster_probe_count(); i++)

@@ -167,6 +167,18 @@ class Diff(unittest.TestCase):
                     first[key], second[key] = second[key], first[key]
         self.assertEqual(self.changes("one", self.change(reorder), 0)["changes"], [])
 
+    def test_a_rank_that_is_missing_is_told_once(self):
+        def lose(report):
+            rank = report["run"]["nodes"][1]["ranks"][1]
+            for key in ("gpu", "gpu_uuid", "local_rank"):
+                del rank[key]
+            rank.update(missing="nothing came", probes=[], samples=[])
+        lost = self.change(lose, "lost")
+        value = self.changes("one", lost, 0)
+        self.assertEqual([(c["about"], c["what"], c["where"]["node"], c["where"]["rank"], c["before"], c["after"])
+                          for c in value["changes"]], [("presence", "rank", "sim-2", 3, "there", None)])
+        self.assertEqual(self.changes(lost, lost, 0)["changes"], [])
+
     def test_a_check_that_begins_to_fail_is_worse(self):
         def warn(report):
             report["findings"].append({"check": "x", "status": "fail", "where": {"node": "sim-1"}, "value": None,
