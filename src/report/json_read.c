@@ -177,6 +177,19 @@ static int read_values(struct reader *reader, const struct muster_json *json, co
 	return 0;
 }
 
+/* What may stand beside a value of this type. */
+static int check_company(enum muster_json_type type, const struct muster_json *reason, const struct muster_json *values,
+	const struct place *at, struct muster_error *err)
+{
+	if (type == MUSTER_JSON_NULL && !reason)
+		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
+	if (type != MUSTER_JSON_NULL && reason)
+		return place_fail(at, err, "a reason stands beside a value that is not null");
+	if (values && type != MUSTER_JSON_NUMBER)
+		return place_fail(at, err, "values of repeats stand beside a value that is no number");
+	return 0;
+}
+
 static int read_sample(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_sample *ret, struct muster_error *err)
 {
@@ -200,13 +213,8 @@ static int read_sample(struct reader *reader, const struct muster_json *json, co
 	if (type != MUSTER_JSON_NULL && type != json_types[sample.metric->type])
 		return place_fail(&value_at, err, "%s is %s, found %s", sample.metric->name,
 			muster_json_type_name(json_types[sample.metric->type]), muster_json_type_name(type));
-	if (type == MUSTER_JSON_NULL && !part[REASON])
-		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
-	if (type != MUSTER_JSON_NULL && part[REASON])
-		return place_fail(at, err, "a reason stands beside a value that is not null");
-	if (part[VALUES] && type != MUSTER_JSON_NUMBER)
-		return place_fail(at, err, "values of repeats stand beside a value that is no number");
-	if (read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
+	if (check_company(type, part[REASON], part[VALUES], at, err) < 0 ||
+		read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
 		(part[VALUES] && read_values(reader, part[VALUES], at, &sample, err) < 0))
 		return -1;
 	sample.value = value_of(reader, part[VALUE]);
@@ -246,7 +254,7 @@ static int read_samples(struct reader *reader, const struct muster_json *json, c
 	make_room(lists[holder], count);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		struct muster_sample sample;
-		if (read_sample(reader, json, &here, &sample, err) < 0)
+		if (read_sample(reader, json, &here, &sample, err) != 0)
 			return -1;
 		enum holder target = widest[sample.metric->scope];
 		if (target > holder)
