@@ -22,14 +22,14 @@ const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX])
 	return out;
 }
 
-int place_fail(const struct place *at, struct muster_error *err, const char *format, ...)
+void place_say(const struct place *at, struct muster_error *err, const char *format, ...)
 {
 	char path[PLACE_TEXT_MAX], text[MUSTER_ERROR_TEXT_MAX];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	return muster_fail(err, MUSTER_EUSAGE, "%s: %s", place_text(at, path), text);
+	muster_fail(err, MUSTER_EUSAGE, "%s: %s", place_text(at, path), text);
 }
 
 /* "a number or null" */

@@ -19,9 +19,10 @@ enum { PLACE_TEXT_MAX = 256 };
 /* "$.run.nodes[3].ranks[0]"; returns out. */
 const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX]);
 
-/* "<path>: <text>" with code MUSTER_EUSAGE; returns -1. */
-int place_fail(const struct place *at, struct muster_error *err, const char *format, ...)
+/* "<path>: <text>" with code MUSTER_EUSAGE. place_fail is also -1, for the compiler and its analyzer to see. */
+void place_say(const struct place *at, struct muster_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+#define place_fail(...) (place_say(__VA_ARGS__), -1)
 
 /* Types that a member may have, as bits. */
 #define FIELD_NULL (1u << MUSTER_JSON_NULL)

@@ -254,7 +254,7 @@ static int read_samples(struct reader *reader, const struct muster_json *json, c
 	make_room(lists[holder], count);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		struct muster_sample sample;
-		if (read_sample(reader, json, &here, &sample, err) != 0)
+		if (read_sample(reader, json, &here, &sample, err) < 0)
 			return -1;
 		enum holder target = widest[sample.metric->scope];
 		if (target > holder)
