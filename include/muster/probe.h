@@ -44,6 +44,7 @@ struct muster_probe_env {
 	size_t peer_count;
 	enum muster_profile profile;
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
+	int repeats;                   /* how often to measure what scatters; 0 means once too */
 	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };
@@ -101,8 +102,9 @@ struct muster_probe {
 	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
-	int deadline_ms;         /* for each callback */
-	int order;               /* lower runs earlier, the same number by name */
+	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
+	int deadline_ms; /* for each callback */
+	int order;       /* lower runs earlier, the same number by name */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 

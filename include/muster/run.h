@@ -61,6 +61,7 @@ struct muster_job {
 	int ranks;                     /* the size of MPI_COMM_WORLD: missing ranks count */
 	bool simulated;                /* any worker had a stand-in library loaded */
 	const char *version;           /* of the muster that measured */
+	int repeats;                   /* how often copies and rings were measured; 0 means once too */
 	const char *interrupted;       /* NULL, or what ended the whole run early */
 	bool assembled;                /* from what the ranks left on disk, not by rank 0 */
 	struct muster_samples samples; /* scope job */

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "muster/report.h"
+#include "core/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 int muster_cli_usage(const struct muster_error *err)
 {
-	fprintf(stderr, "muster: %s\n", err->text);
+	muster_log(MUSTER_LOG_ERROR, NULL, "%s", err->text);
 	return MUSTER_EXIT_USAGE;
 }
 
@@ -20,7 +21,7 @@ int muster_cli_printed(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	fprintf(stderr, "muster: stdout: %s\n", strerror(errno));
+	muster_log(MUSTER_LOG_ERROR, NULL, "stdout: %s", strerror(errno));
 	return MUSTER_EXIT_INCONCLUSIVE;
 }
 

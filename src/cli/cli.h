@@ -14,6 +14,7 @@ struct muster_command {
 };
 
 int muster_cmd_run(int argc, char **argv);
+int muster_cmd_node(int argc, char **argv);
 int muster_cmd_worker(int argc, char **argv);
 int muster_cmd_sim(int argc, char **argv);
 int muster_cmd_sim_rank(int argc, char **argv);
@@ -24,6 +25,11 @@ int muster_cmd_metrics(int argc, char **argv);
 int muster_cmd_skus(int argc, char **argv);
 int muster_cmd_lint(int argc, char **argv);
 int muster_cmd_bind(int argc, char **argv);
+int muster_cmd_nodes(int argc, char **argv);
+int muster_cmd_drain(int argc, char **argv);
+int muster_cmd_resume(int argc, char **argv);
+int muster_cmd_report(int argc, char **argv);
+int muster_cmd_diff(int argc, char **argv);
 
 /* "muster: <text>" on stderr, and MUSTER_EXIT_USAGE. */
 int muster_cli_usage(const struct muster_error *err);

@@ -28,7 +28,7 @@
 struct options {
 	struct muster_sim_scenario scenario;
 	const char *sku, *nodes, *cpu_masks, *scenario_file, *report;
-	bool keep, list_faults, list_skus;
+	bool alone, keep, list_faults, list_skus;
 };
 
 /* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
@@ -63,6 +63,8 @@ static int settle(struct options *o, struct muster_error *err)
 		s->sku = o->sku;
 	if (o->cpu_masks)
 		s->cpu_masks = o->cpu_masks;
+	if (o->alone && s->nodes != 1)
+		return muster_fail(err, MUSTER_EUSAGE, "--alone is for one node");
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is needed: which machine to simulate");
 }
 
@@ -190,10 +192,12 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 		cluster->pool, (MPIRUN_WORDS + 2 * WRAPPER_WORDS_MAX + 16 + more_count) * sizeof *argv);
 	size_t n = 0;
 	pid_t pid = 0;
-	for (; n < MPIRUN_WORDS; n++)
-		argv[n] = mpirun_words[n];
-	argv[n++] = "-np";
-	argv[n++] = muster_pool_printf(cluster->pool, "%zu", cluster->rank_count);
+	if (!o->alone) {
+		for (; n < MPIRUN_WORDS; n++)
+			argv[n] = mpirun_words[n];
+		argv[n++] = "-np";
+		argv[n++] = muster_pool_printf(cluster->pool, "%zu", cluster->rank_count);
+	}
 	n += wrapper_words(cluster->pool, argv + n);
 	argv[n++] = program;
 	argv[n++] = "sim-rank";
@@ -201,7 +205,7 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	argv[n++] = "--";
 	n += wrapper_words(cluster->pool, argv + n);
 	argv[n++] = program;
-	argv[n++] = "run";
+	argv[n++] = o->alone ? "node" : "run";
 	argv[n++] = "--sku";
 	argv[n++] = cluster->sku;
 	if (o->report) {
@@ -212,6 +216,8 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 		argv[n++] = more[i];
 
 	prepare_environment(cluster->pool);
+	if (o->alone)
+		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
 	if (start(argv, mask, &pid, err) < 0)
 		return -1;
 	*ret_signal = wait_for(pid, signals, cluster);
@@ -303,6 +309,9 @@ int muster_cmd_sim(int argc, char **argv)
 			.argument = "FILE",
 			.text = &o.report,
 			.help = "where the report goes, as in muster run" },
+		{ .name = "--alone",
+			.flag = &o.alone,
+			.help = "run `muster node` on one node, without mpirun, instead of `muster run`" },
 		{ .name = "--keep", .flag = &o.keep, .help = "keep the simulation's files, and say where they are" },
 		{ .name = "--list-faults", .flag = &o.list_faults, .help = "show what can be broken" },
 		{ .name = "--list-skus", .flag = &o.list_skus, .help = "show which machine types can be simulated" },

@@ -7,6 +7,7 @@
 #include "core/settings.h"
 #include "core/text.h"
 #include "muster/report.h"
+#include "run/local.h"
 #include "sim/cluster.h"
 #include "sim/standin_death.h"
 
@@ -104,6 +105,18 @@ static void set_environment(
 		1);
 }
 
+/* `muster node` starts the ranks of a node itself, all with the same wrapper. */
+static int add_local_rank(const struct muster_sim_cluster *cluster, long *rank, struct muster_error *err)
+{
+	const char *text = getenv(MUSTER_LOCAL_RANK);
+	long local_rank = 0;
+	if (text && muster_parse_int(
+			    text, 0, (long)cluster->rank_count - 1 - *rank, &local_rank, MUSTER_LOCAL_RANK, err) < 0)
+		return -1;
+	*rank += local_rank;
+	return 0;
+}
+
 int muster_cmd_sim_worker(int argc, char **argv)
 {
 	struct muster_error err = { 0 };
@@ -119,6 +132,7 @@ int muster_cmd_sim_worker(int argc, char **argv)
 	char *path = muster_asprintf("%s/cluster.json", argv[1]);
 	if (muster_paths_find(&paths, &err) == 0 && muster_sim_cluster_read(path, &cluster, &err) == 0) {
 		if (muster_parse_int(argv[2], 0, (long)cluster.rank_count - 1, &rank, "rank", &err) == 0 &&
+			add_local_rank(&cluster, &rank, &err) == 0 &&
 			check_topology(topology_path(&cluster, (size_t)rank), &err) == 0) {
 			set_environment(&cluster, (size_t)rank, path, paths.standins);
 			execvp(argv[command], argv + command);

@@ -1,8 +1,25 @@
 /* deliver.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
+#include "core/log.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* The last line as a line of the log. */
+static void log_line(const struct muster_report *report, const char *named)
+{
+	char *line = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&line, &length);
+	if (!out)
+		abort(); /* out of memory */
+	muster_report_print_line(report, named, out);
+	if (fclose(out) != 0)
+		abort(); /* out of memory */
+	muster_log(MUSTER_LOG_INFO, NULL, "%.*s", (int)strcspn(line, "\n"), line);
+	free(line);
+}
 
 int muster_report_deliver(struct muster_report *report, const char *path, const char *named, bool colour)
 {
@@ -10,17 +27,21 @@ int muster_report_deliver(struct muster_report *report, const char *path, const 
 	struct muster_error err;
 
 	if (path && muster_report_write_json(report, path, &err) < 0) {
-		fprintf(stderr, "muster: the report could not be written: %s\n", err.text);
+		muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written: %s", err.text);
 		report->unwritten = err.text;
 		if (report->verdict == MUSTER_PASS)
 			report->verdict = MUSTER_INCONCLUSIVE; /* whoever waits for the report does not have it */
 		named = "none";
 	}
-	muster_report_print_text(report, out, colour);
-	muster_report_print_line(report, named, out);
+	if (out == stdout || !muster_log_is_json()) {
+		muster_report_print_text(report, out, colour);
+		muster_report_print_line(report, named, out);
+	}
+	if (muster_log_is_json())
+		log_line(report, named);
 	report->unwritten = NULL;
 	if (fflush(out) != 0 || ferror(out)) {
-		fprintf(stderr, "muster: the summary could not be printed: %s\n", strerror(errno));
+		muster_log(MUSTER_LOG_ERROR, NULL, "the summary could not be printed: %s", strerror(errno));
 		if (report->verdict == MUSTER_PASS)
 			report->verdict = MUSTER_INCONCLUSIVE;
 	}

@@ -22,14 +22,14 @@ const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX])
 	return out;
 }
 
-int place_fail(const struct place *at, struct muster_error *err, const char *format, ...)
+void place_say(const struct place *at, struct muster_error *err, const char *format, ...)
 {
 	char path[PLACE_TEXT_MAX], text[MUSTER_ERROR_TEXT_MAX];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	return muster_fail(err, MUSTER_EUSAGE, "%s: %s", place_text(at, path), text);
+	muster_fail(err, MUSTER_EUSAGE, "%s: %s", place_text(at, path), text);
 }
 
 /* "a number or null" */
@@ -53,7 +53,8 @@ int field_check(const struct muster_json *json, const struct place *at, unsigned
 		types_text(types, allowed, sizeof allowed);
 		return place_fail(at, err, "%s is needed, found %s", allowed, muster_json_type_name(type));
 	}
-	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX)
+	if (type == MUSTER_JSON_STRING && !(types & FIELD_LONG) &&
+		strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX)
 		return place_fail(at, err, "a string of %zu bytes, at most %d are allowed",
 			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
 	return 0;

@@ -19,9 +19,10 @@ enum { PLACE_TEXT_MAX = 256 };
 /* "$.run.nodes[3].ranks[0]"; returns out. */
 const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX]);
 
-/* "<path>: <text>" with code MUSTER_EUSAGE; returns -1. */
-int place_fail(const struct place *at, struct muster_error *err, const char *format, ...)
+/* "<path>: <text>" with code MUSTER_EUSAGE. place_fail is also -1, for the compiler and its analyzer to see. */
+void place_say(const struct place *at, struct muster_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+#define place_fail(...) (place_say(__VA_ARGS__), -1)
 
 /* Types that a member may have, as bits. */
 #define FIELD_NULL (1u << MUSTER_JSON_NULL)
@@ -30,6 +31,7 @@ int place_fail(const struct place *at, struct muster_error *err, const char *for
 #define FIELD_STRING (1u << MUSTER_JSON_STRING)
 #define FIELD_ARRAY (1u << MUSTER_JSON_ARRAY)
 #define FIELD_OBJECT (1u << MUSTER_JSON_OBJECT)
+#define FIELD_LONG (1u << 16) /* beside FIELD_STRING: no limit on its length */
 #define FIELD_SCALAR (FIELD_NULL | FIELD_BOOLEAN | FIELD_NUMBER | FIELD_STRING)
 
 struct field {

@@ -6,8 +6,10 @@
 #include "muster/report.h"
 
 #include "core/json.h"
+#include "core/trend.h"
 #include "muster/probe.h"
 #include "report/fields.h"
+#include "report/judged.h"
 #include "report/layout.h"
 
 #include <stdint.h>
@@ -23,6 +25,7 @@ struct label_set {
 
 struct reader {
 	struct muster_run *run;
+	struct judged *judged;  /* NULL: only the run is wanted */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
@@ -154,15 +157,49 @@ static const enum muster_json_type json_types[] = {
 };
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
+/* The numbers of all repeats. */
+static int read_values(struct reader *reader, const struct muster_json *json, const struct place *up,
+	struct muster_sample *sample, struct muster_error *err)
+{
+	const struct place all = { .up = up, .key = "values" };
+	struct place here = { .up = &all };
+	size_t count = muster_json_size(json);
+	if (count < 2 || count > MUSTER_REPEATS_MAX)
+		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
+	double *values = muster_pool_alloc(reader->run->pool, count * sizeof *values);
+	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
+		if (field_check(json, &here, FIELD_NUMBER, err) < 0)
+			return -1;
+		values[here.index] = muster_json_number(json);
+	}
+	sample->values = values;
+	sample->value_count = count;
+	return 0;
+}
+
+/* What may stand beside a value of this type. */
+static int check_company(enum muster_json_type type, const struct muster_json *reason, const struct muster_json *values,
+	const struct place *at, struct muster_error *err)
+{
+	if (type == MUSTER_JSON_NULL && !reason)
+		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
+	if (type != MUSTER_JSON_NULL && reason)
+		return place_fail(at, err, "a reason stands beside a value that is not null");
+	if (values && type != MUSTER_JSON_NUMBER)
+		return place_fail(at, err, "values of repeats stand beside a value that is no number");
+	return 0;
+}
+
 static int read_sample(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_sample *ret, struct muster_error *err)
 {
-	enum { METRIC, LABELS, VALUE, REASON, COUNT };
+	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
 	static const struct field fields[COUNT] = {
 		[METRIC] = { "metric", FIELD_STRING, true },
 		[LABELS] = { "labels", FIELD_OBJECT, false },
 		[VALUE] = { "value", FIELD_SCALAR, true },
 		[REASON] = { "reason", FIELD_STRING, false },
+		[VALUES] = { "values", FIELD_ARRAY, false },
 	};
 	const struct muster_json *part[COUNT];
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
@@ -176,11 +213,9 @@ static int read_sample(struct reader *reader, const struct muster_json *json, co
 	if (type != MUSTER_JSON_NULL && type != json_types[sample.metric->type])
 		return place_fail(&value_at, err, "%s is %s, found %s", sample.metric->name,
 			muster_json_type_name(json_types[sample.metric->type]), muster_json_type_name(type));
-	if (type == MUSTER_JSON_NULL && !part[REASON])
-		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
-	if (type != MUSTER_JSON_NULL && part[REASON])
-		return place_fail(at, err, "a reason stands beside a value that is not null");
-	if (read_labels(reader, part[LABELS], at, &sample, err) < 0)
+	if (check_company(type, part[REASON], part[VALUES], at, err) < 0 ||
+		read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
+		(part[VALUES] && read_values(reader, part[VALUES], at, &sample, err) < 0))
 		return -1;
 	sample.value = value_of(reader, part[VALUE]);
 	sample.reason = keep(reader, part[REASON]);
@@ -449,7 +484,20 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 static int read_job(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, INTERRUPTED, ASSEMBLED, SAMPLES, COUNT };
+	enum {
+		ID,
+		STARTED,
+		ELAPSED,
+		PROFILE,
+		RANKS,
+		SIMULATED,
+		VERSION,
+		REPEATS,
+		INTERRUPTED,
+		ASSEMBLED,
+		SAMPLES,
+		COUNT
+	};
 	static const struct field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
@@ -458,6 +506,7 @@ static int read_job(
 		[RANKS] = { "ranks", FIELD_NUMBER, true },
 		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
+		[REPEATS] = { "repeats", FIELD_NUMBER, false },
 		[INTERRUPTED] = { "interrupted", FIELD_STRING, false },
 		[ASSEMBLED] = { "assembled", FIELD_BOOLEAN, false },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
@@ -466,9 +515,11 @@ static int read_job(
 	_Static_assert(sizeof profiles / sizeof *profiles == MUSTER_PROFILE_COUNT, "every profile has a name");
 	const struct muster_json *part[COUNT];
 	const struct place ranks_at = { .up = at, .key = "ranks" }, profile_at = { .up = at, .key = "profile" };
+	const struct place repeats_at = { .up = at, .key = "repeats" };
 	struct muster_job *job = &reader->run->job;
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0)
+		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
+		(part[REPEATS] && field_int(part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
 		return -1;
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (strcmp(profiles[i], muster_json_string(part[PROFILE])) == 0)
@@ -650,14 +701,31 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	return 0;
 }
 
-/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Only the
- * machine type's name is kept. */
-static int check_rest(const struct field *field, struct part part, struct muster_run *run, struct muster_error *err)
+static int read_finding(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
+	return judged_finding(reader->judged, json, at, err);
+}
+
+static int read_check(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+{
+	return judged_check(reader->judged, json, at, err);
+}
+
+/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
+ * is wanted, only the machine type's name is kept. */
+static int read_rest(struct reader *reader, const struct field *field, struct part part, struct muster_error *err)
+{
+	struct muster_run *run = reader->run;
 	const struct place root = { 0 }, at = { .up = &root, .key = field->key };
 	struct muster_json *json = NULL;
 	if (field->types == FIELD_ARRAY) {
-		struct elements elements = { .at = &at, .types = FIELD_OBJECT };
+		struct elements elements = { .reader = reader, .at = &at, .types = FIELD_OBJECT };
+		if (reader->judged) {
+			elements.types = 0;
+			elements.read = strcmp(field->key, "findings") == 0 ? read_finding : read_check;
+		}
 		if (muster_json_split_array(part.text, part.length, read_element, &elements, err) < 0)
 			return name_part(&at, err);
 		return 0;
@@ -672,6 +740,8 @@ static int check_rest(const struct field *field, struct part part, struct muster
 		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
 			run->judged_as = muster_pool_string(run->pool, muster_json_string(name));
 	}
+	if (rc == 0 && reader->judged)
+		rc = judged_member(reader->judged, field->key, json, &at, err);
 	muster_json_free(json);
 	return rc;
 }
@@ -713,13 +783,19 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 	if (split_fields(whole, &split, err) < 0 || check_version(parts[SCHEMA], err) < 0 ||
 		read_run(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
+	for (size_t i = VERDICT; i < RUN; i++)
+		if (reader->judged && !parts[i].text)
+			return place_fail(&root, err,
+				"the key \"%s\" is missing: nobody has judged this run yet (muster check --report "
+				"FILE does)",
+				fields[i].key);
 	for (size_t i = VERSION; i < RUN; i++)
-		if (parts[i].text && check_rest(&fields[i], parts[i], reader->run, err) < 0)
+		if (parts[i].text && read_rest(reader, &fields[i], parts[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+static int read_file(const char *path, struct judged *judged, struct muster_run *ret, struct muster_error *err)
 {
 	struct muster_run run;
 	struct part whole;
@@ -728,7 +804,7 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct reader reader = { .run = &run };
+	struct reader reader = { .run = &run, .judged = judged };
 	int rc = read_report(&reader, whole, err);
 	free(text);
 	free(reader.sets);
@@ -738,5 +814,23 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return muster_wrap(err, "%s", path);
 	}
 	*ret = run;
+	return 0;
+}
+
+int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+{
+	return read_file(path, NULL, ret, err);
+}
+
+int muster_report_load(
+	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
+{
+	struct judged judged;
+	judged_init(&judged);
+	if (read_file(path, &judged, ret_run, err) < 0) {
+		judged_done(&judged);
+		return -1;
+	}
+	judged_finish(&judged, ret_run, ret);
 	return 0;
 }

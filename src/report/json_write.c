@@ -64,6 +64,17 @@ static bool finite_or_other(struct muster_value value)
 	return value.type != MUSTER_NUMBER || isfinite(value.number);
 }
 
+static void write_values(struct muster_writer *w, const struct muster_sample *sample)
+{
+	if (sample->value_count == 0)
+		return;
+	muster_writer_key(w, "values");
+	muster_writer_array(w);
+	for (size_t i = 0; i < sample->value_count; i++)
+		muster_writer_number(w, sample->values[i]);
+	muster_writer_array_end(w);
+}
+
 static void write_sample(struct muster_writer *w, const struct muster_sample *sample)
 {
 	bool fit = finite_or_other(sample->value);
@@ -73,6 +84,8 @@ static void write_sample(struct muster_writer *w, const struct muster_sample *sa
 	muster_writer_pair(w, "value", fit ? sample->value : muster_null());
 	if (!fit || sample->value.type == MUSTER_NULL)
 		write_text(w, "reason", !fit ? "the measured value is not a finite number" : sample->reason);
+	else
+		write_values(w, sample);
 	muster_writer_object_end(w);
 }
 
@@ -170,6 +183,8 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	muster_writer_pair(w, "ranks", muster_number(job->ranks));
 	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
 	write_text(w, "muster", job->version);
+	if (job->repeats > 1)
+		muster_writer_pair(w, "repeats", muster_number(job->repeats));
 	write_text(w, "interrupted", job->interrupted);
 	if (job->assembled)
 		muster_writer_pair(w, "assembled", muster_boolean(true));

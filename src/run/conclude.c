@@ -6,7 +6,9 @@
 #include "run/conductor.h"
 
 #include "core/file.h"
+#include "core/log.h"
 #include "core/text.h"
+#include "core/trend.h"
 #include "run/spooled.h"
 
 #include <poll.h>
@@ -46,11 +48,35 @@ static void add_spooled(struct muster_conductor *c, struct muster_run *run)
 	if (!missing || !c->run_name)
 		return;
 	if (muster_spooled_read(c->options->spool, c->run_name, run->pool, &spooled, &err) < 0) {
-		fprintf(stderr, "muster: --spool: %s\n", err.text);
+		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
 	muster_spooled_add(&spooled, run, "it did not come to its end");
 	muster_spooled_done(&spooled);
+}
+
+/* A log collector has what people read in the summary, a line for each finding. */
+static void log_findings(const struct muster_report *report)
+{
+	for (size_t i = 0; i < report->finding_count && muster_log_is_json(); i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+		const struct muster_log_place at = {
+			.node = finding->node,
+			.rank = finding->rank,
+			.probe = metric                                      ? muster_metric_probe(metric)
+				 : strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6
+									     : NULL,
+		};
+		if (finding->status == MUSTER_SKIP)
+			continue;
+		bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
+		const char *thing = finding->gpu ? finding->gpu : finding->port;
+		muster_log(finding->status == MUSTER_FAIL ? MUSTER_LOG_ERROR : MUSTER_LOG_WARN, &at,
+			"%s %s%s%s: observed %s%s%s, expected %s", muster_status_name(finding->status), finding->check,
+			thing ? " on " : "", thing ? thing : "", finding->observed ? finding->observed : "nothing",
+			unit ? " " : "", unit ? finding->unit : "", finding->expected ? finding->expected : "nothing");
+	}
 }
 
 static void *judge_and_write(void *arg)
@@ -60,9 +86,12 @@ static void *judge_and_write(void *arg)
 	struct muster_run *run = &c->root->run;
 	struct muster_report report;
 	add_spooled(c, run);
+	if (run->job.repeats > 1)
+		muster_run_fold_repeats(run);
 	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
 	memcpy(ending->count, report.count, sizeof ending->count);
 	atomic_store(&ending->verdict, (int)report.verdict);
+	log_findings(&report);
 	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
 	muster_choice_done(&c->choice);
@@ -79,6 +108,7 @@ static void complete_job(struct muster_conductor *c)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
+	run->job.repeats = c->options->repeats;
 	run->job.interrupted = muster_pool_string(run->pool, c->interrupted);
 }
 
@@ -94,7 +124,7 @@ static int give_up(struct ending *ending)
 	memcpy(report.count, ending->count, sizeof report.count);
 	if (report.verdict != MUSTER_FAIL)
 		report.verdict = MUSTER_INCONCLUSIVE;
-	fprintf(stderr, "muster: the report could not be written in time: %s\n", c->options->report);
+	muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written in time: %s", c->options->report);
 	muster_report_print_line(&report, "none", stdout);
 	return (int)muster_report_exit(&report);
 }
@@ -158,6 +188,7 @@ bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, 
 		muster_samples_add(&run.nodes[0].ranks[0].samples, own->ranks[0].samples.items[i]);
 	run.job.profile = muster_profile_names[c->options->profile];
 	run.job.ranks = c->ranks;
+	muster_run_fold_repeats(&run);
 	muster_choice_evaluate(&c->choice, &run, false, &report);
 	for (size_t i = 0; i < report.finding_count && !slow; i++) {
 		const struct muster_finding *finding = &report.findings[i];
@@ -205,14 +236,14 @@ bool muster_conclude_prepare(struct muster_conductor *c)
 	struct muster_error err;
 	/* a report that cannot be written should not cost a run */
 	if (muster_file_check(o->report, &err) < 0) {
-		fprintf(stderr, "muster: --report %s\n", err.text);
+		muster_log(MUSTER_LOG_ERROR, NULL, "--report %s", err.text);
 		return false;
 	}
 	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
-		fprintf(stderr, "muster: %s\n", err.text);
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return false;
 	}
 	if (!c->choice.automatic && !c->choice.known) /* said before anything is measured */
-		fprintf(stderr, "muster: %s\n", c->choice.unknown.text);
+		muster_log(MUSTER_LOG_WARN, NULL, "%s", c->choice.unknown.text);
 	return true;
 }

@@ -5,6 +5,7 @@
  */
 #include "run/conductor.h"
 
+#include "core/log.h"
 #include "core/text.h"
 #include "run/parcel.h"
 #include "run/stop.h"
@@ -53,7 +54,8 @@ static const char *node_name(struct muster_pool *pool)
 static void trace(const struct muster_conductor *c, const char *what)
 {
 	if (getenv("MUSTER_TRACE"))
-		fprintf(stderr, "muster: rank %d: %.3f s: %s\n", c->rank, (muster_now_ms() - c->start_ms) / 1e3, what);
+		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = c->rank }, "%.3f s: %s",
+			(muster_now_ms() - c->start_ms) / 1e3, what);
 }
 
 /* Say hello to rank 0, learn who else is on this node. false: the run was called off, with this exit code. */
@@ -86,6 +88,7 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 			c->local_rank = (int)c->member_count;
 		c->members[c->member_count++] = rank;
 	}
+	muster_log_who(c->node, c->rank);
 	c->record.nodes[0].ranks[0].local_rank = c->local_rank;
 	c->leader_heard_ms = muster_now_ms();
 	if (c->members[0] == c->rank) {
@@ -238,7 +241,8 @@ static _Noreturn void leave(struct muster_conductor *c, int code)
 	muster_crew_dismiss(&c->crew);
 	const char *trouble = muster_spool_trouble(c->spool);
 	if (trouble)
-		fprintf(stderr, "muster: rank %d node %s: --spool: %s\n", c->rank, c->node, trouble);
+		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = c->node, .rank = c->rank },
+			"--spool: %s", trouble);
 	muster_spool_close(c->spool, SPOOL_MS);
 	trace(c, "leaving MPI");
 	/* with a rank missing MPI_Finalize does not end by itself, and the run is to be over by then */
@@ -278,10 +282,12 @@ static bool open_spool(struct muster_conductor *c)
 		.overlay = absolute(o->overlay, true),
 		.profile = muster_profile_names[o->profile],
 		.strict = o->strict,
+		.repeats = o->repeats,
 	};
 	if (muster_spool_open(&c->spool, o->spool, &header, c->start_ms, &err) == 0)
 		return true;
-	fprintf(stderr, "muster: rank %d node %s: --spool %s\n", header.rank, c->node, err.text);
+	muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = c->node, .rank = header.rank }, "--spool %s",
+		err.text);
 	return false;
 }
 
@@ -306,7 +312,7 @@ static void never_began(void *arg, int signal_number)
 		muster_root_init(c->root, c->ranks, 0, 0, 0);
 		code = muster_conclude_prepare(c) ? muster_conclude_alone(c) : MUSTER_EXIT_USAGE;
 	} else {
-		fprintf(stderr, "muster: rank %d node %s: %s\n", rank, c->node, why);
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = c->node, .rank = rank }, "%s", why);
 	}
 	fflush(NULL);
 	_exit(code);
@@ -326,6 +332,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	c->end_ms = c->start_ms + options->deadline_s * 1e3;
 	muster_run_init(&c->record);
 	c->node = node_name(c->record.pool);
+	muster_log_who(c->node, muster_link_early_rank());
 	struct muster_node *node = muster_run_add_node(&c->record, c->node);
 	bool good = open_spool(c);
 
@@ -340,7 +347,8 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	int failed = muster_link_open(&argc, &argv, &err);
 	muster_stop_watch_end();
 	if (failed) {
-		fprintf(stderr, "muster: rank %d: %s\n", muster_link_early_rank(), err.text);
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = muster_link_early_rank() }, "%s",
+			err.text);
 		_exit(MUSTER_EXIT_INCONCLUSIVE);
 	}
 	c->rank = muster_link_rank();

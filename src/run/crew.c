@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/leaks.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "report/layout.h"
 #include "run/wire.h"
@@ -180,6 +181,7 @@ static void take_answer(struct muster_crew *crew, const struct muster_json *answ
 	copy(crew->uuid, sizeof crew->uuid, answer, "uuid");
 	copy(crew->path, sizeof crew->path, answer, "path");
 	copy(crew->why_none, sizeof crew->why_none, answer, "why_none");
+	(void)muster_json_get_int(answer, "$.done", "gpus", &crew->gpus, &err);
 	if (muster_json_get_boolean(answer, "$.done", "simulated", &simulated, &err) == 1 && simulated)
 		crew->record->nodes[0].simulated = true;
 	crew->state = MUSTER_CREW_DONE;
@@ -197,9 +199,10 @@ static void take_step(struct muster_crew *crew, const struct muster_json *line)
 {
 	copy(crew->step, sizeof crew->step, line, "step");
 	if (getenv("MUSTER_TRACE"))
-		fprintf(stderr, "muster: rank %d: %.3f s: %s\n",
-			crew->record->nodes[0].rank_count ? crew->record->nodes[0].ranks[0].rank : -1,
-			(muster_now_ms() - crew->born_ms) / 1e3, crew->step);
+		muster_log(MUSTER_LOG_DEBUG,
+			&(struct muster_log_place){
+				.rank = crew->record->nodes[0].rank_count ? crew->record->nodes[0].ranks[0].rank : -1 },
+			"%.3f s: %s", (muster_now_ms() - crew->born_ms) / 1e3, crew->step);
 }
 
 static int take_line(struct muster_crew *crew, const char *text, size_t length, struct muster_error *err)
@@ -307,6 +310,18 @@ void muster_crew_stop(struct muster_crew *crew, enum muster_code code, const cha
 		crew->state = MUSTER_CREW_DONE;
 }
 
+/* People have it in the summary; a log collector at once. */
+static void log_outcome(const struct muster_crew *crew, const struct muster_outcome *outcome)
+{
+	const struct muster_node *node = &crew->record->nodes[0];
+	const struct muster_log_place at = {
+		.node = node->name, .rank = node->rank_count ? node->ranks[0].rank : -1, .probe = outcome->probe
+	};
+	if (muster_log_is_json())
+		muster_log(MUSTER_LOG_WARN, &at, "%s: %s%s%s", muster_outcome_name(outcome->status), outcome->detail,
+			outcome->step ? "; last step: " : "", outcome->step ? outcome->step : "");
+}
+
 struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe)
 {
 	struct muster_pool *pool = crew->record->pool;
@@ -326,6 +341,7 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 	else if (*crew->step)
 		outcome.step = muster_pool_string(pool, crew->step);
 	outcome.detail = muster_pool_string(pool, crew->error);
+	log_outcome(crew, &outcome);
 	return outcome;
 }
 

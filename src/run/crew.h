@@ -36,6 +36,7 @@ struct muster_crew {
 	char code[32]; /* "ok" or an error's code name */
 	char error[1600];
 	char ring_id[2 * MUSTER_RING_ID_BYTES + 1];
+	int gpus; /* of the node, when that was asked */
 	char gpu[32], uuid[48], path[64], why_none[512];
 };
 

@@ -84,6 +84,7 @@ static bool take(struct muster_conductor *c)
 	muster_command_number(&command, "profile", c->options->profile);
 	muster_command_number(&command, "min_bytes", (double)c->options->min_bytes);
 	muster_command_number(&command, "max_bytes", (double)c->options->max_bytes);
+	muster_command_number(&command, "repeats", c->options->repeats);
 	muster_command_text(&command, "node", c->node);
 	muster_command_text(&command, "why_skipped", c->crew.why_skipped);
 	muster_command_start(c, &command, muster_bounded(c, OPEN_DEADLINE_MS));

@@ -1,6 +1,7 @@
 /* leader.c - the lowest rank of a node keeps the gates for all of its ranks */
 #include "leader.h"
 
+#include "core/log.h"
 #include "core/text.h"
 #include "muster/pool.h"
 #include "muster/report.h"
@@ -85,8 +86,9 @@ static void bundle_records(struct muster_leader *leader, const struct muster_gat
 	for (size_t i = 0; i < leader->keeper.count; i++)
 		if (gate->arrivals[i].here && muster_gather_add(&run, gate->arrivals[i].bytes, gate->arrivals[i].length,
 						      here, leader->ranks, &err) < 0)
-			fprintf(stderr, "muster: rank %d node %s: its record is malformed: %s\n", leader->members[i],
-				leader->node, err.text);
+			muster_log(MUSTER_LOG_WARN,
+				&(struct muster_log_place){ .node = leader->node, .rank = leader->members[i] },
+				"its record is malformed: %s", err.text);
 	for (size_t i = 0; i < run.job.samples.count && run.node_count > 0;
 		i++) /* a rank brings its job's facts along */
 		muster_samples_add(&run.nodes[0].ranks[0].samples, run.job.samples.items[i]);

@@ -4,6 +4,7 @@
 #include "core/leaks.h"
 #include "core/text.h"
 #include "muster/pool.h"
+#include "run/local.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -30,7 +31,7 @@ struct letter { /* to oneself */
 };
 
 static int rank, size;
-static bool alone; /* no MPI: one rank */
+static bool alone; /* no MPI: one rank, or those that were started here */
 static struct pending *outbox;
 static struct letter *own_first, **own_last = &own_first;
 
@@ -81,7 +82,7 @@ static int number_in(const char *const *names, size_t count, int low, int otherw
 int muster_link_early_rank(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
-	return number_in(names, sizeof names / sizeof *names, 0, 0);
+	return muster_local_size() ? muster_local_rank() : number_in(names, sizeof names / sizeof *names, 0, 0);
 }
 
 /* Started by nobody that MPI could ask, this is a job of one rank, and MPI is left alone: without a launcher MPI_Init
@@ -100,13 +101,19 @@ int muster_link_early_size(void)
 	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
 		"SLURM_NTASKS" };
 	int least = muster_link_early_rank() + 1;
+	if (muster_local_size())
+		return muster_local_size();
 	return launched() ? number_in(names, sizeof names / sizeof *names, least, least) : 1;
 }
 
 int muster_link_open(int *argc, char ***argv, struct muster_error *err)
 {
 	size = 1;
-	alone = !launched();
+	alone = muster_local_size() || !launched();
+	if (muster_local_size()) {
+		rank = muster_local_rank();
+		size = muster_local_size();
+	}
 	if (alone)
 		return 0;
 	keep_off_the_fabric();
@@ -164,6 +171,11 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 		own_last = &letter->next;
 		return;
 	}
+	if (alone) {
+		muster_local_send(to, tag, bytes, length);
+		free(copy);
+		return;
+	}
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	pending->bytes = copy;
 	if (length > MESSAGE_MAX || MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD,
@@ -188,7 +200,7 @@ bool muster_link_receive(struct muster_message *ret)
 		return true;
 	}
 	if (alone)
-		return false;
+		return muster_local_receive(ret);
 	int there = 0, length = 0;
 	MPI_Message handle;
 	MPI_Status status;
@@ -237,7 +249,9 @@ _Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms)
 	setitimer(ITIMER_REAL, &timer, NULL);
 	fflush(NULL);
 	muster_leaks_check();
-	if (!alone)
+	if (alone)
+		muster_local_end(grace_ms < finalize_ms / 2 ? finalize_ms / 2 : grace_ms);
+	else
 		MPI_Finalize();
 	_exit(exit_code);
 }

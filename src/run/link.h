@@ -1,5 +1,6 @@
 /* link.h - messages between supervisors; the only file that calls MPI
  *
+ * Where muster_local_start has started the ranks, they take its sockets, and MPI is left alone.
  * Point to point only, nothing blocks: a dead rank is a message that does not come. A message is a tag, a sender and
  * bytes.
  */

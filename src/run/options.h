@@ -23,6 +23,7 @@ struct muster_options {
 	bool strict;
 	enum muster_localise localise;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
+	int repeats;                   /* of copies and rings; 0 means once too */
 	const char *program, *configs; /* the muster binary, the expectation files */
 };
 

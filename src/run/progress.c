@@ -1,6 +1,7 @@
 /* progress.c - one line on a terminal's stderr that says how far the run is */
 #include "progress.h"
 
+#include "core/log.h"
 #include "core/text.h"
 #include "run/gates.h"
 
@@ -23,6 +24,8 @@ _Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "
 bool muster_on_terminal(void)
 {
 	const char *told = getenv("MUSTER_TERMINAL");
+	if (muster_log_is_json())
+		return false;
 	if (told)
 		return strcmp(told, "1") == 0;
 	return isatty(1) == 1 && isatty(2) == 1;
@@ -48,7 +51,7 @@ void muster_progress_show(struct muster_progress *progress, const int *done, int
 		progress->shown_ms = now;
 		progress->shown = true;
 	} else if (phase > progress->phase) {
-		fprintf(stderr, "muster: %.1f s: %s\n", seconds, phase_names[phase]);
+		muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", seconds, phase_names[phase]);
 	}
 	progress->phase = phase;
 	fflush(stderr);
@@ -56,9 +59,9 @@ void muster_progress_show(struct muster_progress *progress, const int *done, int
 
 void muster_progress_say(const struct muster_progress *progress, const char *text)
 {
-	fprintf(stderr, "%smuster: %.1f s: %s\n", progress->terminal && progress->shown ? "\r\033[K" : "",
-		(muster_now_ms() - progress->start_ms) / 1e3, text);
-	fflush(stderr);
+	if (progress->terminal && progress->shown)
+		fputs("\r\033[K", stderr);
+	muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", (muster_now_ms() - progress->start_ms) / 1e3, text);
 }
 
 void muster_progress_end(struct muster_progress *progress)

@@ -1,6 +1,7 @@
 /* root.c - rank 0's office: who is there, who leads which node, everybody's records */
 #include "root.h"
 
+#include "core/log.h"
 #include "core/text.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -90,7 +91,7 @@ static const char *name_host(struct muster_root *root, const struct host *hosts,
 	if (same == 1)
 		return from->node;
 	const char *name = muster_pool_printf(root->run.pool, "%s#%d", from->node, same);
-	fprintf(stderr, "muster: %d hosts are called %s; one of them is %s here\n", same, from->node, name);
+	muster_log(MUSTER_LOG_WARN, NULL, "%d hosts are called %s; one of them is %s here", same, from->node, name);
 	return name;
 }
 
@@ -193,7 +194,8 @@ static void take_record(struct muster_root *root, const char *bytes, size_t leng
 	while (muster_parcel_part(bytes, length, &at, &rank, &text, &size)) {
 		struct muster_error err;
 		if (muster_gather_add(&root->run, text, size, root->here, root->ranks, &err) < 0)
-			fprintf(stderr, "muster: the record of rank %d's node is malformed: %s\n", rank, err.text);
+			muster_log(
+				MUSTER_LOG_WARN, NULL, "the record of rank %d's node is malformed: %s", rank, err.text);
 	}
 }
 

@@ -180,6 +180,7 @@ static void write_header(struct muster_spool *spool, const struct muster_spool_h
 	line_text(&line, "overlay", header->overlay);
 	line_text(&line, "profile", header->profile);
 	muster_writer_pair(&line.w, "strict", muster_boolean(header->strict));
+	muster_writer_pair(&line.w, "repeats", muster_number(header->repeats));
 	line_end(spool, &line, true);
 }
 

@@ -35,6 +35,7 @@ struct muster_spool_header {
 	const char *started;  /* RFC 3339, UTC */
 	const char *sku, *overlay, *profile;
 	bool strict;
+	int repeats;
 };
 
 /* The name of the run, as the launcher's environment tells it to all ranks; malloc'd. */

@@ -4,6 +4,7 @@
  */
 #include "run/spooled.h"
 
+#include "core/trend.h"
 #include "core/json.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -30,6 +31,7 @@ struct muster_left {
 	const char *by, *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
 	const char *node;
 	bool strict;
+	int repeats;
 	int rank, ranks;
 	size_t order; /* of the processes, as their first lines were found */
 	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
@@ -150,6 +152,7 @@ enum key {
 	OVERLAY,
 	PROFILE,
 	STRICT,
+	REPEATS,
 	TIME,
 	KEPT,
 	STEP,
@@ -159,7 +162,7 @@ enum key {
 };
 
 static const char *const keys[] = { "by", "spool", "muster", "run", "job", "started", "rank", "ranks", "node",
-	"nodelist", "sku", "overlay", "profile", "strict", "t", "kept", "step", "trial", "end" };
+	"nodelist", "sku", "overlay", "profile", "strict", "repeats", "t", "kept", "step", "trial", "end" };
 _Static_assert(sizeof keys / sizeof *keys == KEY_COUNT, "every key has its name");
 
 struct members {
@@ -265,6 +268,7 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.profile = text_of(pool, members, PROFILE),
 		.node = text_of(pool, members, NODE_NAME),
 		.strict = true_of(members, STRICT),
+		.repeats = count_of(members, REPEATS, MUSTER_REPEATS_MAX),
 		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
 		.ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX),
 		.order = r->count,
@@ -541,6 +545,7 @@ static void settle(struct reading *r)
 	s->overlay = first->overlay;
 	s->profile = first->profile;
 	s->strict = first->strict;
+	s->repeats = first->repeats;
 }
 
 int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,

@@ -17,6 +17,7 @@ struct muster_spooled {
 	/* what the first line of the lowest rank says; NULL for what it does not */
 	const char *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
 	bool strict;
+	int repeats;
 	double elapsed_s;       /* until the last line */
 	struct muster_run told; /* its trials, which rank 0 knew of; nothing else */
 	/* what was seen besides */

@@ -2,6 +2,7 @@
  *
  * One JSON object a line. To the worker:
  *   {"do":"open"}                        load the drivers; {"do":"open","skip":true}: never touch CUDA (it crashed)
+ *   {"do":"count"}                       in place of all that follows: how many GPUs the node has, by NVML
  *   {"do":"take", rank, ranks, ...}      the job; take a GPU
  *   {"do":"peers","peers":[...]}         which GPUs the other ranks of the node took
  *   {"do":"run"|"together"|"ring_id"|"ring"|"finish","probe":NAME, ...}

@@ -7,6 +7,7 @@
 #include "run/wire.h"
 
 #include "bind/library.h"
+#include "bind/nvml.h"
 #include "cli/cli.h"
 #include "core/json.h"
 #include "core/leaks.h"
@@ -346,6 +347,20 @@ void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *e
 	line_end(&line);
 }
 
+/* NVML alone: CUDA takes its time, and the ranks will ask it. */
+static void do_count(void)
+{
+	struct muster_error err;
+	unsigned int count = 0;
+	const struct muster_nvml *nvml = muster_nvml(&err);
+	struct line line;
+	int failed =
+		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &err, "nvmlDeviceGetCount_v2") : -1;
+	begin_done(&line, failed, &err);
+	muster_writer_pair(&line.w, "gpus", muster_number(count));
+	end_done(&line);
+}
+
 static void do_open(struct muster_probe_ctx *ctx, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -367,6 +382,7 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->profile = (enum muster_profile)need_int(command, "profile");
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
+	env->repeats = need_int(command, "repeats");
 	env->node_name = muster_pool_string(ctx->pool, need_string(command, "node"));
 
 	struct muster_error err;
@@ -479,6 +495,8 @@ static bool obey(struct muster_probe_ctx *ctx, const char *text, size_t length)
 	*ctx->called_off = '\0';
 	if (strcmp(action, "open") == 0)
 		do_open(ctx, command);
+	else if (strcmp(action, "count") == 0)
+		do_count();
 	else if (strcmp(action, "take") == 0)
 		do_take(ctx, command);
 	else if (strcmp(action, "peers") == 0)

@@ -54,3 +54,11 @@ add_test(NAME integration.usage COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/usage.sh $<
 set_tests_properties(integration.usage PROPERTIES TIMEOUT 120 LABELS integration)
 add_test(NAME integration.twins COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/twins.sh $<TARGET_FILE:muster>)
 set_tests_properties(integration.twins PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)
+if(Python3_FOUND)
+	add_test(NAME integration.node COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/node.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.node PROPERTIES TIMEOUT 400 LABELS integration)
+	add_test(NAME integration.log COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/log.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.log PROPERTIES TIMEOUT 300 LABELS integration)
+endif()

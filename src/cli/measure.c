@@ -1,0 +1,206 @@
+/* measure.c - the options that `muster run` and `muster node` share */
+#include "cli/measure.h"
+
+#include "cli/cli.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "core/trend.h"
+#include "muster/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int parse_profile(void *arg, const char *text, struct muster_error *err)
+{
+	for (int i = 0; i < MUSTER_PROFILE_COUNT; i++) {
+		if (strcmp(text, muster_profile_names[i]) == 0) {
+			*(enum muster_profile *)arg = (enum muster_profile)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--profile: quick, standard or full is needed, found \"%.60s\"", text);
+}
+
+static int parse_localise(void *arg, const char *text, struct muster_error *err)
+{
+	static const char *const names[] = {
+		[MUSTER_LOCALISE_OFF] = "off",
+		[MUSTER_LOCALISE_AUTO] = "auto",
+		[MUSTER_LOCALISE_ALWAYS] = "always",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*(enum muster_localise *)arg = (enum muster_localise)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--localise: off, auto or always is needed, found \"%.60s\"", text);
+}
+
+static int parse_deadline(void *arg, const char *text, struct muster_error *err)
+{
+	long seconds;
+	if (muster_parse_int(text, 10, 86400, &seconds, "--deadline", err) < 0)
+		return -1;
+	*(int *)arg = (int)seconds;
+	return 0;
+}
+
+static int parse_probe_deadline(void *arg, const char *text, struct muster_error *err)
+{
+	long seconds;
+	if (muster_parse_int(text, 1, 86400, &seconds, "--probe-deadline", err) < 0)
+		return -1;
+	*(int *)arg = (int)seconds;
+	return 0;
+}
+
+static int parse_repeat(void *arg, const char *text, struct muster_error *err)
+{
+	long repeats;
+	if (muster_parse_int(text, 1, MUSTER_REPEATS_MAX, &repeats, "--repeat", err) < 0)
+		return -1;
+	*(int *)arg = (int)repeats;
+	return 0;
+}
+
+static int parse_min(void *arg, const char *text, struct muster_error *err)
+{
+	return muster_parse_bytes(text, arg, "--min-bytes", err);
+}
+
+static int parse_max(void *arg, const char *text, struct muster_error *err)
+{
+	return muster_parse_bytes(text, arg, "--max-bytes", err);
+}
+
+static int parse_log_format(void *arg, const char *text, struct muster_error *err)
+{
+	bool json = strcmp(text, "json") == 0;
+	(void)arg;
+	if (!json && strcmp(text, "text") != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "--log-format: text or json is needed, found \"%.60s\"", text);
+	muster_log_as_json(json);
+	return 0;
+}
+
+/* Before anything else: what is wrong with the other options is a line of the log too. */
+static void find_log_format(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--log-format=json") == 0 ||
+			(strcmp(argv[i], "--log-format") == 0 && i + 1 < argc && strcmp(argv[i + 1], "json") == 0))
+			muster_log_as_json(true);
+}
+
+static int check(const char *command, const struct muster_options *options, size_t operands, const char *operand,
+	struct muster_error *err)
+{
+	if (operands > 0)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\"; it takes options only",
+			command, operand);
+	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
+	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
+	for (size_t i = 0; i < 2; i++)
+		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
+			return muster_fail(err, MUSTER_EUSAGE, "%s: %s: a multiple of 4 up to 64G is needed", command,
+				i == 0 ? "--min-bytes" : "--max-bytes");
+	return 0;
+}
+
+int muster_measure_options(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
+	struct muster_options *options, int *ret_code)
+{
+	char profile[80], deadline[80];
+	snprintf(profile, sizeof profile, "quick, standard or full (default %s)",
+		muster_profile_names[options->profile]);
+	snprintf(deadline, sizeof deadline, "for the whole run (default %d)", options->deadline_s);
+	const struct muster_option table[] = {
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &options->sku,
+			.help = "what machine this must be: a name, a file, \"generic-nvidia\" (no floors), or "
+				"\"auto\": recognise it (default)" },
+		{ .name = "--overlay",
+			.argument = "FILE",
+			.text = &options->overlay,
+			.help = "a site's changes to the expectations (a JSON merge patch)" },
+		{ .name = "--report",
+			.argument = "FILE",
+			.text = &options->report,
+			.help = "the JSON report; - for standard output (default muster-report.json)" },
+		{ .name = "--spool",
+			.argument = "DIR",
+			.text = &options->spool,
+			.help = "keep what is measured in this folder as it grows, for muster assemble" },
+		{ .name = "--profile",
+			.argument = "NAME",
+			.each = parse_profile,
+			.arg = &options->profile,
+			.help = profile },
+		{ .name = "--deadline",
+			.argument = "SECONDS",
+			.each = parse_deadline,
+			.arg = &options->deadline_s,
+			.help = deadline },
+		{ .name = "--repeat",
+			.argument = "N",
+			.each = parse_repeat,
+			.arg = &options->repeats,
+			.help = "measure copies and rings N times, judge the medians and keep all values" },
+		{ .name = "--localise",
+			.argument = "WHEN",
+			.each = parse_localise,
+			.arg = &options->localise,
+			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
+				"slow; default) or always" },
+		{ .name = "--probe-deadline",
+			.argument = "SECONDS",
+			.each = parse_probe_deadline,
+			.arg = &options->probe_deadline_s,
+			.help = "the most that one probe may take (default: each has its own, 3 to 60)" },
+		{ .name = "--log-format",
+			.argument = "FORMAT",
+			.each = parse_log_format,
+			.help = "text (default), or json: each line on standard error is an object, for a log "
+				"collector" },
+		{ .name = "--strict", .flag = &options->strict, .help = "warnings fail the run" },
+		{ .name = "--min-bytes",
+			.argument = "SIZE",
+			.each = parse_min,
+			.arg = &options->min_bytes,
+			.help = "smallest message of the ring: powers of two from here ..." },
+		{ .name = "--max-bytes",
+			.argument = "SIZE",
+			.each = parse_max,
+			.arg = &options->max_bytes,
+			.help = "... to here replace the profile's sizes (8388608, 8M, 1G)" },
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	const char *operand = NULL;
+	size_t operands = 0;
+	int rest;
+	find_log_format(argc, argv);
+	*ret_code = MUSTER_EXIT_USAGE;
+	if (muster_paths_find(&paths, &err) < 0)
+		goto fail;
+	options->program = paths.program;
+	options->configs = paths.configs;
+	*ret_code = MUSTER_EXIT_PASS;
+	for (int i = 1; i < argc && !speaks; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return 1;
+	int parsed = muster_cli_parse(
+		argc, argv, usage, table, sizeof table / sizeof *table, epilogue, &operand, 1, &operands, &rest, &err);
+	if (parsed == 1)
+		return 1;
+	if (parsed < 0 || check(argv[0], options, operands + (size_t)(argc - rest),
+				  operands ? operand : argv[rest < argc ? rest : 0], &err) < 0)
+		goto fail;
+	return 0;
+fail:
+	*ret_code = speaks ? muster_cli_usage(&err) : MUSTER_EXIT_USAGE;
+	return 1;
+}

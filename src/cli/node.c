@@ -1,0 +1,102 @@
+/* node.c - `muster node`: measure this node alone, all of its GPUs, without MPI, Slurm or any other launcher
+ *
+ * For a prolog, a health check and a golden image. This process counts the GPUs, becomes one rank for each, and goes
+ * the way of `muster run`; nothing of a job that happens to be here is taken over but the node's name.
+ */
+#include "cli/cli.h"
+#include "cli/measure.h"
+#include "muster/pool.h"
+#include "muster/report.h"
+#include "run/conduct.h"
+#include "run/crew.h"
+#include "run/local.h"
+#include "core/log.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COUNT_DEADLINE_MS = 10000, COUNT_POLL_MS = 20, RANKS_MAX = 256 };
+
+/* What a launcher or a job has left in the environment is not about us. Slurm's name for the node is. */
+static void forget_job(void)
+{
+	static const char *const prefixes[] = { "SLURM_", "OMPI_", "PMIX_", "PMI_" };
+	for (size_t i = 0; environ[i];) {
+		bool job = false;
+		for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++)
+			job = job || strncmp(environ[i], prefixes[j], strlen(prefixes[j])) == 0;
+		char *name = job ? muster_asprintf("%.*s", (int)strcspn(environ[i], "="), environ[i]) : NULL;
+		if (!name || unsetenv(name) < 0)
+			i++;
+		free(name);
+	}
+}
+
+/* Entries of CUDA_VISIBLE_DEVICES, which hides the others from CUDA; -1 when it is not set. */
+static int visible_count(void)
+{
+	const char *text = getenv("CUDA_VISIBLE_DEVICES");
+	int count = 0;
+	if (!text)
+		return -1;
+	for (const char *at = text; *at; at += *at == ',') {
+		count++;
+		at += strcspn(at, ",");
+	}
+	return count;
+}
+
+/* The GPUs that ranks can take; 1 where nobody can say, for that rank's findings to tell why. */
+static int count_gpus(const char *program)
+{
+	struct muster_crew crew = { 0 };
+	struct muster_run record;
+	struct muster_error err;
+	int count = 0, visible = visible_count();
+	signal(SIGPIPE, SIG_IGN);
+	muster_run_init(&record);
+	muster_node_add_rank(muster_run_add_node(&record, "?"), 0);
+	if (muster_crew_start(&crew, program, &record, &err) == 0) {
+		muster_crew_command(&crew, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
+		while (muster_crew_poll(&crew) == MUSTER_CREW_BUSY) {
+			struct pollfd results = { .fd = crew.proc.results, .events = POLLIN };
+			poll(&results, 1, COUNT_POLL_MS);
+		}
+		count = crew.gpus;
+		muster_crew_dismiss(&crew);
+	}
+	muster_run_done(&record);
+	if (visible >= 0 && (visible < count || count == 0))
+		count = visible;
+	return count < 1 ? 1 : count > RANKS_MAX ? RANKS_MAX : count;
+}
+
+int muster_cmd_node(int argc, char **argv)
+{
+	static struct muster_options options = {
+		.sku = "auto",
+		.report = "muster-report.json",
+		.profile = MUSTER_QUICK,
+		.deadline_s = 60,
+		.localise = MUSTER_LOCALISE_OFF,
+	};
+	struct muster_error err;
+	int code;
+	if (muster_measure_options(argc, argv, "muster node [options]",
+		    "Measures this node alone, with a rank for each GPU (of CUDA_VISIBLE_DEVICES, where that is set), "
+		    "and "
+		    "needs no launcher.\n"
+		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		    true, &options, &code))
+		return code;
+	forget_job();
+	if (muster_local_start(count_gpus(options.program), &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
+		return MUSTER_EXIT_INCONCLUSIVE;
+	}
+	muster_conduct(&options, argc, argv);
+}

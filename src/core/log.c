@@ -1,0 +1,108 @@
+/* log.c - lines on standard error, for people or for a log collector */
+#include "core/log.h"
+
+#include "core/json.h"
+#include "muster/pool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const level_names[] = {
+	[MUSTER_LOG_DEBUG] = "debug",
+	[MUSTER_LOG_INFO] = "info",
+	[MUSTER_LOG_WARN] = "warn",
+	[MUSTER_LOG_ERROR] = "error",
+};
+_Static_assert(sizeof level_names / sizeof *level_names == MUSTER_LOG_COUNT, "every level has a name");
+
+static bool as_json;
+static struct muster_log_place self = { .rank = -1 };
+
+void muster_log_as_json(bool json)
+{
+	as_json = json;
+}
+
+bool muster_log_is_json(void)
+{
+	return as_json;
+}
+
+void muster_log_who(const char *node, int rank)
+{
+	self.node = node;
+	self.rank = rank;
+}
+
+/* "2026-11-21T16:00:00.123Z" */
+static void now_text(char *out, size_t size)
+{
+	struct timespec now;
+	struct tm parts;
+	char seconds[32];
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &parts);
+	strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
+	snprintf(out, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+}
+
+static void write_text(struct muster_writer *w, const char *key, const char *text)
+{
+	if (text)
+		muster_writer_pair(w, key, muster_string(text));
+}
+
+static void write_json(FILE *out, enum muster_log_level level, const struct muster_log_place *at, const char *message)
+{
+	struct muster_writer w;
+	char now[64];
+	now_text(now, sizeof now);
+	muster_writer_init(&w, out, 0);
+	muster_writer_object(&w);
+	write_text(&w, "time", now);
+	write_text(&w, "level", level_names[level]);
+	write_text(&w, "job", getenv("SLURM_JOB_ID"));
+	write_text(&w, "node", at->node);
+	if (at->rank >= 0)
+		muster_writer_pair(&w, "rank", muster_number(at->rank));
+	write_text(&w, "probe", at->probe);
+	write_text(&w, "message", message);
+	muster_writer_object_end(&w);
+}
+
+static void write_plain(FILE *out, const struct muster_log_place *at, const char *message)
+{
+	fputs("muster: ", out);
+	if (at && at->rank >= 0)
+		fprintf(out, "rank %d%s", at->rank, at->node ? " " : ": ");
+	if (at && at->node)
+		fprintf(out, "node %s: ", at->node);
+	fputs(message, out);
+}
+
+void muster_log(enum muster_log_level level, const struct muster_log_place *at, const char *format, ...)
+{
+	char *message = NULL, *line = NULL;
+	size_t length = 0;
+	va_list args;
+	va_start(args, format);
+	int failed = vasprintf(&message, format, args) < 0;
+	va_end(args);
+	FILE *out = failed ? NULL : open_memstream(&line, &length);
+	if (!out)
+		abort(); /* out of memory */
+	if (as_json)
+		write_json(out, level, at ? at : &self, message);
+	else
+		write_plain(out, at, message);
+	fputc('\n', out);
+	if (fclose(out) != 0)
+		abort(); /* out of memory */
+	fwrite(line, 1, length, stderr);
+	fflush(stderr);
+	free(line);
+	free(message);
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""--log-format json: every line on standard error is an object that a log collector understands.
+
+usage: log.py MUSTER
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MUSTER = sys.argv[1]
+SKU = "Standard_NC80adis_H100_v5"
+KEYS = {"time": str, "level": str, "message": str, "job": str, "node": str, "rank": int, "probe": str}
+
+
+class Log(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+        self.report = os.path.join(self.folder, "report.json")
+
+    def run_muster(self, *arguments, **environment):
+        return subprocess.run([MUSTER, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder, check=False,
+                              env=dict(os.environ, MUSTER_METADATA_URL="", **environment))
+
+    def simulate(self, *options, faults=(), report=None, **environment):
+        words = [word for fault in faults for word in ("--fault", fault)]
+        return self.run_muster("sim", "--sku", SKU, "--nodes", "1", "--report", report or self.report, *words, "--",
+                               "--profile", "quick", *options, **environment)
+
+    def lines(self, text):
+        self.assertTrue(text.endswith("\n"))
+        found = []
+        for line in text.splitlines():
+            value = json.loads(line)
+            self.assertLessEqual({"time", "level", "message"}, set(value), line)
+            self.assertRegex(value["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            self.assertIn(value["level"], ("debug", "info", "warn", "error"))
+            for key, content in value.items():
+                self.assertIsInstance(content, KEYS[key], line)
+            found.append(value)
+        return found
+
+    def test_every_line_is_an_object_and_the_findings_are_among_them(self):
+        done = self.simulate("--log-format", "json", faults=["h2d-slow@node1/gpu1=11"])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        lines = self.lines(done.stderr)
+        errors = [line for line in lines if line["level"] == "error"]
+        self.assertEqual([(line["node"], line["rank"], line["probe"], line["job"]) for line in errors],
+                         [("sim-1", 1, "gpu_copy", "1")])
+        self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on [0-9a-f:.]+: observed 11 GB/s, expected at least ")
+        last = done.stdout.rstrip("\n").rpartition("\n")[2]
+        self.assertEqual(lines[-1]["message"], last, "the last line is in both")
+        self.assertTrue(last.startswith("MUSTER FAIL "))
+        self.assertIn("starting ranks", lines[0]["message"])
+
+    def test_a_probe_that_hangs_is_told_when_it_does(self):
+        done = self.simulate("--log-format=json", "--deadline", "12", faults=["nccl-hang@rank1=init"])
+        lines = self.lines(done.stderr)
+        told = [line for line in lines if line.get("probe") == "nccl_allreduce" and line.get("rank") == 1]
+        self.assertTrue(any(re.match("(hung|error): .", line["message"]) for line in told), done.stderr)
+
+    def test_steps_are_lines_too(self):
+        done = self.simulate("--log-format", "json", MUSTER_TRACE="1")
+        debug = [line for line in self.lines(done.stderr) if line["level"] == "debug"]
+        self.assertEqual({line.get("rank") for line in debug if "ncclCommInit" in line["message"]}, {0, 1})
+        self.assertGreater(len(debug), 20)
+
+    def test_a_report_on_stdout_leaves_stderr_to_the_log(self):
+        done = self.simulate("--log-format", "json", report="-")
+        self.assertEqual(json.loads(done.stdout)["verdict"], "pass")
+        self.assertTrue(self.lines(done.stderr)[-1]["message"].startswith("MUSTER PASS "))
+
+    def test_mistakes_are_objects_too(self):
+        for arguments in (("--foo", "--log-format", "json"), ("--log-format=json", "--deadline", "1"),
+                          ("--log-format", "json", "--overlay", "none.json"),
+                          ("--log-format", "json", "--report", os.path.join(self.folder, "none", "x.json"))):
+            for command in ("run", "node"):
+                done = self.run_muster(command, *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), (command, arguments, done.stderr))
+                self.assertEqual([line["level"] for line in self.lines(done.stderr)], ["error"])
+        done = self.run_muster("run", "--log-format", "xml")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+        self.assertIn("--log-format: text or json is needed", done.stderr)
+
+    def test_text_stays_as_it_was(self):
+        done = self.simulate(faults=["h2d-slow@node1/gpu1=11"])
+        self.assertEqual(done.returncode, 1)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, r"^muster: \d+\.\d s: ")
+
+
+unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""`muster node`: one node, all of its GPUs, no launcher. Nothing of it is left behind, however it ends.
+
+usage: node.py MUSTER
+"""
+
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MUSTER = sys.argv[1]
+SKU = "Standard_NC80adis_H100_v5"
+GPUS = 2
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def named(pid, word):
+    """Processes at or below pid that run `muster word`."""
+    found = []
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        if len(words) > 1 and words[0].endswith(b"muster") and words[1] == word:
+            found.append(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    for child in children(pid):
+        found += named(child, word)
+    return found
+
+
+class Node(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+        self.report = os.path.join(self.folder, "report.json")
+        # whatever loses its parent becomes our child
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def start(self, *arguments, options=(), **environment):
+        return subprocess.Popen([MUSTER, "sim", "--alone", "--sku", SKU, "--report", self.report, *arguments, "--",
+                                 "--deadline", "30", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                cwd=self.folder, env=dict(os.environ, TMPDIR=self.folder, **environment))
+
+    def end(self, process):
+        out, err = process.communicate(timeout=120)
+        self.assert_nothing_left()
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("muster-sim")], [])
+        return process.returncode, out.rstrip("\n").rpartition("\n")[2], err
+
+    def assert_nothing_left(self):
+        """Orphans may need a moment to die."""
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    time.sleep(0.05)
+            except ChildProcessError:
+                return
+        self.fail("a process was left behind")
+
+    def findings(self, *statuses):
+        with open(self.report, encoding="utf-8") as file:
+            report = json.load(file)
+        return report, [(f["check"], f["where"]) for f in report["findings"] if f["status"] in statuses]
+
+    def test_a_healthy_node_passes_and_forgets_the_job_that_it_is_in(self):
+        """muster sim gives it the environment of a Slurm task."""
+        code, line, err = self.end(self.start())
+        self.assertEqual(code, 0, line + err)
+        self.assertTrue(line.startswith(f"MUSTER PASS sku={SKU} nodes=1 ranks={GPUS} failed=0"), line)
+        report, bad = self.findings("fail", "inconclusive", "warn")
+        self.assertEqual(bad, [])
+        run = report["run"]
+        self.assertEqual((run["job"]["profile"], run["nodes"][0]["name"], "id" in run["job"]), ("quick", "sim-1", False))
+        gpus = {rank["gpu_uuid"] for rank in run["nodes"][0]["ranks"]}
+        self.assertEqual(len(gpus), GPUS)
+        slurm = [s for rank in run["nodes"][0]["ranks"] for s in rank["samples"] if s["metric"] == "rank.slurm_ntasks"]
+        self.assertEqual([s["value"] for s in slurm], [None] * GPUS)
+        bandwidth = [s for s in run["job"]["samples"] if s["metric"] == "nccl.allreduce_busbw_gbps"]
+        self.assertEqual([s["labels"]["ranks"] for s in bandwidth], [GPUS], "the ring of the node's GPUs was measured")
+
+    def test_a_bad_gpu_is_named(self):
+        code, line, err = self.end(self.start("--fault", "h2d-slow@node1/gpu1=11.2"))
+        self.assertEqual(code, 1, line + err)
+        _, bad = self.findings("fail")
+        self.assertEqual([(check, where["node"], where["rank"]) for check, where in bad], [("copy.h2d", "sim-1", 1)])
+
+    def test_one_rank_for_each_visible_gpu(self):
+        _, line, _ = self.end(self.start(CUDA_VISIBLE_DEVICES="0"))
+        self.assertIn(" ranks=1 ", line)
+        _, line, _ = self.end(self.start(CUDA_VISIBLE_DEVICES="0,1,2,3"))
+        self.assertIn(f" ranks={GPUS} ", line)
+
+    def test_a_rank_that_is_killed_is_missing_and_nothing_else_is_lost(self):
+        process = self.start("--fault", "nccl-hang@rank1=init")
+        ranks = []
+        while len(ranks) < GPUS and process.poll() is None:
+            time.sleep(0.02)
+            ranks = named(process.pid, b"node")
+        self.assertEqual(len(ranks), GPUS)
+        os.kill(ranks[1], signal.SIGKILL)
+        code, line, err = self.end(process)
+        self.assertEqual(code, 1, line + err)
+        report, bad = self.findings("fail")
+        self.assertIn("rank.missing", [check for check, _ in bad])
+        first = report["run"]["nodes"][0]["ranks"][0]
+        self.assertTrue(any(s["metric"] == "gpu.h2d_gbps" and s["value"] for s in first["samples"]))
+        self.assertLess(report["run"]["job"]["elapsed_s"], 35)
+
+    def test_a_signal_ends_it_with_a_report(self):
+        process = self.start("--fault", "nccl-hang@rank1=init")
+        ranks = []
+        while not ranks and process.poll() is None:
+            time.sleep(0.02)
+            ranks = named(process.pid, b"node")
+        time.sleep(1)
+        os.kill(ranks[0], signal.SIGTERM)
+        code, line, err = self.end(process)
+        self.assertEqual(code, 3, line + err)
+        report, _ = self.findings("inconclusive")
+        self.assertIn("SIGTERM", report["run"]["job"]["interrupted"])
+
+    def test_a_machine_without_gpus_is_no_pass(self):
+        done = subprocess.run([MUSTER, "node", "--report", self.report, "--deadline", "30"], capture_output=True, text=True,
+                              cwd=self.folder, timeout=120, check=False,
+                              env=dict(os.environ, SLURM_PROCID="7", SLURM_NTASKS="64", OMPI_COMM_WORLD_RANK="3",
+                                       MUSTER_METADATA_URL="", CUDA_VISIBLE_DEVICES=""))
+        self.assertIn(done.returncode, (1, 3), done.stderr)
+        self.assertRegex(done.stdout.rstrip("\n").rpartition("\n")[2], "^MUSTER (FAIL|INCONCLUSIVE) .* nodes=1 ranks=1 ")
+        self.assert_nothing_left()
+
+    def test_a_mistake_is_one_line_and_measures_nothing(self):
+        for arguments, said in ((("--foo",), "unknown option --foo"), (("x",), 'node: unexpected argument "x"'),
+                                (("--deadline", "3"), "--deadline: a whole number"), (("--repeat", "99"), "--repeat")):
+            done = subprocess.run([MUSTER, "node", "--report", self.report, *arguments], capture_output=True, text=True,
+                                  timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), arguments)
+            self.assertIn(said, done.stderr)
+        self.assertFalse(os.path.exists(self.report))
+        shown = subprocess.run([MUSTER, "node", "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertTrue(re.search(r"--profile NAME +quick, standard or full \(default quick\)\n", shown), shown)
+
+
+unittest.main(argv=sys.argv[:1])
