@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# simulated.sh - muster, as a node of cluster.sh's cluster has it: on the stand-ins of that node and of this task
+#
+# It is called muster in the PATH of the cluster's nodes. What Slurm gave the task reaches the worker: its GPUs, its CPU
+# mask, and what the job script sets for CUDA, NCCL and UCX.
+set -euo pipefail
+
+directory=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+gpus='' all_cpus='' program=''
+# shellcheck source=/dev/null
+source "$directory/facts"
+node=$(hostname)
+node=${node#gpu-}
+# mpirun in a batch job leaves SLURM_LOCALID as it was for the job's first process.
+local_rank=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}
+simulation=$(readlink "$directory/sim")
+
+[[ $node =~ ^[0-9]+$ ]] || exec "$program" "$@" # on the login node there is no GPU to simulate
+
+# srun's mask for this task; without any, it may run anywhere on its node.
+mask=$all_cpus
+if [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
+	IFS=, read -ra masks <<<"${SLURM_CPU_BIND_LIST:-}"
+	mask=${masks[local_rank % ${#masks[@]}]}
+fi
+
+words=("MUSTER_SIM_CPU_MASK=$mask")
+while IFS= read -r line; do
+	words+=("$line")
+done < <(env | grep -E '^(CUDA_|NCCL_|UCX_|OMPI_MCA_coll_hcoll)[A-Za-z0-9_]*=[^[:space:]]+$' || true)
+place=("$simulation/muster" sim-worker "$simulation" "$(((node - 1) * gpus + local_rank % gpus))" env "${words[@]}")
+
+if [[ ${1:-} == run ]]; then
+	export MUSTER_WORKER_WRAPPER="${place[*]}"
+	exec "$program" "$@"
+fi
+exec "${place[@]}" "$program" "$@"
