@@ -1,7 +1,8 @@
 """A cluster of cluster.sh for one test, jobs on it, and what they must have left behind.
 
 A file with tests holds functions test_NAME(cluster), and ends with main(globals()). One of them is run by
-`FILE MUSTER NAME`. The number of nodes is that of NODES in the file, of the machine type SKU. Every wait has a deadline.
+`FILE MUSTER NAME`. The file may say NODES and SKU of its clusters, OPTIONS of cluster.sh up for single tests, and the
+commands of muster that it NEEDS. Every wait has a deadline.
 """
 
 import json
@@ -133,8 +134,17 @@ class Cluster:
         return self.wait(self.submit(*nodes, *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words, **more), seconds)
 
 
+def need_commands(muster, commands):
+    for command in commands:
+        if subprocess.run([muster, command, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            print(f"skipped: this muster has no command {command}")
+            sys.exit(77)
+
+
 def main(tests):
     _, muster, name = sys.argv
+    need_commands(muster, tests.get("NEEDS", ()))
     cluster = Cluster(os.path.abspath(muster), tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4"))
     try:
         cluster.up(*tests.get("OPTIONS", {}).get(name, ()))

@@ -178,7 +178,10 @@ END
 	: >"$dir/etc/plugstack.conf"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none
 	chmod 600 "$dir/etc/munge.key"
+	# as an installed muster would lie
+	mkdir -p "$dir/share/muster"
 	ln -s "$here/simulated.sh" "$dir/bin/muster"
+	ln -s "$(realpath "$here/../../slurm")" "$dir/share/muster/slurm"
 }
 
 # ---- the inside ----

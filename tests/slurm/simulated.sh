@@ -5,7 +5,7 @@
 # mask, and what the job script sets for CUDA, NCCL and UCX.
 set -euo pipefail
 
-directory=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+directory=$(cd "$(dirname "$0")/.." && pwd)
 gpus='' all_cpus='' program=''
 # shellcheck source=/dev/null
 source "$directory/facts"
