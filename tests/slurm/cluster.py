@@ -1,8 +1,8 @@
 """A cluster of cluster.sh for one test, jobs on it, and what they must have left behind.
 
 A file with tests holds functions test_NAME(cluster), and ends with main(globals()). One of them is run by
-`FILE MUSTER NAME`. The file may say NODES and SKU of its clusters, OPTIONS of cluster.sh up for single tests, and the
-commands of muster that it NEEDS. Every wait has a deadline.
+`FILE MUSTER NAME`. The file may say NODES and SKU of its clusters, the commands of muster that it NEEDS, and
+options(muster) for cluster.sh up. Every wait has a deadline.
 """
 
 import json
@@ -134,12 +134,16 @@ class Cluster:
         return self.wait(self.submit(*nodes, *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words, **more), seconds)
 
 
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
 def need_commands(muster, commands):
     for command in commands:
         if subprocess.run([muster, command, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           check=False).returncode != 0:
-            print(f"skipped: this muster has no command {command}")
-            sys.exit(77)
+            skip(f"this muster has no command {command}")
 
 
 def main(tests):
@@ -147,7 +151,7 @@ def main(tests):
     need_commands(muster, tests.get("NEEDS", ()))
     cluster = Cluster(os.path.abspath(muster), tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4"))
     try:
-        cluster.up(*tests.get("OPTIONS", {}).get(name, ()))
+        cluster.up(*(tests["options"](muster) if "options" in tests else ()))
         tests["test_" + name](cluster)
     except (Failure, LookupError, OSError, ValueError, subprocess.TimeoutExpired) as failure:
         print(f"{name}: {type(failure).__name__}: {failure}")
