@@ -18,6 +18,7 @@ enum muster_code {
 	MUSTER_ENOTSUPPORTED, /* the hardware or driver does not offer this */
 	MUSTER_ENOPERMISSION, /* the operating system or driver does not let us */
 	MUSTER_EPROTOCOL,     /* malformed data from another muster process */
+	MUSTER_EINTERRUPTED,  /* the whole run was ended early */
 	MUSTER_CODE_COUNT
 };
 

@@ -67,6 +67,7 @@ struct muster_report {
 	const char *sku, *sku_origin;
 	size_t domains; /* NVLink domains that the run's GPUs span */
 	bool strict, observe;
+	const char *unwritten;           /* NULL, or why the JSON report that was asked for could not be written */
 	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
 	struct muster_finding *findings; /* worst first, then by node, rank, check */
 	size_t finding_count;
@@ -99,6 +100,11 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 
 /* The stable last line, with its newline. report_path is what the user gave. */
 void muster_report_print_line(const struct muster_report *report, const char *report_path, FILE *out);
+
+/* All of the above: the JSON report to path (NULL: none is wanted), the summary and the last line, which names `named`,
+ * to stdout, or to stderr when path is "-". Returns the exit code. A report that was asked for and cannot be written
+ * leaves no pass: the last line then says report=none. */
+int muster_report_deliver(struct muster_report *report, const char *path, const char *named, bool colour);
 
 /* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run.
  * write: a malloc'd text. read: appends a node to run; what is malformed is MUSTER_EPROTOCOL with the JSON path. */

@@ -39,6 +39,7 @@ struct muster_rank {
 	const char *gpu;                 /* PCI bus id of the GPU that it took; NULL if none */
 	const char *gpu_uuid;            /* NULL if none */
 	const char *missing;             /* NULL, or why nothing came from this rank */
+	const char *unfinished;          /* NULL, or why what is here is not all that it had to measure */
 	struct muster_samples samples;   /* scopes rank and gpu */
 	struct muster_outcomes outcomes; /* every probe that this rank ran or should have run */
 };
@@ -59,6 +60,8 @@ struct muster_job {
 	int ranks;                     /* the size of MPI_COMM_WORLD: missing ranks count */
 	bool simulated;                /* any worker had a stand-in library loaded */
 	const char *version;           /* of the muster that measured */
+	const char *interrupted;       /* NULL, or what ended the whole run early */
+	bool assembled;                /* from what the ranks left on disk, not by rank 0 */
 	struct muster_samples samples; /* scope job */
 };
 
@@ -75,6 +78,8 @@ void muster_run_done(struct muster_run *run);
 
 struct muster_node *muster_run_add_node(struct muster_run *run, const char *name);
 struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank);
+/* Nodes in order of their lowest rank, those without ranks first; "?" only when there are ranks on it. */
+void muster_run_sort(struct muster_run *run);
 /* Nodes of the run whose name is known: "?" is no node. */
 size_t muster_run_known_nodes(const struct muster_run *run);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);

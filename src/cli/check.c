@@ -83,20 +83,11 @@ static int choose(const struct check_options *o, const char *configs, const char
 static int judge(const struct check_options *o, const struct muster_run *run, struct muster_choice *choice)
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
-	FILE *out = to_stdout ? stderr : stdout;
 	struct muster_report report;
-	struct muster_error err;
-	int code;
 
 	muster_choice_evaluate(choice, run, o->strict, &report);
-	code = (int)muster_report_exit(&report);
-	if (o->report && muster_report_write_json(&report, o->report, &err) < 0) {
-		fprintf(stderr, "muster: %s\n", err.text);
-		if (code == MUSTER_EXIT_PASS)
-			code = MUSTER_EXIT_INCONCLUSIVE; /* whoever waits for the report does not have it */
-	}
-	muster_report_print_text(&report, out, isatty(fileno(out)) && !getenv("NO_COLOR"));
-	muster_report_print_line(&report, o->report ? o->report : o->input, out);
+	int code = muster_report_deliver(&report, o->report, o->report ? o->report : o->input,
+		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
 	muster_report_done(&report);
 	return code;
 }

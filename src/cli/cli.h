@@ -19,6 +19,7 @@ int muster_cmd_sim(int argc, char **argv);
 int muster_cmd_sim_rank(int argc, char **argv);
 int muster_cmd_sim_worker(int argc, char **argv);
 int muster_cmd_check(int argc, char **argv);
+int muster_cmd_assemble(int argc, char **argv);
 int muster_cmd_metrics(int argc, char **argv);
 int muster_cmd_skus(int argc, char **argv);
 int muster_cmd_lint(int argc, char **argv);

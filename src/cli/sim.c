@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct options {
@@ -31,13 +32,14 @@ struct options {
 };
 
 /* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
- * other run: there are more of them than CPUs. A rank that is killed must not end the others. */
+ * other run: there are more of them than CPUs. A rank that is killed must not end the others, and all have the time
+ * that Slurm would give them when mpirun is told to end. */
 static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
 	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
 	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
-	"1" };
+	"1", "--mca", "odls_base_sigkill_timeout", "10" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
-enum { WRAPPER_WORDS_MAX = 32 };
+enum { WRAPPER_WORDS_MAX = 32, LINGER_S = 30 };
 
 static int add_fault(void *arg, const char *text, struct muster_error *err)
 {
@@ -144,21 +146,6 @@ static int start(const char **argv, const sigset_t *mask, pid_t *ret, struct mus
 	return rc == 0 ? 0 : muster_fail(err, MUSTER_EIO, "mpirun: %s", strerror(rc));
 }
 
-/* Wait for mpirun, and pass on what tells us to stop: SIGTERM first, SIGKILL when told again. Returns the signal, or 0.
- */
-static int wait_for(pid_t pid, const sigset_t *signals)
-{
-	int stop = 0;
-	while (waitpid(pid, NULL, WNOHANG) == 0) {
-		int number = sigwaitinfo(signals, NULL);
-		if (number < 0 || number == SIGCHLD)
-			continue;
-		kill(pid, stop ? SIGKILL : SIGTERM);
-		stop = number;
-	}
-	return stop;
-}
-
 /* What `muster run` on rank 0 exited with, as sim-rank noted it. */
 static int exit_code(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
@@ -169,6 +156,26 @@ static int exit_code(const struct muster_sim_cluster *cluster, struct muster_err
 		muster_parse_int(text, 0, 255, &code, path, NULL) < 0)
 		return muster_fail(err, MUSTER_EIO, "rank 0 ended without a verdict");
 	return (int)code;
+}
+
+/* Wait for mpirun, and pass on what tells us to stop: SIGTERM first, SIGKILL when told again. mpirun may hang when
+ * ranks die; once rank 0 has ended it is not waited for any longer than the others need. Returns the signal, or 0. */
+static int wait_for(pid_t pid, const sigset_t *signals, const struct muster_sim_cluster *cluster)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	int stop = 0, seconds = 0;
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		int number = sigtimedwait(signals, NULL, &second);
+		if (number == SIGCHLD)
+			continue;
+		if (number > 0) {
+			kill(pid, stop ? SIGKILL : SIGTERM);
+			stop = number;
+		} else if (exit_code(cluster, NULL) >= 0 && ++seconds == LINGER_S) {
+			kill(pid, SIGKILL);
+		}
+	}
+	return stop;
 }
 
 /* The words of $MUSTER_SIM_WRAPPER to `to`, which has room for WRAPPER_WORDS_MAX. Returns how many they are. */
@@ -217,8 +224,11 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	prepare_environment(cluster->pool);
 	if (start(argv, mask, &pid, err) < 0)
 		return -1;
-	*ret_signal = wait_for(pid, signals);
-	return *ret_signal ? 0 : exit_code(cluster, err);
+	*ret_signal = wait_for(pid, signals, cluster);
+	int code = exit_code(cluster, err);
+	if (code >= 0)
+		*ret_signal = 0; /* what was told to end has ended well */
+	return *ret_signal ? 0 : code;
 }
 
 /* The exit code, or -1. *ret_signal is the signal that ended it, when one did. */

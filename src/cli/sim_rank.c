@@ -80,23 +80,38 @@ static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 	setenv("SLURM_CPU_BIND_LIST", masks, 1);
 }
 
-/* Run the command and return its wait status. It does not outlive us. */
+/* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through
+ * us.
+ */
 static int run(char **command, int *ret, struct muster_error *err)
 {
-	pid_t parent = getpid(), pid = fork();
+	static const int passed_on[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
+	sigset_t signals, before;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+		sigaddset(&signals, passed_on[i]);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	pid_t parent = getpid(), pid = fork(), gone;
 	if (pid < 0)
 		return muster_fail(err, MUSTER_EIO, "fork: %s", strerror(errno));
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		setpgid(0, 0);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == parent)
 			execvp(command[0], command);
 		dprintf(STDERR_FILENO, "muster: %s: %s\n", command[0], strerror(errno));
 		_exit(127);
 	}
-	while (waitpid(pid, ret, 0) < 0)
-		if (errno != EINTR)
-			return muster_fail(err, MUSTER_EIO, "waitpid: %s", strerror(errno));
-	return 0;
+	while ((gone = waitpid(pid, ret, WNOHANG)) == 0) {
+		int number = sigwaitinfo(&signals, NULL);
+		if (number > 0 && number != SIGCHLD)
+			kill(pid, number);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return gone < 0 ? muster_fail(err, MUSTER_EIO, "waitpid: %s", strerror(errno)) : 0;
 }
 
 static int note_exit(const struct muster_sim_cluster *cluster, int code, struct muster_error *err)
@@ -125,6 +140,7 @@ int muster_cmd_sim_rank(int argc, char **argv)
 	if (rc < 0 || find_rank(&cluster, &rank, &err) < 0)
 		goto fail;
 	set_slurm(&cluster, rank);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
 	const char *wrapper = getenv("MUSTER_SIM_WRAPPER");
 	wrapper = wrapper ? wrapper : "";
 	setenv("MUSTER_WORKER_WRAPPER",

@@ -1,4 +1,9 @@
-/* file.c - files are written whole or not at all */
+/* file.c - files are written whole or not at all
+ *
+ * What is written has no name until it is whole, where the file system can do that; a writer that is killed then leaves
+ * nothing. Elsewhere it has a name of its own beside the path. The path itself is replaced, and never followed if it is
+ * a link.
+ */
 #include "file.h"
 
 #include "muster/pool.h"
@@ -11,6 +16,76 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NAMES_TRIED = 100 };
+
+/* 1: written to as it is, a FIFO, a character device, or a file that is open already (/dev/stdout). 0: a plain file, or
+ * none yet. -1: nothing that a report can be put into. */
+static int is_special(const char *path, struct muster_error *err)
+{
+	static const char *const open_files[] = { "/dev/std", "/dev/fd/", "/proc/" };
+	struct stat status;
+	if (stat(path, &status) < 0)
+		return 0;
+	for (size_t i = 0; i < sizeof open_files / sizeof *open_files && S_ISREG(status.st_mode); i++)
+		if (strncmp(path, open_files[i], strlen(open_files[i])) == 0)
+			return 1;
+	if (S_ISDIR(status.st_mode))
+		return muster_fail(err, MUSTER_EIO, "%s: is a directory, a file name is needed", path);
+	if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode))
+		return muster_fail(err, MUSTER_EIO, "%s: is neither a file nor a FIFO nor a character device", path);
+	return !S_ISREG(status.st_mode);
+}
+
+static int open_special(struct muster_file *file, const char *path, struct muster_error *err)
+{
+	/* a FIFO without a reader fails instead of waiting for one; from then on writes may wait */
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && (file->out = fdopen(fd, "w")))
+		return 0;
+	muster_fail(err, MUSTER_EIO, "%s: %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static mode_t current_umask(void)
+{
+	mode_t mask = umask(0);
+	umask(mask);
+	return mask;
+}
+
+static char *directory_of(const char *path)
+{
+	char *copy = muster_strdup(path), *directory = muster_strdup(dirname(copy));
+	free(copy);
+	return directory;
+}
+
+/* Without a name, or with one in *ret_temporary. */
+static int open_beside(const char *path, char **ret_temporary, struct muster_error *err)
+{
+	char *directory = directory_of(path);
+	int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	free(directory);
+	*ret_temporary = NULL;
+	if (fd >= 0)
+		return fd;
+	char *temporary = muster_asprintf("%s.XXXXXX", path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd >= 0 && fchmod(fd, 0666 & ~current_umask()) == 0) {
+		*ret_temporary = temporary;
+		return fd;
+	}
+	muster_fail(err, MUSTER_EIO, "%s: cannot create a file beside it: %s", path, strerror(errno));
+	if (fd >= 0) {
+		close(fd);
+		unlink(temporary);
+	}
+	free(temporary);
+	return -1;
+}
+
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err)
 {
 	*file = (struct muster_file){ 0 };
@@ -18,72 +93,84 @@ int muster_file_open(struct muster_file *file, const char *path, struct muster_e
 		file->out = stdout;
 		return 0;
 	}
-	struct stat status;
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return muster_fail(err, MUSTER_EIO, "%s: is a directory, a file name is needed", path);
-	char *temporary = muster_asprintf("%s.XXXXXX", path);
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0) {
-		muster_fail(err, MUSTER_EIO, "%s: cannot create a file beside it: %s", path, strerror(errno));
-		free(temporary);
+	int special = is_special(path, err);
+	if (special != 0)
+		return special < 0 ? -1 : open_special(file, path, err);
+	char *temporary;
+	int fd = open_beside(path, &temporary, err);
+	if (fd < 0)
 		return -1;
-	}
-	mode_t mask = umask(0);
-	umask(mask);
-	FILE *out = fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
-	if (!out) {
-		muster_fail(err, MUSTER_EIO, "%s: %s", temporary, strerror(errno));
-		close(fd);
-		unlink(temporary);
-		free(temporary);
+	*file = (struct muster_file){ .out = fdopen(fd, "w"), .path = muster_strdup(path), .temporary = temporary };
+	if (file->out)
+		return 0;
+	muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	close(fd);
+	muster_file_abandon(file);
+	return -1;
+}
+
+int muster_file_check(const char *path, struct muster_error *err)
+{
+	struct muster_file file;
+	int special = strcmp(path, "-") == 0 ? 1 : is_special(path, err);
+	if (special != 0) /* to open a FIFO and close it would be the end of the file for its reader */
+		return special < 0 ? -1 : 0;
+	if (muster_file_open(&file, path, err) < 0)
 		return -1;
-	}
-	*file = (struct muster_file){ .out = out, .path = muster_strdup(path), .temporary = temporary };
+	muster_file_abandon(&file);
 	return 0;
 }
 
 /* The rename is on disk only after its directory is. Some file systems refuse to sync a directory: not an error. */
 static void sync_directory(const char *path)
 {
-	char *copy = muster_strdup(path);
-	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *directory = directory_of(path);
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		fsync(fd);
 		close(fd);
 	}
-	free(copy);
+	free(directory);
+}
+
+/* Give what has no name yet one beside its path: only a name can be put in another's place. */
+static int name_it(struct muster_file *file)
+{
+	char *self = muster_asprintf("/proc/self/fd/%d", fileno(file->out));
+	int failed = -1;
+	for (int i = 0; i < NAMES_TRIED && failed; i++) {
+		char *temporary = muster_asprintf("%s.%ld-%d", file->path, (long)getpid(), i);
+		failed = linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW);
+		if (failed)
+			free(temporary);
+		else
+			file->temporary = temporary;
+		if (failed && errno != EEXIST)
+			break;
+	}
+	free(self);
+	return failed;
 }
 
 int muster_file_commit(struct muster_file *file, struct muster_error *err)
 {
-	if (!file->temporary) {
-		if (fflush(stdout) != 0 || ferror(stdout))
-			return muster_fail(err, MUSTER_EIO, "stdout: %s", strerror(errno));
-		return 0;
-	}
+	const char *name = file->path ? file->path : file->out == stdout ? "stdout" : "the report's FIFO or device";
 	errno = 0;
-	int failed = ferror(file->out) || fflush(file->out) != 0 || fsync(fileno(file->out)) != 0;
+	int failed = fflush(file->out) != 0 || ferror(file->out);
+	if (!failed && file->path)
+		failed = fsync(fileno(file->out)) != 0 || (!file->temporary && name_it(file) < 0) ||
+			 rename(file->temporary, file->path) != 0;
 	int why = errno;
-	if (fclose(file->out) != 0 && !failed) {
-		failed = 1;
-		why = errno;
-	}
-	file->out = NULL;
-	if (!failed && rename(file->temporary, file->path) != 0) {
-		failed = 1;
-		why = errno;
-	}
 	if (failed) {
-		muster_fail(err, MUSTER_EIO, "%s: %s; what was there before is untouched", file->path,
-			why ? strerror(why) : "write error");
-		muster_file_abandon(file);
-		return -1;
+		muster_fail(err, MUSTER_EIO, "%s: %s%s", name, why ? strerror(why) : "write error",
+			file->path ? "; what was there before is untouched" : "");
+	} else if (file->path) {
+		sync_directory(file->path);
+		free(file->temporary);
+		file->temporary = NULL;
 	}
-	sync_directory(file->path);
-	free(file->temporary);
-	file->temporary = NULL;
 	muster_file_abandon(file);
-	return 0;
+	return failed ? -1 : 0;
 }
 
 void muster_file_abandon(struct muster_file *file)

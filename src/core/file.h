@@ -8,16 +8,18 @@
 
 struct muster_file {
 	FILE *out;       /* write here */
-	char *path;      /* where it will be */
-	char *temporary; /* where it is until committed; NULL when writing to stdout */
+	char *path;      /* where it will be; NULL when it is written to as it is */
+	char *temporary; /* its name until committed; NULL when it has none */
 };
 
-/* Open a temporary file beside path (O_EXCL, never through a symlink). "-" is stdout. */
+/* Begin a new file that takes path's place when it is committed. "-" is stdout; a FIFO and a character device are
+ * written to as they are, and a FIFO that nobody reads is an error. */
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err);
-/* Flush, fsync, rename over path, fsync the directory. On failure the temporary file is removed and path is untouched.
- */
+/* Would that work? Leaves nothing behind. */
+int muster_file_check(const char *path, struct muster_error *err);
+/* Flush, fsync, rename over path, fsync the directory. On failure path is untouched, and nothing is left beside it. */
 int muster_file_commit(struct muster_file *file, struct muster_error *err);
-/* Remove the temporary file; a no-op after commit. */
+/* Forget it; a no-op after commit. */
 void muster_file_abandon(struct muster_file *file);
 
 #endif

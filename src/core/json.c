@@ -797,6 +797,12 @@ void muster_writer_null(struct muster_writer *w)
 	muster_writer_string(w, NULL);
 }
 
+void muster_writer_raw(struct muster_writer *w, const char *json)
+{
+	lead(w);
+	fputs_unlocked(json, w->out);
+}
+
 void muster_writer_value(struct muster_writer *w, struct muster_value value)
 {
 	switch (value.type) {

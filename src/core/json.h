@@ -106,6 +106,7 @@ void muster_writer_number(struct muster_writer *w, double number);
 void muster_writer_boolean(struct muster_writer *w, bool boolean);
 void muster_writer_null(struct muster_writer *w);
 void muster_writer_value(struct muster_writer *w, struct muster_value value);
+void muster_writer_raw(struct muster_writer *w, const char *json); /* a value that is JSON already */
 /* key and value in one */
 void muster_writer_pair(struct muster_writer *w, const char *key, struct muster_value value);
 

@@ -73,6 +73,29 @@ void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome
 	outcomes->items[outcomes->count++] = outcome;
 }
 
+static int by_lowest_rank(const void *a, const void *b)
+{
+	const struct muster_node *x = a, *y = b;
+	int first = x->rank_count ? x->ranks[0].rank : -1, second = y->rank_count ? y->ranks[0].rank : -1;
+	int order = (first > second) - (first < second);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+void muster_run_sort(struct muster_run *run)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < run->node_count; i++) {
+		struct muster_node *node = &run->nodes[i];
+		if (node->rank_count == 0 && strcmp(node->name, "?") == 0)
+			free(node->ranks);
+		else
+			run->nodes[kept++] = *node;
+	}
+	run->node_count = kept;
+	if (kept > 0)
+		qsort(run->nodes, kept, sizeof *run->nodes, by_lowest_rank);
+}
+
 size_t muster_run_known_nodes(const struct muster_run *run)
 {
 	size_t count = 0;

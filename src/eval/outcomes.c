@@ -150,6 +150,18 @@ static int *find_culprits(const struct muster_run *run)
 	return culprits;
 }
 
+/* A run that is ended early ends each of its ranks at another moment, and those that share a ring see that as errors.
+ */
+static bool ended_with_run(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+
+	if (outcome->code && strcmp(outcome->code, muster_code_name(MUSTER_EINTERRUPTED)) == 0)
+		return true;
+	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
+					       (outcome->status == MUSTER_OUTCOME_ERROR && probe && probe->ring));
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -173,7 +185,9 @@ static void judge_outcome(
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
 		return;
 	}
-	if (outcome->status == MUSTER_OUTCOME_ERROR && eval->culprits[probe] >= 0) {
+	if (ended_with_run(eval->run, outcome)) {
+		finding.status = MUSTER_SKIP; /* the finding about the run speaks for all of these */
+	} else if (outcome->status == MUSTER_OUTCOME_ERROR && eval->culprits[probe] >= 0) {
 		finding.status = MUSTER_SKIP;
 		finding.observed =
 			muster_pool_printf(pool, "it ended with the worker of rank %d", eval->culprits[probe]);
@@ -185,24 +199,69 @@ static void judge_outcome(
 		blame_of(eval, n, r)[probe] = draft + 1;
 }
 
+/* A run that was ended early is no proof against those that it has nothing of. */
+static enum muster_status missing_status(const struct muster_run *run)
+{
+	return run->job.interrupted ? MUSTER_INCONCLUSIVE : MUSTER_FAIL;
+}
+
+/* Nothing came from the rank, or not all: then the probes that it says nothing of are what is missing. */
 static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
 	const struct muster_rank *rank = &node->ranks[r];
 	struct muster_finding finding = {
 		.check = "rank.missing",
-		.status = MUSTER_FAIL,
+		.status = missing_status(eval->run),
 		.node = node->name,
 		.rank = rank->rank,
 		.expected = "a result from every rank",
-		.observed = rank->missing,
+		.observed = rank->missing ? rank->missing : rank->unfinished,
 		.unit = "",
 		.advice = "look at the job's output and at dmesg on the node for why the process ended; start the job "
 			  "again "
 			  "without the node (srun --exclude)",
 	};
+	size_t draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
 
-	*blame_missing(eval, n, r) = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
+	if (rank->missing)
+		*blame_missing(eval, n, r) = draft;
+	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
+		blame_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
+}
+
+/* A node of the job without any rank: nothing at all came from there. */
+static void judge_missing_node(struct muster_eval *eval, uint32_t n)
+{
+	struct muster_finding finding = {
+		.check = "node.missing",
+		.status = missing_status(eval->run),
+		.node = eval->run->nodes[n].name,
+		.rank = -1,
+		.expected = "a result from every node",
+		.observed = "nothing came from this node",
+		.unit = "",
+		.advice = "see whether the node is up, and whether the job's processes were started there; start the "
+			  "job again without it (srun --exclude)",
+	};
+
+	muster_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+}
+
+static void judge_interrupted(struct muster_eval *eval)
+{
+	struct muster_finding finding = {
+		.check = "run.interrupted",
+		.status = MUSTER_INCONCLUSIVE,
+		.rank = -1,
+		.expected = "the run goes to its end",
+		.observed = eval->run->job.interrupted,
+		.unit = "",
+		.advice = "give the job more time, or see who ended it; what was measured before is judged",
+	};
+
+	if (finding.observed)
+		muster_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
 
 static int by_number(const void *a, const void *b)
@@ -270,12 +329,15 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	wants_find(eval, wants);
 	eval->culprits = find_culprits(run);
 	judge_unlisted(eval);
+	judge_interrupted(eval);
 	for (size_t n = 0; n < run->node_count; n++) {
 		muster_draft_fold_here(eval);
+		if (run->nodes[n].rank_count == 0)
+			judge_missing_node(eval, (uint32_t)n);
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
 
-			if (rank->missing)
+			if (rank->missing || rank->unfinished)
 				judge_missing(eval, (uint32_t)n, (uint32_t)r);
 			for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++)
 				if (rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)

@@ -199,10 +199,13 @@ static int id_check(struct parse *p, const char *id)
 
 	if (!*id || id[good] || strlen(id) > 64)
 		return parse_complain(p, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
-	if (strncmp(id, "probe.", strlen("probe.")) == 0 || strcmp(id, "rank.missing") == 0 ||
-		strcmp(id, "sku.unknown") == 0)
-		return parse_complain(
-			p, "this name is taken: muster itself reports probes, missing ranks and unknown machines");
+	static const char *const taken[] = { "rank.missing", "node.missing", "run.interrupted", "sku.unknown" };
+	bool free_name = strncmp(id, "probe.", strlen("probe.")) != 0;
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		free_name = free_name && strcmp(id, taken[i]) != 0;
+	if (!free_name)
+		return parse_complain(p, "this name is taken: muster itself reports probes, missing ranks and nodes, "
+					 "runs that ended early and unknown machines");
 	return 0;
 }
 

@@ -317,13 +317,14 @@ static bool rank_known(struct reader *reader, int rank)
 static int read_rank(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_node *node, struct muster_error *err)
 {
-	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, PROBES, SAMPLES, COUNT };
+	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, UNFINISHED, PROBES, SAMPLES, COUNT };
 	static const struct field fields[COUNT] = {
 		[RANK] = { "rank", FIELD_NUMBER, true },
 		[LOCAL_RANK] = { "local_rank", FIELD_NUMBER, false },
 		[GPU] = { "gpu", FIELD_STRING, false },
 		[GPU_UUID] = { "gpu_uuid", FIELD_STRING, false },
 		[MISSING] = { "missing", FIELD_STRING, false },
+		[UNFINISHED] = { "unfinished", FIELD_STRING, false },
 		[PROBES] = { "probes", FIELD_ARRAY, true },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
@@ -346,6 +347,7 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 	rank->gpu = keep(reader, part[GPU]);
 	rank->gpu_uuid = keep(reader, part[GPU_UUID]);
 	rank->missing = keep(reader, part[MISSING]);
+	rank->unfinished = keep(reader, part[UNFINISHED]);
 	struct muster_samples *const lists[] = {
 		[HOLDER_JOB] = &reader->run->job.samples,
 		[HOLDER_NODE] = &node->samples,
@@ -445,7 +447,7 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 static int read_job(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, SAMPLES, COUNT };
+	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, INTERRUPTED, ASSEMBLED, SAMPLES, COUNT };
 	static const struct field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
@@ -454,6 +456,8 @@ static int read_job(
 		[RANKS] = { "ranks", FIELD_NUMBER, true },
 		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
+		[INTERRUPTED] = { "interrupted", FIELD_STRING, false },
+		[ASSEMBLED] = { "assembled", FIELD_BOOLEAN, false },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
 	static const char *const profiles[] = { "quick", "standard", "full" };
@@ -475,6 +479,8 @@ static int read_job(
 	job->elapsed_s = muster_json_number(part[ELAPSED]);
 	job->simulated = muster_json_boolean(part[SIMULATED]);
 	job->version = keep(reader, part[VERSION]);
+	job->interrupted = keep(reader, part[INTERRUPTED]);
+	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
 	struct muster_samples *const lists[] = { [HOLDER_JOB] = &job->samples };
 	return read_samples(reader, part[SAMPLES], at, HOLDER_JOB, lists, err);
 }

@@ -117,6 +117,7 @@ static void write_rank(struct muster_writer *w, const struct muster_rank *rank)
 	write_text(w, "gpu", rank->gpu);
 	write_text(w, "gpu_uuid", rank->gpu_uuid);
 	write_text(w, "missing", rank->missing);
+	write_text(w, "unfinished", rank->unfinished);
 	write_outcomes(w, &rank->outcomes);
 	write_samples(w, &rank->samples);
 	muster_writer_object_end(w);
@@ -149,6 +150,9 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	muster_writer_pair(w, "ranks", muster_number(job->ranks));
 	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
 	write_text(w, "muster", job->version);
+	write_text(w, "interrupted", job->interrupted);
+	if (job->assembled)
+		muster_writer_pair(w, "assembled", muster_boolean(true));
 	write_samples(w, &job->samples);
 	muster_writer_object_end(w);
 	muster_writer_key(w, "nodes");
@@ -255,7 +259,7 @@ static void write_missing_ranks(struct muster_writer *w, const struct muster_run
 	muster_writer_array(w);
 	for (size_t i = 0; i < run->node_count; i++)
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			if (run->nodes[i].ranks[j].missing)
+			if (run->nodes[i].ranks[j].missing || run->nodes[i].ranks[j].unfinished)
 				muster_writer_number(w, run->nodes[i].ranks[j].rank);
 	muster_writer_array_end(w);
 	line_end(w, saved);

@@ -97,6 +97,13 @@ static void print_header(const struct page *page)
 			"machine");
 		fputc('\n', page->out);
 	}
+	if (report->unwritten) {
+		page_paint(page, PAINT_FAIL, "The JSON report could not be written: ");
+		muster_safe_print(page->out, report->unwritten);
+		fputc('\n', page->out);
+	}
+	if (job->assembled)
+		fputs("Assembled from what the ranks left on disk: rank 0 did not write this report\n", page->out);
 	if (!report->sku_origin)
 		fputs("No expectation file is known for this machine type: nothing was held against it\n", page->out);
 	if (report->observe)

@@ -1,62 +1,164 @@
-/* conclude.c - the end of the run on rank 0: judge, write, print */
+/* conclude.c - the end of the run on rank 0: judge, write, print
+ *
+ * A large report takes its time and a disk may hang: a thread does the work, while rank 0 stays alive for the others
+ * and gives up when its time is over.
+ */
 #include "run/conductor.h"
 
 #include "core/file.h"
 #include "core/text.h"
+#include "run/spooled.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rank 0, once all records are in (or overdue): judge, write, print. Returns the exit code. */
-int muster_conclude(struct muster_conductor *c)
+enum {
+	REPORT_MS = 3500, /* after the run's end ... */
+	RANKS_PER_MS = 5, /* ... and a millisecond more for so many ranks */
+	LOOK_MS = 5,
+};
+
+struct ending {
+	struct muster_conductor *c;
+	int code;
+	atomic_int verdict; /* of enum muster_status, once it is known; else INCONCLUSIVE */
+	atomic_bool done;
+};
+
+double muster_conclude_limit_ms(const struct muster_conductor *c)
 {
-	struct muster_root *root = c->root;
-	struct muster_run *run = &root->run;
-	struct muster_report report;
+	return REPORT_MS + (double)c->ranks / RANKS_PER_MS;
+}
+
+/* What has not come over MPI may be on disk, if this node sees the same folder as the others. */
+static void add_spooled(struct muster_conductor *c, struct muster_run *run)
+{
+	struct muster_spooled spooled;
 	struct muster_error err;
-	muster_progress_end(&root->progress);
-	const char *job_id = getenv("SLURM_JOB_ID");
-	run->job.id = muster_pool_string(run->pool, job_id);
+	bool missing = false;
+	for (size_t i = 0; i < run->node_count; i++)
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			missing = missing || run->nodes[i].ranks[j].missing;
+	if (!missing || !c->run_name)
+		return;
+	if (muster_spooled_read(c->options->spool, c->run_name, run->pool, &spooled, &err) < 0) {
+		fprintf(stderr, "muster: --spool: %s\n", err.text);
+		return;
+	}
+	muster_spooled_add(&spooled, run, "it did not come to its end");
+	muster_spooled_done(&spooled);
+}
+
+static void *judge_and_write(void *arg)
+{
+	struct ending *ending = arg;
+	struct muster_conductor *c = ending->c;
+	struct muster_run *run = &c->root->run;
+	struct muster_report report;
+	add_spooled(c, run);
+	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
+	atomic_store(&ending->verdict, (int)report.verdict);
+	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
+	muster_report_done(&report);
+	atomic_store(&ending->done, true);
+	return NULL;
+}
+
+static void complete_job(struct muster_conductor *c)
+{
+	struct muster_run *run = &c->root->run;
+	run->job.id = muster_pool_string(run->pool, getenv("SLURM_JOB_ID"));
 	run->job.started = muster_pool_string(run->pool, c->started);
 	run->job.elapsed_s = (muster_now_ms() - c->start_ms) / 1e3;
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
-	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
-	int code = (int)muster_report_exit(&report);
-	bool to_stdout = strcmp(c->options->report, "-") == 0;
-	if (muster_report_write_json(&report, c->options->report, &err) < 0) {
-		fprintf(stderr, "muster: the report could not be written: %s\n", err.text);
-		if (code == MUSTER_EXIT_PASS)
-			code = MUSTER_EXIT_INCONCLUSIVE;
+	run->job.interrupted = muster_pool_string(run->pool, c->interrupted);
+}
+
+/* Something hangs, most likely the disk. The thread is left to itself. */
+static int give_up(struct ending *ending)
+{
+	struct muster_conductor *c = ending->c;
+	struct muster_report report = {
+		.run = &c->root->run,
+		.sku = c->options->sku,
+		.verdict = (enum muster_status)atomic_load(&ending->verdict),
+	};
+	if (report.verdict != MUSTER_FAIL)
+		report.verdict = MUSTER_INCONCLUSIVE;
+	fprintf(stderr, "muster: the report could not be written in time: %s\n", c->options->report);
+	muster_report_print_line(&report, "none", stdout);
+	return (int)muster_report_exit(&report);
+}
+
+int muster_conclude(struct muster_conductor *c)
+{
+	/* not on the stack: the thread may outlive this call */
+	struct ending *ending = muster_calloc(1, sizeof *ending);
+	double until = c->end_ms + muster_conclude_limit_ms(c);
+	pthread_t thread;
+	ending->c = c;
+	ending->verdict = MUSTER_INCONCLUSIVE;
+	muster_progress_end(&c->root->progress);
+	complete_job(c);
+	if (pthread_create(&thread, NULL, judge_and_write, ending) != 0) {
+		judge_and_write(ending);
+		return ending->code;
 	}
-	FILE *out = to_stdout ? stderr : stdout;
-	muster_report_print_text(&report, out, muster_on_terminal());
-	muster_report_print_line(&report, c->options->report, out);
-	fflush(NULL);
-	muster_report_done(&report);
+	while (!atomic_load(&ending->done) && muster_now_ms() < until) {
+		poll(NULL, 0, LOOK_MS);
+		muster_serve_life(c);
+	}
+	if (!atomic_load(&ending->done)) {
+		pthread_detach(thread);
+		return give_up(ending);
+	}
+	pthread_join(thread, NULL);
+	int code = ending->code;
+	free(ending);
 	return code;
 }
 
-/* A report that cannot be written should not cost a run. */
-static bool can_write(const char *path)
+/* Rank 0 is here, and nobody else: MPI never began. */
+int muster_conclude_alone(struct muster_conductor *c)
 {
-	struct muster_file file;
-	struct muster_error err;
-	if (muster_file_open(&file, path, &err) < 0) {
-		fprintf(stderr, "muster: --report %s\n", err.text);
-		return false;
-	}
-	muster_file_abandon(&file);
-	return true;
+	struct ending ending = { .c = c };
+	struct muster_run *run = &c->root->run;
+	bool *here = muster_calloc((size_t)c->ranks, sizeof *here);
+	struct muster_rank *rank = muster_node_add_rank(muster_run_add_node(run, c->node), 0);
+	rank->local_rank = 0;
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		muster_outcomes_add(&rank->outcomes, (struct muster_outcome){
+							     .probe = muster_probe_at(i)->name,
+							     .status = MUSTER_OUTCOME_ERROR,
+							     .code = muster_code_name(MUSTER_EINTERRUPTED),
+							     .detail = c->interrupted,
+						     });
+	here[0] = true;
+	muster_gather_missing(run, c->root->hellos, here, c->ranks);
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
+			if (run->nodes[n].ranks[i].missing)
+				run->nodes[n].ranks[i].missing = "MPI_Init had not ended when the run was given up";
+	free(here);
+	complete_job(c);
+	judge_and_write(&ending);
+	return ending.code;
 }
 
 bool muster_conclude_prepare(struct muster_conductor *c)
 {
 	const struct muster_options *o = c->options;
 	struct muster_error err;
-	if (!can_write(o->report))
+	/* a report that cannot be written should not cost a run */
+	if (muster_file_check(o->report, &err) < 0) {
+		fprintf(stderr, "muster: --report %s\n", err.text);
 		return false;
+	}
 	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
 		fprintf(stderr, "muster: %s\n", err.text);
 		return false;

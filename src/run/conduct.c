@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "run/parcel.h"
+#include "run/stop.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,11 @@ enum {
 	GATE_ROOT_MS = 4500,
 	RECORD_LEADER_MS = 3000,
 	RECORD_ROOT_MS = 1000,
-	GOODBYE_MS = 3000, /* after it: the report is being written */
+	SPOOL_MS = 1000, /* for what is not on disk yet */
+	/* after the run's end */
+	LEAVE_MS = 4500,
+	FINALIZE_MS = 5000,
+	FINALIZE_LEAST_MS = 500,
 };
 
 /* RFC 3339, UTC. */
@@ -54,7 +59,11 @@ static void trace(const struct muster_conductor *c, const char *what)
 /* Say hello to rank 0, learn who else is on this node. false: the run was called off, with this exit code. */
 static bool find_place(struct muster_conductor *c, int *ret_exit)
 {
-	muster_link_send(0, MUSTER_TAG_HELLO, c->node, strlen(c->node));
+	char host[64] = "";
+	(void)muster_read_line("/proc/sys/kernel/random/boot_id", host, sizeof host, NULL);
+	char *hello = muster_asprintf("%s\n%s", c->node, host);
+	muster_link_send(0, MUSTER_TAG_HELLO, hello, strlen(hello));
+	free(hello);
 	while (!c->layout.bytes && muster_now_ms() < c->end_ms)
 		muster_serve(c);
 	int numbers[3] = { MUSTER_EXIT_INCONCLUSIVE, 0, 0 }, rank;
@@ -63,6 +72,7 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 	if (!c->layout.bytes || !muster_parcel_header(c->layout.bytes, c->layout.length, numbers, 3, &at) ||
 		numbers[0] != 0) {
 		*ret_exit = numbers[0] > 0 ? numbers[0] : MUSTER_EXIT_INCONCLUSIVE;
+		muster_spool_end(c->spool, "the run was called off");
 		return false;
 	}
 	c->node_index = numbers[1];
@@ -70,6 +80,8 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 	c->members = muster_calloc((size_t)c->ranks, sizeof *c->members);
 	while (c->member_count < (size_t)c->ranks &&
 		muster_parcel_part(c->layout.bytes, c->layout.length, &at, &rank, &bytes, &length)) {
+		if (c->member_count == 0) /* two hosts of one name have two names from now on */
+			c->node = c->record.nodes[0].name = muster_pool_string_n(c->record.pool, bytes, length);
 		if (rank == c->rank)
 			c->local_rank = (int)c->member_count;
 		c->members[c->member_count++] = rank;
@@ -174,8 +186,10 @@ static void finish(struct muster_conductor *c)
 static bool send_record(struct muster_conductor *c)
 {
 	size_t length;
+	muster_spool_end(c->spool, c->interrupted ? c->interrupted : "");
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
-	char *answer = muster_wait_at(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, c->end_ms + GOODBYE_MS);
+	char *answer = muster_wait_at(
+		c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, c->end_ms + muster_conclude_limit_ms(c));
 	if (!answer && muster_leader_is_dead(c)) {
 		struct muster_parcel parcel;
 		muster_parcel_begin(&parcel, (int[]){ MUSTER_GATE_RECORD }, 1);
@@ -194,6 +208,7 @@ static bool send_record(struct muster_conductor *c)
 static int collect(struct muster_conductor *c)
 {
 	size_t length;
+	muster_spool_end(c->spool, c->interrupted ? c->interrupted : "");
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
 	muster_arrive(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length);
 	free(text);
@@ -217,21 +232,93 @@ static void measure(struct muster_conductor *c)
 	finish(c);
 }
 
-static _Noreturn void leave(struct muster_conductor *c, int code, bool all_well)
+static _Noreturn void leave(struct muster_conductor *c, int code)
 {
 	trace(c, "ending the worker");
 	muster_crew_dismiss(&c->crew);
+	const char *trouble = muster_spool_trouble(c->spool);
+	if (trouble)
+		fprintf(stderr, "muster: rank %d node %s: --spool: %s\n", c->rank, c->node, trouble);
+	muster_spool_close(c->spool, SPOOL_MS);
 	trace(c, "leaving MPI");
-	muster_link_exit(code, all_well, 1000);
+	/* with a rank missing MPI_Finalize does not end by itself, and the run is to be over by then */
+	double left = c->end_ms + LEAVE_MS - muster_now_ms();
+	int finalize = left > FINALIZE_MS ? FINALIZE_MS : left > FINALIZE_LEAST_MS ? (int)left : FINALIZE_LEAST_MS;
+	muster_link_exit(code, FINALIZE_LEAST_MS, finalize);
+}
+
+/* A path that means the same wherever it is read; names stay as they are. */
+static const char *absolute(const char *name, bool path)
+{
+	size_t length = name ? strlen(name) : 0;
+	if (!name || (!path && !strchr(name, '/') && (length < 5 || strcmp(name + length - 5, ".json") != 0)))
+		return name;
+	char *whole = realpath(name, NULL); /* lives as long as the process */
+	return whole ? whole : name;
+}
+
+/* A spool that cannot be opened calls the run off when rank 0 says so; another rank goes on without. */
+static bool open_spool(struct muster_conductor *c)
+{
+	const struct muster_options *o = c->options;
+	const char *nodes = getenv("SLURM_STEP_NODELIST");
+	struct muster_error err;
+	if (!o->spool)
+		return true;
+	c->run_name = muster_spool_run_name(c->started);
+	const struct muster_spool_header header = {
+		.run = c->run_name,
+		.job = getenv("SLURM_JOB_ID"),
+		.rank = muster_link_early_rank(),
+		.ranks = muster_link_early_size(),
+		.node = c->node,
+		.nodelist = nodes ? nodes : getenv("SLURM_JOB_NODELIST"),
+		.started = c->started,
+		.sku = absolute(o->sku, false),
+		.overlay = absolute(o->overlay, true),
+		.profile = muster_profile_names[o->profile],
+		.strict = o->strict,
+	};
+	if (muster_spool_open(&c->spool, o->spool, &header, c->start_ms, &err) == 0)
+		return true;
+	fprintf(stderr, "muster: rank %d node %s: --spool %s\n", header.rank, c->node, err.text);
+	return false;
+}
+
+/* The run cannot begin: what there is becomes the report. In a thread of its own, while MPI_Init is stuck. */
+static void never_began(void *arg, int signal_number)
+{
+	struct muster_conductor *c = arg;
+	int code = MUSTER_EXIT_INCONCLUSIVE, rank = muster_link_early_rank();
+	double seconds = (muster_now_ms() - c->start_ms) / 1e3;
+	char *why = signal_number
+			    ? muster_asprintf("%s came to rank %d after %.1f s, while MPI_Init had not ended",
+				      muster_stop_name(signal_number), rank, seconds)
+			    : muster_asprintf("MPI_Init did not end within %.0f s: a rank of this job never started "
+					      "or has died",
+				      seconds);
+	c->interrupted = why;
+	muster_spool_end(c->spool, why);
+	muster_spool_close(c->spool, SPOOL_MS);
+	if (rank == 0) {
+		c->ranks = muster_link_early_size();
+		c->root = muster_calloc(1, sizeof *c->root);
+		muster_root_init(c->root, c->ranks, 0, 0, 0);
+		code = muster_conclude_prepare(c) ? muster_conclude_alone(c) : MUSTER_EXIT_USAGE;
+	} else {
+		fprintf(stderr, "muster: rank %d node %s: %s\n", rank, c->node, why);
+	}
+	fflush(NULL);
+	_exit(code);
 }
 
 _Noreturn void muster_conduct(const struct muster_options *options, int argc, char **argv)
 {
 	struct muster_conductor *c = muster_calloc(1, sizeof *c);
 	struct muster_error err;
-	bool good = true;
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	signal(SIGPIPE, SIG_IGN);
+	muster_stop_listen();
 	c->options = options;
 	c->open_status = MUSTER_OUTCOME_NOT_RUN;
 	now_text(c->started, sizeof c->started);
@@ -240,6 +327,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	muster_run_init(&c->record);
 	c->node = node_name(c->record.pool);
 	struct muster_node *node = muster_run_add_node(&c->record, c->node);
+	bool good = open_spool(c);
 
 	/* the driver's slow start runs beside MPI's */
 	if (muster_crew_start(&c->crew, options->program, &c->record, &err) < 0) {
@@ -248,29 +336,32 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	} else {
 		muster_errand_open(c);
 	}
-	if (muster_link_open(&argc, &argv, options->deadline_s / HELLO_SHARE, &err) < 0) {
+	muster_stop_watch(c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE, never_began, c);
+	int failed = muster_link_open(&argc, &argv, &err);
+	muster_stop_watch_end();
+	if (failed) {
 		fprintf(stderr, "muster: rank %d: %s\n", muster_link_early_rank(), err.text);
 		_exit(MUSTER_EXIT_INCONCLUSIVE);
 	}
 	c->rank = muster_link_rank();
 	c->ranks = muster_link_size();
 	muster_node_add_rank(node, c->rank);
+	muster_spool_place(c->spool, c->rank, c->ranks);
 	if (c->rank == 0) {
 		c->root = muster_calloc(1, sizeof *c->root);
 		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,
 			c->end_ms - GATE_ROOT_MS, c->end_ms - RECORD_ROOT_MS);
-		good = muster_conclude_prepare(c);
-		if (!good)
+		if (!good || !muster_conclude_prepare(c))
 			muster_root_call_off(c->root, MUSTER_EXIT_USAGE);
 	}
 	if (!find_place(c, &code))
-		leave(c, code, true);
+		leave(c, code);
 	measure(c);
 	if (!c->root)
-		leave(c, send_record(c) ? 0 : MUSTER_EXIT_INCONCLUSIVE, true);
+		leave(c, send_record(c) ? 0 : MUSTER_EXIT_INCONCLUSIVE);
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
 	code = collect(c);
 	muster_choice_done(&c->choice);
-	leave(c, code, true);
+	leave(c, code);
 }

@@ -13,6 +13,7 @@
 #include "run/gates.h"
 #include "run/leader.h"
 #include "run/root.h"
+#include "run/spool.h"
 
 enum { MUSTER_SHORT_DEADLINE_MS = 5000 }; /* of commands that only pass something on */
 
@@ -42,6 +43,9 @@ struct muster_conductor {
 	struct muster_message *early;
 	size_t early_count;
 	struct muster_choice choice; /* rank 0: what to expect */
+	struct muster_spool *spool;  /* NULL unless asked for */
+	char *run_name;              /* of it */
+	const char *interrupted;     /* the whole run ends early, and why; NULL */
 };
 
 /* ---- serve.c ---- */
@@ -49,6 +53,12 @@ struct muster_conductor {
 /* One round of everything that may have happened meanwhile; sleeps shortly when nothing has. */
 void muster_serve(struct muster_conductor *c);
 void muster_serve_receive(struct muster_conductor *c);
+/* Only give signs of life: whatever comes now comes too late. */
+void muster_serve_life(struct muster_conductor *c);
+
+/* End the whole run: no new command is given, records go to rank 0 and the report is made of them. Every rank hears of
+ * it. */
+void muster_interrupt(struct muster_conductor *c, const char *why);
 
 /* Milliseconds that are left for measuring; and a command's deadline, cut to them, but never so short that a live
  * worker could not answer. */
@@ -109,7 +119,12 @@ void muster_rings_run(struct muster_conductor *c);
 /* Before the run: load what to expect, see that the report can be written. False: the run is called off. A machine type
  * that nobody knows is measured all the same, and inconclusive; a bad file calls the run off. */
 bool muster_conclude_prepare(struct muster_conductor *c);
-/* Once all records are in (or overdue): judge, write, print. Returns the exit code. */
+/* Once all records are in (or overdue): judge, write, print, and give signs of life meanwhile. Returns the exit code.
+ */
 int muster_conclude(struct muster_conductor *c);
+/* The same at once, without MPI. */
+int muster_conclude_alone(struct muster_conductor *c);
+/* How long after the run's end the report may take. */
+double muster_conclude_limit_ms(const struct muster_conductor *c);
 
 #endif

@@ -37,8 +37,12 @@ int muster_crew_start(
 void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms)
 {
 	struct muster_error err;
-	crew->state = MUSTER_CREW_BUSY;
 	crew->started_ms = muster_now_ms();
+	if (crew->stopped) {
+		crew->state = MUSTER_CREW_DONE;
+		return;
+	}
+	crew->state = MUSTER_CREW_BUSY;
 	crew->deadline_ms = deadline_ms;
 	crew->until_ms = crew->started_ms + deadline_ms;
 	*crew->step = *crew->code = *crew->error = *crew->ring_id = '\0';
@@ -229,6 +233,17 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 		break;
 	}
 	return crew->state;
+}
+
+void muster_crew_stop(struct muster_crew *crew, enum muster_code code, const char *why)
+{
+	char how[128];
+	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	crew->stopped = true;
+	snprintf(crew->code, sizeof crew->code, "%s", muster_code_name(code));
+	snprintf(crew->error, sizeof crew->error, "%s", why);
+	if (crew->state == MUSTER_CREW_BUSY)
+		crew->state = MUSTER_CREW_DONE;
 }
 
 struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe)

@@ -28,6 +28,7 @@ struct muster_crew {
 	int deadline_ms;
 	char step[512]; /* the last step of the command at hand */
 	char why_skipped[1600];
+	bool stopped; /* no command is given any more: it is answered with the code and the error at once */
 	/* the answer */
 	char code[32]; /* "ok" or an error's code name */
 	char error[1600];
@@ -44,6 +45,9 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 
 /* Take in what has come; the state afterwards. Never waits, except briefly for a process that it kills. */
 enum muster_crew_state muster_crew_poll(struct muster_crew *crew);
+
+/* End the worker, whatever it does, and have no other: the command at hand and all later ones end with this error. */
+void muster_crew_stop(struct muster_crew *crew, enum muster_code code, const char *why);
 
 /* How the command at hand ended, as an outcome; its strings are interned in the record's pool. */
 struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe);

@@ -93,7 +93,7 @@ static bool take(struct muster_conductor *c)
 /* The open command is under way; a worker that dies of it is replaced by one that skips the drivers. */
 void muster_errand_take(struct muster_conductor *c)
 {
-	for (int attempt = 0; attempt < 2; attempt++) {
+	for (int attempt = 0; attempt < 2 && !c->interrupted; attempt++) {
 		if (survived(c) && take(c)) {
 			struct muster_rank *rank = &c->record.nodes[0].ranks[0];
 			snprintf(c->take_code, sizeof c->take_code, "%s", c->crew.code);
@@ -108,7 +108,8 @@ void muster_errand_take(struct muster_conductor *c)
 		muster_errand_open(c);
 	}
 	c->hopeless = true;
-	snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.why_skipped);
+	if (!c->interrupted)
+		snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.why_skipped);
 }
 
 /* After a crash or a hang: the new worker gets the same job. */
@@ -135,18 +136,26 @@ struct muster_outcome *muster_errand_outcome(struct muster_conductor *c, const c
 	return NULL;
 }
 
+/* On disk with it. What a ring has measured may be taken back when another ring follows. */
+static void keep(struct muster_conductor *c, const char *name)
+{
+	const struct muster_probe *probe = muster_probe_find(name);
+	muster_spool_record(c->spool, &c->record, !probe || !probe->ring);
+}
+
 /* A probe has one outcome: the first failure stays, times add up. */
 static void note(struct muster_conductor *c, struct muster_outcome outcome)
 {
 	struct muster_outcome *old = muster_errand_outcome(c, outcome.probe);
 	if (!old) {
 		muster_outcomes_add(outcomes(c), outcome);
-		return;
+	} else {
+		double elapsed = old->elapsed_ms + outcome.elapsed_ms;
+		if (old->status == MUSTER_OUTCOME_OK)
+			*old = outcome;
+		old->elapsed_ms = elapsed;
 	}
-	double elapsed = old->elapsed_ms + outcome.elapsed_ms;
-	if (old->status == MUSTER_OUTCOME_OK)
-		*old = outcome;
-	old->elapsed_ms = elapsed;
+	keep(c, outcome.probe);
 }
 
 void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum muster_outcome_status status,
@@ -169,9 +178,12 @@ bool muster_errand_may_run(struct muster_conductor *c, const struct muster_probe
 	const struct muster_outcome *before = muster_errand_outcome(c, probe->name);
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;
-	if (before && (c->hopeless || muster_time_left(c) == 0))
+	if (before && !c->interrupted && (c->hopeless || muster_time_left(c) == 0))
 		return false; /* what it measured stands; only its later part is left out */
-	if (c->hopeless)
+	if (c->interrupted)
+		muster_errand_not_run(
+			c, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), c->interrupted);
+	else if (c->hopeless)
 		muster_errand_not_run(c, probe->name, c->open_status, "", c->take_error);
 	else if (probe->needs_gpu && !*c->crew.gpu)
 		muster_errand_not_run(c, probe->name, c->open_status, c->take_code, c->take_error);

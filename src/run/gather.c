@@ -49,13 +49,6 @@ int muster_gather_add(
 	return 0;
 }
 
-static int by_lowest_rank(const void *a, const void *b)
-{
-	const struct muster_node *x = a, *y = b;
-	int first = x->rank_count ? x->ranks[0].rank : -1, second = y->rank_count ? y->ranks[0].rank : -1;
-	return (first > second) - (first < second);
-}
-
 void muster_gather_missing(struct muster_run *run, const struct muster_hello *hellos, const bool *here, int ranks)
 {
 	for (int rank = 0; rank < ranks; rank++) {
@@ -69,5 +62,5 @@ void muster_gather_missing(struct muster_run *run, const struct muster_hello *he
 		missing->missing = hellos[rank].here ? "it had started, and then nothing came from it any more"
 						     : "it never reported after MPI had started";
 	}
-	qsort(run->nodes, run->node_count, sizeof *run->nodes, by_lowest_rank);
+	muster_run_sort(run);
 }

@@ -8,7 +8,8 @@
 /* What rank 0 knows of a rank from its hello. */
 struct muster_hello {
 	bool here;
-	const char *node; /* NULL until it said hello */
+	const char *node; /* NULL until it said hello; "<name>#2" when it is the second host of this name */
+	const char *host; /* the kernel's name for this start of it */
 	int node_index;
 };
 

@@ -146,6 +146,12 @@ void muster_leader_init(struct muster_leader *leader, const int *members, size_t
 	leader->keeper.arg = leader;
 }
 
+void muster_leader_hasten(struct muster_leader *leader, double earlier_ms)
+{
+	leader->keeper.limit_ms -= earlier_ms;
+	leader->keeper.last_limit_ms -= earlier_ms;
+}
+
 void muster_leader_done(struct muster_leader *leader)
 {
 	muster_keeper_done(&leader->keeper);

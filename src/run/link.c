@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { MESSAGE_MAX = 256 * 1024 * 1024 };
@@ -64,17 +65,22 @@ static void raise_file_limit(void)
 	}
 }
 
-int muster_link_early_rank(void)
+static int number_in(const char *const *names, size_t count, int low, int otherwise)
 {
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *text = getenv(names[i]);
 		long number;
 		struct muster_error err;
-		if (text && muster_parse_int(text, 0, INT_MAX, &number, names[i], &err) == 0)
+		if (text && muster_parse_int(text, low, INT_MAX, &number, names[i], &err) == 0)
 			return (int)number;
 	}
-	return 0;
+	return otherwise;
+}
+
+int muster_link_early_rank(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
+	return number_in(names, sizeof names / sizeof *names, 0, 0);
 }
 
 /* Started by nobody that MPI could ask, this is a job of one rank, and MPI is left alone: without a launcher MPI_Init
@@ -88,16 +94,15 @@ static bool launched(void)
 	return false;
 }
 
-static void give_up_start(int signal_number)
+int muster_link_early_size(void)
 {
-	static const char why[] = "muster: MPI_Init did not end in time: a rank of this job never started or has died; "
-				  "look for its message above, and at the launcher (srun --mpi=list, mpirun)\n";
-	(void)signal_number;
-	(void)!write(2, why, sizeof why - 1);
-	_exit(3);
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+		"SLURM_NTASKS" };
+	int least = muster_link_early_rank() + 1;
+	return launched() ? number_in(names, sizeof names / sizeof *names, least, least) : 1;
 }
 
-int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_error *err)
+int muster_link_open(int *argc, char ***argv, struct muster_error *err)
 {
 	size = 1;
 	alone = !launched();
@@ -105,9 +110,6 @@ int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_erro
 		return 0;
 	keep_off_the_fabric();
 	raise_file_limit();
-	struct sigaction action = { .sa_handler = give_up_start };
-	sigaction(SIGALRM, &action, NULL);
-	alarm((unsigned int)deadline_s);
 	/* MPI has hwloc look at the machine, and hwloc's plugins load vendor libraries and call an X server. Only for
 	 * this call: a worker's hwloc must not inherit it, since it overrides HWLOC_XMLFILE. */
 	bool plugins_off = !getenv("HWLOC_COMPONENTS");
@@ -116,7 +118,6 @@ int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_erro
 	int result = MPI_Init(argc, argv);
 	if (plugins_off)
 		unsetenv("HWLOC_COMPONENTS");
-	alarm(0);
 	if (result != MPI_SUCCESS)
 		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -219,18 +220,21 @@ static void leave_now(int signal_number)
 	_exit(exit_code_at_hand);
 }
 
-_Noreturn void muster_link_exit(int exit_code, bool all_well, int grace_ms)
+_Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms)
 {
 	double until = muster_now_ms() + grace_ms;
 	while (outbox && muster_now_ms() < until) {
 		reap_outbox();
 		poll(NULL, 0, 1);
 	}
-	fflush(NULL);
 	exit_code_at_hand = exit_code;
 	struct sigaction action = { .sa_handler = leave_now };
+	struct itimerval timer = {
+		.it_value = { .tv_sec = finalize_ms / 1000, .tv_usec = finalize_ms % 1000 * 1000 + 1 },
+	};
 	sigaction(SIGALRM, &action, NULL);
-	alarm(all_well ? 5 : 2);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	fflush(NULL);
 	if (!alone)
 		MPI_Finalize();
 	_exit(exit_code);

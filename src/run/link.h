@@ -19,6 +19,7 @@ enum muster_tag {
 	MUSTER_TAG_BUNDLE,    /* leader → rank 0: everyone's payloads at a gate of the whole job */
 	MUSTER_TAG_DEAL,      /* rank 0 → leader: everyone's answers */
 	MUSTER_TAG_PROGRESS,  /* leader → rank 0 */
+	MUSTER_TAG_INTERRUPT, /* rank → rank 0 → rank: the whole run ends now, and why */
 	MUSTER_TAG_ALIVE,     /* member ↔ leader, leader → rank 0: a sign of life, without content */
 };
 
@@ -32,9 +33,8 @@ struct muster_message {
 void muster_message_done(struct muster_message *message);
 
 /* Start MPI. The fabric under test is kept out of it: shared memory and TCP only, unless the user chose otherwise.
- * MPI_Init waits for ever for a rank that died on its way there: after deadline_s the process says so and ends with
- * exit code 3. */
-int muster_link_open(int *argc, char ***argv, int deadline_s, struct muster_error *err);
+ * MPI_Init waits for ever for a rank that died on its way there. */
+int muster_link_open(int *argc, char ***argv, struct muster_error *err);
 int muster_link_rank(void);
 int muster_link_size(void);
 
@@ -45,11 +45,13 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
  * and counted as never sent. */
 bool muster_link_receive(struct muster_message *ret);
 
-/* Give what is still on its way at most grace_ms, then end MPI and the process with this exit code: with a dead rank
- * MPI_Finalize would wait for ever. Does not return. */
-_Noreturn void muster_link_exit(int exit_code, bool all_well, int grace_ms);
+/* Give what is still on its way at most grace_ms, then flush what was printed, end MPI and the process with this exit
+ * code, all within finalize_ms: with a dead rank MPI_Finalize would wait for ever. Does not return. */
+_Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms);
 
-/* Before MPI starts: this process's rank as its launcher's environment says, 0 when it says nothing. */
+/* Before MPI starts: this process's rank and the job's size as the launcher's environment says; 0 and 1 when it says
+ * nothing. */
 int muster_link_early_rank(void);
+int muster_link_early_size(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 struct muster_options {
 	const char *sku, *overlay, *report;
+	const char *spool; /* folder; NULL */
 	enum muster_profile profile;
 	int deadline_s;
 	bool strict;

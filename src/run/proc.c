@@ -33,6 +33,10 @@ static _Noreturn void become(
 			close(fd);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(MUSTER_WORKER_BROKEN);
+	/* what is sent to all processes of a job step is the supervisor's to answer */
+	static const int others[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		signal(others[i], SIG_IGN);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -25,6 +25,15 @@ void muster_root_init(struct muster_root *root, int ranks, double hello_until_ms
 	muster_progress_init(&root->progress);
 }
 
+void muster_root_hasten(struct muster_root *root, double earlier_ms)
+{
+	root->hello_until_ms -= earlier_ms;
+	root->limit_ms -= earlier_ms;
+	root->last_limit_ms -= earlier_ms;
+	root->keeper.limit_ms -= earlier_ms;
+	root->keeper.last_limit_ms -= earlier_ms;
+}
+
 void muster_root_done(struct muster_root *root)
 {
 	muster_keeper_done(&root->keeper);
@@ -52,17 +61,37 @@ static void hello(struct muster_root *root, const struct muster_message *message
 	if (from->here)
 		return;
 	from->here = true;
-	from->node = muster_pool_string(root->run.pool, message->bytes);
+	size_t name = strcspn(message->bytes, "\n"); /* "<node>\n<host>" */
+	from->node = muster_pool_string_n(root->run.pool, message->bytes, name);
+	from->host = muster_pool_string(root->run.pool, message->bytes + name + (message->bytes[name] == '\n'));
 	root->hello_count++;
 	/* too late: the nodes are dealt, and it will be named as missing; or the run was called off before it came */
 	if (root->laid_out)
 		send_off(message->from, root->called_off ? root->called_off : MUSTER_EXIT_INCONCLUSIVE);
 }
 
-/* Node indices in the order of their lowest rank; names are interned, so equal names are equal pointers. */
+struct host {
+	const char *node, *host; /* as they said it; interned, so equal texts are equal pointers */
+	const char *name;        /* as it is called here */
+};
+
+/* Hosts that share a name are told apart: the first keeps it. */
+static const char *name_host(struct muster_root *root, const struct host *hosts, const struct muster_hello *from)
+{
+	int same = 1;
+	for (size_t i = 0; i < root->leader_count; i++)
+		same += hosts[i].node == from->node;
+	if (same == 1)
+		return from->node;
+	const char *name = muster_pool_printf(root->run.pool, "%s#%d", from->node, same);
+	fprintf(stderr, "muster: %d hosts are called %s; one of them is %s here\n", same, from->node, name);
+	return name;
+}
+
+/* Node indices in the order of their lowest rank. */
 static void find_nodes(struct muster_root *root)
 {
-	const char **names = muster_calloc((size_t)root->ranks, sizeof *names);
+	struct host *hosts = muster_calloc((size_t)root->ranks, sizeof *hosts);
 	root->leaders = muster_calloc((size_t)root->ranks, sizeof *root->leaders);
 	for (int rank = 0; rank < root->ranks; rank++) {
 		struct muster_hello *from = &root->hellos[rank];
@@ -70,21 +99,25 @@ static void find_nodes(struct muster_root *root)
 			continue;
 		/* launchers place ranks in blocks or in turn: look at the last node first, then at all */
 		size_t node = root->leader_count;
-		if (node > 0 && names[node - 1] == from->node)
+		if (node > 0 && hosts[node - 1].node == from->node && hosts[node - 1].host == from->host)
 			node--;
 		else
-			for (node = 0; node < root->leader_count && names[node] != from->node; node++)
+			for (node = 0; node < root->leader_count &&
+				       (hosts[node].node != from->node || hosts[node].host != from->host);
+				node++)
 				;
 		if (node == root->leader_count) {
-			names[node] = from->node;
+			hosts[node] = (struct host){ from->node, from->host, name_host(root, hosts, from) };
 			root->leaders[root->leader_count++] = rank;
 		}
 		from->node_index = (int)node;
+		from->node = hosts[node].name;
 	}
-	free(names);
+	free(hosts);
 }
 
-/* Layout for a rank: "<exit code or 0> <node index> <nodes>\n", then a part for each rank of its node, lowest first. */
+/* Layout for a rank: "<exit code or 0> <node index> <nodes>\n", then a part for each rank of its node, lowest first, with
+ * the node's name. */
 static void lay_out(struct muster_root *root)
 {
 	find_nodes(root);
@@ -93,7 +126,8 @@ static void lay_out(struct muster_root *root)
 		muster_parcel_begin(&parcels[i], (int[]){ 0, (int)i, (int)root->leader_count }, 3);
 	for (int rank = 0; rank < root->ranks; rank++)
 		if (root->hellos[rank].here)
-			muster_parcel_add(&parcels[root->hellos[rank].node_index], rank, "", 0);
+			muster_parcel_add(&parcels[root->hellos[rank].node_index], rank, root->hellos[rank].node,
+				strlen(root->hellos[rank].node));
 	for (size_t i = 0; i < root->leader_count; i++)
 		muster_parcel_end(&parcels[i]);
 	for (int rank = 0; rank < root->ranks; rank++) {

@@ -31,6 +31,8 @@ struct muster_root {
 /* limit_ms, last_limit_ms: when gates, and the one of the records, settle with those who are there. */
 void muster_root_init(
 	struct muster_root *root, int ranks, double hello_until_ms, double limit_ms, double last_limit_ms);
+/* All of that is so much earlier. */
+void muster_root_hasten(struct muster_root *root, double earlier_ms);
 void muster_root_done(struct muster_root *root);
 
 /* HELLO, BUNDLE, PROGRESS and ALIVE. */

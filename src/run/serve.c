@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "run/parcel.h"
+#include "run/stop.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -13,7 +14,40 @@ enum {
 	LEAST_DEADLINE_MS = 500,
 	IDLE_POLL_MS = 2,
 	GATE_MEMBER_MS = 4000, /* before the run's end members stop waiting at gates; leaders and rank 0 did earlier */
+	INTERRUPTED_MS = 5000, /* an interrupted run ends after this at the latest, as one whose time is over */
 };
+
+void muster_interrupt(struct muster_conductor *c, const char *why)
+{
+	double now = muster_now_ms(), earlier = c->end_ms - (now + INTERRUPTED_MS);
+	if (c->interrupted)
+		return;
+	c->interrupted = muster_pool_string(c->record.pool, why);
+	if (earlier > 0) {
+		c->end_ms -= earlier;
+		if (c->leader)
+			muster_leader_hasten(c->leader, earlier);
+		if (c->root)
+			muster_root_hasten(c->root, earlier);
+	}
+	for (int rank = 1; c->root && rank < c->ranks; rank++)
+		muster_link_send(rank, MUSTER_TAG_INTERRUPT, why, strlen(why));
+	if (!c->root)
+		muster_link_send(0, MUSTER_TAG_INTERRUPT, why, strlen(why));
+	muster_crew_stop(&c->crew, MUSTER_EINTERRUPTED, why);
+}
+
+static void look_for_signal(struct muster_conductor *c)
+{
+	double at_ms;
+	int number = muster_stop_signal(&at_ms);
+	if (!number || c->interrupted)
+		return;
+	char *why = muster_asprintf(
+		"%s came to rank %d after %.1f s", muster_stop_name(number), c->rank, (at_ms - c->start_ms) / 1e3);
+	muster_interrupt(c, why);
+	free(why);
+}
 
 void muster_serve_receive(struct muster_conductor *c)
 {
@@ -29,6 +63,8 @@ void muster_serve_receive(struct muster_conductor *c)
 			*slot = message;
 			continue; /* at most one of each is on its way */
 		}
+		if (message.tag == MUSTER_TAG_INTERRUPT)
+			muster_interrupt(c, message.bytes);
 		if (c->root)
 			muster_root_message(c->root, &message);
 		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
@@ -60,12 +96,21 @@ static void give_sign_of_life(struct muster_conductor *c, double now_ms)
 		muster_keeper_heard(&c->leader->keeper, c->rank);
 }
 
+void muster_serve_life(struct muster_conductor *c)
+{
+	struct muster_message message;
+	while (muster_link_receive(&message))
+		muster_message_done(&message);
+	give_sign_of_life(c, muster_now_ms());
+}
+
 /* One round of everything that may have happened meanwhile; sleeps shortly when nothing has. */
 void muster_serve(struct muster_conductor *c)
 {
 	struct pollfd worker = { .fd = c->crew.proc.results, .events = POLLIN };
 	bool waits = c->crew.state == MUSTER_CREW_BUSY && worker.fd >= 0;
 	poll(&worker, waits ? 1 : 0, IDLE_POLL_MS);
+	look_for_signal(c);
 	muster_serve_receive(c);
 	double now = muster_now_ms();
 	give_sign_of_life(c, now);
@@ -74,12 +119,13 @@ void muster_serve(struct muster_conductor *c)
 	if (c->root)
 		muster_root_poll(c->root, now);
 	muster_crew_poll(&c->crew);
+	muster_spool_step(c->spool, c->crew.step);
 }
 
 int muster_time_left(const struct muster_conductor *c)
 {
 	double left = c->end_ms - GATHER_RESERVE_MS - muster_now_ms();
-	return left > 0 ? (int)left : 0;
+	return left > 0 && !c->interrupted ? (int)left : 0;
 }
 
 /* A command's deadline, cut to what is left of the run's; never so short that a live worker could not answer. */

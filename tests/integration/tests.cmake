@@ -19,11 +19,24 @@ if(Python3_FOUND)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
+	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigterm_to_the_launcher sigkill_to_rank_0
+			sigkill_to_all a_node_vanishes mpi_init_without_a_rank mpi_init_fails_on_a_rank sigterm_in_mpi_init)
+		add_test(NAME integration.ends.${case} COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/ends.py $<TARGET_FILE:muster> ${case})
+		set_tests_properties(integration.ends.${case} PROPERTIES TIMEOUT 300 LABELS integration)
+	endforeach()
+	add_test(NAME integration.spool COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/spool.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.spool PROPERTIES TIMEOUT 300 LABELS integration)
 	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)
 else()
 	message(STATUS "No Python 3: the tests on simulated clusters are left out")
 endif()
+add_test(NAME integration.writing COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/writing.sh $<TARGET_FILE:muster>)
+set_tests_properties(integration.writing PROPERTIES TIMEOUT 120 LABELS integration)
 add_test(NAME integration.usage COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/usage.sh $<TARGET_FILE:muster>)
 set_tests_properties(integration.usage PROPERTIES TIMEOUT 120 LABELS integration)
+add_test(NAME integration.twins COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/twins.sh $<TARGET_FILE:muster>)
+set_tests_properties(integration.twins PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)

@@ -61,8 +61,12 @@ static const struct {
 	{ "{'schema_version':1,'name':'t','checks':{'Bad id':{}}}",
 		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
 	{ "{'schema_version':1,'name':'t','checks':{'probe.gpu':{}}}",
-		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes, missing ranks and unknown "
-		"machines" },
+		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes, missing ranks and nodes, "
+		"runs that ended early and unknown machines" },
+	{ "{'schema_version':1,'name':'t','checks':{'run.interrupted':{}}}",
+		"$.checks[\"run.interrupted\"]: this name is taken" },
+	{ "{'schema_version':1,'name':'t','checks':{'node.missing':{}}}",
+		"$.checks[\"node.missing\"]: this name is taken" },
 	{ "{'schema_version':1,'name':'t','checks':{'sku.unknown':{}}}",
 		"$.checks[\"sku.unknown\"]: this name is taken" },
 	{ "{'schema_version':1,'name':'t','checks':{'rank.missing':{}}}",

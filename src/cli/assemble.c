@@ -1,0 +1,219 @@
+/* assemble.c - `muster assemble`: the report of a run that could not write its own, from what its ranks left on disk
+ *
+ * Judged by the same code as on rank 0. What the user does not say anew is as it was when the run was started.
+ */
+#include "cli/cli.h"
+#include "core/hostlist.h"
+#include "core/json.h"
+#include "eval/choose.h"
+#include "muster/probe.h"
+#include "muster/report.h"
+#include "run/spooled.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NODES_FILE_MAX = 32 << 20 };
+
+struct assemble_options {
+	const char *sku, *overlay, *report, *nodes, *folder;
+	bool strict;
+};
+
+static int options_parse(int argc, char **argv, struct assemble_options *o, struct muster_error *err)
+{
+	const struct muster_option table[] = {
+		{ .name = "--expect-nodes",
+			.argument = "LIST",
+			.text = &o->nodes,
+			.help = "the nodes that must be there: gpu-[1-3,7], or a file with one a line (default: those "
+				"that Slurm gave the run)" },
+		{ .name = "--report",
+			.argument = "FILE",
+			.text = &o->report,
+			.help = "write the JSON report; - for stdout" },
+		{ .name = "--sku",
+			.argument = "NAME",
+			.text = &o->sku,
+			.help = "what machine this must be (default: as the run was told)" },
+		{ .name = "--overlay",
+			.argument = "FILE",
+			.text = &o->overlay,
+			.help = "a site's changes to the expectations (default: those of the run)" },
+		{ .name = "--strict",
+			.flag = &o->strict,
+			.help = "warnings fail the run (default: as the run was told)" },
+	};
+	const char *operands[1] = { NULL };
+	size_t count = 0;
+	int rest = argc;
+	int parsed = muster_cli_parse(argc, argv, "muster assemble DIR [options]", table, sizeof table / sizeof *table,
+		"Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of the run that "
+		"was\n"
+		"started last. For when rank 0 could not: it died, or everything was killed.\n"
+		"Exit codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
+		operands, 1, &count, &rest, err);
+
+	if (parsed != 0)
+		return parsed;
+	if (rest < argc)
+		return muster_fail(err, MUSTER_EUSAGE, "assemble: unexpected argument \"%.60s\" behind --", argv[rest]);
+	if (count == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "assemble: the folder is needed: muster assemble DIR");
+	o->folder = operands[0];
+	return 0;
+}
+
+/* Nodes that nothing came from stand in the run without ranks; when there is just one, the ranks that nobody knows the
+ * place of must be there. */
+static void add_nodes(struct muster_run *run, const char *const *names, size_t count)
+{
+	const char *last = NULL;
+	size_t added = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool there = false;
+
+		for (size_t n = 0; n < run->node_count && !there; n++)
+			there = strcmp(run->nodes[n].name, names[i]) == 0;
+		if (there)
+			continue;
+		last = muster_run_add_node(run, names[i])->name;
+		added++;
+	}
+	for (size_t n = 0; n < run->node_count && added == 1; n++) {
+		if (strcmp(run->nodes[n].name, "?") != 0)
+			continue;
+		run->node_count--; /* the new one, which is the last */
+		run->nodes[n].name = last;
+		break;
+	}
+	muster_run_sort(run);
+}
+
+static int expect_nodes(const char *list, struct muster_run *run, struct muster_error *err)
+{
+	struct stat status;
+	const char *const *names;
+	char *text = NULL;
+	size_t length, count;
+
+	if ((strchr(list, '/') || (stat(list, &status) == 0 && S_ISREG(status.st_mode))) &&
+		muster_file_read(list, NODES_FILE_MAX, &text, &length, err) < 0)
+		return -1;
+	int rc = muster_hostlist_expand(text ? text : list, run->pool, &names, &count, err);
+	free(text);
+	if (rc < 0)
+		return muster_wrap(err, "the expected nodes");
+	add_nodes(run, names, count);
+	return 0;
+}
+
+static void add_missing(struct muster_run *run)
+{
+	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
+	struct muster_node *nowhere = NULL;
+
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			here[run->nodes[n].ranks[r].rank] = true;
+	for (int rank = 0; rank < run->job.ranks; rank++) {
+		if (here[rank])
+			continue;
+		if (!nowhere)
+			nowhere = muster_run_add_node(run, "?");
+		muster_node_add_rank(nowhere, rank)->missing = "it left nothing on disk";
+	}
+	free(here);
+	muster_run_sort(run);
+}
+
+/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
+ * not come to theirs says nothing about them. */
+static const char *interruption(const struct muster_spooled *spooled)
+{
+	const char *why = muster_spooled_interrupted(spooled);
+
+	return why                                 ? why
+	       : muster_spooled_ended(spooled) > 0 ? NULL
+						   : "no rank came to its end: all were ended from outside";
+}
+
+static void run_make(const struct muster_spooled *spooled, struct muster_run *run)
+{
+	run->job = (struct muster_job){
+		.id = spooled->job,
+		.started = spooled->started,
+		.elapsed_s = spooled->elapsed_s,
+		.profile = spooled->profile,
+		.ranks = spooled->job_ranks,
+		.version = spooled->version,
+		.interrupted = interruption(spooled),
+		.assembled = true,
+	};
+	muster_spooled_add(spooled, run, "it did not come to its end");
+	add_missing(run);
+}
+
+/* What was left out is said, and not judged. */
+static void remarks_print(const struct assemble_options *o, const struct muster_spooled *spooled)
+{
+	if (spooled->other_runs > 0)
+		fprintf(stderr, "muster: %s: %zu other run%s left out; this one was started at %s\n", o->folder,
+			spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
+	if (spooled->bad_lines + spooled->bad_files > 0)
+		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s left out; the first: %s: %s\n", o->folder,
+			spooled->bad_lines, spooled->bad_lines == 1 ? "" : "s", spooled->bad_files,
+			spooled->bad_files == 1 ? "" : "s", spooled->bad_file, spooled->bad_why);
+}
+
+static int judge(
+	const struct assemble_options *o, const struct muster_run *run, struct muster_choice *choice, bool strict)
+{
+	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
+	struct muster_report report;
+
+	muster_choice_evaluate(choice, run, strict, &report);
+	int code = muster_report_deliver(&report, o->report, o->report ? o->report : "none",
+		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
+	muster_report_done(&report);
+	return code;
+}
+
+int muster_cmd_assemble(int argc, char **argv)
+{
+	struct assemble_options o = { 0 };
+	struct muster_paths paths;
+	struct muster_choice choice = { 0 };
+	struct muster_spooled spooled = { 0 };
+	struct muster_run run;
+	struct muster_error err;
+	int code;
+
+	if (muster_paths_find(&paths, &err) < 0)
+		return muster_cli_usage(&err);
+	int parsed = options_parse(argc, argv, &o, &err);
+	if (parsed == 1)
+		return MUSTER_EXIT_PASS;
+	if (parsed < 0)
+		return muster_cli_usage(&err);
+	muster_run_init(&run);
+	int failed = muster_spooled_read(o.folder, NULL, run.pool, &spooled, &err);
+	if (!failed) {
+		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
+
+		run_make(&spooled, &run);
+		remarks_print(&o, &spooled);
+		failed = (nodes && expect_nodes(nodes, &run, &err) < 0) ||
+			 muster_choice_load(paths.configs, o.sku ? o.sku : spooled.sku,
+				 o.overlay ? o.overlay : spooled.overlay, &choice, &err) < 0;
+	}
+	code = failed ? muster_cli_usage(&err) : judge(&o, &run, &choice, o.strict || spooled.strict);
+	muster_choice_done(&choice);
+	muster_spooled_done(&spooled);
+	muster_run_done(&run);
+	return code;
+}

@@ -1,0 +1,247 @@
+/* hostlist.c - lists of host names as Slurm writes them */
+#include "core/hostlist.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS_MAX = 18, BRACKETS_MAX = 8 };
+
+static const char digits[] = "0123456789";
+static const char separators[] = ", \t\r\n";
+
+/* ---- expanding ---- */
+
+struct names {
+	struct muster_pool *pool;
+	const char **items;
+	size_t count, room;
+};
+
+/* A name as it is being put together from the brackets in front. */
+struct built {
+	char text[MUSTER_HOST_NAME_MAX + 1];
+	size_t length;
+};
+
+static int too_long(struct muster_error *err)
+{
+	return muster_fail(err, MUSTER_EUSAGE, "host list: a name of more than %d characters", MUSTER_HOST_NAME_MAX);
+}
+
+static int add(struct built *built, const char *text, size_t length, struct muster_error *err)
+{
+	if (built->length + length > MUSTER_HOST_NAME_MAX)
+		return too_long(err);
+	memcpy(built->text + built->length, text, length);
+	built->length += length;
+	return 0;
+}
+
+static int put(struct names *names, const struct built *built, struct muster_error *err)
+{
+	if (names->count == MUSTER_HOSTS_MAX)
+		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d names", MUSTER_HOSTS_MAX);
+	if (names->count == names->room) {
+		names->room = names->room ? 2 * names->room : 64;
+		names->items = muster_realloc(names->items, names->room, sizeof *names->items);
+	}
+	names->items[names->count++] = muster_pool_string_n(names->pool, built->text, built->length);
+	return 0;
+}
+
+/* A number at *at, which moves behind it. */
+static int number(const char **at, const char *end, unsigned long long *ret, int *ret_width, struct muster_error *err)
+{
+	size_t length = strspn(*at, digits);
+	if (length == 0 || length > DIGITS_MAX)
+		return muster_fail(err, MUSTER_EUSAGE, "host list: a number of 1 to %d digits is needed at \"%.*s\"",
+			DIGITS_MAX, (int)(end - *at < 40 ? end - *at : 40), *at);
+	*ret = strtoull(*at, NULL, 10);
+	*ret_width = (int)length;
+	*at += length;
+	return 0;
+}
+
+static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
+	struct muster_error *err);
+
+/* One entry of a bracket, "7" or "1-3", with what stands behind the bracket. */
+static int expand_range(struct names *names, const struct built *built, const char **at, const char *close,
+	const char *end, int brackets, struct muster_error *err)
+{
+	unsigned long long low, high;
+	int width, ignored;
+	if (number(at, close, &low, &width, err) < 0)
+		return -1;
+	high = low;
+	if (**at == '-') {
+		++*at;
+		if (number(at, close, &high, &ignored, err) < 0)
+			return -1;
+	}
+	if (high < low)
+		return muster_fail(err, MUSTER_EUSAGE, "host list: the range %llu-%llu goes backwards", low, high);
+	for (; low <= high; low++) {
+		struct built more = *built;
+		char text[24];
+		int length = snprintf(text, sizeof text, "%0*llu", width, low);
+		if (add(&more, text, (size_t)length, err) < 0 ||
+			expand_from(names, more, close + 1, end, brackets + 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The name between at and end, behind what is built already. */
+static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
+	struct muster_error *err)
+{
+	const char *open = memchr(at, '[', (size_t)(end - at));
+	const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
+	const char *plain = open ? open : end;
+	if ((open && !close) || memchr(at, ']', (size_t)(plain - at)))
+		return muster_fail(err, MUSTER_EUSAGE, "host list: a bracket without its other half in \"%.*s\"",
+			(int)(end - at < 60 ? end - at : 60), at);
+	if (brackets > BRACKETS_MAX)
+		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d brackets in one name", BRACKETS_MAX);
+	if (add(&built, at, (size_t)(plain - at), err) < 0)
+		return -1;
+	if (!open)
+		return put(names, &built, err);
+	for (at = open + 1;; at++) {
+		if (expand_range(names, &built, &at, close, end, brackets, err) < 0)
+			return -1;
+		if (at == close)
+			return 0;
+		if (*at != ',')
+			return muster_fail(err, MUSTER_EUSAGE, "host list: \"%c\" in a bracket", *at);
+	}
+}
+
+/* The end of the name that begins here: separators inside brackets do not count. */
+static const char *name_end(const char *at)
+{
+	bool inside = false;
+	for (; *at && (inside || !strchr(separators, *at)); at++)
+		inside = *at == '[' || (inside && *at != ']');
+	return at;
+}
+
+int muster_hostlist_expand(const char *text, struct muster_pool *pool, const char *const **ret, size_t *ret_count,
+	struct muster_error *err)
+{
+	struct names names = { .pool = pool };
+	int rc = 0;
+	for (const char *at = text, *end; rc == 0 && *(at += strspn(at, separators)); at = end) {
+		const struct built nothing = { .length = 0 };
+		end = name_end(at);
+		rc = expand_from(&names, nothing, at, end, 0, err);
+	}
+	if (rc == 0 && names.count == 0)
+		rc = muster_fail(err, MUSTER_EUSAGE, "host list: no name in it");
+	if (rc == 0) {
+		const char **all = muster_pool_alloc(pool, names.count * sizeof *all);
+		memcpy(all, names.items, names.count * sizeof *all);
+		*ret = all;
+		*ret_count = names.count;
+	}
+	free(names.items);
+	return rc;
+}
+
+/* ---- compressing ---- */
+
+/* A name around its last number: "gpu-" "07" "-ib". */
+struct split {
+	const char *name, *suffix;
+	size_t prefix, digits; /* lengths; digits 0: no number */
+	unsigned long long number;
+};
+
+static struct split split(const char *name)
+{
+	size_t end = strlen(name), start;
+	while (end > 0 && !strchr(digits, name[end - 1]))
+		end--;
+	start = end;
+	while (start > 0 && strchr(digits, name[start - 1]))
+		start--;
+	if (end - start > DIGITS_MAX)
+		end = start = 0;
+	struct split parts = { .name = name, .suffix = name + end, .prefix = start, .digits = end - start };
+	if (parts.digits == 0)
+		parts.prefix = strlen(name), parts.suffix = "";
+	else
+		parts.number = strtoull(name + start, NULL, 10);
+	return parts;
+}
+
+static int by_family(const struct split *x, const struct split *y)
+{
+	size_t shorter = x->prefix < y->prefix ? x->prefix : y->prefix;
+	int order = memcmp(x->name, y->name, shorter);
+	if (!order)
+		order = (x->prefix > y->prefix) - (x->prefix < y->prefix);
+	if (!order)
+		order = (x->digits > 0) - (y->digits > 0);
+	return order ? order : strcmp(x->suffix, y->suffix);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct split *x = a, *y = b;
+	int order = by_family(x, y);
+	if (!order)
+		order = (x->number > y->number) - (x->number < y->number);
+	return order ? order : (x->digits > y->digits) - (x->digits < y->digits);
+}
+
+/* Does the name continue a range whose first number has `width` digits and whose last one is `last`? */
+static bool continues(const struct split *next, size_t width, unsigned long long last)
+{
+	char text[24];
+	int length = snprintf(text, sizeof text, "%0*llu", (int)width, next->number);
+	return next->number == last + 1 && (size_t)length == next->digits;
+}
+
+/* Names first to end are of one family. */
+static void print_family(FILE *out, const struct split *all, size_t first, size_t end)
+{
+	bool several = end - first > 1;
+	fprintf(out, "%s%.*s%s", first ? "," : "", (int)all[first].prefix, all[first].name, several ? "[" : "");
+	for (size_t i = first, last; all[first].digits > 0 && i < end; i = last + 1) {
+		for (last = i; last + 1 < end && continues(&all[last + 1], all[i].digits, all[last].number);)
+			last++;
+		fprintf(out, "%s%.*s", i > first ? "," : "", (int)all[i].digits, all[i].name + all[i].prefix);
+		if (last > i)
+			fprintf(out, "-%.*s", (int)all[last].digits, all[last].name + all[last].prefix);
+	}
+	fprintf(out, "%s%s", several ? "]" : "", all[first].suffix);
+}
+
+char *muster_hostlist_compress(const char *const *names, size_t count)
+{
+	struct split *all = muster_calloc(count + 1, sizeof *all);
+	size_t kept = 0, length;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &length);
+	if (!out)
+		abort(); /* out of memory */
+	for (size_t i = 0; i < count; i++)
+		all[i] = split(names[i]);
+	qsort(all, count, sizeof *all, by_name);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || by_name(&all[kept - 1], &all[i]) != 0)
+			all[kept++] = all[i];
+	for (size_t first = 0, end; first < kept; first = end) {
+		for (end = first + 1; end < kept && by_family(&all[first], &all[end]) == 0;)
+			end++;
+		print_family(out, all, first, end);
+	}
+	if (fclose(out) != 0)
+		abort(); /* out of memory */
+	free(all);
+	return text;
+}

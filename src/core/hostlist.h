@@ -1,0 +1,24 @@
+/* hostlist.h - lists of host names as Slurm writes them: "gpu-[1-3,7],rack[1-2]-node[01-10]"
+ *
+ * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several
+ * brackets in one name give every combination, the last one first to count. Commas, blanks and newlines separate names.
+ */
+#ifndef MUSTER_HOSTLIST_H
+#define MUSTER_HOSTLIST_H
+
+#include "muster/error.h"
+#include "muster/pool.h"
+
+#include <stddef.h>
+
+enum { MUSTER_HOSTS_MAX = 65536, MUSTER_HOST_NAME_MAX = 255 };
+
+/* All names in the list's order, repeated ones too. Code MUSTER_EUSAGE for what is no list, or more than
+ * MUSTER_HOSTS_MAX names. The names and the array live in pool. */
+int muster_hostlist_expand(const char *text, struct muster_pool *pool, const char *const **ret, size_t *ret_count,
+	struct muster_error *err);
+
+/* The shortest list of these names that has one bracket in a name: sorted, each once; malloc'd. "" for none. */
+char *muster_hostlist_compress(const char *const *names, size_t count);
+
+#endif

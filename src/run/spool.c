@@ -1,0 +1,361 @@
+/* spool.c - what a rank has measured, on disk as it grows */
+#include "run/spool.h"
+
+#include "core/json.h"
+#include "core/text.h"
+#include "muster/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	QUEUE_MAX = 32 << 20, /* bytes that wait for a disk that does not take them */
+	QUIET_MS = 250,       /* a step that lasts longer is a risky one, and goes to the disk itself */
+	SLICE = 500,          /* samples in one line */
+	NAME_MAX_BYTES = 200, /* of a file's name */
+};
+
+struct muster_spool {
+	int fd;
+	char id[17];
+	char *path;
+	double start_ms;
+	size_t node_written, rank_set; /* samples of the node; those of the rank that will stay */
+	char step[512];
+	/* shared with the thread that writes */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	char *queue;
+	size_t length, room;
+	bool sync, closing;
+	char trouble[512];
+	bool told;
+};
+
+/* ---- the thread ---- */
+
+static struct timespec after_ms(int ms)
+{
+	struct timespec at;
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += ms % 1000 * 1000000L;
+	at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000L;
+	at.tv_nsec %= 1000000000L;
+	return at;
+}
+
+/* 0, or why not all of it was written. */
+static int append(int fd, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t written = write(fd, bytes, length);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return errno;
+		bytes += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+static void note_trouble(struct muster_spool *spool, int why)
+{
+	if (why && !*spool->trouble)
+		snprintf(spool->trouble, sizeof spool->trouble, "%s: %s", spool->path, strerror(why));
+}
+
+/* Write what there is in one piece, and have it on disk when a record is in it, or when nothing more comes for a while.
+ */
+static void *write_all(void *arg)
+{
+	struct muster_spool *spool = arg;
+	bool dirty = false;
+	pthread_mutex_lock(&spool->lock);
+	for (;;) {
+		int waited = 0;
+		struct timespec until = after_ms(QUIET_MS);
+		while (spool->length == 0 && !spool->closing && waited == 0)
+			waited = dirty ? pthread_cond_timedwait(&spool->news, &spool->lock, &until)
+				       : pthread_cond_wait(&spool->news, &spool->lock);
+		if (spool->length == 0 && spool->closing && !dirty)
+			break;
+		char *bytes = spool->queue;
+		size_t length = spool->length;
+		bool sync = spool->sync || length == 0;
+		spool->queue = NULL;
+		spool->length = spool->room = 0;
+		spool->sync = false;
+		pthread_mutex_unlock(&spool->lock);
+		int why = append(spool->fd, bytes, length);
+		if (sync && fdatasync(spool->fd) < 0 && !why && errno != EINVAL)
+			why = errno;
+		dirty = !sync;
+		free(bytes);
+		pthread_mutex_lock(&spool->lock);
+		note_trouble(spool, why);
+	}
+	pthread_mutex_unlock(&spool->lock);
+	return NULL;
+}
+
+/* ---- lines ---- */
+
+struct line {
+	char *text;
+	size_t length;
+	FILE *out;
+	struct muster_writer w;
+};
+
+static void line_begin(const struct muster_spool *spool, struct line *line)
+{
+	line->out = open_memstream(&line->text, &line->length);
+	if (!line->out)
+		abort(); /* out of memory */
+	fputc('\n', line->out);
+	muster_writer_init(&line->w, line->out, 0);
+	muster_writer_object(&line->w);
+	muster_writer_pair(&line->w, "by", muster_string(spool->id));
+}
+
+static void line_time(const struct muster_spool *spool, struct line *line)
+{
+	muster_writer_pair(&line->w, "t", muster_number((double)(long)(muster_now_ms() - spool->start_ms) / 1e3));
+}
+
+static void line_text(struct line *line, const char *key, const char *text)
+{
+	if (text)
+		muster_writer_pair(&line->w, key, muster_string(text));
+}
+
+static void line_end(struct muster_spool *spool, struct line *line, bool sync)
+{
+	muster_writer_object_end(&line->w);
+	fputc('\n', line->out);
+	if (fclose(line->out) != 0)
+		abort(); /* out of memory */
+	pthread_mutex_lock(&spool->lock);
+	if (spool->length + line->length > QUEUE_MAX) {
+		note_trouble(spool, ENOBUFS);
+	} else {
+		if (spool->room - spool->length < line->length) {
+			spool->room = spool->length + line->length + 4096;
+			spool->queue = muster_realloc(spool->queue, spool->room, 1);
+		}
+		memcpy(spool->queue + spool->length, line->text, line->length);
+		spool->length += line->length;
+		spool->sync = spool->sync || sync;
+		pthread_cond_signal(&spool->news);
+	}
+	pthread_mutex_unlock(&spool->lock);
+	free(line->text);
+}
+
+static void write_header(struct muster_spool *spool, const struct muster_spool_header *header)
+{
+	struct line line;
+	line_begin(spool, &line);
+	muster_writer_pair(&line.w, "spool", muster_number(MUSTER_SPOOL_VERSION));
+	line_text(&line, "muster", MUSTER_VERSION);
+	line_text(&line, "run", header->run);
+	line_text(&line, "job", header->job);
+	line_text(&line, "started", header->started);
+	muster_writer_pair(&line.w, "rank", muster_number(header->rank));
+	muster_writer_pair(&line.w, "ranks", muster_number(header->ranks));
+	line_text(&line, "node", header->node);
+	line_text(&line, "nodelist", header->nodelist);
+	line_text(&line, "sku", header->sku);
+	line_text(&line, "overlay", header->overlay);
+	line_text(&line, "profile", header->profile);
+	muster_writer_pair(&line.w, "strict", muster_boolean(header->strict));
+	line_end(spool, &line, true);
+}
+
+/* ---- */
+
+char *muster_spool_run_name(const char *started)
+{
+	/* mpirun and srun with PMIx name each start of a program; srun without it has the step */
+	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	const char *restart = getenv("SLURM_RESTART_COUNT");
+	if (!space && !(job && step))
+		return muster_asprintf("%s %ld", started, (long)getpid());
+	return muster_asprintf(
+		"%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
+}
+
+char *muster_spool_path(const char *directory, const char *node)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	char name[NAME_MAX_BYTES + 4];
+	size_t used = 0;
+	for (const char *at = node; *at && used < NAME_MAX_BYTES; at++)
+		used += (size_t)snprintf(name + used, 4,
+			strchr(plain, *at) || (*at == '.' && used > 0) ? "%c" : "%%%02X", (unsigned char)*at);
+	return muster_asprintf("%s/%s.jsonl", directory, used ? name : "%");
+}
+
+static int open_file(const char *directory, const char *path, struct muster_error *err)
+{
+	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
+		return muster_fail(err, MUSTER_EIO, "%s: cannot make this folder: %s", directory, strerror(errno));
+	/* never through a link, and a FIFO must not make us wait */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+	struct stat status;
+	if (fd < 0)
+		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		close(fd);
+		return muster_fail(err, MUSTER_EIO, "%s: is there, and no plain file", path);
+	}
+	return fd;
+}
+
+int muster_spool_open(struct muster_spool **ret, const char *directory, const struct muster_spool_header *header,
+	double start_ms, struct muster_error *err)
+{
+	char *path = muster_spool_path(directory, header->node);
+	int fd = open_file(directory, path, err);
+	if (fd < 0) {
+		free(path);
+		return -1;
+	}
+	struct muster_spool *spool = muster_calloc(1, sizeof *spool);
+	uint64_t random = 0;
+	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+		random = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
+	*spool = (struct muster_spool){ .fd = fd, .path = path, .start_ms = start_ms };
+	snprintf(spool->id, sizeof spool->id, "%016llx", (unsigned long long)random);
+	pthread_condattr_t clock;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_mutex_init(&spool->lock, NULL);
+	pthread_cond_init(&spool->news, &clock);
+	pthread_condattr_destroy(&clock);
+	sigset_t all, before; /* signals are for the thread that waits for things */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int why = pthread_create(&spool->thread, NULL, write_all, spool);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (why) {
+		close(fd);
+		free(path);
+		free(spool);
+		return muster_fail(err, MUSTER_EIO, "cannot start a thread: %s", strerror(why));
+	}
+	write_header(spool, header);
+	*ret = spool;
+	return 0;
+}
+
+void muster_spool_place(struct muster_spool *spool, int rank, int ranks)
+{
+	struct line line;
+	if (!spool)
+		return;
+	line_begin(spool, &line);
+	muster_writer_pair(&line.w, "rank", muster_number(rank));
+	muster_writer_pair(&line.w, "ranks", muster_number(ranks));
+	line_end(spool, &line, false);
+}
+
+/* The samples from `from` on, at most SLICE of them; borrowed. */
+static struct muster_samples slice(const struct muster_samples *samples, size_t from)
+{
+	size_t left = samples->count > from ? samples->count - from : 0;
+	return (struct muster_samples){ .items = samples->items + from, .count = left < SLICE ? left : SLICE };
+}
+
+void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled)
+{
+	if (!spool || record->node_count == 0 || record->nodes[0].rank_count == 0)
+		return;
+	const struct muster_node *whole = &record->nodes[0];
+	size_t rank_from = spool->rank_set;
+	do {
+		struct muster_rank rank = whole->ranks[0];
+		struct muster_node node = *whole;
+		node.samples = slice(&whole->samples, spool->node_written);
+		rank.samples = slice(&whole->ranks[0].samples, rank_from);
+		node.ranks = &rank;
+		node.rank_count = 1;
+		char *text = muster_node_to_json(&node, NULL);
+		struct line line;
+		line_begin(spool, &line);
+		line_time(spool, &line);
+		muster_writer_pair(&line.w, "kept", muster_number((double)rank_from));
+		muster_writer_key(&line.w, "node");
+		muster_writer_raw(&line.w, text);
+		spool->node_written += node.samples.count;
+		rank_from += rank.samples.count;
+		line_end(spool, &line, true);
+		free(text);
+	} while (spool->node_written < whole->samples.count || rank_from < whole->ranks[0].samples.count);
+	if (settled)
+		spool->rank_set = rank_from;
+}
+
+void muster_spool_step(struct muster_spool *spool, const char *step)
+{
+	struct line line;
+	if (!spool || !*step || strcmp(step, spool->step) == 0)
+		return;
+	snprintf(spool->step, sizeof spool->step, "%s", step);
+	line_begin(spool, &line);
+	line_time(spool, &line);
+	line_text(&line, "step", step);
+	line_end(spool, &line, false);
+}
+
+void muster_spool_end(struct muster_spool *spool, const char *why)
+{
+	struct line line;
+	if (!spool)
+		return;
+	line_begin(spool, &line);
+	line_time(spool, &line);
+	line_text(&line, "end", why);
+	line_end(spool, &line, true);
+}
+
+const char *muster_spool_trouble(struct muster_spool *spool)
+{
+	if (!spool || spool->told)
+		return NULL;
+	pthread_mutex_lock(&spool->lock);
+	spool->told = *spool->trouble != '\0';
+	pthread_mutex_unlock(&spool->lock);
+	return spool->told ? spool->trouble : NULL;
+}
+
+void muster_spool_close(struct muster_spool *spool, int grace_ms)
+{
+	if (!spool)
+		return;
+	pthread_mutex_lock(&spool->lock);
+	spool->closing = true;
+	pthread_cond_signal(&spool->news);
+	pthread_mutex_unlock(&spool->lock);
+	struct timespec until = after_ms(grace_ms);
+	if (pthread_clockjoin_np(spool->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
+		pthread_detach(spool->thread); /* the disk hangs; the process is about to end */
+		return;
+	}
+	close(spool->fd);
+	free(spool->queue);
+	free(spool->path);
+	pthread_mutex_destroy(&spool->lock);
+	pthread_cond_destroy(&spool->news);
+	free(spool);
+}

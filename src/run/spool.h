@@ -1,0 +1,64 @@
+/* spool.h - what a rank has measured, on disk as it grows: one file per node, lines appended by each of its ranks
+ *
+ * Whatever dies, what was measured before is there, and `muster assemble` makes the report from it (spooled.h reads
+ * it). A line is a JSON object, and "by" names the process that wrote it:
+ *   {"by":ID,"spool":1,"run":…,"rank":…,"ranks":…, …}   the first of each process: what is needed to judge later
+ *   {"by":ID,"rank":…,"ranks":…}                         the same two as MPI knows them
+ *   {"by":ID,"t":…,"kept":…,"node":{…}}                  what is new, as a node of a report holds it
+ * (muster_node_to_json); of the rank's own samples so far the first "kept" still count, and of the outcomes of one
+ * probe the last
+ *   {"by":ID,"t":…,"step":…}                             what comes next, before a call that may crash or hang
+ *   {"by":ID,"t":…,"end":…}                              nothing more will come; the text is empty, or why it ends
+ * early "t" is in seconds from the process's start. Lines begin and end with a newline, so that one that was cut by a
+ * death or a full disk spoils only itself. A thread writes, so a file system that hangs holds up nobody.
+ */
+#ifndef MUSTER_RUN_SPOOL_H
+#define MUSTER_RUN_SPOOL_H
+
+#include "muster/error.h"
+#include "muster/run.h"
+
+#include <stdbool.h>
+
+enum { MUSTER_SPOOL_VERSION = 1, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
+
+struct muster_spool;
+
+/* What the first line says. */
+struct muster_spool_header {
+	const char *run;      /* the same for all ranks of a run, and for no other run */
+	const char *job;      /* Slurm's job id; NULL */
+	int rank, ranks;      /* as the launcher's environment says */
+	const char *node;     /* the file is DIR/<node>.jsonl */
+	const char *nodelist; /* Slurm's list of the nodes that the run was started on; NULL */
+	const char *started;  /* RFC 3339, UTC */
+	const char *sku, *overlay, *profile;
+	bool strict;
+};
+
+/* The name of the run, as the launcher's environment tells it to all ranks; malloc'd. */
+char *muster_spool_run_name(const char *started);
+
+/* The file for a node, malloc'd: its name with every byte that could be more than a part of a name encoded as %XX. */
+char *muster_spool_path(const char *directory, const char *node);
+
+/* Open the node's file in the folder, which is made when it is not there, and write the first line. */
+int muster_spool_open(struct muster_spool **ret, const char *directory, const struct muster_spool_header *header,
+	double start_ms, struct muster_error *err);
+
+/* All of these return at once, and do nothing when spool is NULL. */
+void muster_spool_place(struct muster_spool *spool, int rank, int ranks);
+/* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's
+ * samples since the last settled record may still be replaced. */
+void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled);
+/* Written when it is another than the last one. */
+void muster_spool_step(struct muster_spool *spool, const char *step);
+void muster_spool_end(struct muster_spool *spool, const char *why);
+
+/* What could not be written, once: a sentence; NULL when all is well or it has been asked before. */
+const char *muster_spool_trouble(struct muster_spool *spool);
+
+/* Give what is not on disk yet at most grace_ms. */
+void muster_spool_close(struct muster_spool *spool, int grace_ms);
+
+#endif

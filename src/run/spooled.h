@@ -1,0 +1,42 @@
+/* spooled.h - a run from what its ranks have left on disk (spool.h)
+ *
+ * Input from outside: whatever is no line of the run is counted and left out. Memory is that of the run, and of one
+ * line.
+ */
+#ifndef MUSTER_RUN_SPOOLED_H
+#define MUSTER_RUN_SPOOLED_H
+
+#include "muster/error.h"
+#include "muster/run.h"
+
+struct muster_spooled {
+	struct muster_pool *pool;  /* borrowed: that of the run which they will become part of */
+	struct muster_left *ranks; /* by rank, ascending, each once */
+	size_t rank_count;
+	int job_ranks; /* of the whole job */
+	/* what the first line of the lowest rank says; NULL for what it does not */
+	const char *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
+	bool strict;
+	double elapsed_s; /* until the last line */
+	/* what was seen besides */
+	size_t files, other_runs, bad_lines, bad_files;
+	const char *bad_file, *bad_why; /* of the first ones; NULL */
+};
+
+/* Read DIR/<any>.jsonl. run: of this run only; NULL: of the one that was started last. -1 when the folder cannot be
+ * read, or holds nothing of such a run (MUSTER_EUSAGE). */
+int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,
+	struct muster_error *err);
+void muster_spooled_done(struct muster_spooled *spooled);
+
+/* Put what was left into the run, whose pool is spooled->pool: ranks that it does not have, or only as missing. A rank
+ * that did not write its end is unfinished: its own reason for being missing, or else `why`, and its last sign. Returns
+ * how many ranks were put in. */
+size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why);
+
+/* How many of the run's ranks wrote that they ended as they should; the first reason of those that ended early, with
+ * the rank's number, or NULL. */
+size_t muster_spooled_ended(const struct muster_spooled *spooled);
+const char *muster_spooled_interrupted(const struct muster_spooled *spooled);
+
+#endif

@@ -1,0 +1,247 @@
+#!/usr/bin/python3
+"""Ways in which a run ends early, or its report cannot be written: what rank 0 says then, what is on disk, and what
+`muster assemble` makes of that.
+
+usage: ends.py MUSTER NAME
+
+Bounds are the deadline that the run was given, never speed.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TWO_NODES = ["--sku", "Standard_NC80adis_H100_v5", "--nodes", "2"]  # two GPUs each: ranks 0 to 3
+COPIES = "copies host to device"
+INTERRUPTED = ("run.interrupted", "inconclusive", None, None)
+
+
+def missing(rank, status, what):
+    return ("rank.missing", status, f"sim-{rank // 2 + 1}", rank, what)
+
+
+def lost(*ranks, status="fail"):
+    return [missing(rank, status, "its last sign") for rank in ranks]
+
+
+def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero=False):
+    found = [missing(1, "inconclusive", why), missing(3, "inconclusive", why)]
+    return found + [("rank.missing", "inconclusive", node, 2, rank_2)] + [missing(0, "inconclusive", why)] * zero
+
+
+# Who is sent what, when which rank comes to which step; the run's deadline; then rank 0's exit code and findings (None: it
+# writes no report), and those of the report assembled from the disk. A finding is its check, status, node, rank, and part of
+# what was observed. wrapper: what happens on rank 2 before its supervisor is started.
+CASES = {
+    "sigterm_to_all": dict(
+        kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank ",)],
+        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank ",)]),
+    "sigint_to_one": dict(
+        kill=(signal.SIGINT, "run", [3]), at=(3, COPIES), deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGINT came to rank 3 after ",)],
+        disk_code=3, disk=[INTERRUPTED + ("SIGINT came to rank 3 after ",)]),
+    "sigusr1_to_rank_0_in_the_ring": dict(
+        kill=(signal.SIGUSR1, "run", [0]), at=(0, "all-reduce"), deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGUSR1 came to rank 0 after ",)],
+        disk_code=3, disk=[INTERRUPTED + ("SIGUSR1 came to rank 0 after ",)]),
+    "sigterm_to_the_launcher": dict(
+        kill=(signal.SIGTERM, "sim", None), at=(0, COPIES), deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank ",)],
+        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank ",)]),
+    "sigkill_to_rank_0": dict(
+        kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), deadline=30,
+        code=3, findings=None,
+        disk_code=1, disk=lost(0) + [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank,
+                                      "rank 0 did not say who takes part") for rank in (1, 2, 3)]),
+    "sigkill_to_all": dict(
+        kill=(signal.SIGKILL, "run", range(4)), at=(2, COPIES), deadline=240,
+        code=3, findings=None,
+        disk_code=3, disk=[INTERRUPTED + ("no rank came to its end",)] + lost(0, 1, 2, 3, status="inconclusive")),
+    "mpi_init_without_a_rank": dict(
+        wrapper="kill -KILL $$", deadline=24,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began("it left nothing on disk", zero=True)),
+    "mpi_init_fails_on_a_rank": dict(
+        wrapper="export OMPI_MCA_pml=nope", deadline=24,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(node="sim-2"),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
+        never_began("it did not come to its end; its last sign came", node="sim-2", zero=True)),
+    "sigterm_in_mpi_init": dict(
+        wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
+        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] +
+        never_began("it left nothing on disk", why="SIGTERM came to rank", zero=True)),
+    "a_node_vanishes": dict(
+        kill=(signal.SIGKILL, "run", [2, 3]), at=(2, COPIES), deadline=60,
+        code=1, findings=lost(2, 3),
+        disk_code=1, disk=lost(2, 3)),
+}
+
+
+def processes_of(rank, command, mark):
+    """Process ids of the rank's `muster COMMAND` in this run, by the mark in its environment."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")
+            with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
+                environment = file.read().split("\0")
+        except OSError:
+            continue
+        if (len(words) > 1 and words[1] == command and f"MUSTER_MARK={mark}" in environment and
+                (rank is None or f"OMPI_COMM_WORLD_RANK={rank}" in environment)):
+            yield int(entry)
+
+
+def left_behind(mark, waiting=20.0):
+    """What still runs of this run, after a while."""
+    until = time.monotonic() + waiting
+    while True:
+        found = [(command, pid) for command in ("run", "worker", "sim-rank") for pid in processes_of(None, command, mark)]
+        if not found or time.monotonic() > until:
+            return found
+        time.sleep(0.1)
+
+
+def unfold(finding):
+    """One of several ranks of a node, "ranks 2-3: ...", as one for each of them."""
+    check, status, node, rank, observed = finding
+    ranks, colon, rest = observed.removeprefix("ranks ").partition(": ")
+    if rank is not None or not colon or not observed.startswith("ranks "):
+        return [finding]
+    spans = [span.split("-") for span in ranks.split(",")]
+    return [(check, status, node, one, rest) for span in spans for one in range(int(span[0]), int(span[-1]) + 1)]
+
+
+def findings_of(path):
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    folded = [(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank"), f["observed"])
+              for f in report["findings"] if f["status"] != "skip"]
+    return [one for finding in folded for one in unfold(finding)]
+
+
+def compare(found, wanted):
+    problems = [f"missing: {want}" for want in wanted
+                if not any(want[:4] == have[:4] and want[4] in have[4] for have in found)]
+    return problems + [f"too much: {have}" for have in found
+                       if not any(have[:4] == want[:4] and want[4] in have[4] for want in wanted)]
+
+
+def wait_for(spool, text, times=1):
+    """It is on disk, so often."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        found = 0
+        for name in os.listdir(spool) if os.path.isdir(spool) else []:
+            with open(os.path.join(spool, name), encoding="utf-8") as file:
+                found += file.read().count(text)
+        if found >= times:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def send(case, report):
+    number, command, ranks = case["kill"]
+    for rank in ranks or [None]:
+        for pid in processes_of(rank, command, report):
+            os.kill(pid, number)
+
+
+def drive(process, case, report, spool):
+    """Send the signal at its time. Returns what was printed, and whether that time came."""
+    noise, sent = [], not case.get("kill")
+    if not sent and not case["at"]:
+        sent = wait_for(spool, '"spool": 1', times=3)
+        send(case, report)
+    for line in process.stderr:
+        noise.append(line)
+        if sent or f"rank {case['at'][0]}:" not in line or case["at"][1] not in line:
+            continue
+        for pid in processes_of(case["at"][0], "worker", report):  # it must not get on meanwhile
+            os.kill(pid, signal.SIGSTOP)
+        wait_for(spool, case["at"][1])
+        send(case, report)
+        sent = True
+    return noise, sent
+
+
+def wrapper_of(case, folder):
+    path = os.path.join(folder, "wrapper")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh
+[ "$2" = run ] && [ "$OMPI_COMM_WORLD_RANK" = 2 ] && {{ {case["wrapper"]}; }}
+exec "$@"
+""")
+    os.chmod(path, 0o755)
+    return path
+
+
+def run(muster, case, folder):
+    report, spool = os.path.join(folder, "report.json"), os.path.join(folder, "spool")
+    deadline = case["deadline"]
+    words = [muster, "sim"] + TWO_NODES + ["--report", report, "--", "--spool", spool, "--deadline", str(deadline)]
+    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_MARK=report)
+    if "wrapper" in case:
+        environment["MUSTER_SIM_WRAPPER"] = wrapper_of(case, folder)
+    started = time.monotonic()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        noise, sent = drive(process, case, report, spool)
+        text = process.stdout.read()
+    took = time.monotonic() - started
+    problems = [] if sent else ["the moment for the signal never came"]
+    # an interrupted run must not wait for its deadline; one with a dead rank may need all of it, and 5 seconds to end
+    interrupted = "kill" in case and case["kill"][0] != signal.SIGKILL
+    most = deadline / 2 if interrupted else deadline + 15
+    if took > most:
+        problems.append(f"took {took:.1f} s of {most}")
+    if process.returncode != case["code"]:
+        problems.append(f"exit code {process.returncode}, not {case['code']}")
+    if case["findings"] is None:
+        problems += ["rank 0 is dead, and there is a report"] if os.path.exists(report) else []
+    else:
+        problems += compare(findings_of(report), case["findings"])
+        word = {1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
+        if not text.rstrip().rpartition("\n")[2].startswith(word):
+            problems.append(f"the last line is not {word}")
+    problems += [f"left running: {found}" for found in left_behind(report)]
+    problems += assemble(muster, case, folder, spool)
+    problems += [f"left behind: {name}" for name in os.listdir(folder)
+                 if name not in ("report.json", "spool", "assembled.json", "wrapper")]
+    return problems + ([text] + noise[-30:] if problems else [])
+
+
+def assemble(muster, case, folder, spool):
+    path = os.path.join(folder, "assembled.json")
+    done = subprocess.run([muster, "assemble", spool, "--report", path], capture_output=True, text=True, timeout=100)
+    if done.returncode != case["disk_code"]:
+        return [f"assemble: exit code {done.returncode}, not {case['disk_code']}", done.stdout, done.stderr]
+    problems = [f"assemble: {problem}" for problem in compare(findings_of(path), case["disk"])]
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    ranks = {rank["rank"]: rank for node in report["run"]["nodes"] for rank in node["ranks"]}
+    if sorted(ranks) != [0, 1, 2, 3] or not report["run"]["job"].get("assembled"):
+        problems.append(f"assemble: ranks {sorted(ranks)}, marked {report['run']['job'].get('assembled')}")
+    # what was measured before is there: every rank had been through the probes before the copies
+    for number, rank in ranks.items() if case.get("at") else []:
+        if not any(sample["metric"] == "gpu.name" for sample in rank["samples"]):
+            problems.append(f"assemble: rank {number} has lost what it had measured")
+    return problems
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        problems = run(sys.argv[1], CASES[sys.argv[2]], folder)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

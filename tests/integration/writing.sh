@@ -1,0 +1,91 @@
+#!/bin/sh
+# writing.sh - a report that was asked for and could not be written is never a pass, and what was there before stays whole
+#
+# usage: writing.sh MUSTER
+set -eu
+muster=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+sku=Standard_NC40ads_H100_v5
+bad=0
+
+complain() {
+	echo "$1"
+	cat out err 2>/dev/null || :
+	bad=1
+}
+
+# full COMMAND...: on a disk that is full but for a few kilobytes, with an old report on it
+full() {
+	unshare -m sh -c 'mount -t tmpfs -o size=16k none disk && echo old >disk/report.json && shift 0 && "$@"
+		status=$?; cat disk/report.json >left; ls -A disk >names; exit $status' sh "$@" >out 2>err
+}
+
+# expect NAME EXIT-STATUS LAST-LINE COMMAND...
+expect() {
+	name=$1 wanted=$2 line=$3
+	shift 3
+	status=0
+	"$@" || status=$?
+	[ "$status" -eq "$wanted" ] || complain "$name: exit status $status, not $wanted"
+	case $(tail -n 1 out) in
+	"$line"*) ;;
+	*) complain "$name: the last line is not $line" ;;
+	esac
+}
+
+mkdir disk
+"$muster" sim --sku $sku --report good.json -- --profile quick >out 2>err || complain "no good report to begin with"
+if unshare -m sh -c 'mount -t tmpfs -o size=16k none disk' 2>/dev/null; then
+	none="MUSTER INCONCLUSIVE sku=$sku nodes=1 ranks=1 failed=0 warned=0 report=none"
+	for command in "check good.json --report disk/report.json" \
+		"sim --sku $sku --report $scratch/disk/report.json -- --profile quick"; do
+		# a list of words
+		# shellcheck disable=SC2086
+		expect "a full disk: $command" 3 "$none" full "$muster" $command
+		[ "$(cat left)" = old ] || complain "a full disk: $command: the old report is not whole"
+		[ "$(cat names)" = report.json ] || complain "a full disk: $command: left on it: $(cat names)"
+		grep -q 'could not be written: .*No space left on device' err || complain "a full disk: no reason on stderr"
+		grep -q '^The JSON report could not be written' out || complain "a full disk: no word of it in the summary"
+	done
+	sed 's/"metric": "gpu.h2d_gbps", \(.*\)"value": [0-9.]*/"metric": "gpu.h2d_gbps", \1"value": 1/' good.json >slow.json
+	expect "a full disk, and a failure" 1 "MUSTER FAIL sku=$sku nodes=1 ranks=1 failed=1 warned=0 report=none" \
+		full "$muster" check slow.json --report disk/report.json
+else
+	echo "no mount namespace of our own: the full disk is left out"
+fi
+
+# written FILE: it is a report, whole
+written() {
+	"$muster" check "$1" >checked 2>&1 || complain "$1 is no report: $(cat checked)"
+}
+
+# a link at the report's path is replaced, and never followed
+echo precious >target
+ln -s target link.json
+expect "a link" 0 "MUSTER PASS" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report link.json
+[ "$(cat target)" = precious ] && [ ! -L link.json ] || complain "a link at the report's path was followed"
+written link.json
+
+mkdir folder
+expect "a folder" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report folder
+grep -q 'is a directory' err || complain "a folder: no reason on stderr"
+
+# a FIFO and a device are written to, and stay what they are
+mkfifo fifo.json
+cat fifo.json >read.json &
+expect "a FIFO" 0 "MUSTER PASS" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report fifo.json
+wait
+[ -p fifo.json ] || complain "a FIFO was replaced"
+written read.json
+expect "a FIFO that nobody reads" 3 "MUSTER INCONCLUSIVE" \
+	sh -c '"$@" >out 2>err' sh "$muster" check good.json --report fifo.json
+expect "a device" 0 "MUSTER PASS" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report /dev/null
+[ -c /dev/null ] || complain "/dev/null was replaced"
+expect "a full device" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report /dev/full
+expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
+	sh -c '"$@" 2>err >out 3>&- --report /dev/fd/3' sh "$muster" check good.json
+
+[ -z "$(find . -name '*.json.*')" ] || complain "left behind: $(find . -name '*.json.*')"
+exit $bad
