@@ -129,6 +129,39 @@ class Cluster:
             time.sleep(0.2)
         raise Failure(f"never came true: {what}")
 
+    def supervisors(self, rank):
+        """The process ids of `muster run` of this rank, here on the machine that the cluster is on."""
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
+                    words = file.read().split("\0")
+                with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
+                    variables = file.read().split("\0")
+            except OSError:
+                continue
+            if words[1:2] == ["run"] and f"SLURM_PROCID={rank}" in variables and any(
+                    variable == "SLURM_CONF=" + self.environment["MUSTER_CLUSTER"] + "/etc/slurm.conf"
+                    for variable in variables):
+                yield int(entry)
+
+    def signal(self, rank, number):
+        found = list(self.supervisors(rank))
+        check_equal(len(found), 1, f"supervisors of rank {rank}")
+        os.kill(found[0], number)
+
+    def preflight_at(self, step, *words, options=()):
+        """A preflight that has come to this step; the number of its job."""
+        number = self.submit("-N", str(self.nodes), *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words)
+        self.wait_for(f"the log says {step!r}", lambda: step in self.log(number), 30)
+        return number
+
+    def log(self, number):
+        try:
+            with open(os.path.join(self.folder, f"muster-{number}.log"), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
     def preflight(self, *words, options=(), seconds=90, **more):
         nodes = () if options else ("-N", str(self.nodes))
         return self.wait(self.submit(*nodes, *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words, **more), seconds)

@@ -5,8 +5,9 @@
 #        cluster.sh run COMMAND...         as a user on the login node would, in the current directory
 #        cluster.sh on NODE COMMAND...     the same on a node, by its number
 #        cluster.sh fault [KIND@WHERE]...  break this and nothing else, from now on
-#        cluster.sh kill NODE              end a node's slurmd at once
-#        cluster.sh start NODE             start it again
+#        cluster.sh kill NODE              end a node's slurmd at once, and leave its tasks
+#        cluster.sh lose NODE              end all that runs on a node at once, as when its power fails
+#        cluster.sh start NODE             start its slurmd again
 #        cluster.sh status | down
 #
 # --gpus: Slurm knows of so many GPUs a node, not of all. --conf, --plugstack: one line more of slurm.conf, plugstack.conf.
@@ -39,7 +40,7 @@ skip() {
 }
 
 usage() {
-	sed -n '3,10s/^# \{0,1\}//p' "$self" >&2
+	sed -n '3,11s/^# \{0,1\}//p' "$self" >&2
 	exit 2
 }
 
@@ -249,6 +250,15 @@ slurmd_of() {
 	done
 }
 
+# End every process in a node's network.
+lose() {
+	local there process
+	there=$(readlink "/proc/$(slurmd_of "$1")/ns/net")
+	for process in /proc/[0-9]*; do
+		[[ $(readlink "$process/ns/net" 2>/dev/null) != "$there" ]] || kill -KILL "${process#/proc/}" 2>/dev/null || true
+	done
+}
+
 all_idle() {
 	[[ $(enter "$(init)" sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr -s ' ') == " $1 idle" ]]
 }
@@ -332,6 +342,7 @@ run) enter "$(init)" "$@" ;;
 on) (($# > 1)) && enter "$(slurmd_of "$1")" "${@:2}" ;;
 fault) init >/dev/null && change_faults "$@" ;;
 kill) (($# == 1)) && kill -KILL "$(slurmd_of "$1")" ;;
+lose) (($# == 1)) && lose "$1" ;;
 start) (($# == 1)) && enter "$(init)" "$self" _start "$1" ;;
 status)
 	holder_lives || { echo "down" && exit 1; }

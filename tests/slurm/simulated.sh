@@ -31,6 +31,8 @@ done < <(env | grep -E '^(CUDA_|NCCL_|UCX_|OMPI_MCA_coll_hcoll)[A-Za-z0-9_]*=[^[
 place=("$simulation/muster" sim-worker "$simulation" "$(((node - 1) * gpus + local_rank % gpus))" env "${words[@]}")
 
 if [[ ${1:-} == run ]]; then
+	# For a test: a rank that takes its time before it begins.
+	[[ ${SIMULATED_LATE_RANK:-} != "${SLURM_PROCID:-0}" ]] || sleep 180
 	export MUSTER_WORKER_WRAPPER="${place[*]}"
 	exec "$program" "$@"
 fi
