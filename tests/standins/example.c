@@ -18,7 +18,7 @@ static struct muster_sim_gpu gpus[EXAMPLE_NODES][EXAMPLE_GPUS];
 static char bus_ids[EXAMPLE_NODES][EXAMPLE_GPUS][32], uuids[EXAMPLE_NODES][EXAMPLE_GPUS][64];
 
 static const char *pkeys[] = { "0xffff", "0x8012" };
-static struct muster_sim_counter counters[] = { { "link_downed", 3, 1 } };
+static struct muster_sim_counter counters[] = { { "link_downed", 3, 0 } };
 static struct muster_sim_port ports[EXAMPLE_NODES][3];
 static struct muster_sim_numa numas[] = { { 0, "0-3", 1024, 0 }, { 3, "4-7", 2048, 1 } };
 static struct muster_sim_node nodes[EXAMPLE_NODES];
