@@ -65,6 +65,7 @@ class Job:
 class Cluster:
     def __init__(self, muster, nodes, sku):
         self.nodes, self.sku = nodes, sku
+        self.rank_variable = "SLURM_PROCID"
         self.base = tempfile.mkdtemp(prefix="muster-slurm-")
         self.folder = os.path.join(self.base, "submit")
         os.mkdir(self.folder)
@@ -139,7 +140,7 @@ class Cluster:
                     variables = file.read().split("\0")
             except OSError:
                 continue
-            if words[1:2] == ["run"] and f"SLURM_PROCID={rank}" in variables and any(
+            if words[1:2] == ["run"] and f"{self.rank_variable}={rank}" in variables and any(
                     variable == "SLURM_CONF=" + self.environment["MUSTER_CLUSTER"] + "/etc/slurm.conf"
                     for variable in variables):
                 yield int(entry)
@@ -149,9 +150,10 @@ class Cluster:
         check_equal(len(found), 1, f"supervisors of rank {rank}")
         os.kill(found[0], number)
 
-    def preflight_at(self, step, *words, options=()):
+    def preflight_at(self, step, *words, options=(), **more):
         """A preflight that has come to this step; the number of its job."""
-        number = self.submit("-N", str(self.nodes), *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words)
+        number = self.submit("-N", str(self.nodes), *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words,
+                             **more)
         self.wait_for(f"the log says {step!r}", lambda: step in self.log(number), 30)
         return number
 

@@ -101,14 +101,16 @@ facts() {
 	python3 - "$dir/sim/cluster.json" <<'END'
 import json, sys
 node = json.load(open(sys.argv[1], encoding="utf-8"))["nodes"][0]
-cpus = set()
+masks = []
 for numa in node["numas"]:
+    mask = 0
     for part in filter(None, numa["cpu_list"].split(",")):
         first, _, last = part.partition("-")
-        cpus.update(range(int(first), int(last or first) + 1))
-threads, sockets = node["threads_per_core"], node["sockets"]
-print(f"gpus={len(node['gpus'])} cpus={len(cpus)} all_cpus={sum(1 << cpu for cpu in cpus):x}")
-print(f"shape='Sockets={sockets} CoresPerSocket={len(cpus) // sockets // threads} ThreadsPerCore={threads}'")
+        mask |= sum(1 << cpu for cpu in range(int(first), int(last or first) + 1))
+    masks.append(mask)
+cpus, threads, sockets = bin(sum(masks)).count("1"), node["threads_per_core"], node["sockets"]
+print(f"gpus={len(node['gpus'])} cpus={cpus} all_cpus={sum(masks):x} numa_cpus=({' '.join(f'{m:x}' for m in masks)})")
+print(f"shape='Sockets={sockets} CoresPerSocket={cpus // sockets // threads} ThreadsPerCore={threads}'")
 print(f"memory={int(sum(numa['memory_mib'] for numa in node['numas']))}")
 END
 }
@@ -182,6 +184,7 @@ END
 	# as an installed muster would lie
 	mkdir -p "$dir/share/muster"
 	ln -s "$here/simulated.sh" "$dir/bin/muster"
+	ln -s "$here/mpirun.sh" "$dir/bin/mpirun"
 	ln -s "$(realpath "$here/../../slurm")" "$dir/share/muster/slurm"
 }
 

@@ -4,6 +4,8 @@
 usage: preflight.py MUSTER NAME
 """
 
+import os
+
 from cluster import check, check_equal, main
 
 
@@ -21,12 +23,26 @@ def test_healthy_job_passes(cluster):
     print(f"from the job's start to its end: {job.seconds:.0f} s")
 
 
+def test_mpirun_in_place_of_srun(cluster):
+    job = cluster.preflight(MUSTER_LAUNCHER="mpirun")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check("8 GPUs each, started by mpirun" in job.read("log"), "the log names the launcher", job.read("log"))
+    check_equal(job.report()["run"]["job"]["ranks"], 16, "ranks")
+
+
+def test_unknown_launcher_is_named(cluster):
+    job = cluster.preflight(MUSTER_LAUNCHER="prun")
+    check_equal((job.state, job.exit_code), ("FAILED", 2), "the job's end")
+    check("srun or mpirun is needed, not \"prun\"" in job.read("log"), "the reason", job.read("log"))
+
+
 def test_bad_node_fails_the_job(cluster):
     cluster.fault("ib-down@node2/mlx5_ib3")
     job = cluster.preflight()
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
     check_equal({(status, node) for _, status, node in job.problems()}, {("fail", "gpu-2")}, "what is found")
     check("MUSTER FAIL" in job.read("txt"), "the text names the verdict")
+    check(not os.path.exists(job.path("spool")), "no spool is left when there is a verdict")
 
 
 def test_wrong_option_is_no_verdict(cluster):

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 directory=$(cd "$(dirname "$0")/.." && pwd)
-gpus='' all_cpus='' program=''
+gpus='' all_cpus='' numa_cpus=() program=''
 # shellcheck source=/dev/null
 source "$directory/facts"
 node=$(hostname)
@@ -17,9 +17,12 @@ simulation=$(readlink "$directory/sim")
 
 [[ $node =~ ^[0-9]+$ ]] || exec "$program" "$@" # on the login node there is no GPU to simulate
 
-# srun's mask for this task; without any, it may run anywhere on its node.
+# srun's mask for this task, or the NUMA node that mpirun would have put it on (mpirun.sh); without any, it may run
+# anywhere on its node.
 mask=$all_cpus
-if [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
+if [[ -n ${SIMULATED_RANKS_PER_NUMA:-} ]]; then
+	mask=${numa_cpus[local_rank / SIMULATED_RANKS_PER_NUMA]}
+elif [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
 	IFS=, read -ra masks <<<"${SLURM_CPU_BIND_LIST:-}"
 	mask=${masks[local_rank % ${#masks[@]}]}
 fi
