@@ -259,6 +259,17 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 	ctx->steps++;
 }
 
+int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	return ctx->called_off ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->called_off) : 0;
+}
+
+void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
+{
+	ck_assert_int_ne(err->code, MUSTER_OK);
+	ctx->given_up++;
+}
+
 const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
 {
 	va_list arguments;

@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-/* Two nodes of eight ranks, rank 15 missing, every outcome, nulls, and strings that machines should not give. */
+/* Two nodes of eight ranks, some trial rings of theirs, rank 15 missing, every outcome, nulls, and strings that
+ * machines should not give. */
 static inline void fixture_run(struct muster_run *run)
 {
 	synthetic_run(run, 16);
@@ -17,6 +18,9 @@ static inline void fixture_run(struct muster_run *run)
 	missing->gpu = missing->gpu_uuid = NULL;
 	missing->missing = "no message within 60 s";
 	missing->samples.count = missing->outcomes.count = 0;
+	run->nodes[1].ranks[6].unfinished =
+		"it did not come to its end; its last sign, 3 s after its start, was: ncclAllReduce";
+	run->job.interrupted = "SIGTERM came to rank 0 after 61.2 s";
 	struct muster_outcomes *outcomes = &run->nodes[1].ranks[0].outcomes;
 	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "gpu",
 					      .status = MUSTER_OUTCOME_ERROR,
@@ -32,11 +36,25 @@ static inline void fixture_run(struct muster_run *run)
 					      .status = MUSTER_OUTCOME_HUNG,
 					      .detail = "no answer within 60 s",
 					      .step = "ncclCommInitRankConfig",
+					      .ring = 15,
 					      .elapsed_ms = 60000 });
 	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "affinity",
 					      .status = MUSTER_OUTCOME_NOT_RUN,
 					      .code = "time",
 					      .detail = "no time was left" });
+	static const char *names[] = { "sim-1", "sim-2" };
+	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
+					  .nodes = names,
+					  .node_count = 1,
+					  .ok = true,
+					  .busbw_gbps = 231.25,
+					  .seconds = 0.75 });
+	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
+					  .kind = MUSTER_TRIAL_PAIR,
+					  .nodes = names,
+					  .node_count = 2,
+					  .why = "rank 9: \"no\" answer\x1b[2J",
+					  .seconds = 10 });
 	struct muster_samples *samples = &run->nodes[0].ranks[0].samples;
 	for (size_t i = 0; i < samples->count; i++)
 		if (strcmp(samples->items[i].metric->name, "gpu.name") == 0)

@@ -18,6 +18,8 @@ enum muster_code {
 	MUSTER_ENOTSUPPORTED, /* the hardware or driver does not offer this */
 	MUSTER_ENOPERMISSION, /* the operating system or driver does not let us */
 	MUSTER_EPROTOCOL,     /* malformed data from another muster process */
+	MUSTER_EREMOTE,       /* a vendor library says that another process or the network between failed */
+	MUSTER_ECALLEDOFF,    /* somebody else failed, and so this was given up */
 	MUSTER_EINTERRUPTED,  /* the whole run was ended early */
 	MUSTER_CODE_COUNT
 };

@@ -44,6 +44,7 @@ struct muster_probe_env {
 	size_t peer_count;
 	enum muster_profile profile;
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
+	int repeats;                   /* how often to measure what scatters; 0 means once too */
 	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };
@@ -78,12 +79,20 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...) __attrib
 const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* For measurements over all ranks, wherever they wait: -1 with err (MUSTER_ECALLEDOFF) when another rank has failed and
+ * there is nothing left to wait for. Costs a system call. */
+int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err);
+
+/* Say how this callback is going to fail, before calls that clean up and may hang or crash themselves. */
+void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err);
+
 /* The ring, as rank 0 dealt it. */
 #define MUSTER_RING_ID_BYTES 128 /* sizeof(ncclUniqueId) */
 struct muster_ring {
 	unsigned char id[MUSTER_RING_ID_BYTES];
 	int rank, ranks, nodes; /* within the ring */
 	int timeout_ms;         /* the probe gives up by itself a little before its own deadline */
+	bool trial;             /* only to see whether it works: one modest size, and a wrong result is an error */
 };
 
 /* A probe's callbacks return 0, or -1 with err: "could not tell, because ...". What was emitted before is kept. State
@@ -93,8 +102,9 @@ struct muster_probe {
 	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
-	int deadline_ms;         /* for each callback */
-	int order;               /* lower runs earlier, the same number by name */
+	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
+	int deadline_ms; /* for each callback */
+	int order;       /* lower runs earlier, the same number by name */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 
@@ -107,6 +117,10 @@ struct muster_probe {
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
+	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (yielded by
+	 * run; its scope is the rank), and the one that says how fast a ring was (yielded by ring on its first rank).
+	 */
+	const char *ring_agree, *ring_rate;
 	/* Optional: after everything else, for what changed meanwhile (error counters). */
 	int (*finish)(struct muster_probe_ctx *ctx, struct muster_error *err);
 };

@@ -95,8 +95,19 @@ int muster_report_print_json(const struct muster_report *report, FILE *out, stru
  * every malformed report is MUSTER_EUSAGE with the file and the JSON path. */
 int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err);
 
+/* The same, and how it was judged: verdict, findings and checks as they stand in the file. ret borrows *ret_run. */
+int muster_report_load(
+	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err);
+
 /* The summary for people, failures first. colour: use ANSI colours. */
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour);
+
+/* JUnit XML for CI servers: a test suite for each node and one for the job, a test case for each probe and check. A
+ * failed finding is a failure, an inconclusive one an error, what does not apply is skipped. */
+void muster_report_print_junit(const struct muster_report *report, FILE *out);
+
+/* A short summary for a pull request or a ticket. */
+void muster_report_print_markdown(const struct muster_report *report, FILE *out);
 
 /* The stable last line, with its newline. report_path is what the user gave. */
 void muster_report_print_line(const struct muster_report *report, const char *report_path, FILE *out);
@@ -110,5 +121,9 @@ int muster_report_deliver(struct muster_report *report, const char *path, const 
  * write: a malloc'd text. read: appends a node to run; what is malformed is MUSTER_EPROTOCOL with the JSON path. */
 char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
 int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
+
+/* The same for a trial. */
+char *muster_trial_to_json(const struct muster_trial *trial);
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
 
 #endif

@@ -25,6 +25,7 @@ struct muster_outcome {
 	const char *code;   /* muster_code_name of the error when status is ERROR or NOT_RUN; else NULL */
 	const char *detail; /* one sentence; NULL when status is OK */
 	const char *step;   /* the last step before it crashed or hung; NULL if none is known */
+	int ring;           /* how many ranks shared the last ring of all that it was in; 0: it was in none */
 	double elapsed_ms;
 };
 
@@ -60,9 +61,29 @@ struct muster_job {
 	int ranks;                     /* the size of MPI_COMM_WORLD: missing ranks count */
 	bool simulated;                /* any worker had a stand-in library loaded */
 	const char *version;           /* of the muster that measured */
+	int repeats;                   /* how often copies and rings were measured; 0 means once too */
 	const char *interrupted;       /* NULL, or what ended the whole run early */
 	bool assembled;                /* from what the ranks left on disk, not by rank 0 */
 	struct muster_samples samples; /* scope job */
+};
+
+/* A ring of few nodes, tried to find out what breaks or slows the ring of all. */
+enum muster_trial_kind {
+	MUSTER_TRIAL_ALONE = 0, /* one node */
+	MUSTER_TRIAL_PAIR,
+	MUSTER_TRIAL_GROUP, /* more than two */
+	MUSTER_TRIAL_KIND_COUNT
+};
+
+struct muster_trial {
+	const char *probe;
+	enum muster_trial_kind kind;
+	const char **nodes;
+	size_t node_count;
+	bool ok;
+	double busbw_gbps; /* 0: not known */
+	const char *why;   /* it failed; NULL when ok */
+	double seconds;
 };
 
 struct muster_run {
@@ -70,6 +91,8 @@ struct muster_run {
 	struct muster_job job;
 	struct muster_node *nodes; /* in order of their lowest rank */
 	size_t node_count, node_room;
+	struct muster_trial *trials; /* in the order in which they were made */
+	size_t trial_count, trial_room;
 	const char *judged_as; /* the machine type that a saved report names; NULL in a new run */
 };
 
@@ -82,8 +105,10 @@ struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank);
 void muster_run_sort(struct muster_run *run);
 /* Nodes of the run whose name is known: "?" is no node. */
 size_t muster_run_known_nodes(const struct muster_run *run);
+void muster_run_add_trial(struct muster_run *run, struct muster_trial trial);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 
+const char *muster_trial_kind_name(enum muster_trial_kind kind);    /* "alone", "pair", "group" */
 const char *muster_outcome_name(enum muster_outcome_status status); /* "ok", "error", "crashed", "hung", "not_run" */
 
 #endif

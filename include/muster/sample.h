@@ -51,7 +51,9 @@ struct muster_sample {
 	const struct muster_label *labels; /* label_count of them, in the metric's order */
 	size_t label_count;
 	struct muster_value value;
-	const char *reason; /* set if and only if value is null */
+	const char *reason;   /* set if and only if value is null */
+	const double *values; /* of a number that was measured several times: all of them, in their order */
+	size_t value_count;   /* 0 or at least 2 */
 };
 
 /* A growing array; the labels and strings behind its samples live in a pool. */

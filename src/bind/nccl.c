@@ -34,13 +34,15 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 
 	if (result == ncclSuccess || result == ncclInProgress)
 		return 0;
+	/* ncclRemoteError says that this process is not where it began */
+	enum muster_code code = result == ncclRemoteError ? MUSTER_EREMOTE : MUSTER_EVENDOR;
 	text = nccl->ncclGetErrorString(result);
 	if (!text)
 		text = "an error that NCCL has no text for";
 	last = nccl->ncclGetLastError ? nccl->ncclGetLastError(comm) : NULL;
 	if (!last || !*last)
-		return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d)", call, text, (int)result);
-	return muster_fail(err, MUSTER_EVENDOR, "%s: %s (%d): %s", call, text, (int)result, last);
+		return muster_fail(err, code, "%s: %s (%d)", call, text, (int)result);
+	return muster_fail(err, code, "%s: %s (%d): %s", call, text, (int)result, last);
 }
 
 const char *muster_nccl_version_text(int version, char *out, size_t size)

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "eval/choose.h"
 #include "muster/probe.h"
+#include "core/trend.h"
 #include "muster/report.h"
 #include "run/spooled.h"
 
@@ -153,8 +154,11 @@ static void run_make(const struct muster_spooled *spooled, struct muster_run *ru
 		.version = spooled->version,
 		.interrupted = interruption(spooled),
 		.assembled = true,
+		.repeats = spooled->repeats,
 	};
 	muster_spooled_add(spooled, run, "it did not come to its end");
+	if (run->job.repeats > 1)
+		muster_run_fold_repeats(run);
 	add_missing(run);
 }
 

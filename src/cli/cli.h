@@ -24,6 +24,11 @@ int muster_cmd_metrics(int argc, char **argv);
 int muster_cmd_skus(int argc, char **argv);
 int muster_cmd_lint(int argc, char **argv);
 int muster_cmd_bind(int argc, char **argv);
+int muster_cmd_nodes(int argc, char **argv);
+int muster_cmd_drain(int argc, char **argv);
+int muster_cmd_resume(int argc, char **argv);
+int muster_cmd_report(int argc, char **argv);
+int muster_cmd_diff(int argc, char **argv);
 
 /* "muster: <text>" on stderr, and MUSTER_EXIT_USAGE. */
 int muster_cli_usage(const struct muster_error *err);

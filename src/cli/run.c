@@ -1,6 +1,7 @@
 /* run.c - `muster run`: measure this job's nodes and judge them */
 #include "cli/cli.h"
 #include "core/text.h"
+#include "core/trend.h"
 #include "muster/report.h"
 #include "run/conduct.h"
 #include "run/link.h"
@@ -19,12 +20,37 @@ static int parse_profile(void *arg, const char *text, struct muster_error *err)
 	return muster_fail(err, MUSTER_EUSAGE, "--profile: quick, standard or full is needed, found \"%.60s\"", text);
 }
 
+static int parse_localise(void *arg, const char *text, struct muster_error *err)
+{
+	static const char *const names[] = {
+		[MUSTER_LOCALISE_OFF] = "off",
+		[MUSTER_LOCALISE_AUTO] = "auto",
+		[MUSTER_LOCALISE_ALWAYS] = "always",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*(enum muster_localise *)arg = (enum muster_localise)i;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--localise: off, auto or always is needed, found \"%.60s\"", text);
+}
+
 static int parse_deadline(void *arg, const char *text, struct muster_error *err)
 {
 	long seconds;
 	if (muster_parse_int(text, 10, 86400, &seconds, "--deadline", err) < 0)
 		return -1;
 	*(int *)arg = (int)seconds;
+	return 0;
+}
+
+static int parse_repeat(void *arg, const char *text, struct muster_error *err)
+{
+	long repeats;
+	if (muster_parse_int(text, 1, MUSTER_REPEATS_MAX, &repeats, "--repeat", err) < 0)
+		return -1;
+	*(int *)arg = (int)repeats;
 	return 0;
 }
 
@@ -60,6 +86,7 @@ int muster_cmd_run(int argc, char **argv)
 		.report = "muster-report.json",
 		.profile = MUSTER_STANDARD,
 		.deadline_s = 120,
+		.localise = MUSTER_LOCALISE_AUTO,
 	};
 	const struct muster_option table[] = {
 		{ .name = "--sku",
@@ -89,6 +116,17 @@ int muster_cmd_run(int argc, char **argv)
 			.each = parse_deadline,
 			.arg = &options.deadline_s,
 			.help = "for the whole run (default 120)" },
+		{ .name = "--repeat",
+			.argument = "N",
+			.each = parse_repeat,
+			.arg = &options.repeats,
+			.help = "measure copies and rings N times, judge the medians and keep all values" },
+		{ .name = "--localise",
+			.argument = "WHEN",
+			.each = parse_localise,
+			.arg = &options.localise,
+			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
+				"slow; default) or always" },
 		{ .name = "--strict", .flag = &options.strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",

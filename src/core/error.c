@@ -18,6 +18,8 @@ static const char *const names[] = {
 	[MUSTER_ENOTSUPPORTED] = "notsupported",
 	[MUSTER_ENOPERMISSION] = "permission",
 	[MUSTER_EPROTOCOL] = "protocol",
+	[MUSTER_EREMOTE] = "remote",
+	[MUSTER_ECALLEDOFF] = "called_off",
 	[MUSTER_EINTERRUPTED] = "interrupted",
 };
 _Static_assert(sizeof names / sizeof *names == MUSTER_CODE_COUNT, "every code has a name");

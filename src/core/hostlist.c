@@ -153,27 +153,23 @@ int muster_hostlist_expand(const char *text, struct muster_pool *pool, const cha
 
 /* ---- compressing ---- */
 
-/* A name around its last number: "gpu-" "07" "-ib". */
+/* A name and the number that it ends with: "gpu-" "07". Slurm takes nothing behind a bracket but another name with a
+ * number, so "gpu-07-ib" has none. */
 struct split {
-	const char *name, *suffix;
+	const char *name;
 	size_t prefix, digits; /* lengths; digits 0: no number */
 	unsigned long long number;
 };
 
 static struct split split(const char *name)
 {
-	size_t end = strlen(name), start;
-	while (end > 0 && !strchr(digits, name[end - 1]))
-		end--;
-	start = end;
+	size_t end = strlen(name), start = end;
 	while (start > 0 && strchr(digits, name[start - 1]))
 		start--;
 	if (end - start > DIGITS_MAX)
-		end = start = 0;
-	struct split parts = { .name = name, .suffix = name + end, .prefix = start, .digits = end - start };
-	if (parts.digits == 0)
-		parts.prefix = strlen(name), parts.suffix = "";
-	else
+		start = end;
+	struct split parts = { .name = name, .prefix = start, .digits = end - start };
+	if (parts.digits > 0)
 		parts.number = strtoull(name + start, NULL, 10);
 	return parts;
 }
@@ -184,9 +180,7 @@ static int by_family(const struct split *x, const struct split *y)
 	int order = memcmp(x->name, y->name, shorter);
 	if (!order)
 		order = (x->prefix > y->prefix) - (x->prefix < y->prefix);
-	if (!order)
-		order = (x->digits > 0) - (y->digits > 0);
-	return order ? order : strcmp(x->suffix, y->suffix);
+	return order ? order : (x->digits > 0) - (y->digits > 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -218,7 +212,7 @@ static void print_family(FILE *out, const struct split *all, size_t first, size_
 		if (last > i)
 			fprintf(out, "-%.*s", (int)all[last].digits, all[last].name + all[last].prefix);
 	}
-	fprintf(out, "%s%s", several ? "]" : "", all[first].suffix);
+	fputs(several ? "]" : "", out);
 }
 
 char *muster_hostlist_compress(const char *const *names, size_t count)

@@ -18,6 +18,27 @@ const char *muster_outcome_name(enum muster_outcome_status status)
 	return (unsigned int)status < MUSTER_OUTCOME_COUNT ? outcome_names[status] : "unknown";
 }
 
+static const char *const trial_kind_names[] = {
+	[MUSTER_TRIAL_ALONE] = "alone",
+	[MUSTER_TRIAL_PAIR] = "pair",
+	[MUSTER_TRIAL_GROUP] = "group",
+};
+_Static_assert(sizeof trial_kind_names / sizeof *trial_kind_names == MUSTER_TRIAL_KIND_COUNT, "every kind has a name");
+
+const char *muster_trial_kind_name(enum muster_trial_kind kind)
+{
+	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? trial_kind_names[kind] : "unknown";
+}
+
+void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
+{
+	if (run->trial_count == run->trial_room) {
+		run->trial_room = run->trial_room ? run->trial_room * 2 : 32;
+		run->trials = muster_realloc(run->trials, run->trial_room, sizeof *run->trials);
+	}
+	run->trials[run->trial_count++] = trial;
+}
+
 void muster_run_init(struct muster_run *run)
 {
 	*run = (struct muster_run){ .pool = muster_pool_new() };
@@ -35,6 +56,7 @@ void muster_run_done(struct muster_run *run)
 		muster_samples_done(&node->samples);
 	}
 	free(run->nodes);
+	free(run->trials);
 	muster_samples_done(&run->job.samples);
 	muster_pool_free(run->pool);
 	*run = (struct muster_run){ 0 };

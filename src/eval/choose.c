@@ -110,9 +110,9 @@ void muster_choice_evaluate(
 	}
 	found = &choice->candidates.items[index];
 	if (found->misfit.code != MUSTER_OK) {
-		muster_wrap(&found->misfit, "recognised as %s by %s, which the overlay does not fit",
-			found->expect.name, how);
-		evaluate_unknown(choice, run, strict, found->misfit.text, ret);
+		err = found->misfit;
+		muster_wrap(&err, "recognised as %s by %s, which the overlay does not fit", found->expect.name, how);
+		evaluate_unknown(choice, run, strict, err.text, ret);
 		return;
 	}
 	muster_evaluate(run, &found->expect, strict, ret);

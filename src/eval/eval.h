@@ -3,8 +3,9 @@
  * Loading: load.c reads files and merges them, parse.c and its parts (parse.h) check the merged tree and make the
  * structs, closest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
  * against one check, across.c compares nodes and ranks with each other, median.c finds the value in the middle,
- * domains.c counts NVLink domains, after.c silences checks that come after others, outcomes.c turns probes' ends and
- * missing ranks into findings, drafts.c collects findings, index.c finds samples, words.c writes what people read.
+ * trials.c turns trial rings into findings (suspects.c finds who is to blame), domains.c counts NVLink domains, after.c
+ * silences checks that come after others, outcomes.c turns probes' ends and missing ranks into findings, drafts.c
+ * collects findings, index.c finds samples, words.c writes what people read.
  */
 #ifndef MUSTER_EVAL_H
 #define MUSTER_EVAL_H
@@ -125,7 +126,9 @@ struct muster_eval {
 	struct muster_check_state *states;
 	struct muster_draft *drafts;
 	size_t draft_count, draft_room, fold_start, check_start;
-	int *culprits;      /* for each probe, the rank that broke it for all, or -1; while outcomes are judged */
+	struct muster_broken_ring *broken; /* while outcomes are judged */
+	size_t broken_count;
+	size_t *accused;    /* for each probe: 1 + the draft that says who breaks its rings; 0: nobody is known */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
 	size_t *blame; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
@@ -141,6 +144,9 @@ void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *c
 void muster_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
+
+/* trials.c: findings about nodes and links that break rings; before those about probes, which they explain. */
+void muster_judge_trials(struct muster_eval *eval);
 
 /* outcomes.c: findings about probes and missing ranks, and the blame table. */
 void muster_judge_outcomes(struct muster_eval *eval);

@@ -439,6 +439,7 @@ void muster_evaluate(
 		states_make(&eval);
 		muster_index_make(&eval.index, run, expect);
 	}
+	muster_judge_trials(&eval);
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
 		check_judge(&eval, i);
@@ -449,6 +450,7 @@ void muster_evaluate(
 	}
 	free(eval.first_rank);
 	free(eval.blame);
+	free(eval.accused);
 	report.verdict = verdict_find(&report);
 	if (!expect && report.verdict == MUSTER_PASS)
 		report.verdict = MUSTER_INCONCLUSIVE;

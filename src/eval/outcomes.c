@@ -59,7 +59,8 @@ static void wants_find(const struct muster_eval *eval, enum want *wants)
 static enum muster_status outcome_status(const struct muster_outcome *outcome, enum want want)
 {
 	bool broken = outcome->code && (strcmp(outcome->code, muster_code_name(MUSTER_ELIB)) == 0 ||
-					       strcmp(outcome->code, muster_code_name(MUSTER_EVENDOR)) == 0);
+					       strcmp(outcome->code, muster_code_name(MUSTER_EVENDOR)) == 0 ||
+					       strcmp(outcome->code, muster_code_name(MUSTER_EREMOTE)) == 0);
 
 	switch (outcome->status) {
 	case MUSTER_OUTCOME_CRASHED:
@@ -79,6 +80,8 @@ static const char *outcome_advice(const struct muster_outcome *outcome)
 			       "then run muster there again" },
 		{ MUSTER_EVENDOR, "run muster on this node alone; if the same call fails again, look for Xid lines in "
 				  "dmesg and hand the node to whoever looks after the driver" },
+		{ MUSTER_EREMOTE, "run again with --localise always, which tells which node or link it is; look at the "
+				  "InfiniBand links and for mlx5 lines in dmesg" },
 		{ MUSTER_ENOPERMISSION,
 			"run as a user who may open the files named there, or ask the administrator for "
 			"access to these devices" },
@@ -125,29 +128,96 @@ static const struct muster_outcome *same_cause(
 	return NULL;
 }
 
-/* For each probe that measures with all ranks, the rank whose worker died or hung in it, or -1: the others' errors
- * there are its doing. */
-static int *find_culprits(const struct muster_run *run)
-{
-	int *culprits = muster_calloc(muster_probe_count() + 1, sizeof *culprits);
+/* A ring that broke, known by its probe and how many ranks it had, and the rank whose end says most about why. */
+struct muster_broken_ring {
+	size_t probe;
+	int ranks, culprit, weight;
+};
 
-	for (size_t i = 0; i <= muster_probe_count(); i++)
-		culprits[i] = -1;
+/* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
+static int ring_weight(const struct muster_outcome *outcome)
+{
+	static const struct {
+		enum muster_code code;
+		int weight;
+	} by_code[] = { { MUSTER_ECALLEDOFF, 0 }, { MUSTER_ETIME, 1 }, { MUSTER_EREMOTE, 2 } };
+
+	switch (outcome->status) {
+	case MUSTER_OUTCOME_CRASHED: return 5;
+	case MUSTER_OUTCOME_HUNG: return 4;
+	case MUSTER_OUTCOME_NOT_RUN: return 0;
+	default: break;
+	}
+	for (size_t i = 0; outcome->code && i < sizeof by_code / sizeof *by_code; i++)
+		if (strcmp(outcome->code, muster_code_name(by_code[i].code)) == 0)
+			return by_code[i].weight;
+	return 3;
+}
+
+static struct muster_broken_ring *broken_find(const struct muster_eval *eval, size_t probe, int ranks)
+{
+	for (size_t i = 0; i < eval->broken_count; i++)
+		if (eval->broken[i].probe == probe && eval->broken[i].ranks == ranks)
+			return &eval->broken[i];
+	return NULL;
+}
+
+static void broken_note(struct muster_eval *eval, const struct muster_outcome *outcome, int rank)
+{
+	size_t probe = probe_number(outcome->probe);
+	struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
+	int weight = ring_weight(outcome);
+
+	if (!ring) {
+		eval->broken = muster_realloc(eval->broken, eval->broken_count + 1, sizeof *eval->broken);
+		ring = &eval->broken[eval->broken_count++];
+		*ring = (struct muster_broken_ring){ probe, outcome->ring, -1, 0 };
+	}
+	if (weight > ring->weight) {
+		ring->weight = weight;
+		ring->culprit = rank;
+	}
+}
+
+static void broken_find_all(struct muster_eval *eval)
+{
+	const struct muster_run *run = eval->run;
+
 	for (size_t n = 0; n < run->node_count; n++) {
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			for (size_t i = 0; i < rank->outcomes.count; i++) {
-				const struct muster_outcome *outcome = &rank->outcomes.items[i];
-				size_t probe = probe_number(outcome->probe);
-				if ((outcome->status == MUSTER_OUTCOME_CRASHED ||
-					    outcome->status == MUSTER_OUTCOME_HUNG) &&
-					probe < muster_probe_count() && muster_probe_at(probe)->ring &&
-					culprits[probe] < 0)
-					culprits[probe] = rank->rank;
-			}
+			for (size_t i = 0; i < rank->outcomes.count; i++)
+				if (rank->outcomes.items[i].ring > 0 &&
+					rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)
+					broken_note(eval, &rank->outcomes.items[i], rank->rank);
 		}
 	}
-	return culprits;
+}
+
+static bool any_missing(const struct muster_run *run)
+{
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			if (run->nodes[n].ranks[r].missing)
+				return true;
+	return false;
+}
+
+/* Whether the rank's end in a ring is somebody else's doing, of whom another finding tells; then what to say of it. */
+static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
+{
+	int weight = ring_weight(outcome);
+	const struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
+
+	if (outcome->ring <= 0 || weight >= 4)
+		return NULL;
+	if (!eval->accused[probe] && ring && ring->weight > weight)
+		return weight == 0 && outcome->detail
+			       ? outcome->detail
+			       : muster_pool_printf(eval->report->pool, "it ended with rank %d", ring->culprit);
+	if (eval->accused[probe] || (weight == 0 && any_missing(eval->run)))
+		return outcome->detail ? outcome->detail : "it ended with the others";
+	return NULL;
 }
 
 /* A run that is ended early ends each of its ranks at another moment, and those that share a ring see that as errors.
@@ -185,16 +255,18 @@ static void judge_outcome(
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
 		return;
 	}
+	const char *ended = ended_by_others(eval, probe, outcome);
 	if (ended_with_run(eval->run, outcome)) {
 		finding.status = MUSTER_SKIP; /* the finding about the run speaks for all of these */
-	} else if (outcome->status == MUSTER_OUTCOME_ERROR && eval->culprits[probe] >= 0) {
+	} else if (ended) {
 		finding.status = MUSTER_SKIP;
-		finding.observed =
-			muster_pool_printf(pool, "it ended with the worker of rank %d", eval->culprits[probe]);
+		finding.observed = ended;
 	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);
 	draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);
+	if (ended && eval->accused[probe])
+		draft = eval->accused[probe] - 1; /* what is not measured now is that one's doing */
 	if (known)
 		blame_of(eval, n, r)[probe] = draft + 1;
 }
@@ -327,7 +399,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	}
 	eval->blame = muster_calloc(eval->rank_count * eval->blame_width + 1, sizeof *eval->blame);
 	wants_find(eval, wants);
-	eval->culprits = find_culprits(run);
+	broken_find_all(eval);
 	judge_unlisted(eval);
 	judge_interrupted(eval);
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -345,7 +417,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		}
 	}
 	muster_draft_fold_here(eval);
-	free(eval->culprits);
+	free(eval->broken);
 	free(wants);
 }
 

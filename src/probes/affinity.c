@@ -214,6 +214,7 @@ const struct muster_probe muster_probe_affinity = {
 	.summary = "the rank's CPUs and memory against its GPU's NUMA node",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
+	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 40,
 	.metrics = metrics,

@@ -331,6 +331,7 @@ const struct muster_probe muster_probe_environment = {
 	.summary = "variables that steer CUDA, NCCL, UCX and MPI, and NCCL's topology file",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
+	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 15,
 	.metrics = metrics,

@@ -263,18 +263,9 @@ static bool is_intact(const uint64_t *tile)
 	return true;
 }
 
-static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+static int measure_alone(struct muster_probe_ctx *ctx, const uint64_t *tile, struct muster_error *err)
 {
-	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	if (prepare(ctx, err) < 0)
-		return -1;
-	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
-	if (state.host.numa_node >= 0)
-		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
-	else
-		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.host.why);
-	fill_tile(tile);
 	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
 		memcpy((char *)state.host.data + at, tile, TILE_BYTES);
 	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
@@ -296,6 +287,26 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
+	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	int done = 0;
+	if (prepare(ctx, err) < 0)
+		return -1;
+	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
+	if (state.host.numa_node >= 0)
+		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
+	else
+		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.host.why);
+	fill_tile(tile);
+	do {
+		if (measure_alone(ctx, tile, err) < 0)
+			return -1;
+	} while (++done < muster_probe_env(ctx)->repeats);
+	return 0;
+}
+
 /* As many repeats as fill TOGETHER_MS at the speed that the GPU has alone. */
 static size_t together_repeats(enum direction direction)
 {
@@ -304,11 +315,9 @@ static size_t together_repeats(enum direction direction)
 	return wanted > REPEATS_MAX ? REPEATS_MAX : wanted < REPEATS ? REPEATS : (size_t)wanted;
 }
 
-static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+static int measure_together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	if (prepare(ctx, err) < 0)
-		return -1;
 	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
 		double gbps, spread;
 		size_t repeats = together_repeats(direction);
@@ -317,6 +326,18 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 			return muster_wrap(err, "%s with all GPUs of the node", names[direction].title);
 		muster_emit_for(ctx, names[direction].together, bus_id, muster_number(gbps));
 	}
+	return 0;
+}
+
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	int done = 0;
+	if (prepare(ctx, err) < 0)
+		return -1;
+	do {
+		if (measure_together(ctx, err) < 0)
+			return -1;
+	} while (++done < muster_probe_env(ctx)->repeats);
 	release();
 	return 0;
 }

@@ -301,6 +301,7 @@ const struct muster_probe muster_probe_launch = {
 	.summary = "the launch contract: MPI against Slurm, ranks per node, which GPU each rank took",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
+	.of_job = true,
 	.deadline_ms = 5000,
 	.order = 10,
 	.metrics = metrics,

@@ -47,6 +47,11 @@ static const struct muster_metric metrics[] = {
 		.scope = MUSTER_SCOPE_JOB,
 		.unit = "",
 		.meaning = "nodes that the ring spans" },
+	{ .name = "rank.nccl_version",
+		.type = MUSTER_STRING,
+		.scope = MUSTER_SCOPE_RANK,
+		.unit = "",
+		.meaning = "NCCL as this rank's process loads it; ranks of different versions share no ring" },
 	{ .name = "rank.nccl_init_ms",
 		.type = MUSTER_NUMBER,
 		.scope = MUSTER_SCOPE_RANK,
@@ -99,6 +104,7 @@ static const struct muster_metric metrics[] = {
 #define FILLS_MAX 512          /* of a small buffer */
 #define MODULUS 61             /* prime: no period in common with powers of two */
 #define AGREED_MAX 4
+#define TRIAL_BYTES (64 * MIB) /* of a trial ring */
 
 /* Made by run while the other ranks do the same, used by ring. */
 static struct {
@@ -111,6 +117,13 @@ static struct {
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
 	struct muster_pinned chunks; /* two of CHUNK_BYTES */
 } state;
+
+/* Of the ring before this one, in the same process: its communicator, which nobody has waited to destroy, and how long
+ * NCCL's log was. */
+static struct {
+	ncclComm_t comm;
+	size_t log_length;
+} before;
 
 /* One ring's communicator and the time that it has. */
 struct session {
@@ -261,17 +274,23 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 }
 
 /* Short waits spin, so that they end when what they wait for ends; long ones leave the CPU to others. */
+#define POLLS_SPINNING 256
+#define POLLS_SHORT 4096
+
 static void pause_poll(unsigned int *polls)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
-	if ((*polls)++ < 256)
+	const struct timespec pause = { .tv_nsec = *polls < POLLS_SHORT ? 20000 : 1000000 };
+	if ((*polls)++ < POLLS_SPINNING)
 		sched_yield();
 	else
 		nanosleep(&pause, NULL);
 }
 
-static int check_deadline(const struct session *s, const char *what, struct muster_error *err)
+/* Whether to go on waiting. */
+static int check_deadline(const struct session *s, unsigned int polls, const char *what, struct muster_error *err)
 {
+	if (polls > POLLS_SPINNING && muster_called_off(s->ctx, err) < 0)
+		return -1;
 	if (muster_now_ms() < s->deadline_ms)
 		return 0;
 	return muster_fail(err, MUSTER_ETIME, "%s did not end within %d ms", what, s->ring->timeout_ms);
@@ -286,7 +305,7 @@ static int settle(const struct session *s, ncclResult_t result, const char *call
 			return -1;
 		if (result == ncclSuccess)
 			return 0;
-		if (check_deadline(s, call, err) < 0)
+		if (check_deadline(s, polls, call, err) < 0)
 			return -1;
 		pause_poll(&polls);
 		ncclResult_t asked = state.nccl->ncclCommGetAsyncError(s->comm, &result);
@@ -307,7 +326,7 @@ static int wait_for(const struct session *s, CUevent event, const char *what, st
 		ncclResult_t asked = state.nccl->ncclCommGetAsyncError(s->comm, &result);
 		if (muster_nccl_check(state.nccl, asked, s->comm, err, "ncclCommGetAsyncError") < 0 ||
 			muster_nccl_check(state.nccl, result, s->comm, err, what) < 0 ||
-			check_deadline(s, what, err) < 0)
+			check_deadline(s, polls, what, err) < 0)
 			return -1;
 		pause_poll(&polls);
 	}
@@ -513,6 +532,9 @@ static int measure(
 		muster_step(ctx, "all-reduce of %s gave %llu wrong values, the first at %llu: %g instead of %g", size,
 			(unsigned long long)wrong.count, (unsigned long long)wrong.first, (double)wrong.got,
 			(double)wrong.expected);
+	if (wrong.count > 0 && s->ring->trial)
+		return muster_fail(err, MUSTER_EVENDOR, "all-reduce of %s: %llu wrong values in this rank's copy", size,
+			(unsigned long long)wrong.count);
 
 	float once = (float)once_us;
 	if (agree(s, &once, 1, err) < 0)
@@ -557,12 +579,22 @@ static void emit_job(const struct session *s, uint64_t bytes, double slowest_us,
 	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
 }
 
+/* The one size of a trial: the ladder's largest that is modest, or else its smallest. */
+static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
+{
+	for (size_t i = 1; i < count && sizes[i] <= TRIAL_BYTES; i++)
+		sizes[0] = sizes[i];
+	return 1;
+}
+
 /* Every size that all ranks have room and time for. */
 static int measure_ladder(const struct session *s, struct muster_error *err)
 {
 	static float expected[TILE_VALUES];
 	uint64_t sizes[SIZES_MAX];
 	size_t count = ladder(muster_probe_env(s->ctx), sizes);
+	if (s->ring->trial)
+		count = trial_size(sizes, count);
 	fill_expected(s->ring->ranks, expected);
 
 	/* How many of the largest sizes some rank cannot hold. */
@@ -576,7 +608,11 @@ static int measure_ladder(const struct session *s, struct muster_error *err)
 	const char *reason = NULL;
 	char text[256];
 	struct timing timing = { 0 };
-	for (size_t i = 0; i < count; i++) {
+	int wanted = s->ring->trial ? 1 : muster_probe_env(s->ctx)->repeats;
+	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
+	for (size_t turn = 0; turn < repeats * count; turn++) {
+		size_t i = turn % count;
+		reason = i == 0 ? NULL : reason;
 		if (!reason && i + (size_t)absent >= count) {
 			snprintf(text, sizeof text, "no room on the GPU%s%s",
 				state.small[0] ? ": " : " of another rank", state.small);
@@ -611,10 +647,16 @@ static void emit_log(struct muster_probe_ctx *ctx, int ranks)
 	const char *reason = ranks == 1 ? "a ring of one rank has no channels" : "NCCL's log names none";
 	char *text = NULL;
 	size_t length = 0;
-	if (muster_nccl_log_read(&text, &length, &err) < 0)
+	if (muster_nccl_log_read(&text, &length, &err) < 0) {
 		reason = err.text;
-	else
-		muster_nccl_log_parse(text, length, &log);
+	} else {
+		/* the devices are named once in a process, the channels by each ring */
+		struct muster_nccl_log whole = { 0 };
+		size_t from = before.log_length < length ? before.log_length : 0;
+		muster_nccl_log_parse(text, length, &whole);
+		muster_nccl_log_parse(text + from, length - from, &log);
+		memcpy(log.devices, whole.devices, sizeof log.devices);
+	}
 	free(text);
 	emit_text(ctx, "rank.nccl_transport", log.transports, reason);
 	emit_text(ctx, "rank.nccl_hcas", log.devices, reason);
@@ -633,7 +675,8 @@ static void add_log_tail(struct muster_error *err)
 	struct muster_error inner = *err;
 	if (muster_nccl_log_read(&text, &length, NULL) < 0)
 		return;
-	if (muster_nccl_log_tail(text, length, tail, sizeof tail)[0])
+	size_t from = before.log_length < length ? before.log_length : 0;
+	if (muster_nccl_log_tail(text + from, length - from, tail, sizeof tail)[0])
 		muster_fail(err, inner.code, "%s; NCCL's log ends: %s", inner.text, tail);
 	free(text);
 }
@@ -659,7 +702,30 @@ static int connect_ranks(struct session *s, struct muster_error *err)
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	return prepare(ctx, err);
+	int version = 0;
+	char text[32];
+	if (prepare(ctx, err) < 0)
+		return -1;
+	ncclResult_t result = state.nccl->ncclGetVersion(&version);
+	if (result == ncclSuccess)
+		muster_emit_plain(
+			ctx, "rank.nccl_version", muster_string(muster_nccl_version_text(version, text, sizeof text)));
+	else
+		muster_emit_null_plain(ctx, "rank.nccl_version", "ncclGetVersion: result %d", (int)result);
+	return 0;
+}
+
+/* Make a second ring in the same process possible. */
+static void leave_ring_before(struct muster_probe_ctx *ctx)
+{
+	char *text;
+	if (!before.comm)
+		return;
+	muster_step(ctx, "ncclCommAbort of the ring before");
+	state.nccl->ncclCommAbort(before.comm);
+	before.comm = NULL;
+	if (muster_nccl_log_read(&text, &before.log_length, NULL) == 0)
+		free(text);
 }
 
 static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err)
@@ -683,6 +749,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	s.deadline_ms = s.started_ms + ring->timeout_ms;
 	if (prepare(ctx, err) < 0)
 		return -1;
+	leave_ring_before(ctx);
 	if (ring->rank == 0) {
 		muster_emit_plain(ctx, "nccl.ring_ranks", muster_number(ring->ranks));
 		muster_emit_plain(ctx, "nccl.ring_nodes", muster_number(ring->nodes));
@@ -694,15 +761,23 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	if (failed == 0) {
 		/* The communicator is left to the end of the process, which is near: ncclCommFinalize alone took 0.39 s
 		 * with four H200 (docs/measurements.md), and nothing of it outlives us. */
+		before.comm = s.comm;
 		release();
 		return 0;
 	}
-	add_log_tail(err);
-	/* The buffers stay: a kernel that never ends may still use them, and the worker ends soon. */
+	if (err->code != MUSTER_ECALLEDOFF)
+		add_log_tail(err);
+	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
+	muster_giving_up(ctx, err);
 	if (s.comm) {
 		muster_step(ctx, "ncclCommAbort after: %s", err->text);
 		state.nccl->ncclCommAbort(s.comm);
 	}
+	muster_step(ctx, "freeing what the ring used");
+	release();
+	char *text;
+	if (muster_nccl_log_read(&text, &before.log_length, NULL) == 0)
+		free(text);
 	return -1;
 }
 
@@ -712,6 +787,8 @@ const struct muster_probe muster_probe_nccl_allreduce = {
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
 	.deadline_ms = 60000,
+	.ring_agree = "rank.nccl_version",
+	.ring_rate = "nccl.allreduce_busbw_gbps",
 	.order = 70,
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,

@@ -53,7 +53,8 @@ int field_check(const struct muster_json *json, const struct place *at, unsigned
 		types_text(types, allowed, sizeof allowed);
 		return place_fail(at, err, "%s is needed, found %s", allowed, muster_json_type_name(type));
 	}
-	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX)
+	if (type == MUSTER_JSON_STRING && !(types & FIELD_LONG) &&
+		strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX)
 		return place_fail(at, err, "a string of %zu bytes, at most %d are allowed",
 			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
 	return 0;

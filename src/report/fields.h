@@ -30,6 +30,7 @@ int place_fail(const struct place *at, struct muster_error *err, const char *for
 #define FIELD_STRING (1u << MUSTER_JSON_STRING)
 #define FIELD_ARRAY (1u << MUSTER_JSON_ARRAY)
 #define FIELD_OBJECT (1u << MUSTER_JSON_OBJECT)
+#define FIELD_LONG (1u << 16) /* beside FIELD_STRING: no limit on its length */
 #define FIELD_SCALAR (FIELD_NULL | FIELD_BOOLEAN | FIELD_NUMBER | FIELD_STRING)
 
 struct field {

@@ -6,8 +6,10 @@
 #include "muster/report.h"
 
 #include "core/json.h"
+#include "core/trend.h"
 #include "muster/probe.h"
 #include "report/fields.h"
+#include "report/judged.h"
 #include "report/layout.h"
 
 #include <stdint.h>
@@ -23,6 +25,7 @@ struct label_set {
 
 struct reader {
 	struct muster_run *run;
+	struct judged *judged;  /* NULL: only the run is wanted */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
@@ -154,15 +157,36 @@ static const enum muster_json_type json_types[] = {
 };
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
+/* The numbers of all repeats. */
+static int read_values(struct reader *reader, const struct muster_json *json, const struct place *up,
+	struct muster_sample *sample, struct muster_error *err)
+{
+	const struct place all = { .up = up, .key = "values" };
+	struct place here = { .up = &all };
+	size_t count = muster_json_size(json);
+	if (count < 2 || count > MUSTER_REPEATS_MAX)
+		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
+	double *values = muster_pool_alloc(reader->run->pool, count * sizeof *values);
+	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
+		if (field_check(json, &here, FIELD_NUMBER, err) < 0)
+			return -1;
+		values[here.index] = muster_json_number(json);
+	}
+	sample->values = values;
+	sample->value_count = count;
+	return 0;
+}
+
 static int read_sample(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_sample *ret, struct muster_error *err)
 {
-	enum { METRIC, LABELS, VALUE, REASON, COUNT };
+	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
 	static const struct field fields[COUNT] = {
 		[METRIC] = { "metric", FIELD_STRING, true },
 		[LABELS] = { "labels", FIELD_OBJECT, false },
 		[VALUE] = { "value", FIELD_SCALAR, true },
 		[REASON] = { "reason", FIELD_STRING, false },
+		[VALUES] = { "values", FIELD_ARRAY, false },
 	};
 	const struct muster_json *part[COUNT];
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
@@ -180,7 +204,10 @@ static int read_sample(struct reader *reader, const struct muster_json *json, co
 		return place_fail(at, err, "the value is null, so the key \"reason\" is needed");
 	if (type != MUSTER_JSON_NULL && part[REASON])
 		return place_fail(at, err, "a reason stands beside a value that is not null");
-	if (read_labels(reader, part[LABELS], at, &sample, err) < 0)
+	if (part[VALUES] && type != MUSTER_JSON_NUMBER)
+		return place_fail(at, err, "values of repeats stand beside a value that is no number");
+	if (read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
+		(part[VALUES] && read_values(reader, part[VALUES], at, &sample, err) < 0))
 		return -1;
 	sample.value = value_of(reader, part[VALUE]);
 	sample.reason = keep(reader, part[REASON]);
@@ -245,20 +272,22 @@ static int read_outcome_status(const struct muster_json *json, const struct plac
 static int read_outcome(struct reader *reader, const struct muster_json *json, const struct place *at,
 	struct muster_outcome *ret, struct muster_error *err)
 {
-	enum { PROBE, STATUS, CODE, DETAIL, STEP, ELAPSED, COUNT };
+	enum { PROBE, STATUS, CODE, DETAIL, STEP, RING, ELAPSED, COUNT };
 	static const struct field fields[COUNT] = {
 		[PROBE] = { "probe", FIELD_STRING, true },
 		[STATUS] = { "status", FIELD_STRING, true },
 		[CODE] = { "code", FIELD_STRING, false },
 		[DETAIL] = { "detail", FIELD_STRING, false },
 		[STEP] = { "step", FIELD_STRING, false },
+		[RING] = { "ring", FIELD_NUMBER, false },
 		[ELAPSED] = { "elapsed_ms", FIELD_NUMBER, true },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place status_at = { .up = at, .key = "status" };
+	const struct place status_at = { .up = at, .key = "status" }, ring_at = { .up = at, .key = "ring" };
 	struct muster_outcome outcome = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0)
+		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0 ||
+		(part[RING] && field_int(part[RING], &ring_at, 1, MUSTER_REPORT_RANKS_MAX, &outcome.ring, err) < 0))
 		return -1;
 	if (outcome.status != MUSTER_OUTCOME_OK && !part[DETAIL])
 		return place_fail(at, err, "the status is not \"ok\", so the key \"detail\" is needed");
@@ -447,7 +476,20 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 static int read_job(
 	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
-	enum { ID, STARTED, ELAPSED, PROFILE, RANKS, SIMULATED, VERSION, INTERRUPTED, ASSEMBLED, SAMPLES, COUNT };
+	enum {
+		ID,
+		STARTED,
+		ELAPSED,
+		PROFILE,
+		RANKS,
+		SIMULATED,
+		VERSION,
+		REPEATS,
+		INTERRUPTED,
+		ASSEMBLED,
+		SAMPLES,
+		COUNT
+	};
 	static const struct field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
@@ -456,6 +498,7 @@ static int read_job(
 		[RANKS] = { "ranks", FIELD_NUMBER, true },
 		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
+		[REPEATS] = { "repeats", FIELD_NUMBER, false },
 		[INTERRUPTED] = { "interrupted", FIELD_STRING, false },
 		[ASSEMBLED] = { "assembled", FIELD_BOOLEAN, false },
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
@@ -464,9 +507,11 @@ static int read_job(
 	_Static_assert(sizeof profiles / sizeof *profiles == MUSTER_PROFILE_COUNT, "every profile has a name");
 	const struct muster_json *part[COUNT];
 	const struct place ranks_at = { .up = at, .key = "ranks" }, profile_at = { .up = at, .key = "profile" };
+	const struct place repeats_at = { .up = at, .key = "repeats" };
 	struct muster_job *job = &reader->run->job;
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0)
+		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
+		(part[REPEATS] && field_int(part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
 		return -1;
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (strcmp(profiles[i], muster_json_string(part[PROFILE])) == 0)
@@ -520,7 +565,9 @@ static int split_fields(struct part whole, const struct split *split, struct mus
 struct elements {
 	struct reader *reader;
 	const struct place *at;
-	unsigned int types; /* of an element that is only checked; 0: it is a node to be read */
+	unsigned int types; /* of an element that is only checked */
+	int (*read)(struct reader *reader, const struct muster_json *json, const struct place *at,
+		struct muster_error *err); /* otherwise */
 };
 
 static int read_element(void *arg, size_t index, const char *value, size_t length, struct muster_error *err)
@@ -533,18 +580,88 @@ static int read_element(void *arg, size_t index, const char *value, size_t lengt
 	int rc = parse((struct part){ value, length }, &here, &json, err);
 	if (rc == 0)
 		rc = elements->types ? field_check(json, &here, elements->types, err)
-				     : read_node(elements->reader, json, &here, err);
+				     : elements->read(elements->reader, json, &here, err);
+	muster_json_free(json);
+	return rc;
+}
+
+static int read_trial(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+{
+	enum { PROBE, KIND, NODES, STATUS, BUSBW, WHY, SECONDS, COUNT };
+	static const struct field fields[COUNT] = {
+		[PROBE] = { "probe", FIELD_STRING, true },
+		[KIND] = { "kind", FIELD_STRING, true },
+		[NODES] = { "nodes", FIELD_ARRAY, true },
+		[STATUS] = { "status", FIELD_STRING, true },
+		[BUSBW] = { "busbw_gbps", FIELD_NUMBER, false },
+		[WHY] = { "why", FIELD_STRING, false },
+		[SECONDS] = { "seconds", FIELD_NUMBER, true },
+	};
+	const struct muster_json *part[COUNT];
+	if (fields_read(json, at, fields, COUNT, part, err) < 0)
+		return -1;
+	const struct place kind_at = { .up = at, .key = "kind" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct place status_at = { .up = at, .key = "status" };
+	const char *kind = muster_json_string(part[KIND]), *status = muster_json_string(part[STATUS]);
+	struct muster_trial trial = {
+		.probe = keep(reader, part[PROBE]),
+		.node_count = muster_json_size(part[NODES]),
+		.ok = strcmp(status, "ok") == 0,
+		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
+		.why = keep(reader, part[WHY]),
+		.seconds = muster_json_number(part[SECONDS]),
+	};
+	while (trial.kind < MUSTER_TRIAL_KIND_COUNT && strcmp(kind, muster_trial_kind_name(trial.kind)) != 0)
+		trial.kind++;
+	if (trial.kind == MUSTER_TRIAL_KIND_COUNT)
+		return place_fail(&kind_at, err, "\"%.100s\" is none of alone, pair, group", kind);
+	if (!trial.ok && strcmp(status, "failed") != 0)
+		return place_fail(&status_at, err, "\"%.100s\" is neither ok nor failed", status);
+	if (!trial.ok && !trial.why)
+		return place_fail(at, err, "the status is not \"ok\", so the key \"why\" is needed");
+	if (trial.node_count > MUSTER_REPORT_NODES_MAX ||
+		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
+						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
+		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
+	trial.nodes = muster_pool_alloc(reader->run->pool, trial.node_count * sizeof *trial.nodes);
+	struct place here = { .up = &nodes_at };
+	const struct muster_json *node = muster_json_first(part[NODES]);
+	for (; node; node = muster_json_next(node), here.index++) {
+		if (field_check(node, &here, FIELD_STRING, err) < 0)
+			return -1;
+		trial.nodes[here.index] = keep(reader, node);
+	}
+	muster_run_add_trial(reader->run, trial);
+	return 0;
+}
+
+int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
+{
+	const struct place root = { 0 };
+	struct reader reader = { .run = run };
+	struct muster_json *json = NULL;
+	int rc = parse((struct part){ text, length }, &root, &json, err);
+	if (rc == 0)
+		rc = read_trial(&reader, json, &root, err);
+	if (rc < 0 && err)
+		err->code = MUSTER_EPROTOCOL;
 	muster_json_free(json);
 	return rc;
 }
 
 static int read_run(struct reader *reader, struct part whole, const struct place *at, struct muster_error *err)
 {
-	enum { JOB, NODES, COUNT };
-	static const struct field fields[COUNT] = { { "job", FIELD_OBJECT, true }, { "nodes", FIELD_ARRAY, true } };
+	enum { JOB, NODES, TRIALS, COUNT };
+	static const struct field fields[COUNT] = {
+		[JOB] = { "job", FIELD_OBJECT, true },
+		[NODES] = { "nodes", FIELD_ARRAY, true },
+		[TRIALS] = { "trials", FIELD_ARRAY, false },
+	};
 	struct part parts[COUNT] = { 0 };
 	const struct split split = { .at = at, .fields = fields, .count = COUNT, .parts = parts };
 	const struct place job_at = { .up = at, .key = "job" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct place trials_at = { .up = at, .key = "trials" };
 	struct muster_json *job = NULL;
 	if (split_fields(whole, &split, err) < 0)
 		return -1;
@@ -557,9 +674,13 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 
 	size_t ranks = (size_t)reader->run->job.ranks;
 	reader->seen = muster_calloc(ranks / 8 + 1, 1);
-	struct elements nodes = { .reader = reader, .at = &nodes_at };
+	struct elements nodes = { .reader = reader, .at = &nodes_at, .read = read_node };
 	if (muster_json_split_array(parts[NODES].text, parts[NODES].length, read_element, &nodes, err) < 0)
 		return name_part(&nodes_at, err);
+	struct elements trials = { .reader = reader, .at = &trials_at, .read = read_trial };
+	if (parts[TRIALS].text &&
+		muster_json_split_array(parts[TRIALS].text, parts[TRIALS].length, read_element, &trials, err) < 0)
+		return name_part(&trials_at, err);
 	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
 		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)
 			return place_fail(&job_at, err, "simulated is false, and yet the node \"%.100s\" is simulated",
@@ -572,14 +693,31 @@ static int read_run(struct reader *reader, struct part whole, const struct place
 	return 0;
 }
 
-/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Only the
- * machine type's name is kept. */
-static int check_rest(const struct field *field, struct part part, struct muster_run *run, struct muster_error *err)
+static int read_finding(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
 {
+	return judged_finding(reader->judged, json, at, err);
+}
+
+static int read_check(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+{
+	return judged_check(reader->judged, json, at, err);
+}
+
+/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
+ * is wanted, only the machine type's name is kept. */
+static int read_rest(struct reader *reader, const struct field *field, struct part part, struct muster_error *err)
+{
+	struct muster_run *run = reader->run;
 	const struct place root = { 0 }, at = { .up = &root, .key = field->key };
 	struct muster_json *json = NULL;
 	if (field->types == FIELD_ARRAY) {
-		struct elements elements = { .at = &at, .types = FIELD_OBJECT };
+		struct elements elements = { .reader = reader, .at = &at, .types = FIELD_OBJECT };
+		if (reader->judged) {
+			elements.types = 0;
+			elements.read = strcmp(field->key, "findings") == 0 ? read_finding : read_check;
+		}
 		if (muster_json_split_array(part.text, part.length, read_element, &elements, err) < 0)
 			return name_part(&at, err);
 		return 0;
@@ -594,6 +732,8 @@ static int check_rest(const struct field *field, struct part part, struct muster
 		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
 			run->judged_as = muster_pool_string(run->pool, muster_json_string(name));
 	}
+	if (rc == 0 && reader->judged)
+		rc = judged_member(reader->judged, field->key, json, &at, err);
 	muster_json_free(json);
 	return rc;
 }
@@ -635,13 +775,19 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 	if (split_fields(whole, &split, err) < 0 || check_version(parts[SCHEMA], err) < 0 ||
 		read_run(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
+	for (size_t i = VERDICT; i < RUN; i++)
+		if (reader->judged && !parts[i].text)
+			return place_fail(&root, err,
+				"the key \"%s\" is missing: nobody has judged this run yet (muster check --report "
+				"FILE does)",
+				fields[i].key);
 	for (size_t i = VERSION; i < RUN; i++)
-		if (parts[i].text && check_rest(&fields[i], parts[i], reader->run, err) < 0)
+		if (parts[i].text && read_rest(reader, &fields[i], parts[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+static int read_file(const char *path, struct judged *judged, struct muster_run *ret, struct muster_error *err)
 {
 	struct muster_run run;
 	struct part whole;
@@ -650,7 +796,7 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct reader reader = { .run = &run };
+	struct reader reader = { .run = &run, .judged = judged };
 	int rc = read_report(&reader, whole, err);
 	free(text);
 	free(reader.sets);
@@ -660,5 +806,23 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 		return muster_wrap(err, "%s", path);
 	}
 	*ret = run;
+	return 0;
+}
+
+int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
+{
+	return read_file(path, NULL, ret, err);
+}
+
+int muster_report_load(
+	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
+{
+	struct judged judged;
+	judged_init(&judged);
+	if (read_file(path, &judged, ret_run, err) < 0) {
+		judged_done(&judged);
+		return -1;
+	}
+	judged_finish(&judged, ret_run, ret);
 	return 0;
 }

@@ -64,6 +64,17 @@ static bool finite_or_other(struct muster_value value)
 	return value.type != MUSTER_NUMBER || isfinite(value.number);
 }
 
+static void write_values(struct muster_writer *w, const struct muster_sample *sample)
+{
+	if (sample->value_count == 0)
+		return;
+	muster_writer_key(w, "values");
+	muster_writer_array(w);
+	for (size_t i = 0; i < sample->value_count; i++)
+		muster_writer_number(w, sample->values[i]);
+	muster_writer_array_end(w);
+}
+
 static void write_sample(struct muster_writer *w, const struct muster_sample *sample)
 {
 	bool fit = finite_or_other(sample->value);
@@ -73,6 +84,8 @@ static void write_sample(struct muster_writer *w, const struct muster_sample *sa
 	muster_writer_pair(w, "value", fit ? sample->value : muster_null());
 	if (!fit || sample->value.type == MUSTER_NULL)
 		write_text(w, "reason", !fit ? "the measured value is not a finite number" : sample->reason);
+	else
+		write_values(w, sample);
 	muster_writer_object_end(w);
 }
 
@@ -100,6 +113,8 @@ static void write_outcomes(struct muster_writer *w, const struct muster_outcomes
 		write_text(w, "code", outcome->code);
 		write_text(w, "detail", outcome->detail);
 		write_text(w, "step", outcome->step);
+		if (outcome->ring > 0)
+			muster_writer_pair(w, "ring", muster_number(outcome->ring));
 		muster_writer_pair(
 			w, "elapsed_ms", muster_number(isfinite(outcome->elapsed_ms) ? outcome->elapsed_ms : 0));
 		muster_writer_object_end(w);
@@ -137,6 +152,24 @@ static void write_node(struct muster_writer *w, const struct muster_node *node)
 	muster_writer_object_end(w);
 }
 
+static void write_trial(struct muster_writer *w, const struct muster_trial *trial)
+{
+	muster_writer_object(w);
+	muster_writer_pair(w, "probe", muster_string(trial->probe));
+	muster_writer_pair(w, "kind", muster_string(muster_trial_kind_name(trial->kind)));
+	muster_writer_key(w, "nodes");
+	muster_writer_array(w);
+	for (size_t i = 0; i < trial->node_count; i++)
+		muster_writer_string(w, trial->nodes[i]);
+	muster_writer_array_end(w);
+	muster_writer_pair(w, "status", muster_string(trial->ok ? "ok" : "failed"));
+	if (trial->busbw_gbps > 0 && isfinite(trial->busbw_gbps))
+		muster_writer_pair(w, "busbw_gbps", muster_number(trial->busbw_gbps));
+	write_text(w, "why", trial->why);
+	muster_writer_pair(w, "seconds", muster_number(isfinite(trial->seconds) ? trial->seconds : 0));
+	muster_writer_object_end(w);
+}
+
 static void write_run(struct muster_writer *w, const struct muster_run *run)
 {
 	const struct muster_job *job = &run->job;
@@ -150,6 +183,8 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	muster_writer_pair(w, "ranks", muster_number(job->ranks));
 	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
 	write_text(w, "muster", job->version);
+	if (job->repeats > 1)
+		muster_writer_pair(w, "repeats", muster_number(job->repeats));
 	write_text(w, "interrupted", job->interrupted);
 	if (job->assembled)
 		muster_writer_pair(w, "assembled", muster_boolean(true));
@@ -160,6 +195,15 @@ static void write_run(struct muster_writer *w, const struct muster_run *run)
 	for (size_t i = 0; i < run->node_count; i++)
 		write_node(w, &run->nodes[i]);
 	muster_writer_array_end(w);
+	if (run->trial_count > 0) {
+		muster_writer_key(w, "trials");
+		muster_writer_array(w);
+		int saved = line_begin(w);
+		for (size_t i = 0; i < run->trial_count; i++)
+			write_trial(w, &run->trials[i]);
+		line_end(w, saved);
+		muster_writer_array_end(w);
+	}
 	muster_writer_object_end(w);
 }
 
@@ -333,7 +377,8 @@ int muster_report_write_json(const struct muster_report *report, const char *pat
 	return muster_file_commit(&file, err) < 0 ? muster_wrap(err, "report") : 0;
 }
 
-char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
+/* What write() puts on one line; malloc'd. */
+static char *to_text(void (*write)(struct muster_writer *w, const void *thing), const void *thing, size_t *ret_length)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -342,10 +387,30 @@ char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
 		abort(); /* only for want of memory, which ends the process everywhere */
 	struct muster_writer writer;
 	muster_writer_init(&writer, out, 0);
-	write_node(&writer, node);
+	write(&writer, thing);
 	if (fclose(out) != 0)
 		abort();
 	if (ret_length)
 		*ret_length = length;
 	return text;
+}
+
+static void write_any_node(struct muster_writer *w, const void *node)
+{
+	write_node(w, node);
+}
+
+static void write_any_trial(struct muster_writer *w, const void *trial)
+{
+	write_trial(w, trial);
+}
+
+char *muster_node_to_json(const struct muster_node *node, size_t *ret_length)
+{
+	return to_text(write_any_node, node, ret_length);
+}
+
+char *muster_trial_to_json(const struct muster_trial *trial)
+{
+	return to_text(write_any_trial, trial, NULL);
 }

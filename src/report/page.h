@@ -22,6 +22,9 @@ enum paint page_status_paint(enum muster_status status);
 /* "1 rank", "16 ranks" */
 const char *page_plural(char out[64], size_t count, const char *noun);
 
+/* "node gpu-1, rank 4, GPU 000b:00:00.0, bytes 8 GiB" or "whole job" */
+void page_where(const struct page *page, const struct muster_finding *finding);
+
 void page_table(const struct page *page);    /* nodes x probes */
 void page_figures(const struct page *page);  /* the bandwidths that were measured */
 void page_observed(const struct page *page); /* what else was measured and held against no figure */

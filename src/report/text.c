@@ -175,7 +175,7 @@ static void print_label(const struct page *page, const struct muster_label *labe
 		fputs(muster_value_text(label->value, text, sizeof text), page->out);
 }
 
-static void print_where(const struct page *page, const struct muster_finding *finding)
+void page_where(const struct page *page, const struct muster_finding *finding)
 {
 	FILE *out = page->out;
 	if (finding->node) {
@@ -236,7 +236,7 @@ static void print_block(const struct page *page, const struct muster_finding *fi
 	fputc(' ', page->out);
 	muster_safe_print(page->out, finding->check);
 	fputs(": ", page->out);
-	print_where(page, finding);
+	page_where(page, finding);
 	fputc('\n', page->out);
 	print_line(page, "expected", finding->expected, NULL, NULL);
 	print_line(

@@ -58,6 +58,18 @@ static struct range range_of(const struct muster_run *run, const struct muster_m
 	return range;
 }
 
+/* Figures of a ring that not all ranks were in say so. */
+static void print_ring(const struct page *page)
+{
+	const struct muster_run *run = page->report->run;
+	for (size_t i = 0; i < run->job.samples.count; i++) {
+		const struct muster_sample *sample = &run->job.samples.items[i];
+		if (strcmp(sample->metric->name, "nccl.ring_ranks") == 0 && sample->value.type == MUSTER_NUMBER &&
+			sample->value.number < run->job.ranks)
+			fprintf(page->out, " in a ring of %.0f of %d ranks", sample->value.number, run->job.ranks);
+	}
+}
+
 /* "25.9 to 26.1 GB/s at 8 GiB on 16 GPUs" */
 static void print_range(const struct page *page, const struct muster_metric *metric, const struct range *range)
 {
@@ -75,6 +87,8 @@ static void print_range(const struct page *page, const struct muster_metric *met
 		strcmp(lowest, highest) == 0 ? "" : highest, *metric->unit ? " " : "", metric->unit);
 	if (range->bytes > 0 && range->bytes < 0x1p63)
 		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range->bytes, bytes, sizeof bytes));
+	if (metric->scope == MUSTER_SCOPE_JOB)
+		print_ring(page);
 	if (things[metric->scope])
 		fprintf(page->out, " on %s", page_plural(count, range->count, things[metric->scope]));
 }

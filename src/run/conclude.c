@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/trend.h"
 #include "run/spooled.h"
 
 #include <poll.h>
@@ -59,6 +60,8 @@ static void *judge_and_write(void *arg)
 	struct muster_run *run = &c->root->run;
 	struct muster_report report;
 	add_spooled(c, run);
+	if (run->job.repeats > 1)
+		muster_run_fold_repeats(run);
 	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
 	atomic_store(&ending->verdict, (int)report.verdict);
 	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
@@ -76,6 +79,7 @@ static void complete_job(struct muster_conductor *c)
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
+	run->job.repeats = c->options->repeats;
 	run->job.interrupted = muster_pool_string(run->pool, c->interrupted);
 }
 
@@ -121,6 +125,52 @@ int muster_conclude(struct muster_conductor *c)
 	int code = ending->code;
 	free(ending);
 	return code;
+}
+
+bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, const char *facts)
+{
+	struct muster_conductor *c = conductor;
+	const struct muster_node *own = &c->record.nodes[0];
+	struct muster_run run, told;
+	struct muster_report report;
+	bool slow = false;
+	muster_run_init(&told);
+	if (muster_node_from_json(&told, facts, strlen(facts), NULL) < 0) {
+		muster_run_done(&told);
+		return false;
+	}
+	/* this run in little: all its nodes and ranks, of which nothing is known but what is known here */
+	muster_run_init(&run);
+	run.job.samples = told.job.samples;
+	told.job.samples = (struct muster_samples){ 0 };
+	for (int rank = 0; rank < c->ranks; rank++) {
+		const struct muster_hello *hello = &c->root->hellos[rank];
+		if (!hello->here)
+			continue;
+		while (run.node_count <= (size_t)hello->node_index)
+			muster_run_add_node(&run, "?");
+		run.nodes[hello->node_index].name = hello->node;
+		muster_node_add_rank(&run.nodes[hello->node_index], rank);
+	}
+	for (size_t i = 0; i < own->samples.count && run.node_count > 0; i++)
+		muster_samples_add(&run.nodes[0].samples, own->samples.items[i]);
+	for (size_t i = 0; i < own->ranks[0].samples.count && run.node_count > 0; i++)
+		muster_samples_add(&run.nodes[0].ranks[0].samples, own->ranks[0].samples.items[i]);
+	run.job.profile = muster_profile_names[c->options->profile];
+	run.job.ranks = c->ranks;
+	muster_run_fold_repeats(&run);
+	muster_choice_evaluate(&c->choice, &run, false, &report);
+	for (size_t i = 0; i < report.finding_count && !slow; i++) {
+		const struct muster_finding *finding = &report.findings[i];
+		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+		slow = finding->status == MUSTER_FAIL && metric && metric->scope == MUSTER_SCOPE_JOB &&
+		       metric->unit[0] && strcmp(muster_metric_probe(metric), probe->name) == 0 &&
+		       finding->value.type == MUSTER_NUMBER;
+	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+	muster_run_done(&told);
+	return slow;
 }
 
 /* Rank 0 is here, and nobody else: MPI never began. */

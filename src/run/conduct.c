@@ -278,6 +278,7 @@ static bool open_spool(struct muster_conductor *c)
 		.overlay = absolute(o->overlay, true),
 		.profile = muster_profile_names[o->profile],
 		.strict = o->strict,
+		.repeats = o->repeats,
 	};
 	if (muster_spool_open(&c->spool, o->spool, &header, c->start_ms, &err) == 0)
 		return true;
@@ -351,6 +352,9 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 		c->root = muster_calloc(1, sizeof *c->root);
 		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,
 			c->end_ms - GATE_ROOT_MS, c->end_ms - RECORD_ROOT_MS);
+		c->root->localise = options->localise;
+		c->root->is_slow = muster_conclude_is_slow;
+		c->root->is_slow_arg = c;
 		if (!good || !muster_conclude_prepare(c))
 			muster_root_call_off(c->root, MUSTER_EXIT_USAGE);
 	}

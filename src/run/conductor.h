@@ -35,6 +35,9 @@ struct muster_conductor {
 	char *peers;                            /* the peers command, kept for a replaced worker */
 	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped says so */
 	bool hopeless;                          /* no worker can be kept alive */
+	int ring_gate;                          /* of the ring that the worker has a part in now; 0: none */
+	int stopped_gate;                       /* of the last ring that was called off, and why */
+	char stopped_why[400];
 	/* messages that the straight line waits for */
 	struct muster_message layout, passed;
 	double alive_ms;        /* when this rank last gave a sign of life */
@@ -107,6 +110,8 @@ bool muster_errand_run(struct muster_conductor *c, const struct muster_probe *pr
 bool muster_errand_end(struct muster_conductor *c, const struct muster_probe *probe);
 /* The outcome noted so far; NULL when there is none. */
 struct muster_outcome *muster_errand_outcome(struct muster_conductor *c, const char *probe);
+/* Note this outcome, whatever was noted before; only the times add up. */
+void muster_errand_replace(struct muster_conductor *c, struct muster_outcome outcome);
 void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum muster_outcome_status status,
 	const char *code, const char *why);
 
@@ -119,6 +124,8 @@ void muster_rings_run(struct muster_conductor *c);
 /* Before the run: load what to expect, see that the report can be written. False: the run is called off. A machine type
  * that nobody knows is measured all the same, and inconclusive; a bad file calls the run off. */
 bool muster_conclude_prepare(struct muster_conductor *c);
+/* For root.h: whether a ring falls short of what is expected, as far as rank 0 knows by itself what this machine is. */
+bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, const char *facts);
 /* Once all records are in (or overdue): judge, write, print, and give signs of life meanwhile. Returns the exit code.
  */
 int muster_conclude(struct muster_conductor *c);

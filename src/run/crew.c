@@ -45,9 +45,35 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 	crew->state = MUSTER_CREW_BUSY;
 	crew->deadline_ms = deadline_ms;
 	crew->until_ms = crew->started_ms + deadline_ms;
-	*crew->step = *crew->code = *crew->error = *crew->ring_id = '\0';
+	*crew->step = *crew->code = *crew->error = *crew->ring_id = *crew->off_why = '\0';
+	crew->failing = false;
 	/* when it no longer listens, the end of its results says so with more to say */
 	(void)muster_proc_send(&crew->proc, text, strlen(text), &err);
+}
+
+void muster_crew_call_off(struct muster_crew *crew, const char *why)
+{
+	struct muster_error err;
+	struct muster_writer w;
+	char *text = NULL;
+	size_t length = 0;
+	double until_ms = muster_now_ms() + MUSTER_CALL_OFF_MS;
+	if (crew->state != MUSTER_CREW_BUSY || *crew->off_why)
+		return;
+	snprintf(crew->off_why, sizeof crew->off_why, "%s", *why ? why : "no reason given");
+	crew->until_ms = until_ms < crew->until_ms ? until_ms : crew->until_ms;
+	FILE *out = open_memstream(&text, &length);
+	if (!out)
+		abort(); /* out of memory */
+	muster_writer_init(&w, out, 0);
+	muster_writer_object(&w);
+	muster_writer_pair(&w, "do", muster_string("abort"));
+	muster_writer_pair(&w, "why", muster_string(crew->off_why));
+	muster_writer_object_end(&w);
+	if (fclose(out) != 0)
+		abort(); /* out of memory */
+	(void)muster_proc_send(&crew->proc, text, length, &err);
+	free(text);
 }
 
 static void copy(char *to, size_t size, const struct muster_json *object, const char *key)
@@ -155,6 +181,13 @@ static void take_answer(struct muster_crew *crew, const struct muster_json *answ
 	crew->state = MUSTER_CREW_DONE;
 }
 
+static void take_failing(struct muster_crew *crew, const struct muster_json *answer)
+{
+	copy(crew->code, sizeof crew->code, answer, "code");
+	copy(crew->error, sizeof crew->error, answer, "error");
+	crew->failing = *crew->code && strcmp(crew->code, muster_code_name(MUSTER_OK)) != 0;
+}
+
 /* $MUSTER_TRACE shows every step with its time: where a run spends it, and where it stands. */
 static void take_step(struct muster_crew *crew, const struct muster_json *line)
 {
@@ -178,6 +211,9 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		 muster_json_get_object(line, "$", "done", &member, err) == 1)
 		take_answer(crew, member);
+	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
+		 muster_json_get_object(line, "$", "failing", &member, err) == 1)
+		take_failing(crew, member);
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT)
 		take_step(crew, line);
 	else
@@ -199,7 +235,17 @@ static void end(struct muster_crew *crew, enum muster_crew_state state, const ch
 	char how[128], words[256];
 	muster_proc_end(&crew->proc, 2000, how, sizeof how);
 	muster_proc_last_words(&crew->proc, words, sizeof words);
-	if (state == MUSTER_CREW_HUNG)
+	if (crew->failing) /* what it said is how the command ended; that cleaning up went wrong is a remark */
+		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
+			"; then its worker did not come back from %s (%s)", *crew->step ? crew->step : "cleaning up",
+			how);
+	else if (state == MUSTER_CREW_HUNG && *crew->off_why) { /* that it waits for the one that failed is no crime */
+		snprintf(crew->code, sizeof crew->code, "%s", muster_code_name(MUSTER_ECALLEDOFF));
+		snprintf(crew->error, sizeof crew->error,
+			"called off: %s; it did not give up within %.0f s in %s; %s%s%s", crew->off_why,
+			MUSTER_CALL_OFF_MS / 1e3, *crew->step ? crew->step : "its call", how,
+			*words ? "; its last words: " : "", words);
+	} else if (state == MUSTER_CREW_HUNG)
 		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s%s%s",
 			crew->deadline_ms / 1e3, how, *words ? "; its last words: " : "", words);
 	else
@@ -256,7 +302,8 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 	};
 	if (good)
 		return outcome;
-	outcome.status = crew->state == MUSTER_CREW_DONE   ? MUSTER_OUTCOME_ERROR
+	bool said = crew->state == MUSTER_CREW_DONE || *crew->code;
+	outcome.status = said                              ? MUSTER_OUTCOME_ERROR
 			 : crew->state == MUSTER_CREW_HUNG ? MUSTER_OUTCOME_HUNG
 							   : MUSTER_OUTCOME_CRASHED;
 	if (outcome.status == MUSTER_OUTCOME_ERROR)

@@ -26,7 +26,9 @@ struct muster_crew {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
-	char step[512]; /* the last step of the command at hand */
+	char step[512];    /* the last step of the command at hand */
+	bool failing;      /* the worker has said how it is going to fail: code and error hold that */
+	char off_why[400]; /* the command at hand was called off, and why; "" */
 	char why_skipped[1600];
 	bool stopped; /* no command is given any more: it is answered with the code and the error at once */
 	/* the answer */
@@ -42,6 +44,11 @@ int muster_crew_start(
 
 /* Give the worker a command (a JSON object without newline). */
 void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms);
+
+/* The command at hand is of no use any more: the worker is told, and has MUSTER_CALL_OFF_MS to answer. Nothing when it
+ * is not busy. */
+#define MUSTER_CALL_OFF_MS 5000
+void muster_crew_call_off(struct muster_crew *crew, const char *why);
 
 /* Take in what has come; the state afterwards. Never waits, except briefly for a process that it kills. */
 enum muster_crew_state muster_crew_poll(struct muster_crew *crew);

@@ -84,6 +84,7 @@ static bool take(struct muster_conductor *c)
 	muster_command_number(&command, "profile", c->options->profile);
 	muster_command_number(&command, "min_bytes", (double)c->options->min_bytes);
 	muster_command_number(&command, "max_bytes", (double)c->options->max_bytes);
+	muster_command_number(&command, "repeats", c->options->repeats);
 	muster_command_text(&command, "node", c->node);
 	muster_command_text(&command, "why_skipped", c->crew.why_skipped);
 	muster_command_start(c, &command, muster_bounded(c, OPEN_DEADLINE_MS));
@@ -154,6 +155,18 @@ static void note(struct muster_conductor *c, struct muster_outcome outcome)
 		if (old->status == MUSTER_OUTCOME_OK)
 			*old = outcome;
 		old->elapsed_ms = elapsed;
+	}
+	keep(c, outcome.probe);
+}
+
+void muster_errand_replace(struct muster_conductor *c, struct muster_outcome outcome)
+{
+	struct muster_outcome *old = muster_errand_outcome(c, outcome.probe);
+	if (!old) {
+		muster_outcomes_add(outcomes(c), outcome);
+	} else {
+		outcome.elapsed_ms += old->elapsed_ms;
+		*old = outcome;
 	}
 	keep(c, outcome.probe);
 }

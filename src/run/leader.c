@@ -129,15 +129,16 @@ static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *
 
 static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate *gate, size_t member)
 {
-	static const char why[] = "-it came too late";
-	(void)arg;
-	pass(gate->id, keeper->members[member], why, sizeof why - 1);
+	const struct muster_leader *leader = arg;
+	const char *answer = gate->id == leader->last_ring_gate ? "." : "-it came too late";
+	pass(gate->id, keeper->members[member], answer, strlen(answer));
 }
 
 void muster_leader_init(struct muster_leader *leader, const int *members, size_t count, const char *node, int ranks,
 	double limit_ms, double last_limit_ms)
 {
 	*leader = (struct muster_leader){ .members = members, .node = node, .ranks = ranks };
+	leader->dead = muster_calloc(count, sizeof *leader->dead);
 	muster_keeper_init(&leader->keeper, members, count, limit_ms);
 	leader->keeper.last_gate = MUSTER_GATE_RECORD;
 	leader->keeper.last_limit_ms = last_limit_ms;
@@ -155,6 +156,7 @@ void muster_leader_hasten(struct muster_leader *leader, double earlier_ms)
 void muster_leader_done(struct muster_leader *leader)
 {
 	muster_keeper_done(&leader->keeper);
+	free(leader->dead);
 }
 
 static void arrive(struct muster_leader *leader, const struct muster_message *message)
@@ -170,15 +172,49 @@ static void arrive(struct muster_leader *leader, const struct muster_message *me
 	muster_keeper_arrive(&leader->keeper, header[0], message->from, message->bytes + at, message->length - at);
 }
 
-static void deal(const struct muster_message *message)
+static void deal(struct muster_leader *leader, const struct muster_message *message)
 {
 	int gate, rank;
 	size_t at, length;
 	const char *bytes;
 	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
 		return;
-	while (muster_parcel_part(message->bytes, message->length, &at, &rank, &bytes, &length))
+	if (gate >= MUSTER_GATE_RING && !muster_gate_is_ring_id(gate))
+		leader->ring_gate = gate;
+	while (muster_parcel_part(message->bytes, message->length, &at, &rank, &bytes, &length)) {
+		if (gate == leader->ring_gate && length == 1 && *bytes == '.')
+			leader->last_ring_gate = gate;
 		pass(gate, rank, bytes, length);
+	}
+}
+
+/* To each rank that need not wait any more: "<gate>\n<why>". */
+static void call_off(const struct muster_message *message)
+{
+	int gate, rank;
+	size_t at, length;
+	const char *bytes;
+	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		return;
+	while (muster_parcel_part(message->bytes, message->length, &at, &rank, &bytes, &length)) {
+		char *text = muster_asprintf("%d\n%.*s", gate, (int)length, bytes);
+		muster_link_send(rank, MUSTER_TAG_STOP, text, strlen(text));
+		free(text);
+	}
+}
+
+/* A member that died in a ring cannot say so itself. */
+static void tell_of_the_dead(struct muster_leader *leader, double now_ms)
+{
+	for (size_t i = 0; leader->ring_gate > 0 && i < leader->keeper.count; i++) {
+		if (now_ms - leader->keeper.heard_ms[i] < MUSTER_SILENCE_MS || leader->dead[i] == leader->ring_gate)
+			continue;
+		leader->dead[i] = leader->ring_gate;
+		char *text = muster_asprintf("%d %d\nnothing came from rank %d any more", leader->ring_gate,
+			leader->members[i], leader->members[i]);
+		muster_link_send(0, MUSTER_TAG_BROKEN, text, strlen(text));
+		free(text);
+	}
 }
 
 void muster_leader_message(struct muster_leader *leader, const struct muster_message *message)
@@ -187,12 +223,15 @@ void muster_leader_message(struct muster_leader *leader, const struct muster_mes
 	if (message->tag == MUSTER_TAG_ARRIVE)
 		arrive(leader, message);
 	else if (message->tag == MUSTER_TAG_DEAL && message->from == 0)
-		deal(message);
+		deal(leader, message);
+	else if (message->tag == MUSTER_TAG_CALL_OFF && message->from == 0)
+		call_off(message);
 }
 
 void muster_leader_poll(struct muster_leader *leader, double now_ms)
 {
 	muster_keeper_poll(&leader->keeper, now_ms);
+	tell_of_the_dead(leader, now_ms);
 	if (!leader->progress_due || now_ms - leader->progress_ms < PROGRESS_EVERY_MS)
 		return;
 	struct muster_parcel parcel;

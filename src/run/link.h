@@ -21,6 +21,9 @@ enum muster_tag {
 	MUSTER_TAG_PROGRESS,  /* leader → rank 0 */
 	MUSTER_TAG_INTERRUPT, /* rank → rank 0 → rank: the whole run ends now, and why */
 	MUSTER_TAG_ALIVE,     /* member ↔ leader, leader → rank 0: a sign of life, without content */
+	MUSTER_TAG_BROKEN,    /* rank or leader → rank 0: a ring that this rank has a part in is broken, and why */
+	MUSTER_TAG_CALL_OFF,  /* rank 0 → leader: which ranks need not wait for their ring any more, and why */
+	MUSTER_TAG_STOP,      /* leader → member: the same */
 };
 
 struct muster_message {

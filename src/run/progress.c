@@ -54,6 +54,13 @@ void muster_progress_show(struct muster_progress *progress, const int *done, int
 	fflush(stderr);
 }
 
+void muster_progress_say(const struct muster_progress *progress, const char *text)
+{
+	fprintf(stderr, "%smuster: %.1f s: %s\n", progress->terminal && progress->shown ? "\r\033[K" : "",
+		(muster_now_ms() - progress->start_ms) / 1e3, text);
+	fflush(stderr);
+}
+
 void muster_progress_end(struct muster_progress *progress)
 {
 	if (progress->terminal && progress->shown)

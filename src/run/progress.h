@@ -17,6 +17,8 @@ bool muster_on_terminal(void);
 void muster_progress_init(struct muster_progress *progress);
 /* done[phase] ranks of `ranks` have ended each phase; shows the first phase that not all of them have ended. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks);
+/* A line that stays, beside what is shown. */
+void muster_progress_say(const struct muster_progress *progress, const char *text);
 /* Clear the line. */
 void muster_progress_end(struct muster_progress *progress);
 

@@ -1,10 +1,13 @@
-/* root.c - rank 0's office: who is there, who leads which node, the ring's deal, everybody's records */
+/* root.c - rank 0's office: who is there, who leads which node, everybody's records */
 #include "root.h"
 
 #include "core/text.h"
+#include "muster/probe.h"
 #include "muster/report.h"
+#include "run/dealer.h"
 #include "run/parcel.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +41,9 @@ void muster_root_done(struct muster_root *root)
 {
 	muster_keeper_done(&root->keeper);
 	muster_run_done(&root->run);
+	for (size_t i = 0; root->dealers && i < muster_probe_count(); i++)
+		muster_dealer_free(root->dealers[i]);
+	free(root->dealers);
 	free(root->hellos);
 	free(root->here);
 	free(root->leaders);
@@ -116,7 +122,7 @@ static void find_nodes(struct muster_root *root)
 	free(hosts);
 }
 
-/* Layout for a rank: "<exit code or 0> <node index> <nodes>\n", then a part for each rank of its node, lowest first, with
+/* Layout for a rank: "<exit code or 0> <node index> <nodes>", then a part for each rank of its node, lowest first, with
  * the node's name. */
 static void lay_out(struct muster_root *root)
 {
@@ -159,7 +165,7 @@ void muster_root_call_off(struct muster_root *root, int exit_code)
 
 /* One parcel of answers for each leader. */
 
-static struct muster_parcel *begin_answers(const struct muster_root *root, int gate)
+struct muster_parcel *muster_root_begin_answers(const struct muster_root *root, int gate)
 {
 	struct muster_parcel *parcels = muster_calloc(root->leader_count, sizeof *parcels);
 	for (size_t i = 0; i < root->leader_count; i++)
@@ -167,120 +173,14 @@ static struct muster_parcel *begin_answers(const struct muster_root *root, int g
 	return parcels;
 }
 
-static void send_answers(const struct muster_root *root, struct muster_parcel *parcels)
+void muster_root_send_answers(const struct muster_root *root, enum muster_tag tag, struct muster_parcel *parcels)
 {
 	for (size_t i = 0; i < root->leader_count; i++) {
 		muster_parcel_end(&parcels[i]);
-		muster_link_send(root->leaders[i], MUSTER_TAG_DEAL, parcels[i].bytes, parcels[i].length);
+		muster_link_send(root->leaders[i], tag, parcels[i].bytes, parcels[i].length);
 		free(parcels[i].bytes);
 	}
 	free(parcels);
-}
-
-/* A rank that came to the ring's gate: "+<GPU UUID>" when it can take part, "-<why not>". */
-struct candidate {
-	int rank;
-	const char *bytes;
-	size_t length;
-	size_t leader;
-	int taken_by; /* the rank of the ring that has the same GPU, or -1 */
-	bool in;
-};
-
-static size_t candidates_of(const struct muster_root *root, const struct muster_gate *gate, struct candidate *ret)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < root->leader_count; i++) {
-		const struct muster_arrival *bundle = &gate->arrivals[i];
-		struct candidate candidate = { .leader = i, .taken_by = -1 };
-		size_t at = 0;
-		int id;
-		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
-			continue;
-		while (count < (size_t)root->ranks && muster_parcel_part(bundle->bytes, bundle->length, &at,
-							      &candidate.rank, &candidate.bytes, &candidate.length))
-			ret[count++] = candidate;
-	}
-	return count;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-/* Same bytes behind the first character: the same GPU of the same node. */
-static bool same_gpu(const struct candidate *a, const struct candidate *b)
-{
-	return a->leader == b->leader && a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
-}
-
-static void choose(struct candidate *candidates, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct candidate *one = &candidates[i];
-		one->in = one->length > 1 && one->bytes[0] == '+';
-		/* only ranks of the same node can have the same GPU, and a node has few: look back until it ends */
-		for (size_t j = i; one->in && j-- > 0 && i - j <= 1024;) {
-			if (candidates[j].in && same_gpu(&candidates[j], one)) {
-				one->in = false;
-				one->taken_by = candidates[j].rank;
-			}
-		}
-	}
-}
-
-static void deal_ring(const struct muster_root *root, const struct muster_gate *gate)
-{
-	struct candidate *candidates = muster_calloc((size_t)root->ranks, sizeof *candidates);
-	bool *nodes = muster_calloc(root->leader_count, sizeof *nodes);
-	size_t count = candidates_of(root, gate, candidates);
-	qsort(candidates, count, sizeof *candidates, by_rank);
-	choose(candidates, count);
-	int ring_ranks = 0, ring_nodes = 0, place = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!candidates[i].in)
-			continue;
-		ring_ranks++;
-		ring_nodes += !nodes[candidates[i].leader];
-		nodes[candidates[i].leader] = true;
-	}
-	struct muster_parcel *parcels = begin_answers(root, gate->id);
-	for (size_t i = 0; i < count; i++) {
-		const struct candidate *one = &candidates[i];
-		char answer[600];
-		int length;
-		if (one->in)
-			length = snprintf(answer, sizeof answer, "+%d %d %d", place++, ring_ranks, ring_nodes);
-		else if (one->taken_by >= 0)
-			length = snprintf(answer, sizeof answer,
-				"-left out of the ring: rank %d has taken the same GPU", one->taken_by);
-		else
-			length = snprintf(answer, sizeof answer, "-%.*s", (int)(one->length < 500 ? one->length : 500),
-				one->length > 0 ? one->bytes + 1 : "");
-		muster_parcel_add(&parcels[one->leader], one->rank, answer, (size_t)length);
-	}
-	send_answers(root, parcels);
-	free(nodes);
-	free(candidates);
-}
-
-/* The one payload that is not empty goes to all. */
-static void deal_ring_id(const struct muster_root *root, const struct muster_gate *gate)
-{
-	struct candidate *candidates = muster_calloc((size_t)root->ranks, sizeof *candidates);
-	size_t count = candidates_of(root, gate, candidates);
-	const struct candidate *id = NULL;
-	for (size_t i = 0; i < count && !id; i++)
-		if (candidates[i].length > 0)
-			id = &candidates[i];
-	struct muster_parcel *parcels = begin_answers(root, gate->id);
-	for (size_t i = 0; i < count; i++)
-		muster_parcel_add(
-			&parcels[candidates[i].leader], candidates[i].rank, id ? id->bytes : "", id ? id->length : 0);
-	send_answers(root, parcels);
-	free(candidates);
 }
 
 static void take_record(struct muster_root *root, const char *bytes, size_t length)
@@ -309,6 +209,32 @@ static void take_records(struct muster_root *root, const struct muster_gate *gat
 	root->strays_until_ms = muster_now_ms() + (all ? 0 : MUSTER_SILENCE_MS);
 }
 
+/* Who deals the rings of this gate's probe; NULL when it is no ring's gate. */
+static struct muster_dealer *dealer_of(struct muster_root *root, int gate)
+{
+	size_t probe = gate < MUSTER_GATE_RING ? muster_probe_count() : (size_t)muster_gate_ring_probe(gate);
+	if (probe >= muster_probe_count())
+		return NULL;
+	if (!root->dealers)
+		root->dealers = muster_calloc(muster_probe_count(), sizeof *root->dealers);
+	if (!root->dealers[probe])
+		root->dealers[probe] = muster_dealer_new(root, muster_probe_at(probe));
+	return root->dealers[probe];
+}
+
+/* "<gate> <rank>\n<why>": a ring in which this rank has a part is broken. */
+static void take_broken(struct muster_root *root, const struct muster_message *message)
+{
+	int numbers[2];
+	size_t at;
+	if (!root->laid_out || root->gathered ||
+		!muster_parcel_header(message->bytes, message->length, numbers, 2, &at))
+		return;
+	struct muster_dealer *dealer = dealer_of(root, numbers[0]);
+	if (dealer)
+		muster_dealer_broken(dealer, root, numbers[1], numbers[0], message->bytes + at);
+}
+
 static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate)
 {
 	struct muster_root *root = arg;
@@ -317,10 +243,8 @@ static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *
 		return;
 	if (gate->id == MUSTER_GATE_RECORD)
 		take_records(root, gate);
-	else if ((gate->id - MUSTER_GATE_RING) % 10 == 0)
-		deal_ring(root, gate);
-	else
-		deal_ring_id(root, gate);
+	else if (dealer_of(root, gate->id))
+		muster_dealer_settle(dealer_of(root, gate->id), root, gate);
 }
 
 /* A whole node came too late: its ranks get the answer that sends them on. */
@@ -332,13 +256,13 @@ static void too_late(void *arg, struct muster_keeper *keeper, struct muster_gate
 	size_t at = 0, length;
 	int id, rank;
 	const char *bytes;
-	static const char why[] = "-left out of the ring: its node came too late";
-	struct muster_parcel *parcels = begin_answers(root, gate->id);
+	struct muster_dealer *dealer = dealer_of(root, gate->id);
+	const char *answer = dealer ? muster_dealer_late_answer(dealer, gate->id) : "";
+	struct muster_parcel *parcels = muster_root_begin_answers(root, gate->id);
 	if (muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
 		while (muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
-			muster_parcel_add(&parcels[member], rank, why,
-				(gate->id - MUSTER_GATE_RING) % 10 == 0 ? sizeof why - 1 : 0);
-	send_answers(root, parcels);
+			muster_parcel_add(&parcels[member], rank, answer, strlen(answer));
+	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
 }
 
 static void take_bundle(struct muster_root *root, const struct muster_message *message)
@@ -372,6 +296,8 @@ void muster_root_message(struct muster_root *root, const struct muster_message *
 		take_bundle(root, message);
 	else if (message->tag == MUSTER_TAG_PROGRESS)
 		take_progress(root, message);
+	else if (message->tag == MUSTER_TAG_BROKEN)
+		take_broken(root, message);
 }
 
 static bool everyone_is_in(const struct muster_root *root)
@@ -386,6 +312,16 @@ static void end_gather(struct muster_root *root)
 {
 	muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
 	root->gathered = true;
+}
+
+void muster_root_say(const struct muster_root *root, const char *format, ...)
+{
+	char text[MUSTER_ERROR_TEXT_MAX];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	muster_progress_say(&root->progress, text);
 }
 
 void muster_root_poll(struct muster_root *root, double now_ms)
@@ -416,11 +352,11 @@ void muster_root_give_up(struct muster_root *root)
 
 void muster_root_goodbye(struct muster_root *root, int exit_code)
 {
-	struct muster_parcel *parcels = begin_answers(root, MUSTER_GATE_RECORD);
+	struct muster_parcel *parcels = muster_root_begin_answers(root, MUSTER_GATE_RECORD);
 	char answer[16];
 	int length = snprintf(answer, sizeof answer, "%d", exit_code);
 	for (int rank = 0; rank < root->ranks; rank++)
 		if (root->hellos[rank].here)
 			muster_parcel_add(&parcels[root->hellos[rank].node_index], rank, answer, (size_t)length);
-	send_answers(root, parcels);
+	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
 }

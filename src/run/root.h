@@ -1,12 +1,16 @@
-/* root.h - rank 0's office: who is there, who leads which node, the ring's deal, everybody's records */
+/* root.h - rank 0's office: who is there, who leads which node, everybody's records; dealer.h has the rings' deal */
 #ifndef MUSTER_RUN_ROOT_H
 #define MUSTER_RUN_ROOT_H
 
 #include "muster/error.h"
+#include "muster/probe.h"
+#include "muster/report.h"
 #include "run/gate.h"
 #include "run/gather.h"
 #include "run/gates.h"
 #include "run/link.h"
+#include "run/options.h"
+#include "run/parcel.h"
 #include "run/progress.h"
 
 struct muster_root {
@@ -25,6 +29,11 @@ struct muster_root {
 	int (*done)[MUSTER_PHASE_COUNT]; /* per leader */
 	bool gathered;                   /* every record that will come is in */
 	struct muster_progress progress;
+	struct muster_dealer **dealers; /* for each probe; NULL until its first ring's gate settles */
+	enum muster_localise localise;
+	/* Whether a ring's facts (a node in JSON) fall short of what is expected of it. NULL: nobody knows. */
+	bool (*is_slow)(void *arg, const struct muster_probe *probe, const char *facts);
+	void *is_slow_arg;
 };
 
 /* hello_until_ms: when ranks that have not said hello are given up. */
@@ -35,7 +44,14 @@ void muster_root_init(
 void muster_root_hasten(struct muster_root *root, double earlier_ms);
 void muster_root_done(struct muster_root *root);
 
-/* HELLO, BUNDLE, PROGRESS and ALIVE. */
+/* One parcel of answers for each leader, to be filled with a part for each rank, and then sent. */
+struct muster_parcel *muster_root_begin_answers(const struct muster_root *root, int gate);
+void muster_root_send_answers(const struct muster_root *root, enum muster_tag tag, struct muster_parcel *parcels);
+
+/* A line about how the run goes. */
+void muster_root_say(const struct muster_root *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* HELLO, BUNDLE, PROGRESS, ALIVE and BROKEN. */
 void muster_root_message(struct muster_root *root, const struct muster_message *message);
 void muster_root_poll(struct muster_root *root, double now_ms);
 

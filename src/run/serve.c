@@ -49,6 +49,19 @@ static void look_for_signal(struct muster_conductor *c)
 	free(why);
 }
 
+/* "<gate>\n<why>": the ring of that round is broken. It may be under way here, or not begun yet, or over. */
+static void take_stop(struct muster_conductor *c, const struct muster_message *message)
+{
+	size_t at;
+	int gate;
+	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		return;
+	c->stopped_gate = gate;
+	snprintf(c->stopped_why, sizeof c->stopped_why, "%s", message->bytes + at);
+	if (c->ring_gate == gate)
+		muster_crew_call_off(&c->crew, c->stopped_why);
+}
+
 void muster_serve_receive(struct muster_conductor *c)
 {
 	struct muster_message message;
@@ -63,6 +76,8 @@ void muster_serve_receive(struct muster_conductor *c)
 			*slot = message;
 			continue; /* at most one of each is on its way */
 		}
+		if (message.tag == MUSTER_TAG_STOP)
+			take_stop(c, &message);
 		if (message.tag == MUSTER_TAG_INTERRUPT)
 			muster_interrupt(c, message.bytes);
 		if (c->root)
@@ -120,6 +135,8 @@ void muster_serve(struct muster_conductor *c)
 		muster_root_poll(c->root, now);
 	muster_crew_poll(&c->crew);
 	muster_spool_step(c->spool, c->crew.step);
+	if (c->root)
+		muster_spool_trials(c->spool, &c->root->run);
 }
 
 int muster_time_left(const struct muster_conductor *c)

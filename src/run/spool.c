@@ -29,6 +29,7 @@ struct muster_spool {
 	char *path;
 	double start_ms;
 	size_t node_written, rank_set; /* samples of the node; those of the rank that will stay */
+	size_t trials_written;
 	char step[512];
 	/* shared with the thread that writes */
 	pthread_t thread;
@@ -179,6 +180,7 @@ static void write_header(struct muster_spool *spool, const struct muster_spool_h
 	line_text(&line, "overlay", header->overlay);
 	line_text(&line, "profile", header->profile);
 	muster_writer_pair(&line.w, "strict", muster_boolean(header->strict));
+	muster_writer_pair(&line.w, "repeats", muster_number(header->repeats));
 	line_end(spool, &line, true);
 }
 
@@ -304,6 +306,20 @@ void muster_spool_record(struct muster_spool *spool, const struct muster_run *re
 	} while (spool->node_written < whole->samples.count || rank_from < whole->ranks[0].samples.count);
 	if (settled)
 		spool->rank_set = rank_from;
+}
+
+void muster_spool_trials(struct muster_spool *spool, const struct muster_run *run)
+{
+	while (spool && spool->trials_written < run->trial_count) {
+		char *text = muster_trial_to_json(&run->trials[spool->trials_written++]);
+		struct line line;
+		line_begin(spool, &line);
+		line_time(spool, &line);
+		muster_writer_key(&line.w, "trial");
+		muster_writer_raw(&line.w, text);
+		line_end(spool, &line, true);
+		free(text);
+	}
 }
 
 void muster_spool_step(struct muster_spool *spool, const char *step)

@@ -8,6 +8,7 @@
  * (muster_node_to_json); of the rank's own samples so far the first "kept" still count, and of the outcomes of one
  * probe the last
  *   {"by":ID,"t":…,"step":…}                             what comes next, before a call that may crash or hang
+ *   {"by":ID,"t":…,"trial":{…}}                          rank 0: one of the run's trials
  *   {"by":ID,"t":…,"end":…}                              nothing more will come; the text is empty, or why it ends
  * early "t" is in seconds from the process's start. Lines begin and end with a newline, so that one that was cut by a
  * death or a full disk spoils only itself. A thread writes, so a file system that hangs holds up nobody.
@@ -34,6 +35,7 @@ struct muster_spool_header {
 	const char *started;  /* RFC 3339, UTC */
 	const char *sku, *overlay, *profile;
 	bool strict;
+	int repeats;
 };
 
 /* The name of the run, as the launcher's environment tells it to all ranks; malloc'd. */
@@ -51,6 +53,8 @@ void muster_spool_place(struct muster_spool *spool, int rank, int ranks);
 /* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's
  * samples since the last settled record may still be replaced. */
 void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled);
+/* Those of the run that are new. */
+void muster_spool_trials(struct muster_spool *spool, const struct muster_run *run);
 /* Written when it is another than the last one. */
 void muster_spool_step(struct muster_spool *spool, const char *step);
 void muster_spool_end(struct muster_spool *spool, const char *why);

@@ -4,6 +4,7 @@
  */
 #include "run/spooled.h"
 
+#include "core/trend.h"
 #include "core/json.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -30,6 +31,7 @@ struct muster_left {
 	const char *by, *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
 	const char *node;
 	bool strict;
+	int repeats;
 	int rank, ranks;
 	size_t order; /* of the processes, as their first lines were found */
 	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
@@ -150,15 +152,17 @@ enum key {
 	OVERLAY,
 	PROFILE,
 	STRICT,
+	REPEATS,
 	TIME,
 	KEPT,
 	STEP,
+	TRIAL,
 	END,
 	KEY_COUNT
 };
 
 static const char *const keys[] = { "by", "spool", "muster", "run", "job", "started", "rank", "ranks", "node",
-	"nodelist", "sku", "overlay", "profile", "strict", "t", "kept", "step", "end" };
+	"nodelist", "sku", "overlay", "profile", "strict", "repeats", "t", "kept", "step", "trial", "end" };
 _Static_assert(sizeof keys / sizeof *keys == KEY_COUNT, "every key has its name");
 
 struct members {
@@ -264,6 +268,7 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.profile = text_of(pool, members, PROFILE),
 		.node = text_of(pool, members, NODE_NAME),
 		.strict = true_of(members, STRICT),
+		.repeats = count_of(members, REPEATS, MUSTER_REPEATS_MAX),
 		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
 		.ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX),
 		.order = r->count,
@@ -388,6 +393,8 @@ static int take_line(struct reading *r, const struct members *members, struct mu
 	left->last_s = number_of(members, TIME, left->last_s);
 	if (members->text[NODE_NAME])
 		return take_record(r, left, members, err);
+	if (members->text[TRIAL])
+		return muster_trial_from_json(&r->spooled->told, members->text[TRIAL], members->length[TRIAL], err);
 	if (members->text[RANKS])
 		take_place(left, members);
 	if (members->text[STEP]) {
@@ -538,12 +545,13 @@ static void settle(struct reading *r)
 	s->overlay = first->overlay;
 	s->profile = first->profile;
 	s->strict = first->strict;
+	s->repeats = first->repeats;
 }
 
 int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,
 	struct muster_error *err)
 {
-	struct muster_spooled spooled = { .pool = pool };
+	struct muster_spooled spooled = { .pool = pool, .told.pool = pool };
 	struct reading r = { .spooled = &spooled };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
@@ -565,6 +573,7 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_po
 		*ret = spooled;
 	} else {
 		free(r.all);
+		free(spooled.told.trials);
 	}
 	for (size_t i = 0; i < r.path_count; i++)
 		free(r.paths[i]);
@@ -577,6 +586,7 @@ void muster_spooled_done(struct muster_spooled *spooled)
 	for (size_t i = 0; i < spooled->rank_count; i++)
 		left_done(&spooled->ranks[i]);
 	free(spooled->ranks);
+	free(spooled->told.trials);
 	*spooled = (struct muster_spooled){ 0 };
 }
 
@@ -676,6 +686,8 @@ size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_ru
 		count++;
 	}
 	free(known);
+	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++) /* rank 0 has told them all, or none */
+		muster_run_add_trial(run, spooled->told.trials[i]);
 	muster_run_sort(run);
 	return count;
 }

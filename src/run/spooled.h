@@ -17,7 +17,9 @@ struct muster_spooled {
 	/* what the first line of the lowest rank says; NULL for what it does not */
 	const char *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
 	bool strict;
-	double elapsed_s; /* until the last line */
+	int repeats;
+	double elapsed_s;       /* until the last line */
+	struct muster_run told; /* its trials, which rank 0 knew of; nothing else */
 	/* what was seen besides */
 	size_t files, other_runs, bad_lines, bad_files;
 	const char *bad_file, *bad_why; /* of the first ones; NULL */

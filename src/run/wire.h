@@ -5,10 +5,12 @@
  *   {"do":"take", rank, ranks, ...}      the job; take a GPU
  *   {"do":"peers","peers":[...]}         which GPUs the other ranks of the node took
  *   {"do":"run"|"together"|"ring_id"|"ring"|"finish","probe":NAME, ...}
+ *   {"do":"abort","why":TEXT}            while "ring" is under way: give up; has no answer of its own
  *   {"do":"quit"}
  * From the worker, for each command any number of
  *   {"step":TEXT}                        what comes next, before a call that may crash or hang
  *   {"sample":{metric,labels,value,reason}}
+ *   {"failing":{"code":CODE,"error":TEXT}} the answer will be this, even if what comes before it hangs or crashes
  * and then one
  *   {"done":{"code":"ok"|CODE,"error":TEXT, ...answers}}
  */

@@ -13,12 +13,24 @@
 #include "muster/probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* What has come from the supervisor and was not looked at yet. Read here and not by stdio, so that a call to give up is
+ * seen in the middle of a command. */
+struct inbox {
+	char *text;
+	size_t length, room, taken; /* taken: bytes of the line that was handed out last */
+	bool ended;
+};
+
 struct muster_probe_ctx {
+	struct inbox inbox;
+	char called_off[400]; /* why the command at hand is to be given up; "" */
 	struct muster_probe_env env;
 	struct muster_gpu gpu;
 	struct muster_pool *pool; /* node name, peers */
@@ -252,6 +264,83 @@ static const char *need_string(const struct muster_json *command, const char *ke
 	return text;
 }
 
+/* Read what there is; waits when there is nothing. */
+static void inbox_fill(struct inbox *inbox)
+{
+	if (inbox->room - inbox->length < 4096) {
+		inbox->room = inbox->room ? inbox->room * 2 : 16384;
+		inbox->text = muster_realloc(inbox->text, inbox->room, 1);
+	}
+	ssize_t got = read(MUSTER_WORKER_COMMANDS, inbox->text + inbox->length, inbox->room - inbox->length);
+	if (got > 0)
+		inbox->length += (size_t)got;
+	else if (got == 0 || errno != EINTR)
+		inbox->ended = true;
+}
+
+/* The length of the first line, without its newline; -1 when it is not whole yet. */
+static ssize_t inbox_line(struct inbox *inbox)
+{
+	if (inbox->taken > 0) {
+		memmove(inbox->text, inbox->text + inbox->taken, inbox->length - inbox->taken);
+		inbox->length -= inbox->taken;
+		inbox->taken = 0;
+	}
+	const char *end = inbox->length > 0 ? memchr(inbox->text, '\n', inbox->length) : NULL;
+	if (!end)
+		return -1;
+	inbox->taken = (size_t)(end - inbox->text) + 1;
+	return end - inbox->text;
+}
+
+/* The next command; -1 when there will be none. */
+static ssize_t next_command(struct muster_probe_ctx *ctx)
+{
+	ssize_t length;
+	while ((length = inbox_line(&ctx->inbox)) < 0 && !ctx->inbox.ended)
+		inbox_fill(&ctx->inbox);
+	return length;
+}
+
+static struct muster_json *parse_command(const char *text, size_t length)
+{
+	struct muster_json *command = NULL;
+	struct muster_error err;
+	if (muster_json_parse(text, length, &command, &err) < 0)
+		die("malformed command: %s", err.text);
+	return command;
+}
+
+int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
+	while (!*ctx->called_off && !ctx->inbox.ended && poll(&commands, 1, 0) > 0) {
+		inbox_fill(&ctx->inbox);
+		ssize_t length = inbox_line(&ctx->inbox);
+		if (length < 0)
+			continue;
+		/* while a command is under way there is no other one to come */
+		struct muster_json *command = parse_command(ctx->inbox.text, (size_t)length);
+		if (strcmp(need_string(command, "do"), "abort") != 0)
+			die("a command in the middle of another one");
+		snprintf(ctx->called_off, sizeof ctx->called_off, "%s", need_string(command, "why"));
+		muster_json_free(command);
+	}
+	return *ctx->called_off ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->called_off) : 0;
+}
+
+void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
+{
+	(void)ctx;
+	struct line line;
+	line_begin(&line, "failing");
+	muster_writer_object(&line.w);
+	muster_writer_pair(&line.w, "code", muster_string(muster_code_name(err->code)));
+	muster_writer_pair(&line.w, "error", muster_string(err->text));
+	muster_writer_object_end(&line.w);
+	line_end(&line);
+}
+
 static void do_open(struct muster_probe_ctx *ctx, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -273,6 +362,7 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->profile = (enum muster_profile)need_int(command, "profile");
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
+	env->repeats = need_int(command, "repeats");
 	env->node_name = muster_pool_string(ctx->pool, need_string(command, "node"));
 
 	struct muster_error err;
@@ -339,6 +429,7 @@ static int do_ring(struct muster_probe_ctx *ctx, const struct muster_json *comma
 		.ranks = need_int(command, "ring_ranks"),
 		.nodes = need_int(command, "ring_nodes"),
 		.timeout_ms = need_int(command, "timeout_ms"),
+		.trial = need_int(command, "ring_trial") != 0,
 	};
 	hex_decode(need_string(command, "ring_id"), ring.id, sizeof ring.id);
 	return ctx->probe->ring(ctx, &ring, err);
@@ -378,19 +469,17 @@ static void do_probe(struct muster_probe_ctx *ctx, const char *action, const str
 
 static bool obey(struct muster_probe_ctx *ctx, const char *text, size_t length)
 {
-	struct muster_json *command = NULL;
-	struct muster_error err;
-	if (muster_json_parse(text, length, &command, &err) < 0)
-		die("malformed command: %s", err.text);
+	struct muster_json *command = parse_command(text, length);
 	const char *action = need_string(command, "do");
 	bool go_on = strcmp(action, "quit") != 0;
+	*ctx->called_off = '\0';
 	if (strcmp(action, "open") == 0)
 		do_open(ctx, command);
 	else if (strcmp(action, "take") == 0)
 		do_take(ctx, command);
 	else if (strcmp(action, "peers") == 0)
 		do_peers(ctx, command);
-	else if (go_on)
+	else if (go_on && strcmp(action, "abort") != 0) /* that one came when it was over already */
 		do_probe(ctx, action, command);
 	muster_json_free(command);
 	return go_on;
@@ -399,8 +488,7 @@ static bool obey(struct muster_probe_ctx *ctx, const char *text, size_t length)
 int muster_cmd_worker(int argc, char **argv)
 {
 	(void)argv;
-	FILE *commands = argc == 1 ? fdopen(MUSTER_WORKER_COMMANDS, "r") : NULL;
-	if (!commands) {
+	if (argc != 1 || fcntl(MUSTER_WORKER_COMMANDS, F_GETFD) < 0) {
 		fprintf(stderr, "muster: worker is for muster's own use\n");
 		return MUSTER_WORKER_BROKEN;
 	}
@@ -410,13 +498,10 @@ int muster_cmd_worker(int argc, char **argv)
 	ctx.env.root = root ? root : "";
 	ctx.env.gpu = &ctx.gpu;
 	ctx.env.node_name = "";
-	char *text = NULL;
-	size_t room = 0;
 	ssize_t length;
-	while ((length = getline(&text, &room, commands)) > 0 && obey(&ctx, text, (size_t)length))
+	while ((length = next_command(&ctx)) >= 0 && obey(&ctx, ctx.inbox.text, (size_t)length))
 		;
-	free(text);
-	fclose(commands);
+	free(ctx.inbox.text);
 	muster_pool_free(ctx.pool);
 	fflush(NULL);
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CLUSTER_BYTES_MAX ((size_t)256 << 20)
 
@@ -165,6 +166,8 @@ static const struct muster_sim_field rank_fields[] = {
 	F(muster_sim_rank, visible_gpus, STRING_OR_NULL),
 	F(muster_sim_rank, nccl_slow, NUMBER),
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
+	F(muster_sim_rank, nccl_hang, STRING),
+	F(muster_sim_rank, nccl_async_error, BOOLEAN),
 };
 static const struct muster_sim_layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
 
@@ -176,6 +179,13 @@ static const struct muster_sim_field bandwidth_fields[] = {
 };
 const struct muster_sim_layout muster_sim_bandwidth_layout = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
 
+static const struct muster_sim_field barrier_fields[] = {
+	F(muster_sim_barrier, name, STRING),
+	F(muster_sim_barrier, mode, STRING),
+	F(muster_sim_barrier, sides, STRING),
+};
+static const struct muster_sim_layout barrier_layout = LAYOUT(muster_sim_barrier, barrier_fields);
+
 static const struct muster_sim_field cluster_fields[] = {
 	F(muster_sim_cluster, sku, STRING),
 	F(muster_sim_cluster, directory, STRING),
@@ -184,6 +194,7 @@ static const struct muster_sim_field cluster_fields[] = {
 	F_MANY(muster_sim_cluster, nodes, STRUCTS, node_count, &muster_sim_node_layout),
 	F_MANY(muster_sim_cluster, ranks, STRUCTS, rank_count, &rank_layout),
 	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_layout),
+	F_MANY(muster_sim_cluster, barriers, STRUCTS, barrier_count, &barrier_layout),
 };
 const struct muster_sim_layout muster_sim_cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
 
@@ -193,6 +204,10 @@ static int check(const struct muster_sim_cluster *cluster, struct muster_error *
 		if (cluster->ranks[i].node < 0 || (size_t)cluster->ranks[i].node >= cluster->node_count)
 			return muster_fail(err, MUSTER_EUSAGE, "$.ranks[%zu].node: there is no node %d", i,
 				cluster->ranks[i].node);
+	for (size_t i = 0; i < cluster->barrier_count; i++)
+		if (strlen(cluster->barriers[i].sides) != cluster->node_count)
+			return muster_fail(
+				err, MUSTER_EUSAGE, "$.barriers[%zu].sides: a letter for each node is needed", i);
 	return 0;
 }
 

@@ -129,12 +129,21 @@ struct muster_sim_rank {
 	const char *visible_gpus; /* CUDA_VISIBLE_DEVICES for it; NULL: not set */
 	double nccl_slow;         /* its collectives take this many times as long; 1 is normal */
 	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
+	const char *nccl_hang;    /* where its NCCL stops for ever: "init", "reduce"; "": nowhere */
+	bool nccl_async_error;    /* its communicators break while they work */
 };
 
 struct muster_sim_bandwidth {
 	int domains;              /* NVLink domains that the ring spans: racks, or nodes where NVLink ends there */
 	int nodes;                /* how many nodes it spans */
 	double bytes, busbw_gbps; /* sorted by domains, nodes, bytes; between two sizes: linear in log(bytes) */
+};
+
+/* Nodes that the network does not connect as it should: rings that have nodes of both sides do not work. */
+struct muster_sim_barrier {
+	const char *name;  /* "sim-3 and sim-5" */
+	const char *mode;  /* "hang": they never connect; "error": they fail; "slow": they are slow */
+	const char *sides; /* a letter for each node: 'a', 'b', or '-' for those that it does not concern */
 };
 
 struct muster_sim_cluster {
@@ -148,6 +157,8 @@ struct muster_sim_cluster {
 	size_t rank_count;
 	struct muster_sim_bandwidth *bandwidths;
 	size_t bandwidth_count;
+	struct muster_sim_barrier *barriers;
+	size_t barrier_count;
 };
 
 /* The fields of the structs, as cluster.json has them. */

@@ -233,6 +233,93 @@ static int nccl_wrong_sum(const struct target *t, const char *value, struct must
 	return 0;
 }
 
+static int nccl_hang(const struct target *t, const char *value, struct muster_error *err)
+{
+	if (strcmp(value, "init") != 0 && strcmp(value, "reduce") != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be init or reduce, not \"%s\"", value);
+	t->rank->nccl_hang = keep(t, value);
+	return 0;
+}
+
+static int nccl_async_error(const struct target *t, const char *value, struct muster_error *err)
+{
+	(void)value, (void)err;
+	t->rank->nccl_async_error = true;
+	return 0;
+}
+
+/* A new barrier that concerns no node yet: sides are the caller's to fill in. */
+static char *add_barrier(const struct target *t, const char *mode, const char *name, struct muster_error *err)
+{
+	static const char *const modes[] = { "hang", "error", "slow" };
+	struct muster_sim_cluster *cluster = t->cluster;
+	size_t found = 0;
+	while (found < sizeof modes / sizeof *modes && strcmp(modes[found], mode) != 0)
+		found++;
+	if (found == sizeof modes / sizeof *modes) {
+		muster_fail(err, MUSTER_EUSAGE, "VALUE: hang, error or slow is needed, not \"%s\"", mode);
+		return NULL;
+	}
+	struct muster_sim_barrier *all = muster_pool_alloc(cluster->pool, (cluster->barrier_count + 1) * sizeof *all);
+	if (cluster->barrier_count > 0)
+		memcpy(all, cluster->barriers, cluster->barrier_count * sizeof *all);
+	char *sides = muster_pool_alloc(cluster->pool, cluster->node_count + 1);
+	memset(sides, '-', cluster->node_count);
+	all[cluster->barrier_count++] =
+		(struct muster_sim_barrier){ .name = name, .mode = modes[found], .sides = sides };
+	cluster->barriers = all;
+	return sides;
+}
+
+static int net_bad(const struct target *t, const char *value, struct muster_error *err)
+{
+	char *sides =
+		add_barrier(t, value, muster_pool_printf(t->cluster->pool, "%s and all others", t->node->name), err);
+	if (!sides)
+		return -1;
+	memset(sides, 'b', t->cluster->node_count);
+	sides[t->node - t->cluster->nodes] = 'a';
+	return 0;
+}
+
+/* Between this node and those before it, and the nodes behind it. */
+static int cut(const struct target *t, const char *value, struct muster_error *err)
+{
+	size_t before = (size_t)(t->node - t->cluster->nodes) + 1;
+	if (before == t->cluster->node_count)
+		return muster_fail(err, MUSTER_EUSAGE, "there is no node behind the last one");
+	char *sides = add_barrier(t, value,
+		muster_pool_printf(t->cluster->pool, "%s and those before it, and those behind it", t->node->name),
+		err);
+	if (!sides)
+		return -1;
+	memset(sides, 'a', before);
+	memset(sides + before, 'b', t->cluster->node_count - before);
+	return 0;
+}
+
+/* VALUE is NODE or NODE:MODE. */
+static int link_bad(const struct target *t, const char *value, struct muster_error *err)
+{
+	const struct muster_sim_cluster *cluster = t->cluster;
+	const char *colon = strchr(value, ':');
+	char *number = muster_asprintf("%.*s", colon ? (int)(colon - value) : (int)strlen(value), value);
+	long other = 0;
+	int rc = muster_parse_int(number, 1, (long)cluster->node_count, &other, "NODE", err);
+	free(number);
+	if (rc < 0)
+		return -1;
+	if (&cluster->nodes[other - 1] == t->node)
+		return muster_fail(err, MUSTER_EUSAGE, "a link has two nodes");
+	char *sides = add_barrier(t, colon ? colon + 1 : "hang",
+		muster_pool_printf(cluster->pool, "%s and %s", t->node->name, cluster->nodes[other - 1].name), err);
+	if (!sides)
+		return -1;
+	sides[t->node - cluster->nodes] = 'a';
+	sides[other - 1] = 'b';
+	return 0;
+}
+
 /* NVML's own version is the driver's behind the CUDA major version: "13.580.126.16". */
 static int driver_drift(const struct target *t, const char *value, struct muster_error *err)
 {
@@ -491,6 +578,9 @@ static const struct fault faults[] = {
 	{ { "cpu-mask", MUSTER_SIM_RANK, "MASK", NULL,
 		  "the rank may use only these CPUs (hex; default: a NUMA node that its GPU is not on)" },
 		.apply = cpu_mask },
+	{ { "cut", MUSTER_SIM_NODE, "hang|error|slow", "hang",
+		  "rings of this node or one before it and of nodes behind it do not work" },
+		.apply = cut },
 	{ { "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host are this slow" },
 		.apply = d2h_slow },
 	{ { "disk-missing", MUSTER_SIM_NODE, "DEVICE", "nvme0n1", "this disk is not there" }, .apply = disk_missing },
@@ -526,13 +616,23 @@ static const struct fault faults[] = {
 	{ { "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel" }, .apply = imex_missing },
 	{ { "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library" },
 		.apply = lib_missing },
+	{ { "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
+		  "rings of this node and the one with that number do not work" },
+		.apply = link_bad },
 	{ { "mig", MUSTER_SIM_GPU, "on|off", "on", "the GPU's MIG mode" }, .apply = mig },
+	{ { "nccl-async-error", MUSTER_SIM_RANK, NULL, NULL, "the rank's communicators break while they work" },
+		.apply = nccl_async_error },
+	{ { "nccl-hang", MUSTER_SIM_RANK, "init|reduce", "init",
+		  "the rank's NCCL never returns from its init, or never ends an all-reduce" },
+		.apply = nccl_hang },
 	{ { "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4", "the rank's collectives take this many times as long" },
 		.apply = nccl_slow },
 	{ { "nccl-version", MUSTER_SIM_NODE, "NUMBER", "21805", "the node has this NCCL, as ncclGetVersion gives it" },
 		SETS(muster_sim_node, nccl_version, INT), .low = 2000, .high = 99999 },
 	{ { "nccl-wrong-sum", MUSTER_SIM_RANK, NULL, NULL, "one value of the rank's copy of every sum is wrong" },
 		.apply = nccl_wrong_sum },
+	{ { "net-bad", MUSTER_SIM_NODE, "hang|error|slow", "hang", "rings of this node and others do not work" },
+		.apply = net_bad },
 	{ { "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down" },
 		.apply = nvlink_down },
 	{ { "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group" },

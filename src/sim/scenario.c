@@ -229,6 +229,7 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 			.local_rank = (int)(i % local_ranks),
 			.cpu_mask = masks[i % local_ranks],
 			.nccl_slow = 1,
+			.nccl_hang = "",
 		};
 	if (muster_sim_faults_apply(&cluster, scenario->faults, scenario->fault_count, err) < 0)
 		return -1;

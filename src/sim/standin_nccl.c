@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 MUSTER_STANDIN_MARK;
 
@@ -177,7 +178,13 @@ static void advance_init(struct ncclComm *comm)
 {
 	if (comm->ready || comm->state != ncclInProgress || !muster_simring_is_complete(comm->ring))
 		return;
+	if (muster_simring_is_broken(comm->ring, "hang"))
+		return;
 	comm->state = check_duplicates(comm);
+	if (comm->state == ncclSuccess && muster_simring_is_broken(comm->ring, "error")) {
+		muster_simlog_warn("NET/IB : Got completion from peer with status=12 opcode=0 len=0 vendor err 129");
+		comm->state = ncclRemoteError;
+	}
 	if (comm->state != ncclSuccess)
 		return;
 	comm->ready = true;
@@ -191,12 +198,22 @@ static void advance_init(struct ncclComm *comm)
 		(uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4, comm->token);
 }
 
+/* The scenario's hang and error come when the ring has worked for a moment. */
+#define WORKS_BEFORE 2
+
 static int work_poll(void *arg, double *seconds)
 {
 	struct work *work = arg;
 	struct ncclComm *comm = work->comm;
+	const struct muster_sim_rank *self = muster_sim_this_rank();
+	if (work->ring.number > WORKS_BEFORE && self->nccl_async_error && comm->state == ncclSuccess) {
+		muster_simlog_warn("NET/IB : Got async event : local catastrophic error");
+		comm->state = ncclSystemError;
+	}
 	if (comm->aborted || (comm->state != ncclSuccess && comm->state != ncclInProgress))
 		return 1; /* it ends, with whatever it has done */
+	if (work->ring.number > WORKS_BEFORE && strcmp(self->nccl_hang, "reduce") == 0)
+		return 0;
 	int state = muster_simring_advance(comm->ring, &work->ring);
 	if (state > 0)
 		*seconds = muster_simring_seconds(comm->ring, work->ring.count * work->ring.size);
@@ -352,6 +369,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 		muster_simlog_warn("The unique id was not made by this library");
 		return ncclInvalidArgument;
 	}
+	while (strcmp(muster_sim_this_rank()->nccl_hang, "init") == 0)
+		pause();
 	lock();
 	*comm = NULL;
 	return unlock(init(comm, ranks, &given, rank, config));

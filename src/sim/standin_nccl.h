@@ -51,6 +51,8 @@ const struct muster_simring_member *muster_simring_member(const struct muster_si
 /* How many it spans; the ring must be complete. */
 int muster_simring_nodes(const struct muster_simring *ring);
 int muster_simring_domains(const struct muster_simring *ring);
+/* Whether the network lies between its members so that it is broken in this way: "hang", "error", "slow". */
+bool muster_simring_is_broken(const struct muster_simring *ring, const char *mode);
 void muster_simring_leave(struct muster_simring *ring);
 
 /* One all-reduce as one rank sees it. All ranks must start theirs in the same order with the same count, type and op.

@@ -150,6 +150,23 @@ int muster_simring_domains(const struct muster_simring *ring)
 	return count_distinct(ring, offsetof(struct muster_simring_member, domain));
 }
 
+bool muster_simring_is_broken(const struct muster_simring *ring, const char *mode)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	for (size_t i = 0; i < cluster->barrier_count; i++) {
+		const struct muster_sim_barrier *barrier = &cluster->barriers[i];
+		bool a = false, b = false;
+		for (int rank = 0; rank < ring->ranks; rank++) {
+			char side = barrier->sides[ring->shared->slots[rank].member.node];
+			a = a || side == 'a';
+			b = b || side == 'b';
+		}
+		if (a && b && strcmp(barrier->mode, mode) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A ring that never became complete leaves its file to the last one that gives it up. */
 void muster_simring_leave(struct muster_simring *ring)
 {
@@ -276,6 +293,7 @@ int muster_simring_advance(struct muster_simring *ring, struct muster_simring_wo
 
 /* -- time -- */
 
+#define BARRIER_SLOW 20    /* this many times as long, over a slow network */
 #define ALONE_SECONDS 5e-6 /* one rank: nothing is sent */
 
 /* The bandwidth at `bytes` among table[0 .. count - 1], which are of one number of nodes. Below the smallest size the
@@ -322,6 +340,8 @@ double muster_simring_seconds(const struct muster_simring *ring, size_t bytes)
 	double slow = 1, ranks = ring->ranks;
 	for (int i = 0; i < ring->ranks; i++)
 		slow = fmax(slow, ring->shared->slots[i].member.slow);
+	if (muster_simring_is_broken(ring, "slow"))
+		slow *= BARRIER_SLOW;
 	if (ring->ranks == 1)
 		return ALONE_SECONDS * slow;
 	size_t count;

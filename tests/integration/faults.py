@@ -16,6 +16,10 @@ Each case of the table (a JSON file) holds:
             order. "expected", "observed" and "advice" are parts of the text that the finding must hold.
   skips     every "CHECK NODE" that the report skips on some thing of that node (none when absent; null: any)
   judged    checks that must have been judged (may be absent)
+  overlay   checks of a site overlay (may be absent)
+  ring      how many ranks the ring had whose bandwidth is in the report (not looked at when absent; null: none)
+  trials    [most, "KIND NODE... STATUS", ...]: at most so many trial rings, among them these (none when absent, if
+            there is a ring)
 """
 
 import collections
@@ -24,6 +28,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 SKU = "Standard_ND96asr_v4"
 VERDICT = {0: "pass", 1: "fail", 3: "inconclusive"}
@@ -69,6 +74,37 @@ def compare(case, report):
     return problems
 
 
+def figures(report, metric):
+    """The values of a metric of the whole job."""
+    samples = report["run"]["job"].get("samples", [])
+    return [s["value"] for s in samples if s["metric"] == metric and s["value"] is not None]
+
+
+def look_at_ring(case, report):
+    """The ring that was measured in the end, and how the culprit was found."""
+    problems = []
+    ranks = figures(report, "nccl.ring_ranks") if figures(report, "nccl.allreduce_busbw_gbps") else []
+    if "ring" in case and ranks != ([] if case["ring"] is None else [case["ring"]]):
+        problems.append(f"the ring's ranks: {ranks}, not {case['ring']}")
+    trials = [f"{t['kind']} {' '.join(t['nodes'])} {t['status']}" for t in report["run"].get("trials", [])]
+    most, *wanted = case.get("trials", [0] if "ring" in case else [len(trials)])
+    if len(trials) > most:
+        problems.append(f"{len(trials)} trials, not {most} at most: {trials}")
+    return problems + [f"no such trial: {trial}; there are {trials}" for trial in wanted if trial not in trials]
+
+
+def look_at_time(case, report, seconds):
+    """The deadline holds whatever fails. Starting and ending processes is not muster's doing."""
+    options = case.get("options", [])
+    deadline = float(options[options.index("--deadline") + 1]) if "--deadline" in options else 120
+    problems = []
+    if report["run"]["job"]["elapsed_s"] > deadline + 5:
+        problems.append(f"the run took {report['run']['job']['elapsed_s']} s, and its deadline was {deadline} s")
+    if seconds > deadline + 40:
+        problems.append(f"it took {seconds:.0f} s to come back, and its deadline was {deadline} s")
+    return problems
+
+
 def run(muster, case, directory):
     """Run one case; what is wrong with it, one line each."""
     path = os.path.join(directory, "report.json")
@@ -79,6 +115,12 @@ def run(muster, case, directory):
     if "cpu_masks" in case:
         command += ["--cpu-masks", case["cpu_masks"]]
     command += ["--"] + case.get("options", [])
+    if "overlay" in case:
+        overlay = os.path.join(directory, "overlay.json")
+        with open(overlay, "w", encoding="utf-8") as file:
+            json.dump({"schema_version": 1, "checks": case["overlay"]}, file)
+        command += ["--overlay", overlay]
+    began = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         stdout, stderr = child.communicate(timeout=200)
@@ -104,6 +146,8 @@ def run(muster, case, directory):
     if not last.startswith(f"MUSTER {verdict.upper()} sku={sku} nodes={nodes} ranks={ranks} "):
         problems.append(f"last line: {last}")
     problems += compare(case, report)
+    problems += look_at_ring(case, report)
+    problems += look_at_time(case, report, time.monotonic() - began)
     if problems:
         problems += ["command: " + " ".join(command), stderr]
     return problems

@@ -57,6 +57,9 @@ def spoil(report):
         "an unknown outcome": lambda r: rank(r)["probes"][0].update(status="fine"),
         "a hung probe without detail": lambda r: rank(r)["probes"][0].update(status="hung"),
     }
+    if "trials" in report["run"]:
+        changes["a trial of no node"] = lambda r: r["run"]["trials"][0].update(nodes=[])
+        changes["a trial of an unknown kind"] = lambda r: r["run"]["trials"][0].update(kind="trio")
     for what, change in changes.items():
         bad = copy.deepcopy(report)
         change(bad)

@@ -54,6 +54,7 @@ def same_report(folder, spool):
     report, again = load(os.path.join(folder, "report.json")), assemble("a healthy run", spool, 0, "MUSTER PASS ")
     check("marked as assembled", again["run"]["job"].pop("assembled", False), again["run"]["job"])
     check("time", abs(report["run"]["job"].pop("elapsed_s") - again["run"]["job"].pop("elapsed_s")) < 60)
+    check("trial rings were made", len(report["run"].get("trials", [])) >= 3, report["run"].get("trials"))
     check("the report is that of rank 0", report == again)
 
 
@@ -136,7 +137,8 @@ def expected_nodes(folder, spool):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         spool, copy = os.path.join(folder, "spool"), os.path.join(folder, "copy")
-        done = muster(*SIM, "--report", os.path.join(folder, "report.json"), "--", "--spool", spool, "--profile", "quick")
+        done = muster(*SIM, "--report", os.path.join(folder, "report.json"), "--", "--spool", spool, "--profile", "quick",
+                      "--localise", "always")
         check("the run", done.returncode == 0 and sorted(os.listdir(spool)) == ["sim-1.jsonl", "sim-2.jsonl"],
               done.stdout, done.stderr)
         same_report(folder, spool)

@@ -16,6 +16,7 @@ endfunction()
 if(Python3_FOUND)
 	muster_fault_tests(faults)
 	muster_fault_tests(families)
+	muster_fault_tests(rings)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
@@ -28,6 +29,9 @@ if(Python3_FOUND)
 	add_test(NAME integration.spool COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/spool.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.spool PROPERTIES TIMEOUT 300 LABELS integration)
+	add_test(NAME integration.rings COMMAND Python3::Interpreter
+		${CMAKE_SOURCE_DIR}/tests/integration/rings.py $<TARGET_FILE:muster>)
+	set_tests_properties(integration.rings PROPERTIES TIMEOUT 400 LABELS integration)
 	add_test(NAME integration.sim_command COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/sim_command.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.sim_command PROPERTIES TIMEOUT 300 LABELS integration)

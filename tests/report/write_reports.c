@@ -32,6 +32,9 @@ static int write_fixture(const char *directory)
 		report.verdict = kinds[i].verdict;
 		rc |= write_report(directory, kinds[i].name, &report);
 	}
+	run.job.assembled = true;
+	muster_run_add_node(&run, "sim-3"); /* nothing came from it */
+	rc |= write_report(directory, "assembled", &report);
 	muster_run_done(&run);
 	return rc;
 }

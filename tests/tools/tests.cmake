@@ -7,3 +7,12 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(tools.commands PROPERTIES TIMEOUT 120 LABELS integration)
 endif()
+# `muster nodes`, `muster drain` and `muster resume`, on reports put together by hand.
+if(Python3_FOUND)
+	add_test(NAME tools.nodes COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/nodes.py $<TARGET_FILE:muster>)
+	set_tests_properties(tools.nodes PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
+# `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
+add_test(NAME tools.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
+	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
+set_tests_properties(tools.diff PROPERTIES TIMEOUT 300 LABELS integration)

@@ -121,7 +121,7 @@ static const struct {
 	{ "gpu-09,gpu-10,gpu-1,gpu-2", "gpu-[1-2,09-10]" },
 	{ "gpu-1,gpu-01,gpu-2,gpu-02", "gpu-[1,01,2,02]" },
 	{ "login,gpu-1,gpu-2,db", "db,gpu-[1-2],login" },
-	{ "a1b,a2b,a1", "a1,a[1-2]b" },
+	{ "a1b,a2b,a1", "a1,a1b,a2b" },
 	{ "rack1-node01,rack1-node02,rack2-node01", "rack1-node[01-02],rack2-node01" },
 	{ "n,n1,n2", "n,n[1-2]" },
 	{ "1,2,3", "[1-3]" },

@@ -70,7 +70,7 @@ static void nodes_make(struct muster_run *run, int row)
 			muster_samples_add(
 				&node->ranks[g].samples, (struct muster_sample){ &clique, labels, 2,
 								 value < 0 ? muster_null() : muster_number(value),
-								 value < 0 ? "not supported" : NULL });
+								 value < 0 ? "not supported" : NULL, NULL, 0 });
 		}
 	}
 }

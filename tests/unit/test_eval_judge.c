@@ -482,6 +482,64 @@ START_TEST(a_missing_rank_takes_what_it_would_have_measured)
 }
 END_TEST
 
+/* What it measured is judged, and what it did not get to is laid at its door, ended well or not. */
+START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	rank_of(&run, 3)->unfinished = "it did not come to its end";
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
+	drop_samples(&rank_of(&run, 3)->samples, "gpu.numa_node");
+	fixture_judge(&run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2 rank=3: a result from every rank | it did not come to its end\n"
+		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_run_that_was_ended_early_blames_nobody)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	run.job.interrupted = "SIGTERM came to rank 0 after 5.0 s";
+	run.job.ranks = 5;
+	rank_of(&run, 2)->missing = "no word within 30 s";
+	muster_node_add_rank(muster_run_add_node(&run, "sim-9"), 4)->missing = "no word within 30 s";
+	muster_run_add_node(&run, "sim-7");
+	fixture_outcome(rank_of(&run, 0), "gpu_copy", MUSTER_OUTCOME_ERROR, "interrupted", "the run was ended", NULL);
+	fixture_outcome(
+		rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_ERROR, "vendor", "ncclRemoteError (6)", NULL);
+	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 0);
+	const char *found = fixture_findings(&report);
+	static const char *const parts[] = {
+		"inconclusive run.interrupted: the run goes to its end | SIGTERM came to rank 0 after 5.0 s\n",
+		"inconclusive rank.missing sim-2 rank=2: ",
+		"inconclusive rank.missing sim-9 rank=4: ",
+		"inconclusive node.missing sim-7: a result from every node | nothing came from this node\n",
+		"skip probe.gpu_copy",
+		"skip probe.nccl_allreduce",
+	};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		ck_assert_msg(strstr(found, parts[i]) != NULL, "%s not in: %s", parts[i], found);
+	muster_report_done(&report);
+	run.job.interrupted = NULL;
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail node.missing sim-7: "));
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 {
 	struct muster_run run;
@@ -847,6 +905,8 @@ int main(void)
 	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
 	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
 	tcase_add_test(tc, what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank);
+	tcase_add_test(tc, a_rank_that_did_not_finish_is_judged_by_what_it_measured);
+	tcase_add_test(tc, a_run_that_was_ended_early_blames_nobody);
 	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
 	tcase_add_test(tc, an_empty_run_never_passes);
 	tcase_add_test(tc, a_missing_sample_is_never_a_pass);

@@ -20,10 +20,11 @@ static struct {
 	ncclResult_t broken;       /* what the communicator says while it is waited for */
 	size_t sums;               /* all-reduces with ncclSum */
 	bool never_connects;
-	int aborted;
+	int version, aborted;
 } nccl;
 static struct muster_error err;
 static struct muster_probe_ctx *ctx;
+static bool trial;
 
 static ncclResult_t take(void)
 {
@@ -92,6 +93,12 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	return take();
 }
 
+static ncclResult_t fake_version(int *version)
+{
+	*version = nccl.version;
+	return nccl.version ? ncclSuccess : ncclInternalError;
+}
+
 static ncclResult_t fake_id(ncclUniqueId *id)
 {
 	memset(id, 42, sizeof *id);
@@ -105,6 +112,7 @@ static ncclResult_t fake_abort(ncclComm_t comm)
 }
 
 static const struct muster_nccl fake_nccl = {
+	.ncclGetVersion = fake_version,
 	.ncclGetUniqueId = fake_id,
 	.ncclCommInitRankConfig = fake_init,
 	.ncclCommGetAsyncError = fake_async,
@@ -115,6 +123,11 @@ const struct muster_nccl *muster_nccl(struct muster_error *ret)
 {
 	(void)ret;
 	return &fake_nccl;
+}
+const char *muster_nccl_version_text(int version, char *out, size_t size)
+{
+	snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+	return out;
 }
 int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
 	const char *call)
@@ -136,11 +149,14 @@ static struct muster_cuda strict_cuda;
 
 static void set_up(void)
 {
+	trial = false;
+	memset(&before, 0, sizeof before);
 	fake_gpu_reset();
 	ctx = fake_gpu_new(&muster_probe_nccl_allreduce);
 	memset(&nccl, 0, sizeof nccl);
 	nccl.wrong_at = SIZE_MAX;
 	nccl.us_per_mib = 100;
+	nccl.version = 22809;
 	ctx->env.min_bytes = (uint64_t)1 << 20;
 	ctx->env.max_bytes = (uint64_t)2 << 20;
 	err = (struct muster_error){ 0 };
@@ -180,7 +196,9 @@ static const char *reason_of(const char *metric, double bytes)
 
 static int play(int ranks, int rank, int timeout_ms)
 {
-	struct muster_ring dealt = { .rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms };
+	struct muster_ring dealt = {
+		.rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms, .trial = trial
+	};
 	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ring_id(ctx, dealt.id, &err), 0);
 	state.cuda = &strict_cuda;
@@ -357,6 +375,90 @@ START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 }
 END_TEST
 
+START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
+{
+	ctx->called_off = "rank 2's worker crashed";
+	if (_i == 0)
+		nccl.never_connects = true;
+	else
+		fake.stuck = true;
+	ck_assert_int_eq(play(4, 0, 60000), -1);
+	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
+	ck_assert_ptr_nonnull(strstr(err.text, "called off: rank 2's worker crashed"));
+	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(ctx->given_up, 1);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(a_ring_that_works_is_not_given_up)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_int_eq(ctx->given_up, 0);
+}
+END_TEST
+
+START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_int_eq(nccl.aborted, 0);
+	fake_forget(ctx);
+	ck_assert_int_eq(play(3, 1, 60000), 0);
+	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(the_second_rings_transport_is_not_the_firsts)
+{
+	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
+		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	fake_forget(ctx);
+	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
+	ck_assert_ptr_nonnull(log);
+	/* the second ring first notes how long the log is, and then adds to it: here that has to come before */
+	ck_assert_msg(prepare(ctx, &err) == 0, "%s", err.text);
+	leave_ring_before(ctx);
+	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
+	fclose(log);
+	ck_assert_int_eq(play(2, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM");
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+}
+END_TEST
+
+START_TEST(a_trial_is_one_modest_size)
+{
+	trial = true;
+	ctx->env.max_bytes = (uint64_t)128 << 20;
+	nccl.us_per_mib = 100000; /* a few all-reduces will do */
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_double_gt(number_of("nccl.allreduce_busbw_gbps", 64 << 20), 0);
+	ck_assert_uint_eq(fake_count(ctx, "nccl.allreduce_busbw_gbps"), 1);
+}
+END_TEST
+
+START_TEST(a_wrong_sum_fails_a_trial)
+{
+	trial = true;
+	nccl.wrong_at = 5;
+	ck_assert_int_eq(play(4, 1, 60000), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "1 wrong values in this rank's copy"));
+}
+END_TEST
+
+START_TEST(every_rank_says_which_nccl_it_has)
+{
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_version", NULL), "2.28.9");
+	fake_forget(ctx);
+	nccl.version = 0;
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
+}
+END_TEST
+
 START_TEST(nccls_log_names_the_transport)
 {
 	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
@@ -457,6 +559,13 @@ int main(void)
 	tcase_add_test(tests, ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words);
 	tcase_add_test(tests, a_communicator_that_breaks_while_waited_for_ends_at_once);
 	tcase_add_test(tests, a_stream_that_never_ends_is_left_at_the_deadline);
+	tcase_add_loop_test(tests, a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2);
+	tcase_add_test(tests, a_ring_that_works_is_not_given_up);
+	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
+	tcase_add_test(tests, the_second_rings_transport_is_not_the_firsts);
+	tcase_add_test(tests, a_trial_is_one_modest_size);
+	tcase_add_test(tests, a_wrong_sum_fails_a_trial);
+	tcase_add_test(tests, every_rank_says_which_nccl_it_has);
 	tcase_add_test(tests, nccls_log_names_the_transport);
 	tcase_add_test(tests, an_empty_log_is_null_with_the_reason);
 	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, (int)(sizeof ladders / sizeof *ladders));

@@ -76,6 +76,7 @@ static void assert_outcomes(const struct muster_outcomes *a, const struct muster
 		assert_text(x->code, y->code, "code");
 		assert_text(x->detail, y->detail, "detail");
 		assert_text(x->step, y->step, "step");
+		ck_assert_int_eq(x->ring, y->ring);
 		assert_number(x->elapsed_ms, y->elapsed_ms);
 	}
 }
@@ -93,6 +94,7 @@ static void assert_node(const struct muster_node *a, const struct muster_node *b
 		assert_text(x->gpu, y->gpu, "gpu");
 		assert_text(x->gpu_uuid, y->gpu_uuid, "gpu_uuid");
 		assert_text(x->missing, y->missing, "missing");
+		assert_text(x->unfinished, y->unfinished, "unfinished");
 		assert_samples(&x->samples, &y->samples);
 		assert_outcomes(&x->outcomes, &y->outcomes);
 	}
@@ -104,6 +106,8 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	assert_text(a->job.started, b->job.started, "started");
 	assert_text(a->job.profile, b->job.profile, "profile");
 	assert_text(a->job.version, b->job.version, "version");
+	assert_text(a->job.interrupted, b->job.interrupted, "interrupted");
+	ck_assert_int_eq(a->job.assembled, b->job.assembled);
 	assert_number(a->job.elapsed_s, b->job.elapsed_s);
 	ck_assert_int_eq(a->job.ranks, b->job.ranks);
 	ck_assert_int_eq(a->job.simulated, b->job.simulated);
@@ -111,6 +115,19 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	ck_assert_uint_eq(a->node_count, b->node_count);
 	for (size_t i = 0; i < a->node_count; i++)
 		assert_node(&a->nodes[i], &b->nodes[i]);
+	ck_assert_uint_eq(a->trial_count, b->trial_count);
+	for (size_t i = 0; i < a->trial_count; i++) {
+		const struct muster_trial *x = &a->trials[i], *y = &b->trials[i];
+		assert_text(x->probe, y->probe, "probe");
+		ck_assert_int_eq(x->kind, y->kind);
+		ck_assert_uint_eq(x->node_count, y->node_count);
+		for (size_t j = 0; j < x->node_count; j++)
+			assert_text(x->nodes[j], y->nodes[j], "node");
+		ck_assert_int_eq(x->ok, y->ok);
+		assert_number(x->busbw_gbps, y->busbw_gbps);
+		assert_text(x->why, y->why, "why");
+		assert_number(x->seconds, y->seconds);
+	}
 }
 
 static void write_report(const struct muster_run *run)
@@ -281,7 +298,10 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 	static const char *const parts[] = {
 		"\"verdict\": \"fail\"",
 		"\"simulated\": true",
-		"\"missing_ranks\": [15]",
+		"\"missing_ranks\": [14, 15]",
+		"\"interrupted\": \"SIGTERM came to rank 0 after 61.2 s\"",
+		"\"unfinished\": \"it did not come to its end; its last sign, 3 s after its start, was: "
+		"ncclAllReduce\"",
 		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
 		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1}",
 		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\"}",

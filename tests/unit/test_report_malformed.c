@@ -13,6 +13,8 @@
 #define REPORT(job, nodes) "{'schema_version': 1, 'run': {'job': " job ", 'nodes': [" nodes "]}}"
 #define NODE(samples, ranks) "{'name': 'n', 'simulated': false, 'samples': [" samples "], 'ranks': [" ranks "]}"
 #define RANK(rank, samples) "{'rank': " rank ", 'probes': [], 'samples': [" samples "]}"
+#define WITH_TRIAL(trial)                                                                                              \
+	"{'schema_version': 1, 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "], 'trials': [" trial "]}}"
 #define TWO_RANKS RANK("0", "") ", " RANK("1", "")
 #define IN_RANK(sample) REPORT(JOB, NODE("", RANK("0", sample) ", " RANK("1", "")))
 #define IN_NODE(sample) REPORT(JOB, NODE(sample, TWO_RANKS))
@@ -41,6 +43,24 @@ static const struct {
 		"$.run.nodes, lines counted from its start: line 1, column 1: an array is needed" },
 	{ REPORT(JOB, NODE("", TWO_RANKS) ", " NODE("", "{'rank': 0, 'rank': 1}")),
 		"$.run.nodes[1], lines counted from its start: the key \"rank\" stands twice in one object" },
+	/* trials */
+	{ WITH_TRIAL("7"), "$.run.trials[0]: an object is needed, found a number" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'ok'}"),
+		"$.run.trials[0]: the key \"seconds\" is missing" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'trio', 'nodes': ['a'], 'status': 'ok', 'seconds': 1}"),
+		"$.run.trials[0].kind: \"trio\" is none of alone, pair, group" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'pair', 'nodes': ['a'], 'status': 'ok', 'seconds': 1}"),
+		"$.run.trials[0].nodes: 1 nodes cannot be of the kind \"pair\"" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': [], 'status': 'ok', 'seconds': 1}"),
+		"$.run.trials[0].nodes: 0 nodes cannot be of the kind \"alone\"" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'group', 'nodes': ['a', 'b'], 'status': 'ok', 'seconds': 1}"),
+		"$.run.trials[0].nodes: 2 nodes cannot be of the kind \"group\"" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'pair', 'nodes': ['a', 1], 'status': 'ok', 'seconds': 1}"),
+		"$.run.trials[0].nodes[1]: a string is needed, found a number" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'fine', 'seconds': 1}"),
+		"$.run.trials[0].status: \"fine\" is neither ok nor failed" },
+	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'failed', 'seconds': 1}"),
+		"$.run.trials[0]: the status is not \"ok\", so the key \"why\" is needed" },
 	/* the top */
 	{ "{'run': {}}", "$: the key \"schema_version\" is missing" },
 	{ "{'schema_version': 1}", "$: the key \"run\" is missing" },
@@ -117,7 +137,13 @@ static const struct {
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'reason': 'why not'}"),
 		FIRST_SAMPLE ": a reason stands beside a value that is not null" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'unit': 'x'}"),
-		FIRST_SAMPLE ": unknown key \"unit\"; allowed are: metric, labels, value, reason" },
+		FIRST_SAMPLE ": unknown key \"unit\"; allowed are: metric, labels, value, reason, values" },
+	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'values': [1]}"),
+		FIRST_SAMPLE ".values: 1 values, 2 to 20 are allowed" },
+	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'values': [1, '2']}"),
+		FIRST_SAMPLE ".values[1]: a number is needed, found a string" },
+	{ IN_RANK("{'metric': 'rank.cpu_list', 'value': 'a', 'values': [1, 2]}"),
+		FIRST_SAMPLE ": values of repeats stand beside a value that is no number" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'labels': {'gpu': 'x'}, 'value': 1}"),
 		FIRST_SAMPLE ".labels: rank.cpus has no label \"gpu\"" },
 	{ IN_RANK("{'metric': 'gpu.h2d_gbps', 'value': 1}"),

@@ -316,6 +316,27 @@ START_TEST(values_of_the_last_line_have_no_blanks)
 }
 END_TEST
 
+START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	run.job.assembled = true;
+	fixture_report(&report, &run);
+	report.unwritten = "report.json: No space left on \x1b[2Jdevice";
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_text(&report, out, false);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "\nAssembled from what the ranks left on disk"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nThe JSON report could not be written: report.json: No space left on \\x1b"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(ranks_without_a_node_are_no_node)
 {
 	struct muster_run run;
@@ -345,6 +366,7 @@ int main(void)
 	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);
 	tcase_add_test(tcase, the_last_line_is_stable);
 	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
+	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
 	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

@@ -91,10 +91,11 @@ static struct muster_sim_node nodes[] = {
 		.port_count = 1 },
 };
 static struct muster_sim_rank ranks[] = {
-	{ .cpu_mask = "ff", .nccl_slow = 1.5, .nccl_wrong_sum = true },
-	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1 },
+	{ .cpu_mask = "ff", .nccl_slow = 1.5, .nccl_wrong_sum = true, .nccl_hang = "init", .nccl_async_error = true },
+	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1, .nccl_hang = "" },
 };
 static struct muster_sim_bandwidth bandwidths[] = { { 1, 1, 8, 0.1 }, { 2, 2, 1073741824, 170 } };
+static struct muster_sim_barrier barriers[] = { { "sim-1 and all others", "hang", "a" } };
 static const struct muster_sim_cluster example = {
 	.sku = "example",
 	.directory = "/d",
@@ -106,6 +107,8 @@ static const struct muster_sim_cluster example = {
 	.rank_count = 2,
 	.bandwidths = bandwidths,
 	.bandwidth_count = 2,
+	.barriers = barriers,
+	.barrier_count = 1,
 };
 
 static char path[] = "/tmp/muster-cluster-XXXXXX";
@@ -153,7 +156,10 @@ START_TEST(what_was_written_is_read)
 	ck_assert_str_eq(node->numas[0].cpu_list, "0-23");
 	ck_assert_ptr_null(read.ranks[0].visible_gpus);
 	ck_assert_str_eq(read.ranks[1].visible_gpus, "0");
-	ck_assert(read.ranks[0].nccl_wrong_sum);
+	ck_assert(read.ranks[0].nccl_wrong_sum && read.ranks[0].nccl_async_error);
+	ck_assert_str_eq(read.ranks[0].nccl_hang, "init");
+	ck_assert_str_eq(read.barriers[0].mode, "hang");
+	ck_assert_str_eq(read.barriers[0].sides, "a");
 	ck_assert_double_eq(read.ranks[0].nccl_slow, 1.5);
 	ck_assert_double_eq(read.bandwidths[1].bytes, 1073741824);
 	muster_sim_cluster_done(&read);

@@ -1,0 +1,183 @@
+/* nodes.c - `muster nodes`: the good, the bad and the missing nodes of a saved report, for scripts
+ *
+ * Takes the report's own findings and judges nothing. Prints all of the names or none: half a list would let a bad node
+ * through.
+ */
+#include "cli/cli.h"
+#include "core/hostlist.h"
+#include "core/scontrol.h"
+#include "report/roster.h"
+#include "report/safe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum format { FORMAT_HOSTLIST, FORMAT_LINES, FORMAT_EXCLUDE, FORMAT_COUNT };
+
+static const char *const format_names[] = {
+	[FORMAT_HOSTLIST] = "hostlist",
+	[FORMAT_LINES] = "lines",
+	[FORMAT_EXCLUDE] = "exclude",
+};
+_Static_assert(sizeof format_names / sizeof *format_names == FORMAT_COUNT, "every format has a name");
+
+struct nodes_options {
+	bool good, bad, inconclusive, missing;
+	const char *expected, *input;
+	enum format format;
+};
+
+static int parse_format(void *arg, const char *text, struct muster_error *err)
+{
+	for (enum format format = 0; format < FORMAT_COUNT; format++) {
+		if (strcmp(text, format_names[format]) == 0) {
+			*(enum format *)arg = format;
+			return 0;
+		}
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "--format: hostlist, lines or exclude is needed, found \"%.60s\"", text);
+}
+
+static int options_parse(int argc, char **argv, struct nodes_options *o, struct muster_error *err)
+{
+	const struct muster_option table[] = {
+		{ .name = "--good", .flag = &o->good, .help = "nodes on which a job may run" },
+		{ .name = "--bad", .flag = &o->bad, .help = "nodes that a failed finding names, missing ones too" },
+		{ .name = "--inconclusive",
+			.flag = &o->inconclusive,
+			.help = "nodes on which nothing failed, and not everything required could be judged" },
+		{ .name = "--missing",
+			.flag = &o->missing,
+			.help = "nodes that were to report, and nothing came from them" },
+		{ .name = "--expect",
+			.argument = "LIST",
+			.text = &o->expected,
+			.help = "nodes that were to report, as a host list (\"$SLURM_JOB_NODELIST\")" },
+		{ .name = "--format",
+			.argument = "FORMAT",
+			.each = parse_format,
+			.arg = &o->format,
+			.help = "hostlist: gpu-[1-3,7] (default); lines: one a line; exclude: "
+				"--exclude=gpu-[1-3,7]" },
+	};
+	const char *operands[1] = { NULL };
+	size_t count = 0;
+	int rest = argc;
+	int parsed = muster_cli_parse(argc, argv, "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
+		table, sizeof table / sizeof *table,
+		"An empty list prints nothing. Exit codes: 0 printed, empty or not; of --good 1 when no node is good "
+		"and something failed,\n3 when no node is good and nothing failed; 2 usage, or no readable report.\n",
+		operands, 1, &count, &rest, err);
+
+	if (parsed != 0)
+		return parsed;
+	if (rest < argc)
+		return muster_fail(err, MUSTER_EUSAGE, "nodes: unexpected argument \"%.60s\" behind --", argv[rest]);
+	if (count == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "nodes: a report is needed: muster nodes REPORT --good");
+	if (o->good + o->bad + o->inconclusive + o->missing != 1)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "nodes: one of --good, --bad, --inconclusive and --missing is needed");
+	o->input = operands[0];
+	return 0;
+}
+
+static bool chosen(const struct nodes_options *o, enum muster_standing standing)
+{
+	switch (standing) {
+	case MUSTER_STANDING_GOOD: return o->good;
+	case MUSTER_STANDING_BAD: return o->bad;
+	case MUSTER_STANDING_MISSING: return o->missing || o->bad;
+	default: return o->inconclusive;
+	}
+}
+
+static void print_list(enum format format, const char *const *names, size_t count)
+{
+	if (count == 0)
+		return;
+	if (format == FORMAT_LINES) {
+		for (size_t i = 0; i < count; i++)
+			puts(names[i]);
+		return;
+	}
+	char *list = muster_hostlist_compress(names, count);
+	printf("%s%s\n", format == FORMAT_EXCLUDE ? "--exclude=" : "", list);
+	free(list);
+}
+
+/* Why nobody is good, though nothing is wrong with single nodes. */
+static void explain(const struct muster_roster *roster)
+{
+	const struct muster_finding *wide = roster->wide;
+	fputs("muster: no node can be called good: ", stderr);
+	if (wide) {
+		muster_safe_print(stderr, wide->check);
+		fprintf(stderr, " %s the whole job and names no node: ",
+			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive for" : "fails");
+		muster_safe_print(stderr, wide->observed);
+	} else {
+		fputs("the run passed nothing", stderr);
+	}
+	fputc('\n', stderr);
+}
+
+static int select_nodes(const struct nodes_options *o, const struct muster_report *report,
+	const struct muster_roster *roster, struct muster_error *err)
+{
+	const char **names = muster_calloc(roster->count + 1, sizeof *names);
+	size_t count = 0;
+	int code = MUSTER_EXIT_PASS;
+	for (size_t i = 0; i < roster->count; i++) {
+		const struct muster_roster_entry *entry = &roster->entries[i];
+		if (!chosen(o, entry->standing))
+			continue;
+		if (!muster_slurm_name_is_plain(entry->name)) {
+			muster_fail(err, MUSTER_EUSAGE,
+				"the node \"%.100s\" cannot stand in a host list: nothing is printed", entry->name);
+			free(names);
+			return muster_cli_usage(err);
+		}
+		names[count++] = entry->name;
+	}
+	if (roster->nobody && (o->good || o->inconclusive))
+		explain(roster);
+	if (roster->homeless > 0 && o->missing)
+		fprintf(stderr, "muster: %zu rank%s of nodes that nobody knows never reported\n", roster->homeless,
+			roster->homeless == 1 ? "" : "s");
+	if (o->good && count == 0)
+		code = report->verdict == MUSTER_FAIL ? MUSTER_EXIT_FAIL : MUSTER_EXIT_INCONCLUSIVE;
+	print_list(o->format, names, count);
+	free(names);
+	return muster_cli_printed(code);
+}
+
+int muster_cmd_nodes(int argc, char **argv)
+{
+	struct nodes_options options = { 0 };
+	const char *const *expected = NULL;
+	size_t expected_count = 0;
+	struct muster_roster roster;
+	struct muster_report report;
+	struct muster_run run;
+	struct muster_error err;
+	int parsed = options_parse(argc, argv, &options, &err);
+	if (parsed == 1)
+		return MUSTER_EXIT_PASS;
+	if (parsed < 0 || muster_report_load(options.input, &run, &report, &err) < 0)
+		return muster_cli_usage(&err);
+	int code;
+	if (options.expected &&
+		muster_hostlist_expand(options.expected, run.pool, &expected, &expected_count, &err) < 0) {
+		muster_wrap(&err, "--expect");
+		code = muster_cli_usage(&err);
+	} else {
+		muster_roster_make(&report, expected, expected_count, &roster);
+		code = select_nodes(&options, &report, &roster, &err);
+		muster_roster_done(&roster);
+	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+	return code;
+}

@@ -1,0 +1,168 @@
+/* trend.c - what a metric's difference from one run to the next means, and what becomes of repeated measurements */
+#include "core/trend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that is not here is a fact. */
+static const struct {
+	const char *metric;
+	enum muster_trend trend;
+} trends[] = {
+	{ "gpu.c2c_gbps", MUSTER_TREND_MORE },
+	{ "gpu.c2c_links", MUSTER_TREND_MORE },
+	{ "gpu.d2h_gbps", MUSTER_TREND_MORE },
+	{ "gpu.d2h_spread", MUSTER_TREND_DRIFTS },
+	{ "gpu.d2h_together_gbps", MUSTER_TREND_MORE },
+	{ "gpu.ecc_corrected_volatile", MUSTER_TREND_LESS },
+	{ "gpu.ecc_uncorrected_aggregate", MUSTER_TREND_LESS },
+	{ "gpu.ecc_uncorrected_volatile", MUSTER_TREND_LESS },
+	{ "gpu.h2d_gbps", MUSTER_TREND_MORE },
+	{ "gpu.h2d_spread", MUSTER_TREND_DRIFTS },
+	{ "gpu.h2d_together_gbps", MUSTER_TREND_MORE },
+	{ "gpu.mem_clock_mhz", MUSTER_TREND_DRIFTS },
+	{ "gpu.nvlink_gbps", MUSTER_TREND_MORE },
+	{ "gpu.nvlinks", MUSTER_TREND_MORE },
+	{ "gpu.p2p_peers", MUSTER_TREND_MORE },
+	{ "gpu.pcie_gen", MUSTER_TREND_DRIFTS }, /* drops when idle */
+	{ "gpu.pcie_gen_loaded", MUSTER_TREND_MORE },
+	{ "gpu.pcie_gen_max", MUSTER_TREND_MORE },
+	{ "gpu.pcie_width", MUSTER_TREND_DRIFTS },
+	{ "gpu.pcie_width_loaded", MUSTER_TREND_MORE },
+	{ "gpu.pcie_width_max", MUSTER_TREND_MORE },
+	{ "gpu.peers", MUSTER_TREND_MORE },
+	{ "gpu.power_watts", MUSTER_TREND_DRIFTS },
+	{ "gpu.remapped_correctable", MUSTER_TREND_LESS },
+	{ "gpu.remapped_uncorrectable", MUSTER_TREND_LESS },
+	{ "gpu.sm_clock_mhz", MUSTER_TREND_DRIFTS },
+	{ "gpu.temperature_celsius", MUSTER_TREND_DRIFTS },
+	{ "gpu.throttle_reasons", MUSTER_TREND_DRIFTS },
+	/* busbw says the same, and is comparable between rings of different sizes */
+	{ "nccl.allreduce_algbw_gbps", MUSTER_TREND_DRIFTS },
+	{ "nccl.allreduce_busbw_gbps", MUSTER_TREND_MORE },
+	{ "nccl.allreduce_us", MUSTER_TREND_DRIFTS },
+	{ "nccl.ring_nodes", MUSTER_TREND_MORE },
+	{ "nccl.ring_ranks", MUSTER_TREND_MORE },
+	{ "node.gpu_count", MUSTER_TREND_MORE },
+	{ "node.ib_ports", MUSTER_TREND_MORE },
+	{ "node.nvme_disks", MUSTER_TREND_MORE },
+	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
+	{ "port.counter_increase", MUSTER_TREND_LESS },
+	{ "port.lid", MUSTER_TREND_DRIFTS }, /* dealt by the subnet manager */
+	{ "port.rate_gbps", MUSTER_TREND_MORE },
+	{ "port.rate_verbs_gbps", MUSTER_TREND_MORE },
+	{ "port.width", MUSTER_TREND_MORE },
+	{ "rank.allreduce_us", MUSTER_TREND_DRIFTS },
+	{ "rank.allreduce_wrong", MUSTER_TREND_LESS },
+	{ "rank.nccl_init_ms", MUSTER_TREND_DRIFTS },
+};
+
+static int by_name(const void *key, const void *item)
+{
+	return strcmp(key, *(const char *const *)item);
+}
+
+enum muster_trend muster_metric_trend(const struct muster_metric *metric)
+{
+	size_t count = sizeof trends / sizeof *trends, at;
+	const void *found = bsearch(metric->name, trends, count, sizeof *trends, by_name);
+	if (!found)
+		return MUSTER_TREND_FACT;
+	at = (size_t)((const char *)found - (const char *)trends) / sizeof *trends;
+	return trends[at].trend;
+}
+
+bool muster_metric_scatters(const struct muster_metric *metric)
+{
+	enum muster_trend trend = muster_metric_trend(metric);
+	bool rate = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0;
+	return metric->type == MUSTER_NUMBER && (trend == MUSTER_TREND_DRIFTS || (trend != MUSTER_TREND_FACT && rate));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double muster_median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, by_number);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static bool same_thing(const struct muster_sample *a, const struct muster_sample *b)
+{
+	if (a->metric != b->metric || a->label_count != b->label_count)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (!muster_value_equal(a->labels[i].value, b->labels[i].value))
+			return false;
+	return true;
+}
+
+static double judged_of(const struct muster_metric *metric, const double *values, size_t count)
+{
+	double sorted[MUSTER_REPEATS_MAX];
+	memcpy(sorted, values, count * sizeof *values);
+	double median = muster_median_of(sorted, count);
+	if (muster_metric_scatters(metric))
+		return median;
+	return muster_metric_trend(metric) == MUSTER_TREND_MORE ? sorted[0] : sorted[count - 1];
+}
+
+/* Fold the samples behind `first` that are of the same thing into it; they are marked by a metric of NULL. */
+static void fold_into(struct muster_samples *samples, size_t first, struct muster_pool *pool)
+{
+	struct muster_sample *sample = &samples->items[first];
+	bool one_number =
+		sample->metric->type == MUSTER_NUMBER && muster_metric_trend(sample->metric) != MUSTER_TREND_FACT;
+	double values[MUSTER_REPEATS_MAX];
+	size_t count = 0;
+	if (sample->value.type == MUSTER_NUMBER)
+		values[count++] = sample->value.number;
+	for (size_t i = first + 1; i < samples->count; i++) {
+		struct muster_sample *other = &samples->items[i];
+		if (!other->metric || !same_thing(sample, other))
+			continue;
+		if (sample->value.type == MUSTER_NULL && other->value.type != MUSTER_NULL) {
+			sample->value = other->value;
+			sample->reason = NULL;
+		} else if (other->value.type != MUSTER_NULL && !one_number &&
+			   !muster_value_equal(sample->value, other->value)) {
+			continue;
+		}
+		if (other->value.type == MUSTER_NUMBER && count < MUSTER_REPEATS_MAX)
+			values[count++] = other->value.number;
+		other->metric = NULL;
+	}
+	if (count < 2 || !one_number)
+		return;
+	double *kept = muster_pool_alloc(pool, count * sizeof *kept);
+	memcpy(kept, values, count * sizeof *kept);
+	sample->values = kept;
+	sample->value_count = count;
+	sample->value = muster_number(judged_of(sample->metric, values, count));
+}
+
+static void fold(struct muster_samples *samples, struct muster_pool *pool)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < samples->count; i++) {
+		if (!samples->items[i].metric)
+			continue;
+		fold_into(samples, i, pool);
+		samples->items[kept++] = samples->items[i];
+	}
+	samples->count = kept;
+}
+
+void muster_run_fold_repeats(struct muster_run *run)
+{
+	fold(&run->job.samples, run->pool);
+	for (size_t i = 0; i < run->node_count; i++) {
+		fold(&run->nodes[i].samples, run->pool);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			fold(&run->nodes[i].ranks[j].samples, run->pool);
+	}
+}

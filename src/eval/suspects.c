@@ -1,0 +1,359 @@
+/* suspects.c - from trial rings to blame: which nodes, links or partitions explain the pairs that failed */
+#include "eval/suspects.h"
+
+#include "muster/pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool muster_edge_failed(const struct muster_edge *edge)
+{
+	return edge && edge->result > MUSTER_PASSED;
+}
+
+static int by_nodes(const void *x, const void *y)
+{
+	const struct muster_edge *a = x, *b = y;
+	int order = (a->a > b->a) - (a->a < b->a);
+	return order ? order : (a->b > b->b) - (a->b < b->b);
+}
+
+static int by_nodes_then_last(const void *x, const void *y)
+{
+	const struct muster_edge *a = x, *b = y;
+	int order = by_nodes(x, y);
+	return order ? order : (a->trial < b->trial) - (a->trial > b->trial);
+}
+
+const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b)
+{
+	const struct muster_edge key = { .a = a < b ? a : b, .b = a < b ? b : a };
+	return suspects->edge_count
+		       ? bsearch(&key, suspects->edges, suspects->edge_count, sizeof *suspects->edges, by_nodes)
+		       : NULL;
+}
+
+bool muster_suspects_good(const struct muster_suspects *suspects, size_t node)
+{
+	const struct muster_suspect *one = &suspects->nodes[node];
+	return one->alone <= MUSTER_PASSED && one->passed > 0 && one->blame == MUSTER_BLAME_NONE;
+}
+
+/* The last trial of each node and of each pair. */
+static void take_attempts(const struct muster_attempt *attempts, size_t count, struct muster_suspects *s)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t a = attempts[i].nodes[0], b = attempts[i].nodes[1];
+		enum muster_result result = attempts[i].ok ? MUSTER_PASSED : MUSTER_BROKEN;
+		if (a >= s->node_count || b >= s->node_count)
+			continue;
+		if (a == b) {
+			s->nodes[a].alone = result;
+			s->nodes[a].alone_gbps = attempts[i].gbps;
+			s->nodes[a].trial = i;
+		} else {
+			s->edges[s->edge_count++] = (struct muster_edge){
+				.a = a < b ? a : b,
+				.b = a < b ? b : a,
+				.result = result,
+				.gbps = attempts[i].gbps,
+				.trial = i,
+			};
+		}
+	}
+	if (s->edge_count)
+		qsort(s->edges, s->edge_count, sizeof *s->edges, by_nodes_then_last);
+	for (size_t i = 0; i < s->edge_count; i++)
+		if (kept == 0 || by_nodes(&s->edges[kept - 1], &s->edges[i]) != 0)
+			s->edges[kept++] = s->edges[i];
+	s->edge_count = kept;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The median of what each node showed at best; 0 when fewer than three showed anything. */
+static double median_of_best(const double *best, size_t nodes, size_t *ret_count)
+{
+	double *values = muster_calloc(nodes + 1, sizeof *values), median = 0;
+	size_t count = 0;
+	for (size_t i = 0; i < nodes; i++)
+		if (best[i] > 0)
+			values[count++] = best[i];
+	qsort(values, count, sizeof *values, by_number);
+	if (count >= 3)
+		median = values[count / 2];
+	free(values);
+	*ret_count = count;
+	return median;
+}
+
+static void find_slow(struct muster_suspects *s)
+{
+	double *best = muster_calloc(s->node_count + 1, sizeof *best);
+	for (size_t i = 0; i < s->node_count; i++)
+		if (s->nodes[i].alone == MUSTER_PASSED)
+			best[i] = s->nodes[i].alone_gbps;
+	s->medians[0] = median_of_best(best, s->node_count, &s->compared[0]);
+	memset(best, 0, s->node_count * sizeof *best);
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		if (edge->result != MUSTER_PASSED)
+			continue;
+		best[edge->a] = edge->gbps > best[edge->a] ? edge->gbps : best[edge->a];
+		best[edge->b] = edge->gbps > best[edge->b] ? edge->gbps : best[edge->b];
+	}
+	s->medians[1] = median_of_best(best, s->node_count, &s->compared[1]);
+	free(best);
+	for (size_t i = 0; i < s->node_count; i++) {
+		struct muster_suspect *node = &s->nodes[i];
+		if (node->alone == MUSTER_PASSED && node->alone_gbps > 0 &&
+			node->alone_gbps < MUSTER_SLOW_SHARE * s->medians[0])
+			node->alone = MUSTER_SLOW;
+	}
+	for (size_t i = 0; i < s->edge_count; i++) {
+		struct muster_edge *edge = &s->edges[i];
+		if (edge->result == MUSTER_PASSED && edge->gbps > 0 && edge->gbps < MUSTER_SLOW_SHARE * s->medians[1])
+			edge->result = MUSTER_SLOW;
+	}
+}
+
+static bool blamed(const struct muster_suspects *s, size_t node)
+{
+	return s->nodes[node].blame != MUSTER_BLAME_NONE;
+}
+
+static size_t find_root(const struct muster_suspect *nodes, size_t node)
+{
+	while (nodes[node].part != node)
+		node = nodes[node].part;
+	return node;
+}
+
+/* Nodes that passed together belong to one part; its number is that of its lowest node. */
+static void find_parts(struct muster_suspects *s)
+{
+	size_t *sizes = muster_calloc(s->node_count + 1, sizeof *sizes);
+	for (size_t i = 0; i < s->node_count; i++)
+		s->nodes[i].part = i;
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		if (muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b))
+			continue;
+		size_t a = find_root(s->nodes, edge->a), b = find_root(s->nodes, edge->b);
+		s->nodes[a > b ? a : b].part = a < b ? a : b;
+	}
+	for (size_t i = 0; i < s->node_count; i++) {
+		s->nodes[i].part = find_root(s->nodes, i);
+		sizes[s->nodes[i].part]++;
+	}
+	s->part_count = 0;
+	for (size_t i = 0; i < s->node_count; i++)
+		if (sizes[i] > 1)
+			s->parts[s->part_count++] = i;
+	free(sizes);
+}
+
+static void count_partners(struct muster_suspects *s)
+{
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		bool failed = muster_edge_failed(edge);
+		s->nodes[edge->a].failed += failed;
+		s->nodes[edge->b].failed += failed;
+		s->nodes[edge->a].passed += !failed;
+		s->nodes[edge->b].passed += !failed;
+	}
+}
+
+/* Whether the node failed with a good one; `inside`: of its own part. */
+static void count_failures(const struct muster_suspects *s, bool inside, size_t *ret_all, size_t *ret_good)
+{
+	memset(ret_all, 0, s->node_count * sizeof *ret_all);
+	memset(ret_good, 0, s->node_count * sizeof *ret_good);
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		size_t ends[] = { edge->a, edge->b };
+		if (!muster_edge_failed(edge))
+			continue;
+		for (size_t end = 0; end < 2; end++) {
+			size_t node = ends[end], other = ends[1 - end];
+			if (inside && (blamed(s, other) || s->nodes[node].part != s->nodes[other].part))
+				continue;
+			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
+				continue; /* that one explains it */
+			ret_all[node]++;
+			ret_good[node] += muster_suspects_good(s, other);
+		}
+	}
+}
+
+/* Nodes that work with nobody, and failed with two at least, of which one is good. When they are many they may work
+ * with each other, behind a switch of their own: then each must have been tried with all the others of them. */
+static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
+{
+	size_t outcasts = 0, *failed = muster_calloc(s->node_count + 1, sizeof *failed);
+	count_failures(s, false, all, good);
+	for (size_t i = 0; i < s->node_count; i++)
+		outcasts += !blamed(s, i) && s->nodes[i].passed == 0;
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		failed[edge->a] += s->nodes[edge->b].passed == 0 && !blamed(s, edge->b);
+		failed[edge->b] += s->nodes[edge->a].passed == 0 && !blamed(s, edge->a);
+	}
+	for (size_t i = 0; i < s->node_count; i++) {
+		struct muster_suspect *one = &s->nodes[i];
+		bool few = outcasts * 3 <= s->node_count || failed[i] + 1 >= outcasts;
+		if (one->blame == MUSTER_BLAME_NONE && one->passed == 0 && all[i] >= 2 && good[i] > 0 && few)
+			failed[i] = SIZE_MAX; /* all are found before any is blamed: blame makes a partner bad */
+	}
+	for (size_t i = 0; i < s->node_count; i++)
+		if (failed[i] == SIZE_MAX)
+			s->nodes[i].blame = MUSTER_BLAME_PARTNERS;
+	free(failed);
+}
+
+/* Nodes that work with some and fail with others of the same part: the one with the most failures first, since it
+ * explains those of its partners. */
+static void blame_unsteady(struct muster_suspects *s, size_t *all, size_t *good)
+{
+	for (;;) {
+		size_t worst = s->node_count;
+		count_failures(s, true, all, good);
+		for (size_t i = 0; i < s->node_count; i++)
+			if (!blamed(s, i) && all[i] >= 2 && good[i] > 0 &&
+				(worst == s->node_count || all[i] > all[worst]))
+				worst = i;
+		if (worst == s->node_count)
+			return;
+		s->nodes[worst].blame = MUSTER_BLAME_PARTNERS;
+	}
+}
+
+bool muster_suspects_failed_with(const struct muster_suspects *s, size_t node, size_t part)
+{
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		if (muster_edge_failed(edge) && ((edge->a == node && s->nodes[edge->b].part == part) ||
+							(edge->b == node && s->nodes[edge->a].part == part)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_across(const struct muster_suspects *s, const struct muster_edge *edge, size_t part, size_t other)
+{
+	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
+	return muster_edge_failed(edge) && !blamed(s, edge->a) && !blamed(s, edge->b) &&
+	       ((a == part && b == other) || (a == other && b == part));
+}
+
+size_t muster_suspects_across(
+	const struct muster_suspects *s, size_t part, size_t other, const struct muster_edge *ret[2])
+{
+	size_t found = 0;
+	for (size_t i = 0; i < s->edge_count && found < 2; i++) {
+		if (!is_across(s, &s->edges[i], part, other))
+			continue;
+		/* two pairs without a node in common, if there are any: look for a second one to each first one */
+		ret[0] = &s->edges[i];
+		found = 1;
+		for (size_t j = i + 1; j < s->edge_count && found < 2; j++) {
+			const struct muster_edge *one = &s->edges[i], *two = &s->edges[j];
+			if (!is_across(s, two, part, other) || one->a == two->a || one->b == two->b ||
+				one->a == two->b || one->b == two->a)
+				continue;
+			ret[1] = two;
+			found = 2;
+		}
+	}
+	return found;
+}
+
+static void find_split(struct muster_suspects *s)
+{
+	const struct muster_edge *edges[2];
+	s->split = s->part_count > 1;
+	for (size_t i = 0; s->split && i < s->part_count; i++)
+		for (size_t j = i + 1; s->split && j < s->part_count; j++)
+			s->split = muster_suspects_across(s, s->parts[i], s->parts[j], edges) == 2;
+}
+
+/* Where there are parts, a node that works with nobody may belong to one that it was not tried with: it is not to blame
+ * before it failed with all of them. */
+static void pardon_outcasts(struct muster_suspects *s)
+{
+	for (size_t i = 0; s->split && i < s->node_count; i++) {
+		bool everywhere = true;
+		for (size_t p = 0; p < s->part_count && everywhere; p++)
+			everywhere = muster_suspects_failed_with(s, i, s->parts[p]);
+		if (s->nodes[i].blame == MUSTER_BLAME_PARTNERS && s->nodes[i].passed == 0 && !everywhere)
+			s->nodes[i].blame = MUSTER_BLAME_NONE;
+	}
+}
+
+static bool is_part(const struct muster_suspects *s, size_t number)
+{
+	for (size_t i = 0; i < s->part_count; i++)
+		if (s->parts[i] == number)
+			return true;
+	return false;
+}
+
+static void explain_edges(struct muster_suspects *s)
+{
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
+		if (!muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b))
+			continue;
+		s->links[i] = a == b && muster_suspects_good(s, edge->a) && muster_suspects_good(s, edge->b);
+		s->link_count += s->links[i];
+		s->unexplained += !s->links[i] && !(s->split && a != b && is_part(s, a) && is_part(s, b));
+	}
+}
+
+void muster_suspects_find(
+	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret)
+{
+	struct muster_suspects s = {
+		.nodes = muster_calloc(nodes + 1, sizeof *s.nodes),
+		.node_count = nodes,
+		.edges = muster_calloc(count + 1, sizeof *s.edges),
+		.links = muster_calloc(count + 1, sizeof *s.links),
+		.parts = muster_calloc(nodes + 1, sizeof *s.parts),
+	};
+	size_t *all = muster_calloc(nodes + 1, sizeof *all), *good = muster_calloc(nodes + 1, sizeof *good);
+	take_attempts(attempts, count, &s);
+	find_slow(&s);
+	count_partners(&s);
+	for (size_t i = 0; i < nodes; i++)
+		if (s.nodes[i].alone > MUSTER_PASSED)
+			s.nodes[i].blame = MUSTER_BLAME_ALONE;
+	blame_outcasts(&s, all, good);
+	find_parts(&s);
+	blame_unsteady(&s, all, good);
+	find_parts(&s);
+	find_split(&s);
+	pardon_outcasts(&s);
+	explain_edges(&s);
+	for (size_t i = 0; i < nodes; i++)
+		s.blamed += blamed(&s, i);
+	free(all);
+	free(good);
+	*ret = s;
+}
+
+void muster_suspects_done(struct muster_suspects *suspects)
+{
+	free(suspects->nodes);
+	free(suspects->edges);
+	free(suspects->links);
+	free(suspects->parts);
+	*suspects = (struct muster_suspects){ 0 };
+}

@@ -1,0 +1,384 @@
+/* trials.c - findings from trial rings: which node, link or partition breaks or slows the ring of all
+ *
+ * suspects.c knows who is to blame; here it is said with the evidence, the strongest first.
+ */
+#include "eval/eval.h"
+#include "eval/suspects.h"
+#include "muster/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WHY_SHOWN 160 /* bytes of why a trial failed: a library's words may be many */
+
+/* The trials of one probe. */
+struct docket {
+	struct muster_eval *eval;
+	struct muster_pool *pool;
+	size_t number; /* the probe's */
+	const struct muster_probe *probe;
+	const char **names; /* of the nodes that were tried, in the run's order */
+	size_t name_count;
+	struct muster_attempt *attempts;
+	const struct muster_trial **trials; /* of each attempt */
+	size_t attempt_count;
+	struct muster_suspects suspects;
+	uint32_t found; /* findings so far */
+};
+
+struct name {
+	const char *name;
+	size_t index;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct name *)a)->name, ((const struct name *)b)->name);
+}
+
+static const struct name *name_find(const struct name *names, size_t count, const char *name)
+{
+	const struct name key = { .name = name };
+
+	return count ? bsearch(&key, names, count, sizeof *names, by_name) : NULL;
+}
+
+/* The nodes that were tried, and the rings of one or two of them. */
+static void docket_fill(struct docket *d)
+{
+	const struct muster_run *run = d->eval->run;
+	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
+	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
+	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
+
+	for (size_t n = 0; n < run->node_count; n++)
+		nodes[n] = (struct name){ run->nodes[n].name, n };
+	qsort(nodes, run->node_count, sizeof *nodes, by_name);
+	d->names = muster_calloc(run->node_count + 1, sizeof *d->names);
+	d->attempts = muster_calloc(run->trial_count + 1, sizeof *d->attempts);
+	d->trials = muster_calloc(run->trial_count + 1, sizeof *d->trials);
+	for (size_t i = 0; i < run->trial_count; i++) {
+		const struct muster_trial *trial = &run->trials[i];
+		const struct name *first, *last;
+
+		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1 || trial->node_count > 2)
+			continue;
+		first = name_find(nodes, run->node_count, trial->nodes[0]);
+		last = name_find(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
+		if (!first || !last)
+			continue;
+		tried[first->index] = tried[last->index] = true;
+		d->trials[d->attempt_count] = trial;
+		d->attempts[d->attempt_count++] = (struct muster_attempt){
+			.nodes = { first->index, last->index }, .ok = trial->ok, .gbps = trial->busbw_gbps
+		};
+	}
+	for (size_t n = 0; n < run->node_count; n++) {
+		place[n] = d->name_count;
+		if (tried[n])
+			d->names[d->name_count++] = run->nodes[n].name;
+	}
+	for (size_t i = 0; i < d->attempt_count; i++)
+		for (size_t end = 0; end < 2; end++)
+			d->attempts[i].nodes[end] = place[d->attempts[i].nodes[end]];
+	free(nodes);
+	free(tried);
+	free(place);
+}
+
+static void docket_done(struct docket *d)
+{
+	muster_suspects_done(&d->suspects);
+	free(d->names);
+	free(d->attempts);
+	free(d->trials);
+}
+
+/* ---- words ---- */
+
+static const char *gbps_text(const struct docket *d, double gbps)
+{
+	return muster_words_with_unit(muster_number(gbps), "GB/s", d->pool);
+}
+
+/* Why this trial counts as failed. median: of trials of its kind. */
+static const char *why_text(const struct docket *d, size_t attempt, double median)
+{
+	const struct muster_trial *trial = d->trials[attempt];
+
+	if (trial->ok)
+		return muster_pool_printf(d->pool, "slow: %s, where the median is %s", gbps_text(d, trial->busbw_gbps),
+			gbps_text(d, median));
+	return muster_pool_printf(
+		d->pool, "%.*s%s", WHY_SHOWN, trial->why, strlen(trial->why) > WHY_SHOWN ? "..." : "");
+}
+
+/* "alone 231 GB/s", "works alone" */
+static const char *alone_text(const struct docket *d, size_t node)
+{
+	const struct muster_suspect *one = &d->suspects.nodes[node];
+
+	if (one->alone == MUSTER_UNTRIED)
+		return "not tried alone";
+	return one->alone_gbps > 0 ? muster_pool_printf(d->pool, "alone %s", gbps_text(d, one->alone_gbps))
+				   : "alone it works";
+}
+
+static void accuse(struct docket *d, struct muster_finding finding)
+{
+	finding.status = MUSTER_FAIL;
+	finding.rank = -1;
+	finding.metric = d->probe->ring_rate;
+	finding.unit = "";
+	size_t draft = muster_draft_add(d->eval, finding, MUSTER_NOWHERE, d->found++, MUSTER_NO_CHECK);
+	if (!d->eval->accused[d->number])
+		d->eval->accused[d->number] = draft + 1;
+}
+
+/* ---- nodes ---- */
+
+static void accuse_lone(struct docket *d, size_t node)
+{
+	accuse(d, (struct muster_finding){
+			  .check = "ring.suspect",
+			  .node = d->names[node],
+			  .expected = "a ring of this node alone works, and is no slower than those of other nodes",
+			  .observed = muster_pool_printf(d->pool, "its ring of itself alone failed: %s",
+				  why_text(d, d->suspects.nodes[node].trial, d->suspects.medians[0])),
+			  .advice = "leave the node out (srun --exclude), and run muster there alone; look at its GPUs "
+				    "and what connects them: NVLink, Xid lines in dmesg, the other findings of the "
+				    "node",
+		  });
+}
+
+/* The partners with which the node failed, those first that are known to be good; what the first of them ended with. */
+static void accuse_by_partners(struct docket *d, size_t node)
+{
+	const struct muster_suspects *s = &d->suspects;
+	const char *good = "", *others = "", *slow = "", *why = NULL;
+	size_t good_count = 0, other_count = 0;
+
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+		size_t other = edge->a == node ? edge->b : edge->a;
+
+		if (!muster_edge_failed(edge) || (edge->a != node && edge->b != node))
+			continue;
+		if (edge->result == MUSTER_SLOW)
+			slow = "slow ";
+		if (muster_suspects_good(s, other)) {
+			if (good_count++ < MUSTER_LIST_MOST)
+				good = muster_pool_printf(
+					d->pool, "%s%s%s", good, *good ? " and " : "", d->names[other]);
+			why = why_text(d, edge->trial, s->medians[1]);
+		} else if (other_count++ < MUSTER_LIST_MOST) {
+			others = muster_pool_printf(d->pool, "%s%s%s", others, *others ? " and " : "", d->names[other]);
+		}
+	}
+	accuse(d, (struct muster_finding){
+			  .check = "ring.suspect",
+			  .node = d->names[node],
+			  .expected = "rings of this node and another one work",
+			  .observed = muster_pool_printf(d->pool,
+				  "%s with %s, which work%s with others%s%s; %s; the last of these: %s",
+				  *slow ? "slow" : "failed", good, good_count == 1 ? "s" : "",
+				  *others ? "; also with " : "", others, alone_text(d, node), why ? why : "?"),
+			  .advice = "leave the node out (srun --exclude), and look at what connects it to the others: "
+				    "its InfiniBand links and their error counters, its switch port, P_Keys, mlx5 "
+				    "lines in dmesg",
+		  });
+}
+
+struct rated {
+	size_t node, weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct rated *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Nodes that fail alone first, then those that failed with most others. */
+static void accuse_nodes(struct docket *d)
+{
+	const struct muster_suspects *s = &d->suspects;
+	struct rated *rated = muster_calloc(s->node_count + 1, sizeof *rated);
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->node_count; i++)
+		if (s->nodes[i].blame != MUSTER_BLAME_NONE)
+			rated[count++] = (struct rated){ i,
+				s->nodes[i].blame == MUSTER_BLAME_ALONE ? SIZE_MAX : s->nodes[i].failed };
+	qsort(rated, count, sizeof *rated, by_weight);
+	for (size_t i = 0; i < count; i++) {
+		if (rated[i].weight == SIZE_MAX)
+			accuse_lone(d, rated[i].node);
+		else
+			accuse_by_partners(d, rated[i].node);
+	}
+	free(rated);
+}
+
+/* ---- what lies between nodes ---- */
+
+static void accuse_links(struct docket *d)
+{
+	const struct muster_suspects *s = &d->suspects;
+
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_edge *edge = &s->edges[i];
+
+		if (!s->links[i])
+			continue;
+		accuse(d,
+			(struct muster_finding){
+				.check = "ring.link",
+				.expected = "nodes that work with others work with each other",
+				.observed = muster_pool_printf(d->pool,
+					"%s and %s fail with each other, and each works with others: %s",
+					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])),
+				.advice = "neither node need be bad: look at the switches and cables between them, "
+					  "and at routing; until then leave one of the two out of jobs with the "
+					  "other",
+			});
+	}
+}
+
+static void accuse_split(struct docket *d)
+{
+	const struct muster_suspects *s = &d->suspects;
+	const char **names = muster_calloc(s->node_count + 1, sizeof *names);
+	const char *parts = "";
+	size_t across = 0;
+
+	for (size_t i = 0; i < s->edge_count; i++)
+		across += muster_edge_failed(&s->edges[i]) &&
+			  s->nodes[s->edges[i].a].part != s->nodes[s->edges[i].b].part &&
+			  s->nodes[s->edges[i].a].blame == MUSTER_BLAME_NONE &&
+			  s->nodes[s->edges[i].b].blame == MUSTER_BLAME_NONE;
+	for (size_t p = 0; p < s->part_count; p++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < s->node_count; i++)
+			if (s->nodes[i].part == s->parts[p])
+				names[count++] = d->names[i];
+		parts = muster_pool_printf(
+			d->pool, "%s%s%s", parts, p ? " | " : "", muster_words_nodes(names, count, d->pool));
+	}
+	accuse(d, (struct muster_finding){
+			  .check = "ring.split",
+			  .expected = "all nodes work with each other",
+			  .observed = muster_pool_printf(d->pool,
+				  "%s: the nodes of each part work with each other, and no pair across the parts does "
+				  "(%zu of them were tried)",
+				  parts, across),
+			  .advice = "a switch, a cable between switches or a partition (P_Key, placement group) stands "
+				    "between the parts; until that is repaired run jobs within one of them",
+		  });
+	free(names);
+}
+
+static bool explained(const struct docket *d, size_t i)
+{
+	const struct muster_suspects *s = &d->suspects;
+	const struct muster_edge *edge = &s->edges[i];
+	bool blamed = s->nodes[edge->a].blame != MUSTER_BLAME_NONE || s->nodes[edge->b].blame != MUSTER_BLAME_NONE;
+
+	return !muster_edge_failed(edge) || s->links[i] || blamed ||
+	       (s->split && s->nodes[edge->a].part != s->nodes[edge->b].part);
+}
+
+/* Pairs that fail, and no telling which of the two it is. */
+static void accuse_pairs(struct docket *d)
+{
+	const struct muster_suspects *s = &d->suspects;
+	const char *pairs = "", *why = "";
+	size_t count = 0, last = 0;
+
+	for (size_t i = 0; i < s->edge_count; i++) {
+		if (explained(d, i))
+			continue;
+		if (count++ < MUSTER_LIST_MOST)
+			pairs = muster_pool_printf(d->pool, "%s%s%s with %s", pairs, *pairs ? ", " : "",
+				d->names[s->edges[i].a], d->names[s->edges[i].b]);
+		last = i;
+	}
+	if (count == 0)
+		return;
+	if (count > MUSTER_LIST_MOST)
+		pairs = muster_pool_printf(d->pool, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
+	why = why_text(d, s->edges[last].trial, s->medians[1]);
+	accuse(d, (struct muster_finding){
+			  .check = "ring.link",
+			  .expected = "nodes that work alone work with each other",
+			  .observed = muster_pool_printf(d->pool,
+				  "rings of two nodes fail (%s), and each of these nodes works alone: what was tried "
+				  "does not tell which of them is bad, or what lies between them: %s",
+				  pairs, why),
+			  .advice = "run muster on each of them with nodes that are known to work together",
+		  });
+}
+
+/* ---- all of it ---- */
+
+static void docket_judge(struct docket *d)
+{
+	const struct muster_suspect *slowest = NULL, *fastest = NULL;
+	const char *rates = "";
+	size_t alone = 0;
+
+	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
+	accuse_nodes(d);
+	if (d->suspects.split)
+		accuse_split(d);
+	accuse_links(d);
+	accuse_pairs(d);
+	if (d->found > 0 || d->attempt_count == 0)
+		return;
+	for (size_t i = 0; i < d->name_count; i++) {
+		const struct muster_suspect *one = &d->suspects.nodes[i];
+
+		alone += one->alone == MUSTER_PASSED;
+		if (one->alone_gbps > 0 && (!slowest || one->alone_gbps < slowest->alone_gbps))
+			slowest = one;
+		if (one->alone_gbps > 0 && (!fastest || one->alone_gbps > fastest->alone_gbps))
+			fastest = one;
+	}
+	if (slowest && fastest)
+		rates = muster_pool_printf(d->pool, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
+			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
+			d->names[fastest - d->suspects.nodes]);
+	muster_draft_add(d->eval,
+		(struct muster_finding){
+			.check = "ring.suspect",
+			.status = MUSTER_SKIP,
+			.rank = -1,
+			.metric = d->probe->ring_rate,
+			.expected = "rings of few nodes work",
+			.observed = muster_pool_printf(d->pool,
+				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes",
+				alone, rates, d->suspects.edge_count),
+			.unit = "",
+		},
+		MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+}
+
+void muster_judge_trials(struct muster_eval *eval)
+{
+	eval->accused = muster_calloc(muster_probe_count() + 1, sizeof *eval->accused);
+	for (size_t i = 0; i < muster_probe_count(); i++) {
+		const struct muster_probe *probe = muster_probe_at(i);
+		struct docket docket = { .eval = eval, .pool = eval->report->pool, .number = i, .probe = probe };
+
+		if (!probe->ring || eval->run->trial_count == 0)
+			continue;
+		docket_fill(&docket);
+		docket_judge(&docket);
+		docket_done(&docket);
+	}
+	muster_draft_check_here(eval);
+}

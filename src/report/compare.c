@@ -1,0 +1,520 @@
+/* compare.c - two judged runs of the same machines, before and after */
+#include "report/compare.h"
+
+#include "core/trend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+	[MUSTER_CHANGE_WORSE] = "worse",
+	[MUSTER_CHANGE_BETTER] = "better",
+	[MUSTER_CHANGE_CHANGED] = "changed",
+};
+_Static_assert(sizeof kind_names / sizeof *kind_names == MUSTER_CHANGE_COUNT, "every kind has a name");
+
+static const char *const about_names[] = {
+	[MUSTER_ABOUT_FIGURE] = "figure",
+	[MUSTER_ABOUT_FACT] = "fact",
+	[MUSTER_ABOUT_JUDGEMENT] = "judgement",
+	[MUSTER_ABOUT_PRESENCE] = "presence",
+};
+_Static_assert(sizeof about_names / sizeof *about_names == MUSTER_ABOUT_COUNT, "everything has a name");
+
+const char *muster_change_kind_name(enum muster_change_kind kind)
+{
+	return kind_names[kind];
+}
+
+const char *muster_change_about_name(enum muster_change_about about)
+{
+	return about_names[about];
+}
+
+const char *muster_comparison_verdict(const struct muster_comparison *comparison)
+{
+	return comparison->incomparable                     ? "not_comparable"
+	       : comparison->count[MUSTER_CHANGE_WORSE] > 0 ? "worse"
+							    : "not_worse";
+}
+
+struct match {
+	const struct muster_report *before, *after;
+	struct muster_comparison *to;
+	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
+	const char *alias;                /* the only node after, where there was one before too; else NULL */
+	/* where the samples at hand belong to */
+	const char *node;
+	int rank;
+};
+
+static void add(struct match *m, struct muster_change change)
+{
+	struct muster_comparison *to = m->to;
+	if (to->change_count == to->change_room) {
+		to->change_room = to->change_room ? to->change_room * 2 : 64;
+		to->changes = muster_realloc(to->changes, to->change_room, sizeof *to->changes);
+	}
+	to->count[change.kind]++;
+	to->changes[to->change_count++] = change;
+}
+
+/* ---- samples ---- */
+
+static size_t metric_index(const struct muster_metric *metric)
+{
+	size_t low = 0, high = muster_metric_count();
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(muster_metric_at(middle)->name, metric->name);
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0; /* every metric is in the catalogue */
+}
+
+static void mark_known(const struct muster_samples *samples, bool *known)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		known[metric_index(samples->items[i].metric)] = true;
+}
+
+static bool *find_known(const struct muster_run *run)
+{
+	bool *known = muster_calloc(muster_metric_count(), sizeof *known);
+	mark_known(&run->job.samples, known);
+	for (size_t i = 0; i < run->node_count; i++) {
+		mark_known(&run->nodes[i].samples, known);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			mark_known(&run->nodes[i].ranks[j].samples, known);
+	}
+	return known;
+}
+
+static bool same_value(struct muster_value a, struct muster_value b)
+{
+	if (a.type == MUSTER_STRING && b.type == MUSTER_STRING)
+		return strcmp(a.string, b.string) == 0;
+	return muster_value_equal(a, b);
+}
+
+/* The two are of the same GPU already, whatever its bus id is by now. */
+static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
+{
+	if (a->label_count != b->label_count)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (strcmp(a->labels[i].key, "gpu") != 0 && !same_value(a->labels[i].value, b->labels[i].value))
+			return false;
+	return true;
+}
+
+static double spread_of(const struct muster_sample *sample)
+{
+	double lowest = INFINITY, highest = -INFINITY;
+	for (size_t i = 0; i < sample->value_count; i++) {
+		lowest = fmin(lowest, sample->values[i]);
+		highest = fmax(highest, sample->values[i]);
+	}
+	return sample->value_count > 1 && sample->value.number != 0 ? (highest - lowest) / fabs(sample->value.number)
+								    : 0;
+}
+
+/* How far two measurements of the same thing may lie apart. */
+static double noise_of(const struct muster_sample *before, const struct muster_sample *after, bool *ret_from_repeats)
+{
+	const char *name = before->metric->name;
+	*ret_from_repeats = before->value_count > 1 && after->value_count > 1;
+	if (!muster_metric_scatters(before->metric))
+		return 0;
+	if (*ret_from_repeats)
+		return fmax(fmax(spread_of(before), spread_of(after)), MUSTER_NOISE_LEAST);
+	return strstr(name, "_together_") ? MUSTER_NOISE_TOGETHER : MUSTER_NOISE_DEFAULT;
+}
+
+static const char *label_text(const struct muster_sample *sample, const char *key)
+{
+	const struct muster_value *value = muster_sample_label(sample, key);
+	return value && value->type == MUSTER_STRING ? value->string : NULL;
+}
+
+/* A change about a metric; either sample may be NULL: it was not there. */
+static struct muster_change begin(
+	const struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+{
+	static const char absent[] = "not measured";
+	const struct muster_sample *any = after ? after : before;
+	struct muster_change change = {
+		.kind = MUSTER_CHANGE_CHANGED,
+		.about =
+			muster_metric_trend(any->metric) == MUSTER_TREND_FACT ? MUSTER_ABOUT_FACT : MUSTER_ABOUT_FIGURE,
+		.what = any->metric->name,
+		.node = m->node,
+		.rank = m->rank,
+		.gpu = label_text(any, "gpu"),
+		.port = label_text(any, "port"),
+		.labels = any->labels,
+		.label_count = any->label_count,
+		.before = before ? before->value : muster_null(),
+		.after = after ? after->value : muster_null(),
+		.unit = any->metric->unit,
+	};
+	if (change.before.type == MUSTER_NULL)
+		change.before_reason = before ? before->reason : absent;
+	if (change.after.type == MUSTER_NULL)
+		change.after_reason = after ? after->reason : absent;
+	return change;
+}
+
+static void compare_pair(struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+{
+	enum muster_trend trend = muster_metric_trend(before->metric);
+	if (trend == MUSTER_TREND_DRIFTS)
+		return;
+	struct muster_change change = begin(m, before, after);
+	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
+	if (same_value(before->value, after->value)) {
+		m->to->same++;
+		return;
+	}
+	if (trend != MUSTER_TREND_FACT && numbers) {
+		double difference = after->value.number - before->value.number;
+		change.noise = noise_of(before, after, &change.noise_from_repeats);
+		if (before->value.number != 0)
+			change.share = difference / fabs(before->value.number);
+		if (before->value.number != 0 && fabs(change.share) <= change.noise) {
+			m->to->same++;
+			return;
+		}
+		change.kind =
+			(difference > 0) == (trend == MUSTER_TREND_MORE) ? MUSTER_CHANGE_BETTER : MUSTER_CHANGE_WORSE;
+	}
+	add(m, change);
+}
+
+/* What only one of the runs has is a change, unless the other one knows nothing of this metric at all, or it belongs to
+ * a ring of another size. */
+static void compare_single(struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+{
+	const struct muster_metric *metric = before ? before->metric : after->metric;
+	const bool *known = before ? m->known_after : m->known_before;
+	if (muster_metric_trend(metric) == MUSTER_TREND_DRIFTS || !known[metric_index(metric)])
+		return;
+	if (metric->scope == MUSTER_SCOPE_JOB)
+		m->to->note = "the rings of the two runs differ in size: their bandwidths are not compared";
+	else
+		add(m, begin(m, before, after));
+}
+
+static void compare_samples(struct match *m, const struct muster_samples *before, const struct muster_samples *after)
+{
+	bool *taken = muster_calloc(after->count + 1, sizeof *taken);
+	for (size_t i = 0; i < before->count; i++) {
+		const struct muster_sample *one = &before->items[i];
+		size_t j = 0;
+		while (j < after->count &&
+			(taken[j] || after->items[j].metric != one->metric || !same_labels(one, &after->items[j])))
+			j++;
+		if (j < after->count) {
+			taken[j] = true;
+			compare_pair(m, one, &after->items[j]);
+		} else {
+			compare_single(m, one, NULL);
+		}
+	}
+	for (size_t j = 0; j < after->count; j++)
+		if (!taken[j])
+			compare_single(m, NULL, &after->items[j]);
+	free(taken);
+}
+
+/* ---- nodes and ranks ---- */
+
+static void add_presence(struct match *m, const char *what, int rank, const char *gpu, bool before)
+{
+	static const char here[] = "there", gone[] = "not there";
+	add(m, (struct muster_change){
+		       .kind = MUSTER_CHANGE_CHANGED,
+		       .about = MUSTER_ABOUT_PRESENCE,
+		       .what = what,
+		       .node = m->node,
+		       .rank = rank,
+		       .gpu = gpu,
+		       .before = before ? muster_string(here) : muster_null(),
+		       .after = before ? muster_null() : muster_string(here),
+		       .before_reason = before ? NULL : gone,
+		       .after_reason = before ? gone : NULL,
+		       .unit = "",
+	       });
+}
+
+enum pass { BY_UUID, BY_BUS_ID, BY_LOCAL_RANK, PASSES };
+
+static bool ranks_match(const struct muster_rank *a, const struct muster_rank *b, enum pass pass)
+{
+	switch (pass) {
+	case BY_UUID: return a->gpu_uuid && b->gpu_uuid && strcmp(a->gpu_uuid, b->gpu_uuid) == 0;
+	case BY_BUS_ID: return a->gpu && b->gpu && strcmp(a->gpu, b->gpu) == 0;
+	default: return a->local_rank >= 0 && a->local_rank == b->local_rank && (!a->gpu || !b->gpu);
+	}
+}
+
+static void compare_node(struct match *m, const struct muster_node *before, const struct muster_node *after)
+{
+	const struct muster_rank **partner = muster_calloc(before->rank_count + 1, sizeof(*partner));
+	bool *taken = muster_calloc(after->rank_count + 1, sizeof *taken);
+	for (enum pass pass = BY_UUID; pass < PASSES; pass++)
+		for (size_t i = 0; i < before->rank_count; i++)
+			for (size_t j = 0; j < after->rank_count && !partner[i]; j++) {
+				if (taken[j] || !ranks_match(&before->ranks[i], &after->ranks[j], pass))
+					continue;
+				partner[i] = &after->ranks[j];
+				taken[j] = true;
+			}
+	m->node = after->name;
+	m->rank = -1;
+	compare_samples(m, &before->samples, &after->samples);
+	for (size_t i = 0; i < before->rank_count; i++) {
+		const struct muster_rank *rank = &before->ranks[i];
+		if (!partner[i]) {
+			add_presence(m, "rank", rank->rank, rank->gpu, true);
+			continue;
+		}
+		m->rank = partner[i]->rank;
+		compare_samples(m, &rank->samples, &partner[i]->samples);
+	}
+	for (size_t j = 0; j < after->rank_count; j++)
+		if (!taken[j])
+			add_presence(m, "rank", after->ranks[j].rank, after->ranks[j].gpu, false);
+	free(partner);
+	free(taken);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct muster_node *x = *(const struct muster_node *const *)a, *y = *(const struct muster_node *const *)b;
+	return strcmp(x->name, y->name);
+}
+
+/* Nodes whose name is known, sorted by it. */
+static const struct muster_node **sorted_nodes(const struct muster_run *run, size_t *ret_count)
+{
+	const struct muster_node **nodes = muster_calloc(run->node_count + 1, sizeof(*nodes));
+	size_t count = 0;
+	for (size_t i = 0; i < run->node_count; i++)
+		if (strcmp(run->nodes[i].name, "?") != 0)
+			nodes[count++] = &run->nodes[i];
+	qsort(nodes, count, sizeof(*nodes), by_name);
+	*ret_count = count;
+	return nodes;
+}
+
+/* Two runs of one node each are compared whatever the nodes are called: an image is tried on a fresh machine. */
+static size_t compare_nodes(struct match *m)
+{
+	size_t before_count, after_count, pairs = 0;
+	const struct muster_node **before = sorted_nodes(m->before->run, &before_count);
+	const struct muster_node **after = sorted_nodes(m->after->run, &after_count);
+	if (before_count == 1 && after_count == 1)
+		m->alias = after[0]->name;
+	for (size_t i = 0, j = 0; i < before_count || j < after_count;) {
+		int order = i == before_count ? 1 : j == after_count ? -1 : strcmp(before[i]->name, after[j]->name);
+		if (m->alias)
+			order = 0;
+		if (order == 0) {
+			compare_node(m, before[i++], after[j++]);
+			pairs++;
+			continue;
+		}
+		m->node = order < 0 ? before[i++]->name : after[j++]->name;
+		add_presence(m, "node", -1, NULL, order < 0);
+	}
+	free(before);
+	free(after);
+	return pairs;
+}
+
+/* ---- judgements ---- */
+
+static int weight(const struct muster_finding *finding)
+{
+	static const int weights[MUSTER_STATUS_COUNT] = {
+		[MUSTER_WARN] = 1,
+		[MUSTER_INCONCLUSIVE] = 2,
+		[MUSTER_FAIL] = 3,
+	};
+	return finding ? weights[finding->status] : 0;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct muster_finding *x = a, *y = b;
+	int order = strcmp(x->check, y->check);
+	if (!order)
+		order = compare_text(x->node, y->node);
+	if (!order)
+		order = compare_text(x->gpu, y->gpu);
+	if (!order)
+		order = compare_text(x->port, y->port);
+	if (!order && x->label_count != y->label_count)
+		return x->label_count < y->label_count ? -1 : 1;
+	for (size_t i = 0; !order && i < x->label_count; i++) {
+		char one[64], other[64];
+		order = strcmp(muster_value_text(x->labels[i].value, one, sizeof one),
+			muster_value_text(y->labels[i].value, other, sizeof other));
+	}
+	return order;
+}
+
+/* Findings that are not skips, sorted by their place; of one place the worst alone. alias: what the node is called in
+ * the other run, where each has one; else NULL. */
+static struct muster_finding *sorted_findings(const struct muster_report *report, const char *alias, size_t *ret_count)
+{
+	struct muster_finding *findings = muster_calloc(report->finding_count + 1, sizeof *findings);
+	size_t count = 0, kept = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		if (weight(&report->findings[i]) == 0)
+			continue;
+		findings[count] = report->findings[i];
+		if (alias && findings[count].node)
+			findings[count].node = alias;
+		count++;
+	}
+	qsort(findings, count, sizeof *findings, by_place);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || by_place(&findings[kept - 1], &findings[i]) != 0)
+			findings[kept++] = findings[i];
+		else if (weight(&findings[i]) > weight(&findings[kept - 1]))
+			findings[kept - 1] = findings[i];
+	}
+	*ret_count = kept;
+	return findings;
+}
+
+/* The metric's own difference has been told already. */
+static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding)
+{
+	for (size_t i = 0; i < until && finding->metric; i++) {
+		const struct muster_change *change = &to->changes[i];
+		if (strcmp(change->what, finding->metric) == 0 && compare_text(change->node, finding->node) == 0 &&
+			compare_text(change->gpu, finding->gpu) == 0 && compare_text(change->port, finding->port) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void compare_judgement(
+	struct match *m, size_t until, const struct muster_finding *before, const struct muster_finding *after)
+{
+	const struct muster_finding *any = after ? after : before;
+	int was = weight(before), is = weight(after);
+	if (was == is) {
+		m->to->same++;
+		return;
+	}
+	if (is_told(m->to, until, any))
+		return;
+	add(m, (struct muster_change){
+		       .kind = is > was ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER,
+		       .about = MUSTER_ABOUT_JUDGEMENT,
+		       .what = any->check,
+		       .node = any->node,
+		       .rank = any->rank,
+		       .gpu = any->gpu,
+		       .port = any->port,
+		       .labels = any->labels,
+		       .label_count = any->label_count,
+		       .before = muster_string(before ? muster_status_name(before->status) : "no finding"),
+		       .after = muster_string(after ? muster_status_name(after->status) : "no finding"),
+		       .unit = "",
+	       });
+}
+
+static void compare_judgements(struct match *m)
+{
+	size_t before_count, after_count, until = m->to->change_count;
+	struct muster_finding *before = sorted_findings(m->before, m->alias, &before_count);
+	struct muster_finding *after = sorted_findings(m->after, NULL, &after_count);
+	for (size_t i = 0, j = 0; i < before_count || j < after_count;) {
+		int order = i == before_count ? 1 : j == after_count ? -1 : by_place(&before[i], &after[j]);
+		compare_judgement(m, until, order <= 0 ? &before[i] : NULL, order >= 0 ? &after[j] : NULL);
+		i += order <= 0;
+		j += order >= 0;
+	}
+	free(before);
+	free(after);
+}
+
+/* ---- all of it ---- */
+
+static const char *why_incomparable(const struct muster_report *before, const struct muster_report *after)
+{
+	const struct muster_job *x = &before->run->job, *y = &after->run->job;
+	if (x->simulated != y->simulated)
+		return "one of them is simulated";
+	if (strcmp(x->profile, y->profile) != 0)
+		return "they were measured with different profiles";
+	return NULL;
+}
+
+static bool same_expectations(const struct muster_report *before, const struct muster_report *after)
+{
+	return compare_text(before->sku, after->sku) == 0 && compare_text(before->sku_origin, after->sku_origin) == 0 &&
+	       before->strict == after->strict;
+}
+
+/* By kind, and within one in the order in which they were found. */
+static void sort_changes(struct muster_comparison *to)
+{
+	struct muster_change *sorted = muster_calloc(to->change_count + 1, sizeof *sorted);
+	size_t count = 0;
+	for (enum muster_change_kind kind = 0; kind < MUSTER_CHANGE_COUNT; kind++)
+		for (size_t i = 0; i < to->change_count; i++)
+			if (to->changes[i].kind == kind)
+				sorted[count++] = to->changes[i];
+	free(to->changes);
+	to->changes = sorted;
+}
+
+void muster_compare(
+	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret)
+{
+	struct muster_comparison comparison = { .incomparable = why_incomparable(before, after) };
+	struct match m = { .before = before, .after = after, .to = &comparison, .rank = -1 };
+	if (!comparison.incomparable) {
+		m.known_before = find_known(before->run);
+		m.known_after = find_known(after->run);
+		compare_samples(&m, &before->run->job.samples, &after->run->job.samples);
+		if (compare_nodes(&m) == 0)
+			comparison.incomparable = "they have no node in common";
+		else if (same_expectations(before, after))
+			compare_judgements(&m);
+		else
+			comparison.note = "they were judged by different expectations: only what was measured is "
+					  "compared";
+		free(m.known_before);
+		free(m.known_after);
+	}
+	if (comparison.incomparable) {
+		free(comparison.changes);
+		comparison = (struct muster_comparison){ .incomparable = comparison.incomparable };
+	}
+	sort_changes(&comparison);
+	*ret = comparison;
+}
+
+void muster_comparison_done(struct muster_comparison *comparison)
+{
+	free(comparison->changes);
+	*comparison = (struct muster_comparison){ 0 };
+}

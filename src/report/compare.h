@@ -1,0 +1,69 @@
+/* compare.h - two judged runs of the same machines, before and after: what is worse, what is better, what has changed
+ *
+ * Pure: no I/O. Nodes are matched by name, the ranks of a node by their GPU's UUID or else its bus id, samples by
+ * metric and labels. What drifts by nature is not looked at; a figure that scatters is worse only beyond its noise.
+ */
+#ifndef MUSTER_REPORT_COMPARE_H
+#define MUSTER_REPORT_COMPARE_H
+
+#include "muster/report.h"
+
+enum muster_change_kind { MUSTER_CHANGE_WORSE = 0, MUSTER_CHANGE_BETTER, MUSTER_CHANGE_CHANGED, MUSTER_CHANGE_COUNT };
+
+enum muster_change_about {
+	MUSTER_ABOUT_FIGURE = 0, /* a metric of which more, or less, is better */
+	MUSTER_ABOUT_FACT,       /* a version, the inventory, a setting */
+	MUSTER_ABOUT_JUDGEMENT,  /* a check that did not fail before and does now, or the other way */
+	MUSTER_ABOUT_PRESENCE,   /* a node or a rank that only one of the runs has */
+	MUSTER_ABOUT_COUNT
+};
+
+struct muster_change {
+	enum muster_change_kind kind;
+	enum muster_change_about about;
+	const char *what; /* the metric's name, the check's id, "node" or "rank" */
+	const char *node; /* NULL: the whole job */
+	int rank;         /* in the run after, or before where it is no more; -1: not one rank */
+	const char *gpu, *port;
+	const struct muster_label *labels;
+	size_t label_count;
+	struct muster_value before, after;        /* null: could not be had, or was not there */
+	const char *before_reason, *after_reason; /* why it is null; else NULL */
+	const char *unit;                         /* "" for none */
+	double share;                             /* (after - before) / before; 0 where that says nothing */
+	double noise;                             /* as a share; 0 of what does not scatter */
+	bool noise_from_repeats;
+};
+
+struct muster_comparison {
+	const char *incomparable;      /* NULL, or why the two cannot be compared; the rest is then empty */
+	struct muster_change *changes; /* by kind, then in the order of the run */
+	size_t count[MUSTER_CHANGE_COUNT], same;
+	size_t change_count, change_room;
+	const char *note; /* NULL, or what was left out of the comparison */
+};
+
+/* Without repeats nobody knows how a figure scatters. What was measured on one kind of machine from run to run stayed
+ * within 1 % (docs/measurements.md); five times that is taken for a difference. Copies of all GPUs at once share host
+ * memory with whoever else uses it: there 41 to 55 GB/s were seen on the same machine. */
+#define MUSTER_NOISE_DEFAULT 0.05
+#define MUSTER_NOISE_TOGETHER 0.25
+#define MUSTER_NOISE_LEAST 0.01 /* repeats that agree better than that prove no more */
+
+/* All that compare points to must outlive ret. */
+void muster_compare(
+	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret);
+void muster_comparison_done(struct muster_comparison *comparison);
+
+const char *muster_change_kind_name(enum muster_change_kind kind);    /* "worse", "better", "changed" */
+const char *muster_change_about_name(enum muster_change_about about); /* "figure", "fact", "judgement", "presence" */
+const char *muster_comparison_verdict(const struct muster_comparison *comparison); /* "worse", "not_worse",
+										    * "not_comparable" */
+
+/* before and after are the names of the files. */
+void muster_comparison_print_text(
+	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out);
+void muster_comparison_print_json(const struct muster_comparison *comparison, const struct muster_report *before,
+	const char *before_path, const struct muster_report *after, const char *after_path, FILE *out);
+
+#endif

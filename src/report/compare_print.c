@@ -1,0 +1,300 @@
+/* compare_print.c - what differs between two runs, for people and as JSON
+ *
+ * For people, changes that are alike on several things are one line: a new driver on a hundred nodes, eight copies that
+ * are slower. The JSON has each of them. Its layout is that of docs/diff.schema.json.
+ */
+#include "report/compare.h"
+
+#include "core/hostlist.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "report/page.h"
+#include "report/safe.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MAX = 60, NAME_MAX_SHOWN = 200 };
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_value(struct muster_value a, struct muster_value b)
+{
+	return a.type == MUSTER_STRING && b.type == MUSTER_STRING ? strcmp(a.string, b.string) == 0
+								  : muster_value_equal(a, b);
+}
+
+/* Labels that do not name a thing: "bytes", "library", "name". */
+static bool is_place(const char *key)
+{
+	static const char *const places[] = { "gpu", "port", "pci", "link_layer" };
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strcmp(places[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool alike(const struct muster_change *a, const struct muster_change *b)
+{
+	if (a->kind != b->kind || a->about != b->about || strcmp(a->what, b->what) != 0 ||
+		a->label_count != b->label_count)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (!is_place(a->labels[i].key) && !same_value(a->labels[i].value, b->labels[i].value))
+			return false;
+	if (a->about == MUSTER_ABOUT_FIGURE && a->noise > 0 && b->noise > 0)
+		return true; /* figures that scatter are never quite the same */
+	return same_value(a->before, b->before) && same_value(a->after, b->after) &&
+	       same_text(a->before_reason, b->before_reason) && same_text(a->after_reason, b->after_reason);
+}
+
+static void print_value(FILE *out, struct muster_value value, const char *reason)
+{
+	char text[128];
+	if (value.type == MUSTER_NULL) {
+		fputs("null (", out);
+		muster_safe_print(out, reason ? reason : "no reason given");
+		fputc(')', out);
+	} else if (value.type == MUSTER_STRING) {
+		muster_safe_print(out, value.string);
+	} else {
+		fputs(muster_value_text(value, text, sizeof text), out);
+	}
+}
+
+static void print_labels(FILE *out, const struct muster_change *change)
+{
+	char text[128];
+	for (size_t i = 0; i < change->label_count; i++) {
+		const struct muster_label *label = &change->labels[i];
+		if (is_place(label->key))
+			continue;
+		fprintf(out, " %s=", label->key);
+		if (label->value.type == MUSTER_STRING)
+			muster_safe_print(out, label->value.string);
+		else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
+			fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), out);
+		else
+			fputs(muster_value_text(label->value, text, sizeof text), out);
+	}
+}
+
+static void print_place(FILE *out, const struct muster_change *change)
+{
+	fputs(change->node ? "node " : "the whole job", out);
+	if (change->node)
+		muster_safe_print(out, change->node);
+	if (change->gpu) {
+		fputs(", GPU ", out);
+		muster_safe_print(out, change->gpu);
+	} else if (change->port) {
+		fputs(", port ", out);
+		muster_safe_print(out, change->port);
+	} else if (change->rank >= 0) {
+		fprintf(out, ", rank %d", change->rank);
+	}
+}
+
+/* Changes that are alike, told by the worst of them. */
+struct bundle {
+	const struct muster_change *worst;
+	size_t count;
+	const char **nodes; /* one for each change */
+};
+
+static void print_places(FILE *out, const struct bundle *bundle)
+{
+	const char *things = bundle->worst->gpu ? "GPU" : bundle->worst->port ? "port" : "rank";
+	size_t nodes = 0;
+	char text[64], *list;
+	if (bundle->count == 1) {
+		print_place(out, bundle->worst);
+		return;
+	}
+	for (size_t i = 0; i < bundle->count; i++)
+		nodes += i == 0 || !same_text(bundle->nodes[i], bundle->nodes[i - 1]);
+	if (bundle->count > nodes)
+		fprintf(out, "%s of ", page_plural(text, bundle->count, things));
+	fprintf(out, "%s ", page_plural(text, nodes, "node"));
+	list = muster_hostlist_compress(bundle->nodes, bundle->count);
+	if (strlen(list) > NAME_MAX_SHOWN)
+		memcpy(list + NAME_MAX_SHOWN - 3, "...", 4);
+	muster_safe_print(out, list);
+	free(list);
+	if (bundle->worst->noise > 0) {
+		fputs(", most on ", out);
+		print_place(out, bundle->worst);
+	}
+}
+
+/* "  gpu.h2d_gbps: 26.1 -> 23.5 GB/s, -10.0 % (noise 5.0 %): node sim-1, GPU 0001:00:00.0" */
+static void print_bundle(FILE *out, const struct bundle *bundle)
+{
+	const struct muster_change *change = bundle->worst;
+	fputs("  ", out);
+	muster_safe_print(out, change->what);
+	print_labels(out, change);
+	fputs(": ", out);
+	print_value(out, change->before, change->before_reason);
+	fputs(" -> ", out);
+	print_value(out, change->after, change->after_reason);
+	if (*change->unit)
+		fprintf(out, " %s", change->unit);
+	if (change->noise > 0)
+		fprintf(out, ", %+.1f %% (noise %.1f %%%s)", change->share * 100, change->noise * 100,
+			change->noise_from_repeats ? "" : ", assumed");
+	fputs(": ", out);
+	print_places(out, bundle);
+	fputc('\n', out);
+}
+
+/* All changes of one kind, bundled where the first of the likes stands. */
+static void print_kind(FILE *out, const struct muster_change *changes, size_t count)
+{
+	bool *told = muster_calloc(count + 1, sizeof *told);
+	const char **nodes = muster_calloc(count + 1, sizeof *nodes);
+	size_t lines = 0, hidden = 0;
+	if (count > 0)
+		fprintf(out, "\n%s\n", muster_change_kind_name(changes[0].kind));
+	for (size_t i = 0; i < count; i++) {
+		struct bundle bundle = { .worst = &changes[i], .nodes = nodes };
+		if (told[i])
+			continue;
+		if (lines++ >= LINES_MAX) {
+			hidden++;
+			continue;
+		}
+		for (size_t j = i; j < count; j++) {
+			if (told[j] || !alike(&changes[i], &changes[j]))
+				continue;
+			told[j] = true;
+			nodes[bundle.count++] = changes[j].node ? changes[j].node : "";
+			if (fabs(changes[j].share) > fabs(bundle.worst->share))
+				bundle.worst = &changes[j];
+		}
+		print_bundle(out, &bundle);
+	}
+	if (hidden > 0)
+		fprintf(out, "  and %zu more, all of them in --format json\n", hidden);
+	free(nodes);
+	free(told);
+}
+
+void muster_comparison_print_text(
+	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out)
+{
+	fputs("before: ", out);
+	muster_safe_print(out, before);
+	fputs("\nafter:  ", out);
+	muster_safe_print(out, after);
+	fputc('\n', out);
+	if (comparison->incomparable)
+		fprintf(out, "These two cannot be compared: %s\n", comparison->incomparable);
+	if (comparison->note)
+		fprintf(out, "Left out: %s\n", comparison->note);
+	for (size_t at = 0; at < comparison->change_count;) {
+		size_t count = comparison->count[comparison->changes[at].kind];
+		print_kind(out, &comparison->changes[at], count);
+		at += count;
+	}
+	fputs("\nMUSTER DIFF ", out);
+	for (const char *at = muster_comparison_verdict(comparison); *at; at++)
+		fputc(toupper((unsigned char)*at), out);
+	fprintf(out, " worse=%zu better=%zu changed=%zu same=%zu\n", comparison->count[MUSTER_CHANGE_WORSE],
+		comparison->count[MUSTER_CHANGE_BETTER], comparison->count[MUSTER_CHANGE_CHANGED], comparison->same);
+}
+
+/* ---- JSON ---- */
+
+static void write_text(struct muster_writer *w, const char *key, const char *text)
+{
+	if (text)
+		muster_writer_pair(w, key, muster_string(text));
+}
+
+static void write_run(struct muster_writer *w, const char *key, const struct muster_report *report, const char *path)
+{
+	const struct muster_job *job = &report->run->job;
+	muster_writer_key(w, key);
+	muster_writer_object(w);
+	muster_writer_pair(w, "path", muster_string(path));
+	write_text(w, "job", job->id);
+	write_text(w, "started", job->started);
+	write_text(w, "muster", job->version);
+	muster_writer_pair(w, "sku", muster_string(report->sku));
+	muster_writer_pair(w, "profile", muster_string(job->profile));
+	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
+	muster_writer_pair(w, "nodes", muster_number((double)muster_run_known_nodes(report->run)));
+	muster_writer_pair(w, "ranks", muster_number(job->ranks));
+	muster_writer_pair(w, "repeats", muster_number(job->repeats > 1 ? job->repeats : 1));
+	muster_writer_object_end(w);
+}
+
+static void write_change(struct muster_writer *w, const struct muster_change *change)
+{
+	muster_writer_object(w);
+	muster_writer_pair(w, "kind", muster_string(muster_change_kind_name(change->kind)));
+	muster_writer_pair(w, "about", muster_string(muster_change_about_name(change->about)));
+	muster_writer_pair(w, "what", muster_string(change->what));
+	muster_writer_key(w, "where");
+	muster_writer_object(w);
+	write_text(w, "node", change->node);
+	if (change->rank >= 0)
+		muster_writer_pair(w, "rank", muster_number(change->rank));
+	write_text(w, "gpu", change->gpu);
+	write_text(w, "port", change->port);
+	if (change->label_count > 0) {
+		muster_writer_key(w, "labels");
+		muster_writer_object(w);
+		for (size_t i = 0; i < change->label_count; i++)
+			muster_writer_pair(w, change->labels[i].key, change->labels[i].value);
+		muster_writer_object_end(w);
+	}
+	muster_writer_object_end(w);
+	muster_writer_pair(w, "before", change->before);
+	write_text(w, "before_reason", change->before_reason);
+	muster_writer_pair(w, "after", change->after);
+	write_text(w, "after_reason", change->after_reason);
+	muster_writer_pair(w, "unit", muster_string(change->unit));
+	if (change->share != 0)
+		muster_writer_pair(w, "percent", muster_number(change->share * 100));
+	if (change->noise > 0) {
+		muster_writer_pair(w, "noise_percent", muster_number(change->noise * 100));
+		muster_writer_pair(
+			w, "noise_from", muster_string(change->noise_from_repeats ? "repeats" : "assumption"));
+	}
+	muster_writer_object_end(w);
+}
+
+void muster_comparison_print_json(const struct muster_comparison *comparison, const struct muster_report *before,
+	const char *before_path, const struct muster_report *after, const char *after_path, FILE *out)
+{
+	struct muster_writer w;
+	muster_writer_init(&w, out, 2);
+	muster_writer_object(&w);
+	muster_writer_pair(&w, "schema_version", muster_number(1));
+	muster_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
+	muster_writer_pair(&w, "verdict", muster_string(muster_comparison_verdict(comparison)));
+	write_text(&w, "incomparable", comparison->incomparable);
+	write_text(&w, "note", comparison->note);
+	write_run(&w, "before", before, before_path);
+	write_run(&w, "after", after, after_path);
+	muster_writer_key(&w, "count");
+	muster_writer_object(&w);
+	for (enum muster_change_kind kind = 0; kind < MUSTER_CHANGE_COUNT; kind++)
+		muster_writer_pair(&w, muster_change_kind_name(kind), muster_number((double)comparison->count[kind]));
+	muster_writer_pair(&w, "same", muster_number((double)comparison->same));
+	muster_writer_object_end(&w);
+	muster_writer_key(&w, "changes");
+	muster_writer_array(&w);
+	for (size_t i = 0; i < comparison->change_count; i++)
+		write_change(&w, &comparison->changes[i]);
+	muster_writer_array_end(&w);
+	muster_writer_object_end(&w);
+	fputc('\n', out);
+}

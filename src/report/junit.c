@@ -1,0 +1,452 @@
+/* junit.c - a report as JUnit XML, for CI servers
+ *
+ * A report keeps findings and how often each check passed, not every pass: a check that passed somewhere and has no
+ * finding on a node passed there. Everything that a machine gave is first made printable and then escaped.
+ */
+#include "muster/report.h"
+
+#include "muster/probe.h"
+#include "report/page.h"
+#include "report/safe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_ERROR, OUTCOME_SKIPPED, OUTCOME_COUNT };
+
+struct test_case {
+	const char *group; /* the probe */
+	const char *name;  /* the check's id */
+	enum outcome outcome;
+	const char *why;                              /* skipped: why; passed: a remark; NULL when there is none */
+	const struct muster_finding *const *findings; /* of this check here */
+	size_t finding_count;
+	double seconds; /* of a probe */
+};
+
+struct suite {
+	const char *name, *node; /* node NULL: the job */
+	struct test_case *cases;
+	size_t count, room;
+	size_t tally[OUTCOME_COUNT];
+	double seconds;
+};
+
+struct book {
+	const struct muster_report *report;
+	FILE *out;
+	const struct muster_finding **findings; /* by node, check and status, those of the job first */
+	size_t finding_count;
+};
+
+/* ---- XML ---- */
+
+static void put_escaped(FILE *out, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		switch (text[i]) {
+		case '&': fputs("&amp;", out); break;
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '"': fputs("&quot;", out); break;
+		default: fputc(text[i], out);
+		}
+	}
+}
+
+/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_safe_print has spelled out. */
+static void put_text(FILE *out, const char *text)
+{
+	char *safe = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&safe, &length);
+	if (!stream)
+		abort(); /* out of memory */
+	muster_safe_print(stream, text ? text : "");
+	if (fclose(stream) != 0)
+		abort(); /* out of memory */
+	for (size_t i = 0; i + 2 < length; i++)
+		if (memcmp(safe + i, "\xef\xbf\xbe", 3) == 0 || memcmp(safe + i, "\xef\xbf\xbf", 3) == 0)
+			memcpy(safe + i, "\xef\xbf\xbd", 3);
+	put_escaped(out, safe, length);
+	free(safe);
+}
+
+static void put_attribute(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, " %s=\"", name);
+	put_text(out, value);
+	fputc('"', out);
+}
+
+static void put_property(FILE *out, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	fputs("      <property", out);
+	put_attribute(out, "name", name);
+	put_attribute(out, "value", value);
+	fputs("/>\n", out);
+}
+
+/* ---- which findings are whose ---- */
+
+static int compare_text(const char *a, const char *b)
+{
+	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
+}
+
+static const char *node_of(const struct muster_finding *finding)
+{
+	return finding->node && strcmp(finding->node, "?") != 0 ? finding->node : NULL;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct muster_finding *x = *(const struct muster_finding *const *)a;
+	const struct muster_finding *y = *(const struct muster_finding *const *)b;
+	int order = compare_text(node_of(x), node_of(y));
+	if (!order)
+		order = strcmp(x->check, y->check);
+	return order ? order : (x > y) - (x < y); /* the report's order: worst first */
+}
+
+/* The findings of a check at a node, or of the job. */
+static size_t find(const struct book *book, const char *node, const char *check, size_t *ret_first)
+{
+	size_t low = 0, high = book->finding_count, count = 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_text(node_of(book->findings[middle]), node);
+		if (!order)
+			order = strcmp(book->findings[middle]->check, check);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + count < book->finding_count && compare_text(node_of(book->findings[low + count]), node) == 0 &&
+		strcmp(book->findings[low + count]->check, check) == 0)
+		count++;
+	*ret_first = low;
+	return count;
+}
+
+/* A finding of this node that says that the check had nothing to judge there. */
+static const struct muster_finding *unjudged_by(const struct book *book, const char *node, const char *check)
+{
+	for (size_t i = 0; i < book->finding_count; i++) {
+		const struct muster_finding *finding = book->findings[i];
+		for (size_t j = 0; j < finding->unjudged_count && compare_text(node_of(finding), node) == 0; j++)
+			if (strcmp(finding->unjudged[j], check) == 0)
+				return finding;
+	}
+	return NULL;
+}
+
+static enum outcome outcome_of(const struct book *book, const struct muster_finding *finding)
+{
+	switch (finding->status) {
+	case MUSTER_FAIL: return OUTCOME_FAILED;
+	case MUSTER_WARN: return book->report->strict ? OUTCOME_FAILED : OUTCOME_PASSED;
+	case MUSTER_INCONCLUSIVE: return OUTCOME_ERROR;
+	case MUSTER_SKIP: return OUTCOME_SKIPPED;
+	default: return OUTCOME_PASSED;
+	}
+}
+
+/* ---- suites ---- */
+
+static void add(struct suite *suite, struct test_case one)
+{
+	if (suite->count == suite->room) {
+		suite->room = suite->room ? suite->room * 2 : 128;
+		suite->cases = muster_realloc(suite->cases, suite->room, sizeof *suite->cases);
+	}
+	suite->tally[one.outcome]++;
+	suite->seconds += one.seconds;
+	suite->cases[suite->count++] = one;
+}
+
+/* The worst of a place's findings of one check decides. */
+static struct test_case found_case(const struct book *book, const char *group, size_t first, size_t count)
+{
+	struct test_case one = {
+		.group = group,
+		.name = book->findings[first]->check,
+		.outcome = OUTCOME_SKIPPED,
+		.findings = &book->findings[first],
+		.finding_count = count,
+	};
+	static const enum outcome worst_first[] = { OUTCOME_FAILED, OUTCOME_ERROR, OUTCOME_PASSED };
+	for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++)
+		for (size_t j = 0; j < count; j++)
+			if (outcome_of(book, book->findings[first + j]) == worst_first[i]) {
+				one.outcome = worst_first[i];
+				return one;
+			}
+	one.why = book->findings[first]->observed;
+	return one;
+}
+
+static bool is_of_job(const struct muster_tally *tally)
+{
+	const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
+	return !metric || metric->scope == MUSTER_SCOPE_JOB;
+}
+
+static void add_check(const struct book *book, struct suite *suite, const struct muster_tally *tally)
+{
+	const char *group = tally->probe ? tally->probe : "muster";
+	struct test_case one = { .group = group, .name = tally->check };
+	size_t first, count = find(book, suite->node, tally->check, &first);
+	bool at_job = !suite->node;
+	if (count > 0) {
+		add(suite, found_case(book, group, first, count));
+		return;
+	}
+	if (is_of_job(tally) != at_job && !(at_job && tally->skipped))
+		return; /* it has its case in the other kind of suite */
+	if (tally->skipped && !at_job)
+		return;
+	const struct muster_finding *why = unjudged_by(book, suite->node, tally->check);
+	bool of_job =
+		!at_job && find(book, NULL, tally->check, &first) > 0 && book->findings[first]->status != MUSTER_SKIP;
+	if (tally->skipped || why || of_job || tally->count[MUSTER_PASS] == 0) {
+		one.outcome = OUTCOME_SKIPPED;
+		one.why = tally->skipped ? tally->skipped
+			  : why          ? why->observed
+			  : of_job       ? "judged for the whole job, see there"
+					 : "nothing was there to judge";
+	}
+	add(suite, one);
+}
+
+/* Its time is that of the slowest rank. */
+static void add_probe(const struct book *book, struct suite *suite, const struct muster_node *node, const char *probe)
+{
+	bool ran = false;
+	double slowest = 0;
+	char check[128];
+	size_t first, count;
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_outcomes *outcomes = &node->ranks[i].outcomes;
+		for (size_t j = 0; j < outcomes->count; j++) {
+			if (strcmp(outcomes->items[j].probe, probe) != 0)
+				continue;
+			ran = true;
+			if (outcomes->items[j].elapsed_ms > slowest)
+				slowest = outcomes->items[j].elapsed_ms;
+		}
+	}
+	snprintf(check, sizeof check, "probe.%s", probe);
+	count = find(book, suite->node, check, &first);
+	if (!ran && count == 0)
+		return;
+	struct test_case one = { .group = probe, .name = check };
+	if (count > 0)
+		one = found_case(book, probe, first, count);
+	else
+		one.name = muster_pool_string(book->report->pool, check);
+	one.seconds = slowest / 1e3;
+	add(suite, one);
+}
+
+static bool is_probe(const char *check)
+{
+	return strncmp(check, "probe.", 6) == 0 && muster_probe_find(check + 6);
+}
+
+static bool has_tally(const struct muster_report *report, const char *check)
+{
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (strcmp(report->tallies[i].check, check) == 0)
+			return true;
+	return false;
+}
+
+/* Findings that are of no check of the expectations: ranks that are missing, suspects of the ring, an unknown machine.
+ */
+static void add_others(const struct book *book, struct suite *suite)
+{
+	for (size_t i = 0, count; i < book->finding_count; i += count) {
+		const struct muster_finding *finding = book->findings[i];
+		size_t first;
+		count = find(book, node_of(finding), finding->check, &first);
+		if (compare_text(node_of(finding), suite->node) == 0 && !has_tally(book->report, finding->check) &&
+			!(suite->node && is_probe(finding->check)))
+			add(suite, found_case(book, "muster", first, count));
+	}
+}
+
+static void suite_fill(const struct book *book, struct suite *suite, const struct muster_node *node)
+{
+	size_t missing = 0;
+	for (size_t i = 0; node && i < node->rank_count; i++)
+		missing += node->ranks[i].missing != NULL;
+	for (size_t i = 0; node && i < muster_probe_count(); i++)
+		add_probe(book, suite, node, muster_probe_at(i)->name);
+	for (size_t i = 0; i < book->report->tally_count && !(node && missing == node->rank_count); i++)
+		add_check(book, suite, &book->report->tallies[i]);
+	add_others(book, suite);
+}
+
+/* ---- printing ---- */
+
+static void put_message(FILE *out, const struct muster_finding *finding, size_t count)
+{
+	fputs(" message=\"", out);
+	if (finding->expected) {
+		fputs("expected ", out);
+		put_text(out, finding->expected);
+		fputs(", ", out);
+	}
+	fputs("observed ", out);
+	put_text(out, finding->observed ? finding->observed : "nothing");
+	if (finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit) {
+		fputc(' ', out);
+		put_text(out, finding->unit);
+	}
+	if (count > 1)
+		fprintf(out, " (and %zu more)", count - 1);
+	fputc('"', out);
+}
+
+static void put_line(FILE *out, const char *name, const char *text)
+{
+	if (!text || !*text)
+		return;
+	fprintf(out, "  %-9s ", name);
+	put_text(out, text);
+	fputc('\n', out);
+}
+
+/* Where, and all that is known: what a person reads in the server's page. */
+static void put_body(FILE *out, const struct muster_finding *finding)
+{
+	char *where = NULL;
+	size_t length;
+	const struct page page = { .out = open_memstream(&where, &length) };
+	if (!page.out)
+		abort(); /* out of memory */
+	page_where(&page, finding);
+	if (fclose(page.out) != 0)
+		abort(); /* out of memory */
+	put_text(out, where);
+	fputc('\n', out);
+	free(where);
+	put_line(out, "expected", finding->expected);
+	put_line(out, "observed", finding->observed);
+	put_line(out, "advice", finding->advice);
+	put_line(out, "source", finding->source);
+}
+
+static void put_case(const struct suite *suite, const struct test_case *one, FILE *out)
+{
+	static const char *const elements[] = { [OUTCOME_FAILED] = "failure", [OUTCOME_ERROR] = "error" };
+	fputs("    <testcase classname=\"", out);
+	put_text(out, suite->node ? suite->node : "job");
+	fputc('.', out);
+	put_text(out, one->group);
+	fputc('"', out);
+	put_attribute(out, "name", one->name);
+	fprintf(out, " time=\"%.3f\"", one->seconds);
+	if (one->outcome == OUTCOME_PASSED && one->finding_count == 0) {
+		fputs("/>\n", out);
+		return;
+	}
+	fputs(">\n", out);
+	if (one->outcome == OUTCOME_SKIPPED) {
+		fputs("      <skipped", out);
+		put_attribute(out, "message", one->why);
+		fputs("/>\n", out);
+	} else {
+		const char *element = one->outcome == OUTCOME_PASSED ? "system-out" : elements[one->outcome];
+		fprintf(out, "      <%s", element);
+		if (one->outcome != OUTCOME_PASSED) {
+			put_message(out, one->findings[0], one->finding_count);
+			put_attribute(out, "type", muster_status_name(one->findings[0]->status));
+		}
+		fputs(one->outcome == OUTCOME_PASSED ? ">warning\n" : ">", out);
+		for (size_t i = 0; i < one->finding_count; i++)
+			put_body(out, one->findings[i]);
+		fprintf(out, "</%s>\n", element);
+	}
+	fputs("    </testcase>\n", out);
+}
+
+static void put_counts(FILE *out, const size_t tally[OUTCOME_COUNT], double seconds)
+{
+	size_t all = 0;
+	for (size_t i = 0; i < OUTCOME_COUNT; i++)
+		all += tally[i];
+	fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\"", all, tally[OUTCOME_FAILED],
+		tally[OUTCOME_ERROR], seconds);
+}
+
+static void put_suite(const struct book *book, const struct suite *suite, size_t id)
+{
+	const struct muster_report *report = book->report;
+	const struct muster_job *job = &report->run->job;
+	FILE *out = book->out;
+	char started[20];
+	fputs("  <testsuite", out);
+	put_attribute(out, "name", suite->name);
+	fprintf(out, " id=\"%zu\"", id);
+	put_counts(out, suite->tally, suite->seconds);
+	fprintf(out, " skipped=\"%zu\"", suite->tally[OUTCOME_SKIPPED]);
+	if (job->started) { /* without its zone, UTC, as readers of the format expect it */
+		snprintf(started, sizeof started, "%s", job->started);
+		put_attribute(out, "timestamp", started);
+	}
+	if (suite->node)
+		put_attribute(out, "hostname", suite->node);
+	fputs(">\n    <properties>\n", out);
+	put_property(out, "muster", MUSTER_VERSION);
+	put_property(out, "sku", report->sku);
+	put_property(out, "verdict", muster_status_name(report->verdict));
+	put_property(out, "strict", report->strict ? "true" : "false");
+	put_property(out, "simulated", job->simulated ? "true" : "false");
+	put_property(out, "profile", job->profile);
+	put_property(out, "job", job->id);
+	fputs("    </properties>\n", out);
+	for (size_t i = 0; i < suite->count; i++)
+		put_case(suite, &suite->cases[i], out);
+	fputs("  </testsuite>\n", out);
+}
+
+void muster_report_print_junit(const struct muster_report *report, FILE *out)
+{
+	const struct muster_run *run = report->run;
+	struct book book = { .report = report, .out = out };
+	struct suite *suites = muster_calloc(run->node_count + 1, sizeof *suites);
+	size_t tally[OUTCOME_COUNT] = { 0 }, count = 0;
+	book.findings = muster_calloc(report->finding_count + 1, sizeof *book.findings);
+	for (size_t i = 0; i < report->finding_count; i++)
+		if (report->findings[i].status != MUSTER_PASS)
+			book.findings[book.finding_count++] = &report->findings[i];
+	qsort(book.findings, book.finding_count, sizeof *book.findings, by_place);
+	suites[count] = (struct suite){ .name = "job" };
+	suite_fill(&book, &suites[count++], NULL);
+	for (size_t i = 0; i < run->node_count; i++) {
+		const struct muster_node *node = &run->nodes[i];
+		if (strcmp(node->name, "?") == 0)
+			continue; /* the job's */
+		suites[count] = (struct suite){ .name = node->name, .node = node->name };
+		suite_fill(&book, &suites[count++], node);
+	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < OUTCOME_COUNT; j++)
+			tally[j] += suites[i].tally[j];
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
+	put_attribute(out, "name", run->job.simulated ? "muster (simulated)" : "muster");
+	put_counts(out, tally, run->job.elapsed_s);
+	fputs(">\n", out);
+	for (size_t i = 0; i < count; i++) {
+		put_suite(&book, &suites[i], i);
+		free(suites[i].cases);
+	}
+	fputs("</testsuites>\n", out);
+	free(suites);
+	free(book.findings);
+}

@@ -1,0 +1,141 @@
+/* markdown.c - a short summary of a report, for a pull request or a ticket
+ *
+ * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
+ */
+#include "muster/report.h"
+
+#include "report/page.h"
+#include "report/safe.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 50 };
+
+/* Escape one line of text, for a table's cell too. */
+static void put(FILE *out, const char *text)
+{
+	char *safe = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&safe, &length);
+	if (!stream)
+		abort(); /* out of memory */
+	muster_safe_print(stream, text ? text : "");
+	if (fclose(stream) != 0)
+		abort(); /* out of memory */
+	for (size_t i = 0; i < length; i++) {
+		switch (safe[i]) {
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '&': fputs("&amp;", out); break;
+		case '@': fputs("&#64;", out); break; /* nobody is to be notified because of a host name */
+		default:
+			if (strchr("\\`*_{}[]()#!|~", safe[i]))
+				fputc('\\', out);
+			fputc(safe[i], out);
+		}
+	}
+	free(safe);
+}
+
+static void put_where(FILE *out, const struct muster_finding *finding)
+{
+	char *where = NULL;
+	size_t length;
+	const struct page page = { .out = open_memstream(&where, &length) };
+	if (!page.out)
+		abort(); /* out of memory */
+	page_where(&page, finding);
+	if (fclose(page.out) != 0)
+		abort(); /* out of memory */
+	put(out, where);
+	free(where);
+}
+
+static void put_findings(FILE *out, const struct muster_report *report)
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	size_t shown = 0, all = 0;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		for (size_t j = 0; j < report->finding_count; j++) {
+			const struct muster_finding *finding = &report->findings[j];
+			if (finding->status != order[i] || ++all > ROWS_MAX)
+				continue;
+			if (shown++ == 0)
+				fputs("\n| status | check | where | expected | observed | advice |\n"
+				      "|---|---|---|---|---|---|\n",
+					out);
+			fprintf(out, "| %s | ", muster_status_name(finding->status));
+			put(out, finding->check);
+			fputs(" | ", out);
+			put_where(out, finding);
+			fputs(" | ", out);
+			put(out, finding->expected);
+			fputs(" | ", out);
+			put(out, finding->observed);
+			if (finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit) {
+				fputc(' ', out);
+				put(out, finding->unit);
+			}
+			fputs(" | ", out);
+			put(out, finding->advice);
+			fputs(" |\n", out);
+		}
+	}
+	if (all > shown)
+		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - shown);
+}
+
+/* Checks on figures: what was measured, and what is asked for. */
+static void put_figures(FILE *out, const struct muster_report *report)
+{
+	bool first = true;
+	for (size_t i = 0; i < report->tally_count; i++) {
+		const struct muster_tally *tally = &report->tallies[i];
+		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
+		char lowest[64], highest[64];
+		if (!metric || !tally->has_numbers || strcmp(metric->unit, "GB/s") != 0)
+			continue;
+		if (first)
+			fputs("\n| check | lowest | highest | unit | expected |\n|---|---|---|---|---|\n", out);
+		first = false;
+		muster_value_text(muster_number(tally->lowest), lowest, sizeof lowest);
+		muster_value_text(muster_number(tally->highest), highest, sizeof highest);
+		fputs("| ", out);
+		put(out, tally->check);
+		fprintf(out, " | %s | %s | %s | ", lowest, highest, metric->unit);
+		put(out, tally->expected);
+		fputs(" |\n", out);
+	}
+}
+
+void muster_report_print_markdown(const struct muster_report *report, FILE *out)
+{
+	const struct muster_job *job = &report->run->job;
+	char nodes[64], ranks[64];
+	fputs("### muster: ", out);
+	for (const char *at = muster_status_name(report->verdict); *at; at++)
+		fputc(toupper((unsigned char)*at), out);
+	fputs("\n\n", out);
+	put(out, report->sku ? report->sku : "unknown");
+	fprintf(out, ", %s, %s, profile %s, %.1f s", page_plural(nodes, muster_run_known_nodes(report->run), "node"),
+		page_plural(ranks, (size_t)job->ranks, "rank"), job->profile, job->elapsed_s);
+	if (job->started) {
+		fputs(", ", out);
+		put(out, job->started);
+	}
+	if (job->id) {
+		fputs(", job ", out);
+		put(out, job->id);
+	}
+	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, %zu not applicable.\n",
+		report->count[MUSTER_FAIL], report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN],
+		report->count[MUSTER_PASS], report->count[MUSTER_SKIP]);
+	if (job->simulated)
+		fputs("\n**Simulated: this says nothing about a real machine.**\n", out);
+	if (report->strict)
+		fputs("\nStrict: warnings fail.\n", out);
+	put_findings(out, report);
+	put_figures(out, report);
+}

@@ -1,0 +1,73 @@
+/* reason.c - why a node is drained, as Slurm keeps it */
+#include "report/reason.h"
+
+#include "core/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Append text, made harmless; runs of blanks become one. Returns the length, which never exceeds size - 1. */
+static size_t append(char *out, size_t used, size_t size, const char *text)
+{
+	for (size_t left = text ? strlen(text) : 0, step; left > 0 && used + 1 < size; text += step, left -= step) {
+		unsigned long point = 0;
+		step = muster_utf8_next(text, left, &point);
+		char c = step == 1 && point >= 0x20 && point < 0x7f ? (char)point : '?';
+		if (step == 0)
+			step = 1;
+		else if (point == '\n' || point == '\t' || point == '\r')
+			c = ' ';
+		if (strchr("\"'\\`$", c) || (c == ' ' && (used == 0 || out[used - 1] == ' ')))
+			continue;
+		out[used++] = c;
+	}
+	out[used] = '\0';
+	return used;
+}
+
+/* Cut at the last blank that leaves room for the dots, unless a single word is nearly all there is. */
+static void cut(char *text, size_t most)
+{
+	size_t length = strlen(text), at = most - 3;
+	if (length <= most)
+		return;
+	while (at > most / 2 && text[at] != ' ')
+		at--;
+	if (text[at] != ' ')
+		at = most - 3;
+	while (at > 0 && strchr(" ,;:", text[at - 1]))
+		at--;
+	memcpy(text + at, "...", 4);
+}
+
+static bool has_unit(const struct muster_finding *finding)
+{
+	return finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
+}
+
+void muster_reason_write(const struct muster_finding *finding, size_t faults, char out[MUSTER_REASON_MAX + 1])
+{
+	char text[1024], more[64] = "";
+	size_t room = MUSTER_REASON_MAX, used = 0;
+	used = append(text, used, sizeof text, MUSTER_REASON_PREFIX " ");
+	used = append(text, used, sizeof text, finding->check);
+	if (finding->gpu || finding->port) {
+		used = append(text, used, sizeof text, finding->gpu ? " GPU " : " port ");
+		used = append(text, used, sizeof text, finding->gpu ? finding->gpu : finding->port);
+	}
+	used = append(text, used, sizeof text, ": ");
+	used = append(text, used, sizeof text, finding->observed);
+	if (has_unit(finding)) {
+		used = append(text, used, sizeof text, " ");
+		used = append(text, used, sizeof text, finding->unit);
+	}
+	if (finding->expected) {
+		used = append(text, used, sizeof text, "; expected ");
+		append(text, used, sizeof text, finding->expected);
+	}
+	if (faults > 1)
+		room -= (size_t)snprintf(more, sizeof more, "; and %zu more", faults - 1);
+	cut(text, room);
+	snprintf(out, MUSTER_REASON_MAX + 1, "%s%s", text, more);
+}

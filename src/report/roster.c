@@ -1,0 +1,145 @@
+/* roster.c - which nodes of a judged run are fit for a job, and which are not */
+#include "report/roster.h"
+
+#include "muster/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+	const struct muster_roster_entry *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
+static struct muster_roster_entry *find(const struct muster_roster *roster, const char *name)
+{
+	const struct muster_roster_entry wanted = { .name = name };
+	return roster->count ? bsearch(&wanted, roster->entries, roster->count, sizeof wanted, by_name) : NULL;
+}
+
+/* Of entries with one name, what is known of a node wins over its absence. */
+static void sort(struct muster_roster *roster)
+{
+	size_t kept = 0;
+	if (roster->count == 0)
+		return;
+	qsort(roster->entries, roster->count, sizeof *roster->entries, by_name);
+	for (size_t i = 0; i < roster->count; i++) {
+		struct muster_roster_entry *last = kept ? &roster->entries[kept - 1] : NULL;
+		if (!last || strcmp(last->name, roster->entries[i].name) != 0)
+			roster->entries[kept++] = roster->entries[i];
+		else if (last->standing == MUSTER_STANDING_MISSING)
+			last->standing = roster->entries[i].standing;
+	}
+	roster->count = kept;
+}
+
+static void add_nodes(struct muster_roster *roster, const struct muster_run *run)
+{
+	for (size_t i = 0; i < run->node_count; i++) {
+		const struct muster_node *node = &run->nodes[i];
+		size_t missing = 0;
+		for (size_t j = 0; j < node->rank_count; j++)
+			missing += node->ranks[j].missing != NULL;
+		if (strcmp(node->name, "?") == 0)
+			roster->homeless += missing;
+		else
+			roster->entries[roster->count++] = (struct muster_roster_entry){
+				.name = node->name,
+				.standing =
+					missing == node->rank_count ? MUSTER_STANDING_MISSING : MUSTER_STANDING_GOOD,
+			};
+	}
+}
+
+static bool failed(const struct muster_report *report, const struct muster_finding *finding)
+{
+	return finding->status == MUSTER_FAIL || (report->strict && finding->status == MUSTER_WARN);
+}
+
+/* The probe whose business the finding is; NULL for ranks that are missing and the like. */
+static const struct muster_probe *probe_of(const struct muster_finding *finding)
+{
+	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	if (metric)
+		return muster_probe_find(muster_metric_probe(metric));
+	return strncmp(finding->check, "probe.", 6) == 0 ? muster_probe_find(finding->check + 6) : NULL;
+}
+
+static void blame(
+	struct muster_roster_entry *entry, const struct muster_report *report, const struct muster_finding *finding)
+{
+	const struct muster_probe *probe = finding->metric ? probe_of(finding) : NULL;
+	bool fail = failed(report, finding);
+	if (!entry->why)
+		entry->why = finding; /* findings stand worst first */
+	if (entry->standing != MUSTER_STANDING_MISSING)
+		entry->standing = fail || entry->standing == MUSTER_STANDING_BAD ? MUSTER_STANDING_BAD
+										 : MUSTER_STANDING_INCONCLUSIVE;
+	if (!fail || (probe && probe->of_job))
+		return;
+	entry->fault = entry->fault ? entry->fault : finding;
+	entry->faults++;
+}
+
+static bool has_suspect(const struct muster_report *report)
+{
+	for (size_t i = 0; i < report->finding_count; i++)
+		if (report->findings[i].node && failed(report, &report->findings[i]) &&
+			strcmp(report->findings[i].check, "ring.suspect") == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_ring(const struct muster_finding *finding)
+{
+	const struct muster_probe *probe = probe_of(finding);
+	return probe && probe->ring;
+}
+
+static void judge(struct muster_roster *roster, const struct muster_report *report)
+{
+	bool suspect = has_suspect(report), any = false;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		struct muster_roster_entry *entry = finding->node ? find(roster, finding->node) : NULL;
+		if (!failed(report, finding) && finding->status != MUSTER_INCONCLUSIVE)
+			continue;
+		any = true;
+		if (!finding->node && roster->count == 1)
+			entry = &roster->entries[0];
+		if (entry)
+			blame(entry, report, finding);
+		else if (!finding->node && !(suspect && is_of_ring(finding)) && !roster->nobody) {
+			roster->wide = finding;
+			roster->nobody = true;
+		}
+	}
+	if (!any && report->verdict != MUSTER_PASS)
+		roster->nobody = true;
+	for (size_t i = 0; i < roster->count && roster->nobody; i++)
+		if (roster->entries[i].standing == MUSTER_STANDING_GOOD)
+			roster->entries[i].standing = MUSTER_STANDING_INCONCLUSIVE;
+}
+
+void muster_roster_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
+	struct muster_roster *ret)
+{
+	const struct muster_run *run = report->run;
+	*ret = (struct muster_roster){
+		.entries = muster_calloc(run->node_count + expected_count + 1, sizeof *ret->entries),
+	};
+	add_nodes(ret, run);
+	for (size_t i = 0; i < expected_count; i++)
+		ret->entries[ret->count++] =
+			(struct muster_roster_entry){ .name = expected[i], .standing = MUSTER_STANDING_MISSING };
+	sort(ret);
+	judge(ret, report);
+}
+
+void muster_roster_done(struct muster_roster *roster)
+{
+	free(roster->entries);
+	*roster = (struct muster_roster){ 0 };
+}

@@ -1,0 +1,43 @@
+/* roster.h - which nodes of a judged run are fit for a job, and which are not
+ *
+ * Pure: from a report's findings alone. A node is bad when a failed finding names it, inconclusive when nothing failed
+ * there and something required could not be judged, missing when it was to report and nothing came from it, and good
+ * otherwise. A failed or inconclusive finding that names no node leaves nobody good, unless the run has one node, whose
+ * finding it then is, or a suspect of the ring is named, who then answers for what the ring showed.
+ */
+#ifndef MUSTER_REPORT_ROSTER_H
+#define MUSTER_REPORT_ROSTER_H
+
+#include "muster/report.h"
+
+enum muster_standing {
+	MUSTER_STANDING_GOOD = 0,
+	MUSTER_STANDING_INCONCLUSIVE,
+	MUSTER_STANDING_BAD,
+	MUSTER_STANDING_MISSING,
+	MUSTER_STANDING_COUNT
+};
+
+struct muster_roster_entry {
+	const char *name; /* the report's or the caller's */
+	enum muster_standing standing;
+	const struct muster_finding *why;   /* the first of the worst that names it; NULL when there is none */
+	const struct muster_finding *fault; /* the first failed one that is about the machine, and not about how the job
+					     * was launched; NULL when there is none */
+	size_t faults;                      /* how many of these there are */
+};
+
+struct muster_roster {
+	struct muster_roster_entry *entries; /* sorted by name, each once */
+	size_t count;
+	bool nobody;                       /* no node can be called good, whatever else is known of it ... */
+	const struct muster_finding *wide; /* ... because of this finding about the whole job; NULL: of the verdict */
+	size_t homeless;                   /* ranks that are missing, and nobody knows from which node */
+};
+
+/* expected: names of nodes that should be in the run, or NULL. The roster borrows all names and findings. */
+void muster_roster_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
+	struct muster_roster *ret);
+void muster_roster_done(struct muster_roster *roster);
+
+#endif

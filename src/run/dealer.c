@@ -1,0 +1,517 @@
+/* dealer.c - rank 0 deals the rings: who shares one with whom, round after round */
+#include "run/dealer.h"
+
+#include "core/text.h"
+#include "muster/pool.h"
+#include "run/gates.h"
+#include "run/parcel.h"
+#include "run/root.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FULLS_MAX = 6,
+	TRIAL_MS =
+		10000, /* of a round of trials, or a fifth of what is left of the run; less than that is not tried: */
+	TRIAL_LEAST_MS = 2000,
+	LAST_RING_MS = 1500, /* left for what comes behind the last ring */
+};
+#define RING_SHARE 0.6 /* of the time that is left: what a ring of all may take, so that trials can follow */
+
+struct muster_dealer *muster_dealer_new(const struct muster_root *root, const struct muster_probe *probe)
+{
+	struct muster_dealer *d = muster_calloc(1, sizeof *d);
+	d->probe = probe;
+	d->round = -1;
+	d->team = muster_calloc((size_t)root->ranks, sizeof *d->team);
+	d->in = muster_calloc(root->leader_count, sizeof *d->in);
+	return d;
+}
+
+void muster_dealer_free(struct muster_dealer *d)
+{
+	if (!d)
+		return;
+	muster_scout_done(&d->scout);
+	free(d->scout_nodes);
+	free(d->scout_teams);
+	free(d->team);
+	free(d->in);
+	free(d->teams);
+	free(d);
+}
+
+/* ---- what the ranks bring ---- */
+
+struct hand {
+	int rank;
+	size_t node; /* index */
+	char *text;  /* the rest points into it */
+	const char *uuid, *kind;
+	const char *why; /* it cannot take part, or was left out; NULL */
+	char left_out[200];
+	enum muster_ring_end end;
+	double seconds;
+	const char *detail, *facts;
+};
+
+static char *next_line(char **rest)
+{
+	char *line = *rest ? strsep(rest, "\n") : NULL;
+	return line;
+}
+
+static void read_hand(struct hand *hand)
+{
+	char *rest = hand->text, *can = next_line(&rest), *last = next_line(&rest), *end = NULL;
+	hand->facts = rest ? rest : "";
+	hand->uuid = hand->kind = hand->detail = "";
+	if (can && *can == '+') {
+		hand->uuid = can + 1;
+		char *blank = strchr(can, ' ');
+		if (blank) {
+			*blank = '\0';
+			hand->kind = blank + 1;
+		}
+	} else {
+		hand->why = can && *can == '-' ? can + 1 : "it did not say that it can take part";
+	}
+	long status = last ? strtol(last, &end, 10) : 0;
+	if (last && end != last && *end == ' ' && status >= 0 && status <= MUSTER_RING_CRASHED) {
+		hand->end = (enum muster_ring_end)status;
+		hand->seconds = strtod(end, &end);
+		hand->detail = *end == ' ' ? end + 1 : end;
+	}
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct hand *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Everyone who came to the gate, by rank. */
+static struct hand *hands_of(const struct muster_root *root, const struct muster_gate *gate, size_t *ret_count)
+{
+	struct hand *hands = muster_calloc((size_t)root->ranks, sizeof *hands);
+	size_t count = 0, length;
+	for (size_t i = 0; i < root->leader_count; i++) {
+		const struct muster_arrival *bundle = &gate->arrivals[i];
+		size_t at = 0;
+		const char *bytes;
+		int id, rank;
+		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
+			continue;
+		while (count < (size_t)root->ranks &&
+			muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
+			if (rank < root->ranks)
+				hands[count++] = (struct hand){
+					.rank = rank,
+					.node = i,
+					.text = muster_asprintf("%.*s", (int)length, bytes),
+				};
+	}
+	qsort(hands, count, sizeof *hands, by_rank);
+	*ret_count = count;
+	return hands;
+}
+
+static void hands_free(struct hand *hands, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(hands[i].text);
+	free(hands);
+}
+
+static void leave_out(struct hand *hand, const char *format, const char *what, int rank)
+{
+	snprintf(hand->left_out, sizeof hand->left_out, format, what, rank);
+	hand->why = hand->left_out;
+}
+
+/* Two ranks on one GPU: only the first one can be in a ring. They are of the same node, and a node has few ranks. */
+static void leave_out_twins(struct hand *hands, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i; !hands[i].why && j-- > 0 && i - j <= 1024;)
+			if (!hands[j].why && hands[j].node == hands[i].node &&
+				strcmp(hands[j].uuid, hands[i].uuid) == 0)
+				leave_out(&hands[i], "left out of the ring: %srank %d has taken the same GPU", "",
+					hands[j].rank);
+}
+
+/* A ring of different versions hangs or worse: it is made of those that most ranks have. */
+static void leave_out_others(const struct muster_probe *probe, struct hand *hands, size_t count)
+{
+	const char *most = NULL;
+	size_t most_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t same = 0;
+		if (hands[i].why || !*hands[i].kind || (most && strcmp(hands[i].kind, most) == 0))
+			continue;
+		for (size_t j = 0; j < count; j++)
+			same += !hands[j].why && strcmp(hands[j].kind, hands[i].kind) == 0;
+		if (same > most_count) {
+			most_count = same;
+			most = hands[i].kind;
+		}
+		if (2 * same > count)
+			break;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct hand *hand = &hands[i];
+		if (hand->why || !*hand->kind || strcmp(hand->kind, most) == 0)
+			continue;
+		snprintf(hand->left_out, sizeof hand->left_out,
+			"left out of the ring: its %s is %.40s, and that of %zu ranks is %.40s", probe->ring_agree,
+			hand->kind, most_count, most);
+		hand->why = hand->left_out;
+	}
+}
+
+static const struct hand *find_hand(const struct hand *hands, size_t count, int rank)
+{
+	const struct hand key = { .rank = rank };
+	return count ? bsearch(&key, hands, count, sizeof *hands, by_rank) : NULL;
+}
+
+/* ---- how the last round went ---- */
+
+struct result {
+	bool ok, fallen; /* fallen: one of its ranks can take part in nothing any more */
+	double seconds, rate;
+	int culprit; /* the rank whose end says most, -1 when all went well */
+	enum muster_ring_end end;
+	const char *detail, *facts;
+};
+
+static struct result result_of(const struct muster_dealer *d, const struct muster_root *root, size_t team,
+	const struct hand *hands, size_t count)
+{
+	struct result result = { .ok = true, .culprit = -1, .end = MUSTER_RING_OK, .detail = "", .facts = "" };
+	for (int rank = 0; rank < root->ranks; rank++) {
+		if (d->team[rank] != (int)team)
+			continue;
+		const struct hand *hand = find_hand(hands, count, rank);
+		enum muster_ring_end end = hand ? hand->end : MUSTER_RING_GONE;
+		result.ok = result.ok && end == MUSTER_RING_OK;
+		result.fallen = result.fallen || !hand || hand->why || end >= MUSTER_RING_HUNG;
+		if (hand && hand->seconds > result.seconds)
+			result.seconds = hand->seconds;
+		if (hand && rank == d->teams[team].first)
+			result.facts = hand->facts;
+		if (end > MUSTER_RING_OK && end > result.end) {
+			result.culprit = rank;
+			result.end = end;
+			result.detail = hand ? hand->detail : "nothing came from it any more";
+		}
+	}
+	result.ok = result.ok && d->teams[team].ranks > 0;
+	return result;
+}
+
+/* The value of the probe's rate in the facts that a ring's first rank brought; of the last one there. 0: none. */
+static double rate_of(const struct muster_dealer *d, const char *facts)
+{
+	struct muster_run run;
+	double rate = 0;
+	if (!*facts)
+		return 0;
+	muster_run_init(&run);
+	if (muster_node_from_json(&run, facts, strlen(facts), NULL) == 0)
+		for (size_t i = 0; i < run.job.samples.count; i++) {
+			const struct muster_sample *sample = &run.job.samples.items[i];
+			if (strcmp(sample->metric->name, d->probe->ring_rate) == 0 &&
+				sample->value.type == MUSTER_NUMBER)
+				rate = sample->value.number;
+		}
+	muster_run_done(&run);
+	return rate;
+}
+
+static void note_trial(struct muster_dealer *d, struct muster_root *root, size_t team, const struct result *result)
+{
+	struct muster_run *run = &root->run;
+	struct muster_trial trial = {
+		.probe = d->probe->name,
+		.ok = result->ok,
+		.busbw_gbps = rate_of(d, result->facts),
+		.seconds = result->seconds,
+	};
+	size_t *nodes = muster_calloc(d->scout.nodes, sizeof *nodes);
+	for (size_t i = 0; i < d->scout.nodes; i++)
+		if (d->scout_teams[i] == team)
+			nodes[trial.node_count++] = i;
+	trial.nodes = muster_pool_alloc(run->pool, (trial.node_count + 1) * sizeof *trial.nodes);
+	for (size_t i = 0; i < trial.node_count; i++)
+		trial.nodes[i] = root->hellos[root->leaders[d->scout_nodes[nodes[i]]]].node;
+	trial.kind = trial.node_count == 1   ? MUSTER_TRIAL_ALONE
+		     : trial.node_count == 2 ? MUSTER_TRIAL_PAIR
+					     : MUSTER_TRIAL_GROUP;
+	if (!result->ok)
+		trial.why = result->culprit < 0
+				    ? "none of its ranks can take part"
+				    : muster_pool_printf(run->pool, "rank %d: %s", result->culprit, result->detail);
+	muster_run_add_trial(run, trial);
+	muster_scout_note(&d->scout, nodes, trial.node_count, result->ok, false, trial.busbw_gbps);
+	free(nodes);
+}
+
+/* ---- dealing ---- */
+
+static double time_left(const struct muster_root *root)
+{
+	return root->limit_ms - muster_now_ms() - LAST_RING_MS;
+}
+
+static int full_deadline(const struct muster_dealer *d, const struct muster_root *root)
+{
+	double left = time_left(root), wanted = d->probe->deadline_ms;
+	double share = root->localise == MUSTER_LOCALISE_OFF || root->ranks == 1 ? wanted
+		       : d->scouted                                              ? left
+										 : RING_SHARE * left;
+	return (int)(share < wanted ? (share > 0 ? share : 0) : wanted);
+}
+
+/* Start a round without any ring in it. */
+static void begin_round(struct muster_dealer *d, const struct muster_root *root, bool trial, size_t teams)
+{
+	d->round++;
+	d->trial = trial;
+	free(d->teams);
+	d->teams = muster_calloc(teams, sizeof *d->teams);
+	d->team_count = teams;
+	for (int rank = 0; rank < root->ranks; rank++)
+		d->team[rank] = -1;
+}
+
+/* Give each hand its place by d->team, those without a team `otherwise` or why not. */
+static void send_places(struct muster_dealer *d, const struct muster_root *root, int gate, const struct hand *hands,
+	size_t count, int deadline_ms)
+{
+	struct muster_parcel *parcels = muster_root_begin_answers(root, gate);
+	bool *seen = muster_calloc(root->leader_count * (d->team_count + 1), sizeof *seen);
+	for (size_t i = 0; i < count; i++) {
+		int team = d->team[hands[i].rank];
+		if (team < 0)
+			continue;
+		struct muster_team *one = &d->teams[team];
+		bool *node = &seen[hands[i].node * d->team_count + (size_t)team];
+		if (one->ranks++ == 0)
+			one->first = hands[i].rank;
+		one->nodes += !*node;
+		*node = true;
+	}
+	int *places = muster_calloc(d->team_count, sizeof *places);
+	for (size_t i = 0; i < count; i++) {
+		const struct hand *hand = &hands[i];
+		int team = d->team[hand->rank];
+		char *answer = team >= 0  ? muster_asprintf("+%d %d %d %d %d", places[team]++, d->teams[team].ranks,
+						    d->teams[team].nodes, d->trial, deadline_ms)
+			       : d->trial ? muster_strdup("=")
+					  : muster_asprintf("-%s", hand->why ? hand->why : "");
+		muster_parcel_add(&parcels[hand->node], hand->rank, answer, strlen(answer));
+		free(answer);
+	}
+	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
+	free(places);
+	free(seen);
+}
+
+/* A ring of everyone who can take part; nodes: of these nodes only, by index, unless NULL. */
+static void deal_full(struct muster_dealer *d, const struct muster_root *root, int gate, struct hand *hands,
+	size_t count, const bool *nodes)
+{
+	begin_round(d, root, false, 1);
+	d->fulls++;
+	memset(d->in, 0, root->leader_count * sizeof *d->in);
+	for (size_t i = 0; i < count; i++) {
+		if (!hands[i].why && nodes && !nodes[hands[i].node])
+			leave_out(&hands[i], "left out of the last ring%s, which would not work with this node", "", 0);
+		if (hands[i].why)
+			continue;
+		d->team[hands[i].rank] = 0;
+		d->in[hands[i].node] = true;
+	}
+	send_places(d, root, gate, hands, count, full_deadline(d, root));
+}
+
+static void deal_nothing(
+	struct muster_dealer *d, const struct muster_root *root, int gate, const struct hand *hands, size_t count)
+{
+	struct muster_parcel *parcels = muster_root_begin_answers(root, gate);
+	for (size_t i = 0; i < count; i++)
+		muster_parcel_add(&parcels[hands[i].node], hands[i].rank, ".", 1);
+	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
+	d->over = true;
+}
+
+static void deal_rest(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+{
+	bool *rest = muster_calloc(d->scout.nodes, sizeof *rest),
+	     *nodes = muster_calloc(root->leader_count, sizeof *nodes);
+	size_t left = muster_scout_rest(&d->scout, rest);
+	bool other = false;
+	d->scouted = true;
+	for (size_t i = 0; i < d->scout.nodes; i++) {
+		nodes[d->scout_nodes[i]] = rest[i];
+		other = other || rest[i] != d->in[d->scout_nodes[i]];
+	}
+	if (left > 0 && other && d->fulls < FULLS_MAX && time_left(root) >= TRIAL_LEAST_MS) {
+		muster_root_say(root, "a ring of the %zu nodes that are left", left);
+		deal_full(d, root, gate, hands, count, nodes);
+	} else {
+		deal_nothing(d, root, gate, hands, count);
+	}
+	free(rest);
+	free(nodes);
+}
+
+static void deal_trials(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+{
+	double deadline = time_left(root) / 5 < TRIAL_MS ? time_left(root) / 5 : TRIAL_MS;
+	size_t teams = deadline < TRIAL_LEAST_MS || d->round + 2 >= MUSTER_RING_ROUNDS_MAX
+			       ? 0
+			       : muster_scout_next(&d->scout, d->scout_teams);
+	if (teams == 0) {
+		deal_rest(d, root, gate, hands, count);
+		return;
+	}
+	size_t *team_of_node = muster_calloc(root->leader_count, sizeof *team_of_node);
+	for (size_t i = 0; i < root->leader_count; i++)
+		team_of_node[i] = MUSTER_NO_TEAM;
+	for (size_t i = 0; i < d->scout.nodes; i++)
+		team_of_node[d->scout_nodes[i]] = d->scout_teams[i];
+	begin_round(d, root, true, teams);
+	for (size_t i = 0; i < count; i++)
+		if (!hands[i].why && team_of_node[hands[i].node] != MUSTER_NO_TEAM)
+			d->team[hands[i].rank] = (int)team_of_node[hands[i].node];
+	muster_root_say(root, "trial rings to find the culprit: %zu", teams);
+	send_places(d, root, gate, hands, count, (int)deadline);
+	free(team_of_node);
+}
+
+/* Trials are among the nodes of the ring that has just been made. */
+static void start_scouting(struct muster_dealer *d, const struct muster_root *root)
+{
+	size_t nodes = 0;
+	d->scout_nodes = muster_calloc(root->leader_count, sizeof *d->scout_nodes);
+	d->scout_teams = muster_calloc(root->leader_count, sizeof *d->scout_teams);
+	for (size_t i = 0; i < root->leader_count; i++)
+		if (d->in[i])
+			d->scout_nodes[nodes++] = i;
+	muster_scout_init(&d->scout, nodes);
+	d->scouting = true;
+}
+
+static void note_full(struct muster_dealer *d, bool ok, bool slow)
+{
+	size_t *nodes = muster_calloc(d->scout.nodes, sizeof *nodes), count = 0;
+	for (size_t i = 0; i < d->scout.nodes; i++)
+		if (d->in[d->scout_nodes[i]])
+			nodes[count++] = i;
+	if (count > 2) /* one or two have trials of their own */
+		muster_scout_note(&d->scout, nodes, count, ok, slow, 0);
+	free(nodes);
+}
+
+/* After a ring of all. */
+static void go_on(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+{
+	struct result result = result_of(d, root, 0, hands, count);
+	size_t nodes = 0;
+	for (size_t i = 0; i < root->leader_count; i++)
+		nodes += d->in[i];
+	bool slow = result.ok && root->localise != MUSTER_LOCALISE_OFF && root->is_slow &&
+		    root->is_slow(root->is_slow_arg, d->probe, result.facts);
+	bool curious = root->localise == MUSTER_LOCALISE_ALWAYS && !d->scouting;
+	if (!result.ok && d->teams[0].ranks > 0)
+		muster_root_say(root, "the ring of %d ranks failed: rank %d: %s", d->teams[0].ranks, result.culprit,
+			result.detail);
+	else if (slow)
+		muster_root_say(root, "the ring of %d ranks is slow", d->teams[0].ranks);
+	if (!result.ok && result.fallen && d->fulls < FULLS_MAX && time_left(root) >= TRIAL_LEAST_MS) {
+		bool *before = muster_calloc(root->leader_count, sizeof *before);
+		memcpy(before, d->in, root->leader_count * sizeof *before);
+		deal_full(d, root, gate, hands, count, before);
+		free(before);
+	} else if ((d->scouting || nodes > 1) && root->localise != MUSTER_LOCALISE_OFF &&
+		   (!result.ok || slow || curious)) {
+		if (!d->scouting)
+			start_scouting(d, root);
+		note_full(d, result.ok, slow);
+		deal_trials(d, root, gate, hands, count);
+	} else {
+		deal_nothing(d, root, gate, hands, count);
+	}
+}
+
+static void deal_places(struct muster_dealer *d, struct muster_root *root, const struct muster_gate *gate)
+{
+	size_t count;
+	struct hand *hands = hands_of(root, gate, &count);
+	for (size_t i = 0; i < count; i++)
+		read_hand(&hands[i]);
+	leave_out_twins(hands, count);
+	leave_out_others(d->probe, hands, count);
+	if (d->round < 0) {
+		deal_full(d, root, gate->id, hands, count, NULL);
+	} else if (!d->trial) {
+		go_on(d, root, gate->id, hands, count);
+	} else {
+		for (size_t team = 0; team < d->team_count; team++) {
+			struct result result = result_of(d, root, team, hands, count);
+			note_trial(d, root, team, &result);
+		}
+		deal_trials(d, root, gate->id, hands, count);
+	}
+	hands_free(hands, count);
+}
+
+/* Each ring's id to all of its ranks. */
+static void deal_ids(const struct muster_dealer *d, const struct muster_root *root, const struct muster_gate *gate)
+{
+	size_t count;
+	struct hand *hands = hands_of(root, gate, &count);
+	struct muster_parcel *parcels = muster_root_begin_answers(root, gate->id);
+	for (size_t i = 0; i < count; i++) {
+		int team = d->team[hands[i].rank];
+		const struct hand *first = team < 0 ? NULL : find_hand(hands, count, d->teams[team].first);
+		const char *id = first ? first->text : "";
+		muster_parcel_add(&parcels[hands[i].node], hands[i].rank, id, strlen(id));
+	}
+	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
+	hands_free(hands, count);
+}
+
+void muster_dealer_settle(struct muster_dealer *d, struct muster_root *root, const struct muster_gate *gate)
+{
+	if (muster_gate_is_ring_id(gate->id))
+		deal_ids(d, root, gate);
+	else
+		deal_places(d, root, gate);
+}
+
+const char *muster_dealer_late_answer(const struct muster_dealer *d, int gate)
+{
+	return muster_gate_is_ring_id(gate) ? ""
+	       : d && d->over && muster_gate_ring_round(gate) > d->round
+		       ? "."
+		       : "-left out of the ring: its node came too late";
+}
+
+void muster_dealer_broken(struct muster_dealer *d, const struct muster_root *root, int rank, int gate, const char *why)
+{
+	if (rank < 0 || rank >= root->ranks || d->over || muster_gate_ring_round(gate) != d->round ||
+		d->team[rank] < 0 || d->teams[d->team[rank]].called_off)
+		return;
+	struct muster_parcel *parcels = muster_root_begin_answers(root, gate);
+	d->teams[d->team[rank]].called_off = true;
+	for (int other = 0; other < root->ranks; other++)
+		if (other != rank && d->team[other] == d->team[rank])
+			muster_parcel_add(&parcels[root->hellos[other].node_index], other, why, strlen(why));
+	muster_root_send_answers(root, MUSTER_TAG_CALL_OFF, parcels);
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+"""`muster report` shows a saved report as text, JSON, JUnit XML and Markdown.
+
+The table RULES is our own account of what Jenkins' JUnit plugin and GitLab read: which elements, which attributes, and
+what each may hold.
+
+usage: formats.py MUSTER WRITE_REPORTS
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from made_reports import finding, report, save
+
+MUSTER, WRITER = sys.argv[1:3]
+
+COUNT, SECONDS, TEXT = r"\d+", r"\d+\.\d{3}", r"[\s\S]*"
+MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+# element: children, required attributes, optional ones
+RULES = {
+    "testsuites": ({"testsuite"}, {"name": TEXT, "tests": COUNT, "failures": COUNT, "errors": COUNT, "time": SECONDS}, {}),
+    "testsuite": ({"properties", "testcase"},
+                  {"name": TEXT, "id": COUNT, "tests": COUNT, "failures": COUNT, "errors": COUNT, "skipped": COUNT,
+                   "time": SECONDS}, {"timestamp": MOMENT, "hostname": TEXT}),
+    "properties": ({"property"}, {}, {}),
+    "property": (set(), {"name": r"[\s\S]+", "value": TEXT}, {}),
+    "testcase": ({"failure", "error", "skipped", "system-out"}, {"name": r"[\s\S]+", "classname": r"[\s\S]+", "time": SECONDS}, {}),
+    "failure": (set(), {"message": r"[\s\S]+", "type": "fail|warn"}, {}),
+    "error": (set(), {"message": r"[\s\S]+", "type": "inconclusive"}, {}),
+    "skipped": (set(), {"message": r"[\s\S]+"}, {}),
+    "system-out": (set(), {}, {}),
+}
+
+
+def show(path, form, *arguments):
+    return subprocess.run([MUSTER, "report", path, "--format", form, *arguments], capture_output=True, timeout=60,
+                          check=False)
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.folder = cls.directory.name
+        subprocess.run([WRITER, cls.folder], check=True, timeout=60)
+        cls.written = [os.path.join(cls.folder, name) for name in sorted(os.listdir(cls.folder))]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def tree(self, path):
+        done = show(path, "junit")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return ElementTree.fromstring(done.stdout.decode())
+
+    def follow(self, element):
+        """The rules, from here down."""
+        children, required, optional = RULES[element.tag]
+        self.assertLessEqual(set(required), set(element.attrib), element.tag)
+        for name, value in element.attrib.items():
+            self.assertRegex(value, "^(" + {**required, **optional}[name] + ")$", f"{element.tag} {name}")
+        for child in element:
+            self.assertIn(child.tag, children, element.tag)
+            self.follow(child)
+
+    def count(self, root):
+        total = {"tests": 0, "failures": 0, "errors": 0}
+        names = [suite.get("name") for suite in root]
+        self.assertEqual(len(names), len(set(names)))
+        for suite in root:
+            cases = suite.findall("testcase")
+            found = {"tests": len(cases), "failures": len(suite.findall("testcase/failure")),
+                     "errors": len(suite.findall("testcase/error")), "skipped": len(suite.findall("testcase/skipped"))}
+            for key, number in found.items():
+                self.assertEqual(int(suite.get(key)), number, key)
+                if key in total:
+                    total[key] += number
+            keys = [(case.get("classname"), case.get("name")) for case in cases]
+            self.assertEqual(len(keys), len(set(keys)), "one case for each check of a place")
+            self.assertTrue(all(len(case) <= 1 for case in cases))
+        for key, number in total.items():
+            self.assertEqual(int(root.get(key)), number, key)
+
+    def case(self, root, suite, name):
+        found = root.findall(f"testsuite[@name='{suite}']/testcase[@name='{name}']")
+        self.assertEqual(len(found), 1, f"{suite} {name}")
+        return found[0]
+
+    def test_every_report_is_junit_by_the_rules(self):
+        self.assertGreaterEqual(len(self.written), 5)
+        for path in self.written:
+            root = self.tree(path)
+            self.follow(root)
+            self.count(root)
+
+    def test_findings_are_failures_errors_and_skipped_cases_where_they_belong(self):
+        root = self.tree(os.path.join(self.folder, "fail.json"))
+        failure = self.case(root, "sim-1", "copy.h2d").find("failure")
+        self.assertEqual(failure.get("message"), "expected at least 21 GB/s, observed 11.2 GB/s")
+        self.assertIn("node sim-1, rank 4, GPU 000b:00:00.0", failure.text)
+        self.assertIn('advice    reseat it: see "nvidia-smi -q"', failure.text)
+        self.assertEqual(self.case(root, "sim-2", "probe.gpu_copy").find("error").get("type"), "inconclusive")
+        self.assertIn("no message", self.case(root, "sim-2", "rank.missing").find("failure").get("message"))
+        self.assertTrue(self.case(root, "sim-1", "ib.state").find("system-out").text.startswith("warning\n"))
+        self.assertEqual(len(self.case(root, "sim-2", "ib.state")), 0, "it passed there")
+        self.assertIn("crashed", self.case(root, "sim-2", "copy.d2h").find("skipped").get("message"))
+        self.assertIn("for runs of 1 node", self.case(root, "job", "ring.one_node").find("skipped").get("message"))
+        self.assertEqual(self.case(root, "job", "ring.busbw").find("system-out").text.split("\n")[1],
+                         "whole job, bytes 8 GiB, nodes 2")
+        properties = {p.get("name"): p.get("value") for p in root.findall("testsuite[@name='sim-1']/properties/property")}
+        self.assertEqual((properties["sku"], properties["verdict"]), ("Standard_ND96asr_v4", "fail"))
+
+    def test_a_strict_warning_is_a_failure(self):
+        path = save(self.folder, "strict.made", report(["a"], [finding("warn", "x", "a", observed="o")], strict=True))
+        self.assertEqual(self.case(self.tree(path), "a", "x").find("failure").get("type"), "warn")
+
+    def test_hostile_names_stay_text(self):
+        names = ["<script>&amp;\"'", "]]><!--", "\x01\x1b[31m\ud7ff", "\uffff\ufffe|x|", "e\u0301 \U0001f600 @all", "?a"]
+        path = save(self.folder, "hostile.made", report(names, [finding("fail", name, name, observed=name, advice=name)
+                                                                for name in names]))
+        root = self.tree(path)
+        self.follow(root)
+        self.count(root)
+        self.assertEqual([suite.get("name") for suite in root],
+                         ["job", names[0], names[1], "\\x01\\x1b[31m\ud7ff", "\ufffd\ufffd|x|", names[4], "?a"])
+        self.assertEqual(root.get("failures"), "6")
+        text = show(path, "markdown").stdout.decode()
+        rows = [line for line in text.splitlines() if line.startswith("| fail")]
+        self.assertEqual(len(rows), 6)
+        for row in rows:
+            self.assertEqual(len(re.findall(r"(?<!\\)\|", row)), 7, row)
+            self.assertNotRegex(row, "[\x00-\x1f<@]")
+
+    def test_json_is_the_report_itself(self):
+        for path in self.written:
+            with open(path, "rb") as file:
+                self.assertEqual(show(path, "json").stdout, file.read(), path)
+
+    def test_markdown_is_short_and_whole(self):
+        text = show(os.path.join(self.folder, "fail.json"), "markdown").stdout.decode()
+        self.assertTrue(text.startswith("### muster: FAIL\n"))
+        self.assertIn("\n| fail | copy.h2d | node sim-1, rank 4, GPU 000b:00:00.0 | at least 21 GB/s | 11.2 GB/s | ", text)
+        self.assertIn("\n| copy.h2d | 11.2 | 26.1 | GB/s | at least 21 GB/s |\n", text)
+        tables = [line.count("|") - line.count("\\|") for line in text.splitlines() if line.startswith("|")]
+        self.assertLessEqual(set(tables), {6, 7})
+        many = save(self.folder, "many.made", report([f"n{i}" for i in range(99)],
+                                                     [finding("fail", "x", f"n{i}") for i in range(99)]))
+        text = show(many, "markdown").stdout.decode()
+        self.assertIn("\nand 49 more, all of them in the JSON report.\n", text)
+        self.assertLess(len(text.splitlines()), 70)
+
+    def test_text_is_the_summary_and_a_pass_is_no_exit_code(self):
+        done = show(os.path.join(self.folder, "fail.json"), "text")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"\nFAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them observed, without a floor), 1 not applicable\n", done.stdout)
+
+    def test_output_is_written_whole_or_not_at_all(self):
+        path, target = os.path.join(self.folder, "fail.json"), os.path.join(self.folder, "out.xml")
+        self.assertEqual(show(path, "junit", "--output", target).stdout, b"")
+        self.assertEqual(ElementTree.parse(target).getroot().tag, "testsuites")
+        os.unlink(target)
+        lost = show(path, "junit", "--output", os.path.join(self.folder, "none", "out.xml"))
+        self.assertEqual(lost.returncode, 3)
+        self.assertEqual(lost.stderr.count(b"\n"), 1)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MUSTER, "report", path], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual(done.returncode, 3)
+        for arguments, said in ((["x.json"], b"No such file"), ([], b"a report is needed"),
+                                ([path, "--format", "pdf"], b"junit or markdown")):
+            done = subprocess.run([MUSTER, "report", *arguments], capture_output=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(said, done.stderr)
+
+
+unittest.main(argv=sys.argv[:1])

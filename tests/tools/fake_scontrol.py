@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""A scontrol that keeps the nodes' states in $FAKE_SLURM/nodes.json and writes down every call in $FAKE_SLURM/calls.
+
+$FAKE_SLURM/mood: "hang", "fail", "deny" (update alone fails), "flood", "garbage"; else it does as it is told.
+"""
+
+import json
+import os
+import sys
+import time
+
+FOLDER = os.environ["FAKE_SLURM"]
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def main():
+    arguments = sys.argv[1:]
+    with open(path("calls"), "a", encoding="utf-8") as calls:
+        calls.write(json.dumps(arguments) + "\n")
+    mood = ""
+    if os.path.exists(path("mood")):
+        with open(path("mood"), encoding="utf-8") as file:
+            mood = file.read().strip()
+    if mood == "hang":
+        time.sleep(600)
+    if mood == "fail" or (mood == "deny" and arguments[0] == "update"):
+        print("slurm_update error: first line\nslurm_update error: Access/permission denied", file=sys.stderr)
+        return 1
+    if mood == "flood":
+        sys.stdout.write("x" * 5000000)
+        return 0
+    if mood == "garbage":
+        print("no such thing")
+        return 0
+    with open(path("nodes.json"), encoding="utf-8") as file:
+        nodes = json.load(file)
+    if arguments[:2] == ["show", "node"] and arguments[3:] == ["-o"]:
+        node = nodes.get(arguments[2])
+        if node is None:
+            print(f"Node {arguments[2]} not found")
+            return 1
+        reason = f" Reason={node['reason']} [root@2026-11-21T10:00:00]" if node["reason"] else ""
+        print(f"NodeName={arguments[2]} Arch=x86_64 OS=Linux 5.15 #1 SMP State={node['state']} CPUs=96{reason}")
+        return 0
+    if arguments[0] != "update":
+        return 1
+    pairs = dict(argument.split("=", 1) for argument in arguments[1:])
+    node = nodes[pairs["NodeName"]]
+    if pairs["State"] == "DRAIN":
+        node["state"], node["reason"] = node["state"] + "+DRAIN", pairs["Reason"]
+    elif pairs["State"] == "RESUME":
+        node["state"], node["reason"] = node["state"].replace("+DRAIN", ""), ""
+    with open(path("nodes.json"), "w", encoding="utf-8") as file:
+        json.dump(nodes, file)
+    return 0
+
+
+sys.exit(main())
