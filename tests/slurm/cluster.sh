@@ -133,7 +133,7 @@ read_facts() {
 
 write_files() {
 	local known_gpus=${1:-$gpus} pmix k
-	mkdir -p "$dir"/{etc,log,state,run,bin,dev}
+	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev}
 	for ((k = 1; k <= number; k++)); do mkdir -p "$dir/nodes/gpu-$k"; done
 
 	pmix=none
@@ -179,6 +179,7 @@ END
 		echo "Name=gpu File=$dir/dev/nvidia[0-$((known_gpus - 1))]" >"$dir/etc/gres.conf"
 	fi
 	: >"$dir/etc/plugstack.conf"
+	printf '%s\n' "MUSTER=$dir/bin/muster" "MUSTER_LOG=$dir/log/muster-\$(hostname)" >"$dir/etc/default/muster"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none
 	chmod 600 "$dir/etc/munge.key"
 	# as an installed muster would lie
@@ -196,6 +197,7 @@ inside() {
 	read_facts
 	hostname login
 	mount --bind "$dir/etc/hosts" /etc/hosts
+	[[ ! -d /etc/default ]] || mount --bind "$dir/etc/default" /etc/default
 	mount -t tmpfs muster "$dir/dev"
 	mount -t tmpfs muster /dev/shm
 	for ((k = 0; k < gpus; k++)); do mknod "$dir/dev/nvidia$k" c 195 "$k"; done

@@ -33,10 +33,15 @@ while IFS= read -r line; do
 done < <(env | grep -E '^(CUDA_|NCCL_|UCX_|OMPI_MCA_coll_hcoll)[A-Za-z0-9_]*=[^[:space:]]+$' || true)
 place=("$simulation/muster" sim-worker "$simulation" "$(((node - 1) * gpus + local_rank % gpus))" env "${words[@]}")
 
-if [[ ${1:-} == run ]]; then
+case ${1:-} in
+drain | resume) # here the cluster is a test, and simulated reports count
+	exec "$program" "$@" --simulated
+	;;
+run | node) # the ranks that `muster node` starts count on from the node's first
 	# For a test: a rank that takes its time before it begins.
 	[[ ${SIMULATED_LATE_RANK:-} != "${SLURM_PROCID:-0}" ]] || sleep 180
 	export MUSTER_WORKER_WRAPPER="${place[*]}"
 	exec "$program" "$@"
-fi
+	;;
+esac
 exec "${place[@]}" "$program" "$@"
