@@ -8,6 +8,7 @@ options(muster) for cluster.sh up. Every wait has a deadline.
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -181,9 +182,19 @@ def need_commands(muster, commands):
             skip(f"this muster has no command {command}")
 
 
+def tell_crashes(cluster, muster):
+    """Where a program was that left a core file."""
+    for name in sorted(os.listdir(cluster.folder)):
+        if name.split(".")[0] == "core" and shutil.which("gdb"):
+            done = subprocess.run(["gdb", "-batch", "-ex", "thread apply all bt", muster, os.path.join(cluster.folder, name)],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            print(f"-- {name}\n{done.stdout}")
+
+
 def main(tests):
     _, muster, name = sys.argv
     need_commands(muster, tests.get("NEEDS", ()))
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
     cluster = Cluster(os.path.abspath(muster), tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4"))
     try:
         cluster.up(*(tests["options"](muster) if "options" in tests else ()))
@@ -194,6 +205,7 @@ def main(tests):
             for file in sorted(file for file in files if file.endswith(".log")):
                 with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as log:
                     print(f"-- {file}\n{log.read()}")
+        tell_crashes(cluster, muster)
         sys.exit(1)
     finally:
         cluster.down()

@@ -30,9 +30,16 @@ def trained(cluster):
     return words
 
 
+def read_log(cluster, number):
+    try:
+        with open(os.path.join(cluster.folder, f"train-{number}.log"), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
 def log_of(cluster, job):
-    with open(os.path.join(cluster.folder, f"train-{job.number}.log"), encoding="utf-8") as file:
-        return file.read()
+    return read_log(cluster, job.number)
 
 
 def on_nodes(first, second, both):
@@ -64,13 +71,22 @@ def test_node_that_runs_the_script_is_left_out_too(cluster):
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
 
 
+def test_lost_node_is_left_out(cluster):
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30")
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
+    job = cluster.wait(number, 150)
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+
+
 def test_too_few_good_nodes_start_nothing(cluster):
     cluster.fault("h2d-slow@node1/gpu1=11.2", "h2d-slow@node3/gpu1=11.2")
     job = submit(cluster)
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
     check_equal(trained(cluster), [], "the tasks that were started")
     log = log_of(cluster, job)
-    check("left out: gpu-1 gpu-3\n" in log and "it needs 2 good nodes, and of 3 there are 1\n" in log, "the reasons", log)
+    check("left out: gpu-1 gpu-3\n" in log and "it needs 2 nodes that have not failed, and of 3 there are 1\n" in log, "the reasons", log)
 
 
 def test_all_bad_starts_nothing(cluster):
