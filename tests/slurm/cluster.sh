@@ -87,6 +87,10 @@ holder_is_gone() {
 	! holder_lives
 }
 
+has_started_or_ended() {
+	[[ -e $dir/started ]] || holder_is_gone
+}
+
 # The first process of the cluster's namespaces.
 init() {
 	local holder
@@ -318,7 +322,8 @@ up() {
 		</dev/null >"$dir/log/start" 2>&1 &
 	holder=$!
 	identity "$holder" >"$dir/holder"
-	wait_until 20 test -e "$dir/started" || die "the cluster did not start"
+	wait_until 20 has_started_or_ended
+	[[ -e $dir/started ]] || die "the cluster did not start"
 	wait_until 30 all_idle "$number" || die "the nodes did not come up: $(enter "$(init)" sinfo -N -l 2>&1)"
 	echo "$number nodes of $sku are up in $dir"
 }
