@@ -54,6 +54,15 @@ static int parse_repeat(void *arg, const char *text, struct muster_error *err)
 	return 0;
 }
 
+static int parse_probe_deadline(void *arg, const char *text, struct muster_error *err)
+{
+	long seconds;
+	if (muster_parse_int(text, 1, 86400, &seconds, "--probe-deadline", err) < 0)
+		return -1;
+	*(int *)arg = (int)seconds;
+	return 0;
+}
+
 static int parse_min(void *arg, const char *text, struct muster_error *err)
 {
 	return muster_parse_bytes(text, arg, "--min-bytes", err);
@@ -127,6 +136,11 @@ int muster_cmd_run(int argc, char **argv)
 			.arg = &options.localise,
 			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
 				"slow; default) or always" },
+		{ .name = "--probe-deadline",
+			.argument = "SECONDS",
+			.each = parse_probe_deadline,
+			.arg = &options.probe_deadline_s,
+			.help = "the most that one probe may take (default: each has its own, 3 to 60)" },
 		{ .name = "--strict", .flag = &options.strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",

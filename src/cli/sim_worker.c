@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "muster/report.h"
 #include "sim/cluster.h"
+#include "sim/standin_death.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -83,6 +84,10 @@ static void set_environment(
 	const char *asan = getenv("ASAN_OPTIONS");
 
 	set_settings(cluster, rank);
+	const char *deaths = "";
+	for (size_t i = 0; i < rank->death_count; i++)
+		deaths = muster_pool_printf(pool, "%s %s", deaths, rank->deaths[i]);
+	setenv(MUSTER_SIM_DIES, deaths, 1);
 	put_before(pool, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");

@@ -56,6 +56,11 @@ static void wants_find(const struct muster_eval *eval, enum want *wants)
 	}
 }
 
+static bool ended_badly(const struct muster_outcome *outcome)
+{
+	return outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG;
+}
+
 static enum muster_status outcome_status(const struct muster_outcome *outcome, enum want want)
 {
 	bool broken = outcome->code && (strcmp(outcome->code, muster_code_name(MUSTER_ELIB)) == 0 ||
@@ -90,7 +95,7 @@ static const char *outcome_advice(const struct muster_outcome *outcome)
 			"node" },
 	};
 
-	if (outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG)
+	if (ended_badly(outcome))
 		return "run muster on this node alone; if it ends in the same step, look for Xid and mlx5 lines in "
 		       "dmesg and "
 		       "leave the node out";
@@ -245,6 +250,7 @@ static void judge_outcome(
 		.status = outcome_status(outcome, want),
 		.node = node->name,
 		.rank = node->ranks[r].rank,
+		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
 		.expected = "the probe runs to its end",
 		.observed = outcome_text(outcome, want, pool),
 		.unit = "",

@@ -25,7 +25,8 @@ enum {
 struct ending {
 	struct muster_conductor *c;
 	int code;
-	atomic_int verdict; /* of enum muster_status, once it is known; else INCONCLUSIVE */
+	size_t count[MUSTER_STATUS_COUNT];
+	atomic_int verdict; /* of enum muster_status, once it and the counts are known; else INCONCLUSIVE */
 	atomic_bool done;
 };
 
@@ -63,9 +64,11 @@ static void *judge_and_write(void *arg)
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);
 	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
+	memcpy(ending->count, report.count, sizeof ending->count);
 	atomic_store(&ending->verdict, (int)report.verdict);
 	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
+	muster_choice_done(&c->choice);
 	atomic_store(&ending->done, true);
 	return NULL;
 }
@@ -92,6 +95,7 @@ static int give_up(struct ending *ending)
 		.sku = c->options->sku,
 		.verdict = (enum muster_status)atomic_load(&ending->verdict),
 	};
+	memcpy(report.count, ending->count, sizeof report.count);
 	if (report.verdict != MUSTER_FAIL)
 		report.verdict = MUSTER_INCONCLUSIVE;
 	fprintf(stderr, "muster: the report could not be written in time: %s\n", c->options->report);
@@ -106,7 +110,7 @@ int muster_conclude(struct muster_conductor *c)
 	double until = c->end_ms + muster_conclude_limit_ms(c);
 	pthread_t thread;
 	ending->c = c;
-	ending->verdict = MUSTER_INCONCLUSIVE;
+	atomic_store(&ending->verdict, MUSTER_INCONCLUSIVE);
 	muster_progress_end(&c->root->progress);
 	complete_job(c);
 	if (pthread_create(&thread, NULL, judge_and_write, ending) != 0) {

@@ -61,7 +61,7 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 {
 	char host[64] = "";
 	(void)muster_read_line("/proc/sys/kernel/random/boot_id", host, sizeof host, NULL);
-	char *hello = muster_asprintf("%s\n%s", c->node, host);
+	char *hello = muster_asprintf("%s\n%s", host, c->node);
 	muster_link_send(0, MUSTER_TAG_HELLO, hello, strlen(hello));
 	free(hello);
 	while (!c->layout.bytes && muster_now_ms() < c->end_ms)
@@ -366,6 +366,5 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 
 	/* rank 0 arrives like everyone, and then waits for the others' records where they wait for its goodbye */
 	code = collect(c);
-	muster_choice_done(&c->choice);
 	leave(c, code);
 }

@@ -2,15 +2,18 @@
 #include "crew.h"
 
 #include "core/json.h"
+#include "core/leaks.h"
 #include "core/text.h"
 #include "report/layout.h"
+#include "run/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES_MAX = 20000 }; /* of one rank; far above what all probes together yield */
+/* Far above what probes yield: of one rank, and of one command, so that a probe that floods leaves room for others. */
+enum { SAMPLES_MAX = 20000, COMMAND_SAMPLES_MAX = 4000 };
 
 static char **copy_environment(void)
 {
@@ -44,6 +47,7 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 	}
 	crew->state = MUSTER_CREW_BUSY;
 	crew->deadline_ms = deadline_ms;
+	crew->heard = crew->samples = 0;
 	crew->until_ms = crew->started_ms + deadline_ms;
 	*crew->step = *crew->code = *crew->error = *crew->ring_id = *crew->off_why = '\0';
 	crew->failing = false;
@@ -207,7 +211,10 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 	int result = 0;
 	if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		muster_json_get_object(line, "$", "sample", &member, err) == 1)
-		result = take_sample(crew, member, err);
+		result = crew->samples++ < COMMAND_SAMPLES_MAX
+				 ? take_sample(crew, member, err)
+				 : muster_fail(err, MUSTER_EPROTOCOL, "more than %d samples in one command",
+					   COMMAND_SAMPLES_MAX);
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		 muster_json_get_object(line, "$", "done", &member, err) == 1)
 		take_answer(crew, member);
@@ -233,7 +240,7 @@ static void replace(struct muster_crew *crew)
 static void end(struct muster_crew *crew, enum muster_crew_state state, const char *what)
 {
 	char how[128], words[256];
-	muster_proc_end(&crew->proc, 2000, how, sizeof how);
+	bool by_itself = muster_proc_end(&crew->proc, 2000, how, sizeof how);
 	muster_proc_last_words(&crew->proc, words, sizeof words);
 	if (crew->failing) /* what it said is how the command ended; that cleaning up went wrong is a remark */
 		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
@@ -249,8 +256,11 @@ static void end(struct muster_crew *crew, enum muster_crew_state state, const ch
 		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s%s%s",
 			crew->deadline_ms / 1e3, how, *words ? "; its last words: " : "", words);
 	else
-		snprintf(crew->error, sizeof crew->error, "%s%sthe worker ended: %s%s%s", what, *what ? ": " : "", how,
-			*words ? "; its last words: " : "", words);
+		snprintf(crew->error, sizeof crew->error, "%s%s%s%s%s%s", what, *what ? "; " : "",
+			by_itself ? "the worker ended: "
+			: *what   ? ""
+				  : "the worker closed what its results go through, and did not end; ",
+			how, *words ? "; its last words: " : "", words);
 	crew->state = state;
 	replace(crew);
 }
@@ -264,7 +274,12 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 		size_t length;
 		int ended = muster_proc_next_line(&crew->proc, &line, &length, &err);
 		if (line) {
-			int bad = take_line(crew, line, length, &err);
+			crew->heard += length + 1;
+			int bad = crew->heard > MUSTER_WIRE_COMMAND_MAX
+					  ? muster_fail(&err, MUSTER_EPROTOCOL,
+						    "the worker sent more than %d bytes to one command",
+						    MUSTER_WIRE_COMMAND_MAX)
+					  : take_line(crew, line, length, &err);
 			muster_proc_line_taken(&crew->proc, length);
 			if (bad) {
 				end(crew, MUSTER_CREW_CRASHED, err.text);
@@ -317,6 +332,7 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
+	muster_proc_quit(&crew->proc, muster_leaks_grace_ms());
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);

@@ -26,9 +26,10 @@ struct muster_crew {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
-	char step[512];    /* the last step of the command at hand */
-	bool failing;      /* the worker has said how it is going to fail: code and error hold that */
-	char off_why[400]; /* the command at hand was called off, and why; "" */
+	bool failing;          /* the worker has said how it is going to fail: code and error hold that */
+	char off_why[400];     /* the command at hand was called off, and why; "" */
+	size_t heard, samples; /* bytes and samples that the worker has given to the command at hand */
+	char step[512];        /* the last step of the command at hand */
 	char why_skipped[1600];
 	bool stopped; /* no command is given any more: it is answered with the code and the error at once */
 	/* the answer */

@@ -1,6 +1,7 @@
 /* link.c - messages between supervisors; the only file that calls MPI */
 #include "link.h"
 
+#include "core/leaks.h"
 #include "core/text.h"
 #include "muster/pool.h"
 
@@ -235,6 +236,7 @@ _Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	fflush(NULL);
+	muster_leaks_check();
 	if (!alone)
 		MPI_Finalize();
 	_exit(exit_code);

@@ -19,6 +19,7 @@ struct muster_options {
 	const char *spool; /* folder; NULL */
 	enum muster_profile profile;
 	int deadline_s;
+	int probe_deadline_s; /* the most that one probe's command may take; 0: as long as the probe says */
 	bool strict;
 	enum muster_localise localise;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */

@@ -16,7 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WRAPPER_WORDS = 64 };
+enum {
+	WRAPPER_WORDS = 64,
+	SEND_WAIT_MS = 1000, /* for a worker that does not read: commands are small, and its pipe has room for many */
+	NOISE_READS = 64,    /* at a time; the rest waits for the next time */
+};
 
 /* The child: pipes to their places, nothing else inherited, then the program. Only async-signal-safe calls. */
 static _Noreturn void become(
@@ -106,6 +110,7 @@ int muster_proc_start(struct muster_proc *proc, const char *program, char *const
 	proc->commands = pipes[0][1];
 	proc->results = pipes[1][0];
 	proc->noise = pipes[2][0];
+	fcntl(proc->commands, F_SETFL, O_NONBLOCK);
 	fcntl(proc->results, F_SETFL, O_NONBLOCK);
 	fcntl(proc->noise, F_SETFL, O_NONBLOCK);
 	return 0;
@@ -118,9 +123,9 @@ int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, 
 	const char *at = line;
 	int result = 0;
 	while (left > 0 && proc->commands >= 0) {
-		/* commands are small and answered one by one: the pipe has room unless the worker is gone */
+		struct pollfd room = { .fd = proc->commands, .events = POLLOUT };
 		ssize_t sent = write(proc->commands, at, left);
-		if (sent < 0 && errno == EINTR)
+		if (sent < 0 && (errno == EINTR || (errno == EAGAIN && poll(&room, 1, SEND_WAIT_MS) > 0)))
 			continue;
 		if (sent < 0)
 			break;
@@ -182,12 +187,17 @@ void muster_proc_line_taken(struct muster_proc *proc, size_t length)
 void muster_proc_read_noise(struct muster_proc *proc)
 {
 	char text[4096];
-	ssize_t got;
-	while (proc->noise >= 0 && (got = read(proc->noise, text, sizeof text)) != 0) {
+	for (int reads = 0; proc->noise >= 0 && reads < NOISE_READS; reads++) {
+		ssize_t got = read(proc->noise, text, sizeof text);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return;
+		if (got == 0) {
+			close(proc->noise);
+			proc->noise = -1;
+			return;
+		}
 		size_t count = (size_t)got;
 		const char *from = text;
 		if (count > MUSTER_PROC_NOISE) {
@@ -201,9 +211,6 @@ void muster_proc_read_noise(struct muster_proc *proc)
 		proc->noise_length = keep + count;
 		proc->last_noise[proc->noise_length] = '\0';
 	}
-	if (proc->noise >= 0)
-		close(proc->noise);
-	proc->noise = -1;
 }
 
 /* 0 while it lives. */
@@ -216,8 +223,30 @@ static pid_t reap(pid_t pid, int *status, int grace_ms)
 	return gone;
 }
 
-void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size)
+void muster_proc_quit(struct muster_proc *proc, int grace_ms)
 {
+	double until = muster_now_ms() + grace_ms;
+	siginfo_t info = { 0 };
+	if (proc->commands >= 0)
+		close(proc->commands);
+	proc->commands = -1;
+	while (proc->pid > 0 && muster_now_ms() < until &&
+		waitid(P_PID, (id_t)proc->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+		poll(NULL, 0, 1);
+}
+
+static void say_status(int status, char *ret_how, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(ret_how, size, "signal %d (%s%s)", WTERMSIG(status), strsignal(WTERMSIG(status)),
+			WTERMSIG(status) == SIGKILL ? "; the kernel does so when memory runs out" : "");
+	else
+		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
+}
+
+bool muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size)
+{
+	bool by_itself = false;
 	snprintf(ret_how, size, "not running");
 	if (proc->pid > 0) {
 		int status = 0;
@@ -232,10 +261,9 @@ void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size
 			snprintf(ret_how, size, "could not be killed (uninterruptible), abandoned");
 		else if (killed)
 			snprintf(ret_how, size, "killed");
-		else if (gone > 0 && WIFSIGNALED(status))
-			snprintf(ret_how, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 		else if (gone > 0)
-			snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
+			say_status(status, ret_how, size);
+		by_itself = !killed;
 	}
 	muster_proc_read_noise(proc);
 	int fds[] = { proc->commands, proc->results, proc->noise };
@@ -248,6 +276,7 @@ void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size
 	memcpy(noise, proc->last_noise, sizeof noise);
 	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1, .noise_length = noise_length };
 	memcpy(proc->last_noise, noise, sizeof noise);
+	return by_itself;
 }
 
 const char *muster_proc_last_words(const struct muster_proc *proc, char *out, size_t size)

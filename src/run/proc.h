@@ -35,12 +35,16 @@ int muster_proc_next_line(struct muster_proc *proc, char **ret, size_t *ret_leng
 
 void muster_proc_line_taken(struct muster_proc *proc, size_t length);
 
-/* Take over what it printed, so that its pipe never fills. */
+/* Take over what it printed, so that its pipe does not fill. One that never stops printing is not read for ever. */
 void muster_proc_read_noise(struct muster_proc *proc);
 
-/* End it: SIGKILL, and wait at most grace_ms for it to go; an uninterruptible one is abandoned. *ret_how (at least 64
- * bytes) says how it ended: "signal 11 (Segmentation fault)", "exit status 1", "killed", "could not be killed". */
-void muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size);
+/* No more commands: it may end by itself within grace_ms. muster_proc_end must follow. */
+void muster_proc_quit(struct muster_proc *proc, int grace_ms);
+
+/* End it: SIGKILL, and wait at most grace_ms for it to go; an uninterruptible one is abandoned, and our ends of its
+ * pipes are closed. *ret_how (at least 64 bytes) says how it ended: "signal 11 (Segmentation fault)", "exit status 1",
+ * "killed", "could not be killed". Whether it had ended by itself. */
+bool muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size);
 
 /* The last line that it printed, made harmless; "" when it printed nothing. Returns out. */
 const char *muster_proc_last_words(const struct muster_proc *proc, char *out, size_t size);

@@ -67,9 +67,9 @@ static void hello(struct muster_root *root, const struct muster_message *message
 	if (from->here)
 		return;
 	from->here = true;
-	size_t name = strcspn(message->bytes, "\n"); /* "<node>\n<host>" */
-	from->node = muster_pool_string_n(root->run.pool, message->bytes, name);
-	from->host = muster_pool_string(root->run.pool, message->bytes + name + (message->bytes[name] == '\n'));
+	size_t host = strcspn(message->bytes, "\n"); /* "<host>\n<node>": a node's name may hold anything */
+	from->host = muster_pool_string_n(root->run.pool, message->bytes, host);
+	from->node = muster_pool_string(root->run.pool, message->bytes + host + (message->bytes[host] == '\n'));
 	root->hello_count++;
 	/* too late: the nodes are dealt, and it will be named as missing; or the run was called off before it came */
 	if (root->laid_out)

@@ -17,6 +17,19 @@ enum {
 	INTERRUPTED_MS = 5000, /* an interrupted run ends after this at the latest, as one whose time is over */
 };
 
+/* "<gate>\n<why>": the ring of that round is broken. It may be under way here, or not begun yet, or over. */
+static void take_stop(struct muster_conductor *c, const struct muster_message *message)
+{
+	size_t at;
+	int gate;
+	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
+		return;
+	c->stopped_gate = gate;
+	snprintf(c->stopped_why, sizeof c->stopped_why, "%s", message->bytes + at);
+	if (c->ring_gate == gate)
+		muster_crew_call_off(&c->crew, c->stopped_why);
+}
+
 void muster_interrupt(struct muster_conductor *c, const char *why)
 {
 	double now = muster_now_ms(), earlier = c->end_ms - (now + INTERRUPTED_MS);
@@ -47,19 +60,6 @@ static void look_for_signal(struct muster_conductor *c)
 		"%s came to rank %d after %.1f s", muster_stop_name(number), c->rank, (at_ms - c->start_ms) / 1e3);
 	muster_interrupt(c, why);
 	free(why);
-}
-
-/* "<gate>\n<why>": the ring of that round is broken. It may be under way here, or not begun yet, or over. */
-static void take_stop(struct muster_conductor *c, const struct muster_message *message)
-{
-	size_t at;
-	int gate;
-	if (!muster_parcel_header(message->bytes, message->length, &gate, 1, &at))
-		return;
-	c->stopped_gate = gate;
-	snprintf(c->stopped_why, sizeof c->stopped_why, "%s", message->bytes + at);
-	if (c->ring_gate == gate)
-		muster_crew_call_off(&c->crew, c->stopped_why);
 }
 
 void muster_serve_receive(struct muster_conductor *c)
@@ -145,10 +145,13 @@ int muster_time_left(const struct muster_conductor *c)
 	return left > 0 && !c->interrupted ? (int)left : 0;
 }
 
-/* A command's deadline, cut to what is left of the run's; never so short that a live worker could not answer. */
+/* A command's deadline, cut to what the user allows and what is left of the run's; never so short that a live worker
+ * could not answer. */
 int muster_bounded(const struct muster_conductor *c, int wanted_ms)
 {
-	int left = muster_time_left(c);
+	int left = muster_time_left(c), most = c->options->probe_deadline_s * 1000;
+	if (most > 0 && most < wanted_ms)
+		wanted_ms = most;
 	return wanted_ms < left ? wanted_ms : left > LEAST_DEADLINE_MS ? left : LEAST_DEADLINE_MS;
 }
 

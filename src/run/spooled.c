@@ -111,7 +111,7 @@ static int lines_next(struct lines *lines, const char **ret, size_t *ret_length)
 {
 	for (size_t scanned = 0;;) {
 		size_t left = lines->length - lines->at;
-		const char *start = lines->text ? lines->text + lines->at : NULL;
+		const char *start = lines->text ? lines->text + lines->at : "";
 		const char *end = left > scanned ? memchr(start + scanned, '\n', left - scanned) : NULL;
 		size_t length = end ? (size_t)(end - start) : left;
 		if (!end && !lines->ended) {
@@ -559,19 +559,19 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_po
 	spooled.files = r.path_count;
 	if (rc == 0)
 		choose_run(&r, run);
-	if (rc == 0 && r.count == 0) {
+	if (rc == 0 && (!r.all || r.count == 0)) {
 		rc = muster_fail(err, MUSTER_EUSAGE,
 			"%s: none of its %zu files with names that end in .jsonl holds %s%s%s", directory, r.path_count,
 			run ? "this run" : "what a run with --spool has left",
 			spooled.bad_why ? "; the first problem: " : "", spooled.bad_why ? spooled.bad_why : "");
-	}
-	if (rc == 0) {
+	} else if (rc == 0) {
 		sort_by_id(&r);
 		for (size_t i = 0; i < r.path_count; i++)
 			read_file(&r, i, false);
 		settle(&r);
 		*ret = spooled;
-	} else {
+	}
+	if (rc < 0) {
 		free(r.all);
 		free(spooled.told.trials);
 	}

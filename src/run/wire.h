@@ -26,4 +26,7 @@ enum { MUSTER_WORKER_BROKEN = 71 };
 /* Longest line in either direction; a longer one is a protocol error. */
 #define MUSTER_WIRE_LINE_MAX (1024 * 1024)
 
+/* Most bytes that a worker may say to one command; far above what any probe has to say. */
+#define MUSTER_WIRE_COMMAND_MAX (8 * 1024 * 1024)
+
 #endif

@@ -9,6 +9,7 @@
 #include "bind/library.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/leaks.h"
 #include "muster/pool.h"
 #include "muster/probe.h"
 
@@ -314,11 +315,14 @@ static struct muster_json *parse_command(const char *text, size_t length)
 int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
-	while (!*ctx->called_off && !ctx->inbox.ended && poll(&commands, 1, 0) > 0) {
-		inbox_fill(&ctx->inbox);
+	while (!*ctx->called_off && !ctx->inbox.ended) {
 		ssize_t length = inbox_line(&ctx->inbox);
-		if (length < 0)
+		if (length < 0 && poll(&commands, 1, 0) <= 0)
+			return 0;
+		if (length < 0) {
+			inbox_fill(&ctx->inbox);
 			continue;
+		}
 		/* while a command is under way there is no other one to come */
 		struct muster_json *command = parse_command(ctx->inbox.text, (size_t)length);
 		if (strcmp(need_string(command, "do"), "abort") != 0)
@@ -326,7 +330,8 @@ int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
 		snprintf(ctx->called_off, sizeof ctx->called_off, "%s", need_string(command, "why"));
 		muster_json_free(command);
 	}
-	return *ctx->called_off ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->called_off) : 0;
+	return muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s",
+		*ctx->called_off ? ctx->called_off : "the supervisor is gone");
 }
 
 void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
@@ -504,5 +509,6 @@ int muster_cmd_worker(int argc, char **argv)
 	free(ctx.inbox.text);
 	muster_pool_free(ctx.pool);
 	fflush(NULL);
+	muster_leaks_check();
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */
 }

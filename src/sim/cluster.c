@@ -168,6 +168,7 @@ static const struct muster_sim_field rank_fields[] = {
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
 	F(muster_sim_rank, nccl_hang, STRING),
 	F(muster_sim_rank, nccl_async_error, BOOLEAN),
+	F_MANY(muster_sim_rank, deaths, STRINGS, death_count, NULL),
 };
 static const struct muster_sim_layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
 

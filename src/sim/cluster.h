@@ -131,6 +131,8 @@ struct muster_sim_rank {
 	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
 	const char *nccl_hang;    /* where its NCCL stops for ever: "init", "reduce"; "": nowhere */
 	bool nccl_async_error;    /* its communicators break while they work */
+	const char **deaths;      /* "FUNCTION[#CALL]:HOW": how its worker misbehaves, and where; see fault_death.h */
+	size_t death_count;
 };
 
 struct muster_sim_bandwidth {

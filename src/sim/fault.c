@@ -6,6 +6,7 @@
 #include "sim/fault.h"
 
 #include "core/text.h"
+#include "sim/fault_death.h"
 #include "sim/scenario.h"
 
 #include <stdint.h>
@@ -209,6 +210,21 @@ static int cpu_mask(const struct target *t, const char *value, struct muster_err
 	if (muster_sim_mask_check(t->node, mask, err) < 0)
 		return -1;
 	t->rank->cpu_mask = mask;
+	return 0;
+}
+
+static int dies(const struct target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_death death;
+	if (!value)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE is needed: FUNCTION:HOW, such as cuInit:segv");
+	if (muster_sim_death_parse(value, &death, err) < 0)
+		return -1;
+	const char **all = muster_pool_alloc(t->cluster->pool, (t->rank->death_count + 1) * sizeof(const char *));
+	for (size_t i = 0; i < t->rank->death_count; i++)
+		all[i] = t->rank->deaths[i];
+	all[t->rank->death_count++] = keep(t, value);
+	t->rank->deaths = all;
 	return 0;
 }
 
@@ -583,6 +599,9 @@ static const struct fault faults[] = {
 		.apply = cut },
 	{ { "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host are this slow" },
 		.apply = d2h_slow },
+	{ { "dies", MUSTER_SIM_RANK, "FUNCTION[#CALL]:HOW", NULL,
+		  "the rank's worker misbehaves in this function of a vendor library" },
+		.apply = dies },
 	{ { "disk-missing", MUSTER_SIM_NODE, "DEVICE", "nvme0n1", "this disk is not there" }, .apply = disk_missing },
 	{ { "driver-drift", MUSTER_SIM_NODE, "VERSION", "580.105.08", "the node has another NVIDIA driver" },
 		.apply = driver_drift },

@@ -5,7 +5,9 @@
  * installed. Everything else goes on to the C library as it came.
  */
 #include "sim/cluster.h"
+#include "sim/fault_death.h"
 #include "sim/standin.h"
+#include "sim/standin_death.h"
 
 #include "core/text.h"
 
@@ -25,6 +27,7 @@ MUSTER_STANDIN_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *s
 MUSTER_STANDIN_EXPORT void *dlopen(const char *file, int mode);
 MUSTER_STANDIN_EXPORT char *dlerror(void);
 MUSTER_STANDIN_EXPORT long syscall(long number, ...);
+MUSTER_STANDIN_EXPORT ssize_t readlink(const char *path, char *text, size_t size);
 
 /* The C library's own functions (or those of a sanitizer that comes before it). */
 static struct {
@@ -33,6 +36,7 @@ static struct {
 	void *(*dlopen)(const char *file, int mode);
 	char *(*dlerror)(void);
 	long (*syscall)(long number, ...);
+	ssize_t (*readlink)(const char *path, char *text, size_t size);
 } next = { .once = PTHREAD_ONCE_INIT };
 
 static void find(const char *name, void *ret, size_t size)
@@ -49,6 +53,7 @@ static void find_next(void)
 	find("dlopen", &next.dlopen, sizeof next.dlopen);
 	find("dlerror", &next.dlerror, sizeof next.dlerror);
 	find("syscall", &next.syscall, sizeof next.syscall);
+	find("readlink", &next.readlink, sizeof next.readlink);
 }
 
 /* -- the rank's CPU mask -- */
@@ -88,15 +93,6 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 static _Thread_local char missing_text[512]; /* what dlerror owes; "" for nothing */
 static _Thread_local char given_text[sizeof missing_text];
 
-/* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
-static bool is_library(const char *file, const char *soname)
-{
-	const char *slash = strrchr(file, '/'), *suffix = strstr(soname, ".so");
-	const char *name = slash ? slash + 1 : file;
-	size_t stem = suffix ? (size_t)(suffix - soname) + 3 : strlen(soname);
-	return strncmp(name, soname, stem) == 0 && (name[stem] == '\0' || name[stem] == '.');
-}
-
 void *dlopen(const char *file, int mode)
 {
 	pthread_once(&next.once, find_next);
@@ -105,13 +101,14 @@ void *dlopen(const char *file, int mode)
 		return next.dlopen(file, mode);
 	const struct muster_sim_node *node = muster_sim_this_node();
 	for (size_t i = 0; i < node->missing_library_count; i++) {
-		if (!is_library(file, node->missing_libraries[i]))
+		if (!muster_sim_is_library(file, node->missing_libraries[i]))
 			continue;
 		next.dlerror(); /* an older error is overwritten */
 		snprintf(missing_text, sizeof missing_text,
 			"%.400s: cannot open shared object file: No such file or directory", file);
 		return NULL;
 	}
+	muster_standin_loads(file);
 	return next.dlopen(file, mode);
 }
 
@@ -124,6 +121,14 @@ char *dlerror(void)
 	if (newer)
 		return newer;
 	return given_text[0] ? given_text : NULL;
+}
+
+/* -- what a probe asks that calls no vendor library: a place to misbehave in, and nothing else -- */
+
+ssize_t readlink(const char *path, char *text, size_t size)
+{
+	pthread_once(&next.once, find_next);
+	return next.readlink(path, text, size);
 }
 
 /* -- memory policy: remembered, never carried out -- */

@@ -80,9 +80,16 @@ void muster_simcuda_get(struct place from, void *to, size_t bytes)
 
 void muster_simcuda_set(struct place to, unsigned int value, size_t words)
 {
-	size_t window_words = to.allocation->window / sizeof value;
-	for (size_t i = 0; i < words && i <= window_words; i++, to.offset += sizeof value)
-		muster_simcuda_put(to, &value, sizeof value);
+	unsigned int block[1024];
+	size_t most = to.allocation->window / sizeof value + 1, room = sizeof block / sizeof *block;
+	if (words > most)
+		words = most;
+	for (size_t i = 0; i < room && i < words; i++)
+		block[i] = value;
+	for (size_t count; words > 0; words -= count, to.offset += count * sizeof value) {
+		count = words < room ? words : room;
+		muster_simcuda_put(to, block, count * sizeof value);
+	}
 }
 
 bool muster_standin_cuda_check(CUdeviceptr pointer, size_t bytes)

@@ -80,6 +80,14 @@ static bool is_repeated(const struct operation *copy)
 	       next->from.allocation == copy->from.allocation && next->from.offset == copy->from.offset;
 }
 
+/* Whether the next operation fills the same bytes once more, with whatever: work to keep a GPU busy. */
+static bool is_refilled(const struct operation *fill)
+{
+	const struct operation *next = fill->next;
+	return next && next->kind == FILL && next->bytes == fill->bytes && next->to.allocation == fill->to.allocation &&
+	       next->to.offset == fill->to.offset;
+}
+
 static void copy_within(struct place to, struct place from, size_t bytes)
 {
 	static unsigned char between[MUSTER_STANDIN_WINDOW];
@@ -102,7 +110,8 @@ static int carry_out(struct CUstream_st *stream, struct operation *operation)
 		return 1;
 	case WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); return 1;
 	case FILL:
-		muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
+		if (!is_refilled(operation))
+			muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
 		return 1;
 	case RECORD:
 		operation->event->recorded = operation->recording;

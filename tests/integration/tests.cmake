@@ -1,6 +1,6 @@
 # The whole program on a simulated cluster. One ctest case for each row of the tables of faults.
 find_package(Python3 COMPONENTS Interpreter)
-function(muster_fault_tests table)
+function(muster_fault_tests table script)
 	set(path ${CMAKE_SOURCE_DIR}/tests/integration/${table}.json)
 	set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
 	file(READ ${path} cases)
@@ -9,17 +9,27 @@ function(muster_fault_tests table)
 	foreach(index RANGE ${last})
 		string(JSON name GET "${cases}" ${index} name)
 		add_test(NAME integration.${table}.${name} COMMAND Python3::Interpreter
-			${CMAKE_SOURCE_DIR}/tests/integration/faults.py $<TARGET_FILE:muster> ${path} ${name})
+			${CMAKE_SOURCE_DIR}/tests/integration/${script} $<TARGET_FILE:muster> ${path} ${name})
 		set_tests_properties(integration.${table}.${name} PROPERTIES TIMEOUT 240 LABELS integration)
 	endforeach()
 endfunction()
 if(Python3_FOUND)
-	muster_fault_tests(faults)
-	muster_fault_tests(families)
-	muster_fault_tests(rings)
+	muster_fault_tests(faults faults.py)
+	muster_fault_tests(families faults.py)
+	muster_fault_tests(rings faults.py)
+	muster_fault_tests(workers workers.py)
 	add_test(NAME integration.deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/deaths.py $<TARGET_FILE:muster>)
 	set_tests_properties(integration.deaths PROPERTIES TIMEOUT 300 LABELS integration)
+	if(MUSTER_SANITIZE) # leaks are looked for by the one, bad reads and writes by the other
+		add_test(NAME integration.leaks COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/leaks.py $<TARGET_FILE:muster>)
+		set_tests_properties(integration.leaks PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	else()
+		add_test(NAME integration.valgrind COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/integration/valgrind.py $<TARGET_FILE:muster>)
+		set_tests_properties(integration.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+	endif()
 	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigterm_to_the_launcher sigkill_to_rank_0
 			sigkill_to_all a_node_vanishes mpi_init_without_a_rank mpi_init_fails_on_a_rank sigterm_in_mpi_init)
 		add_test(NAME integration.ends.${case} COMMAND Python3::Interpreter

@@ -87,5 +87,24 @@ expect "a full device" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$must
 expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
 	sh -c '"$@" 2>err >out 3>&- --report /dev/fd/3' sh "$muster" check good.json
 
+# a reader that does not read: the run is over soon after its deadline all the same
+mkfifo stuck.json
+sh -c 'exec sleep 100' <stuck.json &
+reader=$!
+status=0
+timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick --deadline 30 >out 2>err ||
+	status=$?
+case $status:$(tail -n 1 out) in
+*:*" report=none") ;;
+*) complain "a report that hangs: the last line names it" ;;
+esac
+# on a machine that is too busy for the ring it fails
+case $status:$(tail -n 1 out) in
+"3:MUSTER INCONCLUSIVE "* | "1:MUSTER FAIL "*) ;;
+*) complain "a report that hangs: exit status $status" ;;
+esac
+grep -q 'could not be written in time' err || complain "a report that hangs: no reason on stderr"
+kill "$reader"
+
 [ -z "$(find . -name '*.json.*')" ] || complain "left behind: $(find . -name '*.json.*')"
 exit $bad

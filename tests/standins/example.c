@@ -156,9 +156,11 @@ struct muster_sim_cluster *example_cluster(void)
 	for (int i = 0; i < EXAMPLE_NODES; i++)
 		fill_node(i);
 	for (int i = 0; i < EXAMPLE_RANKS; i++)
-		ranks[i] = (struct muster_sim_rank){
-			.node = i / EXAMPLE_GPUS, .local_rank = i % EXAMPLE_GPUS, .cpu_mask = "f0", .nccl_slow = 1
-		};
+		ranks[i] = (struct muster_sim_rank){ .node = i / EXAMPLE_GPUS,
+			.local_rank = i % EXAMPLE_GPUS,
+			.cpu_mask = "f0",
+			.nccl_slow = 1,
+			.nccl_hang = "" };
 	return &cluster;
 }
 

@@ -412,6 +412,50 @@ START_TEST(two_ranks_on_one_gpu_are_refused)
 }
 END_TEST
 
+struct barred {
+	ncclUniqueId ids[2];
+	bool hangs;
+};
+
+/* Ranks 0 to 3 are on the first node, and the network does not lead to the second one. */
+static void barred_ranks(int rank, void *arg)
+{
+	const struct barred *barred = arg;
+	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	ncclComm_t comm;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 8, barred->ids[0], rank, &config), ncclInProgress);
+	for (int i = 0; i < 50 && barred->hangs; i++) {
+		ncclResult_t state;
+		OK(ncclCommGetAsyncError(comm, &state));
+		ck_assert_int_eq(state, ncclInProgress);
+		pause_briefly();
+	}
+	if (!barred->hangs)
+		ck_assert_int_eq(settle(comm), ncclRemoteError);
+	OK(ncclCommAbort(comm));
+	if (rank < 4)
+		OK(ncclCommAbort(join(barred->ids[1], rank, 4)));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+START_TEST(rings_of_nodes_with_a_barrier_between_them_do_not_work)
+{
+	struct muster_sim_cluster *cluster = example_cluster();
+	static struct muster_sim_barrier barrier = { .name = "a cut", .sides = "ab" };
+	struct barred barred = { .hangs = _i == 0 };
+	barrier.mode = barred.hangs ? "hang" : "error";
+	cluster->barriers = &barrier;
+	cluster->barrier_count = 1;
+	example_end();
+	example_start(cluster, 0);
+	barred.ids[0] = new_id();
+	barred.ids[1] = new_id();
+	example_ranks(8, barred_ranks, &barred);
+}
+END_TEST
+
 static void lonely_ranks(int rank, void *arg)
 {
 	CUdeviceptr buffer;
@@ -620,6 +664,7 @@ int main(void)
 	tcase_add_loop_test(tests, time_follows_the_scenarios_bandwidths_and_the_slowest_rank, 0,
 		(int)(sizeof timings / sizeof *timings));
 	tcase_add_test(tests, two_ranks_on_one_gpu_are_refused);
+	tcase_add_loop_test(tests, rings_of_nodes_with_a_barrier_between_them_do_not_work, 0, 2);
 	tcase_add_test(tests, who_waits_for_a_missing_rank_can_abort);
 	tcase_add_test(tests, differing_arguments_are_an_error_and_not_a_hang);
 	tcase_add_test(tests, an_event_recorded_too_early_misses_the_first_all_reduce);

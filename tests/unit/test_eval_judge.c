@@ -249,11 +249,13 @@ static const struct {
 	enum muster_status verdict;
 } ends[] = {
 	{ MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", "cuMemHostRegister_v2 of 64 MiB",
-		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | killed by signal 11; last step: "
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed by signal 11; "
+		"last step: "
 		"cuMemHostRegister_v2 of 64 MiB\n",
 		MUSTER_FAIL },
 	{ MUSTER_OUTCOME_HUNG, NULL, "killed after 20 s", NULL,
-		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | killed after 20 s\n", MUSTER_FAIL },
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed after 20 s\n",
+		MUSTER_FAIL },
 	{ MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL,
 		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | libx.so: not found\n", MUSTER_FAIL },
 	{ MUSTER_OUTCOME_ERROR, "vendor", "cuInit: 802", NULL,
@@ -302,9 +304,10 @@ START_TEST(a_probe_that_no_check_needs_is_skipped)
 	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
 	for (size_t i = 0; i < 2; i++) {
 		fixture_judge(&run, checks[i], false, &report);
-		ck_assert_str_eq(fixture_findings(&report), "skip probe.gpu_copy sim-1 rank=1: the probe runs to its "
-							    "end | killed by signal 11 (no check of this run "
-							    "needs it)\n");
+		ck_assert_str_eq(fixture_findings(&report),
+			"skip probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its "
+			"end | killed by signal 11 (no check of this run "
+			"needs it)\n");
 		ck_assert_int_eq(report.verdict, MUSTER_PASS);
 		muster_report_done(&report);
 	}

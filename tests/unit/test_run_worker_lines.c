@@ -15,16 +15,19 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/muster-lines-XXXXXX";
-static char script[64], lines[64];
+static char script[64], lines[64], next[64], now[64]; /* lines: of the worker; next: of its successor, if any */
 
 static void setup(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(script, sizeof script, "%s/worker", folder);
 	snprintf(lines, sizeof lines, "%s/lines", folder);
+	snprintf(next, sizeof next, "%s/next", folder);
+	snprintf(now, sizeof now, "%s/now", folder);
 	FILE *out = fopen(script, "we");
 	ck_assert_ptr_nonnull(out);
-	fprintf(out, "#!/bin/sh\ncat %s >&4\nread -r quit <&3\n", lines);
+	fprintf(out, "#!/bin/sh\nmv %s %s\n[ ! -e %s ] || mv %s %s\ncat %s >&4\nread -r quit <&3\n", lines, now, next,
+		next, lines, now);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_int_eq(chmod(script, 0700), 0);
 }
@@ -33,16 +36,32 @@ static void teardown(void)
 {
 	unlink(script);
 	unlink(lines);
+	unlink(next);
+	unlink(now);
 	rmdir(folder);
 }
 
-static void write_lines(const char *text)
+static void write_file(const char *path, const char *text)
 {
-	FILE *out = fopen(lines, "we");
+	FILE *out = fopen(path, "we");
 	ck_assert_ptr_nonnull(out);
 	for (; *text; text++)
 		fputc(*text == '\'' ? '"' : *text, out);
 	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void write_lines(const char *text)
+{
+	write_file(lines, text);
+}
+
+static enum muster_crew_state give_command(struct muster_crew *crew)
+{
+	enum muster_crew_state state;
+	muster_crew_command(crew, "{}", 60000);
+	while ((state = muster_crew_poll(crew)) == MUSTER_CREW_BUSY)
+		poll(NULL, 0, 1);
+	return state;
 }
 
 /* Give the worker a command and wait for its end; the record must then be one that rank 0 reads. */
@@ -53,9 +72,7 @@ static void work(struct muster_crew *crew, struct muster_run *record)
 	muster_run_init(record);
 	muster_node_add_rank(muster_run_add_node(record, "node-1"), 0);
 	ck_assert_msg(muster_crew_start(crew, script, record, &err) == 0, "%s", err.text);
-	muster_crew_command(crew, "{\"do\": \"run\"}", 60000);
-	while (muster_crew_poll(crew) == MUSTER_CREW_BUSY)
-		poll(NULL, 0, 1);
+	give_command(crew);
 	muster_outcomes_add(&record->nodes[0].ranks[0].outcomes, muster_crew_outcome(crew, "gpu_copy"));
 	muster_crew_dismiss(crew);
 
@@ -136,6 +153,54 @@ START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 }
 END_TEST
 
+/* One line again and again, then the end. */
+static void write_flood(const char *line, size_t count)
+{
+	char *text = muster_calloc(count * strlen(line) + sizeof DONE, 1), *at = text;
+	for (size_t i = 0; i < count; i++)
+		at = stpcpy(at, line);
+	stpcpy(at, DONE);
+	write_lines(text);
+	free(text);
+}
+
+#define STEP "{'step': 'one step of a great many'}\n"
+#define SAMPLE "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n"
+static const struct {
+	const char *line;
+	size_t count, samples;
+	const char *error;
+} floods[] = {
+	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) - 1, 0, NULL },
+	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) + 1, 0, "the worker sent more than 8388608 bytes to one command" },
+	{ SAMPLE, 4000, 4000, NULL },
+	{ SAMPLE, 4001, 4000, "more than 4000 samples in one command" },
+};
+
+START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
+{
+	struct muster_crew crew = { 0 };
+	struct muster_run record;
+	struct muster_error err;
+	muster_run_init(&record);
+	struct muster_node *node = muster_run_add_node(&record, "node-1");
+	muster_node_add_rank(node, 0);
+	write_flood(floods[_i].line, floods[_i].count);
+	write_file(next, SAMPLE DONE);
+	ck_assert_msg(muster_crew_start(&crew, script, &record, &err) == 0, "%s", err.text);
+	enum muster_crew_state state = give_command(&crew);
+	ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples);
+	ck_assert_int_eq(state, floods[_i].error ? MUSTER_CREW_CRASHED : MUSTER_CREW_DONE);
+	if (floods[_i].error) {
+		ck_assert_msg(strstr(crew.error, floods[_i].error) != NULL, "%s", crew.error);
+		ck_assert_int_eq(give_command(&crew), MUSTER_CREW_DONE);
+		ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples + 1);
+	}
+	muster_crew_dismiss(&crew);
+	muster_run_done(&record);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("lines");
@@ -143,6 +208,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept, 0,
 		sizeof cases / sizeof *cases);
+	tcase_add_loop_test(
+		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
 	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
 	Suite *suite = suite_create("lines");
 	suite_add_tcase(suite, tcase);

@@ -1,0 +1,44 @@
+/* leaks.h - a process that ends by _exit never comes to the end where LeakSanitizer looks for leaks: it asks for it
+ *
+ * Only with $MUSTER_LEAKS set, and nothing in a build without AddressSanitizer: MPI's own leaks can be told from ours
+ * only with options that make everything slow (tests/integration/leaks.py). What leaked is reported as the sanitizer's
+ * options say, and the process ends with the sanitizer's exit code.
+ */
+#ifndef MUSTER_CORE_LEAKS_H
+#define MUSTER_CORE_LEAKS_H
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MUSTER_HAS_LSAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define MUSTER_HAS_LSAN
+#endif
+
+#ifdef MUSTER_HAS_LSAN
+#include <sanitizer/lsan_interface.h>
+#include <stdlib.h>
+
+static inline void muster_leaks_check(void)
+{
+	if (getenv("MUSTER_LEAKS"))
+		__lsan_do_leak_check();
+}
+
+/* How long a process that is of no use any more is given to look for its leaks. */
+static inline int muster_leaks_grace_ms(void)
+{
+	return getenv("MUSTER_LEAKS") ? 30000 : 0;
+}
+#else
+static inline void muster_leaks_check(void)
+{
+}
+
+static inline int muster_leaks_grace_ms(void)
+{
+	return 0;
+}
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+/* fault_death.c - read how a rank's worker misbehaves inside a vendor library */
+#include "sim/fault_death.h"
+
+#include "bind/cuda_abi.h"
+#include "bind/nccl_abi.h"
+#include "bind/nvml_abi.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const words[] = {
+#define X(name, word, meaning) word,
+	MUSTER_SIM_DEATHS(X)
+#undef X
+};
+
+/* Where a worker can be met. A name that is none of these would have no effect, unnoticed. */
+static const char *const functions[] = {
+#define X(symbol, parameters) #symbol,
+	MUSTER_CUDA_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X) MUSTER_NCCL_FUNCTIONS(X)
+#undef X
+		"nvmlErrorString",
+	"ncclGetErrorString",
+	"ncclGetLastError",
+	"ibv_get_device_list",
+	"ibv_free_device_list",
+	"ibv_get_device_name",
+	"ibv_open_device",
+	"ibv_close_device",
+	"ibv_query_device",
+	"ibv_query_port",
+	"ibv_query_gid",
+	/* of the preloaded library */
+	"sched_getaffinity",
+	"readlink",
+};
+
+size_t muster_sim_death_function_count(void)
+{
+	return sizeof functions / sizeof *functions;
+}
+
+const char *muster_sim_death_function_at(size_t index)
+{
+	return functions[index];
+}
+
+static bool is_known(const char *function)
+{
+	if (strncmp(function, MUSTER_SIM_DLOPEN, strlen(MUSTER_SIM_DLOPEN)) == 0)
+		return function[strlen(MUSTER_SIM_DLOPEN)] != '\0';
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (strcmp(functions[i], function) == 0)
+			return true;
+	return false;
+}
+
+static int parse_how(const char *text, enum muster_sim_how *ret, struct muster_error *err)
+{
+	char all[512] = "";
+	size_t used = 0;
+	for (int i = 0; i < MUSTER_SIM_DIES_COUNT; i++) {
+		if (strcmp(words[i], text) == 0) {
+			*ret = (enum muster_sim_how)i;
+			return 0;
+		}
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "\"%.60s\" is none of %s", text, all);
+}
+
+int muster_sim_death_parse(const char *text, struct muster_sim_death *ret, struct muster_error *err)
+{
+	struct muster_sim_death death = { .call = 1 };
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	if (length == 0 || length >= sizeof death.function)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "\"%.200s\": must be written FUNCTION:HOW or FUNCTION#CALL:HOW", text);
+	memcpy(death.function, text, length);
+	char *count = strchr(death.function, '#');
+	if (count)
+		*count++ = '\0';
+	if (!is_known(death.function))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"\"%s\" is neither a function that a stand-in has nor \"dlopen:SONAME\"", death.function);
+	if ((count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0) ||
+		parse_how(colon + 1, &death.how, err) < 0)
+		return -1;
+	*ret = death;
+	return 0;
+}
+
+bool muster_sim_is_library(const char *file, const char *soname)
+{
+	const char *slash = strrchr(file, '/'), *suffix = strstr(soname, ".so");
+	const char *name = slash ? slash + 1 : file;
+	size_t stem = suffix ? (size_t)(suffix - soname) + 3 : strlen(soname);
+	return strlen(name) >= stem && memcmp(name, soname, stem) == 0 && (name[stem] == '\0' || name[stem] == '.');
+}

@@ -1,0 +1,60 @@
+/* fault_death.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW"
+ *
+ * FUNCTION is a function of a stand-in, one that the preloaded library answers, or "dlopen:SONAME"; K is the call that
+ * counts, the first one when left out. The scenario and the stand-ins read the same words.
+ */
+#ifndef MUSTER_SIM_FAULT_DEATH_H
+#define MUSTER_SIM_FAULT_DEATH_H
+
+#include "muster/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Name, and what the stand-in does. */
+#define MUSTER_SIM_DEATHS(X)                                                                                           \
+	X(SEGV, "segv", "signal 11")                                                                                   \
+	X(BUS, "bus", "signal 7")                                                                                      \
+	X(ABORT, "abort", "abort()")                                                                                   \
+	X(KILL, "kill", "signal 9, as from the kernel when memory has run out")                                        \
+	X(EXIT, "exit", "exit(0)")                                                                                     \
+	X(OOM, "oom", "takes memory until it is refused, then abort()")                                                \
+	X(HANG, "hang", "never returns")                                                                               \
+	X(SPIN, "spin", "never returns, and uses a CPU")                                                               \
+	X(STOP, "stop", "stops itself with signal 19")                                                                 \
+	X(IGNORE_TERM, "ignore-term", "blocks every signal that can be blocked, and never returns")                    \
+	X(UNKILLABLE, "unkillable", "never returns, and is not gone after signal 9 (it is traced by another process)") \
+	X(GARBAGE, "garbage", "writes bytes that mean nothing to where the worker's results go")                       \
+	X(HALF_LINE, "half-line", "writes the beginning of a result there")                                            \
+	X(FLOOD, "flood", "writes 100 MB of well-formed lines there")                                                  \
+	X(LONG_LINE, "long-line", "writes 100 MB without a newline there")                                             \
+	X(SILENCE, "silence", "closes what the results go through, and goes on")                                       \
+	X(STDOUT, "stdout", "prints 1 MB to standard output and standard error, and goes on")                          \
+	X(LEAK, "leak", "loses a block of memory, and goes on")                                                        \
+	X(CHATTER, "chatter", "prints for ever")
+
+enum muster_sim_how {
+#define X(name, word, meaning) MUSTER_SIM_DIES_##name,
+	MUSTER_SIM_DEATHS(X)
+#undef X
+		MUSTER_SIM_DIES_COUNT
+};
+
+struct muster_sim_death {
+	char function[128]; /* or "dlopen:SONAME" */
+	long call;          /* counted from 1 */
+	enum muster_sim_how how;
+};
+
+#define MUSTER_SIM_DLOPEN "dlopen:"
+
+int muster_sim_death_parse(const char *text, struct muster_sim_death *ret, struct muster_error *err);
+
+/* The functions that can be named. */
+size_t muster_sim_death_function_count(void);
+const char *muster_sim_death_function_at(size_t index);
+
+/* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
+bool muster_sim_is_library(const char *file, const char *soname);
+
+#endif

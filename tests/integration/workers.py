@@ -1,0 +1,287 @@
+#!/usr/bin/python3
+"""Let workers of a simulated run die, hang and lie inside vendor libraries, and compare with a healthy run of the same
+cluster: the culprit is named, what it had measured is kept, nobody else loses a sample, nothing is left behind.
+
+usage: workers.py MUSTER TABLE CASE...
+
+Each case of the table (a JSON file) holds:
+  name      what it is called, and `what` it is about
+  sku       what is simulated (Standard_ND96asr_v4 when absent), `nodes` and `ranks`
+  options   more options for `muster run` (may be absent); `deadline`, the run's
+  deaths    a list of
+    rank      whose worker misbehaves
+    dies      where and how, as the fault `dies` takes it; absent when it is the doing of another line
+    probe     the probe that ends with it; absent when nothing comes of it
+    status    of the finding (fail when absent; skip: no check of the machine type needs the probe)
+    gpu       false: the rank has no GPU to name
+    observed  what the finding says, in parts that it must hold
+    kept      metrics of that probe that had been measured before
+    lost      more probes of the rank that cannot run any more
+  ring      how many ranks the ring has that is left, or "broken" when nothing can be said of it (absent: all)
+  also      more findings: [check, status, node, rank]
+  memory    the most MiB that a supervisor may have taken beyond those of ranks that are well
+  zombies   true: a worker cannot be reaped while its supervisor lives
+"""
+
+import collections
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TAG = "MUSTER_WORKERS_TEST"
+PR_SET_CHILD_SUBREAPER = 36
+SLACK = 5  # seconds that a run may take beyond its deadline
+ZOMBIE_SECONDS = 3.0
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def numbers_in_proc():
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+class Watch(threading.Thread):
+    """Look at the processes of a run while it lasts: the memory of each rank's supervisor, and zombies that stay."""
+
+    def __init__(self, tag):
+        super().__init__(daemon=True)
+        self.mark = f"{TAG}={tag}"
+        self.done = threading.Event()
+        self.ranks = {}  # process id of a supervisor: its rank
+        self.others = set()
+        self.peak = collections.defaultdict(int)  # KiB, by rank
+        self.zombies = {}  # process id: when it was first seen as one
+        self.unreaped = set()
+
+    def is_ours(self, process):
+        return self.mark in read(f"/proc/{process}/environ").split("\0")
+
+    def look(self):
+        now = time.monotonic()
+        for process in numbers_in_proc():
+            if process not in self.ranks and process not in self.others:
+                words = read(f"/proc/{process}/cmdline").split("\0")
+                environment = read(f"/proc/{process}/environ").split("\0")
+                rank = [text for text in environment if text.startswith("OMPI_COMM_WORLD_RANK=")]
+                if len(words) > 1 and words[1] == "run" and rank and self.mark in environment:
+                    self.ranks[process] = int(rank[0].partition("=")[2])
+                elif len(words) > 1 and words[1] not in ("sim-rank", "sim"):
+                    self.others.add(process)  # it will not become a supervisor
+            fields = dict(line.split(":\t", 1) for line in read(f"/proc/{process}/status").splitlines() if ":\t" in line)
+            if process in self.ranks and "VmHWM" in fields:
+                self.peak[self.ranks[process]] = max(
+                    self.peak[self.ranks[process]], int(fields["VmHWM"].strip().split()[0]))
+            if fields.get("State", "").startswith("Z") and int(fields.get("PPid", 0)) in self.ranks:
+                if now - self.zombies.setdefault(process, now) > ZOMBIE_SECONDS:
+                    self.unreaped.add(process)
+
+    def run(self):
+        while not self.done.wait(0.2):
+            self.look()
+
+    def left(self):
+        """Processes of the run that still live."""
+        while True:  # those whose parent died are our children now
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    break
+            except ChildProcessError:
+                break
+        return [process for process in numbers_in_proc() if process != os.getpid() and self.is_ours(process)]
+
+
+def shared_files():
+    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+
+def left_behind(before):
+    """New files in /dev/shm that no living process has mapped: those that have belong to somebody else's run."""
+    new = shared_files() - before
+    if not new:
+        return []
+    maps = "".join(read(f"/proc/{process}/maps") for process in numbers_in_proc())
+    return [name for name in new & shared_files() if f"/dev/shm/{name}" not in maps]
+
+
+def wait_for_nothing(find, seconds):
+    """What find() still finds when it should find nothing any more."""
+    until = time.monotonic() + seconds
+    while (found := find()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+def simulate(muster, case, deaths, directory):
+    """One run: its report, its exit code, what is wrong with what it left, and the watch."""
+    report = os.path.join(directory, "report.json")
+    scratch = os.path.join(directory, "tmp")
+    os.mkdir(scratch)
+    deadline = case.get("deadline", 120)
+    command = [muster, "sim", "--sku", case.get("sku", "Standard_ND96asr_v4"), "--nodes", str(case["nodes"]),
+               "--report", report]
+    for death in filter(lambda death: "dies" in death, deaths):
+        command += ["--fault", f"dies@rank{death['rank']}={death['dies']}"]
+    command += ["--", "--deadline", str(deadline)] + case.get("options", ["--profile", "quick"])
+    before = shared_files()
+    watch = Watch(directory)
+    watch.start()
+    environment = dict(os.environ, TMPDIR=scratch, **{TAG: directory})
+    if "memory" in case:  # a sanitizer keeps what is freed: 256 MB of it, unless told otherwise
+        environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    watch.done.set()
+    watch.join()
+    problems = []
+    try:
+        data = json.loads(read(report))
+    except ValueError as error:
+        return None, [f"no report: {error}", ended.stdout, ended.stderr], watch
+    orphans = wait_for_nothing(watch.left, 20)
+    problems += [f"a process is left: {process} {read(f'/proc/{process}/cmdline')}" for process in orphans]
+    problems += [f"left in TMPDIR: {name}" for name in os.listdir(scratch)]
+    problems += [f"left in /dev/shm: {name}" for name in wait_for_nothing(lambda: left_behind(before), 10)]
+    if watch.unreaped and not case.get("zombies"):
+        problems.append(f"zombies: {watch.unreaped}")
+    if data["run"]["job"]["elapsed_s"] > deadline + SLACK:
+        problems.append(f"it took {data['run']['job']['elapsed_s']:.1f} s, its deadline is {deadline} s")
+    code = {"pass": 0, "fail": 1, "inconclusive": 3}[data["verdict"]]
+    if ended.returncode != code:
+        problems.append(f"exit code {ended.returncode}, the verdict is {data['verdict']}")
+    return data, problems + ([" ".join(command)] if problems else []), watch
+
+
+def samples_of(report, probes):
+    """(rank or node, probe) → the samples of the probe there, without their values."""
+    found = collections.defaultdict(collections.Counter)
+    for node in report["run"]["nodes"]:
+        for place, samples in [(node["name"], node["samples"])] + [(rank["rank"], rank["samples"])
+                                                                   for rank in node["ranks"]]:
+            for sample in samples:
+                found[place, probes[sample["metric"]]][
+                    sample["metric"], json.dumps(sample.get("labels"), sort_keys=True)] += 1
+    for sample in report["run"]["job"]["samples"]:
+        found["job", probes[sample["metric"]]][sample["metric"], json.dumps(sample.get("labels"))] += 1
+    return found
+
+
+def places(report):
+    """rank → (node, whether it leads it)"""
+    found = {}
+    for node in report["run"]["nodes"]:
+        first = min(rank["rank"] for rank in node["ranks"])
+        for rank in node["ranks"]:
+            found[rank["rank"]] = (node["name"], rank["rank"] == first)
+    return found
+
+
+def compare_samples(case, healthy, report, probes):
+    """Nobody loses a sample but a probe that died, and it only what it had not measured yet."""
+    problems = []
+    where = places(healthy)
+    excused = set()
+    for death in case["deaths"]:
+        node, leads = where[death["rank"]]
+        for probe in [death.get("probe")] + death.get("lost", []):
+            excused |= {(death["rank"], probe)} | ({(node, probe)} if leads else set())
+    have = samples_of(report, probes)
+    for key, wanted in samples_of(healthy, probes).items():
+        if "ring" in case and (case["ring"] == "broken" or key[0] == "job") and key[1] == "nccl_allreduce":
+            continue  # another ring, or none
+        missing, more = wanted - have[key], have[key] - wanted
+        if more and key not in excused:
+            problems.append(f"{key}: more than a healthy run has: {sorted(more)[:4]}")
+        if missing and key not in excused:
+            problems.append(f"{key}: lost: {sorted(missing)[:4]}")
+    if case.get("ring") != "broken":
+        ranks = [sample["value"] for sample in report["run"]["job"]["samples"] if sample["metric"] == "nccl.ring_ranks"]
+        if ranks != [case.get("ring", case["ranks"])]:
+            problems.append(f"ranks in the ring: {ranks}")
+    for death in case["deaths"]:
+        kept = {metric for place in (death["rank"], where[death["rank"]][0])
+                for metric, _ in have[place, death.get("probe")]}
+        problems += [f"rank {death['rank']}: {metric} was not kept" for metric in death.get("kept", [])
+                     if metric not in kept]
+    return problems
+
+
+def compare_findings(case, healthy, report):
+    problems = []
+    where = places(healthy)
+    gpus = {rank["rank"]: rank.get("gpu") for node in healthy["run"]["nodes"] for rank in node["ranks"]}
+    found = {(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank")): f for f in report["findings"]}
+    wanted = {tuple(finding) for finding in case.get("also", [])}
+    for death in case["deaths"]:
+        if "probe" not in death:
+            continue
+        key = (f"probe.{death['probe']}", death.get("status", "fail"), where[death["rank"]][0], death["rank"])
+        wanted.add(key)
+        if key not in found:
+            problems.append(f"missing: {key}")
+            continue
+        problems += [f"{key}: \"{part}\" is not in: {found[key]['observed']}" for part in death["observed"]
+                     if part not in found[key]["observed"]]
+        if death.get("gpu", True) and found[key]["where"].get("gpu") != gpus[death["rank"]]:
+            problems.append(f"{key}: the GPU is not named: {found[key]['where']}")
+    for key, finding in found.items():
+        if key not in wanted and key[1] != "skip":
+            problems.append(f"too much: {key}: {finding['observed']}")
+    problems += [f"missing: {key}" for key in wanted if key not in found and not key[0].startswith("probe.")]
+    worst = 1 if any(key[1] == "fail" for key in wanted) else 3 if any(key[1] == "inconclusive" for key in wanted) else 0
+    if {"pass": 0, "fail": 1, "inconclusive": 3}[report["verdict"]] != worst:
+        problems.append(f"verdict {report['verdict']}")
+    return problems
+
+
+def compare_memory(case, watch):
+    culprits = {death["rank"] for death in case["deaths"]}
+    well = [peak for rank, peak in watch.peak.items() if rank not in culprits and rank != 0]
+    if not well or not culprits & set(watch.peak):
+        return ["no memory was seen: the run was too short to look at"]
+    return [f"the supervisor of rank {rank} took {watch.peak[rank]} KiB, those of others at most {max(well)} KiB"
+            for rank in culprits & set(watch.peak) if watch.peak[rank] > max(well) + case["memory"] * 1024]
+
+
+def run(muster, case, probes):
+    with tempfile.TemporaryDirectory() as directory:
+        healthy, problems, _ = simulate(muster, case, [], directory)
+    if problems:
+        return ["without deaths:"] + problems
+    with tempfile.TemporaryDirectory() as directory:
+        report, problems, watch = simulate(muster, case, case["deaths"], directory)
+    if not report:
+        return problems
+    problems += compare_findings(case, healthy, report) + compare_samples(case, healthy, report, probes)
+    if "memory" in case:
+        problems += compare_memory(case, watch)
+    return problems
+
+
+def main():
+    muster, table = sys.argv[1:3]
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    with open(table, encoding="utf-8") as file:
+        cases = {case["name"]: case for case in json.load(file)}
+    listed = subprocess.run([muster, "metrics", "--json"], capture_output=True, text=True, check=True).stdout
+    probes = {metric["name"]: metric["probe"] for metric in json.loads(listed)}
+    failed = 0
+    for name in sys.argv[3:] or cases:
+        problems = run(muster, cases[name], probes)
+        print(f"{'FAILED' if problems else 'ok    '} {name}", flush=True)
+        for problem in problems:
+            print("    " + str(problem).replace("\n", "\n    "))
+        failed += bool(problems)
+    return 1 if failed else 0
+
+
+sys.exit(main())
