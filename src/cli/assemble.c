@@ -113,55 +113,6 @@ static int expect_nodes(const char *list, struct muster_run *run, struct muster_
 	return 0;
 }
 
-static void add_missing(struct muster_run *run)
-{
-	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
-	struct muster_node *nowhere = NULL;
-
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
-			here[run->nodes[n].ranks[r].rank] = true;
-	for (int rank = 0; rank < run->job.ranks; rank++) {
-		if (here[rank])
-			continue;
-		if (!nowhere)
-			nowhere = muster_run_add_node(run, "?");
-		muster_node_add_rank(nowhere, rank)->missing = "it left nothing on disk";
-	}
-	free(here);
-	muster_run_sort(run);
-}
-
-/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
- * not come to theirs says nothing about them. */
-static const char *interruption(const struct muster_spooled *spooled)
-{
-	const char *why = muster_spooled_interrupted(spooled);
-
-	return why                                 ? why
-	       : muster_spooled_ended(spooled) > 0 ? NULL
-						   : "no rank came to its end: all were ended from outside";
-}
-
-static void run_make(const struct muster_spooled *spooled, struct muster_run *run)
-{
-	run->job = (struct muster_job){
-		.id = spooled->job,
-		.started = spooled->started,
-		.elapsed_s = spooled->elapsed_s,
-		.profile = spooled->profile,
-		.ranks = spooled->job_ranks,
-		.version = spooled->version,
-		.interrupted = interruption(spooled),
-		.assembled = true,
-		.repeats = spooled->repeats,
-	};
-	muster_spooled_add(spooled, run, "it did not come to its end");
-	if (run->job.repeats > 1)
-		muster_run_fold_repeats(run);
-	add_missing(run);
-}
-
 /* What was left out is said, and not judged. */
 static void remarks_print(const struct assemble_options *o, const struct muster_spooled *spooled)
 {
@@ -209,7 +160,7 @@ int muster_cmd_assemble(int argc, char **argv)
 	if (!failed) {
 		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
 
-		run_make(&spooled, &run);
+		muster_spooled_make(&spooled, &run);
 		remarks_print(&o, &spooled);
 		failed = (nodes && expect_nodes(nodes, &run, &err) < 0) ||
 			 muster_choice_load(paths.configs, o.sku ? o.sku : spooled.sku,

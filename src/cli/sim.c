@@ -27,7 +27,7 @@
 
 struct options {
 	struct muster_sim_scenario scenario;
-	const char *sku, *nodes, *cpu_masks, *scenario_file, *report;
+	const char *sku, *nodes, *cpu_masks, *scenario_file, *report, *prepare;
 	bool alone, keep, list_faults, list_skus;
 };
 
@@ -90,6 +90,16 @@ static const char *make_directory(struct muster_pool *pool, struct muster_error 
 		muster_fail(err, MUSTER_EIO, "mkdtemp %s: %s", directory, strerror(errno));
 	free(directory);
 	return ret;
+}
+
+/* The directory of --prepare, which must not be there yet. */
+static const char *make_named_directory(const char *name, struct muster_pool *pool, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	if (mkdir(name, 0755) == 0 && realpath(name, path))
+		return muster_pool_string(pool, path);
+	muster_fail(err, MUSTER_EUSAGE, "--prepare %s: %s", name, strerror(errno));
+	return NULL;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -250,7 +260,7 @@ static int simulate(
 	if (muster_paths_find(&paths, err) < 0 ||
 		muster_sim_hardware_read(paths.hardware, o->scenario.sku, pool, &hardware, err) < 0)
 		goto out;
-	directory = make_directory(pool, err);
+	directory = o->prepare ? make_named_directory(o->prepare, pool, err) : make_directory(pool, err);
 	if (!directory || muster_sim_scenario_build(&o->scenario, &hardware, pool, directory, &cluster, err) < 0 ||
 		muster_sim_generate(&cluster, &hardware, err) < 0)
 		goto out;
@@ -260,9 +270,12 @@ static int simulate(
 		muster_fail(err, MUSTER_EIO, "link %s: %s", program, strerror(errno));
 		goto out;
 	}
-	code = run(o, &cluster, program, more, more_count, &signals, &mask, ret_signal, err);
+	code = o->prepare ? MUSTER_EXIT_PASS
+			  : run(o, &cluster, program, more, more_count, &signals, &mask, ret_signal, err);
 out:
-	if (directory && o->keep && cluster.directory)
+	if (directory && o->prepare && code >= 0)
+		; /* the caller's */
+	else if (directory && o->keep && cluster.directory)
 		fprintf(stderr, "muster: the simulation's files are kept in %s\n", directory);
 	else if (directory)
 		nftw(directory, remove_entry, 32, FTW_DEPTH | FTW_PHYS);
@@ -312,6 +325,10 @@ int muster_cmd_sim(int argc, char **argv)
 		{ .name = "--alone",
 			.flag = &o.alone,
 			.help = "run `muster node` on one node, without mpirun, instead of `muster run`" },
+		{ .name = "--prepare",
+			.argument = "DIRECTORY",
+			.text = &o.prepare,
+			.help = "make this directory, write the simulation's files into it, and start nothing" },
 		{ .name = "--keep", .flag = &o.keep, .help = "keep the simulation's files, and say where they are" },
 		{ .name = "--list-faults", .flag = &o.list_faults, .help = "show what can be broken" },
 		{ .name = "--list-skus", .flag = &o.list_skus, .help = "show which machine types can be simulated" },

@@ -36,6 +36,9 @@ void muster_spooled_done(struct muster_spooled *spooled);
  * how many ranks were put in. */
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why);
 
+/* The whole run, from nothing but what was left: ranks that left nothing stand in it as missing. */
+void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run *run);
+
 /* How many of the run's ranks wrote that they ended as they should; the first reason of those that ended early, with
  * the rank's number, or NULL. */
 size_t muster_spooled_ended(const struct muster_spooled *spooled);

@@ -287,6 +287,7 @@ static void read_environment(void)
 {
 	const char *path = getenv("MUSTER_SIM_CLUSTER");
 	const char *rank = getenv("MUSTER_SIM_RANK");
+	const char *mask = getenv("MUSTER_SIM_CPU_MASK");
 	struct muster_error err;
 	char *end;
 
@@ -299,6 +300,8 @@ static void read_environment(void)
 	self.rank = strtoul(rank, &end, 10);
 	if (*end || self.rank >= self.cluster.rank_count)
 		end_unscripted("MUSTER_SIM_RANK names no rank of the cluster");
+	if (mask && *mask)
+		self.cluster.ranks[self.rank].cpu_mask = mask;
 }
 
 const struct muster_sim_cluster *muster_sim_cluster(void)

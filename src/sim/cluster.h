@@ -3,7 +3,8 @@
  * `muster sim` makes it from a hardware description and the faults, writes it as cluster.json into the simulation's
  * directory, and every stand-in reads it from there. Stand-ins know nothing of faults or SKUs.
  *
- * Environment of a simulated worker: MUSTER_SIM_CLUSTER (path of cluster.json), MUSTER_SIM_RANK (index into ranks).
+ * Environment of a simulated worker: MUSTER_SIM_CLUSTER (path of cluster.json), MUSTER_SIM_RANK (index into ranks), and
+ * MUSTER_SIM_CPU_MASK (what a real launcher bound the rank to, in place of the scenario's cpu_mask).
  */
 #ifndef MUSTER_SIM_CLUSTER_H
 #define MUSTER_SIM_CLUSTER_H

@@ -29,6 +29,14 @@ grep -q 'gpu\.h2d_gbps' metrics.txt || {
 	exit 1
 }
 
+# Scripts for Slurm can be run, and no link among them leads out of the tree.
+for script in preflight.sbatch train-with-preflight.sbatch healthcheck prolog.d/50-muster epilog.d/50-muster; do
+	sh -c 'test -x "$1" && bash -n "$1"' check "$prefix/share/muster/slurm/$script" || {
+		echo "share/muster/slurm/$script is missing or cannot be run"
+		exit 1
+	}
+done
+
 # Expectations, hardware description and stand-ins must all be found, and the stand-ins be those of the moved tree.
 "$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --report report.json >sim.txt 2>&1 || {
 	cat sim.txt

@@ -18,7 +18,7 @@ import unittest
 MUSTER = os.path.abspath(sys.argv.pop(1))
 SKU = "Standard_ND96asr_v4"
 QUICK = ["--", "--profile", "quick"]
-TABLES = ("faults.json", "families.json", "rings.json")
+TABLES = ("faults.json", "families.json", "rings.json", "workers.json")
 
 
 class Sim(unittest.TestCase):
@@ -94,6 +94,7 @@ class Sim(unittest.TestCase):
             with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as file:
                 cases = json.load(file)
             tested |= {fault.partition("@")[0] for case in cases for fault in case.get("faults", [])}
+            tested |= {"dies" for case in cases if case.get("deaths")}
         listed = set(self.listed_faults())
         self.assertEqual(tested - listed, set(), "cases with faults that there are not")
         self.assertEqual(listed - tested, set(), "faults without a case")
@@ -121,6 +122,19 @@ class Sim(unittest.TestCase):
         kept = re.search(r"kept in (\S+)", done.stderr).group(1)
         self.assertTrue(os.path.exists(os.path.join(kept, "cluster.json")))
         self.assertTrue(os.path.exists(os.path.join(kept, "sim-1", "topology.xml")))
+
+    def test_files_can_be_prepared_and_nothing_is_started(self):
+        folder = os.path.join(self.directory, "prepared")
+        prepare = ("--sku", SKU, "--nodes", "2", "--prepare", folder)
+        done = self.sim(*prepare, PATH=self.directory)  # there is no mpirun
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        worker = [os.path.join(folder, "muster"), "sim-worker", folder, "8", "--", "sh", "-c", "echo $MUSTER_ROOT"]
+        self.assertEqual(subprocess.run(worker, check=True, capture_output=True, text=True).stdout,
+                         os.path.join(folder, "sim-2") + "\n")
+        again = self.sim(*prepare)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn(f"--prepare {folder}: File exists", again.stderr)
+        self.assertTrue(os.path.exists(os.path.join(folder, "cluster.json")))
 
     def test_a_broken_topology_is_not_taken_for_the_machine_that_is_there(self):
         done = self.sim("--sku", SKU, "--keep", *QUICK)

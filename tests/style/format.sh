@@ -14,4 +14,4 @@ if [ -z "$clang_format" ]; then
 	echo "skipped: no clang-format 14 here; Debian's and Ubuntu's package clang-format-14 has it"
 	exit 77
 fi
-find src include tests -name '*.[ch]' -exec "$clang_format" --dry-run -Werror {} +
+find src include tests slurm -name '*.[ch]' -exec "$clang_format" --dry-run -Werror {} +

@@ -1,7 +1,7 @@
 #!/bin/sh
 # text.sh - what every C file keeps to
 #
-# usage: text.sh FOLDER     (with src/, include/ and tests/ in it)
+# usage: text.sh FOLDER     (with src/, include/, tests/ and slurm/ in it)
 #
 # No banned function, a first line that names the file and says what it is, no line over 120 columns.
 set -u
@@ -15,7 +15,7 @@ complain() {
 	status=1
 }
 
-files=$(find src include tests -name '*.[ch]' | LC_ALL=C sort)
+files=$(find src include tests slurm -name '*.[ch]' | LC_ALL=C sort)
 [ -n "$files" ] || complain "no C file found below $1"
 
 for file in $files; do

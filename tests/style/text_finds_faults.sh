@@ -7,7 +7,7 @@ set -eu
 check=$(cd "$(dirname "$0")" && pwd)/text.sh
 scratch=$1
 rm -rf "$scratch"
-mkdir -p "$scratch/src" "$scratch/include" "$scratch/tests" "$scratch/.ci"
+mkdir -p "$scratch/src" "$scratch/include" "$scratch/tests" "$scratch/slurm" "$scratch/.ci"
 
 # try NAME VERDICT LINE...: one file of these lines, and whether the check must let it pass
 try() {

@@ -1,0 +1,81 @@
+/* fuzz_spool.c - what the ranks of two nodes left on disk: whatever it is, the run made of it can be judged, written
+ * and read again
+ */
+#include "fuzz.h"
+
+#include "muster/pool.h"
+#include "run/spooled.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static const char *const files[] = { "a.jsonl", "b.jsonl" };
+
+static void remove_folder(void)
+{
+	char path[128];
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+static void put_file(const char *name, const uint8_t *bytes, size_t size)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FUZZ_CHECK(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "%s", path);
+	close(fd);
+}
+
+static void make_folder(void)
+{
+	if (*folder)
+		return;
+	snprintf(folder, sizeof folder, "/dev/shm/muster-fuzz-XXXXXX");
+	FUZZ_CHECK(mkdtemp(folder), "%s", folder);
+	atexit(remove_folder);
+}
+
+static char *write_run(const struct muster_run *run, size_t *ret_length)
+{
+	struct muster_report report;
+	muster_evaluate(run, NULL, false, &report);
+	char *text = fuzz_report_json(&report, ret_length);
+	fuzz_report_text(&report);
+	muster_report_done(&report);
+	return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct muster_spooled spooled = { 0 };
+	struct muster_run run, back;
+	struct muster_error err;
+	size_t second, first = fuzz_split(bytes, size, &second), length;
+
+	make_folder();
+	put_file(files[0], bytes, first);
+	put_file(files[1], bytes + second, size - second);
+	muster_run_init(&run);
+	if (muster_spooled_read(folder, NULL, run.pool, &spooled, &err) < 0) {
+		fuzz_check_error(&err);
+	} else {
+		FUZZ_CHECK(spooled.rank_count > 0 && (size_t)spooled.job_ranks >= spooled.rank_count, "%zu of %d ranks",
+			spooled.rank_count, spooled.job_ranks);
+		muster_spooled_make(&spooled, &run);
+		char *text = write_run(&run, &length);
+		FUZZ_CHECK(muster_report_read(fuzz_file(0, text, length), &back, &err) == 0, "%s", err.text);
+		muster_run_done(&back);
+		free(text);
+	}
+	muster_spooled_done(&spooled);
+	muster_run_done(&run);
+	return 0;
+}

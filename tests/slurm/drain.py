@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""muster nodes, drain and resume with a real Slurm: host lists, nodes taken out of service and given back.
+
+usage: drain.py MUSTER NAME
+"""
+
+import json
+import os
+import re
+
+from cluster import check, check_equal, main
+
+NODES = 3
+SKU = "Standard_NC80adis_H100_v5"
+NEEDS = ("nodes", "drain", "resume")
+BAD = "h2d-slow@node2/gpu1=11.2"
+AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "rack01-node10", "rack2n1x", "alone"]
+
+
+def report_with(cluster, *faults):
+    cluster.fault(*faults)
+    return os.path.basename(cluster.preflight("--profile", "quick").path("json"))
+
+
+def state(cluster, node):
+    text = cluster.ask("scontrol", "show", "node", "-o", node)
+    reason = re.search(r" Reason=(.*?) \[", text)
+    return "DRAIN" in re.search(r" State=(\S+)", text)[1], reason[1] if reason else None
+
+
+def test_bad_node_is_drained_and_given_back(cluster):
+    report = report_with(cluster, BAD)
+    code, text = cluster.run("muster", "drain", report)
+    check(code == 0 and "NodeName=gpu-2" in text and not state(cluster, "gpu-2")[0], "without --apply it is only said", text)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    drained, reason = state(cluster, "gpu-2")
+    check(drained and reason.startswith("muster: ") and "11.2" in reason, "the node is drained, with what was seen", reason)
+    check_equal([state(cluster, node)[0] for node in ("gpu-1", "gpu-3")], [False, False], "the others")
+    cluster.ask("muster", "resume", report, "--apply", "--simulated")
+    check(state(cluster, "gpu-2")[0], "a report in which it is bad does not give it back")
+    cluster.ask("muster", "resume", "gpu-[1-3]", "--apply")
+    check_equal(state(cluster, "gpu-2")[0], False, "the node, given back, is drained")
+
+
+def test_what_an_administrator_drained_is_left_alone(cluster):
+    cluster.ask("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=fan is loud")
+    report = report_with_node_drained(cluster)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    check_equal(state(cluster, "gpu-2"), (True, "fan is loud"), "after muster drain")
+    cluster.ask("muster", "resume", "gpu-2", "--apply")
+    check_equal(state(cluster, "gpu-2"), (True, "fan is loud"), "after muster resume")
+
+
+def report_with_node_drained(cluster):
+    """A report in which gpu-2 is bad, although no job can be there: that of another node, renamed."""
+    cluster.fault("h2d-slow@node1/gpu1=11.2")
+    job = cluster.preflight("--profile", "quick", options=("-N1", "-w", "gpu-1"))
+    text = job.read("json").replace("gpu-1", "gpu-2")
+    with open(job.path("json"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return os.path.basename(job.path("json"))
+
+
+def test_host_lists_are_slurms(cluster):
+    report = cluster.preflight("--profile", "quick").report()
+    node = report["run"]["nodes"][0]
+    report["run"]["nodes"] = [dict(node, name=name, ranks=[dict(rank, rank=2 * k + i) for i, rank in enumerate(node["ranks"])])
+                              for k, name in enumerate(AWKWARD)]
+    report["run"]["job"]["ranks"] = 2 * len(AWKWARD)
+    with open(os.path.join(cluster.folder, "awkward.json"), "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    ours = cluster.ask("muster", "nodes", "awkward.json", "--good")
+    check_equal(sorted(cluster.ask("scontrol", "show", "hostnames", ours).split()), sorted(AWKWARD), f"what {ours} is")
+    check_equal(sorted(cluster.ask("muster", "nodes", "awkward.json", "--good", "--format", "lines").split()),
+                sorted(AWKWARD), "the lines")
+    theirs = cluster.ask("scontrol", "show", "hostlist", ",".join(AWKWARD))
+    check(len(ours) <= len(theirs), "it is as short as Slurm's own", f"{ours}\n{theirs}")
+
+
+main(globals())

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""A preflight that is not left to come to its end has a report all the same, and says what ended it.
+
+usage: ends.py MUSTER NAME
+"""
+
+import os
+import re
+import signal
+import time
+
+from cluster import check, check_equal, main
+
+COPIES = "host and device copies"
+
+
+def files(cluster):
+    return sorted(name.partition(".")[2] for name in os.listdir(cluster.folder))
+
+
+def observed(job, name):
+    """What the findings of this check say, by node."""
+    return [(f["where"].get("node"), f["observed"]) for f in job.report()["findings"] if f["check"] == name]
+
+
+def ended_by_signal(job):
+    check_equal(job.report()["verdict"], "inconclusive", "the verdict")
+    seen = observed(job, "run.interrupted")
+    check(len(seen) == 1 and re.match(r"SIGTERM came to rank \d+ after", seen[0][1]), "who ended it", seen)
+    check("MUSTER INCONCLUSIVE" in job.read("txt"), "the text")
+
+
+def test_killed_supervisor(cluster):
+    number = cluster.preflight_at(COPIES)
+    cluster.signal(13, signal.SIGKILL)
+    job = cluster.wait(number)
+    check_equal(files(cluster), ["json", "log", "spool", "txt"], "the files")
+    check("muster did not come to its end: the report is made from" in job.read("log"), "the log says so")
+    # Slurm kills workers and supervisors one after the other: a supervisor may have noted that its worker went first.
+    failed = [f for f in job.report()["findings"] if f["status"] == "fail"]
+    check(all("the worker ended: signal 9" in f["observed"] for f in failed), "nothing else has failed", failed)
+    check_equal((job.state, job.exit_code), ("FAILED", 1 if failed else 3), "the job's end")
+    check_equal(len(job.report()["summary"]["missing_ranks"]), 16, "Slurm ended all of them")
+    check(any(node == "gpu-2" and "did not come to its end" in text for node, text in observed(job, "rank.missing")),
+          "what is known of the second node", observed(job, "rank.missing"))
+
+
+def test_killed_supervisor_under_mpirun(cluster):
+    cluster.rank_variable = "OMPI_COMM_WORLD_RANK"
+    number = cluster.preflight_at(COPIES, "--deadline", "60", MUSTER_LAUNCHER="mpirun")
+    cluster.signal(13, signal.SIGKILL)
+    job = cluster.wait(number)
+    check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
+    check_equal(files(cluster), ["json", "log", "txt"], "the files")
+    check_equal(job.report()["summary"]["missing_ranks"], [13], "the others went on")
+
+
+def test_cancelled_job(cluster):
+    number = cluster.preflight_at(COPIES)
+    cluster.ask("scancel", str(number))
+    job = cluster.wait(number)
+    check_equal(job.state, "CANCELLED", "the job's end")
+    ended_by_signal(job)
+
+
+def test_time_limit(cluster):
+    """The shortest that Slurm knows is a minute. One rank has not begun by then, so that nobody has come any further."""
+    job = cluster.preflight("--deadline", "600", options=("-N2", "--time=1"), seconds=150, SIMULATED_LATE_RANK="9")
+    check_equal(job.state, "TIMEOUT", "the job's end")
+    ended_by_signal(job)
+
+
+def test_slurmd_that_dies_takes_nothing_with_it(cluster):
+    number = cluster.preflight_at(COPIES)
+    check_equal(cluster.script("kill", "2")[0], 0, "cluster.sh kill")
+    cluster.wait_for("the preflight ends", lambda: "preflight: srun ended" in cluster.log(number))
+    check_equal(cluster.script("start", "2")[0], 0, "cluster.sh start")
+    job = cluster.wait(number)
+    check_equal((job.state, job.exit_code, job.report()["verdict"]), ("COMPLETED", 0, "pass"), "the job's end")
+
+
+def test_lost_node_is_named(cluster):
+    number = cluster.preflight_at(COPIES, "--deadline", "40")
+    begin = time.monotonic()
+    check_equal(cluster.script("lose", "2")[0], 0, "cluster.sh lose")
+    job = cluster.wait(number, 120)
+    check(time.monotonic() - begin < 75, "the deadline holds", f"{time.monotonic() - begin:.0f} s")
+    check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
+    check_equal({(name, node) for name, status, node in job.problems() if status == "fail"},
+                {("rank.missing", "gpu-2")}, "what fails")
+    check_equal(job.report()["summary"]["missing_ranks"], list(range(8, 16)), "the missing ranks")
+
+
+main(globals())

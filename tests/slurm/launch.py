@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""A job that was started the wrong way, or in an unusual one that is right, is named for what it is.
+
+usage: launch.py MUSTER NAME
+"""
+
+import json
+import os
+import re
+
+from cluster import check, check_equal, main
+
+WHOLE = ("--ntasks-per-node=8", "--gpus-per-node=8")
+
+
+def masks(cluster):
+    """srun's option that puts each task next to its GPU, as muster itself prints it."""
+    return re.search(r"^srun .*(--cpu-bind=\S+)", cluster.ask("muster", "bind", "--sku", cluster.sku), re.MULTILINE)[1]
+
+
+def srun(cluster, *options):
+    """muster's exit code and report under srun with these options."""
+    code, text = cluster.run("srun", "-N2", "--exclusive", *options, "muster", "run", "--profile", "quick")
+    path = os.path.join(cluster.folder, "muster-report.json")
+    check(os.path.exists(path), "no report was written", text)
+    with open(path, encoding="utf-8") as file:
+        return code, json.load(file)
+
+
+def problems(report):
+    return {(f["check"], f["where"]["node"], f["where"].get("rank")) for f in report["findings"]
+            if f["status"] == "fail"}
+
+
+def advice(report, check_name):
+    return next(f["advice"] for f in report["findings"] if f["check"] == check_name)
+
+
+def visible(report):
+    """CUDA_VISIBLE_DEVICES of the first node's ranks."""
+    return [sample["value"] for rank in report["run"]["nodes"][0]["ranks"] for sample in rank["samples"]
+            if sample["metric"] == "rank.cuda_visible_devices"]
+
+
+def test_jobs_of_one_rank_in_place_of_one_job(cluster):
+    code, report = srun(cluster, "--mpi=none", *WHOLE, masks(cluster))
+    check_equal(code, 1, "the exit code")
+    check_equal({name for name, _, _ in problems(report)}, {"launch.mpi", "launch.ranks_per_gpu"}, "what fails")
+    check("MPI sees 1 ranks and Slurm 16: start with srun --mpi=pmix" in advice(report, "launch.mpi"), "the advice",
+          advice(report, "launch.mpi"))
+
+
+def test_one_gpu_for_each_task_is_right(cluster):
+    code, report = srun(cluster, "--ntasks-per-node=8", "--gpus-per-task=1", masks(cluster))
+    check_equal((code, problems(report)), (0, set()), "the verdict")
+    check_equal(visible(report), list("01234567"), "what the tasks see")
+
+
+def test_bind_to_the_nearest_gpu_is_right(cluster):
+    code, report = srun(cluster, *WHOLE, "--gpu-bind=single:1", masks(cluster))
+    check_equal((code, problems(report)), (0, set()), "the verdict")
+    check_equal(visible(report), list("01234567"), "what the tasks see")
+
+
+def test_two_tasks_bound_to_one_gpu(cluster):
+    code, report = srun(cluster, *WHOLE, "--gpu-bind=map_gpu:0,0,2,3,4,5,6,7", masks(cluster))
+    check_equal(code, 1, "the exit code")
+    check_equal({(name, node) for name, node, _ in problems(report)},
+                {("launch.sharers", "gpu-1"), ("launch.sharers", "gpu-2")}, "what fails")
+
+
+def test_fewer_tasks_than_gpus(cluster):
+    code, report = srun(cluster, "--ntasks-per-node=4", "--gpus-per-node=8", masks(cluster))
+    check_equal(code, 1, "the exit code")
+    check_equal(problems(report), {("launch.ranks_per_gpu", "gpu-1", None), ("launch.ranks_per_gpu", "gpu-2", None)},
+                "what fails")
+    check("4 ranks for 8 GPUs" in advice(report, "launch.ranks_per_gpu"), "the advice")
+
+
+def test_tasks_that_are_bound_to_nothing(cluster):
+    code, report = srun(cluster, *WHOLE)
+    check_equal(code, 1, "the exit code")
+    check_equal(problems(report), {("affinity.cpus", f"gpu-{rank // 8 + 1}", rank) for rank in range(16)}, "what fails")
+
+
+def test_mask_with_a_lost_zero(cluster):
+    right = masks(cluster)
+    code, report = srun(cluster, *WHOLE, right[:-1])
+    check_equal(code, 1, "the exit code")
+    check_equal(problems(report), {("affinity.cpus", "gpu-1", 7), ("affinity.cpus", "gpu-2", 15)}, "what fails")
+    check(right.rpartition(",")[2] in advice(report, "affinity.cpus"), "the advice names the right mask",
+          advice(report, "affinity.cpus"))
+
+
+main(globals())

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""Prolog, epilog and health check on a real Slurm: a bad node is drained, and only that.
+
+usage: node.py MUSTER NAME
+"""
+
+import os
+import re
+
+from cluster import SCRIPTS, check, check_equal, main
+
+SKU = "Standard_NC80adis_H100_v5"
+NEEDS = ("node", "drain", "resume")
+BAD = "h2d-slow@node2/gpu1=11.2"
+WHOLE = ("--exclusive", "--gpus-per-node=2")
+
+
+def options(_):
+    return ("--conf", "PrologFlags=Alloc", "--conf", f"Prolog={SCRIPTS}/prolog.d/50-muster",
+            "--conf", f"Epilog={SCRIPTS}/epilog.d/50-muster")
+
+
+def drained(cluster):
+    """The reasons of the nodes that are drained."""
+    seen = {}
+    for text in cluster.ask("scontrol", "show", "node", "-o").splitlines():
+        if "DRAIN" in re.search(r" State=(\S+)", text)[1]:
+            seen[re.search(r"NodeName=(\S+)", text)[1]] = re.search(r" Reason=(.*?) \[", text)[1]
+    return seen
+
+
+def notes(cluster, node):
+    """The log of the node's own musters."""
+    path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "log")
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def test_good_nodes_run_the_job(cluster):
+    job = cluster.wait(cluster.submit("-N2", *WHOLE, "--wrap", "srun hostname"))
+    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    cluster.wait_for("the epilogs have run", lambda: all("epilog" in notes(cluster, node) for node in ("gpu-1", "gpu-2")))
+    for node in ("gpu-1", "gpu-2"):
+        check_equal(re.findall(r"(prolog|epilog) of job 1: exit (\d)", notes(cluster, node)),
+                    [("prolog", "0"), ("epilog", "0")], f"what {node} noted")
+
+
+def test_prolog_drains_the_bad_node_alone(cluster):
+    cluster.fault(BAD)
+    number = cluster.submit("-N2", *WHOLE, "--wrap", "touch started")
+    cluster.wait_for("a node is drained", lambda: drained(cluster))
+    check_equal(drained(cluster), {"gpu-2": "Prolog error"}, "who is drained")
+    check("MUSTER FAIL" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
+    cluster.ask("scancel", str(number))
+    check(not os.path.exists(os.path.join(cluster.folder, "started")), "the job has started on a bad node")
+
+
+def test_epilog_drains_the_bad_node_alone(cluster):
+    number = cluster.submit("-N2", *WHOLE, "--wrap", "touch started; while [ ! -e go ]; do sleep 0.2; done")
+    cluster.wait_for("the job has started", lambda: os.path.exists(os.path.join(cluster.folder, "started")))
+    cluster.fault(BAD)
+    open(os.path.join(cluster.folder, "go"), "w", encoding="utf-8").close()
+    check_equal(cluster.wait(number).state, "COMPLETED", "the job")
+    cluster.wait_for("a node is drained", lambda: drained(cluster))
+    check_equal(drained(cluster), {"gpu-2": "Epilog error"}, "who is drained")
+
+
+def test_job_on_a_part_of_a_node_is_left_alone(cluster):
+    cluster.fault(BAD)
+    job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", "--gpus=1", "--wrap", "true"))
+    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    check("not mustered: the job has 1 of 2 GPUs" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
+
+
+def test_without_a_verdict_nobody_is_drained(cluster):
+    default = os.path.join(cluster.environment["MUSTER_CLUSTER"], "etc/default/muster")
+    with open(default, "a", encoding="utf-8") as file:
+        file.write("MUSTER_NODE_OPTIONS='--sku no-such-machine'\n")
+    job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
+    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a machine type")
+    with open(default, "a", encoding="utf-8") as file:
+        file.write("MUSTER=/no/such/muster\n")
+    job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
+    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a program")
+    check("no program /no/such/muster" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
+
+
+def health_check(cluster, node):
+    check_equal(cluster.script("on", node, os.path.join(SCRIPTS, "healthcheck"))[0], 0, "the health check's exit code")
+
+
+def test_health_check_drains_and_gives_back(cluster):
+    cluster.fault(BAD)
+    health_check(cluster, "1")
+    health_check(cluster, "2")
+    seen = drained(cluster)
+    check(list(seen) == ["gpu-2"] and seen["gpu-2"].startswith("muster: "), "who is drained", seen)
+    cluster.fault()
+    health_check(cluster, "2")
+    check_equal(drained(cluster), {}, "who is drained when the node is fit again")
+
+
+def test_health_check_leaves_an_administrators_reason(cluster):
+    cluster.ask("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=fan is loud")
+    health_check(cluster, "2")
+    check_equal(drained(cluster), {"gpu-2": "fan is loud"}, "after a pass")
+    cluster.fault(BAD)
+    health_check(cluster, "2")
+    check_equal(drained(cluster), {"gpu-2": "fan is loud"}, "after a fail")
+
+
+main(globals())

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""train-with-preflight.sbatch on a real Slurm: three nodes of two simulated GPUs, of which two are needed.
+
+usage: train.py MUSTER NAME
+"""
+
+import os
+
+from cluster import SCRIPTS, check, check_equal, main
+
+NODES = 3
+SKU = "Standard_NC80adis_H100_v5"
+NEEDS = ("nodes",)
+SCRIPT = os.path.join(SCRIPTS, "train-with-preflight.sbatch")
+# What each task of the training command says of itself, into a file that it makes: that it was started at all counts.
+COMMAND = ("sh", "-c", "echo $(hostname) $SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $SLURM_NNODES "
+           "$SLURM_JOB_NUM_NODES $SLURM_JOB_NODELIST $SLURM_STEP_NODELIST >trained.$SLURM_PROCID; exit ${CODE:-0}")
+
+
+def submit(cluster, needed="2", options=(), command=COMMAND, **more):
+    return cluster.wait(cluster.submit("-N3", SCRIPT, needed, *options, "--", *command, **more), 150)
+
+
+def trained(cluster):
+    """The words of every task that was started, by rank."""
+    words = []
+    for name in sorted(name for name in os.listdir(cluster.folder) if name.startswith("trained.")):
+        with open(os.path.join(cluster.folder, name), encoding="utf-8") as file:
+            words.append(file.read().split())
+    return words
+
+
+def read_log(cluster, number):
+    try:
+        with open(os.path.join(cluster.folder, f"train-{number}.log"), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def log_of(cluster, job):
+    return read_log(cluster, job.number)
+
+
+def on_nodes(first, second, both):
+    return [[node, f"{rank}/4", str(rank % 2), "2", "2", both, both]
+            for rank, node in enumerate((first, first, second, second))]
+
+
+def test_healthy_nodes_train_at_once(cluster):
+    job = submit(cluster)
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
+    check(not os.path.exists(os.path.join(cluster.folder, f"muster-{job.number}-again.json")), "good nodes are mustered once")
+
+
+def test_bad_node_is_left_out(cluster):
+    cluster.fault("h2d-slow@node2/gpu1=11.2")
+    job = submit(cluster)
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-3", "gpu-[1,3]"), "what the tasks see")
+    log = log_of(cluster, job)
+    check("train-with-preflight: left out: gpu-2\n" in log, "the log names the bad node", log)
+    check(f"MUSTER PASS sku={cluster.sku} nodes=2 ranks=4" in log, "the others are mustered again", log)
+
+
+def test_node_that_runs_the_script_is_left_out_too(cluster):
+    cluster.fault("h2d-slow@node1/gpu0=11.2")
+    job = submit(cluster)
+    check_equal(trained(cluster), on_nodes("gpu-2", "gpu-3", "gpu-[2-3]"), "what the tasks see")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+
+
+def test_lost_node_is_left_out(cluster):
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30")
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
+    job = cluster.wait(number, 150)
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+
+
+def test_too_few_good_nodes_start_nothing(cluster):
+    cluster.fault("h2d-slow@node1/gpu1=11.2", "h2d-slow@node3/gpu1=11.2")
+    job = submit(cluster)
+    check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
+    check_equal(trained(cluster), [], "the tasks that were started")
+    log = log_of(cluster, job)
+    check("left out: gpu-1 gpu-3\n" in log and "it needs 2 nodes that have not failed, and of 3 there are 1\n" in log, "the reasons", log)
+
+
+def test_all_bad_starts_nothing(cluster):
+    cluster.fault(*(f"h2d-slow@node{k}/gpu0=11.2" for k in (1, 2, 3)))
+    job = submit(cluster, "1")
+    check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
+    check_equal(trained(cluster), [], "the tasks that were started")
+    check("of 3 there are 0\n" in log_of(cluster, job), "the reasons", log_of(cluster, job))
+
+
+def test_exit_code_is_that_of_the_command(cluster):
+    job = submit(cluster, options=("--ntasks-per-node=1",), CODE="7")
+    check_equal((job.state, job.exit_code), ("FAILED", 7), "the job's end")
+    check_equal([words[:2] for words in trained(cluster)], [["gpu-1", "0/2"], ["gpu-2", "1/2"]], "one task a node")
+
+
+def test_wrong_usage_starts_nothing(cluster):
+    for words in (("two", "--", "true"), ("2",), ("4", "--", "touch", "trained.0")):
+        job = cluster.wait(cluster.submit("-N3", SCRIPT, *words))
+        check_equal((job.state, job.exit_code), ("FAILED", 2), f"the job's end with {words}")
+        check("the command was not started: " in log_of(cluster, job), "the reason", log_of(cluster, job))
+    check_equal(trained(cluster), [], "the tasks that were started")
+
+
+def test_second_job_waits_for_a_pass(cluster):
+    gate = cluster.submit("-N3", os.path.join(SCRIPTS, "preflight.sbatch"))
+    train = cluster.submit("-N3", f"--dependency=afterok:{gate}", "--wrap", "touch trained.0")
+    check_equal(cluster.wait(gate).exit_code, 0, "the gate's exit code")
+    check_equal(cluster.wait(train).state, "COMPLETED", "the training job")
+
+
+def test_second_job_never_starts_after_a_fail(cluster):
+    cluster.fault("h2d-slow@node2/gpu1=11.2")
+    gate = cluster.submit("-N3", os.path.join(SCRIPTS, "preflight.sbatch"))
+    train = cluster.submit("-N3", "--kill-on-invalid-dep=yes", f"--dependency=afterok:{gate}", "--wrap",
+                           "touch trained.0")
+    check_equal(cluster.wait(gate).exit_code, 1, "the gate's exit code")
+    check_equal(cluster.wait(train).state, "CANCELLED", "the training job")
+    check_equal(trained(cluster), [], "the tasks that were started")
+
+
+main(globals())
