@@ -25,6 +25,7 @@ enum {
 	READ_BYTES = 1 << 16,
 	SHOWN = 200, /* bytes of a name or a step in a sentence */
 };
+#define LAST_DEATHS_S 1.0 /* before the last line of all: a death that may be part of everybody's end */
 
 /* What one process left. */
 struct muster_left {
@@ -35,7 +36,8 @@ struct muster_left {
 	int rank, ranks;
 	size_t order; /* of the processes, as their first lines were found */
 	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
-	double last_s;
+	double last_s, died_s;
+	const char *died; /* the probe at which its worker died last, at died_s; NULL */
 	const char *step; /* the last one */
 	double step_s;
 	const char *end;           /* NULL: it did not write one */
@@ -365,8 +367,13 @@ static int take_record(
 			muster_samples_add(&rank->samples, news->samples.items[i]);
 		for (size_t i = 0; i < scratch.job.samples.count; i++)
 			muster_samples_add(&rank->samples, scratch.job.samples.items[i]);
-		for (size_t i = 0; i < news->outcomes.count; i++)
+		for (size_t i = 0; i < news->outcomes.count; i++) {
 			outcome_put(&rank->outcomes, news->outcomes.items[i]);
+			if (news->outcomes.items[i].status != MUSTER_OUTCOME_CRASHED)
+				continue;
+			left->died = news->outcomes.items[i].probe;
+			left->died_s = left->last_s;
+		}
 	}
 	scratch.pool = NULL;
 	muster_run_done(&scratch);
@@ -692,6 +699,23 @@ size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_ru
 	return count;
 }
 
+/* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
+static void excuse_last_deaths(const struct muster_spooled *spooled)
+{
+	for (size_t i = 0; i < spooled->rank_count; i++) {
+		const struct muster_left *left = &spooled->ranks[i];
+		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
+			continue;
+		struct muster_outcomes *outcomes = &left->record.ranks[0].outcomes;
+		for (size_t o = 0; o < outcomes->count; o++) {
+			if (strcmp(outcomes->items[o].probe, left->died) != 0)
+				continue;
+			outcomes->items[o].status = MUSTER_OUTCOME_ERROR;
+			outcomes->items[o].code = muster_code_name(MUSTER_EINTERRUPTED);
+		}
+	}
+}
+
 static void add_missing(struct muster_run *run)
 {
 	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
@@ -735,6 +759,8 @@ void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run
 		.assembled = true,
 		.repeats = spooled->repeats,
 	};
+	if (muster_spooled_ended(spooled) == 0)
+		excuse_last_deaths(spooled);
 	muster_spooled_add(spooled, run, "it did not come to its end");
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);

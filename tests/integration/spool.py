@@ -122,6 +122,33 @@ def damages(folder, spool):
     ]
 
 
+def last_deaths(folder, spool):
+    """Everything was killed, and one supervisor noted the end of its worker: at the end of all, or long before."""
+    for name, at, code, verdict in (("died with the rest", 0.2, 3, "INCONCLUSIVE"), ("died before", 30, 1, "FAIL")):
+        copy = os.path.join(folder, "copy")
+        shutil.copytree(spool, copy)
+        last = 0
+        for node in os.listdir(copy):
+            path = os.path.join(copy, node)
+            with open(path, encoding="utf-8") as file:
+                lines = [line for line in file if '"end"' not in line]
+            last = max([last] + [json.loads(line).get("t", 0) for line in lines if line.strip()])
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        path = os.path.join(copy, "sim-2.jsonl")
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file if line.strip()]
+        record = next(line for line in lines if "node" in line and "t" in line)
+        rank = dict(record["node"]["ranks"][0], samples=[], probes=[
+            {"probe": "gpu_copy", "status": "crashed", "elapsed_ms": 7, "detail": "the worker ended: signal 9 (Killed)"}])
+        dead = {"by": record["by"], "t": last, "kept": 0, "node": dict(record["node"], samples=[], ranks=[rank])}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("\n" + json.dumps(dead) + "\n")
+            file.write("\n" + json.dumps({"by": record["by"], "t": last + at, "step": "the last one"}) + "\n")
+        assemble(name, copy, code, f"MUSTER {verdict} ")
+        shutil.rmtree(copy)
+
+
 def expected_nodes(folder, spool):
     report = assemble("nodes that are not there", spool, 1, "node sim-3", "--expect-nodes", "sim-[1-4]")
     check("nodes that are not there", places(report, "node.missing") == [("sim-3", None), ("sim-4", None)],
@@ -148,6 +175,7 @@ def main():
             assemble(name, copy, code, said)
             shutil.rmtree(copy)
         expected_nodes(folder, spool)
+        last_deaths(folder, spool)
         assemble("another machine type", spool, 0, "MUSTER PASS sku=generic-nvidia ", "--sku", "generic-nvidia")
         assemble("no folder", os.path.join(folder, "none"), 2, "No such file")
         blocked = os.path.join(folder, "file")
