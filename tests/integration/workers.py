@@ -35,6 +35,7 @@ import time
 
 TAG = "MUSTER_WORKERS_TEST"
 PR_SET_CHILD_SUBREAPER = 36
+SUPERVISOR_KIB = 64 * 1024  # of any supervisor, at any time
 SLACK = 5  # seconds that a run may take beyond its deadline
 ZOMBIE_SECONDS = 3.0
 
@@ -60,7 +61,8 @@ class Watch(threading.Thread):
         self.done = threading.Event()
         self.ranks = {}  # process id of a supervisor: its rank
         self.others = set()
-        self.peak = collections.defaultdict(int)  # KiB, by rank
+        self.peak = collections.defaultdict(int)  # KiB by rank, and of that what is its own: MPI's shared memory is not
+        self.own = collections.defaultdict(int)
         self.zombies = {}  # process id: when it was first seen as one
         self.unreaped = set()
 
@@ -79,9 +81,11 @@ class Watch(threading.Thread):
                 elif len(words) > 1 and words[1] not in ("sim-rank", "sim"):
                     self.others.add(process)  # it will not become a supervisor
             fields = dict(line.split(":\t", 1) for line in read(f"/proc/{process}/status").splitlines() if ":\t" in line)
-            if process in self.ranks and "VmHWM" in fields:
-                self.peak[self.ranks[process]] = max(
-                    self.peak[self.ranks[process]], int(fields["VmHWM"].strip().split()[0]))
+            if process in self.ranks:
+                for seen, field in ((self.peak, "VmHWM"), (self.own, "RssAnon")):
+                    if field in fields:
+                        rank = self.ranks[process]
+                        seen[rank] = max(seen[rank], int(fields[field].strip().split()[0]))
             if fields.get("State", "").startswith("Z") and int(fields.get("PPid", 0)) in self.ranks:
                 if now - self.zombies.setdefault(process, now) > ZOMBIE_SECONDS:
                     self.unreaped.add(process)
@@ -245,11 +249,13 @@ def compare_findings(case, healthy, report):
 
 def compare_memory(case, watch):
     culprits = {death["rank"] for death in case["deaths"]}
-    well = [peak for rank, peak in watch.peak.items() if rank not in culprits and rank != 0]
-    if not well or not culprits & set(watch.peak):
+    well = [own for rank, own in watch.own.items() if rank not in culprits and rank != 0]
+    if not well or not culprits & set(watch.own):
         return ["no memory was seen: the run was too short to look at"]
-    return [f"the supervisor of rank {rank} took {watch.peak[rank]} KiB, those of others at most {max(well)} KiB"
-            for rank in culprits & set(watch.peak) if watch.peak[rank] > max(well) + case["memory"] * 1024]
+    problems = [f"the supervisor of rank {rank} took {watch.own[rank]} KiB, those of others at most {max(well)} KiB"
+                for rank in culprits & set(watch.own) if watch.own[rank] > max(well) + case["memory"] * 1024]
+    return problems + [f"the supervisor of rank {rank} took {peak} KiB, with MPI's shared memory"
+                       for rank, peak in watch.peak.items() if peak > SUPERVISOR_KIB]
 
 
 def run(muster, case, probes):
