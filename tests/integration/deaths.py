@@ -25,6 +25,8 @@ CASES = [
     ("a node's leader", "run", 8, "copies host to device", "60",
      [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more"),
       ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "rank 0 did not say who takes part")]),
+    ("a node's leader as the records are gathered", "run", 8, "read the error counters again", "60",
+     [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more")]),
 ]
 
 
