@@ -10,6 +10,7 @@
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
 #   nvidia-smi.xml    the inventory that the reports are compared with
 #   rings-*.json     runs in which a rank dies in the ring (only with two or more)
+#   node-*.json      `muster node` over all GPUs, twice
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
 #   times.txt         wall times in seconds, start to exit
 # Exit status 0: all comparisons hold. 1: one does not, it is marked FAIL.
@@ -145,6 +146,13 @@ main() {
 			break
 		done
 	fi
+
+	title "the whole node without a launcher, twice, and what differs"
+	for turn in before after; do
+		timed muster-node with_muster muster node --sku generic-nvidia --profile standard --repeat 3 \
+			--report "$out/node-$turn.json" | tail -n 1
+	done
+	with_muster muster diff "$out/node-before.json" "$out/node-after.json" || failed=1
 
 	if python3 -c 'import torch' 2>/dev/null; then
 		title "PyTorch"
