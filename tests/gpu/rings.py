@@ -60,7 +60,8 @@ def run(case, gpus, report):
     with open(report, encoding="utf-8") as file:
         report = json.load(file)
     ranks = [s["value"] for s in report["run"]["job"]["samples"] if s["metric"] == "nccl.ring_ranks"]
-    rates = [s["value"] for s in report["run"]["job"]["samples"] if s["metric"] == "nccl.allreduce_busbw_gbps"]
+    rates = [s["value"] for s in report["run"]["job"]["samples"]
+             if s["metric"] == "nccl.allreduce_busbw_gbps" and s["value"] is not None]
     tried = [f"{t['kind']} {' '.join(t['nodes'])} {t['status']} {t.get('busbw_gbps')}" for t in report["run"].get("trials", [])]
     found = [f"{f['check']} {f['status']}" for f in report["findings"] if f["status"] in ("fail", "inconclusive")
              and f["check"] in ("probe.nccl_allreduce", "rank.missing", "ring.suspect", "ring.link", "ring.split")]
