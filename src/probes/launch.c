@@ -5,6 +5,7 @@
  */
 #include "bind/nvml.h"
 #include "core/text.h"
+#include "muster/pool.h"
 #include "muster/probe.h"
 
 #include <limits.h>
@@ -52,6 +53,8 @@ static const struct muster_metric metrics[] = {
 		"SLURM_GPUS_ON_NODE, or the count in SLURM_GPUS_PER_NODE; null when neither is set"),
 	NODE_METRIC("node.gpus_as_slurm", MUSTER_BOOLEAN, "",
 		"NVML shows as many GPUs as Slurm gave to the job on the node; null when Slurm says nothing"),
+	NODE_METRIC("node.slurm_topology", MUSTER_STRING, "",
+		"switches or block that the node is in, from the top down (\"s0.s1\"); null when Slurm knows none"),
 };
 
 /* A number from the environment: 0, or -1 with why there is none. */
@@ -278,6 +281,27 @@ static void measure_node_gpus(struct muster_probe_ctx *ctx)
 		result < 0 ? &why : &no_nvml);
 }
 
+/* Slurm's address of the node is "s0.s1.gpu-1", and only "gpu-1" where no topology is configured. The node's name may
+ * hold dots itself. */
+static void measure_topology(struct muster_probe_ctx *ctx)
+{
+	const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *node = getenv("SLURMD_NODENAME");
+	size_t length = address ? strlen(address) : 0, own = node ? strlen(node) : 0;
+	if (!address || !node) {
+		muster_emit_null_plain(ctx, "node.slurm_topology", "%s is not set",
+			address ? "SLURMD_NODENAME" : "SLURM_TOPOLOGY_ADDR");
+	} else if (strcmp(address, node) == 0) {
+		muster_emit_null_plain(ctx, "node.slurm_topology", "Slurm knows no topology");
+	} else if (length < own + 2 || address[length - own - 1] != '.' || strcmp(address + length - own, node) != 0) {
+		muster_emit_null_plain(
+			ctx, "node.slurm_topology", "SLURM_TOPOLOGY_ADDR is not about node %s: \"%s\"", node, address);
+	} else {
+		char *place = muster_asprintf("%.*s", (int)(length - own - 1), address);
+		muster_emit_plain(ctx, "node.slurm_topology", muster_string(place));
+		free(place);
+	}
+}
+
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
@@ -293,6 +317,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	muster_emit_plain(ctx, "node.ranks", muster_number(env->local_ranks));
 	measure_node_gpus(ctx);
 	measure_tasks(ctx);
+	measure_topology(ctx);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "muster/report.h"
 
 #include "report/page.h"
+#include "report/placement.h"
 #include "report/safe.h"
 
 #include <ctype.h>
@@ -110,6 +111,24 @@ static void put_figures(FILE *out, const struct muster_report *report)
 	}
 }
 
+static void put_placement(FILE *out, const struct muster_report *report)
+{
+	struct muster_placement placement;
+	muster_placement_make(report->run, &placement);
+	if (placement.count > 0)
+		fputs("\n| placed by Slurm | nodes |\n|---|---|\n", out);
+	for (size_t i = 0; i < placement.count && i < ROWS_MAX; i++) {
+		fputs("| ", out);
+		put(out, placement.places[i].name ? placement.places[i].name : "not known");
+		fputs(" | ", out);
+		put(out, placement.places[i].nodes);
+		fputs(" |\n", out);
+	}
+	if (placement.count > ROWS_MAX)
+		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", placement.count - ROWS_MAX);
+	muster_placement_done(&placement);
+}
+
 void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 {
 	const struct muster_job *job = &report->run->job;
@@ -137,5 +156,6 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 	if (report->strict)
 		fputs("\nStrict: warnings fail.\n", out);
 	put_findings(out, report);
+	put_placement(out, report);
 	put_figures(out, report);
 }

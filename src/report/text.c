@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "report/layout.h"
 #include "report/page.h"
+#include "report/placement.h"
 #include "report/safe.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ enum {
 	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
 	UNJUDGED_MAX = 12,       /* ids of checks in one line */
 	SKIPPED_MAX = 4,
+	PLACES_MAX = 40,
 };
 
 void page_paint(const struct page *page, enum paint paint, const char *text)
@@ -329,6 +331,26 @@ static void print_findings(const struct page *page)
 	free(groups.items);
 }
 
+/* "  s0.s1: gpu-[1-8]", to be held against the nodes of a finding */
+static void print_placement(const struct page *page)
+{
+	struct muster_placement placement;
+	muster_placement_make(page->report->run, &placement);
+	if (placement.count > 0)
+		fputs("\nplaced by Slurm\n", page->out);
+	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
+		const struct muster_place *place = &placement.places[i];
+		fputs("  ", page->out);
+		muster_safe_print(page->out, place->name ? place->name : "not known");
+		fputs(": ", page->out);
+		muster_safe_print(page->out, place->nodes);
+		fputc('\n', page->out);
+	}
+	if (placement.count > PLACES_MAX)
+		fprintf(page->out, "  and %zu more, all of them in the JSON report\n", placement.count - PLACES_MAX);
+	muster_placement_done(&placement);
+}
+
 /* Checks that do not apply to this run at all, those with the same reason in one line. */
 static void print_skipped(const struct page *page)
 {
@@ -362,6 +384,7 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 	print_verdict(&page);
 	print_findings(&page);
 	page_table(&page);
+	print_placement(&page);
 	page_figures(&page);
 	page_observed(&page);
 	print_skipped(&page);

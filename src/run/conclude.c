@@ -92,7 +92,8 @@ static void *judge_and_write(void *arg)
 	memcpy(ending->count, report.count, sizeof ending->count);
 	atomic_store(&ending->verdict, (int)report.verdict);
 	log_findings(&report);
-	ending->code = muster_report_deliver(&report, c->options->report, c->options->report, muster_on_terminal());
+	const char *path = c->silent ? NULL : c->options->report;
+	ending->code = muster_report_deliver(&report, path, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
 	muster_choice_done(&c->choice);
 	atomic_store(&ending->done, true);

@@ -10,6 +10,7 @@
 #include "run/parcel.h"
 #include "run/stop.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,11 +319,32 @@ static void never_began(void *arg, int signal_number)
 	_exit(code);
 }
 
+/* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: every one would write the same
+ * report. The first does; the others measure and judge as it does, so that none ends before it for another reason, and
+ * leave with their exit code. */
+static void tell_worlds_apart(struct muster_conductor *c, int early_rank, int early_size)
+{
+	if (c->ranks > 1)
+		return;
+	c->silent = early_rank > 0;
+	if (!c->silent && early_size > 1)
+		muster_log(MUSTER_LOG_WARN, NULL,
+			"the launcher started %d processes, and MPI knows of one: this is a job of one rank",
+			early_size);
+	int nowhere = c->silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+	if (nowhere < 0)
+		return;
+	dup2(nowhere, STDOUT_FILENO);
+	dup2(nowhere, STDERR_FILENO);
+	close(nowhere);
+}
+
 _Noreturn void muster_conduct(const struct muster_options *options, int argc, char **argv)
 {
 	struct muster_conductor *c = muster_calloc(1, sizeof *c);
 	struct muster_error err;
-	int code = MUSTER_EXIT_INCONCLUSIVE;
+	int code = MUSTER_EXIT_INCONCLUSIVE, early_rank = muster_link_early_rank(),
+	    early_size = muster_link_early_size();
 	signal(SIGPIPE, SIG_IGN);
 	muster_stop_listen();
 	c->options = options;
@@ -332,7 +354,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	c->end_ms = c->start_ms + options->deadline_s * 1e3;
 	muster_run_init(&c->record);
 	c->node = node_name(c->record.pool);
-	muster_log_who(c->node, muster_link_early_rank());
+	muster_log_who(c->node, early_rank);
 	struct muster_node *node = muster_run_add_node(&c->record, c->node);
 	bool good = open_spool(c);
 
@@ -347,12 +369,12 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	int failed = muster_link_open(&argc, &argv, &err);
 	muster_stop_watch_end();
 	if (failed) {
-		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = muster_link_early_rank() }, "%s",
-			err.text);
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = early_rank }, "%s", err.text);
 		_exit(MUSTER_EXIT_INCONCLUSIVE);
 	}
 	c->rank = muster_link_rank();
 	c->ranks = muster_link_size();
+	tell_worlds_apart(c, early_rank, early_size);
 	muster_node_add_rank(node, c->rank);
 	muster_spool_place(c->spool, c->rank, c->ranks);
 	if (c->rank == 0) {

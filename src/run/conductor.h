@@ -20,6 +20,7 @@ enum { MUSTER_SHORT_DEADLINE_MS = 5000 }; /* of commands that only pass somethin
 struct muster_conductor {
 	const struct muster_options *options;
 	int rank, ranks;
+	bool silent; /* another process, started beside this one as a job of its own, writes and prints */
 	const char *node;
 	double start_ms, end_ms; /* of the whole run, by this process's clock */
 	char started[32];        /* the same moment, RFC 3339 */

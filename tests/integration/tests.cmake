@@ -56,6 +56,8 @@ add_test(NAME integration.writing COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/writing.s
 set_tests_properties(integration.writing PROPERTIES TIMEOUT 120 LABELS integration)
 add_test(NAME integration.usage COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/usage.sh $<TARGET_FILE:muster>)
 set_tests_properties(integration.usage PROPERTIES TIMEOUT 120 LABELS integration)
+add_test(NAME integration.worlds COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/worlds.sh $<TARGET_FILE:muster>)
+set_tests_properties(integration.worlds PROPERTIES TIMEOUT 240 LABELS integration)
 add_test(NAME integration.twins COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/twins.sh $<TARGET_FILE:muster>)
 set_tests_properties(integration.twins PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)
 if(Python3_FOUND)

@@ -182,6 +182,9 @@ END
 	else
 		echo "Name=gpu File=$dir/dev/nvidia[0-$((known_gpus - 1))]" >"$dir/etc/gres.conf"
 	fi
+	# read with --conf TopologyPlugin=topology/tree: every node has a switch of its own, below one for all
+	for ((k = 1; k <= number; k++)); do echo "SwitchName=leaf-$k Nodes=gpu-$k"; done >"$dir/etc/topology.conf"
+	echo "SwitchName=core Switches=leaf-[1-$number]" >>"$dir/etc/topology.conf"
 	: >"$dir/etc/plugstack.conf"
 	printf '%s\n' "MUSTER=$dir/bin/muster" "MUSTER_LOG=$dir/log/muster-\$(hostname)" >"$dir/etc/default/muster"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none

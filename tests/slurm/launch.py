@@ -23,6 +23,7 @@ def srun(cluster, *options):
     code, text = cluster.run("srun", "-N2", "--exclusive", *options, "muster", "run", "--profile", "quick")
     path = os.path.join(cluster.folder, "muster-report.json")
     check(os.path.exists(path), "no report was written", text)
+    check_equal(sum(line.startswith("MUSTER ") for line in text.splitlines()), 1, "how many processes print a verdict")
     with open(path, encoding="utf-8") as file:
         return code, json.load(file)
 

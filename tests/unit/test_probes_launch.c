@@ -52,7 +52,7 @@ static const char *const from_srun[][2] = {
 static void setup(void)
 {
 	static const char *const others[] = { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
-		"CUDA_VISIBLE_DEVICES", "SLURM_GPUS_PER_NODE" };
+		"CUDA_VISIBLE_DEVICES", "SLURM_GPUS_PER_NODE", "SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		unsetenv(others[i]);
 	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
@@ -321,6 +321,38 @@ START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
 }
 END_TEST
 
+static const struct {
+	const char *address, *node, *place, *reason;
+} addresses[] = {
+	{ "s0.s1.gpu-1", "gpu-1", "s0.s1", NULL },
+	{ "block4.gpu-1", "gpu-1", "block4", NULL },
+	{ "core[0-1].leaf-7.gpu-1", "gpu-1", "core[0-1].leaf-7", NULL },
+	{ "s0.gpu-1.site.org", "gpu-1.site.org", "s0", NULL },
+	{ "gpu-1", "gpu-1", NULL, "Slurm knows no topology" },
+	{ "gpu-1.site.org", "gpu-1.site.org", NULL, "Slurm knows no topology" },
+	{ NULL, "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not set" },
+	{ "s0.s1.gpu-1", NULL, NULL, "SLURMD_NODENAME is not set" },
+	{ "s0.s1.gpu-2", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1.gpu-2\"" },
+	{ "s0.s1-gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1-gpu-1\"" },
+	{ ".gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \".gpu-1\"" },
+	{ "", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"\"" },
+};
+
+START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
+{
+	if (addresses[_i].address)
+		setenv("SLURM_TOPOLOGY_ADDR", addresses[_i].address, 1);
+	if (addresses[_i].node)
+		setenv("SLURMD_NODENAME", addresses[_i].node, 1);
+	measure();
+	fake_complete(ctx, NULL);
+	if (addresses[_i].place)
+		ck_assert_str_eq(fake_string(ctx, "node.slurm_topology", NULL), addresses[_i].place);
+	else
+		ck_assert_str_eq(fake_reason(ctx, "node.slurm_topology", NULL), addresses[_i].reason);
+}
+END_TEST
+
 START_TEST(node_facts_are_the_leaders_to_tell)
 {
 	ctx->env.leader = false;
@@ -328,6 +360,7 @@ START_TEST(node_facts_are_the_leaders_to_tell)
 	ck_assert_uint_eq(fake_count(ctx, "node.ranks"), 0);
 	ck_assert_uint_eq(fake_count(ctx, "node.slurm_gpus_on_node"), 0);
 	ck_assert_uint_eq(fake_count(ctx, "node.ranks_as_slurm"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.slurm_topology"), 0);
 	ck_assert_uint_eq(fake_count(ctx, "rank.mpi_size"), 1);
 }
 END_TEST
@@ -375,6 +408,7 @@ int main(void)
 	tcase_add_loop_test(tcase, gpus_on_the_node_are_slurms_count, 0, LENGTH(gpu_counts));
 	tcase_add_test(tcase, fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference);
 	tcase_add_loop_test(tcase, gpus_of_the_node_are_held_against_what_slurm_gave, 0, LENGTH(node_gpus));
+	tcase_add_loop_test(tcase, the_switches_of_the_node_are_its_address_without_its_name, 0, LENGTH(addresses));
 	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
 	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
 	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);

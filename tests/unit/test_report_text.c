@@ -353,6 +353,77 @@ START_TEST(ranks_without_a_node_are_no_node)
 }
 END_TEST
 
+static void place_node(struct muster_node *node, const char *place)
+{
+	for (size_t i = 0; i < node->samples.count; i++) {
+		struct muster_sample *sample = &node->samples.items[i];
+		if (strcmp(sample->metric->name, "node.slurm_topology") == 0) {
+			sample->value = muster_string(place);
+			sample->reason = NULL;
+		}
+	}
+}
+
+START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 56);
+	muster_node_add_rank(muster_run_add_node(&run, "?"), 56)->missing = "no message";
+	for (size_t i = 0; i < 6; i++)
+		place_node(&run.nodes[i], i % 2 ? "s0.s10\x1b[2J" : "s0.s9");
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
+				   "  not known: sim-7\n\nmeasured\n"),
+		"%s", text);
+	free(text);
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_markdown(&report, out);
+	fclose(out);
+	ck_assert_msg(strstr(text, "\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
+				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| not known | sim-7 |\n\n"),
+		"%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(without_a_topology_nothing_is_said_of_places)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_ptr_null(strstr(text, "placed"));
+	free(text);
+	run.node_count = 0;
+	text = text_of(&report, false);
+	ck_assert_ptr_null(strstr(text, "placed"));
+	free(text);
+	run.node_count = 2;
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(of_many_switches_the_first_are_shown)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 50 * SYNTHETIC_PER_NODE);
+	for (size_t i = 0; i < run.node_count; i++)
+		place_node(&run.nodes[i], muster_pool_printf(run.pool, "s%zu", i));
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n  s0: sim-1\n  s1: sim-2\n"), "%s", text);
+	ck_assert_msg(strstr(text, "\n  s39: sim-40\n  and 10 more, all of them in the JSON report\n"), "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report_text");
@@ -368,6 +439,9 @@ int main(void)
 	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
 	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
 	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
+	tcase_add_test(tcase, nodes_stand_under_the_switch_that_slurm_has_them_in);
+	tcase_add_test(tcase, without_a_topology_nothing_is_said_of_places);
+	tcase_add_test(tcase, of_many_switches_the_first_are_shown);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
