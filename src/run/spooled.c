@@ -4,54 +4,22 @@
  */
 #include "run/spooled.h"
 
-#include "core/trend.h"
 #include "core/json.h"
+#include "core/trend.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "report/layout.h"
+#include "run/left.h"
+#include "run/lines.h"
 #include "run/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum {
-	FILES_MAX = 1 << 20,
-	READ_BYTES = 1 << 16,
-	SHOWN = 200, /* bytes of a name or a step in a sentence */
-};
-#define LAST_DEATHS_S 1.0 /* before the last line of all: a death that may be part of everybody's end */
-
-/* What one process left. */
-struct muster_left {
-	const char *by, *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
-	const char *node;
-	bool strict;
-	int repeats;
-	int rank, ranks;
-	size_t order; /* of the processes, as their first lines were found */
-	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
-	double last_s, died_s;
-	const char *died; /* the probe at which its worker died last, at died_s; NULL */
-	const char *step; /* the last one */
-	double step_s;
-	const char *end;           /* NULL: it did not write one */
-	struct muster_node record; /* one rank, whose samples are the job's too; no rank when nothing came */
-	bool has_record;
-};
-
-struct lines { /* a file, line by line */
-	int fd;
-	char *text;
-	size_t room, length, at; /* of text: what was read, where the next line begins */
-	bool ended, skipping;    /* skipping: the line at hand is longer than any may be */
-	size_t too_long;
-};
+enum { FILES_MAX = 1 << 20 };
 
 struct reading {
 	struct muster_spooled *spooled;
@@ -60,82 +28,6 @@ struct reading {
 	char **paths;
 	size_t path_count, path; /* path: the one at hand */
 };
-
-/* ---- lines of a file ---- */
-
-static int lines_open(struct lines *lines, const char *path, struct muster_error *err)
-{
-	struct stat status;
-	*lines = (struct lines){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
-	if (lines->fd < 0)
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-	if (fstat(lines->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		close(lines->fd);
-		return muster_fail(err, MUSTER_EIO, "%s: no plain file", path);
-	}
-	return 0;
-}
-
-static void lines_done(struct lines *lines)
-{
-	close(lines->fd);
-	free(lines->text);
-}
-
-static int lines_fill(struct lines *lines)
-{
-	if (lines->at > 0) {
-		memmove(lines->text, lines->text + lines->at, lines->length - lines->at);
-		lines->length -= lines->at;
-		lines->at = 0;
-	}
-	if (lines->length > MUSTER_SPOOL_LINE_MAX) {
-		lines->too_long += !lines->skipping;
-		lines->skipping = true;
-		lines->length = 0;
-	}
-	if (lines->room - lines->length < READ_BYTES) {
-		lines->room = lines->room * 2 + READ_BYTES;
-		lines->text = muster_realloc(lines->text, lines->room, 1);
-	}
-	ssize_t got;
-	do
-		got = read(lines->fd, lines->text + lines->length, READ_BYTES);
-	while (got < 0 && errno == EINTR);
-	lines->ended = got == 0;
-	lines->length += got > 0 ? (size_t)got : 0;
-	return got < 0 ? -1 : 0;
-}
-
-/* 1 with the next line that is not empty, which may lack its newline at the end of the file; 0 at the end; -1 when the
- * file cannot be read. */
-static int lines_next(struct lines *lines, const char **ret, size_t *ret_length)
-{
-	for (size_t scanned = 0;;) {
-		size_t left = lines->length - lines->at;
-		const char *start = lines->text ? lines->text + lines->at : "";
-		const char *end = left > scanned ? memchr(start + scanned, '\n', left - scanned) : NULL;
-		size_t length = end ? (size_t)(end - start) : left;
-		if (!end && !lines->ended) {
-			scanned = left;
-			if (lines_fill(lines) < 0)
-				return -1;
-			scanned = lines->length < scanned ? 0 : scanned;
-			continue;
-		}
-		if (!end && left == 0)
-			return 0;
-		bool skipped = lines->skipping;
-		lines->skipping = false;
-		lines->at += length + (end != NULL);
-		scanned = 0;
-		if (length == 0 || skipped)
-			continue;
-		*ret = start;
-		*ret_length = length;
-		return 1;
-	}
-}
 
 /* ---- members of a line ---- */
 
@@ -238,7 +130,7 @@ static void bad_line(struct reading *r, const char *path, const char *why)
 	s->bad_lines++;
 	if (!s->bad_why) {
 		s->bad_file = muster_pool_string(s->pool, path);
-		s->bad_why = muster_pool_printf(s->pool, "%.*s", SHOWN, why);
+		s->bad_why = muster_pool_printf(s->pool, "%.*s", MUSTER_LEFT_SHOWN, why);
 	}
 }
 
@@ -447,13 +339,13 @@ static bool is_first(const struct members *members)
 static void read_file(struct reading *r, size_t index, bool first)
 {
 	const char *path = r->paths[index];
-	struct lines lines;
+	struct muster_lines lines;
 	struct muster_error err;
 	const char *text;
 	size_t length;
 	int got;
 	r->path = index;
-	if (lines_open(&lines, path, &err) < 0) {
+	if (muster_lines_open(&lines, path, MUSTER_SPOOL_LINE_MAX, &err) < 0) {
 		r->spooled->bad_files += first;
 		if (first && !r->spooled->bad_why) {
 			r->spooled->bad_file = muster_pool_string(r->spooled->pool, path);
@@ -461,7 +353,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 		}
 		return;
 	}
-	while ((got = lines_next(&lines, &text, &length)) > 0) {
+	while ((got = muster_lines_next(&lines, &text, &length)) > 0) {
 		struct members members = { 0 };
 		if (first && !memmem(text, length, "\"spool\"", strlen("\"spool\"")))
 			continue;
@@ -478,7 +370,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 		bad_line(r, path, "a line that is longer than any of muster's");
 	if (got < 0 && first)
 		r->spooled->bad_files++;
-	lines_done(&lines);
+	muster_lines_done(&lines);
 }
 
 /* ---- one run of them ---- */
@@ -595,174 +487,4 @@ void muster_spooled_done(struct muster_spooled *spooled)
 	free(spooled->ranks);
 	free(spooled->told.trials);
 	*spooled = (struct muster_spooled){ 0 };
-}
-
-size_t muster_spooled_ended(const struct muster_spooled *spooled)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < spooled->rank_count; i++)
-		count += spooled->ranks[i].end && !*spooled->ranks[i].end;
-	return count;
-}
-
-const char *muster_spooled_interrupted(const struct muster_spooled *spooled)
-{
-	for (size_t i = 0; i < spooled->rank_count; i++)
-		if (spooled->ranks[i].end && *spooled->ranks[i].end)
-			return spooled->ranks[i].end;
-	return NULL;
-}
-
-/* ---- into the run ---- */
-
-static struct muster_node *node_of(struct muster_run *run, const char *name)
-{
-	for (size_t i = run->node_count; i-- > 0;)
-		if (strcmp(run->nodes[i].name, name) == 0)
-			return &run->nodes[i];
-	return muster_run_add_node(run, name);
-}
-
-/* Take a missing rank out of the run; why it was said to be missing. */
-static const char *take_out(struct muster_run *run, int number)
-{
-	for (size_t n = 0; n < run->node_count; n++) {
-		struct muster_node *node = &run->nodes[n];
-		for (size_t i = 0; i < node->rank_count; i++) {
-			struct muster_rank *rank = &node->ranks[i];
-			if (rank->rank != number || !rank->missing)
-				continue;
-			const char *why = rank->missing;
-			memmove(rank, rank + 1, (node->rank_count - i - 1) * sizeof *rank);
-			node->rank_count--;
-			return why;
-		}
-	}
-	return NULL;
-}
-
-static const char *last_sign(const struct muster_left *left, struct muster_pool *pool)
-{
-	if (left->step)
-		return muster_pool_printf(
-			pool, "its last sign, %.0f s after its start, was: %.*s", left->step_s, SHOWN, left->step);
-	return muster_pool_printf(pool, "its last sign came %.0f s after its start, before any step", left->last_s);
-}
-
-static void put(const struct muster_left *left, struct muster_run *run, const char *why)
-{
-	struct muster_node *node = node_of(run, left->has_record ? left->record.name : left->node);
-	struct muster_rank *rank = muster_node_add_rank(node, left->rank);
-	if (left->has_record) {
-		const struct muster_rank *from = &left->record.ranks[0];
-		node->simulated |= left->record.simulated;
-		run->job.simulated |= left->record.simulated;
-		rank->local_rank = from->local_rank;
-		rank->gpu = from->gpu;
-		rank->gpu_uuid = from->gpu_uuid;
-		for (size_t i = 0; i < left->record.samples.count; i++)
-			muster_samples_add(&node->samples, left->record.samples.items[i]);
-		for (size_t i = 0; i < from->outcomes.count; i++)
-			muster_outcomes_add(&rank->outcomes, from->outcomes.items[i]);
-		for (size_t i = 0; i < from->samples.count; i++) {
-			const struct muster_sample *sample = &from->samples.items[i];
-			bool of_job = sample->metric->scope == MUSTER_SCOPE_JOB;
-			muster_samples_add(of_job ? &run->job.samples : &rank->samples, *sample);
-		}
-	}
-	if (!left->end || !left->has_record)
-		rank->unfinished = muster_pool_printf(
-			run->pool, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->pool));
-}
-
-size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)
-{
-	enum { ABSENT, MISSING, HERE };
-	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
-	size_t count = 0;
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
-			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
-				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
-	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_left *left = &spooled->ranks[i];
-		if (known[left->rank] == HERE)
-			continue;
-		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
-		put(left, run, reason ? reason : why);
-		count++;
-	}
-	free(known);
-	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++) /* rank 0 has told them all, or none */
-		muster_run_add_trial(run, spooled->told.trials[i]);
-	muster_run_sort(run);
-	return count;
-}
-
-/* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
-static void excuse_last_deaths(const struct muster_spooled *spooled)
-{
-	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_left *left = &spooled->ranks[i];
-		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
-			continue;
-		struct muster_outcomes *outcomes = &left->record.ranks[0].outcomes;
-		for (size_t o = 0; o < outcomes->count; o++) {
-			if (strcmp(outcomes->items[o].probe, left->died) != 0)
-				continue;
-			outcomes->items[o].status = MUSTER_OUTCOME_ERROR;
-			outcomes->items[o].code = muster_code_name(MUSTER_EINTERRUPTED);
-		}
-	}
-}
-
-static void add_missing(struct muster_run *run)
-{
-	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
-	struct muster_node *nowhere = NULL;
-
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
-			here[run->nodes[n].ranks[r].rank] = true;
-	for (int rank = 0; rank < run->job.ranks; rank++) {
-		if (here[rank])
-			continue;
-		if (!nowhere)
-			nowhere = muster_run_add_node(run, "?");
-		muster_node_add_rank(nowhere, rank)->missing = "it left nothing on disk";
-	}
-	free(here);
-	muster_run_sort(run);
-}
-
-/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
- * not come to theirs says nothing about them. */
-static const char *interruption(const struct muster_spooled *spooled)
-{
-	const char *why = muster_spooled_interrupted(spooled);
-
-	return why                                 ? why
-	       : muster_spooled_ended(spooled) > 0 ? NULL
-						   : "no rank came to its end: all were ended from outside";
-}
-
-void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run *run)
-{
-	run->job = (struct muster_job){
-		.id = spooled->job,
-		.started = spooled->started,
-		.elapsed_s = spooled->elapsed_s,
-		.profile = spooled->profile,
-		.ranks = spooled->job_ranks,
-		.version = spooled->version,
-		.interrupted = interruption(spooled),
-		.assembled = true,
-		.repeats = spooled->repeats,
-	};
-	if (muster_spooled_ended(spooled) == 0)
-		excuse_last_deaths(spooled);
-	muster_spooled_add(spooled, run, "it did not come to its end");
-	if (run->job.repeats > 1)
-		muster_run_fold_repeats(run);
-	add_missing(run);
 }

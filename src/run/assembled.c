@@ -1,0 +1,179 @@
+/* assembled.c - the run that what was left on disk makes */
+#include "run/spooled.h"
+
+#include "core/trend.h"
+#include "muster/pool.h"
+#include "run/left.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_DEATHS_S 1.0 /* before the last line of all: a death that may be part of everybody's end */
+
+size_t muster_spooled_ended(const struct muster_spooled *spooled)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < spooled->rank_count; i++)
+		count += spooled->ranks[i].end && !*spooled->ranks[i].end;
+	return count;
+}
+
+const char *muster_spooled_interrupted(const struct muster_spooled *spooled)
+{
+	for (size_t i = 0; i < spooled->rank_count; i++)
+		if (spooled->ranks[i].end && *spooled->ranks[i].end)
+			return spooled->ranks[i].end;
+	return NULL;
+}
+
+static struct muster_node *node_of(struct muster_run *run, const char *name)
+{
+	for (size_t i = run->node_count; i-- > 0;)
+		if (strcmp(run->nodes[i].name, name) == 0)
+			return &run->nodes[i];
+	return muster_run_add_node(run, name);
+}
+
+/* Take a missing rank out of the run; why it was said to be missing. */
+static const char *take_out(struct muster_run *run, int number)
+{
+	for (size_t n = 0; n < run->node_count; n++) {
+		struct muster_node *node = &run->nodes[n];
+		for (size_t i = 0; i < node->rank_count; i++) {
+			struct muster_rank *rank = &node->ranks[i];
+			if (rank->rank != number || !rank->missing)
+				continue;
+			const char *why = rank->missing;
+			memmove(rank, rank + 1, (node->rank_count - i - 1) * sizeof *rank);
+			node->rank_count--;
+			return why;
+		}
+	}
+	return NULL;
+}
+
+static const char *last_sign(const struct muster_left *left, struct muster_pool *pool)
+{
+	if (left->step)
+		return muster_pool_printf(pool, "its last sign, %.0f s after its start, was: %.*s", left->step_s,
+			MUSTER_LEFT_SHOWN, left->step);
+	return muster_pool_printf(pool, "its last sign came %.0f s after its start, before any step", left->last_s);
+}
+
+static void put(const struct muster_left *left, struct muster_run *run, const char *why)
+{
+	struct muster_node *node = node_of(run, left->has_record ? left->record.name : left->node);
+	struct muster_rank *rank = muster_node_add_rank(node, left->rank);
+	if (left->has_record) {
+		const struct muster_rank *from = &left->record.ranks[0];
+		node->simulated |= left->record.simulated;
+		run->job.simulated |= left->record.simulated;
+		rank->local_rank = from->local_rank;
+		rank->gpu = from->gpu;
+		rank->gpu_uuid = from->gpu_uuid;
+		for (size_t i = 0; i < left->record.samples.count; i++)
+			muster_samples_add(&node->samples, left->record.samples.items[i]);
+		for (size_t i = 0; i < from->outcomes.count; i++)
+			muster_outcomes_add(&rank->outcomes, from->outcomes.items[i]);
+		for (size_t i = 0; i < from->samples.count; i++) {
+			const struct muster_sample *sample = &from->samples.items[i];
+			bool of_job = sample->metric->scope == MUSTER_SCOPE_JOB;
+			muster_samples_add(of_job ? &run->job.samples : &rank->samples, *sample);
+		}
+	}
+	if (!left->end || !left->has_record)
+		rank->unfinished = muster_pool_printf(
+			run->pool, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->pool));
+}
+
+size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)
+{
+	enum { ABSENT, MISSING, HERE };
+	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
+	size_t count = 0;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
+			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
+				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
+	for (size_t i = 0; i < spooled->rank_count; i++) {
+		const struct muster_left *left = &spooled->ranks[i];
+		if (known[left->rank] == HERE)
+			continue;
+		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
+		put(left, run, reason ? reason : why);
+		count++;
+	}
+	free(known);
+	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++) /* rank 0 has told them all, or none */
+		muster_run_add_trial(run, spooled->told.trials[i]);
+	muster_run_sort(run);
+	return count;
+}
+
+/* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
+static void excuse_last_deaths(const struct muster_spooled *spooled)
+{
+	for (size_t i = 0; i < spooled->rank_count; i++) {
+		const struct muster_left *left = &spooled->ranks[i];
+		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
+			continue;
+		struct muster_outcomes *outcomes = &left->record.ranks[0].outcomes;
+		for (size_t o = 0; o < outcomes->count; o++) {
+			if (strcmp(outcomes->items[o].probe, left->died) != 0)
+				continue;
+			outcomes->items[o].status = MUSTER_OUTCOME_ERROR;
+			outcomes->items[o].code = muster_code_name(MUSTER_EINTERRUPTED);
+		}
+	}
+}
+
+static void add_missing(struct muster_run *run)
+{
+	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
+	struct muster_node *nowhere = NULL;
+
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			here[run->nodes[n].ranks[r].rank] = true;
+	for (int rank = 0; rank < run->job.ranks; rank++) {
+		if (here[rank])
+			continue;
+		if (!nowhere)
+			nowhere = muster_run_add_node(run, "?");
+		muster_node_add_rank(nowhere, rank)->missing = "it left nothing on disk";
+	}
+	free(here);
+	muster_run_sort(run);
+}
+
+/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
+ * not come to theirs says nothing about them. */
+static const char *interruption(const struct muster_spooled *spooled)
+{
+	const char *why = muster_spooled_interrupted(spooled);
+
+	return why                                 ? why
+	       : muster_spooled_ended(spooled) > 0 ? NULL
+						   : "no rank came to its end: all were ended from outside";
+}
+
+void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run *run)
+{
+	run->job = (struct muster_job){
+		.id = spooled->job,
+		.started = spooled->started,
+		.elapsed_s = spooled->elapsed_s,
+		.profile = spooled->profile,
+		.ranks = spooled->job_ranks,
+		.version = spooled->version,
+		.interrupted = interruption(spooled),
+		.assembled = true,
+		.repeats = spooled->repeats,
+	};
+	if (muster_spooled_ended(spooled) == 0)
+		excuse_last_deaths(spooled);
+	muster_spooled_add(spooled, run, "it did not come to its end");
+	if (run->job.repeats > 1)
+		muster_run_fold_repeats(run);
+	add_missing(run);
+}

@@ -1,0 +1,29 @@
+/* left.h - what one process left in the spool: read by spooled.c, put into a run by assembled.c */
+#ifndef MUSTER_RUN_LEFT_H
+#define MUSTER_RUN_LEFT_H
+
+#include "muster/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MUSTER_LEFT_SHOWN = 200 }; /* bytes of a name or a step in a sentence */
+
+struct muster_left {
+	const char *by, *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
+	const char *node;
+	bool strict;
+	int repeats;
+	int rank, ranks;
+	size_t order; /* of the processes, as their first lines were found */
+	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
+	double last_s, died_s;
+	const char *died; /* the probe at which its worker died last, at died_s; NULL */
+	const char *step; /* the last one */
+	double step_s;
+	const char *end;           /* NULL: it did not write one */
+	struct muster_node record; /* one rank, whose samples are the job's too; no rank when nothing came */
+	bool has_record;
+};
+
+#endif

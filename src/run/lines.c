@@ -1,0 +1,85 @@
+/* lines.c - a file from outside, line by line */
+#include "run/lines.h"
+
+#include "muster/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 1 << 16 };
+
+int muster_lines_open(struct muster_lines *lines, const char *path, size_t most, struct muster_error *err)
+{
+	struct stat status;
+	*lines = (struct muster_lines){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), .most = most };
+	if (lines->fd < 0)
+		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	if (fstat(lines->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		close(lines->fd);
+		return muster_fail(err, MUSTER_EIO, "%s: no plain file", path);
+	}
+	return 0;
+}
+
+void muster_lines_done(struct muster_lines *lines)
+{
+	close(lines->fd);
+	free(lines->text);
+}
+
+static int fill(struct muster_lines *lines)
+{
+	if (lines->at > 0) {
+		memmove(lines->text, lines->text + lines->at, lines->length - lines->at);
+		lines->length -= lines->at;
+		lines->at = 0;
+	}
+	if (lines->length > lines->most) {
+		lines->too_long += !lines->skipping;
+		lines->skipping = true;
+		lines->length = 0;
+	}
+	if (lines->room - lines->length < READ_BYTES) {
+		lines->room = lines->room * 2 + READ_BYTES;
+		lines->text = muster_realloc(lines->text, lines->room, 1);
+	}
+	ssize_t got;
+	do
+		got = read(lines->fd, lines->text + lines->length, READ_BYTES);
+	while (got < 0 && errno == EINTR);
+	lines->ended = got == 0;
+	lines->length += got > 0 ? (size_t)got : 0;
+	return got < 0 ? -1 : 0;
+}
+
+int muster_lines_next(struct muster_lines *lines, const char **ret, size_t *ret_length)
+{
+	for (size_t scanned = 0;;) {
+		size_t left = lines->length - lines->at;
+		const char *start = lines->text ? lines->text + lines->at : "";
+		const char *end = left > scanned ? memchr(start + scanned, '\n', left - scanned) : NULL;
+		size_t length = end ? (size_t)(end - start) : left;
+		if (!end && !lines->ended) {
+			scanned = left;
+			if (fill(lines) < 0)
+				return -1;
+			scanned = lines->length < scanned ? 0 : scanned;
+			continue;
+		}
+		if (!end && left == 0)
+			return 0;
+		bool skipped = lines->skipping;
+		lines->skipping = false;
+		lines->at += length + (end != NULL);
+		scanned = 0;
+		if (length == 0 || skipped)
+			continue;
+		*ret = start;
+		*ret_length = length;
+		return 1;
+	}
+}
