@@ -62,7 +62,7 @@ class Environment(unittest.TestCase):
 
     def ranks(self, *mpirun, **more):
         """Two ranks of this machine."""
-        [node] = self.nodes(["mpirun", "-q", "--oversubscribe", "-np", "2", *mpirun, MUSTER, "run", "--sku", "observe",
+        [node] = self.nodes(["mpirun", "-q", "--oversubscribe", "-np", "2", *mpirun, MUSTER, "run", "--sku", "generic-nvidia",
                              "--profile", "quick", "--report", "REPORT"], **more)
         self.assertEqual([rank["rank"] for rank in node["ranks"]], [0, 1])
         return node["ranks"]
