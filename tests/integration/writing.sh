@@ -52,8 +52,18 @@ if unshare -m sh -c 'mount -t tmpfs -o size=16k none disk' 2>/dev/null; then
 	sed 's/"metric": "gpu.h2d_gbps", \(.*\)"value": [0-9.]*/"metric": "gpu.h2d_gbps", \1"value": 1/' good.json >slow.json
 	expect "a full disk, and a failure" 1 "MUSTER FAIL sku=$sku nodes=1 ranks=1 failed=1 warned=0 report=none" \
 		full "$muster" check slow.json --report disk/report.json
+	read_only() {
+		unshare -m sh -c 'mount -t tmpfs none disk && echo old >disk/report.json && mount -o remount,ro disk && "$@"
+			status=$?; cat disk/report.json >left; exit $status' sh "$@" >out 2>err
+	}
+	expect "a read-only folder" 3 "$none" read_only "$muster" check good.json --report disk/report.json
+	[ "$(cat left)" = old ] || complain "a read-only folder: the old report is not whole"
+	grep -q 'could not be written: .*Read-only file system' err || complain "a read-only folder: no reason on stderr"
+	expect "a run that could not write its report" 2 "" \
+		read_only "$muster" run --sku $sku --report disk/report.json
+	grep -q 'Read-only file system' err || complain "a run that could not write its report: no reason on stderr"
 else
-	echo "no mount namespace of our own: the full disk is left out"
+	echo "no mount namespace of our own: full and read-only disks are left out"
 fi
 
 # written FILE: it is a report, whole
@@ -61,6 +71,17 @@ written() {
 	"$muster" check "$1" >checked 2>&1 || complain "$1 is no report: $(cat checked)"
 }
 
+# A writer that is killed, at one moment or another, leaves the old report or the new one. The many spaces make it long.
+sed 's/"elapsed_s": /"elapsed_s":                /' good.json >old.json
+for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	cp old.json killed.json
+	"$muster" check good.json --report killed.json >out 2>err &
+	sleep "0.00$((turn % 10))$turn"
+	kill -9 $! 2>/dev/null || :
+	wait $! 2>/dev/null || :
+	cmp -s killed.json old.json || written killed.json
+	rm -f killed.json.* # between its name and its place nobody is left to remove it
+done
 # a link at the report's path is replaced, and never followed
 echo precious >target
 ln -s target link.json
