@@ -7,8 +7,6 @@
 #include "run/parcel.h"
 #include "run/root.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,140 +42,6 @@ void muster_dealer_free(struct muster_dealer *d)
 	free(d);
 }
 
-/* ---- what the ranks bring ---- */
-
-struct hand {
-	int rank;
-	size_t node; /* index */
-	char *text;  /* the rest points into it */
-	const char *uuid, *kind;
-	const char *why; /* it cannot take part, or was left out; NULL */
-	char left_out[200];
-	enum muster_ring_end end;
-	double seconds;
-	const char *detail, *facts;
-};
-
-static char *next_line(char **rest)
-{
-	char *line = *rest ? strsep(rest, "\n") : NULL;
-	return line;
-}
-
-static void read_hand(struct hand *hand)
-{
-	char *rest = hand->text, *can = next_line(&rest), *last = next_line(&rest), *end = NULL;
-	hand->facts = rest ? rest : "";
-	hand->uuid = hand->kind = hand->detail = "";
-	if (can && *can == '+') {
-		hand->uuid = can + 1;
-		char *blank = strchr(can, ' ');
-		if (blank) {
-			*blank = '\0';
-			hand->kind = blank + 1;
-		}
-	} else {
-		hand->why = can && *can == '-' ? can + 1 : "it did not say that it can take part";
-	}
-	long status = last ? strtol(last, &end, 10) : 0;
-	if (last && end != last && *end == ' ' && status >= 0 && status <= MUSTER_RING_CRASHED) {
-		hand->end = (enum muster_ring_end)status;
-		hand->seconds = strtod(end, &end);
-		hand->detail = *end == ' ' ? end + 1 : end;
-	}
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct hand *x = a, *y = b;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-/* Everyone who came to the gate, by rank. */
-static struct hand *hands_of(const struct muster_root *root, const struct muster_gate *gate, size_t *ret_count)
-{
-	struct hand *hands = muster_calloc((size_t)root->ranks, sizeof *hands);
-	size_t count = 0, length;
-	for (size_t i = 0; i < root->leader_count; i++) {
-		const struct muster_arrival *bundle = &gate->arrivals[i];
-		size_t at = 0;
-		const char *bytes;
-		int id, rank;
-		if (!bundle->here || !muster_parcel_header(bundle->bytes, bundle->length, &id, 1, &at))
-			continue;
-		while (count < (size_t)root->ranks &&
-			muster_parcel_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
-			if (rank < root->ranks)
-				hands[count++] = (struct hand){
-					.rank = rank,
-					.node = i,
-					.text = muster_asprintf("%.*s", (int)length, bytes),
-				};
-	}
-	qsort(hands, count, sizeof *hands, by_rank);
-	*ret_count = count;
-	return hands;
-}
-
-static void hands_free(struct hand *hands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(hands[i].text);
-	free(hands);
-}
-
-static void leave_out(struct hand *hand, const char *format, const char *what, int rank)
-{
-	snprintf(hand->left_out, sizeof hand->left_out, format, what, rank);
-	hand->why = hand->left_out;
-}
-
-/* Two ranks on one GPU: only the first one can be in a ring. They are of the same node, and a node has few ranks. */
-static void leave_out_twins(struct hand *hands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = i; !hands[i].why && j-- > 0 && i - j <= 1024;)
-			if (!hands[j].why && hands[j].node == hands[i].node &&
-				strcmp(hands[j].uuid, hands[i].uuid) == 0)
-				leave_out(&hands[i], "left out of the ring: %srank %d has taken the same GPU", "",
-					hands[j].rank);
-}
-
-/* A ring of different versions hangs or worse: it is made of those that most ranks have. */
-static void leave_out_others(const struct muster_probe *probe, struct hand *hands, size_t count)
-{
-	const char *most = NULL;
-	size_t most_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		size_t same = 0;
-		if (hands[i].why || !*hands[i].kind || (most && strcmp(hands[i].kind, most) == 0))
-			continue;
-		for (size_t j = 0; j < count; j++)
-			same += !hands[j].why && strcmp(hands[j].kind, hands[i].kind) == 0;
-		if (same > most_count) {
-			most_count = same;
-			most = hands[i].kind;
-		}
-		if (2 * same > count)
-			break;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct hand *hand = &hands[i];
-		if (hand->why || !*hand->kind || strcmp(hand->kind, most) == 0)
-			continue;
-		snprintf(hand->left_out, sizeof hand->left_out,
-			"left out of the ring: its %s is %.40s, and that of %zu ranks is %.40s", probe->ring_agree,
-			hand->kind, most_count, most);
-		hand->why = hand->left_out;
-	}
-}
-
-static const struct hand *find_hand(const struct hand *hands, size_t count, int rank)
-{
-	const struct hand key = { .rank = rank };
-	return count ? bsearch(&key, hands, count, sizeof *hands, by_rank) : NULL;
-}
-
 /* ---- how the last round went ---- */
 
 struct result {
@@ -189,13 +53,13 @@ struct result {
 };
 
 static struct result result_of(const struct muster_dealer *d, const struct muster_root *root, size_t team,
-	const struct hand *hands, size_t count)
+	const struct muster_hand *hands, size_t count)
 {
 	struct result result = { .ok = true, .culprit = -1, .end = MUSTER_RING_OK, .detail = "", .facts = "" };
 	for (int rank = 0; rank < root->ranks; rank++) {
 		if (d->team[rank] != (int)team)
 			continue;
-		const struct hand *hand = find_hand(hands, count, rank);
+		const struct muster_hand *hand = muster_hand_find(hands, count, rank);
 		enum muster_ring_end end = hand ? hand->end : MUSTER_RING_GONE;
 		result.ok = result.ok && end == MUSTER_RING_OK;
 		result.fallen = result.fallen || !hand || hand->why || end >= MUSTER_RING_HUNG;
@@ -289,8 +153,8 @@ static void begin_round(struct muster_dealer *d, const struct muster_root *root,
 }
 
 /* Give each hand its place by d->team, those without a team `otherwise` or why not. */
-static void send_places(struct muster_dealer *d, const struct muster_root *root, int gate, const struct hand *hands,
-	size_t count, int deadline_ms)
+static void send_places(struct muster_dealer *d, const struct muster_root *root, int gate,
+	const struct muster_hand *hands, size_t count, int deadline_ms)
 {
 	struct muster_parcel *parcels = muster_root_begin_answers(root, gate);
 	bool *seen = muster_calloc(root->leader_count * (d->team_count + 1), sizeof *seen);
@@ -307,7 +171,7 @@ static void send_places(struct muster_dealer *d, const struct muster_root *root,
 	}
 	int *places = muster_calloc(d->team_count, sizeof *places);
 	for (size_t i = 0; i < count; i++) {
-		const struct hand *hand = &hands[i];
+		const struct muster_hand *hand = &hands[i];
 		int team = d->team[hand->rank];
 		char *answer = team >= 0  ? muster_asprintf("+%d %d %d %d %d", places[team]++, d->teams[team].ranks,
 						    d->teams[team].nodes, d->trial, deadline_ms)
@@ -322,7 +186,7 @@ static void send_places(struct muster_dealer *d, const struct muster_root *root,
 }
 
 /* A ring of everyone who can take part; nodes: of these nodes only, by index, unless NULL. */
-static void deal_full(struct muster_dealer *d, const struct muster_root *root, int gate, struct hand *hands,
+static void deal_full(struct muster_dealer *d, const struct muster_root *root, int gate, struct muster_hand *hands,
 	size_t count, const bool *nodes)
 {
 	begin_round(d, root, false, 1);
@@ -330,7 +194,8 @@ static void deal_full(struct muster_dealer *d, const struct muster_root *root, i
 	memset(d->in, 0, root->leader_count * sizeof *d->in);
 	for (size_t i = 0; i < count; i++) {
 		if (!hands[i].why && nodes && !nodes[hands[i].node])
-			leave_out(&hands[i], "left out of the last ring%s, which would not work with this node", "", 0);
+			muster_hand_leave_out(
+				&hands[i], "left out of the last ring%s, which would not work with this node", "", 0);
 		if (hands[i].why)
 			continue;
 		d->team[hands[i].rank] = 0;
@@ -339,8 +204,8 @@ static void deal_full(struct muster_dealer *d, const struct muster_root *root, i
 	send_places(d, root, gate, hands, count, full_deadline(d, root));
 }
 
-static void deal_nothing(
-	struct muster_dealer *d, const struct muster_root *root, int gate, const struct hand *hands, size_t count)
+static void deal_nothing(struct muster_dealer *d, const struct muster_root *root, int gate,
+	const struct muster_hand *hands, size_t count)
 {
 	struct muster_parcel *parcels = muster_root_begin_answers(root, gate);
 	for (size_t i = 0; i < count; i++)
@@ -349,7 +214,8 @@ static void deal_nothing(
 	d->over = true;
 }
 
-static void deal_rest(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+static void deal_rest(
+	struct muster_dealer *d, struct muster_root *root, int gate, struct muster_hand *hands, size_t count)
 {
 	bool *rest = muster_calloc(d->scout.nodes, sizeof *rest),
 	     *nodes = muster_calloc(root->leader_count, sizeof *nodes);
@@ -370,7 +236,8 @@ static void deal_rest(struct muster_dealer *d, struct muster_root *root, int gat
 	free(nodes);
 }
 
-static void deal_trials(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+static void deal_trials(
+	struct muster_dealer *d, struct muster_root *root, int gate, struct muster_hand *hands, size_t count)
 {
 	double deadline = time_left(root) / 5 < TRIAL_MS ? time_left(root) / 5 : TRIAL_MS;
 	size_t teams = deadline < TRIAL_LEAST_MS || d->round + 2 >= MUSTER_RING_ROUNDS_MAX
@@ -419,7 +286,7 @@ static void note_full(struct muster_dealer *d, bool ok, bool slow)
 }
 
 /* After a ring of all. */
-static void go_on(struct muster_dealer *d, struct muster_root *root, int gate, struct hand *hands, size_t count)
+static void go_on(struct muster_dealer *d, struct muster_root *root, int gate, struct muster_hand *hands, size_t count)
 {
 	struct result result = result_of(d, root, 0, hands, count);
 	size_t nodes = 0;
@@ -452,11 +319,10 @@ static void go_on(struct muster_dealer *d, struct muster_root *root, int gate, s
 static void deal_places(struct muster_dealer *d, struct muster_root *root, const struct muster_gate *gate)
 {
 	size_t count;
-	struct hand *hands = hands_of(root, gate, &count);
-	for (size_t i = 0; i < count; i++)
-		read_hand(&hands[i]);
-	leave_out_twins(hands, count);
-	leave_out_others(d->probe, hands, count);
+	struct muster_hand *hands = muster_hands_of(root, gate, &count);
+	muster_hands_read(hands, count);
+	muster_hands_leave_out_twins(hands, count);
+	muster_hands_leave_out_others(d->probe, hands, count);
 	if (d->round < 0) {
 		deal_full(d, root, gate->id, hands, count, NULL);
 	} else if (!d->trial) {
@@ -468,23 +334,24 @@ static void deal_places(struct muster_dealer *d, struct muster_root *root, const
 		}
 		deal_trials(d, root, gate->id, hands, count);
 	}
-	hands_free(hands, count);
+	muster_hands_free(hands, count);
 }
 
 /* Each ring's id to all of its ranks. */
 static void deal_ids(const struct muster_dealer *d, const struct muster_root *root, const struct muster_gate *gate)
 {
 	size_t count;
-	struct hand *hands = hands_of(root, gate, &count);
+	struct muster_hand *hands = muster_hands_of(root, gate, &count);
 	struct muster_parcel *parcels = muster_root_begin_answers(root, gate->id);
 	for (size_t i = 0; i < count; i++) {
 		int team = d->team[hands[i].rank];
-		const struct hand *first = team < 0 ? NULL : find_hand(hands, count, d->teams[team].first);
+		const struct muster_hand *first =
+			team < 0 ? NULL : muster_hand_find(hands, count, d->teams[team].first);
 		const char *id = first ? first->text : "";
 		muster_parcel_add(&parcels[hands[i].node], hands[i].rank, id, strlen(id));
 	}
 	muster_root_send_answers(root, MUSTER_TAG_DEAL, parcels);
-	hands_free(hands, count);
+	muster_hands_free(hands, count);
 }
 
 void muster_dealer_settle(struct muster_dealer *d, struct muster_root *root, const struct muster_gate *gate)

@@ -5,34 +5,16 @@
  * round is a ring of all. When ranks fall out of it, another one is made of those that are left; when it fails or is
  * slow and nobody is to blame, trial rings of few nodes find out who is.
  *
- * What a rank brings is a text of three lines: "+<GPU's UUID> <its value of the probe's ring_agree>" or "-<why it
- * cannot take part>"; "<enum muster_ring_end> <seconds> <detail>" about the last round; and, from a ring's first rank,
- * its node in JSON with what was measured about the job. What it hears: "+<place> <ranks> <nodes> <1: a trial>
- * <milliseconds>";
- * "-<why not>" when a ring of all is made without it; "=" when it has no part in a round of trials; "." when there will
- * be no more rounds.
+ * What a rank brings: hands.h. What it hears: "+<place> <ranks> <nodes> <1: a trial> <milliseconds>"; "-<why not>" when
+ * a ring of all is made without it; "=" when it has no part in a round of trials; "." when there will be no more
+ * rounds.
  */
 #ifndef MUSTER_RUN_DEALER_H
 #define MUSTER_RUN_DEALER_H
 
 #include "muster/probe.h"
-#include "run/gate.h"
+#include "run/hands.h"
 #include "run/scout.h"
-
-/* How a ring ended for a rank, in the order of how much that says about the rank itself. */
-enum muster_ring_end {
-	MUSTER_RING_NONE = 0, /* it was in none */
-	MUSTER_RING_OK,
-	MUSTER_RING_OFF,    /* called off */
-	MUSTER_RING_REMOTE, /* it failed elsewhere, says the library */
-	MUSTER_RING_LATE,   /* time ran out */
-	MUSTER_RING_GONE,   /* nothing came from the rank any more */
-	MUSTER_RING_ERROR,
-	MUSTER_RING_HUNG,
-	MUSTER_RING_CRASHED,
-};
-
-struct muster_root;
 
 struct muster_team {             /* the ranks of one ring */
 	int first, ranks, nodes; /* first: the rank that makes the id */
