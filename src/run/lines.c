@@ -33,7 +33,7 @@ void muster_lines_done(struct muster_lines *lines)
 
 static int fill(struct muster_lines *lines)
 {
-	if (lines->at > 0) {
+	if (lines->text && lines->at > 0) {
 		memmove(lines->text, lines->text + lines->at, lines->length - lines->at);
 		lines->length -= lines->at;
 		lines->at = 0;
