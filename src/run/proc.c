@@ -118,7 +118,9 @@ int muster_proc_start(struct muster_proc *proc, const char *program, char *const
 
 int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, struct muster_error *err)
 {
-	char *line = muster_asprintf("%.*s\n", (int)length, text);
+	char *line = muster_calloc(length + 1, 1);
+	memcpy(line, text, length);
+	line[length] = '\n';
 	size_t left = length + 1;
 	const char *at = line;
 	int result = 0;
