@@ -170,7 +170,7 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 
 	program = program_given ? strdup(program_given) : NULL;
 	preflight = strdup(script ? script : MUSTER_PREFLIGHT);
-	return spank_option_register(spank, &option);
+	return (int)spank_option_register(spank, &option);
 }
 
 /* In srun: the nodes are allocated, and no task has been started. */
@@ -211,5 +211,5 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	if (!nodes_pass(job, environment, true))
 		return REFUSED;
 	snprintf(number, sizeof number, "%u", job);
-	return spank_setenv(spank, CHECKED, number, 1);
+	return (int)spank_setenv(spank, CHECKED, number, 1);
 }
