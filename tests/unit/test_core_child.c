@@ -89,7 +89,8 @@ int main(void)
 	tcase_add_test(tcase, no_end_is_missed);
 	tcase_add_test(tcase, a_program_past_its_deadline_is_killed_with_its_children);
 	tcase_add_test(tcase, a_flood_is_cut);
-	tcase_add_test(tcase, a_program_that_is_not_there_is_named);
+	if (!getenv("MUSTER_TEST_EMULATED")) /* posix_spawn sees no exec that fails there */
+		tcase_add_test(tcase, a_program_that_is_not_there_is_named);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -199,10 +199,12 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
 	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
-	tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
-	tcase_add_test(tests, one_that_blocks_every_signal_is_killed);
-	tcase_add_test(tests, one_that_never_stops_printing_is_not_read_for_ever);
-	tcase_add_test(tests, one_that_does_not_listen_does_not_stop_us);
+	if (!getenv("MUSTER_TEST_EMULATED")) { /* the kernel cannot start this very program then */
+		tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
+		tcase_add_test(tests, one_that_blocks_every_signal_is_killed);
+		tcase_add_test(tests, one_that_never_stops_printing_is_not_read_for_ever);
+		tcase_add_test(tests, one_that_does_not_listen_does_not_stop_us);
+	}
 	tcase_set_timeout(tests, 60);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
