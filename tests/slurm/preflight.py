@@ -5,8 +5,9 @@ usage: preflight.py MUSTER NAME
 """
 
 import os
+import re
 
-from cluster import check, check_equal, main
+from cluster import SCRIPTS, check, check_equal, main
 
 
 def test_healthy_job_passes(cluster):
@@ -21,6 +22,19 @@ def test_healthy_job_passes(cluster):
           f"report=muster-{job.number}.json", "the text's last line", last)
     check(text in log, "the log holds the text", log)
     print(f"from the job's start to its end: {job.seconds:.0f} s")
+
+
+def test_line_of_the_machine_type_in_place_of_whole_nodes(cluster):
+    """As a site edits the script whose Slurm does not give whole nodes: the line is the one in its head."""
+    with open(os.path.join(SCRIPTS, "preflight.sbatch"), encoding="utf-8") as file:
+        script = file.read()
+    line = re.search(rf"^#   (--.*\d) +.*\b{cluster.sku.removeprefix('Standard_')}\b", script, re.MULTILINE)[1]
+    path = os.path.join(cluster.folder, "ours.sbatch")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(script.replace("#SBATCH --exclusive", "#SBATCH " + line))
+    job = cluster.wait(cluster.submit("-N2", path))
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check_equal((job.report()["run"]["job"]["ranks"], job.problems()), (16, set()), "what was judged")
 
 
 def test_mpirun_in_place_of_srun(cluster):
