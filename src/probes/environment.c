@@ -5,7 +5,7 @@
  */
 #include "bind/nccl_topo.h"
 #include "bind/topology.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "core/settings.h"
 #include "core/sysfs.h"
 #include "muster/probe.h"

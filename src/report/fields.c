@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX])

@@ -5,6 +5,7 @@
  */
 #include "muster/report.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/trend.h"
 #include "muster/probe.h"
@@ -546,10 +547,12 @@ struct split {
 	struct part *parts;
 };
 
-static int split_member(void *arg, const char *key, const char *value, size_t length, struct muster_error *err)
+static int split_member(
+	void *arg, const char *key, size_t index, const char *value, size_t length, struct muster_error *err)
 {
 	const struct split *split = arg;
 	size_t i = 0;
+	(void)index;
 	while (i < split->count && strcmp(split->fields[i].key, key) != 0)
 		i++;
 	if (i == split->count)
@@ -578,8 +581,10 @@ struct elements {
 		struct muster_error *err); /* otherwise */
 };
 
-static int read_element(void *arg, size_t index, const char *value, size_t length, struct muster_error *err)
+static int read_element(
+	void *arg, const char *key, size_t index, const char *value, size_t length, struct muster_error *err)
 {
+	(void)key;
 	const struct elements *elements = arg;
 	const struct place here = { .up = elements->at, .index = index };
 	struct muster_json *json = NULL;

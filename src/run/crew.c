@@ -2,6 +2,7 @@
 #include "crew.h"
 
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "core/leaks.h"
 #include "core/log.h"
 #include "core/text.h"

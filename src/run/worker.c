@@ -10,6 +10,7 @@
 #include "bind/nvml.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "core/leaks.h"
 #include "muster/pool.h"
 #include "muster/probe.h"

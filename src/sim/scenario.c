@@ -5,6 +5,7 @@
  */
 #include "sim/scenario.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "sim/fault.h"
