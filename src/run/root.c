@@ -336,6 +336,22 @@ void muster_root_say(const struct muster_root *root, const char *format, ...)
 	muster_progress_say(&root->progress, text);
 }
 
+/* A node whose leader has died cannot say that its ring is broken. */
+static void tell_of_the_dead(struct muster_root *root, double now_ms)
+{
+	for (size_t probe = 0; root->dealers && !root->gathered && probe < muster_probe_count(); probe++) {
+		struct muster_dealer *dealer = root->dealers[probe];
+		for (size_t i = 0; dealer && dealer->round >= 0 && i < root->leader_count; i++) {
+			if (now_ms - root->keeper.heard_ms[i] < MUSTER_SILENCE_MS)
+				continue;
+			char *why = muster_asprintf("nothing came from rank %d any more", root->leaders[i]);
+			muster_dealer_broken(
+				dealer, root, root->leaders[i], muster_gate_of_ring((int)probe, dealer->round), why);
+			free(why);
+		}
+	}
+}
+
 void muster_root_poll(struct muster_root *root, double now_ms)
 {
 	int done[MUSTER_PHASE_COUNT] = { [MUSTER_PHASE_START] = root->hello_count };
@@ -343,6 +359,7 @@ void muster_root_poll(struct muster_root *root, double now_ms)
 		lay_out(root);
 	if (root->keeper.count > 0)
 		muster_keeper_poll(&root->keeper, now_ms);
+	tell_of_the_dead(root, now_ms);
 	if (!root->gathered && root->strays_until_ms > 0 &&
 		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root)))
 		end_gather(root);
