@@ -16,7 +16,7 @@ BAD = "h2d-slow@node2/gpu1=11.2"
 
 def options(_):
     return ("--conf", f"HealthCheckProgram={SCRIPTS}/healthcheck", "--conf", "HealthCheckInterval=4",
-            "--conf", "HealthCheckNodeState=IDLE")
+            "--conf", "HealthCheckNodeState=IDLE,CYCLE")
 
 
 def start(cluster):

@@ -58,6 +58,24 @@ def test_good_nodes_run_the_job(cluster):
                     [("prolog", "0"), ("epilog", "0")], f"what {node} noted")
 
 
+def test_prolog_and_epilog_ask_nothing_of_slurm(cluster):
+    folder = os.path.join(cluster.base, "commands")
+    os.mkdir(folder)
+    for command in ("scontrol", "squeue", "sinfo", "sacct", "srun"):
+        with open(os.path.join(folder, command), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho {command} >>{cluster.folder}/asked\n")
+        os.chmod(file.name, 0o755)
+    add_setting(cluster, f"PATH={folder}:$PATH")
+    health_check(cluster, "1")
+    with open(os.path.join(cluster.folder, "asked"), encoding="utf-8") as file:
+        check_equal(file.read(), "squeue\nscontrol\n", "what the health check asked: the stand-ins are found")
+    os.unlink(os.path.join(cluster.folder, "asked"))
+    cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
+    cluster.wait_for("the epilog has run", lambda: "epilog of job 1: exit 0" in notes(cluster, "gpu-1"))
+    check("prolog of job 1: exit 0" in notes(cluster, "gpu-1"), "the prolog has run", notes(cluster, "gpu-1"))
+    check(not os.path.exists(os.path.join(cluster.folder, "asked")), "what prolog and epilog asked")
+
+
 def test_prolog_drains_the_bad_node_alone(cluster):
     """A job of each node for itself: one of both may start on the first while the second's prolog still runs."""
     cluster.fault(BAD)

@@ -6,6 +6,7 @@ usage: preflight.py MUSTER NAME
 
 import os
 import re
+import shutil
 
 from cluster import SCRIPTS, check, check_equal, main
 
@@ -42,6 +43,18 @@ def test_mpirun_in_place_of_srun(cluster):
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
     check("8 GPUs each, started by mpirun" in job.read("log"), "the log names the launcher", job.read("log"))
     check_equal(job.report()["run"]["job"]["ranks"], 16, "ranks")
+
+
+def test_without_pmix_mpirun_starts_the_tasks(cluster):
+    """A Slurm whose srun knows no PMIx: the log says what was taken instead."""
+    path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "bin/srun")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n[ \"$1\" != --mpi=list ] || { echo 'MPI plugin types are...\n\tnone\n\tpmi2'; exit; }\n"
+                   f"exec {shutil.which('srun')} \"$@\"\n")
+    os.chmod(path, 0o755)
+    job = cluster.preflight()
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check("8 GPUs each, started by mpirun" in job.read("log"), "the log names the launcher", job.read("log"))
 
 
 def test_unknown_launcher_is_named(cluster):
