@@ -14,7 +14,8 @@ NEEDS = ("nodes",)
 SCRIPT = os.path.join(SCRIPTS, "train-with-preflight.sbatch")
 # What each task of the training command says of itself, into a file that it makes: that it was started at all counts.
 COMMAND = ("sh", "-c", "echo $(hostname) $SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $SLURM_NNODES "
-           "$SLURM_JOB_NUM_NODES $SLURM_JOB_NODELIST $SLURM_STEP_NODELIST >trained.$SLURM_PROCID; exit ${CODE:-0}")
+           "$SLURM_JOB_NUM_NODES $SLURM_JOB_CPUS_PER_NODE $SLURM_JOB_NODELIST $SLURM_NODELIST $SLURM_STEP_NODELIST "
+           ">trained.$SLURM_PROCID; exit ${CODE:-0}")
 
 
 def submit(cluster, needed="2", options=(), command=COMMAND, **more):
@@ -43,7 +44,7 @@ def log_of(cluster, job):
 
 
 def on_nodes(first, second, both):
-    return [[node, f"{rank}/4", str(rank % 2), "2", "2", both, both]
+    return [[node, f"{rank}/4", str(rank % 2), "2", "2", "80(x2)", both, both, both]
             for rank, node in enumerate((first, first, second, second))]
 
 
