@@ -57,6 +57,17 @@ def test_what_an_administrator_drained_is_left_alone(cluster):
     check_equal(state(cluster, "gpu-2"), (True, "fan is loud"), "after muster resume")
 
 
+def test_what_an_administrator_has_taken_over_is_left_alone(cluster):
+    report = report_with(cluster, BAD)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    cluster.ask("scontrol", "update", "NodeName=gpu-2", "Reason=sent to the vendor")
+    text = cluster.ask("muster", "resume", "gpu-[1-3]", "--apply")
+    check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster resume")
+    check("# gpu-2: left alone: it is not muster that has drained it (IDLE+DRAIN: sent to the vendor)" in text, "why", text)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster drain")
+
+
 def report_with_node_drained(cluster):
     """A report in which gpu-2 is bad, although no job can be there: that of another node, renamed."""
     cluster.fault("h2d-slow@node1/gpu1=11.2")
