@@ -55,6 +55,21 @@ def test_healthy_nodes_train_at_once(cluster):
     check(not os.path.exists(os.path.join(cluster.folder, f"muster-{job.number}-again.json")), "good nodes are mustered once")
 
 
+def test_muster_may_be_a_link_into_its_tree(cluster):
+    """As with a module or a package that links its programs into one folder."""
+    folder = cluster.environment["MUSTER_CLUSTER"]
+    tree, link = os.path.join(cluster.base, "tree"), os.path.join(cluster.base, "links", "muster")
+    for name in (os.path.join(tree, "bin"), os.path.join(tree, "share/muster"), os.path.dirname(link)):
+        os.makedirs(name)
+    with open(os.path.join(tree, "bin/muster"), "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {folder}/bin/muster "$@"\n')
+    os.chmod(file.name, 0o755)
+    os.symlink(SCRIPTS, os.path.join(tree, "share/muster/slurm"))
+    os.symlink(file.name, link)
+    job = submit(cluster, "1", MUSTER=link)
+    check_equal((job.state, job.exit_code, len(trained(cluster))), ("COMPLETED", 0, 2), "the job's end")
+
+
 def test_bad_node_is_left_out(cluster):
     cluster.fault("h2d-slow@node2/gpu1=11.2")
     job = submit(cluster)
