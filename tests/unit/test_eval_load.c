@@ -120,6 +120,9 @@ static const struct {
 	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too much of a regular "
 						  "expression: it has a back reference, "
 						  "which POSIX extended expressions have not" },
+	{ CHECK(STRING ",'equals':'5','in_words':'five'"),
+		"$.checks[\"a.check\"].in_words: says something only beside matches" },
+	{ CHECK(STRING ",'matches':'5','in_words':''"), "$.checks[\"a.check\"].in_words: must not be empty" },
 	{ CHECK(STRING ",'matches':''"), "$.checks[\"a.check\"].matches: must not be empty" },
 	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
 		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
@@ -362,6 +365,7 @@ static const struct {
 	{ "'matches':'^6','in_words':'six','source':'c'", "six" },
 	{ "'in_words':'six'", NULL },
 	{ "'in_words':null", NULL },
+	{ "'matches':null,'equals':'5.15','source':'c'", NULL },
 };
 
 START_TEST(words_hold_for_the_pattern_of_their_own_file)
