@@ -105,7 +105,7 @@ def look_at_time(case, report, seconds):
     return problems
 
 
-def command_of(muster, case, directory):
+def command_of(case, muster, directory):
     """The words that simulate a case; its report and its overlay are in the directory."""
     command = [muster, "sim", "--sku", case.get("sku", SKU), "--nodes", str(case["nodes"]),
                "--report", os.path.join(directory, "report.json")]
@@ -125,7 +125,7 @@ def command_of(muster, case, directory):
 def run(muster, case, directory):
     """Run one case; what is wrong with it, one line each."""
     sku, nodes, ranks = case.get("sku", SKU), case["nodes"], case.get("ranks", 8 * case["nodes"])
-    command = command_of(muster, case, directory)
+    command = command_of(case, muster, directory)
     began = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

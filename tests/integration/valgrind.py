@@ -4,9 +4,9 @@
 usage: valgrind.py MUSTER [-j N] [--table TABLE[:CASE,...]]... [--test 'SCRIPT WORD...']...
        (exits with 77 when there is no valgrind, or MUSTER has a sanitizer in it)
 
-Without tables and tests, a few small runs, the first of them with a bad read that must be found. A table is one of faults.json, families.json, rings.json and workers.json: all
-of its cases, or those that are named. A test is a script of this folder and what follows MUSTER on its command line. N
-of them run at a time.
+Without tables and tests, a few small runs, the first of them with a bad read that must be found. A table is one of
+faults.json, families.json, rings.json and workers.json: all of its cases, or those that are named. A test is a script of
+this folder and what follows MUSTER on its command line. N of them run at a time.
 
 What a run finds, and how a test ends, is not looked at: under valgrind a probe may be too slow for its deadline. The
 run's own deadline is lengthened in tables; it must end within that, with a report.
@@ -15,11 +15,13 @@ run's own deadline is lengthened in tables; it must end within that, with a repo
 import argparse
 import collections
 import concurrent.futures
+import functools
 import glob
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,10 +31,11 @@ import faults
 import workers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SMALL = ["sim", "--sku", "Standard_NC40ads_H100_v5", "--nodes"]
+SMALL = ["--sku", "Standard_NC40ads_H100_v5", "--nodes"]
 QUICK = ["--", "--profile", "quick"]
 DEADLINE_S = 900  # of a run: many ranks are slow under valgrind
 LEAVING_S = 120  # that its end may take after that
+TEST_S = 1800
 
 # what it is, the command line, what the complaints must hold (None: there must be none)
 CASES = [
@@ -69,12 +72,12 @@ class Folder:
     def run(self, command, seconds):
         """What is wrong with how it ended: it is told to end when it takes longer than this."""
         with open(os.path.join(self.path, "out"), "w", encoding="utf-8") as out, subprocess.Popen(
-                command, stdout=out, stderr=subprocess.STDOUT,
+                command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
                 env=dict(os.environ, TMPDIR=self.scratch, MUSTER_SIM_WRAPPER=self.wrapper)) as child:
             try:
                 child.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
-                child.terminate()  # and not kill: it has ranks to end and files to remove
+                os.killpg(child.pid, signal.SIGTERM)  # and not kill: it has ranks to end and files to remove
                 child.wait()
                 return [f"it had not ended after {seconds} s"]
         return []
@@ -84,10 +87,11 @@ class Folder:
         return collections.Counter(name.partition(".")[0] for name in os.listdir(self.logs))
 
     def complaints(self):
+        """What memcheck says. Of a signal that somebody sent, a stand-in to itself perhaps, it says nothing."""
         found = []
         for name in sorted(os.listdir(self.logs)):
             with open(os.path.join(self.logs, name), encoding="utf-8", errors="replace") as file:
-                found += [f"{name}:\n{text}" for text in paragraphs(file.read()) if not was_sent(text)]
+                found += [f"{name}:\n{text}" for text in paragraphs(file.read())]
         return found
 
 
@@ -97,20 +101,12 @@ def paragraphs(log):
     return [text for text in re.split(r"\n\s*\n", lines) if text.strip()]
 
 
-def was_sent(text):
-    """The end of a process by a signal that somebody sent (a stand-in, to itself), which memcheck tells of as well."""
-    return text.startswith("Process terminating with default action of signal") and not re.search(
-        r"Access not within|Bad permissions|[Nn]on-existent physical|General Protection|Illegal|\babort \(", text)
-
-
-def simulate(muster, words, path):
-    """A run of muster; what is wrong, the folder, and what the run said of itself."""
-    folder = Folder(muster, path)
-    words = words(path) if callable(words) else [words[0], "--report", os.path.join(path, "report.json"), *words[1:]]
-    words = without(words, "--deadline")
-    problems = folder.run([folder.muster, *words, "--deadline", str(DEADLINE_S)], DEADLINE_S + LEAVING_S)
+def simulate(folder, command_of):
+    """A run of muster. What is wrong with it, and what it said of itself in the end."""
+    command = without(command_of(folder.muster, folder.path), "--deadline")
+    problems = folder.run([*command, "--deadline", str(DEADLINE_S)], DEADLINE_S + LEAVING_S)
     try:
-        with open(os.path.join(path, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(folder.path, "report.json"), encoding="utf-8") as file:
             end = ended(json.load(file))
     except (OSError, ValueError) as error:
         end = "no report"
@@ -118,7 +114,7 @@ def simulate(muster, words, path):
     started = folder.processes()
     if min(started["sim-rank"], started["run"], started["sim-worker"], started["worker"]) < 1:
         problems.append(f"not all of it ran under valgrind: {dict(started)}")
-    return problems, folder, end
+    return problems, end
 
 
 def ended(report):
@@ -136,45 +132,47 @@ def without(words, option):
     return words[:at] + words[at + 2:]
 
 
-def test(muster, words, path):
-    """A test that starts muster itself, more than once perhaps."""
-    folder = Folder(muster, path)
-    problems = folder.run([sys.executable, os.path.join(HERE, words[0]), folder.muster, *words[1:]] if words[0].endswith(
-        ".py") else ["sh", os.path.join(HERE, words[0]), folder.muster, *words[1:]], 2 * DEADLINE_S)
-    if not folder.processes():
-        problems.append("nothing ran under valgrind")
-    return problems, folder, "tested"
+def test(folder, words):
+    """A test, which starts muster itself, more than once perhaps."""
+    script, *more = words.split()
+    interpreter = sys.executable if script.endswith(".py") else "sh"
+    problems = folder.run([interpreter, os.path.join(HERE, script), folder.muster, *more], TEST_S)
+    return problems if folder.processes() else [*problems, "nothing ran under valgrind"], "tested"
+
+
+def small(words):
+    """What gives the command line of one of CASES."""
+    return lambda muster, path: [muster, "sim", "--report", os.path.join(path, "report.json"), *words]
 
 
 def cases_of(table):
-    """(name, what gives its command line) of the cases of TABLE[:CASE,...]."""
+    """Name, and what gives the command line, of the cases of TABLE[:CASE,...]."""
     name, _, names = table.partition(":")
     with open(name, encoding="utf-8") as file:
         cases = {case["name"]: case for case in json.load(file)}
     label = os.path.splitext(os.path.basename(name))[0]
     for case in map(cases.__getitem__, names.split(",") if names else cases):
-        def words(path, case=case):
-            if "deaths" in case:
-                return workers.command_of("", case, case["deaths"], path)[1:]
-            return faults.command_of("", case, path)[1:]
-        yield f"{label}.{case['name']}", words
+        module = workers if "deaths" in case else faults
+        yield f"{label}.{case['name']}", functools.partial(module.command_of, case)
 
 
-def look(muster, name, what, words, wanted):
+def look(muster, name, how, what, wanted):
     """Run one of them. What is to be printed, what it started, and whether it is good."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="vg-") as path:
-        problems, folder, end = what(muster, words, path)
+        folder = Folder(muster, path)
+        problems, end = how(folder, what)
         problems += folder.complaints()
         if wanted:
             problems = [] if any(wanted in text for text in problems) else [*problems, f"nobody said: {wanted}"]
-        started = folder.processes()
         if problems:
             with open(os.path.join(path, "out"), encoding="utf-8", errors="replace") as file:
                 problems.append("its output ends with:\n" + file.read()[-3000:])
-    line = f"{'FAILED' if problems else 'ok    '} {name}: {sum(started.values())} processes, {end}, " \
-        f"{time.monotonic() - began:.0f} s"
-    return "\n".join([line, *("    " + text.strip().replace("\n", "\n    ")[:20000] for text in problems)]), started, not problems
+        started = folder.processes()
+    took = time.monotonic() - began
+    lines = [f"{'FAILED' if problems else 'ok    '} {name}: {sum(started.values())} processes, {end}, {took:.0f} s"]
+    lines += ["    " + text.strip().replace("\n", "\n    ")[:20000] for text in problems]
+    return "\n".join(lines), started, not problems
 
 
 def main():
@@ -189,9 +187,9 @@ def main():
     if sanitized or not shutil.which("valgrind"):
         print("a sanitizer is in this build" if sanitized else "there is no valgrind")
         return 77
-    todo = [(name, simulate, words, None) for table in options.table for name, words in cases_of(table)]
-    todo += [(words, test, words.split(), None) for words in options.test]
-    todo = todo or [(name, simulate, words, wanted) for name, words, wanted in CASES]
+    todo = [(name, simulate, command_of, None) for table in options.table for name, command_of in cases_of(table)]
+    todo += [(words, test, words, None) for words in options.test]
+    todo = todo or [(name, simulate, small(words), wanted) for name, words, wanted in CASES]
     failed, started = 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         for done in concurrent.futures.as_completed([pool.submit(look, options.muster, *case) for case in todo]):

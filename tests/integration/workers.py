@@ -126,11 +126,11 @@ def wait_for_nothing(find, seconds):
     return found
 
 
-def command_of(muster, case, deaths, directory):
-    """The words that simulate a case with these deaths; its report is in the directory."""
+def command_of(case, muster, directory):
+    """The words that simulate a case; its report is in the directory."""
     command = [muster, "sim", "--sku", case.get("sku", "Standard_ND96asr_v4"), "--nodes", str(case["nodes"]),
                "--report", os.path.join(directory, "report.json")]
-    for death in filter(lambda death: "dies" in death, deaths):
+    for death in filter(lambda death: "dies" in death, case["deaths"]):
         command += ["--fault", f"dies@rank{death['rank']}={death['dies']}"]
     return command + ["--", "--deadline", str(deadline_of(case))] + case.get("options", ["--profile", "quick"])
 
@@ -139,11 +139,11 @@ def deadline_of(case):
     return case.get("deadline", 120)
 
 
-def simulate(muster, case, deaths, directory):
+def simulate(muster, case, directory):
     """One run: its report, its exit code, what is wrong with what it left, and the watch."""
     scratch = os.path.join(directory, "tmp")
     os.mkdir(scratch)
-    deadline, command = deadline_of(case), command_of(muster, case, deaths, directory)
+    deadline, command = deadline_of(case), command_of(case, muster, directory)
     before = shared_files()
     watch = Watch(directory)
     watch.start()
@@ -267,11 +267,11 @@ def compare_memory(case, watch):
 
 def run(muster, case, probes):
     with tempfile.TemporaryDirectory() as directory:
-        healthy, problems, _ = simulate(muster, case, [], directory)
+        healthy, problems, _ = simulate(muster, dict(case, deaths=[]), directory)
     if problems:
         return ["without deaths:"] + problems
     with tempfile.TemporaryDirectory() as directory:
-        report, problems, watch = simulate(muster, case, case["deaths"], directory)
+        report, problems, watch = simulate(muster, case, directory)
     if not report:
         return problems
     problems += compare_findings(case, healthy, report) + compare_samples(case, healthy, report, probes)
