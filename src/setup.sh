@@ -4,7 +4,8 @@
 # usage: sh src/setup.sh run     install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test    the same with every test: gcc, clang, sanitizers
 #
-# For Debian 12, Ubuntu 22.04 and Ubuntu 24.04, as root or with sudo; without either when nothing is missing.
+# For Debian 12, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages of the
+# same names; nobody has tried them.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -25,6 +25,7 @@ struct muster_probe_ctx *fake_new(const struct muster_probe *probe)
 		.nodes = 1,
 		.node_name = "node-1",
 		.leader = true,
+		.in_job = true,
 		.peers = ctx->peers,
 		.peer_count = 1,
 		.profile = MUSTER_QUICK,

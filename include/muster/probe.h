@@ -40,6 +40,7 @@ struct muster_probe_env {
 	int rank, ranks, local_rank, local_ranks, node_index, nodes;
 	const char *node_name;
 	bool leader;                     /* the lowest rank of its node: node-scoped facts are its to measure */
+	bool in_job;                     /* a job's launcher placed the ranks and its script set their environment */
 	const struct muster_peer *peers; /* the ranks of this node, this one included */
 	size_t peer_count;
 	enum muster_profile profile;

@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 #include "core/hostlist.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "eval/choose.h"
 #include "muster/probe.h"
 #include "core/trend.h"

@@ -1,7 +1,7 @@
 /* metrics.c - `muster metrics`: the catalogue of what can be measured, for those who write expectations
  */
 #include "cli/cli.h"
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "muster/report.h"
 #include "muster/sample.h"
 

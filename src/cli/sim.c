@@ -65,6 +65,7 @@ static int settle(struct options *o, struct muster_error *err)
 		s->cpu_masks = o->cpu_masks;
 	if (o->alone && s->nodes != 1)
 		return muster_fail(err, MUSTER_EUSAGE, "--alone is for one node");
+	s->no_job = o->alone;
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is needed: which machine to simulate");
 }
 

@@ -1,7 +1,7 @@
 /* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
  */
 #include "cli/cli.h"
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "eval/eval.h"
 #include "muster/expect.h"
 

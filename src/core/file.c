@@ -1,4 +1,4 @@
-/* file.c - files are written whole or not at all
+/* file.c - files are read whole, and written whole or not at all
  *
  * What is written has no name until it is whole, where the file system can do that; a writer that is killed then leaves
  * nothing. Elsewhere it has a name of its own beside the path. The path itself is replaced, and never followed if it is
@@ -18,6 +18,44 @@
 
 enum { NAMES_TRIED = 100 };
 
+int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+	struct stat status;
+	if (fd < 0 || fstat(fd, &status) < 0) {
+		muster_fail(err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (!S_ISREG(status.st_mode)) {
+		close(fd);
+		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
+	}
+	size_t room = (size_t)status.st_size + 1, length = 0;
+	if ((size_t)status.st_size > limit) {
+		close(fd);
+		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,
+			(size_t)status.st_size, limit);
+	}
+	char *text = muster_realloc(NULL, room, 1);
+	ssize_t got;
+	while ((got = read(fd, text + length, room - 1 - length)) > 0 || (got < 0 && errno == EINTR)) {
+		length += got > 0 ? (size_t)got : 0;
+		if (length == room - 1)
+			break;
+	}
+	int why = errno;
+	close(fd);
+	if (got < 0) {
+		free(text);
+		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(why));
+	}
+	text[length] = '\0';
+	*ret_text = text;
+	*ret_length = length;
+	return 0;
+}
 /* 1: written to as it is, a FIFO, a character device, or a file that is open already (/dev/stdout). 0: a plain file, or
  * none yet. -1: nothing that a report can be put into. */
 static int is_special(const char *path, struct muster_error *err)

@@ -1,10 +1,13 @@
-/* file.h - files are written whole or not at all */
+/* file.h - files are read whole, and written whole or not at all */
 #ifndef MUSTER_FILE_H
 #define MUSTER_FILE_H
 
 #include "muster/error.h"
 
 #include <stdio.h>
+
+/* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
+int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
 struct muster_file {
 	FILE *out;       /* write here */

@@ -1,19 +1,15 @@
-/* json.h - reading and writing JSON; the only door to cJSON
+/* json.h - reading JSON; the only door to cJSON
  *
- * Reading gives a tree of const nodes. Every reader checks types through the _get functions, which name the JSON path
- * of what is wrong. Writing streams: nothing is built in memory, so a report of 100,000 ranks costs no more than its
- * text.
+ * A text becomes a tree of const nodes, or is split into parts first. Every reader checks types through the _get
+ * functions, which name the JSON path of what is wrong.
  */
 #ifndef MUSTER_JSON_H
 #define MUSTER_JSON_H
 
 #include "muster/error.h"
-#include "muster/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 struct muster_json; /* a node of a parsed text */
 
@@ -25,9 +21,6 @@ struct muster_json; /* a node of a parsed text */
  * nesting beyond MUSTER_JSON_DEPTH_MAX, more than MUSTER_JSON_VALUES_MAX values. The caller frees the result. */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err);
 void muster_json_free(struct muster_json *json);
-
-/* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
-int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
 enum muster_json_type {
 	MUSTER_JSON_NULL,
@@ -75,39 +68,14 @@ int muster_json_only_keys(
  * in target's stead. (Debian's cJSON comes without cJSON_Utils, which has this.) */
 struct muster_json *muster_json_merge(struct muster_json *target, const struct muster_json *patch);
 
-/* Split without building a tree: call member() for each member of the object that text holds, with the raw text of its
- * value; element() likewise for an array. A callback that returns -1 ends the walk with -1. Syntax inside the values is
- * not checked here: the callback parses them. Memory stays bounded by the largest part. */
-int muster_json_split_object(const char *text, size_t length,
-	int (*member)(void *arg, const char *key, const char *value, size_t value_length, struct muster_error *err),
-	void *arg, struct muster_error *err);
-int muster_json_split_array(const char *text, size_t length,
-	int (*element)(void *arg, size_t index, const char *value, size_t value_length, struct muster_error *err),
-	void *arg, struct muster_error *err);
-
-/* Streaming writer. Keys and strings are escaped, and so is every character that could drive a terminal; bytes that are
- * not UTF-8 become U+FFFD. Numbers are written so that they read back exactly; NaN and infinity become null. */
-struct muster_writer {
-	FILE *out;
-	int depth;
-	int indent_depth; /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
-	bool first[MUSTER_JSON_DEPTH_MAX];
-	bool after_key;
-};
-
-void muster_writer_init(struct muster_writer *w, FILE *out, int indent_depth);
-void muster_writer_object(struct muster_writer *w);
-void muster_writer_object_end(struct muster_writer *w);
-void muster_writer_array(struct muster_writer *w);
-void muster_writer_array_end(struct muster_writer *w);
-void muster_writer_key(struct muster_writer *w, const char *key);
-void muster_writer_string(struct muster_writer *w, const char *string); /* NULL writes null */
-void muster_writer_number(struct muster_writer *w, double number);
-void muster_writer_boolean(struct muster_writer *w, bool boolean);
-void muster_writer_null(struct muster_writer *w);
-void muster_writer_value(struct muster_writer *w, struct muster_value value);
-void muster_writer_raw(struct muster_writer *w, const char *json); /* a value that is JSON already */
-/* key and value in one */
-void muster_writer_pair(struct muster_writer *w, const char *key, struct muster_value value);
+/* Split without building a tree: call member() for each member of the object that text holds, or element() for each
+ * element of the array, with the raw text of its value. A callback that returns -1 ends the walk with -1. Syntax inside
+ * the values is not checked here: the callback parses them. Memory stays bounded by the largest part. */
+typedef int muster_json_part_fn(void *arg, const char *key, size_t index, const char *value, size_t length,
+	struct muster_error *err); /* key: NULL in an array */
+int muster_json_split_object(
+	const char *text, size_t length, muster_json_part_fn *member, void *arg, struct muster_error *err);
+int muster_json_split_array(
+	const char *text, size_t length, muster_json_part_fn *element, void *arg, struct muster_error *err);
 
 #endif

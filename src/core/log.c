@@ -1,7 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "core/log.h"
 
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "muster/pool.h"
 
 #include <stdarg.h>

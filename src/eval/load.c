@@ -3,6 +3,7 @@
  * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
  */
+#include "core/file.h"
 #include "eval/eval.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
  */
 #include "eval/recognise.h"
+#include "core/file.h"
 #include "eval/eval.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
  */
 #include "bind/nccl_topo.h"
 #include "bind/topology.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "core/settings.h"
 #include "core/sysfs.h"
 #include "muster/probe.h"
@@ -104,10 +104,16 @@ static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *sett
 	return read_conf(ctx, settings, "/etc/nccl.conf", err);
 }
 
+/* NCCL's files may set it. */
+static bool is_nccls(const struct muster_setting *setting)
+{
+	return strncmp(setting->name, "NCCL_", 5) == 0;
+}
+
 /* Could a file that could not be read have set it? */
 static bool is_unknown(const struct muster_setting *setting, const struct muster_error *unread)
 {
-	return !setting->value && unread && strncmp(setting->name, "NCCL_", 5) == 0;
+	return !setting->value && unread && is_nccls(setting);
 }
 
 /* unread: why one of NCCL's files is not known; NULL when all are. */
@@ -118,6 +124,9 @@ static void emit_settings(
 		const struct muster_setting *setting = &settings->items[i];
 		if (is_unknown(setting, unread))
 			muster_emit_null_for(ctx, "rank.setting", setting->name, "%s", unread->text);
+		else if (!setting->value && !is_nccls(setting) && !muster_probe_env(ctx)->in_job)
+			muster_emit_null_for(ctx, "rank.setting", setting->name,
+				"a job's environment would set it, and this is no job");
 		else
 			muster_emit_for(ctx, "rank.setting", setting->name,
 				muster_string(setting->value ? setting->value : "not set"));

@@ -6,7 +6,7 @@
 #include "report/compare.h"
 
 #include "core/hostlist.h"
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "core/text.h"
 #include "report/page.h"
 #include "report/safe.h"

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX])
@@ -93,6 +94,21 @@ int fields_read(const struct muster_json *json, const struct place *at, const st
 		if (fields[i].required && !ret[i])
 			return place_fail(at, err, "the key \"%s\" is missing", fields[i].key);
 	return 0;
+}
+
+const char *field_text(struct muster_pool *pool, const struct muster_json *json)
+{
+	return json ? muster_pool_string(pool, muster_json_string(json)) : NULL;
+}
+
+struct muster_value field_value(struct muster_pool *pool, const struct muster_json *json)
+{
+	switch (muster_json_type(json)) {
+	case MUSTER_JSON_NUMBER: return muster_number(muster_json_number(json));
+	case MUSTER_JSON_STRING: return muster_string(field_text(pool, json));
+	case MUSTER_JSON_BOOLEAN: return muster_boolean(muster_json_boolean(json));
+	default: return muster_null();
+	}
 }
 
 int field_int(

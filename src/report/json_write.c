@@ -7,7 +7,7 @@
 #include "muster/report.h"
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "report/layout.h"
 
 #include <errno.h>
@@ -357,7 +357,7 @@ static void write_report(struct muster_writer *w, const struct muster_report *re
 int muster_report_print_json(const struct muster_report *report, FILE *out, struct muster_error *err)
 {
 	struct muster_writer writer;
-	muster_writer_init(&writer, out, MUSTER_JSON_DEPTH_MAX);
+	muster_writer_init(&writer, out, MUSTER_WRITER_DEPTH_MAX);
 	errno = 0;
 	write_report(&writer, report);
 	if (fflush(out) != 0 || ferror(out))

@@ -17,21 +17,6 @@ void judged_init(struct judged *judged)
 	*judged = (struct judged){ .report = { .pool = muster_pool_new() } };
 }
 
-static const char *keep(const struct judged *judged, const struct muster_json *json)
-{
-	return json ? muster_pool_string(judged->report.pool, muster_json_string(json)) : NULL;
-}
-
-static struct muster_value value_of(const struct judged *judged, const struct muster_json *json)
-{
-	switch (muster_json_type(json)) {
-	case MUSTER_JSON_NUMBER: return muster_number(muster_json_number(json));
-	case MUSTER_JSON_STRING: return muster_string(keep(judged, json));
-	case MUSTER_JSON_BOOLEAN: return muster_boolean(muster_json_boolean(json));
-	default: return muster_null();
-	}
-}
-
 static int read_status(
 	const struct muster_json *json, const struct place *at, enum muster_status *ret, struct muster_error *err)
 {
@@ -45,21 +30,21 @@ static int read_status(
 		at, err, "\"%.100s\" is none of pass, warn, fail, skip, inconclusive", muster_json_string(json));
 }
 
-static int read_labels(const struct judged *judged, const struct muster_json *json, const struct place *at,
+static int read_labels(struct muster_pool *pool, const struct muster_json *json, const struct place *at,
 	const struct muster_label **ret, size_t *ret_count, struct muster_error *err)
 {
 	size_t count = json ? muster_json_size(json) : 0;
 	if (count > MUSTER_LABELS_MAX)
 		return place_fail(at, err, "%zu labels, at most %d are allowed", count, MUSTER_LABELS_MAX);
-	struct muster_label *labels = count ? muster_pool_alloc(judged->report.pool, count * sizeof *labels) : NULL;
+	struct muster_label *labels = count ? muster_pool_alloc(pool, count * sizeof *labels) : NULL;
 	const struct muster_json *member = count ? muster_json_first(json) : NULL;
 	for (size_t i = 0; i < count; i++, member = muster_json_next(member)) {
 		const struct place here = { .up = at, .key = muster_json_key(member) };
 		if (field_check(member, &here, FIELD_STRING | FIELD_NUMBER, err) < 0)
 			return -1;
 		labels[i] = (struct muster_label){
-			.key = muster_pool_string(judged->report.pool, muster_json_key(member)),
-			.value = value_of(judged, member),
+			.key = muster_pool_string(pool, muster_json_key(member)),
+			.value = field_value(pool, member),
 		};
 	}
 	*ret = labels;
@@ -67,7 +52,7 @@ static int read_labels(const struct judged *judged, const struct muster_json *js
 	return 0;
 }
 
-static int read_where(const struct judged *judged, const struct muster_json *json, const struct place *up,
+static int read_where(struct muster_pool *pool, const struct muster_json *json, const struct place *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
 	enum { NODE, RANK, GPU, PORT, LABELS, COUNT };
@@ -85,15 +70,15 @@ static int read_where(const struct judged *judged, const struct muster_json *jso
 	if (fields_read(json, &at, fields, COUNT, part, err) < 0 ||
 		(part[RANK] &&
 			field_int(part[RANK], &rank_at, 0, MUSTER_REPORT_RANKS_MAX - 1, &finding->rank, err) < 0) ||
-		read_labels(judged, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
+		read_labels(pool, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
 		return -1;
-	finding->node = keep(judged, part[NODE]);
-	finding->gpu = keep(judged, part[GPU]);
-	finding->port = keep(judged, part[PORT]);
+	finding->node = field_text(pool, part[NODE]);
+	finding->gpu = field_text(pool, part[GPU]);
+	finding->port = field_text(pool, part[PORT]);
 	return 0;
 }
 
-static int read_unjudged(const struct judged *judged, const struct muster_json *json, const struct place *up,
+static int read_unjudged(struct muster_pool *pool, const struct muster_json *json, const struct place *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
 	const struct place all = { .up = up, .key = "unjudged" };
@@ -101,12 +86,12 @@ static int read_unjudged(const struct judged *judged, const struct muster_json *
 	size_t count = json ? muster_json_size(json) : 0;
 	if (count == 0)
 		return 0;
-	finding->unjudged = muster_pool_alloc(judged->report.pool, count * sizeof *finding->unjudged);
+	finding->unjudged = muster_pool_alloc(pool, count * sizeof *finding->unjudged);
 	finding->unjudged_count = count;
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		if (field_check(json, &here, FIELD_STRING, err) < 0)
 			return -1;
-		finding->unjudged[here.index] = keep(judged, json);
+		finding->unjudged[here.index] = field_text(pool, json);
 	}
 	return 0;
 }
@@ -148,21 +133,22 @@ int judged_finding(
 	const struct muster_json *part[COUNT];
 	const struct place status_at = { .up = at, .key = "status" };
 	struct muster_report *report = &judged->report;
+	struct muster_pool *pool = report->pool;
 	struct muster_finding finding = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_status(part[STATUS], &status_at, &finding.status, err) < 0 ||
-		read_where(judged, part[WHERE], at, &finding, err) < 0 ||
-		read_unjudged(judged, part[UNJUDGED], at, &finding, err) < 0)
+		read_where(pool, part[WHERE], at, &finding, err) < 0 ||
+		read_unjudged(pool, part[UNJUDGED], at, &finding, err) < 0)
 		return -1;
-	finding.check = keep(judged, part[CHECK]);
-	finding.metric = keep(judged, part[METRIC]);
-	finding.expected = keep(judged, part[EXPECTED]);
-	finding.observed = keep(judged, part[OBSERVED]);
-	finding.value = value_of(judged, part[VALUE]);
-	finding.unit = keep(judged, part[UNIT]);
-	finding.advice = keep(judged, part[ADVICE]);
-	finding.source = keep(judged, part[SOURCE]);
-	finding.certainty = keep(judged, part[CERTAINTY]);
+	finding.check = field_text(pool, part[CHECK]);
+	finding.metric = field_text(pool, part[METRIC]);
+	finding.expected = field_text(pool, part[EXPECTED]);
+	finding.observed = field_text(pool, part[OBSERVED]);
+	finding.value = field_value(pool, part[VALUE]);
+	finding.unit = field_text(pool, part[UNIT]);
+	finding.advice = field_text(pool, part[ADVICE]);
+	finding.source = field_text(pool, part[SOURCE]);
+	finding.certainty = field_text(pool, part[CERTAINTY]);
 	finding.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->finding_count == judged->finding_room) {
 		judged->finding_room = judged->finding_room ? judged->finding_room * 2 : 64;
@@ -235,25 +221,26 @@ int judged_check(
 	const struct muster_json *part[COUNT];
 	const struct place where_at = { .up = at, .key = "where" };
 	struct muster_report *report = &judged->report;
+	struct muster_pool *pool = report->pool;
 	struct muster_tally tally = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_labels(judged, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
+		read_labels(pool, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
 		read_counts(part[COUNTS], at, tally.count, err) < 0)
 		return -1;
 	if (!part[LOWEST] != !part[HIGHEST])
 		return place_fail(at, err, "\"lowest\" and \"highest\" come together");
-	tally.check = keep(judged, part[CHECK]);
-	tally.metric = keep(judged, part[METRIC]);
-	tally.probe = keep(judged, part[PROBE]);
-	tally.skipped = keep(judged, part[SKIPPED]);
+	tally.check = field_text(pool, part[CHECK]);
+	tally.metric = field_text(pool, part[METRIC]);
+	tally.probe = field_text(pool, part[PROBE]);
+	tally.skipped = field_text(pool, part[SKIPPED]);
 	tally.has_numbers = part[LOWEST] != NULL;
 	tally.lowest = part[LOWEST] ? muster_json_number(part[LOWEST]) : 0;
 	tally.highest = part[HIGHEST] ? muster_json_number(part[HIGHEST]) : 0;
-	tally.value = keep(judged, part[VALUE]);
-	tally.unit = keep(judged, part[UNIT]);
-	tally.expected = keep(judged, part[EXPECTED]);
-	tally.source = keep(judged, part[SOURCE]);
-	tally.certainty = keep(judged, part[CERTAINTY]);
+	tally.value = field_text(pool, part[VALUE]);
+	tally.unit = field_text(pool, part[UNIT]);
+	tally.expected = field_text(pool, part[EXPECTED]);
+	tally.source = field_text(pool, part[SOURCE]);
+	tally.certainty = field_text(pool, part[CERTAINTY]);
 	tally.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->tally_count == judged->tally_room) {
 		judged->tally_room = judged->tally_room ? judged->tally_room * 2 : 64;
@@ -275,8 +262,8 @@ static int read_sku(
 	const struct muster_json *part[COUNT];
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
-	judged->report.sku = keep(judged, part[NAME]);
-	judged->report.sku_origin = keep(judged, part[ORIGIN]);
+	judged->report.sku = field_text(judged->report.pool, part[NAME]);
+	judged->report.sku_origin = field_text(judged->report.pool, part[ORIGIN]);
 	judged->report.observe = muster_json_boolean(part[OBSERVE]);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #ifndef MUSTER_RUN_CONDUCTOR_H
 #define MUSTER_RUN_CONDUCTOR_H
 
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "eval/choose.h"
 #include "run/conduct.h"
 #include "run/crew.h"

@@ -2,10 +2,10 @@
 #include "crew.h"
 
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "core/leaks.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "report/layout.h"
 #include "run/wire.h"
 
 #include <stdio.h>
@@ -32,6 +32,7 @@ int muster_crew_start(
 {
 	crew->program = program;
 	crew->record = record;
+	crew->reader = (struct sample_reader){ .pool = record->pool, .lenient = true };
 	crew->state = MUSTER_CREW_IDLE;
 	crew->born_ms = muster_now_ms();
 	crew->environment = copy_environment();
@@ -89,79 +90,17 @@ static void copy(char *to, size_t size, const struct muster_json *object, const 
 		snprintf(to, size, "%s", text);
 }
 
-/* Each label that the catalogue lists for the metric, in its order, and no other: rank 0 refuses a record that has it
- * otherwise, and the whole node with it. */
-static int take_labels(struct muster_pool *pool, const struct muster_json *object, struct muster_sample *sample,
-	struct muster_error *err)
+/* Rank 0 refuses a record in which a sample is not as it reads samples, and the whole node with it: so this is how they
+ * are read here. */
+static int take_sample(struct muster_crew *crew, const struct muster_json *json, struct muster_error *err)
 {
-	const struct muster_metric *metric = sample->metric;
-	const struct muster_json *label = object ? muster_json_first(object) : NULL;
-	struct muster_label *labels = muster_pool_alloc(pool, MUSTER_LABELS_MAX * sizeof *labels);
-	size_t count = 0;
-	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++, label = muster_json_next(label)) {
-		const char *key = metric->labels[count];
-		if (!label || strcmp(key, muster_json_key(label)) != 0)
-			return muster_fail(err, MUSTER_EPROTOCOL, "%s without its label %s", metric->name, key);
-		bool name = strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0; /* findings print these */
-		enum muster_json_type type = muster_json_type(label);
-		if (type == MUSTER_JSON_STRING && strlen(muster_json_string(label)) <= MUSTER_REPORT_STRING_MAX)
-			labels[count].value = muster_string(muster_pool_string(pool, muster_json_string(label)));
-		else if (type == MUSTER_JSON_NUMBER && !name)
-			labels[count].value = muster_number(muster_json_number(label));
-		else
-			return muster_fail(err, MUSTER_EPROTOCOL, "%s: the label %s cannot be %s", metric->name, key,
-				muster_json_type_name(type));
-		labels[count].key = key;
-	}
-	if (label)
-		return muster_fail(err, MUSTER_EPROTOCOL, "%s does not carry the label %.100s", metric->name,
-			muster_json_key(label));
-	sample->labels = labels;
-	sample->label_count = count;
-	return 0;
-}
-
-static int take_value(struct muster_pool *pool, const struct muster_json *value, struct muster_sample *sample)
-{
-	switch (value ? muster_json_type(value) : MUSTER_JSON_ARRAY) {
-	case MUSTER_JSON_NUMBER: sample->value = muster_number(muster_json_number(value)); break;
-	case MUSTER_JSON_STRING:
-		sample->value = muster_string(muster_pool_string(pool, muster_json_string(value)));
-		break;
-	case MUSTER_JSON_BOOLEAN: sample->value = muster_boolean(muster_json_boolean(value)); break;
-	case MUSTER_JSON_NULL: break;
-	default: return -1;
-	}
-	return sample->value.type == MUSTER_NULL || sample->value.type == sample->metric->type ? 0 : -1;
-}
-
-static int take_sample(struct muster_crew *crew, const struct muster_json *object, struct muster_error *err)
-{
-	struct muster_pool *pool = crew->record->pool;
+	const struct place line = { 0 }, at = { .up = &line, .key = "sample" };
 	struct muster_node *node = &crew->record->nodes[0];
-	const char *name = "", *reason = NULL;
-	const struct muster_json *labels = NULL;
-	if (muster_json_get_string(object, "$.sample", "metric", &name, err) < 0 ||
-		muster_json_get_string(object, "$.sample", "reason", &reason, err) < 0 ||
-		muster_json_get_object(object, "$.sample", "labels", &labels, err) < 0)
+	struct muster_sample sample;
+	if (sample_read(&crew->reader, json, &at, &sample, err) < 0)
 		return -1;
-	struct muster_sample sample = { .metric = muster_metric_find(name) };
-	if (!sample.metric)
-		return muster_fail(err, MUSTER_EPROTOCOL, "a sample of the unknown metric \"%.100s\"", name);
-	if (take_labels(pool, labels, &sample, err) < 0)
-		return -1;
-	if (take_value(pool, muster_json_member(object, "value"), &sample) < 0)
-		return muster_fail(
-			err, MUSTER_EPROTOCOL, "%s: the value is no %s", name, muster_type_name(sample.metric->type));
-	if (reason && strlen(reason) > MUSTER_REPORT_STRING_MAX)
-		return muster_fail(err, MUSTER_EPROTOCOL, "%s: a reason of %zu bytes", name, strlen(reason));
-	if (sample.value.type == MUSTER_STRING && strlen(sample.value.string) > MUSTER_REPORT_STRING_MAX) {
-		reason = muster_pool_printf(pool, "a text of %zu bytes, at most %d are kept",
-			strlen(sample.value.string), MUSTER_REPORT_STRING_MAX);
-		sample.value = muster_null();
-	}
-	if (sample.value.type == MUSTER_NULL)
-		sample.reason = muster_pool_string(pool, reason ? reason : "no reason given");
+	if (sample.value_count > 0)
+		return muster_fail(err, MUSTER_EPROTOCOL, "%s with values of repeats", sample.metric->name);
 	bool of_node = sample.metric->scope == MUSTER_SCOPE_NODE || sample.metric->scope == MUSTER_SCOPE_PORT;
 	struct muster_samples *samples = of_node ? &node->samples : &node->ranks[0].samples;
 	if (samples->count >= SAMPLES_MAX)
@@ -350,6 +289,7 @@ void muster_crew_dismiss(struct muster_crew *crew)
 	char how[128];
 	muster_proc_quit(&crew->proc, muster_leaks_grace_ms());
 	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	sample_reader_done(&crew->reader);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);
 	free(crew->environment);

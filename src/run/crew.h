@@ -6,6 +6,7 @@
 
 #include "muster/probe.h"
 #include "muster/run.h"
+#include "report/json_sample.h"
 #include "run/proc.h"
 
 enum muster_crew_state {
@@ -22,6 +23,7 @@ struct muster_crew {
 			     */
 	struct muster_proc proc;
 	struct muster_run *record; /* one node, one rank: where samples go */
+	struct sample_reader reader;
 	enum muster_crew_state state;
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;

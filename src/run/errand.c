@@ -2,6 +2,7 @@
 #include "run/conductor.h"
 
 #include "core/text.h"
+#include "run/local.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static bool take(struct muster_conductor *c)
 	muster_command_number(&command, "node_index", c->node_index);
 	muster_command_number(&command, "nodes", c->nodes);
 	muster_command_number(&command, "leader", c->leader != NULL);
+	muster_command_number(&command, "in_job", muster_local_size() == 0);
 	muster_command_number(&command, "profile", c->options->profile);
 	muster_command_number(&command, "min_bytes", (double)c->options->min_bytes);
 	muster_command_number(&command, "max_bytes", (double)c->options->max_bytes);

@@ -27,6 +27,13 @@ void muster_keeper_heard(struct muster_keeper *keeper, int rank)
 		keeper->heard_ms[member] = muster_now_ms();
 }
 
+void muster_keeper_lost(struct muster_keeper *keeper, int rank)
+{
+	int member = muster_keeper_index(keeper, rank);
+	if (member >= 0)
+		keeper->heard_ms[member] = -MUSTER_SILENCE_MS;
+}
+
 void muster_keeper_done(struct muster_keeper *keeper)
 {
 	for (struct muster_gate *gate = keeper->gates, *next; gate; gate = next) {

@@ -52,6 +52,9 @@ int muster_keeper_index(const struct muster_keeper *keeper, int rank);
 /* A sign of life. Ranks that are no members are ignored, here and below. */
 void muster_keeper_heard(struct muster_keeper *keeper, int rank);
 
+/* A member has died. */
+void muster_keeper_lost(struct muster_keeper *keeper, int rank);
+
 /* A member has arrived. */
 void muster_keeper_arrive(struct muster_keeper *keeper, int gate, int rank, const char *bytes, size_t length);
 

@@ -221,6 +221,10 @@ static void tell_of_the_dead(struct muster_leader *leader, double now_ms)
 
 void muster_leader_message(struct muster_leader *leader, const struct muster_message *message)
 {
+	if (message->tag == MUSTER_TAG_GONE) {
+		muster_keeper_lost(&leader->keeper, message->from);
+		return;
+	}
 	muster_keeper_heard(&leader->keeper, message->from);
 	if (message->tag == MUSTER_TAG_ARRIVE)
 		arrive(leader, message);

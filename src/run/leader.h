@@ -25,7 +25,7 @@ void muster_leader_init(struct muster_leader *leader, const int *members, size_t
 void muster_leader_hasten(struct muster_leader *leader, double earlier_ms);
 void muster_leader_done(struct muster_leader *leader);
 
-/* ARRIVE and ALIVE from a member, DEAL and CALL_OFF from rank 0. */
+/* ARRIVE, ALIVE and GONE from a member, DEAL and CALL_OFF from rank 0. */
 void muster_leader_message(struct muster_leader *leader, const struct muster_message *message);
 void muster_leader_poll(struct muster_leader *leader, double now_ms);
 

@@ -4,6 +4,7 @@
 #include "core/leaks.h"
 #include "core/text.h"
 #include "muster/pool.h"
+#include "run/fence.h"
 #include "run/local.h"
 
 #include <limits.h>
@@ -128,6 +129,7 @@ int muster_link_open(int *argc, char ***argv, struct muster_error *err)
 		unsetenv("HWLOC_COMPONENTS");
 	if (result != MPI_SUCCESS)
 		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
+	muster_fence();
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -25,6 +25,7 @@ enum muster_tag {
 	MUSTER_TAG_BROKEN,    /* rank or leader → rank 0: a ring that this rank has a part in is broken, and why */
 	MUSTER_TAG_CALL_OFF,  /* rank 0 → leader: which ranks need not wait for their ring any more, and why */
 	MUSTER_TAG_STOP,      /* leader → member: the same */
+	MUSTER_TAG_GONE,      /* of nobody: the rank that it is from has died. MPI has no such news */
 };
 
 struct muster_message {

@@ -31,6 +31,7 @@ struct frame { /* not yet sent, or not wholly */
 
 struct peer {
 	int rank, fd; /* -1: it has gone */
+	bool missed;  /* its going has been told */
 	pid_t pid;    /* rank 0's children; 0 once reaped */
 	struct frame *first, **last;
 	char *inbox;
@@ -225,6 +226,11 @@ bool muster_local_receive(struct muster_message *ret)
 				return true;
 			}
 		} while (peer_read(peer));
+		if (peer->fd < 0 && !peer->missed) {
+			peer->missed = true;
+			*ret = (struct muster_message){ .tag = MUSTER_TAG_GONE, .from = peer->rank };
+			return true;
+		}
 	}
 	return false;
 }

@@ -18,7 +18,8 @@ int muster_local_start(int ranks, struct muster_error *err);
 int muster_local_size(void);
 int muster_local_rank(void);
 
-/* As muster_link_send and muster_link_receive, but not for messages to oneself. */
+/* As muster_link_send and muster_link_receive, but not for messages to oneself. Of a process that has ended,
+ * MUSTER_TAG_GONE is the last message. */
 void muster_local_send(int to, enum muster_tag tag, const char *bytes, size_t length);
 bool muster_local_receive(struct muster_message *ret);
 

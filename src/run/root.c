@@ -288,6 +288,14 @@ static void take_progress(struct muster_root *root, const struct muster_message 
 			message->bytes, message->length, root->done[leader], MUSTER_PHASE_COUNT, &at);
 }
 
+/* Afterwards it is for its leader to notice. */
+static void gone_before_layout(struct muster_root *root, int rank)
+{
+	root->hello_count -= root->hellos[rank].here;
+	root->hellos[rank].here = false;
+	root->gone_count++;
+}
+
 void muster_root_message(struct muster_root *root, const struct muster_message *message)
 {
 	if (root->laid_out && !root->called_off)
@@ -300,6 +308,8 @@ void muster_root_message(struct muster_root *root, const struct muster_message *
 		take_progress(root, message);
 	else if (message->tag == MUSTER_TAG_BROKEN)
 		take_broken(root, message);
+	else if (message->tag == MUSTER_TAG_GONE && !root->laid_out)
+		gone_before_layout(root, message->from);
 }
 
 static bool everyone_is_in(const struct muster_root *root)
@@ -326,13 +336,30 @@ void muster_root_say(const struct muster_root *root, const char *format, ...)
 	muster_progress_say(&root->progress, text);
 }
 
+/* A node whose leader has died cannot say that its ring is broken. */
+static void tell_of_the_dead(struct muster_root *root, double now_ms)
+{
+	for (size_t probe = 0; root->dealers && !root->gathered && probe < muster_probe_count(); probe++) {
+		struct muster_dealer *dealer = root->dealers[probe];
+		for (size_t i = 0; dealer && dealer->round >= 0 && i < root->leader_count; i++) {
+			if (now_ms - root->keeper.heard_ms[i] < MUSTER_SILENCE_MS)
+				continue;
+			char *why = muster_asprintf("nothing came from rank %d any more", root->leaders[i]);
+			muster_dealer_broken(
+				dealer, root, root->leaders[i], muster_gate_of_ring((int)probe, dealer->round), why);
+			free(why);
+		}
+	}
+}
+
 void muster_root_poll(struct muster_root *root, double now_ms)
 {
 	int done[MUSTER_PHASE_COUNT] = { [MUSTER_PHASE_START] = root->hello_count };
-	if (!root->laid_out && (root->hello_count == root->ranks || now_ms > root->hello_until_ms))
+	if (!root->laid_out && (root->hello_count + root->gone_count == root->ranks || now_ms > root->hello_until_ms))
 		lay_out(root);
 	if (root->keeper.count > 0)
 		muster_keeper_poll(&root->keeper, now_ms);
+	tell_of_the_dead(root, now_ms);
 	if (!root->gathered && root->strays_until_ms > 0 &&
 		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root)))
 		end_gather(root);

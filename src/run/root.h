@@ -17,8 +17,8 @@ struct muster_root {
 	int ranks;
 	struct muster_run run; /* grows as records come in */
 	struct muster_hello *hellos;
-	bool *here; /* ranks whose record is in */
-	int hello_count;
+	bool *here;                  /* ranks whose record is in */
+	int hello_count, gone_count; /* gone: before the layout */
 	bool laid_out;
 	int called_off; /* the exit code that everybody leaves with; 0: the run goes on */
 	double hello_until_ms, limit_ms, last_limit_ms;
@@ -51,7 +51,7 @@ void muster_root_send_answers(const struct muster_root *root, enum muster_tag ta
 /* A line about how the run goes. */
 void muster_root_say(const struct muster_root *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* HELLO, BUNDLE, PROGRESS, ALIVE and BROKEN. */
+/* HELLO, BUNDLE, PROGRESS, ALIVE, BROKEN and GONE. */
 void muster_root_message(struct muster_root *root, const struct muster_message *message);
 void muster_root_poll(struct muster_root *root, double now_ms);
 

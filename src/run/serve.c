@@ -82,7 +82,7 @@ void muster_serve_receive(struct muster_conductor *c)
 			muster_interrupt(c, message.bytes);
 		if (c->root)
 			muster_root_message(c->root, &message);
-		if (!c->leader && message.tag == MUSTER_TAG_ARRIVE) {
+		if (!c->leader && (message.tag == MUSTER_TAG_ARRIVE || message.tag == MUSTER_TAG_GONE)) {
 			c->early = muster_realloc(c->early, c->early_count + 1, sizeof *c->early);
 			c->early[c->early_count++] = message;
 			continue;

@@ -1,7 +1,7 @@
 /* spool.c - what a rank has measured, on disk as it grows */
 #include "run/spool.h"
 
-#include "core/json.h"
+#include "core/json_writer.h"
 #include "core/text.h"
 #include "muster/report.h"
 

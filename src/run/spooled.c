@@ -65,9 +65,11 @@ struct members {
 };
 
 /* Keys that are not known are of a later version, and mean nothing here. */
-static int take_member(void *arg, const char *key, const char *value, size_t length, struct muster_error *err)
+static int take_member(
+	void *arg, const char *key, size_t index, const char *value, size_t length, struct muster_error *err)
 {
 	struct members *members = arg;
+	(void)index;
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		if (strcmp(keys[i], key) != 0)
 			continue;

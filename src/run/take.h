@@ -12,6 +12,10 @@ int muster_take_open(struct muster_probe_ctx *ctx, struct muster_error *err);
  * -1 with err when CUDA could not say. ret is filled as far as things are known. */
 int muster_take_gpu(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err);
 
+/* For a rank that no launcher has put anywhere: this thread, which runs the probes, goes to the CPUs near the GPU. It
+ * stays where it is when they are not known or not allowed; the affinity probe tells. */
+void muster_take_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu);
+
 /* What the GPU shares with others on its way to host memory, as a name: GPUs with the same name take turns when copies
  * are timed. The PCI tree of a virtual machine is flat, so it is the NUMA node; where the kernel does not know that,
  * all GPUs of the host have one name. Returns out. */

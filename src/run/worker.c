@@ -10,6 +10,7 @@
 #include "bind/nvml.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "core/leaks.h"
 #include "muster/pool.h"
 #include "muster/probe.h"
@@ -379,6 +380,7 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->node_index = need_int(command, "node_index");
 	env->nodes = need_int(command, "nodes");
 	env->leader = need_int(command, "leader") != 0;
+	env->in_job = need_int(command, "in_job") != 0;
 	env->profile = (enum muster_profile)need_int(command, "profile");
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
@@ -393,6 +395,8 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 		failed = muster_take_gpu(ctx, &ctx->gpu, &err);
 	if (failed)
 		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", err.text);
+	else if (!env->in_job)
+		muster_take_cpus(ctx, &ctx->gpu);
 
 	char path[64];
 	struct line line;

@@ -5,6 +5,7 @@
  */
 #include "sim/hardware.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "sim/layout.h"

@@ -7,6 +7,7 @@
 #define MUSTER_SIM_LAYOUT_H
 
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "muster/pool.h"
 
 enum muster_sim_kind {

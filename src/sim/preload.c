@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 MUSTER_STANDIN_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+MUSTER_STANDIN_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 MUSTER_STANDIN_EXPORT void *dlopen(const char *file, int mode);
 MUSTER_STANDIN_EXPORT char *dlerror(void);
 MUSTER_STANDIN_EXPORT long syscall(long number, ...);
@@ -33,6 +34,7 @@ MUSTER_STANDIN_EXPORT ssize_t readlink(const char *path, char *text, size_t size
 static struct {
 	pthread_once_t once;
 	int (*sched_getaffinity)(pid_t pid, size_t size, cpu_set_t *set);
+	int (*sched_setaffinity)(pid_t pid, size_t size, const cpu_set_t *set);
 	void *(*dlopen)(const char *file, int mode);
 	char *(*dlerror)(void);
 	long (*syscall)(long number, ...);
@@ -50,13 +52,17 @@ static void find(const char *name, void *ret, size_t size)
 static void find_next(void)
 {
 	find("sched_getaffinity", &next.sched_getaffinity, sizeof next.sched_getaffinity);
+	find("sched_setaffinity", &next.sched_setaffinity, sizeof next.sched_setaffinity);
 	find("dlopen", &next.dlopen, sizeof next.dlopen);
 	find("dlerror", &next.dlerror, sizeof next.dlerror);
 	find("syscall", &next.syscall, sizeof next.syscall);
 	find("readlink", &next.readlink, sizeof next.readlink);
 }
 
-/* -- the rank's CPU mask -- */
+/* -- the rank's CPU mask: the scenario's until a thread of the rank sets another one, for all of them here -- */
+
+static struct muster_cpus own_cpus;
+static bool has_own_cpus;
 
 static bool is_own_thread(pid_t pid)
 {
@@ -73,7 +79,9 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 		errno = kept_errno;
 		return next.sched_getaffinity(pid, size, set);
 	}
-	if (muster_cpus_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
+	if (has_own_cpus)
+		cpus = own_cpus;
+	else if (muster_cpus_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
 		muster_standin_end("cpu_mask: %s", err.text);
 	CPU_ZERO_S(size, set);
 	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++) {
@@ -85,6 +93,27 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 		}
 		CPU_SET_S(cpu, size, set);
 	}
+	return 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	struct muster_cpus cpus = { 0 };
+	pthread_once(&next.once, find_next);
+	int kept_errno = errno;
+	bool own = is_own_thread(pid);
+	errno = kept_errno;
+	if (!own)
+		return next.sched_setaffinity(pid, size, set);
+	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX && cpu / 8 < size; cpu++)
+		if (CPU_ISSET_S(cpu, size, set))
+			muster_cpus_set(&cpus, cpu);
+	if (muster_cpus_count(&cpus) == 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	own_cpus = cpus;
+	has_own_cpus = true;
 	return 0;
 }
 

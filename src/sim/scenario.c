@@ -5,6 +5,7 @@
  */
 #include "sim/scenario.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "sim/fault.h"
@@ -160,19 +161,20 @@ static void make_node(struct muster_sim_node *node, struct muster_pool *pool, co
 	}
 }
 
-/* The CPUs of the NUMA node that the GPU is on: what a rank should get. */
-static const char *local_mask(struct muster_pool *pool, const struct muster_sim_node *node, int gpu)
+/* The CPUs of one NUMA node of the node (-1: of all of them), as a mask. */
+static const char *numa_mask(struct muster_pool *pool, const struct muster_sim_node *node, int numa_node)
 {
-	struct muster_cpus cpus;
+	struct muster_cpus all = { 0 }, cpus;
 	for (size_t i = 0; i < node->numa_count; i++)
-		if (node->numas[i].os_index == node->gpus[gpu].numa_node &&
-			muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0) {
-			char *text = muster_cpus_mask(&cpus);
-			const char *mask = muster_pool_string(pool, text);
-			free(text);
-			return mask;
-		}
-	abort(); /* the hardware description was checked: every GPU is on a NUMA node with CPUs */
+		if ((numa_node < 0 || node->numas[i].os_index == numa_node) && *node->numas[i].cpu_list &&
+			muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0)
+			for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
+				if (muster_cpus_has(&cpus, cpu))
+					muster_cpus_set(&all, cpu);
+	char *text = muster_cpus_mask(&all);
+	const char *mask = muster_pool_string(pool, text);
+	free(text);
+	return mask;
 }
 
 /* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head. */
@@ -218,11 +220,13 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 	const char **masks = muster_pool_alloc(pool, local_ranks * sizeof *masks);
 
 	for (size_t i = 0; i < local_ranks; i++)
-		masks[i] = local_mask(pool, model, (int)i);
+		masks[i] = numa_mask(pool, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
 	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, pool, model, masks, local_ranks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
 		make_node(&cluster.nodes[i], pool, hardware, cluster.directory, i);
+	for (size_t i = 0; scenario->no_job && i < nodes; i++)
+		cluster.nodes[i].environment_count = 0;
 	for (size_t i = 0; i < cluster.rank_count; i++)
 		cluster.ranks[i] = (struct muster_sim_rank){
 			.node = (int)(i / local_ranks),

@@ -48,6 +48,14 @@
 #include "bind/expat_abi.h"
 #define FUNCTIONS(X)
 #define MORE_FUNCTIONS MUSTER_EXPAT_FUNCTIONS
+
+#elif defined ABI_pmix
+#ifdef ABI_vendor
+#include <pmix.h>
+#endif
+#include "bind/pmix_abi.h"
+#define FUNCTIONS(X)
+#define MORE_FUNCTIONS MUSTER_PMIX_FUNCTIONS
 #endif
 
 #ifdef ABI_vendor

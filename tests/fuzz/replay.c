@@ -1,6 +1,7 @@
 /* replay.c - give a fuzzer every file of the folders and files named, each once */
 #include "fuzz.h"
 
+#include "core/file.h"
 #include "muster/pool.h"
 
 #include <dirent.h>

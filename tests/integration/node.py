@@ -97,6 +97,16 @@ class Node(unittest.TestCase):
         bandwidth = [s for s in run["job"]["samples"] if s["metric"] == "nccl.allreduce_busbw_gbps"]
         self.assertEqual([s["labels"]["ranks"] for s in bandwidth], [GPUS], "the ring of the node's GPUs was measured")
 
+    def test_nobody_binds_the_ranks_or_sets_their_environment(self):
+        """On this machine type a rank away from its GPU fails, and a job's environment is looked at."""
+        code, line, err = self.end(self.start("--sku", "Standard_ND96asr_v4"))
+        self.assertEqual((code, line), (0, f"MUSTER PASS sku=Standard_ND96asr_v4 nodes=1 ranks=8 failed=0 warned=0 "
+                                           f"report={self.report}"), err)
+        report, _ = self.findings("fail")
+        lists = [s["value"] for rank in report["run"]["nodes"][0]["ranks"] for s in rank["samples"]
+                 if s["metric"] == "rank.cpu_list"]
+        self.assertEqual(lists, ["24-47"] * 2 + ["0-23"] * 2 + ["72-95"] * 2 + ["48-71"] * 2)
+
     def test_a_bad_gpu_is_named(self):
         code, line, err = self.end(self.start("--fault", "h2d-slow@node1/gpu1=11.2"))
         self.assertEqual(code, 1, line + err)

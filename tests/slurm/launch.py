@@ -18,9 +18,9 @@ def masks(cluster):
     return re.search(r"^srun .*(--cpu-bind=\S+)", cluster.ask("muster", "bind", "--sku", cluster.sku), re.MULTILINE)[1]
 
 
-def srun(cluster, *options):
+def srun(cluster, *options, start=()):
     """muster's exit code and report under srun with these options."""
-    code, text = cluster.run("srun", "-N2", "--exclusive", *options, "muster", "run", "--profile", "quick")
+    code, text = cluster.run("srun", "-N2", "--exclusive", *options, *start, "muster", "run", "--profile", "quick")
     path = os.path.join(cluster.folder, "muster-report.json")
     check(os.path.exists(path), "no report was written", text)
     check_equal(sum(line.startswith("MUSTER ") for line in text.splitlines()), 1, "how many processes print a verdict")
@@ -68,6 +68,12 @@ def test_two_tasks_bound_to_one_gpu(cluster):
     check_equal(code, 1, "the exit code")
     check_equal({(name, node) for name, node, _ in problems(report)},
                 {("launch.sharers", "gpu-1"), ("launch.sharers", "gpu-2")}, "what fails")
+
+
+def test_rank_that_is_late_in_mpi_init(cluster):
+    late = ("env", "LD_PRELOAD=" + os.environ["MUSTER_LATE_FENCE"])
+    code, report = srun(cluster, *WHOLE, masks(cluster), start=late)
+    check_equal((code, problems(report)), (0, set()), "the verdict")
 
 
 def test_fewer_tasks_than_gpus(cluster):

@@ -99,6 +99,18 @@ START_TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
 }
 END_TEST
 
+START_TEST(without_a_job_only_nccls_files_could_have_set_it)
+{
+	ctx->env.in_job = false;
+	environment_block = "UCX_TLS=tcp";
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.setting", "CUDA_DEVICE_ORDER"),
+		"a job's environment would set it, and this is no job");
+	ck_assert_str_eq(fake_string(ctx, "rank.setting", "UCX_TLS"), "tcp");
+	ck_assert_str_eq(fake_string(ctx, "rank.setting", "NCCL_TOPO_FILE"), "not set");
+}
+END_TEST
+
 START_TEST(the_process_own_changes_do_not_count)
 {
 	setenv("NCCL_DEBUG", "INFO", 1);
@@ -331,6 +343,7 @@ int main(void)
 	TCase *tcase = tcase_create("environment");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, what_nobody_sets_is_not_set_and_that_is_a_fact);
+	tcase_add_test(tcase, without_a_job_only_nccls_files_could_have_set_it);
 	tcase_add_test(tcase, the_process_own_changes_do_not_count);
 	tcase_add_test(tcase, the_environment_goes_before_the_users_file_and_that_before_the_systems);
 	tcase_add_test(tcase, a_named_file_takes_the_place_of_the_users_own);

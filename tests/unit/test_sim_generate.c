@@ -2,7 +2,7 @@
 #include "unit/sim_fixture.h"
 
 #include "bind/nccl_topo.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "sim/generate.h"
 

@@ -2,7 +2,7 @@
 #include "unit/sim_fixture.h"
 
 #include "bind/nvml_abi.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "core/text.h"
 
 #include <stdio.h>

@@ -1,0 +1,127 @@
+/* json_scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it */
+#include "core/json_scan.h"
+
+#include "core/json.h"
+#include "core/text.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, const char *format, ...)
+{
+	size_t line = 1, column = 1;
+	for (size_t i = 0; i < at; i++) {
+		column = text[i] == '\n' ? 1 : column + 1;
+		line += text[i] == '\n';
+	}
+	char what[256];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	return muster_fail(err, MUSTER_EUSAGE, "line %zu, column %zu: %s", line, column, what);
+}
+
+static size_t skip_digits(const char *text, size_t at, size_t length)
+{
+	while (at < length && text[at] >= '0' && text[at] <= '9')
+		at++;
+	return at;
+}
+
+/* The end of the number that starts at `at` by JSON's grammar (RFC 8259, section 6), or `at` if it is none. */
+static size_t number_end(const char *text, size_t at, size_t length)
+{
+	size_t start = at;
+	if (text[at] == '-')
+		at++;
+	size_t digits = skip_digits(text, at, length);
+	if (digits == at || (text[at] == '0' && digits > at + 1))
+		return start;
+	at = digits;
+	if (at < length && text[at] == '.') {
+		digits = skip_digits(text, at + 1, length);
+		if (digits == at + 1)
+			return start;
+		at = digits;
+	}
+	if (at < length && (text[at] == 'e' || text[at] == 'E')) {
+		size_t exponent = at + 1;
+		if (exponent < length && (text[exponent] == '+' || text[exponent] == '-'))
+			exponent++;
+		digits = skip_digits(text, exponent, length);
+		if (digits == exponent)
+			return start;
+		at = digits;
+	}
+	return at;
+}
+
+int muster_json_string_end(const char *text, size_t at, size_t length, size_t *ret, struct muster_error *err)
+{
+	size_t start = at++;
+	while (at < length && text[at] != '"') {
+		unsigned char c = (unsigned char)text[at];
+		if (c < 0x20)
+			return muster_json_fail_at(
+				text, at, err, "control character 0x%02x in a string (write it as \\u%04x)", c, c);
+		if (c == '\\') {
+			if (length - at >= 6 && memcmp(text + at, "\\u0000", 6) == 0)
+				return muster_json_fail_at(text, at, err, "NUL in a string");
+			at += 2;
+			continue;
+		}
+		unsigned long point;
+		size_t step = c < 0x80 ? 1 : muster_utf8_next(text + at, length - at, &point);
+		if (step == 0)
+			return muster_json_fail_at(text, at, err, "byte 0x%02x is not UTF-8", c);
+		at += step;
+	}
+	if (at >= length)
+		return muster_json_fail_at(text, start, err, "string without an end");
+	*ret = at + 1;
+	return 0;
+}
+
+/* Blanks, separators, and the letters of true, false and null. */
+static bool is_filler(char c)
+{
+	return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\t' || c == '\r' || (c >= 'a' && c <= 'z');
+}
+
+int muster_json_scan(const char *text, size_t length, struct muster_error *err)
+{
+	int depth = 0;
+	size_t values = 1;
+	for (size_t at = 0; at < length;) {
+		char c = text[at];
+		if ((c == ',' || c == '{' || c == '[') && ++values > MUSTER_JSON_VALUES_MAX)
+			return muster_json_fail_at(text, at, err, "more than %d values", MUSTER_JSON_VALUES_MAX);
+		if (c == '"') {
+			if (muster_json_string_end(text, at, length, &at, err) < 0)
+				return -1;
+		} else if (c == '{' || c == '[') {
+			if (++depth > MUSTER_JSON_DEPTH_MAX)
+				return muster_json_fail_at(
+					text, at, err, "nested deeper than %d levels", MUSTER_JSON_DEPTH_MAX);
+			at++;
+		} else if (c == '}' || c == ']') {
+			depth--;
+			at++;
+		} else if (c == '-' || (c >= '0' && c <= '9')) {
+			size_t end = number_end(text, at, length);
+			if (end == at)
+				return muster_json_fail_at(text, at, err, "malformed number");
+			at = end;
+		} else if (is_filler(c)) {
+			at++;
+		} else if (c == '\0') {
+			return muster_json_fail_at(text, at, err, "NUL byte");
+		} else {
+			return muster_json_fail_at(text, at, err, "unexpected character 0x%02x", (unsigned char)c);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* json_writer.c - JSON as a stream */
+#include "core/json_writer.h"
+
+#include "core/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void muster_writer_init(struct muster_writer *w, FILE *out, int indent_depth)
+{
+	*w = (struct muster_writer){ .out = out, .indent_depth = indent_depth, .first = { true } };
+}
+
+static void new_line(struct muster_writer *w)
+{
+	putc_unlocked('\n', w->out);
+	for (int i = 0; i < w->depth; i++)
+		fputs_unlocked("  ", w->out);
+}
+
+/* What stands before a value or a key: a comma, a line break. */
+static void lead(struct muster_writer *w)
+{
+	if (w->after_key) {
+		w->after_key = false;
+		return;
+	}
+	if (w->depth == 0)
+		return;
+	if (!w->first[w->depth])
+		putc_unlocked(',', w->out);
+	if (w->depth <= w->indent_depth)
+		new_line(w);
+	else if (!w->first[w->depth])
+		putc_unlocked(' ', w->out);
+	w->first[w->depth] = false;
+}
+
+static void begin(struct muster_writer *w, char bracket)
+{
+	lead(w);
+	putc_unlocked(bracket, w->out);
+	if (++w->depth >= MUSTER_WRITER_DEPTH_MAX)
+		abort(); /* our own writers never nest that deep */
+	w->first[w->depth] = true;
+}
+
+static void end(struct muster_writer *w, char bracket)
+{
+	bool empty = w->first[w->depth], broken = w->depth <= w->indent_depth;
+	w->depth--;
+	if (!empty && broken)
+		new_line(w);
+	putc_unlocked(bracket, w->out);
+	if (w->depth == 0 && w->indent_depth > 0)
+		putc_unlocked('\n', w->out);
+}
+
+void muster_writer_object(struct muster_writer *w)
+{
+	begin(w, '{');
+}
+
+void muster_writer_object_end(struct muster_writer *w)
+{
+	end(w, '}');
+}
+
+void muster_writer_array(struct muster_writer *w)
+{
+	begin(w, '[');
+}
+
+void muster_writer_array_end(struct muster_writer *w)
+{
+	end(w, ']');
+}
+
+static void put_string(struct muster_writer *w, const char *string)
+{
+	FILE *out = w->out;
+	putc_unlocked('"', out);
+	const char *at = string, *plain = at;
+	size_t left = strlen(string);
+	while (left > 0) {
+		unsigned long point = 0;
+		size_t step = 1;
+		bool good = (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7f;
+		if (!good) {
+			step = muster_utf8_next(at, left, &point);
+			good = step > 0 && !muster_utf8_is_harmful(point);
+		}
+		if (!good || *at == '"' || *at == '\\') {
+			fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
+			if (good)
+				fprintf(out, "\\%c", *at);
+			else if (step > 0)
+				fprintf(out, "\\u%04lx", point);
+			else
+				fputs("\xef\xbf\xbd", out); /* U+FFFD */
+			step = step > 0 ? step : 1;
+			plain = at + step;
+		}
+		at += step;
+		left -= step;
+	}
+	fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
+	putc_unlocked('"', out);
+}
+
+void muster_writer_key(struct muster_writer *w, const char *key)
+{
+	lead(w);
+	put_string(w, key);
+	putc_unlocked(':', w->out);
+	putc_unlocked(' ', w->out);
+	w->after_key = true;
+}
+
+void muster_writer_string(struct muster_writer *w, const char *string)
+{
+	lead(w);
+	if (string)
+		put_string(w, string);
+	else
+		fputs_unlocked("null", w->out);
+}
+
+void muster_writer_number(struct muster_writer *w, double number)
+{
+	lead(w);
+	char text[40];
+	if (!isfinite(number)) {
+		fputs_unlocked("null", w->out);
+		return;
+	}
+	long long whole = fabs(number) < 9e15 ? (long long)number : 0;
+	if (whole != 0 && !((double)whole < number) && !((double)whole > number)) {
+		char *digit = text + sizeof text;
+		*--digit = '\0';
+		unsigned long long rest = whole < 0 ? 0ull - (unsigned long long)whole : (unsigned long long)whole;
+		do {
+			*--digit = (char)('0' + rest % 10);
+		} while (rest /= 10);
+		if (whole < 0)
+			*--digit = '-';
+		fputs_unlocked(digit, w->out);
+		return;
+	}
+	snprintf(text, sizeof text, "%.15g", number);
+	double back = strtod(text, NULL);
+	if (back < number || back > number)
+		snprintf(text, sizeof text, "%.17g", number);
+	fputs_unlocked(text, w->out);
+}
+
+void muster_writer_boolean(struct muster_writer *w, bool boolean)
+{
+	lead(w);
+	fputs_unlocked(boolean ? "true" : "false", w->out);
+}
+
+void muster_writer_null(struct muster_writer *w)
+{
+	muster_writer_string(w, NULL);
+}
+
+void muster_writer_raw(struct muster_writer *w, const char *json)
+{
+	lead(w);
+	fputs_unlocked(json, w->out);
+}
+
+void muster_writer_value(struct muster_writer *w, struct muster_value value)
+{
+	switch (value.type) {
+	case MUSTER_NUMBER: muster_writer_number(w, value.number); break;
+	case MUSTER_STRING: muster_writer_string(w, value.string); break;
+	case MUSTER_BOOLEAN: muster_writer_boolean(w, value.boolean); break;
+	default: muster_writer_null(w); break;
+	}
+}
+
+void muster_writer_pair(struct muster_writer *w, const char *key, struct muster_value value)
+{
+	muster_writer_key(w, key);
+	muster_writer_value(w, value);
+}

@@ -1,0 +1,94 @@
+/* data.c - what each rank brings to a sum, and whether the sum is right */
+#include "probes/nccl_allreduce/parts.h"
+
+#include <string.h>
+
+#define MODULUS 61 /* prime: no period in common with powers of two */
+
+float data_value(int rank, size_t place)
+{
+	return (float)(((size_t)rank * 7 + place) % MODULUS);
+}
+
+void data_expect(int ranks, float tile[TILE_VALUES])
+{
+	double ranks_at[MODULUS] = { 0 }, sum_at[MODULUS] = { 0 };
+	for (int rank = 0; rank < ranks; rank++)
+		ranks_at[(size_t)rank * 7 % MODULUS]++;
+	for (size_t place = 0; place < MODULUS; place++)
+		for (size_t shift = 0; shift < MODULUS; shift++)
+			sum_at[place] += ranks_at[shift] * (double)((shift + place) % MODULUS);
+	for (size_t place = 0; place < TILE_VALUES; place++)
+		tile[place] = (float)sum_at[place % MODULUS];
+}
+
+/* One tile from the host, then doubled on the GPU. */
+int data_fill(const struct session *s, uint64_t bytes, struct muster_error *err)
+{
+	const struct gear *gear = s->gear;
+	const struct muster_cuda *cuda = gear->cuda;
+	float *tile = gear->chunks.data;
+	uint64_t done = bytes < TILE_BYTES ? bytes : TILE_BYTES;
+	for (size_t place = 0; place < TILE_VALUES; place++)
+		tile[place] = data_value(s->ring->rank, place);
+	if (muster_cuda_check(cuda, cuda->cuMemcpyHtoDAsync_v2(gear->data, tile, (size_t)done, gear->stream), err,
+		    "cuMemcpyHtoDAsync_v2") < 0)
+		return -1;
+	for (; done < bytes; done *= 2) {
+		uint64_t more = bytes - done < done ? bytes - done : done;
+		if (muster_cuda_check(cuda,
+			    cuda->cuMemcpyDtoDAsync_v2(gear->data + done, gear->data, (size_t)more, gear->stream), err,
+			    "cuMemcpyDtoDAsync_v2") < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void data_compare(const float *got, const float *expected, size_t values, uint64_t base, struct wrong *wrong)
+{
+	for (size_t at = 0; at < values; at += TILE_VALUES) {
+		size_t here = values - at < TILE_VALUES ? values - at : TILE_VALUES;
+		if (memcmp(got + at, expected, here * sizeof *got) == 0)
+			continue;
+		for (size_t i = 0; i < here; i++) {
+			if (memcmp(&got[at + i], &expected[i], sizeof *got) == 0)
+				continue;
+			if (wrong->count++ == 0) {
+				wrong->first = base + at + i;
+				wrong->got = got[at + i];
+				wrong->expected = expected[i];
+			}
+		}
+	}
+}
+
+/* Bring the sum back in chunks, the next one on its way while one is compared. */
+int data_check(
+	const struct session *s, uint64_t bytes, const float *expected, struct wrong *ret, struct muster_error *err)
+{
+	const struct gear *gear = s->gear;
+	const struct muster_cuda *cuda = gear->cuda;
+	struct wrong wrong = { 0 };
+	uint64_t asked = 0, compared = 0;
+	for (size_t turn = 0; compared < bytes; turn++) {
+		while (asked < bytes && asked < compared + 2 * CHUNK_BYTES) {
+			size_t slot = (size_t)(asked / CHUNK_BYTES % 2);
+			size_t size = bytes - asked < CHUNK_BYTES ? (size_t)(bytes - asked) : CHUNK_BYTES;
+			if (muster_cuda_check(cuda,
+				    cuda->cuMemcpyDtoHAsync_v2((char *)gear->chunks.data + slot * CHUNK_BYTES,
+					    gear->data + asked, size, gear->stream),
+				    err, "cuMemcpyDtoHAsync_v2") < 0 ||
+				session_record(s, gear->arrived[slot], err) < 0)
+				return -1;
+			asked += size;
+		}
+		size_t size = bytes - compared < CHUNK_BYTES ? (size_t)(bytes - compared) : CHUNK_BYTES;
+		if (session_wait(s, gear->arrived[turn % 2], "bringing the sum back", err) < 0)
+			return -1;
+		data_compare((const float *)gear->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,
+			size / sizeof(float), compared / sizeof(float), &wrong);
+		compared += size;
+	}
+	*ret = wrong;
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* ladder.c - the sizes that are measured, and what the job's figures are for each of them */
+#include "probes/nccl_allreduce/parts.h"
+
+#include <stdio.h>
+
+#define TRIAL_BYTES (64 * MIB) /* of a trial ring */
+
+size_t ladder_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
+{
+	static const uint64_t all[] = { 8 * MIB, 64 * MIB, 256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB, 8 * GIB };
+	static const struct {
+		size_t first, count;
+	} profiles[MUSTER_PROFILE_COUNT] = {
+		[MUSTER_QUICK] = { 1, 1 },
+		[MUSTER_STANDARD] = { 0, 4 },
+		[MUSTER_FULL] = { 0, 8 },
+	};
+	uint64_t low = env->min_bytes, high = env->max_bytes;
+	size_t count = 0;
+	if (low && high) {
+		for (uint64_t size = low; size && size <= high && count < SIZES_MAX; size *= 2)
+			sizes[count++] = size;
+	} else {
+		for (size_t i = 0; i < profiles[env->profile].count; i++) {
+			uint64_t size = all[profiles[env->profile].first + i];
+			if (size >= low && (!high || size <= high))
+				sizes[count++] = size;
+		}
+		if (count == 0)
+			sizes[count++] = low ? low : high;
+	}
+	for (size_t i = 0; i < count; i++) /* whole values only */
+		sizes[i] = sizes[i] < sizeof(float) ? sizeof(float) : sizes[i] - sizes[i] % sizeof(float);
+	return count;
+}
+
+/* The one size of a trial: the ladder's largest that is modest, or else its smallest. */
+static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
+{
+	for (size_t i = 1; i < count && sizes[i] <= TRIAL_BYTES; i++)
+		sizes[0] = sizes[i];
+	return 1;
+}
+
+/* The job's figures for one size, from the slowest rank's time; with a reason, null. */
+static void emit_job(const struct session *s, uint64_t bytes, double slowest_us, const char *reason)
+{
+	struct muster_probe_ctx *ctx = s->ctx;
+	int n = s->ring->ranks;
+	struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring->nodes),
+		muster_number(n) };
+	if (s->ring->rank != 0)
+		return;
+	if (reason)
+		muster_emit_null(ctx, "nccl.allreduce_us", labels, 3, "%s", reason);
+	else
+		muster_emit(ctx, "nccl.allreduce_us", labels, 3, muster_number(slowest_us));
+	if (!reason && n == 1)
+		reason = "a ring of one rank moves no data";
+	if (!reason && !(slowest_us > 0))
+		reason = "the GPU's events show no time between them";
+	if (reason) {
+		muster_emit_null(ctx, "nccl.allreduce_algbw_gbps", labels, 3, "%s", reason);
+		muster_emit_null(ctx, "nccl.allreduce_busbw_gbps", labels, 3, "%s", reason);
+		return;
+	}
+	double algbw = (double)bytes / 1e3 / slowest_us;
+	muster_emit(ctx, "nccl.allreduce_algbw_gbps", labels, 3, muster_number(algbw));
+	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
+}
+
+int ladder_measure(const struct session *s, struct muster_error *err)
+{
+	const struct gear *gear = s->gear;
+	static float expected[TILE_VALUES];
+	uint64_t sizes[SIZES_MAX];
+	size_t count = ladder_sizes(muster_probe_env(s->ctx), sizes);
+	if (s->ring->trial)
+		count = trial_size(sizes, count);
+	data_expect(s->ring->ranks, expected);
+
+	/* How many of the largest sizes some rank cannot hold. */
+	float absent = 0;
+	while ((size_t)absent < count && sizes[count - 1 - (size_t)absent] > gear->room)
+		absent++;
+	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
+	if (session_agree(s, &absent, 1, err) < 0)
+		return -1;
+
+	const char *reason = NULL;
+	char text[256];
+	struct timing timing = { 0 };
+	int wanted = s->ring->trial ? 1 : muster_probe_env(s->ctx)->repeats;
+	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
+	for (size_t turn = 0; turn < repeats * count; turn++) {
+		size_t i = turn % count;
+		reason = i == 0 ? NULL : reason;
+		if (!reason && i + (size_t)absent >= count) {
+			snprintf(text, sizeof text, "no room on the GPU%s%s",
+				gear->small[0] ? ": " : " of another rank", gear->small);
+			reason = text;
+		}
+		double next_ms = i ? timing_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
+		if (!reason && timing.elapsed_ms + next_ms > s->ring->timeout_ms) {
+			snprintf(text, sizeof text, "no time left: %.0f of %d ms had passed, and it may take %.0f",
+				timing.elapsed_ms, s->ring->timeout_ms, next_ms);
+			reason = text;
+		}
+		if (!reason && timing_measure(s, sizes[i], expected, &timing, err) < 0)
+			return -1;
+		emit_job(s, sizes[i], timing.slowest_us, reason);
+	}
+	return 0;
+}

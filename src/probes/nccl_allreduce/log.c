@@ -1,0 +1,64 @@
+/* log.c - what NCCL says in its log: the way that the data took, and why it did not work */
+#include "probes/nccl_allreduce/parts.h"
+
+#include "bind/nccl_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t ring_at; /* where the log of this ring begins */
+
+static void emit_text(struct muster_probe_ctx *ctx, const char *metric, const char *text, const char *reason)
+{
+	if (text[0])
+		muster_emit_plain(ctx, metric, muster_string(text));
+	else
+		muster_emit_null_plain(ctx, metric, "%s", reason);
+}
+
+void log_emit(struct muster_probe_ctx *ctx, int ranks)
+{
+	struct muster_error err = { 0 };
+	struct muster_nccl_log log = { 0 };
+	const char *reason = ranks == 1 ? "a ring of one rank has no channels" : "NCCL's log names none";
+	char *text = NULL;
+	size_t length = 0;
+	if (muster_nccl_log_read(&text, &length, &err) < 0) {
+		reason = err.text;
+	} else {
+		/* the devices are named once in a process, the channels by each ring */
+		struct muster_nccl_log whole = { 0 };
+		size_t from = ring_at < length ? ring_at : 0;
+		muster_nccl_log_parse(text, length, &whole);
+		muster_nccl_log_parse(text + from, length - from, &log);
+		memcpy(log.devices, whole.devices, sizeof log.devices);
+	}
+	free(text);
+	emit_text(ctx, "rank.nccl_transport", log.transports, reason);
+	emit_text(ctx, "rank.nccl_hcas", log.devices, reason);
+	if (log.network_channels > 0)
+		muster_emit_plain(ctx, "rank.nccl_gdr", muster_boolean(log.gdr_channels == log.network_channels));
+	else
+		muster_emit_null_plain(
+			ctx, "rank.nccl_gdr", "%s", log.transports[0] ? "no channel uses a network" : reason);
+}
+
+void log_add_tail(struct muster_error *err)
+{
+	char *text, tail[MUSTER_ERROR_TEXT_MAX * 5 / 8];
+	size_t length;
+	struct muster_error inner = *err;
+	if (muster_nccl_log_read(&text, &length, NULL) < 0)
+		return;
+	size_t from = ring_at < length ? ring_at : 0;
+	if (muster_nccl_log_tail(text + from, length - from, tail, sizeof tail)[0])
+		muster_fail(err, inner.code, "%s; NCCL's log ends: %s", inner.text, tail);
+	free(text);
+}
+
+void log_end_ring(void)
+{
+	char *text;
+	if (muster_nccl_log_read(&text, &ring_at, NULL) == 0)
+		free(text);
+}

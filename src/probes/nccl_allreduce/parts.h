@@ -1,0 +1,96 @@
+/* parts.h - the parts of the probe nccl_allreduce */
+#ifndef MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
+#define MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
+
+#include "bind/cuda.h"
+#include "bind/nccl.h"
+#include "bind/pinned.h"
+#include "muster/probe.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+#define SIZES_MAX 40
+#define TILE_BYTES ((size_t)64 << 10)
+#define TILE_VALUES (TILE_BYTES / sizeof(float))
+#define CHUNK_BYTES ((size_t)1 << 20) /* what came back is compared while it still lies in the CPU's cache */
+#define AGREED_MAX 4
+
+struct gear {
+	const struct muster_cuda *cuda;
+	const struct muster_nccl *nccl;
+	CUstream stream;
+	CUevent start, end, arrived[2];
+	CUdeviceptr data, agreed;
+	uint64_t room;               /* bytes behind data */
+	char small[160];             /* why data is smaller than the largest size; "" when it is not */
+	struct muster_pinned chunks; /* two of CHUNK_BYTES */
+};
+
+/* One ring's communicator and the time that it has. */
+struct session {
+	struct muster_probe_ctx *ctx;
+	const struct muster_ring *ring;
+	const struct gear *gear;
+	ncclComm_t comm;
+	double started_ms, deadline_ms;
+};
+
+/* The process's one gear, made when there is none; NULL with err. What cannot be had is freed again. */
+struct gear *gear_make(struct muster_probe_ctx *ctx, struct muster_error *err);
+void gear_release(void);
+
+/* Wait until NCCL has really taken the last call: it may answer ncclInProgress, and nothing is in the stream before. */
+int session_settle(const struct session *s, ncclResult_t result, const char *call, struct muster_error *err);
+int session_record(const struct session *s, CUevent event, struct muster_error *err);
+/* Wait until the stream has reached event, watching the communicator as well: a broken one never gets there. */
+int session_wait(const struct session *s, CUevent event, const char *what, struct muster_error *err);
+/* Microseconds between the events start and end, which the stream has passed. */
+int session_elapsed_us(const struct session *s, double *ret, struct muster_error *err);
+/* One in-place all-reduce of floats, enqueued when this returns. */
+int session_reduce(const struct session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err);
+/* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
+int session_agree(const struct session *s, float *values, size_t count, struct muster_error *err);
+
+/* What a rank puts at a place of its buffer: whole numbers that a float holds exactly, as it does their sum over up to
+ * 279,620 ranks. The same for every tile. */
+float data_value(int rank, size_t place);
+/* The sum of all ranks. */
+void data_expect(int ranks, float tile[TILE_VALUES]);
+
+/* What one size's check found. */
+struct wrong {
+	uint64_t count, first; /* first: its index in the buffer */
+	float got, expected;
+};
+
+/* Fill the buffer with this rank's values; compare what is in it with the tile that is expected, again and again. */
+int data_fill(const struct session *s, uint64_t bytes, struct muster_error *err);
+int data_check(
+	const struct session *s, uint64_t bytes, const float *expected, struct wrong *ret, struct muster_error *err);
+/* The same for values that are here already; the first of them is the base-th of the buffer. Adds to wrong. */
+void data_compare(const float *got, const float *expected, size_t values, uint64_t base, struct wrong *wrong);
+
+/* What was measured for one size; equal on all ranks. */
+struct timing {
+	double slowest_us, elapsed_ms;
+};
+
+/* Check and time one size. */
+int timing_measure(
+	const struct session *s, uint64_t bytes, const float *expected, struct timing *ret, struct muster_error *err);
+/* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
+double timing_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us);
+
+/* The sizes to measure, ascending. With both bounds: from the lower one, doubling up to the upper one. With one: the
+ * profile's ladder cut there, or that size alone when nothing is left. */
+size_t ladder_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
+/* Every size that all ranks have room and time for. */
+int ladder_measure(const struct session *s, struct muster_error *err);
+
+/* NCCL's log: what it says about the way that the ring's data took; its end, added to an error: what NCCL returns is
+ * seldom the cause; and that what comes from here on is about another ring of the same process. */
+void log_emit(struct muster_probe_ctx *ctx, int ranks);
+void log_add_tail(struct muster_error *err);
+void log_end_ring(void);
+
+#endif

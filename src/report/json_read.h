@@ -1,0 +1,35 @@
+/* json_read.h - the parts of the reader of reports */
+#ifndef MUSTER_REPORT_JSON_READ_H
+#define MUSTER_REPORT_JSON_READ_H
+
+#include "report/judged.h"
+#include "report/json_sample.h"
+
+struct reader {
+	struct muster_run *run;
+	struct judged *judged; /* NULL: only the run is wanted */
+	struct sample_reader samples;
+	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
+};
+
+/* A part of the text, not parsed yet; without a text: absent. */
+struct part {
+	const char *text;
+	size_t length;
+};
+
+typedef int element_read(
+	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err);
+
+/* To a tree, which the caller frees; the members of an object by a table of fields; each element of an array. */
+int part_parse(struct part part, const struct place *at, struct muster_json **ret, struct muster_error *err);
+int part_fields(struct part part, const struct place *at, const struct field *fields, size_t count, struct part *ret,
+	struct muster_error *err);
+int part_elements(
+	struct part part, const struct place *at, element_read *read, struct reader *reader, struct muster_error *err);
+
+/* What is read is added to the run. */
+element_read read_node, read_trial;
+int read_run(struct reader *reader, struct part part, const struct place *at, struct muster_error *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* fault_node.c - the software, the settings and the disks of a node */
+#include "sim/fault_kinds.h"
+
+#include <string.h>
+
+/* NVML's own version is the driver's behind the CUDA major version: "13.580.126.16". */
+int fault_driver_drift(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	if (strspn(value, "0123456789.") != strlen(value) || *value == '\0')
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be a version, not \"%s\"", value);
+	t->node->driver_version = fault_keep(t, value);
+	t->node->nvml_version = muster_pool_printf(t->cluster->pool, "%d.%s", t->node->cuda_driver / 1000, value);
+	return 0;
+}
+
+int fault_lib_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
+		NULL };
+	if (fault_word(value, sonames, err) < 0)
+		return -1;
+	fault_append(t, &t->node->missing_libraries, &t->node->missing_library_count, value);
+	return 0;
+}
+
+/* NAME=TEXT sets the variable in the environment of the node's ranks, NAME alone takes it away, from nccl.conf too. */
+int fault_env(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_pool *pool = t->cluster->pool;
+	struct muster_sim_node *node = t->node;
+	size_t length = strcspn(value, "=");
+	if (length == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME or NAME=TEXT, not \"%s\"", value);
+	const char **lists[] = { node->environment, node->nccl_conf };
+	size_t counts[] = { node->environment_count, node->nccl_conf_count };
+	bool found = false;
+	for (size_t l = 0; l < 2; l++) {
+		const char **kept = muster_pool_alloc(pool, (counts[l] + 2) * sizeof *kept);
+		size_t n = 0;
+		for (size_t i = 0; i < counts[l]; i++)
+			if (strncmp(lists[l][i], value, length) != 0 || lists[l][i][length] != '=')
+				kept[n++] = lists[l][i];
+		found = found || n < counts[l];
+		lists[l] = kept;
+		counts[l] = n;
+	}
+	if (value[length] == '=')
+		lists[0][counts[0]++] = fault_keep(t, value);
+	else if (!found)
+		return muster_fail(err, MUSTER_EUSAGE, "neither the ranks' environment nor nccl.conf has %s", value);
+	node->environment = lists[0];
+	node->environment_count = counts[0];
+	node->nccl_conf = lists[1];
+	node->nccl_conf_count = counts[1];
+	return 0;
+}
+
+int fault_topo_stale(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	(void)value;
+	if (*t->node->topo_file == '\0')
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
+	if (t->node->numa_count < 2)
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has one NUMA node only");
+	t->node->topo_file_swapped = true;
+	return 0;
+}
+
+int fault_disk_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_node *node = t->node;
+	struct muster_sim_disk *disks = muster_pool_alloc(t->cluster->pool, (node->disk_count + 1) * sizeof *disks);
+	size_t kept = 0;
+	for (size_t i = 0; i < node->disk_count; i++)
+		if (strcmp(node->disks[i].device, value) != 0)
+			disks[kept++] = node->disks[i];
+	if (kept == node->disk_count)
+		return muster_fail(err, MUSTER_EUSAGE, "the node has no disk \"%s\"", value);
+	node->disks = disks;
+	node->disk_count = kept;
+	return 0;
+}

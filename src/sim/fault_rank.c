@@ -1,0 +1,66 @@
+/* fault_rank.c - what a rank may use, and how its process and its NCCL behave */
+#include "sim/fault_kinds.h"
+
+#include "core/text.h"
+#include "sim/fault_death.h"
+#include "sim/hardware.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
+static const char *far_mask(const struct fault_target *t)
+{
+	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
+	const char *list = NULL, *mask = NULL;
+	struct muster_cpus cpus;
+	for (size_t i = 0; i < t->node->numa_count; i++)
+		if (t->node->numas[i].os_index != gpu->numa_node)
+			list = t->node->numas[i].cpu_list;
+	if (list && muster_cpus_parse_list(list, &cpus, NULL) == 0) {
+		char *text = muster_cpus_mask(&cpus);
+		mask = fault_keep(t, text);
+		free(text);
+	}
+	return mask;
+}
+
+int fault_cpu_mask(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	const char *mask = value ? fault_keep(t, value) : far_mask(t);
+	if (!mask)
+		return muster_fail(err, MUSTER_EUSAGE, "the node has one NUMA node only: a MASK is needed");
+	if (muster_sim_mask_check(t->node, mask, err) < 0)
+		return -1;
+	t->rank->cpu_mask = mask;
+	return 0;
+}
+
+int fault_duplicate_gpu(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	(void)value;
+	if (t->rank->local_rank == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "it is the first rank of its node and has none before it");
+	t->rank->visible_gpus = muster_pool_printf(t->cluster->pool, "%d", t->rank->local_rank - 1);
+	return 0;
+}
+
+int fault_dies(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_death death;
+	if (!value)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE is needed: FUNCTION:HOW, such as cuInit:segv");
+	if (muster_sim_death_parse(value, &death, err) < 0)
+		return -1;
+	fault_append(t, &t->rank->deaths, &t->rank->death_count, value);
+	return 0;
+}
+
+int fault_nccl_hang(const struct fault_target *t, const char *value, struct muster_error *err)
+{
+	static const char *const places[] = { "init", "reduce", NULL };
+	if (fault_word(value, places, err) < 0)
+		return -1;
+	t->rank->nccl_hang = fault_keep(t, value);
+	return 0;
+}
