@@ -312,11 +312,21 @@ void muster_root_message(struct muster_root *root, const struct muster_message *
 		gone_before_layout(root, message->from);
 }
 
-static bool everyone_is_in(const struct muster_root *root)
+static bool leader_is_dead(const struct muster_root *root, size_t node, double now_ms)
 {
-	for (int rank = 0; rank < root->ranks; rank++)
-		if (root->hellos[rank].here && !root->here[rank])
+	return now_ms - root->keeper.heard_ms[node] >= MUSTER_SILENCE_MS;
+}
+
+/* But for dead leaders: what their ranks have to say may still come. */
+static bool everyone_is_in(const struct muster_root *root, double now_ms)
+{
+	for (int rank = 0; rank < root->ranks; rank++) {
+		const struct muster_hello *hello = &root->hellos[rank];
+		if (hello->here && !root->here[rank] &&
+			(root->leaders[hello->node_index] != rank ||
+				!leader_is_dead(root, (size_t)hello->node_index, now_ms)))
 			return false;
+	}
 	return true;
 }
 
@@ -342,7 +352,7 @@ static void tell_of_the_dead(struct muster_root *root, double now_ms)
 	for (size_t probe = 0; root->dealers && !root->gathered && probe < muster_probe_count(); probe++) {
 		struct muster_dealer *dealer = root->dealers[probe];
 		for (size_t i = 0; dealer && dealer->round >= 0 && i < root->leader_count; i++) {
-			if (now_ms - root->keeper.heard_ms[i] < MUSTER_SILENCE_MS)
+			if (!leader_is_dead(root, i, now_ms))
 				continue;
 			char *why = muster_asprintf("nothing came from rank %d any more", root->leaders[i]);
 			muster_dealer_broken(
@@ -361,7 +371,7 @@ void muster_root_poll(struct muster_root *root, double now_ms)
 		muster_keeper_poll(&root->keeper, now_ms);
 	tell_of_the_dead(root, now_ms);
 	if (!root->gathered && root->strays_until_ms > 0 &&
-		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root)))
+		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root, now_ms)))
 		end_gather(root);
 	for (size_t i = 0; i < root->keeper.count; i++)
 		for (int phase = MUSTER_PHASE_START + 1; phase < MUSTER_PHASE_COUNT; phase++)
