@@ -31,6 +31,7 @@
 	X(SILENCE, "silence", "closes what the results go through, and goes on")                                       \
 	X(STDOUT, "stdout", "prints 1 MB to standard output and standard error, and goes on")                          \
 	X(LEAK, "leak", "loses a block of memory, and goes on")                                                        \
+	X(OVERREAD, "overread", "reads a byte behind a block of memory, and goes on")                                  \
 	X(CHATTER, "chatter", "prints for ever")
 
 enum muster_sim_how {

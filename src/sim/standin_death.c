@@ -120,6 +120,16 @@ static void leak(void)
 	lost = NULL;
 }
 
+/* So that a test can show that bad reads are found. */
+static void overread(void)
+{
+	volatile size_t behind = 4321;
+	char *block = malloc(behind);
+	if (block)
+		(void)*(volatile char *)(block + behind);
+	free(block);
+}
+
 /* text again and again, until total bytes have been written or nobody takes them. */
 static void pour(int fd, const char *text, size_t length, size_t total)
 {
@@ -176,6 +186,7 @@ static void misbehave(enum muster_sim_how how)
 		POUR(STDERR_FILENO, line, MIB);
 		break;
 	case MUSTER_SIM_DIES_LEAK: leak(); break;
+	case MUSTER_SIM_DIES_OVERREAD: overread(); break;
 	case MUSTER_SIM_DIES_CHATTER:
 		for (;;)
 			POUR(STDOUT_FILENO, line, MIB);

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from processes import processes_of
+
 SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]
 
 # what is killed, of which rank, at which of its steps, the run's deadline; then the findings: check, status, node, rank,
@@ -30,27 +32,6 @@ CASES = [
 ]
 
 
-def processes_of(rank, command):
-    """Process ids of the rank's `muster run` or `muster worker` (the simulation starts nothing else by these names)."""
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
-                words = file.read().split("\0")
-            with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
-                environment = file.read().split("\0")
-        except OSError:
-            continue
-        if len(words) > 1 and words[1] == command and f"OMPI_COMM_WORLD_RANK={rank}" in environment:
-            yield int(entry), environment
-
-
-def kill(rank, command, report):
-    """Only what belongs to this run: its supervisors have the report's name on their command line."""
-    for process, environment in processes_of(rank, command):
-        if f"MUSTER_DEATHS={report}" in environment:
-            os.kill(process, signal.SIGKILL)
-
-
 def run(muster, case, report):
     _, command, rank, step, deadline, wanted = case
     environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report)
@@ -59,7 +40,8 @@ def run(muster, case, report):
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stderr:
             if not killed and f"rank {rank}:" in line and step in line:
-                kill(rank, command, report)
+                for pid in processes_of(rank, command, f"MUSTER_DEATHS={report}"):
+                    os.kill(pid, signal.SIGKILL)
                 killed = True
         text = process.stdout.read()
     if not killed:

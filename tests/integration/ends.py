@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from processes import processes_of
+
 TWO_NODES = ["--sku", "Standard_NC80adis_H100_v5", "--nodes", "2"]  # two GPUs each: ranks 0 to 3
 COPIES = "copies host to device"
 INTERRUPTED = ("run.interrupted", "inconclusive", None, None)
@@ -88,19 +90,9 @@ CASES = {
 }
 
 
-def processes_of(rank, command, mark):
-    """Process ids of the rank's `muster COMMAND` in this run, by the mark in its environment."""
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
-                words = file.read().split("\0")
-            with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
-                environment = file.read().split("\0")
-        except OSError:
-            continue
-        if (len(words) > 1 and words[1] == command and f"MUSTER_MARK={mark}" in environment and
-                (rank is None or f"OMPI_COMM_WORLD_RANK={rank}" in environment)):
-            yield int(entry)
+def mark_of(report):
+    """What this run's processes have in their environment."""
+    return f"MUSTER_MARK={report}"
 
 
 def left_behind(mark, waiting=20.0):
@@ -155,7 +147,7 @@ def wait_for(spool, text, times=1):
 def send(case, report):
     number, command, ranks = case["kill"]
     for rank in ranks or [None]:
-        for pid in processes_of(rank, command, report):
+        for pid in processes_of(rank, command, mark_of(report)):
             os.kill(pid, number)
 
 
@@ -169,7 +161,7 @@ def drive(process, case, report, spool):
         noise.append(line)
         if sent or f"rank {case['at'][0]}:" not in line or case["at"][1] not in line:
             continue
-        for pid in processes_of(case["at"][0], "worker", report):  # it must not get on meanwhile
+        for pid in processes_of(case["at"][0], "worker", mark_of(report)):  # it must not get on meanwhile
             os.kill(pid, signal.SIGSTOP)
         wait_for(spool, case["at"][1])
         send(case, report)
@@ -182,7 +174,7 @@ def wrapper_of(case, folder):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"""#!/bin/sh
 [ "$2" = run ] && [ "$OMPI_COMM_WORLD_RANK" = 2 ] && {{ {case["wrapper"]}; }}
-exec "$@"
+exec {os.environ.get("MUSTER_SIM_WRAPPER", "")} "$@"
 """)
     os.chmod(path, 0o755)
     return path
@@ -215,7 +207,7 @@ def run(muster, case, folder):
         word = {1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
         if not text.rstrip().rpartition("\n")[2].startswith(word):
             problems.append(f"the last line is not {word}")
-    problems += [f"left running: {found}" for found in left_behind(report)]
+    problems += [f"left running: {found}" for found in left_behind(mark_of(report))]
     problems += assemble(muster, case, folder, spool)
     problems += [f"left behind: {name}" for name in os.listdir(folder)
                  if name not in ("report.json", "spool", "assembled.json", "wrapper")]

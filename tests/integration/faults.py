@@ -105,11 +105,10 @@ def look_at_time(case, report, seconds):
     return problems
 
 
-def run(muster, case, directory):
-    """Run one case; what is wrong with it, one line each."""
-    path = os.path.join(directory, "report.json")
-    sku, nodes, ranks = case.get("sku", SKU), case["nodes"], case.get("ranks", 8 * case["nodes"])
-    command = [muster, "sim", "--sku", sku, "--nodes", str(nodes), "--report", path]
+def command_of(case, muster, directory):
+    """The words that simulate a case; its report and its overlay are in the directory."""
+    command = [muster, "sim", "--sku", case.get("sku", SKU), "--nodes", str(case["nodes"]),
+               "--report", os.path.join(directory, "report.json")]
     for fault in case.get("faults", []):
         command += ["--fault", fault]
     if "cpu_masks" in case:
@@ -120,6 +119,13 @@ def run(muster, case, directory):
         with open(overlay, "w", encoding="utf-8") as file:
             json.dump({"schema_version": 1, "checks": case["overlay"]}, file)
         command += ["--overlay", overlay]
+    return command
+
+
+def run(muster, case, directory):
+    """Run one case; what is wrong with it, one line each."""
+    sku, nodes, ranks = case.get("sku", SKU), case["nodes"], case.get("ranks", 8 * case["nodes"])
+    command = command_of(case, muster, directory)
     began = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -131,7 +137,7 @@ def run(muster, case, directory):
     if child.returncode != case["exit"]:
         problems.append(f"exit code {child.returncode}, not {case['exit']}")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(os.path.join(directory, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
     except (OSError, ValueError) as error:
         return problems + [f"no report: {error}", stdout, stderr]
@@ -170,4 +176,5 @@ def main():
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

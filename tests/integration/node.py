@@ -15,6 +15,8 @@ import tempfile
 import time
 import unittest
 
+from processes import command_in
+
 MUSTER = sys.argv[1]
 SKU = "Standard_NC80adis_H100_v5"
 GPUS = 2
@@ -33,10 +35,9 @@ def named(pid, word):
     """Processes at or below pid that run `muster word`."""
     found = []
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().split(b"\0")
-        if len(words) > 1 and words[0].endswith(b"muster") and words[1] == word:
-            found.append(pid)
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            if command_in(file.read().split("\0")) == word:
+                found.append(pid)
     except (FileNotFoundError, ProcessLookupError):
         pass
     for child in children(pid):
@@ -123,7 +124,7 @@ class Node(unittest.TestCase):
         ranks = []
         while len(ranks) < GPUS and process.poll() is None:
             time.sleep(0.02)
-            ranks = named(process.pid, b"node")
+            ranks = named(process.pid, "node")
         self.assertEqual(len(ranks), GPUS)
         os.kill(ranks[1], signal.SIGKILL)
         code, line, err = self.end(process)
@@ -140,7 +141,7 @@ class Node(unittest.TestCase):
         ranks = []
         while not ranks and process.poll() is None:
             time.sleep(0.02)
-            ranks = named(process.pid, b"node")
+            ranks = named(process.pid, "node")
         time.sleep(1)
         os.kill(ranks[0], signal.SIGTERM)
         code, line, err = self.end(process)

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from processes import processes_of
+
 SIM = ["sim", "--sku", "Standard_NC80adis_H100_v5", "--nodes", "3"]
 RING_DEADLINE_S = 60  # the probe's own: nobody waits for so long for one that is known to be dead
 
@@ -26,21 +28,6 @@ CASES = [
     ("a worker that stops in the ring", signal.SIGSTOP, "worker", "checked all-reduce", "probe.nccl_allreduce",
      "no answer within its deadline", False),
 ]
-
-
-def processes_of(mark, rank, command):
-    """Process ids of the rank's `muster run` or `muster worker` in the run that has this mark in its environment."""
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
-                words = file.read().split("\0")
-            with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
-                environment = file.read().split("\0")
-        except OSError:
-            continue
-        if len(words) > 1 and words[1] == command and f"OMPI_COMM_WORLD_RANK={rank}" in environment \
-                and mark in environment:
-            yield int(entry)
 
 
 def look(case, report, returncode):
@@ -73,7 +60,7 @@ def run(muster, case, path):
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stderr:
             if not done and "rank 3:" in line and step in line:
-                targets = list(processes_of(mark, 3, command))
+                targets = list(processes_of(3, command, mark))
                 for target in targets:
                     os.kill(target, number)
                 done = True

@@ -126,17 +126,24 @@ def wait_for_nothing(find, seconds):
     return found
 
 
-def simulate(muster, case, deaths, directory):
+def command_of(case, muster, directory):
+    """The words that simulate a case; its report is in the directory."""
+    command = [muster, "sim", "--sku", case.get("sku", "Standard_ND96asr_v4"), "--nodes", str(case["nodes"]),
+               "--report", os.path.join(directory, "report.json")]
+    for death in filter(lambda death: "dies" in death, case["deaths"]):
+        command += ["--fault", f"dies@rank{death['rank']}={death['dies']}"]
+    return command + ["--", "--deadline", str(deadline_of(case))] + case.get("options", ["--profile", "quick"])
+
+
+def deadline_of(case):
+    return case.get("deadline", 120)
+
+
+def simulate(muster, case, directory):
     """One run: its report, its exit code, what is wrong with what it left, and the watch."""
-    report = os.path.join(directory, "report.json")
     scratch = os.path.join(directory, "tmp")
     os.mkdir(scratch)
-    deadline = case.get("deadline", 120)
-    command = [muster, "sim", "--sku", case.get("sku", "Standard_ND96asr_v4"), "--nodes", str(case["nodes"]),
-               "--report", report]
-    for death in filter(lambda death: "dies" in death, deaths):
-        command += ["--fault", f"dies@rank{death['rank']}={death['dies']}"]
-    command += ["--", "--deadline", str(deadline)] + case.get("options", ["--profile", "quick"])
+    deadline, command = deadline_of(case), command_of(case, muster, directory)
     before = shared_files()
     watch = Watch(directory)
     watch.start()
@@ -148,7 +155,7 @@ def simulate(muster, case, deaths, directory):
     watch.join()
     problems = []
     try:
-        data = json.loads(read(report))
+        data = json.loads(read(os.path.join(directory, "report.json")))
     except ValueError as error:
         return None, [f"no report: {error}", ended.stdout, ended.stderr], watch
     orphans = wait_for_nothing(watch.left, 20)
@@ -260,11 +267,11 @@ def compare_memory(case, watch):
 
 def run(muster, case, probes):
     with tempfile.TemporaryDirectory() as directory:
-        healthy, problems, _ = simulate(muster, case, [], directory)
+        healthy, problems, _ = simulate(muster, dict(case, deaths=[]), directory)
     if problems:
         return ["without deaths:"] + problems
     with tempfile.TemporaryDirectory() as directory:
-        report, problems, watch = simulate(muster, case, case["deaths"], directory)
+        report, problems, watch = simulate(muster, case, directory)
     if not report:
         return problems
     problems += compare_findings(case, healthy, report) + compare_samples(case, healthy, report, probes)
@@ -290,4 +297,5 @@ def main():
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
