@@ -218,7 +218,11 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; i < env->peer_count; i++)
 		sharers += strcmp(env->peers[i].gpu_uuid, gpu->uuid) == 0 &&
 			   strcmp(env->peers[i].gpu_bus_id, gpu->bus_id) == 0;
-	muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
+	if (sharers > 0)
+		muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
+	else /* this one is not even among them: whoever passes it on has died */
+		muster_emit_null_for(
+			ctx, "rank.gpu_sharers", gpu->bus_id, "nothing was heard of what the node's ranks took");
 }
 
 static void emit_same(

@@ -375,6 +375,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	}
 	c->rank = muster_link_rank();
 	c->ranks = muster_link_size();
+	muster_limit(c);
 	tell_worlds_apart(c, early_rank, early_size);
 	muster_node_add_rank(node, c->rank);
 	muster_spool_place(c->spool, c->rank, c->ranks);

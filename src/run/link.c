@@ -296,11 +296,31 @@ void muster_link_flush(int to, double until_ms)
 }
 
 static volatile sig_atomic_t exit_code_at_hand;
+static char last_words[128]; /* "": nothing needs to be said */
 
 static void leave_now(int signal_number)
 {
 	(void)signal_number;
+	ssize_t said = write(STDERR_FILENO, last_words, strlen(last_words));
+	(void)said;
 	_exit(exit_code_at_hand);
+}
+
+static void leave_in(double milliseconds, int exit_code)
+{
+	long whole = milliseconds < 1 ? 1 : (long)milliseconds;
+	struct sigaction action = { .sa_handler = leave_now };
+	struct itimerval timer = { .it_value = { .tv_sec = whole / 1000, .tv_usec = whole % 1000 * 1000 } };
+	exit_code_at_hand = exit_code;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void muster_link_limit(double until_ms, int exit_code)
+{
+	snprintf(
+		last_words, sizeof last_words, "muster: rank %d: MPI hangs, past the run's deadline: given up\n", rank);
+	leave_in(until_ms - muster_now_ms(), exit_code);
 }
 
 _Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms)
@@ -310,13 +330,8 @@ _Noreturn void muster_link_exit(int exit_code, int grace_ms, int finalize_ms)
 		reap_outbox();
 		poll(NULL, 0, 1);
 	}
-	exit_code_at_hand = exit_code;
-	struct sigaction action = { .sa_handler = leave_now };
-	struct itimerval timer = {
-		.it_value = { .tv_sec = finalize_ms / 1000, .tv_usec = finalize_ms % 1000 * 1000 + 1 },
-	};
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	last_words[0] = '\0';
+	leave_in(finalize_ms, exit_code);
 	fflush(NULL);
 	muster_leaks_check();
 	if (alone)

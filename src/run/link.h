@@ -49,6 +49,10 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 /* The next message, if one has come: true and *ret. Also drives MPI's progress. Messages of one rank come in their order. */
 bool muster_link_receive(struct muster_message *ret);
 
+/* However MPI hangs: a process that has not called muster_link_exit by until_ms ends with this exit code, and a line that
+ * says why. The last call counts. */
+void muster_link_limit(double until_ms, int exit_code);
+
 /* Wait until that rank has what was sent to it, or until until_ms. */
 void muster_link_flush(int to, double until_ms);
 

@@ -14,6 +14,7 @@ enum {
 	LEAST_DEADLINE_MS = 500,
 	IDLE_POLL_MS = 2,
 	GATE_MEMBER_MS = 4000, /* before the run's end members stop waiting at gates; leaders and rank 0 did earlier */
+	LIMIT_MS = 1500,       /* after the time in which the report must be written */
 	INTERRUPTED_MS = 5000, /* an interrupted run ends after this at the latest, as one whose time is over */
 };
 
@@ -30,6 +31,11 @@ static void take_stop(struct muster_conductor *c, const struct muster_message *m
 		muster_crew_call_off(&c->crew, c->stopped_why);
 }
 
+void muster_limit(const struct muster_conductor *c)
+{
+	muster_link_limit(c->end_ms + muster_conclude_limit_ms(c) + LIMIT_MS, MUSTER_EXIT_INCONCLUSIVE);
+}
+
 void muster_interrupt(struct muster_conductor *c, const char *why)
 {
 	double now = muster_now_ms(), earlier = c->end_ms - (now + INTERRUPTED_MS);
@@ -38,6 +44,7 @@ void muster_interrupt(struct muster_conductor *c, const char *why)
 	c->interrupted = muster_pool_string(c->record.pool, why);
 	if (earlier > 0) {
 		c->end_ms -= earlier;
+		muster_limit(c);
 		if (c->leader)
 			muster_leader_hasten(c->leader, earlier);
 		if (c->root)

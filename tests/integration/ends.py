@@ -30,6 +30,11 @@ def lost(*ranks, status="fail"):
     return [missing(rank, status, "its last sign") for rank in ranks]
 
 
+def leaderless(*ranks):
+    return [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank, "rank 0 did not say who takes part")
+            for rank in ranks]
+
+
 def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero=False):
     found = [missing(1, "inconclusive", why), missing(3, "inconclusive", why)]
     return found + [("rank.missing", "inconclusive", node, 2, rank_2)] + [missing(0, "inconclusive", why)] * zero
@@ -59,8 +64,7 @@ CASES = {
     "sigkill_to_rank_0": dict(
         kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), deadline=30,
         code=3, findings=None,
-        disk_code=1, disk=lost(0) + [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank,
-                                      "rank 0 did not say who takes part") for rank in (1, 2, 3)]),
+        disk_code=1, disk=lost(0) + leaderless(1, 2, 3)),
     "sigkill_to_all": dict(
         kill=(signal.SIGKILL, "run", range(4)), at=(2, COPIES), deadline=240,
         code=3, findings=None,
@@ -74,6 +78,9 @@ CASES = {
         code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(node="sim-2"),
         disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
         never_began("it did not come to its end; its last sign came", node="sim-2", zero=True)),
+    "mpi_hangs_on_a_rank": dict(
+        wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
+        deadline=30, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
     "sigterm_in_mpi_init": dict(
         wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
         code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),

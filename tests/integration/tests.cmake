@@ -34,11 +34,16 @@ if(Python3_FOUND)
 			${CMAKE_SOURCE_DIR}/tests/integration/valgrind.py $<TARGET_FILE:muster>)
 		set_tests_properties(integration.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
 	endif()
+	add_library(stuck_mpi SHARED ${CMAKE_SOURCE_DIR}/tests/integration/stuck_mpi.c)
+	target_link_libraries(stuck_mpi PRIVATE muster_flags MPI::MPI_C)
+	set_target_properties(stuck_mpi PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/integration)
 	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigterm_to_the_launcher sigkill_to_rank_0
-			sigkill_to_all a_node_vanishes a_node_vanishes_in_the_ring mpi_init_without_a_rank mpi_init_fails_on_a_rank sigterm_in_mpi_init)
+			sigkill_to_all a_node_vanishes a_node_vanishes_in_the_ring mpi_init_without_a_rank mpi_init_fails_on_a_rank mpi_hangs_on_a_rank
+			sigterm_in_mpi_init)
 		add_test(NAME integration.ends.${case} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/integration/ends.py $<TARGET_FILE:muster> ${case})
-		set_tests_properties(integration.ends.${case} PROPERTIES TIMEOUT 300 LABELS integration)
+		set_tests_properties(integration.ends.${case} PROPERTIES TIMEOUT 300 LABELS integration
+			ENVIRONMENT MUSTER_STUCK_MPI=$<TARGET_FILE:stuck_mpi>)
 	endforeach()
 	add_test(NAME integration.spool COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/integration/spool.py $<TARGET_FILE:muster>)

@@ -381,6 +381,16 @@ START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
 }
 END_TEST
 
+START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
+{
+	fake_gpu(ctx, "0001:00:00.0", "GPU-a");
+	ctx->env.peer_count = 0;
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", "0001:00:00.0"),
+		"nothing was heard of what the node's ranks took");
+}
+END_TEST
+
 START_TEST(without_a_gpu_the_reason_is_the_workers)
 {
 	ctx->gpu.visible = -1;
@@ -411,6 +421,7 @@ int main(void)
 	tcase_add_loop_test(tcase, the_switches_of_the_node_are_its_address_without_its_name, 0, LENGTH(addresses));
 	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
 	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
+	tcase_add_test(tcase, a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu);
 	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);
 	Suite *suite = suite_create("launch");
 	suite_add_tcase(suite, tcase);
