@@ -4,10 +4,15 @@
  * srun musters its job's nodes after they are allocated and before a task starts there; a batch job does before its
  * script starts, and then its own sruns no more. Either way it is preflight.sbatch that runs, as the user and inside
  * the job: nothing here measures or judges. Off unless asked for; whatever goes wrong means that nothing is started.
+ * That is why a refusal ends the process: an error of a plugin that plugstack.conf calls optional would stop nobody.
  *
- * plugstack.conf:   optional /usr/lib/muster/spank_muster.so [muster=PROGRAM] [preflight=SCRIPT]
+ * plugstack.conf:   optional /usr/local/lib/muster/spank_muster.so [muster=PROGRAM] [preflight=SCRIPT]
+ *
+ * Without these words the program and the script are those of the prefix that this file is in, wherever that is.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -26,19 +31,17 @@ EXPORT extern const char plugin_name[], plugin_type[];
 EXPORT extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(muster, 1)
 EXPORT int slurm_spank_init(spank_t spank, int argc, char **argv);
+EXPORT int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv);
 EXPORT int slurm_spank_local_user_init(spank_t spank, int argc, char **argv);
 EXPORT int slurm_spank_task_init(spank_t spank, int argc, char **argv);
 
-enum {
-	VARIABLES = 3,
-	REFUSED = -1 /* Slurm goes on after a positive error */
-};
+enum { VARIABLES = 3 };
 
 /* Job id in the environment of a batch script whose nodes have been mustered. */
 #define CHECKED "MUSTER_CHECKED"
 
-static const char *profile; /* NULL: not asked for */
-static char *program, *preflight;
+static const char *profile;             /* NULL: not asked for */
+static const char *program, *preflight; /* as plugstack.conf says; NULL: it does not */
 
 static int profile_set(int value, const char *text, int remote)
 {
@@ -67,15 +70,33 @@ static const char *argument(int argc, char **argv, const char *name)
 	return NULL;
 }
 
-/* "NAME=value", for an environment; NULL when there is no memory for it. */
-static char *variable(const char *name, const char *value)
+/* "first", mark, "second"; NULL when there is no memory for it. */
+static char *joined(const char *first, char mark, const char *second)
 {
-	size_t size = strlen(name) + strlen(value) + 2;
+	size_t size = strlen(first) + strlen(second) + 2;
 	char *text = malloc(size);
 
 	if (text)
-		snprintf(text, size, "%s=%s", name, value);
+		snprintf(text, size, "%s%c%s", first, mark, second);
 	return text;
+}
+
+/* PREFIX/rest, where this plugin is PREFIX/lib/muster/..., or some folders deeper. NULL: it is in no such tree. */
+static char *beside(const char *rest)
+{
+	Dl_info self;
+	char *found = NULL, *folder = dladdr(&profile, &self) ? realpath(self.dli_fname, NULL) : NULL;
+
+	for (char *slash; folder && !found && (slash = strrchr(folder, '/'));) {
+		*slash = '\0';
+		found = joined(folder, '/', rest);
+		if (found && access(found, R_OK) != 0) {
+			free(found);
+			found = NULL;
+		}
+	}
+	free(folder);
+	return found;
 }
 
 /* What describes the step that is about to start, or asks for --muster, is not for the one that comes before it: its
@@ -90,12 +111,21 @@ static bool is_kept(const char *text, bool in_batch)
 	return in_batch || strncmp(text, "SLURM_", 6) != 0 || strncmp(text, "SLURM_CONF=", 11) == 0;
 }
 
-/* The exit code of preflight.sbatch in the environment; -1 when it could not be run. */
-static int run(char **environment)
+static bool is_set(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	while (*environment && (strncmp(*environment, name, length) != 0 || (*environment)[length] != '='))
+		environment++;
+	return *environment;
+}
+
+/* The exit code of the script in the environment; -1 when it could not be run. */
+static int run(char *script, char **environment)
 {
 	char options[] = "--profile", shell[] = "bash";
 	char level[16];
-	char *words[] = { shell, preflight, options, level, NULL };
+	char *words[] = { shell, script, options, level, NULL };
 	posix_spawnattr_t attributes;
 	sigset_t none, defaults;
 	int status, failed;
@@ -136,20 +166,27 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 	while (base[count])
 		count++;
 	snprintf(number, sizeof number, "%u", job);
+	char *script = preflight ? strdup(preflight) : beside("share/muster/slurm/preflight.sbatch");
+	char *muster = program ? strdup(program) : beside("bin/muster");
 	char **environment = calloc(count + VARIABLES + 1, sizeof *environment);
-	char *own[VARIABLES] = { variable("SLURM_JOB_ID", number), variable("MUSTER_QUIET", "1"),
-		program ? variable("MUSTER", program) : NULL };
+	char *own[VARIABLES] = { joined("SLURM_JOB_ID", '=', number), joined("MUSTER_QUIET", '=', "1"),
+		muster && !is_set(base, "MUSTER") ? joined("MUSTER", '=', muster) : NULL };
 	for (size_t i = 0; environment && i < VARIABLES; i++)
 		if (own[i])
 			environment[used++] = own[i];
 	for (size_t i = 0; environment && i < count; i++)
 		if (is_kept(base[i], in_batch))
 			environment[used++] = base[i];
-	if (environment && own[0] && own[1])
-		code = run(environment);
+	if (!script)
+		slurm_error("muster: no share/muster/slurm/preflight.sbatch beside the plugin; plugstack.conf has to "
+			    "name it with preflight=SCRIPT");
+	else if (environment && own[0] && own[1])
+		code = run(script, environment);
 	for (size_t i = 0; i < VARIABLES; i++)
 		free(own[i]);
 	free(environment);
+	free(muster);
+	free(script);
 	if (code != 0)
 		slurm_error("muster: the nodes of job %u are not proved fit (exit code %d); nothing was started on "
 			    "them",
@@ -166,31 +203,51 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 		.has_arg = 2,
 		.cb = profile_set,
 	};
-	const char *program_given = argument(argc, argv, "muster"), *script = argument(argc, argv, "preflight");
 
-	program = program_given ? strdup(program_given) : NULL;
-	preflight = strdup(script ? script : MUSTER_PREFLIGHT);
+	program = argument(argc, argv, "muster");
+	preflight = argument(argc, argv, "preflight");
 	return (int)spank_option_register(spank, &option);
+}
+
+/* Once, in srun: go on when the job's nodes pass, and end otherwise, whatever plugstack.conf makes of an error. */
+static void let_pass(uint32_t job)
+{
+	static bool passed;
+	const char *checked = getenv(CHECKED);
+	char number[16];
+
+	snprintf(number, sizeof number, "%u", job);
+	if (!passed && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false))
+		exit(EXIT_FAILURE);
+	passed = true;
+}
+
+/* In srun, before it asks for a step. With an allocation that is there already, salloc's or a batch job's, this is the
+ * time: a step that is refused once it is there would block all that come after it. */
+int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
+{
+	const char *job = getenv("SLURM_JOB_ID");
+
+	(void)spank, (void)argc, (void)argv;
+	if (profile && job && spank_context() == S_CTX_LOCAL)
+		let_pass((uint32_t)strtoul(job, NULL, 10));
+	return ESPANK_SUCCESS;
 }
 
 /* In srun: the nodes are allocated, and no task has been started. */
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
 	uint32_t job = 0;
-	char number[16];
-	const char *checked = getenv(CHECKED);
 
 	(void)argc, (void)argv;
 	if (!profile)
 		return ESPANK_SUCCESS;
 	if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS) {
 		slurm_error("muster: Slurm does not say which job this is");
-		return REFUSED;
+		exit(EXIT_FAILURE);
 	}
-	snprintf(number, sizeof number, "%u", job);
-	if (checked && strcmp(checked, number) == 0)
-		return ESPANK_SUCCESS;
-	return nodes_pass(job, environ, false) ? ESPANK_SUCCESS : REFUSED;
+	let_pass(job);
+	return ESPANK_SUCCESS;
 }
 
 /* On a node, in the process that is about to become a task, as the user. Only a batch script is for us. */
@@ -206,10 +263,10 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
 		spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS) {
 		slurm_error("muster: Slurm does not say which job this is");
-		return REFUSED;
+		_exit(EXIT_FAILURE);
 	}
 	if (!nodes_pass(job, environment, true))
-		return REFUSED;
+		_exit(EXIT_FAILURE);
 	snprintf(number, sizeof number, "%u", job);
 	return (int)spank_setenv(spank, CHECKED, number, 1);
 }

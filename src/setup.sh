@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
 libibverbs-dev libcurl4-openssl-dev libexpat1 check"
 test_packages="binutils clang clang-format clang-tidy libexpat1-dev shellcheck python3 python3-jsonschema python3-junitparser \
-munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
+python3-yaml munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
 passed=0 failed=0 skipped=0

@@ -62,7 +62,8 @@ struct muster_check {
 	struct muster_value equals;
 	struct muster_value *one_of;
 	size_t one_of_count;
-	const char *matches; /* POSIX extended regular expression, known to compile */
+	const char *matches;  /* POSIX extended regular expression, known to compile */
+	const char *in_words; /* what it asks for, "2.9.9 or later"; NULL: nobody has said */
 	double min, max, warn_below, warn_above;
 	double min_of_median, max_of_median; /* shares of the median of all values that the check judges in a run */
 	const char *by_label;                /* equals_by: the label, and what each of its values must show */

@@ -68,15 +68,25 @@ static int options_parse(int argc, char **argv, struct assemble_options *o, stru
 	return 0;
 }
 
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(names[i], name) != 0)
+		i++;
+	return i < count;
+}
+
 /* Nodes that nothing came from stand in the run without ranks; when there is just one, the ranks that nobody knows the
  * place of must be there. */
-static void add_nodes(struct muster_run *run, const char *const *names, size_t count)
+static void add_nodes(
+	struct muster_run *run, const struct muster_spooled *spooled, const char *const *names, size_t count)
 {
 	const char *last = NULL;
 	size_t added = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		bool there = false;
+		bool there = is_among(names[i], spooled->strays, spooled->stray_count);
 
 		for (size_t n = 0; n < run->node_count && !there; n++)
 			there = strcmp(run->nodes[n].name, names[i]) == 0;
@@ -95,7 +105,8 @@ static void add_nodes(struct muster_run *run, const char *const *names, size_t c
 	muster_run_sort(run);
 }
 
-static int expect_nodes(const char *list, struct muster_run *run, struct muster_error *err)
+static int expect_nodes(
+	const char *list, const struct muster_spooled *spooled, struct muster_run *run, struct muster_error *err)
 {
 	struct stat status;
 	const char *const *names;
@@ -109,7 +120,7 @@ static int expect_nodes(const char *list, struct muster_run *run, struct muster_
 	free(text);
 	if (rc < 0)
 		return muster_wrap(err, "the expected nodes");
-	add_nodes(run, names, count);
+	add_nodes(run, spooled, names, count);
 	return 0;
 }
 
@@ -119,6 +130,11 @@ static void remarks_print(const struct assemble_options *o, const struct muster_
 	if (spooled->other_runs > 0)
 		fprintf(stderr, "muster: %s: %zu other run%s left out; this one was started at %s\n", o->folder,
 			spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
+	if (spooled->stray_count > 0)
+		fprintf(stderr,
+			"muster: %s: %zu process%s left out: by a wrong --mpi each was a job of one rank, and only the "
+			"first one's is shown\n",
+			o->folder, spooled->stray_count, spooled->stray_count == 1 ? "" : "es");
 	if (spooled->bad_lines + spooled->bad_files > 0)
 		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s left out; the first: %s: %s\n", o->folder,
 			spooled->bad_lines, spooled->bad_lines == 1 ? "" : "s", spooled->bad_files,
@@ -162,7 +178,7 @@ int muster_cmd_assemble(int argc, char **argv)
 
 		muster_spooled_make(&spooled, &run);
 		remarks_print(&o, &spooled);
-		failed = (nodes && expect_nodes(nodes, &run, &err) < 0) ||
+		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
 			 muster_choice_load(paths.configs, o.sku ? o.sku : spooled.sku,
 				 o.overlay ? o.overlay : spooled.overlay, &choice, &err) < 0;
 	}

@@ -1,4 +1,4 @@
-/* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, mpirun and gres.conf
+/* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, sbatch, mpirun and gres.conf
  *
  * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
  * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
@@ -269,6 +269,18 @@ static void print_srun(const struct machine *machine)
 	putchar('\n');
 }
 
+/* Whole nodes by count, for a site where --exclusive does not give them. */
+static void print_sbatch(const struct machine *machine)
+{
+	size_t cpus = 0, gpus = machine->gpu_count;
+
+	for (size_t i = 0; i < machine->home_count; i++)
+		cpus += muster_cpus_count(&machine->homes[i].cpus);
+	printf("\n# the same in a job's script: all of the machine\n"
+	       "#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu --cpus-per-task=%zu\n",
+		gpus, gpus, cpus / gpus ? cpus / gpus : 1);
+}
+
 /* mpirun deals ranks to the NUMA nodes in their order, as many to each: the GPUs must follow. */
 static void print_mpirun(const struct machine *machine)
 {
@@ -324,6 +336,7 @@ static int bind_print(const char *hardware, const char *sku)
 		gpus_order(&machine, sku ? NULL : root ? root : "");
 		print_gpus(&machine);
 		print_srun(&machine);
+		print_sbatch(&machine);
 		print_mpirun(&machine);
 		print_gres(&machine);
 	}
@@ -347,7 +360,8 @@ int muster_cmd_bind(int argc, char **argv)
 	struct muster_error err;
 	int rest = argc;
 	int parsed = muster_cli_parse(argc, argv, "muster bind [--sku NAME]", table, sizeof table / sizeof *table,
-		"Prints srun's CPU masks, mpirun's GPU order and gres.conf lines, each rank next to its GPU.\n"
+		"Prints srun's CPU masks, sbatch's counts, mpirun's GPU order and gres.conf lines, each rank next to "
+		"its GPU.\n"
 		"Lines that begin with # are for people.\n"
 		"Exit codes: 0 printed, 2 usage, 3 this machine has no GPU or does not say where it is.\n",
 		NULL, 0, NULL, &rest, &err);

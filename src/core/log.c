@@ -94,8 +94,10 @@ void muster_log(enum muster_log_level level, const struct muster_log_place *at, 
 	FILE *out = failed ? NULL : open_memstream(&line, &length);
 	if (!out)
 		abort(); /* out of memory */
+	const struct muster_log_place here = { .node = self.node ? self.node : getenv("SLURMD_NODENAME"),
+		.rank = self.rank };
 	if (as_json)
-		write_json(out, level, at ? at : &self, message);
+		write_json(out, level, at ? at : &here, message);
 	else
 		write_plain(out, at, message);
 	fputc('\n', out);

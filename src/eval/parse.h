@@ -107,6 +107,8 @@ parse_reader parse_when; /* struct muster_check */
 /* What can be judged, but never comes true or never matters. A site that moves one limit past another knows what it
  * does, so only lint says it. */
 int parse_limits_check(struct parse *p);
+/* The file that said this key of the check at hand last, if any did. */
+const char *parse_file_of(const struct parse *p, const char *key);
 /* Which files the check comes from. */
 void parse_trace(struct parse *p);
 /* Whoever changes what is expected says where the new expectation comes from, or the old source stands beside it. */

@@ -148,6 +148,18 @@ static int read_advice(struct parse *p, void *into, const struct muster_json *js
 	return 0;
 }
 
+/* What one file says of a pattern does not hold for that of another. */
+static int read_in_words(struct parse *p, void *into, const struct muster_json *json)
+{
+	const char *words, **in_words = into;
+
+	if (parse_text(p, &words, json) < 0)
+		return -1;
+	if (strcmp(parse_file_of(p, "in_words"), parse_file_of(p, "matches")) == 0)
+		*in_words = words;
+	return 0;
+}
+
 /* ---- the table ---- */
 
 #define INTO(field) offsetof(struct muster_check, field)
@@ -172,6 +184,7 @@ const struct parse_key parse_check_keys[] = {
 	{ "min_of_median", parse_min_of_median, INTO(min_of_median), MUSTER_OP_MIN_OF_MEDIAN, FOR_NUMBER },
 	{ "max_of_median", parse_max_of_median, INTO(max_of_median), MUSTER_OP_MAX_OF_MEDIAN, FOR_NUMBER },
 	{ "within", parse_within, 0, 0, 0 },
+	{ "in_words", read_in_words, INTO(in_words), 0, 0 },
 	{ "inconclusive_on", read_inconclusive_on, 0, 0, 0 },
 	{ "where", read_where, 0, 0, 0 },
 	{ "when", parse_when, 0, 0, 0 },

@@ -243,6 +243,10 @@ int parse_operators_check(struct parse *p)
 		parse_enter(p, "within");
 		return parse_complain(p, "says something only beside same_across: \"nodes\"");
 	}
+	if (check->in_words && !(ops & MUSTER_OP_MATCHES)) {
+		parse_enter(p, "in_words");
+		return parse_complain(p, "says something only beside matches");
+	}
 	if (ops & MUSTER_OP_PRESENT && !check->present && others)
 		return parse_complain(p, "%s says nothing about what must not be present", operator_name(others));
 	if (ops & MUSTER_OP_SAME_ACROSS && ops != MUSTER_OP_SAME_ACROSS)

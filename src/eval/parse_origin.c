@@ -72,6 +72,13 @@ void parse_trace(struct parse *p)
 	}
 }
 
+const char *parse_file_of(const struct parse *p, const char *key)
+{
+	const struct muster_origin *change = change_find(p->check, key);
+
+	return change ? change->file : p->check->file;
+}
+
 static size_t layer_index(const struct parse *p, const char *path)
 {
 	size_t i = 0;
@@ -92,8 +99,7 @@ static bool is_operator(const char *name)
 int parse_sources_check(struct parse *p)
 {
 	const struct muster_check *check = p->check;
-	const struct muster_origin *source = change_find(check, "source");
-	const char *file = source ? source->file : check->file;
+	const char *file = parse_file_of(p, "source");
 	size_t depth = p->depth, said = layer_index(p, file);
 
 	for (size_t i = 0; i < check->change_count; i++) {

@@ -112,7 +112,8 @@ const char *muster_words_expected(
 	if (ops & MUSTER_OP_ONE_OF)
 		parts[count++] = one_of_text(check, pool);
 	if (ops & MUSTER_OP_MATCHES)
-		parts[count++] = muster_pool_printf(pool, "text that matches %s", check->matches);
+		parts[count++] = check->in_words ? check->in_words
+						 : muster_pool_printf(pool, "text that matches %s", check->matches);
 	if (ops & (MUSTER_OP_MIN | MUSTER_OP_MAX | MUSTER_OP_WARN_BELOW | MUSTER_OP_WARN_ABOVE))
 		parts[count++] = limits_text(check, pool);
 	if (ops & MUSTER_OP_EQUALS_BY)

@@ -15,6 +15,7 @@ struct muster_left {
 	bool strict;
 	int repeats;
 	int rank, ranks;
+	bool stray;   /* a job of one rank, by a wrong --mpi, though it was started as one of many */
 	size_t order; /* of the processes, as their first lines were found */
 	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
 	double last_s, died_s;

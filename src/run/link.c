@@ -20,10 +20,16 @@
 
 enum { MESSAGE_MAX = 256 * 1024 * 1024 };
 
-struct pending {
+struct pending { /* on its way to a rank */
 	MPI_Request request;
+	int to;
 	char *bytes;
 	struct pending *next;
+};
+
+struct arriving { /* on its way from one; never whole when that one dies in the middle */
+	struct muster_message message;
+	bool whole;
 };
 
 struct letter { /* to oneself */
@@ -34,6 +40,12 @@ struct letter { /* to oneself */
 static int rank, size;
 static bool alone; /* no MPI: one rank, or those that were started here */
 static struct pending *outbox;
+static struct { /* messages that have begun to arrive, in that order */
+	struct arriving *items;
+	MPI_Request *requests; /* of each */
+	int *whole;            /* scratch */
+	int count, room;
+} inbox;
 static struct letter *own_first, **own_last = &own_first;
 
 void muster_message_done(struct muster_message *message)
@@ -180,6 +192,7 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	}
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	pending->bytes = copy;
+	pending->to = to;
 	if (length > MESSAGE_MAX || MPI_Isend(copy, (int)length, MPI_BYTE, to, (int)tag, MPI_COMM_WORLD,
 					    &pending->request) != MPI_SUCCESS) {
 		free(copy);
@@ -188,6 +201,59 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	}
 	pending->next = outbox;
 	outbox = pending;
+}
+
+/* The first message that is whole and has none before it from the same rank. */
+static bool take_arrived(struct muster_message *ret)
+{
+	int whole = 0, i = 0, before;
+	if (inbox.count > 0 &&
+		MPI_Testsome(inbox.count, inbox.requests, &whole, inbox.whole, MPI_STATUSES_IGNORE) == MPI_SUCCESS)
+		for (int w = 0; w < whole; w++)
+			inbox.items[inbox.whole[w]].whole = true;
+	for (; i < inbox.count; i++) {
+		if (!inbox.items[i].whole)
+			continue;
+		for (before = 0; inbox.items[before].message.from != inbox.items[i].message.from; before++)
+			;
+		if (before == i)
+			break;
+	}
+	if (i == inbox.count)
+		return false;
+	*ret = inbox.items[i].message;
+	inbox.count--;
+	memmove(&inbox.items[i], &inbox.items[i + 1], (size_t)(inbox.count - i) * sizeof *inbox.items);
+	memmove(&inbox.requests[i], &inbox.requests[i + 1], (size_t)(inbox.count - i) * sizeof *inbox.requests);
+	return true;
+}
+
+/* A message that has been announced. Not received by a call that waits: a large one comes in several parts, and who
+ * dies between them would hold us for ever. */
+static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
+{
+	int length = 0;
+	MPI_Get_count(status, MPI_BYTE, &length);
+	if (inbox.count == inbox.room) {
+		inbox.room = inbox.room ? 2 * inbox.room : 16;
+		inbox.items = muster_realloc(inbox.items, (size_t)inbox.room, sizeof *inbox.items);
+		inbox.requests = muster_realloc(inbox.requests, (size_t)inbox.room, sizeof *inbox.requests);
+		inbox.whole = muster_realloc(inbox.whole, (size_t)inbox.room, sizeof *inbox.whole);
+	}
+	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
+	bytes[length] = '\0';
+	if (MPI_Imrecv(bytes, length, MPI_BYTE, handle, &inbox.requests[inbox.count]) != MPI_SUCCESS) {
+		free(bytes);
+		return;
+	}
+	inbox.items[inbox.count++] = (struct arriving){
+		.message = {
+			.tag = (enum muster_tag)status->MPI_TAG,
+			.from = status->MPI_SOURCE,
+			.bytes = bytes,
+			.length = (size_t)length,
+		},
+	};
 }
 
 bool muster_link_receive(struct muster_message *ret)
@@ -203,28 +269,30 @@ bool muster_link_receive(struct muster_message *ret)
 	}
 	if (alone)
 		return muster_local_receive(ret);
-	int there = 0, length = 0;
+	int there = 1;
 	MPI_Message handle;
 	MPI_Status status;
-	if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) != MPI_SUCCESS ||
-		!there) {
-		reap_outbox(); /* once for each round of messages, not for each message */
-		return false;
+	while (!take_arrived(ret)) {
+		if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) != MPI_SUCCESS ||
+			!there) {
+			reap_outbox(); /* once for each round of messages, not for each message */
+			return false;
+		}
+		begin_to_receive(&handle, &status);
 	}
-	MPI_Get_count(&status, MPI_BYTE, &length);
-	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
-	if (MPI_Mrecv(bytes, length, MPI_BYTE, &handle, &status) != MPI_SUCCESS || length > MESSAGE_MAX) {
-		free(bytes);
-		return false;
-	}
-	bytes[length] = '\0';
-	*ret = (struct muster_message){
-		.tag = (enum muster_tag)status.MPI_TAG,
-		.from = status.MPI_SOURCE,
-		.bytes = bytes,
-		.length = (size_t)length,
-	};
 	return true;
+}
+
+void muster_link_flush(int to, double until_ms)
+{
+	for (; muster_now_ms() < until_ms; poll(NULL, 0, 1)) {
+		const struct pending *pending;
+		reap_outbox();
+		for (pending = outbox; pending && pending->to != to; pending = pending->next)
+			;
+		if (!pending)
+			return;
+	}
 }
 
 static volatile sig_atomic_t exit_code_at_hand;

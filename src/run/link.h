@@ -46,9 +46,11 @@ int muster_link_size(void);
 /* Send a copy of the bytes; returns at once. Messages to oneself work too. */
 void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t length);
 
-/* The next message, if one has come: true and *ret. Also drives MPI's progress. Longer ones than the limit are dropped
- * and counted as never sent. */
+/* The next message, if one has come: true and *ret. Also drives MPI's progress. Messages of one rank come in their order. */
 bool muster_link_receive(struct muster_message *ret);
+
+/* Wait until that rank has what was sent to it, or until until_ms. */
+void muster_link_flush(int to, double until_ms);
 
 /* Give what is still on its way at most grace_ms, then flush what was printed, end MPI and the process with this exit
  * code, all within finalize_ms: with a dead rank MPI_Finalize would wait for ever. Does not return. */

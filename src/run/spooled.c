@@ -167,6 +167,8 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.repeats = count_of(members, REPEATS, MUSTER_REPEATS_MAX),
 		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
 		.ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX),
+		.stray = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1) > 0 &&
+			 count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX) == 1,
 		.order = r->count,
 		.path = r->path,
 	};
@@ -175,7 +177,7 @@ static void take_first(struct reading *r, const struct members *members, const c
 		return;
 	}
 	if (!is_plain_id(left.by) || !left.run || !left.started || !left.node || left.rank < 0 || left.ranks < 1 ||
-		left.rank >= left.ranks || !left.sku || !known_profile(left.profile)) {
+		(left.rank >= left.ranks && !left.stray) || !left.sku || !known_profile(left.profile)) {
 		bad_line(r, path, "a malformed first line");
 		return;
 	}
@@ -409,6 +411,21 @@ static void choose_run(struct reading *r, const char *run)
 	r->count = kept;
 }
 
+/* All of them would call themselves rank 0 of 1. */
+static void part_strays(struct reading *r)
+{
+	struct muster_spooled *s = r->spooled;
+	size_t kept = 0;
+	s->strays = muster_pool_alloc(s->pool, (r->count + 1) * sizeof *s->strays);
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->all[i].stray)
+			s->strays[s->stray_count++] = r->all[i].node;
+		else
+			r->all[kept++] = r->all[i];
+	}
+	r->count = kept;
+}
+
 static int by_rank(const void *a, const void *b)
 {
 	const struct muster_left *x = a, *y = b;
@@ -458,8 +475,10 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_po
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
 		read_file(&r, i, true);
 	spooled.files = r.path_count;
-	if (rc == 0)
+	if (rc == 0) {
 		choose_run(&r, run);
+		part_strays(&r);
+	}
 	if (rc == 0 && (!r.all || r.count == 0)) {
 		rc = muster_fail(err, MUSTER_EUSAGE,
 			"%s: none of its %zu files with names that end in .jsonl holds %s%s%s", directory, r.path_count,

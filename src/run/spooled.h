@@ -20,6 +20,9 @@ struct muster_spooled {
 	int repeats;
 	double elapsed_s;       /* until the last line */
 	struct muster_run told; /* its trials, which rank 0 knew of; nothing else */
+	const char **
+		strays; /* nodes of processes that this launch made jobs of one rank of their own: no part of the run */
+	size_t stray_count;
 	/* what was seen besides */
 	size_t files, other_runs, bad_lines, bad_files;
 	const char *bad_file, *bad_why; /* of the first ones; NULL */

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from processes import processes_of
 
@@ -17,6 +18,7 @@ SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]
 
 # what is killed, of which rank, at which of its steps, the run's deadline; then the findings: check, status, node, rank,
 # and a part of what was observed
+MIDDLE = "a node's leader while rank 0 receives its records"
 CASES = [
     ("a worker in the ring", "worker", 10, "timed all-reduces of 8 MiB", "24",
      [("probe.nccl_allreduce", "fail", "sim-2", 10, "signal 9")]),
@@ -27,21 +29,33 @@ CASES = [
     ("a node's leader", "run", 8, "copies host to device", "60",
      [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more"),
       ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "rank 0 did not say who takes part")]),
-    ("a node's leader as the records are gathered", "run", 8, "read the error counters again", "60",
+    (MIDDLE, "run", 8, "read the error counters again", "60",
      [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more")]),
 ]
 
 
+def hold_rank_0(mark):
+    """Rank 0 sees nothing for a while; what is sent to it has begun to arrive then, and cannot come to its end."""
+    for pid in processes_of(0, "run", mark):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(3)
+
+
 def run(muster, case, report):
-    _, command, rank, step, deadline, wanted = case
+    name, command, rank, step, deadline, wanted = case
     environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report)
     words = [muster] + SIM + ["--report", report, "--", "--deadline", deadline]
     killed = False
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stderr:
             if not killed and f"rank {rank}:" in line and step in line:
-                for pid in processes_of(rank, command, f"MUSTER_DEATHS={report}"):
+                mark = f"MUSTER_DEATHS={report}"
+                if name == MIDDLE:
+                    hold_rank_0(mark)
+                for pid in processes_of(rank, command, mark):
                     os.kill(pid, signal.SIGKILL)
+                for pid in processes_of(0, "run", mark):
+                    os.kill(pid, signal.SIGCONT)
                 killed = True
         text = process.stdout.read()
     if not killed:

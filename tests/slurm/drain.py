@@ -7,14 +7,20 @@ usage: drain.py MUSTER NAME
 import json
 import os
 import re
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import made_reports
 from cluster import check, check_equal, main
 
 NODES = 3
 SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("nodes", "drain", "resume")
 BAD = "h2d-slow@node2/gpu1=11.2"
-AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "rack01-node10", "rack2n1x", "alone"]
+AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "rack01-node10", "rack2n1x", "n3", "n0100",
+           "n1-ib0", "n2-ib0", "a5.b12", "1002x", "alone"]
+# As people write them for Slurm.
+LISTS = ("rack[1-2]n[3-4]", "n[1-3,5]x[01-02]", "n[08-11,100]", "gpu-[001-003],a,b7 c[1-2]")
 
 
 def report_with(cluster, *faults):
@@ -24,7 +30,7 @@ def report_with(cluster, *faults):
 
 def state(cluster, node):
     text = cluster.ask("scontrol", "show", "node", "-o", node)
-    reason = re.search(r" Reason=(.*?) \[", text)
+    reason = re.search(r" Reason=(.*) \[\S+@\S+\]", text)
     return "DRAIN" in re.search(r" State=(\S+)", text)[1], reason[1] if reason else None
 
 
@@ -51,6 +57,17 @@ def test_what_an_administrator_drained_is_left_alone(cluster):
     check_equal(state(cluster, "gpu-2"), (True, "fan is loud"), "after muster resume")
 
 
+def test_what_an_administrator_has_taken_over_is_left_alone(cluster):
+    report = report_with(cluster, BAD)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    cluster.ask("scontrol", "update", "NodeName=gpu-2", "Reason=sent to the vendor")
+    text = cluster.ask("muster", "resume", "gpu-[1-3]", "--apply")
+    check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster resume")
+    check("# gpu-2: left alone: it is not muster that has drained it (IDLE+DRAIN: sent to the vendor)" in text, "why", text)
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster drain")
+
+
 def report_with_node_drained(cluster):
     """A report in which gpu-2 is bad, although no job can be there: that of another node, renamed."""
     cluster.fault("h2d-slow@node1/gpu1=11.2")
@@ -61,20 +78,43 @@ def report_with_node_drained(cluster):
     return os.path.basename(job.path("json"))
 
 
-def test_host_lists_are_slurms(cluster):
-    report = cluster.preflight("--profile", "quick").report()
-    node = report["run"]["nodes"][0]
-    report["run"]["nodes"] = [dict(node, name=name, ranks=[dict(rank, rank=2 * k + i) for i, rank in enumerate(node["ranks"])])
-                              for k, name in enumerate(AWKWARD)]
-    report["run"]["job"]["ranks"] = 2 * len(AWKWARD)
-    with open(os.path.join(cluster.folder, "awkward.json"), "w", encoding="utf-8") as file:
+def test_reason_arrives_whole(cluster):
+    """Whatever was observed, Slurm keeps the very words that muster prints."""
+    name = report_with(cluster, BAD)
+    path = os.path.join(cluster.folder, name)
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    failed = next(finding for finding in report["findings"] if finding["status"] == "fail")
+    failed["observed"] = "it's \"slow\" = 100 % [so it is] $HOME `id` \\ " + "a word " * 60
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(report, file)
+    printed = cluster.ask("muster", "drain", name)
+    cluster.ask("muster", "drain", name, "--apply", "--simulated")
+    reason = state(cluster, "gpu-2")[1]
+    check(f"Reason='{reason}'" in printed, "what was printed and what Slurm has", f"{printed}\n{reason}")
+    check(200 < len(reason) <= 255 and reason.endswith("..."), "it is cut where Slurm's database would cut it", reason)
+    cluster.ask("muster", "resume", "gpu-2", "--apply")
+    check_equal(state(cluster, "gpu-2")[0], False, "the node, given back, is drained")
+
+
+def report_with_nodes(cluster, name, nodes):
+    """A report in which a rank of each of these nodes has passed."""
+    with open(os.path.join(cluster.folder, name), "w", encoding="utf-8") as file:
+        json.dump(made_reports.report(nodes, verdict="pass"), file)
+
+
+def test_host_lists_are_slurms(cluster):
+    report_with_nodes(cluster, "awkward.json", AWKWARD)
+    report_with_nodes(cluster, "other.json", ["other"])
     ours = cluster.ask("muster", "nodes", "awkward.json", "--good")
     check_equal(sorted(cluster.ask("scontrol", "show", "hostnames", ours).split()), sorted(AWKWARD), f"what {ours} is")
     check_equal(sorted(cluster.ask("muster", "nodes", "awkward.json", "--good", "--format", "lines").split()),
                 sorted(AWKWARD), "the lines")
     theirs = cluster.ask("scontrol", "show", "hostlist", ",".join(AWKWARD))
-    check(len(ours) <= len(theirs), "it is as short as Slurm's own", f"{ours}\n{theirs}")
+    check(len(ours) <= len(theirs) + 1, "it is as short as Slurm's own, but for a bracket", f"{ours}\n{theirs}")
+    for text in (theirs, *LISTS):
+        check_equal(sorted(cluster.ask("muster", "nodes", "other.json", "--missing", "--format", "lines", "--expect", text).split()),
+                    sorted(cluster.ask("scontrol", "show", "hostnames", text).split()), f"what muster takes {text} for")
 
 
 main(globals())

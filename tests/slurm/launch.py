@@ -51,6 +51,18 @@ def test_jobs_of_one_rank_in_place_of_one_job(cluster):
           advice(report, "launch.mpi"))
 
 
+def test_what_jobs_of_one_rank_leave_on_disk(cluster):
+    """Both nodes have left something: neither is missing, whatever else is wrong."""
+    cluster.run("srun", "-N2", "--exclusive", "--mpi=none", *WHOLE, masks(cluster), "muster", "run", "--profile", "quick",
+                "--spool", "spool")
+    code, text = cluster.run("muster", "assemble", "spool", "--expect-nodes", "gpu-[1-2]", "--report", "assembled.json")
+    check_equal(code, 1, "the exit code")
+    check("muster: spool: 15 processes left out: by a wrong --mpi each was a job of one rank" in text, "the remark", text)
+    with open(os.path.join(cluster.folder, "assembled.json"), encoding="utf-8") as file:
+        report = json.load(file)
+    check_equal({name for name, _, _ in problems(report)}, {"launch.mpi", "launch.ranks_per_gpu"}, "what fails")
+
+
 def test_one_gpu_for_each_task_is_right(cluster):
     code, report = srun(cluster, "--ntasks-per-node=8", "--gpus-per-task=1", masks(cluster))
     check_equal((code, problems(report)), (0, set()), "the verdict")
@@ -82,6 +94,21 @@ def test_fewer_tasks_than_gpus(cluster):
     check_equal(problems(report), {("launch.ranks_per_gpu", "gpu-1", None), ("launch.ranks_per_gpu", "gpu-2", None)},
                 "what fails")
     check("4 ranks for 8 GPUs" in advice(report, "launch.ranks_per_gpu"), "the advice")
+
+
+def test_log_for_a_collector(cluster):
+    """Each line is an object that says when, where and in which of Slurm's jobs; a mistake's one line too."""
+    cluster.fault("h2d-slow@node2/gpu1=11.2")
+    command = ("srun", "-N2", "--exclusive", *WHOLE, masks(cluster), "sh", "-c", 'exec muster run "$@" 2>>log', "muster")
+    cluster.run(*command, "--profile", "quick", "--log-format", "json")
+    cluster.run(*command, "--log-format", "json", "--no-such-option")
+    with open(os.path.join(cluster.folder, "log"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    for line in lines:
+        check(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) and line["message"], "a line", line)
+    check_equal({line["job"] for line in lines}, {"1", "2"}, "the jobs")
+    check_equal([(line["job"], line["node"], line.get("rank"), line.get("probe")) for line in lines
+                 if line["level"] == "error"], [("1", "gpu-2", 9, "gpu_copy"), ("2", "gpu-1", None, None)], "the errors")
 
 
 def test_tasks_that_are_bound_to_nothing(cluster):

@@ -6,8 +6,9 @@ usage: node.py MUSTER NAME
 
 import os
 import re
+import subprocess
 
-from cluster import SCRIPTS, check, check_equal, main
+from cluster import HERE, SCRIPTS, check, check_equal, main
 
 SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("node", "drain", "resume")
@@ -29,6 +30,11 @@ def drained(cluster):
     return seen
 
 
+def checked(cluster, node):
+    """The report of the node's last health check."""
+    return os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "healthcheck.json")
+
+
 def notes(cluster, node):
     """The log of the node's own musters."""
     path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "log")
@@ -38,6 +44,11 @@ def notes(cluster, node):
         return file.read()
 
 
+def add_setting(cluster, line):
+    with open(os.path.join(cluster.environment["MUSTER_CLUSTER"], "etc/default/muster"), "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
 def test_good_nodes_run_the_job(cluster):
     job = cluster.wait(cluster.submit("-N2", *WHOLE, "--wrap", "srun hostname"))
     check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
@@ -45,6 +56,24 @@ def test_good_nodes_run_the_job(cluster):
     for node in ("gpu-1", "gpu-2"):
         check_equal(re.findall(r"(prolog|epilog) of job 1: exit (\d)", notes(cluster, node)),
                     [("prolog", "0"), ("epilog", "0")], f"what {node} noted")
+
+
+def test_prolog_and_epilog_ask_nothing_of_slurm(cluster):
+    folder = os.path.join(cluster.base, "commands")
+    os.mkdir(folder)
+    for command in ("scontrol", "squeue", "sinfo", "sacct", "srun"):
+        with open(os.path.join(folder, command), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho {command} >>{cluster.folder}/asked\n")
+        os.chmod(file.name, 0o755)
+    add_setting(cluster, f"PATH={folder}:$PATH")
+    health_check(cluster, "1")
+    with open(os.path.join(cluster.folder, "asked"), encoding="utf-8") as file:
+        check_equal(file.read(), "squeue\nscontrol\n", "what the health check asked: the stand-ins are found")
+    os.unlink(os.path.join(cluster.folder, "asked"))
+    cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
+    cluster.wait_for("the epilog has run", lambda: "epilog of job 1: exit 0" in notes(cluster, "gpu-1"))
+    check("prolog of job 1: exit 0" in notes(cluster, "gpu-1"), "the prolog has run", notes(cluster, "gpu-1"))
+    check(not os.path.exists(os.path.join(cluster.folder, "asked")), "what prolog and epilog asked")
 
 
 def test_prolog_drains_the_bad_node_alone(cluster):
@@ -78,13 +107,10 @@ def test_job_on_a_part_of_a_node_is_left_alone(cluster):
 
 
 def test_without_a_verdict_nobody_is_drained(cluster):
-    default = os.path.join(cluster.environment["MUSTER_CLUSTER"], "etc/default/muster")
-    with open(default, "a", encoding="utf-8") as file:
-        file.write("MUSTER_NODE_OPTIONS='--sku no-such-machine'\n")
+    add_setting(cluster, "MUSTER_NODE_OPTIONS='--sku no-such-machine'")
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
     check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a machine type")
-    with open(default, "a", encoding="utf-8") as file:
-        file.write("MUSTER=/no/such/muster\n")
+    add_setting(cluster, "MUSTER=/no/such/muster")
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
     check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a program")
     check("no program /no/such/muster" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
@@ -103,6 +129,44 @@ def test_health_check_drains_and_gives_back(cluster):
     cluster.fault()
     health_check(cluster, "2")
     check_equal(drained(cluster), {}, "who is drained when the node is fit again")
+
+
+def busy_job(cluster, node):
+    """A job that has a whole node until there is a file called go."""
+    number = cluster.submit("-N1", "-w", node, *WHOLE, "--wrap", "touch started; while [ ! -e go ]; do sleep 0.2; done")
+    cluster.wait_for("the job has started", lambda: os.path.exists(os.path.join(cluster.folder, "started")))
+    return number
+
+
+def let_go(cluster):
+    open(os.path.join(cluster.folder, "go"), "w", encoding="utf-8").close()
+
+
+def test_health_check_measures_nothing_beside_a_job(cluster):
+    number = busy_job(cluster, "gpu-2")
+    cluster.fault(BAD)
+    health_check(cluster, "2")
+    check_equal(drained(cluster), {}, "who is drained while the job runs")
+    check(not os.path.exists(checked(cluster, "gpu-2")), "nothing was measured")
+    let_go(cluster)
+    check_equal(cluster.wait(number).state, "COMPLETED", "the job")
+
+
+def test_prolog_ends_a_health_check(cluster):
+    """One that would measure for a minute: the prolog has its own measurement, and the node is drained by neither."""
+    program, real = os.path.join(cluster.base, "slow"), cluster.environment["MUSTER_CLUSTER"] + "/bin/muster"
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\ncase \"$*\" in\n*healthcheck.json*) : >{cluster.folder}/measures && exec sleep 60 ;;\n"
+                   f"esac\nexec {real} \"$@\"\n")
+    os.chmod(program, 0o755)
+    add_setting(cluster, f"MUSTER={program}")
+    with subprocess.Popen([os.path.join(HERE, "cluster.sh"), "on", "2", os.path.join(SCRIPTS, "healthcheck")],
+                          env=cluster.environment, cwd=cluster.folder, stdin=subprocess.DEVNULL) as running:
+        cluster.wait_for("the check measures", lambda: os.path.exists(os.path.join(cluster.folder, "measures")))
+        job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "true"))
+        check_equal(running.wait(30), 0, "the health check's exit code")
+    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    check("prolog of job 1: exit 0: MUSTER PASS" in notes(cluster, "gpu-2"), "the prolog measures", notes(cluster, "gpu-2"))
 
 
 def test_health_check_leaves_an_administrators_reason(cluster):

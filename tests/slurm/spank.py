@@ -5,6 +5,8 @@ usage: spank.py MUSTER NAME
 """
 
 import os
+import shutil
+import subprocess
 
 from cluster import SCRIPTS, check, check_equal, main, skip
 
@@ -19,7 +21,20 @@ def options(muster):
     plugin = os.path.join(os.path.dirname(os.path.abspath(muster)), "lib/muster/spank_muster.so")
     if not os.path.exists(plugin):
         skip("the plugin is not built: no slurm/spank.h here (package libslurm-dev)")
-    return "--plugstack", f"required {plugin} preflight={os.path.join(SCRIPTS, 'preflight.sbatch')}"
+    return "--plugstack", f"optional {plugin}"
+
+
+def set_plugstack(cluster, line):
+    with open(os.path.join(cluster.environment["MUSTER_CLUSTER"], "etc/plugstack.conf"), "w", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def program_that_notes(cluster, path, note):
+    """A muster that leaves a note when it is run, and is then the cluster's own."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\n: >{os.path.join(cluster.folder, note)}\n"
+                   f"exec {cluster.environment['MUSTER_CLUSTER']}/bin/muster \"$@\"\n")
+    os.chmod(path, 0o755)
 
 
 def started(cluster):
@@ -75,6 +90,25 @@ def test_batch_script_does_not_start_on_a_bad_node(cluster):
     check("FAIL copy.h2d: node gpu-2, rank 3" in log and REFUSED in log, "the reason in the job's output", log)
 
 
+def test_required_plugin_refuses_too(cluster):
+    set_plugstack(cluster, options(cluster.environment["MUSTER_PROGRAM"])[1].replace("optional", "required"))
+    cluster.fault(BAD)
+    code, text = cluster.run("srun", *JOB, "--muster", *TOUCH)
+    check_equal((code, started(cluster)), (1, []), "srun")
+    check(REFUSED in text, "the reason", text)
+    job, log = batch(cluster, "--muster")
+    check_equal((job.state, job.exit_code, started(cluster)), ("FAILED", 1, []), "the batch job")
+    check(REFUSED in log, "the reason", log)
+
+
+def test_refused_step_leaves_the_allocation_to_others(cluster):
+    cluster.fault(BAD)
+    code, text = cluster.run("salloc", *JOB, "sh", "-c", "srun --muster touch started.first; echo code $?; "
+                             "srun --immediate=20 sh -c 'touch started.$SLURM_PROCID'")
+    check_equal((code, started(cluster)), (0, [f"started.{rank}" for rank in range(4)]), text)
+    check(REFUSED in text and "code 1\n" in text, "the first step is refused", text)
+
+
 def test_salloc_refuses_a_bad_node(cluster):
     script = ("salloc", *JOB, "--muster", "srun", *TOUCH)
     code, text = cluster.run(*script)
@@ -91,6 +125,38 @@ def test_muster_that_cannot_run_starts_nothing(cluster):
     code, text = cluster.run("srun", *JOB, "--muster", *TOUCH, MUSTER="/no/such/muster")
     check_equal((code, started(cluster)), (1, []), "srun")
     check("no program /no/such/muster" in text, "the reason", text)
+
+
+def test_installed_plugin_finds_what_lies_beside_it(cluster):
+    build, prefix = os.path.dirname(cluster.environment["MUSTER_PROGRAM"]), os.path.join(cluster.base, "opt")
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    program = os.path.join(prefix, "bin/muster")
+    os.unlink(program)
+    program_that_notes(cluster, program, "note")
+    plugins = [os.path.join(folder, name) for folder, _, names in os.walk(prefix) for name in names
+               if name == "spank_muster.so"]
+    check_equal(len(plugins), 1, "plugins in the tree")
+    set_plugstack(cluster, f"optional {plugins[0]}")
+    code, text = cluster.run("srun", *JOB, "--muster", *TOUCH)
+    check_equal((code, len(started(cluster))), (0, 4), text)
+    check(os.path.exists(os.path.join(cluster.folder, "note")), "the program is that of the tree", text)
+    os.unlink(os.path.join(prefix, "share/muster/slurm/preflight.sbatch"))
+    code, text = cluster.run("srun", *JOB, "--muster", "touch", "started.again")
+    check_equal((code, len(started(cluster))), (1, 4), "without the script")
+    check("plugstack.conf has to name it with preflight=SCRIPT" in text and "nothing was started" in text, "the reason", text)
+
+
+def test_plugstack_names_the_program_and_the_script(cluster):
+    plugin = options(cluster.environment["MUSTER_PROGRAM"])[1]
+    program, script = (os.path.join(cluster.base, name) for name in ("ours", "ours.sbatch"))
+    program_that_notes(cluster, program, "note")
+    shutil.copy(os.path.join(SCRIPTS, "preflight.sbatch"), script)
+    set_plugstack(cluster, f"{plugin} muster={program} preflight={script}")
+    check_equal(cluster.run("srun", *JOB, "--muster", *TOUCH)[0], 0, "srun")
+    check(os.path.exists(os.path.join(cluster.folder, "note")), "the program is the one that is named")
+    os.unlink(script)
+    code, text = cluster.run("srun", *JOB, "--muster", "touch", "started.again")
+    check_equal((code, len(started(cluster))), (1, 4), text)
 
 
 def test_wrong_profile_is_named(cluster):

@@ -14,7 +14,8 @@ NEEDS = ("nodes",)
 SCRIPT = os.path.join(SCRIPTS, "train-with-preflight.sbatch")
 # What each task of the training command says of itself, into a file that it makes: that it was started at all counts.
 COMMAND = ("sh", "-c", "echo $(hostname) $SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $SLURM_NNODES "
-           "$SLURM_JOB_NUM_NODES $SLURM_JOB_NODELIST $SLURM_STEP_NODELIST >trained.$SLURM_PROCID; exit ${CODE:-0}")
+           "$SLURM_JOB_NUM_NODES $SLURM_JOB_CPUS_PER_NODE $SLURM_JOB_NODELIST $SLURM_NODELIST $SLURM_STEP_NODELIST "
+           ">trained.$SLURM_PROCID; exit ${CODE:-0}")
 
 
 def submit(cluster, needed="2", options=(), command=COMMAND, **more):
@@ -43,7 +44,7 @@ def log_of(cluster, job):
 
 
 def on_nodes(first, second, both):
-    return [[node, f"{rank}/4", str(rank % 2), "2", "2", both, both]
+    return [[node, f"{rank}/4", str(rank % 2), "2", "2", "80(x2)", both, both, both]
             for rank, node in enumerate((first, first, second, second))]
 
 
@@ -52,6 +53,21 @@ def test_healthy_nodes_train_at_once(cluster):
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
     check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
     check(not os.path.exists(os.path.join(cluster.folder, f"muster-{job.number}-again.json")), "good nodes are mustered once")
+
+
+def test_muster_may_be_a_link_into_its_tree(cluster):
+    """As with a module or a package that links its programs into one folder."""
+    folder = cluster.environment["MUSTER_CLUSTER"]
+    tree, link = os.path.join(cluster.base, "tree"), os.path.join(cluster.base, "links", "muster")
+    for name in (os.path.join(tree, "bin"), os.path.join(tree, "share/muster"), os.path.dirname(link)):
+        os.makedirs(name)
+    with open(os.path.join(tree, "bin/muster"), "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {folder}/bin/muster "$@"\n')
+    os.chmod(file.name, 0o755)
+    os.symlink(SCRIPTS, os.path.join(tree, "share/muster/slurm"))
+    os.symlink(file.name, link)
+    job = submit(cluster, "1", MUSTER=link)
+    check_equal((job.state, job.exit_code, len(trained(cluster))), ("COMPLETED", 0, 2), "the job's end")
 
 
 def test_bad_node_is_left_out(cluster):

@@ -225,6 +225,17 @@ class Bind(InDirectory):
         done = muster("bind", **environment)
         self.assertEqual((done.returncode, plain(done)), (0, self.expected), done.stderr)
 
+    def test_lines_for_sbatch_are_those_of_the_job_script(self):
+        """The table in preflight.sbatch has every machine type once, with the counts of its hardware description."""
+        with open(os.path.join(SOURCE, "slurm", "preflight.sbatch"), encoding="utf-8") as file:
+            rows = re.findall(r"^#   (--\S+ --\S+ --\S+) +(\S.*)$", file.read(), re.MULTILINE)
+        table = {f"Standard_{name}": options for options, names in rows for name in names.split()}
+        self.assertEqual(sum(len(names.split()) for _, names in rows), len(table), "a machine type stands there twice")
+        self.assertEqual(sorted(table), sorted(name[:-len(".json")] for name in os.listdir(HARDWARE)))
+        for sku, options in table.items():
+            self.assertIn(f"\n#SBATCH {options}\n", muster("bind", "--sku", sku).stdout, sku)
+        self.assertEqual(table[SKU], "--ntasks-per-node=8 --gpus-per-node=8 --cpus-per-task=12")
+
     def test_masks_hold_every_thread_and_cores_count_cores(self):
         done = muster("bind", "--sku", "Standard_NC288ds_xl_RTXPro6000_v6")
         self.assertEqual(plain(done), [
@@ -240,6 +251,7 @@ class Bind(InDirectory):
                 described, seen = muster("bind", "--sku", sku), muster("bind", **environment)
                 self.assertEqual((described.returncode, seen.returncode), (0, 0), described.stderr + seen.stderr)
                 self.assertEqual(plain(described), plain(seen))
+                self.assertEqual(*(re.findall("^#SBATCH .*", done.stdout, re.MULTILINE) for done in (described, seen)))
 
     def test_device_files_are_the_drivers(self):
         root, environment = self.node()

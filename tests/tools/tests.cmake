@@ -16,3 +16,7 @@ endif()
 add_test(NAME tools.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
 set_tests_properties(tools.diff PROPERTIES TIMEOUT 300 LABELS integration)
+# The examples of docs/golden-image.md. Debian's own Python has a reader of YAML.
+add_test(NAME tools.golden_image COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/golden_image.py
+	$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR}/docs/golden-image.md)
+set_tests_properties(tools.golden_image PROPERTIES TIMEOUT 200 LABELS integration)

@@ -23,6 +23,8 @@ static const struct {
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15.0-1", "'matches':'^5\\\\.(4|15)\\\\.'", NO_FINDING },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "6.15.0-1", "'matches':'^5'",
 		"fail c sim-1: text that matches ^5 | 6.15.0-1\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "6.15.0-1", "'matches':'^5','in_words':'a kernel 5'",
+		"fail c sim-1: a kernel 5 | 6.15.0-1\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'min':21", NO_FINDING },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 20.5, NULL, "'min':21", "fail c sim-1: at least 21 MiB | 20.5\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'max':21", NO_FINDING },

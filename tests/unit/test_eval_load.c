@@ -120,6 +120,9 @@ static const struct {
 	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too much of a regular "
 						  "expression: it has a back reference, "
 						  "which POSIX extended expressions have not" },
+	{ CHECK(STRING ",'equals':'5','in_words':'five'"),
+		"$.checks[\"a.check\"].in_words: says something only beside matches" },
+	{ CHECK(STRING ",'matches':'5','in_words':''"), "$.checks[\"a.check\"].in_words: must not be empty" },
 	{ CHECK(STRING ",'matches':''"), "$.checks[\"a.check\"].matches: must not be empty" },
 	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
 		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
@@ -353,6 +356,37 @@ START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
 }
 END_TEST
 
+/* Words for a pattern that another file has replaced would be a lie. */
+static const struct {
+	const char *child, *words;
+} worded[] = {
+	{ "'severity':'warn'", "five" },
+	{ "'matches':'^6','source':'c'", NULL },
+	{ "'matches':'^6','in_words':'six','source':'c'", "six" },
+	{ "'in_words':'six'", NULL },
+	{ "'in_words':null", NULL },
+	{ "'matches':null,'equals':'5.15','source':'c'", NULL },
+};
+
+START_TEST(words_hold_for_the_pattern_of_their_own_file)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char child[512];
+
+	fixture_open();
+	put("parent.json", CHECK("'metric':'node.kernel','matches':'^5','in_words':'five','source':'p'"));
+	snprintf(child, sizeof child,
+		"{'schema_version':1,'name':'c','extends':'parent.json','checks':{'a.check':{%s}}}", worded[_i].child);
+	put("child.json", child);
+	ck_assert_msg(
+		muster_expect_load("/none", fixture_path("child.json"), NULL, &expect, &err) == 0, "%s", err.text);
+	ck_assert_pstr_eq(expect.checks[0].in_words, worded[_i].words);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(every_key_of_a_check_arrives)
 {
 	struct muster_expect expect;
@@ -365,7 +399,8 @@ START_TEST(every_key_of_a_check_arrives)
 		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t'},"
 		"'second':{'metric':'gpu.memory_mib','min':1,'max':4,'warn_below':2,'warn_above':3,'source':'s'},"
 		"'third':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'a':1,'b':2}},'source':'s'},"
-		"'fourth':{'metric':'node.kernel','matches':'^5','source':'s','when':{'nodes':{'max':3},'domains':{'"
+		"'fourth':{'metric':'node.kernel','matches':'^5','in_words':'five','source':'s','when':{'nodes':{'max':"
+		"3},'domains':{'"
 		"min':4}}},"
 		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
 		"'domains':2}},"
@@ -396,6 +431,7 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_str_eq(c[2].by[1].label_value, "b");
 	ck_assert_double_eq(c[2].by[1].value.number, 2);
 	ck_assert_str_eq(c[3].matches, "^5");
+	ck_assert_str_eq(c[3].in_words, "five");
 	ck_assert_int_eq(c[3].when_nodes.max, 3);
 	ck_assert_int_eq(c[3].when_domains.min, 4);
 	ck_assert_int_eq(c[3].when_domains.max, 0);
@@ -684,6 +720,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, a_bad_file_is_refused_with_its_path_and_what_is_allowed, 0, sizeof bad / sizeof *bad);
 	tcase_add_loop_test(tc, the_file_that_said_it_last_is_blamed, 0, sizeof spread / sizeof *spread);
+	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);
 	tcase_add_test(tc, parents_come_first_and_each_patch_changes_what_it_names);
 	tcase_add_test(tc, every_key_of_a_check_arrives);
 	tcase_add_test(tc, after_may_name_a_check_that_was_switched_off);
