@@ -46,11 +46,12 @@ int muster_link_size(void);
 /* Send a copy of the bytes; returns at once. Messages to oneself work too. */
 void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t length);
 
-/* The next message, if one has come: true and *ret. Also drives MPI's progress. Messages of one rank come in their order. */
+/* The next message, if one has come: true and *ret. Also drives MPI's progress. Messages of one rank come in their
+ * order. */
 bool muster_link_receive(struct muster_message *ret);
 
-/* However MPI hangs: a process that has not called muster_link_exit by until_ms ends with this exit code, and a line that
- * says why. The last call counts. */
+/* However MPI hangs: a process that has not called muster_link_exit by until_ms ends with this exit code, and a line
+ * that says why. The last call counts. */
 void muster_link_limit(double until_ms, int exit_code);
 
 /* Wait until that rank has what was sent to it, or until until_ms. */
