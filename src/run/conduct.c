@@ -200,8 +200,9 @@ static bool send_record(struct muster_conductor *c)
 		muster_parcel_add(&parcel, c->rank, text, length);
 		muster_parcel_end(&parcel);
 		muster_link_send(0, MUSTER_TAG_BUNDLE, parcel.bytes, parcel.length);
-		muster_link_flush(0, c->end_ms);
 		free(parcel.bytes);
+		while (!muster_link_has(0) && muster_now_ms() < c->end_ms)
+			muster_serve(c);
 	}
 	bool said = answer != NULL;
 	free(answer);

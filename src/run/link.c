@@ -283,16 +283,12 @@ bool muster_link_receive(struct muster_message *ret)
 	return true;
 }
 
-void muster_link_flush(int to, double until_ms)
+bool muster_link_has(int to)
 {
-	for (; muster_now_ms() < until_ms; poll(NULL, 0, 1)) {
-		const struct pending *pending;
-		reap_outbox();
-		for (pending = outbox; pending && pending->to != to; pending = pending->next)
-			;
-		if (!pending)
-			return;
-	}
+	const struct pending *pending = outbox;
+	while (pending && pending->to != to)
+		pending = pending->next;
+	return !pending;
 }
 
 static volatile sig_atomic_t exit_code_at_hand;

@@ -54,8 +54,8 @@ bool muster_link_receive(struct muster_message *ret);
  * that says why. The last call counts. */
 void muster_link_limit(double until_ms, int exit_code);
 
-/* Wait until that rank has what was sent to it, or until until_ms. */
-void muster_link_flush(int to, double until_ms);
+/* Whether that rank has all that was sent to it, as far as the last muster_link_receive has seen. */
+bool muster_link_has(int to);
 
 /* Give what is still on its way at most grace_ms, then flush what was printed, end MPI and the process with this exit
  * code, all within finalize_ms: with a dead rank MPI_Finalize would wait for ever. Does not return. */
