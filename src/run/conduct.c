@@ -201,7 +201,7 @@ static bool send_record(struct muster_conductor *c)
 		muster_parcel_end(&parcel);
 		muster_link_send(0, MUSTER_TAG_BUNDLE, parcel.bytes, parcel.length);
 		free(parcel.bytes);
-		while (!muster_link_has(0) && muster_now_ms() < c->end_ms)
+		while (c->members[0] != 0 && !muster_link_has(0) && muster_now_ms() < c->end_ms)
 			muster_serve(c);
 	}
 	bool said = answer != NULL;
