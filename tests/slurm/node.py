@@ -99,6 +99,14 @@ def test_epilog_drains_the_bad_node_alone(cluster):
     check_equal(drained(cluster), {"gpu-2": "Epilog error"}, "who is drained")
 
 
+def test_node_that_has_lost_all_gpus_is_drained(cluster):
+    cluster.fault("gpu-missing@node2/gpu0", "gpu-missing@node2/gpu1")
+    job = cluster.submit("-N1", "-w", "gpu-2", "--gpus=2", "--wrap", "true")
+    cluster.wait_for("gpu-2 is drained", lambda: drained(cluster))
+    check_equal(drained(cluster), {"gpu-2": "Prolog error"}, "who is drained")
+    cluster.run("scancel", str(job))
+
+
 def test_job_on_a_part_of_a_node_is_left_alone(cluster):
     cluster.fault(BAD)
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", "--gpus=1", "--wrap", "true"))
