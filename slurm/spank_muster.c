@@ -209,17 +209,17 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 	return (int)spank_option_register(spank, &option);
 }
 
-/* Once, in srun: go on when the job's nodes pass, and end otherwise, whatever plugstack.conf makes of an error. */
+/* Once for a job, in srun: go on when its nodes pass, and end otherwise, whatever plugstack.conf makes of an error. */
 static void let_pass(uint32_t job)
 {
-	static bool passed;
+	static uint32_t passed; /* the last one that did */
 	const char *checked = getenv(CHECKED);
 	char number[16];
 
 	snprintf(number, sizeof number, "%u", job);
-	if (!passed && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false))
+	if (passed != job && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false))
 		exit(EXIT_FAILURE);
-	passed = true;
+	passed = job;
 }
 
 /* In srun, before it asks for a step. With an allocation that is there already, salloc's or a batch job's, this is the

@@ -201,7 +201,9 @@ static bool send_record(struct muster_conductor *c)
 		muster_parcel_end(&parcel);
 		muster_link_send(0, MUSTER_TAG_BUNDLE, parcel.bytes, parcel.length);
 		free(parcel.bytes);
-		while (c->members[0] != 0 && !muster_link_has(0) && muster_now_ms() < c->end_ms)
+		double until = muster_now_ms() + MUSTER_SILENCE_MS; /* after it rank 0, too, has given this node up */
+		while (c->members[0] != 0 && muster_link_owes(0) && muster_now_ms() < until &&
+			muster_now_ms() < c->end_ms)
 			muster_serve(c);
 	}
 	bool said = answer != NULL;
@@ -240,6 +242,8 @@ static void measure(struct muster_conductor *c)
 
 static _Noreturn void leave(struct muster_conductor *c, int code)
 {
+	muster_limit(c, code); /* what has been decided and printed holds, whatever hangs now */
+	fflush(stdout);
 	trace(c, "ending the worker");
 	muster_crew_dismiss(&c->crew);
 	const char *trouble = muster_spool_trouble(c->spool);
@@ -376,7 +380,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	}
 	c->rank = muster_link_rank();
 	c->ranks = muster_link_size();
-	muster_limit(c);
+	muster_limit(c, MUSTER_EXIT_INCONCLUSIVE);
 	tell_worlds_apart(c, early_rank, early_size);
 	muster_node_add_rank(node, c->rank);
 	muster_spool_place(c->spool, c->rank, c->ranks);

@@ -64,8 +64,9 @@ void muster_serve_life(struct muster_conductor *c);
  * it. */
 void muster_interrupt(struct muster_conductor *c, const char *why);
 
-/* Have the process ended a little after the run's end, should it be stuck. Again when that end has moved. */
-void muster_limit(const struct muster_conductor *c);
+/* Have the process ended with this exit code 5 s after the run's end, should it be stuck. Again when that end has
+ * moved. */
+void muster_limit(const struct muster_conductor *c, int exit_code);
 
 /* Milliseconds that are left for measuring; and a command's deadline, cut to them, but never so short that a live
  * worker could not answer. */

@@ -59,7 +59,7 @@ void muster_gather_missing(struct muster_run *run, const struct muster_hello *he
 		if (!node)
 			node = muster_run_add_node(run, name);
 		struct muster_rank *missing = muster_node_add_rank(node, rank);
-		missing->missing = hellos[rank].here ? "it had started, and then nothing came from it any more"
+		missing->missing = hellos[rank].node ? "it had started, and then nothing came from it any more"
 						     : "it never reported after MPI had started";
 	}
 	muster_run_sort(run);

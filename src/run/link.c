@@ -29,7 +29,7 @@ struct pending { /* on its way to a rank */
 
 struct arriving { /* on its way from one; never whole when that one dies in the middle */
 	struct muster_message message;
-	bool whole;
+	enum { ON_ITS_WAY, WHOLE, LOST } state;
 };
 
 struct letter { /* to oneself */
@@ -43,7 +43,8 @@ static struct pending *outbox;
 static struct { /* messages that have begun to arrive, in that order */
 	struct arriving *items;
 	MPI_Request *requests; /* of each */
-	int *whole;            /* scratch */
+	int *ended;            /* of MPI_Testsome: which have, and how */
+	MPI_Status *statuses;
 	int count, room;
 } inbox;
 static struct letter *own_first, **own_last = &own_first;
@@ -203,29 +204,49 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
 	outbox = pending;
 }
 
-/* The first message that is whole and has none before it from the same rank. */
-static bool take_arrived(struct muster_message *ret)
+static void drop_arriving(int i)
 {
-	int whole = 0, i = 0, before;
-	if (inbox.count > 0 &&
-		MPI_Testsome(inbox.count, inbox.requests, &whole, inbox.whole, MPI_STATUSES_IGNORE) == MPI_SUCCESS)
-		for (int w = 0; w < whole; w++)
-			inbox.items[inbox.whole[w]].whole = true;
-	for (; i < inbox.count; i++) {
-		if (!inbox.items[i].whole)
-			continue;
-		for (before = 0; inbox.items[before].message.from != inbox.items[i].message.from; before++)
-			;
-		if (before == i)
-			break;
-	}
-	if (i == inbox.count)
-		return false;
-	*ret = inbox.items[i].message;
 	inbox.count--;
 	memmove(&inbox.items[i], &inbox.items[i + 1], (size_t)(inbox.count - i) * sizeof *inbox.items);
 	memmove(&inbox.requests[i], &inbox.requests[i + 1], (size_t)(inbox.count - i) * sizeof *inbox.requests);
-	return true;
+}
+
+/* Note what has become whole, and forget what MPI has given up. */
+static void look_at_inbox(void)
+{
+	int ended = 0;
+	if (inbox.count == 0)
+		return;
+	bool all_well = MPI_Testsome(inbox.count, inbox.requests, &ended, inbox.ended, inbox.statuses) == MPI_SUCCESS;
+	for (int e = 0; e < ended; e++)
+		inbox.items[inbox.ended[e]].state =
+			all_well || inbox.statuses[e].MPI_ERROR == MPI_SUCCESS ? WHOLE : LOST;
+	for (int i = 0; i < inbox.count;) {
+		if (inbox.items[i].state != LOST) {
+			i++;
+			continue;
+		}
+		muster_message_done(&inbox.items[i].message);
+		drop_arriving(i);
+	}
+}
+
+/* The first message that is whole and has none before it from the same rank. */
+static bool take_arrived(struct muster_message *ret)
+{
+	look_at_inbox();
+	for (int i = 0, before; i < inbox.count; i++) {
+		if (inbox.items[i].state != WHOLE)
+			continue;
+		for (before = 0; inbox.items[before].message.from != inbox.items[i].message.from; before++)
+			;
+		if (before < i)
+			continue;
+		*ret = inbox.items[i].message;
+		drop_arriving(i);
+		return true;
+	}
+	return false;
 }
 
 /* A message that has been announced. Not received by a call that waits: a large one comes in several parts, and who
@@ -238,7 +259,8 @@ static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
 		inbox.room = inbox.room ? 2 * inbox.room : 16;
 		inbox.items = muster_realloc(inbox.items, (size_t)inbox.room, sizeof *inbox.items);
 		inbox.requests = muster_realloc(inbox.requests, (size_t)inbox.room, sizeof *inbox.requests);
-		inbox.whole = muster_realloc(inbox.whole, (size_t)inbox.room, sizeof *inbox.whole);
+		inbox.ended = muster_realloc(inbox.ended, (size_t)inbox.room, sizeof *inbox.ended);
+		inbox.statuses = muster_realloc(inbox.statuses, (size_t)inbox.room, sizeof *inbox.statuses);
 	}
 	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
 	bytes[length] = '\0';
@@ -283,12 +305,12 @@ bool muster_link_receive(struct muster_message *ret)
 	return true;
 }
 
-bool muster_link_has(int to)
+bool muster_link_owes(int to)
 {
 	const struct pending *pending = outbox;
 	while (pending && pending->to != to)
 		pending = pending->next;
-	return !pending;
+	return pending != NULL;
 }
 
 static volatile sig_atomic_t exit_code_at_hand;
@@ -314,8 +336,8 @@ static void leave_in(double milliseconds, int exit_code)
 
 void muster_link_limit(double until_ms, int exit_code)
 {
-	snprintf(
-		last_words, sizeof last_words, "muster: rank %d: MPI hangs, past the run's deadline: given up\n", rank);
+	snprintf(last_words, sizeof last_words,
+		"muster: rank %d: it has not come to its end, long after the run's deadline: given up\n", rank);
 	leave_in(until_ms - muster_now_ms(), exit_code);
 }
 

@@ -50,12 +50,13 @@ void muster_link_send(int to, enum muster_tag tag, const char *bytes, size_t len
  * order. */
 bool muster_link_receive(struct muster_message *ret);
 
-/* However MPI hangs: a process that has not called muster_link_exit by until_ms ends with this exit code, and a line
- * that says why. The last call counts. */
+/* Whatever hangs, be it MPI: a process that has not called muster_link_exit by until_ms ends with this exit code, and a
+ * line that says so. The last call counts. */
 void muster_link_limit(double until_ms, int exit_code);
 
-/* Whether that rank has all that was sent to it, as far as the last muster_link_receive has seen. */
-bool muster_link_has(int to);
+/* Whether MPI still needs this process for what was sent to that rank, as far as the last muster_link_receive has seen.
+ */
+bool muster_link_owes(int to);
 
 /* Give what is still on its way at most grace_ms, then flush what was printed, end MPI and the process with this exit
  * code, all within finalize_ms: with a dead rank MPI_Finalize would wait for ever. Does not return. */

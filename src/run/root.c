@@ -346,17 +346,26 @@ void muster_root_say(const struct muster_root *root, const char *format, ...)
 	muster_progress_say(&root->progress, text);
 }
 
+/* The first rank of the node that has a part in a ring of this round; -1. */
+static int rank_in_ring(const struct muster_root *root, const struct muster_dealer *dealer, size_t node)
+{
+	for (int rank = root->leaders[node]; rank < root->ranks; rank++)
+		if (root->hellos[rank].here && root->hellos[rank].node_index == (int)node && dealer->team[rank] >= 0)
+			return rank;
+	return -1;
+}
+
 /* A node whose leader has died cannot say that its ring is broken. */
 static void tell_of_the_dead(struct muster_root *root, double now_ms)
 {
 	for (size_t probe = 0; root->dealers && !root->gathered && probe < muster_probe_count(); probe++) {
 		struct muster_dealer *dealer = root->dealers[probe];
 		for (size_t i = 0; dealer && dealer->round >= 0 && i < root->leader_count; i++) {
-			if (!leader_is_dead(root, i, now_ms))
+			int rank = leader_is_dead(root, i, now_ms) ? rank_in_ring(root, dealer, i) : -1;
+			if (rank < 0)
 				continue;
 			char *why = muster_asprintf("nothing came from rank %d any more", root->leaders[i]);
-			muster_dealer_broken(
-				dealer, root, root->leaders[i], muster_gate_of_ring((int)probe, dealer->round), why);
+			muster_dealer_broken(dealer, root, rank, muster_gate_of_ring((int)probe, dealer->round), why);
 			free(why);
 		}
 	}

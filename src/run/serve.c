@@ -31,9 +31,9 @@ static void take_stop(struct muster_conductor *c, const struct muster_message *m
 		muster_crew_call_off(&c->crew, c->stopped_why);
 }
 
-void muster_limit(const struct muster_conductor *c)
+void muster_limit(const struct muster_conductor *c, int exit_code)
 {
-	muster_link_limit(c->end_ms + muster_conclude_limit_ms(c) + LIMIT_MS, MUSTER_EXIT_INCONCLUSIVE);
+	muster_link_limit(c->end_ms + muster_conclude_limit_ms(c) + LIMIT_MS, exit_code);
 }
 
 void muster_interrupt(struct muster_conductor *c, const char *why)
@@ -44,7 +44,7 @@ void muster_interrupt(struct muster_conductor *c, const char *why)
 	c->interrupted = muster_pool_string(c->record.pool, why);
 	if (earlier > 0) {
 		c->end_ms -= earlier;
-		muster_limit(c);
+		muster_limit(c, MUSTER_EXIT_INCONCLUSIVE);
 		if (c->leader)
 			muster_leader_hasten(c->leader, earlier);
 		if (c->root)
