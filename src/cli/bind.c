@@ -276,9 +276,10 @@ static void print_sbatch(const struct machine *machine)
 
 	for (size_t i = 0; i < machine->home_count; i++)
 		cpus += muster_cpus_count(&machine->homes[i].cpus);
+	size_t share = gpus > 0 ? cpus / gpus : 0;
 	printf("\n# the same in a job's script: all of the machine\n"
 	       "#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu --cpus-per-task=%zu\n",
-		gpus, gpus, cpus / gpus ? cpus / gpus : 1);
+		gpus, gpus, share > 0 ? share : 1);
 }
 
 /* mpirun deals ranks to the NUMA nodes in their order, as many to each: the GPUs must follow. */
