@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static int load(hwloc_topology_t *ret, struct muster_error *err)
@@ -152,6 +153,14 @@ int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file
 			err, MUSTER_EIO, "%s is %ld, but hwloc places %s near other CPUs", numa_file, index, bus_id);
 	*ret_node = nearest;
 	return 0;
+}
+
+int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const char *bus_id, hwloc_obj_t *ret_node,
+	struct muster_error *err)
+{
+	char numa_file[PATH_MAX];
+	snprintf(numa_file, sizeof numa_file, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
+	return muster_topology_device_node(topology, numa_file, bus_id, ret_node, err);
 }
 
 int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err)

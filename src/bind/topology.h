@@ -25,6 +25,10 @@ void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
 int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file, const char *bus_id,
 	hwloc_obj_t *ret_node, struct muster_error *err);
 
+/* The same for a GPU, by its bus id; root is the prefix of /sys. */
+int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const char *bus_id, hwloc_obj_t *ret_node,
+	struct muster_error *err);
+
 /* hwloc's set as ours. -1 with err for an infinite set, or one with a CPU beyond MUSTER_CPUS_MAX. */
 int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err);
 

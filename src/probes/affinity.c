@@ -157,12 +157,10 @@ static int find_gpu_node(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t *ret_node, struct muster_error *err)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	char path[PATH_MAX];
 	if (!gpu->bus_id[0])
 		return muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "%s", gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
-	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
-	return muster_topology_device_node(topology, path, gpu->bus_id, ret_node, err);
+	return muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, gpu->bus_id, ret_node, err);
 }
 
 /* node: the GPU's; NULL with the reason when it is not known. */

@@ -206,7 +206,7 @@ static bool is_gpu(struct muster_probe_ctx *ctx, const char *address)
 static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, const char *address,
 	hwloc_topology_t topology, struct differences *all, struct muster_error *err)
 {
-	char path[PATH_MAX], words[32];
+	char words[32];
 	hwloc_obj_t node;
 	size_t i = 0;
 	while (i < topo->gpu_count && strcmp(topo->gpus[i].bus_id, address) != 0)
@@ -215,8 +215,7 @@ static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_to
 		differ(all, "GPU %s is not in the file", address);
 		return 0;
 	}
-	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", address);
-	if (muster_topology_device_node(topology, path, address, &node, err) < 0)
+	if (muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, address, &node, err) < 0)
 		return muster_wrap(err, "GPU %s", address);
 	if (topo->gpus[i].numa_node != (int)node->os_index)
 		differ(all, "GPU %s: %s in the file, %u in the kernel", address,

@@ -73,14 +73,12 @@ int muster_take_gpu(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct
 
 void muster_take_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
 {
-	char path[4096];
 	hwloc_obj_t node;
 	if (!*gpu->bus_id)
 		return;
 	muster_step(ctx, "hwloc: to the CPUs near %s", gpu->bus_id);
 	hwloc_topology_t topology = muster_topology(NULL);
-	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
-	if (topology && muster_topology_device_node(topology, path, gpu->bus_id, &node, NULL) == 0)
+	if (topology && muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, gpu->bus_id, &node, NULL) == 0)
 		(void)hwloc_set_cpubind(topology, node->cpuset, HWLOC_CPUBIND_THREAD);
 }
 
