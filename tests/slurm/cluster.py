@@ -131,6 +131,14 @@ class Cluster:
             time.sleep(0.2)
         raise Failure(f"never came true: {what}")
 
+    def drained(self):
+        """The reasons of the nodes that are drained."""
+        seen = {}
+        for text in self.ask("scontrol", "show", "node", "-o").splitlines():
+            if "DRAIN" in re.search(r" State=(\S+)", text)[1]:
+                seen[re.search(r"NodeName=(\S+)", text)[1]] = re.search(r" Reason=(.*?) \[", text)[1]
+        return seen
+
     def supervisors(self, rank):
         """The process ids of `muster run` of this rank, here on the machine that the cluster is on."""
         for entry in filter(str.isdigit, os.listdir("/proc")):

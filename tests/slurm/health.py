@@ -26,15 +26,6 @@ def start(cluster):
         file.write(f"export SLURM_CONF={folder}/etc/slurm.conf\nPATH={folder}/bin:$PATH\n")
 
 
-def drained(cluster):
-    """The reasons of the nodes that are drained."""
-    seen = {}
-    for text in cluster.ask("scontrol", "show", "node", "-o").splitlines():
-        if "DRAIN" in re.search(r" State=(\S+)", text)[1]:
-            seen[re.search(r"NodeName=(\S+)", text)[1]] = re.search(r" Reason=(.*?) \[", text)[1]
-    return seen
-
-
 def measured(cluster, node):
     """When the node's last health check wrote its report; 0: none has."""
     path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "healthcheck.json")
@@ -50,15 +41,15 @@ def wait_for_two_checks(cluster, node):
 def test_bad_node_is_drained_and_given_back(cluster):
     start(cluster)
     wait_for_two_checks(cluster, "gpu-2")
-    check_equal(drained(cluster), {}, "who is drained while all is well")
+    check_equal(cluster.drained(), {}, "who is drained while all is well")
     cluster.fault(BAD)
-    seen = cluster.wait_for("a node is drained", lambda: drained(cluster))
+    seen = cluster.wait_for("a node is drained", lambda: cluster.drained())
     check(list(seen) == ["gpu-2"] and re.match(r"muster: copy\.h2d GPU \S+: 11\.2 GB/s; expected at least 48 GB/s", seen["gpu-2"]),
           "who is drained, and why", seen)
     wait_for_two_checks(cluster, "gpu-1")
-    check_equal(drained(cluster), seen, "after more checks")
+    check_equal(cluster.drained(), seen, "after more checks")
     cluster.fault()
-    cluster.wait_for("the node is given back", lambda: not drained(cluster))
+    cluster.wait_for("the node is given back", lambda: not cluster.drained())
     check_equal(cluster.wait(cluster.submit("-N2", "--exclusive", "--wrap", "srun true")).state, "COMPLETED", "a job on both")
 
 
@@ -72,7 +63,7 @@ def test_running_job_is_left_alone_even_when_slurmd_starts_again(cluster):
     check_equal(cluster.script("kill", "2")[0], 0, "cluster.sh kill")
     check_equal(cluster.script("start", "2")[0], 0, "cluster.sh start")
     wait_for_two_checks(cluster, "gpu-1")
-    check_equal((measured(cluster, "gpu-2"), drained(cluster)), (0, {}), "what was done while the job runs")
+    check_equal((measured(cluster, "gpu-2"), cluster.drained()), (0, {}), "what was done while the job runs")
 
 
 main(globals())

@@ -21,15 +21,6 @@ def options(_):
             "--conf", f"Epilog={SCRIPTS}/epilog.d/50-muster")
 
 
-def drained(cluster):
-    """The reasons of the nodes that are drained."""
-    seen = {}
-    for text in cluster.ask("scontrol", "show", "node", "-o").splitlines():
-        if "DRAIN" in re.search(r" State=(\S+)", text)[1]:
-            seen[re.search(r"NodeName=(\S+)", text)[1]] = re.search(r" Reason=(.*?) \[", text)[1]
-    return seen
-
-
 def checked(cluster, node):
     """The report of the node's last health check."""
     return os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "healthcheck.json")
@@ -51,7 +42,7 @@ def add_setting(cluster, line):
 
 def test_good_nodes_run_the_job(cluster):
     job = cluster.wait(cluster.submit("-N2", *WHOLE, "--wrap", "srun hostname"))
-    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
     cluster.wait_for("the epilogs have run", lambda: all("epilog" in notes(cluster, node) for node in ("gpu-1", "gpu-2")))
     for node in ("gpu-1", "gpu-2"):
         check_equal(re.findall(r"(prolog|epilog) of job 1: exit (\d)", notes(cluster, node)),
@@ -81,8 +72,8 @@ def test_prolog_drains_the_bad_node_alone(cluster):
     cluster.fault(BAD)
     bad = cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "touch started-2")
     good = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "touch started-1"))
-    cluster.wait_for("a node is drained", lambda: drained(cluster))
-    check_equal(drained(cluster), {"gpu-2": "Prolog error"}, "who is drained")
+    cluster.wait_for("a node is drained", lambda: cluster.drained())
+    check_equal(cluster.drained(), {"gpu-2": "Prolog error"}, "who is drained")
     check("MUSTER FAIL" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
     cluster.ask("scancel", str(bad))
     check_equal((good.state, [name for name in sorted(os.listdir(cluster.folder)) if name.startswith("started")]),
@@ -95,32 +86,32 @@ def test_epilog_drains_the_bad_node_alone(cluster):
     cluster.fault(BAD)
     open(os.path.join(cluster.folder, "go"), "w", encoding="utf-8").close()
     check_equal(cluster.wait(number).state, "COMPLETED", "the job")
-    cluster.wait_for("a node is drained", lambda: drained(cluster))
-    check_equal(drained(cluster), {"gpu-2": "Epilog error"}, "who is drained")
+    cluster.wait_for("a node is drained", lambda: cluster.drained())
+    check_equal(cluster.drained(), {"gpu-2": "Epilog error"}, "who is drained")
 
 
 def test_node_that_has_lost_all_gpus_is_drained(cluster):
     cluster.fault("gpu-missing@node2/gpu0", "gpu-missing@node2/gpu1")
     job = cluster.submit("-N1", "-w", "gpu-2", "--gpus=2", "--wrap", "true")
-    cluster.wait_for("gpu-2 is drained", lambda: drained(cluster))
-    check_equal(drained(cluster), {"gpu-2": "Prolog error"}, "who is drained")
+    cluster.wait_for("gpu-2 is drained", lambda: cluster.drained())
+    check_equal(cluster.drained(), {"gpu-2": "Prolog error"}, "who is drained")
     cluster.run("scancel", str(job))
 
 
 def test_job_on_a_part_of_a_node_is_left_alone(cluster):
     cluster.fault(BAD)
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", "--gpus=1", "--wrap", "true"))
-    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
     check("not mustered: the job has 1 of 2 GPUs" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
 
 
 def test_without_a_verdict_nobody_is_drained(cluster):
     add_setting(cluster, "MUSTER_NODE_OPTIONS='--sku no-such-machine'")
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
-    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a machine type")
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "without a machine type")
     add_setting(cluster, "MUSTER=/no/such/muster")
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
-    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "without a program")
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "without a program")
     check("no program /no/such/muster" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
 
 
@@ -132,11 +123,11 @@ def test_health_check_drains_and_gives_back(cluster):
     cluster.fault(BAD)
     health_check(cluster, "1")
     health_check(cluster, "2")
-    seen = drained(cluster)
+    seen = cluster.drained()
     check(list(seen) == ["gpu-2"] and seen["gpu-2"].startswith("muster: "), "who is drained", seen)
     cluster.fault()
     health_check(cluster, "2")
-    check_equal(drained(cluster), {}, "who is drained when the node is fit again")
+    check_equal(cluster.drained(), {}, "who is drained when the node is fit again")
 
 
 def busy_job(cluster, node):
@@ -154,7 +145,7 @@ def test_health_check_measures_nothing_beside_a_job(cluster):
     number = busy_job(cluster, "gpu-2")
     cluster.fault(BAD)
     health_check(cluster, "2")
-    check_equal(drained(cluster), {}, "who is drained while the job runs")
+    check_equal(cluster.drained(), {}, "who is drained while the job runs")
     check(not os.path.exists(checked(cluster, "gpu-2")), "nothing was measured")
     let_go(cluster)
     check_equal(cluster.wait(number).state, "COMPLETED", "the job")
@@ -173,17 +164,17 @@ def test_prolog_ends_a_health_check(cluster):
         cluster.wait_for("the check measures", lambda: os.path.exists(os.path.join(cluster.folder, "measures")))
         job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "true"))
         check_equal(running.wait(30), 0, "the health check's exit code")
-    check_equal((job.state, drained(cluster)), ("COMPLETED", {}), "the job, and who is drained")
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
     check("prolog of job 1: exit 0: MUSTER PASS" in notes(cluster, "gpu-2"), "the prolog measures", notes(cluster, "gpu-2"))
 
 
 def test_health_check_leaves_an_administrators_reason(cluster):
     cluster.ask("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=fan is loud")
     health_check(cluster, "2")
-    check_equal(drained(cluster), {"gpu-2": "fan is loud"}, "after a pass")
+    check_equal(cluster.drained(), {"gpu-2": "fan is loud"}, "after a pass")
     cluster.fault(BAD)
     health_check(cluster, "2")
-    check_equal(drained(cluster), {"gpu-2": "fan is loud"}, "after a fail")
+    check_equal(cluster.drained(), {"gpu-2": "fan is loud"}, "after a fail")
 
 
 main(globals())
