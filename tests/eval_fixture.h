@@ -84,22 +84,22 @@ static inline struct muster_sample *fixture_sample(struct muster_run *run, struc
 	const char *labels, struct muster_value value)
 {
 	const struct muster_metric *metric = muster_metric_find(name);
-	struct muster_label *made = muster_pool_alloc(run->pool, MUSTER_LABELS_MAX * sizeof *made);
+	struct muster_label *made = muster_arena_alloc(run->arena, MUSTER_LABELS_MAX * sizeof *made);
 	struct muster_sample sample = { .metric = metric, .labels = made, .value = value };
 
 	ck_assert_msg(metric != NULL, "no metric %s", name);
 	while (labels && *labels) {
 		const char *equals = strchr(labels, '=');
 		size_t length = strcspn(equals + 1, " ");
-		const char *text = muster_pool_string_n(run->pool, equals + 1, length);
+		const char *text = muster_arena_string_n(run->arena, equals + 1, length);
 
-		made[sample.label_count].key = muster_pool_string_n(run->pool, labels, (size_t)(equals - labels));
+		made[sample.label_count].key = muster_arena_string_n(run->arena, labels, (size_t)(equals - labels));
 		made[sample.label_count++].value =
 			strspn(text, "0123456789") == length ? muster_number(strtod(text, NULL)) : muster_string(text);
 		labels = equals + 1 + length + (equals[1 + length] == ' ');
 	}
 	if (value.type == MUSTER_STRING)
-		sample.value.string = muster_pool_string(run->pool, value.string);
+		sample.value.string = muster_arena_string(run->arena, value.string);
 	if (value.type == MUSTER_NULL)
 		sample.reason = "not supported here";
 	muster_samples_add(to, sample);

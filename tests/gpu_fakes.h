@@ -8,7 +8,7 @@
 
 #include "bind/cuda.h"
 #include "bind/nvml.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "probe_fake.h"
 
 #include <check.h>

@@ -13,7 +13,7 @@ struct muster_probe_ctx *fake_new(const struct muster_probe *probe)
 {
 	struct muster_probe_ctx *ctx = muster_calloc(1, sizeof *ctx);
 	ctx->probe = probe;
-	ctx->pool = muster_pool_new();
+	ctx->arena = muster_arena_new();
 	snprintf(ctx->root, sizeof ctx->root, "/tmp/muster-probe-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(ctx->root));
 	ctx->gpu = (struct muster_gpu){
@@ -46,7 +46,7 @@ void fake_free(struct muster_probe_ctx *ctx)
 {
 	nftw(ctx->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	muster_samples_done(&ctx->samples);
-	muster_pool_free(ctx->pool);
+	muster_arena_free(ctx->arena);
 	free(ctx);
 }
 
@@ -173,13 +173,13 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 	ck_assert_msg(count == wanted, "%s has %zu labels, not %zu", name, wanted, count);
 	ck_assert_msg(reason ? value.type == MUSTER_NULL && *reason : value.type == metric->type,
 		"%s: a value of type %s", name, muster_type_name(value.type));
-	struct muster_label *labels = muster_pool_alloc(ctx->pool, (count + 1) * sizeof *labels);
+	struct muster_label *labels = muster_arena_alloc(ctx->arena, (count + 1) * sizeof *labels);
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_msg(values[i].type == MUSTER_STRING || values[i].type == MUSTER_NUMBER, "%s: label %s", name,
 			metric->labels[i]);
 		labels[i] = (struct muster_label){ .key = metric->labels[i], .value = values[i] };
 		if (values[i].type == MUSTER_STRING)
-			labels[i].value.string = muster_pool_string(ctx->pool, values[i].string);
+			labels[i].value.string = muster_arena_string(ctx->arena, values[i].string);
 	}
 	for (size_t i = 0; i < ctx->samples.count; i++) {
 		const struct muster_sample *old = &ctx->samples.items[i];
@@ -189,12 +189,12 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 		ck_assert_msg(!same, "%s was yielded twice", name);
 	}
 	if (value.type == MUSTER_STRING)
-		value.string = muster_pool_string(ctx->pool, value.string);
+		value.string = muster_arena_string(ctx->arena, value.string);
 	muster_samples_add(&ctx->samples, (struct muster_sample){ .metric = metric,
 						  .labels = labels,
 						  .label_count = count,
 						  .value = value,
-						  .reason = muster_pool_string(ctx->pool, reason) });
+						  .reason = muster_arena_string(ctx->arena, reason) });
 }
 
 static void emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,

@@ -5,7 +5,7 @@
 #ifndef MUSTER_PROBE_FAKE_H
 #define MUSTER_PROBE_FAKE_H
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #define FAKE_PEERS_MAX 16
@@ -15,7 +15,7 @@ struct muster_probe_ctx {
 	struct muster_probe_env env; /* one rank of one, leader, no GPU; the test changes what it needs */
 	struct muster_gpu gpu;
 	struct muster_peer peers[FAKE_PEERS_MAX];
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	struct muster_samples samples;
 	size_t steps;
 	const char *called_off; /* why the command is called off; NULL: it is not */

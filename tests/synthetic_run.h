@@ -128,17 +128,17 @@ static inline double synthetic_wobble(const struct synthetic_place *place)
 
 static inline struct muster_value synthetic_string(struct synthetic_place *place, const char *name)
 {
-	struct muster_pool *pool = place->run->pool;
+	struct muster_arena *arena = place->run->arena;
 	int local = place->rank % SYNTHETIC_PER_NODE, node = place->rank / SYNTHETIC_PER_NODE,
 	    numa = synthetic_numa[local];
 	if (strcmp(name, "gpu.uuid") == 0)
 		return muster_string(
-			muster_pool_printf(pool, "GPU-%08x-5b1d-4c7e-9f00-%012x", place->rank, place->rank));
+			muster_arena_printf(arena, "GPU-%08x-5b1d-4c7e-9f00-%012x", place->rank, place->rank));
 	if (strcmp(name, "port.guid") == 0)
-		return muster_string(muster_pool_printf(pool, "0015:5dff:%04x:%04x", node, place->port));
+		return muster_string(muster_arena_printf(arena, "0015:5dff:%04x:%04x", node, place->port));
 	if (strcmp(name, "port.gid") == 0)
 		return muster_string(
-			muster_pool_printf(pool, "fe80:0000:0000:0000:0015:5dff:%04x:%04x", node, place->port));
+			muster_arena_printf(arena, "fe80:0000:0000:0000:0015:5dff:%04x:%04x", node, place->port));
 	if (strcmp(name, "rank.cpu_mask") == 0 || strcmp(name, "rank.gpu_cpu_mask") == 0)
 		return muster_string(synthetic_numa_masks[numa]);
 	if (strcmp(name, "rank.cpu_list") == 0 || strcmp(name, "rank.gpu_cpu_list") == 0)
@@ -184,11 +184,11 @@ static inline void synthetic_add(
 	static const char *const counters[] = { "link_downed", "link_error_recovery", "port_rcv_errors",
 		"port_xmit_discards", "symbol_error", "out_of_sequence" };
 	static const double sizes[] = { 8, 1048576, 16777216, 536870912, 8589934592 };
-	struct muster_pool *pool = place->run->pool;
+	struct muster_arena *arena = place->run->arena;
 	if (label == MUSTER_LABELS_MAX || !metric->labels[label]) {
 		struct muster_label *labels = NULL;
 		if (label > 0) {
-			labels = muster_pool_alloc(pool, label * sizeof *labels);
+			labels = muster_arena_alloc(arena, label * sizeof *labels);
 			memcpy(labels, place->labels, label * sizeof *labels);
 		}
 		/* what only Slurm knows is null here */
@@ -223,7 +223,7 @@ static inline void synthetic_add(
 			      : strcmp(key, "port") == 0
 				      ? muster_string(place->port == SYNTHETIC_PORTS - 1
 							      ? "mlx5_an0/1"
-							      : muster_pool_printf(pool, "mlx5_ib%d/1", place->port))
+							      : muster_arena_printf(arena, "mlx5_ib%d/1", place->port))
 			      : strcmp(key, "link_layer") == 0
 				      ? muster_string(place->port == SYNTHETIC_PORTS - 1 ? "Ethernet" : "InfiniBand")
 			      : strcmp(key, "nodes") == 0 ? muster_number(place->nodes)

@@ -7,7 +7,7 @@
 #define MUSTER_EXPECT_H
 
 #include "muster/error.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/sample.h"
 
 enum muster_severity { MUSTER_SEVERITY_FAIL = 0, MUSTER_SEVERITY_WARN };
@@ -87,7 +87,7 @@ struct muster_check {
 };
 
 struct muster_expect {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const char *name;   /* the SKU */
 	const char *title;  /* what it is, for people; NULL when absent */
 	const char *origin; /* the files it came from, "configs/a.json < configs/b.json" */
@@ -118,7 +118,7 @@ size_t muster_expect_lint(
 	const char *config_dir, const char *name, const char *overlay, muster_problem_fn *tell, void *arg);
 
 /* The names of all files in config_dir, sorted, without ".json". */
-int muster_expect_names(const char *config_dir, struct muster_pool *pool, const char ***ret, size_t *ret_count,
+int muster_expect_names(const char *config_dir, struct muster_arena *arena, const char ***ret, size_t *ret_count,
 	struct muster_error *err);
 
 #endif

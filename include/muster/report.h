@@ -62,7 +62,7 @@ struct muster_tally {
 };
 
 struct muster_report {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const struct muster_run *run; /* borrowed */
 	const char *sku, *sku_origin;
 	size_t domains; /* NVLink domains that the run's GPUs span */

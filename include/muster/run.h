@@ -6,7 +6,7 @@
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/sample.h"
 
 /* How a probe ended on one rank. */
@@ -87,7 +87,7 @@ struct muster_trial {
 };
 
 struct muster_run {
-	struct muster_pool *pool; /* owns every string and label */
+	struct muster_arena *arena; /* owns every string and label */
 	struct muster_job job;
 	struct muster_node *nodes; /* in order of their lowest rank */
 	size_t node_count, node_room;
@@ -96,7 +96,7 @@ struct muster_run {
 	const char *judged_as; /* the machine type that a saved report names; NULL in a new run */
 };
 
-void muster_run_init(struct muster_run *run); /* makes its pool */
+void muster_run_init(struct muster_run *run); /* makes its arena */
 void muster_run_done(struct muster_run *run);
 
 struct muster_node *muster_run_add_node(struct muster_run *run, const char *name);

@@ -15,7 +15,7 @@ struct muster_value {
 	enum muster_type type;
 	union {
 		double number;
-		const char *string; /* owned by whoever holds the value, usually a pool */
+		const char *string; /* owned by whoever holds the value, usually a arena */
 		bool boolean;
 	};
 };
@@ -56,7 +56,7 @@ struct muster_sample {
 	size_t value_count;   /* 0 or at least 2 */
 };
 
-/* A growing array; the labels and strings behind its samples live in a pool. */
+/* A growing array; the labels and strings behind its samples live in a arena. */
 struct muster_samples {
 	struct muster_sample *items;
 	size_t count, room;

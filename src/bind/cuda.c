@@ -2,7 +2,7 @@
 #include "bind/cuda.h"
 #include "bind/library.h"
 #include "bind/nvml.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS: its successor is newer than the libraries we support */
 #include "bind/curl.h"
 #include "bind/library.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Types carry expat.h's names so that tests/abi/ can compare them with the library's own header.
  */
-#ifndef MUSTER_EXPAT_ABI_H
-#define MUSTER_EXPAT_ABI_H
+#ifndef MUSTER_BIND_EXPAT_ABI_H
+#define MUSTER_BIND_EXPAT_ABI_H
 
 #ifndef MUSTER_ABI_VENDOR_TYPES
 typedef char XML_Char;

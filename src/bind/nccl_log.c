@@ -8,7 +8,7 @@
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
  */
 #include "bind/nccl_log.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "bind/nccl_topo.h"
 #include "bind/expat.h"
 #include "bind/nvml.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,9 @@ struct reader {
 	int numa_node;
 };
 
-int muster_cpus_parse_words(const char *text, struct muster_cpus *ret, struct muster_error *err)
+int muster_cpuset_parse_words(const char *text, struct muster_cpuset *ret, struct muster_error *err)
 {
-	struct muster_cpus cpus = { 0 };
+	struct muster_cpuset cpus = { 0 };
 	size_t words = 1, length = strlen(text);
 
 	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
@@ -53,7 +53,7 @@ static int read_cpu(struct reader *r, const char *const *attributes, struct must
 	if (muster_parse_int(numa, -1, 65535, &number, "numaid", err) < 0)
 		return -1;
 	*node = (struct muster_nccl_topo_node){ .numa_node = (int)number, .has_cpus = affinity != NULL };
-	if (affinity && muster_cpus_parse_words(affinity, &node->cpus, err) < 0)
+	if (affinity && muster_cpuset_parse_words(affinity, &node->cpus, err) < 0)
 		return muster_wrap(err, "affinity");
 	r->topo->node_count++;
 	r->numa_node = (int)number;

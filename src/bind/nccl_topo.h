@@ -2,7 +2,7 @@
 #ifndef MUSTER_BIND_NCCL_TOPO_H
 #define MUSTER_BIND_NCCL_TOPO_H
 
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/error.h"
 
 #define MUSTER_NCCL_TOPO_NODES_MAX 64
@@ -11,7 +11,7 @@
 struct muster_nccl_topo_node {
 	int numa_node; /* -1: the file does not know */
 	bool has_cpus;
-	struct muster_cpus cpus; /* when has_cpus */
+	struct muster_cpuset cpus; /* when has_cpus */
 };
 
 struct muster_nccl_topo_gpu {
@@ -31,6 +31,6 @@ struct muster_nccl_topo {
 int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_topo *ret, struct muster_error *err);
 
 /* A CPU mask as these files and sysfs have it: words of 32 bits in hex, highest first, separated by commas. */
-int muster_cpus_parse_words(const char *text, struct muster_cpus *ret, struct muster_error *err);
+int muster_cpuset_parse_words(const char *text, struct muster_cpuset *ret, struct muster_error *err);
 
 #endif

@@ -163,14 +163,14 @@ int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const 
 	return muster_topology_device_node(topology, numa_file, bus_id, ret_node, err);
 }
 
-int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err)
+int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpuset *ret, struct muster_error *err)
 {
-	struct muster_cpus cpus = { 0 };
+	struct muster_cpuset cpus = { 0 };
 	int last = hwloc_bitmap_last(set);
 	if (last >= MUSTER_CPUS_MAX || hwloc_bitmap_weight(set) < 0)
 		return muster_fail(err, MUSTER_EIO, "a CPU set of hwloc goes beyond %d CPUs", MUSTER_CPUS_MAX);
 	for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
-		muster_cpus_set(&cpus, (unsigned int)cpu);
+		muster_cpuset_set(&cpus, (unsigned int)cpu);
 	*ret = cpus;
 	return 0;
 }

@@ -5,7 +5,7 @@
 #ifndef MUSTER_BIND_TOPOLOGY_H
 #define MUSTER_BIND_TOPOLOGY_H
 
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/error.h"
 
 #include <hwloc.h>
@@ -30,6 +30,6 @@ int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const 
 	struct muster_error *err);
 
 /* hwloc's set as ours. -1 with err for an infinite set, or one with a CPU beyond MUSTER_CPUS_MAX. */
-int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpus *ret, struct muster_error *err);
+int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpuset *ret, struct muster_error *err);
 
 #endif

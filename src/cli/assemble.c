@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 #include "core/hostlist.h"
-#include "core/file.h"
+#include "util/file.h"
 #include "eval/choose.h"
 #include "muster/probe.h"
 #include "core/trend.h"
@@ -116,7 +116,7 @@ static int expect_nodes(
 	if ((strchr(list, '/') || (stat(list, &status) == 0 && S_ISREG(status.st_mode))) &&
 		muster_file_read(list, NODES_FILE_MAX, &text, &length, err) < 0)
 		return -1;
-	int rc = muster_hostlist_expand(text ? text : list, run->pool, &names, &count, err);
+	int rc = muster_hostlist_expand(text ? text : list, run->arena, &names, &count, err);
 	free(text);
 	if (rc < 0)
 		return muster_wrap(err, "the expected nodes");
@@ -172,7 +172,7 @@ int muster_cmd_assemble(int argc, char **argv)
 	if (parsed < 0)
 		return muster_cli_usage(&err);
 	muster_run_init(&run);
-	int failed = muster_spooled_read(o.folder, NULL, run.pool, &spooled, &err);
+	int failed = muster_spooled_read(o.folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
 		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
 

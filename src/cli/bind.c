@@ -5,7 +5,7 @@
  */
 #include "bind/topology.h"
 #include "cli/cli.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/report.h"
 #include "sim/hardware.h"
 
@@ -19,7 +19,7 @@
 
 struct home { /* a NUMA node with CPUs */
 	int os_index;
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	const char *cores; /* Slurm counts cores as hwloc's logical indices do, not CPUs */
 	int gpus;          /* how many are next to it */
 };
@@ -31,7 +31,7 @@ struct gpu {
 };
 
 struct machine {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const char *name, *origin;
 	struct home *homes;
 	struct gpu *gpus; /* by bus id */
@@ -39,10 +39,10 @@ struct machine {
 	bool minors_known;
 };
 
-static const char *list_of(const struct muster_cpus *cpus, struct muster_pool *pool)
+static const char *list_of(const struct muster_cpuset *cpus, struct muster_arena *arena)
 {
-	char *list = muster_cpus_list(cpus);
-	const char *text = muster_pool_string(pool, list);
+	char *list = muster_cpuset_list(cpus);
+	const char *text = muster_arena_string(arena, list);
 
 	free(list);
 	return text;
@@ -81,7 +81,7 @@ static int gpu_add(struct machine *machine, const char *bus_id, int os_index, st
 		return muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs", bus_id, os_index);
 	machine->gpus[machine->gpu_count++] =
-		(struct gpu){ .bus_id = muster_pool_string(machine->pool, bus_id), .home = home };
+		(struct gpu){ .bus_id = muster_arena_string(machine->arena, bus_id), .home = home };
 	machine->homes[home].gpus++;
 	return 0;
 }
@@ -93,17 +93,17 @@ static int homes_described(struct machine *machine, const struct muster_sim_node
 {
 	unsigned int core = 0, threads = (unsigned int)node->threads_per_core;
 
-	machine->homes = muster_pool_alloc(machine->pool, (node->numa_count + 1) * sizeof *machine->homes);
+	machine->homes = muster_arena_alloc(machine->arena, (node->numa_count + 1) * sizeof *machine->homes);
 	for (size_t i = 0; i < node->numa_count; i++) {
 		struct home *home = &machine->homes[i];
-		struct muster_cpus cores = { 0 };
+		struct muster_cpuset cores = { 0 };
 
 		home->os_index = node->numas[i].os_index;
-		if (muster_cpus_parse_list(node->numas[i].cpu_list, &home->cpus, err) < 0)
+		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &home->cpus, err) < 0)
 			return -1;
-		for (unsigned int left = muster_cpus_count(&home->cpus) / threads; left > 0; left--)
-			muster_cpus_set(&cores, core++);
-		home->cores = list_of(&cores, machine->pool);
+		for (unsigned int left = muster_cpuset_count(&home->cpus) / threads; left > 0; left--)
+			muster_cpuset_set(&cores, core++);
+		home->cores = list_of(&cores, machine->arena);
 	}
 	machine->home_count = node->numa_count;
 	return 0;
@@ -114,12 +114,12 @@ static int machine_described(struct machine *machine, const char *directory, con
 	struct muster_sim_hardware hardware;
 	const struct muster_sim_node *node = &hardware.node;
 
-	if (muster_sim_hardware_read(directory, sku, machine->pool, &hardware, err) < 0 ||
+	if (muster_sim_hardware_read(directory, sku, machine->arena, &hardware, err) < 0 ||
 		homes_described(machine, node, err) < 0)
 		return -1;
 	machine->name = sku;
 	machine->origin = "as its hardware description says";
-	machine->gpus = muster_pool_alloc(machine->pool, (node->gpu_count + 1) * sizeof *machine->gpus);
+	machine->gpus = muster_arena_alloc(machine->arena, (node->gpu_count + 1) * sizeof *machine->gpus);
 	for (size_t i = 0; i < node->gpu_count; i++)
 		if (gpu_add(machine, node->gpus[i].bus_id, node->gpus[i].numa_node, err) < 0)
 			return -1;
@@ -128,15 +128,15 @@ static int machine_described(struct machine *machine, const char *directory, con
 
 /* ---- from this machine ---- */
 
-static const char *cores_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, struct muster_pool *pool)
+static const char *cores_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, struct muster_arena *arena)
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-	struct muster_cpus cores = { 0 };
+	struct muster_cpuset cores = { 0 };
 
 	for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_inside_cpuset_by_type(topology, cpus, type, core));)
-		muster_cpus_set(&cores, core->logical_index);
-	return list_of(&cores, pool);
+		muster_cpuset_set(&cores, core->logical_index);
+	return list_of(&cores, arena);
 }
 
 static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
@@ -145,7 +145,7 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 	int failed = 0, count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
 
 	machine->homes =
-		muster_pool_alloc(machine->pool, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
+		muster_arena_alloc(machine->arena, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
 	for (hwloc_obj_t node = NULL;
 		!failed && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
@@ -154,7 +154,7 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 		if (!hwloc_bitmap_isset(homes, node->os_index))
 			continue;
 		home->os_index = (int)node->os_index;
-		home->cores = cores_of(topology, node->cpuset, machine->pool);
+		home->cores = cores_of(topology, node->cpuset, machine->arena);
 		failed = muster_topology_cpus(node->cpuset, &home->cpus, err) < 0;
 		machine->home_count++;
 	}
@@ -207,7 +207,7 @@ static int machine_here(struct machine *machine, struct muster_error *err)
 	machine->origin = "as hwloc and the kernel say";
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
 		room += is_gpu(device);
-	machine->gpus = muster_pool_alloc(machine->pool, (room + 1) * sizeof *machine->gpus);
+	machine->gpus = muster_arena_alloc(machine->arena, (room + 1) * sizeof *machine->gpus);
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));) {
 		const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
 		char bus_id[32];
@@ -218,7 +218,7 @@ static int machine_here(struct machine *machine, struct muster_error *err)
 		snprintf(bus_id, sizeof bus_id, "%04x:%02x:%02x.%x", (unsigned int)pci->domain, (unsigned int)pci->bus,
 			(unsigned int)pci->dev, (unsigned int)pci->func);
 		const char *numa =
-			muster_pool_printf(machine->pool, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
+			muster_arena_printf(machine->arena, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
 		if (muster_topology_device_node(topology, numa, bus_id, &node, err) < 0)
 			return muster_wrap(err, "the NUMA node of GPU %s", bus_id);
 		if (gpu_add(machine, bus_id, (int)node->os_index, err) < 0)
@@ -251,7 +251,7 @@ static void print_gpus(const struct machine *machine)
 		const struct home *home = &machine->homes[machine->gpus[i].home];
 
 		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
-			list_of(&home->cpus, machine->pool));
+			list_of(&home->cpus, machine->arena));
 	}
 }
 
@@ -261,7 +261,7 @@ static void print_srun(const struct machine *machine)
 	       "srun --ntasks-per-node=%zu --cpu-bind=mask_cpu:",
 		machine->gpu_count);
 	for (size_t i = 0; i < machine->gpu_count; i++) {
-		char *mask = muster_cpus_mask(&machine->homes[machine->gpus[i].home].cpus);
+		char *mask = muster_cpuset_mask(&machine->homes[machine->gpus[i].home].cpus);
 
 		printf("%s%s", i ? "," : "", mask);
 		free(mask);
@@ -275,7 +275,7 @@ static void print_sbatch(const struct machine *machine)
 	size_t cpus = 0, gpus = machine->gpu_count;
 
 	for (size_t i = 0; i < machine->home_count; i++)
-		cpus += muster_cpus_count(&machine->homes[i].cpus);
+		cpus += muster_cpuset_count(&machine->homes[i].cpus);
 	size_t share = gpus > 0 ? cpus / gpus : 0;
 	printf("\n# the same in a job's script: all of the machine\n"
 	       "#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu --cpus-per-task=%zu\n",
@@ -328,7 +328,7 @@ static void print_gres(const struct machine *machine)
 
 static int bind_print(const char *hardware, const char *sku)
 {
-	struct machine machine = { .pool = muster_pool_new() };
+	struct machine machine = { .arena = muster_arena_new() };
 	const char *root = getenv("MUSTER_ROOT");
 	struct muster_error err;
 	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, &err);
@@ -341,7 +341,7 @@ static int bind_print(const char *hardware, const char *sku)
 		print_mpirun(&machine);
 		print_gres(&machine);
 	}
-	muster_pool_free(machine.pool);
+	muster_arena_free(machine.arena);
 	if (!failed)
 		return muster_cli_printed(MUSTER_EXIT_PASS);
 	muster_cli_usage(&err);

@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 #include "muster/report.h"
-#include "core/log.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <stdio.h>

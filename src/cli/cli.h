@@ -1,6 +1,6 @@
 /* cli.h - what every subcommand has */
-#ifndef MUSTER_CLI_H
-#define MUSTER_CLI_H
+#ifndef MUSTER_CLI_CLI_H
+#define MUSTER_CLI_CLI_H
 
 #include "muster/error.h"
 

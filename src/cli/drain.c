@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "core/hostlist.h"
 #include "core/scontrol.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "report/reason.h"
 #include "report/roster.h"
 #include "report/safe.h"
@@ -318,10 +318,10 @@ int muster_cmd_resume(int argc, char **argv)
 		return muster_cli_usage(&err);
 	if (strchr(options.input, '/') || access(options.input, F_OK) == 0)
 		return resume_report(&options, &err);
-	struct muster_pool *pool = muster_pool_new();
-	int code = muster_hostlist_expand(options.input, pool, &names, &count, &err) < 0
+	struct muster_arena *arena = muster_arena_new();
+	int code = muster_hostlist_expand(options.input, arena, &names, &count, &err) < 0
 			   ? muster_cli_usage(&err)
 			   : resume_names(&options, names, count, &err);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return code;
 }

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 
 struct said {
-	struct muster_pool *pool;
-	const char **problems; /* the pool's, so that equal texts are equal pointers */
+	struct muster_arena *arena;
+	const char **problems; /* the arena's, so that equal texts are equal pointers */
 	size_t count;
 };
 
 static void say(void *arg, const char *problem)
 {
 	struct said *said = arg;
-	const char *text = muster_pool_string(said->pool, problem);
+	const char *text = muster_arena_string(said->arena, problem);
 
 	for (size_t i = 0; i < said->count; i++)
 		if (said->problems[i] == text)
@@ -31,14 +31,14 @@ static void say(void *arg, const char *problem)
 /* Each operand as an expectation file, or as an overlay on the machine type called sku. */
 static int lint(const char *configs, const char *sku, const char *const *files, size_t count)
 {
-	struct said said = { .pool = muster_pool_new() };
+	struct said said = { .arena = muster_arena_new() };
 	size_t problems;
 
 	for (size_t i = 0; i < count; i++)
 		muster_expect_lint(configs, sku ? sku : files[i], sku ? files[i] : NULL, say, &said);
 	problems = said.count;
 	free(said.problems);
-	muster_pool_free(said.pool);
+	muster_arena_free(said.arena);
 	if (problems)
 		return MUSTER_EXIT_USAGE;
 	printf("%zu file%s, no problem\n", count, count == 1 ? "" : "s");

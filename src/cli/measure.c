@@ -2,8 +2,8 @@
 #include "cli/measure.h"
 
 #include "cli/cli.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "core/trend.h"
 #include "muster/report.h"
 

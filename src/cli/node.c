@@ -5,12 +5,12 @@
  */
 #include "cli/cli.h"
 #include "cli/measure.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/report.h"
 #include "run/conduct.h"
 #include "run/crew.h"
 #include "run/local.h"
-#include "core/log.h"
+#include "util/log.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -169,7 +169,7 @@ int muster_cmd_nodes(int argc, char **argv)
 		return muster_cli_usage(&err);
 	int code;
 	if (options.expected &&
-		muster_hostlist_expand(options.expected, run.pool, &expected, &expected_count, &err) < 0) {
+		muster_hostlist_expand(options.expected, run.arena, &expected, &expected_count, &err) < 0) {
 		muster_wrap(&err, "--expect");
 		code = muster_cli_usage(&err);
 	} else {

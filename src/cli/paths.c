@@ -4,7 +4,7 @@
  * <prefix>/<libdir>, which is lib, lib64 or a multiarch folder. Nothing is compiled in, so a moved prefix works.
  */
 #include "cli/cli.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Shows what stands in the file and judges nothing: the exit code tells only whether it could be shown.
  */
 #include "cli/cli.h"
-#include "core/file.h"
+#include "util/file.h"
 #include "muster/report.h"
 
 #include <stdio.h>

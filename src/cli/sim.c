@@ -4,7 +4,7 @@
  * exit code. Nothing is left behind but the report.
  */
 #include "cli/cli.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/report.h"
 #include "sim/fault.h"
 #include "sim/generate.h"
@@ -69,9 +69,9 @@ static int settle(struct options *o, struct muster_error *err)
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is needed: which machine to simulate");
 }
 
-/* The simulation's directory, as an absolute path in pool. The supervisors split a command line at blanks, so it has
+/* The simulation's directory, as an absolute path in arena. The supervisors split a command line at blanks, so it has
  * none. */
-static const char *make_directory(struct muster_pool *pool, struct muster_error *err)
+static const char *make_directory(struct muster_arena *arena, struct muster_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	char path[PATH_MAX];
@@ -86,7 +86,7 @@ static const char *make_directory(struct muster_pool *pool, struct muster_error 
 		return NULL;
 	}
 	char *directory = muster_asprintf("%s/muster-sim-XXXXXX", path);
-	const char *ret = mkdtemp(directory) ? muster_pool_string(pool, directory) : NULL;
+	const char *ret = mkdtemp(directory) ? muster_arena_string(arena, directory) : NULL;
 	if (!ret)
 		muster_fail(err, MUSTER_EIO, "mkdtemp %s: %s", directory, strerror(errno));
 	free(directory);
@@ -94,11 +94,11 @@ static const char *make_directory(struct muster_pool *pool, struct muster_error 
 }
 
 /* The directory of --prepare, which must not be there yet. */
-static const char *make_named_directory(const char *name, struct muster_pool *pool, struct muster_error *err)
+static const char *make_named_directory(const char *name, struct muster_arena *arena, struct muster_error *err)
 {
 	char path[PATH_MAX];
 	if (mkdir(name, 0755) == 0 && realpath(name, path))
-		return muster_pool_string(pool, path);
+		return muster_arena_string(arena, path);
 	muster_fail(err, MUSTER_EUSAGE, "--prepare %s: %s", name, strerror(errno));
 	return NULL;
 }
@@ -111,12 +111,12 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 }
 
 /* Open MPI refuses root unless told so, and must not take an outer job for its own. */
-static void prepare_environment(struct muster_pool *pool)
+static void prepare_environment(struct muster_arena *arena)
 {
 	static const char *const foreign[] = { "SLURM_", "PMI_", "PMIX_" };
 	size_t i = 0;
 	while (environ[i]) {
-		const char *name = muster_pool_string_n(pool, environ[i], strcspn(environ[i], "="));
+		const char *name = muster_arena_string_n(arena, environ[i], strcspn(environ[i], "="));
 		bool drop = false;
 		for (size_t f = 0; f < sizeof foreign / sizeof *foreign; f++)
 			drop = drop || strncmp(name, foreign[f], strlen(foreign[f])) == 0;
@@ -154,7 +154,7 @@ static int exit_code(const struct muster_sim_cluster *cluster, struct muster_err
 {
 	char text[32];
 	long code = 0;
-	const char *path = muster_pool_printf(cluster->pool, "%s/exit", cluster->directory);
+	const char *path = muster_arena_printf(cluster->arena, "%s/exit", cluster->directory);
 	if (muster_read_line(path, text, sizeof text, NULL) < 0 ||
 		muster_parse_int(text, 0, 255, &code, path, NULL) < 0)
 		return muster_fail(err, MUSTER_EIO, "rank 0 ended without a verdict");
@@ -182,13 +182,13 @@ static int wait_for(pid_t pid, const sigset_t *signals, const struct muster_sim_
 }
 
 /* The words of $MUSTER_SIM_WRAPPER to `to`, which has room for WRAPPER_WORDS_MAX. Returns how many they are. */
-static size_t wrapper_words(struct muster_pool *pool, const char **to)
+static size_t wrapper_words(struct muster_arena *arena, const char **to)
 {
 	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"), blanks[] = " \t";
 	size_t count = 0;
 	for (const char *at = wrapper ? wrapper : ""; count < WRAPPER_WORDS_MAX && *(at += strspn(at, blanks));
 		count++) {
-		to[count] = muster_pool_string_n(pool, at, strcspn(at, blanks));
+		to[count] = muster_arena_string_n(arena, at, strcspn(at, blanks));
 		at += strlen(to[count]);
 	}
 	return count;
@@ -199,22 +199,22 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	char *const *more, size_t more_count, const sigset_t *signals, const sigset_t *mask, int *ret_signal,
 	struct muster_error *err)
 {
-	const char **argv = muster_pool_alloc(
-		cluster->pool, (MPIRUN_WORDS + 2 * WRAPPER_WORDS_MAX + 16 + more_count) * sizeof *argv);
+	const char **argv = muster_arena_alloc(
+		cluster->arena, (MPIRUN_WORDS + 2 * WRAPPER_WORDS_MAX + 16 + more_count) * sizeof *argv);
 	size_t n = 0;
 	pid_t pid = 0;
 	if (!o->alone) {
 		for (; n < MPIRUN_WORDS; n++)
 			argv[n] = mpirun_words[n];
 		argv[n++] = "-np";
-		argv[n++] = muster_pool_printf(cluster->pool, "%zu", cluster->rank_count);
+		argv[n++] = muster_arena_printf(cluster->arena, "%zu", cluster->rank_count);
 	}
-	n += wrapper_words(cluster->pool, argv + n);
+	n += wrapper_words(cluster->arena, argv + n);
 	argv[n++] = program;
 	argv[n++] = "sim-rank";
 	argv[n++] = cluster->directory;
 	argv[n++] = "--";
-	n += wrapper_words(cluster->pool, argv + n);
+	n += wrapper_words(cluster->arena, argv + n);
 	argv[n++] = program;
 	argv[n++] = o->alone ? "node" : "run";
 	argv[n++] = "--sku";
@@ -226,7 +226,7 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	for (size_t i = 0; i < more_count; i++)
 		argv[n++] = more[i];
 
-	prepare_environment(cluster->pool);
+	prepare_environment(cluster->arena);
 	if (o->alone)
 		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
 	if (start(argv, mask, &pid, err) < 0)
@@ -242,8 +242,8 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 static int simulate(
 	const struct options *o, char *const *more, size_t more_count, int *ret_signal, struct muster_error *err)
 {
-	struct muster_pool *pool = muster_pool_new();
-	struct muster_sim_cluster cluster = { .pool = pool };
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_sim_cluster cluster = { .arena = arena };
 	struct muster_sim_hardware hardware;
 	struct muster_paths paths;
 	sigset_t signals, mask;
@@ -259,14 +259,14 @@ static int simulate(
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 
 	if (muster_paths_find(&paths, err) < 0 ||
-		muster_sim_hardware_read(paths.hardware, o->scenario.sku, pool, &hardware, err) < 0)
+		muster_sim_hardware_read(paths.hardware, o->scenario.sku, arena, &hardware, err) < 0)
 		goto out;
-	directory = o->prepare ? make_named_directory(o->prepare, pool, err) : make_directory(pool, err);
-	if (!directory || muster_sim_scenario_build(&o->scenario, &hardware, pool, directory, &cluster, err) < 0 ||
+	directory = o->prepare ? make_named_directory(o->prepare, arena, err) : make_directory(arena, err);
+	if (!directory || muster_sim_scenario_build(&o->scenario, &hardware, arena, directory, &cluster, err) < 0 ||
 		muster_sim_generate(&cluster, &hardware, err) < 0)
 		goto out;
 	/* The supervisors find the program here, whatever blanks its own path has. */
-	const char *program = muster_pool_printf(pool, "%s/muster", directory);
+	const char *program = muster_arena_printf(arena, "%s/muster", directory);
 	if (symlink(paths.program, program) < 0) {
 		muster_fail(err, MUSTER_EIO, "link %s: %s", program, strerror(errno));
 		goto out;
@@ -290,9 +290,9 @@ static int list_skus(struct muster_error *err)
 	struct muster_paths paths;
 	if (muster_paths_find(&paths, err) < 0)
 		return muster_cli_usage(err);
-	struct muster_pool *pool = muster_pool_new();
-	fputs(muster_sim_hardware_list(paths.hardware, pool), stdout);
-	muster_pool_free(pool);
+	struct muster_arena *arena = muster_arena_new();
+	fputs(muster_sim_hardware_list(paths.hardware, arena), stdout);
+	muster_arena_free(arena);
 	return MUSTER_EXIT_PASS;
 }
 

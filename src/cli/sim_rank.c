@@ -5,8 +5,8 @@
  * rank 0's exit code is left in the simulation's directory, where `muster sim` finds it.
  */
 #include "cli/cli.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "util/file.h"
+#include "util/text.h"
 #include "muster/report.h"
 #include "sim/cluster.h"
 
@@ -35,46 +35,46 @@ static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, stru
 	return muster_fail(err, MUSTER_EUSAGE, "sim-rank must be started by mpirun or srun");
 }
 
-static void set(struct muster_pool *pool, const char *name, size_t number)
+static void set(struct muster_arena *arena, const char *name, size_t number)
 {
-	setenv(name, muster_pool_printf(pool, "%zu", number), 1);
+	setenv(name, muster_arena_printf(arena, "%zu", number), 1);
 }
 
 /* What srun sets for a task, on every name that it goes by. */
 static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 {
-	struct muster_pool *pool = cluster->pool;
+	struct muster_arena *arena = cluster->arena;
 	const struct muster_sim_rank *rank = &cluster->ranks[index];
 	size_t nodes = cluster->node_count, tasks = cluster->rank_count, per_node = tasks / nodes;
 	const char *masks = "";
 	for (size_t i = 0; i < tasks; i++)
 		if (cluster->ranks[i].node == rank->node)
-			masks = muster_pool_printf(
-				pool, "%s%s0x%s", masks, *masks ? "," : "", cluster->ranks[i].cpu_mask);
-	const char *list = nodes == 1 ? cluster->nodes[0].name : muster_pool_printf(pool, "sim-[1-%zu]", nodes);
-	const char *tasks_per_node = muster_pool_printf(pool, nodes == 1 ? "%zu" : "%zu(x%zu)", per_node, nodes);
+			masks = muster_arena_printf(
+				arena, "%s%s0x%s", masks, *masks ? "," : "", cluster->ranks[i].cpu_mask);
+	const char *list = nodes == 1 ? cluster->nodes[0].name : muster_arena_printf(arena, "sim-[1-%zu]", nodes);
+	const char *tasks_per_node = muster_arena_printf(arena, nodes == 1 ? "%zu" : "%zu(x%zu)", per_node, nodes);
 
-	set(pool, "SLURM_JOB_ID", 1);
-	set(pool, "SLURM_JOBID", 1);
-	set(pool, "SLURM_STEP_ID", 0);
-	set(pool, "SLURM_NTASKS", tasks);
-	set(pool, "SLURM_NPROCS", tasks);
-	set(pool, "SLURM_STEP_NUM_TASKS", tasks);
-	set(pool, "SLURM_NNODES", nodes);
-	set(pool, "SLURM_JOB_NUM_NODES", nodes);
-	set(pool, "SLURM_STEP_NUM_NODES", nodes);
-	set(pool, "SLURM_NTASKS_PER_NODE", per_node);
-	set(pool, "SLURM_GPUS_ON_NODE", per_node);
-	set(pool, "SLURM_PROCID", index);
-	set(pool, "SLURM_LOCALID", (size_t)rank->local_rank);
-	set(pool, "SLURM_NODEID", (size_t)rank->node);
+	set(arena, "SLURM_JOB_ID", 1);
+	set(arena, "SLURM_JOBID", 1);
+	set(arena, "SLURM_STEP_ID", 0);
+	set(arena, "SLURM_NTASKS", tasks);
+	set(arena, "SLURM_NPROCS", tasks);
+	set(arena, "SLURM_STEP_NUM_TASKS", tasks);
+	set(arena, "SLURM_NNODES", nodes);
+	set(arena, "SLURM_JOB_NUM_NODES", nodes);
+	set(arena, "SLURM_STEP_NUM_NODES", nodes);
+	set(arena, "SLURM_NTASKS_PER_NODE", per_node);
+	set(arena, "SLURM_GPUS_ON_NODE", per_node);
+	set(arena, "SLURM_PROCID", index);
+	set(arena, "SLURM_LOCALID", (size_t)rank->local_rank);
+	set(arena, "SLURM_NODEID", (size_t)rank->node);
 	setenv("SLURM_TASKS_PER_NODE", tasks_per_node, 1);
 	setenv("SLURM_STEP_TASKS_PER_NODE", tasks_per_node, 1);
 	setenv("SLURM_JOB_NODELIST", list, 1);
 	setenv("SLURM_NODELIST", list, 1);
 	setenv("SLURM_STEP_NODELIST", list, 1);
 	setenv("SLURMD_NODENAME", cluster->nodes[rank->node].name, 1);
-	setenv("SLURM_CPU_BIND", muster_pool_printf(pool, "quiet,mask_cpu:%s", masks), 1);
+	setenv("SLURM_CPU_BIND", muster_arena_printf(arena, "quiet,mask_cpu:%s", masks), 1);
 	setenv("SLURM_CPU_BIND_VERBOSE", "quiet", 1);
 	setenv("SLURM_CPU_BIND_TYPE", "mask_cpu:", 1);
 	setenv("SLURM_CPU_BIND_LIST", masks, 1);
@@ -117,7 +117,7 @@ static int run(char **command, int *ret, struct muster_error *err)
 static int note_exit(const struct muster_sim_cluster *cluster, int code, struct muster_error *err)
 {
 	struct muster_file file;
-	if (muster_file_open(&file, muster_pool_printf(cluster->pool, "%s/exit", cluster->directory), err) < 0)
+	if (muster_file_open(&file, muster_arena_printf(cluster->arena, "%s/exit", cluster->directory), err) < 0)
 		return -1;
 	fprintf(file.out, "%d\n", code);
 	return muster_file_commit(&file, err);
@@ -144,8 +144,8 @@ int muster_cmd_sim_rank(int argc, char **argv)
 	const char *wrapper = getenv("MUSTER_SIM_WRAPPER");
 	wrapper = wrapper ? wrapper : "";
 	setenv("MUSTER_WORKER_WRAPPER",
-		muster_pool_printf(
-			cluster.pool, "%s %s/muster sim-worker %s %zu %s", wrapper, argv[1], argv[1], rank, wrapper),
+		muster_arena_printf(
+			cluster.arena, "%s %s/muster sim-worker %s %zu %s", wrapper, argv[1], argv[1], rank, wrapper),
 		1);
 	if (run(argv + 3, &status, &err) < 0)
 		goto fail;

@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 #include "core/settings.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/report.h"
 #include "run/local.h"
 #include "sim/cluster.h"
@@ -19,17 +19,17 @@
 #include <unistd.h>
 
 /* first, and then what the variable held before. */
-static void put_before(struct muster_pool *pool, const char *name, const char *first)
+static void put_before(struct muster_arena *arena, const char *name, const char *first)
 {
 	const char *old = getenv(name);
-	setenv(name, old && *old ? muster_pool_printf(pool, "%s:%s", first, old) : first, 1);
+	setenv(name, old && *old ? muster_arena_printf(arena, "%s:%s", first, old) : first, 1);
 }
 
 /* The address of a file: RFC 3986 leaves no '%', '#', '?' or blank as it is. */
-static const char *file_url(struct muster_pool *pool, const char *path)
+static const char *file_url(struct muster_arena *arena, const char *path)
 {
 	static const char plain[] = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	char *url = muster_pool_alloc(pool, sizeof "file://" + 3 * strlen(path));
+	char *url = muster_arena_alloc(arena, sizeof "file://" + 3 * strlen(path));
 	size_t used = (size_t)snprintf(url, sizeof "file://", "file://");
 	for (; *path; path++)
 		used += (size_t)snprintf(url + used, 4, strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
@@ -38,8 +38,8 @@ static const char *file_url(struct muster_pool *pool, const char *path)
 
 static const char *topology_path(const struct muster_sim_cluster *cluster, size_t index)
 {
-	return muster_pool_printf(
-		cluster->pool, "%s/topology.xml", cluster->nodes[cluster->ranks[index].node].directory);
+	return muster_arena_printf(
+		cluster->arena, "%s/topology.xml", cluster->nodes[cluster->ranks[index].node].directory);
 }
 
 /* hwloc would take what is not XML for a reason to look at the machine that is really there, and say nothing. */
@@ -62,14 +62,14 @@ static void set_settings(const struct muster_sim_cluster *cluster, const struct 
 	while (environ[i]) {
 		size_t length = strcspn(environ[i], "=");
 		if (!muster_setting_counts(environ[i], length) ||
-			unsetenv(muster_pool_string_n(cluster->pool, environ[i], length)) < 0)
+			unsetenv(muster_arena_string_n(cluster->arena, environ[i], length)) < 0)
 			i++;
 	}
 	for (i = 0; i < node->environment_count; i++) {
 		const char *equals = strchr(node->environment[i], '=');
 		if (equals)
-			setenv(muster_pool_string_n(
-				       cluster->pool, node->environment[i], (size_t)(equals - node->environment[i])),
+			setenv(muster_arena_string_n(
+				       cluster->arena, node->environment[i], (size_t)(equals - node->environment[i])),
 				equals + 1, 1);
 	}
 	if (rank->visible_gpus)
@@ -79,7 +79,7 @@ static void set_settings(const struct muster_sim_cluster *cluster, const struct 
 static void set_environment(
 	const struct muster_sim_cluster *cluster, size_t index, const char *path, const char *standins)
 {
-	struct muster_pool *pool = cluster->pool;
+	struct muster_arena *arena = cluster->arena;
 	const struct muster_sim_rank *rank = &cluster->ranks[index];
 	const char *root = cluster->nodes[rank->node].directory;
 	const char *asan = getenv("ASAN_OPTIONS");
@@ -87,21 +87,21 @@ static void set_environment(
 	set_settings(cluster, rank);
 	const char *deaths = "";
 	for (size_t i = 0; i < rank->death_count; i++)
-		deaths = muster_pool_printf(pool, "%s %s", deaths, rank->deaths[i]);
+		deaths = muster_arena_printf(arena, "%s %s", deaths, rank->deaths[i]);
 	setenv(MUSTER_SIM_DIES, deaths, 1);
-	put_before(pool, "LD_LIBRARY_PATH", standins);
+	put_before(arena, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
-	put_before(pool, "LD_PRELOAD", "libmuster-preload.so");
+	put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
 	setenv("HWLOC_XMLFILE", topology_path(cluster, index), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	setenv("MUSTER_ROOT", root, 1);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
 	/* the user may try another service, or none */
-	setenv("MUSTER_METADATA_URL", file_url(pool, muster_pool_printf(pool, "%s/metadata.json", root)), 0);
-	setenv("MUSTER_SIM_RANK", muster_pool_printf(pool, "%zu", index), 1);
+	setenv("MUSTER_METADATA_URL", file_url(arena, muster_arena_printf(arena, "%s/metadata.json", root)), 0);
+	setenv("MUSTER_SIM_RANK", muster_arena_printf(arena, "%zu", index), 1);
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
 	setenv("ASAN_OPTIONS",
-		muster_pool_printf(pool, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
+		muster_arena_printf(arena, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
 		1);
 }
 

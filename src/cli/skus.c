@@ -79,18 +79,18 @@ static void list_json(const struct muster_expect *all, size_t count)
 /* A file that cannot be read is named, and the others are listed all the same. */
 static int list_all(const char *configs, bool json)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_expect *all;
 	struct muster_error err;
 	const char **names;
 	size_t name_count, count = 0;
 	int code = 0;
 
-	if (muster_expect_names(configs, pool, &names, &name_count, &err) < 0) {
-		muster_pool_free(pool);
+	if (muster_expect_names(configs, arena, &names, &name_count, &err) < 0) {
+		muster_arena_free(arena);
 		return muster_cli_usage(&err);
 	}
-	all = muster_pool_alloc(pool, (name_count + 1) * sizeof *all);
+	all = muster_arena_alloc(arena, (name_count + 1) * sizeof *all);
 	for (size_t i = 0; i < name_count; i++) {
 		if (muster_expect_load(configs, names[i], NULL, &all[count], &err) < 0)
 			code = muster_cli_usage(&err);
@@ -105,14 +105,14 @@ static int list_all(const char *configs, bool json)
 		list_text(all, count);
 	for (size_t i = 0; i < count; i++)
 		muster_expect_done(&all[i]);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return code;
 }
 
 /* ---- one machine type ---- */
 
 /* "node.json, changed by b.json: min, source; by site.json: warn_below (removed)" */
-static const char *origin_text(const struct muster_check *check, struct muster_pool *pool)
+static const char *origin_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = file_name(check->file), *last = NULL;
 
@@ -120,9 +120,9 @@ static const char *origin_text(const struct muster_check *check, struct muster_p
 		const struct muster_origin *change = &check->changes[i];
 
 		if (change->file != last)
-			text = muster_pool_printf(
-				pool, "%s%s by %s: ", text, last ? ";" : ", changed", file_name(change->file));
-		text = muster_pool_printf(pool, "%s%s%s%s", text, change->file == last ? ", " : "", change->key,
+			text = muster_arena_printf(
+				arena, "%s%s by %s: ", text, last ? ";" : ", changed", file_name(change->file));
+		text = muster_arena_printf(arena, "%s%s%s%s", text, change->file == last ? ", " : "", change->key,
 			change->removed ? " (removed)" : "");
 		last = change->file;
 	}
@@ -130,24 +130,24 @@ static const char *origin_text(const struct muster_check *check, struct muster_p
 }
 
 /* " where bytes 8589934592, link_layer InfiniBand" */
-static const char *where_text(const struct muster_check *check, struct muster_pool *pool)
+static const char *where_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = check->where_count ? " where " : "";
 
 	for (size_t i = 0; i < check->where_count; i++)
-		text = muster_pool_printf(pool, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
-			muster_words_value(check->where[i].value, pool));
+		text = muster_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
+			muster_words_value(check->where[i].value, arena));
 	return text;
 }
 
 static void check_text(const struct muster_expect *expect, const struct muster_check *check)
 {
-	struct muster_pool *pool = expect->pool;
-	const char *runs = muster_words_runs(check, pool);
+	struct muster_arena *arena = expect->arena;
+	const char *runs = muster_words_runs(check, arena);
 
 	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
-	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, pool),
-		muster_words_expected(check, NULL, pool));
+	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, arena),
+		muster_words_expected(check, NULL, arena));
 	if (*runs)
 		printf("    only for   %s\n", runs);
 	if (check->after >= 0)
@@ -159,7 +159,7 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 		check->optional ? "; skipped where it cannot be had" : "");
 	printf("    source     %s\n", check->source);
 	printf("    certainty  %s\n", check->certainty ? check->certainty : "not said");
-	printf("    from       %s\n", origin_text(check, pool));
+	printf("    from       %s\n", origin_text(check, arena));
 }
 
 static void texts_text(const char *what, const char *const *texts, size_t count)
@@ -188,7 +188,7 @@ static struct muster_value text_or_null(const char *text)
 
 static void put_check(struct muster_writer *w, const struct muster_expect *expect, const struct muster_check *check)
 {
-	struct muster_pool *pool = expect->pool;
+	struct muster_arena *arena = expect->arena;
 
 	muster_writer_object(w);
 	muster_writer_pair(w, "check", muster_string(check->id));
@@ -199,9 +199,9 @@ static void put_check(struct muster_writer *w, const struct muster_expect *expec
 	for (size_t i = 0; i < check->where_count; i++)
 		muster_writer_pair(w, check->where[i].key, check->where[i].value);
 	muster_writer_object_end(w);
-	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, pool)));
+	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, arena)));
 	muster_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
-	muster_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, pool)));
+	muster_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, arena)));
 	muster_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
 	muster_writer_pair(w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));

@@ -1,5 +1,5 @@
 /* catalogue.c - all probes in running order, and all their metrics by name */
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@ static const char separators[] = ", \t\r\n";
 /* ---- expanding ---- */
 
 struct names {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const char **items;
 	size_t count, room;
 };
@@ -47,7 +47,7 @@ static int put(struct names *names, const struct built *built, struct muster_err
 		names->room = names->room ? 2 * names->room : 64;
 		names->items = muster_realloc(names->items, names->room, sizeof *names->items);
 	}
-	names->items[names->count++] = muster_pool_string_n(names->pool, built->text, built->length);
+	names->items[names->count++] = muster_arena_string_n(names->arena, built->text, built->length);
 	return 0;
 }
 
@@ -129,10 +129,10 @@ static const char *name_end(const char *at)
 	return at;
 }
 
-int muster_hostlist_expand(const char *text, struct muster_pool *pool, const char *const **ret, size_t *ret_count,
+int muster_hostlist_expand(const char *text, struct muster_arena *arena, const char *const **ret, size_t *ret_count,
 	struct muster_error *err)
 {
-	struct names names = { .pool = pool };
+	struct names names = { .arena = arena };
 	int rc = 0;
 	for (const char *at = text, *end; rc == 0 && *(at += strspn(at, separators)); at = end) {
 		const struct built nothing = { .length = 0 };
@@ -142,7 +142,7 @@ int muster_hostlist_expand(const char *text, struct muster_pool *pool, const cha
 	if (rc == 0 && names.count == 0)
 		rc = muster_fail(err, MUSTER_EUSAGE, "host list: no name in it");
 	if (rc == 0) {
-		const char **all = muster_pool_alloc(pool, names.count * sizeof *all);
+		const char **all = muster_arena_alloc(arena, names.count * sizeof *all);
 		memcpy(all, names.items, names.count * sizeof *all);
 		*ret = all;
 		*ret_count = names.count;

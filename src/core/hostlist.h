@@ -3,19 +3,19 @@
  * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several
  * brackets in one name give every combination, the last one first to count. Commas, blanks and newlines separate names.
  */
-#ifndef MUSTER_HOSTLIST_H
-#define MUSTER_HOSTLIST_H
+#ifndef MUSTER_CORE_HOSTLIST_H
+#define MUSTER_CORE_HOSTLIST_H
 
 #include "muster/error.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stddef.h>
 
 enum { MUSTER_HOSTS_MAX = 65536, MUSTER_HOST_NAME_MAX = 255 };
 
 /* All names in the list's order, repeated ones too. Code MUSTER_EUSAGE for what is no list, or more than
- * MUSTER_HOSTS_MAX names. The names and the array live in pool. */
-int muster_hostlist_expand(const char *text, struct muster_pool *pool, const char *const **ret, size_t *ret_count,
+ * MUSTER_HOSTS_MAX names. The names and the array live in arena. */
+int muster_hostlist_expand(const char *text, struct muster_arena *arena, const char *const **ret, size_t *ret_count,
 	struct muster_error *err);
 
 /* The shortest list of these names that has one bracket in a name: sorted, each once; malloc'd. "" for none. */

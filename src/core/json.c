@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/json_scan.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -25,13 +25,13 @@ static const struct muster_json *json_of(const cJSON *item)
 	return (const struct muster_json *)item;
 }
 
-/* A tree lives in a pool of its own: cJSON's allocations go to the pool of the tree at hand and are never freed one by
- * one. A root has no key, so its key slot keeps the pool. */
-static struct muster_pool *pool_at_hand;
+/* A tree lives in a arena of its own: cJSON's allocations go to the arena of the tree at hand and are never freed one
+ * by one. A root has no key, so its key slot keeps the arena. */
+static struct muster_arena *pool_at_hand;
 
 static void *pool_malloc(size_t size)
 {
-	return muster_pool_alloc(pool_at_hand, size);
+	return muster_arena_alloc(pool_at_hand, size);
 }
 
 static void pool_free(void *memory)
@@ -39,10 +39,10 @@ static void pool_free(void *memory)
 	(void)memory;
 }
 
-static void use_pool(struct muster_pool *pool)
+static void use_pool(struct muster_arena *arena)
 {
 	cJSON_Hooks hooks = { .malloc_fn = pool_malloc, .free_fn = pool_free };
-	pool_at_hand = pool;
+	pool_at_hand = arena;
 	cJSON_InitHooks(&hooks);
 }
 
@@ -94,15 +94,15 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 {
 	if (muster_json_scan(text, length, err) < 0)
 		return -1;
-	struct muster_pool *pool = muster_pool_new();
-	use_pool(pool);
+	struct muster_arena *arena = muster_arena_new();
+	use_pool(arena);
 	const char *end = NULL;
 	cJSON *root = cJSON_ParseWithLengthOpts(text, length, &end, 0);
 	size_t at = end ? (size_t)(end - text) : 0;
 	while (root && at < length && strchr(" \t\r\n", text[at]))
 		at++;
 	if (!root || at < length) {
-		muster_pool_free(pool);
+		muster_arena_free(arena);
 		if (at >= length)
 			return muster_json_fail_at(text, length, err, "the text ends too early");
 		return muster_json_fail_at(text, at, err, "%s: '%.*s'",
@@ -110,10 +110,10 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 			(int)strnlen(text + at, length - at < 20 ? length - at : 20), text + at);
 	}
 	if (check_tree(root, err) < 0) {
-		muster_pool_free(pool);
+		muster_arena_free(arena);
 		return -1;
 	}
-	root->string = (char *)pool;
+	root->string = (char *)arena;
 	*ret = (struct muster_json *)root;
 	return 0;
 }
@@ -121,7 +121,7 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 void muster_json_free(struct muster_json *json)
 {
 	if (json)
-		muster_pool_free((struct muster_pool *)((cJSON *)json)->string);
+		muster_arena_free((struct muster_arena *)((cJSON *)json)->string);
 }
 
 enum muster_json_type muster_json_type(const struct muster_json *json)
@@ -217,10 +217,10 @@ static cJSON *merge(cJSON *target, const cJSON *patch)
 
 struct muster_json *muster_json_merge(struct muster_json *target, const struct muster_json *patch)
 {
-	struct muster_pool *pool = (struct muster_pool *)((cJSON *)target)->string;
-	use_pool(pool);
+	struct muster_arena *arena = (struct muster_arena *)((cJSON *)target)->string;
+	use_pool(arena);
 	((cJSON *)target)->string = NULL;
 	cJSON *merged = merge((cJSON *)target, node(patch));
-	merged->string = (char *)pool;
+	merged->string = (char *)arena;
 	return (struct muster_json *)merged;
 }

@@ -1,7 +1,7 @@
 /* json_get.c - typed members of an object, with the JSON path of what is wrong */
 #include "core/json.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "core/json_scan.h"
 
 #include "core/json.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "core/json.h"
 #include "core/json_scan.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

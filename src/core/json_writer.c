@@ -1,7 +1,7 @@
 /* json_writer.c - JSON as a stream */
 #include "core/json_writer.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <math.h>
 #include <stdlib.h>

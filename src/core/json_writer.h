@@ -2,8 +2,8 @@
  *
  * A stream: nothing is built in memory, so a report of 100,000 ranks costs no more than its text.
  */
-#ifndef MUSTER_JSON_WRITER_H
-#define MUSTER_JSON_WRITER_H
+#ifndef MUSTER_CORE_JSON_WRITER_H
+#define MUSTER_CORE_JSON_WRITER_H
 
 #include "muster/sample.h"
 

@@ -41,7 +41,7 @@ void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
 
 void muster_run_init(struct muster_run *run)
 {
-	*run = (struct muster_run){ .pool = muster_pool_new() };
+	*run = (struct muster_run){ .arena = muster_arena_new() };
 }
 
 void muster_run_done(struct muster_run *run)
@@ -58,7 +58,7 @@ void muster_run_done(struct muster_run *run)
 	free(run->nodes);
 	free(run->trials);
 	muster_samples_done(&run->job.samples);
-	muster_pool_free(run->pool);
+	muster_arena_free(run->arena);
 	*run = (struct muster_run){ 0 };
 }
 
@@ -69,7 +69,7 @@ struct muster_node *muster_run_add_node(struct muster_run *run, const char *name
 		run->nodes = muster_realloc(run->nodes, run->node_room, sizeof *run->nodes);
 	}
 	struct muster_node *node = &run->nodes[run->node_count++];
-	*node = (struct muster_node){ .name = muster_pool_string(run->pool, name) };
+	*node = (struct muster_node){ .name = muster_arena_string(run->arena, name) };
 	return node;
 }
 

@@ -1,7 +1,7 @@
 /* sample.c - values, labels and growing arrays of samples */
 #include "muster/sample.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <math.h>
 #include <stdio.h>

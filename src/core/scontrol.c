@@ -1,8 +1,8 @@
 /* scontrol.c - the state of Slurm's nodes, read and changed through its scontrol program */
 #include "core/scontrol.h"
 
-#include "core/child.h"
-#include "muster/pool.h"
+#include "util/child.h"
+#include "muster/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

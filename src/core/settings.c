@@ -55,9 +55,9 @@ bool muster_setting_counts(const char *name, size_t length)
 	return is_nccl(name, length);
 }
 
-void muster_settings_init(struct muster_settings *settings, struct muster_pool *pool)
+void muster_settings_init(struct muster_settings *settings, struct muster_arena *arena)
 {
-	*settings = (struct muster_settings){ .pool = pool, .count = MUSTER_SETTINGS_NAMED };
+	*settings = (struct muster_settings){ .arena = arena, .count = MUSTER_SETTINGS_NAMED };
 	for (size_t i = 0; i < MUSTER_SETTINGS_NAMED; i++)
 		settings->items[i].name = named[i];
 }
@@ -73,7 +73,7 @@ static struct muster_setting *place(struct muster_settings *settings, const char
 		return NULL;
 	}
 	struct muster_setting *setting = &settings->items[settings->count++];
-	setting->name = muster_pool_string_n(settings->pool, name, length);
+	setting->name = muster_arena_string_n(settings->arena, name, length);
 	return setting;
 }
 
@@ -85,8 +85,8 @@ static void add(struct muster_settings *settings, const char *name, size_t name_
 		return;
 	if (value_length > MUSTER_SETTING_VALUE_MAX)
 		value_length = MUSTER_SETTING_VALUE_MAX;
-	setting->value = muster_pool_string_n(settings->pool, value, value_length);
-	setting->from = muster_pool_string(settings->pool, from);
+	setting->value = muster_arena_string_n(settings->arena, value, value_length);
+	setting->from = muster_arena_string(settings->arena, from);
 }
 
 void muster_settings_add_environment(struct muster_settings *settings, const char *block, size_t length)

@@ -3,11 +3,11 @@
  * NCCL takes a variable from the environment, else from the first file that has it: the one that NCCL_CONF_FILE names
  * or else ~/.nccl.conf, then /etc/nccl.conf.
  */
-#ifndef MUSTER_SETTINGS_H
-#define MUSTER_SETTINGS_H
+#ifndef MUSTER_CORE_SETTINGS_H
+#define MUSTER_CORE_SETTINGS_H
 
 #include "muster/error.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct muster_setting {
 };
 
 struct muster_settings {
-	struct muster_pool *pool;                                                        /* owns the texts */
+	struct muster_arena *arena;                                                      /* owns the texts */
 	struct muster_setting items[MUSTER_SETTINGS_NAMED + MUSTER_SETTINGS_OTHERS_MAX]; /* the named ones first */
 	size_t count;
 	size_t left_out; /* other NCCL_* that found no room */
@@ -36,7 +36,7 @@ struct muster_settings {
 /* Is it one of the named ones, or NCCL_ and then letters, digits and "_"? */
 bool muster_setting_counts(const char *name, size_t length);
 
-void muster_settings_init(struct muster_settings *settings, struct muster_pool *pool);
+void muster_settings_init(struct muster_settings *settings, struct muster_arena *arena);
 
 /* Both take any bytes, and leave alone what is set already. An environment as the kernel keeps it: "NAME=VALUE", each
  * ended by NUL. */

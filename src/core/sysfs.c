@@ -1,8 +1,8 @@
 /* sysfs.c - the small files, directories and links of sysfs */
 #include "core/sysfs.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 
 #include <ctype.h>
 #include <dirent.h>

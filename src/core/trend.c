@@ -112,7 +112,7 @@ static double judged_of(const struct muster_metric *metric, const double *values
 }
 
 /* Fold the samples behind `first` that are of the same thing into it; they are marked by a metric of NULL. */
-static void fold_into(struct muster_samples *samples, size_t first, struct muster_pool *pool)
+static void fold_into(struct muster_samples *samples, size_t first, struct muster_arena *arena)
 {
 	struct muster_sample *sample = &samples->items[first];
 	bool one_number =
@@ -138,20 +138,20 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 	}
 	if (count < 2 || !one_number)
 		return;
-	double *kept = muster_pool_alloc(pool, count * sizeof *kept);
+	double *kept = muster_arena_alloc(arena, count * sizeof *kept);
 	memcpy(kept, values, count * sizeof *kept);
 	sample->values = kept;
 	sample->value_count = count;
 	sample->value = muster_number(judged_of(sample->metric, values, count));
 }
 
-static void fold(struct muster_samples *samples, struct muster_pool *pool)
+static void fold(struct muster_samples *samples, struct muster_arena *arena)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < samples->count; i++) {
 		if (!samples->items[i].metric)
 			continue;
-		fold_into(samples, i, pool);
+		fold_into(samples, i, arena);
 		samples->items[kept++] = samples->items[i];
 	}
 	samples->count = kept;
@@ -159,10 +159,10 @@ static void fold(struct muster_samples *samples, struct muster_pool *pool)
 
 void muster_run_fold_repeats(struct muster_run *run)
 {
-	fold(&run->job.samples, run->pool);
+	fold(&run->job.samples, run->arena);
 	for (size_t i = 0; i < run->node_count; i++) {
-		fold(&run->nodes[i].samples, run->pool);
+		fold(&run->nodes[i].samples, run->arena);
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			fold(&run->nodes[i].ranks[j].samples, run->pool);
+			fold(&run->nodes[i].ranks[j].samples, run->arena);
 	}
 }

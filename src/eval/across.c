@@ -5,7 +5,7 @@
  * majority, nobody can say who is right, and one finding lists what there is.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 struct party {
 	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
-	const char *value;                  /* the pool's: equal values are equal pointers */
+	const char *value;                  /* the arena's: equal values are equal pointers */
 	const char *within;                 /* the label's value, likewise; NULL when all are compared */
 	const struct muster_sample *sample; /* the only one behind the value, if it is about the party as a whole */
 };
@@ -65,7 +65,7 @@ static void set_add(struct set *set, struct seen seen)
 	set->items[set->count++] = seen;
 }
 
-/* Order of two texts of the pool, either of which may be NULL. */
+/* Order of two texts of the arena, either of which may be NULL. */
 static int compare(const char *a, const char *b)
 {
 	if (a == b || !a || !b)
@@ -86,13 +86,13 @@ static const char *within_of(const struct across *a, const struct muster_sample 
 {
 	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
 
-	return label ? muster_words_value(*label, a->eval->report->pool) : NULL;
+	return label ? muster_words_value(*label, a->eval->report->arena) : NULL;
 }
 
 /* Put the values at a place into the set. Returns how many samples there are, null ones included. */
 static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 {
-	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_arena *arena = a->eval->report->arena;
 	size_t seen = 0;
 
 	for (; a->cursor < a->range.start + a->range.count; a->cursor++) {
@@ -108,12 +108,12 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		if (entry->sample->value.type == MUSTER_NULL) {
 			muster_result_take(a->eval, a->check_at, place, entry->sample,
-				muster_judge_sample(a->check, &a->eval->states[a->check_at], entry->sample, pool));
+				muster_judge_sample(a->check, &a->eval->states[a->check_at], entry->sample, arena));
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample);
 		set_add(&a->set,
-			(struct seen){ within_of(a, entry->sample), muster_words_value(entry->sample->value, pool) });
+			(struct seen){ within_of(a, entry->sample), muster_words_value(entry->sample->value, arena) });
 		a->last = entry->sample;
 	}
 	return seen;
@@ -131,7 +131,7 @@ static void party_close(struct across *a, uint32_t node, uint32_t rank)
 		const char *text = set->items[i].value;
 
 		for (next = i + 1; next < set->count && set->items[next].within == set->items[i].within; next++)
-			text = muster_pool_printf(a->eval->report->pool, "%s, %s", text, set->items[next].value);
+			text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, set->items[next].value);
 		party_add(
 			&a->parties, (struct party){ node, rank, text, set->items[i].within, whole ? a->last : NULL });
 	}
@@ -151,7 +151,7 @@ static void node_collect(struct across *a, uint32_t n)
 		muster_draft_unjudged(a->eval, blame - 1, a->eval->states[a->check_at].tally->check);
 	} else if (!a->check->within) {
 		party_add(&a->parties, (struct party){ n, MUSTER_NOWHERE,
-					       muster_pool_string(a->eval->report->pool, "none"), NULL, NULL });
+					       muster_arena_string(a->eval->report->arena, "none"), NULL, NULL });
 	}
 }
 
@@ -202,7 +202,7 @@ static int by_size(const void *a, const void *b)
 static const char *group_text(const struct across *a, struct party *const *sorted, struct group group)
 {
 	const struct muster_run *run = a->eval->run;
-	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_arena *arena = a->eval->report->arena;
 	const char *text;
 
 	if (a->check->across == MUSTER_ACROSS_NODES) {
@@ -210,7 +210,7 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 
 		for (size_t i = 0; i < group.count; i++)
 			names[i] = run->nodes[sorted[group.start + i]->node].name;
-		text = muster_words_nodes(names, group.count, pool);
+		text = muster_words_nodes(names, group.count, arena);
 		free(names);
 	} else {
 		int *ranks = muster_calloc(group.count, sizeof *ranks);
@@ -220,8 +220,8 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 
 			ranks[i] = run->nodes[party->node].ranks[party->rank].rank;
 		}
-		text = muster_pool_printf(
-			pool, "rank%s %s", group.count == 1 ? "" : "s", muster_words_ranks(ranks, group.count, pool));
+		text = muster_arena_printf(
+			arena, "rank%s %s", group.count == 1 ? "" : "s", muster_words_ranks(ranks, group.count, arena));
 		free(ranks);
 	}
 	return text;
@@ -231,19 +231,19 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 static const char *expected_text(const struct across *a, const struct party *party)
 {
 	const char *who = a->check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks";
-	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_arena *arena = a->eval->report->arena;
 
 	if (!party->within)
-		return muster_pool_printf(pool, "the same on all %s", who);
-	return muster_pool_printf(pool, "the same on all %s within %s %s", who, a->check->within, party->within);
+		return muster_arena_printf(arena, "the same on all %s", who);
+	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, party->within);
 }
 
 /* Most agree: those who do not are the findings. */
 static void majority_judge(struct across *a, struct party *const *sorted, size_t count, struct group group)
 {
-	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_arena *arena = a->eval->report->arena;
 	const char *value = sorted[group.start]->value, *unit = a->check->metric->unit;
-	const char *expected = muster_pool_printf(pool, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
+	const char *expected = muster_arena_printf(arena, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
 		*unit ? " " : "", unit, group.count, count);
 
 	for (size_t i = 0; i < count; i++) {
@@ -260,15 +260,15 @@ static void majority_judge(struct across *a, struct party *const *sorted, size_t
 /* Nobody has more than half: one finding for the job. */
 static void split_judge(struct across *a, struct party *const *sorted, const struct group *groups, size_t count)
 {
-	struct muster_pool *pool = a->eval->report->pool;
+	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
 	const char *text = "";
 
 	for (size_t i = 0; i < count && i < GROUPS_SHOWN; i++)
-		text = muster_pool_printf(pool, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
+		text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
 			group_text(a, sorted, groups[i]));
 	if (count > GROUPS_SHOWN)
-		text = muster_pool_printf(pool, "%s; and %zu more values", text, count - GROUPS_SHOWN);
+		text = muster_arena_printf(arena, "%s; and %zu more values", text, count - GROUPS_SHOWN);
 	muster_result_take(a->eval, a->check_at, everywhere, NULL,
 		(struct muster_verdict){ muster_check_status(a->check), expected_text(a, sorted[0]), text });
 }

@@ -1,7 +1,7 @@
 /* after.c - where a check is silent, because the one that it comes after has condemned the place already
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

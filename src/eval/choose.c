@@ -6,7 +6,7 @@
 #include "eval/choose.h"
 
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void add_finding(struct muster_report *report, struct muster_finding find
 {
 	size_t before = report->count[MUSTER_FAIL], behind = report->finding_count - before;
 	struct muster_finding *all =
-		muster_pool_alloc(report->pool, (report->finding_count + 1) * sizeof *report->findings);
+		muster_arena_alloc(report->arena, (report->finding_count + 1) * sizeof *report->findings);
 
 	memcpy(all, report->findings, before * sizeof *all);
 	all[before] = finding;
@@ -80,7 +80,7 @@ static void evaluate_unknown(const struct muster_choice *choice, const struct mu
 				 .status = MUSTER_INCONCLUSIVE,
 				 .rank = -1,
 				 .expected = "one machine type that has an expectation file",
-				 .observed = muster_pool_string(ret->pool, why),
+				 .observed = muster_arena_string(ret->arena, why),
 				 .unit = "",
 				 .advice = ways_out,
 			 });
@@ -116,5 +116,5 @@ void muster_choice_evaluate(
 		return;
 	}
 	muster_evaluate(run, &found->expect, strict, ret);
-	ret->sku_origin = muster_pool_printf(ret->pool, "%s (recognised by %s)", ret->sku_origin, how);
+	ret->sku_origin = muster_arena_printf(ret->arena, "%s (recognised by %s)", ret->sku_origin, how);
 }

@@ -4,7 +4,7 @@
  * inside it, or not at all) is a domain of its own.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* drafts.c - findings being collected: folded, told what they leave unjudged, sorted, handed over
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static bool continues(const struct muster_draft *draft, const struct muster_find
 }
 
 /* "256 with bytes 67108864" */
-static const char *labelled_text(const struct muster_finding *finding, struct muster_pool *pool)
+static const char *labelled_text(const struct muster_finding *finding, struct muster_arena *arena)
 {
 	const char *text = finding->observed, *joint = " with";
 
@@ -82,19 +82,19 @@ static const char *labelled_text(const struct muster_finding *finding, struct mu
 		if (label->value.type == MUSTER_STRING &&
 			(same_text(label->value.string, finding->gpu) || same_text(label->value.string, finding->port)))
 			continue;
-		text = muster_pool_printf(
-			pool, "%s%s %s %s", text, joint, label->key, muster_words_value(label->value, pool));
+		text = muster_arena_printf(
+			arena, "%s%s %s %s", text, joint, label->key, muster_words_value(label->value, arena));
 		joint = ",";
 	}
 	return text;
 }
 
-static void continue_with(struct muster_draft *draft, const struct muster_finding *finding, struct muster_pool *pool)
+static void continue_with(struct muster_draft *draft, const struct muster_finding *finding, struct muster_arena *arena)
 {
 	if (draft->more == 0)
-		draft->all = labelled_text(&draft->finding, pool);
+		draft->all = labelled_text(&draft->finding, arena);
 	if (++draft->more < MORE_SHOWN)
-		draft->all = muster_pool_printf(pool, "%s; %s", draft->all, labelled_text(finding, pool));
+		draft->all = muster_arena_printf(arena, "%s; %s", draft->all, labelled_text(finding, arena));
 }
 
 size_t muster_draft_add(
@@ -106,7 +106,7 @@ size_t muster_draft_add(
 	if (eval->draft_count > eval->check_start) {
 		draft = &eval->drafts[eval->draft_count - 1];
 		if (continues(draft, &finding, node)) {
-			continue_with(draft, &finding, eval->report->pool);
+			continue_with(draft, &finding, eval->report->arena);
 			return eval->draft_count - 1;
 		}
 	}
@@ -187,21 +187,21 @@ static int compare(const void *a, const void *b)
 }
 
 /* A finding that stands for several things says for which. */
-static void unfold(const struct muster_draft *draft, struct muster_finding *finding, struct muster_pool *pool)
+static void unfold(const struct muster_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
 	if (draft->more)
 		finding->observed = draft->more < MORE_SHOWN ? draft->all
-							     : muster_pool_printf(pool, "%s; and %zu more", draft->all,
-								       draft->more - MORE_SHOWN + 1);
+							     : muster_arena_printf(arena, "%s; and %zu more",
+								       draft->all, draft->more - MORE_SHOWN + 1);
 	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
 		return;
 	if (finding->status != MUSTER_SKIP) {
 		finding->rank = -1;
-		finding->observed = muster_pool_printf(pool, "ranks %s: %s",
-			muster_words_ranks(draft->ranks, draft->rank_count, pool), finding->observed);
+		finding->observed = muster_arena_printf(arena, "ranks %s: %s",
+			muster_words_ranks(draft->ranks, draft->rank_count, arena), finding->observed);
 		return;
 	}
-	finding->observed = muster_pool_printf(pool, "%s (%zu %s)", finding->observed, draft->things,
+	finding->observed = muster_arena_printf(arena, "%s (%zu %s)", finding->observed, draft->things,
 		finding->gpu         ? "GPUs"
 		: finding->port      ? "ports"
 		: finding->rank >= 0 ? "ranks"
@@ -218,21 +218,21 @@ static void unfold(const struct muster_draft *draft, struct muster_finding *find
 void muster_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
-	struct muster_pool *pool = report->pool;
+	struct muster_arena *arena = report->arena;
 
 	if (eval->draft_count)
 		qsort(eval->drafts, eval->draft_count, sizeof *eval->drafts, compare);
-	report->findings = muster_pool_alloc(pool, (eval->draft_count + 1) * sizeof *report->findings);
+	report->findings = muster_arena_alloc(arena, (eval->draft_count + 1) * sizeof *report->findings);
 	for (size_t i = 0; i < eval->draft_count; i++) {
 		struct muster_draft *draft = &eval->drafts[i];
 		struct muster_finding *finding = &report->findings[i];
 
 		*finding = draft->finding;
-		unfold(draft, finding, pool);
+		unfold(draft, finding, arena);
 		if (finding->unjudged_count) {
 			size_t size = finding->unjudged_count * sizeof *finding->unjudged;
 
-			finding->unjudged = muster_pool_alloc(pool, size);
+			finding->unjudged = muster_arena_alloc(arena, size);
 			memcpy(finding->unjudged, draft->finding.unjudged, size);
 		}
 		free(draft->finding.unjudged);

@@ -1,14 +1,14 @@
 /* eval.h - what the files of src/eval share
  *
  * Loading: load.c reads files and merges them, parse.c and its parts (parse.h) check the merged tree and make the
- * structs, closest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
+ * structs, suggest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
  * against one check, across.c compares nodes and ranks with each other, median.c finds the value in the middle,
  * trials.c turns trial rings into findings (suspects.c finds who is to blame), domains.c counts NVLink domains, after.c
  * silences checks that come after others, outcomes.c turns probes' ends and missing ranks into findings, drafts.c
  * collects findings, index.c finds samples, words.c writes what people read.
  */
-#ifndef MUSTER_EVAL_H
-#define MUSTER_EVAL_H
+#ifndef MUSTER_EVAL_EVAL_H
+#define MUSTER_EVAL_EVAL_H
 
 #include "core/json.h"
 #include "muster/expect.h"
@@ -39,7 +39,8 @@ struct muster_problems {
 /* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
 int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
 
-/* Check the merged tree and fill expect (its pool is made already). Layers, parents first, tell which file to blame. */
+/* Check the merged tree and fill expect (its arena is made already). Layers, parents first, tell which file to blame.
+ */
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);
 
@@ -47,11 +48,11 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 int muster_overlay_check(const char *path, struct muster_error *err);
 
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
-const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool);
+const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
 
 /* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out.
  */
-const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);
 
 /* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
@@ -163,7 +164,7 @@ struct muster_verdict {
 	const char *observed;
 };
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, struct muster_pool *pool);
+	const struct muster_sample *sample, struct muster_arena *arena);
 /* What a check makes of a value that is bad: fail or warn. */
 enum muster_status muster_check_status(const struct muster_check *check);
 /* Why the value proves nothing (inconclusive_on); NULL when it does. */
@@ -198,21 +199,21 @@ size_t muster_domains_count(const struct muster_run *run, const struct muster_me
 /* across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
-/* words.c; all strings are the pool's */
+/* words.c; all strings are the arena's */
 #define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
 /* median: NULL when it is not known yet */
 const char *muster_words_expected(
-	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool);
+	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
 /* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
-const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool);
-const char *muster_words_value(struct muster_value value, struct muster_pool *pool);
-const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool);
+const char *muster_words_runs(const struct muster_check *check, struct muster_arena *arena);
+const char *muster_words_value(struct muster_value value, struct muster_arena *arena);
+const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
 const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
-const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool);         /* "0-7,9" */
-const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool); /* "sim-[1-4,7]" */
+const char *muster_words_ranks(const int *ranks, size_t count, struct muster_arena *arena);         /* "0-7,9" */
+const char *muster_words_nodes(const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
 /* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
 const char *muster_words_when(
-	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_pool *pool);
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena);
 
 #endif

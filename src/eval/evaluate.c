@@ -3,7 +3,7 @@
  * A pure function: no I/O, no clock, no MPI, so a saved run can be judged again. What has no sample is never a pass.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static void skipped_settle(struct walk *w)
 			continue;
 		}
 		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample,
-			muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample, eval->report->pool));
+			muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample, eval->report->arena));
 	}
 	w->skipped_count = 0;
 	w->applies = false;
@@ -201,7 +201,7 @@ static void sample_judge(struct walk *w, const struct muster_entry *entry)
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);
-	verdict = muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->pool);
+	verdict = muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena);
 	if (verdict.status == MUSTER_SKIP) {
 		skipped_add(w, *entry);
 		return;
@@ -260,13 +260,13 @@ static void unseen_judge(struct walk *w, uint32_t node)
 {
 	struct muster_eval *eval = w->eval;
 	const struct muster_check *check = w->check;
-	struct muster_pool *pool = eval->report->pool;
+	struct muster_arena *arena = eval->report->arena;
 	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
 	size_t blame = muster_blame_find(eval, check->metric, node, MUSTER_NOWHERE);
 
 	for (size_t i = 0; i < check->by_count; i++) {
 		struct muster_place place = { node, MUSTER_NOWHERE,
-			muster_pool_string(pool, check->by[i].label_value) };
+			muster_arena_string(arena, check->by[i].label_value) };
 
 		if (w->seen[i])
 			continue;
@@ -275,7 +275,7 @@ static void unseen_judge(struct walk *w, uint32_t node)
 		else if (!muster_result_preempted(eval, w->check_at, whole))
 			muster_result_take(eval, w->check_at, place, NULL,
 				(struct muster_verdict){ muster_check_status(check),
-					muster_words_with_unit(check->by[i].value, check->metric->unit, pool),
+					muster_words_with_unit(check->by[i].value, check->metric->unit, arena),
 					"not seen" });
 	}
 	memset(w->seen, 0, check->by_count * sizeof *w->seen);
@@ -344,7 +344,7 @@ static void check_judge(struct muster_eval *eval, size_t at)
 	muster_draft_check_here(eval);
 	if (check->operators & MUSTER_OPS_OF_MEDIAN) {
 		state->median = muster_median_find(eval, at);
-		state->tally->expected = muster_words_expected(check, &state->median, eval->report->pool);
+		state->tally->expected = muster_words_expected(check, &state->median, eval->report->arena);
 	}
 	if (check->operators & MUSTER_OP_SAME_ACROSS)
 		muster_judge_across(eval, at);
@@ -352,19 +352,20 @@ static void check_judge(struct muster_eval *eval, size_t at)
 		each_judge(eval, at);
 	muster_spots_sort(state);
 	if (state->first && !state->mixed)
-		state->tally->value = muster_words_value(state->first->value, eval->report->pool);
+		state->tally->value = muster_words_value(state->first->value, eval->report->arena);
 }
 
-/* The report outlives the expectations: what it keeps of them is copied into its pool. */
-static const struct muster_label *copy_labels(const struct muster_label *labels, size_t count, struct muster_pool *pool)
+/* The report outlives the expectations: what it keeps of them is copied into its arena. */
+static const struct muster_label *copy_labels(
+	const struct muster_label *labels, size_t count, struct muster_arena *arena)
 {
-	struct muster_label *copy = count ? muster_pool_alloc(pool, count * sizeof *copy) : NULL;
+	struct muster_label *copy = count ? muster_arena_alloc(arena, count * sizeof *copy) : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		copy[i] = labels[i];
-		copy[i].key = muster_pool_string(pool, labels[i].key);
+		copy[i].key = muster_arena_string(arena, labels[i].key);
 		if (labels[i].value.type == MUSTER_STRING)
-			copy[i].value.string = muster_pool_string(pool, labels[i].value.string);
+			copy[i].value.string = muster_arena_string(arena, labels[i].value.string);
 	}
 	return copy;
 }
@@ -373,26 +374,26 @@ static void states_make(struct muster_eval *eval)
 {
 	const struct muster_expect *expect = eval->expect;
 	struct muster_report *report = eval->report;
-	struct muster_pool *pool = report->pool;
+	struct muster_arena *arena = report->arena;
 
 	report->tally_count = expect->check_count;
-	report->tallies = muster_pool_alloc(pool, (expect->check_count + 1) * sizeof *report->tallies);
+	report->tallies = muster_arena_alloc(arena, (expect->check_count + 1) * sizeof *report->tallies);
 	eval->states = muster_calloc(expect->check_count + 1, sizeof *eval->states);
 	for (size_t i = 0; i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
 		struct muster_check_state *state = &eval->states[i];
 
 		report->tallies[i] = (struct muster_tally){
-			.check = muster_pool_string(pool, check->id),
+			.check = muster_arena_string(arena, check->id),
 			.metric = check->metric->name,
 			.probe = muster_metric_probe(check->metric),
 			.unit = check->metric->unit,
-			.expected = muster_words_expected(check, NULL, pool),
-			.source = muster_pool_string(pool, check->source),
-			.certainty = muster_pool_string(pool, check->certainty),
+			.expected = muster_words_expected(check, NULL, arena),
+			.source = muster_arena_string(arena, check->source),
+			.certainty = muster_arena_string(arena, check->certainty),
 			.uncalibrated = !muster_check_calibrated(check),
-			.skipped = muster_words_when(check, eval->run, report->domains, pool),
-			.where = copy_labels(check->where, check->where_count, pool),
+			.skipped = muster_words_when(check, eval->run, report->domains, arena),
+			.where = copy_labels(check->where, check->where_count, arena),
 			.where_count = check->where_count,
 		};
 		state->tally = &report->tallies[i];
@@ -424,7 +425,7 @@ void muster_evaluate(
 	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret)
 {
 	struct muster_report report = {
-		.pool = muster_pool_new(),
+		.arena = muster_arena_new(),
 		.run = run,
 		.sku = "unknown",
 		.strict = strict,
@@ -433,8 +434,8 @@ void muster_evaluate(
 	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
 
 	if (expect) {
-		report.sku = muster_pool_string(report.pool, expect->name);
-		report.sku_origin = muster_pool_string(report.pool, expect->origin);
+		report.sku = muster_arena_string(report.arena, expect->name);
+		report.sku_origin = muster_arena_string(report.arena, expect->origin);
 		report.observe = expect->observe;
 		states_make(&eval);
 		muster_index_make(&eval.index, run, expect);
@@ -459,6 +460,6 @@ void muster_evaluate(
 
 void muster_report_done(struct muster_report *report)
 {
-	muster_pool_free(report->pool);
+	muster_arena_free(report->arena);
 	*report = (struct muster_report){ 0 };
 }

@@ -4,7 +4,7 @@
  * that lie where their metric's scope does not belong, and those of missing ranks, are left out.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 

@@ -92,7 +92,7 @@ static const struct muster_by *by_find(const struct muster_check *check, const s
 }
 
 static struct muster_verdict judge_by(
-	const struct muster_check *check, const struct muster_sample *sample, struct muster_pool *pool)
+	const struct muster_check *check, const struct muster_sample *sample, struct muster_arena *arena)
 {
 	const struct muster_by *by = by_find(check, sample);
 	const char *list = "";
@@ -101,19 +101,19 @@ static struct muster_verdict judge_by(
 		return (struct muster_verdict){ .status = MUSTER_PASS };
 	if (by)
 		return (struct muster_verdict){ muster_check_status(check),
-			muster_words_with_unit(by->value, check->metric->unit, pool),
-			muster_words_value(sample->value, pool) };
+			muster_words_with_unit(by->value, check->metric->unit, arena),
+			muster_words_value(sample->value, arena) };
 	for (size_t i = 0; i < check->by_count && i < MUSTER_LIST_MOST; i++)
-		list = muster_pool_printf(pool, "%s%s%s", list, i ? ", " : "", check->by[i].label_value);
+		list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", check->by[i].label_value);
 	if (check->by_count > MUSTER_LIST_MOST)
-		list = muster_pool_printf(pool, "%s and %zu more", list, check->by_count - MUSTER_LIST_MOST);
+		list = muster_arena_printf(arena, "%s and %zu more", list, check->by_count - MUSTER_LIST_MOST);
 	return (struct muster_verdict){ muster_check_status(check),
-		muster_pool_printf(pool, "not expected here: allowed are %s", list),
-		muster_words_value(sample->value, pool) };
+		muster_arena_printf(arena, "not expected here: allowed are %s", list),
+		muster_words_value(sample->value, arena) };
 }
 
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, struct muster_pool *pool)
+	const struct muster_sample *sample, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
 	struct muster_value value = sample->value;
@@ -124,25 +124,25 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 	} else if (value.type == MUSTER_NULL) {
 		verdict.status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE;
 		verdict.observed =
-			muster_pool_printf(pool, "null: %s", sample->reason ? sample->reason : "no reason given");
+			muster_arena_printf(arena, "null: %s", sample->reason ? sample->reason : "no reason given");
 		return verdict;
 	} else if (value.type != check->metric->type) {
 		verdict.status = MUSTER_INCONCLUSIVE; /* only a report from elsewhere can hold such a value */
-		verdict.observed = muster_pool_printf(pool, "a %s where a %s belongs", muster_type_name(value.type),
+		verdict.observed = muster_arena_printf(arena, "a %s where a %s belongs", muster_type_name(value.type),
 			muster_type_name(check->metric->type));
 		return verdict;
 	} else if ((why = muster_check_excuse(check, value))) {
 		verdict.status = MUSTER_INCONCLUSIVE;
-		verdict.observed = muster_pool_printf(pool, "%s: %s", muster_words_value(value, pool), why);
+		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_words_value(value, arena), why);
 		return verdict;
 	} else if (check->operators & MUSTER_OP_EQUALS_BY) {
-		verdict = judge_by(check, sample, pool);
+		verdict = judge_by(check, sample, arena);
 	}
 	if (verdict.status == MUSTER_PASS && is_bad(check, state, value))
 		verdict.status = muster_check_status(check);
 	if (verdict.status == MUSTER_PASS && is_doubtful(check, value))
 		verdict.status = MUSTER_WARN;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
-		verdict.observed = muster_words_value(value, pool);
+		verdict.observed = muster_words_value(value, arena);
 	return verdict;
 }

@@ -3,7 +3,7 @@
  * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
  */
-#include "core/file.h"
+#include "util/file.h"
 #include "eval/eval.h"
 
 #include <dirent.h>
@@ -36,12 +36,12 @@ static void stack_done(struct stack *stack)
 }
 
 /* "a.json < b.json < c.json" from layers[start] on. */
-static const char *chain_text(const struct stack *stack, size_t start, struct muster_pool *pool)
+static const char *chain_text(const struct stack *stack, size_t start, struct muster_arena *arena)
 {
 	const char *text = "";
 
 	for (size_t i = start; i < stack->count; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, *text ? " < " : "", stack->layers[i].path);
+		text = muster_arena_printf(arena, "%s%s%s", text, *text ? " < " : "", stack->layers[i].path);
 	return text;
 }
 
@@ -68,23 +68,23 @@ struct place {
 	size_t index;
 };
 
-static const char *place_text(const struct place *at, struct muster_pool *pool)
+static const char *place_text(const struct place *at, struct muster_arena *arena)
 {
 	if (!at->up)
 		return "$";
 	if (at->key)
-		return muster_path_member(place_text(at->up, pool), at->key, pool);
-	return muster_pool_printf(pool, "%s[%zu]", place_text(at->up, pool), at->index);
+		return muster_path_member(place_text(at->up, arena), at->key, arena);
+	return muster_arena_printf(arena, "%s[%zu]", place_text(at->up, arena), at->index);
 }
 
 /* A problem of the layer's at that place; -1 when it ends the reading. */
 static int place_problem(const struct muster_layer *layer, const struct place *at, const char *what,
 	struct muster_problems *problems, struct muster_error *err)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 
-	muster_fail(err, MUSTER_EUSAGE, "%s: %s: %s", layer->path, place_text(at, pool), what);
-	muster_pool_free(pool);
+	muster_fail(err, MUSTER_EUSAGE, "%s: %s: %s", layer->path, place_text(at, arena), what);
+	muster_arena_free(arena);
 	return muster_problem_take(problems, err);
 }
 
@@ -217,15 +217,15 @@ static int parent_path(const struct muster_layer *layer, char **ret, struct must
 /* -1 when `path` is on the stack already, or the stack has no room for it. */
 static int loop_check(const struct stack *stack, const char *path, struct muster_error *err)
 {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 
 	for (size_t i = 0; i < stack->count; i++) {
 		if (!same_file(path, stack->layers[i].path))
 			continue;
-		pool = muster_pool_new();
+		arena = muster_arena_new();
 		muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: a loop: %s < %s", stack->layers[stack->count - 1].path,
-			chain_text(stack, i, pool), path);
-		muster_pool_free(pool);
+			chain_text(stack, i, arena), path);
+		muster_arena_free(arena);
 		return -1;
 	}
 	if (stack->count == CHAIN_MAX)
@@ -279,7 +279,7 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 
 		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
 			if (target_is_object)
-				muster_closest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
+				muster_suggest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
 			snprintf(what, sizeof what, "null removes nothing: there is no \"%.80s\"%s%s", key,
 				*near ? "; the closest is " : "", near);
 			if (place_problem(layer, at, what, problems, err) < 0)
@@ -303,7 +303,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int muster_expect_names(const char *config_dir, struct muster_pool *pool, const char ***ret, size_t *ret_count,
+int muster_expect_names(const char *config_dir, struct muster_arena *arena, const char ***ret, size_t *ret_count,
 	struct muster_error *err)
 {
 	const char **names = NULL;
@@ -316,12 +316,12 @@ int muster_expect_names(const char *config_dir, struct muster_pool *pool, const 
 		if (entry->d_name[0] == '.' || !is_path(entry->d_name))
 			continue;
 		names = muster_realloc(names, count + 1, sizeof *names);
-		names[count++] = muster_pool_string_n(pool, entry->d_name, strlen(entry->d_name) - strlen(".json"));
+		names[count++] = muster_arena_string_n(arena, entry->d_name, strlen(entry->d_name) - strlen(".json"));
 	}
 	closedir(dir);
 	if (count)
 		qsort(names, count, sizeof *names, by_text);
-	*ret = muster_pool_alloc(pool, (count + 1) * sizeof *names);
+	*ret = muster_arena_alloc(arena, (count + 1) * sizeof *names);
 	for (size_t i = 0; i < count; i++)
 		(*ret)[i] = names[i];
 	free(names);
@@ -366,29 +366,29 @@ static bool answers_to(const char *path, const char *name)
  * case; malloc'd. */
 static int name_find(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	const char **names, *found = NULL, *list = "";
 	size_t count;
 
-	if (muster_expect_names(config_dir, pool, &names, &count, err) < 0) {
-		muster_pool_free(pool);
+	if (muster_expect_names(config_dir, arena, &names, &count, err) < 0) {
+		muster_arena_free(arena);
 		return -1;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
 			found = names[i];
 	for (size_t i = 0; i < count && !found; i++)
-		if (answers_to(muster_pool_printf(pool, "%s/%s.json", config_dir, names[i]), name))
+		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names[i]), name))
 			found = names[i];
 	if (found) {
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			list = muster_pool_printf(pool, "%s%s%s", list, i ? ", " : "", names[i]);
+			list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
 		muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s", name,
 			config_dir, count ? list : "none");
 	}
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return found ? 0 : -1;
 }
 
@@ -417,15 +417,15 @@ static void files_name(struct muster_expect *expect, const struct stack *stack, 
 {
 	size_t count = stack->count;
 
-	expect->files = muster_pool_alloc(expect->pool, count * sizeof *expect->files);
+	expect->files = muster_arena_alloc(expect->arena, count * sizeof *expect->files);
 	expect->file_count = count;
 	expect->origin = "";
 	for (size_t i = 0; i < count; i++) {
 		size_t from = overlay ? (i + count - 1) % count : i; /* read last, but on top of all */
 
-		expect->files[i] = muster_pool_string(expect->pool, stack->layers[from].path);
+		expect->files[i] = muster_arena_string(expect->arena, stack->layers[from].path);
 		expect->origin =
-			muster_pool_printf(expect->pool, "%s%s%s", expect->origin, i ? " < " : "", expect->files[i]);
+			muster_arena_printf(expect->arena, "%s%s%s", expect->origin, i ? " < " : "", expect->files[i]);
 	}
 }
 
@@ -443,7 +443,7 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 		path = muster_strdup(name);
 	else if (name_find(config_dir, name, &path, err) < 0)
 		return -1;
-	expect.pool = muster_pool_new();
+	expect.arena = muster_arena_new();
 	failed = chain_read(&stack, path, err);
 	free(path);
 	for (size_t i = 0; i < stack.count; i++)
@@ -494,6 +494,6 @@ size_t muster_expect_lint(
 
 void muster_expect_done(struct muster_expect *expect)
 {
-	muster_pool_free(expect->pool);
+	muster_arena_free(expect->arena);
 	*expect = (struct muster_expect){ 0 };
 }

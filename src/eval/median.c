@@ -3,7 +3,7 @@
  * A GPU, a port or a node that is slower than all its like shows without any figure from elsewhere.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
  */
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,15 +105,15 @@ static const char *outcome_advice(const struct muster_outcome *outcome)
 	return NULL;
 }
 
-static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_pool *pool)
+static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_arena *arena)
 {
 	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
 
 	if (outcome->step)
-		text = muster_pool_printf(pool, "%s; last step: %s", text, outcome->step);
+		text = muster_arena_printf(arena, "%s; last step: %s", text, outcome->step);
 	if (want == UNWANTED)
-		text = muster_pool_printf(pool, "%s (no check of this run needs it)", text);
-	return muster_pool_string(pool, text);
+		text = muster_arena_printf(arena, "%s (no check of this run needs it)", text);
+	return muster_arena_string(arena, text);
 }
 
 /* An earlier probe of the rank that ended in the same way for the same reason (no GPU, no libcuda): one cause, and its
@@ -219,7 +219,7 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	if (!eval->accused[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail
 			       ? outcome->detail
-			       : muster_pool_printf(eval->report->pool, "it ended with rank %d", ring->culprit);
+			       : muster_arena_printf(eval->report->arena, "it ended with rank %d", ring->culprit);
 	if (eval->accused[probe] || (weight == 0 && any_missing(eval->run)))
 		return outcome->detail ? outcome->detail : "it ended with the others";
 	return NULL;
@@ -241,18 +241,18 @@ static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
-	struct muster_pool *pool = eval->report->pool;
+	struct muster_arena *arena = eval->report->arena;
 	size_t probe = probe_number(outcome->probe), draft;
 	bool known = probe < muster_probe_count();
 	enum want want = known ? wants[probe] : UNWANTED;
 	struct muster_finding finding = {
-		.check = muster_pool_printf(pool, "probe.%s", outcome->probe),
+		.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
 		.status = outcome_status(outcome, want),
 		.node = node->name,
 		.rank = node->ranks[r].rank,
 		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
 		.expected = "the probe runs to its end",
-		.observed = outcome_text(outcome, want, pool),
+		.observed = outcome_text(outcome, want, arena),
 		.unit = "",
 	};
 
@@ -354,7 +354,7 @@ static int by_number(const void *a, const void *b)
 static void judge_unlisted(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
-	struct muster_pool *pool = eval->report->pool;
+	struct muster_arena *arena = eval->report->arena;
 	int *ranks = muster_calloc(eval->rank_count + 1, sizeof *ranks);
 	long expected = run->job.ranks > 0 ? run->job.ranks : 0;
 	const char *gaps = "";
@@ -363,7 +363,7 @@ static void judge_unlisted(struct muster_eval *eval)
 		.check = "rank.missing",
 		.status = MUSTER_FAIL,
 		.rank = -1,
-		.expected = muster_pool_printf(pool, "a result from every rank of %ld", expected),
+		.expected = muster_arena_printf(arena, "a result from every rank of %ld", expected),
 		.unit = "",
 		.advice = "the report is not whole: run muster again",
 	};
@@ -380,13 +380,13 @@ static void judge_unlisted(struct muster_eval *eval)
 		if (from > to)
 			continue;
 		gap++;
-		gaps = muster_pool_printf(pool, "%s%s%ld", gaps, *gaps ? "," : "", from);
+		gaps = muster_arena_printf(arena, "%s%s%ld", gaps, *gaps ? "," : "", from);
 		if (from < to)
-			gaps = muster_pool_printf(pool, "%s-%ld", gaps, to);
+			gaps = muster_arena_printf(arena, "%s-%ld", gaps, to);
 	}
 	if (known == 0 || known < (size_t)expected) {
 		finding.observed = known == 0 ? "the run tells of no rank"
-					      : muster_pool_printf(pool, "nothing is said of ranks %s", gaps);
+					      : muster_arena_printf(arena, "nothing is said of ranks %s", gaps);
 		muster_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 	}
 	free(ranks);

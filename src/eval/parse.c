@@ -32,7 +32,7 @@ static int resolve_after(struct parse *p, size_t at)
 			checks[at].after = (int)i;
 	if (checks[at].after >= 0 || id_ever_was(p, p->afters[at]))
 		return 0;
-	muster_closest(p->afters[at], p->expect->check_count, parse_check_id, checks, 2, near, sizeof near);
+	muster_suggest(p->afters[at], p->expect->check_count, parse_check_id, checks, 2, near, sizeof near);
 	parse_enter(p, checks[at].id);
 	parse_enter(p, "after");
 	return parse_complain(
@@ -63,8 +63,8 @@ static int read_checks(struct parse *p, void *into, const struct muster_json *js
 	if (parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	expect->check_count = muster_json_size(json);
-	expect->checks = muster_pool_alloc(expect->pool, (expect->check_count + 1) * sizeof *expect->checks);
-	p->afters = muster_pool_alloc(expect->pool, (expect->check_count + 1) * sizeof *p->afters);
+	expect->checks = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *expect->checks);
+	p->afters = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *p->afters);
 	if (parse_each(p, json, parse_check, expect->checks, sizeof *expect->checks) < 0)
 		return -1;
 	for (size_t i = 0; i < expect->check_count; i++)
@@ -82,7 +82,7 @@ static int read_texts(struct parse *p, const struct muster_json *json, const cha
 	if (parse_need(p, json, MUSTER_JSON_ARRAY) < 0)
 		return -1;
 	*ret_count = muster_json_size(json);
-	*ret = muster_pool_alloc(p->expect->pool, (*ret_count + 1) * sizeof **ret);
+	*ret = muster_arena_alloc(p->expect->arena, (*ret_count + 1) * sizeof **ret);
 	return parse_each(p, json, parse_text, *ret, sizeof **ret);
 }
 

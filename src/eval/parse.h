@@ -66,7 +66,7 @@ int parse_need(struct parse *p, const struct muster_json *json, enum muster_json
 int parse_one_of(struct parse *p, const struct muster_json *json, const char *const *names, size_t count);
 /* The value at hand as a message shows it. Returns out. */
 const char *parse_found(const struct muster_json *json, char *out, size_t size);
-const char *parse_list(const char *const *names, size_t count, struct muster_pool *pool); /* "a, b, c" */
+const char *parse_list(const char *const *names, size_t count, struct muster_arena *arena); /* "a, b, c" */
 
 /* Read each element of an array or member of an object into an item of its own. */
 int parse_each(struct parse *p, const struct muster_json *json, parse_reader *read, void *items, size_t item_size);
@@ -84,7 +84,7 @@ int parse_object(
 parse_reader parse_check; /* struct muster_check */
 extern const struct parse_key parse_check_keys[];
 extern const size_t parse_check_key_count;
-const char *parse_check_id(const void *checks, size_t index); /* for muster_closest */
+const char *parse_check_id(const void *checks, size_t index); /* for muster_suggest */
 
 /* ---- parse_operators.c: each into the struct muster_check at hand, but for the value and the shares ---- */
 

@@ -28,7 +28,7 @@ static int read_metric(struct parse *p, const struct muster_json *json)
 	p->check->metric = muster_metric_find(muster_json_string(json));
 	if (p->check->metric)
 		return 0;
-	muster_closest(muster_json_string(json), muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
+	muster_suggest(muster_json_string(json), muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
 	if (*near)
 		return parse_complain(
 			p, "no such metric: \"%.80s\"; the closest is %s", muster_json_string(json), near);
@@ -39,7 +39,7 @@ static int read_excuse(struct parse *p, void *into, const struct muster_json *js
 {
 	struct muster_excuse *excuse = into;
 
-	excuse->value = muster_pool_string(p->expect->pool, muster_json_key(json));
+	excuse->value = muster_arena_string(p->expect->arena, muster_json_key(json));
 	return parse_text(p, &excuse->why, json);
 }
 
@@ -51,7 +51,7 @@ static int read_inconclusive_on(struct parse *p, void *into, const struct muster
 		return -1;
 	check->inconclusive_on_count = muster_json_size(json);
 	check->inconclusive_on =
-		muster_pool_alloc(p->expect->pool, check->inconclusive_on_count * sizeof *check->inconclusive_on);
+		muster_arena_alloc(p->expect->arena, check->inconclusive_on_count * sizeof *check->inconclusive_on);
 	return parse_each(p, json, read_excuse, check->inconclusive_on, sizeof *check->inconclusive_on);
 }
 
@@ -65,16 +65,16 @@ static bool is_number_label(const char *label)
 
 static int read_label(struct parse *p, void *into, const struct muster_json *json)
 {
-	struct muster_pool *pool = p->expect->pool;
+	struct muster_arena *arena = p->expect->arena;
 	struct muster_label *ret = into;
 	bool number = is_number_label(muster_json_key(json));
 
 	if (parse_need_label(p, muster_json_key(json)) < 0 ||
 		parse_need(p, json, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
 		return -1;
-	ret->key = muster_pool_string(pool, muster_json_key(json));
+	ret->key = muster_arena_string(arena, muster_json_key(json));
 	ret->value = number ? muster_number(muster_json_number(json))
-			    : muster_string(muster_pool_string(pool, muster_json_string(json)));
+			    : muster_string(muster_arena_string(arena, muster_json_string(json)));
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int read_where(struct parse *p, void *into, const struct muster_json *jso
 	if (parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	check->where_count = muster_json_size(json);
-	check->where = muster_pool_alloc(p->expect->pool, check->where_count * sizeof *check->where);
+	check->where = muster_arena_alloc(p->expect->arena, check->where_count * sizeof *check->where);
 	return parse_each(p, json, read_label, check->where, sizeof *check->where);
 }
 
@@ -133,11 +133,11 @@ static int read_advice(struct parse *p, void *into, const struct muster_json *js
 
 		if (!end)
 			return parse_complain(p, "a placeholder without its end: \"%.40s\"", at);
-		name = muster_pool_string_n(p->expect->pool, at + 2, (size_t)(end - at) - 2);
+		name = muster_arena_string_n(p->expect->arena, at + 2, (size_t)(end - at) - 2);
 		while (i < PARSE_COUNT(places) && strcmp(places[i], name) != 0)
 			i++;
 		if (i == PARSE_COUNT(places) && !muster_metric_find(name)) {
-			muster_closest(name, muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
+			muster_suggest(name, muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
 			parse_complain(p, "the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s",
 				name, *near ? "; the closest is " : "", near);
 			if (parse_go_on(p, p->depth, -1) < 0)
@@ -227,7 +227,7 @@ static int no_metric(struct parse *p)
 	const struct muster_check *checks = p->expect->checks;
 	char near[300];
 
-	muster_closest(p->check->id, (size_t)(p->check - checks), parse_check_id, checks, 2, near, sizeof near);
+	muster_suggest(p->check->id, (size_t)(p->check - checks), parse_check_id, checks, 2, near, sizeof near);
 	return parse_complain(p, "no metric is named%s%s",
 		*near ? ", and no check of this name is inherited; the closest is " : "", near);
 }
@@ -257,7 +257,7 @@ int parse_check(struct parse *p, void *into, const struct muster_json *json)
 	size_t depth = p->depth, before = p->problems ? p->problems->count : 0;
 
 	p->check = into;
-	p->check->id = muster_pool_string(p->expect->pool, muster_json_key(json));
+	p->check->id = muster_arena_string(p->expect->arena, muster_json_key(json));
 	if (parse_go_on(p, depth, id_check(p, p->check->id)) < 0 || parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	parse_trace(p);

@@ -29,7 +29,7 @@ int parse_metric_value(struct parse *p, void *into, const struct muster_json *js
 	if (metric->type == MUSTER_NUMBER)
 		*ret = muster_number(muster_json_number(json));
 	else if (metric->type == MUSTER_STRING)
-		*ret = muster_string(muster_pool_string(p->expect->pool, muster_json_string(json)));
+		*ret = muster_string(muster_arena_string(p->expect->arena, muster_json_string(json)));
 	else
 		*ret = muster_boolean(muster_json_boolean(json));
 	return 0;
@@ -46,7 +46,7 @@ int parse_need_label(struct parse *p, const char *label)
 	if (count == 0)
 		return parse_complain(p, "%s carries no labels, so none called \"%.60s\"", metric->name, label);
 	return parse_complain(p, "%s carries no label \"%.60s\", only %s", metric->name, label,
-		parse_list(metric->labels, count, p->expect->pool));
+		parse_list(metric->labels, count, p->expect->arena));
 }
 
 int parse_alternatives(struct parse *p, void *into, const struct muster_json *json)
@@ -58,7 +58,7 @@ int parse_alternatives(struct parse *p, void *into, const struct muster_json *js
 	check->one_of_count = muster_json_size(json);
 	if (check->one_of_count == 0)
 		return parse_complain(p, "at least one value is needed");
-	check->one_of = muster_pool_alloc(p->expect->pool, check->one_of_count * sizeof *check->one_of);
+	check->one_of = muster_arena_alloc(p->expect->arena, check->one_of_count * sizeof *check->one_of);
 	return parse_each(p, json, parse_metric_value, check->one_of, sizeof *check->one_of);
 }
 
@@ -95,7 +95,7 @@ static int read_by(struct parse *p, void *into, const struct muster_json *json)
 {
 	struct muster_by *by = into;
 
-	by->label_value = muster_pool_string(p->expect->pool, muster_json_key(json));
+	by->label_value = muster_arena_string(p->expect->arena, muster_json_key(json));
 	return parse_metric_value(p, &by->value, json);
 }
 
@@ -108,7 +108,7 @@ static int read_by_values(struct parse *p, void *into, const struct muster_json 
 	check->by_count = muster_json_size(json);
 	if (check->by_count == 0)
 		return parse_complain(p, "at least one value is needed");
-	check->by = muster_pool_alloc(p->expect->pool, check->by_count * sizeof *check->by);
+	check->by = muster_arena_alloc(p->expect->arena, check->by_count * sizeof *check->by);
 	return parse_each(p, json, read_by, check->by, sizeof *check->by);
 }
 
@@ -200,8 +200,8 @@ static const char *operators_text(struct parse *p, enum muster_type type)
 
 	for (size_t i = 0; i < parse_check_key_count; i++)
 		if (parse_check_keys[i].types & 1u << type)
-			text = muster_pool_printf(
-				p->expect->pool, "%s%s%s", text, *text ? ", " : "", parse_check_keys[i].name);
+			text = muster_arena_printf(
+				p->expect->arena, "%s%s%s", text, *text ? ", " : "", parse_check_keys[i].name);
 	return text;
 }
 

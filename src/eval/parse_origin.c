@@ -21,13 +21,13 @@ static struct muster_origin *change_find(const struct muster_check *check, const
 
 /* `said` is a member of the check in a later file; there is room for it. */
 static void change_note(
-	struct muster_check *check, const struct muster_json *said, const char *file, struct muster_pool *pool)
+	struct muster_check *check, const struct muster_json *said, const char *file, struct muster_arena *arena)
 {
 	struct muster_origin *change = change_find(check, muster_json_key(said));
 
 	if (!change)
 		change = &check->changes[check->change_count++];
-	change->key = muster_pool_string(pool, muster_json_key(said));
+	change->key = muster_arena_string(arena, muster_json_key(said));
 	change->file = file;
 	change->removed = muster_json_type(said) == MUSTER_JSON_NULL;
 }
@@ -48,13 +48,13 @@ static size_t change_room(const struct parse *p, const char *id)
 void parse_trace(struct parse *p)
 {
 	struct muster_check *check = p->check;
-	struct muster_pool *pool = p->expect->pool;
+	struct muster_arena *arena = p->expect->arena;
 
-	check->changes = muster_pool_alloc(pool, change_room(p, check->id) * sizeof *check->changes);
+	check->changes = muster_arena_alloc(arena, change_room(p, check->id) * sizeof *check->changes);
 	for (size_t i = 0; i < p->layer_count; i++) {
 		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
 		const struct muster_json *said = layer_check_member(&p->layers[i], check->id);
-		const char *file = muster_pool_string(pool, p->layers[i].path);
+		const char *file = muster_arena_string(arena, p->layers[i].path);
 
 		if (!checks || (!said && muster_json_type(checks) == MUSTER_JSON_OBJECT))
 			continue;
@@ -68,7 +68,7 @@ void parse_trace(struct parse *p)
 			continue;
 		}
 		for (const struct muster_json *m = muster_json_first(said); m; m = muster_json_next(m))
-			change_note(check, m, file, pool);
+			change_note(check, m, file, arena);
 	}
 }
 

@@ -16,11 +16,11 @@ static bool plain_key(const char *key)
 	return true;
 }
 
-const char *muster_path_member(const char *path, const char *key, struct muster_pool *pool)
+const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena)
 {
 	if (plain_key(key))
-		return muster_pool_printf(pool, "%s.%s", path, key);
-	return muster_pool_printf(pool, "%s[\"%.100s\"]", path, key);
+		return muster_arena_printf(arena, "%s.%s", path, key);
+	return muster_arena_printf(arena, "%s[\"%.100s\"]", path, key);
 }
 
 void parse_enter(struct parse *p, const char *key)
@@ -90,16 +90,16 @@ static const char *layer_blame(const struct parse *p)
 
 int parse_complain(struct parse *p, const char *format, ...)
 {
-	struct muster_pool *pool = p->expect->pool;
+	struct muster_arena *arena = p->expect->arena;
 	const char *path = "$";
 	char what[512];
 	va_list args;
 
 	for (size_t i = 0; i < p->depth; i++) {
 		if (p->steps[i].key)
-			path = muster_path_member(path, p->steps[i].key, pool);
+			path = muster_path_member(path, p->steps[i].key, arena);
 		else
-			path = muster_pool_printf(pool, "%s[%zu]", path, p->steps[i].index);
+			path = muster_arena_printf(arena, "%s[%zu]", path, p->steps[i].index);
 	}
 	va_start(args, format);
 	vsnprintf(what, sizeof what, format, args);

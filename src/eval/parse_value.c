@@ -32,12 +32,12 @@ int parse_need(struct parse *p, const struct muster_json *json, enum muster_json
 		p, "%s is needed, found %s", muster_json_type_name(type), parse_found(json, found, sizeof found));
 }
 
-const char *parse_list(const char *const *names, size_t count, struct muster_pool *pool)
+const char *parse_list(const char *const *names, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
 
 	for (size_t i = 0; i < count; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", names[i]);
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", names[i]);
 	return text;
 }
 
@@ -48,7 +48,7 @@ int parse_one_of(struct parse *p, const struct muster_json *json, const char *co
 	for (size_t i = 0; muster_json_type(json) == MUSTER_JSON_STRING && i < count; i++)
 		if (strcmp(names[i], muster_json_string(json)) == 0)
 			return (int)i;
-	return parse_complain(p, "one of %s is needed, found %s", parse_list(names, count, p->expect->pool),
+	return parse_complain(p, "one of %s is needed, found %s", parse_list(names, count, p->expect->arena),
 		parse_found(json, found, sizeof found));
 }
 
@@ -60,7 +60,7 @@ int parse_text(struct parse *p, void *into, const struct muster_json *json)
 		return -1;
 	if (!*muster_json_string(json))
 		return parse_complain(p, "must not be empty");
-	*ret = muster_pool_string(p->expect->pool, muster_json_string(json));
+	*ret = muster_arena_string(p->expect->arena, muster_json_string(json));
 	return 0;
 }
 
@@ -144,7 +144,7 @@ int parse_known(struct parse *p, const struct muster_json *object, const struct 
 	size_t depth = p->depth;
 
 	for (size_t i = 0; i < count; i++)
-		allowed = muster_pool_printf(p->expect->pool, "%s%s%s", allowed, i ? ", " : "", keys[i].name);
+		allowed = muster_arena_printf(p->expect->arena, "%s%s%s", allowed, i ? ", " : "", keys[i].name);
 	for (const struct muster_json *m = muster_json_first(object); m; m = muster_json_next(m)) {
 		size_t i = 0;
 

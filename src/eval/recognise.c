@@ -3,7 +3,7 @@
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
  */
 #include "eval/recognise.h"
-#include "core/file.h"
+#include "util/file.h"
 #include "eval/eval.h"
 
 #include <dirent.h>
@@ -142,28 +142,28 @@ struct view {
 };
 
 static void view_add(
-	struct view *view, const struct muster_candidates *candidates, size_t index, struct muster_pool *pool)
+	struct view *view, const struct muster_candidates *candidates, size_t index, struct muster_arena *arena)
 {
 	if (view->fit_count++ == 0)
 		view->candidate = index;
-	view->fits = muster_pool_printf(
-		pool, "%s%s%s", view->fits, *view->fits ? ", " : "", candidates->items[index].expect.name);
+	view->fits = muster_arena_printf(
+		arena, "%s%s%s", view->fits, *view->fits ? ", " : "", candidates->items[index].expect.name);
 }
 
 static struct view view_size(
-	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_pool *pool)
+	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_arena *arena)
 {
 	const struct muster_sample *size = find(&node->samples, "node.vm_size");
 	struct view view = { .fits = "" };
 
 	if (!size)
 		return view;
-	view.key = muster_pool_printf(pool, "vmSize %s", size->value.string);
+	view.key = muster_arena_printf(arena, "vmSize %s", size->value.string);
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct muster_expect *expect = &candidates->items[i].expect;
 
 		if (listed(size->value.string, expect->vm_sizes, expect->vm_size_count))
-			view_add(&view, candidates, i, pool);
+			view_add(&view, candidates, i, arena);
 	}
 	return view;
 }
@@ -181,7 +181,7 @@ static bool names_fit(const struct muster_node *node, const struct muster_expect
 }
 
 static struct view view_gpus(
-	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_pool *pool)
+	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_arena *arena)
 {
 	const struct muster_sample *count = find(&node->samples, "node.gpu_count"), *name = NULL;
 	struct view view = { .fits = "" };
@@ -190,20 +190,20 @@ static struct view view_gpus(
 		name = find(&node->ranks[r].samples, "gpu.name");
 	if (!count || !name)
 		return view;
-	view.key = muster_pool_printf(pool, "%.0f x %s", count->value.number, name->value.string);
+	view.key = muster_arena_printf(arena, "%.0f x %s", count->value.number, name->value.string);
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct muster_expect *expect = &candidates->items[i].expect;
 		bool as_many = expect->gpu_count == 0 || (double)expect->gpu_count == count->value.number;
 
 		if (as_many && names_fit(node, expect))
-			view_add(&view, candidates, i, pool);
+			view_add(&view, candidates, i, arena);
 	}
 	return view;
 }
 
 /* "vmSize A on n1, n2; vmSize B on n3", of the views that speak; with what each is taken for, when that differs. */
 static const char *views_text(
-	const struct muster_run *run, const struct view *views, bool taken_for, struct muster_pool *pool)
+	const struct muster_run *run, const struct view *views, bool taken_for, struct muster_arena *arena)
 {
 	const char **names = muster_calloc(run->node_count, sizeof *names), *text = "";
 
@@ -212,17 +212,17 @@ static const char *views_text(
 		bool told = !views[i].key;
 
 		for (size_t j = 0; j < i && !told; j++)
-			told = views[j].key == views[i].key; /* the pool has each string once */
+			told = views[j].key == views[i].key; /* the arena has each string once */
 		for (size_t j = i; j < run->node_count && !told; j++)
 			if (views[j].key == views[i].key)
 				names[count++] = run->nodes[j].name;
 		if (count == 0)
 			continue;
-		text = muster_pool_printf(pool, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
-			muster_words_nodes(names, count, pool));
+		text = muster_arena_printf(arena, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
+			muster_words_nodes(names, count, arena));
 		if (taken_for)
-			text = muster_pool_printf(
-				pool, "%s (%s%s)", text, *views[i].fits ? "taken for " : "no file fits", views[i].fits);
+			text = muster_arena_printf(arena, "%s (%s%s)", text,
+				*views[i].fits ? "taken for " : "no file fits", views[i].fits);
 	}
 	free(names);
 	return text;
@@ -243,14 +243,14 @@ static int views_settle(
 		if (chosen && (chosen->fit_count == 0 || view->fit_count == 0 ? chosen->key != view->key
 									      : chosen->fits != view->fits))
 			return muster_fail(err, MUSTER_ENOTSUPPORTED, "the nodes are not of one machine type: %s",
-				views_text(run, views, true, run->pool));
+				views_text(run, views, true, run->arena));
 		if (!chosen) {
 			chosen = view;
 			*ret_node = i;
 		}
 	}
 	if (!chosen || chosen->fit_count == 0) {
-		const char *seen = views_text(run, views, false, run->pool);
+		const char *seen = views_text(run, views, false, run->arena);
 
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s)",
 			*seen ? seen : "neither the metadata service nor the GPUs say what it is");
@@ -269,15 +269,15 @@ int muster_recognise(const struct muster_run *run, const struct muster_candidate
 	size_t node = 0;
 
 	for (size_t i = 0; i < run->node_count; i++) {
-		views[i] = view_size(&run->nodes[i], candidates, run->pool);
+		views[i] = view_size(&run->nodes[i], candidates, run->arena);
 		sized = sized || views[i].key;
 	}
 	for (size_t i = 0; i < run->node_count && !sized; i++)
-		views[i] = view_gpus(&run->nodes[i], candidates, run->pool);
+		views[i] = view_gpus(&run->nodes[i], candidates, run->arena);
 	int result = views_settle(run, views, sized, &node, err);
 	if (result == 0) {
 		*ret_index = views[node].candidate;
-		*ret_how = muster_pool_printf(run->pool, "%s%s", views[node].key,
+		*ret_how = muster_arena_printf(run->arena, "%s%s", views[node].key,
 			sized ? " of the metadata service" : " on each node (no metadata service)");
 	}
 	free(views);

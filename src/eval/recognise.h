@@ -25,7 +25,7 @@ void muster_candidates_done(struct muster_candidates *candidates);
 /* Find the run's machine type. No I/O. What the metadata service called a node (node.vm_size) decides as soon as one
  * node knows it, and a name that no file has is never overruled by the GPUs; without any, the GPUs' names and their
  * number on each node do. A node that says nothing, or whose GPUs fit no file, is taken for what the others are.
- * *ret_how is a phrase of the run's pool: "vmSize X of the metadata service". -1 with MUSTER_ENOTSUPPORTED and a
+ * *ret_how is a phrase of the run's arena: "vmSize X of the metadata service". -1 with MUSTER_ENOTSUPPORTED and a
  * sentence that names the nodes, and when they differ what each is taken for. */
 int muster_recognise(const struct muster_run *run, const struct muster_candidates *candidates, size_t *ret_index,
 	const char **ret_how, struct muster_error *err);

@@ -1,7 +1,7 @@
 /* suspects.c - from trial rings to blame: which nodes, links or partitions explain the pairs that failed */
 #include "eval/suspects.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "eval/eval.h"
 #include "eval/suspects.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 /* The trials of one probe. */
 struct docket {
 	struct muster_eval *eval;
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	size_t number; /* the probe's */
 	const struct muster_probe *probe;
 	const char **names; /* of the nodes that were tried, in the run's order */
@@ -98,7 +98,7 @@ static void docket_done(struct docket *d)
 
 static const char *gbps_text(const struct docket *d, double gbps)
 {
-	return muster_words_with_unit(muster_number(gbps), "GB/s", d->pool);
+	return muster_words_with_unit(muster_number(gbps), "GB/s", d->arena);
 }
 
 /* Why this trial counts as failed. median: of trials of its kind. */
@@ -107,10 +107,10 @@ static const char *why_text(const struct docket *d, size_t attempt, double media
 	const struct muster_trial *trial = d->trials[attempt];
 
 	if (trial->ok)
-		return muster_pool_printf(d->pool, "slow: %s, where the median is %s", gbps_text(d, trial->busbw_gbps),
-			gbps_text(d, median));
-	return muster_pool_printf(
-		d->pool, "%.*s%s", WHY_SHOWN, trial->why, strlen(trial->why) > WHY_SHOWN ? "..." : "");
+		return muster_arena_printf(d->arena, "slow: %s, where the median is %s",
+			gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
+	return muster_arena_printf(
+		d->arena, "%.*s%s", WHY_SHOWN, trial->why, strlen(trial->why) > WHY_SHOWN ? "..." : "");
 }
 
 /* "alone 231 GB/s", "works alone" */
@@ -120,7 +120,7 @@ static const char *alone_text(const struct docket *d, size_t node)
 
 	if (one->alone == MUSTER_UNTRIED)
 		return "not tried alone";
-	return one->alone_gbps > 0 ? muster_pool_printf(d->pool, "alone %s", gbps_text(d, one->alone_gbps))
+	return one->alone_gbps > 0 ? muster_arena_printf(d->arena, "alone %s", gbps_text(d, one->alone_gbps))
 				   : "alone it works";
 }
 
@@ -143,7 +143,7 @@ static void accuse_lone(struct docket *d, size_t node)
 			  .check = "ring.suspect",
 			  .node = d->names[node],
 			  .expected = "a ring of this node alone works, and is no slower than those of other nodes",
-			  .observed = muster_pool_printf(d->pool, "its ring of itself alone failed: %s",
+			  .observed = muster_arena_printf(d->arena, "its ring of itself alone failed: %s",
 				  why_text(d, d->suspects.nodes[node].trial, d->suspects.medians[0])),
 			  .advice = "leave the node out (srun --exclude), and run muster there alone; look at its GPUs "
 				    "and what connects them: NVLink, Xid lines in dmesg, the other findings of the "
@@ -168,18 +168,19 @@ static void accuse_by_partners(struct docket *d, size_t node)
 			slow = "slow ";
 		if (muster_suspects_good(s, other)) {
 			if (good_count++ < MUSTER_LIST_MOST)
-				good = muster_pool_printf(
-					d->pool, "%s%s%s", good, *good ? " and " : "", d->names[other]);
+				good = muster_arena_printf(
+					d->arena, "%s%s%s", good, *good ? " and " : "", d->names[other]);
 			why = why_text(d, edge->trial, s->medians[1]);
 		} else if (other_count++ < MUSTER_LIST_MOST) {
-			others = muster_pool_printf(d->pool, "%s%s%s", others, *others ? " and " : "", d->names[other]);
+			others = muster_arena_printf(
+				d->arena, "%s%s%s", others, *others ? " and " : "", d->names[other]);
 		}
 	}
 	accuse(d, (struct muster_finding){
 			  .check = "ring.suspect",
 			  .node = d->names[node],
 			  .expected = "rings of this node and another one work",
-			  .observed = muster_pool_printf(d->pool,
+			  .observed = muster_arena_printf(d->arena,
 				  "%s with %s, which work%s with others%s%s; %s; the last of these: %s",
 				  *slow ? "slow" : "failed", good, good_count == 1 ? "s" : "",
 				  *others ? "; also with " : "", others, alone_text(d, node), why ? why : "?"),
@@ -238,7 +239,7 @@ static void accuse_links(struct docket *d)
 			(struct muster_finding){
 				.check = "ring.link",
 				.expected = "nodes that work with others work with each other",
-				.observed = muster_pool_printf(d->pool,
+				.observed = muster_arena_printf(d->arena,
 					"%s and %s fail with each other, and each works with others: %s",
 					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])),
 				.advice = "neither node need be bad: look at the switches and cables between them, "
@@ -266,13 +267,13 @@ static void accuse_split(struct docket *d)
 		for (size_t i = 0; i < s->node_count; i++)
 			if (s->nodes[i].part == s->parts[p])
 				names[count++] = d->names[i];
-		parts = muster_pool_printf(
-			d->pool, "%s%s%s", parts, p ? " | " : "", muster_words_nodes(names, count, d->pool));
+		parts = muster_arena_printf(
+			d->arena, "%s%s%s", parts, p ? " | " : "", muster_words_nodes(names, count, d->arena));
 	}
 	accuse(d, (struct muster_finding){
 			  .check = "ring.split",
 			  .expected = "all nodes work with each other",
-			  .observed = muster_pool_printf(d->pool,
+			  .observed = muster_arena_printf(d->arena,
 				  "%s: the nodes of each part work with each other, and no pair across the parts does "
 				  "(%zu of them were tried)",
 				  parts, across),
@@ -303,19 +304,19 @@ static void accuse_pairs(struct docket *d)
 		if (explained(d, i))
 			continue;
 		if (count++ < MUSTER_LIST_MOST)
-			pairs = muster_pool_printf(d->pool, "%s%s%s with %s", pairs, *pairs ? ", " : "",
+			pairs = muster_arena_printf(d->arena, "%s%s%s with %s", pairs, *pairs ? ", " : "",
 				d->names[s->edges[i].a], d->names[s->edges[i].b]);
 		last = i;
 	}
 	if (count == 0)
 		return;
 	if (count > MUSTER_LIST_MOST)
-		pairs = muster_pool_printf(d->pool, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
+		pairs = muster_arena_printf(d->arena, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
 	why = why_text(d, s->edges[last].trial, s->medians[1]);
 	accuse(d, (struct muster_finding){
 			  .check = "ring.link",
 			  .expected = "nodes that work alone work with each other",
-			  .observed = muster_pool_printf(d->pool,
+			  .observed = muster_arena_printf(d->arena,
 				  "rings of two nodes fail (%s), and each of these nodes works alone: what was tried "
 				  "does not tell which of them is bad, or what lies between them: %s",
 				  pairs, why),
@@ -349,7 +350,7 @@ static void docket_judge(struct docket *d)
 			fastest = one;
 	}
 	if (slowest && fastest)
-		rates = muster_pool_printf(d->pool, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
+		rates = muster_arena_printf(d->arena, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
 			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
 			d->names[fastest - d->suspects.nodes]);
 	muster_draft_add(d->eval,
@@ -359,7 +360,7 @@ static void docket_judge(struct docket *d)
 			.rank = -1,
 			.metric = d->probe->ring_rate,
 			.expected = "rings of few nodes work",
-			.observed = muster_pool_printf(d->pool,
+			.observed = muster_arena_printf(d->arena,
 				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes",
 				alone, rates, d->suspects.edge_count),
 			.unit = "",
@@ -372,7 +373,7 @@ void muster_judge_trials(struct muster_eval *eval)
 	eval->accused = muster_calloc(muster_probe_count() + 1, sizeof *eval->accused);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct docket docket = { .eval = eval, .pool = eval->report->pool, .number = i, .probe = probe };
+		struct docket docket = { .eval = eval, .arena = eval->report->arena, .number = i, .probe = probe };
 
 		if (!probe->ring || eval->run->trial_count == 0)
 			continue;

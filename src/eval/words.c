@@ -6,128 +6,128 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *muster_words_value(struct muster_value value, struct muster_pool *pool)
+const char *muster_words_value(struct muster_value value, struct muster_arena *arena)
 {
 	char text[512];
 
 	if (value.type == MUSTER_STRING)
-		return *value.string ? muster_pool_string(pool, value.string) : "\"\"";
-	return muster_pool_string(pool, muster_value_text(value, text, sizeof text));
+		return *value.string ? muster_arena_string(arena, value.string) : "\"\"";
+	return muster_arena_string(arena, muster_value_text(value, text, sizeof text));
 }
 
-const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_pool *pool)
+const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena)
 {
-	const char *text = muster_words_value(value, pool);
+	const char *text = muster_words_value(value, arena);
 
-	return *unit ? muster_pool_printf(pool, "%s %s", text, unit) : text;
+	return *unit ? muster_arena_printf(arena, "%s %s", text, unit) : text;
 }
 
-static const char *number_text(double number, struct muster_pool *pool)
+static const char *number_text(double number, struct muster_arena *arena)
 {
-	return muster_words_value(muster_number(number), pool);
+	return muster_words_value(muster_number(number), arena);
 }
 
 /* "at least 21 GB/s (warning below 24)" */
-static const char *limits_text(const struct muster_check *check, struct muster_pool *pool)
+static const char *limits_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *unit = check->metric->unit, *limits = "", *warn = "";
 	const char *blank = *unit ? " " : "";
 	unsigned int ops = check->operators;
 
 	if (ops & MUSTER_OP_MIN && ops & MUSTER_OP_MAX)
-		limits = muster_pool_printf(pool, "from %s to %s%s%s", number_text(check->min, pool),
-			number_text(check->max, pool), blank, unit);
+		limits = muster_arena_printf(arena, "from %s to %s%s%s", number_text(check->min, arena),
+			number_text(check->max, arena), blank, unit);
 	else if (ops & MUSTER_OP_MIN)
-		limits = muster_pool_printf(pool, "at least %s%s%s", number_text(check->min, pool), blank, unit);
+		limits = muster_arena_printf(arena, "at least %s%s%s", number_text(check->min, arena), blank, unit);
 	else if (ops & MUSTER_OP_MAX)
-		limits = muster_pool_printf(pool, "at most %s%s%s", number_text(check->max, pool), blank, unit);
+		limits = muster_arena_printf(arena, "at most %s%s%s", number_text(check->max, arena), blank, unit);
 	if (ops & MUSTER_OP_WARN_BELOW && ops & MUSTER_OP_WARN_ABOVE)
-		warn = muster_pool_printf(pool, "warning below %s and above %s", number_text(check->warn_below, pool),
-			number_text(check->warn_above, pool));
+		warn = muster_arena_printf(arena, "warning below %s and above %s",
+			number_text(check->warn_below, arena), number_text(check->warn_above, arena));
 	else if (ops & MUSTER_OP_WARN_BELOW)
-		warn = muster_pool_printf(pool, "warning below %s", number_text(check->warn_below, pool));
+		warn = muster_arena_printf(arena, "warning below %s", number_text(check->warn_below, arena));
 	else if (ops & MUSTER_OP_WARN_ABOVE)
-		warn = muster_pool_printf(pool, "warning above %s", number_text(check->warn_above, pool));
+		warn = muster_arena_printf(arena, "warning above %s", number_text(check->warn_above, arena));
 	if (*limits && *warn)
-		return muster_pool_printf(pool, "%s (%s)", limits, warn);
-	return *limits ? limits : *warn ? muster_pool_printf(pool, "%s%s%s", warn, blank, unit) : "";
+		return muster_arena_printf(arena, "%s (%s)", limits, warn);
+	return *limits ? limits : *warn ? muster_arena_printf(arena, "%s%s%s", warn, blank, unit) : "";
 }
 
-static const char *one_of_text(const struct muster_check *check, struct muster_pool *pool)
+static const char *one_of_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = "";
 
 	for (size_t i = 0; i < check->one_of_count && i < MUSTER_LIST_MOST; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "",
-			muster_words_with_unit(check->one_of[i], check->metric->unit, pool));
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "",
+			muster_words_with_unit(check->one_of[i], check->metric->unit, arena));
 	if (check->one_of_count > MUSTER_LIST_MOST)
-		text = muster_pool_printf(pool, "%s and %zu more", text, check->one_of_count - MUSTER_LIST_MOST);
-	return check->one_of_count == 1 ? text : muster_pool_printf(pool, "one of %s", text);
+		text = muster_arena_printf(arena, "%s and %zu more", text, check->one_of_count - MUSTER_LIST_MOST);
+	return check->one_of_count == 1 ? text : muster_arena_printf(arena, "one of %s", text);
 }
 
 /* "at least 85 % of the run's median 25.9 GB/s, 22.02" */
 static const char *median_text(
-	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool)
+	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
 {
-	const char *low = number_text(check->min_of_median * 100, pool);
-	const char *high = number_text(check->max_of_median * 100, pool), *shares;
+	const char *low = number_text(check->min_of_median * 100, arena);
+	const char *high = number_text(check->max_of_median * 100, arena), *shares;
 	unsigned int ops = check->operators & MUSTER_OPS_OF_MEDIAN;
 
 	if (ops == MUSTER_OPS_OF_MEDIAN)
-		shares = muster_pool_printf(pool, "from %s to %s %% of the run's median", low, high);
+		shares = muster_arena_printf(arena, "from %s to %s %% of the run's median", low, high);
 	else if (ops & MUSTER_OP_MIN_OF_MEDIAN)
-		shares = muster_pool_printf(pool, "at least %s %% of the run's median", low);
+		shares = muster_arena_printf(arena, "at least %s %% of the run's median", low);
 	else
-		shares = muster_pool_printf(pool, "at most %s %% of the run's median", high);
+		shares = muster_arena_printf(arena, "at most %s %% of the run's median", high);
 	if (!median)
 		return shares;
 	if (median->untold)
-		return muster_pool_printf(pool, "%s (untold: %s)", shares, median->untold);
-	low = number_text(check->min_of_median * median->value, pool);
-	high = number_text(check->max_of_median * median->value, pool);
-	return muster_pool_printf(pool, "%s %s, %s%s%s", shares,
-		muster_words_with_unit(muster_number(median->value), check->metric->unit, pool),
+		return muster_arena_printf(arena, "%s (untold: %s)", shares, median->untold);
+	low = number_text(check->min_of_median * median->value, arena);
+	high = number_text(check->max_of_median * median->value, arena);
+	return muster_arena_printf(arena, "%s %s, %s%s%s", shares,
+		muster_words_with_unit(muster_number(median->value), check->metric->unit, arena),
 		ops & MUSTER_OP_MIN_OF_MEDIAN ? low : high, ops == MUSTER_OPS_OF_MEDIAN ? " to " : "",
 		ops == MUSTER_OPS_OF_MEDIAN ? high : "");
 }
 
 /* "the same on all nodes within each cluster" */
-static const char *across_text(const struct muster_check *check, struct muster_pool *pool)
+static const char *across_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *who = check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks";
 
-	return muster_pool_printf(pool, "the same on all %s%s%s", who, check->within ? " within each " : "",
+	return muster_arena_printf(arena, "the same on all %s%s%s", who, check->within ? " within each " : "",
 		check->within ? check->within : "");
 }
 
 const char *muster_words_expected(
-	const struct muster_check *check, const struct muster_median *median, struct muster_pool *pool)
+	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
 {
 	const char *parts[8], *text = "";
 	unsigned int ops = check->operators;
 	size_t count = 0;
 
 	if (ops & MUSTER_OP_EQUALS)
-		parts[count++] = muster_words_with_unit(check->equals, check->metric->unit, pool);
+		parts[count++] = muster_words_with_unit(check->equals, check->metric->unit, arena);
 	if (ops & MUSTER_OP_ONE_OF)
-		parts[count++] = one_of_text(check, pool);
+		parts[count++] = one_of_text(check, arena);
 	if (ops & MUSTER_OP_MATCHES)
 		parts[count++] = check->in_words ? check->in_words
-						 : muster_pool_printf(pool, "text that matches %s", check->matches);
+						 : muster_arena_printf(arena, "text that matches %s", check->matches);
 	if (ops & (MUSTER_OP_MIN | MUSTER_OP_MAX | MUSTER_OP_WARN_BELOW | MUSTER_OP_WARN_ABOVE))
-		parts[count++] = limits_text(check, pool);
+		parts[count++] = limits_text(check, arena);
 	if (ops & MUSTER_OP_EQUALS_BY)
-		parts[count++] = muster_pool_printf(pool, "as listed for each %s", check->by_label);
+		parts[count++] = muster_arena_printf(arena, "as listed for each %s", check->by_label);
 	if (ops & MUSTER_OPS_OF_MEDIAN)
-		parts[count++] = median_text(check, median, pool);
+		parts[count++] = median_text(check, median, arena);
 	if (ops & MUSTER_OP_OBSERVE)
 		parts[count++] = "any value, no floor is set";
 	if (ops & MUSTER_OP_SAME_ACROSS)
-		parts[count++] = across_text(check, pool);
+		parts[count++] = across_text(check, arena);
 	else if (ops == MUSTER_OP_PRESENT)
 		parts[count++] = check->present ? "present" : "not present";
 	for (size_t i = 0; i < count; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", parts[i]);
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", parts[i]);
 	return text;
 }
 
@@ -174,7 +174,7 @@ static const char *placeholder_metric(const struct muster_eval *eval, const char
 		sample = sample_find(&run->job.samples, metric, finding);
 	if (!sample || sample->value.type == MUSTER_NULL)
 		return "?";
-	return muster_words_value(sample->value, eval->report->pool);
+	return muster_words_value(sample->value, eval->report->arena);
 }
 
 static const char *placeholder(const struct muster_eval *eval, const char *name, const struct muster_finding *finding,
@@ -189,7 +189,7 @@ static const char *placeholder(const struct muster_eval *eval, const char *name,
 	else if (strcmp(name, "port") == 0)
 		value = finding->port;
 	else if (strcmp(name, "rank") == 0)
-		value = finding->rank < 0 ? NULL : number_text(finding->rank, eval->report->pool);
+		value = finding->rank < 0 ? NULL : number_text(finding->rank, eval->report->arena);
 	else
 		value = placeholder_metric(eval, name, finding, node, rank);
 	return value ? value : "?";
@@ -198,22 +198,22 @@ static const char *placeholder(const struct muster_eval *eval, const char *name,
 const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
-	struct muster_pool *pool = eval->report->pool;
+	struct muster_arena *arena = eval->report->arena;
 	const char *text = "", *open, *close;
 
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
-		const char *name = muster_pool_string_n(pool, open + 2, (size_t)(close - open) - 2);
+		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2);
 
-		text = muster_pool_printf(pool, "%s%.*s%s", text, (int)(open - advice), advice,
+		text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
 			placeholder(eval, name, finding, node, rank));
 		advice = close + 1;
 	}
-	return muster_pool_printf(pool, "%s%s", text, advice);
+	return muster_arena_printf(arena, "%s%s", text, advice);
 }
 
 /* ---- short lists ---- */
 
-const char *muster_words_ranks(const int *ranks, size_t count, struct muster_pool *pool)
+const char *muster_words_ranks(const int *ranks, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
 	size_t parts = 0;
@@ -222,10 +222,10 @@ const char *muster_words_ranks(const int *ranks, size_t count, struct muster_poo
 		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
 			last++;
 		if (++parts > MUSTER_LIST_MOST)
-			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
-		text = muster_pool_printf(pool, "%s%s%d", text, i ? "," : "", ranks[i]);
+			return muster_arena_printf(arena, "%s and %zu more", text, count - i);
+		text = muster_arena_printf(arena, "%s%s%d", text, i ? "," : "", ranks[i]);
 		if (last > i)
-			text = muster_pool_printf(pool, "%s-%d", text, ranks[last]);
+			text = muster_arena_printf(arena, "%s-%d", text, ranks[last]);
 	}
 	return text;
 }
@@ -262,7 +262,7 @@ static bool follows(const char *a, const char *b)
 	       (x.digits == y.digits || !padded);
 }
 
-const char *muster_words_nodes(const char *const *names, size_t count, struct muster_pool *pool)
+const char *muster_words_nodes(const char *const *names, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
 	size_t parts = 0;
@@ -271,14 +271,14 @@ const char *muster_words_nodes(const char *const *names, size_t count, struct mu
 		for (last = i; last + 1 < count && follows(names[last], names[last + 1]);)
 			last++;
 		if (++parts > MUSTER_LIST_MOST)
-			return muster_pool_printf(pool, "%s and %zu more", text, count - i);
+			return muster_arena_printf(arena, "%s and %zu more", text, count - i);
 		if (last - i < 2) { /* two names side by side read better than a range */
-			text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", names[i]);
+			text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", names[i]);
 			last = i;
 		} else {
 			size_t stem = name_split(names[i]).stem;
 
-			text = muster_pool_printf(pool, "%s%s%.*s[%s-%s]", text, i ? ", " : "", (int)stem, names[i],
+			text = muster_arena_printf(arena, "%s%s%.*s[%s-%s]", text, i ? ", " : "", (int)stem, names[i],
 				names[i] + stem, names[last] + name_split(names[last]).stem);
 		}
 	}
@@ -287,15 +287,15 @@ const char *muster_words_nodes(const char *const *names, size_t count, struct mu
 
 /* ---- when ---- */
 
-static const char *span_text(struct muster_span span, const char *what, struct muster_pool *pool)
+static const char *span_text(struct muster_span span, const char *what, struct muster_arena *arena)
 {
 	if (span.min == span.max)
-		return muster_pool_printf(pool, "%d %s%s", span.min, what, span.min == 1 ? "" : "s");
+		return muster_arena_printf(arena, "%d %s%s", span.min, what, span.min == 1 ? "" : "s");
 	if (!span.max)
-		return muster_pool_printf(pool, "%d %ss or more", span.min, what);
+		return muster_arena_printf(arena, "%d %ss or more", span.min, what);
 	if (!span.min)
-		return muster_pool_printf(pool, "at most %d %s%s", span.max, what, span.max == 1 ? "" : "s");
-	return muster_pool_printf(pool, "%d to %d %ss", span.min, span.max, what);
+		return muster_arena_printf(arena, "at most %d %s%s", span.max, what, span.max == 1 ? "" : "s");
+	return muster_arena_printf(arena, "%d to %d %ss", span.min, span.max, what);
 }
 
 static bool in_span(size_t value, struct muster_span span)
@@ -303,13 +303,13 @@ static bool in_span(size_t value, struct muster_span span)
 	return (!span.min || value >= (size_t)span.min) && (!span.max || value <= (size_t)span.max);
 }
 
-static const char *profiles_text(unsigned int profiles, struct muster_pool *pool)
+static const char *profiles_text(unsigned int profiles, struct muster_arena *arena)
 {
 	const char *text = "";
 
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (profiles & 1u << i)
-			text = muster_pool_printf(pool, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
+			text = muster_arena_printf(arena, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
 	return text;
 }
 
@@ -330,7 +330,7 @@ static struct muster_span span_of(const struct muster_check *check, size_t size)
 	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
 }
 
-const char *muster_words_runs(const struct muster_check *check, struct muster_pool *pool)
+const char *muster_words_runs(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *parts[SIZES + 1], *text = "";
 	size_t count = 0;
@@ -339,26 +339,26 @@ const char *muster_words_runs(const struct muster_check *check, struct muster_po
 		struct muster_span span = span_of(check, i);
 
 		if (span.min || span.max)
-			parts[count++] = span_text(span, size_names[i], pool);
+			parts[count++] = span_text(span, size_names[i], arena);
 	}
 	if (check->when_profiles)
-		parts[count++] = muster_pool_printf(pool, "profile %s", profiles_text(check->when_profiles, pool));
+		parts[count++] = muster_arena_printf(arena, "profile %s", profiles_text(check->when_profiles, arena));
 	for (size_t i = 0; i < count; i++)
-		text = muster_pool_printf(pool, "%s%s%s", text, i ? ", " : "", parts[i]);
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", parts[i]);
 	return text;
 }
 
 const char *muster_words_when(
-	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_pool *pool)
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena)
 {
 	const size_t has[SIZES] = { muster_run_known_nodes(run), (size_t)run->job.ranks, domains };
 
 	for (size_t i = 0; i < SIZES; i++)
 		if (!in_span(has[i], span_of(check, i)))
-			return muster_pool_printf(pool, "for runs of %s, this one has %zu",
-				span_text(span_of(check, i), size_names[i], pool), has[i]);
+			return muster_arena_printf(arena, "for runs of %s, this one has %zu",
+				span_text(span_of(check, i), size_names[i], arena), has[i]);
 	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
-		return muster_pool_printf(pool, "for profile %s, this run has %s",
-			profiles_text(check->when_profiles, pool), run->job.profile ? run->job.profile : "none");
+		return muster_arena_printf(arena, "for profile %s, this run has %s",
+			profiles_text(check->when_profiles, arena), run->job.profile ? run->job.profile : "none");
 	return NULL;
 }

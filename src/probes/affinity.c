@@ -5,8 +5,8 @@
  */
 #include "bind/topology.h"
 #include "core/sysfs.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <errno.h>
@@ -40,10 +40,10 @@ static const struct muster_metric metrics[] = {
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
 
-static void emit_cpus(
-	struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric, const struct muster_cpus *cpus)
+static void emit_cpus(struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric,
+	const struct muster_cpuset *cpus)
 {
-	char *mask = muster_cpus_mask(cpus), *list = muster_cpus_list(cpus);
+	char *mask = muster_cpuset_mask(cpus), *list = muster_cpuset_list(cpus);
 	muster_emit_plain(ctx, mask_metric, muster_string(mask));
 	muster_emit_plain(ctx, list_metric, muster_string(list));
 	free(mask);
@@ -54,13 +54,13 @@ static void emit_cpus(
 static int measure_cpus(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_cpuset_t ret_set, struct muster_error *err)
 {
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	if (hwloc_get_cpubind(topology, ret_set, HWLOC_CPUBIND_THREAD) < 0)
 		return muster_fail(err, MUSTER_EIO, "hwloc_get_cpubind: %s", strerror(errno));
 	if (muster_topology_cpus(ret_set, &cpus, err) < 0)
 		return -1;
 	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", &cpus);
-	muster_emit_plain(ctx, "rank.cpus", muster_number(muster_cpus_count(&cpus)));
+	muster_emit_plain(ctx, "rank.cpus", muster_number(muster_cpuset_count(&cpus)));
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	muster_topology_homes(topology, ret_set, homes);
 	muster_emit_plain(ctx, "rank.cpu_numa_nodes", muster_number(hwloc_bitmap_weight(homes)));
@@ -170,7 +170,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
 		"rank.cpu_locality", "rank.near_nics" };
 	struct muster_error err;
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	if (node && muster_topology_cpus(node->cpuset, &cpus, &err) < 0) {
 		node = NULL;
 		why = err.text;

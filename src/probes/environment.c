@@ -5,7 +5,7 @@
  */
 #include "bind/nccl_topo.h"
 #include "bind/topology.h"
-#include "core/file.h"
+#include "util/file.h"
 #include "core/settings.h"
 #include "core/sysfs.h"
 #include "muster/probe.h"
@@ -97,7 +97,7 @@ static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *sett
 		muster_step(ctx, "getpwuid: look up the home directory");
 		const struct passwd *user = getpwuid(getuid());
 		if (user && user->pw_dir &&
-			read_conf(ctx, settings, muster_pool_printf(settings->pool, "%s/.nccl.conf", user->pw_dir),
+			read_conf(ctx, settings, muster_arena_printf(settings->arena, "%s/.nccl.conf", user->pw_dir),
 				err) < 0)
 			return -1;
 	}
@@ -169,7 +169,7 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 {
 	for (size_t i = 0; i < topo->node_count; i++) {
 		const struct muster_nccl_topo_node *node = &topo->nodes[i];
-		struct muster_cpus cpus;
+		struct muster_cpuset cpus;
 		if (node->numa_node < 0)
 			continue;
 		hwloc_obj_t real = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)node->numa_node);
@@ -181,7 +181,7 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 			return -1;
 		if (!node->has_cpus || memcmp(&cpus, &node->cpus, sizeof cpus) == 0)
 			continue;
-		char *file = muster_cpus_list(&node->cpus), *kernel = muster_cpus_list(&cpus);
+		char *file = muster_cpuset_list(&node->cpus), *kernel = muster_cpuset_list(&cpus);
 		differ(all, "NUMA node %d: CPUs %.60s in the file, %.60s in the kernel", node->numa_node,
 			*file ? file : "none", *kernel ? kernel : "none");
 		free(file);
@@ -322,15 +322,15 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	char *block;
 	if (muster_environment_read(&block, &length, err) < 0)
 		return -1;
-	struct muster_pool *pool = muster_pool_new();
-	muster_settings_init(&settings, pool);
+	struct muster_arena *arena = muster_arena_new();
+	muster_settings_init(&settings, arena);
 	muster_settings_add_environment(&settings, block, length);
 	free(block);
 	bool all_read = read_confs(ctx, &settings, &unread) == 0;
 	emit_settings(ctx, &settings, all_read ? NULL : &unread);
 	if (muster_probe_env(ctx)->leader)
 		measure_topo(ctx, &settings, all_read ? NULL : &unread);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return 0;
 }
 

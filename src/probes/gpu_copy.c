@@ -6,7 +6,7 @@
 #include "bind/cuda.h"
 #include "bind/nvml.h"
 #include "bind/pinned.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/probe.h"
 
 #include <stdlib.h>

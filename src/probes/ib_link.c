@@ -5,8 +5,8 @@
  */
 #include "bind/verbs.h"
 #include "core/sysfs.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <errno.h>

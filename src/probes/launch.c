@@ -4,8 +4,8 @@
  * to start, and its ranks inherit variables that describe something else.
  */
 #include "bind/nvml.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
  * or stop (iterations, room on the GPU, time left) is agreed by an all-reduce of the maximum, so that all ranks make
  * the same calls. No call waits without a deadline: stream and communicator are polled.
  */
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/probe.h"
 #include "probes/nccl_allreduce/parts.h"
 

@@ -10,8 +10,8 @@
 #include "bind/topology.h"
 #include "bind/verbs.h"
 #include "core/sysfs.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <ctype.h>

@@ -7,7 +7,7 @@
 
 #include "core/hostlist.h"
 #include "core/json_writer.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "report/page.h"
 #include "report/safe.h"
 

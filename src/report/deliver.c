@@ -1,6 +1,6 @@
 /* deliver.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
-#include "core/log.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -96,16 +96,16 @@ int fields_read(const struct muster_json *json, const struct place *at, const st
 	return 0;
 }
 
-const char *field_text(struct muster_pool *pool, const struct muster_json *json)
+const char *field_text(struct muster_arena *arena, const struct muster_json *json)
 {
-	return json ? muster_pool_string(pool, muster_json_string(json)) : NULL;
+	return json ? muster_arena_string(arena, muster_json_string(json)) : NULL;
 }
 
-struct muster_value field_value(struct muster_pool *pool, const struct muster_json *json)
+struct muster_value field_value(struct muster_arena *arena, const struct muster_json *json)
 {
 	switch (muster_json_type(json)) {
 	case MUSTER_JSON_NUMBER: return muster_number(muster_json_number(json));
-	case MUSTER_JSON_STRING: return muster_string(field_text(pool, json));
+	case MUSTER_JSON_STRING: return muster_string(field_text(arena, json));
 	case MUSTER_JSON_BOOLEAN: return muster_boolean(muster_json_boolean(json));
 	default: return muster_null();
 	}

@@ -6,7 +6,7 @@
 #define MUSTER_REPORT_FIELDS_H
 
 #include "core/json.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/sample.h"
 
 /* Where a value stands: the root has no `up`; a member has a key, an element of an array an index. */
@@ -50,9 +50,9 @@ int fields_read(const struct muster_json *json, const struct place *at, const st
 /* -1 unless the value's type is among `types` and, for a string, its length within the limit. */
 int field_check(const struct muster_json *json, const struct place *at, unsigned int types, struct muster_error *err);
 
-/* A string's text, NULL for no node; a scalar's value. Strings are copied to the pool. */
-const char *field_text(struct muster_pool *pool, const struct muster_json *json);
-struct muster_value field_value(struct muster_pool *pool, const struct muster_json *json);
+/* A string's text, NULL for no node; a scalar's value. Strings are copied to the arena. */
+const char *field_text(struct muster_arena *arena, const struct muster_json *json);
+struct muster_value field_value(struct muster_arena *arena, const struct muster_json *json);
 
 /* A whole number in [low, high]. */
 int field_int(

@@ -5,7 +5,7 @@
  */
 #include "muster/report.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "report/json_read.h"
 #include "report/layout.h"
 
@@ -32,7 +32,7 @@ static int read_alone(
 	struct muster_run *run, const char *text, size_t length, element_read *read, struct muster_error *err)
 {
 	const struct place root = { 0 };
-	struct reader reader = { .run = run, .samples = { .pool = run->pool } };
+	struct reader reader = { .run = run, .samples = { .arena = run->arena } };
 	struct muster_json *json = NULL;
 	int rc = part_parse((struct part){ text, length }, &root, &json, err);
 	if (rc == 0)
@@ -99,7 +99,7 @@ static int read_rest(struct reader *reader, const struct field *field, struct pa
 	if (rc == 0 && strcmp(field->key, "sku") == 0) {
 		const struct muster_json *name = muster_json_member(json, "name");
 		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
-			run->judged_as = muster_pool_string(run->pool, muster_json_string(name));
+			run->judged_as = muster_arena_string(run->arena, muster_json_string(name));
 	}
 	if (rc == 0 && reader->judged)
 		rc = judged_member(reader->judged, field->key, json, &at, err);
@@ -164,7 +164,7 @@ static int read_file(const char *path, struct judged *judged, struct muster_run 
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct reader reader = { .run = &run, .judged = judged, .samples = { .pool = run.pool } };
+	struct reader reader = { .run = &run, .judged = judged, .samples = { .arena = run.arena } };
 	int rc = read_report(&reader, whole, err);
 	free(text);
 	sample_reader_done(&reader.samples);

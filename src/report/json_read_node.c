@@ -40,10 +40,10 @@ static int read_outcome(struct reader *reader, const struct muster_json *json, c
 		return -1;
 	if (outcome.status != MUSTER_OUTCOME_OK && !part[DETAIL])
 		return place_fail(at, err, "the status is not \"ok\", so the key \"detail\" is needed");
-	outcome.probe = field_text(reader->run->pool, part[PROBE]);
-	outcome.code = field_text(reader->run->pool, part[CODE]);
-	outcome.detail = field_text(reader->run->pool, part[DETAIL]);
-	outcome.step = field_text(reader->run->pool, part[STEP]);
+	outcome.probe = field_text(reader->run->arena, part[PROBE]);
+	outcome.code = field_text(reader->run->arena, part[CODE]);
+	outcome.detail = field_text(reader->run->arena, part[DETAIL]);
+	outcome.step = field_text(reader->run->arena, part[STEP]);
 	outcome.elapsed_ms = muster_json_number(part[ELAPSED]);
 	*ret = outcome;
 	return 0;
@@ -121,10 +121,10 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 		return place_fail(&rank_at, err, "rank %d stands twice in the run", number);
 	struct muster_rank *rank = muster_node_add_rank(node, number);
 	rank->local_rank = local_rank;
-	rank->gpu = field_text(reader->run->pool, part[GPU]);
-	rank->gpu_uuid = field_text(reader->run->pool, part[GPU_UUID]);
-	rank->missing = field_text(reader->run->pool, part[MISSING]);
-	rank->unfinished = field_text(reader->run->pool, part[UNFINISHED]);
+	rank->gpu = field_text(reader->run->arena, part[GPU]);
+	rank->gpu_uuid = field_text(reader->run->arena, part[GPU_UUID]);
+	rank->missing = field_text(reader->run->arena, part[MISSING]);
+	rank->unfinished = field_text(reader->run->arena, part[UNFINISHED]);
 	struct muster_samples *const lists[] = {
 		[HOLDER_JOB] = &reader->run->job.samples,
 		[HOLDER_NODE] = &node->samples,

@@ -51,12 +51,12 @@ static int read_job(
 	if (!job->profile)
 		return place_fail(&profile_at, err, "\"%.100s\" is none of quick, standard, full",
 			muster_json_string(part[PROFILE]));
-	job->id = field_text(reader->run->pool, part[ID]);
-	job->started = field_text(reader->run->pool, part[STARTED]);
+	job->id = field_text(reader->run->arena, part[ID]);
+	job->started = field_text(reader->run->arena, part[STARTED]);
 	job->elapsed_s = muster_json_number(part[ELAPSED]);
 	job->simulated = muster_json_boolean(part[SIMULATED]);
-	job->version = field_text(reader->run->pool, part[VERSION]);
-	job->interrupted = field_text(reader->run->pool, part[INTERRUPTED]);
+	job->version = field_text(reader->run->arena, part[VERSION]);
+	job->interrupted = field_text(reader->run->arena, part[INTERRUPTED]);
 	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
 	struct muster_samples *const lists[] = { [HOLDER_JOB] = &job->samples };
 	return samples_read(&reader->samples, part[SAMPLES], at, HOLDER_JOB, lists, err);
@@ -81,11 +81,11 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 	const struct place status_at = { .up = at, .key = "status" };
 	const char *kind = muster_json_string(part[KIND]), *status = muster_json_string(part[STATUS]);
 	struct muster_trial trial = {
-		.probe = field_text(reader->run->pool, part[PROBE]),
+		.probe = field_text(reader->run->arena, part[PROBE]),
 		.node_count = muster_json_size(part[NODES]),
 		.ok = strcmp(status, "ok") == 0,
 		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
-		.why = field_text(reader->run->pool, part[WHY]),
+		.why = field_text(reader->run->arena, part[WHY]),
 		.seconds = muster_json_number(part[SECONDS]),
 	};
 	while (trial.kind < MUSTER_TRIAL_KIND_COUNT && strcmp(kind, muster_trial_kind_name(trial.kind)) != 0)
@@ -100,13 +100,13 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
 						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
 		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
-	trial.nodes = muster_pool_alloc(reader->run->pool, trial.node_count * sizeof *trial.nodes);
+	trial.nodes = muster_arena_alloc(reader->run->arena, trial.node_count * sizeof *trial.nodes);
 	struct place here = { .up = &nodes_at };
 	const struct muster_json *node = muster_json_first(part[NODES]);
 	for (; node; node = muster_json_next(node), here.index++) {
 		if (field_check(node, &here, FIELD_STRING, err) < 0)
 			return -1;
-		trial.nodes[here.index] = field_text(reader->run->pool, node);
+		trial.nodes[here.index] = field_text(reader->run->arena, node);
 	}
 	muster_run_add_trial(reader->run, trial);
 	return 0;

@@ -2,7 +2,7 @@
 #include "report/json_sample.h"
 
 #include "core/trend.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "report/layout.h"
 
 #include <stdint.h>
@@ -73,7 +73,7 @@ static const struct muster_label *keep_labels(
 	uint64_t hash = hash_of(labels, count);
 	struct label_set *set = find_set(reader->sets, reader->set_room, hash, labels, count);
 	if (!set->labels) {
-		struct muster_label *copy = muster_pool_alloc(reader->pool, count * sizeof *copy);
+		struct muster_label *copy = muster_arena_alloc(reader->arena, count * sizeof *copy);
 		memcpy(copy, labels, count * sizeof *copy);
 		*set = (struct label_set){ .labels = copy, .count = count, .hash = hash };
 		reader->set_count++;
@@ -107,7 +107,7 @@ static int read_labels(struct sample_reader *reader, const struct muster_json *j
 		const struct place value = { .up = &here, .key = key };
 		if (field_check(member, &value, name ? FIELD_STRING : FIELD_STRING | FIELD_NUMBER, err) < 0)
 			return -1;
-		labels[count] = (struct muster_label){ .key = key, .value = field_value(reader->pool, member) };
+		labels[count] = (struct muster_label){ .key = key, .value = field_value(reader->arena, member) };
 	}
 	for (const struct muster_json *member = json ? muster_json_first(json) : NULL; member;
 		member = muster_json_next(member))
@@ -138,7 +138,7 @@ static int read_values(struct sample_reader *reader, const struct muster_json *j
 		return place_fail(up, err, "values of repeats stand beside a value that is no number");
 	if (count < 2 || count > MUSTER_REPEATS_MAX)
 		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
-	double *values = muster_pool_alloc(reader->pool, count * sizeof *values);
+	double *values = muster_arena_alloc(reader->arena, count * sizeof *values);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		if (field_check(json, &here, FIELD_NUMBER, err) < 0)
 			return -1;
@@ -164,15 +164,15 @@ static int read_value(struct sample_reader *reader, const struct muster_json *js
 		return place_fail(up, err, "the value is null, so the key \"reason\" is needed");
 	if (reader->lenient && type == MUSTER_JSON_STRING &&
 		strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX) {
-		sample->reason = muster_pool_printf(reader->pool, "a text of %zu bytes, at most %d are kept",
+		sample->reason = muster_arena_printf(reader->arena, "a text of %zu bytes, at most %d are kept",
 			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
 		return 0;
 	}
 	if (field_check(json, &here, FIELD_SCALAR, err) < 0)
 		return -1;
-	sample->value = field_value(reader->pool, json);
+	sample->value = field_value(reader->arena, json);
 	if (type == MUSTER_JSON_NULL)
-		sample->reason = reason ? field_text(reader->pool, reason) : "no reason given";
+		sample->reason = reason ? field_text(reader->arena, reason) : "no reason given";
 	return 0;
 }
 

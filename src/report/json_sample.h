@@ -9,9 +9,9 @@
 #include "report/fields.h"
 
 struct sample_reader {
-	struct muster_pool *pool; /* where what is read will be */
-	bool lenient;             /* a text that is too long becomes null; a null without a reason gets one */
-	struct label_set *sets;   /* open addressing; a power of two, at most half full */
+	struct muster_arena *arena; /* where what is read will be */
+	bool lenient;               /* a text that is too long becomes null; a null without a reason gets one */
+	struct label_set *sets;     /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 };
 

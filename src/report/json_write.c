@@ -6,7 +6,7 @@
  */
 #include "muster/report.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "core/json_writer.h"
 #include "report/layout.h"
 

@@ -5,7 +5,7 @@
  */
 #include "report/judged.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "report/layout.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 void judged_init(struct judged *judged)
 {
-	*judged = (struct judged){ .report = { .pool = muster_pool_new() } };
+	*judged = (struct judged){ .report = { .arena = muster_arena_new() } };
 }
 
 static int read_status(
@@ -30,21 +30,21 @@ static int read_status(
 		at, err, "\"%.100s\" is none of pass, warn, fail, skip, inconclusive", muster_json_string(json));
 }
 
-static int read_labels(struct muster_pool *pool, const struct muster_json *json, const struct place *at,
+static int read_labels(struct muster_arena *arena, const struct muster_json *json, const struct place *at,
 	const struct muster_label **ret, size_t *ret_count, struct muster_error *err)
 {
 	size_t count = json ? muster_json_size(json) : 0;
 	if (count > MUSTER_LABELS_MAX)
 		return place_fail(at, err, "%zu labels, at most %d are allowed", count, MUSTER_LABELS_MAX);
-	struct muster_label *labels = count ? muster_pool_alloc(pool, count * sizeof *labels) : NULL;
+	struct muster_label *labels = count ? muster_arena_alloc(arena, count * sizeof *labels) : NULL;
 	const struct muster_json *member = count ? muster_json_first(json) : NULL;
 	for (size_t i = 0; i < count; i++, member = muster_json_next(member)) {
 		const struct place here = { .up = at, .key = muster_json_key(member) };
 		if (field_check(member, &here, FIELD_STRING | FIELD_NUMBER, err) < 0)
 			return -1;
 		labels[i] = (struct muster_label){
-			.key = muster_pool_string(pool, muster_json_key(member)),
-			.value = field_value(pool, member),
+			.key = muster_arena_string(arena, muster_json_key(member)),
+			.value = field_value(arena, member),
 		};
 	}
 	*ret = labels;
@@ -52,7 +52,7 @@ static int read_labels(struct muster_pool *pool, const struct muster_json *json,
 	return 0;
 }
 
-static int read_where(struct muster_pool *pool, const struct muster_json *json, const struct place *up,
+static int read_where(struct muster_arena *arena, const struct muster_json *json, const struct place *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
 	enum { NODE, RANK, GPU, PORT, LABELS, COUNT };
@@ -70,15 +70,15 @@ static int read_where(struct muster_pool *pool, const struct muster_json *json, 
 	if (fields_read(json, &at, fields, COUNT, part, err) < 0 ||
 		(part[RANK] &&
 			field_int(part[RANK], &rank_at, 0, MUSTER_REPORT_RANKS_MAX - 1, &finding->rank, err) < 0) ||
-		read_labels(pool, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
+		read_labels(arena, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
 		return -1;
-	finding->node = field_text(pool, part[NODE]);
-	finding->gpu = field_text(pool, part[GPU]);
-	finding->port = field_text(pool, part[PORT]);
+	finding->node = field_text(arena, part[NODE]);
+	finding->gpu = field_text(arena, part[GPU]);
+	finding->port = field_text(arena, part[PORT]);
 	return 0;
 }
 
-static int read_unjudged(struct muster_pool *pool, const struct muster_json *json, const struct place *up,
+static int read_unjudged(struct muster_arena *arena, const struct muster_json *json, const struct place *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
 	const struct place all = { .up = up, .key = "unjudged" };
@@ -86,12 +86,12 @@ static int read_unjudged(struct muster_pool *pool, const struct muster_json *jso
 	size_t count = json ? muster_json_size(json) : 0;
 	if (count == 0)
 		return 0;
-	finding->unjudged = muster_pool_alloc(pool, count * sizeof *finding->unjudged);
+	finding->unjudged = muster_arena_alloc(arena, count * sizeof *finding->unjudged);
 	finding->unjudged_count = count;
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		if (field_check(json, &here, FIELD_STRING, err) < 0)
 			return -1;
-		finding->unjudged[here.index] = field_text(pool, json);
+		finding->unjudged[here.index] = field_text(arena, json);
 	}
 	return 0;
 }
@@ -133,22 +133,22 @@ int judged_finding(
 	const struct muster_json *part[COUNT];
 	const struct place status_at = { .up = at, .key = "status" };
 	struct muster_report *report = &judged->report;
-	struct muster_pool *pool = report->pool;
+	struct muster_arena *arena = report->arena;
 	struct muster_finding finding = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_status(part[STATUS], &status_at, &finding.status, err) < 0 ||
-		read_where(pool, part[WHERE], at, &finding, err) < 0 ||
-		read_unjudged(pool, part[UNJUDGED], at, &finding, err) < 0)
+		read_where(arena, part[WHERE], at, &finding, err) < 0 ||
+		read_unjudged(arena, part[UNJUDGED], at, &finding, err) < 0)
 		return -1;
-	finding.check = field_text(pool, part[CHECK]);
-	finding.metric = field_text(pool, part[METRIC]);
-	finding.expected = field_text(pool, part[EXPECTED]);
-	finding.observed = field_text(pool, part[OBSERVED]);
-	finding.value = field_value(pool, part[VALUE]);
-	finding.unit = field_text(pool, part[UNIT]);
-	finding.advice = field_text(pool, part[ADVICE]);
-	finding.source = field_text(pool, part[SOURCE]);
-	finding.certainty = field_text(pool, part[CERTAINTY]);
+	finding.check = field_text(arena, part[CHECK]);
+	finding.metric = field_text(arena, part[METRIC]);
+	finding.expected = field_text(arena, part[EXPECTED]);
+	finding.observed = field_text(arena, part[OBSERVED]);
+	finding.value = field_value(arena, part[VALUE]);
+	finding.unit = field_text(arena, part[UNIT]);
+	finding.advice = field_text(arena, part[ADVICE]);
+	finding.source = field_text(arena, part[SOURCE]);
+	finding.certainty = field_text(arena, part[CERTAINTY]);
 	finding.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->finding_count == judged->finding_room) {
 		judged->finding_room = judged->finding_room ? judged->finding_room * 2 : 64;
@@ -221,26 +221,26 @@ int judged_check(
 	const struct muster_json *part[COUNT];
 	const struct place where_at = { .up = at, .key = "where" };
 	struct muster_report *report = &judged->report;
-	struct muster_pool *pool = report->pool;
+	struct muster_arena *arena = report->arena;
 	struct muster_tally tally = { 0 };
 	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_labels(pool, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
+		read_labels(arena, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
 		read_counts(part[COUNTS], at, tally.count, err) < 0)
 		return -1;
 	if (!part[LOWEST] != !part[HIGHEST])
 		return place_fail(at, err, "\"lowest\" and \"highest\" come together");
-	tally.check = field_text(pool, part[CHECK]);
-	tally.metric = field_text(pool, part[METRIC]);
-	tally.probe = field_text(pool, part[PROBE]);
-	tally.skipped = field_text(pool, part[SKIPPED]);
+	tally.check = field_text(arena, part[CHECK]);
+	tally.metric = field_text(arena, part[METRIC]);
+	tally.probe = field_text(arena, part[PROBE]);
+	tally.skipped = field_text(arena, part[SKIPPED]);
 	tally.has_numbers = part[LOWEST] != NULL;
 	tally.lowest = part[LOWEST] ? muster_json_number(part[LOWEST]) : 0;
 	tally.highest = part[HIGHEST] ? muster_json_number(part[HIGHEST]) : 0;
-	tally.value = field_text(pool, part[VALUE]);
-	tally.unit = field_text(pool, part[UNIT]);
-	tally.expected = field_text(pool, part[EXPECTED]);
-	tally.source = field_text(pool, part[SOURCE]);
-	tally.certainty = field_text(pool, part[CERTAINTY]);
+	tally.value = field_text(arena, part[VALUE]);
+	tally.unit = field_text(arena, part[UNIT]);
+	tally.expected = field_text(arena, part[EXPECTED]);
+	tally.source = field_text(arena, part[SOURCE]);
+	tally.certainty = field_text(arena, part[CERTAINTY]);
 	tally.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->tally_count == judged->tally_room) {
 		judged->tally_room = judged->tally_room ? judged->tally_room * 2 : 64;
@@ -262,8 +262,8 @@ static int read_sku(
 	const struct muster_json *part[COUNT];
 	if (fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
-	judged->report.sku = field_text(judged->report.pool, part[NAME]);
-	judged->report.sku_origin = field_text(judged->report.pool, part[ORIGIN]);
+	judged->report.sku = field_text(judged->report.arena, part[NAME]);
+	judged->report.sku_origin = field_text(judged->report.arena, part[ORIGIN]);
 	judged->report.observe = muster_json_boolean(part[OBSERVE]);
 	return 0;
 }
@@ -322,8 +322,8 @@ void judged_finish(struct judged *judged, const struct muster_run *run, struct m
 {
 	struct muster_report *report = &judged->report;
 	struct muster_finding *findings =
-		muster_pool_alloc(report->pool, (report->finding_count + 1) * sizeof *findings);
-	struct muster_tally *tallies = muster_pool_alloc(report->pool, (report->tally_count + 1) * sizeof *tallies);
+		muster_arena_alloc(report->arena, (report->finding_count + 1) * sizeof *findings);
+	struct muster_tally *tallies = muster_arena_alloc(report->arena, (report->tally_count + 1) * sizeof *tallies);
 	if (report->finding_count)
 		memcpy(findings, report->findings, report->finding_count * sizeof *findings);
 	if (report->tally_count)
@@ -341,6 +341,6 @@ void judged_done(struct judged *judged)
 {
 	free(judged->report.findings);
 	free(judged->report.tallies);
-	muster_pool_free(judged->report.pool);
+	muster_arena_free(judged->report.arena);
 	*judged = (struct judged){ 0 };
 }

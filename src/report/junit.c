@@ -248,7 +248,7 @@ static void add_probe(const struct book *book, struct suite *suite, const struct
 	if (count > 0)
 		one = found_case(book, probe, first, count);
 	else
-		one.name = muster_pool_string(book->report->pool, check);
+		one.name = muster_arena_string(book->report->arena, check);
 	one.seconds = slowest / 1e3;
 	add(suite, one);
 }

@@ -2,7 +2,7 @@
 #include "report/placement.h"
 
 #include "core/hostlist.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>

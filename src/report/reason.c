@@ -1,7 +1,7 @@
 /* reason.c - why a node is drained, as Slurm keeps it */
 #include "report/reason.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "report/safe.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "muster/report.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "report/layout.h"
 #include "report/page.h"
 #include "report/placement.h"

@@ -4,7 +4,7 @@
  */
 #include "report/page.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "report/safe.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "run/spooled.h"
 
 #include "core/trend.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "run/left.h"
 
 #include <stdlib.h>
@@ -52,12 +52,12 @@ static const char *take_out(struct muster_run *run, int number)
 	return NULL;
 }
 
-static const char *last_sign(const struct muster_left *left, struct muster_pool *pool)
+static const char *last_sign(const struct muster_left *left, struct muster_arena *arena)
 {
 	if (left->step)
-		return muster_pool_printf(pool, "its last sign, %.0f s after its start, was: %.*s", left->step_s,
+		return muster_arena_printf(arena, "its last sign, %.0f s after its start, was: %.*s", left->step_s,
 			MUSTER_LEFT_SHOWN, left->step);
-	return muster_pool_printf(pool, "its last sign came %.0f s after its start, before any step", left->last_s);
+	return muster_arena_printf(arena, "its last sign came %.0f s after its start, before any step", left->last_s);
 }
 
 static void put(const struct muster_left *left, struct muster_run *run, const char *why)
@@ -82,8 +82,8 @@ static void put(const struct muster_left *left, struct muster_run *run, const ch
 		}
 	}
 	if (!left->end || !left->has_record)
-		rank->unfinished = muster_pool_printf(
-			run->pool, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->pool));
+		rank->unfinished = muster_arena_printf(
+			run->arena, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->arena));
 }
 
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)

@@ -5,9 +5,9 @@
  */
 #include "run/conductor.h"
 
-#include "core/file.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "util/file.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "core/trend.h"
 #include "run/spooled.h"
 
@@ -47,7 +47,7 @@ static void add_spooled(struct muster_conductor *c, struct muster_run *run)
 			missing = missing || run->nodes[i].ranks[j].missing;
 	if (!missing || !c->run_name)
 		return;
-	if (muster_spooled_read(c->options->spool, c->run_name, run->pool, &spooled, &err) < 0) {
+	if (muster_spooled_read(c->options->spool, c->run_name, run->arena, &spooled, &err) < 0) {
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
@@ -103,14 +103,14 @@ static void *judge_and_write(void *arg)
 static void complete_job(struct muster_conductor *c)
 {
 	struct muster_run *run = &c->root->run;
-	run->job.id = muster_pool_string(run->pool, getenv("SLURM_JOB_ID"));
-	run->job.started = muster_pool_string(run->pool, c->started);
+	run->job.id = muster_arena_string(run->arena, getenv("SLURM_JOB_ID"));
+	run->job.started = muster_arena_string(run->arena, c->started);
 	run->job.elapsed_s = (muster_now_ms() - c->start_ms) / 1e3;
 	run->job.profile = muster_profile_names[c->options->profile];
 	run->job.ranks = c->ranks;
 	run->job.version = MUSTER_VERSION;
 	run->job.repeats = c->options->repeats;
-	run->job.interrupted = muster_pool_string(run->pool, c->interrupted);
+	run->job.interrupted = muster_arena_string(run->arena, c->interrupted);
 }
 
 /* Something hangs, most likely the disk. The thread is left to itself. */

@@ -5,8 +5,8 @@
  */
 #include "run/conductor.h"
 
-#include "core/log.h"
-#include "core/text.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "run/parcel.h"
 #include "run/stop.h"
 
@@ -42,14 +42,14 @@ static void now_text(char *out, size_t size)
 }
 
 /* Slurm's name for the node where there is one: host names of a site need not be its node names. */
-static const char *node_name(struct muster_pool *pool)
+static const char *node_name(struct muster_arena *arena)
 {
 	const char *slurm = getenv("SLURMD_NODENAME");
 	char name[256] = "unknown";
 	if (slurm && *slurm)
-		return muster_pool_string(pool, slurm);
+		return muster_arena_string(arena, slurm);
 	gethostname(name, sizeof name - 1);
-	return muster_pool_string(pool, name);
+	return muster_arena_string(arena, name);
 }
 
 static void trace(const struct muster_conductor *c, const char *what)
@@ -84,7 +84,7 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 	while (c->member_count < (size_t)c->ranks &&
 		muster_parcel_part(c->layout.bytes, c->layout.length, &at, &rank, &bytes, &length)) {
 		if (c->member_count == 0) /* two hosts of one name have two names from now on */
-			c->node = c->record.nodes[0].name = muster_pool_string_n(c->record.pool, bytes, length);
+			c->node = c->record.nodes[0].name = muster_arena_string_n(c->record.arena, bytes, length);
 		if (rank == c->rank)
 			c->local_rank = (int)c->member_count;
 		c->members[c->member_count++] = rank;
@@ -359,7 +359,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	c->start_ms = muster_now_ms();
 	c->end_ms = c->start_ms + options->deadline_s * 1e3;
 	muster_run_init(&c->record);
-	c->node = node_name(c->record.pool);
+	c->node = node_name(c->record.arena);
 	muster_log_who(c->node, early_rank);
 	struct muster_node *node = muster_run_add_node(&c->record, c->node);
 	bool good = open_spool(c);

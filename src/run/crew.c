@@ -3,9 +3,9 @@
 
 #include "core/json.h"
 #include "core/json_writer.h"
-#include "core/leaks.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "util/leaks.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "run/wire.h"
 
 #include <stdio.h>
@@ -32,11 +32,11 @@ int muster_crew_start(
 {
 	crew->program = program;
 	crew->record = record;
-	crew->reader = (struct sample_reader){ .pool = record->pool, .lenient = true };
+	crew->reader = (struct sample_reader){ .arena = record->arena, .lenient = true };
 	crew->state = MUSTER_CREW_IDLE;
 	crew->born_ms = muster_now_ms();
 	crew->environment = copy_environment();
-	return muster_proc_start(&crew->proc, program, crew->environment, err);
+	return muster_subprocess_start(&crew->proc, program, crew->environment, err);
 }
 
 void muster_crew_command(struct muster_crew *crew, const char *text, int deadline_ms)
@@ -54,7 +54,7 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 	*crew->step = *crew->code = *crew->error = *crew->ring_id = *crew->off_why = '\0';
 	crew->failing = false;
 	/* when it no longer listens, the end of its results says so with more to say */
-	(void)muster_proc_send(&crew->proc, text, strlen(text), &err);
+	(void)muster_subprocess_send(&crew->proc, text, strlen(text), &err);
 }
 
 void muster_crew_call_off(struct muster_crew *crew, const char *why)
@@ -78,7 +78,7 @@ void muster_crew_call_off(struct muster_crew *crew, const char *why)
 	muster_writer_object_end(&w);
 	if (fclose(out) != 0)
 		abort(); /* out of memory */
-	(void)muster_proc_send(&crew->proc, text, length, &err);
+	(void)muster_subprocess_send(&crew->proc, text, length, &err);
 	free(text);
 }
 
@@ -174,7 +174,7 @@ static int take_line(struct muster_crew *crew, const char *text, size_t length, 
 static void replace(struct muster_crew *crew)
 {
 	struct muster_error err;
-	if (muster_proc_start(&crew->proc, crew->program, crew->environment, &err) < 0)
+	if (muster_subprocess_start(&crew->proc, crew->program, crew->environment, &err) < 0)
 		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
 			"; and no other worker: %.200s", err.text);
 }
@@ -182,8 +182,8 @@ static void replace(struct muster_crew *crew)
 static void end(struct muster_crew *crew, enum muster_crew_state state, const char *what)
 {
 	char how[128], words[256];
-	bool by_itself = muster_proc_end(&crew->proc, 2000, how, sizeof how);
-	muster_proc_last_words(&crew->proc, words, sizeof words);
+	bool by_itself = muster_subprocess_end(&crew->proc, 2000, how, sizeof how);
+	muster_subprocess_last_words(&crew->proc, words, sizeof words);
 	if (crew->failing) /* what it said is how the command ended; that cleaning up went wrong is a remark */
 		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
 			"; then its worker did not come back from %s (%s)", *crew->step ? crew->step : "cleaning up",
@@ -210,11 +210,11 @@ static void end(struct muster_crew *crew, enum muster_crew_state state, const ch
 enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 {
 	struct muster_error err;
-	muster_proc_read_noise(&crew->proc);
+	muster_subprocess_read_noise(&crew->proc);
 	while (crew->state == MUSTER_CREW_BUSY) {
 		char *line;
 		size_t length;
-		int ended = muster_proc_next_line(&crew->proc, &line, &length, &err);
+		int ended = muster_subprocess_next_line(&crew->proc, &line, &length, &err);
 		if (line) {
 			crew->heard += length + 1;
 			int bad = crew->heard > MUSTER_WIRE_COMMAND_MAX
@@ -222,7 +222,7 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 						    "the worker sent more than %d bytes to one command",
 						    MUSTER_WIRE_COMMAND_MAX)
 					  : take_line(crew, line, length, &err);
-			muster_proc_line_taken(&crew->proc, length);
+			muster_subprocess_line_taken(&crew->proc, length);
 			if (bad) {
 				end(crew, MUSTER_CREW_CRASHED, err.text);
 				break;
@@ -241,7 +241,7 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 void muster_crew_stop(struct muster_crew *crew, enum muster_code code, const char *why)
 {
 	char how[128];
-	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	muster_subprocess_end(&crew->proc, 1000, how, sizeof how);
 	crew->stopped = true;
 	snprintf(crew->code, sizeof crew->code, "%s", muster_code_name(code));
 	snprintf(crew->error, sizeof crew->error, "%s", why);
@@ -263,10 +263,10 @@ static void log_outcome(const struct muster_crew *crew, const struct muster_outc
 
 struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe)
 {
-	struct muster_pool *pool = crew->record->pool;
+	struct muster_arena *arena = crew->record->arena;
 	bool good = crew->state == MUSTER_CREW_DONE && strcmp(crew->code, "ok") == 0;
 	struct muster_outcome outcome = {
-		.probe = muster_pool_string(pool, probe),
+		.probe = muster_arena_string(arena, probe),
 		.elapsed_ms = muster_now_ms() - crew->started_ms,
 	};
 	if (good)
@@ -276,10 +276,10 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 			 : crew->state == MUSTER_CREW_HUNG ? MUSTER_OUTCOME_HUNG
 							   : MUSTER_OUTCOME_CRASHED;
 	if (outcome.status == MUSTER_OUTCOME_ERROR)
-		outcome.code = muster_pool_string(pool, crew->code);
+		outcome.code = muster_arena_string(arena, crew->code);
 	else if (*crew->step)
-		outcome.step = muster_pool_string(pool, crew->step);
-	outcome.detail = muster_pool_string(pool, crew->error);
+		outcome.step = muster_arena_string(arena, crew->step);
+	outcome.detail = muster_arena_string(arena, crew->error);
 	log_outcome(crew, &outcome);
 	return outcome;
 }
@@ -287,8 +287,8 @@ struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const 
 void muster_crew_dismiss(struct muster_crew *crew)
 {
 	char how[128];
-	muster_proc_quit(&crew->proc, muster_leaks_grace_ms());
-	muster_proc_end(&crew->proc, 1000, how, sizeof how);
+	muster_subprocess_quit(&crew->proc, muster_leaks_grace_ms());
+	muster_subprocess_end(&crew->proc, 1000, how, sizeof how);
 	sample_reader_done(&crew->reader);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);

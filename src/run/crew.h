@@ -7,7 +7,7 @@
 #include "muster/probe.h"
 #include "muster/run.h"
 #include "report/json_sample.h"
-#include "run/proc.h"
+#include "util/subprocess.h"
 
 enum muster_crew_state {
 	MUSTER_CREW_IDLE = 0,
@@ -21,7 +21,7 @@ struct muster_crew {
 	const char *program;
 	char **environment; /* of every worker, as ours was at the first: MPI and what keeps it off the fabric add to it
 			     */
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	struct muster_run *record; /* one node, one rank: where samples go */
 	struct sample_reader reader;
 	enum muster_crew_state state;
@@ -60,7 +60,7 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew);
 /* End the worker, whatever it does, and have no other: the command at hand and all later ones end with this error. */
 void muster_crew_stop(struct muster_crew *crew, enum muster_code code, const char *why);
 
-/* How the command at hand ended, as an outcome; its strings are interned in the record's pool. */
+/* How the command at hand ended, as an outcome; its strings are interned in the record's arena. */
 struct muster_outcome muster_crew_outcome(const struct muster_crew *crew, const char *probe);
 
 /* Quit: no more commands; the process is ended. */

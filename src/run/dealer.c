@@ -1,8 +1,8 @@
 /* dealer.c - rank 0 deals the rings: who shares one with whom, round after round */
 #include "run/dealer.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/gates.h"
 #include "run/parcel.h"
 #include "run/root.h"
@@ -109,7 +109,7 @@ static void note_trial(struct muster_dealer *d, struct muster_root *root, size_t
 	for (size_t i = 0; i < d->scout.nodes; i++)
 		if (d->scout_teams[i] == team)
 			nodes[trial.node_count++] = i;
-	trial.nodes = muster_pool_alloc(run->pool, (trial.node_count + 1) * sizeof *trial.nodes);
+	trial.nodes = muster_arena_alloc(run->arena, (trial.node_count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < trial.node_count; i++)
 		trial.nodes[i] = root->hellos[root->leaders[d->scout_nodes[nodes[i]]]].node;
 	trial.kind = trial.node_count == 1   ? MUSTER_TRIAL_ALONE
@@ -118,7 +118,7 @@ static void note_trial(struct muster_dealer *d, struct muster_root *root, size_t
 	if (!result->ok)
 		trial.why = result->culprit < 0
 				    ? "none of its ranks can take part"
-				    : muster_pool_printf(run->pool, "rank %d: %s", result->culprit, result->detail);
+				    : muster_arena_printf(run->arena, "rank %d: %s", result->culprit, result->detail);
 	muster_run_add_trial(run, trial);
 	muster_scout_note(&d->scout, nodes, trial.node_count, result->ok, false, trial.busbw_gbps);
 	free(nodes);

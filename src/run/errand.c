@@ -1,7 +1,7 @@
 /* errand.c - what the worker is sent to do, and what becomes of it */
 #include "run/conductor.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "run/local.h"
 
 #include <stdlib.h>
@@ -103,8 +103,8 @@ void muster_errand_take(struct muster_conductor *c)
 			snprintf(c->take_error, sizeof c->take_error, "%s",
 				*c->crew.error ? c->crew.error : c->crew.why_none);
 			if (*c->crew.gpu && !rank->gpu) {
-				rank->gpu = muster_pool_string(c->record.pool, c->crew.gpu);
-				rank->gpu_uuid = muster_pool_string(c->record.pool, c->crew.uuid);
+				rank->gpu = muster_arena_string(c->record.arena, c->crew.gpu);
+				rank->gpu_uuid = muster_arena_string(c->record.arena, c->crew.uuid);
 			}
 			return;
 		}
@@ -180,8 +180,8 @@ void muster_errand_not_run(struct muster_conductor *c, const char *probe, enum m
 	note(c, (struct muster_outcome){
 			.probe = probe,
 			.status = error ? MUSTER_OUTCOME_ERROR : status,
-			.code = error ? muster_pool_string(c->record.pool, code) : NULL,
-			.detail = muster_pool_string(c->record.pool, why),
+			.code = error ? muster_arena_string(c->record.arena, code) : NULL,
+			.detail = muster_arena_string(c->record.arena, why),
 		});
 }
 

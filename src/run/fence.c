@@ -8,7 +8,7 @@
 #include "fence.h"
 
 #include "bind/pmix_abi.h"
-#include "core/log.h"
+#include "util/log.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

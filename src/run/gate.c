@@ -1,8 +1,8 @@
 /* gate.c - where several wait for each other, each with a deadline */
 #include "gate.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

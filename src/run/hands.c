@@ -1,8 +1,8 @@
 /* hands.c - what the ranks bring to the gate of a ring's round */
 #include "run/hands.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/parcel.h"
 #include "run/root.h"
 

@@ -1,9 +1,9 @@
 /* leader.c - the lowest rank of a node keeps the gates for all of its ranks */
 #include "leader.h"
 
-#include "core/log.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "muster/report.h"
 #include "run/gates.h"
 #include "run/gather.h"

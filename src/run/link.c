@@ -1,9 +1,9 @@
 /* link.c - messages between supervisors; the only file that calls MPI */
 #include "link.h"
 
-#include "core/leaks.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/leaks.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/fence.h"
 #include "run/local.h"
 

@@ -1,8 +1,8 @@
 /* local.c - the ranks of one node without a launcher */
 #include "run/local.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* parcel.c - how payloads travel between supervisors */
 #include "parcel.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <limits.h>

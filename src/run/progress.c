@@ -1,8 +1,8 @@
 /* progress.c - one line on a terminal's stderr that says how far the run is */
 #include "progress.h"
 
-#include "core/log.h"
-#include "core/text.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "run/gates.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* rings.c - measurements over all ranks: round after round, who can take part, where in which ring, its id, the ring */
 #include "run/conductor.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "run/dealer.h"
 
 #include <stdlib.h>
@@ -202,7 +202,7 @@ static void stay_out(struct course *course, const char *why)
 	struct muster_outcome outcome = {
 		.probe = course->probe->name,
 		.status = MUSTER_OUTCOME_NOT_RUN,
-		.detail = muster_pool_string(course->c->record.pool, why),
+		.detail = muster_arena_string(course->c->record.arena, why),
 	};
 	if (!course->can)
 		return;

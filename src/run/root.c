@@ -1,8 +1,8 @@
 /* root.c - rank 0's office: who is there, who leads which node, everybody's records */
 #include "root.h"
 
-#include "core/log.h"
-#include "core/text.h"
+#include "util/log.h"
+#include "util/text.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "run/dealer.h"
@@ -69,8 +69,8 @@ static void hello(struct muster_root *root, const struct muster_message *message
 		return;
 	from->here = true;
 	size_t host = strcspn(message->bytes, "\n"); /* "<host>\n<node>": a node's name may hold anything */
-	from->host = muster_pool_string_n(root->run.pool, message->bytes, host);
-	from->node = muster_pool_string(root->run.pool, message->bytes + host + (message->bytes[host] == '\n'));
+	from->host = muster_arena_string_n(root->run.arena, message->bytes, host);
+	from->node = muster_arena_string(root->run.arena, message->bytes + host + (message->bytes[host] == '\n'));
 	root->hello_count++;
 	/* too late: the nodes are dealt, and it will be named as missing; or the run was called off before it came */
 	if (root->laid_out)
@@ -90,7 +90,7 @@ static const char *name_host(struct muster_root *root, const struct host *hosts,
 		same += hosts[i].node == from->node;
 	if (same == 1)
 		return from->node;
-	const char *name = muster_pool_printf(root->run.pool, "%s#%d", from->node, same);
+	const char *name = muster_arena_printf(root->run.arena, "%s#%d", from->node, same);
 	muster_log(MUSTER_LOG_WARN, NULL, "%d hosts are called %s; one of them is %s here", same, from->node, name);
 	return name;
 }

@@ -1,7 +1,7 @@
 /* scout.c - which small rings to try next, to find what breaks or slows the ring of all */
 #include "run/scout.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>

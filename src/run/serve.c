@@ -1,7 +1,7 @@
 /* serve.c - while a rank waits for anything it serves everything: its worker, its node's gates, rank 0's office */
 #include "run/conductor.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "run/parcel.h"
 #include "run/stop.h"
 
@@ -41,7 +41,7 @@ void muster_interrupt(struct muster_conductor *c, const char *why)
 	double now = muster_now_ms(), earlier = c->end_ms - (now + INTERRUPTED_MS);
 	if (c->interrupted)
 		return;
-	c->interrupted = muster_pool_string(c->record.pool, why);
+	c->interrupted = muster_arena_string(c->record.arena, why);
 	if (earlier > 0) {
 		c->end_ms -= earlier;
 		muster_limit(c, MUSTER_EXIT_INCONCLUSIVE);

@@ -2,7 +2,7 @@
 #include "run/spool.h"
 
 #include "core/json_writer.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/report.h"
 
 #include <errno.h>

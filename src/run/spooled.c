@@ -10,7 +10,7 @@
 #include "muster/report.h"
 #include "report/layout.h"
 #include "run/left.h"
-#include "run/lines.h"
+#include "util/line_reader.h"
 #include "run/spool.h"
 
 #include <dirent.h>
@@ -92,11 +92,11 @@ static struct muster_json *parse(const struct members *members, enum key key, en
 	return NULL;
 }
 
-static const char *text_of(struct muster_pool *pool, const struct members *members, enum key key)
+static const char *text_of(struct muster_arena *arena, const struct members *members, enum key key)
 {
 	struct muster_json *json = parse(members, key, MUSTER_JSON_STRING);
 	const char *text = json ? muster_json_string(json) : NULL;
-	const char *ret = text && strlen(text) <= MUSTER_REPORT_STRING_MAX ? muster_pool_string(pool, text) : NULL;
+	const char *ret = text && strlen(text) <= MUSTER_REPORT_STRING_MAX ? muster_arena_string(arena, text) : NULL;
 	muster_json_free(json);
 	return ret;
 }
@@ -131,8 +131,8 @@ static void bad_line(struct reading *r, const char *path, const char *why)
 	struct muster_spooled *s = r->spooled;
 	s->bad_lines++;
 	if (!s->bad_why) {
-		s->bad_file = muster_pool_string(s->pool, path);
-		s->bad_why = muster_pool_printf(s->pool, "%.*s", MUSTER_LEFT_SHOWN, why);
+		s->bad_file = muster_arena_string(s->arena, path);
+		s->bad_why = muster_arena_printf(s->arena, "%.*s", MUSTER_LEFT_SHOWN, why);
 	}
 }
 
@@ -151,18 +151,18 @@ static bool known_profile(const char *name)
 
 static void take_first(struct reading *r, const struct members *members, const char *path)
 {
-	struct muster_pool *pool = r->spooled->pool;
+	struct muster_arena *arena = r->spooled->arena;
 	struct muster_left left = {
-		.by = text_of(pool, members, BY),
-		.run = text_of(pool, members, RUN),
-		.job = text_of(pool, members, JOB),
-		.started = text_of(pool, members, STARTED),
-		.version = text_of(pool, members, MUSTER),
-		.nodelist = text_of(pool, members, NODELIST),
-		.sku = text_of(pool, members, SKU),
-		.overlay = text_of(pool, members, OVERLAY),
-		.profile = text_of(pool, members, PROFILE),
-		.node = text_of(pool, members, NODE_NAME),
+		.by = text_of(arena, members, BY),
+		.run = text_of(arena, members, RUN),
+		.job = text_of(arena, members, JOB),
+		.started = text_of(arena, members, STARTED),
+		.version = text_of(arena, members, MUSTER),
+		.nodelist = text_of(arena, members, NODELIST),
+		.sku = text_of(arena, members, SKU),
+		.overlay = text_of(arena, members, OVERLAY),
+		.profile = text_of(arena, members, PROFILE),
+		.node = text_of(arena, members, NODE_NAME),
 		.strict = true_of(members, STRICT),
 		.repeats = count_of(members, REPEATS, MUSTER_REPEATS_MAX),
 		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
@@ -234,7 +234,7 @@ static void outcome_put(struct muster_outcomes *outcomes, struct muster_outcome 
 static int take_record(
 	struct reading *r, struct muster_left *left, const struct members *members, struct muster_error *err)
 {
-	struct muster_run scratch = { .pool = r->spooled->pool, .job.ranks = left->ranks };
+	struct muster_run scratch = { .arena = r->spooled->arena, .job.ranks = left->ranks };
 	int kept = count_of(members, KEPT, MUSTER_REPORT_SAMPLES_MAX);
 	int rc = kept < 0 ? muster_fail(err, MUSTER_EUSAGE, "no number of samples that are kept")
 			  : muster_node_from_json(&scratch, members->text[NODE_NAME], members->length[NODE_NAME], err);
@@ -271,7 +271,7 @@ static int take_record(
 			left->died_s = left->last_s;
 		}
 	}
-	scratch.pool = NULL;
+	scratch.arena = NULL;
 	muster_run_done(&scratch);
 	return rc;
 }
@@ -288,8 +288,8 @@ static void take_place(struct muster_left *left, const struct members *members)
 
 static int take_line(struct reading *r, const struct members *members, struct muster_error *err)
 {
-	struct muster_pool *pool = r->spooled->pool;
-	const char *by = text_of(pool, members, BY);
+	struct muster_arena *arena = r->spooled->arena;
+	const char *by = text_of(arena, members, BY);
 	struct muster_left *left = by ? left_find(r, by) : NULL;
 	if (!left || left->path != r->path || members->text[SPOOL])
 		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line that does not say whose it is");
@@ -301,11 +301,11 @@ static int take_line(struct reading *r, const struct members *members, struct mu
 	if (members->text[RANKS])
 		take_place(left, members);
 	if (members->text[STEP]) {
-		left->step = text_of(pool, members, STEP);
+		left->step = text_of(arena, members, STEP);
 		left->step_s = left->last_s;
 	}
 	if (members->text[END])
-		left->end = text_of(pool, members, END);
+		left->end = text_of(arena, members, END);
 	return 0;
 }
 
@@ -343,21 +343,21 @@ static bool is_first(const struct members *members)
 static void read_file(struct reading *r, size_t index, bool first)
 {
 	const char *path = r->paths[index];
-	struct muster_lines lines;
+	struct muster_line_reader lines;
 	struct muster_error err;
 	const char *text;
 	size_t length;
 	int got;
 	r->path = index;
-	if (muster_lines_open(&lines, path, MUSTER_SPOOL_LINE_MAX, &err) < 0) {
+	if (muster_line_reader_open(&lines, path, MUSTER_SPOOL_LINE_MAX, &err) < 0) {
 		r->spooled->bad_files += first;
 		if (first && !r->spooled->bad_why) {
-			r->spooled->bad_file = muster_pool_string(r->spooled->pool, path);
-			r->spooled->bad_why = muster_pool_string(r->spooled->pool, err.text);
+			r->spooled->bad_file = muster_arena_string(r->spooled->arena, path);
+			r->spooled->bad_why = muster_arena_string(r->spooled->arena, err.text);
 		}
 		return;
 	}
-	while ((got = muster_lines_next(&lines, &text, &length)) > 0) {
+	while ((got = muster_line_reader_next(&lines, &text, &length)) > 0) {
 		struct members members = { 0 };
 		if (first && !memmem(text, length, "\"spool\"", strlen("\"spool\"")))
 			continue;
@@ -374,7 +374,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 		bad_line(r, path, "a line that is longer than any of muster's");
 	if (got < 0 && first)
 		r->spooled->bad_files++;
-	muster_lines_done(&lines);
+	muster_line_reader_done(&lines);
 }
 
 /* ---- one run of them ---- */
@@ -416,7 +416,7 @@ static void part_strays(struct reading *r)
 {
 	struct muster_spooled *s = r->spooled;
 	size_t kept = 0;
-	s->strays = muster_pool_alloc(s->pool, (r->count + 1) * sizeof *s->strays);
+	s->strays = muster_arena_alloc(s->arena, (r->count + 1) * sizeof *s->strays);
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->all[i].stray)
 			s->strays[s->stray_count++] = r->all[i].node;
@@ -466,10 +466,10 @@ static void settle(struct reading *r)
 	s->repeats = first->repeats;
 }
 
-int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,
+int muster_spooled_read(const char *directory, const char *run, struct muster_arena *arena, struct muster_spooled *ret,
 	struct muster_error *err)
 {
-	struct muster_spooled spooled = { .pool = pool, .told.pool = pool };
+	struct muster_spooled spooled = { .arena = arena, .told.arena = arena };
 	struct reading r = { .spooled = &spooled };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)

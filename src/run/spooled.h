@@ -10,8 +10,8 @@
 #include "muster/run.h"
 
 struct muster_spooled {
-	struct muster_pool *pool;  /* borrowed: that of the run which they will become part of */
-	struct muster_left *ranks; /* by rank, ascending, each once */
+	struct muster_arena *arena; /* borrowed: that of the run which they will become part of */
+	struct muster_left *ranks;  /* by rank, ascending, each once */
 	size_t rank_count;
 	int job_ranks; /* of the whole job */
 	/* what the first line of the lowest rank says; NULL for what it does not */
@@ -30,13 +30,13 @@ struct muster_spooled {
 
 /* Read DIR/<any>.jsonl. run: of this run only; NULL: of the one that was started last. -1 when the folder cannot be
  * read, or holds nothing of such a run (MUSTER_EUSAGE). */
-int muster_spooled_read(const char *directory, const char *run, struct muster_pool *pool, struct muster_spooled *ret,
+int muster_spooled_read(const char *directory, const char *run, struct muster_arena *arena, struct muster_spooled *ret,
 	struct muster_error *err);
 void muster_spooled_done(struct muster_spooled *spooled);
 
-/* Put what was left into the run, whose pool is spooled->pool: ranks that it does not have, or only as missing. A rank
- * that did not write its end is unfinished: its own reason for being missing, or else `why`, and its last sign. Returns
- * how many ranks were put in. */
+/* Put what was left into the run, whose arena is spooled->arena: ranks that it does not have, or only as missing. A
+ * rank that did not write its end is unfinished: its own reason for being missing, or else `why`, and its last sign.
+ * Returns how many ranks were put in. */
 size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why);
 
 /* The whole run, from nothing but what was left: ranks that left nothing stand in it as missing. */

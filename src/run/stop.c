@@ -1,7 +1,7 @@
 /* stop.c - what ends a run early: a signal, or an MPI_Init that does not come to its end */
 #include "run/stop.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/report.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "bind/cuda.h"
 #include "bind/nvml.h"
 #include "bind/topology.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdio.h>
 

@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "core/json_writer.h"
-#include "core/leaks.h"
-#include "muster/pool.h"
+#include "util/leaks.h"
+#include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct muster_probe_ctx {
 	char called_off[400]; /* why the command at hand is to be given up; "" */
 	struct muster_probe_env env;
 	struct muster_gpu gpu;
-	struct muster_pool *pool; /* node name, peers */
+	struct muster_arena *arena; /* node name, peers */
 	struct muster_peer *peers;
 	const struct muster_probe *probe; /* the one that runs now */
 	bool skip_cuda;
@@ -385,7 +385,7 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
 	env->repeats = need_int(command, "repeats");
-	env->node_name = muster_pool_string(ctx->pool, need_string(command, "node"));
+	env->node_name = muster_arena_string(ctx->arena, need_string(command, "node"));
 
 	struct muster_error err;
 	int failed = 0;
@@ -414,14 +414,14 @@ static void do_peers(struct muster_probe_ctx *ctx, const struct muster_json *com
 	struct muster_error err;
 	if (muster_json_get_array(command, "$", "peers", &list, &err) != 1)
 		die("peers without a list");
-	ctx->peers = muster_pool_alloc(ctx->pool, (muster_json_size(list) + 1) * sizeof *ctx->peers);
+	ctx->peers = muster_arena_alloc(ctx->arena, (muster_json_size(list) + 1) * sizeof *ctx->peers);
 	ctx->env.peer_count = 0;
 	for (const struct muster_json *peer = muster_json_first(list); peer; peer = muster_json_next(peer))
 		ctx->peers[ctx->env.peer_count++] = (struct muster_peer){
 			.rank = need_int(peer, "rank"),
 			.local_rank = need_int(peer, "local_rank"),
-			.gpu_bus_id = muster_pool_string(ctx->pool, need_string(peer, "gpu")),
-			.gpu_uuid = muster_pool_string(ctx->pool, need_string(peer, "uuid")),
+			.gpu_bus_id = muster_arena_string(ctx->arena, need_string(peer, "gpu")),
+			.gpu_uuid = muster_arena_string(ctx->arena, need_string(peer, "uuid")),
 		};
 	ctx->env.peers = ctx->peers;
 	send_done(0, NULL);
@@ -519,7 +519,7 @@ int muster_cmd_worker(int argc, char **argv)
 		return MUSTER_WORKER_BROKEN;
 	}
 	const char *root = getenv("MUSTER_ROOT");
-	struct muster_probe_ctx ctx = { .pool = muster_pool_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
+	struct muster_probe_ctx ctx = { .arena = muster_arena_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
 	snprintf(ctx.gpu.choice, sizeof ctx.gpu.choice, "none");
 	ctx.env.root = root ? root : "";
 	ctx.env.gpu = &ctx.gpu;
@@ -528,7 +528,7 @@ int muster_cmd_worker(int argc, char **argv)
 	while ((length = next_command(&ctx)) >= 0 && obey(&ctx, ctx.inbox.text, (size_t)length))
 		;
 	free(ctx.inbox.text);
-	muster_pool_free(ctx.pool);
+	muster_arena_free(ctx.arena);
 	fflush(NULL);
 	muster_leaks_check();
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */

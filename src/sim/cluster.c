@@ -1,7 +1,7 @@
 /* cluster.c - cluster.json: the tables of fields of the cluster's structs */
 #include "sim/cluster.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "sim/layout.h"
 
 #include <pthread.h>
@@ -217,7 +217,7 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 	char *text;
 	size_t length;
 	struct muster_json *json = NULL;
-	struct muster_sim_cluster cluster = { .pool = NULL };
+	struct muster_sim_cluster cluster = { .arena = NULL };
 	int result = -1;
 
 	if (muster_file_read(path, CLUSTER_BYTES_MAX, &text, &length, err) < 0)
@@ -229,8 +229,8 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 			muster_json_type_name(muster_json_type(json)));
 		goto out;
 	}
-	cluster.pool = muster_pool_new();
-	if (muster_sim_struct_read(cluster.pool, json, "$", &muster_sim_cluster_layout, &cluster, err) < 0 ||
+	cluster.arena = muster_arena_new();
+	if (muster_sim_struct_read(cluster.arena, json, "$", &muster_sim_cluster_layout, &cluster, err) < 0 ||
 		check(&cluster, err) < 0)
 		goto out;
 	*ret = cluster;
@@ -238,7 +238,7 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 out:
 	if (result < 0) {
 		muster_wrap(err, "%s", path);
-		muster_pool_free(cluster.pool);
+		muster_arena_free(cluster.arena);
 	}
 	muster_json_free(json);
 	free(text);
@@ -247,8 +247,8 @@ out:
 
 void muster_sim_cluster_done(struct muster_sim_cluster *cluster)
 {
-	muster_pool_free(cluster->pool);
-	*cluster = (struct muster_sim_cluster){ .pool = NULL };
+	muster_arena_free(cluster->arena);
+	*cluster = (struct muster_sim_cluster){ .arena = NULL };
 }
 
 /* -- writing -- */

@@ -10,7 +10,7 @@
 #define MUSTER_SIM_CLUSTER_H
 
 #include "muster/error.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ struct muster_sim_barrier {
 };
 
 struct muster_sim_cluster {
-	struct muster_pool *pool; /* owns everything below */
+	struct muster_arena *arena; /* owns everything below */
 	const char *sku, *directory;
 	const char *intra_transport; /* what NCCL's log says inside a node: "P2P/CUMEM" */
 	const char *inter_transport; /* between nodes: "NET/IB/GDRDMA"; "" when there is none */

@@ -4,7 +4,7 @@
  */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -183,12 +183,12 @@ int fault_word(const char *value, const char *const *words, struct muster_error 
 
 const char *fault_keep(const struct fault_target *t, const char *text)
 {
-	return muster_pool_string(t->cluster->pool, text);
+	return muster_arena_string(t->cluster->arena, text);
 }
 
 void fault_append(const struct fault_target *t, const char ***list, size_t *count, const char *text)
 {
-	const char **longer = muster_pool_alloc(t->cluster->pool, (*count + 1) * sizeof *longer);
+	const char **longer = muster_arena_alloc(t->cluster->arena, (*count + 1) * sizeof *longer);
 	for (size_t i = 0; i < *count; i++)
 		longer[i] = (*list)[i];
 	longer[(*count)++] = fault_keep(t, text);

@@ -1,7 +1,7 @@
 /* fault_barrier.c - nodes that cannot work in one ring, though each of them is well */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@ static char *add_barrier(const struct fault_target *t, const char *mode, const c
 	int found = fault_word(mode, modes, err);
 	if (found < 0)
 		return NULL;
-	struct muster_sim_barrier *all = muster_pool_alloc(cluster->pool, (cluster->barrier_count + 1) * sizeof *all);
+	struct muster_sim_barrier *all = muster_arena_alloc(cluster->arena, (cluster->barrier_count + 1) * sizeof *all);
 	if (cluster->barrier_count > 0)
 		memcpy(all, cluster->barriers, cluster->barrier_count * sizeof *all);
-	char *sides = muster_pool_alloc(cluster->pool, cluster->node_count + 1);
+	char *sides = muster_arena_alloc(cluster->arena, cluster->node_count + 1);
 	memset(sides, '-', cluster->node_count);
 	all[cluster->barrier_count++] =
 		(struct muster_sim_barrier){ .name = name, .mode = modes[found], .sides = sides };
@@ -28,7 +28,7 @@ static char *add_barrier(const struct fault_target *t, const char *mode, const c
 int fault_net_bad(const struct fault_target *t, const char *value, struct muster_error *err)
 {
 	char *sides =
-		add_barrier(t, value, muster_pool_printf(t->cluster->pool, "%s and all others", t->node->name), err);
+		add_barrier(t, value, muster_arena_printf(t->cluster->arena, "%s and all others", t->node->name), err);
 	if (!sides)
 		return -1;
 	memset(sides, 'b', t->cluster->node_count);
@@ -43,7 +43,7 @@ int fault_cut(const struct fault_target *t, const char *value, struct muster_err
 	if (before == t->cluster->node_count)
 		return muster_fail(err, MUSTER_EUSAGE, "there is no node behind the last one");
 	char *sides = add_barrier(t, value,
-		muster_pool_printf(t->cluster->pool, "%s and those before it, and those behind it", t->node->name),
+		muster_arena_printf(t->cluster->arena, "%s and those before it, and those behind it", t->node->name),
 		err);
 	if (!sides)
 		return -1;
@@ -66,7 +66,7 @@ int fault_link_bad(const struct fault_target *t, const char *value, struct muste
 	if (&cluster->nodes[other - 1] == t->node)
 		return muster_fail(err, MUSTER_EUSAGE, "a link has two nodes");
 	char *sides = add_barrier(t, colon ? colon + 1 : "hang",
-		muster_pool_printf(cluster->pool, "%s and %s", t->node->name, cluster->nodes[other - 1].name), err);
+		muster_arena_printf(cluster->arena, "%s and %s", t->node->name, cluster->nodes[other - 1].name), err);
 	if (!sides)
 		return -1;
 	sides[t->node - cluster->nodes] = 'a';

@@ -4,7 +4,7 @@
 #include "bind/cuda_abi.h"
 #include "bind/nccl_abi.h"
 #include "bind/nvml_abi.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* fault_gpu.c - what can be wrong with one GPU */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 int fault_gpu_missing(const struct fault_target *t, const char *value, struct muster_error *err)
 {

@@ -1,7 +1,7 @@
 /* fault_infiniband.c - RDMA devices, their links and their counters */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/scenario.h"
 
 #include <stdint.h>
@@ -77,7 +77,7 @@ int fault_counter(const struct fault_target *t, const char *value, struct muster
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME:NUMBER, not \"%s\"", value);
 	if (muster_parse_int(colon + 1, 1, INT32_MAX, &increase, "NUMBER", err) < 0)
 		return -1;
-	struct muster_sim_counter *own = muster_pool_alloc(t->cluster->pool, (port->counter_count + 1) * sizeof *own);
+	struct muster_sim_counter *own = muster_arena_alloc(t->cluster->arena, (port->counter_count + 1) * sizeof *own);
 	bool found = false;
 	for (size_t i = 0; i < port->counter_count; i++) {
 		size_t length = strlen(port->counters[i].name);
@@ -107,7 +107,7 @@ int fault_ib_extra(const struct fault_target *t, const char *value, struct muste
 	static struct muster_sim_counter counters[] = { { .name = "symbol_error" }, { .name = "link_downed" },
 		{ .name = "port_rcv_errors" }, { .name = "hw:out_of_sequence" } };
 	struct muster_sim_node *node = t->node;
-	struct muster_sim_port *ports = muster_pool_alloc(t->cluster->pool, (node->port_count + 1) * sizeof *ports);
+	struct muster_sim_port *ports = muster_arena_alloc(t->cluster->arena, (node->port_count + 1) * sizeof *ports);
 	(void)value;
 	for (size_t i = 0; i < node->port_count; i++) {
 		if (strcmp(node->ports[i].device, FAULT_EXTRA_DEVICE) == 0)
@@ -136,7 +136,7 @@ int fault_ib_extra(const struct fault_target *t, const char *value, struct muste
 		.counter_count = sizeof counters / sizeof *counters,
 	};
 	muster_sim_port_identify(
-		&ports[node->port_count], t->cluster->pool, (size_t)(node - t->cluster->nodes), node->port_count);
+		&ports[node->port_count], t->cluster->arena, (size_t)(node - t->cluster->nodes), node->port_count);
 	node->ports = ports;
 	node->port_count++;
 	return 0;

@@ -9,7 +9,7 @@ int fault_driver_drift(const struct fault_target *t, const char *value, struct m
 	if (strspn(value, "0123456789.") != strlen(value) || *value == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be a version, not \"%s\"", value);
 	t->node->driver_version = fault_keep(t, value);
-	t->node->nvml_version = muster_pool_printf(t->cluster->pool, "%d.%s", t->node->cuda_driver / 1000, value);
+	t->node->nvml_version = muster_arena_printf(t->cluster->arena, "%d.%s", t->node->cuda_driver / 1000, value);
 	return 0;
 }
 
@@ -26,7 +26,7 @@ int fault_lib_missing(const struct fault_target *t, const char *value, struct mu
 /* NAME=TEXT sets the variable in the environment of the node's ranks, NAME alone takes it away, from nccl.conf too. */
 int fault_env(const struct fault_target *t, const char *value, struct muster_error *err)
 {
-	struct muster_pool *pool = t->cluster->pool;
+	struct muster_arena *arena = t->cluster->arena;
 	struct muster_sim_node *node = t->node;
 	size_t length = strcspn(value, "=");
 	if (length == 0)
@@ -35,7 +35,7 @@ int fault_env(const struct fault_target *t, const char *value, struct muster_err
 	size_t counts[] = { node->environment_count, node->nccl_conf_count };
 	bool found = false;
 	for (size_t l = 0; l < 2; l++) {
-		const char **kept = muster_pool_alloc(pool, (counts[l] + 2) * sizeof *kept);
+		const char **kept = muster_arena_alloc(arena, (counts[l] + 2) * sizeof *kept);
 		size_t n = 0;
 		for (size_t i = 0; i < counts[l]; i++)
 			if (strncmp(lists[l][i], value, length) != 0 || lists[l][i][length] != '=')
@@ -69,7 +69,7 @@ int fault_topo_stale(const struct fault_target *t, const char *value, struct mus
 int fault_disk_missing(const struct fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_sim_node *node = t->node;
-	struct muster_sim_disk *disks = muster_pool_alloc(t->cluster->pool, (node->disk_count + 1) * sizeof *disks);
+	struct muster_sim_disk *disks = muster_arena_alloc(t->cluster->arena, (node->disk_count + 1) * sizeof *disks);
 	size_t kept = 0;
 	for (size_t i = 0; i < node->disk_count; i++)
 		if (strcmp(node->disks[i].device, value) != 0)

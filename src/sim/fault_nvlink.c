@@ -1,7 +1,7 @@
 /* fault_nvlink.c - the links of a GPU, and the fabric that they make within a node and a rack */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/scenario.h"
 
 #include <stdint.h>
@@ -45,7 +45,7 @@ int fault_rack(const struct fault_target *t, const char *value, struct muster_er
 		return -1;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_cluster =
-			muster_sim_fabric_cluster(t->cluster->pool, t->cluster->sku, (size_t)number - 1);
+			muster_sim_fabric_cluster(t->cluster->arena, t->cluster->sku, (size_t)number - 1);
 	return 0;
 }
 

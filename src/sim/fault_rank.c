@@ -1,7 +1,7 @@
 /* fault_rank.c - what a rank may use, and how its process and its NCCL behave */
 #include "sim/fault_kinds.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/fault_death.h"
 #include "sim/hardware.h"
 
@@ -13,12 +13,12 @@ static const char *far_mask(const struct fault_target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
 	const char *list = NULL, *mask = NULL;
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	for (size_t i = 0; i < t->node->numa_count; i++)
 		if (t->node->numas[i].os_index != gpu->numa_node)
 			list = t->node->numas[i].cpu_list;
-	if (list && muster_cpus_parse_list(list, &cpus, NULL) == 0) {
-		char *text = muster_cpus_mask(&cpus);
+	if (list && muster_cpuset_parse_list(list, &cpus, NULL) == 0) {
+		char *text = muster_cpuset_mask(&cpus);
 		mask = fault_keep(t, text);
 		free(text);
 	}
@@ -41,7 +41,7 @@ int fault_duplicate_gpu(const struct fault_target *t, const char *value, struct 
 	(void)value;
 	if (t->rank->local_rank == 0)
 		return muster_fail(err, MUSTER_EUSAGE, "it is the first rank of its node and has none before it");
-	t->rank->visible_gpus = muster_pool_printf(t->cluster->pool, "%d", t->rank->local_rank - 1);
+	t->rank->visible_gpus = muster_arena_printf(t->cluster->arena, "%d", t->rank->local_rank - 1);
 	return 0;
 }
 

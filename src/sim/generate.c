@@ -4,7 +4,7 @@
  */
 #include "sim/generate.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -109,8 +109,8 @@ static void put_link(struct tree *t, const char *name, const char *to)
 
 int muster_sim_mask_print(const char *list, unsigned int cpus, FILE *out, struct muster_error *err)
 {
-	struct muster_cpus set;
-	if (muster_cpus_parse_list(list, &set, err) < 0)
+	struct muster_cpuset set;
+	if (muster_cpuset_parse_list(list, &set, err) < 0)
 		return -1;
 	for (unsigned int word = (cpus + 31) / 32; word-- > 0;)
 		fprintf(out, "%08x%s", (unsigned int)(set.bits[word / 2] >> (word % 2 * 32) & 0xffffffff),
@@ -142,11 +142,11 @@ unsigned int muster_sim_cpu_end(const struct muster_sim_node *node)
 {
 	unsigned int end = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpus set;
-		if (muster_cpus_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
+		struct muster_cpuset set;
+		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
 			continue;
 		for (unsigned int cpu = end; cpu < MUSTER_CPUS_MAX; cpu++)
-			if (muster_cpus_has(&set, cpu))
+			if (muster_cpuset_has(&set, cpu))
 				end = cpu + 1;
 	}
 	return end;
@@ -243,13 +243,13 @@ static void put_port(struct tree *t, const struct muster_sim_port *port, size_t 
 
 static void put_cpus(struct tree *t, const struct muster_sim_node *node)
 {
-	struct muster_cpus all = { 0 };
+	struct muster_cpuset all = { 0 };
 	unsigned int cpus = muster_sim_cpu_end(node);
 	int last = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
 		const struct muster_sim_numa *numa = &node->numas[i];
-		struct muster_cpus set;
-		if (muster_cpus_parse_list(numa->cpu_list, &set, NULL) == 0)
+		struct muster_cpuset set;
+		if (muster_cpuset_parse_list(numa->cpu_list, &set, NULL) == 0)
 			for (size_t w = 0; w < MUSTER_CPUS_MAX / 64; w++)
 				all.bits[w] |= set.bits[w];
 		if (numa->os_index > last)
@@ -262,7 +262,7 @@ static void put_cpus(struct tree *t, const struct muster_sim_node *node)
 	enter(t, "sys/devices/system/node");
 	put(t, "online", last ? "0-%d" : "%d", last);
 	put(t, "has_cpu", last ? "0-%d" : "%d", last);
-	char *list = muster_cpus_list(&all);
+	char *list = muster_cpuset_list(&all);
 	enter(t, "sys/devices/system/cpu");
 	put(t, "online", "%s", list);
 	put(t, "possible", "%s", list);
@@ -276,11 +276,11 @@ static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
 	if (!out)
 		return;
 	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpus set;
-		if (muster_cpus_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
+		struct muster_cpuset set;
+		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
 			continue;
 		for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
-			if (muster_cpus_has(&set, cpu))
+			if (muster_cpuset_has(&set, cpu))
 				fprintf(out,
 					"processor\t: %u\nmodel name\t: %s\nphysical id\t: %d\ncore id\t\t: %u\n\n",
 					cpu, node->cpu_model, node->numas[i].socket,
@@ -447,7 +447,7 @@ static int write_node(
 int muster_sim_generate(
 	const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware, struct muster_error *err)
 {
-	const char *path = muster_pool_printf(cluster->pool, "%s/cluster.json", cluster->directory);
+	const char *path = muster_arena_printf(cluster->arena, "%s/cluster.json", cluster->directory);
 	for (size_t i = 0; i < cluster->node_count; i++)
 		if (write_node(&cluster->nodes[i], hardware, err) < 0)
 			return -1;

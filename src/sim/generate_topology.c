@@ -5,7 +5,7 @@
  */
 #include "sim/generate.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <hwloc.h>
 #include <stdlib.h>

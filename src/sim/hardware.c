@@ -5,9 +5,9 @@
  */
 #include "sim/hardware.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "core/json.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/layout.h"
 
 #include <dirent.h>
@@ -62,7 +62,7 @@ static const char *const nccl_keys[] = { "intra_transport", "inter_transport", N
 static const struct muster_sim_layout nccl_layout = LAYOUT(muster_sim_hardware, nccl_fields);
 
 struct reader {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	struct muster_error *err;
 };
 
@@ -94,7 +94,7 @@ static int read_record(const struct reader *r, const struct muster_json *object,
 {
 	if (check_keys(r, object, path, (const char *const *const[3]){ keys }) < 0)
 		return -1;
-	return muster_sim_fields_read(r->pool, object, path, layout, keys, base, r->err);
+	return muster_sim_fields_read(r->arena, object, path, layout, keys, base, r->err);
 }
 
 static int get_object(const struct reader *r, const struct muster_json *object, const char *path, const char *key,
@@ -124,7 +124,7 @@ static int read_member(const struct reader *r, const struct muster_json *root, c
 	const struct muster_json *object = NULL;
 	if (get_object(r, root, "$", key, &object) < 0)
 		return -1;
-	return read_record(r, object, muster_pool_printf(r->pool, "$.%s", key), layout, keys, base);
+	return read_record(r, object, muster_arena_printf(r->arena, "$.%s", key), layout, keys, base);
 }
 
 /* The error counters that every port has, by name; at 0. A machine type without adapters needs none. */
@@ -135,14 +135,14 @@ static int read_counters(const struct reader *r, const struct muster_json *root,
 	if (found <= 0)
 		return found == 0 ? missing(r, "$", "counters") : -1;
 	struct muster_sim_counter *counters =
-		muster_pool_alloc(r->pool, (muster_json_size(list) + 1) * sizeof *counters);
+		muster_arena_alloc(r->arena, (muster_json_size(list) + 1) * sizeof *counters);
 	size_t n = 0;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		if (muster_json_type(e) != MUSTER_JSON_STRING)
 			return muster_fail(r->err, MUSTER_EUSAGE, "$.counters[%zu]: must be a string, not %s", n,
 				muster_json_type_name(muster_json_type(e)));
 		counters[n++] =
-			(struct muster_sim_counter){ .name = muster_pool_string(r->pool, muster_json_string(e)) };
+			(struct muster_sim_counter){ .name = muster_arena_string(r->arena, muster_json_string(e)) };
 	}
 	ret->counters = counters;
 	ret->counter_count = n;
@@ -154,19 +154,19 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 	const struct muster_json *list = NULL;
 	if (get_list(r, root, "$", "numa_nodes", &list) < 0)
 		return -1;
-	node->numas = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *node->numas);
+	node->numas = muster_arena_alloc(r->arena, muster_json_size(list) * sizeof *node->numas);
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
-		const char *path = muster_pool_printf(r->pool, "$.numa_nodes[%zu]", node->numa_count);
+		const char *path = muster_arena_printf(r->arena, "$.numa_nodes[%zu]", node->numa_count);
 		struct muster_sim_numa *numa = &node->numas[node->numa_count++];
-		struct muster_cpus cpus;
+		struct muster_cpuset cpus;
 		if (read_record(r, e, path, &muster_sim_numa_layout, numa_keys, numa) < 0)
 			return -1;
-		if (muster_cpus_parse_list(numa->cpu_list, &cpus, r->err) < 0)
+		if (muster_cpuset_parse_list(numa->cpu_list, &cpus, r->err) < 0)
 			return muster_wrap(r->err, "%s.cpu_list", path);
-		if (muster_cpus_count(&cpus) % (unsigned int)node->threads_per_core != 0)
+		if (muster_cpuset_count(&cpus) % (unsigned int)node->threads_per_core != 0)
 			return muster_fail(r->err, MUSTER_EUSAGE,
 				"%s.cpu_list: %u CPUs are not whole cores of %d threads", path,
-				muster_cpus_count(&cpus), node->threads_per_core);
+				muster_cpuset_count(&cpus), node->threads_per_core);
 		if (numa->socket < 0 || numa->socket >= node->sockets)
 			return muster_fail(
 				r->err, MUSTER_EUSAGE, "%s.socket: there are sockets 0 to %d", path, node->sockets - 1);
@@ -181,9 +181,9 @@ static int read_disks(const struct reader *r, const struct muster_json *root, st
 	int found = muster_json_get_array(root, "$", "disks", &list, r->err);
 	if (found <= 0)
 		return found == 0 ? missing(r, "$", "disks") : -1;
-	node->disks = muster_pool_alloc(r->pool, (muster_json_size(list) + 1) * sizeof *node->disks);
+	node->disks = muster_arena_alloc(r->arena, (muster_json_size(list) + 1) * sizeof *node->disks);
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
-		const char *path = muster_pool_printf(r->pool, "$.disks[%zu]", node->disk_count);
+		const char *path = muster_arena_printf(r->arena, "$.disks[%zu]", node->disk_count);
 		struct muster_sim_disk *disk = &node->disks[node->disk_count++];
 		if (read_record(r, e, path, &muster_sim_disk_layout, disk_keys, disk) < 0)
 			return -1;
@@ -234,13 +234,13 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 	const struct muster_json *gpu = NULL, *list = NULL;
 	if (get_object(r, root, "$", "gpu", &gpu) < 0 || get_list(r, gpu, "$.gpu", "devices", &list) < 0 ||
 		check_keys(r, gpu, "$.gpu", (const char *const *const[3]){ gpu_keys, device_keys }) < 0 ||
-		muster_sim_fields_read(r->pool, gpu, "$.gpu", &muster_sim_gpu_layout, gpu_keys, &model, r->err) < 0 ||
-		muster_sim_fields_read(r->pool, gpu, "$.gpu", &pci_layout, NULL, &pci, r->err) < 0)
+		muster_sim_fields_read(r->arena, gpu, "$.gpu", &muster_sim_gpu_layout, gpu_keys, &model, r->err) < 0 ||
+		muster_sim_fields_read(r->arena, gpu, "$.gpu", &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
 	model.nvlinks_active = model.nvlinks;
-	node->gpus = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *node->gpus);
+	node->gpus = muster_arena_alloc(r->arena, muster_json_size(list) * sizeof *node->gpus);
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
-		const char *path = muster_pool_printf(r->pool, "$.gpu.devices[%zu]", node->gpu_count);
+		const char *path = muster_arena_printf(r->arena, "$.gpu.devices[%zu]", node->gpu_count);
 		struct muster_sim_gpu *to = &node->gpus[node->gpu_count];
 		*to = model;
 		to->cuda_index = to->nvml_index = (int)node->gpu_count++;
@@ -260,12 +260,12 @@ static int read_adapter(const struct reader *r, const struct muster_json *adapte
 	const struct muster_json *list = NULL;
 	if (check_keys(r, adapter, path, (const char *const *const[3]){ adapter_keys, device_keys }) < 0 ||
 		get_list(r, adapter, path, "devices", &list) < 0 ||
-		muster_sim_fields_read(r->pool, adapter, path, &muster_sim_port_layout, adapter_keys, &model, r->err) <
+		muster_sim_fields_read(r->arena, adapter, path, &muster_sim_port_layout, adapter_keys, &model, r->err) <
 			0 ||
-		muster_sim_fields_read(r->pool, adapter, path, &pci_layout, NULL, &pci, r->err) < 0)
+		muster_sim_fields_read(r->arena, adapter, path, &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
-		const char *device = muster_pool_printf(r->pool, "%s.devices", path);
+		const char *device = muster_arena_printf(r->arena, "%s.devices", path);
 		struct muster_sim_port *to = &node->ports[node->port_count++];
 		*to = model;
 		if (read_record(r, e, device, &muster_sim_port_layout, adapter_device_keys, to) < 0 ||
@@ -288,7 +288,7 @@ static int read_adapters(const struct reader *r, const struct muster_json *root,
 	if (read_counters(r, root, &model) < 0)
 		return -1;
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e))
-		if (read_adapter(r, e, muster_pool_printf(r->pool, "$.adapters[%zu]", index++), model, hw) < 0)
+		if (read_adapter(r, e, muster_arena_printf(r->arena, "$.adapters[%zu]", index++), model, hw) < 0)
 			return -1;
 	return 0;
 }
@@ -305,9 +305,9 @@ static int read_bandwidths(const struct reader *r, const struct muster_json *roo
 	const struct muster_json *list = NULL;
 	if (get_list(r, root, "$", "allreduce", &list) < 0)
 		return -1;
-	hw->bandwidths = muster_pool_alloc(r->pool, muster_json_size(list) * sizeof *hw->bandwidths);
+	hw->bandwidths = muster_arena_alloc(r->arena, muster_json_size(list) * sizeof *hw->bandwidths);
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
-		const char *path = muster_pool_printf(r->pool, "$.allreduce[%zu]", hw->bandwidth_count);
+		const char *path = muster_arena_printf(r->arena, "$.allreduce[%zu]", hw->bandwidth_count);
 		struct muster_sim_bandwidth *now = &hw->bandwidths[hw->bandwidth_count];
 		if (read_record(r, e, path, &muster_sim_bandwidth_layout, bandwidth_keys, now) < 0)
 			return -1;
@@ -347,7 +347,7 @@ static int read_all(
 		return muster_fail(r->err, MUSTER_EUSAGE, "$.schema_version: must be 1");
 	if (!name || strcmp(name, sku) != 0)
 		return muster_fail(r->err, MUSTER_EUSAGE, "$.name: must be \"%s\", as the file is called", sku);
-	hw->sku = muster_pool_string(r->pool, name);
+	hw->sku = muster_arena_string(r->arena, name);
 
 	const struct muster_json *adapters = muster_json_member(root, "adapters");
 	size_t ports = 0;
@@ -355,8 +355,8 @@ static int read_all(
 		for (const struct muster_json *e = muster_json_first(adapters); e; e = muster_json_next(e))
 			ports += count_devices(e);
 	size_t devices = ports + count_devices(muster_json_member(root, "gpu"));
-	hw->pci = muster_pool_alloc(r->pool, (devices + 1) * sizeof *hw->pci);
-	hw->node.ports = muster_pool_alloc(r->pool, (ports + 1) * sizeof *hw->node.ports);
+	hw->pci = muster_arena_alloc(r->arena, (devices + 1) * sizeof *hw->pci);
+	hw->node.ports = muster_arena_alloc(r->arena, (ports + 1) * sizeof *hw->node.ports);
 
 	if (read_host(r, root, &hw->node) < 0 ||
 		read_member(r, root, "software", &muster_sim_node_layout, software_keys, &hw->node) < 0 ||
@@ -369,7 +369,7 @@ static int read_all(
 
 static int read_file(const struct reader *r, const char *directory, const char *sku, struct muster_json **ret)
 {
-	const char *path = muster_pool_printf(r->pool, "%s/%s.json", directory, sku);
+	const char *path = muster_arena_printf(r->arena, "%s/%s.json", directory, sku);
 	char *text = NULL;
 	size_t length = 0;
 	int rc = -1;
@@ -409,10 +409,10 @@ static int extend(const struct reader *r, const char *directory, struct muster_j
 	return 0;
 }
 
-int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_pool *pool,
+int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_arena *arena,
 	struct muster_sim_hardware *ret, struct muster_error *err)
 {
-	const struct reader r = { pool, err };
+	const struct reader r = { arena, err };
 	struct muster_sim_hardware hw = { 0 };
 	struct muster_json *root = NULL;
 	if (read_file(&r, directory, sku, &root) < 0)
@@ -433,14 +433,14 @@ static int is_description(const struct dirent *entry)
 	return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool)
+const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena)
 {
 	struct dirent **entries = NULL;
 	const char *list = "";
 	int count = scandir(directory, &entries, is_description, alphasort);
 	for (int i = 0; i < count; i++) {
-		const char *name = muster_pool_string_n(pool, entries[i]->d_name, strlen(entries[i]->d_name) - 5);
-		list = muster_pool_printf(pool, "%s%s\n", list, name);
+		const char *name = muster_arena_string_n(arena, entries[i]->d_name, strlen(entries[i]->d_name) - 5);
+		list = muster_arena_printf(arena, "%s%s\n", list, name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -449,20 +449,20 @@ const char *muster_sim_hardware_list(const char *directory, struct muster_pool *
 
 int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err)
 {
-	struct muster_cpus wanted, there;
-	if (muster_cpus_parse_mask(mask, &wanted, err) < 0)
+	struct muster_cpuset wanted, there;
+	if (muster_cpuset_parse_mask(mask, &wanted, err) < 0)
 		return -1;
-	if (muster_cpus_count(&wanted) == 0)
+	if (muster_cpuset_count(&wanted) == 0)
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds no CPU", mask);
 	for (size_t i = 0; i < node->numa_count; i++) {
-		if (muster_cpus_parse_list(node->numas[i].cpu_list, &there, err) < 0)
+		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &there, err) < 0)
 			return -1;
 		for (size_t w = 0; w < MUSTER_CPUS_MAX / 64; w++)
 			wanted.bits[w] &= ~there.bits[w];
 	}
-	if (muster_cpus_count(&wanted) == 0)
+	if (muster_cpuset_count(&wanted) == 0)
 		return 0;
-	char *list = muster_cpus_list(&wanted);
+	char *list = muster_cpuset_list(&wanted);
 	muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds CPUs that the node has not: %s", mask, list);
 	free(list);
 	return -1;

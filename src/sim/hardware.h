@@ -21,14 +21,14 @@ struct muster_sim_hardware {
 	size_t bandwidth_count;
 };
 
-/* Read the description of a SKU from its file under directory, and the one that it extends; everything lives in pool.
+/* Read the description of a SKU from its file under directory, and the one that it extends; everything lives in arena.
  * An unknown SKU, an unknown or missing key and a contradiction (a GPU on a NUMA node that is not there) are
  * MUSTER_EUSAGE. */
-int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_pool *pool,
+int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_arena *arena,
 	struct muster_sim_hardware *ret, struct muster_error *err);
 
 /* The SKUs that directory describes, one a line, sorted. */
-const char *muster_sim_hardware_list(const char *directory, struct muster_pool *pool);
+const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena);
 
 /* A mask as srun's mask_cpu takes it, with at least one CPU, and none that the node has not. */
 int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err);

@@ -13,45 +13,45 @@ static int wrong_type(
 		muster_json_type_name(muster_json_type(json)));
 }
 
-static int read_strings(struct muster_pool *pool, const struct muster_json *array, const char *path, const char **ret,
+static int read_strings(struct muster_arena *arena, const struct muster_json *array, const char *path, const char **ret,
 	struct muster_error *err)
 {
 	size_t i = 0;
 	for (const struct muster_json *item = muster_json_first(array); item; item = muster_json_next(item), i++) {
 		if (muster_json_type(item) != MUSTER_JSON_STRING)
 			return wrong_type(path, i, "a string", item, err);
-		ret[i] = muster_pool_string(pool, muster_json_string(item));
+		ret[i] = muster_arena_string(arena, muster_json_string(item));
 	}
 	return 0;
 }
 
-static int read_structs(struct muster_pool *pool, const struct muster_json *array, const char *path,
+static int read_structs(struct muster_arena *arena, const struct muster_json *array, const char *path,
 	const struct muster_sim_layout *layout, char *ret, struct muster_error *err)
 {
 	size_t i = 0;
 	for (const struct muster_json *item = muster_json_first(array); item; item = muster_json_next(item), i++) {
-		const char *item_path = muster_pool_printf(pool, "%s[%zu]", path, i);
+		const char *item_path = muster_arena_printf(arena, "%s[%zu]", path, i);
 		if (muster_json_type(item) != MUSTER_JSON_OBJECT)
 			return wrong_type(path, i, "an object", item, err);
-		if (muster_sim_struct_read(pool, item, item_path, layout, ret + i * layout->size, err) < 0)
+		if (muster_sim_struct_read(arena, item, item_path, layout, ret + i * layout->size, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int read_many(struct muster_pool *pool, const struct muster_json *object, const char *path,
+static int read_many(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_field *field, char *ret, struct muster_error *err)
 {
 	const struct muster_json *array;
 	int found = muster_json_get_array(object, path, field->key, &array, err);
 	if (found <= 0)
 		return found;
-	const char *array_path = muster_pool_printf(pool, "%s.%s", path, field->key);
+	const char *array_path = muster_arena_printf(arena, "%s.%s", path, field->key);
 	size_t count = muster_json_size(array);
 	size_t size = field->kind == MUSTER_SIM_STRUCTS ? field->items->size : sizeof(const char *);
-	void *items = muster_pool_alloc(pool, count * size);
-	if ((field->kind == MUSTER_SIM_STRUCTS ? read_structs(pool, array, array_path, field->items, items, err)
-					       : read_strings(pool, array, array_path, items, err)) < 0)
+	void *items = muster_arena_alloc(arena, count * size);
+	if ((field->kind == MUSTER_SIM_STRUCTS ? read_structs(arena, array, array_path, field->items, items, err)
+					       : read_strings(arena, array, array_path, items, err)) < 0)
 		return -1;
 	memcpy(ret + field->offset, &items, sizeof items);
 	memcpy(ret + field->count_offset, &count, sizeof count);
@@ -59,7 +59,7 @@ static int read_many(struct muster_pool *pool, const struct muster_json *object,
 }
 
 /* 1 when read, 0 when absent, -1 on error. */
-static int read_field(struct muster_pool *pool, const struct muster_json *object, const char *path,
+static int read_field(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_field *field, char *ret, struct muster_error *err)
 {
 	void *to = ret + field->offset;
@@ -91,10 +91,10 @@ static int read_field(struct muster_pool *pool, const struct muster_json *object
 	case MUSTER_SIM_STRING:
 		found = muster_json_get_string(object, path, field->key, &text, err);
 		if (found > 0)
-			*(const char **)to = muster_pool_string(pool, text);
+			*(const char **)to = muster_arena_string(arena, text);
 		return found;
 	case MUSTER_SIM_STRINGS:
-	case MUSTER_SIM_STRUCTS: return read_many(pool, object, path, field, ret, err);
+	case MUSTER_SIM_STRUCTS: return read_many(arena, object, path, field, ret, err);
 	}
 	return muster_fail(err, MUSTER_EUSAGE, "%s.%s: a field of no known kind", path, field->key);
 }
@@ -107,31 +107,31 @@ const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_lay
 	return NULL;
 }
 
-static int read_required(struct muster_pool *pool, const struct muster_json *object, const char *path,
+static int read_required(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_field *field, char *ret, struct muster_error *err)
 {
-	int found = read_field(pool, object, path, field, ret, err);
+	int found = read_field(arena, object, path, field, ret, err);
 	return found == 0 ? muster_fail(err, MUSTER_EUSAGE, "%s.%s: missing", path, field->key) : found;
 }
 
-int muster_sim_fields_read(struct muster_pool *pool, const struct muster_json *object, const char *path,
+int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_layout *layout, const char *const *keys, void *ret, struct muster_error *err)
 {
 	for (size_t i = 0; !keys && i < layout->count; i++)
-		if (read_required(pool, object, path, &layout->fields[i], ret, err) < 0)
+		if (read_required(arena, object, path, &layout->fields[i], ret, err) < 0)
 			return -1;
 	for (; keys && *keys; keys++) {
 		const struct muster_sim_field *field = muster_sim_field_find(layout, *keys);
 		if (!field)
 			return muster_fail(
 				err, MUSTER_EUSAGE, "%s.%s: a field that the struct does not have", path, *keys);
-		if (read_required(pool, object, path, field, ret, err) < 0)
+		if (read_required(arena, object, path, field, ret, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int muster_sim_struct_read(struct muster_pool *pool, const struct muster_json *object, const char *path,
+int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_layout *layout, void *ret, struct muster_error *err)
 {
 	const char *keys[MUSTER_SIM_KEYS_MAX + 1] = { NULL };
@@ -139,7 +139,7 @@ int muster_sim_struct_read(struct muster_pool *pool, const struct muster_json *o
 		keys[i] = layout->fields[i].key;
 	if (muster_json_only_keys(object, path, keys, err) < 0)
 		return -1;
-	return muster_sim_fields_read(pool, object, path, layout, NULL, ret, err);
+	return muster_sim_fields_read(arena, object, path, layout, NULL, ret, err);
 }
 
 /* -- writing -- */

@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "core/json_writer.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 enum muster_sim_kind {
 	MUSTER_SIM_INT,
@@ -43,13 +43,14 @@ struct muster_sim_layout {
 const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_layout *layout, const char *key);
 
 /* Read the fields that the NULL-terminated list names (NULL: all of the layout) from the object into the struct at ret.
- * Other keys of the object are not looked at. Texts and arrays are the pool's. -1 with err: MUSTER_EUSAGE and the path.
+ * Other keys of the object are not looked at. Texts and arrays are the arena's. -1 with err: MUSTER_EUSAGE and the
+ * path.
  */
-int muster_sim_fields_read(struct muster_pool *pool, const struct muster_json *object, const char *path,
+int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_layout *layout, const char *const *keys, void *ret, struct muster_error *err);
 
 /* The whole struct from an object that has nothing else. */
-int muster_sim_struct_read(struct muster_pool *pool, const struct muster_json *object, const char *path,
+int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_layout *layout, void *ret, struct muster_error *err);
 
 int muster_sim_struct_write(struct muster_writer *writer, const struct muster_sim_layout *layout, const void *from,

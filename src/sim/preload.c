@@ -9,7 +9,7 @@
 #include "sim/standin.h"
 #include "sim/standin_death.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static void find_next(void)
 
 /* -- the rank's CPU mask: the scenario's until a thread of the rank sets another one, for all of them here -- */
 
-static struct muster_cpus own_cpus;
+static struct muster_cpuset own_cpus;
 static bool has_own_cpus;
 
 static bool is_own_thread(pid_t pid)
@@ -71,7 +71,7 @@ static bool is_own_thread(pid_t pid)
 
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	struct muster_error err;
 	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
@@ -81,11 +81,11 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	}
 	if (has_own_cpus)
 		cpus = own_cpus;
-	else if (muster_cpus_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
+	else if (muster_cpuset_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
 		muster_standin_end("cpu_mask: %s", err.text);
 	CPU_ZERO_S(size, set);
 	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++) {
-		if (!muster_cpus_has(&cpus, cpu))
+		if (!muster_cpuset_has(&cpus, cpu))
 			continue;
 		if (cpu / 8 >= size) {
 			errno = EINVAL; /* as the kernel, for a set that is too short */
@@ -98,7 +98,7 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
-	struct muster_cpus cpus = { 0 };
+	struct muster_cpuset cpus = { 0 };
 	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	bool own = is_own_thread(pid);
@@ -107,8 +107,8 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 		return next.sched_setaffinity(pid, size, set);
 	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX && cpu / 8 < size; cpu++)
 		if (CPU_ISSET_S(cpu, size, set))
-			muster_cpus_set(&cpus, cpu);
-	if (muster_cpus_count(&cpus) == 0) {
+			muster_cpuset_set(&cpus, cpu);
+	if (muster_cpuset_count(&cpus) == 0) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -5,9 +5,9 @@
  */
 #include "sim/scenario.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "core/json.h"
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/fault.h"
 
 #include <inttypes.h>
@@ -19,13 +19,13 @@
 
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario)
 {
-	*scenario = (struct muster_sim_scenario){ .pool = muster_pool_new() };
+	*scenario = (struct muster_sim_scenario){ .arena = muster_arena_new() };
 }
 
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario)
 {
 	free(scenario->faults);
-	muster_pool_free(scenario->pool);
+	muster_arena_free(scenario->arena);
 	*scenario = (struct muster_sim_scenario){ 0 };
 }
 
@@ -35,7 +35,7 @@ void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const c
 		scenario->fault_room = scenario->fault_room ? 2 * scenario->fault_room : 8;
 		scenario->faults = muster_realloc(scenario->faults, scenario->fault_room, sizeof *scenario->faults);
 	}
-	scenario->faults[scenario->fault_count++] = muster_pool_string(scenario->pool, fault);
+	scenario->faults[scenario->fault_count++] = muster_arena_string(scenario->arena, fault);
 }
 
 static int read_root(struct muster_sim_scenario *scenario, const struct muster_json *root, struct muster_error *err)
@@ -67,11 +67,11 @@ static int read_root(struct muster_sim_scenario *scenario, const struct muster_j
 		muster_sim_scenario_add_fault(scenario, muster_json_string(e));
 	}
 	if (sku)
-		scenario->sku = muster_pool_string(scenario->pool, sku);
+		scenario->sku = muster_arena_string(scenario->arena, sku);
 	if (has_nodes)
 		scenario->nodes = nodes;
 	if (masks)
-		scenario->cpu_masks = muster_pool_string(scenario->pool, masks);
+		scenario->cpu_masks = muster_arena_string(scenario->arena, masks);
 	return 0;
 }
 
@@ -82,7 +82,8 @@ int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *p
 	size_t length = 0;
 	int rc = -1;
 	if (muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
-		return muster_fail(err, MUSTER_EUSAGE, "%s", err ? muster_pool_string(scenario->pool, err->text) : "");
+		return muster_fail(
+			err, MUSTER_EUSAGE, "%s", err ? muster_arena_string(scenario->arena, err->text) : "");
 	if (muster_json_parse(text, length, &root, err) < 0 || read_root(scenario, root, err) < 0)
 		muster_wrap(err, "%s", path);
 	else
@@ -103,82 +104,83 @@ static uint64_t identity(const char *sku, const char *what, size_t node, size_t 
 	return hash;
 }
 
-static void name_gpu(struct muster_sim_gpu *gpu, struct muster_pool *pool, const char *sku, size_t node, size_t index)
+static void name_gpu(struct muster_sim_gpu *gpu, struct muster_arena *arena, const char *sku, size_t node, size_t index)
 {
 	uint64_t a = identity(sku, "gpu", node, index), b = identity(sku, "gpu too", node, index);
-	gpu->uuid = muster_pool_printf(pool, "GPU-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
-		a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+	gpu->uuid =
+		muster_arena_printf(arena, "GPU-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+			a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
 /* 0015:5d is the start of every address that Hyper-V hands out. */
-void muster_sim_port_identify(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index)
+void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena *arena, size_t node, size_t index)
 {
 	unsigned int n = (unsigned int)node + 1, p = (unsigned int)index + 1;
-	port->guid = muster_pool_printf(pool, "0015:5dff:fe%02x:%02x%02x", n >> 8 & 0xff, n & 0xff, p);
-	port->gid = muster_pool_printf(pool, "fe80:0000:0000:0000:%s", port->guid);
+	port->guid = muster_arena_printf(arena, "0015:5dff:fe%02x:%02x%02x", n >> 8 & 0xff, n & 0xff, p);
+	port->gid = muster_arena_printf(arena, "fe80:0000:0000:0000:%s", port->guid);
 	port->lid = strcmp(port->link_layer, "InfiniBand") == 0 ? (int)(n * 32 + p) : 0;
 }
 
 #define NO_CLUSTER "00000000-0000-0000-0000-000000000000"
 
 /* Nodes of one rack have one fabric. */
-const char *muster_sim_fabric_cluster(struct muster_pool *pool, const char *sku, size_t rack)
+const char *muster_sim_fabric_cluster(struct muster_arena *arena, const char *sku, size_t rack)
 {
 	uint64_t a = identity(sku, "rack", rack, 0), b = identity(sku, "rack", rack, 1);
-	return muster_pool_printf(pool, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
-		a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+	return muster_arena_printf(arena, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+		a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
-static void *copy(struct muster_pool *pool, const void *from, size_t count, size_t size)
+static void *copy(struct muster_arena *arena, const void *from, size_t count, size_t size)
 {
-	void *to = muster_pool_alloc(pool, (count + 1) * size);
+	void *to = muster_arena_alloc(arena, (count + 1) * size);
 	if (count > 0)
 		memcpy(to, from, count * size);
 	return to;
 }
 
-static void make_node(struct muster_sim_node *node, struct muster_pool *pool, const struct muster_sim_hardware *hw,
+static void make_node(struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_hardware *hw,
 	const char *directory, size_t index)
 {
 	*node = hw->node;
-	node->name = muster_pool_printf(pool, "sim-%zu", index + 1);
-	node->directory = muster_pool_printf(pool, "%s/%s", directory, node->name);
-	node->gpus = copy(pool, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
-	node->ports = copy(pool, hw->node.ports, hw->node.port_count, sizeof *node->ports);
+	node->name = muster_arena_printf(arena, "sim-%zu", index + 1);
+	node->directory = muster_arena_printf(arena, "%s/%s", directory, node->name);
+	node->gpus = copy(arena, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
+	node->ports = copy(arena, hw->node.ports, hw->node.port_count, sizeof *node->ports);
 	node->vm_size = hw->sku;
 	node->placement_group = "sim";
 	const char *cluster = NO_CLUSTER;
 	if (hw->rack_nodes > 0)
-		cluster = muster_sim_fabric_cluster(pool, hw->sku, index / (size_t)hw->rack_nodes);
+		cluster = muster_sim_fabric_cluster(arena, hw->sku, index / (size_t)hw->rack_nodes);
 	for (size_t i = 0; i < node->gpu_count; i++) {
-		name_gpu(&node->gpus[i], pool, hw->sku, index, i);
+		name_gpu(&node->gpus[i], arena, hw->sku, index, i);
 		node->gpus[i].fabric_cluster = cluster;
 	}
 	for (size_t i = 0; i < node->port_count; i++) {
 		struct muster_sim_port *port = &node->ports[i];
-		port->counters = copy(pool, port->counters, port->counter_count, sizeof *port->counters);
-		muster_sim_port_identify(port, pool, index, i);
+		port->counters = copy(arena, port->counters, port->counter_count, sizeof *port->counters);
+		muster_sim_port_identify(port, arena, index, i);
 	}
 }
 
 /* The CPUs of one NUMA node of the node (-1: of all of them), as a mask. */
-static const char *numa_mask(struct muster_pool *pool, const struct muster_sim_node *node, int numa_node)
+static const char *numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node)
 {
-	struct muster_cpus all = { 0 }, cpus;
+	struct muster_cpuset all = { 0 }, cpus;
 	for (size_t i = 0; i < node->numa_count; i++)
 		if ((numa_node < 0 || node->numas[i].os_index == numa_node) && *node->numas[i].cpu_list &&
-			muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0)
+			muster_cpuset_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0)
 			for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
-				if (muster_cpus_has(&cpus, cpu))
-					muster_cpus_set(&all, cpu);
-	char *text = muster_cpus_mask(&all);
-	const char *mask = muster_pool_string(pool, text);
+				if (muster_cpuset_has(&cpus, cpu))
+					muster_cpuset_set(&all, cpu);
+	char *text = muster_cpuset_mask(&all);
+	const char *mask = muster_arena_string(arena, text);
 	free(text);
 	return mask;
 }
 
 /* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head. */
-static int read_masks(const char *list, struct muster_pool *pool, const struct muster_sim_node *node,
+static int read_masks(const char *list, struct muster_arena *arena, const struct muster_sim_node *node,
 	const char **masks, size_t count, struct muster_error *err)
 {
 	size_t given = 0;
@@ -186,7 +188,7 @@ static int read_masks(const char *list, struct muster_pool *pool, const struct m
 		size_t length = strcspn(at, ",");
 		if (given == count)
 			return muster_fail(err, MUSTER_EUSAGE, "cpu masks: more than the %zu ranks of a node", count);
-		masks[given] = muster_pool_string_n(pool, at, length);
+		masks[given] = muster_arena_string_n(arena, at, length);
 		if (muster_sim_mask_check(node, masks[given], err) < 0)
 			return muster_wrap(err, "cpu masks: local rank %zu", given);
 		given++;
@@ -200,31 +202,31 @@ static int read_masks(const char *list, struct muster_pool *pool, const struct m
 }
 
 int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const struct muster_sim_hardware *hardware,
-	struct muster_pool *pool, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err)
+	struct muster_arena *arena, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err)
 {
 	const struct muster_sim_node *model = &hardware->node;
 	size_t nodes = (size_t)scenario->nodes, local_ranks = model->gpu_count;
 	struct muster_sim_cluster cluster = {
-		.pool = pool,
+		.arena = arena,
 		.sku = hardware->sku,
-		.directory = muster_pool_string(pool, directory),
+		.directory = muster_arena_string(arena, directory),
 		.intra_transport = hardware->intra_transport,
 		.inter_transport = hardware->inter_transport,
-		.nodes = muster_pool_alloc(pool, nodes * sizeof *cluster.nodes),
+		.nodes = muster_arena_alloc(arena, nodes * sizeof *cluster.nodes),
 		.node_count = nodes,
-		.ranks = muster_pool_alloc(pool, nodes * local_ranks * sizeof *cluster.ranks),
+		.ranks = muster_arena_alloc(arena, nodes * local_ranks * sizeof *cluster.ranks),
 		.rank_count = nodes * local_ranks,
 		.bandwidths = hardware->bandwidths,
 		.bandwidth_count = hardware->bandwidth_count,
 	};
-	const char **masks = muster_pool_alloc(pool, local_ranks * sizeof *masks);
+	const char **masks = muster_arena_alloc(arena, local_ranks * sizeof *masks);
 
 	for (size_t i = 0; i < local_ranks; i++)
-		masks[i] = numa_mask(pool, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
-	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, pool, model, masks, local_ranks, err) < 0)
+		masks[i] = numa_mask(arena, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
+	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, arena, model, masks, local_ranks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
-		make_node(&cluster.nodes[i], pool, hardware, cluster.directory, i);
+		make_node(&cluster.nodes[i], arena, hardware, cluster.directory, i);
 	for (size_t i = 0; scenario->no_job && i < nodes; i++)
 		cluster.nodes[i].environment_count = 0;
 	for (size_t i = 0; i < cluster.rank_count; i++)

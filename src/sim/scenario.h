@@ -11,7 +11,7 @@
 #define MUSTER_SIM_NODES_MAX 128
 
 struct muster_sim_scenario {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const char *sku;     /* NULL: not said */
 	int nodes;           /* 0: not said */
 	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
@@ -20,11 +20,11 @@ struct muster_sim_scenario {
 	bool no_job;           /* nobody binds the ranks to CPUs, and no job script sets variables for them */
 };
 
-/* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in pool. */
-const char *muster_sim_fabric_cluster(struct muster_pool *pool, const char *sku, size_t rack);
+/* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in arena. */
+const char *muster_sim_fabric_cluster(struct muster_arena *arena, const char *sku, size_t rack);
 
 /* Give the port at index of a node's, nodes counted from 0, the GUID, GID and LID that no other has. */
-void muster_sim_port_identify(struct muster_sim_port *port, struct muster_pool *pool, size_t node, size_t index);
+void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena *arena, size_t node, size_t index);
 
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
@@ -34,9 +34,9 @@ int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *p
 void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault);
 
 /* The cluster that the scenario asks for: the machine's hardware for each node, one rank for each of its GPUs, faults
- * applied. Its pool is the one that hardware was read into, and is the cluster's from then on. directory is where the
+ * applied. Its arena is the one that hardware was read into, and is the cluster's from then on. directory is where the
  * cluster will be written. Whatever the scenario has wrong is MUSTER_EUSAGE. */
 int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const struct muster_sim_hardware *hardware,
-	struct muster_pool *pool, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err);
+	struct muster_arena *arena, const char *directory, struct muster_sim_cluster *ret, struct muster_error *err);
 
 #endif

@@ -3,8 +3,8 @@
  * A stand-in is a shared library with the real soname and ABI whose hardware is cluster.json. It exports what is marked
  * MUSTER_STANDIN_EXPORT and nothing else, and it always exports the mark by which muster tells that a run is simulated.
  */
-#ifndef MUSTER_STANDIN_H
-#define MUSTER_STANDIN_H
+#ifndef MUSTER_SIM_STANDIN_H
+#define MUSTER_SIM_STANDIN_H
 
 #include "bind/cuda_abi.h"
 

@@ -4,7 +4,7 @@
  */
 #include "sim/standin_cuda.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <ctype.h>
 #include <pthread.h>

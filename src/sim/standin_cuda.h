@@ -3,8 +3,8 @@
  * standin_cuda.c has the devices and contexts, standin_cuda_memory.c the memory, standin_cuda_stream.c the streams,
  * events and copies. Every exported function runs between an _enter_ and leave, which hold the one lock.
  */
-#ifndef MUSTER_STANDIN_CUDA_H
-#define MUSTER_STANDIN_CUDA_H
+#ifndef MUSTER_SIM_STANDIN_CUDA_H
+#define MUSTER_SIM_STANDIN_CUDA_H
 
 #include "sim/cluster.h"
 #include "sim/standin.h"

@@ -4,8 +4,8 @@
  * the entry of every function, and the hook looks whether the scenario has this rank's worker misbehave there. No
  * stand-in knows of it.
  */
-#ifndef MUSTER_STANDIN_DEATH_H
-#define MUSTER_STANDIN_DEATH_H
+#ifndef MUSTER_SIM_STANDIN_DEATH_H
+#define MUSTER_SIM_STANDIN_DEATH_H
 
 /* $MUSTER_SIM_DIES: what the rank's `deaths` hold, between blanks. */
 #define MUSTER_SIM_DIES "MUSTER_SIM_DIES"

@@ -6,7 +6,7 @@
  */
 #include "sim/standin_nccl.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <dlfcn.h>
 #include <errno.h>

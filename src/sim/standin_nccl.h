@@ -3,8 +3,8 @@
  * standin_nccl.c has the communicators, standin_nccl_ring.c moves the data between the processes, standin_nccl_log.c
  * writes what NCCL_DEBUG asks for.
  */
-#ifndef MUSTER_STANDIN_NCCL_H
-#define MUSTER_STANDIN_NCCL_H
+#ifndef MUSTER_SIM_STANDIN_NCCL_H
+#define MUSTER_SIM_STANDIN_NCCL_H
 
 #include "bind/nccl_abi.h"
 #include "sim/cluster.h"

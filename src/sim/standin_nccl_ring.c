@@ -8,7 +8,7 @@
  */
 #include "sim/standin_nccl.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

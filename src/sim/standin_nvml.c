@@ -6,7 +6,7 @@
 #include "sim/cluster.h"
 #include "sim/standin.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <pthread.h>
 #include <stdio.h>

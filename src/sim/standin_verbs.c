@@ -7,7 +7,7 @@
 #include "sim/cluster.h"
 #include "sim/standin.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <infiniband/verbs.h>
 

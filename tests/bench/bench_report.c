@@ -5,7 +5,7 @@
  */
 #include "muster/report.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "synthetic_run.h"
 
 #include <errno.h>

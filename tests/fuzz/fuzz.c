@@ -1,7 +1,7 @@
 /* fuzz.c - what the fuzzers share */
 #include "fuzz.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <stdarg.h>

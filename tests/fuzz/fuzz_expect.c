@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct muster_expect expect;
 	struct muster_error err;
 	const char *path = fuzz_file(0, bytes, size);
-	if (!run.pool)
+	if (!run.arena)
 		synthetic_run(&run, SYNTHETIC_PER_NODE + 1);
 
 	size_t problems = muster_expect_lint("", path, NULL, take_problem, NULL);

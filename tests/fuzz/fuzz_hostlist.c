@@ -22,13 +22,13 @@ static size_t make_set(const char **names, size_t count)
 	return kept;
 }
 
-static void check_back(struct muster_pool *pool, const char *const *names, size_t count)
+static void check_back(struct muster_arena *arena, const char *const *names, size_t count)
 {
 	const char *const *back;
 	size_t back_count;
 	struct muster_error err;
 	char *list = muster_hostlist_compress(names, count);
-	FUZZ_CHECK(muster_hostlist_expand(list, pool, &back, &back_count, &err) == 0, "%s: %s", list, err.text);
+	FUZZ_CHECK(muster_hostlist_expand(list, arena, &back, &back_count, &err) == 0, "%s: %s", list, err.text);
 	const char **set = muster_calloc(count + 1, sizeof *set),
 		   **back_set = muster_calloc(back_count + 1, sizeof *set);
 	memcpy(set, names, count * sizeof *set);
@@ -48,18 +48,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const char *const *names;
 	size_t count;
 	struct muster_error err;
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	char *text = fuzz_string(bytes, size);
-	if (muster_hostlist_expand(text, pool, &names, &count, &err) < 0) {
+	if (muster_hostlist_expand(text, arena, &names, &count, &err) < 0) {
 		fuzz_check_error(&err);
 		FUZZ_CHECK(err.code == MUSTER_EUSAGE, "%s", err.text);
 	} else {
 		FUZZ_CHECK(count <= MUSTER_HOSTS_MAX, "%zu names", count);
 		for (size_t i = 0; i < count; i++)
 			FUZZ_CHECK(*names[i] && strlen(names[i]) <= MUSTER_HOST_NAME_MAX, "\"%s\"", names[i]);
-		check_back(pool, names, count);
+		check_back(arena, names, count);
 	}
 	free(text);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "bind/curl.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "probe_context.h"
 
 extern const struct muster_probe muster_probe_metadata;

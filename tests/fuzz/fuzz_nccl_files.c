@@ -4,7 +4,7 @@
 
 #include "bind/nccl_topo.h"
 #include "core/settings.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void check_topo(const struct muster_nccl_topo *topo)
 	FUZZ_CHECK(topo->node_count <= MUSTER_NCCL_TOPO_NODES_MAX && topo->gpu_count <= MUSTER_NCCL_TOPO_GPUS_MAX,
 		"%zu nodes, %zu GPUs", topo->node_count, topo->gpu_count);
 	for (size_t i = 0; i < topo->node_count; i++) {
-		char *list = muster_cpus_list(&topo->nodes[i].cpus);
+		char *list = muster_cpuset_list(&topo->nodes[i].cpus);
 		FUZZ_CHECK(topo->nodes[i].numa_node >= -1 && topo->nodes[i].numa_node <= 65535, "%d",
 			topo->nodes[i].numa_node);
 		free(list);
@@ -59,8 +59,8 @@ static void check_settings(const struct muster_settings *settings)
 static void try_settings(const char *text, size_t size)
 {
 	struct muster_settings settings, again;
-	struct muster_pool *pool = muster_pool_new();
-	muster_settings_init(&settings, pool);
+	struct muster_arena *arena = muster_arena_new();
+	muster_settings_init(&settings, arena);
 	muster_settings_add_environment(&settings, text, size);
 	check_settings(&settings);
 	muster_settings_add_file(&settings, text, size, "/etc/nccl.conf");
@@ -69,17 +69,17 @@ static void try_settings(const char *text, size_t size)
 	muster_settings_add_environment(&again, text, size);
 	muster_settings_add_file(&again, text, size, "/another");
 	FUZZ_CHECK(memcmp(again.items, settings.items, sizeof again.items) == 0, "what was set has changed");
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 
 static void try_words(const uint8_t *bytes, size_t size)
 {
-	struct muster_cpus cpus, again;
+	struct muster_cpuset cpus, again;
 	struct muster_error err;
 	char *text = fuzz_string(bytes, size);
-	if (muster_cpus_parse_words(text, &cpus, &err) == 0) {
-		char *mask = muster_cpus_mask(&cpus);
-		FUZZ_CHECK(muster_cpus_parse_mask(mask, &again, &err) == 0, "%s", err.text);
+	if (muster_cpuset_parse_words(text, &cpus, &err) == 0) {
+		char *mask = muster_cpuset_mask(&cpus);
+		FUZZ_CHECK(muster_cpuset_parse_mask(mask, &again, &err) == 0, "%s", err.text);
 		FUZZ_CHECK(memcmp(&cpus, &again, sizeof cpus) == 0, "%s is not %s", text, mask);
 		free(mask);
 	} else {

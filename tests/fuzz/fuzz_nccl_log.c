@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "bind/nccl_log.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

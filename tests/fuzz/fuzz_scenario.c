@@ -1,7 +1,7 @@
 /* fuzz_scenario.c - a scenario file of any bytes: refused with one line, or it makes a cluster whose masks are masks */
 #include "fuzz.h"
 
-#include "core/text.h"
+#include "util/text.h"
 #include "sim/fault.h"
 #include "sim/scenario.h"
 
@@ -12,12 +12,12 @@ enum { NODES_MAX = 8 };
 static void check_cluster(const struct muster_sim_cluster *cluster)
 {
 	struct muster_error err;
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	for (size_t i = 0; i < cluster->rank_count; i++) {
 		const struct muster_sim_rank *rank = &cluster->ranks[i];
 		FUZZ_CHECK(rank->node >= 0 && (size_t)rank->node < cluster->node_count, "rank %zu", i);
-		FUZZ_CHECK(muster_cpus_parse_mask(rank->cpu_mask, &cpus, &err) == 0, "%s", err.text);
-		FUZZ_CHECK(muster_cpus_count(&cpus) > 0, "rank %zu has no CPU", i);
+		FUZZ_CHECK(muster_cpuset_parse_mask(rank->cpu_mask, &cpus, &err) == 0, "%s", err.text);
+		FUZZ_CHECK(muster_cpuset_count(&cpus) > 0, "rank %zu has no CPU", i);
 	}
 	for (size_t i = 0; i < cluster->node_count; i++) {
 		const struct muster_sim_node *node = &cluster->nodes[i];
@@ -42,15 +42,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		FUZZ_CHECK(err.code == MUSTER_EUSAGE, "%s", err.text);
 		FUZZ_CHECK(strstr(err.text, "/proc/self/fd/"), "no file is named: %s", err.text);
 	} else {
-		struct muster_pool *pool = muster_pool_new();
+		struct muster_arena *arena = muster_arena_new();
 		scenario.nodes = scenario.nodes < 1 ? 1 : scenario.nodes < NODES_MAX ? scenario.nodes : NODES_MAX;
 		const char *sku = scenario.sku ? scenario.sku : "Standard_ND96asr_v4";
-		if (muster_sim_hardware_read(MUSTER_SOURCE_DIR "/src/sim/hardware", sku, pool, &hardware, &err) < 0 ||
-			muster_sim_scenario_build(&scenario, &hardware, pool, "/none", &cluster, &err) < 0)
+		if (muster_sim_hardware_read(MUSTER_SOURCE_DIR "/src/sim/hardware", sku, arena, &hardware, &err) < 0 ||
+			muster_sim_scenario_build(&scenario, &hardware, arena, "/none", &cluster, &err) < 0)
 			fuzz_check_error(&err);
 		else
 			check_cluster(&cluster);
-		muster_pool_free(pool);
+		muster_arena_free(arena);
 	}
 	muster_sim_scenario_done(&scenario);
 	return 0;

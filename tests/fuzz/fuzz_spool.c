@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "run/spooled.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	put_file(files[0], bytes, first);
 	put_file(files[1], bytes + second, size - second);
 	muster_run_init(&run);
-	if (muster_spooled_read(folder, NULL, run.pool, &spooled, &err) < 0) {
+	if (muster_spooled_read(folder, NULL, run.arena, &spooled, &err) < 0) {
 		fuzz_check_error(&err);
 	} else {
 		FUZZ_CHECK(spooled.rank_count > 0 && (size_t)spooled.job_ranks >= spooled.rank_count, "%zu of %d ranks",

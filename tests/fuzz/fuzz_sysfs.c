@@ -6,8 +6,8 @@
 #include "fuzz.h"
 
 #include "core/sysfs.h"
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "probe_context.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  */
 #include "fuzz.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/crew.h"
 
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-int __wrap_muster_proc_start(
-	struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err);
+int __wrap_muster_subprocess_start(
+	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err);
 
-int __wrap_muster_proc_start(
-	struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err)
+int __wrap_muster_subprocess_start(
+	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err)
 {
 	(void)program, (void)environment, (void)err;
-	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1 };
+	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1 };
 	return 0;
 }
 
@@ -69,8 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			(int)crew.state);
 		muster_outcomes_add(&rank->outcomes, muster_crew_outcome(&crew, "gpu"));
 	} while (crew.state == MUSTER_CREW_DONE && rank->outcomes.count < 100);
-	rank->gpu = *crew.gpu ? muster_pool_string(record.pool, crew.gpu) : NULL;
-	rank->gpu_uuid = *crew.uuid ? muster_pool_string(record.pool, crew.uuid) : NULL;
+	rank->gpu = *crew.gpu ? muster_arena_string(record.arena, crew.gpu) : NULL;
+	rank->gpu_uuid = *crew.uuid ? muster_arena_string(record.arena, crew.uuid) : NULL;
 	check_record(node);
 	muster_crew_dismiss(&crew);
 	muster_run_done(&record);

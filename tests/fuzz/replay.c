@@ -1,8 +1,8 @@
 /* replay.c - give a fuzzer every file of the folders and files named, each once */
 #include "fuzz.h"
 
-#include "core/file.h"
-#include "muster/pool.h"
+#include "util/file.h"
+#include "muster/arena.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -29,8 +29,8 @@ done
 cd "$source"
 # $common and $hints are lists of words.
 # shellcheck disable=SC2086
-printf '%s\n' "$files" | grep -v '/core/error\.c$' |
+printf '%s\n' "$files" | grep -v '/util/error\.c$' |
 	xargs -P "$(nproc)" -n 1 "$clang_tidy" $common $hints 2>"$build/tidy.log" &&
-	"$clang_tidy" $common "$source/src/core/error.c" 2>>"$build/tidy.log" && exit 0
+	"$clang_tidy" $common "$source/src/util/error.c" 2>>"$build/tidy.log" && exit 0
 grep -vE 'warnings? (and|generated)|errors? generated|Error while processing' "$build/tidy.log" || true
 exit 1

@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_scenario scenario;
 	struct muster_sim_hardware hardware;
 	struct muster_sim_cluster cluster;
@@ -18,20 +18,20 @@ int main(int argc, char **argv)
 
 	if (failed) {
 		fputs("usage: write_node HARDWARE-DIRECTORY SKU DIRECTORY\n", stderr);
-		muster_pool_free(pool);
+		muster_arena_free(arena);
 		return 2;
 	}
 	muster_sim_scenario_init(&scenario);
 	scenario.sku = argv[2];
 	scenario.nodes = 1;
-	failed = muster_sim_hardware_read(argv[1], scenario.sku, pool, &hardware, &err) < 0 ||
-		 muster_sim_scenario_build(&scenario, &hardware, pool, argv[3], &cluster, &err) < 0 ||
+	failed = muster_sim_hardware_read(argv[1], scenario.sku, arena, &hardware, &err) < 0 ||
+		 muster_sim_scenario_build(&scenario, &hardware, arena, argv[3], &cluster, &err) < 0 ||
 		 muster_sim_generate(&cluster, &hardware, &err) < 0;
 	if (failed)
 		fprintf(stderr, "%s\n", err.text);
 	else
 		puts(cluster.nodes[0].directory);
 	muster_sim_scenario_done(&scenario);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return failed;
 }

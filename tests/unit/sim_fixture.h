@@ -11,15 +11,15 @@
 #define SIM_SKU_RACK "Standard_ND128isr_NDR_GB200_v6"
 #define SIM_SKU_VGPU "Standard_NC288ds_xl_RTXPro6000_v6"
 
-/* Build the scenario's cluster; its pool is the cluster's. */
+/* Build the scenario's cluster; its arena is the cluster's. */
 static inline int sim_build(const struct muster_sim_scenario *scenario, const char *directory,
 	struct muster_sim_hardware *hardware, struct muster_sim_cluster *ret, struct muster_error *err)
 {
-	struct muster_pool *pool = muster_pool_new();
-	if (muster_sim_hardware_read(SIM_HARDWARE_DIR, scenario->sku, pool, hardware, err) == 0 &&
-		muster_sim_scenario_build(scenario, hardware, pool, directory, ret, err) == 0)
+	struct muster_arena *arena = muster_arena_new();
+	if (muster_sim_hardware_read(SIM_HARDWARE_DIR, scenario->sku, arena, hardware, err) == 0 &&
+		muster_sim_scenario_build(scenario, hardware, arena, directory, ret, err) == 0)
 		return 0;
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 	return -1;
 }
 

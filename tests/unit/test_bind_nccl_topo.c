@@ -1,7 +1,7 @@
 /* test_bind_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
 #include "bind/expat.h"
 #include "bind/nccl_topo.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ START_TEST(a_file_places_gpus_and_cpus)
 	ck_assert_msg(parse(WHOLE, strlen(WHOLE), &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(topo.node_count, 2);
 	ck_assert_int_eq(topo.nodes[1].numa_node, 1);
-	char *list = muster_cpus_list(&topo.nodes[1].cpus);
+	char *list = muster_cpuset_list(&topo.nodes[1].cpus);
 	ck_assert_str_eq(list, "24-47");
 	free(list);
 	ck_assert_uint_eq(topo.gpu_count, sizeof gpus / sizeof *gpus);
@@ -140,13 +140,13 @@ static const struct {
 
 START_TEST(a_mask_is_words_of_32_bits)
 {
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	struct muster_error err;
-	int result = muster_cpus_parse_words(masks[_i].text, &cpus, &err);
+	int result = muster_cpuset_parse_words(masks[_i].text, &cpus, &err);
 	ck_assert_int_eq(result, masks[_i].list ? 0 : -1);
 	if (!masks[_i].list)
 		return;
-	char *list = muster_cpus_list(&cpus);
+	char *list = muster_cpuset_list(&cpus);
 	ck_assert_str_eq(list, masks[_i].list);
 	free(list);
 }
@@ -155,13 +155,13 @@ END_TEST
 START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
 {
 	char text[2 * MUSTER_CPUS_MAX / 32 + 2] = "";
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	for (int i = 0; i < MUSTER_CPUS_MAX / 32; i++)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "%s1", i ? "," : "");
-	ck_assert_int_eq(muster_cpus_parse_words(text, &cpus, NULL), 0);
-	ck_assert_uint_eq(muster_cpus_count(&cpus), MUSTER_CPUS_MAX / 32);
+	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), 0);
+	ck_assert_uint_eq(muster_cpuset_count(&cpus), MUSTER_CPUS_MAX / 32);
 	snprintf(text + strlen(text), sizeof text - strlen(text), ",1");
-	ck_assert_int_eq(muster_cpus_parse_words(text, &cpus, NULL), -1);
+	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), -1);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /* test_core_child.c - a program is run to its end or to its deadline, and what it printed is kept */
-#include "core/child.h"
-#include "core/text.h"
+#include "util/child.h"
+#include "util/text.h"
 
 #include <check.h>
 #include <stdlib.h>

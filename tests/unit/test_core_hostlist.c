@@ -33,16 +33,16 @@ static const struct {
 
 START_TEST(a_list_stands_for_these_names)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
 	const char *const *names;
 	char text[512] = "";
 	size_t count = 0, used = 0;
-	ck_assert_msg(muster_hostlist_expand(expansions[_i].list, pool, &names, &count, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_hostlist_expand(expansions[_i].list, arena, &names, &count, &err) == 0, "%s", err.text);
 	for (size_t i = 0; i < count; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", names[i]);
 	ck_assert_str_eq(text, expansions[_i].names);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -72,36 +72,36 @@ static const struct {
 
 START_TEST(what_is_no_list_is_refused_with_the_reason)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
 	const char *const *names = NULL;
 	size_t count = 7;
-	ck_assert_int_eq(muster_hostlist_expand(refusals[_i].list, pool, &names, &count, &err), -1);
+	ck_assert_int_eq(muster_hostlist_expand(refusals[_i].list, arena, &names, &count, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, refusals[_i].why) != NULL, "%s: %s", refusals[_i].list, err.text);
 	ck_assert_ptr_null(names);
 	ck_assert_uint_eq(count, 7);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
 START_TEST(a_name_has_at_most_255_characters)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
 	const char *const *names;
 	char list[300];
 	size_t count;
 	memset(list, 'a', sizeof list);
 	list[255] = '\0';
-	ck_assert_int_eq(muster_hostlist_expand(list, pool, &names, &count, &err), 0);
+	ck_assert_int_eq(muster_hostlist_expand(list, arena, &names, &count, &err), 0);
 	ck_assert_uint_eq(strlen(names[0]), 255);
 	snprintf(list + 252, sizeof list - 252, "[10]x");
-	ck_assert_int_eq(muster_hostlist_expand(list, pool, &names, &count, &err), 0);
+	ck_assert_int_eq(muster_hostlist_expand(list, arena, &names, &count, &err), 0);
 	snprintf(list + 252, sizeof list - 252, "[100]x");
-	ck_assert_int_eq(muster_hostlist_expand(list, pool, &names, &count, &err), -1);
+	ck_assert_int_eq(muster_hostlist_expand(list, arena, &names, &count, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "more than 255 characters"));
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -130,39 +130,39 @@ static const struct {
 
 START_TEST(these_names_make_this_list)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
 	const char *const *names = NULL;
 	size_t count = 0;
 	if (*compressions[_i].names)
-		ck_assert_int_eq(muster_hostlist_expand(compressions[_i].names, pool, &names, &count, &err), 0);
+		ck_assert_int_eq(muster_hostlist_expand(compressions[_i].names, arena, &names, &count, &err), 0);
 	char *list = muster_hostlist_compress(names, count);
 	ck_assert_str_eq(list, compressions[_i].list);
 	free(list);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
 /* Names with every width and gap: what a list stands for is what it was made of. */
 START_TEST(a_compressed_list_expands_to_the_same_names)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
 	const char *names[2000], *const *again;
 	size_t count = 0, again_count;
 	for (unsigned int i = 0; i < 1000; i++) {
-		names[count++] = muster_pool_printf(pool, "gpu-%u", i * 7 % 1000);
-		names[count++] = muster_pool_printf(pool, "rack%u-n%03u", i % 4, i);
+		names[count++] = muster_arena_printf(arena, "gpu-%u", i * 7 % 1000);
+		names[count++] = muster_arena_printf(arena, "rack%u-n%03u", i % 4, i);
 	}
 	char *list = muster_hostlist_compress(names, count);
-	ck_assert_int_eq(muster_hostlist_expand(list, pool, &again, &again_count, &err), 0);
+	ck_assert_int_eq(muster_hostlist_expand(list, arena, &again, &again_count, &err), 0);
 	ck_assert_uint_eq(again_count, count);
 	char *twice = muster_hostlist_compress(again, again_count);
 	ck_assert_str_eq(list, twice);
 	ck_assert_ptr_nonnull(strstr(list, "gpu-[0-999]"));
 	free(list);
 	free(twice);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct muster_pool *pool;
+static struct muster_arena *arena;
 static struct muster_settings settings;
 
 static void setup(void)
 {
-	pool = muster_pool_new();
-	muster_settings_init(&settings, pool);
+	arena = muster_arena_new();
+	muster_settings_init(&settings, arena);
 }
 
 static void teardown(void)
 {
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 
 /* The value of a setting, or NULL. The text is handed over in memory of just its size, for the sanitizer to watch. */

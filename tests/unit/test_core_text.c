@@ -1,5 +1,5 @@
 /* test_core_text.c - characters of UTF-8, what is harmful among them, and errors that may be shown */
-#include "core/text.h"
+#include "util/text.h"
 #include "muster/error.h"
 
 #include <check.h>

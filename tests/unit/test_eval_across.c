@@ -12,7 +12,7 @@ static void drivers(struct muster_run *run, const char *const *values, size_t co
 		char name[16];
 
 		snprintf(name, sizeof name, "n%zu", i + 1);
-		struct muster_node *node = fixture_node(run, muster_pool_string(run->pool, name), 1);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
 
 		if (values[i] && strcmp(values[i], "-") == 0)
 			continue;
@@ -112,7 +112,7 @@ static void ports(struct muster_run *run, const char *const *nodes, size_t count
 
 		snprintf(name, sizeof name, "n%zu", i + 1);
 		snprintf(text, sizeof text, "%s", nodes[i]);
-		struct muster_node *node = fixture_node(run, muster_pool_string(run->pool, name), 1);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
 		for (at = text; *at;) {
 			char *equals = strchr(at, '='), *end = strchr(equals, ' '), labels[64];
 
@@ -284,7 +284,7 @@ START_TEST(long_lists_are_cut)
 
 		snprintf(name, sizeof name, "node%03d", i);
 		snprintf(value, sizeof value, "v%d", i % 2 ? i : 0); /* 100 of 200: no majority */
-		struct muster_node *node = fixture_node(&run, muster_pool_string(run.pool, name), 1);
+		struct muster_node *node = fixture_node(&run, muster_arena_string(run.arena, name), 1);
 		fixture_sample(&run, &node->samples, "node.driver_version", NULL, muster_string(value));
 	}
 	fixture_judge(&run, SAME_DRIVER, false, &report);

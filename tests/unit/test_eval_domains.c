@@ -56,7 +56,7 @@ static void nodes_make(struct muster_run *run, int row)
 		struct muster_node *node = fixture_node(run, table[row].nodes[n].name, 2);
 
 		for (size_t g = 0; g < 2; g++) {
-			struct muster_label *labels = muster_pool_alloc(run->pool, 2 * sizeof *labels);
+			struct muster_label *labels = muster_arena_alloc(run->arena, 2 * sizeof *labels);
 			double value = table[row].nodes[n].cliques[g];
 			const char *cluster = table[row].nodes[n].clusters[g];
 
@@ -66,7 +66,7 @@ static void nodes_make(struct muster_run *run, int row)
 				continue;
 			labels[0] = (struct muster_label){ "gpu", muster_string(g ? "g1" : "g0") };
 			labels[1] = (struct muster_label){ "cluster",
-				muster_string(muster_pool_string(run->pool, cluster)) };
+				muster_string(muster_arena_string(run->arena, cluster)) };
 			muster_samples_add(
 				&node->ranks[g].samples, (struct muster_sample){ &clique, labels, 2,
 								 value < 0 ? muster_null() : muster_number(value),

@@ -2,7 +2,7 @@
 #include "eval_fixture.h"
 
 #include "eval/eval.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 /* A file of one check; quotes are written as apostrophes. */
 #define CHECK(body) "{'schema_version':1,'name':'t','checks':{'a.check':{" body "}}}"
@@ -683,13 +683,13 @@ static void problem_print(void *arg, const char *problem)
 
 START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	const char **names;
 	size_t count;
 
-	ck_assert_int_eq(muster_expect_names(MUSTER_SOURCE_DIR "/configs", pool, &names, &count, &err), 0);
+	ck_assert_int_eq(muster_expect_names(MUSTER_SOURCE_DIR "/configs", arena, &names, &count, &err), 0);
 	ck_assert_uint_gt(count, 22);
 	for (size_t n = 0; n < count; n++) {
 		ck_assert_uint_eq(
@@ -707,7 +707,7 @@ START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
 		}
 		muster_expect_done(&expect);
 	}
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 

@@ -55,7 +55,7 @@ static void add_nodes(struct muster_run *run, const struct node *nodes, size_t c
 		char name[16];
 
 		snprintf(name, sizeof name, "n%zu", i + 1);
-		struct muster_node *node = fixture_node(run, muster_pool_string(run->pool, name), 2);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 2);
 
 		fixture_sample(run, &node->samples, "node.vm_size", NULL,
 			nodes[i].vm_size ? muster_string(nodes[i].vm_size) : muster_null());

@@ -9,7 +9,7 @@ static void rates(struct muster_run *run, const double *values, size_t count)
 		char name[16];
 
 		snprintf(name, sizeof name, "n%zu", i + 1);
-		struct muster_node *node = fixture_node(run, muster_pool_string(run->pool, name), 1);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
 		fixture_sample(run, &node->ranks[0].samples, "gpu.h2d_gbps", "gpu=g",
 			values[i] < 0 ? muster_null() : muster_number(values[i]));
 		fixture_sample(run, &node->ranks[0].samples, "gpu.numa_node", "gpu=g", muster_number(-4));

@@ -44,12 +44,12 @@ static void add_trials(struct muster_run *run, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, ";");
-		const char **nodes = muster_pool_alloc(run->pool, 2 * sizeof *nodes);
+		const char **nodes = muster_arena_alloc(run->arena, 2 * sizeof *nodes);
 		struct muster_trial trial = { .probe = PROBE, .nodes = nodes, .node_count = text[1] == '-' ? 2 : 1 };
 		const char *rest = text + 2 * trial.node_count;
 
 		for (size_t i = 0; i < trial.node_count; i++)
-			nodes[i] = muster_pool_string_n(run->pool, text + 2 * i, 1);
+			nodes[i] = muster_arena_string_n(run->arena, text + 2 * i, 1);
 		trial.kind = trial.node_count == 2 ? MUSTER_TRIAL_PAIR : MUSTER_TRIAL_ALONE;
 		trial.ok = strncmp(rest, "ok", 2) == 0;
 		if (trial.ok && rest[2] == ' ')
@@ -64,7 +64,7 @@ static void add_trials(struct muster_run *run, const char *text)
 static void add_nodes(struct muster_run *run, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		fixture_node(run, muster_pool_printf(run->pool, "%c", (int)('a' + i)), 1);
+		fixture_node(run, muster_arena_printf(run->arena, "%c", (int)('a' + i)), 1);
 }
 
 START_TEST(trials_become_findings)

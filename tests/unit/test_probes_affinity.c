@@ -23,16 +23,16 @@ static const char *scripted_mask;
 
 __attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
-	struct muster_cpus cpus;
+	struct muster_cpuset cpus;
 	(void)pid;
-	ck_assert_int_eq(muster_cpus_parse_mask(scripted_mask, &cpus, NULL), 0);
+	ck_assert_int_eq(muster_cpuset_parse_mask(scripted_mask, &cpus, NULL), 0);
 	if (size < 128) { /* as the kernel does for a set smaller than its own */
 		errno = EINVAL;
 		return -1;
 	}
 	CPU_ZERO_S(size, set);
 	for (unsigned int cpu = 0; cpu < size * 8; cpu++)
-		if (muster_cpus_has(&cpus, cpu))
+		if (muster_cpuset_has(&cpus, cpu))
 			CPU_SET_S(cpu, size, set);
 	return 0;
 }

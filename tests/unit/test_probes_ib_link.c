@@ -2,7 +2,7 @@
 #include "probe_fake.h"
 
 #include "bind/verbs.h"
-#include "core/text.h"
+#include "util/text.h"
 
 #include <check.h>
 #include <errno.h>

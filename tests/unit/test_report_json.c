@@ -1,7 +1,7 @@
 /* test_report_json.c - a report is written whole, and its run comes back as it was */
 #include "muster/report.h"
 
-#include "core/file.h"
+#include "util/file.h"
 #include "core/json.h"
 #include "report_fixture.h"
 

@@ -74,7 +74,7 @@ static void make_run(struct muster_run *run, const char *nodes)
 {
 	muster_run_init(run);
 	for (int i = 0; nodes[i]; i++) {
-		const char *name = nodes[i] == '?' ? "?" : muster_pool_printf(run->pool, "n%d", i + 1);
+		const char *name = nodes[i] == '?' ? "?" : muster_arena_printf(run->arena, "n%d", i + 1);
 		struct muster_node *node = muster_run_add_node(run, name);
 		for (int j = 0; j < 2; j++) {
 			struct muster_rank *rank = muster_node_add_rank(node, 2 * i + j);

@@ -414,7 +414,7 @@ START_TEST(of_many_switches_the_first_are_shown)
 	struct muster_report report;
 	synthetic_run(&run, 50 * SYNTHETIC_PER_NODE);
 	for (size_t i = 0; i < run.node_count; i++)
-		place_node(&run.nodes[i], muster_pool_printf(run.pool, "s%zu", i));
+		place_node(&run.nodes[i], muster_arena_printf(run.arena, "s%zu", i));
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\n  s0: sim-1\n  s1: sim-2\n"), "%s", text);

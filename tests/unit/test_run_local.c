@@ -1,7 +1,7 @@
 /* test_run_local.c - the ranks of a node: what they say comes through, and so does their death; gates wait for the
  * living */
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/gate.h"
 #include "run/local.h"
 

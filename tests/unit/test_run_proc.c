@@ -1,5 +1,5 @@
 /* test_run_proc.c - a worker process that starts, or does not, and what is known of it afterwards */
-#include "run/proc.h"
+#include "util/subprocess.h"
 #include "run/wire.h"
 
 #include <check.h>
@@ -18,20 +18,20 @@
 /* Start the program and wait until it is gone. What it printed last and how it ended. */
 static void run(const char *program, char said[256], char how[64])
 {
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	struct muster_error err = { 0 };
 	char *line;
 	size_t length;
 	int state;
 
-	ck_assert_int_eq(muster_proc_start(&proc, program, environ, &err), 0);
-	while ((state = muster_proc_next_line(&proc, &line, &length, &err)) == 0) {
+	ck_assert_int_eq(muster_subprocess_start(&proc, program, environ, &err), 0);
+	while ((state = muster_subprocess_next_line(&proc, &line, &length, &err)) == 0) {
 		struct pollfd results = { .fd = proc.results, .events = POLLIN };
 		poll(&results, 1, -1);
 	}
 	ck_assert_int_eq(state, 1);
-	muster_proc_end(&proc, 1000, how, 64);
-	muster_proc_last_words(&proc, said, 256);
+	muster_subprocess_end(&proc, 1000, how, 64);
+	muster_subprocess_last_words(&proc, said, 256);
 }
 
 START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
@@ -98,20 +98,20 @@ static int be_worker(void)
 }
 
 /* Start it so, and wait until it has said that it is there. */
-static void start(struct muster_proc *proc, const char *how)
+static void start(struct muster_subprocess *proc, const char *how)
 {
 	struct muster_error err = { 0 };
 	char *line = NULL;
 	size_t length;
 	setenv("MUSTER_TEST_WORKER", how, 1);
-	ck_assert_int_eq(muster_proc_start(proc, "/proc/self/exe", environ, &err), 0);
+	ck_assert_int_eq(muster_subprocess_start(proc, "/proc/self/exe", environ, &err), 0);
 	while (!line) {
 		struct pollfd results = { .fd = proc->results, .events = POLLIN };
 		poll(&results, 1, -1);
-		ck_assert_int_eq(muster_proc_next_line(proc, &line, &length, &err), 0);
+		ck_assert_int_eq(muster_subprocess_next_line(proc, &line, &length, &err), 0);
 	}
 	ck_assert_str_eq(line, "here");
-	muster_proc_line_taken(proc, length);
+	muster_subprocess_line_taken(proc, length);
 }
 
 /* A process that traces another one, so that the other's parent is not told of its end. */
@@ -136,12 +136,12 @@ static pid_t trace(pid_t other)
 
 START_TEST(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed)
 {
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	char how[64];
 	start(&proc, "waits");
 	pid_t worker = proc.pid, tracer = trace(worker);
 	int ends[] = { proc.commands, proc.results, proc.noise };
-	ck_assert(!muster_proc_end(&proc, 50, how, sizeof how));
+	ck_assert(!muster_subprocess_end(&proc, 50, how, sizeof how));
 	ck_assert_str_eq(how, "could not be killed (uninterruptible), abandoned");
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_int_lt(fcntl(ends[i], F_GETFD), 0);
@@ -153,40 +153,40 @@ END_TEST
 
 START_TEST(one_that_blocks_every_signal_is_killed)
 {
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	char how[64];
 	start(&proc, "waits");
-	ck_assert(!muster_proc_end(&proc, 60000, how, sizeof how));
+	ck_assert(!muster_subprocess_end(&proc, 60000, how, sizeof how));
 	ck_assert_str_eq(how, "killed");
 }
 END_TEST
 
 START_TEST(one_that_never_stops_printing_is_not_read_for_ever)
 {
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	char how[64], said[256];
 	start(&proc, "chatters");
 	for (int i = 0; i < 100; i++) {
 		struct pollfd noise = { .fd = proc.noise, .events = POLLIN };
 		poll(&noise, 1, -1);
-		muster_proc_read_noise(&proc);
+		muster_subprocess_read_noise(&proc);
 	}
-	muster_proc_end(&proc, 60000, how, sizeof how);
+	muster_subprocess_end(&proc, 60000, how, sizeof how);
 	ck_assert_str_eq(how, "killed");
-	ck_assert_str_eq(muster_proc_last_words(&proc, said, sizeof said), "and another one");
+	ck_assert_str_eq(muster_subprocess_last_words(&proc, said, sizeof said), "and another one");
 }
 END_TEST
 
 START_TEST(one_that_does_not_listen_does_not_stop_us)
 {
-	struct muster_proc proc;
+	struct muster_subprocess proc;
 	struct muster_error err = { 0 };
 	char how[64];
 	static char command[4 << 20]; /* more than any pipe has room for */
 	start(&proc, "waits");
-	ck_assert_int_eq(muster_proc_send(&proc, command, sizeof command, &err), -1);
+	ck_assert_int_eq(muster_subprocess_send(&proc, command, sizeof command, &err), -1);
 	ck_assert_str_eq(err.text, "the worker no longer listens");
-	muster_proc_end(&proc, 60000, how, sizeof how);
+	muster_subprocess_end(&proc, 60000, how, sizeof how);
 }
 END_TEST
 

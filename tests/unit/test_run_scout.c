@@ -1,5 +1,5 @@
 /* test_run_scout.c - made-up networks: trial rings are planned, tried and judged until the culprit is named */
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "run/scout.h"
 
 #include <check.h>

@@ -2,7 +2,7 @@
  *
  * The worker is a shell script that prints prepared lines where results go. Lines are written with ' in place of ".
  */
-#include "muster/pool.h"
+#include "muster/arena.h"
 #include "muster/report.h"
 #include "run/crew.h"
 

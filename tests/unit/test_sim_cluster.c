@@ -1,6 +1,6 @@
 /* test_sim_cluster.c - cluster.json is read as it was written, and nothing is taken for granted
  */
-#include "core/file.h"
+#include "util/file.h"
 #include "sim/cluster.h"
 
 #include <check.h>

@@ -10,13 +10,13 @@
 /* What differs between two clusters, by the tables of fields: "sim-1/0001:00:00.0.name" for a field, "-sim-1/mlx5_ib5"
  * and "+sim-1/mlx5_extra" for what only the first or only the second has. */
 struct differences {
-	struct muster_pool *pool;
+	struct muster_arena *arena;
 	const char *text;
 };
 
 static void differ(struct differences *d, const char *what)
 {
-	d->text = *d->text ? muster_pool_printf(d->pool, "%s %s", d->text, what) : what;
+	d->text = *d->text ? muster_arena_printf(d->arena, "%s %s", d->text, what) : what;
 }
 
 struct items {
@@ -39,19 +39,19 @@ static const void *item_at(const struct muster_sim_field *field, struct items it
 
 /* An element is called what its first field says, or, where that is a number, by its place. */
 static const char *item_name(
-	struct muster_pool *pool, const struct muster_sim_field *field, struct items items, size_t index)
+	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, size_t index)
 {
 	const struct muster_sim_field *first = &field->items->fields[0];
 	if (first->kind != MUSTER_SIM_STRING)
-		return muster_pool_printf(pool, "%s[%zu]", field->key, index);
+		return muster_arena_printf(arena, "%s[%zu]", field->key, index);
 	return *(const char *const *)((const char *)item_at(field, items, index) + first->offset);
 }
 
 static const void *item_find(
-	struct muster_pool *pool, const struct muster_sim_field *field, struct items items, const char *name)
+	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, const char *name)
 {
 	for (size_t i = 0; i < items.count; i++)
-		if (strcmp(item_name(pool, field, items, i), name) == 0)
+		if (strcmp(item_name(arena, field, items, i), name) == 0)
 			return item_at(field, items, i);
 	return NULL;
 }
@@ -77,18 +77,18 @@ static void compare_items(
 {
 	const char *slash = *path ? "/" : "";
 	for (size_t i = 0; i < a.count; i++) {
-		const char *name = item_name(d->pool, field, a, i);
-		const void *other = item_find(d->pool, field, b, name);
-		const char *item_path = muster_pool_printf(d->pool, "%s%s%s", path, slash, name);
+		const char *name = item_name(d->arena, field, a, i);
+		const void *other = item_find(d->arena, field, b, name);
+		const char *item_path = muster_arena_printf(d->arena, "%s%s%s", path, slash, name);
 		if (other)
 			compare(d, field->items, item_path, item_at(field, a, i), other);
 		else
-			differ(d, muster_pool_printf(d->pool, "-%s", item_path));
+			differ(d, muster_arena_printf(d->arena, "-%s", item_path));
 	}
 	for (size_t i = 0; i < b.count; i++) {
-		const char *name = item_name(d->pool, field, b, i);
-		if (!item_find(d->pool, field, a, name))
-			differ(d, muster_pool_printf(d->pool, "+%s%s%s", path, slash, name));
+		const char *name = item_name(d->arena, field, b, i);
+		if (!item_find(d->arena, field, a, name))
+			differ(d, muster_arena_printf(d->arena, "+%s%s%s", path, slash, name));
 	}
 }
 
@@ -116,7 +116,7 @@ static void compare(
 		if (field->kind == MUSTER_SIM_STRUCTS)
 			compare_items(d, field, path, items_of(field, a), items_of(field, b));
 		else if (!same_field(field, a, b))
-			differ(d, muster_pool_printf(d->pool, "%s.%s", path, field->key));
+			differ(d, muster_arena_printf(d->arena, "%s.%s", path, field->key));
 }
 
 static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, const char *bus_id)
@@ -197,7 +197,7 @@ static const struct {
 START_TEST(a_fault_changes_just_this)
 {
 	struct muster_sim_cluster healthy, broken;
-	struct differences d = { muster_pool_new(), "" };
+	struct differences d = { muster_arena_new(), "" };
 	struct muster_error err = { 0 };
 	ck_assert_msg(sim_two_of(table[_i].sku, NULL, NULL, &healthy, &err) == 0, "%s", err.text);
 	ck_assert_msg(sim_two_of(table[_i].sku, table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
@@ -205,7 +205,7 @@ START_TEST(a_fault_changes_just_this)
 	ck_assert_str_eq(d.text, table[_i].changes);
 	muster_sim_cluster_done(&healthy);
 	muster_sim_cluster_done(&broken);
-	muster_pool_free(d.pool);
+	muster_arena_free(d.arena);
 }
 END_TEST
 

@@ -2,8 +2,8 @@
 #include "unit/sim_fixture.h"
 
 #include "bind/nvml_abi.h"
-#include "core/file.h"
-#include "core/text.h"
+#include "util/file.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,15 +99,15 @@ END_TEST
 START_TEST(an_unknown_sku_is_a_usage_error_that_says_where_to_look)
 {
 	static const char *const unknown[] = { "Standard_HB120", "", "../hardware/Standard_ND96asr_v4", "." };
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
 	struct muster_error err;
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-		ck_assert_int_eq(muster_sim_hardware_read(SIM_HARDWARE_DIR, unknown[i], pool, &hw, &err), -1);
+		ck_assert_int_eq(muster_sim_hardware_read(SIM_HARDWARE_DIR, unknown[i], arena, &hw, &err), -1);
 		ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 		ck_assert_msg(strstr(err.text, "muster sim --list-skus shows all"), "%s", err.text);
 	}
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -137,7 +137,7 @@ static const struct {
 
 START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
 	struct muster_error err;
 	char *text = NULL;
@@ -148,12 +148,12 @@ START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
 	char *changed = muster_asprintf(
 		"%.*s%s%s", (int)(at - text), text, bad_hardware[_i].to, at + strlen(bad_hardware[_i].from));
 	write_file(SIM_SKU ".json", changed);
-	ck_assert_int_eq(muster_sim_hardware_read(directory, SIM_SKU, pool, &hw, &err), -1);
+	ck_assert_int_eq(muster_sim_hardware_read(directory, SIM_SKU, arena, &hw, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, bad_hardware[_i].said), "%s", err.text);
 	free(changed);
 	free(text);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -170,7 +170,7 @@ static void write_parent(void)
 
 START_TEST(a_description_that_extends_another_says_only_what_differs)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
 	struct muster_error err;
 	write_parent();
@@ -178,7 +178,7 @@ START_TEST(a_description_that_extends_another_says_only_what_differs)
 		"{\"name\":\"child\",\"extends\":\"" SIM_SKU "\",\"host\":{\"temp_disk_gb\":7},"
 		"\"gpu\":{\"name\":\"other\",\"devices\":[{\"bus_id\":\"0009:00:00.0\",\"numa_node\":2}]},"
 		"\"adapters\":[],\"counters\":[]}");
-	ck_assert_msg(muster_sim_hardware_read(directory, "child", pool, &hw, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_sim_hardware_read(directory, "child", arena, &hw, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(hw.sku, "child");
 	ck_assert_double_eq(hw.node.temp_disk_gb, 7);
 	ck_assert_str_eq(hw.node.cpu_model, "AMD EPYC 7V12 64-Core Processor");
@@ -188,7 +188,7 @@ START_TEST(a_description_that_extends_another_says_only_what_differs)
 	ck_assert_double_eq(hw.node.gpus[0].memory_mib, 40960);
 	ck_assert_uint_eq(hw.node.port_count, 0);
 	ck_assert_uint_eq(hw.node.numa_count, 4);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -213,17 +213,17 @@ static const struct {
 
 START_TEST(what_a_description_extends_must_be_whole)
 {
-	struct muster_pool *pool = muster_pool_new();
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
 	struct muster_error err;
 	write_parent();
 	write_file("child.json", bad_parents[_i].child);
 	write_file("grandchild.json", bad_parents[_i].grandchild);
-	ck_assert_int_eq(muster_sim_hardware_read(directory, "grandchild", pool, &hw, &err), -1);
+	ck_assert_int_eq(muster_sim_hardware_read(directory, "grandchild", arena, &hw, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, bad_parents[_i].said), "%s", err.text);
 	ck_assert_msg(strstr(err.text, "grandchild"), "%s", err.text);
-	muster_pool_free(pool);
+	muster_arena_free(arena);
 }
 END_TEST
 
@@ -263,22 +263,22 @@ static void check_cpus_run_on(const struct muster_sim_node *node)
 {
 	unsigned int next = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpus cpus;
+		struct muster_cpuset cpus;
 		struct muster_error err;
-		ck_assert_int_eq(muster_cpus_parse_list(node->numas[i].cpu_list, &cpus, &err), 0);
-		for (unsigned int left = muster_cpus_count(&cpus); left > 0; left--)
-			ck_assert_msg(muster_cpus_has(&cpus, next++), "NUMA node %zu: no CPU %u", i, next - 1);
+		ck_assert_int_eq(muster_cpuset_parse_list(node->numas[i].cpu_list, &cpus, &err), 0);
+		for (unsigned int left = muster_cpuset_count(&cpus); left > 0; left--)
+			ck_assert_msg(muster_cpuset_has(&cpus, next++), "NUMA node %zu: no CPU %u", i, next - 1);
 	}
 }
 
 START_TEST(every_description_makes_a_cluster)
 {
-	struct muster_pool *names = muster_pool_new();
+	struct muster_arena *names = muster_arena_new();
 	const char *list = muster_sim_hardware_list(SIM_HARDWARE_DIR, names);
 	size_t count = 0;
 	while (*list) {
 		size_t length = strcspn(list, "\n");
-		const char *sku = muster_pool_string_n(names, list, length);
+		const char *sku = muster_arena_string_n(names, list, length);
 		struct muster_sim_cluster c;
 		struct muster_error err;
 		ck_assert_msg(sim_two_of(sku, NULL, NULL, &c, &err) == 0, "%s: %s", sku, err.text);
@@ -291,7 +291,7 @@ START_TEST(every_description_makes_a_cluster)
 		count++;
 	}
 	ck_assert_uint_ge(count, 22);
-	muster_pool_free(names);
+	muster_arena_free(names);
 }
 END_TEST
 

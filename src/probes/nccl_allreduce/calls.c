@@ -1,7 +1,7 @@
 /* calls.c - what a ring asks of NCCL and of its stream, none of which is waited for without a deadline */
 #include "probes/nccl_allreduce/parts.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* timing.c - how long the all-reduces of one size take */
 #include "probes/nccl_allreduce/parts.h"
 
-#include "core/text.h"
+#include "util/text.h"
 
 #include <math.h>
 

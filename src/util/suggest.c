@@ -1,4 +1,4 @@
-/* closest.c - what somebody who mistyped a name may have meant
+/* suggest.c - what somebody who mistyped a name may have meant
  */
 #include "eval/eval.h"
 
@@ -37,7 +37,7 @@ static size_t distance(const char *a, const char *b)
 	return row[n];
 }
 
-const char *muster_closest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size)
 {
 	enum { KEPT_MAX = 4 };

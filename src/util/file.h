@@ -1,6 +1,6 @@
 /* file.h - files are read whole, and written whole or not at all */
-#ifndef MUSTER_FILE_H
-#define MUSTER_FILE_H
+#ifndef MUSTER_UTIL_FILE_H
+#define MUSTER_UTIL_FILE_H
 
 #include "muster/error.h"
 

@@ -1,8 +1,8 @@
 /* child.c - run a program to its end, with a deadline; no shell */
-#include "core/child.h"
+#include "util/child.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

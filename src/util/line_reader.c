@@ -1,7 +1,7 @@
-/* lines.c - a file from outside, line by line */
-#include "run/lines.h"
+/* line_reader.c - a file from outside, line by line */
+#include "util/line_reader.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,11 @@
 
 enum { READ_BYTES = 1 << 16 };
 
-int muster_lines_open(struct muster_lines *lines, const char *path, size_t most, struct muster_error *err)
+int muster_line_reader_open(struct muster_line_reader *lines, const char *path, size_t most, struct muster_error *err)
 {
 	struct stat status;
-	*lines = (struct muster_lines){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), .most = most };
+	*lines = (struct muster_line_reader){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+		.most = most };
 	if (lines->fd < 0)
 		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
 	if (fstat(lines->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
@@ -25,13 +26,13 @@ int muster_lines_open(struct muster_lines *lines, const char *path, size_t most,
 	return 0;
 }
 
-void muster_lines_done(struct muster_lines *lines)
+void muster_line_reader_done(struct muster_line_reader *lines)
 {
 	close(lines->fd);
 	free(lines->text);
 }
 
-static int fill(struct muster_lines *lines)
+static int fill(struct muster_line_reader *lines)
 {
 	if (lines->text && lines->at > 0) {
 		memmove(lines->text, lines->text + lines->at, lines->length - lines->at);
@@ -56,7 +57,7 @@ static int fill(struct muster_lines *lines)
 	return got < 0 ? -1 : 0;
 }
 
-int muster_lines_next(struct muster_lines *lines, const char **ret, size_t *ret_length)
+int muster_line_reader_next(struct muster_line_reader *lines, const char **ret, size_t *ret_length)
 {
 	for (size_t scanned = 0;;) {
 		size_t left = lines->length - lines->at;

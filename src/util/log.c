@@ -1,8 +1,8 @@
 /* log.c - lines on standard error, for people or for a log collector */
-#include "core/log.h"
+#include "util/log.h"
 
 #include "core/json_writer.h"
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>

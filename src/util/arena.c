@@ -1,5 +1,5 @@
-/* pool.c - memory that lives and dies together, and strings that are stored once */
-#include "muster/pool.h"
+/* arena.c - memory that lives and dies together, and strings that are stored once */
+#include "muster/arena.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct slot {
 	size_t length;
 };
 
-struct muster_pool {
+struct muster_arena {
 	struct chunk *chunks;
 	size_t next_size;
 	struct slot *slots; /* open addressing; a power of two, at most three quarters full */
@@ -72,48 +72,48 @@ char *muster_asprintf(const char *format, ...)
 	return text;
 }
 
-struct muster_pool *muster_pool_new(void)
+struct muster_arena *muster_arena_new(void)
 {
-	struct muster_pool *pool = muster_calloc(1, sizeof *pool);
-	pool->next_size = CHUNK_FIRST;
-	return pool;
+	struct muster_arena *arena = muster_calloc(1, sizeof *arena);
+	arena->next_size = CHUNK_FIRST;
+	return arena;
 }
 
-void muster_pool_free(struct muster_pool *pool)
+void muster_arena_free(struct muster_arena *arena)
 {
-	if (!pool)
+	if (!arena)
 		return;
-	for (struct chunk *chunk = pool->chunks, *next; chunk; chunk = next) {
+	for (struct chunk *chunk = arena->chunks, *next; chunk; chunk = next) {
 		next = chunk->next;
 		free(chunk);
 	}
-	free(pool->slots);
-	free(pool);
+	free(arena->slots);
+	free(arena);
 }
 
-void *muster_pool_alloc(struct muster_pool *pool, size_t size)
+void *muster_arena_alloc(struct muster_arena *arena, size_t size)
 {
 	const size_t unit = _Alignof(max_align_t);
 	if (size > SIZE_MAX / 2)
 		out_of_memory(size);
 	size = (size + unit - 1) / unit * unit;
-	struct chunk *chunk = pool->chunks;
+	struct chunk *chunk = arena->chunks;
 	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = pool->next_size > size ? pool->next_size : size;
+		size_t room = arena->next_size > size ? arena->next_size : size;
 		chunk = malloc(sizeof *chunk + room);
 		if (!chunk)
 			out_of_memory(room);
 		chunk->used = 0;
 		chunk->size = room;
-		if (size > pool->next_size / 4 &&
-			pool->chunks) { /* a large one must not waste the current chunk's rest */
-			chunk->next = pool->chunks->next;
-			pool->chunks->next = chunk;
+		if (size > arena->next_size / 4 &&
+			arena->chunks) { /* a large one must not waste the current chunk's rest */
+			chunk->next = arena->chunks->next;
+			arena->chunks->next = chunk;
 		} else {
-			chunk->next = pool->chunks;
-			pool->chunks = chunk;
-			if (pool->next_size < CHUNK_LARGEST)
-				pool->next_size *= 2;
+			chunk->next = arena->chunks;
+			arena->chunks = chunk;
+			if (arena->next_size < CHUNK_LARGEST)
+				arena->next_size *= 2;
 		}
 	}
 	void *memory = (char *)chunk->data + chunk->used;
@@ -130,47 +130,47 @@ static uint64_t hash_of(const char *text, size_t length)
 	return hash;
 }
 
-static void grow_slots(struct muster_pool *pool)
+static void grow_slots(struct muster_arena *arena)
 {
-	size_t old_count = pool->slot_count;
-	struct slot *old = pool->slots;
-	pool->slot_count = old_count ? old_count * 2 : 256;
-	pool->slots = muster_calloc(pool->slot_count, sizeof *pool->slots);
+	size_t old_count = arena->slot_count;
+	struct slot *old = arena->slots;
+	arena->slot_count = old_count ? old_count * 2 : 256;
+	arena->slots = muster_calloc(arena->slot_count, sizeof *arena->slots);
 	for (size_t i = 0; i < old_count; i++) {
 		if (!old[i].string)
 			continue;
-		size_t at = old[i].hash & (pool->slot_count - 1);
-		while (pool->slots[at].string)
-			at = (at + 1) & (pool->slot_count - 1);
-		pool->slots[at] = old[i];
+		size_t at = old[i].hash & (arena->slot_count - 1);
+		while (arena->slots[at].string)
+			at = (at + 1) & (arena->slot_count - 1);
+		arena->slots[at] = old[i];
 	}
 	free(old);
 }
 
-const char *muster_pool_string_n(struct muster_pool *pool, const char *text, size_t length)
+const char *muster_arena_string_n(struct muster_arena *arena, const char *text, size_t length)
 {
-	if (pool->string_count >= pool->slot_count / 4 * 3)
-		grow_slots(pool);
+	if (arena->string_count >= arena->slot_count / 4 * 3)
+		grow_slots(arena);
 	uint64_t hash = hash_of(text, length);
-	size_t at = hash & (pool->slot_count - 1);
-	for (; pool->slots[at].string; at = (at + 1) & (pool->slot_count - 1)) {
-		const struct slot *slot = &pool->slots[at];
+	size_t at = hash & (arena->slot_count - 1);
+	for (; arena->slots[at].string; at = (at + 1) & (arena->slot_count - 1)) {
+		const struct slot *slot = &arena->slots[at];
 		if (slot->hash == hash && slot->length == length && memcmp(slot->string, text, length) == 0)
 			return slot->string;
 	}
-	char *copy = muster_pool_alloc(pool, length + 1);
+	char *copy = muster_arena_alloc(arena, length + 1);
 	memcpy(copy, text, length);
-	pool->slots[at] = (struct slot){ .hash = hash, .string = copy, .length = length };
-	pool->string_count++;
+	arena->slots[at] = (struct slot){ .hash = hash, .string = copy, .length = length };
+	arena->string_count++;
 	return copy;
 }
 
-const char *muster_pool_string(struct muster_pool *pool, const char *text)
+const char *muster_arena_string(struct muster_arena *arena, const char *text)
 {
-	return text ? muster_pool_string_n(pool, text, strlen(text)) : NULL;
+	return text ? muster_arena_string_n(arena, text, strlen(text)) : NULL;
 }
 
-const char *muster_pool_printf(struct muster_pool *pool, const char *format, ...)
+const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -179,7 +179,7 @@ const char *muster_pool_printf(struct muster_pool *pool, const char *format, ...
 	va_end(args);
 	if (length < 0)
 		out_of_memory(strlen(format));
-	const char *kept = muster_pool_string_n(pool, text, (size_t)length);
+	const char *kept = muster_arena_string_n(arena, text, (size_t)length);
 	free(text);
 	return kept;
 }

@@ -1,7 +1,7 @@
 /* text.c - parsing and printing of small texts, each with its whole input used up or an error; characters of UTF-8 */
 #include "text.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,18 +103,18 @@ bool muster_utf8_is_harmful(unsigned long point)
 	       || point == 0xfeff;
 }
 
-void muster_cpus_set(struct muster_cpus *cpus, unsigned int cpu)
+void muster_cpuset_set(struct muster_cpuset *cpus, unsigned int cpu)
 {
 	if (cpu < MUSTER_CPUS_MAX)
 		cpus->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-bool muster_cpus_has(const struct muster_cpus *cpus, unsigned int cpu)
+bool muster_cpuset_has(const struct muster_cpuset *cpus, unsigned int cpu)
 {
 	return cpu < MUSTER_CPUS_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);
 }
 
-unsigned int muster_cpus_count(const struct muster_cpus *cpus)
+unsigned int muster_cpuset_count(const struct muster_cpuset *cpus)
 {
 	unsigned int count = 0;
 	for (size_t i = 0; i < MUSTER_CPUS_MAX / 64; i++)
@@ -133,11 +133,11 @@ static int hex_digit(char c)
 	return -1;
 }
 
-int muster_cpus_parse_mask(const char *text, struct muster_cpus *ret, struct muster_error *err)
+int muster_cpuset_parse_mask(const char *text, struct muster_cpuset *ret, struct muster_error *err)
 {
 	const char *digits = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0 ? text + 2 : text;
 	size_t length = strlen(digits);
-	struct muster_cpus cpus = { 0 };
+	struct muster_cpuset cpus = { 0 };
 	if (length == 0 || length > MUSTER_CPUS_MAX / 4)
 		return muster_fail(err, MUSTER_EUSAGE, "a CPU mask of 1 to %d hex digits is needed, found \"%.60s\"",
 			MUSTER_CPUS_MAX / 4, text);
@@ -152,9 +152,9 @@ int muster_cpus_parse_mask(const char *text, struct muster_cpus *ret, struct mus
 	return 0;
 }
 
-int muster_cpus_parse_list(const char *text, struct muster_cpus *ret, struct muster_error *err)
+int muster_cpuset_parse_list(const char *text, struct muster_cpuset *ret, struct muster_error *err)
 {
-	struct muster_cpus cpus = { 0 };
+	struct muster_cpuset cpus = { 0 };
 	const char *at = text;
 	while (*at) {
 		char *end;
@@ -171,14 +171,14 @@ int muster_cpus_parse_list(const char *text, struct muster_cpus *ret, struct mus
 				"a CPU list such as 0-3,8 is needed (CPUs below %d), found \"%.60s\"", MUSTER_CPUS_MAX,
 				text);
 		for (unsigned long cpu = low; cpu <= high; cpu++)
-			muster_cpus_set(&cpus, (unsigned int)cpu);
+			muster_cpuset_set(&cpus, (unsigned int)cpu);
 		at = *end ? end + 1 : end;
 	}
 	*ret = cpus;
 	return 0;
 }
 
-char *muster_cpus_mask(const struct muster_cpus *cpus)
+char *muster_cpuset_mask(const struct muster_cpuset *cpus)
 {
 	char digits[MUSTER_CPUS_MAX / 4 + 1];
 	for (size_t i = 0; i < MUSTER_CPUS_MAX / 4; i++)
@@ -190,17 +190,17 @@ char *muster_cpus_mask(const struct muster_cpus *cpus)
 	return muster_strdup(first);
 }
 
-char *muster_cpus_list(const struct muster_cpus *cpus)
+char *muster_cpuset_list(const struct muster_cpuset *cpus)
 {
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 	const char *comma = "";
 	for (unsigned int cpu = 0; out && cpu < MUSTER_CPUS_MAX; cpu++) {
-		if (!muster_cpus_has(cpus, cpu))
+		if (!muster_cpuset_has(cpus, cpu))
 			continue;
 		unsigned int last = cpu;
-		while (muster_cpus_has(cpus, last + 1))
+		while (muster_cpuset_has(cpus, last + 1))
 			last++;
 		fprintf(out, last > cpu ? "%s%u-%u" : "%s%u", comma, cpu, last);
 		comma = ",";

@@ -6,7 +6,7 @@
  */
 #include "file.h"
 
-#include "muster/pool.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-/* proc.c - a worker process, as its supervisor sees it */
-#include "proc.h"
+/* subprocess.c - a worker process, as its supervisor sees it */
+#include "subprocess.h"
 
-#include "core/text.h"
-#include "muster/pool.h"
+#include "util/text.h"
+#include "muster/arena.h"
 #include "run/wire.h"
 
 #include <errno.h>
@@ -81,10 +81,11 @@ static void close_all(int pipes[3][2])
 				close(pipes[i][j]);
 }
 
-int muster_proc_start(struct muster_proc *proc, const char *program, char *const *environment, struct muster_error *err)
+int muster_subprocess_start(
+	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
-	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1 };
+	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1 };
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(pipes[i], O_CLOEXEC) < 0) {
 			int why = errno;
@@ -116,7 +117,7 @@ int muster_proc_start(struct muster_proc *proc, const char *program, char *const
 	return 0;
 }
 
-int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, struct muster_error *err)
+int muster_subprocess_send(struct muster_subprocess *proc, const char *text, size_t length, struct muster_error *err)
 {
 	char *line = muster_calloc(length + 1, 1);
 	memcpy(line, text, length);
@@ -140,7 +141,8 @@ int muster_proc_send(struct muster_proc *proc, const char *text, size_t length, 
 	return result;
 }
 
-int muster_proc_next_line(struct muster_proc *proc, char **ret, size_t *ret_length, struct muster_error *err)
+int muster_subprocess_next_line(
+	struct muster_subprocess *proc, char **ret, size_t *ret_length, struct muster_error *err)
 {
 	*ret = NULL;
 	for (;;) {
@@ -178,7 +180,7 @@ int muster_proc_next_line(struct muster_proc *proc, char **ret, size_t *ret_leng
 	}
 }
 
-void muster_proc_line_taken(struct muster_proc *proc, size_t length)
+void muster_subprocess_line_taken(struct muster_subprocess *proc, size_t length)
 {
 	size_t used = length + 1;
 	memmove(proc->line, proc->line + used, proc->length - used);
@@ -186,7 +188,7 @@ void muster_proc_line_taken(struct muster_proc *proc, size_t length)
 	proc->scanned = 0;
 }
 
-void muster_proc_read_noise(struct muster_proc *proc)
+void muster_subprocess_read_noise(struct muster_subprocess *proc)
 {
 	char text[4096];
 	for (int reads = 0; proc->noise >= 0 && reads < NOISE_READS; reads++) {
@@ -202,12 +204,12 @@ void muster_proc_read_noise(struct muster_proc *proc)
 		}
 		size_t count = (size_t)got;
 		const char *from = text;
-		if (count > MUSTER_PROC_NOISE) {
-			from += count - MUSTER_PROC_NOISE;
-			count = MUSTER_PROC_NOISE;
+		if (count > MUSTER_SUBPROCESS_NOISE) {
+			from += count - MUSTER_SUBPROCESS_NOISE;
+			count = MUSTER_SUBPROCESS_NOISE;
 		}
-		size_t keep =
-			proc->noise_length + count > MUSTER_PROC_NOISE ? MUSTER_PROC_NOISE - count : proc->noise_length;
+		size_t keep = proc->noise_length + count > MUSTER_SUBPROCESS_NOISE ? MUSTER_SUBPROCESS_NOISE - count
+										   : proc->noise_length;
 		memmove(proc->last_noise, proc->last_noise + proc->noise_length - keep, keep);
 		memcpy(proc->last_noise + keep, from, count);
 		proc->noise_length = keep + count;
@@ -225,7 +227,7 @@ static pid_t reap(pid_t pid, int *status, int grace_ms)
 	return gone;
 }
 
-void muster_proc_quit(struct muster_proc *proc, int grace_ms)
+void muster_subprocess_quit(struct muster_subprocess *proc, int grace_ms)
 {
 	double until = muster_now_ms() + grace_ms;
 	siginfo_t info = { 0 };
@@ -246,7 +248,7 @@ static void say_status(int status, char *ret_how, size_t size)
 		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
 }
 
-bool muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size_t size)
+bool muster_subprocess_end(struct muster_subprocess *proc, int grace_ms, char *ret_how, size_t size)
 {
 	bool by_itself = false;
 	snprintf(ret_how, size, "not running");
@@ -267,21 +269,21 @@ bool muster_proc_end(struct muster_proc *proc, int grace_ms, char *ret_how, size
 			say_status(status, ret_how, size);
 		by_itself = !killed;
 	}
-	muster_proc_read_noise(proc);
+	muster_subprocess_read_noise(proc);
 	int fds[] = { proc->commands, proc->results, proc->noise };
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(proc->line);
-	char noise[MUSTER_PROC_NOISE + 1];
+	char noise[MUSTER_SUBPROCESS_NOISE + 1];
 	size_t noise_length = proc->noise_length;
 	memcpy(noise, proc->last_noise, sizeof noise);
-	*proc = (struct muster_proc){ .commands = -1, .results = -1, .noise = -1, .noise_length = noise_length };
+	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1, .noise_length = noise_length };
 	memcpy(proc->last_noise, noise, sizeof noise);
 	return by_itself;
 }
 
-const char *muster_proc_last_words(const struct muster_proc *proc, char *out, size_t size)
+const char *muster_subprocess_last_words(const struct muster_subprocess *proc, char *out, size_t size)
 {
 	size_t end = proc->noise_length;
 	while (end > 0 && (proc->last_noise[end - 1] == '\n' || proc->last_noise[end - 1] == ' '))

@@ -4,8 +4,8 @@
  * only with options that make everything slow (tests/integration/leaks.py). What leaked is reported as the sanitizer's
  * options say, and the process ends with the sanitizer's exit code.
  */
-#ifndef MUSTER_CORE_LEAKS_H
-#define MUSTER_CORE_LEAKS_H
+#ifndef MUSTER_UTIL_LEAKS_H
+#define MUSTER_UTIL_LEAKS_H
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -3,8 +3,8 @@
  * For people: "muster: rank 3 node gpu-1: text". For a collector each line is one JSON object: time (RFC 3339, UTC,
  * with milliseconds), level, job, node, rank, probe, message; what is not known is left out.
  */
-#ifndef MUSTER_LOG_H
-#define MUSTER_LOG_H
+#ifndef MUSTER_UTIL_LOG_H
+#define MUSTER_UTIL_LOG_H
 
 #include <stdbool.h>
 

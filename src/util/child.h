@@ -1,6 +1,6 @@
 /* child.h - run a program to its end, with a deadline; no shell */
-#ifndef MUSTER_CHILD_H
-#define MUSTER_CHILD_H
+#ifndef MUSTER_UTIL_CHILD_H
+#define MUSTER_UTIL_CHILD_H
 
 #include "muster/error.h"
 

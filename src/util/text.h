@@ -1,6 +1,6 @@
 /* text.h - parsing and printing of small texts, each with its whole input used up or an error; characters of UTF-8 */
-#ifndef MUSTER_TEXT_H
-#define MUSTER_TEXT_H
+#ifndef MUSTER_UTIL_TEXT_H
+#define MUSTER_UTIL_TEXT_H
 
 #include "muster/error.h"
 
@@ -25,17 +25,17 @@ bool muster_utf8_is_harmful(unsigned long point);
 
 /* CPU sets, as srun's mask_cpu spells them (hex without 0x or with) and as the kernel lists them ("0-3,8"). */
 #define MUSTER_CPUS_MAX 4096
-struct muster_cpus {
+struct muster_cpuset {
 	uint64_t bits[MUSTER_CPUS_MAX / 64];
 };
-int muster_cpus_parse_mask(const char *text, struct muster_cpus *ret, struct muster_error *err);
-int muster_cpus_parse_list(const char *text, struct muster_cpus *ret, struct muster_error *err);
-void muster_cpus_set(struct muster_cpus *cpus, unsigned int cpu);
-bool muster_cpus_has(const struct muster_cpus *cpus, unsigned int cpu);
-unsigned int muster_cpus_count(const struct muster_cpus *cpus);
+int muster_cpuset_parse_mask(const char *text, struct muster_cpuset *ret, struct muster_error *err);
+int muster_cpuset_parse_list(const char *text, struct muster_cpuset *ret, struct muster_error *err);
+void muster_cpuset_set(struct muster_cpuset *cpus, unsigned int cpu);
+bool muster_cpuset_has(const struct muster_cpuset *cpus, unsigned int cpu);
+unsigned int muster_cpuset_count(const struct muster_cpuset *cpus);
 /* "ffffff000000" and "24-47"; malloc'd, the caller frees. An empty set gives "0" and "". */
-char *muster_cpus_mask(const struct muster_cpus *cpus);
-char *muster_cpus_list(const struct muster_cpus *cpus);
+char *muster_cpuset_mask(const struct muster_cpuset *cpus);
+char *muster_cpuset_list(const struct muster_cpuset *cpus);
 
 /* The first line of a small file (at most 4096 bytes) without trailing white space, for sysfs and procfs. 0, or -1 with
  * err (MUSTER_EIO, or MUSTER_ENOPERMISSION) naming the path. */
