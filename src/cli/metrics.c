@@ -1,7 +1,7 @@
 /* metrics.c - `muster metrics`: the catalogue of what can be measured, for those who write expectations
  */
 #include "cli/cli.h"
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "muster/report.h"
 #include "muster/sample.h"
 
@@ -64,28 +64,28 @@ static void print_table(FILE *out)
 
 static void print_json(FILE *out)
 {
-	struct muster_writer w;
+	struct muster_json_writer w;
 
-	muster_writer_init(&w, out, 1);
-	muster_writer_array(&w);
+	muster_json_writer_init(&w, out, 1);
+	muster_json_writer_array(&w);
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
 
-		muster_writer_object(&w);
-		muster_writer_pair(&w, "name", muster_string(metric->name));
-		muster_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
-		muster_writer_pair(&w, "unit", muster_string(metric->unit));
-		muster_writer_pair(&w, "scope", muster_string(muster_scope_name(metric->scope)));
-		muster_writer_pair(&w, "probe", muster_string(muster_metric_probe(metric)));
-		muster_writer_key(&w, "labels");
-		muster_writer_array(&w);
+		muster_json_writer_object(&w);
+		muster_json_writer_pair(&w, "name", muster_string(metric->name));
+		muster_json_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
+		muster_json_writer_pair(&w, "unit", muster_string(metric->unit));
+		muster_json_writer_pair(&w, "scope", muster_string(muster_scope_name(metric->scope)));
+		muster_json_writer_pair(&w, "probe", muster_string(muster_metric_probe(metric)));
+		muster_json_writer_key(&w, "labels");
+		muster_json_writer_array(&w);
 		for (size_t j = 0; j < MUSTER_LABELS_MAX && metric->labels[j]; j++)
-			muster_writer_string(&w, metric->labels[j]);
-		muster_writer_array_end(&w);
-		muster_writer_pair(&w, "meaning", muster_string(metric->meaning));
-		muster_writer_object_end(&w);
+			muster_json_writer_string(&w, metric->labels[j]);
+		muster_json_writer_array_end(&w);
+		muster_json_writer_pair(&w, "meaning", muster_string(metric->meaning));
+		muster_json_writer_object_end(&w);
 	}
-	muster_writer_array_end(&w);
+	muster_json_writer_array_end(&w);
 	fputc('\n', out);
 }
 

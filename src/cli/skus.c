@@ -1,7 +1,7 @@
 /* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
  */
 #include "cli/cli.h"
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "eval/eval.h"
 #include "muster/expect.h"
 
@@ -40,40 +40,40 @@ static void list_text(const struct muster_expect *all, size_t count)
 	}
 }
 
-static void put_texts(struct muster_writer *w, const char *key, const char *const *texts, size_t count)
+static void put_texts(struct muster_json_writer *w, const char *key, const char *const *texts, size_t count)
 {
-	muster_writer_key(w, key);
-	muster_writer_array(w);
+	muster_json_writer_key(w, key);
+	muster_json_writer_array(w);
 	for (size_t i = 0; i < count; i++)
-		muster_writer_string(w, texts[i]);
-	muster_writer_array_end(w);
+		muster_json_writer_string(w, texts[i]);
+	muster_json_writer_array_end(w);
 }
 
 /* The members that describe a machine type, in the list and alone. */
-static void put_head(struct muster_writer *w, const struct muster_expect *expect)
+static void put_head(struct muster_json_writer *w, const struct muster_expect *expect)
 {
-	muster_writer_pair(w, "name", muster_string(expect->name));
-	muster_writer_pair(w, "title", expect->title ? muster_string(expect->title) : muster_null());
-	muster_writer_pair(w, "observe", muster_boolean(expect->observe));
+	muster_json_writer_pair(w, "name", muster_string(expect->name));
+	muster_json_writer_pair(w, "title", expect->title ? muster_string(expect->title) : muster_null());
+	muster_json_writer_pair(w, "observe", muster_boolean(expect->observe));
 	put_texts(w, "vm_size", expect->vm_sizes, expect->vm_size_count);
 	put_texts(w, "gpu_name", expect->gpu_names, expect->gpu_name_count);
-	muster_writer_pair(w, "gpu_count", expect->gpu_count ? muster_number(expect->gpu_count) : muster_null());
+	muster_json_writer_pair(w, "gpu_count", expect->gpu_count ? muster_number(expect->gpu_count) : muster_null());
 	put_texts(w, "files", expect->files, expect->file_count);
 }
 
 static void list_json(const struct muster_expect *all, size_t count)
 {
-	struct muster_writer w;
+	struct muster_json_writer w;
 
-	muster_writer_init(&w, stdout, 1);
-	muster_writer_array(&w);
+	muster_json_writer_init(&w, stdout, 1);
+	muster_json_writer_array(&w);
 	for (size_t i = 0; i < count; i++) {
-		muster_writer_object(&w);
+		muster_json_writer_object(&w);
 		put_head(&w, &all[i]);
-		muster_writer_pair(&w, "check_count", muster_number((double)all[i].check_count));
-		muster_writer_object_end(&w);
+		muster_json_writer_pair(&w, "check_count", muster_number((double)all[i].check_count));
+		muster_json_writer_object_end(&w);
 	}
-	muster_writer_array_end(&w);
+	muster_json_writer_array_end(&w);
 }
 
 /* A file that cannot be read is named, and the others are listed all the same. */
@@ -186,56 +186,58 @@ static struct muster_value text_or_null(const char *text)
 	return text && *text ? muster_string(text) : muster_null();
 }
 
-static void put_check(struct muster_writer *w, const struct muster_expect *expect, const struct muster_check *check)
+static void put_check(
+	struct muster_json_writer *w, const struct muster_expect *expect, const struct muster_check *check)
 {
 	struct muster_arena *arena = expect->arena;
 
-	muster_writer_object(w);
-	muster_writer_pair(w, "check", muster_string(check->id));
-	muster_writer_pair(w, "title", text_or_null(check->title));
-	muster_writer_pair(w, "metric", muster_string(check->metric->name));
-	muster_writer_key(w, "where");
-	muster_writer_object(w);
+	muster_json_writer_object(w);
+	muster_json_writer_pair(w, "check", muster_string(check->id));
+	muster_json_writer_pair(w, "title", text_or_null(check->title));
+	muster_json_writer_pair(w, "metric", muster_string(check->metric->name));
+	muster_json_writer_key(w, "where");
+	muster_json_writer_object(w);
 	for (size_t i = 0; i < check->where_count; i++)
-		muster_writer_pair(w, check->where[i].key, check->where[i].value);
-	muster_writer_object_end(w);
-	muster_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, arena)));
-	muster_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
-	muster_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, arena)));
-	muster_writer_pair(
+		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
+	muster_json_writer_object_end(w);
+	muster_json_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, arena)));
+	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
+	muster_json_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, arena)));
+	muster_json_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
-	muster_writer_pair(w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));
-	muster_writer_pair(w, "optional", muster_boolean(check->optional));
-	muster_writer_pair(w, "source", muster_string(check->source));
-	muster_writer_pair(w, "certainty", text_or_null(check->certainty));
-	muster_writer_pair(w, "advice", text_or_null(check->advice));
-	muster_writer_pair(w, "file", muster_string(check->file));
-	muster_writer_key(w, "changes");
-	muster_writer_array(w);
+	muster_json_writer_pair(
+		w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));
+	muster_json_writer_pair(w, "optional", muster_boolean(check->optional));
+	muster_json_writer_pair(w, "source", muster_string(check->source));
+	muster_json_writer_pair(w, "certainty", text_or_null(check->certainty));
+	muster_json_writer_pair(w, "advice", text_or_null(check->advice));
+	muster_json_writer_pair(w, "file", muster_string(check->file));
+	muster_json_writer_key(w, "changes");
+	muster_json_writer_array(w);
 	for (size_t i = 0; i < check->change_count; i++) {
-		muster_writer_object(w);
-		muster_writer_pair(w, "key", muster_string(check->changes[i].key));
-		muster_writer_pair(w, "file", muster_string(check->changes[i].file));
-		muster_writer_pair(w, "removed", muster_boolean(check->changes[i].removed));
-		muster_writer_object_end(w);
+		muster_json_writer_object(w);
+		muster_json_writer_pair(w, "key", muster_string(check->changes[i].key));
+		muster_json_writer_pair(w, "file", muster_string(check->changes[i].file));
+		muster_json_writer_pair(w, "removed", muster_boolean(check->changes[i].removed));
+		muster_json_writer_object_end(w);
 	}
-	muster_writer_array_end(w);
-	muster_writer_object_end(w);
+	muster_json_writer_array_end(w);
+	muster_json_writer_object_end(w);
 }
 
 static void show_json(const struct muster_expect *expect)
 {
-	struct muster_writer w;
+	struct muster_json_writer w;
 
-	muster_writer_init(&w, stdout, 2);
-	muster_writer_object(&w);
+	muster_json_writer_init(&w, stdout, 2);
+	muster_json_writer_object(&w);
 	put_head(&w, expect);
-	muster_writer_key(&w, "checks");
-	muster_writer_array(&w);
+	muster_json_writer_key(&w, "checks");
+	muster_json_writer_array(&w);
 	for (size_t i = 0; i < expect->check_count; i++)
 		put_check(&w, expect, &expect->checks[i]);
-	muster_writer_array_end(&w);
-	muster_writer_object_end(&w);
+	muster_json_writer_array_end(&w);
+	muster_json_writer_object_end(&w);
 }
 
 static int show(const char *configs, const char *name, const char *overlay, bool json)

@@ -10,7 +10,7 @@
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
 
-#include "core/json.h"
+#include "json/json.h"
 #include "muster/expect.h"
 #include "muster/probe.h"
 #include "muster/report.h"

@@ -4,7 +4,7 @@
  * answer is null with the reason.
  */
 #include "bind/curl.h"
-#include "core/json.h"
+#include "json/json.h"
 #include "muster/probe.h"
 
 #include <stdbool.h>

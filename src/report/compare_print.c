@@ -6,7 +6,7 @@
 #include "report/compare.h"
 
 #include "core/hostlist.h"
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "util/text.h"
 #include "report/page.h"
 #include "report/safe.h"
@@ -211,90 +211,92 @@ void muster_comparison_print_text(
 
 /* ---- JSON ---- */
 
-static void write_text(struct muster_writer *w, const char *key, const char *text)
+static void write_text(struct muster_json_writer *w, const char *key, const char *text)
 {
 	if (text)
-		muster_writer_pair(w, key, muster_string(text));
+		muster_json_writer_pair(w, key, muster_string(text));
 }
 
-static void write_run(struct muster_writer *w, const char *key, const struct muster_report *report, const char *path)
+static void write_run(
+	struct muster_json_writer *w, const char *key, const struct muster_report *report, const char *path)
 {
 	const struct muster_job *job = &report->run->job;
-	muster_writer_key(w, key);
-	muster_writer_object(w);
-	muster_writer_pair(w, "path", muster_string(path));
+	muster_json_writer_key(w, key);
+	muster_json_writer_object(w);
+	muster_json_writer_pair(w, "path", muster_string(path));
 	write_text(w, "job", job->id);
 	write_text(w, "started", job->started);
 	write_text(w, "muster", job->version);
-	muster_writer_pair(w, "sku", muster_string(report->sku));
-	muster_writer_pair(w, "profile", muster_string(job->profile));
-	muster_writer_pair(w, "simulated", muster_boolean(job->simulated));
-	muster_writer_pair(w, "nodes", muster_number((double)muster_run_known_nodes(report->run)));
-	muster_writer_pair(w, "ranks", muster_number(job->ranks));
-	muster_writer_pair(w, "repeats", muster_number(job->repeats > 1 ? job->repeats : 1));
-	muster_writer_object_end(w);
+	muster_json_writer_pair(w, "sku", muster_string(report->sku));
+	muster_json_writer_pair(w, "profile", muster_string(job->profile));
+	muster_json_writer_pair(w, "simulated", muster_boolean(job->simulated));
+	muster_json_writer_pair(w, "nodes", muster_number((double)muster_run_known_nodes(report->run)));
+	muster_json_writer_pair(w, "ranks", muster_number(job->ranks));
+	muster_json_writer_pair(w, "repeats", muster_number(job->repeats > 1 ? job->repeats : 1));
+	muster_json_writer_object_end(w);
 }
 
-static void write_change(struct muster_writer *w, const struct muster_change *change)
+static void write_change(struct muster_json_writer *w, const struct muster_change *change)
 {
-	muster_writer_object(w);
-	muster_writer_pair(w, "kind", muster_string(muster_change_kind_name(change->kind)));
-	muster_writer_pair(w, "about", muster_string(muster_change_about_name(change->about)));
-	muster_writer_pair(w, "what", muster_string(change->what));
-	muster_writer_key(w, "where");
-	muster_writer_object(w);
+	muster_json_writer_object(w);
+	muster_json_writer_pair(w, "kind", muster_string(muster_change_kind_name(change->kind)));
+	muster_json_writer_pair(w, "about", muster_string(muster_change_about_name(change->about)));
+	muster_json_writer_pair(w, "what", muster_string(change->what));
+	muster_json_writer_key(w, "where");
+	muster_json_writer_object(w);
 	write_text(w, "node", change->node);
 	if (change->rank >= 0)
-		muster_writer_pair(w, "rank", muster_number(change->rank));
+		muster_json_writer_pair(w, "rank", muster_number(change->rank));
 	write_text(w, "gpu", change->gpu);
 	write_text(w, "port", change->port);
 	if (change->label_count > 0) {
-		muster_writer_key(w, "labels");
-		muster_writer_object(w);
+		muster_json_writer_key(w, "labels");
+		muster_json_writer_object(w);
 		for (size_t i = 0; i < change->label_count; i++)
-			muster_writer_pair(w, change->labels[i].key, change->labels[i].value);
-		muster_writer_object_end(w);
+			muster_json_writer_pair(w, change->labels[i].key, change->labels[i].value);
+		muster_json_writer_object_end(w);
 	}
-	muster_writer_object_end(w);
-	muster_writer_pair(w, "before", change->before);
+	muster_json_writer_object_end(w);
+	muster_json_writer_pair(w, "before", change->before);
 	write_text(w, "before_reason", change->before_reason);
-	muster_writer_pair(w, "after", change->after);
+	muster_json_writer_pair(w, "after", change->after);
 	write_text(w, "after_reason", change->after_reason);
-	muster_writer_pair(w, "unit", muster_string(change->unit));
+	muster_json_writer_pair(w, "unit", muster_string(change->unit));
 	if (change->share != 0)
-		muster_writer_pair(w, "percent", muster_number(change->share * 100));
+		muster_json_writer_pair(w, "percent", muster_number(change->share * 100));
 	if (change->noise > 0) {
-		muster_writer_pair(w, "noise_percent", muster_number(change->noise * 100));
-		muster_writer_pair(
+		muster_json_writer_pair(w, "noise_percent", muster_number(change->noise * 100));
+		muster_json_writer_pair(
 			w, "noise_from", muster_string(change->noise_from_repeats ? "repeats" : "assumption"));
 	}
-	muster_writer_object_end(w);
+	muster_json_writer_object_end(w);
 }
 
 void muster_comparison_print_json(const struct muster_comparison *comparison, const struct muster_report *before,
 	const char *before_path, const struct muster_report *after, const char *after_path, FILE *out)
 {
-	struct muster_writer w;
-	muster_writer_init(&w, out, 2);
-	muster_writer_object(&w);
-	muster_writer_pair(&w, "schema_version", muster_number(1));
-	muster_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
-	muster_writer_pair(&w, "verdict", muster_string(muster_comparison_verdict(comparison)));
+	struct muster_json_writer w;
+	muster_json_writer_init(&w, out, 2);
+	muster_json_writer_object(&w);
+	muster_json_writer_pair(&w, "schema_version", muster_number(1));
+	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
+	muster_json_writer_pair(&w, "verdict", muster_string(muster_comparison_verdict(comparison)));
 	write_text(&w, "incomparable", comparison->incomparable);
 	write_text(&w, "note", comparison->note);
 	write_run(&w, "before", before, before_path);
 	write_run(&w, "after", after, after_path);
-	muster_writer_key(&w, "count");
-	muster_writer_object(&w);
+	muster_json_writer_key(&w, "count");
+	muster_json_writer_object(&w);
 	for (enum muster_change_kind kind = 0; kind < MUSTER_CHANGE_COUNT; kind++)
-		muster_writer_pair(&w, muster_change_kind_name(kind), muster_number((double)comparison->count[kind]));
-	muster_writer_pair(&w, "same", muster_number((double)comparison->same));
-	muster_writer_object_end(&w);
-	muster_writer_key(&w, "changes");
-	muster_writer_array(&w);
+		muster_json_writer_pair(
+			&w, muster_change_kind_name(kind), muster_number((double)comparison->count[kind]));
+	muster_json_writer_pair(&w, "same", muster_number((double)comparison->same));
+	muster_json_writer_object_end(&w);
+	muster_json_writer_key(&w, "changes");
+	muster_json_writer_array(&w);
 	for (size_t i = 0; i < comparison->change_count; i++)
 		write_change(&w, &comparison->changes[i]);
-	muster_writer_array_end(&w);
-	muster_writer_object_end(&w);
+	muster_json_writer_array_end(&w);
+	muster_json_writer_object_end(&w);
 	fputc('\n', out);
 }

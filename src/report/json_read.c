@@ -28,13 +28,13 @@ static void drop_nodes(struct muster_run *run, size_t node_count, size_t job_sam
 }
 
 /* A node or a trial, as leaders send them. */
-static int read_alone(
-	struct muster_run *run, const char *text, size_t length, element_read *read, struct muster_error *err)
+static int read_alone(struct muster_run *run, const char *text, size_t length, muster_json_element_read *read,
+	struct muster_error *err)
 {
-	const struct place root = { 0 };
+	const struct muster_json_path root = { 0 };
 	struct reader reader = { .run = run, .samples = { .arena = run->arena } };
 	struct muster_json *json = NULL;
-	int rc = part_parse((struct part){ text, length }, &root, &json, err);
+	int rc = muster_json_part_parse((struct muster_json_part){ text, length }, &root, &json, err);
 	if (rc == 0)
 		rc = read(&reader, json, &root, err);
 	if (rc < 0 && err)
@@ -59,41 +59,42 @@ int muster_trial_from_json(struct muster_run *run, const char *text, size_t leng
 }
 
 /* An element of what nobody wants to know more of. */
-static int check_object(
-	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int check_object(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	(void)reader;
-	return field_check(json, at, FIELD_OBJECT, err);
+	return muster_json_field_check(json, at, FIELD_OBJECT, err);
 }
 
-static int read_finding(
-	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_finding(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	return judged_finding(reader->judged, json, at, err);
 }
 
-static int read_check(
-	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_check(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	return judged_check(reader->judged, json, at, err);
 }
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
  * is wanted, only the machine type's name is kept. */
-static int read_rest(struct reader *reader, const struct field *field, struct part part, struct muster_error *err)
+static int read_rest(struct reader *reader, const struct muster_json_field *field, struct muster_json_part part,
+	struct muster_error *err)
 {
 	struct muster_run *run = reader->run;
-	const struct place root = { 0 }, at = { .up = &root, .key = field->key };
+	const struct muster_json_path root = { 0 }, at = { .up = &root, .key = field->key };
 	struct muster_json *json = NULL;
 	if (field->types == FIELD_ARRAY)
-		return part_elements(part, &at,
+		return muster_json_part_elements(part, &at,
 			!reader->judged                       ? check_object
 			: strcmp(field->key, "findings") == 0 ? read_finding
 							      : read_check,
 			reader, err);
-	int rc = part_parse(part, &at, &json, err);
+	int rc = muster_json_part_parse(part, &at, &json, err);
 	if (rc == 0)
-		rc = field_check(json, &at, field->types, err);
+		rc = muster_json_field_check(json, &at, field->types, err);
 	if (rc == 0 && strcmp(field->key, "simulated") == 0 && muster_json_boolean(json) != run->job.simulated)
 		rc = place_fail(&at, err, "contradicts $.run.job.simulated");
 	if (rc == 0 && strcmp(field->key, "sku") == 0) {
@@ -107,15 +108,15 @@ static int read_rest(struct reader *reader, const struct field *field, struct pa
 	return rc;
 }
 
-static int check_version(struct part part, struct muster_error *err)
+static int check_version(struct muster_json_part part, struct muster_error *err)
 {
-	const struct place root = { 0 }, at = { .up = &root, .key = "schema_version" };
+	const struct muster_json_path root = { 0 }, at = { .up = &root, .key = "schema_version" };
 	struct muster_json *json = NULL;
-	int version = 0, rc = part_parse(part, &at, &json, err);
+	int version = 0, rc = muster_json_part_parse(part, &at, &json, err);
 	if (rc == 0)
-		rc = field_check(json, &at, FIELD_NUMBER, err);
+		rc = muster_json_field_check(json, &at, FIELD_NUMBER, err);
 	if (rc == 0)
-		rc = field_int(json, &at, 1, 1 << 20, &version, err);
+		rc = muster_json_field_int(json, &at, 1, 1 << 20, &version, err);
 	if (rc == 0 && version != MUSTER_REPORT_SCHEMA_VERSION)
 		rc = place_fail(&at, err, "this muster reads reports of version %d, found %d",
 			MUSTER_REPORT_SCHEMA_VERSION, version);
@@ -123,10 +124,10 @@ static int check_version(struct part part, struct muster_error *err)
 	return rc;
 }
 
-static int read_report(struct reader *reader, struct part whole, struct muster_error *err)
+static int read_report(struct reader *reader, struct muster_json_part whole, struct muster_error *err)
 {
 	enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHECKS, RUN, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[SCHEMA] = { "schema_version", FIELD_NUMBER, true },
 		[VERSION] = { "muster", FIELD_STRING, false },
 		[VERDICT] = { "verdict", FIELD_STRING, false },
@@ -138,10 +139,10 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 		[CHECKS] = { "checks", FIELD_ARRAY, false },
 		[RUN] = { "run", FIELD_OBJECT, true },
 	};
-	const struct place root = { 0 }, run_at = { .up = &root, .key = "run" };
-	struct part parts[COUNT];
-	if (part_fields(whole, &root, fields, COUNT, parts, err) < 0 || check_version(parts[SCHEMA], err) < 0 ||
-		read_run(reader, parts[RUN], &run_at, err) < 0)
+	const struct muster_json_path root = { 0 }, run_at = { .up = &root, .key = "run" };
+	struct muster_json_part parts[COUNT];
+	if (muster_json_part_fields(whole, &root, fields, COUNT, parts, err) < 0 ||
+		check_version(parts[SCHEMA], err) < 0 || read_run(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
 	for (size_t i = VERDICT; i < RUN; i++)
 		if (reader->judged && !parts[i].text)
@@ -158,7 +159,7 @@ static int read_report(struct reader *reader, struct part whole, struct muster_e
 static int read_file(const char *path, struct judged *judged, struct muster_run *ret, struct muster_error *err)
 {
 	struct muster_run run;
-	struct part whole;
+	struct muster_json_part whole;
 	char *text = NULL;
 	if (muster_file_read(path, MUSTER_REPORT_BYTES_MAX, &text, &whole.length, err) < 0)
 		return -1;

@@ -13,23 +13,25 @@ struct reader {
 };
 
 /* A part of the text, not parsed yet; without a text: absent. */
-struct part {
+struct muster_json_part {
 	const char *text;
 	size_t length;
 };
 
-typedef int element_read(
-	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err);
+typedef int muster_json_element_read(struct reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err);
 
 /* To a tree, which the caller frees; the members of an object by a table of fields; each element of an array. */
-int part_parse(struct part part, const struct place *at, struct muster_json **ret, struct muster_error *err);
-int part_fields(struct part part, const struct place *at, const struct field *fields, size_t count, struct part *ret,
+int muster_json_part_parse(struct muster_json_part part, const struct muster_json_path *at, struct muster_json **ret,
 	struct muster_error *err);
-int part_elements(
-	struct part part, const struct place *at, element_read *read, struct reader *reader, struct muster_error *err);
+int muster_json_part_fields(struct muster_json_part part, const struct muster_json_path *at,
+	const struct muster_json_field *fields, size_t count, struct muster_json_part *ret, struct muster_error *err);
+int muster_json_part_elements(struct muster_json_part part, const struct muster_json_path *at,
+	muster_json_element_read *read, struct reader *reader, struct muster_error *err);
 
 /* What is read is added to the run. */
-element_read read_node, read_trial;
-int read_run(struct reader *reader, struct part part, const struct place *at, struct muster_error *err);
+muster_json_element_read read_node, read_trial;
+int read_run(struct reader *reader, struct muster_json_part part, const struct muster_json_path *at,
+	struct muster_error *err);
 
 #endif

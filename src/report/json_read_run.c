@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static int read_job(
-	struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_job(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum {
 		ID,
@@ -24,7 +24,7 @@ static int read_job(
 		SAMPLES,
 		COUNT
 	};
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[ID] = { "id", FIELD_STRING, false },
 		[STARTED] = { "started", FIELD_STRING, false },
 		[ELAPSED] = { "elapsed_s", FIELD_NUMBER, true },
@@ -38,12 +38,14 @@ static int read_job(
 		[SAMPLES] = { "samples", FIELD_ARRAY, true },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place ranks_at = { .up = at, .key = "ranks" }, profile_at = { .up = at, .key = "profile" };
-	const struct place repeats_at = { .up = at, .key = "repeats" };
+	const struct muster_json_path ranks_at = { .up = at, .key = "ranks" },
+				      profile_at = { .up = at, .key = "profile" };
+	const struct muster_json_path repeats_at = { .up = at, .key = "repeats" };
 	struct muster_job *job = &reader->run->job;
-	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
-		(part[REPEATS] && field_int(part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
+		muster_json_field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
+		(part[REPEATS] && muster_json_field_int(
+					  part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
 		return -1;
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (strcmp(muster_profile_names[i], muster_json_string(part[PROFILE])) == 0)
@@ -51,21 +53,22 @@ static int read_job(
 	if (!job->profile)
 		return place_fail(&profile_at, err, "\"%.100s\" is none of quick, standard, full",
 			muster_json_string(part[PROFILE]));
-	job->id = field_text(reader->run->arena, part[ID]);
-	job->started = field_text(reader->run->arena, part[STARTED]);
+	job->id = muster_json_field_text(reader->run->arena, part[ID]);
+	job->started = muster_json_field_text(reader->run->arena, part[STARTED]);
 	job->elapsed_s = muster_json_number(part[ELAPSED]);
 	job->simulated = muster_json_boolean(part[SIMULATED]);
-	job->version = field_text(reader->run->arena, part[VERSION]);
-	job->interrupted = field_text(reader->run->arena, part[INTERRUPTED]);
+	job->version = muster_json_field_text(reader->run->arena, part[VERSION]);
+	job->interrupted = muster_json_field_text(reader->run->arena, part[INTERRUPTED]);
 	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
 	struct muster_samples *const lists[] = { [HOLDER_JOB] = &job->samples };
 	return samples_read(&reader->samples, part[SAMPLES], at, HOLDER_JOB, lists, err);
 }
 
-int read_trial(struct reader *reader, const struct muster_json *json, const struct place *at, struct muster_error *err)
+int read_trial(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum { PROBE, KIND, NODES, STATUS, BUSBW, WHY, SECONDS, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[PROBE] = { "probe", FIELD_STRING, true },
 		[KIND] = { "kind", FIELD_STRING, true },
 		[NODES] = { "nodes", FIELD_ARRAY, true },
@@ -75,17 +78,17 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 		[SECONDS] = { "seconds", FIELD_NUMBER, true },
 	};
 	const struct muster_json *part[COUNT];
-	if (fields_read(json, at, fields, COUNT, part, err) < 0)
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
-	const struct place kind_at = { .up = at, .key = "kind" }, nodes_at = { .up = at, .key = "nodes" };
-	const struct place status_at = { .up = at, .key = "status" };
+	const struct muster_json_path kind_at = { .up = at, .key = "kind" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct muster_json_path status_at = { .up = at, .key = "status" };
 	const char *kind = muster_json_string(part[KIND]), *status = muster_json_string(part[STATUS]);
 	struct muster_trial trial = {
-		.probe = field_text(reader->run->arena, part[PROBE]),
+		.probe = muster_json_field_text(reader->run->arena, part[PROBE]),
 		.node_count = muster_json_size(part[NODES]),
 		.ok = strcmp(status, "ok") == 0,
 		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
-		.why = field_text(reader->run->arena, part[WHY]),
+		.why = muster_json_field_text(reader->run->arena, part[WHY]),
 		.seconds = muster_json_number(part[SECONDS]),
 	};
 	while (trial.kind < MUSTER_TRIAL_KIND_COUNT && strcmp(kind, muster_trial_kind_name(trial.kind)) != 0)
@@ -101,32 +104,33 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
 		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
 	trial.nodes = muster_arena_alloc(reader->run->arena, trial.node_count * sizeof *trial.nodes);
-	struct place here = { .up = &nodes_at };
+	struct muster_json_path here = { .up = &nodes_at };
 	const struct muster_json *node = muster_json_first(part[NODES]);
 	for (; node; node = muster_json_next(node), here.index++) {
-		if (field_check(node, &here, FIELD_STRING, err) < 0)
+		if (muster_json_field_check(node, &here, FIELD_STRING, err) < 0)
 			return -1;
-		trial.nodes[here.index] = field_text(reader->run->arena, node);
+		trial.nodes[here.index] = muster_json_field_text(reader->run->arena, node);
 	}
 	muster_run_add_trial(reader->run, trial);
 	return 0;
 }
 
-int read_run(struct reader *reader, struct part whole, const struct place *at, struct muster_error *err)
+int read_run(struct reader *reader, struct muster_json_part whole, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum { JOB, NODES, TRIALS, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[JOB] = { "job", FIELD_OBJECT, true },
 		[NODES] = { "nodes", FIELD_ARRAY, true },
 		[TRIALS] = { "trials", FIELD_ARRAY, false },
 	};
-	struct part parts[COUNT];
-	const struct place job_at = { .up = at, .key = "job" }, nodes_at = { .up = at, .key = "nodes" };
-	const struct place trials_at = { .up = at, .key = "trials" };
+	struct muster_json_part parts[COUNT];
+	const struct muster_json_path job_at = { .up = at, .key = "job" }, nodes_at = { .up = at, .key = "nodes" };
+	const struct muster_json_path trials_at = { .up = at, .key = "trials" };
 	struct muster_json *job = NULL;
-	if (part_fields(whole, at, fields, COUNT, parts, err) < 0)
+	if (muster_json_part_fields(whole, at, fields, COUNT, parts, err) < 0)
 		return -1;
-	int rc = part_parse(parts[JOB], &job_at, &job, err);
+	int rc = muster_json_part_parse(parts[JOB], &job_at, &job, err);
 	if (rc == 0)
 		rc = read_job(reader, job, &job_at, err);
 	muster_json_free(job);
@@ -135,8 +139,9 @@ int read_run(struct reader *reader, struct part whole, const struct place *at, s
 
 	size_t ranks = (size_t)reader->run->job.ranks;
 	reader->seen = muster_calloc(ranks / 8 + 1, 1);
-	if (part_elements(parts[NODES], &nodes_at, read_node, reader, err) < 0 ||
-		(parts[TRIALS].text && part_elements(parts[TRIALS], &trials_at, read_trial, reader, err) < 0))
+	if (muster_json_part_elements(parts[NODES], &nodes_at, read_node, reader, err) < 0 ||
+		(parts[TRIALS].text &&
+			muster_json_part_elements(parts[TRIALS], &trials_at, read_trial, reader, err) < 0))
 		return -1;
 	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
 		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)

@@ -90,11 +90,11 @@ static bool has_label(const struct muster_metric *metric, const char *key)
 }
 
 /* The labels that the catalogue lists for the metric: each of them, and no other. */
-static int read_labels(struct sample_reader *reader, const struct muster_json *json, const struct place *at,
+static int read_labels(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
 	struct muster_sample *sample, struct muster_error *err)
 {
 	const struct muster_metric *metric = sample->metric;
-	const struct place here = { .up = at, .key = "labels" };
+	const struct muster_json_path here = { .up = at, .key = "labels" };
 	struct muster_label labels[MUSTER_LABELS_MAX];
 	size_t count = 0;
 	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++) {
@@ -104,10 +104,11 @@ static int read_labels(struct sample_reader *reader, const struct muster_json *j
 			return place_fail(&here, err, "%s has the label \"%s\", which is missing", metric->name, key);
 		/* findings name GPUs and ports by these labels, so they are never numbers */
 		bool name = strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0;
-		const struct place value = { .up = &here, .key = key };
-		if (field_check(member, &value, name ? FIELD_STRING : FIELD_STRING | FIELD_NUMBER, err) < 0)
+		const struct muster_json_path value = { .up = &here, .key = key };
+		if (muster_json_field_check(member, &value, name ? FIELD_STRING : FIELD_STRING | FIELD_NUMBER, err) < 0)
 			return -1;
-		labels[count] = (struct muster_label){ .key = key, .value = field_value(reader->arena, member) };
+		labels[count] =
+			(struct muster_label){ .key = key, .value = muster_json_field_value(reader->arena, member) };
 	}
 	for (const struct muster_json *member = json ? muster_json_first(json) : NULL; member;
 		member = muster_json_next(member))
@@ -128,11 +129,11 @@ static const enum muster_json_type json_types[] = {
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
 /* The numbers of all repeats. */
-static int read_values(struct sample_reader *reader, const struct muster_json *json, const struct place *up,
+static int read_values(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *up,
 	struct muster_sample *sample, struct muster_error *err)
 {
-	const struct place all = { .up = up, .key = "values" };
-	struct place here = { .up = &all };
+	const struct muster_json_path all = { .up = up, .key = "values" };
+	struct muster_json_path here = { .up = &all };
 	size_t count = muster_json_size(json);
 	if (sample->value.type != MUSTER_NUMBER)
 		return place_fail(up, err, "values of repeats stand beside a value that is no number");
@@ -140,7 +141,7 @@ static int read_values(struct sample_reader *reader, const struct muster_json *j
 		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
 	double *values = muster_arena_alloc(reader->arena, count * sizeof *values);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		if (field_check(json, &here, FIELD_NUMBER, err) < 0)
+		if (muster_json_field_check(json, &here, FIELD_NUMBER, err) < 0)
 			return -1;
 		values[here.index] = muster_json_number(json);
 	}
@@ -151,9 +152,9 @@ static int read_values(struct sample_reader *reader, const struct muster_json *j
 
 /* The value, or why there is none. */
 static int read_value(struct sample_reader *reader, const struct muster_json *json, const struct muster_json *reason,
-	const struct place *up, struct muster_sample *sample, struct muster_error *err)
+	const struct muster_json_path *up, struct muster_sample *sample, struct muster_error *err)
 {
-	const struct place here = { .up = up, .key = "value" };
+	const struct muster_json_path here = { .up = up, .key = "value" };
 	enum muster_json_type type = muster_json_type(json), wanted = json_types[sample->metric->type];
 	if (type != MUSTER_JSON_NULL && type != wanted)
 		return place_fail(&here, err, "%s is %s, found %s", sample->metric->name, muster_json_type_name(wanted),
@@ -168,19 +169,19 @@ static int read_value(struct sample_reader *reader, const struct muster_json *js
 			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
 		return 0;
 	}
-	if (field_check(json, &here, FIELD_SCALAR, err) < 0)
+	if (muster_json_field_check(json, &here, FIELD_SCALAR, err) < 0)
 		return -1;
-	sample->value = field_value(reader->arena, json);
+	sample->value = muster_json_field_value(reader->arena, json);
 	if (type == MUSTER_JSON_NULL)
-		sample->reason = reason ? field_text(reader->arena, reason) : "no reason given";
+		sample->reason = reason ? muster_json_field_text(reader->arena, reason) : "no reason given";
 	return 0;
 }
 
-int sample_read(struct sample_reader *reader, const struct muster_json *json, const struct place *at,
+int sample_read(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
 	struct muster_sample *ret, struct muster_error *err)
 {
 	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[METRIC] = { "metric", FIELD_STRING, true },
 		[LABELS] = { "labels", FIELD_OBJECT, false },
 		[VALUE] = { "value", FIELD_SCALAR | FIELD_LONG, true },
@@ -188,9 +189,9 @@ int sample_read(struct sample_reader *reader, const struct muster_json *json, co
 		[VALUES] = { "values", FIELD_ARRAY, false },
 	};
 	const struct muster_json *part[COUNT];
-	if (fields_read(json, at, fields, COUNT, part, err) < 0)
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
-	const struct place metric_at = { .up = at, .key = "metric" };
+	const struct muster_json_path metric_at = { .up = at, .key = "metric" };
 	struct muster_sample sample = { .metric = muster_metric_find(muster_json_string(part[METRIC])) };
 	if (!sample.metric)
 		return place_fail(&metric_at, err, "unknown metric \"%.100s\"; `muster metrics` lists those there are",
@@ -220,11 +221,11 @@ static void make_room(struct muster_samples *samples, size_t more)
 	samples->items = muster_realloc(samples->items, samples->room, sizeof *samples->items);
 }
 
-int samples_read(struct sample_reader *reader, const struct muster_json *json, const struct place *up,
+int samples_read(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *up,
 	enum sample_holder holder, struct muster_samples *const lists[], struct muster_error *err)
 {
-	const struct place all = { .up = up, .key = "samples" };
-	struct place here = { .up = &all };
+	const struct muster_json_path all = { .up = up, .key = "samples" };
+	struct muster_json_path here = { .up = &all };
 	size_t count = muster_json_size(json);
 	if (count > MUSTER_REPORT_SAMPLES_MAX)
 		return place_fail(&all, err, "%zu samples, at most %d are allowed", count, MUSTER_REPORT_SAMPLES_MAX);

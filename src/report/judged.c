@@ -17,8 +17,8 @@ void judged_init(struct judged *judged)
 	*judged = (struct judged){ .report = { .arena = muster_arena_new() } };
 }
 
-static int read_status(
-	const struct muster_json *json, const struct place *at, enum muster_status *ret, struct muster_error *err)
+static int read_status(const struct muster_json *json, const struct muster_json_path *at, enum muster_status *ret,
+	struct muster_error *err)
 {
 	for (enum muster_status status = 0; status < MUSTER_STATUS_COUNT; status++) {
 		if (strcmp(muster_json_string(json), muster_status_name(status)) == 0) {
@@ -30,7 +30,7 @@ static int read_status(
 		at, err, "\"%.100s\" is none of pass, warn, fail, skip, inconclusive", muster_json_string(json));
 }
 
-static int read_labels(struct muster_arena *arena, const struct muster_json *json, const struct place *at,
+static int read_labels(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *at,
 	const struct muster_label **ret, size_t *ret_count, struct muster_error *err)
 {
 	size_t count = json ? muster_json_size(json) : 0;
@@ -39,12 +39,12 @@ static int read_labels(struct muster_arena *arena, const struct muster_json *jso
 	struct muster_label *labels = count ? muster_arena_alloc(arena, count * sizeof *labels) : NULL;
 	const struct muster_json *member = count ? muster_json_first(json) : NULL;
 	for (size_t i = 0; i < count; i++, member = muster_json_next(member)) {
-		const struct place here = { .up = at, .key = muster_json_key(member) };
-		if (field_check(member, &here, FIELD_STRING | FIELD_NUMBER, err) < 0)
+		const struct muster_json_path here = { .up = at, .key = muster_json_key(member) };
+		if (muster_json_field_check(member, &here, FIELD_STRING | FIELD_NUMBER, err) < 0)
 			return -1;
 		labels[i] = (struct muster_label){
 			.key = muster_arena_string(arena, muster_json_key(member)),
-			.value = field_value(arena, member),
+			.value = muster_json_field_value(arena, member),
 		};
 	}
 	*ret = labels;
@@ -52,11 +52,11 @@ static int read_labels(struct muster_arena *arena, const struct muster_json *jso
 	return 0;
 }
 
-static int read_where(struct muster_arena *arena, const struct muster_json *json, const struct place *up,
+static int read_where(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
 	enum { NODE, RANK, GPU, PORT, LABELS, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[NODE] = { "node", FIELD_STRING, false },
 		[RANK] = { "rank", FIELD_NUMBER, false },
 		[GPU] = { "gpu", FIELD_STRING, false },
@@ -64,40 +64,40 @@ static int read_where(struct muster_arena *arena, const struct muster_json *json
 		[LABELS] = { "labels", FIELD_OBJECT, false },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place at = { .up = up, .key = "where" }, rank_at = { .up = &at, .key = "rank" },
-			   labels_at = { .up = &at, .key = "labels" };
+	const struct muster_json_path at = { .up = up, .key = "where" }, rank_at = { .up = &at, .key = "rank" },
+				      labels_at = { .up = &at, .key = "labels" };
 	finding->rank = -1;
-	if (fields_read(json, &at, fields, COUNT, part, err) < 0 ||
-		(part[RANK] &&
-			field_int(part[RANK], &rank_at, 0, MUSTER_REPORT_RANKS_MAX - 1, &finding->rank, err) < 0) ||
+	if (muster_json_fields_read(json, &at, fields, COUNT, part, err) < 0 ||
+		(part[RANK] && muster_json_field_int(part[RANK], &rank_at, 0, MUSTER_REPORT_RANKS_MAX - 1,
+				       &finding->rank, err) < 0) ||
 		read_labels(arena, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
 		return -1;
-	finding->node = field_text(arena, part[NODE]);
-	finding->gpu = field_text(arena, part[GPU]);
-	finding->port = field_text(arena, part[PORT]);
+	finding->node = muster_json_field_text(arena, part[NODE]);
+	finding->gpu = muster_json_field_text(arena, part[GPU]);
+	finding->port = muster_json_field_text(arena, part[PORT]);
 	return 0;
 }
 
-static int read_unjudged(struct muster_arena *arena, const struct muster_json *json, const struct place *up,
+static int read_unjudged(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *up,
 	struct muster_finding *finding, struct muster_error *err)
 {
-	const struct place all = { .up = up, .key = "unjudged" };
-	struct place here = { .up = &all };
+	const struct muster_json_path all = { .up = up, .key = "unjudged" };
+	struct muster_json_path here = { .up = &all };
 	size_t count = json ? muster_json_size(json) : 0;
 	if (count == 0)
 		return 0;
 	finding->unjudged = muster_arena_alloc(arena, count * sizeof *finding->unjudged);
 	finding->unjudged_count = count;
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		if (field_check(json, &here, FIELD_STRING, err) < 0)
+		if (muster_json_field_check(json, &here, FIELD_STRING, err) < 0)
 			return -1;
-		finding->unjudged[here.index] = field_text(arena, json);
+		finding->unjudged[here.index] = muster_json_field_text(arena, json);
 	}
 	return 0;
 }
 
-int judged_finding(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err)
+int judged_finding(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum {
 		CHECK,
@@ -115,7 +115,7 @@ int judged_finding(
 		UNJUDGED,
 		COUNT
 	};
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[CHECK] = { "check", FIELD_STRING, true },
 		[STATUS] = { "status", FIELD_STRING, true },
 		[WHERE] = { "where", FIELD_OBJECT, true },
@@ -131,24 +131,24 @@ int judged_finding(
 		[UNJUDGED] = { "unjudged", FIELD_ARRAY, false },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place status_at = { .up = at, .key = "status" };
+	const struct muster_json_path status_at = { .up = at, .key = "status" };
 	struct muster_report *report = &judged->report;
 	struct muster_arena *arena = report->arena;
 	struct muster_finding finding = { 0 };
-	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_status(part[STATUS], &status_at, &finding.status, err) < 0 ||
 		read_where(arena, part[WHERE], at, &finding, err) < 0 ||
 		read_unjudged(arena, part[UNJUDGED], at, &finding, err) < 0)
 		return -1;
-	finding.check = field_text(arena, part[CHECK]);
-	finding.metric = field_text(arena, part[METRIC]);
-	finding.expected = field_text(arena, part[EXPECTED]);
-	finding.observed = field_text(arena, part[OBSERVED]);
-	finding.value = field_value(arena, part[VALUE]);
-	finding.unit = field_text(arena, part[UNIT]);
-	finding.advice = field_text(arena, part[ADVICE]);
-	finding.source = field_text(arena, part[SOURCE]);
-	finding.certainty = field_text(arena, part[CERTAINTY]);
+	finding.check = muster_json_field_text(arena, part[CHECK]);
+	finding.metric = muster_json_field_text(arena, part[METRIC]);
+	finding.expected = muster_json_field_text(arena, part[EXPECTED]);
+	finding.observed = muster_json_field_text(arena, part[OBSERVED]);
+	finding.value = muster_json_field_value(arena, part[VALUE]);
+	finding.unit = muster_json_field_text(arena, part[UNIT]);
+	finding.advice = muster_json_field_text(arena, part[ADVICE]);
+	finding.source = muster_json_field_text(arena, part[SOURCE]);
+	finding.certainty = muster_json_field_text(arena, part[CERTAINTY]);
 	finding.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->finding_count == judged->finding_room) {
 		judged->finding_room = judged->finding_room ? judged->finding_room * 2 : 64;
@@ -158,10 +158,10 @@ int judged_finding(
 	return 0;
 }
 
-static int read_counts(const struct muster_json *json, const struct place *up, size_t ret[MUSTER_STATUS_COUNT],
-	struct muster_error *err)
+static int read_counts(const struct muster_json *json, const struct muster_json_path *up,
+	size_t ret[MUSTER_STATUS_COUNT], struct muster_error *err)
 {
-	static const struct field fields[MUSTER_STATUS_COUNT] = {
+	static const struct muster_json_field fields[MUSTER_STATUS_COUNT] = {
 		[MUSTER_PASS] = { "pass", FIELD_NUMBER, true },
 		[MUSTER_WARN] = { "warn", FIELD_NUMBER, true },
 		[MUSTER_FAIL] = { "fail", FIELD_NUMBER, true },
@@ -169,21 +169,21 @@ static int read_counts(const struct muster_json *json, const struct place *up, s
 		[MUSTER_INCONCLUSIVE] = { "inconclusive", FIELD_NUMBER, true },
 	};
 	const struct muster_json *part[MUSTER_STATUS_COUNT];
-	const struct place at = { .up = up, .key = "count" };
-	if (fields_read(json, &at, fields, MUSTER_STATUS_COUNT, part, err) < 0)
+	const struct muster_json_path at = { .up = up, .key = "count" };
+	if (muster_json_fields_read(json, &at, fields, MUSTER_STATUS_COUNT, part, err) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++) {
-		const struct place here = { .up = &at, .key = fields[i].key };
+		const struct muster_json_path here = { .up = &at, .key = fields[i].key };
 		int count;
-		if (field_int(part[i], &here, 0, INT_MAX, &count, err) < 0)
+		if (muster_json_field_int(part[i], &here, 0, INT_MAX, &count, err) < 0)
 			return -1;
 		ret[i] = (size_t)count;
 	}
 	return 0;
 }
 
-int judged_check(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err)
+int judged_check(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum {
 		CHECK,
@@ -202,7 +202,7 @@ int judged_check(
 		CALIBRATED,
 		COUNT
 	};
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[CHECK] = { "check", FIELD_STRING, true },
 		[METRIC] = { "metric", FIELD_STRING, false },
 		[PROBE] = { "probe", FIELD_STRING, false },
@@ -219,28 +219,28 @@ int judged_check(
 		[CALIBRATED] = { "calibrated", FIELD_BOOLEAN, false },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place where_at = { .up = at, .key = "where" };
+	const struct muster_json_path where_at = { .up = at, .key = "where" };
 	struct muster_report *report = &judged->report;
 	struct muster_arena *arena = report->arena;
 	struct muster_tally tally = { 0 };
-	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_labels(arena, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
 		read_counts(part[COUNTS], at, tally.count, err) < 0)
 		return -1;
 	if (!part[LOWEST] != !part[HIGHEST])
 		return place_fail(at, err, "\"lowest\" and \"highest\" come together");
-	tally.check = field_text(arena, part[CHECK]);
-	tally.metric = field_text(arena, part[METRIC]);
-	tally.probe = field_text(arena, part[PROBE]);
-	tally.skipped = field_text(arena, part[SKIPPED]);
+	tally.check = muster_json_field_text(arena, part[CHECK]);
+	tally.metric = muster_json_field_text(arena, part[METRIC]);
+	tally.probe = muster_json_field_text(arena, part[PROBE]);
+	tally.skipped = muster_json_field_text(arena, part[SKIPPED]);
 	tally.has_numbers = part[LOWEST] != NULL;
 	tally.lowest = part[LOWEST] ? muster_json_number(part[LOWEST]) : 0;
 	tally.highest = part[HIGHEST] ? muster_json_number(part[HIGHEST]) : 0;
-	tally.value = field_text(arena, part[VALUE]);
-	tally.unit = field_text(arena, part[UNIT]);
-	tally.expected = field_text(arena, part[EXPECTED]);
-	tally.source = field_text(arena, part[SOURCE]);
-	tally.certainty = field_text(arena, part[CERTAINTY]);
+	tally.value = muster_json_field_text(arena, part[VALUE]);
+	tally.unit = muster_json_field_text(arena, part[UNIT]);
+	tally.expected = muster_json_field_text(arena, part[EXPECTED]);
+	tally.source = muster_json_field_text(arena, part[SOURCE]);
+	tally.certainty = muster_json_field_text(arena, part[CERTAINTY]);
 	tally.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	if (report->tally_count == judged->tally_room) {
 		judged->tally_room = judged->tally_room ? judged->tally_room * 2 : 64;
@@ -250,30 +250,30 @@ int judged_check(
 	return 0;
 }
 
-static int read_sku(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_sku(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum { NAME, ORIGIN, OBSERVE, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[NAME] = { "name", FIELD_STRING, true },
 		[ORIGIN] = { "origin", FIELD_STRING | FIELD_LONG, false },
 		[OBSERVE] = { "observe", FIELD_BOOLEAN, true },
 	};
 	const struct muster_json *part[COUNT];
-	if (fields_read(json, at, fields, COUNT, part, err) < 0)
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
 		return -1;
-	judged->report.sku = field_text(judged->report.arena, part[NAME]);
-	judged->report.sku_origin = field_text(judged->report.arena, part[ORIGIN]);
+	judged->report.sku = muster_json_field_text(judged->report.arena, part[NAME]);
+	judged->report.sku_origin = muster_json_field_text(judged->report.arena, part[ORIGIN]);
 	judged->report.observe = muster_json_boolean(part[OBSERVE]);
 	return 0;
 }
 
 /* Nodes, ranks, missing ranks and failed nodes are counted from the rest. */
-static int read_summary(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_summary(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum { NODES, RANKS, DOMAINS, MISSING, FAILED, COUNTS, COUNT };
-	static const struct field fields[COUNT] = {
+	static const struct muster_json_field fields[COUNT] = {
 		[NODES] = { "nodes", FIELD_NUMBER, true },
 		[RANKS] = { "ranks", FIELD_NUMBER, true },
 		[DOMAINS] = { "domains", FIELD_NUMBER, false },
@@ -282,18 +282,18 @@ static int read_summary(
 		[COUNTS] = { "count", FIELD_OBJECT, true },
 	};
 	const struct muster_json *part[COUNT];
-	const struct place domains_at = { .up = at, .key = "domains" };
+	const struct muster_json_path domains_at = { .up = at, .key = "domains" };
 	int domains = 0;
-	if (fields_read(json, at, fields, COUNT, part, err) < 0 ||
+	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_counts(part[COUNTS], at, judged->report.count, err) < 0 ||
-		(part[DOMAINS] && field_int(part[DOMAINS], &domains_at, 0, INT_MAX, &domains, err) < 0))
+		(part[DOMAINS] && muster_json_field_int(part[DOMAINS], &domains_at, 0, INT_MAX, &domains, err) < 0))
 		return -1;
 	judged->report.domains = (size_t)domains;
 	return 0;
 }
 
-static int read_verdict(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err)
+static int read_verdict(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err)
 {
 	enum muster_status verdict;
 	if (read_status(json, at, &verdict, err) < 0)
@@ -304,8 +304,8 @@ static int read_verdict(
 	return 0;
 }
 
-int judged_member(struct judged *judged, const char *key, const struct muster_json *json, const struct place *at,
-	struct muster_error *err)
+int judged_member(struct judged *judged, const char *key, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	if (strcmp(key, "verdict") == 0)
 		return read_verdict(judged, json, at, err);

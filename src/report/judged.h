@@ -3,7 +3,7 @@
 #define MUSTER_REPORT_JUDGED_H
 
 #include "muster/report.h"
-#include "report/fields.h"
+#include "json/fields.h"
 
 /* A report whose findings and checks are still growing. */
 struct judged {
@@ -14,12 +14,12 @@ struct judged {
 void judged_init(struct judged *judged);
 
 /* Take one element of "findings" or of "checks", or the whole of another member of a report. Texts are copied. */
-int judged_finding(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err);
-int judged_check(
-	struct judged *judged, const struct muster_json *json, const struct place *at, struct muster_error *err);
-int judged_member(struct judged *judged, const char *key, const struct muster_json *json, const struct place *at,
+int judged_finding(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
 	struct muster_error *err);
+int judged_check(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
+	struct muster_error *err);
+int judged_member(struct judged *judged, const char *key, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err);
 
 /* Hand over a report on the run. */
 void judged_finish(struct judged *judged, const struct muster_run *run, struct muster_report *ret);

@@ -116,8 +116,8 @@ static int meet_peers(struct muster_conductor *c, int *ret_turn)
 	*ret_turn = 0;
 	struct muster_command command;
 	muster_command_begin(&command, "peers");
-	muster_writer_key(&command.w, "peers");
-	muster_writer_array(&command.w);
+	muster_json_writer_key(&command.w, "peers");
+	muster_json_writer_array(&command.w);
 	char *rest = answer, *line = strsep(&rest, "\n");
 	if (!line || sscanf(line, "%d %d", ret_turn, &turns) != 2)
 		turns = 1;
@@ -126,16 +126,16 @@ static int meet_peers(struct muster_conductor *c, int *ret_turn)
 		char gpu[32], uuid[48];
 		if (sscanf(line, "%d %d %31s %47s", &rank, &local_rank, gpu, uuid) != 4)
 			continue;
-		muster_writer_object(&command.w);
+		muster_json_writer_object(&command.w);
 		muster_command_number(&command, "rank", rank);
 		muster_command_number(&command, "local_rank", local_rank);
 		muster_command_text(&command, "gpu", *gpu == '-' ? "" : gpu);
 		muster_command_text(&command, "uuid", *uuid == '-' ? "" : uuid);
-		muster_writer_object_end(&command.w);
+		muster_json_writer_object_end(&command.w);
 	}
 	free(answer);
-	muster_writer_array_end(&command.w);
-	muster_writer_object_end(&command.w);
+	muster_json_writer_array_end(&command.w);
+	muster_json_writer_object_end(&command.w);
 	if (fclose(command.out) != 0)
 		abort(); /* out of memory */
 	c->peers = command.text;

@@ -6,7 +6,7 @@
 #ifndef MUSTER_RUN_CONDUCTOR_H
 #define MUSTER_RUN_CONDUCTOR_H
 
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "eval/choose.h"
 #include "run/conduct.h"
 #include "run/crew.h"
@@ -92,7 +92,7 @@ struct muster_command {
 	char *text;
 	size_t length;
 	FILE *out;
-	struct muster_writer w;
+	struct muster_json_writer w;
 };
 
 void muster_command_begin(struct muster_command *command, const char *action);

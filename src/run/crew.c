@@ -1,8 +1,8 @@
 /* crew.c - a supervisor's work with its worker */
 #include "crew.h"
 
-#include "core/json.h"
-#include "core/json_writer.h"
+#include "json/json.h"
+#include "json/writer.h"
 #include "util/leaks.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -60,7 +60,7 @@ void muster_crew_command(struct muster_crew *crew, const char *text, int deadlin
 void muster_crew_call_off(struct muster_crew *crew, const char *why)
 {
 	struct muster_error err;
-	struct muster_writer w;
+	struct muster_json_writer w;
 	char *text = NULL;
 	size_t length = 0;
 	double until_ms = muster_now_ms() + MUSTER_CALL_OFF_MS;
@@ -71,11 +71,11 @@ void muster_crew_call_off(struct muster_crew *crew, const char *why)
 	FILE *out = open_memstream(&text, &length);
 	if (!out)
 		abort(); /* out of memory */
-	muster_writer_init(&w, out, 0);
-	muster_writer_object(&w);
-	muster_writer_pair(&w, "do", muster_string("abort"));
-	muster_writer_pair(&w, "why", muster_string(crew->off_why));
-	muster_writer_object_end(&w);
+	muster_json_writer_init(&w, out, 0);
+	muster_json_writer_object(&w);
+	muster_json_writer_pair(&w, "do", muster_string("abort"));
+	muster_json_writer_pair(&w, "why", muster_string(crew->off_why));
+	muster_json_writer_object_end(&w);
 	if (fclose(out) != 0)
 		abort(); /* out of memory */
 	(void)muster_subprocess_send(&crew->proc, text, length, &err);
@@ -94,7 +94,7 @@ static void copy(char *to, size_t size, const struct muster_json *object, const 
  * are read here. */
 static int take_sample(struct muster_crew *crew, const struct muster_json *json, struct muster_error *err)
 {
-	const struct place line = { 0 }, at = { .up = &line, .key = "sample" };
+	const struct muster_json_path line = { 0 }, at = { .up = &line, .key = "sample" };
 	struct muster_node *node = &crew->record->nodes[0];
 	struct muster_sample sample;
 	if (sample_read(&crew->reader, json, &at, &sample, err) < 0)

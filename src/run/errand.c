@@ -19,25 +19,25 @@ void muster_command_begin(struct muster_command *command, const char *action)
 	command->out = open_memstream(&command->text, &command->length);
 	if (!command->out)
 		abort(); /* out of memory */
-	muster_writer_init(&command->w, command->out, 0);
-	muster_writer_object(&command->w);
-	muster_writer_pair(&command->w, "do", muster_string(action));
+	muster_json_writer_init(&command->w, command->out, 0);
+	muster_json_writer_object(&command->w);
+	muster_json_writer_pair(&command->w, "do", muster_string(action));
 }
 
 void muster_command_text(struct muster_command *command, const char *key, const char *text)
 {
-	muster_writer_pair(&command->w, key, muster_string(text));
+	muster_json_writer_pair(&command->w, key, muster_string(text));
 }
 
 void muster_command_number(struct muster_command *command, const char *key, double number)
 {
-	muster_writer_pair(&command->w, key, muster_number(number));
+	muster_json_writer_pair(&command->w, key, muster_number(number));
 }
 
 /* Begin it; the caller serves until the crew is no longer busy. */
 void muster_command_start(struct muster_conductor *c, struct muster_command *command, int deadline_ms)
 {
-	muster_writer_object_end(&command->w);
+	muster_json_writer_object_end(&command->w);
 	if (fclose(command->out) != 0)
 		abort(); /* out of memory */
 	muster_crew_command(&c->crew, command->text, deadline_ms);
@@ -56,7 +56,7 @@ void muster_errand_open(struct muster_conductor *c)
 	struct muster_command command;
 	muster_command_begin(&command, "open");
 	if (*c->crew.why_skipped)
-		muster_writer_pair(&command.w, "skip", muster_boolean(true));
+		muster_json_writer_pair(&command.w, "skip", muster_boolean(true));
 	muster_command_start(c, &command, muster_bounded(c, OPEN_DEADLINE_MS));
 }
 

@@ -1,7 +1,7 @@
 /* spool.c - what a rank has measured, on disk as it grows */
 #include "run/spool.h"
 
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -115,7 +115,7 @@ struct line {
 	char *text;
 	size_t length;
 	FILE *out;
-	struct muster_writer w;
+	struct muster_json_writer w;
 };
 
 static void line_begin(const struct muster_spool *spool, struct line *line)
@@ -124,25 +124,25 @@ static void line_begin(const struct muster_spool *spool, struct line *line)
 	if (!line->out)
 		abort(); /* out of memory */
 	fputc('\n', line->out);
-	muster_writer_init(&line->w, line->out, 0);
-	muster_writer_object(&line->w);
-	muster_writer_pair(&line->w, "by", muster_string(spool->id));
+	muster_json_writer_init(&line->w, line->out, 0);
+	muster_json_writer_object(&line->w);
+	muster_json_writer_pair(&line->w, "by", muster_string(spool->id));
 }
 
 static void line_time(const struct muster_spool *spool, struct line *line)
 {
-	muster_writer_pair(&line->w, "t", muster_number((double)(long)(muster_now_ms() - spool->start_ms) / 1e3));
+	muster_json_writer_pair(&line->w, "t", muster_number((double)(long)(muster_now_ms() - spool->start_ms) / 1e3));
 }
 
 static void line_text(struct line *line, const char *key, const char *text)
 {
 	if (text)
-		muster_writer_pair(&line->w, key, muster_string(text));
+		muster_json_writer_pair(&line->w, key, muster_string(text));
 }
 
 static void line_end(struct muster_spool *spool, struct line *line, bool sync)
 {
-	muster_writer_object_end(&line->w);
+	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->out);
 	if (fclose(line->out) != 0)
 		abort(); /* out of memory */
@@ -167,20 +167,20 @@ static void write_header(struct muster_spool *spool, const struct muster_spool_h
 {
 	struct line line;
 	line_begin(spool, &line);
-	muster_writer_pair(&line.w, "spool", muster_number(MUSTER_SPOOL_VERSION));
+	muster_json_writer_pair(&line.w, "spool", muster_number(MUSTER_SPOOL_VERSION));
 	line_text(&line, "muster", MUSTER_VERSION);
 	line_text(&line, "run", header->run);
 	line_text(&line, "job", header->job);
 	line_text(&line, "started", header->started);
-	muster_writer_pair(&line.w, "rank", muster_number(header->rank));
-	muster_writer_pair(&line.w, "ranks", muster_number(header->ranks));
+	muster_json_writer_pair(&line.w, "rank", muster_number(header->rank));
+	muster_json_writer_pair(&line.w, "ranks", muster_number(header->ranks));
 	line_text(&line, "node", header->node);
 	line_text(&line, "nodelist", header->nodelist);
 	line_text(&line, "sku", header->sku);
 	line_text(&line, "overlay", header->overlay);
 	line_text(&line, "profile", header->profile);
-	muster_writer_pair(&line.w, "strict", muster_boolean(header->strict));
-	muster_writer_pair(&line.w, "repeats", muster_number(header->repeats));
+	muster_json_writer_pair(&line.w, "strict", muster_boolean(header->strict));
+	muster_json_writer_pair(&line.w, "repeats", muster_number(header->repeats));
 	line_end(spool, &line, true);
 }
 
@@ -267,8 +267,8 @@ void muster_spool_place(struct muster_spool *spool, int rank, int ranks)
 	if (!spool)
 		return;
 	line_begin(spool, &line);
-	muster_writer_pair(&line.w, "rank", muster_number(rank));
-	muster_writer_pair(&line.w, "ranks", muster_number(ranks));
+	muster_json_writer_pair(&line.w, "rank", muster_number(rank));
+	muster_json_writer_pair(&line.w, "ranks", muster_number(ranks));
 	line_end(spool, &line, false);
 }
 
@@ -296,9 +296,9 @@ void muster_spool_record(struct muster_spool *spool, const struct muster_run *re
 		struct line line;
 		line_begin(spool, &line);
 		line_time(spool, &line);
-		muster_writer_pair(&line.w, "kept", muster_number((double)rank_from));
-		muster_writer_key(&line.w, "node");
-		muster_writer_raw(&line.w, text);
+		muster_json_writer_pair(&line.w, "kept", muster_number((double)rank_from));
+		muster_json_writer_key(&line.w, "node");
+		muster_json_writer_raw(&line.w, text);
 		spool->node_written += node.samples.count;
 		rank_from += rank.samples.count;
 		line_end(spool, &line, true);
@@ -315,8 +315,8 @@ void muster_spool_trials(struct muster_spool *spool, const struct muster_run *ru
 		struct line line;
 		line_begin(spool, &line);
 		line_time(spool, &line);
-		muster_writer_key(&line.w, "trial");
-		muster_writer_raw(&line.w, text);
+		muster_json_writer_key(&line.w, "trial");
+		muster_json_writer_raw(&line.w, text);
 		line_end(spool, &line, true);
 		free(text);
 	}

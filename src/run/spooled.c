@@ -4,7 +4,7 @@
  */
 #include "run/spooled.h"
 
-#include "core/json.h"
+#include "json/json.h"
 #include "core/trend.h"
 #include "muster/probe.h"
 #include "muster/report.h"

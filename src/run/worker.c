@@ -9,8 +9,8 @@
 #include "bind/library.h"
 #include "bind/nvml.h"
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/json_writer.h"
+#include "json/json.h"
+#include "json/writer.h"
 #include "util/leaks.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
@@ -75,7 +75,7 @@ struct line {
 	char *text;
 	size_t length;
 	FILE *out;
-	struct muster_writer w;
+	struct muster_json_writer w;
 };
 
 static void line_begin(struct line *line, const char *key)
@@ -83,14 +83,14 @@ static void line_begin(struct line *line, const char *key)
 	line->out = open_memstream(&line->text, &line->length);
 	if (!line->out)
 		die("out of memory");
-	muster_writer_init(&line->w, line->out, 0);
-	muster_writer_object(&line->w);
-	muster_writer_key(&line->w, key);
+	muster_json_writer_init(&line->w, line->out, 0);
+	muster_json_writer_object(&line->w);
+	muster_json_writer_key(&line->w, key);
 }
 
 static void line_end(struct line *line)
 {
-	muster_writer_object_end(&line->w);
+	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->out);
 	if (fclose(line->out) != 0)
 		die("out of memory");
@@ -113,7 +113,7 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 	va_end(args);
 	struct line line;
 	line_begin(&line, "step");
-	muster_writer_string(&line.w, text);
+	muster_json_writer_string(&line.w, text);
 	line_end(&line);
 }
 
@@ -147,19 +147,19 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 			count, muster_type_name(value.type), wanted, muster_type_name(metric->type));
 	struct line line;
 	line_begin(&line, "sample");
-	muster_writer_object(&line.w);
-	muster_writer_pair(&line.w, "metric", muster_string(name));
+	muster_json_writer_object(&line.w);
+	muster_json_writer_pair(&line.w, "metric", muster_string(name));
 	if (count > 0) {
-		muster_writer_key(&line.w, "labels");
-		muster_writer_object(&line.w);
+		muster_json_writer_key(&line.w, "labels");
+		muster_json_writer_object(&line.w);
 		for (size_t i = 0; i < count; i++)
-			muster_writer_pair(&line.w, metric->labels[i], labels[i]);
-		muster_writer_object_end(&line.w);
+			muster_json_writer_pair(&line.w, metric->labels[i], labels[i]);
+		muster_json_writer_object_end(&line.w);
 	}
-	muster_writer_pair(&line.w, "value", value);
+	muster_json_writer_pair(&line.w, "value", value);
 	if (value.type == MUSTER_NULL)
-		muster_writer_pair(&line.w, "reason", muster_string(reason));
-	muster_writer_object_end(&line.w);
+		muster_json_writer_pair(&line.w, "reason", muster_string(reason));
+	muster_json_writer_object_end(&line.w);
 	line_end(&line);
 }
 
@@ -218,16 +218,16 @@ void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, co
 static void begin_done(struct line *line, int failed, const struct muster_error *err)
 {
 	line_begin(line, "done");
-	muster_writer_object(&line->w);
-	muster_writer_pair(&line->w, "code", muster_string(failed ? muster_code_name(err->code) : "ok"));
+	muster_json_writer_object(&line->w);
+	muster_json_writer_pair(&line->w, "code", muster_string(failed ? muster_code_name(err->code) : "ok"));
 	if (failed)
-		muster_writer_pair(&line->w, "error", muster_string(err->text));
-	muster_writer_pair(&line->w, "simulated", muster_boolean(muster_library_any_standin()));
+		muster_json_writer_pair(&line->w, "error", muster_string(err->text));
+	muster_json_writer_pair(&line->w, "simulated", muster_boolean(muster_library_any_standin()));
 }
 
 static void end_done(struct line *line)
 {
-	muster_writer_object_end(&line->w);
+	muster_json_writer_object_end(&line->w);
 	line_end(line);
 }
 
@@ -341,10 +341,10 @@ void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *e
 	(void)ctx;
 	struct line line;
 	line_begin(&line, "failing");
-	muster_writer_object(&line.w);
-	muster_writer_pair(&line.w, "code", muster_string(muster_code_name(err->code)));
-	muster_writer_pair(&line.w, "error", muster_string(err->text));
-	muster_writer_object_end(&line.w);
+	muster_json_writer_object(&line.w);
+	muster_json_writer_pair(&line.w, "code", muster_string(muster_code_name(err->code)));
+	muster_json_writer_pair(&line.w, "error", muster_string(err->text));
+	muster_json_writer_object_end(&line.w);
 	line_end(&line);
 }
 
@@ -358,7 +358,7 @@ static void do_count(void)
 	int failed =
 		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &err, "nvmlDeviceGetCount_v2") : -1;
 	begin_done(&line, failed, &err);
-	muster_writer_pair(&line.w, "gpus", muster_number(count));
+	muster_json_writer_pair(&line.w, "gpus", muster_number(count));
 	end_done(&line);
 }
 
@@ -401,10 +401,10 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	char path[64];
 	struct line line;
 	begin_done(&line, failed, &err);
-	muster_writer_pair(&line.w, "gpu", muster_string(ctx->gpu.bus_id));
-	muster_writer_pair(&line.w, "uuid", muster_string(ctx->gpu.uuid));
-	muster_writer_pair(&line.w, "path", muster_string(muster_take_path(ctx, &ctx->gpu, path, sizeof path)));
-	muster_writer_pair(&line.w, "why_none", muster_string(ctx->gpu.why_none));
+	muster_json_writer_pair(&line.w, "gpu", muster_string(ctx->gpu.bus_id));
+	muster_json_writer_pair(&line.w, "uuid", muster_string(ctx->gpu.uuid));
+	muster_json_writer_pair(&line.w, "path", muster_string(muster_take_path(ctx, &ctx->gpu, path, sizeof path)));
+	muster_json_writer_pair(&line.w, "why_none", muster_string(ctx->gpu.why_none));
 	end_done(&line);
 }
 
@@ -487,7 +487,7 @@ static void do_probe(struct muster_probe_ctx *ctx, const char *action, const str
 	struct line line;
 	begin_done(&line, failed, &err);
 	if (*hex)
-		muster_writer_pair(&line.w, "ring_id", muster_string(hex));
+		muster_json_writer_pair(&line.w, "ring_id", muster_string(hex));
 	end_done(&line);
 }
 

@@ -256,10 +256,10 @@ void muster_sim_cluster_done(struct muster_sim_cluster *cluster)
 int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const char *path, struct muster_error *err)
 {
 	struct muster_file file;
-	struct muster_writer w;
+	struct muster_json_writer w;
 	if (muster_file_open(&file, path, err) < 0)
 		return -1;
-	muster_writer_init(&w, file.out, 4);
+	muster_json_writer_init(&w, file.out, 4);
 	if (muster_sim_struct_write(&w, &muster_sim_cluster_layout, cluster, err) < 0) {
 		muster_file_abandon(&file);
 		return muster_wrap(err, "%s", path);

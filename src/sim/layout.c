@@ -145,40 +145,40 @@ int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json 
 /* -- writing -- */
 
 static int write_many(
-	struct muster_writer *w, const struct muster_sim_field *field, const char *from, struct muster_error *err)
+	struct muster_json_writer *w, const struct muster_sim_field *field, const char *from, struct muster_error *err)
 {
 	const void *items;
 	size_t count;
 	memcpy(&items, from + field->offset, sizeof items);
 	memcpy(&count, from + field->count_offset, sizeof count);
-	muster_writer_array(w);
+	muster_json_writer_array(w);
 	for (size_t i = 0; i < count; i++) {
 		if (field->kind == MUSTER_SIM_STRINGS)
-			muster_writer_string(w, ((const char *const *)items)[i]);
+			muster_json_writer_string(w, ((const char *const *)items)[i]);
 		else if (muster_sim_struct_write(w, field->items, (const char *)items + i * field->items->size, err) <
 			 0)
 			return -1;
 	}
-	muster_writer_array_end(w);
+	muster_json_writer_array_end(w);
 	return 0;
 }
 
 static int write_field(
-	struct muster_writer *w, const struct muster_sim_field *field, const char *base, struct muster_error *err)
+	struct muster_json_writer *w, const struct muster_sim_field *field, const char *base, struct muster_error *err)
 {
 	const void *from = base + field->offset;
 	const char *text;
 	switch (field->kind) {
-	case MUSTER_SIM_INT: muster_writer_number(w, *(const int *)from); return 0;
-	case MUSTER_SIM_NUMBER: muster_writer_number(w, *(const double *)from); return 0;
-	case MUSTER_SIM_BOOLEAN: muster_writer_boolean(w, *(const bool *)from); return 0;
-	case MUSTER_SIM_WORD: muster_writer_number(w, (double)*(const unsigned long long *)from); return 0;
+	case MUSTER_SIM_INT: muster_json_writer_number(w, *(const int *)from); return 0;
+	case MUSTER_SIM_NUMBER: muster_json_writer_number(w, *(const double *)from); return 0;
+	case MUSTER_SIM_BOOLEAN: muster_json_writer_boolean(w, *(const bool *)from); return 0;
+	case MUSTER_SIM_WORD: muster_json_writer_number(w, (double)*(const unsigned long long *)from); return 0;
 	case MUSTER_SIM_STRING:
 	case MUSTER_SIM_STRING_OR_NULL:
 		text = *(const char *const *)from;
 		if (!text && field->kind == MUSTER_SIM_STRING)
 			return muster_fail(err, MUSTER_EUSAGE, "\"%s\" has no value", field->key);
-		muster_writer_string(w, text);
+		muster_json_writer_string(w, text);
 		return 0;
 	case MUSTER_SIM_STRINGS:
 	case MUSTER_SIM_STRUCTS: return write_many(w, field, base, err);
@@ -186,15 +186,15 @@ static int write_field(
 	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is of no known kind", field->key);
 }
 
-int muster_sim_struct_write(
-	struct muster_writer *w, const struct muster_sim_layout *layout, const void *from, struct muster_error *err)
+int muster_sim_struct_write(struct muster_json_writer *w, const struct muster_sim_layout *layout, const void *from,
+	struct muster_error *err)
 {
-	muster_writer_object(w);
+	muster_json_writer_object(w);
 	for (size_t i = 0; i < layout->count; i++) {
-		muster_writer_key(w, layout->fields[i].key);
+		muster_json_writer_key(w, layout->fields[i].key);
 		if (write_field(w, &layout->fields[i], from, err) < 0)
 			return -1;
 	}
-	muster_writer_object_end(w);
+	muster_json_writer_object_end(w);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #ifndef MUSTER_SIM_LAYOUT_H
 #define MUSTER_SIM_LAYOUT_H
 
-#include "core/json.h"
-#include "core/json_writer.h"
+#include "json/json.h"
+#include "json/writer.h"
 #include "muster/arena.h"
 
 enum muster_sim_kind {
@@ -53,7 +53,7 @@ int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json 
 int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
 	const struct muster_sim_layout *layout, void *ret, struct muster_error *err);
 
-int muster_sim_struct_write(struct muster_writer *writer, const struct muster_sim_layout *layout, const void *from,
+int muster_sim_struct_write(struct muster_json_writer *writer, const struct muster_sim_layout *layout, const void *from,
 	struct muster_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "sim/scenario.h"
 
 #include "util/file.h"
-#include "core/json.h"
+#include "json/json.h"
 #include "util/text.h"
 #include "sim/fault.h"
 

@@ -1,7 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 
-#include "core/json_writer.h"
+#include "json/writer.h"
 #include "muster/arena.h"
 
 #include <stdarg.h>
@@ -49,28 +49,28 @@ static void now_text(char *out, size_t size)
 	snprintf(out, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-static void write_text(struct muster_writer *w, const char *key, const char *text)
+static void write_text(struct muster_json_writer *w, const char *key, const char *text)
 {
 	if (text)
-		muster_writer_pair(w, key, muster_string(text));
+		muster_json_writer_pair(w, key, muster_string(text));
 }
 
 static void write_json(FILE *out, enum muster_log_level level, const struct muster_log_place *at, const char *message)
 {
-	struct muster_writer w;
+	struct muster_json_writer w;
 	char now[64];
 	now_text(now, sizeof now);
-	muster_writer_init(&w, out, 0);
-	muster_writer_object(&w);
+	muster_json_writer_init(&w, out, 0);
+	muster_json_writer_object(&w);
 	write_text(&w, "time", now);
 	write_text(&w, "level", level_names[level]);
 	write_text(&w, "job", getenv("SLURM_JOB_ID"));
 	write_text(&w, "node", at->node);
 	if (at->rank >= 0)
-		muster_writer_pair(&w, "rank", muster_number(at->rank));
+		muster_json_writer_pair(&w, "rank", muster_number(at->rank));
 	write_text(&w, "probe", at->probe);
 	write_text(&w, "message", message);
-	muster_writer_object_end(&w);
+	muster_json_writer_object_end(&w);
 }
 
 static void write_plain(FILE *out, const struct muster_log_place *at, const char *message)

@@ -6,7 +6,7 @@
 #ifndef MUSTER_FUZZ_H
 #define MUSTER_FUZZ_H
 
-#include "core/json.h"
+#include "json/json.h"
 #include "muster/error.h"
 #include "muster/report.h"
 

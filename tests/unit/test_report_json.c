@@ -2,7 +2,7 @@
 #include "muster/report.h"
 
 #include "util/file.h"
-#include "core/json.h"
+#include "json/json.h"
 #include "report_fixture.h"
 
 #include <check.h>

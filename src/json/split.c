@@ -1,6 +1,6 @@
-/* json_split.c - a large text in parts, each of which may become a tree of its own */
-#include "core/json.h"
-#include "core/json_scan.h"
+/* split.c - a large text in parts, each of which may become a tree of its own */
+#include "json/json.h"
+#include "json/scan.h"
 
 #include "muster/arena.h"
 

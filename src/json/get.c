@@ -1,5 +1,5 @@
-/* json_get.c - typed members of an object, with the JSON path of what is wrong */
-#include "core/json.h"
+/* get.c - typed members of an object, with the JSON path of what is wrong */
+#include "json/json.h"
 
 #include "muster/arena.h"
 

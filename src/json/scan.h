@@ -1,6 +1,6 @@
-/* json_scan.h - what the parser and the splitter share: the grammar, and where a text breaks it */
-#ifndef MUSTER_CORE_JSON_SCAN_H
-#define MUSTER_CORE_JSON_SCAN_H
+/* scan.h - what the parser and the splitter share: the grammar, and where a text breaks it */
+#ifndef MUSTER_JSON_SCAN_H
+#define MUSTER_JSON_SCAN_H
 
 #include "muster/error.h"
 

@@ -3,8 +3,8 @@
  * cJSON is lenient: it takes bad UTF-8, control characters, numbers such as 01 or 1e999, duplicate keys, and calls
  * itself for every level. A scan before and a walk after it make up for that.
  */
-#include "core/json.h"
-#include "core/json_scan.h"
+#include "json/json.h"
+#include "json/scan.h"
 
 #include "muster/arena.h"
 

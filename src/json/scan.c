@@ -1,7 +1,7 @@
-/* json_scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it */
-#include "core/json_scan.h"
+/* scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it */
+#include "json/scan.h"
 
-#include "core/json.h"
+#include "json/json.h"
 #include "util/text.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* json_writer.c - JSON as a stream */
-#include "core/json_writer.h"
+/* writer.c - JSON as a stream */
+#include "json/writer.h"
 
 #include "util/text.h"
 
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_writer_init(struct muster_writer *w, FILE *out, int indent_depth)
+void muster_json_writer_init(struct muster_json_writer *w, FILE *out, int indent_depth)
 {
-	*w = (struct muster_writer){ .out = out, .indent_depth = indent_depth, .first = { true } };
+	*w = (struct muster_json_writer){ .out = out, .indent_depth = indent_depth, .first = { true } };
 }
 
-static void new_line(struct muster_writer *w)
+static void new_line(struct muster_json_writer *w)
 {
 	putc_unlocked('\n', w->out);
 	for (int i = 0; i < w->depth; i++)
@@ -20,7 +20,7 @@ static void new_line(struct muster_writer *w)
 }
 
 /* What stands before a value or a key: a comma, a line break. */
-static void lead(struct muster_writer *w)
+static void lead(struct muster_json_writer *w)
 {
 	if (w->after_key) {
 		w->after_key = false;
@@ -37,7 +37,7 @@ static void lead(struct muster_writer *w)
 	w->first[w->depth] = false;
 }
 
-static void begin(struct muster_writer *w, char bracket)
+static void begin(struct muster_json_writer *w, char bracket)
 {
 	lead(w);
 	putc_unlocked(bracket, w->out);
@@ -46,7 +46,7 @@ static void begin(struct muster_writer *w, char bracket)
 	w->first[w->depth] = true;
 }
 
-static void end(struct muster_writer *w, char bracket)
+static void end(struct muster_json_writer *w, char bracket)
 {
 	bool empty = w->first[w->depth], broken = w->depth <= w->indent_depth;
 	w->depth--;
@@ -57,27 +57,27 @@ static void end(struct muster_writer *w, char bracket)
 		putc_unlocked('\n', w->out);
 }
 
-void muster_writer_object(struct muster_writer *w)
+void muster_json_writer_object(struct muster_json_writer *w)
 {
 	begin(w, '{');
 }
 
-void muster_writer_object_end(struct muster_writer *w)
+void muster_json_writer_object_end(struct muster_json_writer *w)
 {
 	end(w, '}');
 }
 
-void muster_writer_array(struct muster_writer *w)
+void muster_json_writer_array(struct muster_json_writer *w)
 {
 	begin(w, '[');
 }
 
-void muster_writer_array_end(struct muster_writer *w)
+void muster_json_writer_array_end(struct muster_json_writer *w)
 {
 	end(w, ']');
 }
 
-static void put_string(struct muster_writer *w, const char *string)
+static void put_string(struct muster_json_writer *w, const char *string)
 {
 	FILE *out = w->out;
 	putc_unlocked('"', out);
@@ -109,7 +109,7 @@ static void put_string(struct muster_writer *w, const char *string)
 	putc_unlocked('"', out);
 }
 
-void muster_writer_key(struct muster_writer *w, const char *key)
+void muster_json_writer_key(struct muster_json_writer *w, const char *key)
 {
 	lead(w);
 	put_string(w, key);
@@ -118,7 +118,7 @@ void muster_writer_key(struct muster_writer *w, const char *key)
 	w->after_key = true;
 }
 
-void muster_writer_string(struct muster_writer *w, const char *string)
+void muster_json_writer_string(struct muster_json_writer *w, const char *string)
 {
 	lead(w);
 	if (string)
@@ -127,7 +127,7 @@ void muster_writer_string(struct muster_writer *w, const char *string)
 		fputs_unlocked("null", w->out);
 }
 
-void muster_writer_number(struct muster_writer *w, double number)
+void muster_json_writer_number(struct muster_json_writer *w, double number)
 {
 	lead(w);
 	char text[40];
@@ -155,35 +155,35 @@ void muster_writer_number(struct muster_writer *w, double number)
 	fputs_unlocked(text, w->out);
 }
 
-void muster_writer_boolean(struct muster_writer *w, bool boolean)
+void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean)
 {
 	lead(w);
 	fputs_unlocked(boolean ? "true" : "false", w->out);
 }
 
-void muster_writer_null(struct muster_writer *w)
+void muster_json_writer_null(struct muster_json_writer *w)
 {
-	muster_writer_string(w, NULL);
+	muster_json_writer_string(w, NULL);
 }
 
-void muster_writer_raw(struct muster_writer *w, const char *json)
+void muster_json_writer_raw(struct muster_json_writer *w, const char *json)
 {
 	lead(w);
 	fputs_unlocked(json, w->out);
 }
 
-void muster_writer_value(struct muster_writer *w, struct muster_value value)
+void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value)
 {
 	switch (value.type) {
-	case MUSTER_NUMBER: muster_writer_number(w, value.number); break;
-	case MUSTER_STRING: muster_writer_string(w, value.string); break;
-	case MUSTER_BOOLEAN: muster_writer_boolean(w, value.boolean); break;
-	default: muster_writer_null(w); break;
+	case MUSTER_NUMBER: muster_json_writer_number(w, value.number); break;
+	case MUSTER_STRING: muster_json_writer_string(w, value.string); break;
+	case MUSTER_BOOLEAN: muster_json_writer_boolean(w, value.boolean); break;
+	default: muster_json_writer_null(w); break;
 	}
 }
 
-void muster_writer_pair(struct muster_writer *w, const char *key, struct muster_value value)
+void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value)
 {
-	muster_writer_key(w, key);
-	muster_writer_value(w, value);
+	muster_json_writer_key(w, key);
+	muster_json_writer_value(w, value);
 }

@@ -3,8 +3,8 @@
  * A text becomes a tree of const nodes, or is split into parts first. Every reader checks types through the _get
  * functions, which name the JSON path of what is wrong.
  */
-#ifndef MUSTER_CORE_JSON_H
-#define MUSTER_CORE_JSON_H
+#ifndef MUSTER_JSON_JSON_H
+#define MUSTER_JSON_JSON_H
 
 #include "muster/error.h"
 

@@ -1,5 +1,5 @@
 /* fields.c - strict reading of JSON objects */
-#include "report/fields.h"
+#include "json/fields.h"
 
 #include "report/layout.h"
 
@@ -8,29 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *place_text(const struct place *at, char out[PLACE_TEXT_MAX])
+const char *muster_json_path_text(const struct muster_json_path *at, char out[MUSTER_JSON_PATH_TEXT_MAX])
 {
 	if (!at->up) {
-		snprintf(out, PLACE_TEXT_MAX, "$");
+		snprintf(out, MUSTER_JSON_PATH_TEXT_MAX, "$");
 		return out;
 	}
-	place_text(at->up, out);
+	muster_json_path_text(at->up, out);
 	size_t used = strlen(out);
 	if (at->key)
-		snprintf(out + used, PLACE_TEXT_MAX - used, ".%.60s", at->key);
+		snprintf(out + used, MUSTER_JSON_PATH_TEXT_MAX - used, ".%.60s", at->key);
 	else
-		snprintf(out + used, PLACE_TEXT_MAX - used, "[%zu]", at->index);
+		snprintf(out + used, MUSTER_JSON_PATH_TEXT_MAX - used, "[%zu]", at->index);
 	return out;
 }
 
-void place_say(const struct place *at, struct muster_error *err, const char *format, ...)
+void muster_json_path_fail(const struct muster_json_path *at, struct muster_error *err, const char *format, ...)
 {
-	char path[PLACE_TEXT_MAX], text[MUSTER_ERROR_TEXT_MAX];
+	char path[MUSTER_JSON_PATH_TEXT_MAX], text[MUSTER_ERROR_TEXT_MAX];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	muster_fail(err, MUSTER_EUSAGE, "%s: %s", place_text(at, path), text);
+	muster_fail(err, MUSTER_EUSAGE, "%s: %s", muster_json_path_text(at, path), text);
 }
 
 /* "a number or null" */
@@ -46,7 +46,8 @@ static void types_text(unsigned int types, char *out, size_t size)
 	}
 }
 
-int field_check(const struct muster_json *json, const struct place *at, unsigned int types, struct muster_error *err)
+int muster_json_field_check(
+	const struct muster_json *json, const struct muster_json_path *at, unsigned int types, struct muster_error *err)
 {
 	enum muster_json_type type = muster_json_type(json);
 	if (!(types & 1u << type)) {
@@ -61,8 +62,8 @@ int field_check(const struct muster_json *json, const struct place *at, unsigned
 	return 0;
 }
 
-static int unknown_key(
-	const char *key, const struct place *at, const struct field *fields, size_t count, struct muster_error *err)
+static int unknown_key(const char *key, const struct muster_json_path *at, const struct muster_json_field *fields,
+	size_t count, struct muster_error *err)
 {
 	char allowed[512] = "";
 	size_t used = 0;
@@ -72,10 +73,10 @@ static int unknown_key(
 	return place_fail(at, err, "unknown key \"%.100s\"; allowed are: %s", key, allowed);
 }
 
-int fields_read(const struct muster_json *json, const struct place *at, const struct field *fields, size_t count,
-	const struct muster_json **ret, struct muster_error *err)
+int muster_json_fields_read(const struct muster_json *json, const struct muster_json_path *at,
+	const struct muster_json_field *fields, size_t count, const struct muster_json **ret, struct muster_error *err)
 {
-	if (field_check(json, at, FIELD_OBJECT, err) < 0)
+	if (muster_json_field_check(json, at, FIELD_OBJECT, err) < 0)
 		return -1;
 	memset(ret, 0, count * sizeof(*ret));
 	for (const struct muster_json *member = muster_json_first(json); member; member = muster_json_next(member)) {
@@ -85,8 +86,8 @@ int fields_read(const struct muster_json *json, const struct place *at, const st
 			i++;
 		if (i == count)
 			return unknown_key(key, at, fields, count, err);
-		struct place here = { .up = at, .key = fields[i].key };
-		if (field_check(member, &here, fields[i].types, err) < 0)
+		struct muster_json_path here = { .up = at, .key = fields[i].key };
+		if (muster_json_field_check(member, &here, fields[i].types, err) < 0)
 			return -1;
 		ret[i] = member;
 	}
@@ -96,23 +97,23 @@ int fields_read(const struct muster_json *json, const struct place *at, const st
 	return 0;
 }
 
-const char *field_text(struct muster_arena *arena, const struct muster_json *json)
+const char *muster_json_field_text(struct muster_arena *arena, const struct muster_json *json)
 {
 	return json ? muster_arena_string(arena, muster_json_string(json)) : NULL;
 }
 
-struct muster_value field_value(struct muster_arena *arena, const struct muster_json *json)
+struct muster_value muster_json_field_value(struct muster_arena *arena, const struct muster_json *json)
 {
 	switch (muster_json_type(json)) {
 	case MUSTER_JSON_NUMBER: return muster_number(muster_json_number(json));
-	case MUSTER_JSON_STRING: return muster_string(field_text(arena, json));
+	case MUSTER_JSON_STRING: return muster_string(muster_json_field_text(arena, json));
 	case MUSTER_JSON_BOOLEAN: return muster_boolean(muster_json_boolean(json));
 	default: return muster_null();
 	}
 }
 
-int field_int(
-	const struct muster_json *json, const struct place *at, int low, int high, int *ret, struct muster_error *err)
+int muster_json_field_int(const struct muster_json *json, const struct muster_json_path *at, int low, int high,
+	int *ret, struct muster_error *err)
 {
 	double number = muster_json_number(json);
 	if (number < low || number > high || number < trunc(number) || number > trunc(number))

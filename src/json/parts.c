@@ -1,4 +1,4 @@
-/* json_read_parts.c - a text in parts, of which one at a time becomes a tree */
+/* parts.c - a text in parts, of which one at a time becomes a tree */
 #include "report/json_read.h"
 
 #include "report/layout.h"
@@ -6,15 +6,16 @@
 #include <string.h>
 
 /* Errors of syntax have a line and a column, which count from the start of the part. */
-static int name_part(const struct place *at, struct muster_error *err)
+static int name_part(const struct muster_json_path *at, struct muster_error *err)
 {
-	char path[PLACE_TEXT_MAX];
+	char path[MUSTER_JSON_PATH_TEXT_MAX];
 	if (!err || !at->up || err->text[0] == '$') /* the root's lines are the file's; or the path is there already */
 		return -1;
-	return muster_wrap(err, "%s, lines counted from its start", place_text(at, path));
+	return muster_wrap(err, "%s, lines counted from its start", muster_json_path_text(at, path));
 }
 
-int part_parse(struct part part, const struct place *at, struct muster_json **ret, struct muster_error *err)
+int muster_json_part_parse(struct muster_json_part part, const struct muster_json_path *at, struct muster_json **ret,
+	struct muster_error *err)
 {
 	if (part.length > MUSTER_REPORT_PART_BYTES_MAX)
 		return place_fail(
@@ -23,10 +24,10 @@ int part_parse(struct part part, const struct place *at, struct muster_json **re
 }
 
 struct split {
-	const struct place *at;
-	const struct field *fields;
+	const struct muster_json_path *at;
+	const struct muster_json_field *fields;
 	size_t count;
-	struct part *parts;
+	struct muster_json_part *parts;
 };
 
 static int split_member(
@@ -41,12 +42,12 @@ static int split_member(
 		return place_fail(split->at, err, "unknown key \"%.100s\"", key);
 	if (split->parts[i].text)
 		return place_fail(split->at, err, "the key \"%s\" stands twice in one object", key);
-	split->parts[i] = (struct part){ value, length };
+	split->parts[i] = (struct muster_json_part){ value, length };
 	return 0;
 }
 
-int part_fields(struct part part, const struct place *at, const struct field *fields, size_t count, struct part *ret,
-	struct muster_error *err)
+int muster_json_part_fields(struct muster_json_part part, const struct muster_json_path *at,
+	const struct muster_json_field *fields, size_t count, struct muster_json_part *ret, struct muster_error *err)
 {
 	struct split split = { .at = at, .fields = fields, .count = count, .parts = ret };
 	memset(ret, 0, count * sizeof *ret);
@@ -59,8 +60,8 @@ int part_fields(struct part part, const struct place *at, const struct field *fi
 }
 
 struct elements {
-	const struct place *at;
-	element_read *read;
+	const struct muster_json_path *at;
+	muster_json_element_read *read;
 	struct reader *reader;
 };
 
@@ -69,19 +70,19 @@ static int read_element(
 {
 	(void)key;
 	const struct elements *elements = arg;
-	const struct place here = { .up = elements->at, .index = index };
+	const struct muster_json_path here = { .up = elements->at, .index = index };
 	struct muster_json *json = NULL;
 	if (index >= MUSTER_REPORT_NODES_MAX)
 		return place_fail(elements->at, err, "more than %d elements", MUSTER_REPORT_NODES_MAX);
-	int rc = part_parse((struct part){ value, length }, &here, &json, err);
+	int rc = muster_json_part_parse((struct muster_json_part){ value, length }, &here, &json, err);
 	if (rc == 0)
 		rc = elements->read(elements->reader, json, &here, err);
 	muster_json_free(json);
 	return rc;
 }
 
-int part_elements(
-	struct part part, const struct place *at, element_read *read, struct reader *reader, struct muster_error *err)
+int muster_json_part_elements(struct muster_json_part part, const struct muster_json_path *at,
+	muster_json_element_read *read, struct reader *reader, struct muster_error *err)
 {
 	struct elements elements = { .at = at, .read = read, .reader = reader };
 	if (muster_json_split_array(part.text, part.length, read_element, &elements, err) < 0)

@@ -1,0 +1,40 @@
+/* writer.h - writing JSON
+ *
+ * A stream: nothing is built in memory, so a report of 100,000 ranks costs no more than its text.
+ */
+#ifndef MUSTER_JSON_WRITER_H
+#define MUSTER_JSON_WRITER_H
+
+#include "muster/sample.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { MUSTER_WRITER_DEPTH_MAX = 64 };
+
+/* Keys and strings are escaped, and so is every character that could drive a terminal; bytes that are
+ * not UTF-8 become U+FFFD. Numbers are written so that they read back exactly; NaN and infinity become null. */
+struct muster_json_writer {
+	FILE *out;
+	int depth;
+	int indent_depth; /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
+	bool first[MUSTER_WRITER_DEPTH_MAX];
+	bool after_key;
+};
+
+void muster_json_writer_init(struct muster_json_writer *w, FILE *out, int indent_depth);
+void muster_json_writer_object(struct muster_json_writer *w);
+void muster_json_writer_object_end(struct muster_json_writer *w);
+void muster_json_writer_array(struct muster_json_writer *w);
+void muster_json_writer_array_end(struct muster_json_writer *w);
+void muster_json_writer_key(struct muster_json_writer *w, const char *key);
+void muster_json_writer_string(struct muster_json_writer *w, const char *string); /* NULL writes null */
+void muster_json_writer_number(struct muster_json_writer *w, double number);
+void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean);
+void muster_json_writer_null(struct muster_json_writer *w);
+void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value);
+void muster_json_writer_raw(struct muster_json_writer *w, const char *json); /* a value that is JSON already */
+/* key and value in one */
+void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);
+
+#endif
