@@ -7,7 +7,7 @@
 #include "util/file.h"
 #include "eval/choose.h"
 #include "muster/probe.h"
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/report.h"
 #include "run/spooled.h"
 

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/report.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* fields.c - strict reading of JSON objects */
 #include "json/fields.h"
 
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -56,9 +56,9 @@ int muster_json_field_check(
 		return place_fail(at, err, "%s is needed, found %s", allowed, muster_json_type_name(type));
 	}
 	if (type == MUSTER_JSON_STRING && !(types & FIELD_LONG) &&
-		strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX)
+		strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX)
 		return place_fail(at, err, "a string of %zu bytes, at most %d are allowed",
-			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
+			strlen(muster_json_string(json)), MUSTER_RUN_STRING_MAX);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ struct muster_json_field {
 };
 
 /* ret[i] becomes the member for fields[i], NULL when absent. -1 when json is no object, has a key that is not in the
- * table, a member of another type or a string of more than MUSTER_REPORT_STRING_MAX bytes, or lacks a required one. */
+ * table, a member of another type or a string of more than MUSTER_RUN_STRING_MAX bytes, or lacks a required one. */
 int muster_json_fields_read(const struct muster_json *json, const struct muster_json_path *at,
 	const struct muster_json_field *fields, size_t count, const struct muster_json **ret, struct muster_error *err);
 

@@ -1,7 +1,7 @@
 /* parts.c - a text in parts, of which one at a time becomes a tree */
-#include "report/json_read.h"
+#include "model/run_json.h"
 
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <string.h>
 
@@ -17,9 +17,8 @@ static int name_part(const struct muster_json_path *at, struct muster_error *err
 int muster_json_part_parse(struct muster_json_part part, const struct muster_json_path *at, struct muster_json **ret,
 	struct muster_error *err)
 {
-	if (part.length > MUSTER_REPORT_PART_BYTES_MAX)
-		return place_fail(
-			at, err, "%zu bytes, at most %d are allowed", part.length, MUSTER_REPORT_PART_BYTES_MAX);
+	if (part.length > MUSTER_RUN_PART_BYTES_MAX)
+		return place_fail(at, err, "%zu bytes, at most %d are allowed", part.length, MUSTER_RUN_PART_BYTES_MAX);
 	return muster_json_parse(part.text, part.length, ret, err) < 0 ? name_part(at, err) : 0;
 }
 
@@ -62,7 +61,7 @@ int muster_json_part_fields(struct muster_json_part part, const struct muster_js
 struct elements {
 	const struct muster_json_path *at;
 	muster_json_element_read *read;
-	struct reader *reader;
+	struct muster_run_reader *reader;
 };
 
 static int read_element(
@@ -72,8 +71,8 @@ static int read_element(
 	const struct elements *elements = arg;
 	const struct muster_json_path here = { .up = elements->at, .index = index };
 	struct muster_json *json = NULL;
-	if (index >= MUSTER_REPORT_NODES_MAX)
-		return place_fail(elements->at, err, "more than %d elements", MUSTER_REPORT_NODES_MAX);
+	if (index >= MUSTER_RUN_NODES_MAX)
+		return place_fail(elements->at, err, "more than %d elements", MUSTER_RUN_NODES_MAX);
 	int rc = muster_json_part_parse((struct muster_json_part){ value, length }, &here, &json, err);
 	if (rc == 0)
 		rc = elements->read(elements->reader, json, &here, err);
@@ -82,7 +81,7 @@ static int read_element(
 }
 
 int muster_json_part_elements(struct muster_json_part part, const struct muster_json_path *at,
-	muster_json_element_read *read, struct reader *reader, struct muster_error *err)
+	muster_json_element_read *read, struct muster_run_reader *reader, struct muster_error *err)
 {
 	struct elements elements = { .at = at, .read = read, .reader = reader };
 	if (muster_json_split_array(part.text, part.length, read_element, &elements, err) < 0)

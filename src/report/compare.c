@@ -1,7 +1,7 @@
 /* compare.c - two judged runs of the same machines, before and after */
 #include "report/compare.h"
 
-#include "core/trend.h"
+#include "model/trend.h"
 
 #include <math.h>
 #include <stdlib.h>

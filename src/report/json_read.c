@@ -6,8 +6,8 @@
 #include "muster/report.h"
 
 #include "util/file.h"
-#include "report/json_read.h"
-#include "report/layout.h"
+#include "model/run_json.h"
+#include "model/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int read_alone(struct muster_run *run, const char *text, size_t length, m
 	struct muster_error *err)
 {
 	const struct muster_json_path root = { 0 };
-	struct reader reader = { .run = run, .samples = { .arena = run->arena } };
+	struct muster_run_reader reader = { .run = run, .samples = { .arena = run->arena } };
 	struct muster_json *json = NULL;
 	int rc = muster_json_part_parse((struct muster_json_part){ text, length }, &root, &json, err);
 	if (rc == 0)
@@ -40,14 +40,14 @@ static int read_alone(struct muster_run *run, const char *text, size_t length, m
 	if (rc < 0 && err)
 		err->code = MUSTER_EPROTOCOL;
 	muster_json_free(json);
-	sample_reader_done(&reader.samples);
+	muster_sample_reader_done(&reader.samples);
 	return rc;
 }
 
 int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
 {
 	size_t nodes = run->node_count, job_samples = run->job.samples.count;
-	int rc = read_alone(run, text, length, read_node, err);
+	int rc = read_alone(run, text, length, muster_node_read, err);
 	if (rc < 0)
 		drop_nodes(run, nodes, job_samples);
 	return rc;
@@ -55,33 +55,33 @@ int muster_node_from_json(struct muster_run *run, const char *text, size_t lengt
 
 int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
 {
-	return read_alone(run, text, length, read_trial, err);
+	return read_alone(run, text, length, muster_trial_read, err);
 }
 
 /* An element of what nobody wants to know more of. */
-static int check_object(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int check_object(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	(void)reader;
 	return muster_json_field_check(json, at, FIELD_OBJECT, err);
 }
 
-static int read_finding(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int read_finding(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	return judged_finding(reader->judged, json, at, err);
 }
 
-static int read_check(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int read_check(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	return judged_check(reader->judged, json, at, err);
 }
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
  * is wanted, only the machine type's name is kept. */
-static int read_rest(struct reader *reader, const struct muster_json_field *field, struct muster_json_part part,
-	struct muster_error *err)
+static int read_rest(struct muster_run_reader *reader, const struct muster_json_field *field,
+	struct muster_json_part part, struct muster_error *err)
 {
 	struct muster_run *run = reader->run;
 	const struct muster_json_path root = { 0 }, at = { .up = &root, .key = field->key };
@@ -124,7 +124,7 @@ static int check_version(struct muster_json_part part, struct muster_error *err)
 	return rc;
 }
 
-static int read_report(struct reader *reader, struct muster_json_part whole, struct muster_error *err)
+static int read_report(struct muster_run_reader *reader, struct muster_json_part whole, struct muster_error *err)
 {
 	enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHECKS, RUN, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -142,7 +142,7 @@ static int read_report(struct reader *reader, struct muster_json_part whole, str
 	const struct muster_json_path root = { 0 }, run_at = { .up = &root, .key = "run" };
 	struct muster_json_part parts[COUNT];
 	if (muster_json_part_fields(whole, &root, fields, COUNT, parts, err) < 0 ||
-		check_version(parts[SCHEMA], err) < 0 || read_run(reader, parts[RUN], &run_at, err) < 0)
+		check_version(parts[SCHEMA], err) < 0 || muster_run_read(reader, parts[RUN], &run_at, err) < 0)
 		return -1;
 	for (size_t i = VERDICT; i < RUN; i++)
 		if (reader->judged && !parts[i].text)
@@ -165,10 +165,10 @@ static int read_file(const char *path, struct judged *judged, struct muster_run 
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct reader reader = { .run = &run, .judged = judged, .samples = { .arena = run.arena } };
+	struct muster_run_reader reader = { .run = &run, .judged = judged, .samples = { .arena = run.arena } };
 	int rc = read_report(&reader, whole, err);
 	free(text);
-	sample_reader_done(&reader.samples);
+	muster_sample_reader_done(&reader.samples);
 	free(reader.seen);
 	if (rc < 0) {
 		muster_run_done(&run);

@@ -8,7 +8,7 @@
 
 #include "util/file.h"
 #include "json/writer.h"
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <errno.h>
 #include <math.h>

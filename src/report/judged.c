@@ -6,7 +6,7 @@
 #include "report/judged.h"
 
 #include "muster/arena.h"
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -68,8 +68,8 @@ static int read_where(struct muster_arena *arena, const struct muster_json *json
 				      labels_at = { .up = &at, .key = "labels" };
 	finding->rank = -1;
 	if (muster_json_fields_read(json, &at, fields, COUNT, part, err) < 0 ||
-		(part[RANK] && muster_json_field_int(part[RANK], &rank_at, 0, MUSTER_REPORT_RANKS_MAX - 1,
-				       &finding->rank, err) < 0) ||
+		(part[RANK] && muster_json_field_int(
+				       part[RANK], &rank_at, 0, MUSTER_RUN_RANKS_MAX - 1, &finding->rank, err) < 0) ||
 		read_labels(arena, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
 		return -1;
 	finding->node = muster_json_field_text(arena, part[NODE]);

@@ -1,7 +1,7 @@
 /* report.c - names of statuses, the exit code, and the last line that scripts rely on */
 #include "muster/report.h"
 
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "muster/report.h"
 
 #include "util/text.h"
-#include "report/layout.h"
+#include "model/limits.h"
 #include "report/page.h"
 #include "report/placement.h"
 #include "report/safe.h"

@@ -1,7 +1,7 @@
 /* assembled.c - the run that what was left on disk makes */
 #include "run/spooled.h"
 
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/arena.h"
 #include "run/left.h"
 

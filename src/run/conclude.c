@@ -8,7 +8,7 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "core/trend.h"
+#include "model/trend.h"
 #include "run/spooled.h"
 
 #include <poll.h>
@@ -220,7 +220,7 @@ int muster_conclude_alone(struct muster_conductor *c)
 							     .detail = c->interrupted,
 						     });
 	here[0] = true;
-	muster_gather_missing(run, c->root->hellos, here, c->ranks);
+	muster_run_add_missing(run, c->root->hellos, here, c->ranks);
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
 			if (run->nodes[n].ranks[i].missing)

@@ -32,7 +32,7 @@ int muster_crew_start(
 {
 	crew->program = program;
 	crew->record = record;
-	crew->reader = (struct sample_reader){ .arena = record->arena, .lenient = true };
+	crew->reader = (struct muster_sample_reader){ .arena = record->arena, .lenient = true };
 	crew->state = MUSTER_CREW_IDLE;
 	crew->born_ms = muster_now_ms();
 	crew->environment = copy_environment();
@@ -97,7 +97,7 @@ static int take_sample(struct muster_crew *crew, const struct muster_json *json,
 	const struct muster_json_path line = { 0 }, at = { .up = &line, .key = "sample" };
 	struct muster_node *node = &crew->record->nodes[0];
 	struct muster_sample sample;
-	if (sample_read(&crew->reader, json, &at, &sample, err) < 0)
+	if (muster_sample_read(&crew->reader, json, &at, &sample, err) < 0)
 		return -1;
 	if (sample.value_count > 0)
 		return muster_fail(err, MUSTER_EPROTOCOL, "%s with values of repeats", sample.metric->name);
@@ -289,7 +289,7 @@ void muster_crew_dismiss(struct muster_crew *crew)
 	char how[128];
 	muster_subprocess_quit(&crew->proc, muster_leaks_grace_ms());
 	muster_subprocess_end(&crew->proc, 1000, how, sizeof how);
-	sample_reader_done(&crew->reader);
+	muster_sample_reader_done(&crew->reader);
 	for (char **entry = crew->environment; entry && *entry; entry++)
 		free(*entry);
 	free(crew->environment);

@@ -6,7 +6,7 @@
 
 #include "muster/probe.h"
 #include "muster/run.h"
-#include "report/json_sample.h"
+#include "model/sample_json.h"
 #include "util/subprocess.h"
 
 enum muster_crew_state {
@@ -23,7 +23,7 @@ struct muster_crew {
 			     */
 	struct muster_subprocess proc;
 	struct muster_run *record; /* one node, one rank: where samples go */
-	struct sample_reader reader;
+	struct muster_sample_reader reader;
 	enum muster_crew_state state;
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;

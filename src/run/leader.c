@@ -6,7 +6,7 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "run/gates.h"
-#include "run/gather.h"
+#include "model/run_merge.h"
 #include "run/parcel.h"
 
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void bundle_records(struct muster_leader *leader, const struct muster_gat
 	bool *here = muster_calloc((size_t)leader->ranks, sizeof *here);
 	muster_run_init(&run);
 	for (size_t i = 0; i < leader->keeper.count; i++)
-		if (gate->arrivals[i].here && muster_gather_add(&run, gate->arrivals[i].bytes, gate->arrivals[i].length,
+		if (gate->arrivals[i].here && muster_run_merge(&run, gate->arrivals[i].bytes, gate->arrivals[i].length,
 						      here, leader->ranks, &err) < 0)
 			muster_log(MUSTER_LOG_WARN,
 				&(struct muster_log_place){ .node = leader->node, .rank = leader->members[i] },

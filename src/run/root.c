@@ -193,7 +193,7 @@ static void take_record(struct muster_root *root, const char *bytes, size_t leng
 		return;
 	while (muster_parcel_part(bytes, length, &at, &rank, &text, &size)) {
 		struct muster_error err;
-		if (muster_gather_add(&root->run, text, size, root->here, root->ranks, &err) < 0)
+		if (muster_run_merge(&root->run, text, size, root->here, root->ranks, &err) < 0)
 			muster_log(
 				MUSTER_LOG_WARN, NULL, "the record of rank %d's node is malformed: %s", rank, err.text);
 	}
@@ -332,7 +332,7 @@ static bool everyone_is_in(const struct muster_root *root, double now_ms)
 
 static void end_gather(struct muster_root *root)
 {
-	muster_gather_missing(&root->run, root->hellos, root->here, root->ranks);
+	muster_run_add_missing(&root->run, root->hellos, root->here, root->ranks);
 	root->gathered = true;
 }
 

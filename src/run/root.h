@@ -6,7 +6,7 @@
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "run/gate.h"
-#include "run/gather.h"
+#include "model/run_merge.h"
 #include "run/gates.h"
 #include "run/link.h"
 #include "run/options.h"

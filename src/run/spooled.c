@@ -5,10 +5,10 @@
 #include "run/spooled.h"
 
 #include "json/json.h"
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/probe.h"
 #include "muster/report.h"
-#include "report/layout.h"
+#include "model/limits.h"
 #include "run/left.h"
 #include "util/line_reader.h"
 #include "run/spool.h"
@@ -96,7 +96,7 @@ static const char *text_of(struct muster_arena *arena, const struct members *mem
 {
 	struct muster_json *json = parse(members, key, MUSTER_JSON_STRING);
 	const char *text = json ? muster_json_string(json) : NULL;
-	const char *ret = text && strlen(text) <= MUSTER_REPORT_STRING_MAX ? muster_arena_string(arena, text) : NULL;
+	const char *ret = text && strlen(text) <= MUSTER_RUN_STRING_MAX ? muster_arena_string(arena, text) : NULL;
 	muster_json_free(json);
 	return ret;
 }
@@ -165,10 +165,10 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.node = text_of(arena, members, NODE_NAME),
 		.strict = true_of(members, STRICT),
 		.repeats = count_of(members, REPEATS, MUSTER_REPEATS_MAX),
-		.rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1),
-		.ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX),
-		.stray = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1) > 0 &&
-			 count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX) == 1,
+		.rank = count_of(members, RANK, MUSTER_RUN_RANKS_MAX - 1),
+		.ranks = count_of(members, RANKS, MUSTER_RUN_RANKS_MAX),
+		.stray = count_of(members, RANK, MUSTER_RUN_RANKS_MAX - 1) > 0 &&
+			 count_of(members, RANKS, MUSTER_RUN_RANKS_MAX) == 1,
 		.order = r->count,
 		.path = r->path,
 	};
@@ -235,7 +235,7 @@ static int take_record(
 	struct reading *r, struct muster_left *left, const struct members *members, struct muster_error *err)
 {
 	struct muster_run scratch = { .arena = r->spooled->arena, .job.ranks = left->ranks };
-	int kept = count_of(members, KEPT, MUSTER_REPORT_SAMPLES_MAX);
+	int kept = count_of(members, KEPT, MUSTER_RUN_SAMPLES_MAX);
 	int rc = kept < 0 ? muster_fail(err, MUSTER_EUSAGE, "no number of samples that are kept")
 			  : muster_node_from_json(&scratch, members->text[NODE_NAME], members->length[NODE_NAME], err);
 	if (rc == 0 && (scratch.nodes[0].rank_count != 1 || scratch.nodes[0].ranks[0].rank != left->rank))
@@ -278,8 +278,8 @@ static int take_record(
 
 static void take_place(struct muster_left *left, const struct members *members)
 {
-	int rank = count_of(members, RANK, MUSTER_REPORT_RANKS_MAX - 1);
-	int ranks = count_of(members, RANKS, MUSTER_REPORT_RANKS_MAX);
+	int rank = count_of(members, RANK, MUSTER_RUN_RANKS_MAX - 1);
+	int ranks = count_of(members, RANKS, MUSTER_RUN_RANKS_MAX);
 	if (rank < 0 || ranks <= rank || left->has_record)
 		return;
 	left->rank = rank;

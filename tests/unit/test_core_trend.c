@@ -1,5 +1,5 @@
 /* test_core_trend.c - every figure has a trend, and repeated measurements become one sample */
-#include "core/trend.h"
+#include "model/trend.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* trend.h - what a metric's difference from one run to the next means, and what becomes of measurements that were
  * repeated
  */
-#ifndef MUSTER_CORE_TREND_H
-#define MUSTER_CORE_TREND_H
+#ifndef MUSTER_MODEL_TREND_H
+#define MUSTER_MODEL_TREND_H
 
 #include "muster/run.h"
 

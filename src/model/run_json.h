@@ -1,14 +1,14 @@
-/* json_read.h - the parts of the reader of reports */
-#ifndef MUSTER_REPORT_JSON_READ_H
-#define MUSTER_REPORT_JSON_READ_H
+/* run_json.h - the parts of the reader of reports */
+#ifndef MUSTER_MODEL_RUN_JSON_H
+#define MUSTER_MODEL_RUN_JSON_H
 
 #include "report/judged.h"
-#include "report/json_sample.h"
+#include "model/sample_json.h"
 
-struct reader {
+struct muster_run_reader {
 	struct muster_run *run;
 	struct judged *judged; /* NULL: only the run is wanted */
-	struct sample_reader samples;
+	struct muster_sample_reader samples;
 	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
 };
 
@@ -18,7 +18,7 @@ struct muster_json_part {
 	size_t length;
 };
 
-typedef int muster_json_element_read(struct reader *reader, const struct muster_json *json,
+typedef int muster_json_element_read(struct muster_run_reader *reader, const struct muster_json *json,
 	const struct muster_json_path *at, struct muster_error *err);
 
 /* To a tree, which the caller frees; the members of an object by a table of fields; each element of an array. */
@@ -27,11 +27,11 @@ int muster_json_part_parse(struct muster_json_part part, const struct muster_jso
 int muster_json_part_fields(struct muster_json_part part, const struct muster_json_path *at,
 	const struct muster_json_field *fields, size_t count, struct muster_json_part *ret, struct muster_error *err);
 int muster_json_part_elements(struct muster_json_part part, const struct muster_json_path *at,
-	muster_json_element_read *read, struct reader *reader, struct muster_error *err);
+	muster_json_element_read *read, struct muster_run_reader *reader, struct muster_error *err);
 
 /* What is read is added to the run. */
-muster_json_element_read read_node, read_trial;
-int read_run(struct reader *reader, struct muster_json_part part, const struct muster_json_path *at,
+muster_json_element_read muster_node_read, muster_trial_read;
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part, const struct muster_json_path *at,
 	struct muster_error *err);
 
 #endif

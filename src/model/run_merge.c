@@ -1,5 +1,5 @@
-/* gather.c - many ranks' records become one run */
-#include "gather.h"
+/* run_merge.c - many ranks' records become one run */
+#include "run_merge.h"
 
 #include "muster/report.h"
 
@@ -31,7 +31,7 @@ static void fold(struct muster_run *run)
 	run->node_count--;
 }
 
-int muster_gather_add(
+int muster_run_merge(
 	struct muster_run *run, const char *text, size_t length, bool *here, int ranks, struct muster_error *err)
 {
 	if (muster_node_from_json(run, text, length, err) < 0)
@@ -49,7 +49,7 @@ int muster_gather_add(
 	return 0;
 }
 
-void muster_gather_missing(struct muster_run *run, const struct muster_hello *hellos, const bool *here, int ranks)
+void muster_run_add_missing(struct muster_run *run, const struct muster_hello *hellos, const bool *here, int ranks)
 {
 	for (int rank = 0; rank < ranks; rank++) {
 		if (here[rank])

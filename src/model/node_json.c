@@ -1,7 +1,7 @@
-/* json_read_node.c - a node and its ranks: what each measured, and how its probes ended */
-#include "report/json_read.h"
+/* node_json.c - a node and its ranks: what each measured, and how its probes ended */
+#include "model/run_json.h"
 
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ static int read_outcome_status(const struct muster_json *json, const struct must
 	return place_fail(at, err, "\"%.100s\" is none of ok, error, crashed, hung, not_run", muster_json_string(json));
 }
 
-static int read_outcome(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_outcome *ret, struct muster_error *err)
+static int read_outcome(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_outcome *ret, struct muster_error *err)
 {
 	enum { PROBE, STATUS, CODE, DETAIL, STEP, RING, ELAPSED, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -36,8 +36,8 @@ static int read_outcome(struct reader *reader, const struct muster_json *json, c
 	struct muster_outcome outcome = { 0 };
 	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0 ||
-		(part[RING] && muster_json_field_int(
-				       part[RING], &ring_at, 1, MUSTER_REPORT_RANKS_MAX, &outcome.ring, err) < 0))
+		(part[RING] &&
+			muster_json_field_int(part[RING], &ring_at, 1, MUSTER_RUN_RANKS_MAX, &outcome.ring, err) < 0))
 		return -1;
 	if (outcome.status != MUSTER_OUTCOME_OK && !part[DETAIL])
 		return place_fail(at, err, "the status is not \"ok\", so the key \"detail\" is needed");
@@ -50,14 +50,14 @@ static int read_outcome(struct reader *reader, const struct muster_json *json, c
 	return 0;
 }
 
-static int read_outcomes(struct reader *reader, const struct muster_json *json, const struct muster_json_path *up,
-	struct muster_outcomes *outcomes, struct muster_error *err)
+static int read_outcomes(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *up, struct muster_outcomes *outcomes, struct muster_error *err)
 {
 	const struct muster_json_path all = { .up = up, .key = "probes" };
 	struct muster_json_path here = { .up = &all };
-	if (muster_json_size(json) > MUSTER_REPORT_OUTCOMES_MAX)
+	if (muster_json_size(json) > MUSTER_RUN_OUTCOMES_MAX)
 		return place_fail(&all, err, "%zu probes, at most %d are allowed", muster_json_size(json),
-			MUSTER_REPORT_OUTCOMES_MAX);
+			MUSTER_RUN_OUTCOMES_MAX);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		struct muster_outcome outcome;
 		if (read_outcome(reader, json, &here, &outcome, err) < 0)
@@ -74,7 +74,7 @@ static int rank_compare(const void *key, const void *item)
 }
 
 /* Is the rank in a node other than the last, which is being read? */
-static bool rank_known(struct reader *reader, int rank)
+static bool rank_known(struct muster_run_reader *reader, int rank)
 {
 	const struct muster_run *run = reader->run;
 	if (reader->seen) {
@@ -93,8 +93,8 @@ static bool rank_known(struct reader *reader, int rank)
 	return false;
 }
 
-static int read_rank(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_node *node, struct muster_error *err)
+static int read_rank(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_node *node, struct muster_error *err)
 {
 	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, UNFINISHED, PROBES, SAMPLES, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -110,7 +110,7 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 	const struct muster_json *part[COUNT];
 	const struct muster_json_path rank_at = { .up = at, .key = "rank" },
 				      local_at = { .up = at, .key = "local_rank" };
-	int ranks = reader->run->job.ranks > 0 ? reader->run->job.ranks : MUSTER_REPORT_RANKS_MAX;
+	int ranks = reader->run->job.ranks > 0 ? reader->run->job.ranks : MUSTER_RUN_RANKS_MAX;
 	int number, local_rank = -1;
 	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
 		muster_json_field_int(part[RANK], &rank_at, 0, ranks - 1, &number, err) < 0 ||
@@ -129,17 +129,17 @@ static int read_rank(struct reader *reader, const struct muster_json *json, cons
 	rank->missing = muster_json_field_text(reader->run->arena, part[MISSING]);
 	rank->unfinished = muster_json_field_text(reader->run->arena, part[UNFINISHED]);
 	struct muster_samples *const lists[] = {
-		[HOLDER_JOB] = &reader->run->job.samples,
-		[HOLDER_NODE] = &node->samples,
-		[HOLDER_RANK] = &rank->samples,
+		[MUSTER_HOLDER_JOB] = &reader->run->job.samples,
+		[MUSTER_HOLDER_NODE] = &node->samples,
+		[MUSTER_HOLDER_RANK] = &rank->samples,
 	};
 	return read_outcomes(reader, part[PROBES], at, &rank->outcomes, err) < 0
 		       ? -1
-		       : samples_read(&reader->samples, part[SAMPLES], at, HOLDER_RANK, lists, err);
+		       : muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_RANK, lists, err);
 }
 
-int read_node(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+int muster_node_read(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum { NAME, SIMULATED, SAMPLES, RANKS, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -154,10 +154,10 @@ int read_node(struct reader *reader, const struct muster_json *json, const struc
 	struct muster_node *node = muster_run_add_node(reader->run, muster_json_string(part[NAME]));
 	node->simulated = muster_json_boolean(part[SIMULATED]);
 	struct muster_samples *const lists[] = {
-		[HOLDER_JOB] = &reader->run->job.samples,
-		[HOLDER_NODE] = &node->samples,
+		[MUSTER_HOLDER_JOB] = &reader->run->job.samples,
+		[MUSTER_HOLDER_NODE] = &node->samples,
 	};
-	if (samples_read(&reader->samples, part[SAMPLES], at, HOLDER_NODE, lists, err) < 0)
+	if (muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_NODE, lists, err) < 0)
 		return -1;
 	const struct muster_json_path all = { .up = at, .key = "ranks" };
 	struct muster_json_path here = { .up = &all };

@@ -1,5 +1,5 @@
 /* trend.c - what a metric's difference from one run to the next means, and what becomes of repeated measurements */
-#include "core/trend.h"
+#include "model/trend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-/* json_read_run.c - a run: its job, its nodes, and the trials that were made of the ring */
-#include "report/json_read.h"
+/* run_json.c - a run: its job, its nodes, and the trials that were made of the ring */
+#include "model/run_json.h"
 
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/probe.h"
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <string.h>
 
-static int read_job(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
+static int read_job(struct muster_run_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
 	struct muster_error *err)
 {
 	enum {
@@ -43,7 +43,7 @@ static int read_job(struct reader *reader, const struct muster_json *json, const
 	const struct muster_json_path repeats_at = { .up = at, .key = "repeats" };
 	struct muster_job *job = &reader->run->job;
 	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		muster_json_field_int(part[RANKS], &ranks_at, 1, MUSTER_REPORT_RANKS_MAX, &job->ranks, err) < 0 ||
+		muster_json_field_int(part[RANKS], &ranks_at, 1, MUSTER_RUN_RANKS_MAX, &job->ranks, err) < 0 ||
 		(part[REPEATS] && muster_json_field_int(
 					  part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
 		return -1;
@@ -60,12 +60,12 @@ static int read_job(struct reader *reader, const struct muster_json *json, const
 	job->version = muster_json_field_text(reader->run->arena, part[VERSION]);
 	job->interrupted = muster_json_field_text(reader->run->arena, part[INTERRUPTED]);
 	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
-	struct muster_samples *const lists[] = { [HOLDER_JOB] = &job->samples };
-	return samples_read(&reader->samples, part[SAMPLES], at, HOLDER_JOB, lists, err);
+	struct muster_samples *const lists[] = { [MUSTER_HOLDER_JOB] = &job->samples };
+	return muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_JOB, lists, err);
 }
 
-int read_trial(struct reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+int muster_trial_read(struct muster_run_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum { PROBE, KIND, NODES, STATUS, BUSBW, WHY, SECONDS, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -99,7 +99,7 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 		return place_fail(&status_at, err, "\"%.100s\" is neither ok nor failed", status);
 	if (!trial.ok && !trial.why)
 		return place_fail(at, err, "the status is not \"ok\", so the key \"why\" is needed");
-	if (trial.node_count > MUSTER_REPORT_NODES_MAX ||
+	if (trial.node_count > MUSTER_RUN_NODES_MAX ||
 		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
 						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
 		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
@@ -115,7 +115,7 @@ int read_trial(struct reader *reader, const struct muster_json *json, const stru
 	return 0;
 }
 
-int read_run(struct reader *reader, struct muster_json_part whole, const struct muster_json_path *at,
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_part whole, const struct muster_json_path *at,
 	struct muster_error *err)
 {
 	enum { JOB, NODES, TRIALS, COUNT };
@@ -139,9 +139,9 @@ int read_run(struct reader *reader, struct muster_json_part whole, const struct 
 
 	size_t ranks = (size_t)reader->run->job.ranks;
 	reader->seen = muster_calloc(ranks / 8 + 1, 1);
-	if (muster_json_part_elements(parts[NODES], &nodes_at, read_node, reader, err) < 0 ||
+	if (muster_json_part_elements(parts[NODES], &nodes_at, muster_node_read, reader, err) < 0 ||
 		(parts[TRIALS].text &&
-			muster_json_part_elements(parts[TRIALS], &trials_at, read_trial, reader, err) < 0))
+			muster_json_part_elements(parts[TRIALS], &trials_at, muster_trial_read, reader, err) < 0))
 		return -1;
 	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
 		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)

@@ -1,9 +1,9 @@
-/* json_sample.c - samples from their JSON */
-#include "report/json_sample.h"
+/* sample_json.c - samples from their JSON */
+#include "model/sample_json.h"
 
-#include "core/trend.h"
+#include "model/trend.h"
 #include "muster/arena.h"
-#include "report/layout.h"
+#include "model/limits.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static struct label_set *find_set(
 	return &sets[at];
 }
 
-static void grow_sets(struct sample_reader *reader)
+static void grow_sets(struct muster_sample_reader *reader)
 {
 	size_t room = reader->set_room ? reader->set_room * 2 : 256;
 	struct label_set *sets = muster_calloc(room, sizeof *sets);
@@ -64,7 +64,7 @@ static void grow_sets(struct sample_reader *reader)
 }
 
 static const struct muster_label *keep_labels(
-	struct sample_reader *reader, const struct muster_label *labels, size_t count)
+	struct muster_sample_reader *reader, const struct muster_label *labels, size_t count)
 {
 	if (count == 0)
 		return NULL;
@@ -90,8 +90,8 @@ static bool has_label(const struct muster_metric *metric, const char *key)
 }
 
 /* The labels that the catalogue lists for the metric: each of them, and no other. */
-static int read_labels(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_sample *sample, struct muster_error *err)
+static int read_labels(struct muster_sample_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_sample *sample, struct muster_error *err)
 {
 	const struct muster_metric *metric = sample->metric;
 	const struct muster_json_path here = { .up = at, .key = "labels" };
@@ -129,8 +129,8 @@ static const enum muster_json_type json_types[] = {
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
 /* The numbers of all repeats. */
-static int read_values(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *up,
-	struct muster_sample *sample, struct muster_error *err)
+static int read_values(struct muster_sample_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *up, struct muster_sample *sample, struct muster_error *err)
 {
 	const struct muster_json_path all = { .up = up, .key = "values" };
 	struct muster_json_path here = { .up = &all };
@@ -151,8 +151,9 @@ static int read_values(struct sample_reader *reader, const struct muster_json *j
 }
 
 /* The value, or why there is none. */
-static int read_value(struct sample_reader *reader, const struct muster_json *json, const struct muster_json *reason,
-	const struct muster_json_path *up, struct muster_sample *sample, struct muster_error *err)
+static int read_value(struct muster_sample_reader *reader, const struct muster_json *json,
+	const struct muster_json *reason, const struct muster_json_path *up, struct muster_sample *sample,
+	struct muster_error *err)
 {
 	const struct muster_json_path here = { .up = up, .key = "value" };
 	enum muster_json_type type = muster_json_type(json), wanted = json_types[sample->metric->type];
@@ -163,10 +164,9 @@ static int read_value(struct sample_reader *reader, const struct muster_json *js
 		return place_fail(up, err, "a reason stands beside a value that is not null");
 	if (type == MUSTER_JSON_NULL && !reason && !reader->lenient)
 		return place_fail(up, err, "the value is null, so the key \"reason\" is needed");
-	if (reader->lenient && type == MUSTER_JSON_STRING &&
-		strlen(muster_json_string(json)) > MUSTER_REPORT_STRING_MAX) {
+	if (reader->lenient && type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX) {
 		sample->reason = muster_arena_printf(reader->arena, "a text of %zu bytes, at most %d are kept",
-			strlen(muster_json_string(json)), MUSTER_REPORT_STRING_MAX);
+			strlen(muster_json_string(json)), MUSTER_RUN_STRING_MAX);
 		return 0;
 	}
 	if (muster_json_field_check(json, &here, FIELD_SCALAR, err) < 0)
@@ -177,8 +177,8 @@ static int read_value(struct sample_reader *reader, const struct muster_json *js
 	return 0;
 }
 
-int sample_read(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_sample *ret, struct muster_error *err)
+int muster_sample_read(struct muster_sample_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_sample *ret, struct muster_error *err)
 {
 	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -204,12 +204,12 @@ int sample_read(struct sample_reader *reader, const struct muster_json *json, co
 	return 0;
 }
 
-static const enum sample_holder widest[] = {
-	[MUSTER_SCOPE_JOB] = HOLDER_JOB,
-	[MUSTER_SCOPE_NODE] = HOLDER_NODE,
-	[MUSTER_SCOPE_PORT] = HOLDER_NODE,
-	[MUSTER_SCOPE_RANK] = HOLDER_RANK,
-	[MUSTER_SCOPE_GPU] = HOLDER_RANK,
+static const enum muster_sample_holder widest[] = {
+	[MUSTER_SCOPE_JOB] = MUSTER_HOLDER_JOB,
+	[MUSTER_SCOPE_NODE] = MUSTER_HOLDER_NODE,
+	[MUSTER_SCOPE_PORT] = MUSTER_HOLDER_NODE,
+	[MUSTER_SCOPE_RANK] = MUSTER_HOLDER_RANK,
+	[MUSTER_SCOPE_GPU] = MUSTER_HOLDER_RANK,
 };
 _Static_assert(sizeof widest / sizeof *widest == MUSTER_SCOPE_COUNT, "every scope has a holder");
 
@@ -221,20 +221,21 @@ static void make_room(struct muster_samples *samples, size_t more)
 	samples->items = muster_realloc(samples->items, samples->room, sizeof *samples->items);
 }
 
-int samples_read(struct sample_reader *reader, const struct muster_json *json, const struct muster_json_path *up,
-	enum sample_holder holder, struct muster_samples *const lists[], struct muster_error *err)
+int muster_samples_read(struct muster_sample_reader *reader, const struct muster_json *json,
+	const struct muster_json_path *up, enum muster_sample_holder holder, struct muster_samples *const lists[],
+	struct muster_error *err)
 {
 	const struct muster_json_path all = { .up = up, .key = "samples" };
 	struct muster_json_path here = { .up = &all };
 	size_t count = muster_json_size(json);
-	if (count > MUSTER_REPORT_SAMPLES_MAX)
-		return place_fail(&all, err, "%zu samples, at most %d are allowed", count, MUSTER_REPORT_SAMPLES_MAX);
+	if (count > MUSTER_RUN_SAMPLES_MAX)
+		return place_fail(&all, err, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
 	make_room(lists[holder], count);
 	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
 		struct muster_sample sample;
-		if (sample_read(reader, json, &here, &sample, err) < 0)
+		if (muster_sample_read(reader, json, &here, &sample, err) < 0)
 			return -1;
-		enum sample_holder target = widest[sample.metric->scope];
+		enum muster_sample_holder target = widest[sample.metric->scope];
 		if (target > holder)
 			return place_fail(&here, err, "%s is a fact about a %s and cannot stand here",
 				sample.metric->name, muster_scope_name(sample.metric->scope));
@@ -243,8 +244,8 @@ int samples_read(struct sample_reader *reader, const struct muster_json *json, c
 	return 0;
 }
 
-void sample_reader_done(struct sample_reader *reader)
+void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
 	free(reader->sets);
-	*reader = (struct sample_reader){ 0 };
+	*reader = (struct muster_sample_reader){ 0 };
 }
