@@ -6,7 +6,7 @@
  *         <pci busid="0001:00:00.0" class="0x030200" .../>    a GPU
  */
 #include "bind/nccl_topo.h"
-#include "bind/expat.h"
+#include "system/xml.h"
 #include "bind/nvml.h"
 #include "muster/arena.h"
 

@@ -3,7 +3,7 @@
  * The node is bound and the pages are touched before the driver pins them: pinning fixes pages where they are.
  */
 #include "bind/pinned.h"
-#include "bind/topology.h"
+#include "system/topology.h"
 
 #include <errno.h>
 #include <string.h>

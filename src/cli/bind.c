@@ -3,7 +3,7 @@
  * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
  * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
-#include "bind/topology.h"
+#include "system/topology.h"
 #include "cli/cli.h"
 #include "util/text.h"
 #include "muster/report.h"

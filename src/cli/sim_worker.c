@@ -4,7 +4,7 @@
  * supervisor's MPI runs on the machine that is really there.
  */
 #include "cli/cli.h"
-#include "core/settings.h"
+#include "system/settings.h"
 #include "util/text.h"
 #include "muster/report.h"
 #include "run/local.h"

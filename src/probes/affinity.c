@@ -3,8 +3,8 @@
  * Sets are compared as sets: a mask may be inside the GPU's NUMA node, overlap it or lie outside. When the GPU's node
  * is not known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
  */
-#include "bind/topology.h"
-#include "core/sysfs.h"
+#include "system/topology.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "muster/probe.h"

@@ -4,10 +4,10 @@
  * that NCCL reads. What muster or a library has put into its own environment since is nobody's setting.
  */
 #include "bind/nccl_topo.h"
-#include "bind/topology.h"
+#include "system/topology.h"
 #include "util/file.h"
-#include "core/settings.h"
-#include "core/sysfs.h"
+#include "system/settings.h"
+#include "system/sysfs.h"
 #include "muster/probe.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  */
 #include "bind/cuda.h"
 #include "bind/nvml.h"
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 #include "muster/probe.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
  * sysfs says which ports there are; libibverbs, joined by device name, adds what only it knows.
  */
 #include "bind/verbs.h"
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "muster/probe.h"

@@ -3,7 +3,7 @@
  * Most sites have no such service: that is no error, and costs at most a second on the leader alone. What does not
  * answer is null with the reason.
  */
-#include "bind/curl.h"
+#include "system/http.h"
 #include "json/json.h"
 #include "muster/probe.h"
 
@@ -47,7 +47,7 @@ static void emit_nothing(struct muster_probe_ctx *ctx, const char *reason)
 /* The answer's tree; the caller frees it. */
 static int ask(struct muster_probe_ctx *ctx, const char *url, struct muster_json **ret, struct muster_error *err)
 {
-	const struct muster_request request = {
+	const struct muster_http_request request = {
 		.url = url,
 		.header = "Metadata: true",
 		.connect_ms = CONNECT_MS,
@@ -58,7 +58,7 @@ static int ask(struct muster_probe_ctx *ctx, const char *url, struct muster_json
 	size_t length;
 
 	muster_step(ctx, "GET %s", url);
-	if (muster_curl_get(&request, &text, &length, err) < 0)
+	if (muster_http_get(&request, &text, &length, err) < 0)
 		return muster_wrap(err, "metadata service");
 	int result = muster_json_parse(text, length, ret, err);
 	free(text);

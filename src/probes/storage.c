@@ -2,7 +2,7 @@
  *
  * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.
  */
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/probe.h"
 

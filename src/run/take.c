@@ -3,7 +3,7 @@
 
 #include "bind/cuda.h"
 #include "bind/nvml.h"
-#include "bind/topology.h"
+#include "system/topology.h"
 #include "util/text.h"
 
 #include <stdio.h>

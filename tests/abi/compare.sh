@@ -16,7 +16,7 @@ set -eu
 compiler=$1 library=$2 scratch=$3 vendor=${4:-} cuda=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../../src
-ours=$source/bind/${library}_abi.h
+ours=$(echo "$source"/*/"${library}_abi.h")
 
 case $library in
 cuda) from="the CUDA Toolkit" ;;
@@ -92,15 +92,15 @@ for side in ours vendor; do
 done
 facts=$(wc -l <"$scratch/ours.txt")
 if ! diff -U0 "$scratch/ours.txt" "$scratch/vendor.txt"; then
-	echo "src/bind/${library}_abi.h (-) is not what $vendor/$library.h (+) says"
+	echo "src/${ours#"$source"/} (-) is not what $vendor/$library.h (+) says"
 	exit 1
 fi
 if [ "$facts" -lt 20 ]; then
-	echo "only $facts facts were found in src/bind/${library}_abi.h: this test cannot judge it"
+	echo "only $facts facts were found in src/${ours#"$source"/}: this test cannot judge it"
 	exit 1
 fi
 if [ -s "$scratch/lacking.txt" ]; then
 	echo "$vendor/$library.h is of another time and lacks, so that nothing here has compared them:"
 	sed 's/^/  /' "$scratch/lacking.txt"
 fi
-echo "$facts facts of src/bind/${library}_abi.h are as in $vendor/$library.h"
+echo "$facts facts of src/${ours#"$source"/} are as in $vendor/$library.h"

@@ -45,7 +45,7 @@
 #ifdef ABI_vendor
 #include <expat.h>
 #endif
-#include "bind/expat_abi.h"
+#include "system/expat_abi.h"
 #define FUNCTIONS(X)
 #define MORE_FUNCTIONS MUSTER_EXPAT_FUNCTIONS
 

@@ -1,7 +1,7 @@
 # Our declarations of the vendors' functions against the vendors' own headers, wherever those are installed; and what
 # the program is linked with. The comparison compiles when the test runs, so that a header we have never seen can fail
 # a test but not the build.
-set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, nccl.h, nvml.h, expat.h and pmix.h in, before the usual ones")
+set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, nccl.h, nvml.h, xml.h and pmix.h in, before the usual ones")
 
 file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda*/include)
 list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)

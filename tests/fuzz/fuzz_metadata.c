@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "bind/curl.h"
+#include "system/http.h"
 #include "muster/arena.h"
 #include "probe_context.h"
 
@@ -13,11 +13,11 @@ extern const struct muster_probe muster_probe_metadata;
 static const uint8_t *answer;
 static size_t answer_size;
 
-int __wrap_muster_curl_get(
-	const struct muster_request *request, char **ret_text, size_t *ret_length, struct muster_error *err);
+int __wrap_muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err);
 
-int __wrap_muster_curl_get(
-	const struct muster_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
+int __wrap_muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
 {
 	if (answer_size > request->most)
 		return muster_fail(err, MUSTER_EIO, "the answer is longer than %zu bytes", request->most);

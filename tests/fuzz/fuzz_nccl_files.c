@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "bind/nccl_topo.h"
-#include "core/settings.h"
+#include "system/settings.h"
 #include "util/text.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "probe_context.h"

@@ -4,7 +4,7 @@ option(MUSTER_FUZZ "Build the fuzzers with libFuzzer, AddressSanitizer and Undef
 set(FUZZERS cpus expect hostlist merge metadata nccl_files nccl_log report scenario spool sysfs wire)
 
 # What is not to be reached, by the name that the linker gives it.
-set(FUZZ_WRAPPED_metadata muster_curl_get)
+set(FUZZ_WRAPPED_metadata muster_http_get)
 set(FUZZ_WRAPPED_sysfs dlopen muster_now_ms nanosleep)
 set(FUZZ_WRAPPED_wire muster_subprocess_start)
 # These bring a context for probes, in place of the worker's.

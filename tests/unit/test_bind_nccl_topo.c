@@ -1,5 +1,5 @@
 /* test_bind_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
-#include "bind/expat.h"
+#include "system/xml.h"
 #include "bind/nccl_topo.h"
 #include "muster/arena.h"
 

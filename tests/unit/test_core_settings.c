@@ -1,5 +1,5 @@
 /* test_core_settings.c - environments and configuration files, whole and broken */
-#include "core/settings.h"
+#include "system/settings.h"
 
 #include <check.h>
 #include <stdio.h>

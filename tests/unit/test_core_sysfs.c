@@ -1,5 +1,5 @@
 /* test_core_sysfs.c - numbers, directories and PCI links of a small tree */
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 
 #include <check.h>
 #include <ftw.h>

@@ -4,7 +4,7 @@
  */
 #include "probe_fake.h"
 
-#include "bind/topology.h"
+#include "system/topology.h"
 
 #include <check.h>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* test_probes_environment.c - what steers a rank, and NCCL topology files against a machine of two NUMA nodes */
 #include "probe_fake.h"
 
-#include "core/settings.h"
+#include "system/settings.h"
 
 #include <check.h>
 #include <dlfcn.h>

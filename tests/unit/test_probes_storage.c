@@ -1,7 +1,7 @@
 /* test_probes_storage.c - disks of nodes of our own making */
 #include "probe_fake.h"
 
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 
 #include <check.h>
 #include <stdio.h>

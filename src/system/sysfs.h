@@ -2,8 +2,8 @@
  *
  * Paths are whole paths, root prefix included: probes make them with muster_root_path.
  */
-#ifndef MUSTER_CORE_SYSFS_H
-#define MUSTER_CORE_SYSFS_H
+#ifndef MUSTER_SYSTEM_SYSFS_H
+#define MUSTER_SYSTEM_SYSFS_H
 
 #include "muster/error.h"
 

@@ -1,5 +1,5 @@
 /* settings.c - the environment variables that steer CUDA, NCCL, UCX and MPI, and where each value comes from */
-#include "core/settings.h"
+#include "system/settings.h"
 
 #include <string.h>
 

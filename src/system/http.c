@@ -1,10 +1,10 @@
-/* curl.c - libcurl, opened at run time: one GET of a small text
+/* http.c - libcurl, opened at run time: one GET of a small text
  *
  * Opened and not linked, because a node is measured all the same where libcurl is missing. Its constants come from the
  * package's own header; they are part of an ABI that has not changed since libcurl.so.4.
  */
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS: its successor is newer than the libraries we support */
-#include "bind/curl.h"
+#include "system/http.h"
 #include "bind/library.h"
 #include "muster/arena.h"
 
@@ -64,7 +64,7 @@ static size_t take(char *piece, size_t size, size_t count, void *arg)
 }
 
 static CURLcode configure(
-	CURL *easy, const struct muster_request *request, struct curl_slist *headers, struct answer *answer)
+	CURL *easy, const struct muster_http_request *request, struct curl_slist *headers, struct answer *answer)
 {
 	const struct {
 		CURLoption option;
@@ -94,7 +94,7 @@ static CURLcode configure(
 }
 
 /* What became of the request. file:// has no status. */
-static int conclude(CURL *easy, CURLcode code, const struct muster_request *request, const struct answer *answer,
+static int conclude(CURL *easy, CURLcode code, const struct muster_http_request *request, const struct answer *answer,
 	struct muster_error *err)
 {
 	long status = 0;
@@ -110,7 +110,8 @@ static int conclude(CURL *easy, CURLcode code, const struct muster_request *requ
 	return 0;
 }
 
-int muster_curl_get(const struct muster_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
+int muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
 {
 	static bool ready;
 	struct answer answer = { .most = request->most };

@@ -1,9 +1,9 @@
-/* expat_abi.h - the part of expat that muster calls, as expat.h of 2.1 and later declares it
+/* expat_abi.h - the part of expat that muster calls, as xml.h of 2.1 and later declares it
  *
- * Types carry expat.h's names so that tests/abi/ can compare them with the library's own header.
+ * Types carry xml.h's names so that tests/abi/ can compare them with the library's own header.
  */
-#ifndef MUSTER_BIND_EXPAT_ABI_H
-#define MUSTER_BIND_EXPAT_ABI_H
+#ifndef MUSTER_SYSTEM_EXPAT_ABI_H
+#define MUSTER_SYSTEM_EXPAT_ABI_H
 
 #ifndef MUSTER_ABI_VENDOR_TYPES
 typedef char XML_Char;

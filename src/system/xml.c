@@ -1,10 +1,10 @@
-/* expat.c - expat, opened at run time: walk through a small XML text
+/* xml.c - expat, opened at run time: walk through a small XML text
  *
  * Opened and not linked, because a node is measured all the same where expat is missing. No handler for entities is
  * set, so nothing but the text itself is ever read.
  */
-#include "bind/expat.h"
-#include "bind/expat_abi.h"
+#include "system/xml.h"
+#include "system/expat_abi.h"
 #include "bind/library.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Only the thread that runs the probes may call these.
  */
-#ifndef MUSTER_BIND_TOPOLOGY_H
-#define MUSTER_BIND_TOPOLOGY_H
+#ifndef MUSTER_SYSTEM_TOPOLOGY_H
+#define MUSTER_SYSTEM_TOPOLOGY_H
 
 #include "util/text.h"
 #include "muster/error.h"

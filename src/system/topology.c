@@ -1,7 +1,7 @@
 /* topology.c - the node's hwloc topology, loaded once in a worker, and what is near what in it */
-#include "bind/topology.h"
+#include "system/topology.h"
 
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  *
  * The kernel keeps it apart from what setenv changes later: NCCL, for one, puts the settings of its files there.
  */
-#include "core/settings.h"
+#include "system/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>

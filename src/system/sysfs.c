@@ -1,5 +1,5 @@
 /* sysfs.c - the small files, directories and links of sysfs */
-#include "core/sysfs.h"
+#include "system/sysfs.h"
 
 #include "util/text.h"
 #include "muster/arena.h"

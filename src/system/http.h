@@ -1,10 +1,10 @@
-/* curl.h - libcurl, opened at run time: one GET of a small text */
-#ifndef MUSTER_BIND_CURL_H
-#define MUSTER_BIND_CURL_H
+/* http.h - libcurl, opened at run time: one GET of a small text */
+#ifndef MUSTER_SYSTEM_HTTP_H
+#define MUSTER_SYSTEM_HTTP_H
 
 #include "muster/error.h"
 
-struct muster_request {
+struct muster_http_request {
 	const char *url;    /* http or file; nothing else is spoken */
 	const char *header; /* "Metadata: true"; NULL for none */
 	long connect_ms, total_ms;
@@ -14,7 +14,7 @@ struct muster_request {
 /* GET, without any proxy and without following redirects. *ret_text is malloc'd, with a NUL behind its *ret_length
  * bytes. -1 with err: MUSTER_ELIB without libcurl, MUSTER_ETIME, MUSTER_EIO for anything else, and the same words for
  * the same cause on every node. Not for several threads at once. */
-int muster_curl_get(
-	const struct muster_request *request, char **ret_text, size_t *ret_length, struct muster_error *err);
+int muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* expat.h - expat, opened at run time: walk through a small XML text */
-#ifndef MUSTER_BIND_EXPAT_H
-#define MUSTER_BIND_EXPAT_H
+/* xml.h - expat, opened at run time: walk through a small XML text */
+#ifndef MUSTER_SYSTEM_XML_H
+#define MUSTER_SYSTEM_XML_H
 
 #include "muster/error.h"
 

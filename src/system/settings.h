@@ -3,8 +3,8 @@
  * NCCL takes a variable from the environment, else from the first file that has it: the one that NCCL_CONF_FILE names
  * or else ~/.nccl.conf, then /etc/nccl.conf.
  */
-#ifndef MUSTER_CORE_SETTINGS_H
-#define MUSTER_CORE_SETTINGS_H
+#ifndef MUSTER_SYSTEM_SETTINGS_H
+#define MUSTER_SYSTEM_SETTINGS_H
 
 #include "muster/error.h"
 #include "muster/arena.h"
