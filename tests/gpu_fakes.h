@@ -6,8 +6,8 @@
 #ifndef MUSTER_TESTS_GPU_FAKES_H
 #define MUSTER_TESTS_GPU_FAKES_H
 
-#include "bind/cuda.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
 #include "muster/arena.h"
 #include "probe_fake.h"
 

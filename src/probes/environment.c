@@ -3,7 +3,7 @@
  * What counts is what a job of the user's would get: the environment that the worker was started with, and the files
  * that NCCL reads. What muster or a library has put into its own environment since is nobody's setting.
  */
-#include "bind/nccl_topo.h"
+#include "vendor/nccl_topo.h"
 #include "system/topology.h"
 #include "util/file.h"
 #include "system/settings.h"

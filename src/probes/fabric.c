@@ -3,8 +3,8 @@
  * NVML has told of fabrics since driver R525, in three forms of the same struct; the newest that the driver takes is
  * asked for. Whether the GPU ought to be in a fabric is not known here.
  */
-#include "bind/cuda.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
 #include "muster/probe.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Every NVML call may answer "not supported" or "no permission" (vGPUs, containers): that is a null with NVML's reason,
  * and the rest goes on. Nothing here changes a mode or a clock.
  */
-#include "bind/cuda.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
 #include "system/sysfs.h"
 #include "muster/probe.h"
 

@@ -3,9 +3,9 @@
  * Copies are queued back to back and timed on the GPU by events, so the host's own speed does not enter. The host's
  * buffer lies on the NUMA node nearest to the GPU; when it cannot be placed there, copy_numa_node says so.
  */
-#include "bind/cuda.h"
-#include "bind/nvml.h"
-#include "bind/pinned.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
+#include "vendor/pinned.h"
 #include "util/text.h"
 #include "muster/probe.h"
 

@@ -3,7 +3,7 @@
  * Yields samples only. A port that is down is a fact here; whether it should be up is the expectation file's business.
  * sysfs says which ports there are; libibverbs, joined by device name, adds what only it knows.
  */
-#include "bind/verbs.h"
+#include "vendor/verbs.h"
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"

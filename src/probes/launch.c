@@ -3,7 +3,7 @@
  * Slurm's variables are believed only in processes that srun itself started: mpirun inside a batch job is a legal way
  * to start, and its ranks inherit variables that describe something else.
  */
-#include "bind/nvml.h"
+#include "vendor/nvml.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "muster/probe.h"

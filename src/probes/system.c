@@ -3,12 +3,12 @@
  * A vendor library that is missing is a fact here, a null with the loader's own words; the probes that need it to do
  * their work are the ones that fail.
  */
-#include "bind/cuda.h"
-#include "bind/library.h"
-#include "bind/nccl.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/library.h"
+#include "vendor/nccl.h"
+#include "vendor/nvml.h"
 #include "system/topology.h"
-#include "bind/verbs.h"
+#include "vendor/verbs.h"
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"

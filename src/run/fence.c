@@ -7,7 +7,7 @@
  */
 #include "fence.h"
 
-#include "bind/pmix_abi.h"
+#include "transport/pmix_abi.h"
 #include "util/log.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* take.c - which GPU a rank takes */
 #include "take.h"
 
-#include "bind/cuda.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
 #include "system/topology.h"
 #include "util/text.h"
 

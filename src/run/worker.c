@@ -6,8 +6,8 @@
 #include "run/take.h"
 #include "run/wire.h"
 
-#include "bind/library.h"
-#include "bind/nvml.h"
+#include "vendor/library.h"
+#include "vendor/nvml.h"
 #include "cli/cli.h"
 #include "json/json.h"
 #include "json/writer.h"

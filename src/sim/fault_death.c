@@ -1,9 +1,9 @@
 /* fault_death.c - read how a rank's worker misbehaves inside a vendor library */
 #include "sim/fault_death.h"
 
-#include "bind/cuda_abi.h"
-#include "bind/nccl_abi.h"
-#include "bind/nvml_abi.h"
+#include "vendor/cuda_abi.h"
+#include "vendor/nccl_abi.h"
+#include "vendor/nvml_abi.h"
 #include "util/text.h"
 
 #include <stdbool.h>

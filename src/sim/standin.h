@@ -6,7 +6,7 @@
 #ifndef MUSTER_SIM_STANDIN_H
 #define MUSTER_SIM_STANDIN_H
 
-#include "bind/cuda_abi.h"
+#include "vendor/cuda_abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #ifndef MUSTER_SIM_STANDIN_NCCL_H
 #define MUSTER_SIM_STANDIN_NCCL_H
 
-#include "bind/nccl_abi.h"
+#include "vendor/nccl_abi.h"
 #include "sim/cluster.h"
 #include "sim/standin.h"
 

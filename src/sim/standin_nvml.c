@@ -2,7 +2,7 @@
  *
  * Follows NVML's documentation for what each call checks and gives. What a GPU does not have is NOT_SUPPORTED.
  */
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 #include "sim/cluster.h"
 #include "sim/standin.h"
 

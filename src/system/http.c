@@ -5,7 +5,7 @@
  */
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS: its successor is newer than the libraries we support */
 #include "system/http.h"
-#include "bind/library.h"
+#include "vendor/library.h"
 #include "muster/arena.h"
 
 #include <curl/curl.h>

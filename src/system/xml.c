@@ -5,7 +5,7 @@
  */
 #include "system/xml.h"
 #include "system/expat_abi.h"
-#include "bind/library.h"
+#include "vendor/library.h"
 
 #include <stdbool.h>
 #include <string.h>

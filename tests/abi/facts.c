@@ -14,7 +14,7 @@
 #define __CUDA_API_VERSION_INTERNAL /* declares every function under its own symbol, the superseded ones too */
 #include <cuda.h>
 #endif
-#include "bind/cuda_abi.h"
+#include "vendor/cuda_abi.h"
 #define FUNCTIONS MUSTER_CUDA_FUNCTIONS
 #define RESULT CUresult
 #define MORE_FUNCTIONS(X)
@@ -23,7 +23,7 @@
 #ifdef ABI_vendor
 #include <nccl.h>
 #endif
-#include "bind/nccl_abi.h"
+#include "vendor/nccl_abi.h"
 #include "muster/probe.h"
 #define FUNCTIONS MUSTER_NCCL_FUNCTIONS
 #define RESULT ncclResult_t
@@ -36,7 +36,7 @@
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 #endif
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 #define FUNCTIONS MUSTER_NVML_FUNCTIONS
 #define RESULT nvmlReturn_t
 #define MORE_FUNCTIONS(X) X(const char *, nvmlErrorString, (nvmlReturn_t result))
@@ -53,7 +53,7 @@
 #ifdef ABI_vendor
 #include <pmix.h>
 #endif
-#include "bind/pmix_abi.h"
+#include "transport/pmix_abi.h"
 #define FUNCTIONS(X)
 #define MORE_FUNCTIONS MUSTER_PMIX_FUNCTIONS
 #endif

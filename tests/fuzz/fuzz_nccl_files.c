@@ -2,7 +2,7 @@
  */
 #include "fuzz.h"
 
-#include "bind/nccl_topo.h"
+#include "vendor/nccl_topo.h"
 #include "system/settings.h"
 #include "util/text.h"
 

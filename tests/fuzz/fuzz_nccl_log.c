@@ -1,7 +1,7 @@
 /* fuzz_nccl_log.c - NCCL's debug output of any bytes: what is made of it is words that print */
 #include "fuzz.h"
 
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 #include "muster/arena.h"
 
 #include <ctype.h>

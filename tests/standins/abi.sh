@@ -39,21 +39,21 @@ $(cat "$work/diff")"
 }
 
 {
-	functions src/bind/cuda_abi.h cu
+	functions src/vendor/cuda_abi.h cu
 	functions src/sim/standin.h muster_standin_cuda_
 	echo muster_standin_mark
 } >"$work/wanted"
 check libcuda.so.1
 
 {
-	functions src/bind/nvml_abi.h nvml
+	functions src/vendor/nvml_abi.h nvml
 	echo nvmlErrorString
 	echo muster_standin_mark
 } >"$work/wanted"
 check libnvidia-ml.so.1
 
 {
-	functions src/bind/nccl_abi.h nccl
+	functions src/vendor/nccl_abi.h nccl
 	echo ncclGetErrorString
 	echo ncclGetLastError
 	echo muster_standin_mark

@@ -2,7 +2,7 @@
  */
 #include "standins/example.h"
 
-#include "bind/nccl_abi.h"
+#include "vendor/nccl_abi.h"
 #include "sim/standin.h"
 
 #include <check.h>

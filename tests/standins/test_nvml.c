@@ -2,7 +2,7 @@
  */
 #include "standins/example.h"
 
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* test_bind_cuda.c - what src/bind/cuda.c makes of the driver's answers
+/* test_bind_cuda.c - what src/vendor/cuda.c makes of the driver's answers
  *
  * The driver is a handful of functions in this file.
  */
-#include "bind/cuda.h"
+#include "vendor/cuda.h"
 
 #include <check.h>
 #include <stdio.h>

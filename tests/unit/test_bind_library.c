@@ -3,11 +3,11 @@
  * The broken ones are built by tests/abi/tests.cmake. Opened by path first, they are then found under their soname,
  * whatever the machine has. Each test runs in a process of its own (Check forks), so nothing is open at its start.
  */
-#include "bind/cuda.h"
-#include "bind/library.h"
-#include "bind/nccl.h"
-#include "bind/nvml.h"
-#include "bind/verbs.h"
+#include "vendor/cuda.h"
+#include "vendor/library.h"
+#include "vendor/nccl.h"
+#include "vendor/nvml.h"
+#include "vendor/verbs.h"
 
 #include <check.h>
 #include <dlfcn.h>

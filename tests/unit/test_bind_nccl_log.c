@@ -1,5 +1,5 @@
 /* test_bind_nccl_log.c - what NCCL's debug output says, over the versions that write it differently */
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 
 #include <check.h>
 #include <stdio.h>

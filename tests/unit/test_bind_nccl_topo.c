@@ -1,6 +1,6 @@
 /* test_bind_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
 #include "system/xml.h"
-#include "bind/nccl_topo.h"
+#include "vendor/nccl_topo.h"
 #include "muster/arena.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
-/* test_bind_vendor.c - what src/bind/ makes of the answers of NVML, NCCL and libibverbs */
-#include "bind/nccl.h"
-#include "bind/nvml.h"
-#include "bind/verbs.h"
+/* test_bind_vendor.c - what src/vendor/ makes of the answers of NVML, NCCL and libibverbs */
+#include "vendor/nccl.h"
+#include "vendor/nvml.h"
+#include "vendor/verbs.h"
 
 #include <check.h>
 #include <errno.h>

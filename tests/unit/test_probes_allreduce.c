@@ -1,6 +1,6 @@
 /* test_probes_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "../../src/probes/nccl_allreduce.c"
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 #include "gpu_fakes.h"
 #include "probe_fake.h"
 

@@ -1,11 +1,11 @@
 /* test_probes_gpu.c - a GPU's facts against a scripted NVML and CUDA driver
  *
- * The scripts below stand where src/bind/ would open the vendor's libraries.
+ * The scripts below stand where src/vendor/ would open the vendor's libraries.
  */
 #include "probe_fake.h"
 
-#include "bind/cuda.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
 
 #include <check.h>
 #include <stdio.h>

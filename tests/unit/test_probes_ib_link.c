@@ -1,7 +1,7 @@
 /* test_probes_ib_link.c - RDMA ports in a small sysfs tree, with a scripted libibverbs beside it */
 #include "probe_fake.h"
 
-#include "bind/verbs.h"
+#include "vendor/verbs.h"
 #include "util/text.h"
 
 #include <check.h>

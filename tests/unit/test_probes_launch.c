@@ -1,7 +1,7 @@
 /* test_probes_launch.c - the launch contract as the environment tells it */
 #include "probe_fake.h"
 
-#include "bind/nvml.h"
+#include "vendor/nvml.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_probes_system.c - a node's software and hardware, from a root of our own making */
 #include "probe_fake.h"
 
-#include "bind/library.h"
+#include "vendor/library.h"
 
 #include <check.h>
 #include <stdio.h>

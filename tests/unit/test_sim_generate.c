@@ -1,7 +1,7 @@
 /* test_sim_generate.c - the files of a simulated node: sysfs to the letter, and a topology that hwloc understands */
 #include "unit/sim_fixture.h"
 
-#include "bind/nccl_topo.h"
+#include "vendor/nccl_topo.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "sim/generate.h"

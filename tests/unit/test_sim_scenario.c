@@ -1,7 +1,7 @@
 /* test_sim_scenario.c - scenario files, hardware descriptions, and the cluster made of both */
 #include "unit/sim_fixture.h"
 
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 #include "util/file.h"
 #include "util/text.h"
 

@@ -1,7 +1,7 @@
 /* gear.c - what a ring needs on the GPU and beside it */
 #include "probes/nccl_allreduce/parts.h"
 
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* log.c - what NCCL says in its log: the way that the data took, and why it did not work */
 #include "probes/nccl_allreduce/parts.h"
 
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
 #define MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
 
-#include "bind/cuda.h"
-#include "bind/nccl.h"
-#include "bind/pinned.h"
+#include "vendor/cuda.h"
+#include "vendor/nccl.h"
+#include "vendor/pinned.h"
 #include "muster/probe.h"
 
 #define MIB ((uint64_t)1 << 20)

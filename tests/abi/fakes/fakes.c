@@ -1,4 +1,4 @@
-/* fakes.c - vendor libraries that are broken in one way each, for the tests of src/bind/
+/* fakes.c - vendor libraries that are broken in one way each, for the tests of src/vendor/
  *
  * Only looked up, hardly called: so every function is just a symbol. tests.cmake compiles this file once for each
  * library with FAKE_<library> set, and renames a function to make it missing.
@@ -12,17 +12,17 @@
 #define X(symbol, parameters) FAKE(symbol)
 
 #if defined FAKE_cuda
-#include "bind/cuda_abi.h"
+#include "vendor/cuda_abi.h"
 MUSTER_CUDA_FUNCTIONS(X)
 
 #elif defined FAKE_nccl
-#include "bind/nccl_abi.h"
+#include "vendor/nccl_abi.h"
 MUSTER_NCCL_FUNCTIONS(X)
 FAKE(ncclGetErrorString)
 FAKE(muster_standin_mark)
 
 #elif defined FAKE_nvml
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 
 #include <stdlib.h>
 #define nvmlInit_v2 unused_init

@@ -1,8 +1,8 @@
 /* nvml.h - NVML, opened at run time */
-#ifndef MUSTER_BIND_NVML_H
-#define MUSTER_BIND_NVML_H
+#ifndef MUSTER_VENDOR_NVML_H
+#define MUSTER_VENDOR_NVML_H
 
-#include "bind/nvml_abi.h"
+#include "vendor/nvml_abi.h"
 #include "muster/error.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* cuda.c - the CUDA driver API, opened at run time */
-#include "bind/cuda.h"
-#include "bind/library.h"
-#include "bind/nvml.h"
+#include "vendor/cuda.h"
+#include "vendor/library.h"
+#include "vendor/nvml.h"
 #include "util/text.h"
 
 #include <stdio.h>

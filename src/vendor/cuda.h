@@ -1,8 +1,8 @@
 /* cuda.h - the CUDA driver API, opened at run time */
-#ifndef MUSTER_BIND_CUDA_H
-#define MUSTER_BIND_CUDA_H
+#ifndef MUSTER_VENDOR_CUDA_H
+#define MUSTER_VENDOR_CUDA_H
 
-#include "bind/cuda_abi.h"
+#include "vendor/cuda_abi.h"
 #include "muster/error.h"
 
 struct muster_cuda {

@@ -1,8 +1,8 @@
 /* pinned.h - host memory on a device's NUMA node that the GPU's copy engine can reach */
-#ifndef MUSTER_BIND_PINNED_H
-#define MUSTER_BIND_PINNED_H
+#ifndef MUSTER_VENDOR_PINNED_H
+#define MUSTER_VENDOR_PINNED_H
 
-#include "bind/cuda.h"
+#include "vendor/cuda.h"
 #include "muster/error.h"
 
 #include <stdbool.h>

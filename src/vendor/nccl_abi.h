@@ -3,10 +3,10 @@
  * ncclConfig_t is the oldest one (2.14: size, magic, version, blocking); later libraries accept it by its size and
  * version. Types carry nccl.h's names so that tests/abi/ can compare them with the vendor's header.
  */
-#ifndef MUSTER_BIND_NCCL_ABI_H
-#define MUSTER_BIND_NCCL_ABI_H
+#ifndef MUSTER_VENDOR_NCCL_ABI_H
+#define MUSTER_VENDOR_NCCL_ABI_H
 
-#include "bind/cuda_abi.h"
+#include "vendor/cuda_abi.h"
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * NCCL offers no call that tells which transport carries a communicator; its debug output does. The output is a
  * vendor's free text: every reader here is bounded and takes any bytes.
  */
-#ifndef MUSTER_BIND_NCCL_LOG_H
-#define MUSTER_BIND_NCCL_LOG_H
+#ifndef MUSTER_VENDOR_NCCL_LOG_H
+#define MUSTER_VENDOR_NCCL_LOG_H
 
 #include "muster/error.h"
 

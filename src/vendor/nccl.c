@@ -1,6 +1,6 @@
 /* nccl.c - NCCL, opened at run time */
-#include "bind/nccl.h"
-#include "bind/library.h"
+#include "vendor/nccl.h"
+#include "vendor/library.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * Every symbol is asked for with its version: the library also carries 1.0 functions of the same names, for structs of
  * another layout.
  */
-#include "bind/verbs.h"
-#include "bind/library.h"
+#include "vendor/verbs.h"
+#include "vendor/library.h"
 
 #include <string.h>
 

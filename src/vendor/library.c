@@ -3,7 +3,7 @@
  * RTLD_NOW, so that a library with unmet needs of its own fails here, with words, and not in the middle of a probe.
  * RTLD_LOCAL: the vendor libraries find each other by soname. Nothing is ever closed: unloading drivers is not safe.
  */
-#include "bind/library.h"
+#include "vendor/library.h"
 
 #include <dlfcn.h>
 #include <link.h>

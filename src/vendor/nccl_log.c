@@ -7,7 +7,7 @@
  *   node:2187:2301 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
  */
-#include "bind/nccl_log.h"
+#include "vendor/nccl_log.h"
 #include "muster/arena.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* nccl_topo.h - what an NCCL topology file (NCCL_TOPO_FILE) says of NUMA nodes and GPUs */
-#ifndef MUSTER_BIND_NCCL_TOPO_H
-#define MUSTER_BIND_NCCL_TOPO_H
+#ifndef MUSTER_VENDOR_NCCL_TOPO_H
+#define MUSTER_VENDOR_NCCL_TOPO_H
 
 #include "util/text.h"
 #include "muster/error.h"

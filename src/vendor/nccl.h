@@ -1,8 +1,8 @@
 /* nccl.h - NCCL, opened at run time */
-#ifndef MUSTER_BIND_NCCL_H
-#define MUSTER_BIND_NCCL_H
+#ifndef MUSTER_VENDOR_NCCL_H
+#define MUSTER_VENDOR_NCCL_H
 
-#include "bind/nccl_abi.h"
+#include "vendor/nccl_abi.h"
 #include "muster/error.h"
 
 struct muster_nccl {

@@ -2,8 +2,8 @@
  *
  * A missing library or function is an error value that names everything tried, never a loader error that kills srun.
  */
-#ifndef MUSTER_BIND_LIBRARY_H
-#define MUSTER_BIND_LIBRARY_H
+#ifndef MUSTER_VENDOR_LIBRARY_H
+#define MUSTER_VENDOR_LIBRARY_H
 
 #include "muster/error.h"
 

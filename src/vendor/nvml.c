@@ -1,6 +1,6 @@
 /* nvml.c - NVML, opened at run time */
-#include "bind/nvml.h"
-#include "bind/library.h"
+#include "vendor/nvml.h"
+#include "vendor/library.h"
 
 #include <ctype.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  *
  * The node is bound and the pages are touched before the driver pins them: pinning fixes pages where they are.
  */
-#include "bind/pinned.h"
+#include "vendor/pinned.h"
 #include "system/topology.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* nvml_field.c - a field value of NVML as a number, whatever its type
  */
-#include "bind/nvml.h"
+#include "vendor/nvml.h"
 
 int muster_nvml_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, unsigned int scope,
 	const char *name, double *ret, struct muster_error *err)

@@ -1,6 +1,6 @@
 /* verbs.h - libibverbs, opened at run time; its structs come from the package's own header */
-#ifndef MUSTER_BIND_VERBS_H
-#define MUSTER_BIND_VERBS_H
+#ifndef MUSTER_VENDOR_VERBS_H
+#define MUSTER_VENDOR_VERBS_H
 
 #include "muster/error.h"
 

@@ -5,9 +5,9 @@
  *       <pci busid="ffff:ff:02.0" class="0x060400" ...>       a bridge, often one that no machine has
  *         <pci busid="0001:00:00.0" class="0x030200" .../>    a GPU
  */
-#include "bind/nccl_topo.h"
+#include "vendor/nccl_topo.h"
 #include "system/xml.h"
-#include "bind/nvml.h"
+#include "vendor/nvml.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>

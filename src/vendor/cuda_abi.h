@@ -4,8 +4,8 @@
  * find an older function. Types carry cuda.h's names so that tests/abi/ can compare every prototype, size and constant
  * with the vendor's header (it defines MUSTER_ABI_VENDOR_TYPES).
  */
-#ifndef MUSTER_BIND_CUDA_ABI_H
-#define MUSTER_BIND_CUDA_ABI_H
+#ifndef MUSTER_VENDOR_CUDA_ABI_H
+#define MUSTER_VENDOR_CUDA_ABI_H
 
 #include <stddef.h>
 

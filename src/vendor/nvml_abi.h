@@ -3,8 +3,8 @@
  * Types carry nvml.h's names so that tests/abi/ can compare them with the vendor's header. A line with "since" or
  * "until" names what not every such header has; elsewhere a name that the header lacks is an error.
  */
-#ifndef MUSTER_BIND_NVML_ABI_H
-#define MUSTER_BIND_NVML_ABI_H
+#ifndef MUSTER_VENDOR_NVML_ABI_H
+#define MUSTER_VENDOR_NVML_ABI_H
 
 #ifndef MUSTER_ABI_VENDOR_TYPES
 typedef enum nvmlReturn_enum {
