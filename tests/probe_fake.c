@@ -260,12 +260,12 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 	ctx->steps++;
 }
 
-int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
+int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	return ctx->called_off ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->called_off) : 0;
 }
 
-void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
+void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
 {
 	ck_assert_int_ne(err->code, MUSTER_OK);
 	ctx->given_up++;

@@ -82,10 +82,10 @@ const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t siz
 
 /* For measurements over all ranks, wherever they wait: -1 with err (MUSTER_ECALLEDOFF) when another rank has failed and
  * there is nothing left to wait for. Costs a system call. */
-int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err);
+int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err);
 
 /* Say how this callback is going to fail, before calls that clean up and may hang or crash themselves. */
-void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err);
+void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err);
 
 /* The ring, as rank 0 dealt it. */
 #define MUSTER_RING_ID_BYTES 128 /* sizeof(ncclUniqueId) */

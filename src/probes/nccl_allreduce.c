@@ -6,7 +6,7 @@
  */
 #include "util/text.h"
 #include "muster/probe.h"
-#include "probes/nccl_allreduce/parts.h"
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static const struct muster_metric metrics[] = {
 /* The communicator of the ring before this one, in the same process, which nobody has waited to destroy. */
 static ncclComm_t comm_before;
 
-static int connect_ranks(struct session *s, struct muster_error *err)
+static int connect_ranks(struct muster_allreduce_session *s, struct muster_error *err)
 {
 	struct muster_nccl_config config = {
 		.size = sizeof config,
@@ -95,8 +95,8 @@ static int connect_ranks(struct session *s, struct muster_error *err)
 	muster_step(s->ctx, "ncclCommInitRankConfig: %d of %d", s->ring->rank, s->ring->ranks);
 	double began_ms = muster_now_ms();
 	ncclResult_t result =
-		s->gear->nccl->ncclCommInitRankConfig(&s->comm, s->ring->ranks, id, s->ring->rank, &config);
-	if (session_settle(s, result, "ncclCommInitRankConfig", err) < 0)
+		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring->ranks, id, s->ring->rank, &config);
+	if (muster_allreduce_settle(s, result, "ncclCommInitRankConfig", err) < 0)
 		return -1;
 	muster_emit_plain(s->ctx, "rank.nccl_init_ms", muster_number(muster_now_ms() - began_ms));
 	return 0;
@@ -106,10 +106,10 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	int version = 0;
 	char text[32];
-	const struct gear *gear = gear_make(ctx, err);
-	if (!gear)
+	const struct muster_allreduce_resources *resources = muster_allreduce_resources_make(ctx, err);
+	if (!resources)
 		return -1;
-	ncclResult_t result = gear->nccl->ncclGetVersion(&version);
+	ncclResult_t result = resources->nccl->ncclGetVersion(&version);
 	if (result == ncclSuccess)
 		muster_emit_plain(
 			ctx, "rank.nccl_version", muster_string(muster_nccl_version_text(version, text, sizeof text)));
@@ -126,19 +126,20 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	muster_step(ctx, "ncclCommAbort of the ring before");
 	nccl->ncclCommAbort(comm_before);
 	comm_before = NULL;
-	log_end_ring();
+	muster_allreduce_log_end_ring();
 }
 
 static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err)
 {
 	ncclUniqueId unique;
 	_Static_assert(sizeof unique.internal == MUSTER_RING_ID_BYTES, "NCCL's id fits the ring's");
-	const struct gear *gear = gear_make(ctx, err);
-	if (!gear)
+	const struct muster_allreduce_resources *resources = muster_allreduce_resources_make(ctx, err);
+	if (!resources)
 		return -1;
 	muster_step(ctx, "ncclGetUniqueId");
-	if (muster_nccl_check(gear->nccl, gear->nccl->ncclGetUniqueId(&unique), NULL, err, "ncclGetUniqueId") < 0) {
-		log_add_tail(err);
+	if (muster_nccl_check(
+		    resources->nccl, resources->nccl->ncclGetUniqueId(&unique), NULL, err, "ncclGetUniqueId") < 0) {
+		muster_allreduce_log_add_tail(err);
 		return -1;
 	}
 	memcpy(id, unique.internal, MUSTER_RING_ID_BYTES);
@@ -147,38 +148,38 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 
 static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err)
 {
-	struct session s = { .ctx = ctx, .ring = ring, .started_ms = muster_now_ms() };
+	struct muster_allreduce_session s = { .ctx = ctx, .ring = ring, .started_ms = muster_now_ms() };
 	s.deadline_ms = s.started_ms + ring->timeout_ms;
-	s.gear = gear_make(ctx, err);
-	if (!s.gear)
+	s.resources = muster_allreduce_resources_make(ctx, err);
+	if (!s.resources)
 		return -1;
-	leave_ring_before(ctx, s.gear->nccl);
+	leave_ring_before(ctx, s.resources->nccl);
 	if (ring->rank == 0) {
 		muster_emit_plain(ctx, "nccl.ring_ranks", muster_number(ring->ranks));
 		muster_emit_plain(ctx, "nccl.ring_nodes", muster_number(ring->nodes));
 	}
 	int failed = connect_ranks(&s, err);
 	if (failed == 0)
-		failed = ladder_measure(&s, err);
-	log_emit(ctx, ring->ranks);
+		failed = muster_allreduce_sweep(&s, err);
+	muster_allreduce_log_emit(ctx, ring->ranks);
 	if (failed == 0) {
 		/* The communicator is left to the end of the process, which is near: ncclCommFinalize alone took 0.39 s
 		 * with four H200 (docs/measurements.md), and nothing of it outlives us. */
 		comm_before = s.comm;
-		gear_release();
+		muster_allreduce_resources_release();
 		return 0;
 	}
 	if (err->code != MUSTER_ECALLEDOFF)
-		log_add_tail(err);
+		muster_allreduce_log_add_tail(err);
 	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
-	muster_giving_up(ctx, err);
+	muster_failing(ctx, err);
 	if (s.comm) {
 		muster_step(ctx, "ncclCommAbort after: %s", err->text);
-		s.gear->nccl->ncclCommAbort(s.comm);
+		s.resources->nccl->ncclCommAbort(s.comm);
 	}
 	muster_step(ctx, "freeing what the ring used");
-	gear_release();
-	log_end_ring();
+	muster_allreduce_resources_release();
+	muster_allreduce_log_end_ring();
 	return -1;
 }
 

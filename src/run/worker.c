@@ -314,7 +314,7 @@ static struct muster_json *parse_command(const char *text, size_t length)
 	return command;
 }
 
-int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
+int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
 	while (!*ctx->called_off && !ctx->inbox.ended) {
@@ -336,7 +336,7 @@ int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
 		*ctx->called_off ? ctx->called_off : "the supervisor is gone");
 }
 
-void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
+void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
 {
 	(void)ctx;
 	struct line line;

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct timing {
+struct muster_allreduce_timing {
 	double read_s, judge_s, write_s, wall_s;
 	double peak_mib, text_mib;
 	size_t samples, findings;
@@ -51,7 +51,8 @@ static size_t count_samples(const struct muster_run *run)
 	return count;
 }
 
-static int time_report(const char *path, const char *written, struct timing *ret, struct muster_error *err)
+static int time_report(
+	const char *path, const char *written, struct muster_allreduce_timing *ret, struct muster_error *err)
 {
 	struct muster_expect expect;
 	struct muster_run run;
@@ -70,7 +71,7 @@ static int time_report(const char *path, const char *written, struct timing *ret
 	double done = cpu_s();
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
-	*ret = (struct timing){ .read_s = read_done - start,
+	*ret = (struct muster_allreduce_timing){ .read_s = read_done - start,
 		.judge_s = judged - read_done,
 		.write_s = done - judged,
 		.wall_s = (muster_now_ms() - wall) / 1e3,
@@ -96,7 +97,7 @@ static int one_cpu(struct muster_error *err)
 }
 
 /* Run one step in a process of its own, so that its memory is its own too. */
-static int in_child(int ranks, const char *path, const char *written, struct timing *ret)
+static int in_child(int ranks, const char *path, const char *written, struct muster_allreduce_timing *ret)
 {
 	int ends[2] = { -1, -1 };
 	if (ret && pipe(ends) < 0)
@@ -105,7 +106,7 @@ static int in_child(int ranks, const char *path, const char *written, struct tim
 	pid_t child = fork();
 	if (child == 0) {
 		struct muster_error err = { 0 };
-		struct timing timing = { 0 };
+		struct muster_allreduce_timing timing = { 0 };
 		int rc = !ret                ? make_report(path, ranks, &err)
 			 : one_cpu(&err) < 0 ? -1
 					     : time_report(path, written, &timing, &err);
@@ -129,7 +130,7 @@ static int in_child(int ranks, const char *path, const char *written, struct tim
 
 static int bench(const char *directory, int ranks, double *first_us)
 {
-	struct timing t;
+	struct muster_allreduce_timing t;
 	char *path = muster_asprintf("%s/in.json", directory), *written = muster_asprintf("%s/out.json", directory);
 	int rc = in_child(ranks, path, NULL, NULL);
 	if (rc == 0)

@@ -42,13 +42,13 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 	(void)ctx, (void)format;
 }
 
-int muster_called_off(struct muster_probe_ctx *ctx, struct muster_error *err)
+int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	(void)ctx, (void)err;
 	return 0;
 }
 
-void muster_giving_up(struct muster_probe_ctx *ctx, const struct muster_error *err)
+void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
 {
 	(void)ctx, (void)err;
 }

@@ -333,7 +333,7 @@ START_TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
 }
 END_TEST
 
-struct timing {
+struct muster_allreduce_timing {
 	ncclUniqueId id;
 	int ranks;
 	double busbw, slow;
@@ -342,7 +342,7 @@ struct timing {
 
 static void timing_ranks(int rank, void *arg)
 {
-	const struct timing *timing = arg;
+	const struct muster_allreduce_timing *timing = arg;
 	CUdeviceptr buffer;
 	CUstream stream;
 	CUevent before, after;
@@ -367,7 +367,7 @@ static void timing_ranks(int rank, void *arg)
 }
 
 /* The example's table: 100 GB/s at 1e6 bytes and 200 at 1e8 within a node, 10 and 50 over two. */
-static const struct timing timings[] = {
+static const struct muster_allreduce_timing timings[] = {
 	{ .ranks = 4, .bytes = 1000000, .busbw = 100, .slow = 1 },
 	{ .ranks = 4, .bytes = 100000000, .busbw = 200, .slow = 1 },
 	{ .ranks = 4, .bytes = 10000000, .busbw = 150, .slow = 1 },  /* half way on the logarithm */
@@ -381,7 +381,7 @@ static const struct timing timings[] = {
 START_TEST(time_follows_the_scenarios_bandwidths_and_the_slowest_rank)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
-	struct timing timing = timings[_i];
+	struct muster_allreduce_timing timing = timings[_i];
 	cluster->ranks[1].nccl_slow = timing.slow;
 	example_end();
 	example_start(cluster, 0);
@@ -642,7 +642,7 @@ static void log_ranks(int rank, void *arg)
 
 START_TEST(the_log_names_the_version_the_devices_and_the_transports)
 {
-	struct timing timing = { .ranks = 8, .bytes = 1000000, .busbw = 10, .slow = 1 };
+	struct muster_allreduce_timing timing = { .ranks = 8, .bytes = 1000000, .busbw = 10, .slow = 1 };
 	ck_assert_ptr_nonnull(mkdtemp(log_directory));
 	timing.id = new_id();
 	example_ranks(8, log_ranks, &timing);

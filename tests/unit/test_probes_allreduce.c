@@ -204,7 +204,7 @@ static int play(int ranks, int rank, int timeout_ms)
 	};
 	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ring_id(ctx, dealt.id, &err), 0);
-	gear_make(ctx, &err)->cuda = &strict_cuda;
+	muster_allreduce_resources_make(ctx, &err)->cuda = &strict_cuda;
 	return ring(ctx, &dealt, &err);
 }
 
@@ -277,16 +277,16 @@ END_TEST
 START_TEST(the_first_wrong_value_is_kept)
 {
 	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
-	struct wrong wrong = { 0 };
-	data_expect(4, expected);
+	struct muster_allreduce_mismatch wrong = { 0 };
+	muster_allreduce_data_expect(4, expected);
 	for (size_t i = 0; i < 3 * TILE_VALUES; i++)
 		got[i] = expected[i % TILE_VALUES];
-	data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
 	ck_assert_uint_eq(wrong.count, 0);
 	got[TILE_VALUES + 7] = -1;
 	got[3 * TILE_VALUES - 6] = -2;
 	got[3 * TILE_VALUES - 5] = -3; /* behind the end */
-	data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
 	ck_assert_uint_eq(wrong.count, 2);
 	ck_assert_uint_eq(wrong.first, 1000 + TILE_VALUES + 7);
 	ck_assert_float_eq(wrong.got, -1);
@@ -353,7 +353,7 @@ START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
 	ck_assert_ptr_nonnull(strstr(err.text, "ncclCommInitRankConfig did not end within 50 ms"));
 	ck_assert_ptr_nonnull(strstr(err.text, "NCCL's log ends: peer refused"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	gear_release();
+	muster_allreduce_resources_release();
 }
 END_TEST
 
@@ -364,7 +364,7 @@ START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 	ck_assert_int_eq(play(4, 0, 60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	gear_release();
+	muster_allreduce_resources_release();
 }
 END_TEST
 
@@ -374,7 +374,7 @@ START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 	ck_assert_int_eq(play(4, 0, 50), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_eq(nccl.aborted, 1);
-	gear_release();
+	muster_allreduce_resources_release();
 }
 END_TEST
 
@@ -421,7 +421,7 @@ START_TEST(the_second_rings_transport_is_not_the_firsts)
 	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
 	ck_assert_ptr_nonnull(log);
 	/* the second ring first notes how long the log is, and then adds to it: here that has to come before */
-	ck_assert_msg(gear_make(ctx, &err) != NULL, "%s", err.text);
+	ck_assert_msg(muster_allreduce_resources_make(ctx, &err) != NULL, "%s", err.text);
 	leave_ring_before(ctx, &fake_nccl);
 	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
 	fclose(log);
@@ -506,7 +506,7 @@ START_TEST(profile_and_bounds_make_the_ladder)
 	struct muster_probe_env env = { .profile = ladders[_i].profile,
 		.min_bytes = ladders[_i].low_mib * MIB,
 		.max_bytes = ladders[_i].high_mib * MIB };
-	size_t count = ladder_sizes(&env, sizes);
+	size_t count = muster_allreduce_sizes(&env, sizes);
 	for (size_t i = 0; i < count; i++) {
 		size_t used = strlen(text);
 		snprintf(text + used, sizeof text - used, "%s%zu", i ? " " : "", (size_t)(sizes[i] / MIB));
@@ -519,7 +519,7 @@ START_TEST(the_ladder_is_bounded_and_of_whole_values)
 {
 	uint64_t sizes[SIZES_MAX];
 	struct muster_probe_env env = { .min_bytes = 1, .max_bytes = UINT64_MAX };
-	size_t count = ladder_sizes(&env, sizes);
+	size_t count = muster_allreduce_sizes(&env, sizes);
 	ck_assert_uint_le(count, SIZES_MAX);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_uint_eq(sizes[i] % sizeof(float), 0);
@@ -531,11 +531,11 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 {
 	static float tile[TILE_VALUES];
 	static const int ranks[] = { 1, 61, 1000, 100000 };
-	data_expect(ranks[_i], tile);
+	muster_allreduce_data_expect(ranks[_i], tile);
 	for (size_t place = 0; place < TILE_VALUES; place += 1021) {
 		uint64_t sum = 0;
 		for (int rank = 0; rank < ranks[_i]; rank++)
-			sum += (uint64_t)(double)data_value(rank, place);
+			sum += (uint64_t)(double)muster_allreduce_data_value(rank, place);
 		ck_assert_uint_lt(sum, 1 << 24);
 		ck_assert_double_eq((double)tile[place], (double)sum);
 	}

@@ -31,7 +31,7 @@ static void expect_command(const char *text)
 static void expect_called_off(const char *why)
 {
 	struct muster_error err = { 0 };
-	ck_assert_int_eq(muster_called_off(&ctx, &err), why ? -1 : 0);
+	ck_assert_int_eq(muster_cancelled(&ctx, &err), why ? -1 : 0);
 	if (why) {
 		ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
 		ck_assert_str_eq(err.text, why);

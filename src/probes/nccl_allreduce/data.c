@@ -1,16 +1,16 @@
 /* data.c - what each rank brings to a sum, and whether the sum is right */
-#include "probes/nccl_allreduce/parts.h"
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include <string.h>
 
 #define MODULUS 61 /* prime: no period in common with powers of two */
 
-float data_value(int rank, size_t place)
+float muster_allreduce_data_value(int rank, size_t place)
 {
 	return (float)(((size_t)rank * 7 + place) % MODULUS);
 }
 
-void data_expect(int ranks, float tile[TILE_VALUES])
+void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES])
 {
 	double ranks_at[MODULUS] = { 0 }, sum_at[MODULUS] = { 0 };
 	for (int rank = 0; rank < ranks; rank++)
@@ -23,28 +23,30 @@ void data_expect(int ranks, float tile[TILE_VALUES])
 }
 
 /* One tile from the host, then doubled on the GPU. */
-int data_fill(const struct session *s, uint64_t bytes, struct muster_error *err)
+int muster_allreduce_data_fill(const struct muster_allreduce_session *s, uint64_t bytes, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
-	const struct muster_cuda *cuda = gear->cuda;
-	float *tile = gear->chunks.data;
+	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_cuda *cuda = resources->cuda;
+	float *tile = resources->chunks.data;
 	uint64_t done = bytes < TILE_BYTES ? bytes : TILE_BYTES;
 	for (size_t place = 0; place < TILE_VALUES; place++)
-		tile[place] = data_value(s->ring->rank, place);
-	if (muster_cuda_check(cuda, cuda->cuMemcpyHtoDAsync_v2(gear->data, tile, (size_t)done, gear->stream), err,
-		    "cuMemcpyHtoDAsync_v2") < 0)
+		tile[place] = muster_allreduce_data_value(s->ring->rank, place);
+	if (muster_cuda_check(cuda, cuda->cuMemcpyHtoDAsync_v2(resources->data, tile, (size_t)done, resources->stream),
+		    err, "cuMemcpyHtoDAsync_v2") < 0)
 		return -1;
 	for (; done < bytes; done *= 2) {
 		uint64_t more = bytes - done < done ? bytes - done : done;
 		if (muster_cuda_check(cuda,
-			    cuda->cuMemcpyDtoDAsync_v2(gear->data + done, gear->data, (size_t)more, gear->stream), err,
-			    "cuMemcpyDtoDAsync_v2") < 0)
+			    cuda->cuMemcpyDtoDAsync_v2(
+				    resources->data + done, resources->data, (size_t)more, resources->stream),
+			    err, "cuMemcpyDtoDAsync_v2") < 0)
 			return -1;
 	}
 	return 0;
 }
 
-void data_compare(const float *got, const float *expected, size_t values, uint64_t base, struct wrong *wrong)
+void muster_allreduce_data_compare(
+	const float *got, const float *expected, size_t values, uint64_t base, struct muster_allreduce_mismatch *wrong)
 {
 	for (size_t at = 0; at < values; at += TILE_VALUES) {
 		size_t here = values - at < TILE_VALUES ? values - at : TILE_VALUES;
@@ -63,29 +65,30 @@ void data_compare(const float *got, const float *expected, size_t values, uint64
 }
 
 /* Bring the sum back in chunks, the next one on its way while one is compared. */
-int data_check(
-	const struct session *s, uint64_t bytes, const float *expected, struct wrong *ret, struct muster_error *err)
+int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+	struct muster_allreduce_mismatch *ret, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
-	const struct muster_cuda *cuda = gear->cuda;
-	struct wrong wrong = { 0 };
+	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_cuda *cuda = resources->cuda;
+	struct muster_allreduce_mismatch wrong = { 0 };
 	uint64_t asked = 0, compared = 0;
 	for (size_t turn = 0; compared < bytes; turn++) {
 		while (asked < bytes && asked < compared + 2 * CHUNK_BYTES) {
 			size_t slot = (size_t)(asked / CHUNK_BYTES % 2);
 			size_t size = bytes - asked < CHUNK_BYTES ? (size_t)(bytes - asked) : CHUNK_BYTES;
 			if (muster_cuda_check(cuda,
-				    cuda->cuMemcpyDtoHAsync_v2((char *)gear->chunks.data + slot * CHUNK_BYTES,
-					    gear->data + asked, size, gear->stream),
+				    cuda->cuMemcpyDtoHAsync_v2((char *)resources->chunks.data + slot * CHUNK_BYTES,
+					    resources->data + asked, size, resources->stream),
 				    err, "cuMemcpyDtoHAsync_v2") < 0 ||
-				session_record(s, gear->arrived[slot], err) < 0)
+				muster_allreduce_record(s, resources->arrived[slot], err) < 0)
 				return -1;
 			asked += size;
 		}
 		size_t size = bytes - compared < CHUNK_BYTES ? (size_t)(bytes - compared) : CHUNK_BYTES;
-		if (session_wait(s, gear->arrived[turn % 2], "bringing the sum back", err) < 0)
+		if (muster_allreduce_wait(s, resources->arrived[turn % 2], "bringing the sum back", err) < 0)
 			return -1;
-		data_compare((const float *)gear->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,
+		muster_allreduce_data_compare(
+			(const float *)resources->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,
 			size / sizeof(float), compared / sizeof(float), &wrong);
 		compared += size;
 	}

@@ -1,5 +1,5 @@
 /* log.c - what NCCL says in its log: the way that the data took, and why it did not work */
-#include "probes/nccl_allreduce/parts.h"
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include "vendor/nccl_log.h"
 
@@ -16,7 +16,7 @@ static void emit_text(struct muster_probe_ctx *ctx, const char *metric, const ch
 		muster_emit_null_plain(ctx, metric, "%s", reason);
 }
 
-void log_emit(struct muster_probe_ctx *ctx, int ranks)
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 {
 	struct muster_error err = { 0 };
 	struct muster_nccl_log log = { 0 };
@@ -43,7 +43,7 @@ void log_emit(struct muster_probe_ctx *ctx, int ranks)
 			ctx, "rank.nccl_gdr", "%s", log.transports[0] ? "no channel uses a network" : reason);
 }
 
-void log_add_tail(struct muster_error *err)
+void muster_allreduce_log_add_tail(struct muster_error *err)
 {
 	char *text, tail[MUSTER_ERROR_TEXT_MAX * 5 / 8];
 	size_t length;
@@ -56,7 +56,7 @@ void log_add_tail(struct muster_error *err)
 	free(text);
 }
 
-void log_end_ring(void)
+void muster_allreduce_log_end_ring(void)
 {
 	char *text;
 	if (muster_nccl_log_read(&text, &ring_at, NULL) == 0)

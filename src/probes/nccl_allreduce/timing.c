@@ -1,5 +1,5 @@
 /* timing.c - how long the all-reduces of one size take */
-#include "probes/nccl_allreduce/parts.h"
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include "util/text.h"
 
@@ -15,55 +15,58 @@
 #define FILLS_MAX 512          /* of a small buffer */
 
 /* One all-reduce whose result is checked; *ret_us is its time. */
-static int checked_reduce(const struct session *s, uint64_t bytes, const float *expected, double *ret_us,
-	struct wrong *ret_wrong, struct muster_error *err)
+static int checked_reduce(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+	double *ret_us, struct muster_allreduce_mismatch *ret_wrong, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
-	if (data_fill(s, bytes, err) < 0 || session_record(s, gear->start, err) < 0 ||
-		session_reduce(s, gear->data, (size_t)bytes / sizeof(float), ncclSum, err) < 0 ||
-		session_record(s, gear->end, err) < 0 ||
-		session_wait(s, gear->end, "the checked all-reduce", err) < 0 || session_elapsed_us(s, ret_us, err) < 0)
+	const struct muster_allreduce_resources *resources = s->resources;
+	if (muster_allreduce_data_fill(s, bytes, err) < 0 || muster_allreduce_record(s, resources->start, err) < 0 ||
+		muster_allreduce_sum(s, resources->data, (size_t)bytes / sizeof(float), ncclSum, err) < 0 ||
+		muster_allreduce_record(s, resources->end, err) < 0 ||
+		muster_allreduce_wait(s, resources->end, "the checked all-reduce", err) < 0 ||
+		muster_allreduce_elapsed_us(s, ret_us, err) < 0)
 		return -1;
-	return data_check(s, bytes, expected, ret_wrong, err);
+	return muster_allreduce_data_check(s, bytes, expected, ret_wrong, err);
 }
 
 /* Zero the buffer, and where all-reduces are shorter than their launch as often as it takes to launch all of them
  * meanwhile: on a non-blocking communicator each launch waits for a thread of NCCL's, and without this head start it is
  * the CPU that is timed (66 instead of 212 GB/s at 8 MiB on four H200). */
-static int zero_data(const struct session *s, uint64_t bytes, int count, struct muster_error *err)
+static int zero_data(const struct muster_allreduce_session *s, uint64_t bytes, int count, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
+	const struct muster_allreduce_resources *resources = s->resources;
 	double needed = bytes <= SMALL_BYTES ? LAUNCH_US * FILL_PER_US * count : 0;
 	double filled = 0;
 	int fills = 0;
 	do {
-		if (muster_cuda_check(gear->cuda,
-			    gear->cuda->cuMemsetD32Async(
-				    gear->data, 0, (size_t)gear->room / sizeof(float), gear->stream),
+		if (muster_cuda_check(resources->cuda,
+			    resources->cuda->cuMemsetD32Async(
+				    resources->data, 0, (size_t)resources->room / sizeof(float), resources->stream),
 			    err, "cuMemsetD32Async") < 0)
 			return -1;
-		filled += (double)gear->room;
+		filled += (double)resources->room;
 	} while (filled < needed && ++fills < FILLS_MAX);
 	return 0;
 }
 
 /* The mean of `count` all-reduces of zeros (sums of sums would overflow), the first of which follows another at once.
  */
-static int timed_reduce(const struct session *s, uint64_t bytes, int count, double *ret_us, struct muster_error *err)
+static int timed_reduce(
+	const struct muster_allreduce_session *s, uint64_t bytes, int count, double *ret_us, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
+	const struct muster_allreduce_resources *resources = s->resources;
 	size_t values = (size_t)bytes / sizeof(float);
 	double us = 0;
 	if (zero_data(s, bytes, count, err) < 0)
 		return -1;
 	for (int i = -1; i < count; i++) {
-		if (i == 0 && session_record(s, gear->start, err) < 0)
+		if (i == 0 && muster_allreduce_record(s, resources->start, err) < 0)
 			return -1;
-		if (session_reduce(s, gear->data, values, ncclSum, err) < 0)
+		if (muster_allreduce_sum(s, resources->data, values, ncclSum, err) < 0)
 			return -1;
 	}
-	if (session_record(s, gear->end, err) < 0 || session_wait(s, gear->end, "the timed all-reduces", err) < 0 ||
-		session_elapsed_us(s, &us, err) < 0)
+	if (muster_allreduce_record(s, resources->end, err) < 0 ||
+		muster_allreduce_wait(s, resources->end, "the timed all-reduces", err) < 0 ||
+		muster_allreduce_elapsed_us(s, &us, err) < 0)
 		return -1;
 	*ret_us = us / count;
 	return 0;
@@ -75,18 +78,18 @@ static int iterations(double once_us)
 	return wanted < TIMED_MIN ? TIMED_MIN : wanted > TIMED_MAX ? TIMED_MAX : (int)wanted;
 }
 
-double timing_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us)
+double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us)
 {
 	double once_us = smaller_us * (double)bytes / (double)smaller;
 	return once_us * (iterations(once_us) + 2) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
-int timing_measure(
-	const struct session *s, uint64_t bytes, const float *expected, struct timing *ret, struct muster_error *err)
+int muster_allreduce_time(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+	struct muster_allreduce_timing *ret, struct muster_error *err)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
 	struct muster_value label = muster_number((double)bytes);
-	struct wrong wrong;
+	struct muster_allreduce_mismatch wrong;
 	double once_us, own_us;
 	char size[32];
 	muster_bytes_text(bytes, size, sizeof size);
@@ -103,7 +106,7 @@ int timing_measure(
 			(unsigned long long)wrong.count);
 
 	float once = (float)once_us;
-	if (session_agree(s, &once, 1, err) < 0)
+	if (muster_allreduce_agree(s, &once, 1, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	int count = iterations((double)once);
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
@@ -112,8 +115,8 @@ int timing_measure(
 	muster_emit(ctx, "rank.allreduce_us", &label, 1, muster_number(own_us));
 
 	float agreed[] = { (float)own_us, (float)(muster_now_ms() - s->started_ms) };
-	if (session_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
+	if (muster_allreduce_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
-	*ret = (struct timing){ (double)agreed[0], (double)agreed[1] };
+	*ret = (struct muster_allreduce_timing){ (double)agreed[0], (double)agreed[1] };
 	return 0;
 }

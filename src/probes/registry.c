@@ -1,4 +1,4 @@
-/* catalogue.c - all probes in running order, and all their metrics by name */
+/* registry.c - all probes in running order, and all their metrics by name */
 #include "muster/arena.h"
 #include "muster/probe.h"
 

@@ -1,6 +1,6 @@
-/* parts.h - the parts of the probe nccl_allreduce */
-#ifndef MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
-#define MUSTER_PROBES_NCCL_ALLREDUCE_PARTS_H
+/* allreduce.h - the parts of the probe nccl_allreduce */
+#ifndef MUSTER_PROBES_NCCL_ALLREDUCE_ALLREDUCE_H
+#define MUSTER_PROBES_NCCL_ALLREDUCE_ALLREDUCE_H
 
 #include "vendor/cuda.h"
 #include "vendor/nccl.h"
@@ -15,7 +15,7 @@
 #define CHUNK_BYTES ((size_t)1 << 20) /* what came back is compared while it still lies in the CPU's cache */
 #define AGREED_MAX 4
 
-struct gear {
+struct muster_allreduce_resources {
 	const struct muster_cuda *cuda;
 	const struct muster_nccl *nccl;
 	CUstream stream;
@@ -27,70 +27,76 @@ struct gear {
 };
 
 /* One ring's communicator and the time that it has. */
-struct session {
+struct muster_allreduce_session {
 	struct muster_probe_ctx *ctx;
 	const struct muster_ring *ring;
-	const struct gear *gear;
+	const struct muster_allreduce_resources *resources;
 	ncclComm_t comm;
 	double started_ms, deadline_ms;
 };
 
-/* The process's one gear, made when there is none; NULL with err. What cannot be had is freed again. */
-struct gear *gear_make(struct muster_probe_ctx *ctx, struct muster_error *err);
-void gear_release(void);
+/* The process's one resources, made when there is none; NULL with err. What cannot be had is freed again. */
+struct muster_allreduce_resources *muster_allreduce_resources_make(
+	struct muster_probe_ctx *ctx, struct muster_error *err);
+void muster_allreduce_resources_release(void);
 
 /* Wait until NCCL has really taken the last call: it may answer ncclInProgress, and nothing is in the stream before. */
-int session_settle(const struct session *s, ncclResult_t result, const char *call, struct muster_error *err);
-int session_record(const struct session *s, CUevent event, struct muster_error *err);
+int muster_allreduce_settle(
+	const struct muster_allreduce_session *s, ncclResult_t result, const char *call, struct muster_error *err);
+int muster_allreduce_record(const struct muster_allreduce_session *s, CUevent event, struct muster_error *err);
 /* Wait until the stream has reached event, watching the communicator as well: a broken one never gets there. */
-int session_wait(const struct session *s, CUevent event, const char *what, struct muster_error *err);
+int muster_allreduce_wait(
+	const struct muster_allreduce_session *s, CUevent event, const char *what, struct muster_error *err);
 /* Microseconds between the events start and end, which the stream has passed. */
-int session_elapsed_us(const struct session *s, double *ret, struct muster_error *err);
+int muster_allreduce_elapsed_us(const struct muster_allreduce_session *s, double *ret, struct muster_error *err);
 /* One in-place all-reduce of floats, enqueued when this returns. */
-int session_reduce(const struct session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err);
+int muster_allreduce_sum(const struct muster_allreduce_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op,
+	struct muster_error *err);
 /* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
-int session_agree(const struct session *s, float *values, size_t count, struct muster_error *err);
+int muster_allreduce_agree(
+	const struct muster_allreduce_session *s, float *values, size_t count, struct muster_error *err);
 
 /* What a rank puts at a place of its buffer: whole numbers that a float holds exactly, as it does their sum over up to
  * 279,620 ranks. The same for every tile. */
-float data_value(int rank, size_t place);
+float muster_allreduce_data_value(int rank, size_t place);
 /* The sum of all ranks. */
-void data_expect(int ranks, float tile[TILE_VALUES]);
+void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES]);
 
 /* What one size's check found. */
-struct wrong {
+struct muster_allreduce_mismatch {
 	uint64_t count, first; /* first: its index in the buffer */
 	float got, expected;
 };
 
 /* Fill the buffer with this rank's values; compare what is in it with the tile that is expected, again and again. */
-int data_fill(const struct session *s, uint64_t bytes, struct muster_error *err);
-int data_check(
-	const struct session *s, uint64_t bytes, const float *expected, struct wrong *ret, struct muster_error *err);
+int muster_allreduce_data_fill(const struct muster_allreduce_session *s, uint64_t bytes, struct muster_error *err);
+int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+	struct muster_allreduce_mismatch *ret, struct muster_error *err);
 /* The same for values that are here already; the first of them is the base-th of the buffer. Adds to wrong. */
-void data_compare(const float *got, const float *expected, size_t values, uint64_t base, struct wrong *wrong);
+void muster_allreduce_data_compare(
+	const float *got, const float *expected, size_t values, uint64_t base, struct muster_allreduce_mismatch *wrong);
 
 /* What was measured for one size; equal on all ranks. */
-struct timing {
+struct muster_allreduce_timing {
 	double slowest_us, elapsed_ms;
 };
 
 /* Check and time one size. */
-int timing_measure(
-	const struct session *s, uint64_t bytes, const float *expected, struct timing *ret, struct muster_error *err);
+int muster_allreduce_time(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+	struct muster_allreduce_timing *ret, struct muster_error *err);
 /* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
-double timing_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us);
+double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us);
 
 /* The sizes to measure, ascending. With both bounds: from the lower one, doubling up to the upper one. With one: the
  * profile's ladder cut there, or that size alone when nothing is left. */
-size_t ladder_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
+size_t muster_allreduce_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
 /* Every size that all ranks have room and time for. */
-int ladder_measure(const struct session *s, struct muster_error *err);
+int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct muster_error *err);
 
 /* NCCL's log: what it says about the way that the ring's data took; its end, added to an error: what NCCL returns is
  * seldom the cause; and that what comes from here on is about another ring of the same process. */
-void log_emit(struct muster_probe_ctx *ctx, int ranks);
-void log_add_tail(struct muster_error *err);
-void log_end_ring(void);
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks);
+void muster_allreduce_log_add_tail(struct muster_error *err);
+void muster_allreduce_log_end_ring(void);
 
 #endif

@@ -1,11 +1,11 @@
-/* ladder.c - the sizes that are measured, and what the job's figures are for each of them */
-#include "probes/nccl_allreduce/parts.h"
+/* sweep.c - the sizes that are measured, and what the job's figures are for each of them */
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include <stdio.h>
 
 #define TRIAL_BYTES (64 * MIB) /* of a trial ring */
 
-size_t ladder_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
+size_t muster_allreduce_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
 {
 	static const uint64_t all[] = { 8 * MIB, 64 * MIB, 256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB, 8 * GIB };
 	static const struct {
@@ -43,7 +43,7 @@ static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 }
 
 /* The job's figures for one size, from the slowest rank's time; with a reason, null. */
-static void emit_job(const struct session *s, uint64_t bytes, double slowest_us, const char *reason)
+static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, double slowest_us, const char *reason)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
 	int n = s->ring->ranks;
@@ -69,27 +69,27 @@ static void emit_job(const struct session *s, uint64_t bytes, double slowest_us,
 	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
 }
 
-int ladder_measure(const struct session *s, struct muster_error *err)
+int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct muster_error *err)
 {
-	const struct gear *gear = s->gear;
+	const struct muster_allreduce_resources *resources = s->resources;
 	static float expected[TILE_VALUES];
 	uint64_t sizes[SIZES_MAX];
-	size_t count = ladder_sizes(muster_probe_env(s->ctx), sizes);
+	size_t count = muster_allreduce_sizes(muster_probe_env(s->ctx), sizes);
 	if (s->ring->trial)
 		count = trial_size(sizes, count);
-	data_expect(s->ring->ranks, expected);
+	muster_allreduce_data_expect(s->ring->ranks, expected);
 
 	/* How many of the largest sizes some rank cannot hold. */
 	float absent = 0;
-	while ((size_t)absent < count && sizes[count - 1 - (size_t)absent] > gear->room)
+	while ((size_t)absent < count && sizes[count - 1 - (size_t)absent] > resources->room)
 		absent++;
 	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
-	if (session_agree(s, &absent, 1, err) < 0)
+	if (muster_allreduce_agree(s, &absent, 1, err) < 0)
 		return -1;
 
 	const char *reason = NULL;
 	char text[256];
-	struct timing timing = { 0 };
+	struct muster_allreduce_timing timing = { 0 };
 	int wanted = s->ring->trial ? 1 : muster_probe_env(s->ctx)->repeats;
 	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
 	for (size_t turn = 0; turn < repeats * count; turn++) {
@@ -97,16 +97,16 @@ int ladder_measure(const struct session *s, struct muster_error *err)
 		reason = i == 0 ? NULL : reason;
 		if (!reason && i + (size_t)absent >= count) {
 			snprintf(text, sizeof text, "no room on the GPU%s%s",
-				gear->small[0] ? ": " : " of another rank", gear->small);
+				resources->small[0] ? ": " : " of another rank", resources->small);
 			reason = text;
 		}
-		double next_ms = i ? timing_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
+		double next_ms = i ? muster_allreduce_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
 		if (!reason && timing.elapsed_ms + next_ms > s->ring->timeout_ms) {
 			snprintf(text, sizeof text, "no time left: %.0f of %d ms had passed, and it may take %.0f",
 				timing.elapsed_ms, s->ring->timeout_ms, next_ms);
 			reason = text;
 		}
-		if (!reason && timing_measure(s, sizes[i], expected, &timing, err) < 0)
+		if (!reason && muster_allreduce_time(s, sizes[i], expected, &timing, err) < 0)
 			return -1;
 		emit_job(s, sizes[i], timing.slowest_us, reason);
 	}

@@ -1,5 +1,5 @@
-/* gear.c - what a ring needs on the GPU and beside it */
-#include "probes/nccl_allreduce/parts.h"
+/* resources.c - what a ring needs on the GPU and beside it */
+#include "probes/nccl_allreduce/allreduce.h"
 
 #include "vendor/nccl_log.h"
 
@@ -8,34 +8,35 @@
 
 #define NCCL_ROOM (2 * GIB) /* left free on the GPU for NCCL's own buffers */
 
-static struct gear gear;
+static struct muster_allreduce_resources resources;
 
-void gear_release(void)
+void muster_allreduce_resources_release(void)
 {
-	const struct muster_cuda *cuda = gear.cuda;
+	const struct muster_cuda *cuda = resources.cuda;
 	if (!cuda)
 		return;
-	CUevent events[] = { gear.start, gear.end, gear.arrived[0], gear.arrived[1] };
+	CUevent events[] = { resources.start, resources.end, resources.arrived[0], resources.arrived[1] };
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
 		if (events[i])
 			cuda->cuEventDestroy_v2(events[i]);
-	if (gear.stream)
-		cuda->cuStreamDestroy_v2(gear.stream);
-	if (gear.data)
-		cuda->cuMemFree_v2(gear.data);
-	if (gear.agreed)
-		cuda->cuMemFree_v2(gear.agreed);
-	muster_pinned_free(cuda, &gear.chunks);
-	memset(&gear, 0, sizeof gear);
+	if (resources.stream)
+		cuda->cuStreamDestroy_v2(resources.stream);
+	if (resources.data)
+		cuda->cuMemFree_v2(resources.data);
+	if (resources.agreed)
+		cuda->cuMemFree_v2(resources.agreed);
+	muster_pinned_free(cuda, &resources.chunks);
+	memset(&resources, 0, sizeof resources);
 }
 
-/* Allocate for the largest size that the GPU has room for; gear.small says why when that is not the ladder's largest.
+/* Allocate for the largest size that the GPU has room for; resources.small says why when that is not the ladder's
+ * largest.
  */
 static int allocate_data(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = gear.cuda;
+	const struct muster_cuda *cuda = resources.cuda;
 	uint64_t sizes[SIZES_MAX];
-	size_t count = ladder_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
+	size_t count = muster_allreduce_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
 	if (muster_cuda_check(cuda, cuda->cuMemGetInfo_v2(&free_bytes, &total_bytes), err, "cuMemGetInfo_v2") < 0)
 		return -1;
 	uint64_t kept = free_bytes / 2 < NCCL_ROOM ? free_bytes / 2 : NCCL_ROOM, usable = free_bytes - kept;
@@ -44,25 +45,26 @@ static int allocate_data(struct muster_probe_ctx *ctx, struct muster_error *err)
 		if (sizes[i] > usable)
 			continue;
 		muster_step(ctx, "cuMemAlloc_v2 of %llu bytes", (unsigned long long)sizes[i]);
-		result = cuda->cuMemAlloc_v2(&gear.data, (size_t)sizes[i]);
+		result = cuda->cuMemAlloc_v2(&resources.data, (size_t)sizes[i]);
 		if (result == CUDA_SUCCESS) {
-			gear.room = sizes[i];
+			resources.room = sizes[i];
 			break;
 		}
 	}
 	if (result != CUDA_ERROR_OUT_OF_MEMORY && muster_cuda_check(cuda, result, err, "cuMemAlloc_v2") < 0)
 		return -1;
-	if (gear.room < sizes[count - 1])
-		snprintf(gear.small, sizeof gear.small,
+	if (resources.room < sizes[count - 1])
+		snprintf(resources.small, sizeof resources.small,
 			"%zu of %zu MiB are free on the GPU, and NCCL needs some of them", (size_t)(free_bytes / MIB),
 			(size_t)(total_bytes / MIB));
 	return 0;
 }
 
-struct gear *gear_make(struct muster_probe_ctx *ctx, struct muster_error *err)
+struct muster_allreduce_resources *muster_allreduce_resources_make(
+	struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	if (gear.cuda)
-		return &gear;
+	if (resources.cuda)
+		return &resources;
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	if (muster_nccl_log_start(err) < 0)
 		return NULL;
@@ -71,26 +73,26 @@ struct gear *gear_make(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_cuda *cuda = nccl ? muster_cuda(err) : NULL;
 	if (!cuda)
 		return NULL;
-	gear.nccl = nccl;
-	gear.cuda = cuda;
+	resources.nccl = nccl;
+	resources.cuda = cuda;
 
 	char numa_file[512];
 	muster_root_path(ctx, numa_file, sizeof numa_file, "/sys/bus/pci/devices/%s/numa_node", env->gpu->bus_id);
 	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", 2 * CHUNK_BYTES / (size_t)MIB);
-	CUevent *const events[] = { &gear.start, &gear.end, &gear.arrived[0], &gear.arrived[1] };
-	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, numa_file, env->gpu->bus_id, &gear.chunks, err);
+	CUevent *const events[] = { &resources.start, &resources.end, &resources.arrived[0], &resources.arrived[1] };
+	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, numa_file, env->gpu->bus_id, &resources.chunks, err);
 	if (failed == 0)
 		failed = muster_cuda_check(
-			cuda, cuda->cuStreamCreate(&gear.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");
+			cuda, cuda->cuStreamCreate(&resources.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");
 	for (size_t i = 0; failed == 0 && i < sizeof events / sizeof *events; i++)
 		failed =
 			muster_cuda_check(cuda, cuda->cuEventCreate(events[i], CU_EVENT_DEFAULT), err, "cuEventCreate");
 	if (failed == 0)
 		failed = muster_cuda_check(
-			cuda, cuda->cuMemAlloc_v2(&gear.agreed, AGREED_MAX * sizeof(float)), err, "cuMemAlloc_v2");
+			cuda, cuda->cuMemAlloc_v2(&resources.agreed, AGREED_MAX * sizeof(float)), err, "cuMemAlloc_v2");
 	if (failed == 0)
 		failed = allocate_data(ctx, err);
 	if (failed < 0)
-		gear_release();
-	return failed < 0 ? NULL : &gear;
+		muster_allreduce_resources_release();
+	return failed < 0 ? NULL : &resources;
 }

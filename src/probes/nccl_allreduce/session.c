@@ -1,0 +1,120 @@
+/* session.c - what a ring asks of NCCL and of its stream, none of which is waited for without a deadline */
+#include "probes/nccl_allreduce/allreduce.h"
+
+#include "util/text.h"
+
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+/* Short waits spin, so that they end when what they wait for ends; long ones leave the CPU to others. */
+#define POLLS_SPINNING 256
+#define POLLS_SHORT 4096
+
+static void pause_poll(unsigned int *polls)
+{
+	const struct timespec pause = { .tv_nsec = *polls < POLLS_SHORT ? 20000 : 1000000 };
+	if ((*polls)++ < POLLS_SPINNING)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
+/* Whether to go on waiting. */
+static int check_deadline(
+	const struct muster_allreduce_session *s, unsigned int polls, const char *what, struct muster_error *err)
+{
+	if (polls > POLLS_SPINNING && muster_cancelled(s->ctx, err) < 0)
+		return -1;
+	if (muster_now_ms() < s->deadline_ms)
+		return 0;
+	return muster_fail(err, MUSTER_ETIME, "%s did not end within %d ms", what, s->ring->timeout_ms);
+}
+
+int muster_allreduce_settle(
+	const struct muster_allreduce_session *s, ncclResult_t result, const char *call, struct muster_error *err)
+{
+	const struct muster_allreduce_resources *resources = s->resources;
+	unsigned int polls = 0;
+	for (;;) {
+		if (muster_nccl_check(resources->nccl, result, s->comm, err, call) < 0)
+			return -1;
+		if (result == ncclSuccess)
+			return 0;
+		if (check_deadline(s, polls, call, err) < 0)
+			return -1;
+		pause_poll(&polls);
+		ncclResult_t asked = resources->nccl->ncclCommGetAsyncError(s->comm, &result);
+		if (muster_nccl_check(resources->nccl, asked, s->comm, err, "ncclCommGetAsyncError") < 0)
+			return -1;
+	}
+}
+
+int muster_allreduce_wait(
+	const struct muster_allreduce_session *s, CUevent event, const char *what, struct muster_error *err)
+{
+	const struct muster_allreduce_resources *resources = s->resources;
+	unsigned int polls = 0;
+	for (;;) {
+		CUresult reached = resources->cuda->cuEventQuery(event);
+		if (reached != CUDA_ERROR_NOT_READY)
+			return muster_cuda_check(resources->cuda, reached, err, what);
+		ncclResult_t result = ncclSuccess;
+		ncclResult_t asked = resources->nccl->ncclCommGetAsyncError(s->comm, &result);
+		if (muster_nccl_check(resources->nccl, asked, s->comm, err, "ncclCommGetAsyncError") < 0 ||
+			muster_nccl_check(resources->nccl, result, s->comm, err, what) < 0 ||
+			check_deadline(s, polls, what, err) < 0)
+			return -1;
+		pause_poll(&polls);
+	}
+}
+
+int muster_allreduce_record(const struct muster_allreduce_session *s, CUevent event, struct muster_error *err)
+{
+	const struct muster_allreduce_resources *resources = s->resources;
+	return muster_cuda_check(
+		resources->cuda, resources->cuda->cuEventRecord(event, resources->stream), err, "cuEventRecord");
+}
+
+int muster_allreduce_elapsed_us(const struct muster_allreduce_session *s, double *ret, struct muster_error *err)
+{
+	const struct muster_allreduce_resources *resources = s->resources;
+	float ms = 0;
+	if (muster_cuda_check(resources->cuda,
+		    resources->cuda->cuEventElapsedTime(&ms, resources->start, resources->end), err,
+		    "cuEventElapsedTime") < 0)
+		return -1;
+	*ret = (double)ms * 1e3;
+	return 0;
+}
+
+int muster_allreduce_sum(const struct muster_allreduce_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op,
+	struct muster_error *err)
+{
+	void *buffer = (void *)(uintptr_t)at;
+	return muster_allreduce_settle(s,
+		s->resources->nccl->ncclAllReduce(
+			buffer, buffer, values, ncclFloat32, op, s->comm, s->resources->stream),
+		"ncclAllReduce", err);
+}
+
+int muster_allreduce_agree(
+	const struct muster_allreduce_session *s, float *values, size_t count, struct muster_error *err)
+{
+	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_cuda *cuda = resources->cuda;
+	size_t bytes = count * sizeof *values;
+	memcpy(resources->chunks.data, values, bytes);
+	if (muster_cuda_check(cuda,
+		    cuda->cuMemcpyHtoDAsync_v2(resources->agreed, resources->chunks.data, bytes, resources->stream),
+		    err, "cuMemcpyHtoDAsync_v2") < 0 ||
+		muster_allreduce_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
+		muster_cuda_check(cuda,
+			cuda->cuMemcpyDtoHAsync_v2(resources->chunks.data, resources->agreed, bytes, resources->stream),
+			err, "cuMemcpyDtoHAsync_v2") < 0 ||
+		muster_allreduce_record(s, resources->end, err) < 0 ||
+		muster_allreduce_wait(s, resources->end, "the ranks' agreement", err) < 0)
+		return -1;
+	memcpy(values, resources->chunks.data, bytes);
+	return 0;
+}
