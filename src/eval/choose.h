@@ -3,7 +3,7 @@
 #ifndef MUSTER_EVAL_CHOOSE_H
 #define MUSTER_EVAL_CHOOSE_H
 
-#include "eval/recognise.h"
+#include "expect/recognise.h"
 #include "muster/report.h"
 
 struct muster_choice {

@@ -57,7 +57,7 @@ const char *muster_suggest(const char *name, size_t count, const char *(*at)(con
 
 /* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
  * little time and memory. */
-const char *muster_pattern_problem(const char *pattern);
+const char *muster_regex_problem(const char *pattern);
 
 /* ---- judging ---- */
 

@@ -609,17 +609,17 @@ START_TEST(a_regular_expression_is_judged_by_what_it_costs)
 	char text[258] = "";
 
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-		ck_assert_msg((muster_pattern_problem(patterns[i].pattern) == NULL) == patterns[i].fine, "%s",
+		ck_assert_msg((muster_regex_problem(patterns[i].pattern) == NULL) == patterns[i].fine, "%s",
 			patterns[i].pattern);
 	for (const char *c = "([\\+*{)^$"; *c; c++) {
 		memset(text, *c, 256);
-		(void)muster_pattern_problem(text);
+		(void)muster_regex_problem(text);
 	}
 	memset(text, 'a', 200);
 	text[200] = '\0';
-	ck_assert_ptr_null(muster_pattern_problem(text));
+	ck_assert_ptr_null(muster_regex_problem(text));
 	memset(text, '*', 257);
-	ck_assert_str_eq(muster_pattern_problem(text), "it is longer than 256 bytes");
+	ck_assert_str_eq(muster_regex_problem(text), "it is longer than 256 bytes");
 }
 END_TEST
 

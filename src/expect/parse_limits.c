@@ -1,6 +1,6 @@
 /* parse_limits.c - limits of a check that contradict each other
  */
-#include "eval/parse.h"
+#include "expect/parse.h"
 
 #include <stddef.h>
 
@@ -31,7 +31,7 @@ static double limit_at(const struct muster_check *check, size_t offset)
 	return *(const double *)((const char *)check + offset);
 }
 
-static int conflict_check(struct parse *p, const struct conflict *conflict)
+static int conflict_check(struct muster_expect_parser *p, const struct conflict *conflict)
 {
 	const struct muster_check *check = p->check;
 	double limit = limit_at(check, conflict->limit), other = limit_at(check, conflict->other);
@@ -40,8 +40,8 @@ static int conflict_check(struct parse *p, const struct conflict *conflict)
 	if (!(check->operators & conflict->op) || !(check->operators & conflict->other_op) || beyond < 0 ||
 		(!conflict->or_equal && beyond <= 0))
 		return 0;
-	parse_enter(p, conflict->key);
-	return parse_complain(p, "%g %s%g%s", limit, conflict->text, other, conflict->tail);
+	muster_expect_parse_enter(p, conflict->key);
+	return muster_expect_parse_complain(p, "%g %s%g%s", limit, conflict->text, other, conflict->tail);
 }
 
 static bool outside(struct muster_value value, const struct muster_check *check)
@@ -50,24 +50,26 @@ static bool outside(struct muster_value value, const struct muster_check *check)
 						      (check->operators & MUSTER_OP_MAX && value.number > check->max));
 }
 
-int parse_limits_check(struct parse *p)
+int muster_expect_parse_limits_check(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
 	size_t depth = p->depth;
 
 	for (size_t i = 0; i < PARSE_COUNT(conflicts); i++)
-		if (parse_go_on(p, depth, conflict_check(p, &conflicts[i])) < 0)
+		if (muster_expect_parse_go_on(p, depth, conflict_check(p, &conflicts[i])) < 0)
 			return -1;
 	if (check->operators & MUSTER_OP_EQUALS && outside(check->equals, check)) {
-		parse_enter(p, "equals");
-		return parse_go_on(p, depth, parse_complain(p, "%g is outside min and max", check->equals.number));
+		muster_expect_parse_enter(p, "equals");
+		return muster_expect_parse_go_on(
+			p, depth, muster_expect_parse_complain(p, "%g is outside min and max", check->equals.number));
 	}
 	for (size_t i = 0; i < check->one_of_count; i++) {
 		if (!outside(check->one_of[i], check))
 			continue;
-		parse_enter(p, "one_of");
-		parse_enter_element(p, i);
-		if (parse_go_on(p, depth, parse_complain(p, "%g is outside min and max", check->one_of[i].number)) < 0)
+		muster_expect_parse_enter(p, "one_of");
+		muster_expect_parse_enter_element(p, i);
+		if (muster_expect_parse_go_on(p, depth,
+			    muster_expect_parse_complain(p, "%g is outside min and max", check->one_of[i].number)) < 0)
 			return -1;
 	}
 	return 0;

@@ -2,13 +2,13 @@
  *
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.
  */
-#include "eval/parse.h"
+#include "expect/parse.h"
 
 #include <stddef.h>
 #include <string.h>
 
 /* True when some file has a check of that name, though another may have removed it. */
-static bool id_ever_was(const struct parse *p, const char *id)
+static bool id_ever_was(const struct muster_expect_parser *p, const char *id)
 {
 	for (size_t i = 0; i < p->layer_count; i++) {
 		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
@@ -19,7 +19,7 @@ static bool id_ever_was(const struct parse *p, const char *id)
 	return false;
 }
 
-static int resolve_after(struct parse *p, size_t at)
+static int resolve_after(struct muster_expect_parser *p, size_t at)
 {
 	struct muster_check *checks = p->expect->checks;
 	char near[300];
@@ -32,15 +32,16 @@ static int resolve_after(struct parse *p, size_t at)
 			checks[at].after = (int)i;
 	if (checks[at].after >= 0 || id_ever_was(p, p->afters[at]))
 		return 0;
-	muster_suggest(p->afters[at], p->expect->check_count, parse_check_id, checks, 2, near, sizeof near);
-	parse_enter(p, checks[at].id);
-	parse_enter(p, "after");
-	return parse_complain(
+	muster_suggest(
+		p->afters[at], p->expect->check_count, muster_expect_parse_check_id, checks, 2, near, sizeof near);
+	muster_expect_parse_enter(p, checks[at].id);
+	muster_expect_parse_enter(p, "after");
+	return muster_expect_parse_complain(
 		p, "there is no check \"%.64s\"%s%s", p->afters[at], *near ? "; the closest is " : "", near);
 }
 
 /* Following what a check comes after must end somewhere. */
-static int circle_check(struct parse *p, size_t at)
+static int circle_check(struct muster_expect_parser *p, size_t at)
 {
 	const struct muster_check *checks = p->expect->checks;
 	size_t steps = 0;
@@ -48,27 +49,27 @@ static int circle_check(struct parse *p, size_t at)
 	for (int next = checks[at].after; next >= 0; next = checks[next].after) {
 		if (++steps <= p->expect->check_count)
 			continue;
-		parse_enter(p, checks[at].id);
-		parse_enter(p, "after");
-		return parse_complain(p, "these checks come after each other in a circle");
+		muster_expect_parse_enter(p, checks[at].id);
+		muster_expect_parse_enter(p, "after");
+		return muster_expect_parse_complain(p, "these checks come after each other in a circle");
 	}
 	return 0;
 }
 
-static int read_checks(struct parse *p, void *into, const struct muster_json *json)
+static int read_checks(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
 	size_t depth = p->depth;
 
-	if (parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
+	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	expect->check_count = muster_json_size(json);
 	expect->checks = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *expect->checks);
 	p->afters = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *p->afters);
-	if (parse_each(p, json, parse_check, expect->checks, sizeof *expect->checks) < 0)
+	if (muster_expect_parse_each(p, json, muster_expect_parse_check, expect->checks, sizeof *expect->checks) < 0)
 		return -1;
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (parse_go_on(p, depth, resolve_after(p, i)) < 0)
+		if (muster_expect_parse_go_on(p, depth, resolve_after(p, i)) < 0)
 			return -1;
 	for (size_t i = 0; i < expect->check_count; i++)
 		if (circle_check(p, i) < 0)
@@ -77,59 +78,60 @@ static int read_checks(struct parse *p, void *into, const struct muster_json *js
 }
 
 /* A list of strings, with its length. */
-static int read_texts(struct parse *p, const struct muster_json *json, const char ***ret, size_t *ret_count)
+static int read_texts(
+	struct muster_expect_parser *p, const struct muster_json *json, const char ***ret, size_t *ret_count)
 {
-	if (parse_need(p, json, MUSTER_JSON_ARRAY) < 0)
+	if (muster_expect_parse_need(p, json, MUSTER_JSON_ARRAY) < 0)
 		return -1;
 	*ret_count = muster_json_size(json);
 	*ret = muster_arena_alloc(p->expect->arena, (*ret_count + 1) * sizeof **ret);
-	return parse_each(p, json, parse_text, *ret, sizeof **ret);
+	return muster_expect_parse_each(p, json, muster_expect_parse_text, *ret, sizeof **ret);
 }
 
-static int read_vm_sizes(struct parse *p, void *into, const struct muster_json *json)
+static int read_vm_sizes(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
 
 	return read_texts(p, json, &expect->vm_sizes, &expect->vm_size_count);
 }
 
-static int read_gpu_names(struct parse *p, void *into, const struct muster_json *json)
+static int read_gpu_names(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
 
 	return read_texts(p, json, &expect->gpu_names, &expect->gpu_name_count);
 }
 
-static int read_identify(struct parse *p, void *into, const struct muster_json *json)
+static int read_identify(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
-	static const struct parse_key keys[] = {
+	static const struct muster_expect_parse_key keys[] = {
 		{ "vm_size", read_vm_sizes, 0, 0, 0 },
 		{ "gpu_name", read_gpu_names, 0, 0, 0 },
-		{ "gpu_count", parse_count, offsetof(struct muster_expect, gpu_count), 0, 0 },
+		{ "gpu_count", muster_expect_parse_count, offsetof(struct muster_expect, gpu_count), 0, 0 },
 	};
 
-	return parse_object(p, json, keys, PARSE_COUNT(keys), into);
+	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);
 }
 
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err)
 {
-	static const struct parse_key keys[] = {
+	static const struct muster_expect_parse_key keys[] = {
 		{ "schema_version", NULL, 0, 0, 0 }, /* this and extends are each file's own affair */
-		{ "name", parse_text, offsetof(struct muster_expect, name), 0, 0 },
-		{ "title", parse_text, offsetof(struct muster_expect, title), 0, 0 },
+		{ "name", muster_expect_parse_text, offsetof(struct muster_expect, name), 0, 0 },
+		{ "title", muster_expect_parse_text, offsetof(struct muster_expect, title), 0, 0 },
 		{ "extends", NULL, 0, 0, 0 },
-		{ "observe", parse_boolean, offsetof(struct muster_expect, observe), 0, 0 },
+		{ "observe", muster_expect_parse_boolean, offsetof(struct muster_expect, observe), 0, 0 },
 		{ "identify", read_identify, 0, 0, 0 },
 		{ "checks", read_checks, 0, 0, 0 },
 	};
-	struct parse p = {
+	struct muster_expect_parser p = {
 		.layers = layers, .layer_count = layer_count, .expect = expect, .problems = problems, .err = err
 	};
 
-	if (parse_object(&p, merged, keys, PARSE_COUNT(keys), expect) < 0)
+	if (muster_expect_parse_object(&p, merged, keys, PARSE_COUNT(keys), expect) < 0)
 		return -1;
 	if (!expect->check_count)
-		return parse_complain(&p, "no checks: a run judged by this file would always pass");
+		return muster_expect_parse_complain(&p, "no checks: a run judged by this file would always pass");
 	return 0;
 }

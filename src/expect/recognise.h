@@ -1,6 +1,6 @@
 /* recognise.h - which of the known machine types a run was measured on */
-#ifndef MUSTER_EVAL_RECOGNISE_H
-#define MUSTER_EVAL_RECOGNISE_H
+#ifndef MUSTER_EXPECT_RECOGNISE_H
+#define MUSTER_EXPECT_RECOGNISE_H
 
 #include "muster/expect.h"
 #include "muster/run.h"

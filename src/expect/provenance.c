@@ -1,6 +1,6 @@
-/* parse_origin.c - which files a check and its keys come from
+/* provenance.c - which files a check and its keys come from
  */
-#include "eval/parse.h"
+#include "expect/parse.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void change_note(
 	change->removed = muster_json_type(said) == MUSTER_JSON_NULL;
 }
 
-static size_t change_room(const struct parse *p, const char *id)
+static size_t change_room(const struct muster_expect_parser *p, const char *id)
 {
 	size_t room = 1;
 
@@ -45,7 +45,7 @@ static size_t change_room(const struct parse *p, const char *id)
 }
 
 /* A file that removes the check, or all checks, starts it anew. */
-void parse_trace(struct parse *p)
+void muster_expect_parse_trace(struct muster_expect_parser *p)
 {
 	struct muster_check *check = p->check;
 	struct muster_arena *arena = p->expect->arena;
@@ -72,14 +72,14 @@ void parse_trace(struct parse *p)
 	}
 }
 
-const char *parse_file_of(const struct parse *p, const char *key)
+const char *muster_expect_parse_file_of(const struct muster_expect_parser *p, const char *key)
 {
 	const struct muster_origin *change = change_find(p->check, key);
 
 	return change ? change->file : p->check->file;
 }
 
-static size_t layer_index(const struct parse *p, const char *path)
+static size_t layer_index(const struct muster_expect_parser *p, const char *path)
 {
 	size_t i = 0;
 
@@ -90,16 +90,16 @@ static size_t layer_index(const struct parse *p, const char *path)
 
 static bool is_operator(const char *name)
 {
-	for (size_t i = 0; i < parse_check_key_count; i++)
-		if (parse_check_keys[i].op && strcmp(parse_check_keys[i].name, name) == 0)
+	for (size_t i = 0; i < muster_expect_parse_check_key_count; i++)
+		if (muster_expect_parse_check_keys[i].op && strcmp(muster_expect_parse_check_keys[i].name, name) == 0)
 			return true;
 	return false;
 }
 
-int parse_sources_check(struct parse *p)
+int muster_expect_parse_sources_check(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
-	const char *file = parse_file_of(p, "source");
+	const char *file = muster_expect_parse_file_of(p, "source");
 	size_t depth = p->depth, said = layer_index(p, file);
 
 	for (size_t i = 0; i < check->change_count; i++) {
@@ -107,9 +107,10 @@ int parse_sources_check(struct parse *p)
 
 		if (change->removed || layer_index(p, change->file) <= said || !is_operator(change->key))
 			continue;
-		parse_enter(p, change->key);
-		if (parse_go_on(p, depth,
-			    parse_complain(p, "changed without a source: the one that stands is of %s", file)) < 0)
+		muster_expect_parse_enter(p, change->key);
+		if (muster_expect_parse_go_on(p, depth,
+			    muster_expect_parse_complain(
+				    p, "changed without a source: the one that stands is of %s", file)) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,4 +1,4 @@
-/* pattern.c - regular expressions that can be compiled and matched in little time and memory
+/* regex_limits.c - regular expressions that can be compiled and matched in little time and memory
  *
  * The C library's compiler calls itself for every parenthesis, copies what stands before {n} n times, and its matcher
  * of back references (which POSIX does not have) may take for ever: a line of an expectation file could end the
@@ -46,7 +46,7 @@ static unsigned long copies(const char *at, const char **ret_end)
 	return high == 0 ? 1 : high > PATTERN_PARTS_MAX ? PATTERN_PARTS_MAX + 1 : high;
 }
 
-const char *muster_pattern_problem(const char *pattern)
+const char *muster_regex_problem(const char *pattern)
 {
 	unsigned long parts[PATTERN_BYTES_MAX + 1] = { 0 }; /* within each open parenthesis */
 	unsigned long last = 0;                             /* of what a repetition would copy */

@@ -1,6 +1,6 @@
 /* parse_path.c - where in an expectation file the reading is, and which of the merged files to blame
  */
-#include "eval/parse.h"
+#include "expect/parse.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -23,22 +23,22 @@ const char *muster_path_member(const char *path, const char *key, struct muster_
 	return muster_arena_printf(arena, "%s[\"%.100s\"]", path, key);
 }
 
-void parse_enter(struct parse *p, const char *key)
+void muster_expect_parse_enter(struct muster_expect_parser *p, const char *key)
 {
-	p->steps[p->depth++] = (struct parse_step){ .key = key };
+	p->steps[p->depth++] = (struct muster_expect_parse_step){ .key = key };
 }
 
-void parse_enter_element(struct parse *p, size_t index)
+void muster_expect_parse_enter_element(struct muster_expect_parser *p, size_t index)
 {
-	p->steps[p->depth++] = (struct parse_step){ .index = index };
+	p->steps[p->depth++] = (struct muster_expect_parse_step){ .index = index };
 }
 
-void parse_leave(struct parse *p)
+void muster_expect_parse_leave(struct muster_expect_parser *p)
 {
 	p->depth--;
 }
 
-int parse_go_on(struct parse *p, size_t depth, int result)
+int muster_expect_parse_go_on(struct muster_expect_parser *p, size_t depth, int result)
 {
 	if (result < 0 && muster_problem_take(p->problems, p->err) < 0)
 		return -1;
@@ -47,13 +47,13 @@ int parse_go_on(struct parse *p, size_t depth, int result)
 }
 
 /* How many steps of the path lead somewhere in this layer. */
-static size_t layer_depth(const struct parse *p, const struct muster_layer *layer)
+static size_t layer_depth(const struct muster_expect_parser *p, const struct muster_layer *layer)
 {
 	const struct muster_json *at = layer->json;
 	size_t depth = 0;
 
 	for (; depth < p->depth; depth++) {
-		const struct parse_step *step = &p->steps[depth];
+		const struct muster_expect_parse_step *step = &p->steps[depth];
 		enum muster_json_type type = muster_json_type(at);
 
 		if (step->key) {
@@ -72,7 +72,7 @@ static size_t layer_depth(const struct parse *p, const struct muster_layer *laye
 }
 
 /* The file that has the last word on the value at hand, or on what comes nearest to it. */
-static const char *layer_blame(const struct parse *p)
+static const char *layer_blame(const struct muster_expect_parser *p)
 {
 	const struct muster_layer *best = &p->layers[0];
 	size_t deepest = 0;
@@ -88,7 +88,7 @@ static const char *layer_blame(const struct parse *p)
 	return best->path;
 }
 
-int parse_complain(struct parse *p, const char *format, ...)
+int muster_expect_parse_complain(struct muster_expect_parser *p, const char *format, ...)
 {
 	struct muster_arena *arena = p->expect->arena;
 	const char *path = "$";

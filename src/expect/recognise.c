@@ -2,7 +2,7 @@
  *
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
  */
-#include "eval/recognise.h"
+#include "expect/recognise.h"
 #include "util/file.h"
 #include "eval/eval.h"
 
