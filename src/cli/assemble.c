@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "core/hostlist.h"
 #include "util/file.h"
-#include "eval/choose.h"
+#include "eval/select.h"
 #include "muster/probe.h"
 #include "model/trend.h"
 #include "muster/report.h"
@@ -142,12 +142,12 @@ static void remarks_print(const struct assemble_options *o, const struct muster_
 }
 
 static int judge(
-	const struct assemble_options *o, const struct muster_run *run, struct muster_choice *choice, bool strict)
+	const struct assemble_options *o, const struct muster_run *run, struct muster_selection *choice, bool strict)
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	struct muster_report report;
 
-	muster_choice_evaluate(choice, run, strict, &report);
+	muster_selection_evaluate(choice, run, strict, &report);
 	int code = muster_report_deliver(&report, o->report, o->report ? o->report : "none",
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
 	muster_report_done(&report);
@@ -158,7 +158,7 @@ int muster_cmd_assemble(int argc, char **argv)
 {
 	struct assemble_options o = { 0 };
 	struct muster_paths paths;
-	struct muster_choice choice = { 0 };
+	struct muster_selection choice = { 0 };
 	struct muster_spooled spooled = { 0 };
 	struct muster_run run;
 	struct muster_error err;
@@ -179,11 +179,11 @@ int muster_cmd_assemble(int argc, char **argv)
 		muster_spooled_make(&spooled, &run);
 		remarks_print(&o, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
-			 muster_choice_load(paths.configs, o.sku ? o.sku : spooled.sku,
+			 muster_selection_load(paths.configs, o.sku ? o.sku : spooled.sku,
 				 o.overlay ? o.overlay : spooled.overlay, &choice, &err) < 0;
 	}
 	code = failed ? muster_cli_usage(&err) : judge(&o, &run, &choice, o.strict || spooled.strict);
-	muster_choice_done(&choice);
+	muster_selection_done(&choice);
 	muster_spooled_done(&spooled);
 	muster_run_done(&run);
 	return code;

@@ -4,7 +4,7 @@
  * machine type is the one that it was judged as, unless the user names another.
  */
 #include "cli/cli.h"
-#include "eval/choose.h"
+#include "eval/select.h"
 #include "muster/report.h"
 
 #include <stdio.h>
@@ -65,27 +65,27 @@ static bool is_plain_name(const char *name)
 }
 
 /* What to judge by when the user did not say: as before, and where that is not known, as the measurements show. */
-static int choose(const struct check_options *o, const char *configs, const char *before, struct muster_choice *ret,
+static int choose(const struct check_options *o, const char *configs, const char *before, struct muster_selection *ret,
 	struct muster_error *err)
 {
 	if (before && is_plain_name(before) && strcmp(before, "unknown") != 0) {
-		if (muster_choice_load(configs, before, o->overlay, ret, err) < 0)
+		if (muster_selection_load(configs, before, o->overlay, ret, err) < 0)
 			return -1;
 		if (ret->known)
 			return 0;
 		fprintf(stderr, "muster: the report was judged as %s, which has no file in %s: recognising it\n",
 			before, configs);
-		muster_choice_done(ret);
+		muster_selection_done(ret);
 	}
-	return muster_choice_load(configs, "auto", o->overlay, ret, err);
+	return muster_selection_load(configs, "auto", o->overlay, ret, err);
 }
 
-static int judge(const struct check_options *o, const struct muster_run *run, struct muster_choice *choice)
+static int judge(const struct check_options *o, const struct muster_run *run, struct muster_selection *choice)
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	struct muster_report report;
 
-	muster_choice_evaluate(choice, run, o->strict, &report);
+	muster_selection_evaluate(choice, run, o->strict, &report);
 	int code = muster_report_deliver(&report, o->report, o->report ? o->report : o->input,
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
 	muster_report_done(&report);
@@ -96,7 +96,7 @@ int muster_cmd_check(int argc, char **argv)
 {
 	struct check_options options = { 0 };
 	struct muster_paths paths;
-	struct muster_choice choice = { 0 };
+	struct muster_selection choice = { 0 };
 	struct muster_run run = { 0 };
 	struct muster_error err;
 	int code;
@@ -107,14 +107,14 @@ int muster_cmd_check(int argc, char **argv)
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
 	if (parsed < 0 ||
-		(options.sku && muster_choice_load(paths.configs, options.sku, options.overlay, &choice, &err) < 0))
+		(options.sku && muster_selection_load(paths.configs, options.sku, options.overlay, &choice, &err) < 0))
 		return muster_cli_usage(&err);
 	if (muster_report_read(options.input, &run, &err) < 0 ||
 		(!options.sku && choose(&options, paths.configs, run.judged_as, &choice, &err) < 0))
 		code = muster_cli_usage(&err);
 	else
 		code = judge(&options, &run, &choice);
-	muster_choice_done(&choice);
+	muster_selection_done(&choice);
 	muster_run_done(&run);
 	return code;
 }

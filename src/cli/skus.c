@@ -136,18 +136,18 @@ static const char *where_text(const struct muster_check *check, struct muster_ar
 
 	for (size_t i = 0; i < check->where_count; i++)
 		text = muster_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
-			muster_words_value(check->where[i].value, arena));
+			muster_describe_value(check->where[i].value, arena));
 	return text;
 }
 
 static void check_text(const struct muster_expect *expect, const struct muster_check *check)
 {
 	struct muster_arena *arena = expect->arena;
-	const char *runs = muster_words_runs(check, arena);
+	const char *runs = muster_describe_runs(check, arena);
 
 	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
 	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, arena),
-		muster_words_expected(check, NULL, arena));
+		muster_describe_expected(check, NULL, arena));
 	if (*runs)
 		printf("    only for   %s\n", runs);
 	if (check->after >= 0)
@@ -200,9 +200,9 @@ static void put_check(
 	for (size_t i = 0; i < check->where_count; i++)
 		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
 	muster_json_writer_object_end(w);
-	muster_json_writer_pair(w, "expected", muster_string(muster_words_expected(check, NULL, arena)));
+	muster_json_writer_pair(w, "expected", muster_string(muster_describe_expected(check, NULL, arena)));
 	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
-	muster_json_writer_pair(w, "only_for", text_or_null(muster_words_runs(check, arena)));
+	muster_json_writer_pair(w, "only_for", text_or_null(muster_describe_runs(check, arena)));
 	muster_json_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
 	muster_json_writer_pair(

@@ -2,10 +2,10 @@
  *
  * Loading: load.c reads files and merges them, parse.c and its parts (parse.h) check the merged tree and make the
  * structs, suggest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
- * against one check, across.c compares nodes and ranks with each other, median.c finds the value in the middle,
- * trials.c turns trial rings into findings (suspects.c finds who is to blame), domains.c counts NVLink domains, after.c
- * silences checks that come after others, outcomes.c turns probes' ends and missing ranks into findings, drafts.c
- * collects findings, index.c finds samples, words.c writes what people read.
+ * against one check, same_across.c compares nodes and ranks with each other, median.c finds the value in the middle,
+ * findings.c turns trial rings into findings (blame.c finds who is to blame), nvlink_domains.c counts NVLink domains,
+ * depends_on.c silences checks that come after others, causes.c turns probes' ends and missing ranks into findings,
+ * finding_builder.c collects findings, index.c finds samples, describe.c writes what people read.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -87,7 +87,7 @@ void muster_index_make(struct muster_index *index, const struct muster_run *run,
 void muster_index_done(struct muster_index *index);
 
 /* A finding that may still grow: folded with those of other ranks, or given checks that it leaves unjudged. */
-struct muster_draft {
+struct muster_finding_draft {
 	struct muster_finding finding;
 	uint32_t node, rank; /* for the order */
 	size_t check;        /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
@@ -104,7 +104,7 @@ struct muster_draft {
 /* The median of what a check judges in a run. */
 struct muster_median {
 	double value;
-	const char *untold; /* why no value can be held against it; NULL when it can */
+	const char *why_none; /* why no value can be held against it; NULL when it can */
 };
 
 struct muster_check_state {
@@ -114,9 +114,9 @@ struct muster_check_state {
 	struct muster_tally *tally;
 	const struct muster_sample *first; /* the first one judged, for the tally's common value */
 	bool mixed;                        /* others had another value */
-	bool awaited;                      /* another check comes after this one, so its spots are kept */
-	struct muster_place *spots;        /* where it failed, warned or was left out, in order of node and rank */
-	size_t spot_count, spot_room;
+	bool has_dependents;               /* another check comes after this one, so its failed_at are kept */
+	struct muster_place *failed_at;    /* where it failed, warned or was left out, in order of node and rank */
+	size_t failed_count, failed_room;
 };
 
 struct muster_eval {
@@ -125,34 +125,35 @@ struct muster_eval {
 	struct muster_report *report;
 	struct muster_index index;
 	struct muster_check_state *states;
-	struct muster_draft *drafts;
+	struct muster_finding_draft *drafts;
 	size_t draft_count, draft_room, fold_start, check_start;
 	struct muster_broken_ring *broken; /* while outcomes are judged */
 	size_t broken_count;
-	size_t *accused;    /* for each probe: 1 + the draft that says who breaks its rings; 0: nobody is known */
+	size_t *ring_cause; /* for each probe: 1 + the draft that says who breaks its rings; 0: nobody is known */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
-	size_t *blame; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it */
-	size_t blame_width;
+	size_t *causes; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it
+			 */
+	size_t cause_width;
 };
 
-/* drafts.c: take a finding in. One that differs in nothing but the rank from another of its node (since fold_here)
- * becomes one with it; so does one that does not apply for the same reason (since check_here), and one about the same
- * place as the one before but with other labels. Returns its place. */
-size_t muster_draft_add(
+/* finding_builder.c: take a finding in. One that differs in nothing but the rank from another of its node (since
+ * fold_here) becomes one with it; so does one that does not apply for the same reason (since check_here), and one about
+ * the same place as the one before but with other labels. Returns its place. */
+size_t muster_finding_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
-void muster_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
-void muster_draft_fold_here(struct muster_eval *eval);  /* a new node */
-void muster_draft_check_here(struct muster_eval *eval); /* a new check */
-void muster_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
+void muster_finding_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
+void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
+void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
+void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
 
-/* trials.c: findings about nodes and links that break rings; before those about probes, which they explain. */
+/* findings.c: findings about nodes and links that break rings; before those about probes, which they explain. */
 void muster_judge_trials(struct muster_eval *eval);
 
-/* outcomes.c: findings about probes and missing ranks, and the blame table. */
+/* causes.c: findings about probes and missing ranks, and the blame table. */
 void muster_judge_outcomes(struct muster_eval *eval);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
-size_t muster_blame_find(
+size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
@@ -182,38 +183,40 @@ void muster_result_value(struct muster_eval *eval, size_t check, const struct mu
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
 struct muster_place muster_entry_place(const struct muster_entry *entry);
 
-/* after.c: keep a place that a check has condemned, for those that come after it. Sorted when the check is done. */
-void muster_spot_add(struct muster_check_state *state, struct muster_place place);
-void muster_spots_sort(struct muster_check_state *state);
+/* depends_on.c: keep a place that a check has condemned, for those that come after it. Sorted when the check is done.
+ */
+void muster_failed_at_add(struct muster_check_state *state, struct muster_place place);
+void muster_failed_at_sort(struct muster_check_state *state);
 /* True when the check that this one comes after has condemned the place already. */
-bool muster_place_condemned(const struct muster_eval *eval, size_t check, struct muster_place place);
+bool muster_place_failed(const struct muster_eval *eval, size_t check, struct muster_place place);
 /* The same, and counted as skipped. */
-bool muster_result_preempted(struct muster_eval *eval, size_t check, struct muster_place place);
+bool muster_result_skipped(struct muster_eval *eval, size_t check, struct muster_place place);
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);
 
-/* domains.c: clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */
-size_t muster_domains_count(const struct muster_run *run, const struct muster_metric *clique);
+/* nvlink_domains.c: clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */
+size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique);
 
-/* across.c */
+/* same_across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
-/* words.c; all strings are the arena's */
+/* describe.c; all strings are the arena's */
 #define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
 /* median: NULL when it is not known yet */
-const char *muster_words_expected(
+const char *muster_describe_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
 /* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
-const char *muster_words_runs(const struct muster_check *check, struct muster_arena *arena);
-const char *muster_words_value(struct muster_value value, struct muster_arena *arena);
-const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
-const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
+const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena);
+const char *muster_describe_value(struct muster_value value, struct muster_arena *arena);
+const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
+const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
-const char *muster_words_ranks(const int *ranks, size_t count, struct muster_arena *arena);         /* "0-7,9" */
-const char *muster_words_nodes(const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
+const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena); /* "0-7,9" */
+const char *muster_describe_nodes(
+	const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
 /* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
-const char *muster_words_when(
+const char *muster_describe_when(
 	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena);
 
 #endif

@@ -73,11 +73,11 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
 		finding.port = place.key;
 	if (check->advice && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
-		finding.advice = muster_words_advice(eval, check->advice, &finding, place.node, place.rank);
-	muster_draft_add(eval, finding, place.node, place.rank, at);
+		finding.advice = muster_describe_advice(eval, check->advice, &finding, place.node, place.rank);
+	muster_finding_draft_add(eval, finding, place.node, place.rank, at);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
-		muster_spot_add(state, place);
+		muster_failed_at_add(state, place);
 }
 
 /* Whether the rank (or the node's leader) ran other probes and never heard of this one: a report of an older muster. */
@@ -106,13 +106,13 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_place place = { .node = node, .rank = rank };
 	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
-	size_t blame = muster_blame_find(eval, check->metric, node, rank);
+	size_t cause = muster_cause_find(eval, check->metric, node, rank);
 
-	if (blame) {
-		muster_draft_unjudged(eval, blame - 1, eval->states[at].tally->check);
+	if (cause) {
+		muster_finding_draft_unjudged(eval, cause - 1, eval->states[at].tally->check);
 		return;
 	}
-	if (muster_result_preempted(eval, at, place))
+	if (muster_result_skipped(eval, at, place))
 		return;
 	if (check->operators & MUSTER_OP_PRESENT)
 		verdict.status = muster_check_status(check);
@@ -197,7 +197,7 @@ static void sample_judge(struct walk *w, const struct muster_entry *entry)
 
 	if (w->seen)
 		seen_mark(w, sample);
-	if (muster_result_preempted(eval, w->check_at, place))
+	if (muster_result_skipped(eval, w->check_at, place))
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);
@@ -226,10 +226,10 @@ static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
 	struct muster_place place = { .node = node, .rank = rank };
 	bool unwanted = check->operators & MUSTER_OP_PRESENT && !check->present;
 	bool wanted = check->operators & MUSTER_OP_PRESENT && check->present;
-	size_t blame = muster_blame_find(eval, check->metric, node, rank);
+	size_t cause = muster_cause_find(eval, check->metric, node, rank);
 
-	if (blame)
-		muster_draft_unjudged(eval, blame - 1, eval->states[w->check_at].tally->check);
+	if (cause)
+		muster_finding_draft_unjudged(eval, cause - 1, eval->states[w->check_at].tally->check);
 	else if (unwanted)
 		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
 	else if (check->metric->scope != MUSTER_SCOPE_PORT || wanted || names_one_port(check))
@@ -262,7 +262,7 @@ static void unseen_judge(struct walk *w, uint32_t node)
 	const struct muster_check *check = w->check;
 	struct muster_arena *arena = eval->report->arena;
 	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
-	size_t blame = muster_blame_find(eval, check->metric, node, MUSTER_NOWHERE);
+	size_t cause = muster_cause_find(eval, check->metric, node, MUSTER_NOWHERE);
 
 	for (size_t i = 0; i < check->by_count; i++) {
 		struct muster_place place = { node, MUSTER_NOWHERE,
@@ -270,12 +270,12 @@ static void unseen_judge(struct walk *w, uint32_t node)
 
 		if (w->seen[i])
 			continue;
-		if (blame)
-			muster_draft_unjudged(eval, blame - 1, eval->states[w->check_at].tally->check);
-		else if (!muster_result_preempted(eval, w->check_at, whole))
+		if (cause)
+			muster_finding_draft_unjudged(eval, cause - 1, eval->states[w->check_at].tally->check);
+		else if (!muster_result_skipped(eval, w->check_at, whole))
 			muster_result_take(eval, w->check_at, place, NULL,
 				(struct muster_verdict){ muster_check_status(check),
-					muster_words_with_unit(check->by[i].value, check->metric->unit, arena),
+					muster_describe_with_unit(check->by[i].value, check->metric->unit, arena),
 					"not seen" });
 	}
 	memset(w->seen, 0, check->by_count * sizeof *w->seen);
@@ -319,11 +319,11 @@ static void each_judge(struct muster_eval *eval, size_t at)
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
 			continue;
-		muster_draft_fold_here(eval);
+		muster_finding_draft_fold_here(eval);
 		node_judge(&w, n);
 		skipped_settle(&w);
 	}
-	muster_draft_fold_here(eval);
+	muster_finding_draft_fold_here(eval);
 	free(w.skipped);
 	free(w.seen);
 }
@@ -341,18 +341,18 @@ static void check_judge(struct muster_eval *eval, size_t at)
 		check_judge(eval, (size_t)check->after);
 	if (state->tally->skipped)
 		return;
-	muster_draft_check_here(eval);
+	muster_finding_draft_check_here(eval);
 	if (check->operators & MUSTER_OPS_OF_MEDIAN) {
 		state->median = muster_median_find(eval, at);
-		state->tally->expected = muster_words_expected(check, &state->median, eval->report->arena);
+		state->tally->expected = muster_describe_expected(check, &state->median, eval->report->arena);
 	}
 	if (check->operators & MUSTER_OP_SAME_ACROSS)
 		muster_judge_across(eval, at);
 	else
 		each_judge(eval, at);
-	muster_spots_sort(state);
+	muster_failed_at_sort(state);
 	if (state->first && !state->mixed)
-		state->tally->value = muster_words_value(state->first->value, eval->report->arena);
+		state->tally->value = muster_describe_value(state->first->value, eval->report->arena);
 }
 
 /* The report outlives the expectations: what it keeps of them is copied into its arena. */
@@ -388,11 +388,11 @@ static void states_make(struct muster_eval *eval)
 			.metric = check->metric->name,
 			.probe = muster_metric_probe(check->metric),
 			.unit = check->metric->unit,
-			.expected = muster_words_expected(check, NULL, arena),
+			.expected = muster_describe_expected(check, NULL, arena),
 			.source = muster_arena_string(arena, check->source),
 			.certainty = muster_arena_string(arena, check->certainty),
 			.uncalibrated = !muster_check_calibrated(check),
-			.skipped = muster_words_when(check, eval->run, report->domains, arena),
+			.skipped = muster_describe_when(check, eval->run, report->domains, arena),
 			.where = copy_labels(check->where, check->where_count, arena),
 			.where_count = check->where_count,
 		};
@@ -400,7 +400,7 @@ static void states_make(struct muster_eval *eval)
 		state->has_regex = check->operators & MUSTER_OP_MATCHES &&
 				   regcomp(&state->regex, check->matches, REG_EXTENDED | REG_NOSUB) == 0;
 		if (check->after >= 0)
-			eval->states[check->after].awaited = true;
+			eval->states[check->after].has_dependents = true;
 	}
 }
 
@@ -409,7 +409,7 @@ static void states_done(struct muster_eval *eval)
 	for (size_t i = 0; i < eval->expect->check_count; i++) {
 		if (eval->states[i].has_regex)
 			regfree(&eval->states[i].regex);
-		free(eval->states[i].spots);
+		free(eval->states[i].failed_at);
 	}
 	free(eval->states);
 }
@@ -429,7 +429,7 @@ void muster_evaluate(
 		.run = run,
 		.sku = "unknown",
 		.strict = strict,
-		.domains = muster_domains_count(run, muster_metric_find("gpu.fabric_clique")),
+		.domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")),
 	};
 	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
 
@@ -444,14 +444,14 @@ void muster_evaluate(
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
 		check_judge(&eval, i);
-	muster_drafts_finish(&eval);
+	muster_finding_drafts_finish(&eval);
 	if (expect) {
 		states_done(&eval);
 		muster_index_done(&eval.index);
 	}
 	free(eval.first_rank);
-	free(eval.blame);
-	free(eval.accused);
+	free(eval.causes);
+	free(eval.ring_cause);
 	report.verdict = verdict_find(&report);
 	if (!expect && report.verdict == MUSTER_PASS)
 		report.verdict = MUSTER_INCONCLUSIVE;

@@ -38,7 +38,7 @@ static bool is_outlier(const struct muster_check *check, const struct muster_med
 {
 	unsigned int ops = check->operators;
 
-	if (median->untold)
+	if (median->why_none)
 		return false;
 	return (ops & MUSTER_OP_MIN_OF_MEDIAN && number < check->min_of_median * median->value) ||
 	       (ops & MUSTER_OP_MAX_OF_MEDIAN && number > check->max_of_median * median->value);
@@ -101,15 +101,15 @@ static struct muster_verdict judge_by(
 		return (struct muster_verdict){ .status = MUSTER_PASS };
 	if (by)
 		return (struct muster_verdict){ muster_check_status(check),
-			muster_words_with_unit(by->value, check->metric->unit, arena),
-			muster_words_value(sample->value, arena) };
+			muster_describe_with_unit(by->value, check->metric->unit, arena),
+			muster_describe_value(sample->value, arena) };
 	for (size_t i = 0; i < check->by_count && i < MUSTER_LIST_MOST; i++)
 		list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", check->by[i].label_value);
 	if (check->by_count > MUSTER_LIST_MOST)
 		list = muster_arena_printf(arena, "%s and %zu more", list, check->by_count - MUSTER_LIST_MOST);
 	return (struct muster_verdict){ muster_check_status(check),
 		muster_arena_printf(arena, "not expected here: allowed are %s", list),
-		muster_words_value(sample->value, arena) };
+		muster_describe_value(sample->value, arena) };
 }
 
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
@@ -133,7 +133,7 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		return verdict;
 	} else if ((why = muster_check_excuse(check, value))) {
 		verdict.status = MUSTER_INCONCLUSIVE;
-		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_words_value(value, arena), why);
+		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_describe_value(value, arena), why);
 		return verdict;
 	} else if (check->operators & MUSTER_OP_EQUALS_BY) {
 		verdict = judge_by(check, sample, arena);
@@ -143,6 +143,6 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 	if (verdict.status == MUSTER_PASS && is_doubtful(check, value))
 		verdict.status = MUSTER_WARN;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
-		verdict.observed = muster_words_value(value, arena);
+		verdict.observed = muster_describe_value(value, arena);
 	return verdict;
 }

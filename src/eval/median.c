@@ -24,8 +24,7 @@ static bool is_judged(const struct muster_eval *eval, size_t at, const struct mu
 
 	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
 	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
-	       !muster_check_excuse(check, sample->value) &&
-	       !muster_place_condemned(eval, at, muster_entry_place(entry));
+	       !muster_check_excuse(check, sample->value) && !muster_place_failed(eval, at, muster_entry_place(entry));
 }
 
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)
@@ -42,12 +41,12 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 			values[count++] = entry->sample->value.number;
 	}
 	if (count < VALUES_LEAST) {
-		median.untold = "fewer than 3 values";
+		median.why_none = "fewer than 3 values";
 	} else {
 		qsort(values, count, sizeof *values, by_number);
 		median.value = count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
 		if (median.value < 0)
-			median.untold = "below 0"; /* a share of it would lie above it */
+			median.why_none = "below 0"; /* a share of it would lie above it */
 	}
 	free(values);
 	return median;

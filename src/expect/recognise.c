@@ -219,7 +219,7 @@ static const char *views_text(
 		if (count == 0)
 			continue;
 		text = muster_arena_printf(arena, "%s%s%s on %s", text, *text ? "; " : "", views[i].key,
-			muster_words_nodes(names, count, arena));
+			muster_describe_nodes(names, count, arena));
 		if (taken_for)
 			text = muster_arena_printf(arena, "%s (%s%s)", text,
 				*views[i].fits ? "taken for " : "no file fits", views[i].fits);

@@ -88,14 +88,14 @@ static void *judge_and_write(void *arg)
 	add_spooled(c, run);
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);
-	muster_choice_evaluate(&c->choice, run, c->options->strict, &report);
+	muster_selection_evaluate(&c->choice, run, c->options->strict, &report);
 	memcpy(ending->count, report.count, sizeof ending->count);
 	atomic_store(&ending->verdict, (int)report.verdict);
 	log_findings(&report);
 	const char *path = c->silent ? NULL : c->options->report;
 	ending->code = muster_report_deliver(&report, path, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
-	muster_choice_done(&c->choice);
+	muster_selection_done(&c->choice);
 	atomic_store(&ending->done, true);
 	return NULL;
 }
@@ -190,7 +190,7 @@ bool muster_conclude_is_slow(void *conductor, const struct muster_probe *probe, 
 	run.job.profile = muster_profile_names[c->options->profile];
 	run.job.ranks = c->ranks;
 	muster_run_fold_repeats(&run);
-	muster_choice_evaluate(&c->choice, &run, false, &report);
+	muster_selection_evaluate(&c->choice, &run, false, &report);
 	for (size_t i = 0; i < report.finding_count && !slow; i++) {
 		const struct muster_finding *finding = &report.findings[i];
 		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
@@ -240,7 +240,7 @@ bool muster_conclude_prepare(struct muster_conductor *c)
 		muster_log(MUSTER_LOG_ERROR, NULL, "--report %s", err.text);
 		return false;
 	}
-	if (muster_choice_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
+	if (muster_selection_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return false;
 	}

@@ -7,7 +7,7 @@
 #define MUSTER_RUN_CONDUCTOR_H
 
 #include "json/writer.h"
-#include "eval/choose.h"
+#include "eval/select.h"
 #include "run/conduct.h"
 #include "run/crew.h"
 #include "run/gates.h"
@@ -46,10 +46,10 @@ struct muster_conductor {
 	/* ranks that heard of the layout before their leader did, and are at its first gate */
 	struct muster_message *early;
 	size_t early_count;
-	struct muster_choice choice; /* rank 0: what to expect */
-	struct muster_spool *spool;  /* NULL unless asked for */
-	char *run_name;              /* of it */
-	const char *interrupted;     /* the whole run ends early, and why; NULL */
+	struct muster_selection choice; /* rank 0: what to expect */
+	struct muster_spool *spool;     /* NULL unless asked for */
+	char *run_name;                 /* of it */
+	const char *interrupted;        /* the whole run ends early, and why; NULL */
 };
 
 /* ---- serve.c ---- */

@@ -33,7 +33,7 @@ void muster_dealer_free(struct muster_dealer *d)
 {
 	if (!d)
 		return;
-	muster_scout_done(&d->scout);
+	muster_plan_done(&d->scout);
 	free(d->scout_nodes);
 	free(d->scout_teams);
 	free(d->team);
@@ -120,7 +120,7 @@ static void note_trial(struct muster_dealer *d, struct muster_root *root, size_t
 				    ? "none of its ranks can take part"
 				    : muster_arena_printf(run->arena, "rank %d: %s", result->culprit, result->detail);
 	muster_run_add_trial(run, trial);
-	muster_scout_note(&d->scout, nodes, trial.node_count, result->ok, false, trial.busbw_gbps);
+	muster_plan_note(&d->scout, nodes, trial.node_count, result->ok, false, trial.busbw_gbps);
 	free(nodes);
 }
 
@@ -219,7 +219,7 @@ static void deal_rest(
 {
 	bool *rest = muster_calloc(d->scout.nodes, sizeof *rest),
 	     *nodes = muster_calloc(root->leader_count, sizeof *nodes);
-	size_t left = muster_scout_rest(&d->scout, rest);
+	size_t left = muster_plan_rest(&d->scout, rest);
 	bool other = false;
 	d->scouted = true;
 	for (size_t i = 0; i < d->scout.nodes; i++) {
@@ -242,19 +242,19 @@ static void deal_trials(
 	double deadline = time_left(root) / 5 < TRIAL_MS ? time_left(root) / 5 : TRIAL_MS;
 	size_t teams = deadline < TRIAL_LEAST_MS || d->round + 2 >= MUSTER_RING_ROUNDS_MAX
 			       ? 0
-			       : muster_scout_next(&d->scout, d->scout_teams);
+			       : muster_plan_next(&d->scout, d->scout_teams);
 	if (teams == 0) {
 		deal_rest(d, root, gate, hands, count);
 		return;
 	}
 	size_t *team_of_node = muster_calloc(root->leader_count, sizeof *team_of_node);
 	for (size_t i = 0; i < root->leader_count; i++)
-		team_of_node[i] = MUSTER_NO_TEAM;
+		team_of_node[i] = MUSTER_NO_GROUP;
 	for (size_t i = 0; i < d->scout.nodes; i++)
 		team_of_node[d->scout_nodes[i]] = d->scout_teams[i];
 	begin_round(d, root, true, teams);
 	for (size_t i = 0; i < count; i++)
-		if (!hands[i].why && team_of_node[hands[i].node] != MUSTER_NO_TEAM)
+		if (!hands[i].why && team_of_node[hands[i].node] != MUSTER_NO_GROUP)
 			d->team[hands[i].rank] = (int)team_of_node[hands[i].node];
 	muster_root_say(root, "trial rings to find the culprit: %zu", teams);
 	send_places(d, root, gate, hands, count, (int)deadline);
@@ -270,7 +270,7 @@ static void start_scouting(struct muster_dealer *d, const struct muster_root *ro
 	for (size_t i = 0; i < root->leader_count; i++)
 		if (d->in[i])
 			d->scout_nodes[nodes++] = i;
-	muster_scout_init(&d->scout, nodes);
+	muster_plan_init(&d->scout, nodes);
 	d->scouting = true;
 }
 
@@ -281,7 +281,7 @@ static void note_full(struct muster_dealer *d, bool ok, bool slow)
 		if (d->in[d->scout_nodes[i]])
 			nodes[count++] = i;
 	if (count > 2) /* one or two have trials of their own */
-		muster_scout_note(&d->scout, nodes, count, ok, slow, 0);
+		muster_plan_note(&d->scout, nodes, count, ok, slow, 0);
 	free(nodes);
 }
 

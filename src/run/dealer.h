@@ -14,7 +14,7 @@
 
 #include "muster/probe.h"
 #include "run/hands.h"
-#include "run/scout.h"
+#include "localize/plan.h"
 
 struct muster_team {             /* the ranks of one ring */
 	int first, ranks, nodes; /* first: the rank that makes the id */
@@ -33,7 +33,7 @@ struct muster_dealer {
 	struct muster_team *teams;
 	size_t team_count;
 	bool scouting, scouted; /* trials have begun; they are over */
-	struct muster_scout scout;
+	struct muster_plan scout;
 	size_t *scout_nodes; /* the index of each of the scout's nodes */
 	size_t *scout_teams; /* of this round of trials */
 };

@@ -80,7 +80,7 @@ START_TEST(gpus_of_one_cluster_and_clique_are_one_domain)
 	struct muster_run run;
 
 	nodes_make(&run, _i);
-	ck_assert_uint_eq(muster_domains_count(&run, &clique), table[_i].domains);
+	ck_assert_uint_eq(muster_nvlink_domains_count(&run, &clique), table[_i].domains);
 	muster_run_done(&run);
 }
 END_TEST
@@ -94,7 +94,7 @@ START_TEST(without_the_metric_each_node_is_a_domain)
 	nodes_make(&run, _i);
 	for (size_t n = 0; n < table[_i].count; n++)
 		nodes += !table[_i].nodes[n].missing;
-	ck_assert_uint_eq(muster_domains_count(&run, NULL), nodes);
+	ck_assert_uint_eq(muster_nvlink_domains_count(&run, NULL), nodes);
 	muster_run_done(&run);
 }
 END_TEST

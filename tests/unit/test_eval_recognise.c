@@ -1,7 +1,7 @@
 /* test_eval_recognise.c - which machine type a run was measured on, and when nobody can say */
 #include "eval_fixture.h"
 
-#include "eval/choose.h"
+#include "eval/select.h"
 
 /* The known machine types; "alike_1" and "alike_2" cannot be told apart by their GPUs. */
 static const struct {
@@ -283,18 +283,18 @@ static const struct {
 
 START_TEST(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail)
 {
-	struct muster_choice choice;
+	struct muster_selection choice;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
 	const struct muster_finding *unknown = NULL;
 
 	write_files();
-	ck_assert_msg(muster_choice_load(fixture_dir, judged[_i].name, NULL, &choice, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_selection_load(fixture_dir, judged[_i].name, NULL, &choice, &err) == 0, "%s", err.text);
 	add_nodes(&run, judged[_i].nodes, judged[_i].count);
 	for (size_t i = 0; i < run.node_count; i++)
 		fixture_sample(&run, &run.nodes[i].samples, "node.cpus", NULL, muster_number(8));
-	muster_choice_evaluate(&choice, &run, false, &report);
+	muster_selection_evaluate(&choice, &run, false, &report);
 	ck_assert_str_eq(report.sku, judged[_i].sku);
 	ck_assert_int_eq(report.verdict, judged[_i].verdict);
 	for (size_t i = 0; i < report.finding_count; i++)
@@ -322,7 +322,7 @@ START_TEST(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail)
 		ck_assert(report.findings[i].status != MUSTER_FAIL || report.findings[i - 1].status == MUSTER_FAIL);
 	muster_report_done(&report);
 	muster_run_done(&run);
-	muster_choice_done(&choice);
+	muster_selection_done(&choice);
 	fixture_close();
 }
 END_TEST
@@ -331,29 +331,29 @@ START_TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_bein
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
 	const struct node big = { "Standard_Big", 8, { "GPU A" } };
-	struct muster_choice choice;
+	struct muster_selection choice;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
 
 	write_files();
 	const char *overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
-	ck_assert_msg(muster_choice_load(fixture_dir, "auto", overlay, &choice, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_selection_load(fixture_dir, "auto", overlay, &choice, &err) == 0, "%s", err.text);
 	add_nodes(&run, &node, 1);
-	muster_choice_evaluate(&choice, &run, false, &report);
+	muster_selection_evaluate(&choice, &run, false, &report);
 	ck_assert_uint_eq(report.tally_count, 3);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
 	muster_report_done(&report);
 	muster_run_done(&run);
 	/* recognised, but not with this overlay */
 	add_nodes(&run, &big, 1);
-	muster_choice_evaluate(&choice, &run, false, &report);
+	muster_selection_evaluate(&choice, &run, false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
 	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "recognised as big by vmSize Standard_Big"));
 	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "small.check"));
 	muster_report_done(&report);
 	muster_run_done(&run);
-	muster_choice_done(&choice);
+	muster_selection_done(&choice);
 	fixture_close();
 }
 END_TEST
@@ -361,23 +361,23 @@ END_TEST
 START_TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
-	struct muster_choice choice;
+	struct muster_selection choice;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
 
 	write_files();
 	ck_assert_int_eq(unlink(fixture_path("common.json")), 0);
-	ck_assert_msg(muster_choice_load(fixture_dir, "auto", NULL, &choice, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_selection_load(fixture_dir, "auto", NULL, &choice, &err) == 0, "%s", err.text);
 	add_nodes(&run, &node, 1);
-	muster_choice_evaluate(&choice, &run, false, &report);
+	muster_selection_evaluate(&choice, &run, false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
 	ck_assert_uint_eq(report.finding_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);
-	muster_choice_done(&choice);
+	muster_selection_done(&choice);
 	fixture_write("common.json", "{");
-	ck_assert_int_eq(muster_choice_load(fixture_dir, "nobody", NULL, &choice, &err), -1);
+	ck_assert_int_eq(muster_selection_load(fixture_dir, "nobody", NULL, &choice, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "common.json"));
 	fixture_close();

@@ -1,6 +1,6 @@
 /* test_run_scout.c - made-up networks: trial rings are planned, tried and judged until the culprit is named */
 #include "muster/arena.h"
-#include "run/scout.h"
+#include "localize/plan.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -107,16 +107,16 @@ static bool try(const struct world *world, const size_t *nodes, size_t count, do
 	return !listed(world->bad, nodes, count);
 }
 
-static bool note(struct muster_scout *scout, const struct world *world, const size_t *nodes, size_t count)
+static bool note(struct muster_plan *scout, const struct world *world, const size_t *nodes, size_t count)
 {
 	double gbps;
 	bool ok = try(world, nodes, count, &gbps), slow = count > 2 && gbps < 150;
-	muster_scout_note(scout, nodes, count, ok, slow, gbps);
+	muster_plan_note(scout, nodes, count, ok, slow, gbps);
 	return ok && !slow;
 }
 
 /* Try all teams of a round. No node may be in two of them, and none in one that was blamed before. */
-static void try_round(struct muster_scout *scout, const struct world *world, const size_t *teams, size_t count)
+static void try_round(struct muster_plan *scout, const struct world *world, const size_t *teams, size_t count)
 {
 	size_t *nodes = muster_calloc(world->nodes, sizeof *nodes);
 	for (size_t team = 0; team < count; team++) {
@@ -130,7 +130,7 @@ static void try_round(struct muster_scout *scout, const struct world *world, con
 	free(nodes);
 }
 
-static void describe(const struct muster_scout *scout, char *out, size_t size)
+static void describe(const struct muster_plan *scout, char *out, size_t size)
 {
 	struct muster_suspects s;
 	size_t used = 0;
@@ -158,24 +158,24 @@ static void describe(const struct muster_scout *scout, char *out, size_t size)
 START_TEST(the_culprit_is_named)
 {
 	const struct world *world = &worlds[_i];
-	struct muster_scout scout;
+	struct muster_plan scout;
 	size_t *teams = muster_calloc(world->nodes, sizeof *teams), rounds = 0, count;
 	size_t *all = muster_calloc(world->nodes, sizeof *all), rest = 0;
 	bool *in = muster_calloc(world->nodes, sizeof *in), good = false;
 	char found[4096];
-	muster_scout_init(&scout, world->nodes);
+	muster_plan_init(&scout, world->nodes);
 	for (size_t i = 0; i < world->nodes; i++)
 		all[i] = i;
 	if (world->nodes > 2)
 		ck_assert_msg(note(&scout, world, all, world->nodes) == world->healthy_ring, "%s", world->name);
 	/* as rank 0 does: trials until nothing is left to explain, then a ring of the rest, and so on until it works */
 	for (int rings = 0; rings < 3 && !good; rings++) {
-		while ((count = muster_scout_next(&scout, teams)) > 0) {
+		while ((count = muster_plan_next(&scout, teams)) > 0) {
 			ck_assert_uint_lt(rounds, 100);
 			rounds++;
 			try_round(&scout, world, teams, count);
 		}
-		rest = muster_scout_rest(&scout, in);
+		rest = muster_plan_rest(&scout, in);
 		count = 0;
 		for (size_t i = 0; i < world->nodes; i++)
 			if (in[i])
@@ -192,7 +192,7 @@ START_TEST(the_culprit_is_named)
 	ck_assert_msg(good, "%s: the last ring does not work", world->name);
 	ck_assert_msg(rest == world->rest, "%s: %zu nodes are left", world->name, rest);
 	ck_assert_msg(rounds <= world->rounds, "%s: %zu rounds", world->name, rounds);
-	muster_scout_done(&scout);
+	muster_plan_done(&scout);
 	free(teams);
 	free(all);
 	free(in);
@@ -213,17 +213,17 @@ START_TEST(any_node_and_any_link_of_seven_is_found)
 	memcpy(world.links, a == b ? (int[]){ -1, -1, -1 } : (int[]){ a, b, -1 }, 3 * sizeof(int));
 	snprintf(expected, sizeof expected, a == b ? "node %d" : "link %d-%d", a, b);
 
-	struct muster_scout scout;
+	struct muster_plan scout;
 	size_t teams[7], all[] = { 0, 1, 2, 3, 4, 5, 6 }, count, rounds = 0;
 	char found[4096];
-	muster_scout_init(&scout, 7);
+	muster_plan_init(&scout, 7);
 	ck_assert(!note(&scout, &world, all, 7));
-	while ((count = muster_scout_next(&scout, teams)) > 0 && rounds++ < 100)
+	while ((count = muster_plan_next(&scout, teams)) > 0 && rounds++ < 100)
 		try_round(&scout, &world, teams, count);
 	describe(&scout, found, sizeof found);
 	ck_assert_str_eq(found, expected);
-	ck_assert(muster_scout_explained(&scout));
-	muster_scout_done(&scout);
+	ck_assert(muster_plan_explained(&scout));
+	muster_plan_done(&scout);
 }
 END_TEST
 

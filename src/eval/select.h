@@ -1,12 +1,12 @@
-/* choose.h - what a run is held against: what the user named, what the machine is recognised as, or what holds anywhere
+/* select.h - what a run is held against: what the user named, what the machine is recognised as, or what holds anywhere
  */
-#ifndef MUSTER_EVAL_CHOOSE_H
-#define MUSTER_EVAL_CHOOSE_H
+#ifndef MUSTER_EVAL_SELECT_H
+#define MUSTER_EVAL_SELECT_H
 
 #include "expect/recognise.h"
 #include "muster/report.h"
 
-struct muster_choice {
+struct muster_selection {
 	const char *name;                    /* as it was given, not owned */
 	bool automatic;                      /* the name is "auto" */
 	bool known;                          /* the name has a file */
@@ -20,13 +20,13 @@ struct muster_choice {
 /* Load what `name` asks for: "auto", a name in config_dir, or a path. A name without a file is no error: the run is
  * then held against common.json, and inconclusive. The overlay is a path or NULL; where it does not fit common.json,
  * that is taken as it is. On failure -1 with MUSTER_EUSAGE and the file in err. */
-int muster_choice_load(const char *config_dir, const char *name, const char *overlay, struct muster_choice *ret,
+int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err);
-void muster_choice_done(struct muster_choice *choice);
+void muster_selection_done(struct muster_selection *choice);
 
 /* Judge the run. No I/O. When its machine type is not known, or its nodes are of several, one more finding says why and
  * what to do ("sku.unknown"), and the verdict is never a pass. The report borrows run and choice->name. */
-void muster_choice_evaluate(
-	struct muster_choice *choice, const struct muster_run *run, bool strict, struct muster_report *ret);
+void muster_selection_evaluate(
+	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* outcomes.c - findings about probes that did not end well and ranks from which nothing came
+/* causes.c - findings about probes that did not end well and ranks from which nothing came
  *
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
  */
@@ -31,7 +31,7 @@ static size_t probe_number(const char *name)
 
 static size_t *blame_of(const struct muster_eval *eval, size_t node, size_t rank)
 {
-	return &eval->blame[(eval->first_rank[node] + rank) * eval->blame_width];
+	return &eval->causes[(eval->first_rank[node] + rank) * eval->cause_width];
 }
 
 static size_t *blame_missing(const struct muster_eval *eval, size_t node, size_t rank)
@@ -216,11 +216,11 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 
 	if (outcome->ring <= 0 || weight >= 4)
 		return NULL;
-	if (!eval->accused[probe] && ring && ring->weight > weight)
+	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail
 			       ? outcome->detail
 			       : muster_arena_printf(eval->report->arena, "it ended with rank %d", ring->culprit);
-	if (eval->accused[probe] || (weight == 0 && any_missing(eval->run)))
+	if (eval->ring_cause[probe] || (weight == 0 && any_missing(eval->run)))
 		return outcome->detail ? outcome->detail : "it ended with the others";
 	return NULL;
 }
@@ -270,9 +270,9 @@ static void judge_outcome(
 	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);
-	draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);
-	if (ended && eval->accused[probe])
-		draft = eval->accused[probe] - 1; /* what is not measured now is that one's doing */
+	draft = muster_finding_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);
+	if (ended && eval->ring_cause[probe])
+		draft = eval->ring_cause[probe] - 1; /* what is not measured now is that one's doing */
 	if (known)
 		blame_of(eval, n, r)[probe] = draft + 1;
 }
@@ -300,7 +300,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 			  "again "
 			  "without the node (srun --exclude)",
 	};
-	size_t draft = muster_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
+	size_t draft = muster_finding_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
 
 	if (rank->missing)
 		*blame_missing(eval, n, r) = draft;
@@ -323,7 +323,7 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 			  "job again without it (srun --exclude)",
 	};
 
-	muster_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+	muster_finding_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
 
 static void judge_interrupted(struct muster_eval *eval)
@@ -339,7 +339,7 @@ static void judge_interrupted(struct muster_eval *eval)
 	};
 
 	if (finding.observed)
-		muster_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
 
 static int by_number(const void *a, const void *b)
@@ -387,7 +387,7 @@ static void judge_unlisted(struct muster_eval *eval)
 	if (known == 0 || known < (size_t)expected) {
 		finding.observed = known == 0 ? "the run tells of no rank"
 					      : muster_arena_printf(arena, "nothing is said of ranks %s", gaps);
-		muster_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 	}
 	free(ranks);
 }
@@ -397,19 +397,19 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	const struct muster_run *run = eval->run;
 	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants);
 
-	eval->blame_width = muster_probe_count() + 1;
+	eval->cause_width = muster_probe_count() + 1;
 	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
 	for (size_t n = 0; n < run->node_count; n++) {
 		eval->first_rank[n] = eval->rank_count;
 		eval->rank_count += run->nodes[n].rank_count;
 	}
-	eval->blame = muster_calloc(eval->rank_count * eval->blame_width + 1, sizeof *eval->blame);
+	eval->causes = muster_calloc(eval->rank_count * eval->cause_width + 1, sizeof *eval->causes);
 	wants_find(eval, wants);
 	broken_find_all(eval);
 	judge_unlisted(eval);
 	judge_interrupted(eval);
 	for (size_t n = 0; n < run->node_count; n++) {
-		muster_draft_fold_here(eval);
+		muster_finding_draft_fold_here(eval);
 		if (run->nodes[n].rank_count == 0)
 			judge_missing_node(eval, (uint32_t)n);
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
@@ -422,7 +422,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 					judge_outcome(eval, wants, (uint32_t)n, (uint32_t)r, &rank->outcomes.items[i]);
 		}
 	}
-	muster_draft_fold_here(eval);
+	muster_finding_draft_fold_here(eval);
 	free(eval->broken);
 	free(wants);
 }
@@ -476,7 +476,7 @@ static size_t blame_any(const struct muster_eval *eval, size_t first, size_t end
 	return other ? other : missing;
 }
 
-size_t muster_blame_find(
+size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
 {
 	size_t probe = probe_number(muster_metric_probe(metric));

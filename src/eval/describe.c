@@ -1,4 +1,4 @@
-/* words.c - what people read: expectations, values, advice, short lists of ranks and nodes
+/* describe.c - what people read: expectations, values, advice, short lists of ranks and nodes
  */
 #include "eval/eval.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *muster_words_value(struct muster_value value, struct muster_arena *arena)
+const char *muster_describe_value(struct muster_value value, struct muster_arena *arena)
 {
 	char text[512];
 
@@ -15,16 +15,16 @@ const char *muster_words_value(struct muster_value value, struct muster_arena *a
 	return muster_arena_string(arena, muster_value_text(value, text, sizeof text));
 }
 
-const char *muster_words_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena)
+const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena)
 {
-	const char *text = muster_words_value(value, arena);
+	const char *text = muster_describe_value(value, arena);
 
 	return *unit ? muster_arena_printf(arena, "%s %s", text, unit) : text;
 }
 
 static const char *number_text(double number, struct muster_arena *arena)
 {
-	return muster_words_value(muster_number(number), arena);
+	return muster_describe_value(muster_number(number), arena);
 }
 
 /* "at least 21 GB/s (warning below 24)" */
@@ -59,7 +59,7 @@ static const char *one_of_text(const struct muster_check *check, struct muster_a
 
 	for (size_t i = 0; i < check->one_of_count && i < MUSTER_LIST_MOST; i++)
 		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "",
-			muster_words_with_unit(check->one_of[i], check->metric->unit, arena));
+			muster_describe_with_unit(check->one_of[i], check->metric->unit, arena));
 	if (check->one_of_count > MUSTER_LIST_MOST)
 		text = muster_arena_printf(arena, "%s and %zu more", text, check->one_of_count - MUSTER_LIST_MOST);
 	return check->one_of_count == 1 ? text : muster_arena_printf(arena, "one of %s", text);
@@ -81,12 +81,12 @@ static const char *median_text(
 		shares = muster_arena_printf(arena, "at most %s %% of the run's median", high);
 	if (!median)
 		return shares;
-	if (median->untold)
-		return muster_arena_printf(arena, "%s (untold: %s)", shares, median->untold);
+	if (median->why_none)
+		return muster_arena_printf(arena, "%s (untold: %s)", shares, median->why_none);
 	low = number_text(check->min_of_median * median->value, arena);
 	high = number_text(check->max_of_median * median->value, arena);
 	return muster_arena_printf(arena, "%s %s, %s%s%s", shares,
-		muster_words_with_unit(muster_number(median->value), check->metric->unit, arena),
+		muster_describe_with_unit(muster_number(median->value), check->metric->unit, arena),
 		ops & MUSTER_OP_MIN_OF_MEDIAN ? low : high, ops == MUSTER_OPS_OF_MEDIAN ? " to " : "",
 		ops == MUSTER_OPS_OF_MEDIAN ? high : "");
 }
@@ -100,7 +100,7 @@ static const char *across_text(const struct muster_check *check, struct muster_a
 		check->within ? check->within : "");
 }
 
-const char *muster_words_expected(
+const char *muster_describe_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
 {
 	const char *parts[8], *text = "";
@@ -108,7 +108,7 @@ const char *muster_words_expected(
 	size_t count = 0;
 
 	if (ops & MUSTER_OP_EQUALS)
-		parts[count++] = muster_words_with_unit(check->equals, check->metric->unit, arena);
+		parts[count++] = muster_describe_with_unit(check->equals, check->metric->unit, arena);
 	if (ops & MUSTER_OP_ONE_OF)
 		parts[count++] = one_of_text(check, arena);
 	if (ops & MUSTER_OP_MATCHES)
@@ -174,7 +174,7 @@ static const char *placeholder_metric(const struct muster_eval *eval, const char
 		sample = sample_find(&run->job.samples, metric, finding);
 	if (!sample || sample->value.type == MUSTER_NULL)
 		return "?";
-	return muster_words_value(sample->value, eval->report->arena);
+	return muster_describe_value(sample->value, eval->report->arena);
 }
 
 static const char *placeholder(const struct muster_eval *eval, const char *name, const struct muster_finding *finding,
@@ -195,7 +195,7 @@ static const char *placeholder(const struct muster_eval *eval, const char *name,
 	return value ? value : "?";
 }
 
-const char *muster_words_advice(const struct muster_eval *eval, const char *advice,
+const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = eval->report->arena;
@@ -213,7 +213,7 @@ const char *muster_words_advice(const struct muster_eval *eval, const char *advi
 
 /* ---- short lists ---- */
 
-const char *muster_words_ranks(const int *ranks, size_t count, struct muster_arena *arena)
+const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
 	size_t parts = 0;
@@ -262,7 +262,7 @@ static bool follows(const char *a, const char *b)
 	       (x.digits == y.digits || !padded);
 }
 
-const char *muster_words_nodes(const char *const *names, size_t count, struct muster_arena *arena)
+const char *muster_describe_nodes(const char *const *names, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
 	size_t parts = 0;
@@ -330,7 +330,7 @@ static struct muster_span span_of(const struct muster_check *check, size_t size)
 	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
 }
 
-const char *muster_words_runs(const struct muster_check *check, struct muster_arena *arena)
+const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *parts[SIZES + 1], *text = "";
 	size_t count = 0;
@@ -348,7 +348,7 @@ const char *muster_words_runs(const struct muster_check *check, struct muster_ar
 	return text;
 }
 
-const char *muster_words_when(
+const char *muster_describe_when(
 	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena)
 {
 	const size_t has[SIZES] = { muster_run_known_nodes(run), (size_t)run->job.ranks, domains };

@@ -1,9 +1,9 @@
-/* suspects.h - from trial rings to blame: which nodes, links or partitions explain the pairs that failed
+/* blame.h - from trial rings to blame: which nodes, links or partitions explain the pairs that failed
  *
  * Pure: the planner of trials asks it whether anything is left to explain, and evaluate what to report.
  */
-#ifndef MUSTER_EVAL_SUSPECTS_H
-#define MUSTER_EVAL_SUSPECTS_H
+#ifndef MUSTER_LOCALIZE_BLAME_H
+#define MUSTER_LOCALIZE_BLAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* trials.c - findings from trial rings: which node, link or partition breaks or slows the ring of all
+/* findings.c - findings from trial rings: which node, link or partition breaks or slows the ring of all
  *
- * suspects.c knows who is to blame; here it is said with the evidence, the strongest first.
+ * blame.c knows who is to blame; here it is said with the evidence, the strongest first.
  */
 #include "eval/eval.h"
-#include "eval/suspects.h"
+#include "localize/blame.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define WHY_SHOWN 160 /* bytes of why a trial failed: a library's words may be many */
 
 /* The trials of one probe. */
-struct docket {
+struct trial_set {
 	struct muster_eval *eval;
 	struct muster_arena *arena;
 	size_t number; /* the probe's */
@@ -44,7 +44,7 @@ static const struct name *name_find(const struct name *names, size_t count, cons
 }
 
 /* The nodes that were tried, and the rings of one or two of them. */
-static void docket_fill(struct docket *d)
+static void trial_set_fill(struct trial_set *d)
 {
 	const struct muster_run *run = d->eval->run;
 	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
@@ -86,7 +86,7 @@ static void docket_fill(struct docket *d)
 	free(place);
 }
 
-static void docket_done(struct docket *d)
+static void trial_set_done(struct trial_set *d)
 {
 	muster_suspects_done(&d->suspects);
 	free(d->names);
@@ -96,13 +96,13 @@ static void docket_done(struct docket *d)
 
 /* ---- words ---- */
 
-static const char *gbps_text(const struct docket *d, double gbps)
+static const char *gbps_text(const struct trial_set *d, double gbps)
 {
-	return muster_words_with_unit(muster_number(gbps), "GB/s", d->arena);
+	return muster_describe_with_unit(muster_number(gbps), "GB/s", d->arena);
 }
 
 /* Why this trial counts as failed. median: of trials of its kind. */
-static const char *why_text(const struct docket *d, size_t attempt, double median)
+static const char *why_text(const struct trial_set *d, size_t attempt, double median)
 {
 	const struct muster_trial *trial = d->trials[attempt];
 
@@ -114,7 +114,7 @@ static const char *why_text(const struct docket *d, size_t attempt, double media
 }
 
 /* "alone 231 GB/s", "works alone" */
-static const char *alone_text(const struct docket *d, size_t node)
+static const char *alone_text(const struct trial_set *d, size_t node)
 {
 	const struct muster_suspect *one = &d->suspects.nodes[node];
 
@@ -124,20 +124,20 @@ static const char *alone_text(const struct docket *d, size_t node)
 				   : "alone it works";
 }
 
-static void accuse(struct docket *d, struct muster_finding finding)
+static void accuse(struct trial_set *d, struct muster_finding finding)
 {
 	finding.status = MUSTER_FAIL;
 	finding.rank = -1;
 	finding.metric = d->probe->ring_rate;
 	finding.unit = "";
-	size_t draft = muster_draft_add(d->eval, finding, MUSTER_NOWHERE, d->found++, MUSTER_NO_CHECK);
-	if (!d->eval->accused[d->number])
-		d->eval->accused[d->number] = draft + 1;
+	size_t draft = muster_finding_draft_add(d->eval, finding, MUSTER_NOWHERE, d->found++, MUSTER_NO_CHECK);
+	if (!d->eval->ring_cause[d->number])
+		d->eval->ring_cause[d->number] = draft + 1;
 }
 
 /* ---- nodes ---- */
 
-static void accuse_lone(struct docket *d, size_t node)
+static void accuse_lone(struct trial_set *d, size_t node)
 {
 	accuse(d, (struct muster_finding){
 			  .check = "ring.suspect",
@@ -152,7 +152,7 @@ static void accuse_lone(struct docket *d, size_t node)
 }
 
 /* The partners with which the node failed, those first that are known to be good; what the first of them ended with. */
-static void accuse_by_partners(struct docket *d, size_t node)
+static void accuse_by_partners(struct trial_set *d, size_t node)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char *good = "", *others = "", *slow = "", *why = NULL;
@@ -204,7 +204,7 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Nodes that fail alone first, then those that failed with most others. */
-static void accuse_nodes(struct docket *d)
+static void accuse_nodes(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	struct rated *rated = muster_calloc(s->node_count + 1, sizeof *rated);
@@ -226,7 +226,7 @@ static void accuse_nodes(struct docket *d)
 
 /* ---- what lies between nodes ---- */
 
-static void accuse_links(struct docket *d)
+static void accuse_links(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 
@@ -249,7 +249,7 @@ static void accuse_links(struct docket *d)
 	}
 }
 
-static void accuse_split(struct docket *d)
+static void accuse_split(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char **names = muster_calloc(s->node_count + 1, sizeof *names);
@@ -268,7 +268,7 @@ static void accuse_split(struct docket *d)
 			if (s->nodes[i].part == s->parts[p])
 				names[count++] = d->names[i];
 		parts = muster_arena_printf(
-			d->arena, "%s%s%s", parts, p ? " | " : "", muster_words_nodes(names, count, d->arena));
+			d->arena, "%s%s%s", parts, p ? " | " : "", muster_describe_nodes(names, count, d->arena));
 	}
 	accuse(d, (struct muster_finding){
 			  .check = "ring.split",
@@ -283,7 +283,7 @@ static void accuse_split(struct docket *d)
 	free(names);
 }
 
-static bool explained(const struct docket *d, size_t i)
+static bool explained(const struct trial_set *d, size_t i)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const struct muster_edge *edge = &s->edges[i];
@@ -294,7 +294,7 @@ static bool explained(const struct docket *d, size_t i)
 }
 
 /* Pairs that fail, and no telling which of the two it is. */
-static void accuse_pairs(struct docket *d)
+static void accuse_pairs(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char *pairs = "", *why = "";
@@ -326,7 +326,7 @@ static void accuse_pairs(struct docket *d)
 
 /* ---- all of it ---- */
 
-static void docket_judge(struct docket *d)
+static void docket_judge(struct trial_set *d)
 {
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
 	const char *rates = "";
@@ -353,7 +353,7 @@ static void docket_judge(struct docket *d)
 		rates = muster_arena_printf(d->arena, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
 			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
 			d->names[fastest - d->suspects.nodes]);
-	muster_draft_add(d->eval,
+	muster_finding_draft_add(d->eval,
 		(struct muster_finding){
 			.check = "ring.suspect",
 			.status = MUSTER_SKIP,
@@ -370,16 +370,16 @@ static void docket_judge(struct docket *d)
 
 void muster_judge_trials(struct muster_eval *eval)
 {
-	eval->accused = muster_calloc(muster_probe_count() + 1, sizeof *eval->accused);
+	eval->ring_cause = muster_calloc(muster_probe_count() + 1, sizeof *eval->ring_cause);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct docket docket = { .eval = eval, .arena = eval->report->arena, .number = i, .probe = probe };
+		struct trial_set docket = { .eval = eval, .arena = eval->report->arena, .number = i, .probe = probe };
 
 		if (!probe->ring || eval->run->trial_count == 0)
 			continue;
-		docket_fill(&docket);
+		trial_set_fill(&docket);
 		docket_judge(&docket);
-		docket_done(&docket);
+		trial_set_done(&docket);
 	}
-	muster_draft_check_here(eval);
+	muster_finding_draft_check_here(eval);
 }

@@ -1,4 +1,4 @@
-/* domains.c - how many NVLink domains the GPUs of a run span
+/* nvlink_domains.c - how many NVLink domains the GPUs of a run span
  *
  * GPUs of one fabric carry the same cluster UUID and the same clique. A node without such a fabric (its GPUs are linked
  * inside it, or not at all) is a domain of its own.
@@ -65,7 +65,7 @@ static bool rank_collect(struct fabrics *fabrics, const struct muster_rank *rank
 	return found;
 }
 
-size_t muster_domains_count(const struct muster_run *run, const struct muster_metric *clique)
+size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique)
 {
 	struct fabrics fabrics = { 0 };
 	size_t domains = 0;

@@ -1,4 +1,4 @@
-/* drafts.c - findings being collected: folded, told what they leave unjudged, sorted, handed over
+/* finding_builder.c - findings being collected: folded, told what they leave unjudged, sorted, handed over
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -35,7 +35,7 @@ static bool same_labels(const struct muster_finding *a, const struct muster_find
 
 /* What does not apply for one and the same reason is said once for the whole job; what else differs in nothing but the
  * rank, once for its node. */
-static bool foldable(const struct muster_draft *draft, const struct muster_finding *b, uint32_t node)
+static bool foldable(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 
@@ -49,7 +49,7 @@ static bool foldable(const struct muster_draft *draft, const struct muster_findi
 	       muster_value_equal(a->value, b->value);
 }
 
-static void rank_add(struct muster_draft *draft, int rank)
+static void rank_add(struct muster_finding_draft *draft, int rank)
 {
 	if (draft->rank_count && draft->ranks[draft->rank_count - 1] == rank)
 		return;
@@ -61,7 +61,7 @@ static void rank_add(struct muster_draft *draft, int rank)
 }
 
 /* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
-static bool continues(const struct muster_draft *draft, const struct muster_finding *b, uint32_t node)
+static bool continues(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 	bool same_rank = b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0] == b->rank;
@@ -83,13 +83,14 @@ static const char *labelled_text(const struct muster_finding *finding, struct mu
 			(same_text(label->value.string, finding->gpu) || same_text(label->value.string, finding->port)))
 			continue;
 		text = muster_arena_printf(
-			arena, "%s%s %s %s", text, joint, label->key, muster_words_value(label->value, arena));
+			arena, "%s%s %s %s", text, joint, label->key, muster_describe_value(label->value, arena));
 		joint = ",";
 	}
 	return text;
 }
 
-static void continue_with(struct muster_draft *draft, const struct muster_finding *finding, struct muster_arena *arena)
+static void continue_with(
+	struct muster_finding_draft *draft, const struct muster_finding *finding, struct muster_arena *arena)
 {
 	if (draft->more == 0)
 		draft->all = labelled_text(&draft->finding, arena);
@@ -97,11 +98,11 @@ static void continue_with(struct muster_draft *draft, const struct muster_findin
 		draft->all = muster_arena_printf(arena, "%s; %s", draft->all, labelled_text(finding, arena));
 }
 
-size_t muster_draft_add(
+size_t muster_finding_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
 {
 	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
-	struct muster_draft *draft;
+	struct muster_finding_draft *draft;
 
 	if (eval->draft_count > eval->check_start) {
 		draft = &eval->drafts[eval->draft_count - 1];
@@ -128,7 +129,7 @@ size_t muster_draft_add(
 		eval->drafts = muster_realloc(eval->drafts, eval->draft_room, sizeof *eval->drafts);
 	}
 	draft = &eval->drafts[eval->draft_count];
-	*draft = (struct muster_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
+	*draft = (struct muster_finding_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
 	draft->things = draft->nodes = 1;
 	draft->last_node = node;
 	if (finding.rank >= 0)
@@ -136,19 +137,19 @@ size_t muster_draft_add(
 	return eval->draft_count++;
 }
 
-void muster_draft_fold_here(struct muster_eval *eval)
+void muster_finding_draft_fold_here(struct muster_eval *eval)
 {
 	eval->fold_start = eval->draft_count;
 }
 
-void muster_draft_check_here(struct muster_eval *eval)
+void muster_finding_draft_check_here(struct muster_eval *eval)
 {
 	eval->fold_start = eval->check_start = eval->draft_count;
 }
 
-void muster_draft_unjudged(struct muster_eval *eval, size_t at, const char *check)
+void muster_finding_draft_unjudged(struct muster_eval *eval, size_t at, const char *check)
 {
-	struct muster_draft *draft = &eval->drafts[at];
+	struct muster_finding_draft *draft = &eval->drafts[at];
 	struct muster_finding *finding = &draft->finding;
 
 	/* checks come one after the other, so the last one tells whether this one is listed already */
@@ -170,7 +171,7 @@ static int compare_index(uint32_t a, uint32_t b)
 
 static int compare(const void *a, const void *b)
 {
-	const struct muster_draft *x = a, *y = b;
+	const struct muster_finding_draft *x = a, *y = b;
 	int order = weights[y->finding.status] - weights[x->finding.status];
 	const char *x_key = x->finding.gpu ? x->finding.gpu : x->finding.port ? x->finding.port : "";
 	const char *y_key = y->finding.gpu ? y->finding.gpu : y->finding.port ? y->finding.port : "";
@@ -187,7 +188,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* A finding that stands for several things says for which. */
-static void unfold(const struct muster_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
+static void unfold(const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
 	if (draft->more)
 		finding->observed = draft->more < MORE_SHOWN ? draft->all
@@ -198,7 +199,7 @@ static void unfold(const struct muster_draft *draft, struct muster_finding *find
 	if (finding->status != MUSTER_SKIP) {
 		finding->rank = -1;
 		finding->observed = muster_arena_printf(arena, "ranks %s: %s",
-			muster_words_ranks(draft->ranks, draft->rank_count, arena), finding->observed);
+			muster_describe_ranks(draft->ranks, draft->rank_count, arena), finding->observed);
 		return;
 	}
 	finding->observed = muster_arena_printf(arena, "%s (%zu %s)", finding->observed, draft->things,
@@ -215,7 +216,7 @@ static void unfold(const struct muster_draft *draft, struct muster_finding *find
 	finding->label_count = 0;
 }
 
-void muster_drafts_finish(struct muster_eval *eval)
+void muster_finding_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
 	struct muster_arena *arena = report->arena;
@@ -224,7 +225,7 @@ void muster_drafts_finish(struct muster_eval *eval)
 		qsort(eval->drafts, eval->draft_count, sizeof *eval->drafts, compare);
 	report->findings = muster_arena_alloc(arena, (eval->draft_count + 1) * sizeof *report->findings);
 	for (size_t i = 0; i < eval->draft_count; i++) {
-		struct muster_draft *draft = &eval->drafts[i];
+		struct muster_finding_draft *draft = &eval->drafts[i];
 		struct muster_finding *finding = &report->findings[i];
 
 		*finding = draft->finding;

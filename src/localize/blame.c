@@ -1,5 +1,5 @@
-/* suspects.c - from trial rings to blame: which nodes, links or partitions explain the pairs that failed */
-#include "eval/suspects.h"
+/* blame.c - from trial rings to blame: which nodes, links or partitions explain the pairs that failed */
+#include "localize/blame.h"
 
 #include "muster/arena.h"
 

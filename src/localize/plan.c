@@ -1,5 +1,5 @@
-/* scout.c - which small rings to try next, to find what breaks or slows the ring of all */
-#include "run/scout.h"
+/* plan.c - which small rings to try next, to find what breaks or slows the ring of all */
+#include "localize/plan.h"
 
 #include "muster/arena.h"
 
@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_scout_init(struct muster_scout *scout, size_t nodes)
+void muster_plan_init(struct muster_plan *scout, size_t nodes)
 {
-	*scout = (struct muster_scout){ .nodes = nodes, .rounds_max = 4 };
+	*scout = (struct muster_plan){ .nodes = nodes, .rounds_max = 4 };
 	for (size_t reach = 1; reach < nodes; reach *= 2)
 		scout->rounds_max += 2;
 }
 
-void muster_scout_done(struct muster_scout *scout)
+void muster_plan_done(struct muster_plan *scout)
 {
-	for (size_t i = 0; i < scout->band_count; i++)
-		free(scout->bands[i].has);
-	free(scout->bands);
+	for (size_t i = 0; i < scout->group_count; i++)
+		free(scout->groups[i].has);
+	free(scout->groups);
 	free(scout->attempts);
-	*scout = (struct muster_scout){ 0 };
+	*scout = (struct muster_plan){ 0 };
 }
 
-void muster_scout_note(struct muster_scout *scout, const size_t *nodes, size_t count, bool ok, bool slow, double gbps)
+void muster_plan_note(struct muster_plan *scout, const size_t *nodes, size_t count, bool ok, bool slow, double gbps)
 {
 	if (count == 1 || count == 2) {
 		if (scout->attempt_count == scout->attempt_room) {
@@ -34,13 +34,15 @@ void muster_scout_note(struct muster_scout *scout, const size_t *nodes, size_t c
 			(struct muster_attempt){ .nodes = { nodes[0], nodes[count - 1] }, .ok = ok, .gbps = gbps };
 		return;
 	}
-	struct muster_band band = { .has = muster_calloc(scout->nodes + 1, sizeof *band.has), .ok = ok, .slow = slow };
+	struct muster_plan_group group = {
+		.has = muster_calloc(scout->nodes + 1, sizeof *group.has), .ok = ok, .slow = slow
+	};
 	for (size_t i = 0; i < count; i++) {
-		band.count += nodes[i] < scout->nodes && !band.has[nodes[i]];
-		band.has[nodes[i]] = true;
+		group.count += nodes[i] < scout->nodes && !group.has[nodes[i]];
+		group.has[nodes[i]] = true;
 	}
-	scout->bands = muster_realloc(scout->bands, scout->band_count + 1, sizeof *scout->bands);
-	scout->bands[scout->band_count++] = band;
+	scout->groups = muster_realloc(scout->groups, scout->group_count + 1, sizeof *scout->groups);
+	scout->groups[scout->group_count++] = group;
 }
 
 static bool blamed(const struct muster_suspects *s, size_t node)
@@ -48,34 +50,34 @@ static bool blamed(const struct muster_suspects *s, size_t node)
 	return s->nodes[node].blame != MUSTER_BLAME_NONE;
 }
 
-/* Whether what is known to be bad is in the band. */
-static bool band_explained(const struct muster_band *band, const struct muster_suspects *s)
+/* Whether what is known to be bad is in the group. */
+static bool band_explained(const struct muster_plan_group *group, const struct muster_suspects *s)
 {
 	size_t part = SIZE_MAX;
 	for (size_t i = 0; i < s->node_count; i++) {
-		if (!band->has[i])
+		if (!group->has[i])
 			continue;
 		if (blamed(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
 			return true;
 		part = s->nodes[i].part;
 	}
 	for (size_t i = 0; i < s->edge_count; i++)
-		if (s->links[i] && band->has[s->edges[i].a] && band->has[s->edges[i].b])
+		if (s->links[i] && group->has[s->edges[i].a] && group->has[s->edges[i].b])
 			return true;
 	return false;
 }
 
-static bool is_explained(const struct muster_scout *scout, const struct muster_suspects *s)
+static bool is_explained(const struct muster_plan *scout, const struct muster_suspects *s)
 {
-	for (size_t i = 0; i < scout->band_count; i++) {
-		const struct muster_band *band = &scout->bands[i];
-		if ((!band->ok || band->slow) && !band_explained(band, s))
+	for (size_t i = 0; i < scout->group_count; i++) {
+		const struct muster_plan_group *group = &scout->groups[i];
+		if ((!group->ok || group->slow) && !band_explained(group, s))
 			return false;
 	}
 	return s->unexplained == 0;
 }
 
-bool muster_scout_explained(const struct muster_scout *scout)
+bool muster_plan_explained(const struct muster_plan *scout)
 {
 	struct muster_suspects s;
 	muster_suspects_find(scout->attempts, scout->attempt_count, scout->nodes, &s);
@@ -94,7 +96,7 @@ struct round {
 
 static bool is_free(const struct round *round, size_t node)
 {
-	return round->teams[node] == MUSTER_NO_TEAM && !blamed(round->s, node);
+	return round->teams[node] == MUSTER_NO_GROUP && !blamed(round->s, node);
 }
 
 static void pair_up(struct round *round, size_t a, size_t b)
@@ -180,26 +182,26 @@ struct set {
 	size_t *nodes, count;
 };
 
-static struct set set_of(const struct muster_scout *scout, const struct muster_band *band)
+static struct set set_of(const struct muster_plan *scout, const struct muster_plan_group *group)
 {
 	struct set set = { .nodes = muster_calloc(scout->nodes + 1, sizeof *set.nodes) };
 	for (size_t i = 0; i < scout->nodes; i++)
-		if (band->has[i])
+		if (group->has[i])
 			set.nodes[set.count++] = i;
 	return set;
 }
 
-static bool band_holds(const struct muster_band *band, const size_t *const halves[2], const size_t counts[2])
+static bool band_holds(const struct muster_plan_group *group, const size_t *const halves[2], const size_t counts[2])
 {
 	for (size_t h = 0; h < 2; h++)
 		for (size_t i = 0; i < counts[h]; i++)
-			if (!band->has[halves[h][i]])
+			if (!group->has[halves[h][i]])
 				return false;
 	return true;
 }
 
 /* A ring of these two lists of nodes: it passed, as itself or as part of a larger one; or it was tried at least. */
-static bool is_known(const struct muster_scout *scout, const size_t *const halves[2], const size_t counts[2])
+static bool is_known(const struct muster_plan *scout, const size_t *const halves[2], const size_t counts[2])
 {
 	size_t count = counts[0] + counts[1];
 	for (size_t i = 0; i < scout->attempt_count && count == 2; i++) {
@@ -208,15 +210,15 @@ static bool is_known(const struct muster_scout *scout, const size_t *const halve
 		if ((tried[0] == a && tried[1] == b) || (tried[0] == b && tried[1] == a))
 			return true;
 	}
-	for (size_t i = 0; i < scout->band_count; i++)
-		if (scout->bands[i].count >= count && (scout->bands[i].ok || scout->bands[i].count == count) &&
-			band_holds(&scout->bands[i], halves, counts))
+	for (size_t i = 0; i < scout->group_count; i++)
+		if (scout->groups[i].count >= count && (scout->groups[i].ok || scout->groups[i].count == count) &&
+			band_holds(&scout->groups[i], halves, counts))
 			return true;
 	return count < 2;
 }
 
 /* Make a team of the two lists unless it is known how that goes. */
-static void team_up(const struct muster_scout *scout, const size_t *a, size_t a_count, const size_t *b, size_t b_count,
+static void team_up(const struct muster_plan *scout, const size_t *a, size_t a_count, const size_t *b, size_t b_count,
 	size_t *teams, size_t *count)
 {
 	const size_t *const halves[2] = { a, b };
@@ -230,14 +232,14 @@ static void team_up(const struct muster_scout *scout, const size_t *a, size_t a_
 }
 
 /* The smallest ring that failed and that nothing explains. */
-static struct muster_band *find_riddle(const struct muster_scout *scout, const struct muster_suspects *s)
+static struct muster_plan_group *find_riddle(const struct muster_plan *scout, const struct muster_suspects *s)
 {
-	struct muster_band *riddle = NULL;
-	for (size_t i = 0; i < scout->band_count; i++) {
-		struct muster_band *band = &scout->bands[i];
-		if (!band->ok && !band->hopeless && !band_explained(band, s) &&
-			(!riddle || band->count < riddle->count))
-			riddle = band;
+	struct muster_plan_group *riddle = NULL;
+	for (size_t i = 0; i < scout->group_count; i++) {
+		struct muster_plan_group *group = &scout->groups[i];
+		if (!group->ok && !group->hopeless && !band_explained(group, s) &&
+			(!riddle || group->count < riddle->count))
+			riddle = group;
 	}
 	return riddle;
 }
@@ -245,9 +247,9 @@ static struct muster_band *find_riddle(const struct muster_scout *scout, const s
 /* Its halves A and B; when both pass, the bad pair has one node in each: try quarters of one with quarters of the
  * other.
  */
-static size_t next_halves(const struct muster_scout *scout, const struct muster_suspects *s, size_t *teams)
+static size_t next_halves(const struct muster_plan *scout, const struct muster_suspects *s, size_t *teams)
 {
-	struct muster_band *riddle;
+	struct muster_plan_group *riddle;
 	size_t count = 0;
 	while (count == 0 && (riddle = find_riddle(scout, s)) != NULL) {
 		struct set set = set_of(scout, riddle);
@@ -271,17 +273,17 @@ static size_t next_halves(const struct muster_scout *scout, const struct muster_
 
 /* ---- rounds ---- */
 
-size_t muster_scout_next(struct muster_scout *scout, size_t *teams)
+size_t muster_plan_next(struct muster_plan *scout, size_t *teams)
 {
 	struct muster_suspects s;
 	size_t count = 0;
 	for (size_t i = 0; i < scout->nodes; i++)
-		teams[i] = scout->attempt_count ? MUSTER_NO_TEAM : i;
+		teams[i] = scout->attempt_count ? MUSTER_NO_GROUP : i;
 	if (!scout->attempt_count)
 		return scout->nodes;
 	muster_suspects_find(scout->attempts, scout->attempt_count, scout->nodes, &s);
-	bool accused = s.blamed > 0 || s.link_count > 0 || s.split;
-	if (!accused || !is_explained(scout, &s)) {
+	bool ring_cause = s.blamed > 0 || s.link_count > 0 || s.split;
+	if (!ring_cause || !is_explained(scout, &s)) {
 		if (scout->pair_rounds < scout->rounds_max)
 			count = next_pairs(&s, teams);
 		scout->pair_rounds += count > 0;
@@ -294,7 +296,7 @@ size_t muster_scout_next(struct muster_scout *scout, size_t *teams)
 	return count;
 }
 
-size_t muster_scout_rest(const struct muster_scout *scout, bool *ret_in)
+size_t muster_plan_rest(const struct muster_plan *scout, bool *ret_in)
 {
 	struct muster_suspects s;
 	muster_suspects_find(scout->attempts, scout->attempt_count, scout->nodes, &s);

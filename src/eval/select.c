@@ -1,9 +1,9 @@
-/* choose.c - what a run is held against
+/* select.c - what a run is held against
  *
  * A machine that nobody knows is held against what holds anywhere, and a finding says that its own figures were not
  * judged: such a run may fail, but it can never pass.
  */
-#include "eval/choose.h"
+#include "eval/select.h"
 
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -18,10 +18,10 @@ static const char ways_out[] =
 	"for it, with identify in it, and give that by --sku FILE; or judge only what holds on any NVIDIA machine with "
 	"--sku generic-nvidia";
 
-int muster_choice_load(const char *config_dir, const char *name, const char *overlay, struct muster_choice *ret,
+int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err)
 {
-	struct muster_choice choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
+	struct muster_selection choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
 
 	if (overlay && muster_overlay_check(overlay, err) < 0)
 		return -1;
@@ -40,19 +40,19 @@ int muster_choice_load(const char *config_dir, const char *name, const char *ove
 		!choice.known && (muster_expect_load(config_dir, COMMON, overlay, &choice.common, err) == 0 ||
 					 muster_expect_load(config_dir, COMMON, NULL, &choice.common, err) == 0);
 	if (!choice.known && !choice.has_common && err->code != MUSTER_ENOTSUPPORTED) {
-		muster_choice_done(&choice);
+		muster_selection_done(&choice);
 		return -1;
 	}
 	*ret = choice;
 	return 0;
 }
 
-void muster_choice_done(struct muster_choice *choice)
+void muster_selection_done(struct muster_selection *choice)
 {
 	muster_expect_done(&choice->named);
 	muster_expect_done(&choice->common);
 	muster_candidates_done(&choice->candidates);
-	*choice = (struct muster_choice){ 0 };
+	*choice = (struct muster_selection){ 0 };
 }
 
 /* Put in a finding about the whole job, behind those that failed. */
@@ -70,7 +70,7 @@ static void add_finding(struct muster_report *report, struct muster_finding find
 	report->count[finding.status]++;
 }
 
-static void evaluate_unknown(const struct muster_choice *choice, const struct muster_run *run, bool strict,
+static void evaluate_unknown(const struct muster_selection *choice, const struct muster_run *run, bool strict,
 	const char *why, struct muster_report *ret)
 {
 	muster_evaluate(run, choice->has_common ? &choice->common : NULL, strict, ret);
@@ -88,8 +88,8 @@ static void evaluate_unknown(const struct muster_choice *choice, const struct mu
 		ret->verdict = MUSTER_INCONCLUSIVE;
 }
 
-void muster_choice_evaluate(
-	struct muster_choice *choice, const struct muster_run *run, bool strict, struct muster_report *ret)
+void muster_selection_evaluate(
+	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret)
 {
 	struct muster_candidate *found;
 	struct muster_error err;

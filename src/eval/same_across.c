@@ -1,4 +1,4 @@
-/* across.c - what must be the same on all nodes or on all ranks
+/* same_across.c - what must be the same on all nodes or on all ranks
  *
  * Nodes are compared as wholes: the sorted set of the values seen on each, or, within the values of a label, on each as
  * far as they carry the same one. Where more than half agree, the others are the findings; where no value has a
@@ -86,7 +86,7 @@ static const char *within_of(const struct across *a, const struct muster_sample 
 {
 	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
 
-	return label ? muster_words_value(*label, a->eval->report->arena) : NULL;
+	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
 }
 
 /* Put the values at a place into the set. Returns how many samples there are, null ones included. */
@@ -104,7 +104,7 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(a->check, entry->sample))
 			continue;
 		seen++;
-		if (muster_result_preempted(a->eval, a->check_at, place))
+		if (muster_result_skipped(a->eval, a->check_at, place))
 			continue;
 		if (entry->sample->value.type == MUSTER_NULL) {
 			muster_result_take(a->eval, a->check_at, place, entry->sample,
@@ -112,8 +112,8 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample);
-		set_add(&a->set,
-			(struct seen){ within_of(a, entry->sample), muster_words_value(entry->sample->value, arena) });
+		set_add(&a->set, (struct seen){ within_of(a, entry->sample),
+					 muster_describe_value(entry->sample->value, arena) });
 		a->last = entry->sample;
 	}
 	return seen;
@@ -141,14 +141,14 @@ static void party_close(struct across *a, uint32_t node, uint32_t rank)
 /* The node's own facts and its ports. A node without any port is a party too, unless its probe failed. */
 static void node_collect(struct across *a, uint32_t n)
 {
-	size_t blame;
+	size_t cause;
 
 	if (values_take(a, n, MUSTER_NOWHERE) > 0) {
 		party_close(a, n, MUSTER_NOWHERE);
 	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
 		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
-	} else if ((blame = muster_blame_find(a->eval, a->check->metric, n, MUSTER_NOWHERE))) {
-		muster_draft_unjudged(a->eval, blame - 1, a->eval->states[a->check_at].tally->check);
+	} else if ((cause = muster_cause_find(a->eval, a->check->metric, n, MUSTER_NOWHERE))) {
+		muster_finding_draft_unjudged(a->eval, cause - 1, a->eval->states[a->check_at].tally->check);
 	} else if (!a->check->within) {
 		party_add(&a->parties, (struct party){ n, MUSTER_NOWHERE,
 					       muster_arena_string(a->eval->report->arena, "none"), NULL, NULL });
@@ -210,7 +210,7 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 
 		for (size_t i = 0; i < group.count; i++)
 			names[i] = run->nodes[sorted[group.start + i]->node].name;
-		text = muster_words_nodes(names, group.count, arena);
+		text = muster_describe_nodes(names, group.count, arena);
 		free(names);
 	} else {
 		int *ranks = muster_calloc(group.count, sizeof *ranks);
@@ -220,8 +220,8 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 
 			ranks[i] = run->nodes[party->node].ranks[party->rank].rank;
 		}
-		text = muster_arena_printf(
-			arena, "rank%s %s", group.count == 1 ? "" : "s", muster_words_ranks(ranks, group.count, arena));
+		text = muster_arena_printf(arena, "rank%s %s", group.count == 1 ? "" : "s",
+			muster_describe_ranks(ranks, group.count, arena));
 		free(ranks);
 	}
 	return text;
@@ -323,13 +323,13 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
 			continue;
-		muster_draft_fold_here(eval);
+		muster_finding_draft_fold_here(eval);
 		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
 			node_collect(&a, n);
 		else
 			ranks_collect(&a, n);
 	}
-	muster_draft_fold_here(eval);
+	muster_finding_draft_fold_here(eval);
 	all_judge(&a);
 	free(a.parties.items);
 	free(a.set.items);
