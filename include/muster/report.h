@@ -115,7 +115,7 @@ void muster_report_print_line(const struct muster_report *report, const char *re
 /* All of the above: the JSON report to path (NULL: none is wanted), the summary and the last line, which names `named`,
  * to stdout, or to stderr when path is "-". Returns the exit code. A report that was asked for and cannot be written
  * leaves no pass: the last line then says report=none. */
-int muster_report_deliver(struct muster_report *report, const char *path, const char *named, bool colour);
+int muster_report_publish(struct muster_report *report, const char *path, const char *named, bool colour);
 
 /* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run.
  * write: a malloc'd text. read: appends a node to run; what is malformed is MUSTER_EPROTOCOL with the JSON path. */

@@ -148,7 +148,7 @@ static int judge(
 	struct muster_report report;
 
 	muster_selection_evaluate(choice, run, strict, &report);
-	int code = muster_report_deliver(&report, o->report, o->report ? o->report : "none",
+	int code = muster_report_publish(&report, o->report, o->report ? o->report : "none",
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
 	muster_report_done(&report);
 	return code;

@@ -86,7 +86,7 @@ static int judge(const struct check_options *o, const struct muster_run *run, st
 	struct muster_report report;
 
 	muster_selection_evaluate(choice, run, o->strict, &report);
-	int code = muster_report_deliver(&report, o->report, o->report ? o->report : o->input,
+	int code = muster_report_publish(&report, o->report, o->report ? o->report : o->input,
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
 	muster_report_done(&report);
 	return code;

@@ -9,7 +9,7 @@
 #include "util/text.h"
 #include "report/reason.h"
 #include "report/roster.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +94,10 @@ static void leave_alone(const char *node, const char *why, const struct muster_s
 	printf("# %s: %s", node, why);
 	if (state) {
 		fputs(" (", stdout);
-		muster_safe_print(stdout, state->state);
+		muster_print_escaped(stdout, state->state);
 		if (*state->reason) {
 			fputs(": ", stdout);
-			muster_safe_print(stdout, state->reason);
+			muster_print_escaped(stdout, state->reason);
 		}
 		fputc(')', stdout);
 	}
@@ -143,7 +143,7 @@ static const struct muster_slurm_node *ask(
 	} else {
 		tally->deaf = err.code == MUSTER_ENOTSUPPORTED || err.code == MUSTER_ETIME;
 		printf("# %s: its present state is not known: ", node);
-		muster_safe_print(stdout, err.text);
+		muster_print_escaped(stdout, err.text);
 		putchar('\n');
 	}
 	return NULL;

@@ -7,7 +7,7 @@
 #include "core/hostlist.h"
 #include "core/scontrol.h"
 #include "report/roster.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,10 +113,10 @@ static void explain(const struct muster_roster *roster)
 	const struct muster_finding *wide = roster->wide;
 	fputs("muster: no node can be called good: ", stderr);
 	if (wide) {
-		muster_safe_print(stderr, wide->check);
+		muster_print_escaped(stderr, wide->check);
 		fprintf(stderr, " %s the whole job and names no node: ",
 			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive for" : "fails");
-		muster_safe_print(stderr, wide->observed);
+		muster_print_escaped(stderr, wide->observed);
 	} else {
 		fputs("the run passed nothing", stderr);
 	}

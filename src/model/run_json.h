@@ -2,12 +2,12 @@
 #ifndef MUSTER_MODEL_RUN_JSON_H
 #define MUSTER_MODEL_RUN_JSON_H
 
-#include "report/judged.h"
+#include "report/read_findings.h"
 #include "model/sample_json.h"
 
 struct muster_run_reader {
 	struct muster_run *run;
-	struct judged *judged; /* NULL: only the run is wanted */
+	struct muster_findings_reader *judged; /* NULL: only the run is wanted */
 	struct muster_sample_reader samples;
 	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
 };

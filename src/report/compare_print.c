@@ -8,8 +8,8 @@
 #include "core/hostlist.h"
 #include "json/writer.h"
 #include "util/text.h"
-#include "report/page.h"
-#include "report/safe.h"
+#include "report/text_summary.h"
+#include "report/print_escaped.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -58,10 +58,10 @@ static void print_value(FILE *out, struct muster_value value, const char *reason
 	char text[128];
 	if (value.type == MUSTER_NULL) {
 		fputs("null (", out);
-		muster_safe_print(out, reason ? reason : "no reason given");
+		muster_print_escaped(out, reason ? reason : "no reason given");
 		fputc(')', out);
 	} else if (value.type == MUSTER_STRING) {
-		muster_safe_print(out, value.string);
+		muster_print_escaped(out, value.string);
 	} else {
 		fputs(muster_value_text(value, text, sizeof text), out);
 	}
@@ -76,7 +76,7 @@ static void print_labels(FILE *out, const struct muster_change *change)
 			continue;
 		fprintf(out, " %s=", label->key);
 		if (label->value.type == MUSTER_STRING)
-			muster_safe_print(out, label->value.string);
+			muster_print_escaped(out, label->value.string);
 		else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
 			fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), out);
 		else
@@ -88,13 +88,13 @@ static void print_place(FILE *out, const struct muster_change *change)
 {
 	fputs(change->node ? "node " : "the whole job", out);
 	if (change->node)
-		muster_safe_print(out, change->node);
+		muster_print_escaped(out, change->node);
 	if (change->gpu) {
 		fputs(", GPU ", out);
-		muster_safe_print(out, change->gpu);
+		muster_print_escaped(out, change->gpu);
 	} else if (change->port) {
 		fputs(", port ", out);
-		muster_safe_print(out, change->port);
+		muster_print_escaped(out, change->port);
 	} else if (change->rank >= 0) {
 		fprintf(out, ", rank %d", change->rank);
 	}
@@ -119,12 +119,12 @@ static void print_places(FILE *out, const struct bundle *bundle)
 	for (size_t i = 0; i < bundle->count; i++)
 		nodes += i == 0 || !same_text(bundle->nodes[i], bundle->nodes[i - 1]);
 	if (bundle->count > nodes)
-		fprintf(out, "%s of ", page_plural(text, bundle->count, things));
-	fprintf(out, "%s ", page_plural(text, nodes, "node"));
+		fprintf(out, "%s of ", muster_text_plural(text, bundle->count, things));
+	fprintf(out, "%s ", muster_text_plural(text, nodes, "node"));
 	list = muster_hostlist_compress(bundle->nodes, bundle->count);
 	if (strlen(list) > NAME_MAX_SHOWN)
 		memcpy(list + NAME_MAX_SHOWN - 3, "...", 4);
-	muster_safe_print(out, list);
+	muster_print_escaped(out, list);
 	free(list);
 	if (bundle->worst->noise > 0) {
 		fputs(", most on ", out);
@@ -137,7 +137,7 @@ static void print_bundle(FILE *out, const struct bundle *bundle)
 {
 	const struct muster_change *change = bundle->worst;
 	fputs("  ", out);
-	muster_safe_print(out, change->what);
+	muster_print_escaped(out, change->what);
 	print_labels(out, change);
 	fputs(": ", out);
 	print_value(out, change->before, change->before_reason);
@@ -189,9 +189,9 @@ void muster_comparison_print_text(
 	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out)
 {
 	fputs("before: ", out);
-	muster_safe_print(out, before);
+	muster_print_escaped(out, before);
 	fputs("\nafter:  ", out);
-	muster_safe_print(out, after);
+	muster_print_escaped(out, after);
 	fputc('\n', out);
 	if (comparison->incomparable)
 		fprintf(out, "These two cannot be compared: %s\n", comparison->incomparable);

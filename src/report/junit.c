@@ -6,8 +6,8 @@
 #include "muster/report.h"
 
 #include "muster/probe.h"
-#include "report/page.h"
-#include "report/safe.h"
+#include "report/text_summary.h"
+#include "report/print_escaped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void put_escaped(FILE *out, const char *text, size_t length)
 	}
 }
 
-/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_safe_print has spelled out. */
+/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_print_escaped has spelled out. */
 static void put_text(FILE *out, const char *text)
 {
 	char *safe = NULL;
@@ -63,7 +63,7 @@ static void put_text(FILE *out, const char *text)
 	FILE *stream = open_memstream(&safe, &length);
 	if (!stream)
 		abort(); /* out of memory */
-	muster_safe_print(stream, text ? text : "");
+	muster_print_escaped(stream, text ? text : "");
 	if (fclose(stream) != 0)
 		abort(); /* out of memory */
 	for (size_t i = 0; i + 2 < length; i++)
@@ -330,10 +330,10 @@ static void put_body(FILE *out, const struct muster_finding *finding)
 {
 	char *where = NULL;
 	size_t length;
-	const struct page page = { .out = open_memstream(&where, &length) };
+	const struct muster_text_page page = { .out = open_memstream(&where, &length) };
 	if (!page.out)
 		abort(); /* out of memory */
-	page_where(&page, finding);
+	muster_text_where(&page, finding);
 	if (fclose(page.out) != 0)
 		abort(); /* out of memory */
 	put_text(out, where);

@@ -4,9 +4,9 @@
  */
 #include "muster/report.h"
 
-#include "report/page.h"
+#include "report/text_summary.h"
 #include "report/placement.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void put(FILE *out, const char *text)
 	FILE *stream = open_memstream(&safe, &length);
 	if (!stream)
 		abort(); /* out of memory */
-	muster_safe_print(stream, text ? text : "");
+	muster_print_escaped(stream, text ? text : "");
 	if (fclose(stream) != 0)
 		abort(); /* out of memory */
 	for (size_t i = 0; i < length; i++) {
@@ -44,10 +44,10 @@ static void put_where(FILE *out, const struct muster_finding *finding)
 {
 	char *where = NULL;
 	size_t length;
-	const struct page page = { .out = open_memstream(&where, &length) };
+	const struct muster_text_page page = { .out = open_memstream(&where, &length) };
 	if (!page.out)
 		abort(); /* out of memory */
-	page_where(&page, finding);
+	muster_text_where(&page, finding);
 	if (fclose(page.out) != 0)
 		abort(); /* out of memory */
 	put(out, where);
@@ -138,8 +138,9 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 		fputc(toupper((unsigned char)*at), out);
 	fputs("\n\n", out);
 	put(out, report->sku ? report->sku : "unknown");
-	fprintf(out, ", %s, %s, profile %s, %.1f s", page_plural(nodes, muster_run_known_nodes(report->run), "node"),
-		page_plural(ranks, (size_t)job->ranks, "rank"), job->profile, job->elapsed_s);
+	fprintf(out, ", %s, %s, profile %s, %.1f s",
+		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
+		muster_text_plural(ranks, (size_t)job->ranks, "rank"), job->profile, job->elapsed_s);
 	if (job->started) {
 		fputs(", ", out);
 		put(out, job->started);

@@ -2,10 +2,10 @@
  *
  * A machine type without floors has no check on a bandwidth: then the samples themselves are shown.
  */
-#include "report/page.h"
+#include "report/text_summary.h"
 
 #include "util/text.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <string.h>
 
@@ -59,7 +59,7 @@ static struct range range_of(const struct muster_run *run, const struct muster_m
 }
 
 /* Figures of a ring that not all ranks were in say so. */
-static void print_ring(const struct page *page)
+static void print_ring(const struct muster_text_page *page)
 {
 	const struct muster_run *run = page->report->run;
 	for (size_t i = 0; i < run->job.samples.count; i++) {
@@ -71,7 +71,8 @@ static void print_ring(const struct page *page)
 }
 
 /* "25.9 to 26.1 GB/s at 8 GiB on 16 GPUs" */
-static void print_range(const struct page *page, const struct muster_metric *metric, const struct range *range)
+static void print_range(
+	const struct muster_text_page *page, const struct muster_metric *metric, const struct range *range)
 {
 	static const char *const things[] = {
 		[MUSTER_SCOPE_NODE] = "node",
@@ -90,7 +91,7 @@ static void print_range(const struct page *page, const struct muster_metric *met
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		print_ring(page);
 	if (things[metric->scope])
-		fprintf(page->out, " on %s", page_plural(count, range->count, things[metric->scope]));
+		fprintf(page->out, " on %s", muster_text_plural(count, range->count, things[metric->scope]));
 }
 
 /* The message size that a check is about, or 0. */
@@ -113,7 +114,8 @@ static struct range range_checked(const struct muster_tally *tally)
 }
 
 /* One line for each check on the metric; how many there were. */
-static size_t print_checked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
+static size_t print_checked(
+	const struct muster_text_page *page, const struct figure *figure, const struct muster_metric *metric)
 {
 	size_t printed = 0;
 	for (size_t i = 0; i < page->report->tally_count; i++) {
@@ -127,16 +129,17 @@ static size_t print_checked(const struct page *page, const struct figure *figure
 		fprintf(page->out, "  %s: ", figure->title);
 		print_range(page, metric, &range);
 		fputs(tally->uncalibrated ? "; observed by " : "; ", page->out);
-		muster_safe_print(page->out, tally->check);
+		muster_print_escaped(page->out, tally->check);
 		fputs(!tally->expected ? "" : tally->uncalibrated ? ": " : " expects ", page->out);
-		muster_safe_print(page->out, tally->expected ? tally->expected : "");
+		muster_print_escaped(page->out, tally->expected ? tally->expected : "");
 		fputc('\n', page->out);
 		printed++;
 	}
 	return printed;
 }
 
-static void print_unchecked(const struct page *page, const struct figure *figure, const struct muster_metric *metric)
+static void print_unchecked(
+	const struct muster_text_page *page, const struct figure *figure, const struct muster_metric *metric)
 {
 	const struct range range = range_of(page->report->run, metric);
 	if (range.count == 0)
@@ -146,7 +149,7 @@ static void print_unchecked(const struct page *page, const struct figure *figure
 	fputs("; no check\n", page->out);
 }
 
-static bool anything(const struct page *page)
+static bool anything(const struct muster_text_page *page)
 {
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
@@ -156,7 +159,7 @@ static bool anything(const struct page *page)
 	return false;
 }
 
-void page_figures(const struct page *page)
+void muster_text_figures(const struct muster_text_page *page)
 {
 	if (!anything(page))
 		return;
@@ -178,23 +181,23 @@ static bool is_figure(const char *metric)
 
 /* "  copy.p2p: gpu.p2p_gbps 250 to 255 GB/s on 16 GPUs; any value, no floor is set" */
 static void print_observed(
-	const struct page *page, const struct muster_tally *tally, const struct muster_metric *metric)
+	const struct muster_text_page *page, const struct muster_tally *tally, const struct muster_metric *metric)
 {
 	fputs("  ", page->out);
-	muster_safe_print(page->out, tally->check);
+	muster_print_escaped(page->out, tally->check);
 	fprintf(page->out, ": %s ", metric->name);
 	if (tally->has_numbers) {
 		const struct range range = range_checked(tally);
 		print_range(page, metric, &range);
 	} else {
-		muster_safe_print(page->out, tally->value ? tally->value : "differs");
+		muster_print_escaped(page->out, tally->value ? tally->value : "differs");
 	}
 	fputs("; ", page->out);
-	muster_safe_print(page->out, tally->expected ? tally->expected : "");
+	muster_print_escaped(page->out, tally->expected ? tally->expected : "");
 	fputc('\n', page->out);
 }
 
-void page_observed(const struct page *page)
+void muster_text_observed(const struct muster_text_page *page)
 {
 	bool first = true;
 	for (size_t i = 0; i < page->report->tally_count; i++) {

@@ -3,10 +3,10 @@
  * A finding belongs to the column of the probe that yields its metric. With many nodes only those with something to say
  * have a row.
  */
-#include "report/page.h"
+#include "report/text_summary.h"
 
 #include "muster/probe.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +149,8 @@ static size_t cell_text(const struct table *table, const struct row *row, size_t
 {
 	enum muster_status status = cell_status(table, row, column);
 	if (status == MUSTER_PASS || status == MUSTER_SKIP)
-		return (size_t)snprintf(out, 32, "%s", page_mark(status));
-	return (size_t)snprintf(out, 32, "%s %u", page_mark(status), row->cells[column].count[status]);
+		return (size_t)snprintf(out, 32, "%s", muster_text_mark(status));
+	return (size_t)snprintf(out, 32, "%s %u", muster_text_mark(status), row->cells[column].count[status]);
 }
 
 static void pad(FILE *out, size_t printed, size_t width)
@@ -159,19 +159,19 @@ static void pad(FILE *out, size_t printed, size_t width)
 		fputc(' ', out);
 }
 
-static void print_row(const struct page *page, const struct table *table, const struct row *row)
+static void print_row(const struct muster_text_page *page, const struct table *table, const struct row *row)
 {
-	size_t printed = muster_safe_print(page->out, row->name);
+	size_t printed = muster_print_escaped(page->out, row->name);
 	for (size_t i = 0; i < table->columns; i++) {
 		char text[32];
 		pad(page->out, printed, i == 0 ? table->name_width : table->widths[i - 1]);
 		printed = cell_text(table, row, i, text);
-		page_paint(page, page_status_paint(cell_status(table, row, i)), text);
+		muster_text_paint(page, muster_text_status_paint(cell_status(table, row, i)), text);
 	}
 	fputc('\n', page->out);
 }
 
-static void print_heading(const struct page *page, const struct table *table)
+static void print_heading(const struct muster_text_page *page, const struct table *table)
 {
 	size_t printed = (size_t)fprintf(page->out, "node");
 	for (size_t i = 0; i < table->columns; i++) {
@@ -190,7 +190,7 @@ static void measure(struct table *table)
 		const struct row *row = &table->rows[i];
 		if (!row_shown(table, i))
 			continue;
-		size_t width = muster_safe_print(NULL, row->name);
+		size_t width = muster_print_escaped(NULL, row->name);
 		table->name_width = width > table->name_width ? width : table->name_width;
 		for (size_t j = 0; j < table->columns; j++) {
 			char text[32];
@@ -200,7 +200,7 @@ static void measure(struct table *table)
 	}
 }
 
-void page_table(const struct page *page)
+void muster_text_table(const struct muster_text_page *page)
 {
 	struct table table;
 	char nodes[64];
@@ -222,10 +222,10 @@ void page_table(const struct page *page)
 	if (row_shown(&table, table.row_count - 1))
 		print_row(page, &table, &table.rows[table.row_count - 1]);
 	if (cut > 0)
-		fprintf(page->out, "and %s with findings\n", page_plural(nodes, cut, "more node"));
+		fprintf(page->out, "and %s with findings\n", muster_text_plural(nodes, cut, "more node"));
 	if (clean > 0) {
-		fprintf(page->out, "%s  ", page_plural(nodes, clean, shown ? "other node" : "node"));
-		page_paint(page, PAINT_OK, "ok");
+		fprintf(page->out, "%s  ", muster_text_plural(nodes, clean, shown ? "other node" : "node"));
+		muster_text_paint(page, MUSTER_PAINT_OK, "ok");
 		fputc('\n', page->out);
 	}
 	table_done(&table);

@@ -93,7 +93,7 @@ static void *judge_and_write(void *arg)
 	atomic_store(&ending->verdict, (int)report.verdict);
 	log_findings(&report);
 	const char *path = c->silent ? NULL : c->options->report;
-	ending->code = muster_report_deliver(&report, path, c->options->report, muster_on_terminal());
+	ending->code = muster_report_publish(&report, path, c->options->report, muster_on_terminal());
 	muster_report_done(&report);
 	muster_selection_done(&c->choice);
 	atomic_store(&ending->done, true);

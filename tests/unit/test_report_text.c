@@ -1,7 +1,7 @@
 /* test_report_text.c - what people and scripts read on the terminal */
 #include "muster/report.h"
 
-#include "report/safe.h"
+#include "report/print_escaped.h"
 #include "report_fixture.h"
 
 #include <check.h>
@@ -265,13 +265,13 @@ START_TEST(only_plain_text_is_printed)
 	char *text = NULL;
 	size_t length = 0, points = 0;
 	FILE *out = open_memstream(&text, &length);
-	size_t columns = muster_safe_print(out, safe_cases[_i].text);
+	size_t columns = muster_print_escaped(out, safe_cases[_i].text);
 	fclose(out);
 	ck_assert_str_eq(text, safe_cases[_i].wanted);
 	for (const char *at = text; *at; at++)
 		points += ((unsigned char)*at & 0xc0) != 0x80;
 	ck_assert_uint_eq(columns, points);
-	ck_assert_uint_eq(columns, muster_safe_print(NULL, safe_cases[_i].text));
+	ck_assert_uint_eq(columns, muster_print_escaped(NULL, safe_cases[_i].text));
 	free(text);
 }
 END_TEST

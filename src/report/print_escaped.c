@@ -1,14 +1,14 @@
-/* safe.c - printing of texts that a machine gave
+/* print_escaped.c - printing of texts that a machine gave
  *
  * A GPU or host may bear any name, and a terminal obeys what it is sent: nothing leaves here that is not plain text.
  */
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include "util/text.h"
 
 #include <string.h>
 
-size_t muster_safe_print(FILE *out, const char *text)
+size_t muster_print_escaped(FILE *out, const char *text)
 {
 	if (!text)
 		text = "-";

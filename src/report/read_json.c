@@ -1,4 +1,4 @@
-/* json_read.c - a run from its JSON: a saved report, or one node of it as leaders send it
+/* read_json.c - a run from its JSON: a saved report, or one node of it as leaders send it
  *
  * Input from outside: nothing is taken that does not fit the catalogue, the limits in layout.h or its neighbours. The
  * text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the run.
@@ -69,13 +69,13 @@ static int check_object(struct muster_run_reader *reader, const struct muster_js
 static int read_finding(struct muster_run_reader *reader, const struct muster_json *json,
 	const struct muster_json_path *at, struct muster_error *err)
 {
-	return judged_finding(reader->judged, json, at, err);
+	return muster_findings_reader_finding(reader->judged, json, at, err);
 }
 
 static int read_check(struct muster_run_reader *reader, const struct muster_json *json,
 	const struct muster_json_path *at, struct muster_error *err)
 {
-	return judged_check(reader->judged, json, at, err);
+	return muster_findings_reader_check(reader->judged, json, at, err);
 }
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
@@ -103,7 +103,7 @@ static int read_rest(struct muster_run_reader *reader, const struct muster_json_
 			run->judged_as = muster_arena_string(run->arena, muster_json_string(name));
 	}
 	if (rc == 0 && reader->judged)
-		rc = judged_member(reader->judged, field->key, json, &at, err);
+		rc = muster_findings_reader_member(reader->judged, field->key, json, &at, err);
 	muster_json_free(json);
 	return rc;
 }
@@ -156,7 +156,8 @@ static int read_report(struct muster_run_reader *reader, struct muster_json_part
 	return 0;
 }
 
-static int read_file(const char *path, struct judged *judged, struct muster_run *ret, struct muster_error *err)
+static int read_file(
+	const char *path, struct muster_findings_reader *judged, struct muster_run *ret, struct muster_error *err)
 {
 	struct muster_run run;
 	struct muster_json_part whole;
@@ -186,12 +187,12 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 int muster_report_load(
 	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
 {
-	struct judged judged;
-	judged_init(&judged);
+	struct muster_findings_reader judged;
+	muster_findings_reader_init(&judged);
 	if (read_file(path, &judged, ret_run, err) < 0) {
-		judged_done(&judged);
+		muster_findings_reader_done(&judged);
 		return -1;
 	}
-	judged_finish(&judged, ret_run, ret);
+	muster_findings_reader_finish(&judged, ret_run, ret);
 	return 0;
 }

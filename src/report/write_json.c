@@ -1,4 +1,4 @@
-/* json_write.c - the report as JSON, and one node of it as leaders send it
+/* write_json.c - the report as JSON, and one node of it as leaders send it
  *
  * The layout is that of docs/report.schema.json: one sample, one probe outcome, one check, one "where" on a line, so
  * that two reports can be compared line by line. What is absent is left out; only a sample's or finding's value may be

@@ -1,9 +1,9 @@
-/* judged.c - how a saved run was judged, from its JSON
+/* read_findings.c - how a saved run was judged, from its JSON
  *
  * Input from outside, read as strictly as the run is. Nothing is judged again: the expectations of then, and the site's
  * overlay, need not be here.
  */
-#include "report/judged.h"
+#include "report/read_findings.h"
 
 #include "muster/arena.h"
 #include "model/limits.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void judged_init(struct judged *judged)
+void muster_findings_reader_init(struct muster_findings_reader *judged)
 {
-	*judged = (struct judged){ .report = { .arena = muster_arena_new() } };
+	*judged = (struct muster_findings_reader){ .report = { .arena = muster_arena_new() } };
 }
 
 static int read_status(const struct muster_json *json, const struct muster_json_path *at, enum muster_status *ret,
@@ -96,8 +96,8 @@ static int read_unjudged(struct muster_arena *arena, const struct muster_json *j
 	return 0;
 }
 
-int judged_finding(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+int muster_findings_reader_finding(struct muster_findings_reader *judged, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum {
 		CHECK,
@@ -182,8 +182,8 @@ static int read_counts(const struct muster_json *json, const struct muster_json_
 	return 0;
 }
 
-int judged_check(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+int muster_findings_reader_check(struct muster_findings_reader *judged, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum {
 		CHECK,
@@ -250,8 +250,8 @@ int judged_check(struct judged *judged, const struct muster_json *json, const st
 	return 0;
 }
 
-static int read_sku(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int read_sku(struct muster_findings_reader *judged, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum { NAME, ORIGIN, OBSERVE, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -269,8 +269,8 @@ static int read_sku(struct judged *judged, const struct muster_json *json, const
 }
 
 /* Nodes, ranks, missing ranks and failed nodes are counted from the rest. */
-static int read_summary(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int read_summary(struct muster_findings_reader *judged, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum { NODES, RANKS, DOMAINS, MISSING, FAILED, COUNTS, COUNT };
 	static const struct muster_json_field fields[COUNT] = {
@@ -292,8 +292,8 @@ static int read_summary(struct judged *judged, const struct muster_json *json, c
 	return 0;
 }
 
-static int read_verdict(struct judged *judged, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+static int read_verdict(struct muster_findings_reader *judged, const struct muster_json *json,
+	const struct muster_json_path *at, struct muster_error *err)
 {
 	enum muster_status verdict;
 	if (read_status(json, at, &verdict, err) < 0)
@@ -304,8 +304,8 @@ static int read_verdict(struct judged *judged, const struct muster_json *json, c
 	return 0;
 }
 
-int judged_member(struct judged *judged, const char *key, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+int muster_findings_reader_member(struct muster_findings_reader *judged, const char *key,
+	const struct muster_json *json, const struct muster_json_path *at, struct muster_error *err)
 {
 	if (strcmp(key, "verdict") == 0)
 		return read_verdict(judged, json, at, err);
@@ -318,7 +318,8 @@ int judged_member(struct judged *judged, const char *key, const struct muster_js
 	return 0;
 }
 
-void judged_finish(struct judged *judged, const struct muster_run *run, struct muster_report *ret)
+void muster_findings_reader_finish(
+	struct muster_findings_reader *judged, const struct muster_run *run, struct muster_report *ret)
 {
 	struct muster_report *report = &judged->report;
 	struct muster_finding *findings =
@@ -334,13 +335,13 @@ void judged_finish(struct judged *judged, const struct muster_run *run, struct m
 	report->tallies = tallies;
 	report->run = run;
 	*ret = *report;
-	*judged = (struct judged){ 0 };
+	*judged = (struct muster_findings_reader){ 0 };
 }
 
-void judged_done(struct judged *judged)
+void muster_findings_reader_done(struct muster_findings_reader *judged)
 {
 	free(judged->report.findings);
 	free(judged->report.tallies);
 	muster_arena_free(judged->report.arena);
-	*judged = (struct judged){ 0 };
+	*judged = (struct muster_findings_reader){ 0 };
 }

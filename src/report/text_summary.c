@@ -1,15 +1,15 @@
-/* text.c - the summary for people
+/* text_summary.c - the summary for people
  *
  * Read from the top: what was looked at, what is wrong with it and what to do, where, and how fast it was. Everything
- * that a machine gave goes through muster_safe_print.
+ * that a machine gave goes through muster_print_escaped.
  */
 #include "muster/report.h"
 
 #include "util/text.h"
 #include "model/limits.h"
-#include "report/page.h"
+#include "report/text_summary.h"
 #include "report/placement.h"
-#include "report/safe.h"
+#include "report/print_escaped.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,15 +23,15 @@ enum {
 	PLACES_MAX = 40,
 };
 
-void page_paint(const struct page *page, enum paint paint, const char *text)
+void muster_text_paint(const struct muster_text_page *page, enum muster_paint paint, const char *text)
 {
 	static const char *const codes[] = {
-		[PAINT_OK] = "32",
-		[PAINT_WARN] = "33",
-		[PAINT_FAIL] = "1;31",
-		[PAINT_DOUBT] = "35",
-		[PAINT_DIM] = "2",
-		[PAINT_STRONG] = "1",
+		[MUSTER_PAINT_OK] = "32",
+		[MUSTER_PAINT_WARN] = "33",
+		[MUSTER_PAINT_FAIL] = "1;31",
+		[MUSTER_PAINT_DOUBT] = "35",
+		[MUSTER_PAINT_DIM] = "2",
+		[MUSTER_PAINT_STRONG] = "1",
 	};
 	if (page->colour)
 		fprintf(page->out, "\033[%sm%s\033[0m", codes[paint], text);
@@ -39,7 +39,7 @@ void page_paint(const struct page *page, enum paint paint, const char *text)
 		fputs(text, page->out);
 }
 
-const char *page_mark(enum muster_status status)
+const char *muster_text_mark(enum muster_status status)
 {
 	static const char *const marks[] = {
 		[MUSTER_PASS] = "ok",
@@ -52,56 +52,56 @@ const char *page_mark(enum muster_status status)
 	return (unsigned int)status < MUSTER_STATUS_COUNT ? marks[status] : "?";
 }
 
-enum paint page_status_paint(enum muster_status status)
+enum muster_paint muster_text_status_paint(enum muster_status status)
 {
-	static const enum paint paints[] = {
-		[MUSTER_PASS] = PAINT_OK,
-		[MUSTER_WARN] = PAINT_WARN,
-		[MUSTER_FAIL] = PAINT_FAIL,
-		[MUSTER_SKIP] = PAINT_DIM,
-		[MUSTER_INCONCLUSIVE] = PAINT_DOUBT,
+	static const enum muster_paint paints[] = {
+		[MUSTER_PASS] = MUSTER_PAINT_OK,
+		[MUSTER_WARN] = MUSTER_PAINT_WARN,
+		[MUSTER_FAIL] = MUSTER_PAINT_FAIL,
+		[MUSTER_SKIP] = MUSTER_PAINT_DIM,
+		[MUSTER_INCONCLUSIVE] = MUSTER_PAINT_DOUBT,
 	};
 	_Static_assert(sizeof paints / sizeof *paints == MUSTER_STATUS_COUNT, "every status has a colour");
-	return (unsigned int)status < MUSTER_STATUS_COUNT ? paints[status] : PAINT_DOUBT;
+	return (unsigned int)status < MUSTER_STATUS_COUNT ? paints[status] : MUSTER_PAINT_DOUBT;
 }
 
-const char *page_plural(char out[64], size_t count, const char *noun)
+const char *muster_text_plural(char out[64], size_t count, const char *noun)
 {
 	snprintf(out, 64, "%zu %s%s", count, noun, count == 1 ? "" : "s");
 	return out;
 }
 
-static void print_header(const struct page *page)
+static void print_header(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
 	const struct muster_job *job = &report->run->job;
 	char nodes[64], ranks[64];
-	page_paint(page, PAINT_STRONG, "muster " MUSTER_VERSION);
+	muster_text_paint(page, MUSTER_PAINT_STRONG, "muster " MUSTER_VERSION);
 	fputs(": ", page->out);
-	muster_safe_print(page->out, report->sku ? report->sku : "unknown");
-	fprintf(page->out, ", %s, %s, profile ", page_plural(nodes, muster_run_known_nodes(report->run), "node"),
-		page_plural(ranks, (size_t)job->ranks, "rank"));
-	muster_safe_print(page->out, job->profile);
+	muster_print_escaped(page->out, report->sku ? report->sku : "unknown");
+	fprintf(page->out, ", %s, %s, profile ", muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
+		muster_text_plural(ranks, (size_t)job->ranks, "rank"));
+	muster_print_escaped(page->out, job->profile);
 	fprintf(page->out, ", %.1f s", job->elapsed_s);
 	if (job->id) {
 		fputs(", job ", page->out);
-		muster_safe_print(page->out, job->id);
+		muster_print_escaped(page->out, job->id);
 	}
 	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0) {
 		fputs(" (measured by muster ", page->out);
-		muster_safe_print(page->out, job->version);
+		muster_print_escaped(page->out, job->version);
 		fputc(')', page->out);
 	}
 	fputc('\n', page->out);
 	if (job->simulated) {
-		page_paint(page, PAINT_WARN,
+		muster_text_paint(page, MUSTER_PAINT_WARN,
 			"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real "
 			"machine");
 		fputc('\n', page->out);
 	}
 	if (report->unwritten) {
-		page_paint(page, PAINT_FAIL, "The JSON report could not be written: ");
-		muster_safe_print(page->out, report->unwritten);
+		muster_text_paint(page, MUSTER_PAINT_FAIL, "The JSON report could not be written: ");
+		muster_print_escaped(page->out, report->unwritten);
 		fputc('\n', page->out);
 	}
 	if (job->assembled)
@@ -122,7 +122,7 @@ static size_t observed_count(const struct muster_report *report)
 	return count;
 }
 
-static void print_verdict(const struct page *page)
+static void print_verdict(const struct muster_text_page *page)
 {
 	static const struct {
 		enum muster_status status;
@@ -142,7 +142,7 @@ static void print_verdict(const struct page *page)
 	};
 	enum muster_status verdict = page->report->verdict;
 	bool known = verdict == MUSTER_PASS || verdict == MUSTER_FAIL;
-	page_paint(page, page_status_paint(verdict), verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
+	muster_text_paint(page, muster_text_status_paint(verdict), verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
 	fputs(": ", page->out);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		char text[64];
@@ -150,7 +150,7 @@ static void print_verdict(const struct page *page)
 		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
 		fputs(i == 0 ? "" : ", ", page->out);
 		if (count > 0)
-			page_paint(page, page_status_paint(parts[i].status), text);
+			muster_text_paint(page, muster_text_status_paint(parts[i].status), text);
 		else
 			fputs(text, page->out);
 		count = parts[i].status == MUSTER_PASS ? observed_count(page->report) : 0;
@@ -163,26 +163,26 @@ static void print_verdict(const struct page *page)
 }
 
 /* A label that the place does not name already: "bytes 8 GiB". */
-static void print_label(const struct page *page, const struct muster_label *label)
+static void print_label(const struct muster_text_page *page, const struct muster_label *label)
 {
 	char text[64];
 	if (strcmp(label->key, "gpu") == 0 || strcmp(label->key, "port") == 0 || strcmp(label->key, "link_layer") == 0)
 		return;
 	fprintf(page->out, ", %s ", label->key);
 	if (label->value.type == MUSTER_STRING)
-		muster_safe_print(page->out, label->value.string);
+		muster_print_escaped(page->out, label->value.string);
 	else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
 		fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), page->out);
 	else
 		fputs(muster_value_text(label->value, text, sizeof text), page->out);
 }
 
-void page_where(const struct page *page, const struct muster_finding *finding)
+void muster_text_where(const struct muster_text_page *page, const struct muster_finding *finding)
 {
 	FILE *out = page->out;
 	if (finding->node) {
 		fputs("node ", out);
-		muster_safe_print(out, finding->node);
+		muster_print_escaped(out, finding->node);
 	} else {
 		fputs("whole job", out);
 	}
@@ -190,11 +190,11 @@ void page_where(const struct page *page, const struct muster_finding *finding)
 		fprintf(out, ", rank %d", finding->rank);
 	if (finding->gpu) {
 		fputs(", GPU ", out);
-		muster_safe_print(out, finding->gpu);
+		muster_print_escaped(out, finding->gpu);
 	}
 	if (finding->port) {
 		fputs(", port ", out);
-		muster_safe_print(out, finding->port);
+		muster_print_escaped(out, finding->port);
 	}
 	for (size_t i = 0; i < finding->label_count; i++)
 		print_label(page, &finding->labels[i]);
@@ -202,43 +202,43 @@ void page_where(const struct page *page, const struct muster_finding *finding)
 
 /* "  expected  at least 21 GB/s (measured)" */
 static void print_line(
-	const struct page *page, const char *name, const char *text, const char *unit, const char *remark)
+	const struct muster_text_page *page, const char *name, const char *text, const char *unit, const char *remark)
 {
 	if (!text || !*text)
 		return;
 	fprintf(page->out, "  %-9s ", name);
-	muster_safe_print(page->out, text);
+	muster_print_escaped(page->out, text);
 	if (unit && *unit) {
 		fputc(' ', page->out);
-		muster_safe_print(page->out, unit);
+		muster_print_escaped(page->out, unit);
 	}
 	if (remark && *remark) {
 		fputs(" (", page->out);
-		muster_safe_print(page->out, remark);
+		muster_print_escaped(page->out, remark);
 		fputc(')', page->out);
 	}
 	fputc('\n', page->out);
 }
 
-static void print_ids(const struct page *page, const char *const *ids, size_t count, size_t most)
+static void print_ids(const struct muster_text_page *page, const char *const *ids, size_t count, size_t most)
 {
 	for (size_t i = 0; i < count && i < most; i++) {
 		fputs(i ? ", " : "", page->out);
-		muster_safe_print(page->out, ids[i]);
+		muster_print_escaped(page->out, ids[i]);
 	}
 	if (count > most)
 		fprintf(page->out, " and %zu more", count - most);
 	fputc('\n', page->out);
 }
 
-static void print_block(const struct page *page, const struct muster_finding *finding)
+static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
 {
 	fputc('\n', page->out);
-	page_paint(page, page_status_paint(finding->status), page_mark(finding->status));
+	muster_text_paint(page, muster_text_status_paint(finding->status), muster_text_mark(finding->status));
 	fputc(' ', page->out);
-	muster_safe_print(page->out, finding->check);
+	muster_print_escaped(page->out, finding->check);
 	fputs(": ", page->out);
-	page_where(page, finding);
+	muster_text_where(page, finding);
 	fputc('\n', page->out);
 	print_line(page, "expected", finding->expected, NULL, NULL);
 	print_line(
@@ -286,7 +286,7 @@ static void hide(struct group *group, const struct muster_finding *finding)
 	group->nodes++;
 }
 
-static void print_hidden(const struct page *page, const struct groups *groups, size_t hidden)
+static void print_hidden(const struct muster_text_page *page, const struct groups *groups, size_t hidden)
 {
 	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
 	for (size_t i = 0; i < groups->count; i++) {
@@ -295,17 +295,17 @@ static void print_hidden(const struct page *page, const struct groups *groups, s
 		if (group->hidden == 0)
 			continue;
 		fputs("  ", page->out);
-		page_paint(page, page_status_paint(group->status), page_mark(group->status));
+		muster_text_paint(page, muster_text_status_paint(group->status), muster_text_mark(group->status));
 		fputc(' ', page->out);
-		muster_safe_print(page->out, group->check);
+		muster_print_escaped(page->out, group->check);
 		fprintf(page->out, ": %zu", group->hidden);
 		if (group->nodes > 0)
-			fprintf(page->out, " on %s", page_plural(nodes, group->nodes, "node"));
+			fprintf(page->out, " on %s", muster_text_plural(nodes, group->nodes, "node"));
 		fputc('\n', page->out);
 	}
 }
 
-static void print_findings(const struct page *page)
+static void print_findings(const struct muster_text_page *page)
 {
 	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
 	struct groups groups = { 0 };
@@ -332,18 +332,18 @@ static void print_findings(const struct page *page)
 }
 
 /* "  s0.s1: gpu-[1-8]", to be held against the nodes of a finding */
-static void print_placement(const struct page *page)
+static void print_placement(const struct muster_text_page *page)
 {
 	struct muster_placement placement;
 	muster_placement_make(page->report->run, &placement);
 	if (placement.count > 0)
 		fputs("\nplaced by Slurm\n", page->out);
 	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
-		const struct muster_place *place = &placement.places[i];
+		const struct muster_block *place = &placement.places[i];
 		fputs("  ", page->out);
-		muster_safe_print(page->out, place->name ? place->name : "not known");
+		muster_print_escaped(page->out, place->name ? place->name : "not known");
 		fputs(": ", page->out);
-		muster_safe_print(page->out, place->nodes);
+		muster_print_escaped(page->out, place->nodes);
 		fputc('\n', page->out);
 	}
 	if (placement.count > PLACES_MAX)
@@ -352,7 +352,7 @@ static void print_placement(const struct page *page)
 }
 
 /* Checks that do not apply to this run at all, those with the same reason in one line. */
-static void print_skipped(const struct page *page)
+static void print_skipped(const struct muster_text_page *page)
 {
 	const struct muster_tally *tallies = page->report->tallies;
 	size_t count = page->report->tally_count;
@@ -370,7 +370,7 @@ static void print_skipped(const struct page *page)
 			continue;
 		fputs(first ? "\nNot judged, " : "Not judged, ", page->out);
 		first = false;
-		muster_safe_print(page->out, tallies[i].skipped);
+		muster_print_escaped(page->out, tallies[i].skipped);
 		fputs(": ", page->out);
 		print_ids(page, ids, found, SKIPPED_MAX);
 	}
@@ -379,14 +379,14 @@ static void print_skipped(const struct page *page)
 
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)
 {
-	const struct page page = { .report = report, .out = out, .colour = colour };
+	const struct muster_text_page page = { .report = report, .out = out, .colour = colour };
 	print_header(&page);
 	print_verdict(&page);
 	print_findings(&page);
-	page_table(&page);
+	muster_text_table(&page);
 	print_placement(&page);
-	page_figures(&page);
-	page_observed(&page);
+	muster_text_figures(&page);
+	muster_text_observed(&page);
 	print_skipped(&page);
 	fputc('\n', out);
 }

@@ -1,6 +1,6 @@
-/* safe.h - printing of texts that a machine gave: host names, GPU names, library messages */
-#ifndef MUSTER_REPORT_SAFE_H
-#define MUSTER_REPORT_SAFE_H
+/* print_escaped.h - printing of texts that a machine gave: host names, GPU names, library messages */
+#ifndef MUSTER_REPORT_PRINT_ESCAPED_H
+#define MUSTER_REPORT_PRINT_ESCAPED_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -8,6 +8,6 @@
 /* Print text so that it cannot drive a terminal: control characters (C0, DEL, C1), line separators, marks that turn the
  * writing direction, and bytes that are not UTF-8 appear as escapes (\n, \x1b, \u202e). Returns the columns taken,
  * counting one for each character. NULL prints "-". With out NULL only the columns are counted. */
-size_t muster_safe_print(FILE *out, const char *text);
+size_t muster_print_escaped(FILE *out, const char *text);
 
 #endif

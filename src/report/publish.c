@@ -1,4 +1,4 @@
-/* deliver.c - a finished report to everybody who waits for it: file, people, scripts */
+/* publish.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
 #include "util/log.h"
 
@@ -21,7 +21,7 @@ static void log_line(const struct muster_report *report, const char *named)
 	free(line);
 }
 
-int muster_report_deliver(struct muster_report *report, const char *path, const char *named, bool colour)
+int muster_report_publish(struct muster_report *report, const char *path, const char *named, bool colour)
 {
 	FILE *out = path && strcmp(path, "-") == 0 ? stderr : stdout;
 	struct muster_error err;

@@ -1,0 +1,39 @@
+/* text_summary.h - the parts of the summary for people */
+#ifndef MUSTER_REPORT_TEXT_SUMMARY_H
+#define MUSTER_REPORT_TEXT_SUMMARY_H
+
+#include "muster/report.h"
+
+struct muster_text_page {
+	const struct muster_report *report;
+	FILE *out;
+	bool colour;
+};
+
+enum muster_paint {
+	MUSTER_PAINT_OK,
+	MUSTER_PAINT_WARN,
+	MUSTER_PAINT_FAIL,
+	MUSTER_PAINT_DOUBT,
+	MUSTER_PAINT_DIM,
+	MUSTER_PAINT_STRONG
+};
+
+/* Print text in a colour when the page has colours. text is our own, never a machine's. */
+void muster_text_paint(const struct muster_text_page *page, enum muster_paint paint, const char *text);
+
+/* What stands for a status: "FAIL", "?", "warn", and in which colour. */
+const char *muster_text_mark(enum muster_status status);
+enum muster_paint muster_text_status_paint(enum muster_status status);
+
+/* "1 rank", "16 ranks" */
+const char *muster_text_plural(char out[64], size_t count, const char *noun);
+
+/* "node gpu-1, rank 4, GPU 000b:00:00.0, bytes 8 GiB" or "whole job" */
+void muster_text_where(const struct muster_text_page *page, const struct muster_finding *finding);
+
+void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
+void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
+void muster_text_observed(const struct muster_text_page *page); /* what else was measured and held against no figure */
+
+#endif
