@@ -4,11 +4,11 @@
  * that someone else has drained, or whose reason is not one of ours, is never touched.
  */
 #include "cli/cli.h"
-#include "core/hostlist.h"
-#include "core/scontrol.h"
+#include "slurm/hostlist.h"
+#include "slurm/scontrol.h"
 #include "util/text.h"
-#include "report/reason.h"
-#include "report/roster.h"
+#include "slurm/drain_reason.h"
+#include "slurm/node_selection.h"
 #include "report/print_escaped.h"
 
 #include <stdio.h>
@@ -149,9 +149,10 @@ static const struct muster_slurm_node *ask(
 	return NULL;
 }
 
-static void drain_one(const struct drain_options *o, struct drain_tally *tally, const struct muster_roster_entry *entry)
+static void drain_one(
+	const struct drain_options *o, struct drain_tally *tally, const struct muster_node_selection_entry *entry)
 {
-	char reason[MUSTER_REASON_MAX + 1];
+	char reason[MUSTER_DRAIN_REASON_MAX + 1];
 	struct muster_slurm_node node;
 	const struct muster_slurm_node *now = ask(o, tally, entry->name, &node);
 	if (!now && o->apply)
@@ -161,7 +162,7 @@ static void drain_one(const struct drain_options *o, struct drain_tally *tally, 
 	} else if (now && (now->drained || (*now->reason && !is_ours(now->reason)))) {
 		leave_alone(entry->name, "left alone: someone else has given a reason", now);
 	} else {
-		muster_reason_write(entry->fault, entry->faults, reason);
+		muster_drain_reason_write(entry->fault, entry->faults, reason);
 		change(o, tally, entry->name, "DRAIN", reason);
 	}
 }
@@ -199,12 +200,13 @@ static int check_names(const char *const *names, size_t count, struct muster_err
 	return 0;
 }
 
-static int drain_roster(const struct drain_options *o, const struct muster_roster *roster, struct muster_error *err)
+static int drain_roster(
+	const struct drain_options *o, const struct muster_node_selection *roster, struct muster_error *err)
 {
 	struct drain_tally tally = { 0 };
 	size_t wanted = 0, limit = o->limit >= 0 ? (size_t)o->limit : (roster->count + 1) / 2, i;
 	for (i = 0; i < roster->count; i++) {
-		const struct muster_roster_entry *entry = &roster->entries[i];
+		const struct muster_node_selection_entry *entry = &roster->entries[i];
 		if (!entry->fault)
 			continue;
 		wanted++;
@@ -219,7 +221,7 @@ static int drain_roster(const struct drain_options *o, const struct muster_roste
 		return muster_cli_usage(err);
 	}
 	for (i = 0; i < roster->count && !(tally.deaf && o->apply); i++) {
-		const struct muster_roster_entry *entry = &roster->entries[i];
+		const struct muster_node_selection_entry *entry = &roster->entries[i];
 		if (entry->fault)
 			drain_one(o, &tally, entry);
 		else if (entry->standing == MUSTER_STANDING_BAD && muster_slurm_name_is_plain(entry->name))
@@ -242,7 +244,7 @@ int muster_cmd_drain(int argc, char **argv)
 			.help = "drain nobody when more nodes than this would be (default: half of the report's "
 				"nodes)" },
 	};
-	struct muster_roster roster;
+	struct muster_node_selection roster;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
@@ -256,9 +258,9 @@ int muster_cmd_drain(int argc, char **argv)
 	if (check_simulated(&options, &run, &err) < 0) {
 		code = muster_cli_usage(&err);
 	} else {
-		muster_roster_make(&report, NULL, 0, &roster);
+		muster_node_selection_make(&report, NULL, 0, &roster);
 		code = drain_roster(&options, &roster, &err);
-		muster_roster_done(&roster);
+		muster_node_selection_done(&roster);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -279,7 +281,7 @@ static int resume_names(const struct drain_options *o, const char *const *names,
 /* The nodes that a report calls good. */
 static int resume_report(const struct drain_options *o, struct muster_error *err)
 {
-	struct muster_roster roster;
+	struct muster_node_selection roster;
 	struct muster_report report;
 	struct muster_run run;
 	int code;
@@ -288,7 +290,7 @@ static int resume_report(const struct drain_options *o, struct muster_error *err
 	if (check_simulated(o, &run, err) < 0) {
 		code = muster_cli_usage(err);
 	} else {
-		muster_roster_make(&report, NULL, 0, &roster);
+		muster_node_selection_make(&report, NULL, 0, &roster);
 		const char **names = muster_calloc(roster.count + 1, sizeof *names);
 		size_t count = 0;
 		for (size_t i = 0; i < roster.count; i++)
@@ -296,7 +298,7 @@ static int resume_report(const struct drain_options *o, struct muster_error *err
 				names[count++] = roster.entries[i].name;
 		code = resume_names(o, names, count, err);
 		free(names);
-		muster_roster_done(&roster);
+		muster_node_selection_done(&roster);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);

@@ -4,9 +4,9 @@
  * through.
  */
 #include "cli/cli.h"
-#include "core/hostlist.h"
-#include "core/scontrol.h"
-#include "report/roster.h"
+#include "slurm/hostlist.h"
+#include "slurm/scontrol.h"
+#include "slurm/node_selection.h"
 #include "report/print_escaped.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static void print_list(enum format format, const char *const *names, size_t coun
 }
 
 /* Why nobody is good, though nothing is wrong with single nodes. */
-static void explain(const struct muster_roster *roster)
+static void explain(const struct muster_node_selection *roster)
 {
 	const struct muster_finding *wide = roster->wide;
 	fputs("muster: no node can be called good: ", stderr);
@@ -124,13 +124,13 @@ static void explain(const struct muster_roster *roster)
 }
 
 static int select_nodes(const struct nodes_options *o, const struct muster_report *report,
-	const struct muster_roster *roster, struct muster_error *err)
+	const struct muster_node_selection *roster, struct muster_error *err)
 {
 	const char **names = muster_calloc(roster->count + 1, sizeof *names);
 	size_t count = 0;
 	int code = MUSTER_EXIT_PASS;
 	for (size_t i = 0; i < roster->count; i++) {
-		const struct muster_roster_entry *entry = &roster->entries[i];
+		const struct muster_node_selection_entry *entry = &roster->entries[i];
 		if (!chosen(o, entry->standing))
 			continue;
 		if (!muster_slurm_name_is_plain(entry->name)) {
@@ -158,7 +158,7 @@ int muster_cmd_nodes(int argc, char **argv)
 	struct nodes_options options = { 0 };
 	const char *const *expected = NULL;
 	size_t expected_count = 0;
-	struct muster_roster roster;
+	struct muster_node_selection roster;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
@@ -173,9 +173,9 @@ int muster_cmd_nodes(int argc, char **argv)
 		muster_wrap(&err, "--expect");
 		code = muster_cli_usage(&err);
 	} else {
-		muster_roster_make(&report, expected, expected_count, &roster);
+		muster_node_selection_make(&report, expected, expected_count, &roster);
 		code = select_nodes(&options, &report, &roster, &err);
-		muster_roster_done(&roster);
+		muster_node_selection_done(&roster);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);

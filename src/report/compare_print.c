@@ -5,7 +5,7 @@
  */
 #include "report/compare.h"
 
-#include "core/hostlist.h"
+#include "slurm/hostlist.h"
 #include "json/writer.h"
 #include "util/text.h"
 #include "report/text_summary.h"

@@ -5,7 +5,7 @@
 #include "muster/report.h"
 
 #include "report/text_summary.h"
-#include "report/placement.h"
+#include "slurm/placement.h"
 #include "report/print_escaped.h"
 
 #include <ctype.h>

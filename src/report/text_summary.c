@@ -8,7 +8,7 @@
 #include "util/text.h"
 #include "model/limits.h"
 #include "report/text_summary.h"
-#include "report/placement.h"
+#include "slurm/placement.h"
 #include "report/print_escaped.h"
 
 #include <math.h>

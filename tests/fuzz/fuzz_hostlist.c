@@ -1,7 +1,7 @@
 /* fuzz_hostlist.c - lists of host names: refused with one line, or compressed and expanded to the same names */
 #include "fuzz.h"
 
-#include "core/hostlist.h"
+#include "slurm/hostlist.h"
 
 #include <stdlib.h>
 #include <string.h>

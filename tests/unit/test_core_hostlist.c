@@ -1,5 +1,5 @@
 /* test_core_hostlist.c - lists of host names as Slurm writes them, there and back */
-#include "core/hostlist.h"
+#include "slurm/hostlist.h"
 
 #include <check.h>
 #include <stdio.h>

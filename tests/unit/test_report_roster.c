@@ -1,8 +1,8 @@
 /* test_report_roster.c - which nodes are good, bad, inconclusive or missing, and why one is drained */
-#include "report/roster.h"
+#include "slurm/node_selection.h"
 
-#include "core/scontrol.h"
-#include "report/reason.h"
+#include "slurm/scontrol.h"
+#include "slurm/drain_reason.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void make_run(struct muster_run *run, const char *nodes)
 START_TEST(nodes_are_what_the_findings_say)
 {
 	struct muster_run run;
-	struct muster_roster roster;
+	struct muster_node_selection roster;
 	char text[64] = "";
 	make_run(&run, cases[_i].nodes);
 	struct muster_finding findings[FINDINGS_MAX];
@@ -96,7 +96,7 @@ START_TEST(nodes_are_what_the_findings_say)
 	};
 	while (report.finding_count < FINDINGS_MAX && findings[report.finding_count].check)
 		report.finding_count++;
-	muster_roster_make(
+	muster_node_selection_make(
 		&report, cases[_i].expected ? &cases[_i].expected : NULL, cases[_i].expected != NULL, &roster);
 	for (size_t i = 0; i < roster.count; i++) {
 		size_t used = strlen(text);
@@ -106,14 +106,14 @@ START_TEST(nodes_are_what_the_findings_say)
 	ck_assert_msg(strcmp(text, cases[_i].roster) == 0, "%s: %s, not %s", cases[_i].name, text, cases[_i].roster);
 	ck_assert_msg(roster.nobody == cases[_i].nobody, "%s", cases[_i].name);
 	ck_assert_uint_eq(roster.homeless, strchr(cases[_i].nodes, '?') ? 2 : 0);
-	muster_roster_done(&roster);
+	muster_node_selection_done(&roster);
 	muster_run_done(&run);
 }
 END_TEST
 
 START_TEST(a_reason_says_what_failed)
 {
-	char reason[MUSTER_REASON_MAX + 1];
+	char reason[MUSTER_DRAIN_REASON_MAX + 1];
 	const struct muster_finding finding = {
 		.check = "copy.h2d",
 		.gpu = "000b:00:00.0",
@@ -122,51 +122,51 @@ START_TEST(a_reason_says_what_failed)
 		.value = muster_number(11.2),
 		.expected = "at least 21 GB/s",
 	};
-	muster_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(&finding, 1, reason);
 	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s");
-	muster_reason_write(&finding, 3, reason);
+	muster_drain_reason_write(&finding, 3, reason);
 	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more");
 	const struct muster_finding port = {
 		.check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = ""
 	};
-	muster_reason_write(&port, 1, reason);
+	muster_drain_reason_write(&port, 1, reason);
 	ck_assert_str_eq(reason, "muster: ib.state port mlx5_ib3/1: DOWN");
 }
 END_TEST
 
 START_TEST(a_reason_holds_nothing_that_acts)
 {
-	char reason[MUSTER_REASON_MAX + 1];
+	char reason[MUSTER_DRAIN_REASON_MAX + 1];
 	const struct muster_finding finding = {
 		.check = "x",
 		.observed = "a\"b'c`d$(e)\\f\n\tg\x1b[2J \xc2\xb5 \xff  h",
 		.unit = "",
 	};
-	muster_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(&finding, 1, reason);
 	ck_assert_str_eq(reason, "muster: x: abcd(e)f g?[2J ? ? h");
 }
 END_TEST
 
 START_TEST(a_long_reason_is_cut_at_a_word)
 {
-	char reason[MUSTER_REASON_MAX + 1], words[2000], word[600];
+	char reason[MUSTER_DRAIN_REASON_MAX + 1], words[2000], word[600];
 	for (size_t i = 0; i + 1 < sizeof words; i++)
 		words[i] = "word "[i % 5];
 	words[sizeof words - 1] = '\0';
 	struct muster_finding finding = { .check = "x", .observed = words, .unit = "" };
-	muster_reason_write(&finding, 1, reason);
-	ck_assert_uint_le(strlen(reason), MUSTER_REASON_MAX);
-	ck_assert_uint_gt(strlen(reason), MUSTER_REASON_MAX - 10);
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
+	ck_assert_uint_gt(strlen(reason), MUSTER_DRAIN_REASON_MAX - 10);
 	ck_assert_str_eq(reason + strlen(reason) - 7, "word...");
-	muster_reason_write(&finding, 100, reason);
-	ck_assert_uint_le(strlen(reason), MUSTER_REASON_MAX);
+	muster_drain_reason_write(&finding, 100, reason);
+	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + strlen(reason) - strlen("word...; and 99 more"), "word...; and 99 more");
 	memset(word, 'x', sizeof word - 1);
 	word[sizeof word - 1] = '\0';
 	finding.observed = word;
-	muster_reason_write(&finding, 1, reason);
-	ck_assert_uint_eq(strlen(reason), MUSTER_REASON_MAX);
-	ck_assert_str_eq(reason + MUSTER_REASON_MAX - 4, "x...");
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_uint_eq(strlen(reason), MUSTER_DRAIN_REASON_MAX);
+	ck_assert_str_eq(reason + MUSTER_DRAIN_REASON_MAX - 4, "x...");
 }
 END_TEST
 

@@ -3,8 +3,8 @@
  * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several
  * brackets in one name give every combination, the last one first to count. Commas, blanks and newlines separate names.
  */
-#ifndef MUSTER_CORE_HOSTLIST_H
-#define MUSTER_CORE_HOSTLIST_H
+#ifndef MUSTER_SLURM_HOSTLIST_H
+#define MUSTER_SLURM_HOSTLIST_H
 
 #include "muster/error.h"
 #include "muster/arena.h"

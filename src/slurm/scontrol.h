@@ -1,6 +1,6 @@
 /* scontrol.h - the state of Slurm's nodes, read and changed through its scontrol program */
-#ifndef MUSTER_CORE_SCONTROL_H
-#define MUSTER_CORE_SCONTROL_H
+#ifndef MUSTER_SLURM_SCONTROL_H
+#define MUSTER_SLURM_SCONTROL_H
 
 #include "muster/error.h"
 

@@ -1,5 +1,5 @@
-/* roster.c - which nodes of a judged run are fit for a job, and which are not */
-#include "report/roster.h"
+/* node_selection.c - which nodes of a judged run are fit for a job, and which are not */
+#include "slurm/node_selection.h"
 
 #include "muster/probe.h"
 
@@ -8,25 +8,25 @@
 
 static int by_name(const void *a, const void *b)
 {
-	const struct muster_roster_entry *x = a, *y = b;
+	const struct muster_node_selection_entry *x = a, *y = b;
 	return strcmp(x->name, y->name);
 }
 
-static struct muster_roster_entry *find(const struct muster_roster *roster, const char *name)
+static struct muster_node_selection_entry *find(const struct muster_node_selection *roster, const char *name)
 {
-	const struct muster_roster_entry wanted = { .name = name };
+	const struct muster_node_selection_entry wanted = { .name = name };
 	return roster->count ? bsearch(&wanted, roster->entries, roster->count, sizeof wanted, by_name) : NULL;
 }
 
 /* Of entries with one name, what is known of a node wins over its absence. */
-static void sort(struct muster_roster *roster)
+static void sort(struct muster_node_selection *roster)
 {
 	size_t kept = 0;
 	if (roster->count == 0)
 		return;
 	qsort(roster->entries, roster->count, sizeof *roster->entries, by_name);
 	for (size_t i = 0; i < roster->count; i++) {
-		struct muster_roster_entry *last = kept ? &roster->entries[kept - 1] : NULL;
+		struct muster_node_selection_entry *last = kept ? &roster->entries[kept - 1] : NULL;
 		if (!last || strcmp(last->name, roster->entries[i].name) != 0)
 			roster->entries[kept++] = roster->entries[i];
 		else if (last->standing == MUSTER_STANDING_MISSING)
@@ -35,7 +35,7 @@ static void sort(struct muster_roster *roster)
 	roster->count = kept;
 }
 
-static void add_nodes(struct muster_roster *roster, const struct muster_run *run)
+static void add_nodes(struct muster_node_selection *roster, const struct muster_run *run)
 {
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct muster_node *node = &run->nodes[i];
@@ -45,7 +45,7 @@ static void add_nodes(struct muster_roster *roster, const struct muster_run *run
 		if (strcmp(node->name, "?") == 0)
 			roster->homeless += missing;
 		else
-			roster->entries[roster->count++] = (struct muster_roster_entry){
+			roster->entries[roster->count++] = (struct muster_node_selection_entry){
 				.name = node->name,
 				.standing =
 					missing == node->rank_count ? MUSTER_STANDING_MISSING : MUSTER_STANDING_GOOD,
@@ -67,8 +67,8 @@ static const struct muster_probe *probe_of(const struct muster_finding *finding)
 	return strncmp(finding->check, "probe.", 6) == 0 ? muster_probe_find(finding->check + 6) : NULL;
 }
 
-static void blame(
-	struct muster_roster_entry *entry, const struct muster_report *report, const struct muster_finding *finding)
+static void blame(struct muster_node_selection_entry *entry, const struct muster_report *report,
+	const struct muster_finding *finding)
 {
 	const struct muster_probe *probe = finding->metric ? probe_of(finding) : NULL;
 	bool fail = failed(report, finding);
@@ -98,12 +98,12 @@ static bool is_of_ring(const struct muster_finding *finding)
 	return probe && probe->ring;
 }
 
-static void judge(struct muster_roster *roster, const struct muster_report *report)
+static void judge(struct muster_node_selection *roster, const struct muster_report *report)
 {
 	bool suspect = has_suspect(report), any = false;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
-		struct muster_roster_entry *entry = finding->node ? find(roster, finding->node) : NULL;
+		struct muster_node_selection_entry *entry = finding->node ? find(roster, finding->node) : NULL;
 		if (!failed(report, finding) && finding->status != MUSTER_INCONCLUSIVE)
 			continue;
 		any = true;
@@ -123,23 +123,23 @@ static void judge(struct muster_roster *roster, const struct muster_report *repo
 			roster->entries[i].standing = MUSTER_STANDING_INCONCLUSIVE;
 }
 
-void muster_roster_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
-	struct muster_roster *ret)
+void muster_node_selection_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
+	struct muster_node_selection *ret)
 {
 	const struct muster_run *run = report->run;
-	*ret = (struct muster_roster){
+	*ret = (struct muster_node_selection){
 		.entries = muster_calloc(run->node_count + expected_count + 1, sizeof *ret->entries),
 	};
 	add_nodes(ret, run);
 	for (size_t i = 0; i < expected_count; i++)
-		ret->entries[ret->count++] =
-			(struct muster_roster_entry){ .name = expected[i], .standing = MUSTER_STANDING_MISSING };
+		ret->entries[ret->count++] = (struct muster_node_selection_entry){ .name = expected[i],
+			.standing = MUSTER_STANDING_MISSING };
 	sort(ret);
 	judge(ret, report);
 }
 
-void muster_roster_done(struct muster_roster *roster)
+void muster_node_selection_done(struct muster_node_selection *roster)
 {
 	free(roster->entries);
-	*roster = (struct muster_roster){ 0 };
+	*roster = (struct muster_node_selection){ 0 };
 }

@@ -1,12 +1,12 @@
-/* roster.h - which nodes of a judged run are fit for a job, and which are not
+/* node_selection.h - which nodes of a judged run are fit for a job, and which are not
  *
  * Pure: from a report's findings alone. A node is bad when a failed finding names it, inconclusive when nothing failed
  * there and something required could not be judged, missing when it was to report and nothing came from it, and good
  * otherwise. A failed or inconclusive finding that names no node leaves nobody good, unless the run has one node, whose
  * finding it then is, or a suspect of the ring is named, who then answers for what the ring showed.
  */
-#ifndef MUSTER_REPORT_ROSTER_H
-#define MUSTER_REPORT_ROSTER_H
+#ifndef MUSTER_SLURM_NODE_SELECTION_H
+#define MUSTER_SLURM_NODE_SELECTION_H
 
 #include "muster/report.h"
 
@@ -18,7 +18,7 @@ enum muster_standing {
 	MUSTER_STANDING_COUNT
 };
 
-struct muster_roster_entry {
+struct muster_node_selection_entry {
 	const char *name; /* the report's or the caller's */
 	enum muster_standing standing;
 	const struct muster_finding *why;   /* the first of the worst that names it; NULL when there is none */
@@ -27,8 +27,8 @@ struct muster_roster_entry {
 	size_t faults;                      /* how many of these there are */
 };
 
-struct muster_roster {
-	struct muster_roster_entry *entries; /* sorted by name, each once */
+struct muster_node_selection {
+	struct muster_node_selection_entry *entries; /* sorted by name, each once */
 	size_t count;
 	bool nobody;                       /* no node can be called good, whatever else is known of it ... */
 	const struct muster_finding *wide; /* ... because of this finding about the whole job; NULL: of the verdict */
@@ -36,8 +36,8 @@ struct muster_roster {
 };
 
 /* expected: names of nodes that should be in the run, or NULL. The roster borrows all names and findings. */
-void muster_roster_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
-	struct muster_roster *ret);
-void muster_roster_done(struct muster_roster *roster);
+void muster_node_selection_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
+	struct muster_node_selection *ret);
+void muster_node_selection_done(struct muster_node_selection *roster);
 
 #endif

@@ -1,5 +1,5 @@
-/* reason.c - why a node is drained, as Slurm keeps it */
-#include "report/reason.h"
+/* drain_reason.c - why a node is drained, as Slurm keeps it */
+#include "slurm/drain_reason.h"
 
 #include "util/text.h"
 
@@ -46,10 +46,11 @@ static bool has_unit(const struct muster_finding *finding)
 	return finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
 }
 
-void muster_reason_write(const struct muster_finding *finding, size_t faults, char out[MUSTER_REASON_MAX + 1])
+void muster_drain_reason_write(
+	const struct muster_finding *finding, size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
 	char text[1024], more[64] = "";
-	size_t room = MUSTER_REASON_MAX, used = 0;
+	size_t room = MUSTER_DRAIN_REASON_MAX, used = 0;
 	used = append(text, used, sizeof text, MUSTER_REASON_PREFIX " ");
 	used = append(text, used, sizeof text, finding->check);
 	if (finding->gpu || finding->port) {
@@ -69,5 +70,5 @@ void muster_reason_write(const struct muster_finding *finding, size_t faults, ch
 	if (faults > 1)
 		room -= (size_t)snprintf(more, sizeof more, "; and %zu more", faults - 1);
 	cut(text, room);
-	snprintf(out, MUSTER_REASON_MAX + 1, "%s%s", text, more);
+	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%s%s", text, more);
 }

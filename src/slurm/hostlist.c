@@ -1,5 +1,5 @@
 /* hostlist.c - lists of host names as Slurm writes them */
-#include "core/hostlist.h"
+#include "slurm/hostlist.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* placement.h - which nodes are in which switch or block, as far as Slurm has said it */
-#ifndef MUSTER_REPORT_PLACEMENT_H
-#define MUSTER_REPORT_PLACEMENT_H
+#ifndef MUSTER_SLURM_PLACEMENT_H
+#define MUSTER_SLURM_PLACEMENT_H
 
 #include "muster/run.h"
 

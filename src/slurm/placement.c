@@ -1,7 +1,7 @@
 /* placement.c - which nodes are in which switch or block, as far as Slurm has said it */
-#include "report/placement.h"
+#include "slurm/placement.h"
 
-#include "core/hostlist.h"
+#include "slurm/hostlist.h"
 #include "util/text.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* scontrol.c - the state of Slurm's nodes, read and changed through its scontrol program */
-#include "core/scontrol.h"
+#include "slurm/scontrol.h"
 
 #include "util/child.h"
 #include "muster/arena.h"
