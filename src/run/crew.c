@@ -6,7 +6,7 @@
 #include "util/leaks.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "run/wire.h"
+#include "worker/protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,10 +217,10 @@ enum muster_crew_state muster_crew_poll(struct muster_crew *crew)
 		int ended = muster_subprocess_next_line(&crew->proc, &line, &length, &err);
 		if (line) {
 			crew->heard += length + 1;
-			int bad = crew->heard > MUSTER_WIRE_COMMAND_MAX
+			int bad = crew->heard > MUSTER_PROTOCOL_COMMAND_MAX
 					  ? muster_fail(&err, MUSTER_EPROTOCOL,
 						    "the worker sent more than %d bytes to one command",
-						    MUSTER_WIRE_COMMAND_MAX)
+						    MUSTER_PROTOCOL_COMMAND_MAX)
 					  : take_line(crew, line, length, &err);
 			muster_subprocess_line_taken(&crew->proc, length);
 			if (bad) {

@@ -4,7 +4,7 @@
  */
 #include "sim/standin_death.h"
 
-#include "run/wire.h"
+#include "worker/protocol.h"
 #include "sim/fault_death.h"
 #include "sim/standin.h"
 

@@ -3,7 +3,7 @@
 
 #include "util/text.h"
 #include "muster/arena.h"
-#include "run/wire.h"
+#include "worker/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,9 +159,9 @@ int muster_subprocess_next_line(
 		proc->scanned = proc->length;
 		if (proc->results < 0)
 			return 1;
-		if (proc->length >= MUSTER_WIRE_LINE_MAX)
+		if (proc->length >= MUSTER_PROTOCOL_LINE_MAX)
 			return muster_fail(err, MUSTER_EPROTOCOL, "the worker sent a line of more than %d bytes",
-				MUSTER_WIRE_LINE_MAX);
+				MUSTER_PROTOCOL_LINE_MAX);
 		if (proc->room - proc->length < 4096) {
 			proc->room = proc->room ? proc->room * 2 : 16384;
 			proc->line = muster_realloc(proc->line, proc->room, 1);

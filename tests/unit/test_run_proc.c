@@ -1,6 +1,6 @@
 /* test_run_proc.c - a worker process that starts, or does not, and what is known of it afterwards */
 #include "util/subprocess.h"
-#include "run/wire.h"
+#include "worker/protocol.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* test_run_worker_inbox.c - a worker sees that its command is called off, however the words come in */
-#include "../../src/run/worker.c"
+#include "../../src/worker/main.c"
 
 #include <check.h>
 

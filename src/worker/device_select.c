@@ -1,5 +1,5 @@
-/* take.c - which GPU a rank takes */
-#include "take.h"
+/* device_select.c - which GPU a rank takes */
+#include "device_select.h"
 
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-int muster_take_open(struct muster_probe_ctx *ctx, struct muster_error *err)
+int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	struct muster_error nvml_err;
 	muster_step(ctx, "nvmlInit_v2");
@@ -33,7 +33,7 @@ static void join_nvml(struct muster_gpu *gpu)
 	nvml->nvmlDeviceGetIndex(device, &gpu->nvml_index);
 }
 
-int muster_take_gpu(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)
+int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_cuda *cuda = muster_cuda(err);
@@ -71,7 +71,7 @@ int muster_take_gpu(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct
 	return 0;
 }
 
-void muster_take_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
+void muster_device_bind_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
 {
 	hwloc_obj_t node;
 	if (!*gpu->bus_id)
@@ -82,7 +82,7 @@ void muster_take_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu
 		(void)hwloc_set_cpubind(topology, node->cpuset, HWLOC_CPUBIND_THREAD);
 }
 
-const char *muster_take_path(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, char *out, size_t size)
+const char *muster_device_path(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, char *out, size_t size)
 {
 	char path[4096], text[64];
 	long node = -1;

@@ -1,4 +1,4 @@
-/* wire.h - what supervisors and their workers say to each other
+/* protocol.h - what supervisors and their workers say to each other
  *
  * One JSON object a line. To the worker:
  *   {"do":"open"}                        load the drivers; {"do":"open","skip":true}: never touch CUDA (it crashed)
@@ -15,8 +15,8 @@
  * and then one
  *   {"done":{"code":"ok"|CODE,"error":TEXT, ...answers}}
  */
-#ifndef MUSTER_RUN_WIRE_H
-#define MUSTER_RUN_WIRE_H
+#ifndef MUSTER_WORKER_PROTOCOL_H
+#define MUSTER_WORKER_PROTOCOL_H
 
 /* The worker's end of the pipes. */
 enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
@@ -25,9 +25,9 @@ enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
 enum { MUSTER_WORKER_BROKEN = 71 };
 
 /* Longest line in either direction; a longer one is a protocol error. */
-#define MUSTER_WIRE_LINE_MAX (1024 * 1024)
+#define MUSTER_PROTOCOL_LINE_MAX (1024 * 1024)
 
 /* Most bytes that a worker may say to one command; far above what any probe has to say. */
-#define MUSTER_WIRE_COMMAND_MAX (8 * 1024 * 1024)
+#define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)
 
 #endif

@@ -1,10 +1,10 @@
-/* worker.c - the process that may crash: it runs the probes and sends what they yield
+/* main.c - the process that may crash: it runs the probes and sends what they yield
  *
  * It knows nothing of MPI. Standard output and standard error belong to the vendor libraries' chatter; results have a
  * pipe of their own.
  */
-#include "run/take.h"
-#include "run/wire.h"
+#include "worker/device_select.h"
+#include "worker/protocol.h"
 
 #include "vendor/library.h"
 #include "vendor/nvml.h"
@@ -366,7 +366,7 @@ static void do_open(struct muster_probe_ctx *ctx, const struct muster_json *comm
 {
 	struct muster_error err;
 	muster_json_get_boolean(command, "$", "skip", &ctx->skip_cuda, &err);
-	int failed = ctx->skip_cuda ? 0 : muster_take_open(ctx, &err);
+	int failed = ctx->skip_cuda ? 0 : muster_device_open(ctx, &err);
 	send_done(failed, &err);
 }
 
@@ -392,18 +392,18 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	if (ctx->skip_cuda)
 		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", need_string(command, "why_skipped"));
 	else
-		failed = muster_take_gpu(ctx, &ctx->gpu, &err);
+		failed = muster_device_select(ctx, &ctx->gpu, &err);
 	if (failed)
 		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", err.text);
 	else if (!env->in_job)
-		muster_take_cpus(ctx, &ctx->gpu);
+		muster_device_bind_cpus(ctx, &ctx->gpu);
 
 	char path[64];
 	struct line line;
 	begin_done(&line, failed, &err);
 	muster_json_writer_pair(&line.w, "gpu", muster_string(ctx->gpu.bus_id));
 	muster_json_writer_pair(&line.w, "uuid", muster_string(ctx->gpu.uuid));
-	muster_json_writer_pair(&line.w, "path", muster_string(muster_take_path(ctx, &ctx->gpu, path, sizeof path)));
+	muster_json_writer_pair(&line.w, "path", muster_string(muster_device_path(ctx, &ctx->gpu, path, sizeof path)));
 	muster_json_writer_pair(&line.w, "why_none", muster_string(ctx->gpu.why_none));
 	end_done(&line);
 }
