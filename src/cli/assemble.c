@@ -9,7 +9,7 @@
 #include "muster/probe.h"
 #include "model/trend.h"
 #include "muster/report.h"
-#include "run/spooled.h"
+#include "journal/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 /* Nodes that nothing came from stand in the run without ranks; when there is just one, the ranks that nobody knows the
  * place of must be there. */
 static void add_nodes(
-	struct muster_run *run, const struct muster_spooled *spooled, const char *const *names, size_t count)
+	struct muster_run *run, const struct muster_journal_set *spooled, const char *const *names, size_t count)
 {
 	const char *last = NULL;
 	size_t added = 0;
@@ -106,7 +106,7 @@ static void add_nodes(
 }
 
 static int expect_nodes(
-	const char *list, const struct muster_spooled *spooled, struct muster_run *run, struct muster_error *err)
+	const char *list, const struct muster_journal_set *spooled, struct muster_run *run, struct muster_error *err)
 {
 	struct stat status;
 	const char *const *names;
@@ -125,7 +125,7 @@ static int expect_nodes(
 }
 
 /* What was left out is said, and not judged. */
-static void remarks_print(const struct assemble_options *o, const struct muster_spooled *spooled)
+static void remarks_print(const struct assemble_options *o, const struct muster_journal_set *spooled)
 {
 	if (spooled->other_runs > 0)
 		fprintf(stderr, "muster: %s: %zu other run%s left out; this one was started at %s\n", o->folder,
@@ -159,7 +159,7 @@ int muster_cmd_assemble(int argc, char **argv)
 	struct assemble_options o = { 0 };
 	struct muster_paths paths;
 	struct muster_selection choice = { 0 };
-	struct muster_spooled spooled = { 0 };
+	struct muster_journal_set spooled = { 0 };
 	struct muster_run run;
 	struct muster_error err;
 	int code;
@@ -172,11 +172,11 @@ int muster_cmd_assemble(int argc, char **argv)
 	if (parsed < 0)
 		return muster_cli_usage(&err);
 	muster_run_init(&run);
-	int failed = muster_spooled_read(o.folder, NULL, run.arena, &spooled, &err);
+	int failed = muster_journal_set_read(o.folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
 		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
 
-		muster_spooled_make(&spooled, &run);
+		muster_journal_set_make(&spooled, &run);
 		remarks_print(&o, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
 			 muster_selection_load(paths.configs, o.sku ? o.sku : spooled.sku,
@@ -184,7 +184,7 @@ int muster_cmd_assemble(int argc, char **argv)
 	}
 	code = failed ? muster_cli_usage(&err) : judge(&o, &run, &choice, o.strict || spooled.strict);
 	muster_selection_done(&choice);
-	muster_spooled_done(&spooled);
+	muster_journal_set_done(&spooled);
 	muster_run_done(&run);
 	return code;
 }

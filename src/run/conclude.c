@@ -9,7 +9,7 @@
 #include "util/log.h"
 #include "util/text.h"
 #include "model/trend.h"
-#include "run/spooled.h"
+#include "journal/read.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ double muster_conclude_limit_ms(const struct muster_conductor *c)
 /* What has not come over MPI may be on disk, if this node sees the same folder as the others. */
 static void add_spooled(struct muster_conductor *c, struct muster_run *run)
 {
-	struct muster_spooled spooled;
+	struct muster_journal_set spooled;
 	struct muster_error err;
 	bool missing = false;
 	for (size_t i = 0; i < run->node_count; i++)
@@ -47,12 +47,12 @@ static void add_spooled(struct muster_conductor *c, struct muster_run *run)
 			missing = missing || run->nodes[i].ranks[j].missing;
 	if (!missing || !c->run_name)
 		return;
-	if (muster_spooled_read(c->options->spool, c->run_name, run->arena, &spooled, &err) < 0) {
+	if (muster_journal_set_read(c->options->spool, c->run_name, run->arena, &spooled, &err) < 0) {
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
-	muster_spooled_add(&spooled, run, "it did not come to its end");
-	muster_spooled_done(&spooled);
+	muster_journal_set_add(&spooled, run, "it did not come to its end");
+	muster_journal_set_done(&spooled);
 }
 
 /* A log collector has what people read in the summary, a line for each finding. */

@@ -75,7 +75,7 @@ static bool find_place(struct muster_conductor *c, int *ret_exit)
 	if (!c->layout.bytes || !muster_parcel_header(c->layout.bytes, c->layout.length, numbers, 3, &at) ||
 		numbers[0] != 0) {
 		*ret_exit = numbers[0] > 0 ? numbers[0] : MUSTER_EXIT_INCONCLUSIVE;
-		muster_spool_end(c->spool, "the run was called off");
+		muster_journal_end(c->spool, "the run was called off");
 		return false;
 	}
 	c->node_index = numbers[1];
@@ -190,7 +190,7 @@ static void finish(struct muster_conductor *c)
 static bool send_record(struct muster_conductor *c)
 {
 	size_t length;
-	muster_spool_end(c->spool, c->interrupted ? c->interrupted : "");
+	muster_journal_end(c->spool, c->interrupted ? c->interrupted : "");
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
 	char *answer = muster_wait_at(
 		c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length, c->end_ms + muster_conclude_limit_ms(c));
@@ -216,7 +216,7 @@ static bool send_record(struct muster_conductor *c)
 static int collect(struct muster_conductor *c)
 {
 	size_t length;
-	muster_spool_end(c->spool, c->interrupted ? c->interrupted : "");
+	muster_journal_end(c->spool, c->interrupted ? c->interrupted : "");
 	char *text = muster_node_to_json(&c->record.nodes[0], &length);
 	muster_arrive(c, MUSTER_GATE_RECORD, MUSTER_PHASE_RING, text, length);
 	free(text);
@@ -246,11 +246,11 @@ static _Noreturn void leave(struct muster_conductor *c, int code)
 	fflush(stdout);
 	trace(c, "ending the worker");
 	muster_crew_dismiss(&c->crew);
-	const char *trouble = muster_spool_trouble(c->spool);
+	const char *trouble = muster_journal_trouble(c->spool);
 	if (trouble)
 		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = c->node, .rank = c->rank },
 			"--spool: %s", trouble);
-	muster_spool_close(c->spool, SPOOL_MS);
+	muster_journal_close(c->spool, SPOOL_MS);
 	trace(c, "leaving MPI");
 	/* with a rank missing MPI_Finalize does not end by itself, and the run is to be over by then */
 	double left = c->end_ms + LEAVE_MS - muster_now_ms();
@@ -276,8 +276,8 @@ static bool open_spool(struct muster_conductor *c)
 	struct muster_error err;
 	if (!o->spool)
 		return true;
-	c->run_name = muster_spool_run_name(c->started);
-	const struct muster_spool_header header = {
+	c->run_name = muster_journal_run_name(c->started);
+	const struct muster_journal_header header = {
 		.run = c->run_name,
 		.job = getenv("SLURM_JOB_ID"),
 		.rank = muster_link_early_rank(),
@@ -291,7 +291,7 @@ static bool open_spool(struct muster_conductor *c)
 		.strict = o->strict,
 		.repeats = o->repeats,
 	};
-	if (muster_spool_open(&c->spool, o->spool, &header, c->start_ms, &err) == 0)
+	if (muster_journal_open(&c->spool, o->spool, &header, c->start_ms, &err) == 0)
 		return true;
 	muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = c->node, .rank = header.rank }, "--spool %s",
 		err.text);
@@ -311,8 +311,8 @@ static void never_began(void *arg, int signal_number)
 					      "or has died",
 				      seconds);
 	c->interrupted = why;
-	muster_spool_end(c->spool, why);
-	muster_spool_close(c->spool, SPOOL_MS);
+	muster_journal_end(c->spool, why);
+	muster_journal_close(c->spool, SPOOL_MS);
 	if (rank == 0) {
 		c->ranks = muster_link_early_size();
 		c->root = muster_calloc(1, sizeof *c->root);
@@ -383,7 +383,7 @@ _Noreturn void muster_conduct(const struct muster_options *options, int argc, ch
 	muster_limit(c, MUSTER_EXIT_INCONCLUSIVE);
 	tell_worlds_apart(c, early_rank, early_size);
 	muster_node_add_rank(node, c->rank);
-	muster_spool_place(c->spool, c->rank, c->ranks);
+	muster_journal_place(c->spool, c->rank, c->ranks);
 	if (c->rank == 0) {
 		c->root = muster_calloc(1, sizeof *c->root);
 		muster_root_init(c->root, c->ranks, c->start_ms + options->deadline_s * 1e3 / HELLO_SHARE,

@@ -13,7 +13,7 @@
 #include "run/gates.h"
 #include "run/leader.h"
 #include "run/root.h"
-#include "run/spool.h"
+#include "journal/write.h"
 
 enum { MUSTER_SHORT_DEADLINE_MS = 5000 }; /* of commands that only pass something on */
 
@@ -47,7 +47,7 @@ struct muster_conductor {
 	struct muster_message *early;
 	size_t early_count;
 	struct muster_selection choice; /* rank 0: what to expect */
-	struct muster_spool *spool;     /* NULL unless asked for */
+	struct muster_journal *spool;   /* NULL unless asked for */
 	char *run_name;                 /* of it */
 	const char *interrupted;        /* the whole run ends early, and why; NULL */
 };

@@ -143,7 +143,7 @@ struct muster_outcome *muster_errand_outcome(struct muster_conductor *c, const c
 static void keep(struct muster_conductor *c, const char *name)
 {
 	const struct muster_probe *probe = muster_probe_find(name);
-	muster_spool_record(c->spool, &c->record, !probe || !probe->ring);
+	muster_journal_record(c->spool, &c->record, !probe || !probe->ring);
 }
 
 /* A probe has one outcome: the first failure stays, times add up. */

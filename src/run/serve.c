@@ -141,9 +141,9 @@ void muster_serve(struct muster_conductor *c)
 	if (c->root)
 		muster_root_poll(c->root, now);
 	muster_crew_poll(&c->crew);
-	muster_spool_step(c->spool, c->crew.step);
+	muster_journal_step(c->spool, c->crew.step);
 	if (c->root)
-		muster_spool_trials(c->spool, &c->root->run);
+		muster_journal_trials(c->spool, &c->root->run);
 }
 
 int muster_time_left(const struct muster_conductor *c)

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "muster/arena.h"
-#include "run/spooled.h"
+#include "journal/read.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static char *write_run(const struct muster_run *run, size_t *ret_length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct muster_spooled spooled = { 0 };
+	struct muster_journal_set spooled = { 0 };
 	struct muster_run run, back;
 	struct muster_error err;
 	size_t second, first = fuzz_split(bytes, size, &second), length;
@@ -64,18 +64,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	put_file(files[0], bytes, first);
 	put_file(files[1], bytes + second, size - second);
 	muster_run_init(&run);
-	if (muster_spooled_read(folder, NULL, run.arena, &spooled, &err) < 0) {
+	if (muster_journal_set_read(folder, NULL, run.arena, &spooled, &err) < 0) {
 		fuzz_check_error(&err);
 	} else {
 		FUZZ_CHECK(spooled.rank_count > 0 && (size_t)spooled.job_ranks >= spooled.rank_count, "%zu of %d ranks",
 			spooled.rank_count, spooled.job_ranks);
-		muster_spooled_make(&spooled, &run);
+		muster_journal_set_make(&spooled, &run);
 		char *text = write_run(&run, &length);
 		FUZZ_CHECK(muster_report_read(fuzz_file(0, text, length), &back, &err) == 0, "%s", err.text);
 		muster_run_done(&back);
 		free(text);
 	}
-	muster_spooled_done(&spooled);
+	muster_journal_set_done(&spooled);
 	muster_run_done(&run);
 	return 0;
 }

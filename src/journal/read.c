@@ -1,17 +1,17 @@
-/* spooled.c - a run from what its ranks have left on disk
+/* read.c - a run from what its ranks have left on disk
  *
  * The files are read twice: first their processes' first lines, which tell the runs apart, then the lines of one run.
  */
-#include "run/spooled.h"
+#include "journal/read.h"
 
 #include "json/json.h"
 #include "model/trend.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "model/limits.h"
-#include "run/left.h"
+#include "journal/left.h"
 #include "util/line_reader.h"
-#include "run/spool.h"
+#include "journal/write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 enum { FILES_MAX = 1 << 20 };
 
 struct reading {
-	struct muster_spooled *spooled;
-	struct muster_left *all;
+	struct muster_journal_set *spooled;
+	struct muster_journal_process *all;
 	size_t count, room;
 	char **paths;
 	size_t path_count, path; /* path: the one at hand */
@@ -128,11 +128,11 @@ static bool true_of(const struct members *members, enum key key)
 
 static void bad_line(struct reading *r, const char *path, const char *why)
 {
-	struct muster_spooled *s = r->spooled;
+	struct muster_journal_set *s = r->spooled;
 	s->bad_lines++;
 	if (!s->bad_why) {
 		s->bad_file = muster_arena_string(s->arena, path);
-		s->bad_why = muster_arena_printf(s->arena, "%.*s", MUSTER_LEFT_SHOWN, why);
+		s->bad_why = muster_arena_printf(s->arena, "%.*s", MUSTER_JOURNAL_SHOWN, why);
 	}
 }
 
@@ -152,7 +152,7 @@ static bool known_profile(const char *name)
 static void take_first(struct reading *r, const struct members *members, const char *path)
 {
 	struct muster_arena *arena = r->spooled->arena;
-	struct muster_left left = {
+	struct muster_journal_process left = {
 		.by = text_of(arena, members, BY),
 		.run = text_of(arena, members, RUN),
 		.job = text_of(arena, members, JOB),
@@ -192,13 +192,13 @@ static void take_first(struct reading *r, const struct members *members, const c
 
 static int by_id(const void *a, const void *b)
 {
-	const struct muster_left *x = a, *y = b;
+	const struct muster_journal_process *x = a, *y = b;
 	return strcmp(x->by, y->by);
 }
 
 static int by_id_and_order(const void *a, const void *b)
 {
-	const struct muster_left *x = a, *y = b;
+	const struct muster_journal_process *x = a, *y = b;
 	int order = by_id(a, b);
 	return order ? order : (x->order > y->order) - (x->order < y->order);
 }
@@ -214,9 +214,9 @@ static void sort_by_id(struct reading *r)
 	r->count = kept;
 }
 
-static struct muster_left *left_find(struct reading *r, const char *by)
+static struct muster_journal_process *left_find(struct reading *r, const char *by)
 {
-	const struct muster_left key = { .by = by };
+	const struct muster_journal_process key = { .by = by };
 	return r->count ? bsearch(&key, r->all, r->count, sizeof *r->all, by_id) : NULL;
 }
 
@@ -232,7 +232,7 @@ static void outcome_put(struct muster_outcomes *outcomes, struct muster_outcome 
 }
 
 static int take_record(
-	struct reading *r, struct muster_left *left, const struct members *members, struct muster_error *err)
+	struct reading *r, struct muster_journal_process *left, const struct members *members, struct muster_error *err)
 {
 	struct muster_run scratch = { .arena = r->spooled->arena, .job.ranks = left->ranks };
 	int kept = count_of(members, KEPT, MUSTER_RUN_SAMPLES_MAX);
@@ -276,7 +276,7 @@ static int take_record(
 	return rc;
 }
 
-static void take_place(struct muster_left *left, const struct members *members)
+static void take_place(struct muster_journal_process *left, const struct members *members)
 {
 	int rank = count_of(members, RANK, MUSTER_RUN_RANKS_MAX - 1);
 	int ranks = count_of(members, RANKS, MUSTER_RUN_RANKS_MAX);
@@ -290,7 +290,7 @@ static int take_line(struct reading *r, const struct members *members, struct mu
 {
 	struct muster_arena *arena = r->spooled->arena;
 	const char *by = text_of(arena, members, BY);
-	struct muster_left *left = by ? left_find(r, by) : NULL;
+	struct muster_journal_process *left = by ? left_find(r, by) : NULL;
 	if (!left || left->path != r->path || members->text[SPOOL])
 		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line that does not say whose it is");
 	left->last_s = number_of(members, TIME, left->last_s);
@@ -379,7 +379,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 
 /* ---- one run of them ---- */
 
-static void left_done(struct muster_left *left)
+static void left_done(struct muster_journal_process *left)
 {
 	if (!left->has_record)
 		return;
@@ -393,7 +393,7 @@ static void left_done(struct muster_left *left)
 /* Of this run, or of the one that was started last. */
 static void choose_run(struct reading *r, const char *run)
 {
-	const struct muster_left *last = NULL;
+	const struct muster_journal_process *last = NULL;
 	size_t kept = 0;
 	for (size_t i = 0; i < r->count && !run; i++)
 		if (!last || strcmp(r->all[i].started, last->started) > 0)
@@ -414,7 +414,7 @@ static void choose_run(struct reading *r, const char *run)
 /* All of them would call themselves rank 0 of 1. */
 static void part_strays(struct reading *r)
 {
-	struct muster_spooled *s = r->spooled;
+	struct muster_journal_set *s = r->spooled;
 	size_t kept = 0;
 	s->strays = muster_arena_alloc(s->arena, (r->count + 1) * sizeof *s->strays);
 	for (size_t i = 0; i < r->count; i++) {
@@ -428,7 +428,7 @@ static void part_strays(struct reading *r)
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct muster_left *x = a, *y = b;
+	const struct muster_journal_process *x = a, *y = b;
 	int order = (x->rank > y->rank) - (x->rank < y->rank);
 	if (!order) /* a rank that was started again: the later one counts */
 		order = strcmp(y->started, x->started);
@@ -437,12 +437,12 @@ static int by_rank(const void *a, const void *b)
 
 static void settle(struct reading *r)
 {
-	struct muster_spooled *s = r->spooled;
+	struct muster_journal_set *s = r->spooled;
 	size_t kept = 0;
 	if (r->count)
 		qsort(r->all, r->count, sizeof *r->all, by_rank);
 	for (size_t i = 0; i < r->count; i++) {
-		struct muster_left *left = &r->all[i];
+		struct muster_journal_process *left = &r->all[i];
 		if (kept > 0 && r->all[kept - 1].rank == left->rank) {
 			left_done(left);
 			continue;
@@ -453,7 +453,7 @@ static void settle(struct reading *r)
 	}
 	s->ranks = r->all;
 	s->rank_count = kept;
-	const struct muster_left *first = &s->ranks[0];
+	const struct muster_journal_process *first = &s->ranks[0];
 	s->run = first->run;
 	s->job = first->job;
 	s->started = first->started;
@@ -466,10 +466,10 @@ static void settle(struct reading *r)
 	s->repeats = first->repeats;
 }
 
-int muster_spooled_read(const char *directory, const char *run, struct muster_arena *arena, struct muster_spooled *ret,
-	struct muster_error *err)
+int muster_journal_set_read(const char *directory, const char *run, struct muster_arena *arena,
+	struct muster_journal_set *ret, struct muster_error *err)
 {
-	struct muster_spooled spooled = { .arena = arena, .told.arena = arena };
+	struct muster_journal_set spooled = { .arena = arena, .told.arena = arena };
 	struct reading r = { .spooled = &spooled };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
@@ -501,11 +501,11 @@ int muster_spooled_read(const char *directory, const char *run, struct muster_ar
 	return rc;
 }
 
-void muster_spooled_done(struct muster_spooled *spooled)
+void muster_journal_set_done(struct muster_journal_set *spooled)
 {
 	for (size_t i = 0; i < spooled->rank_count; i++)
 		left_done(&spooled->ranks[i]);
 	free(spooled->ranks);
 	free(spooled->told.trials);
-	*spooled = (struct muster_spooled){ 0 };
+	*spooled = (struct muster_journal_set){ 0 };
 }

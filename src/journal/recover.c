@@ -1,16 +1,16 @@
-/* assembled.c - the run that what was left on disk makes */
-#include "run/spooled.h"
+/* recover.c - the run that what was left on disk makes */
+#include "journal/read.h"
 
 #include "model/trend.h"
 #include "muster/arena.h"
-#include "run/left.h"
+#include "journal/left.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LAST_DEATHS_S 1.0 /* before the last line of all: a death that may be part of everybody's end */
 
-size_t muster_spooled_ended(const struct muster_spooled *spooled)
+size_t muster_journal_set_ended(const struct muster_journal_set *spooled)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < spooled->rank_count; i++)
@@ -18,7 +18,7 @@ size_t muster_spooled_ended(const struct muster_spooled *spooled)
 	return count;
 }
 
-const char *muster_spooled_interrupted(const struct muster_spooled *spooled)
+const char *muster_journal_set_interrupted(const struct muster_journal_set *spooled)
 {
 	for (size_t i = 0; i < spooled->rank_count; i++)
 		if (spooled->ranks[i].end && *spooled->ranks[i].end)
@@ -52,15 +52,15 @@ static const char *take_out(struct muster_run *run, int number)
 	return NULL;
 }
 
-static const char *last_sign(const struct muster_left *left, struct muster_arena *arena)
+static const char *last_sign(const struct muster_journal_process *left, struct muster_arena *arena)
 {
 	if (left->step)
 		return muster_arena_printf(arena, "its last sign, %.0f s after its start, was: %.*s", left->step_s,
-			MUSTER_LEFT_SHOWN, left->step);
+			MUSTER_JOURNAL_SHOWN, left->step);
 	return muster_arena_printf(arena, "its last sign came %.0f s after its start, before any step", left->last_s);
 }
 
-static void put(const struct muster_left *left, struct muster_run *run, const char *why)
+static void put(const struct muster_journal_process *left, struct muster_run *run, const char *why)
 {
 	struct muster_node *node = node_of(run, left->has_record ? left->record.name : left->node);
 	struct muster_rank *rank = muster_node_add_rank(node, left->rank);
@@ -86,7 +86,7 @@ static void put(const struct muster_left *left, struct muster_run *run, const ch
 			run->arena, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->arena));
 }
 
-size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_run *run, const char *why)
+size_t muster_journal_set_add(const struct muster_journal_set *spooled, struct muster_run *run, const char *why)
 {
 	enum { ABSENT, MISSING, HERE };
 	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
@@ -96,7 +96,7 @@ size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_ru
 			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
 				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
 	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_left *left = &spooled->ranks[i];
+		const struct muster_journal_process *left = &spooled->ranks[i];
 		if (known[left->rank] == HERE)
 			continue;
 		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
@@ -111,10 +111,10 @@ size_t muster_spooled_add(const struct muster_spooled *spooled, struct muster_ru
 }
 
 /* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
-static void excuse_last_deaths(const struct muster_spooled *spooled)
+static void excuse_last_deaths(const struct muster_journal_set *spooled)
 {
 	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_left *left = &spooled->ranks[i];
+		const struct muster_journal_process *left = &spooled->ranks[i];
 		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
 			continue;
 		struct muster_outcomes *outcomes = &left->record.ranks[0].outcomes;
@@ -148,16 +148,16 @@ static void add_missing(struct muster_run *run)
 
 /* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
  * not come to theirs says nothing about them. */
-static const char *interruption(const struct muster_spooled *spooled)
+static const char *interruption(const struct muster_journal_set *spooled)
 {
-	const char *why = muster_spooled_interrupted(spooled);
+	const char *why = muster_journal_set_interrupted(spooled);
 
-	return why                                 ? why
-	       : muster_spooled_ended(spooled) > 0 ? NULL
-						   : "no rank came to its end: all were ended from outside";
+	return why                                     ? why
+	       : muster_journal_set_ended(spooled) > 0 ? NULL
+						       : "no rank came to its end: all were ended from outside";
 }
 
-void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run *run)
+void muster_journal_set_make(const struct muster_journal_set *spooled, struct muster_run *run)
 {
 	run->job = (struct muster_job){
 		.id = spooled->job,
@@ -170,9 +170,9 @@ void muster_spooled_make(const struct muster_spooled *spooled, struct muster_run
 		.assembled = true,
 		.repeats = spooled->repeats,
 	};
-	if (muster_spooled_ended(spooled) == 0)
+	if (muster_journal_set_ended(spooled) == 0)
 		excuse_last_deaths(spooled);
-	muster_spooled_add(spooled, run, "it did not come to its end");
+	muster_journal_set_add(spooled, run, "it did not come to its end");
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);
 	add_missing(run);

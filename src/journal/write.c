@@ -1,5 +1,5 @@
-/* spool.c - what a rank has measured, on disk as it grows */
-#include "run/spool.h"
+/* write.c - what a rank has measured, on disk as it grows */
+#include "journal/write.h"
 
 #include "json/writer.h"
 #include "util/text.h"
@@ -23,7 +23,7 @@ enum {
 	NAME_MAX_BYTES = 200, /* of a file's name */
 };
 
-struct muster_spool {
+struct muster_journal {
 	int fd;
 	char id[17];
 	char *path;
@@ -69,7 +69,7 @@ static int append(int fd, const char *bytes, size_t length)
 	return 0;
 }
 
-static void note_trouble(struct muster_spool *spool, int why)
+static void note_trouble(struct muster_journal *spool, int why)
 {
 	if (why && !*spool->trouble)
 		snprintf(spool->trouble, sizeof spool->trouble, "%s: %s", spool->path, strerror(why));
@@ -79,7 +79,7 @@ static void note_trouble(struct muster_spool *spool, int why)
  */
 static void *write_all(void *arg)
 {
-	struct muster_spool *spool = arg;
+	struct muster_journal *spool = arg;
 	bool dirty = false;
 	pthread_mutex_lock(&spool->lock);
 	for (;;) {
@@ -118,7 +118,7 @@ struct line {
 	struct muster_json_writer w;
 };
 
-static void line_begin(const struct muster_spool *spool, struct line *line)
+static void line_begin(const struct muster_journal *spool, struct line *line)
 {
 	line->out = open_memstream(&line->text, &line->length);
 	if (!line->out)
@@ -129,7 +129,7 @@ static void line_begin(const struct muster_spool *spool, struct line *line)
 	muster_json_writer_pair(&line->w, "by", muster_string(spool->id));
 }
 
-static void line_time(const struct muster_spool *spool, struct line *line)
+static void line_time(const struct muster_journal *spool, struct line *line)
 {
 	muster_json_writer_pair(&line->w, "t", muster_number((double)(long)(muster_now_ms() - spool->start_ms) / 1e3));
 }
@@ -140,7 +140,7 @@ static void line_text(struct line *line, const char *key, const char *text)
 		muster_json_writer_pair(&line->w, key, muster_string(text));
 }
 
-static void line_end(struct muster_spool *spool, struct line *line, bool sync)
+static void line_end(struct muster_journal *spool, struct line *line, bool sync)
 {
 	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->out);
@@ -163,7 +163,7 @@ static void line_end(struct muster_spool *spool, struct line *line, bool sync)
 	free(line->text);
 }
 
-static void write_header(struct muster_spool *spool, const struct muster_spool_header *header)
+static void write_header(struct muster_journal *spool, const struct muster_journal_header *header)
 {
 	struct line line;
 	line_begin(spool, &line);
@@ -186,7 +186,7 @@ static void write_header(struct muster_spool *spool, const struct muster_spool_h
 
 /* ---- */
 
-char *muster_spool_run_name(const char *started)
+char *muster_journal_run_name(const char *started)
 {
 	/* mpirun and srun with PMIx name each start of a program; srun without it has the step */
 	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -197,7 +197,7 @@ char *muster_spool_run_name(const char *started)
 		"%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
 }
 
-char *muster_spool_path(const char *directory, const char *node)
+char *muster_journal_path(const char *directory, const char *node)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	char name[NAME_MAX_BYTES + 4];
@@ -224,20 +224,20 @@ static int open_file(const char *directory, const char *path, struct muster_erro
 	return fd;
 }
 
-int muster_spool_open(struct muster_spool **ret, const char *directory, const struct muster_spool_header *header,
+int muster_journal_open(struct muster_journal **ret, const char *directory, const struct muster_journal_header *header,
 	double start_ms, struct muster_error *err)
 {
-	char *path = muster_spool_path(directory, header->node);
+	char *path = muster_journal_path(directory, header->node);
 	int fd = open_file(directory, path, err);
 	if (fd < 0) {
 		free(path);
 		return -1;
 	}
-	struct muster_spool *spool = muster_calloc(1, sizeof *spool);
+	struct muster_journal *spool = muster_calloc(1, sizeof *spool);
 	uint64_t random = 0;
 	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
 		random = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
-	*spool = (struct muster_spool){ .fd = fd, .path = path, .start_ms = start_ms };
+	*spool = (struct muster_journal){ .fd = fd, .path = path, .start_ms = start_ms };
 	snprintf(spool->id, sizeof spool->id, "%016llx", (unsigned long long)random);
 	pthread_condattr_t clock;
 	pthread_condattr_init(&clock);
@@ -261,7 +261,7 @@ int muster_spool_open(struct muster_spool **ret, const char *directory, const st
 	return 0;
 }
 
-void muster_spool_place(struct muster_spool *spool, int rank, int ranks)
+void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
 {
 	struct line line;
 	if (!spool)
@@ -279,7 +279,7 @@ static struct muster_samples slice(const struct muster_samples *samples, size_t 
 	return (struct muster_samples){ .items = samples->items + from, .count = left < SLICE ? left : SLICE };
 }
 
-void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled)
+void muster_journal_record(struct muster_journal *spool, const struct muster_run *record, bool settled)
 {
 	if (!spool || record->node_count == 0 || record->nodes[0].rank_count == 0)
 		return;
@@ -308,7 +308,7 @@ void muster_spool_record(struct muster_spool *spool, const struct muster_run *re
 		spool->rank_set = rank_from;
 }
 
-void muster_spool_trials(struct muster_spool *spool, const struct muster_run *run)
+void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run)
 {
 	while (spool && spool->trials_written < run->trial_count) {
 		char *text = muster_trial_to_json(&run->trials[spool->trials_written++]);
@@ -322,7 +322,7 @@ void muster_spool_trials(struct muster_spool *spool, const struct muster_run *ru
 	}
 }
 
-void muster_spool_step(struct muster_spool *spool, const char *step)
+void muster_journal_step(struct muster_journal *spool, const char *step)
 {
 	struct line line;
 	if (!spool || !*step || strcmp(step, spool->step) == 0)
@@ -334,7 +334,7 @@ void muster_spool_step(struct muster_spool *spool, const char *step)
 	line_end(spool, &line, false);
 }
 
-void muster_spool_end(struct muster_spool *spool, const char *why)
+void muster_journal_end(struct muster_journal *spool, const char *why)
 {
 	struct line line;
 	if (!spool)
@@ -345,7 +345,7 @@ void muster_spool_end(struct muster_spool *spool, const char *why)
 	line_end(spool, &line, true);
 }
 
-const char *muster_spool_trouble(struct muster_spool *spool)
+const char *muster_journal_trouble(struct muster_journal *spool)
 {
 	if (!spool || spool->told)
 		return NULL;
@@ -355,7 +355,7 @@ const char *muster_spool_trouble(struct muster_spool *spool)
 	return spool->told ? spool->trouble : NULL;
 }
 
-void muster_spool_close(struct muster_spool *spool, int grace_ms)
+void muster_journal_close(struct muster_journal *spool, int grace_ms)
 {
 	if (!spool)
 		return;

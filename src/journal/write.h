@@ -1,6 +1,6 @@
-/* spool.h - what a rank has measured, on disk as it grows: one file per node, lines appended by each of its ranks
+/* write.h - what a rank has measured, on disk as it grows: one file per node, lines appended by each of its ranks
  *
- * Whatever dies, what was measured before is there, and `muster assemble` makes the report from it (spooled.h reads
+ * Whatever dies, what was measured before is there, and `muster assemble` makes the report from it (read.h reads
  * it). A line is a JSON object, and "by" names the process that wrote it:
  *   {"by":ID,"spool":1,"run":…,"rank":…,"ranks":…, …}   the first of each process: what is needed to judge later
  *   {"by":ID,"rank":…,"ranks":…}                         the same two as MPI knows them
@@ -13,8 +13,8 @@
  * early "t" is in seconds from the process's start. Lines begin and end with a newline, so that one that was cut by a
  * death or a full disk spoils only itself. A thread writes, so a file system that hangs holds up nobody.
  */
-#ifndef MUSTER_RUN_SPOOL_H
-#define MUSTER_RUN_SPOOL_H
+#ifndef MUSTER_JOURNAL_WRITE_H
+#define MUSTER_JOURNAL_WRITE_H
 
 #include "muster/error.h"
 #include "muster/run.h"
@@ -23,10 +23,10 @@
 
 enum { MUSTER_SPOOL_VERSION = 1, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
 
-struct muster_spool;
+struct muster_journal;
 
 /* What the first line says. */
-struct muster_spool_header {
+struct muster_journal_header {
 	const char *run;      /* the same for all ranks of a run, and for no other run */
 	const char *job;      /* Slurm's job id; NULL */
 	int rank, ranks;      /* as the launcher's environment says */
@@ -39,30 +39,30 @@ struct muster_spool_header {
 };
 
 /* The name of the run, as the launcher's environment tells it to all ranks; malloc'd. */
-char *muster_spool_run_name(const char *started);
+char *muster_journal_run_name(const char *started);
 
 /* The file for a node, malloc'd: its name with every byte that could be more than a part of a name encoded as %XX. */
-char *muster_spool_path(const char *directory, const char *node);
+char *muster_journal_path(const char *directory, const char *node);
 
 /* Open the node's file in the folder, which is made when it is not there, and write the first line. */
-int muster_spool_open(struct muster_spool **ret, const char *directory, const struct muster_spool_header *header,
+int muster_journal_open(struct muster_journal **ret, const char *directory, const struct muster_journal_header *header,
 	double start_ms, struct muster_error *err);
 
 /* All of these return at once, and do nothing when spool is NULL. */
-void muster_spool_place(struct muster_spool *spool, int rank, int ranks);
+void muster_journal_place(struct muster_journal *spool, int rank, int ranks);
 /* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's
  * samples since the last settled record may still be replaced. */
-void muster_spool_record(struct muster_spool *spool, const struct muster_run *record, bool settled);
+void muster_journal_record(struct muster_journal *spool, const struct muster_run *record, bool settled);
 /* Those of the run that are new. */
-void muster_spool_trials(struct muster_spool *spool, const struct muster_run *run);
+void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run);
 /* Written when it is another than the last one. */
-void muster_spool_step(struct muster_spool *spool, const char *step);
-void muster_spool_end(struct muster_spool *spool, const char *why);
+void muster_journal_step(struct muster_journal *spool, const char *step);
+void muster_journal_end(struct muster_journal *spool, const char *why);
 
 /* What could not be written, once: a sentence; NULL when all is well or it has been asked before. */
-const char *muster_spool_trouble(struct muster_spool *spool);
+const char *muster_journal_trouble(struct muster_journal *spool);
 
 /* Give what is not on disk yet at most grace_ms. */
-void muster_spool_close(struct muster_spool *spool, int grace_ms);
+void muster_journal_close(struct muster_journal *spool, int grace_ms);
 
 #endif

@@ -1,15 +1,15 @@
-/* left.h - what one process left in the spool: read by spooled.c, put into a run by assembled.c */
-#ifndef MUSTER_RUN_LEFT_H
-#define MUSTER_RUN_LEFT_H
+/* left.h - what one process left in the spool: read by read.c, put into a run by recover.c */
+#ifndef MUSTER_JOURNAL_LEFT_H
+#define MUSTER_JOURNAL_LEFT_H
 
 #include "muster/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MUSTER_LEFT_SHOWN = 200 }; /* bytes of a name or a step in a sentence */
+enum { MUSTER_JOURNAL_SHOWN = 200 }; /* bytes of a name or a step in a sentence */
 
-struct muster_left {
+struct muster_journal_process {
 	const char *by, *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
 	const char *node;
 	bool strict;
