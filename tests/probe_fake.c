@@ -262,7 +262,7 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 
 int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	return ctx->called_off ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->called_off) : 0;
+	return ctx->cancelled ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", ctx->cancelled) : 0;
 }
 
 void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)

@@ -18,9 +18,9 @@ struct muster_probe_ctx {
 	struct muster_arena *arena;
 	struct muster_samples samples;
 	size_t steps;
-	const char *called_off; /* why the command is called off; NULL: it is not */
-	int given_up;           /* how often the probe said that it fails */
-	char root[256];         /* a fresh directory */
+	const char *cancelled; /* why the command is called off; NULL: it is not */
+	int given_up;          /* how often the probe said that it fails */
+	char root[256];        /* a fresh directory */
 };
 
 /* A context for probe with an empty directory as root. */

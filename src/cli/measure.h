@@ -2,7 +2,7 @@
 #ifndef MUSTER_CLI_MEASURE_H
 #define MUSTER_CLI_MEASURE_H
 
-#include "run/options.h"
+#include "coord/options.h"
 
 /* Read the command line into options, which hold the defaults. 0 when the run can begin; else 1, and *ret_code is the
  * exit code. speaks: whether this process is the one that prints. */

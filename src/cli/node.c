@@ -7,9 +7,9 @@
 #include "cli/measure.h"
 #include "muster/arena.h"
 #include "muster/report.h"
-#include "run/conduct.h"
-#include "run/crew.h"
-#include "run/local.h"
+#include "coord/supervisor.h"
+#include "coord/worker_client.h"
+#include "transport/transport_socket.h"
 #include "util/log.h"
 
 #include <poll.h>
@@ -53,21 +53,21 @@ static int visible_count(void)
 /* The GPUs that ranks can take; 1 where nobody can say, for that rank's findings to tell why. */
 static int count_gpus(const char *program)
 {
-	struct muster_crew crew = { 0 };
+	struct muster_worker_client crew = { 0 };
 	struct muster_run record;
 	struct muster_error err;
 	int count = 0, visible = visible_count();
 	signal(SIGPIPE, SIG_IGN);
 	muster_run_init(&record);
 	muster_node_add_rank(muster_run_add_node(&record, "?"), 0);
-	if (muster_crew_start(&crew, program, &record, &err) == 0) {
-		muster_crew_command(&crew, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
-		while (muster_crew_poll(&crew) == MUSTER_CREW_BUSY) {
+	if (muster_worker_client_start(&crew, program, &record, &err) == 0) {
+		muster_worker_client_command(&crew, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
+		while (muster_worker_client_poll(&crew) == MUSTER_WORKER_CLIENT_BUSY) {
 			struct pollfd results = { .fd = crew.proc.results, .events = POLLIN };
 			poll(&results, 1, COUNT_POLL_MS);
 		}
 		count = crew.gpus;
-		muster_crew_dismiss(&crew);
+		muster_worker_client_dismiss(&crew);
 	}
 	muster_run_done(&record);
 	if (visible >= 0 && (visible < count || count == 0))
@@ -98,5 +98,5 @@ int muster_cmd_node(int argc, char **argv)
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_INCONCLUSIVE;
 	}
-	muster_conduct(&options, argc, argv);
+	muster_supervise(&options, argc, argv);
 }

@@ -1,8 +1,8 @@
 /* run.c - `muster run`: measure this job's nodes and judge them */
 #include "cli/cli.h"
 #include "cli/measure.h"
-#include "run/conduct.h"
-#include "run/link.h"
+#include "coord/supervisor.h"
+#include "transport/transport_mpi.h"
 
 int muster_cmd_run(int argc, char **argv)
 {
@@ -21,5 +21,5 @@ int muster_cmd_run(int argc, char **argv)
 		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    speaks, &options, &code))
 		return code;
-	muster_conduct(&options, argc, argv);
+	muster_supervise(&options, argc, argv);
 }

@@ -7,7 +7,7 @@
 #include "system/settings.h"
 #include "util/text.h"
 #include "muster/report.h"
-#include "run/local.h"
+#include "transport/transport_socket.h"
 #include "sim/cluster.h"
 #include "sim/standin_death.h"
 

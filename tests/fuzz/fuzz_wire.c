@@ -6,7 +6,7 @@
 
 #include "util/text.h"
 #include "muster/arena.h"
-#include "run/crew.h"
+#include "coord/worker_client.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,28 +51,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		noise = 0;
 	}
 	struct muster_run record;
-	struct muster_crew crew = { 0 };
+	struct muster_worker_client crew = { 0 };
 	struct muster_error err;
 	muster_run_init(&record);
 	struct muster_node *node = muster_run_add_node(&record, "node-1");
 	struct muster_rank *rank = muster_node_add_rank(node, 0);
 	rank->local_rank = 0;
 
-	FUZZ_CHECK(muster_crew_start(&crew, "worker", &record, &err) == 0, "%s", err.text);
+	FUZZ_CHECK(muster_worker_client_start(&crew, "worker", &record, &err) == 0, "%s", err.text);
 	crew.proc.noise = open(fuzz_file(0, bytes, noise), O_RDONLY | O_CLOEXEC);
 	crew.proc.results = open(fuzz_file(1, bytes + second, size - second), O_RDONLY | O_CLOEXEC);
 	FUZZ_CHECK(crew.proc.noise >= 0 && crew.proc.results >= 0, "no pipes");
 	do {
-		muster_crew_command(&crew, "{\"do\": \"run\"}", 1000000);
-		muster_crew_poll(&crew);
-		FUZZ_CHECK(crew.state == MUSTER_CREW_DONE || crew.state == MUSTER_CREW_CRASHED, "state %d",
-			(int)crew.state);
-		muster_outcomes_add(&rank->outcomes, muster_crew_outcome(&crew, "gpu"));
-	} while (crew.state == MUSTER_CREW_DONE && rank->outcomes.count < 100);
+		muster_worker_client_command(&crew, "{\"do\": \"run\"}", 1000000);
+		muster_worker_client_poll(&crew);
+		FUZZ_CHECK(crew.state == MUSTER_WORKER_CLIENT_DONE || crew.state == MUSTER_WORKER_CLIENT_CRASHED,
+			"state %d", (int)crew.state);
+		muster_outcomes_add(&rank->outcomes, muster_worker_client_outcome(&crew, "gpu"));
+	} while (crew.state == MUSTER_WORKER_CLIENT_DONE && rank->outcomes.count < 100);
 	rank->gpu = *crew.gpu ? muster_arena_string(record.arena, crew.gpu) : NULL;
 	rank->gpu_uuid = *crew.uuid ? muster_arena_string(record.arena, crew.uuid) : NULL;
 	check_record(node);
-	muster_crew_dismiss(&crew);
+	muster_worker_client_dismiss(&crew);
 	muster_run_done(&record);
 	return 0;
 }

@@ -380,7 +380,7 @@ END_TEST
 
 START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
 {
-	ctx->called_off = "rank 2's worker crashed";
+	ctx->cancelled = "rank 2's worker crashed";
 	if (_i == 0)
 		nccl.never_connects = true;
 	else

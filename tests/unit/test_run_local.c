@@ -2,8 +2,8 @@
  * living */
 #include "util/text.h"
 #include "muster/arena.h"
-#include "run/gate.h"
-#include "run/local.h"
+#include "coord/barrier.h"
+#include "transport/transport_socket.h"
 
 #include <check.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 	}
 	if (rank == 2) { /* stays until it is asked to go */
 		struct muster_message message = await();
-		_exit(message.tag == MUSTER_TAG_STOP ? 0 : 1);
+		_exit(message.tag == MUSTER_TAG_CANCEL ? 0 : 1);
 	}
 	ck_assert_int_eq(rank, 0);
 	struct muster_message message = await();
@@ -45,42 +45,42 @@ START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 	ck_assert_str_eq(message.bytes, "one");
 	muster_message_done(&message);
 	message = await();
-	ck_assert_int_eq(message.tag, MUSTER_TAG_GONE);
+	ck_assert_int_eq(message.tag, MUSTER_TAG_PEER_DIED);
 	ck_assert_int_eq(message.from, 1);
-	muster_local_send(1, MUSTER_TAG_STOP, "", 0); /* to nobody */
+	muster_local_send(1, MUSTER_TAG_CANCEL, "", 0); /* to nobody */
 	ck_assert(!muster_local_receive(&message));
-	muster_local_send(2, MUSTER_TAG_STOP, "", 0);
+	muster_local_send(2, MUSTER_TAG_CANCEL, "", 0);
 	message = await();
-	ck_assert_int_eq(message.tag, MUSTER_TAG_GONE);
+	ck_assert_int_eq(message.tag, MUSTER_TAG_PEER_DIED);
 	ck_assert_int_eq(message.from, 2);
 	muster_local_end(0);
 }
 END_TEST
 
-static void settle(void *arg, struct muster_keeper *keeper, struct muster_gate *gate)
+static void complete(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *gate)
 {
-	(void)keeper;
+	(void)barriers;
 	*(int *)arg = gate->id;
 }
 
 START_TEST(a_gate_does_not_wait_for_a_member_that_died)
 {
 	static const int members[] = { 4, 5, 6 };
-	struct muster_keeper keeper;
+	struct muster_barrier_set barriers;
 	int settled = 0;
 	double now = muster_now_ms();
-	muster_keeper_init(&keeper, members, 3, now + 1e9);
-	keeper.settle = settle;
-	keeper.arg = &settled;
-	muster_keeper_arrive(&keeper, 7, 4, "", 0);
-	muster_keeper_lost(&keeper, 5);
-	muster_keeper_lost(&keeper, 99); /* no member */
-	muster_keeper_poll(&keeper, now);
+	muster_barrier_set_init(&barriers, members, 3, now + 1e9);
+	barriers.complete = complete;
+	barriers.arg = &settled;
+	muster_barrier_set_enter(&barriers, 7, 4, "", 0);
+	muster_barrier_set_lost(&barriers, 5);
+	muster_barrier_set_lost(&barriers, 99); /* no member */
+	muster_barrier_set_poll(&barriers, now);
 	ck_assert_int_eq(settled, 0);
-	muster_keeper_arrive(&keeper, 7, 6, "", 0);
-	muster_keeper_poll(&keeper, now);
+	muster_barrier_set_enter(&barriers, 7, 6, "", 0);
+	muster_barrier_set_poll(&barriers, now);
 	ck_assert_int_eq(settled, 7);
-	muster_keeper_done(&keeper);
+	muster_barrier_set_done(&barriers);
 }
 END_TEST
 

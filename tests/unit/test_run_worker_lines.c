@@ -4,7 +4,7 @@
  */
 #include "muster/arena.h"
 #include "muster/report.h"
-#include "run/crew.h"
+#include "coord/worker_client.h"
 
 #include <check.h>
 #include <poll.h>
@@ -55,26 +55,26 @@ static void write_lines(const char *text)
 	write_file(lines, text);
 }
 
-static enum muster_crew_state give_command(struct muster_crew *crew)
+static enum muster_worker_client_state give_command(struct muster_worker_client *crew)
 {
-	enum muster_crew_state state;
-	muster_crew_command(crew, "{}", 60000);
-	while ((state = muster_crew_poll(crew)) == MUSTER_CREW_BUSY)
+	enum muster_worker_client_state state;
+	muster_worker_client_command(crew, "{}", 60000);
+	while ((state = muster_worker_client_poll(crew)) == MUSTER_WORKER_CLIENT_BUSY)
 		poll(NULL, 0, 1);
 	return state;
 }
 
 /* Give the worker a command and wait for its end; the record must then be one that rank 0 reads. */
-static void work(struct muster_crew *crew, struct muster_run *record)
+static void work(struct muster_worker_client *crew, struct muster_run *record)
 {
 	struct muster_error err;
 	struct muster_run back;
 	muster_run_init(record);
 	muster_node_add_rank(muster_run_add_node(record, "node-1"), 0);
-	ck_assert_msg(muster_crew_start(crew, script, record, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_worker_client_start(crew, script, record, &err) == 0, "%s", err.text);
 	give_command(crew);
-	muster_outcomes_add(&record->nodes[0].ranks[0].outcomes, muster_crew_outcome(crew, "gpu_copy"));
-	muster_crew_dismiss(crew);
+	muster_outcomes_add(&record->nodes[0].ranks[0].outcomes, muster_worker_client_outcome(crew, "gpu_copy"));
+	muster_worker_client_dismiss(crew);
 
 	size_t length;
 	char *text = muster_node_to_json(&record->nodes[0], &length);
@@ -118,7 +118,7 @@ static const struct {
 
 START_TEST(a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept)
 {
-	struct muster_crew crew = { 0 };
+	struct muster_worker_client crew = { 0 };
 	struct muster_run record;
 	write_lines(cases[_i].text);
 	work(&crew, &record);
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 {
 	static const char frame[] = "{'sample': {'metric': 'rank.slurm_cpu_bind', 'value': '%s'}}\n" DONE;
-	struct muster_crew crew = { 0 };
+	struct muster_worker_client crew = { 0 };
 	struct muster_run record;
 	for (size_t length = 4096; length <= 4097; length++) {
 		char *masks = muster_calloc(length + 1, 1);
@@ -183,7 +183,7 @@ static const struct {
 
 START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 {
-	struct muster_crew crew = { 0 };
+	struct muster_worker_client crew = { 0 };
 	struct muster_run record;
 	struct muster_error err;
 	muster_run_init(&record);
@@ -191,16 +191,16 @@ START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 	muster_node_add_rank(node, 0);
 	write_flood(floods[_i].line, floods[_i].count);
 	write_file(next, SAMPLE DONE);
-	ck_assert_msg(muster_crew_start(&crew, script, &record, &err) == 0, "%s", err.text);
-	enum muster_crew_state state = give_command(&crew);
+	ck_assert_msg(muster_worker_client_start(&crew, script, &record, &err) == 0, "%s", err.text);
+	enum muster_worker_client_state state = give_command(&crew);
 	ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples);
-	ck_assert_int_eq(state, floods[_i].error ? MUSTER_CREW_CRASHED : MUSTER_CREW_DONE);
+	ck_assert_int_eq(state, floods[_i].error ? MUSTER_WORKER_CLIENT_CRASHED : MUSTER_WORKER_CLIENT_DONE);
 	if (floods[_i].error) {
 		ck_assert_msg(strstr(crew.error, floods[_i].error) != NULL, "%s", crew.error);
-		ck_assert_int_eq(give_command(&crew), MUSTER_CREW_DONE);
+		ck_assert_int_eq(give_command(&crew), MUSTER_WORKER_CLIENT_DONE);
 		ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples + 1);
 	}
-	muster_crew_dismiss(&crew);
+	muster_worker_client_dismiss(&crew);
 	muster_run_done(&record);
 }
 END_TEST

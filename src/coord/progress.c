@@ -1,0 +1,73 @@
+/* progress.c - one line on a terminal's stderr that says how far the run is */
+#include "progress.h"
+
+#include "util/log.h"
+#include "util/text.h"
+#include "coord/barrier_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TERMINAL_EVERY_MS = 100 };
+
+static const char *const phase_names[] = {
+	[MUSTER_PHASE_START] = "starting ranks",
+	[MUSTER_PHASE_DRIVERS] = "opening drivers",
+	[MUSTER_PHASE_INVENTORY] = "inventory: launch, system, GPU, affinity, links",
+	[MUSTER_PHASE_COPIES] = "host and device copies",
+	[MUSTER_PHASE_RING] = "all-reduce ring",
+};
+_Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "every phase has a name");
+
+bool muster_on_terminal(void)
+{
+	const char *told = getenv("MUSTER_TERMINAL");
+	if (muster_log_is_json())
+		return false;
+	if (told)
+		return strcmp(told, "1") == 0;
+	return isatty(1) == 1 && isatty(2) == 1;
+}
+
+void muster_progress_init(struct muster_progress *progress)
+{
+	*progress =
+		(struct muster_progress){ .terminal = muster_on_terminal(), .start_ms = muster_now_ms(), .phase = -1 };
+}
+
+void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
+{
+	int phase = 0;
+	while (phase + 1 < MUSTER_PHASE_COUNT && done[phase] >= ranks)
+		phase++;
+	double now = muster_now_ms(), seconds = (now - progress->start_ms) / 1e3;
+	if (progress->terminal) {
+		if (now - progress->shown_ms < TERMINAL_EVERY_MS && phase == progress->phase)
+			return;
+		fprintf(stderr, "\r\033[K%5.1f s  %s: %d of %d ranks done", seconds, phase_names[phase], done[phase],
+			ranks);
+		progress->shown_ms = now;
+		progress->shown = true;
+	} else if (phase > progress->phase) {
+		muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", seconds, phase_names[phase]);
+	}
+	progress->phase = phase;
+	fflush(stderr);
+}
+
+void muster_progress_say(const struct muster_progress *progress, const char *text)
+{
+	if (progress->terminal && progress->shown)
+		fputs("\r\033[K", stderr);
+	muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", (muster_now_ms() - progress->start_ms) / 1e3, text);
+}
+
+void muster_progress_end(struct muster_progress *progress)
+{
+	if (progress->terminal && progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->shown = false;
+	fflush(stderr);
+}

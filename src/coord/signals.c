@@ -1,0 +1,123 @@
+/* signals.c - what ends a run early: a signal, or an MPI_Init that does not come to its end */
+#include "coord/signals.h"
+
+#include "util/text.h"
+#include "muster/report.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ECHO_MS = 1000 }; /* a second signal within this time says nothing new */
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = {
+	{ SIGTERM, "SIGTERM" },
+	{ SIGINT, "SIGINT" },
+	{ SIGHUP, "SIGHUP" },
+	{ SIGUSR1, "SIGUSR1" },
+	{ SIGUSR2, "SIGUSR2" },
+	{ SIGXCPU, "SIGXCPU" },
+};
+
+static atomic_int first_signal;
+static _Atomic double first_ms;
+static sem_t bell;
+
+enum watch_state { WATCHING, ENDED, LATE };
+static struct {
+	pthread_t thread;
+	bool running;
+	double until_ms;
+	void (*late)(void *arg, int signal_number);
+	void *arg;
+	atomic_int state;
+} watch;
+
+static void on_signal(int number)
+{
+	int none = 0, saved = errno;
+	double now = muster_now_ms(), never = 0; /* clock_gettime: may be called here */
+	atomic_compare_exchange_strong(&first_ms, &never, now);
+	if (atomic_compare_exchange_strong(&first_signal, &none, number)) {
+		sem_post(&bell);
+	} else if (now - atomic_load(&first_ms) > ECHO_MS) {
+		_exit(MUSTER_EXIT_INCONCLUSIVE); /* the worker dies with us */
+	}
+	errno = saved;
+}
+
+void muster_signals_listen(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sem_init(&bell, 0, 0);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) /* two of them do not run at once */
+		sigaddset(&action.sa_mask, signals[i].number);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct sigaction before;
+		if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(signals[i].number, &action, NULL);
+	}
+}
+
+int muster_signals_received(double *ret_ms)
+{
+	if (ret_ms)
+		*ret_ms = atomic_load(&first_ms);
+	return atomic_load(&first_signal);
+}
+
+const char *muster_signals_name(int signal_number)
+{
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		if (signals[i].number == signal_number)
+			return signals[i].name;
+	return "a signal";
+}
+
+static void *watch_over(void *unused)
+{
+	(void)unused;
+	struct timespec until = {
+		.tv_sec = (time_t)(watch.until_ms / 1e3),
+		.tv_nsec = (long)(watch.until_ms - (double)(time_t)(watch.until_ms / 1e3) * 1e3) * 1000000L,
+	};
+	int watching = WATCHING;
+	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
+		;
+	if (atomic_compare_exchange_strong(&watch.state, &watching, LATE))
+		watch.late(watch.arg, muster_signals_received(NULL));
+	return NULL;
+}
+
+void muster_signals_watch(double until_ms, void (*late)(void *arg, int signal_number), void *arg)
+{
+	sigset_t all, before;
+	watch.until_ms = until_ms;
+	watch.late = late;
+	watch.arg = arg;
+	atomic_store(&watch.state, WATCHING);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	watch.running = pthread_create(&watch.thread, NULL, watch_over, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void muster_signals_watch_end(void)
+{
+	int watching = WATCHING;
+	if (!watch.running)
+		return;
+	if (!atomic_compare_exchange_strong(&watch.state, &watching, ENDED))
+		for (;;)
+			pause(); /* it ends the process */
+	sem_post(&bell);
+	pthread_join(watch.thread, NULL);
+	watch.running = false;
+}

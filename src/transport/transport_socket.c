@@ -1,0 +1,263 @@
+/* transport_socket.c - the ranks of one node without a launcher */
+#include "transport/transport_socket.h"
+
+#include "util/text.h"
+#include "muster/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FRAME_MAX = 256 * 1024 * 1024, READ_BYTES = 1 << 16, END_POLL_MS = 2 };
+
+struct header { /* of a message on a socket; both ends are this program on this machine */
+	uint32_t tag, length;
+};
+
+struct frame { /* not yet sent, or not wholly */
+	char *bytes;
+	size_t length, sent;
+	struct frame *next;
+};
+
+struct peer {
+	int rank, fd; /* -1: it has gone */
+	bool missed;  /* its going has been told */
+	pid_t pid;    /* rank 0's children; 0 once reaped */
+	struct frame *first, **last;
+	char *inbox;
+	size_t held, room;
+};
+
+static struct {
+	int rank, ranks;
+	struct peer *peers;
+	size_t count, next; /* next: who is listened to first */
+} local;
+
+int muster_local_size(void)
+{
+	return local.ranks;
+}
+
+int muster_local_rank(void)
+{
+	return local.rank;
+}
+
+static void set_peers(size_t count)
+{
+	local.peers = muster_calloc(count, sizeof *local.peers);
+	local.count = count;
+	for (size_t i = 0; i < count; i++) {
+		local.peers[i].fd = -1;
+		local.peers[i].last = &local.peers[i].first;
+	}
+}
+
+/* In the new process: nothing but the socket to rank 0 is left of what rank 0 has. */
+static void become(int rank, int ranks, int fd, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(3);
+	for (size_t i = 0; i < local.count; i++)
+		if (local.peers[i].fd >= 0)
+			close(local.peers[i].fd);
+	free(local.peers);
+	set_peers(1);
+	local.peers[0].fd = fd;
+	local.rank = rank;
+	local.ranks = ranks;
+	char text[16];
+	snprintf(text, sizeof text, "%d", rank);
+	setenv(MUSTER_LOCAL_RANK, text, 1);
+}
+
+int muster_local_start(int ranks, struct muster_error *err)
+{
+	pid_t parent = getpid();
+	fflush(NULL); /* or each process would print what has not been printed yet */
+	set_peers((size_t)ranks - 1);
+	for (int rank = 1; rank < ranks; rank++) {
+		struct peer *peer = &local.peers[rank - 1];
+		int ends[2] = { -1, -1 };
+		pid_t pid = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ? -1 : fork();
+		if (pid < 0) {
+			muster_fail(err, MUSTER_EIO, "cannot start rank %d of %d: %s", rank, ranks, strerror(errno));
+			if (ends[0] >= 0) {
+				close(ends[0]);
+				close(ends[1]);
+			}
+			muster_local_end(0);
+			return -1;
+		}
+		if (pid == 0) {
+			close(ends[0]);
+			become(rank, ranks, ends[1], parent);
+			return rank;
+		}
+		close(ends[1]);
+		peer->rank = rank;
+		peer->fd = ends[0];
+		peer->pid = pid;
+	}
+	local.ranks = ranks;
+	return 0;
+}
+
+static void peer_gone(struct peer *peer)
+{
+	close(peer->fd);
+	peer->fd = -1;
+	while (peer->first) {
+		struct frame *frame = peer->first;
+		peer->first = frame->next;
+		free(frame->bytes);
+		free(frame);
+	}
+	peer->last = &peer->first;
+}
+
+static void peer_write(struct peer *peer)
+{
+	while (peer->fd >= 0 && peer->first) {
+		struct frame *frame = peer->first;
+		ssize_t sent = send(
+			peer->fd, frame->bytes + frame->sent, frame->length - frame->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (sent < 0) {
+			peer_gone(peer);
+			return;
+		}
+		frame->sent += (size_t)sent;
+		if (frame->sent < frame->length)
+			continue;
+		peer->first = frame->next;
+		if (!peer->first)
+			peer->last = &peer->first;
+		free(frame->bytes);
+		free(frame);
+	}
+}
+
+void muster_local_send(int to, enum muster_tag tag, const char *bytes, size_t length)
+{
+	const struct header header = { .tag = (uint32_t)tag, .length = (uint32_t)length };
+	struct peer *peer = NULL;
+	for (size_t i = 0; i < local.count && !peer; i++)
+		if (local.peers[i].rank == to && local.peers[i].fd >= 0)
+			peer = &local.peers[i];
+	if (!peer || length > FRAME_MAX)
+		return;
+	struct frame *frame = muster_calloc(1, sizeof *frame);
+	frame->length = sizeof header + length;
+	frame->bytes = muster_realloc(NULL, frame->length, 1);
+	memcpy(frame->bytes, &header, sizeof header);
+	memcpy(frame->bytes + sizeof header, bytes, length);
+	*peer->last = frame;
+	peer->last = &frame->next;
+	peer_write(peer);
+}
+
+/* The first whole message of the inbox, if there is one. */
+static bool take_message(struct peer *peer, struct muster_message *ret)
+{
+	struct header header;
+	if (peer->held < sizeof header)
+		return false;
+	memcpy(&header, peer->inbox, sizeof header);
+	if (header.length > FRAME_MAX) {
+		peer_gone(peer);
+		peer->held = 0;
+		return false;
+	}
+	size_t whole = sizeof header + header.length;
+	if (peer->held < whole)
+		return false;
+	char *bytes = muster_realloc(NULL, (size_t)header.length + 1, 1);
+	memcpy(bytes, peer->inbox + sizeof header, header.length);
+	bytes[header.length] = '\0';
+	peer->held -= whole;
+	memmove(peer->inbox, peer->inbox + whole, peer->held);
+	*ret = (struct muster_message){
+		.tag = (enum muster_tag)header.tag, .from = peer->rank, .bytes = bytes, .length = header.length
+	};
+	return true;
+}
+
+/* Whether something came. */
+static bool peer_read(struct peer *peer)
+{
+	if (peer->fd < 0)
+		return false;
+	if (peer->room - peer->held < READ_BYTES) {
+		peer->room = peer->held + 2 * READ_BYTES;
+		peer->inbox = muster_realloc(peer->inbox, peer->room, 1);
+	}
+	ssize_t got = read(peer->fd, peer->inbox + peer->held, peer->room - peer->held);
+	if (got > 0) {
+		peer->held += (size_t)got;
+		return true;
+	}
+	if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		peer_gone(peer);
+	return false;
+}
+
+bool muster_local_receive(struct muster_message *ret)
+{
+	for (size_t i = 0; i < local.count; i++) {
+		struct peer *peer = &local.peers[(local.next + i) % local.count];
+		peer_write(peer);
+		do {
+			if (take_message(peer, ret)) {
+				local.next = (local.next + i + 1) % local.count;
+				return true;
+			}
+		} while (peer_read(peer));
+		if (peer->fd < 0 && !peer->missed) {
+			peer->missed = true;
+			*ret = (struct muster_message){ .tag = MUSTER_TAG_PEER_DIED, .from = peer->rank };
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool all_ended(void)
+{
+	bool ended = true;
+	for (size_t i = 0; i < local.count; i++) {
+		struct peer *peer = &local.peers[i];
+		peer_write(peer);
+		if (peer->pid > 0 && waitpid(peer->pid, NULL, WNOHANG) == peer->pid)
+			peer->pid = 0;
+		ended = ended && peer->pid == 0 && !(peer->first && peer->fd >= 0);
+	}
+	return ended;
+}
+
+void muster_local_end(int grace_ms)
+{
+	double until = muster_now_ms() + grace_ms;
+	while (!all_ended() && muster_now_ms() < until)
+		poll(NULL, 0, END_POLL_MS);
+	for (size_t i = 0; i < local.count; i++) {
+		if (local.peers[i].pid <= 0)
+			continue;
+		kill(local.peers[i].pid, SIGKILL);
+		waitpid(local.peers[i].pid, NULL, 0);
+		local.peers[i].pid = 0;
+	}
+}
