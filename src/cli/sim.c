@@ -7,7 +7,7 @@
 #include "util/text.h"
 #include "muster/report.h"
 #include "sim/fault.h"
-#include "sim/generate.h"
+#include "sim/fs.h"
 #include "sim/scenario.h"
 
 #include <errno.h>

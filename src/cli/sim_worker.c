@@ -9,7 +9,7 @@
 #include "muster/report.h"
 #include "transport/transport_socket.h"
 #include "sim/cluster.h"
-#include "sim/standin_death.h"
+#include "sim/standins/misbehave.h"
 
 #include <errno.h>
 #include <hwloc.h>

@@ -1,6 +1,6 @@
 /* sample_json.h - samples from their JSON, as they stand in a report and as a worker says them
  *
- * Input from outside: nothing is taken that does not fit the catalogue and the limits in layout.h.
+ * Input from outside: nothing is taken that does not fit the catalogue and the limits in struct_json.h.
  */
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H

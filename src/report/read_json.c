@@ -1,7 +1,8 @@
 /* read_json.c - a run from its JSON: a saved report, or one node of it as leaders send it
  *
- * Input from outside: nothing is taken that does not fit the catalogue, the limits in layout.h or its neighbours. The
- * text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the run.
+ * Input from outside: nothing is taken that does not fit the catalogue, the limits in struct_json.h or its neighbours.
+ * The text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the
+ * run.
  */
 #include "muster/report.h"
 

@@ -2,7 +2,7 @@
 #include "sim/cluster.h"
 
 #include "util/file.h"
-#include "sim/layout.h"
+#include "sim/struct_json.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -81,14 +81,14 @@ static const struct muster_sim_field gpu_fields[] = {
 	F(muster_sim_gpu, vgpu_licensed, BOOLEAN),
 	F_MANY(muster_sim_gpu, unsupported, STRINGS, unsupported_count, NULL),
 };
-const struct muster_sim_layout muster_sim_gpu_layout = LAYOUT(muster_sim_gpu, gpu_fields);
+const struct muster_sim_struct muster_sim_gpu_struct = LAYOUT(muster_sim_gpu, gpu_fields);
 
 static const struct muster_sim_field counter_fields[] = {
 	F(muster_sim_counter, name, STRING),
 	F(muster_sim_counter, value, NUMBER),
 	F(muster_sim_counter, increase, NUMBER),
 };
-static const struct muster_sim_layout counter_layout = LAYOUT(muster_sim_counter, counter_fields);
+static const struct muster_sim_struct counter_layout = LAYOUT(muster_sim_counter, counter_fields);
 
 static const struct muster_sim_field port_fields[] = {
 	F(muster_sim_port, device, STRING),
@@ -112,7 +112,7 @@ static const struct muster_sim_field port_fields[] = {
 	F(muster_sim_port, numa_node, INT),
 	F_MANY(muster_sim_port, counters, STRUCTS, counter_count, &counter_layout),
 };
-const struct muster_sim_layout muster_sim_port_layout = LAYOUT(muster_sim_port, port_fields);
+const struct muster_sim_struct muster_sim_port_struct = LAYOUT(muster_sim_port, port_fields);
 
 static const struct muster_sim_field numa_fields[] = {
 	F(muster_sim_numa, os_index, INT),
@@ -120,14 +120,14 @@ static const struct muster_sim_field numa_fields[] = {
 	F(muster_sim_numa, memory_mib, NUMBER),
 	F(muster_sim_numa, socket, INT),
 };
-const struct muster_sim_layout muster_sim_numa_layout = LAYOUT(muster_sim_numa, numa_fields);
+const struct muster_sim_struct muster_sim_numa_struct = LAYOUT(muster_sim_numa, numa_fields);
 
 static const struct muster_sim_field disk_fields[] = {
 	F(muster_sim_disk, device, STRING),
 	F(muster_sim_disk, model, STRING),
 	F(muster_sim_disk, gb, NUMBER),
 };
-const struct muster_sim_layout muster_sim_disk_layout = LAYOUT(muster_sim_disk, disk_fields);
+const struct muster_sim_struct muster_sim_disk_struct = LAYOUT(muster_sim_disk, disk_fields);
 
 static const struct muster_sim_field node_fields[] = {
 	F(muster_sim_node, name, STRING),
@@ -142,22 +142,22 @@ static const struct muster_sim_field node_fields[] = {
 	F(muster_sim_node, placement_group, STRING),
 	F(muster_sim_node, coherent_memory_mode, STRING),
 	F(muster_sim_node, imex_channels, INT),
-	F_MANY(muster_sim_node, disks, STRUCTS, disk_count, &muster_sim_disk_layout),
+	F_MANY(muster_sim_node, disks, STRUCTS, disk_count, &muster_sim_disk_struct),
 	F(muster_sim_node, temp_disk_gb, NUMBER),
 	F_MANY(muster_sim_node, environment, STRINGS, environment_count, NULL),
 	F_MANY(muster_sim_node, nccl_conf, STRINGS, nccl_conf_count, NULL),
 	F(muster_sim_node, topo_file, STRING),
 	F(muster_sim_node, topo_file_swapped, BOOLEAN),
-	F_MANY(muster_sim_node, numas, STRUCTS, numa_count, &muster_sim_numa_layout),
+	F_MANY(muster_sim_node, numas, STRUCTS, numa_count, &muster_sim_numa_struct),
 	F(muster_sim_node, driver_version, STRING),
 	F(muster_sim_node, cuda_driver, INT),
 	F(muster_sim_node, nvml_version, STRING),
 	F(muster_sim_node, nccl_version, INT),
 	F_MANY(muster_sim_node, missing_libraries, STRINGS, missing_library_count, NULL),
-	F_MANY(muster_sim_node, gpus, STRUCTS, gpu_count, &muster_sim_gpu_layout),
-	F_MANY(muster_sim_node, ports, STRUCTS, port_count, &muster_sim_port_layout),
+	F_MANY(muster_sim_node, gpus, STRUCTS, gpu_count, &muster_sim_gpu_struct),
+	F_MANY(muster_sim_node, ports, STRUCTS, port_count, &muster_sim_port_struct),
 };
-const struct muster_sim_layout muster_sim_node_layout = LAYOUT(muster_sim_node, node_fields);
+const struct muster_sim_struct muster_sim_node_struct = LAYOUT(muster_sim_node, node_fields);
 
 static const struct muster_sim_field rank_fields[] = {
 	F(muster_sim_rank, node, INT),
@@ -170,7 +170,7 @@ static const struct muster_sim_field rank_fields[] = {
 	F(muster_sim_rank, nccl_async_error, BOOLEAN),
 	F_MANY(muster_sim_rank, deaths, STRINGS, death_count, NULL),
 };
-static const struct muster_sim_layout rank_layout = LAYOUT(muster_sim_rank, rank_fields);
+static const struct muster_sim_struct rank_layout = LAYOUT(muster_sim_rank, rank_fields);
 
 static const struct muster_sim_field bandwidth_fields[] = {
 	F(muster_sim_bandwidth, domains, INT),
@@ -178,26 +178,26 @@ static const struct muster_sim_field bandwidth_fields[] = {
 	F(muster_sim_bandwidth, bytes, NUMBER),
 	F(muster_sim_bandwidth, busbw_gbps, NUMBER),
 };
-const struct muster_sim_layout muster_sim_bandwidth_layout = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
+const struct muster_sim_struct muster_sim_bandwidth_struct = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
 
 static const struct muster_sim_field barrier_fields[] = {
-	F(muster_sim_barrier, name, STRING),
-	F(muster_sim_barrier, mode, STRING),
-	F(muster_sim_barrier, sides, STRING),
+	F(muster_sim_partition, name, STRING),
+	F(muster_sim_partition, mode, STRING),
+	F(muster_sim_partition, sides, STRING),
 };
-static const struct muster_sim_layout barrier_layout = LAYOUT(muster_sim_barrier, barrier_fields);
+static const struct muster_sim_struct barrier_layout = LAYOUT(muster_sim_partition, barrier_fields);
 
 static const struct muster_sim_field cluster_fields[] = {
 	F(muster_sim_cluster, sku, STRING),
 	F(muster_sim_cluster, directory, STRING),
 	F(muster_sim_cluster, intra_transport, STRING),
 	F(muster_sim_cluster, inter_transport, STRING),
-	F_MANY(muster_sim_cluster, nodes, STRUCTS, node_count, &muster_sim_node_layout),
+	F_MANY(muster_sim_cluster, nodes, STRUCTS, node_count, &muster_sim_node_struct),
 	F_MANY(muster_sim_cluster, ranks, STRUCTS, rank_count, &rank_layout),
-	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_layout),
+	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_struct),
 	F_MANY(muster_sim_cluster, barriers, STRUCTS, barrier_count, &barrier_layout),
 };
-const struct muster_sim_layout muster_sim_cluster_layout = LAYOUT(muster_sim_cluster, cluster_fields);
+const struct muster_sim_struct muster_sim_cluster_struct = LAYOUT(muster_sim_cluster, cluster_fields);
 
 static int check(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
@@ -230,7 +230,7 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 		goto out;
 	}
 	cluster.arena = muster_arena_new();
-	if (muster_sim_struct_read(cluster.arena, json, "$", &muster_sim_cluster_layout, &cluster, err) < 0 ||
+	if (muster_sim_struct_read(cluster.arena, json, "$", &muster_sim_cluster_struct, &cluster, err) < 0 ||
 		check(&cluster, err) < 0)
 		goto out;
 	*ret = cluster;
@@ -260,7 +260,7 @@ int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const cha
 	if (muster_file_open(&file, path, err) < 0)
 		return -1;
 	muster_json_writer_init(&w, file.out, 4);
-	if (muster_sim_struct_write(&w, &muster_sim_cluster_layout, cluster, err) < 0) {
+	if (muster_sim_struct_write(&w, &muster_sim_cluster_struct, cluster, err) < 0) {
 		muster_file_abandon(&file);
 		return muster_wrap(err, "%s", path);
 	}

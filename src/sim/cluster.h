@@ -131,7 +131,7 @@ struct muster_sim_rank {
 	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
 	const char *nccl_hang;    /* where its NCCL stops for ever: "init", "reduce"; "": nowhere */
 	bool nccl_async_error;    /* its communicators break while they work */
-	const char **deaths;      /* "FUNCTION[#CALL]:HOW": how its worker misbehaves, and where; see fault_death.h */
+	const char **deaths; /* "FUNCTION[#CALL]:HOW": how its worker misbehaves, and where; see fault_misbehave.h */
 	size_t death_count;
 };
 
@@ -142,7 +142,7 @@ struct muster_sim_bandwidth {
 };
 
 /* Nodes that the network does not connect as it should: rings that have nodes of both sides do not work. */
-struct muster_sim_barrier {
+struct muster_sim_partition {
 	const char *name;  /* "sim-3 and sim-5" */
 	const char *mode;  /* "hang": they never connect; "error": they fail; "slow": they are slow */
 	const char *sides; /* a letter for each node: 'a', 'b', or '-' for those that it does not concern */
@@ -159,14 +159,14 @@ struct muster_sim_cluster {
 	size_t rank_count;
 	struct muster_sim_bandwidth *bandwidths;
 	size_t bandwidth_count;
-	struct muster_sim_barrier *barriers;
+	struct muster_sim_partition *barriers;
 	size_t barrier_count;
 };
 
 /* The fields of the structs, as cluster.json has them. */
-struct muster_sim_layout;
-extern const struct muster_sim_layout muster_sim_gpu_layout, muster_sim_port_layout, muster_sim_numa_layout,
-	muster_sim_disk_layout, muster_sim_node_layout, muster_sim_bandwidth_layout, muster_sim_cluster_layout;
+struct muster_sim_struct;
+extern const struct muster_sim_struct muster_sim_gpu_struct, muster_sim_port_struct, muster_sim_numa_struct,
+	muster_sim_disk_struct, muster_sim_node_struct, muster_sim_bandwidth_struct, muster_sim_cluster_struct;
 
 /* Read cluster.json. Unknown and missing keys are errors that name the JSON path. */
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err);

@@ -20,18 +20,18 @@ _Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUN
 
 size_t muster_sim_fault_kind_count(void)
 {
-	return fault_kind_count;
+	return muster_fault_kind_count;
 }
 
 const struct muster_sim_fault_kind *muster_sim_fault_kind_at(size_t index)
 {
-	return &fault_kinds[index].kind;
+	return &muster_fault_kinds[index].kind;
 }
 
 void muster_sim_fault_kinds_print(FILE *out)
 {
-	for (size_t i = 0; i < fault_kind_count; i++) {
-		const struct muster_sim_fault_kind *kind = &fault_kinds[i].kind;
+	for (size_t i = 0; i < muster_fault_kind_count; i++) {
+		const struct muster_sim_fault_kind *kind = &muster_fault_kinds[i].kind;
 		char form[128];
 		snprintf(form, sizeof form, "%s@%s%s%s%s", kind->name, where_forms[kind->where],
 			kind->value ? "[=" : "", kind->value ? kind->value : "", kind->value ? "]" : "");
@@ -68,8 +68,8 @@ static int unknown_fault(const char *name, struct muster_error *err)
 {
 	char close[512] = "";
 	size_t used = 0;
-	for (size_t i = 0; i < fault_kind_count; i++) {
-		const char *known = fault_kinds[i].kind.name;
+	for (size_t i = 0; i < muster_fault_kind_count; i++) {
+		const char *known = muster_fault_kinds[i].kind.name;
 		size_t changes = distance(name, known);
 		bool near = (changes <= 3 && 2 * changes <= strlen(known)) || (*name && strstr(known, name));
 		if (near && used < sizeof close - 64)
@@ -88,7 +88,7 @@ static bool numbered(const char *text, const char *word, long *ret)
 	       muster_parse_int(text + length, 0, INT32_MAX, ret, word, NULL) == 0;
 }
 
-static int find_node(struct fault_target *t, const char *text, struct muster_error *err)
+static int find_node(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	long number = 0;
 	if (!numbered(text, "node", &number))
@@ -100,7 +100,7 @@ static int find_node(struct fault_target *t, const char *text, struct muster_err
 	return 0;
 }
 
-static int find_gpu(struct fault_target *t, const char *text, struct muster_error *err)
+static int find_gpu(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	long number = 0;
 	if (!numbered(text, "gpu", &number))
@@ -113,7 +113,7 @@ static int find_gpu(struct fault_target *t, const char *text, struct muster_erro
 				t->node->gpu_count - 1);
 }
 
-static int find_port(struct fault_target *t, const char *text, struct muster_error *err)
+static int find_port(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	for (size_t i = 0; i < t->node->port_count && !t->port; i++)
 		if (strcmp(t->node->ports[i].device, text) == 0)
@@ -121,7 +121,7 @@ static int find_port(struct fault_target *t, const char *text, struct muster_err
 	return t->port ? 0 : muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device \"%s\"", text);
 }
 
-static int find_rank(struct fault_target *t, const char *text, struct muster_error *err)
+static int find_rank(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	long number = 0;
 	if (!numbered(text, "rank", &number))
@@ -135,7 +135,7 @@ static int find_rank(struct fault_target *t, const char *text, struct muster_err
 }
 
 /* WHERE, in the form that the fault takes. */
-static int find(struct fault_target *t, enum muster_sim_where form, const char *where, struct muster_error *err)
+static int find(struct muster_fault_target *t, enum muster_sim_where form, const char *where, struct muster_error *err)
 {
 	char node[32];
 	const char *slash = strchr(where, '/');
@@ -157,7 +157,7 @@ static int find(struct fault_target *t, enum muster_sim_where form, const char *
 	return form == MUSTER_SIM_PORT ? find_port(t, slash + 1, err) : 0;
 }
 
-int fault_number(const char *value, double low, double high, double *ret, struct muster_error *err)
+int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err)
 {
 	double number = 0;
 	if (muster_parse_double(value, &number, "VALUE", err) < 0)
@@ -168,7 +168,7 @@ int fault_number(const char *value, double low, double high, double *ret, struct
 	return 0;
 }
 
-int fault_word(const char *value, const char *const *words, struct muster_error *err)
+int muster_fault_word(const char *value, const char *const *words, struct muster_error *err)
 {
 	char all[256] = "";
 	size_t used = 0;
@@ -181,21 +181,22 @@ int fault_word(const char *value, const char *const *words, struct muster_error 
 	return muster_fail(err, MUSTER_EUSAGE, "VALUE must be %s, not \"%s\"", all, value);
 }
 
-const char *fault_keep(const struct fault_target *t, const char *text)
+const char *muster_fault_keep(const struct muster_fault_target *t, const char *text)
 {
 	return muster_arena_string(t->cluster->arena, text);
 }
 
-void fault_append(const struct fault_target *t, const char ***list, size_t *count, const char *text)
+void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text)
 {
 	const char **longer = muster_arena_alloc(t->cluster->arena, (*count + 1) * sizeof *longer);
 	for (size_t i = 0; i < *count; i++)
 		longer[i] = (*list)[i];
-	longer[(*count)++] = fault_keep(t, text);
+	longer[(*count)++] = muster_fault_keep(t, text);
 	*list = longer;
 }
 
-static int set(const struct fault *fault, const struct fault_target *t, const char *value, struct muster_error *err)
+static int set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value,
+	struct muster_error *err)
 {
 	char *base = fault->kind.where == MUSTER_SIM_GPU    ? (char *)t->gpu
 		     : fault->kind.where == MUSTER_SIM_RANK ? (char *)t->rank
@@ -209,10 +210,10 @@ static int set(const struct fault *fault, const struct fault_target *t, const ch
 		return 0;
 	}
 	if (fault->set == SET_TEXT) {
-		*(const char **)field = fault_keep(t, value);
+		*(const char **)field = muster_fault_keep(t, value);
 		return 0;
 	}
-	if (fault_number(value, fault->low, fault->high, &number, err) < 0)
+	if (muster_fault_number(value, fault->low, fault->high, &number, err) < 0)
 		return -1;
 	if (fault->set == SET_INT)
 		*(int *)field = (int)number;
@@ -224,15 +225,15 @@ static int set(const struct fault *fault, const struct fault_target *t, const ch
 /* text is a copy that may be cut up. */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
-	const struct fault *fault = NULL;
-	struct fault_target t = { .cluster = cluster };
+	const struct muster_fault *fault = NULL;
+	struct muster_fault_target t = { .cluster = cluster };
 	char *where = strchr(text, '@');
 	if (!where)
 		return muster_fail(err, MUSTER_EUSAGE, "must be written KIND@WHERE or KIND@WHERE=VALUE");
 	*where++ = '\0';
-	for (size_t i = 0; i < fault_kind_count && !fault; i++)
-		if (strcmp(fault_kinds[i].kind.name, text) == 0)
-			fault = &fault_kinds[i];
+	for (size_t i = 0; i < muster_fault_kind_count && !fault; i++)
+		if (strcmp(muster_fault_kinds[i].kind.name, text) == 0)
+			fault = &muster_fault_kinds[i];
 	if (!fault)
 		return unknown_fault(text, err);
 	char *value = strchr(where, '=');

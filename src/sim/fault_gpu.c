@@ -3,7 +3,7 @@
 
 #include "util/text.h"
 
-int fault_gpu_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_gpu_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;
 	t->gpu->bus_id = NULL; /* sweep() takes it out */
@@ -12,24 +12,24 @@ int fault_gpu_missing(const struct fault_target *t, const char *value, struct mu
 
 static int slow_copy(double *alone, double *together, const char *value, struct muster_error *err)
 {
-	if (fault_number(value, 0.001, 10000, alone, err) < 0)
+	if (muster_fault_number(value, 0.001, 10000, alone, err) < 0)
 		return -1;
 	if (*together > *alone)
 		*together = *alone;
 	return 0;
 }
 
-int fault_h2d_slow(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_h2d_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	return slow_copy(&t->gpu->h2d_gbps, &t->gpu->h2d_together_gbps, value, err);
 }
 
-int fault_d2h_slow(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_d2h_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	return slow_copy(&t->gpu->d2h_gbps, &t->gpu->d2h_together_gbps, value, err);
 }
 
-int fault_ecc_uncorrected(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ecc_uncorrected(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long errors = 0;
 	if (muster_parse_int(value, 1, 1000000000, &errors, "VALUE", err) < 0)
@@ -38,12 +38,12 @@ int fault_ecc_uncorrected(const struct fault_target *t, const char *value, struc
 	return 0;
 }
 
-int fault_mig(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_mig(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const char *const states[] = { "off", "on", NULL };
 	if (!t->gpu->mig_supported)
 		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no MIG");
-	int on = fault_word(value, states, err);
+	int on = muster_fault_word(value, states, err);
 	if (on < 0)
 		return -1;
 	if (t->gpu->mig == (on == 1))
@@ -52,7 +52,7 @@ int fault_mig(const struct fault_target *t, const char *value, struct muster_err
 	return 0;
 }
 
-int fault_unlicensed(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_unlicensed(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value;
 	if (!t->gpu->vgpu_licensed)

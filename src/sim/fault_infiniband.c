@@ -15,7 +15,7 @@ static void forget_address(struct muster_sim_port *port)
 }
 
 /* A port without a link shows the lowest speed there is. */
-int fault_ib_down(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ib_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;
 	t->port->state = "DOWN";
@@ -27,7 +27,7 @@ int fault_ib_down(const struct fault_target *t, const char *value, struct muster
 	return 0;
 }
 
-int fault_ib_init(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ib_init(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;
 	t->port->state = "INIT";
@@ -36,7 +36,7 @@ int fault_ib_init(const struct fault_target *t, const char *value, struct muster
 }
 
 /* Speeds and widths as verbs encodes them, with the text of sysfs. */
-int fault_ib_rate(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ib_rate(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const struct {
 		double gbps;
@@ -54,7 +54,7 @@ int fault_ib_rate(const struct fault_target *t, const char *value, struct muster
 		{ 800, 256, 2, "800 Gb/sec (4X XDR)" },
 	};
 	double gbps = 0;
-	if (fault_number(value, 0, 1000, &gbps, err) < 0)
+	if (muster_fault_number(value, 0, 1000, &gbps, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
 		if (gbps >= rates[i].gbps && gbps <= rates[i].gbps) {
@@ -68,7 +68,7 @@ int fault_ib_rate(const struct fault_target *t, const char *value, struct muster
 }
 
 /* VALUE is NAME:NUMBER. The counters of a port may be another port's too: it gets its own. */
-int fault_counter(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_counter(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_sim_port *port = t->port;
 	const char *colon = strrchr(value, ':');
@@ -93,7 +93,7 @@ int fault_counter(const struct fault_target *t, const char *value, struct muster
 	return 0;
 }
 
-int fault_ib_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ib_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;
 	t->port->pci = NULL; /* sweep() takes it out */
@@ -101,7 +101,7 @@ int fault_ib_missing(const struct fault_target *t, const char *value, struct mus
 }
 
 /* An InfiniBand device like those of other machine types, at the end of the list. */
-int fault_ib_extra(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_ib_extra(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const char *pkeys[] = { "0x8001", "0x7fff" };
 	static struct muster_sim_counter counters[] = { { .name = "symbol_error" }, { .name = "link_downed" },
@@ -110,12 +110,12 @@ int fault_ib_extra(const struct fault_target *t, const char *value, struct muste
 	struct muster_sim_port *ports = muster_arena_alloc(t->cluster->arena, (node->port_count + 1) * sizeof *ports);
 	(void)value;
 	for (size_t i = 0; i < node->port_count; i++) {
-		if (strcmp(node->ports[i].device, FAULT_EXTRA_DEVICE) == 0)
+		if (strcmp(node->ports[i].device, MUSTER_FAULT_EXTRA_DEVICE) == 0)
 			return muster_fail(err, MUSTER_EUSAGE, "the node has it already");
 		ports[i] = node->ports[i];
 	}
 	ports[node->port_count] = (struct muster_sim_port){
-		.device = FAULT_EXTRA_DEVICE,
+		.device = MUSTER_FAULT_EXTRA_DEVICE,
 		.port = 1,
 		.pci = "0f01:00:00.0",
 		.link_layer = "InfiniBand",

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fault_target {
+struct muster_fault_target {
 	struct muster_sim_cluster *cluster;
 	struct muster_sim_node *node;
 	struct muster_sim_gpu *gpu;   /* WHERE is a GPU */
@@ -19,37 +19,40 @@ struct fault_target {
 };
 
 /* Break it. value is VALUE or its default; NULL when there is neither. */
-typedef int fault_apply(const struct fault_target *t, const char *value, struct muster_error *err);
+typedef int muster_fault_apply(const struct muster_fault_target *t, const char *value, struct muster_error *err);
 
 /* A fault either only sets one field of what WHERE names, or apply() breaks it. */
-struct fault {
+struct muster_fault {
 	struct muster_sim_fault_kind kind;
-	fault_apply *apply;
+	muster_fault_apply *apply;
 	enum { SET_NOTHING, SET_TRUE, SET_TEXT, SET_INT, SET_NUMBER } set;
 	size_t offset;
 	double low, high; /* of a number */
 };
 
-extern const struct fault fault_kinds[]; /* sorted by name */
-extern const size_t fault_kind_count;
+extern const struct muster_fault muster_fault_kinds[]; /* sorted by name */
+extern const size_t muster_fault_kind_count;
 
 /* VALUE as a number within bounds; as one of the words, of which NULL is the last: its index. -1 with err. */
-int fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);
-int fault_word(const char *value, const char *const *words, struct muster_error *err);
+int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);
+int muster_fault_word(const char *value, const char *const *words, struct muster_error *err);
 
 /* A text that lives as long as the cluster; a list of them that has one more. */
-const char *fault_keep(const struct fault_target *t, const char *text);
-void fault_append(const struct fault_target *t, const char ***list, size_t *count, const char *text);
+const char *muster_fault_keep(const struct muster_fault_target *t, const char *text);
+void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text);
 
-#define FAULT_EXTRA_DEVICE "mlx5_extra"
+#define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
-/* fault_gpu.c, fault_nvlink.c, fault_infiniband.c, fault_barrier.c, fault_rank.c, fault_node.c */
-fault_apply fault_gpu_missing, fault_h2d_slow, fault_d2h_slow, fault_ecc_uncorrected, fault_mig, fault_unlicensed;
-fault_apply fault_nvlink_down, fault_c2c_down, fault_rack, fault_clique, fault_imex_missing, fault_fabric_state,
-	fault_fabric_status, fault_fabric_health;
-fault_apply fault_ib_down, fault_ib_init, fault_ib_rate, fault_ib_missing, fault_ib_extra, fault_counter;
-fault_apply fault_net_bad, fault_cut, fault_link_bad;
-fault_apply fault_cpu_mask, fault_duplicate_gpu, fault_dies, fault_nccl_hang;
-fault_apply fault_driver_drift, fault_lib_missing, fault_env, fault_topo_stale, fault_disk_missing;
+/* fault_gpu.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_rank.c, fault_node.c */
+muster_fault_apply muster_fault_gpu_missing, muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected,
+	muster_fault_mig, muster_fault_unlicensed;
+muster_fault_apply muster_fault_nvlink_down, muster_fault_c2c_down, muster_fault_rack, muster_fault_clique,
+	muster_fault_imex_missing, muster_fault_fabric_state, muster_fault_fabric_status, muster_fault_fabric_health;
+muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_missing,
+	muster_fault_ib_extra, muster_fault_counter;
+muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad;
+muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_nccl_hang;
+muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_topo_stale,
+	muster_fault_disk_missing;
 
 #endif

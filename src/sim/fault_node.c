@@ -4,27 +4,27 @@
 #include <string.h>
 
 /* NVML's own version is the driver's behind the CUDA major version: "13.580.126.16". */
-int fault_driver_drift(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_driver_drift(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	if (strspn(value, "0123456789.") != strlen(value) || *value == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be a version, not \"%s\"", value);
-	t->node->driver_version = fault_keep(t, value);
+	t->node->driver_version = muster_fault_keep(t, value);
 	t->node->nvml_version = muster_arena_printf(t->cluster->arena, "%d.%s", t->node->cuda_driver / 1000, value);
 	return 0;
 }
 
-int fault_lib_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_lib_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
 		NULL };
-	if (fault_word(value, sonames, err) < 0)
+	if (muster_fault_word(value, sonames, err) < 0)
 		return -1;
-	fault_append(t, &t->node->missing_libraries, &t->node->missing_library_count, value);
+	muster_fault_append(t, &t->node->missing_libraries, &t->node->missing_library_count, value);
 	return 0;
 }
 
 /* NAME=TEXT sets the variable in the environment of the node's ranks, NAME alone takes it away, from nccl.conf too. */
-int fault_env(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_env(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_arena *arena = t->cluster->arena;
 	struct muster_sim_node *node = t->node;
@@ -45,7 +45,7 @@ int fault_env(const struct fault_target *t, const char *value, struct muster_err
 		counts[l] = n;
 	}
 	if (value[length] == '=')
-		lists[0][counts[0]++] = fault_keep(t, value);
+		lists[0][counts[0]++] = muster_fault_keep(t, value);
 	else if (!found)
 		return muster_fail(err, MUSTER_EUSAGE, "neither the ranks' environment nor nccl.conf has %s", value);
 	node->environment = lists[0];
@@ -55,7 +55,7 @@ int fault_env(const struct fault_target *t, const char *value, struct muster_err
 	return 0;
 }
 
-int fault_topo_stale(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_topo_stale(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value;
 	if (*t->node->topo_file == '\0')
@@ -66,7 +66,7 @@ int fault_topo_stale(const struct fault_target *t, const char *value, struct mus
 	return 0;
 }
 
-int fault_disk_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_disk_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_sim_node *node = t->node;
 	struct muster_sim_disk *disks = muster_arena_alloc(t->cluster->arena, (node->disk_count + 1) * sizeof *disks);

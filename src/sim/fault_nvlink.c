@@ -18,18 +18,18 @@ static int links_down(int links, const char *kind, const char *value, int *ret_l
 	return 0;
 }
 
-int fault_nvlink_down(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_nvlink_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	return links_down(t->gpu->nvlinks, "NVLinks", value, &t->gpu->nvlinks_active, err);
 }
 
-int fault_c2c_down(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_c2c_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	return links_down(t->gpu->c2c_links, "C2C links", value, &t->gpu->c2c_links, err);
 }
 
 /* Whether NVLink goes on to other nodes; each node of such a machine type has the cluster UUID of its rack. */
-static int check_rack(const struct fault_target *t, struct muster_error *err)
+static int check_rack(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const char *cluster = t->node->gpus[0].fabric_cluster;
 	if (strspn(cluster, "0-") == strlen(cluster))
@@ -38,7 +38,7 @@ static int check_rack(const struct fault_target *t, struct muster_error *err)
 }
 
 /* The nodes' NVLink fabrics, by racks counted from 1. */
-int fault_rack(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_rack(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
 	if (check_rack(t, err) < 0 || muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
@@ -49,7 +49,7 @@ int fault_rack(const struct fault_target *t, const char *value, struct muster_er
 	return 0;
 }
 
-int fault_clique(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_clique(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
 	if (check_rack(t, err) < 0 || muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
@@ -59,7 +59,7 @@ int fault_clique(const struct fault_target *t, const char *value, struct muster_
 	return 0;
 }
 
-int fault_imex_missing(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_imex_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value;
 	if (t->node->imex_channels == 0)
@@ -68,22 +68,22 @@ int fault_imex_missing(const struct fault_target *t, const char *value, struct m
 	return 0;
 }
 
-static int check_fabric(const struct fault_target *t, struct muster_error *err)
+static int check_fabric(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return t->gpu->fabric_state > 0 ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU joins no NVLink fabric");
 }
 
-int fault_fabric_state(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_fabric_state(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const char *const states[] = { "not-supported", "not-started", "in-progress", "completed", NULL };
-	int state = check_fabric(t, err) < 0 ? -1 : fault_word(value, states, err);
+	int state = check_fabric(t, err) < 0 ? -1 : muster_fault_word(value, states, err);
 	if (state < 0)
 		return -1;
 	t->gpu->fabric_state = state; /* by nvmlGpuFabricState_t */
 	return 0;
 }
 
-int fault_fabric_status(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_fabric_status(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long code = 0;
 	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, 999, &code, "VALUE", err) < 0)
@@ -92,7 +92,7 @@ int fault_fabric_status(const struct fault_target *t, const char *value, struct 
 	return 0;
 }
 
-int fault_fabric_health(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_fabric_health(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long mask = 0;
 	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, INT32_MAX, &mask, "VALUE", err) < 0)

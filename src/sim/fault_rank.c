@@ -2,14 +2,14 @@
 #include "sim/fault_kinds.h"
 
 #include "util/text.h"
-#include "sim/fault_death.h"
+#include "sim/fault_misbehave.h"
 #include "sim/hardware.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
-static const char *far_mask(const struct fault_target *t)
+static const char *far_mask(const struct muster_fault_target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
 	const char *list = NULL, *mask = NULL;
@@ -19,15 +19,15 @@ static const char *far_mask(const struct fault_target *t)
 			list = t->node->numas[i].cpu_list;
 	if (list && muster_cpuset_parse_list(list, &cpus, NULL) == 0) {
 		char *text = muster_cpuset_mask(&cpus);
-		mask = fault_keep(t, text);
+		mask = muster_fault_keep(t, text);
 		free(text);
 	}
 	return mask;
 }
 
-int fault_cpu_mask(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_cpu_mask(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	const char *mask = value ? fault_keep(t, value) : far_mask(t);
+	const char *mask = value ? muster_fault_keep(t, value) : far_mask(t);
 	if (!mask)
 		return muster_fail(err, MUSTER_EUSAGE, "the node has one NUMA node only: a MASK is needed");
 	if (muster_sim_mask_check(t->node, mask, err) < 0)
@@ -36,7 +36,7 @@ int fault_cpu_mask(const struct fault_target *t, const char *value, struct muste
 	return 0;
 }
 
-int fault_duplicate_gpu(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_duplicate_gpu(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value;
 	if (t->rank->local_rank == 0)
@@ -45,22 +45,22 @@ int fault_duplicate_gpu(const struct fault_target *t, const char *value, struct 
 	return 0;
 }
 
-int fault_dies(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_dies(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	struct muster_sim_death death;
+	struct muster_sim_misbehaviour death;
 	if (!value)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE is needed: FUNCTION:HOW, such as cuInit:segv");
-	if (muster_sim_death_parse(value, &death, err) < 0)
+	if (muster_sim_misbehaviour_parse(value, &death, err) < 0)
 		return -1;
-	fault_append(t, &t->rank->deaths, &t->rank->death_count, value);
+	muster_fault_append(t, &t->rank->deaths, &t->rank->death_count, value);
 	return 0;
 }
 
-int fault_nccl_hang(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_nccl_hang(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	static const char *const places[] = { "init", "reduce", NULL };
-	if (fault_word(value, places, err) < 0)
+	if (muster_fault_word(value, places, err) < 0)
 		return -1;
-	t->rank->nccl_hang = fault_keep(t, value);
+	t->rank->nccl_hang = muster_fault_keep(t, value);
 	return 0;
 }

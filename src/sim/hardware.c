@@ -8,7 +8,7 @@
 #include "util/file.h"
 #include "json/json.h"
 #include "util/text.h"
-#include "sim/layout.h"
+#include "sim/struct_json.h"
 
 #include <dirent.h>
 #include <stddef.h>
@@ -52,14 +52,14 @@ static const struct muster_sim_field pci_fields[] = {
 	{ .key = "pci_vendor", .kind = MUSTER_SIM_STRING, .offset = offsetof(struct muster_sim_pci, vendor) },
 	{ .key = "pci_device", .kind = MUSTER_SIM_STRING, .offset = offsetof(struct muster_sim_pci, device) },
 };
-static const struct muster_sim_layout pci_layout = LAYOUT(muster_sim_pci, pci_fields);
+static const struct muster_sim_struct pci_layout = LAYOUT(muster_sim_pci, pci_fields);
 
 static const struct muster_sim_field nccl_fields[] = {
 	F(muster_sim_hardware, intra_transport, STRING),
 	F(muster_sim_hardware, inter_transport, STRING),
 };
 static const char *const nccl_keys[] = { "intra_transport", "inter_transport", NULL };
-static const struct muster_sim_layout nccl_layout = LAYOUT(muster_sim_hardware, nccl_fields);
+static const struct muster_sim_struct nccl_layout = LAYOUT(muster_sim_hardware, nccl_fields);
 
 struct reader {
 	struct muster_arena *arena;
@@ -90,7 +90,7 @@ static int check_keys(
 
 /* An object that holds exactly these fields of the struct at base. */
 static int read_record(const struct reader *r, const struct muster_json *object, const char *path,
-	const struct muster_sim_layout *layout, const char *const *keys, void *base)
+	const struct muster_sim_struct *layout, const char *const *keys, void *base)
 {
 	if (check_keys(r, object, path, (const char *const *const[3]){ keys }) < 0)
 		return -1;
@@ -119,7 +119,7 @@ static int get_list(const struct reader *r, const struct muster_json *object, co
 }
 
 static int read_member(const struct reader *r, const struct muster_json *root, const char *key,
-	const struct muster_sim_layout *layout, const char *const *keys, void *base)
+	const struct muster_sim_struct *layout, const char *const *keys, void *base)
 {
 	const struct muster_json *object = NULL;
 	if (get_object(r, root, "$", key, &object) < 0)
@@ -159,7 +159,7 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 		const char *path = muster_arena_printf(r->arena, "$.numa_nodes[%zu]", node->numa_count);
 		struct muster_sim_numa *numa = &node->numas[node->numa_count++];
 		struct muster_cpuset cpus;
-		if (read_record(r, e, path, &muster_sim_numa_layout, numa_keys, numa) < 0)
+		if (read_record(r, e, path, &muster_sim_numa_struct, numa_keys, numa) < 0)
 			return -1;
 		if (muster_cpuset_parse_list(numa->cpu_list, &cpus, r->err) < 0)
 			return muster_wrap(r->err, "%s.cpu_list", path);
@@ -185,7 +185,7 @@ static int read_disks(const struct reader *r, const struct muster_json *root, st
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		const char *path = muster_arena_printf(r->arena, "$.disks[%zu]", node->disk_count);
 		struct muster_sim_disk *disk = &node->disks[node->disk_count++];
-		if (read_record(r, e, path, &muster_sim_disk_layout, disk_keys, disk) < 0)
+		if (read_record(r, e, path, &muster_sim_disk_struct, disk_keys, disk) < 0)
 			return -1;
 	}
 	return 0;
@@ -203,7 +203,7 @@ static int read_rack(const struct reader *r, const struct muster_json *root, str
 
 static int read_host(const struct reader *r, const struct muster_json *root, struct muster_sim_node *node)
 {
-	if (read_member(r, root, "host", &muster_sim_node_layout, host_keys, node) < 0)
+	if (read_member(r, root, "host", &muster_sim_node_struct, host_keys, node) < 0)
 		return -1;
 	if (node->sockets < 1)
 		return muster_fail(r->err, MUSTER_EUSAGE, "$.host.sockets: must be 1 or more");
@@ -234,7 +234,7 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 	const struct muster_json *gpu = NULL, *list = NULL;
 	if (get_object(r, root, "$", "gpu", &gpu) < 0 || get_list(r, gpu, "$.gpu", "devices", &list) < 0 ||
 		check_keys(r, gpu, "$.gpu", (const char *const *const[3]){ gpu_keys, device_keys }) < 0 ||
-		muster_sim_fields_read(r->arena, gpu, "$.gpu", &muster_sim_gpu_layout, gpu_keys, &model, r->err) < 0 ||
+		muster_sim_fields_read(r->arena, gpu, "$.gpu", &muster_sim_gpu_struct, gpu_keys, &model, r->err) < 0 ||
 		muster_sim_fields_read(r->arena, gpu, "$.gpu", &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
 	model.nvlinks_active = model.nvlinks;
@@ -244,7 +244,7 @@ static int read_gpus(const struct reader *r, const struct muster_json *root, str
 		struct muster_sim_gpu *to = &node->gpus[node->gpu_count];
 		*to = model;
 		to->cuda_index = to->nvml_index = (int)node->gpu_count++;
-		if (read_record(r, e, path, &muster_sim_gpu_layout, gpu_device_keys, to) < 0 ||
+		if (read_record(r, e, path, &muster_sim_gpu_struct, gpu_device_keys, to) < 0 ||
 			check_numa(r, node, to->numa_node, path) < 0)
 			return -1;
 		add_pci(hw, &pci, to->bus_id);
@@ -260,7 +260,7 @@ static int read_adapter(const struct reader *r, const struct muster_json *adapte
 	const struct muster_json *list = NULL;
 	if (check_keys(r, adapter, path, (const char *const *const[3]){ adapter_keys, device_keys }) < 0 ||
 		get_list(r, adapter, path, "devices", &list) < 0 ||
-		muster_sim_fields_read(r->arena, adapter, path, &muster_sim_port_layout, adapter_keys, &model, r->err) <
+		muster_sim_fields_read(r->arena, adapter, path, &muster_sim_port_struct, adapter_keys, &model, r->err) <
 			0 ||
 		muster_sim_fields_read(r->arena, adapter, path, &pci_layout, NULL, &pci, r->err) < 0)
 		return -1;
@@ -268,7 +268,7 @@ static int read_adapter(const struct reader *r, const struct muster_json *adapte
 		const char *device = muster_arena_printf(r->arena, "%s.devices", path);
 		struct muster_sim_port *to = &node->ports[node->port_count++];
 		*to = model;
-		if (read_record(r, e, device, &muster_sim_port_layout, adapter_device_keys, to) < 0 ||
+		if (read_record(r, e, device, &muster_sim_port_struct, adapter_device_keys, to) < 0 ||
 			check_numa(r, node, to->numa_node, device) < 0)
 			return -1;
 		add_pci(hw, &pci, to->pci);
@@ -309,7 +309,7 @@ static int read_bandwidths(const struct reader *r, const struct muster_json *roo
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		const char *path = muster_arena_printf(r->arena, "$.allreduce[%zu]", hw->bandwidth_count);
 		struct muster_sim_bandwidth *now = &hw->bandwidths[hw->bandwidth_count];
-		if (read_record(r, e, path, &muster_sim_bandwidth_layout, bandwidth_keys, now) < 0)
+		if (read_record(r, e, path, &muster_sim_bandwidth_struct, bandwidth_keys, now) < 0)
 			return -1;
 		if (hw->bandwidth_count++ > 0 && !is_behind(&now[-1], now))
 			return muster_fail(
@@ -359,7 +359,7 @@ static int read_all(
 	hw->node.ports = muster_arena_alloc(r->arena, (ports + 1) * sizeof *hw->node.ports);
 
 	if (read_host(r, root, &hw->node) < 0 ||
-		read_member(r, root, "software", &muster_sim_node_layout, software_keys, &hw->node) < 0 ||
+		read_member(r, root, "software", &muster_sim_node_struct, software_keys, &hw->node) < 0 ||
 		read_member(r, root, "nccl", &nccl_layout, nccl_keys, hw) < 0 || read_rack(r, root, hw) < 0 ||
 		read_numas(r, root, &hw->node) < 0 || read_disks(r, root, &hw->node) < 0 ||
 		read_gpus(r, root, hw) < 0 || read_adapters(r, root, hw) < 0)

@@ -40,7 +40,7 @@ $(cat "$work/diff")"
 
 {
 	functions src/vendor/cuda_abi.h cu
-	functions src/sim/standin.h muster_standin_cuda_
+	functions src/sim/standins/base.h muster_standin_cuda_
 	echo muster_standin_mark
 } >"$work/wanted"
 check libcuda.so.1

@@ -2,7 +2,7 @@
  */
 #include "standins/example.h"
 
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include <check.h>
 #include <math.h>

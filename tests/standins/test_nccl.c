@@ -3,7 +3,7 @@
 #include "standins/example.h"
 
 #include "vendor/nccl_abi.h"
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -443,7 +443,7 @@ static void barred_ranks(int rank, void *arg)
 START_TEST(rings_of_nodes_with_a_barrier_between_them_do_not_work)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
-	static struct muster_sim_barrier barrier = { .name = "a cut", .sides = "ab" };
+	static struct muster_sim_partition barrier = { .name = "a cut", .sides = "ab" };
 	struct barred barred = { .hangs = _i == 0 };
 	barrier.mode = barred.hangs ? "hang" : "error";
 	cluster->barriers = &barrier;

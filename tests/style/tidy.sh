@@ -17,7 +17,7 @@ fi
 # Files that the build knows, each with the analyzer's hints except the one that defines what they are about. Not the
 # stand-ins: they have to declare other people's functions once more, which is what clang-tidy would say about them.
 files=$(sed -nE 's/^ *"file": "(.*)",?$/\1/p' "$build/compile_commands.json" | grep -F "$source/src/" |
-	grep -vE '/src/sim/(standin|preload)[^/]*$' | LC_ALL=C sort -u)
+	grep -v '/src/sim/standins/' | LC_ALL=C sort -u)
 [ -n "$files" ]
 hints="--extra-arg=-include --extra-arg=$source/include/muster/error.h --extra-arg=-include --extra-arg=$here/hints.h"
 # The compile commands may be gcc's, with warnings that clang has never heard of; and the analyzer would follow the

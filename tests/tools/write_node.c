@@ -2,7 +2,7 @@
  *
  * usage: write_node HARDWARE-DIRECTORY SKU DIRECTORY     prints the node's root
  */
-#include "sim/generate.h"
+#include "sim/fs.h"
 #include "sim/scenario.h"
 
 #include <stdio.h>

@@ -95,7 +95,7 @@ static struct muster_sim_rank ranks[] = {
 	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1, .nccl_hang = "" },
 };
 static struct muster_sim_bandwidth bandwidths[] = { { 1, 1, 8, 0.1 }, { 2, 2, 1073741824, 170 } };
-static struct muster_sim_barrier barriers[] = { { "sim-1 and all others", "hang", "a" } };
+static struct muster_sim_partition barriers[] = { { "sim-1 and all others", "hang", "a" } };
 static const struct muster_sim_cluster example = {
 	.sku = "example",
 	.directory = "/d",

@@ -1,5 +1,5 @@
 /* test_sim_death.c - the words that say how a worker misbehaves */
-#include "sim/fault_death.h"
+#include "sim/fault_misbehave.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -34,9 +34,9 @@ static const struct {
 
 START_TEST(function_call_and_how_are_read)
 {
-	struct muster_sim_death death;
+	struct muster_sim_misbehaviour death;
 	struct muster_error err = { 0 };
-	ck_assert_msg(muster_sim_death_parse(good[_i].text, &death, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_sim_misbehaviour_parse(good[_i].text, &death, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(death.function, good[_i].function);
 	ck_assert_int_eq(death.call, good[_i].call);
 	ck_assert_int_eq(death.how, good[_i].how);
@@ -45,9 +45,9 @@ END_TEST
 
 START_TEST(what_cannot_be_meant_is_refused)
 {
-	struct muster_sim_death death;
+	struct muster_sim_misbehaviour death;
 	struct muster_error err = { 0 };
-	ck_assert_int_eq(muster_sim_death_parse(bad[_i].text, &death, &err), -1);
+	ck_assert_int_eq(muster_sim_misbehaviour_parse(bad[_i].text, &death, &err), -1);
 	ck_assert_msg(strstr(err.text, bad[_i].says) != NULL, "%s", err.text);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 }
@@ -64,8 +64,8 @@ START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
 		libraries[i] = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 		ck_assert_msg(libraries[i] != NULL, "%s", dlerror());
 	}
-	for (size_t f = 0; f < muster_sim_death_function_count(); f++) {
-		const char *name = muster_sim_death_function_at(f);
+	for (size_t f = 0; f < muster_sim_misbehaviour_function_count(); f++) {
+		const char *name = muster_sim_misbehaviour_function_at(f);
 		bool found = false;
 		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 			Dl_info info;

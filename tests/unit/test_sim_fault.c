@@ -2,7 +2,7 @@
 #include "unit/sim_fixture.h"
 
 #include "sim/fault.h"
-#include "sim/layout.h"
+#include "sim/struct_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static bool same_texts(struct items a, struct items b)
 }
 
 static void compare(
-	struct differences *d, const struct muster_sim_layout *layout, const char *path, const void *a, const void *b);
+	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b);
 
 static void compare_items(
 	struct differences *d, const struct muster_sim_field *field, const char *path, struct items a, struct items b)
@@ -110,7 +110,7 @@ static bool same_field(const struct muster_sim_field *field, const void *a, cons
 }
 
 static void compare(
-	struct differences *d, const struct muster_sim_layout *layout, const char *path, const void *a, const void *b)
+	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b)
 {
 	for (const struct muster_sim_field *field = layout->fields; field < layout->fields + layout->count; field++)
 		if (field->kind == MUSTER_SIM_STRUCTS)
@@ -201,7 +201,7 @@ START_TEST(a_fault_changes_just_this)
 	struct muster_error err = { 0 };
 	ck_assert_msg(sim_two_of(table[_i].sku, NULL, NULL, &healthy, &err) == 0, "%s", err.text);
 	ck_assert_msg(sim_two_of(table[_i].sku, table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
-	compare(&d, &muster_sim_cluster_layout, "", &healthy, &broken);
+	compare(&d, &muster_sim_cluster_struct, "", &healthy, &broken);
 	ck_assert_str_eq(d.text, table[_i].changes);
 	muster_sim_cluster_done(&healthy);
 	muster_sim_cluster_done(&broken);

@@ -4,7 +4,7 @@
 #include "vendor/nccl_topo.h"
 #include "util/file.h"
 #include "util/text.h"
-#include "sim/generate.h"
+#include "sim/fs.h"
 
 #include <ftw.h>
 #include <hwloc.h>

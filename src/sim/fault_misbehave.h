@@ -1,10 +1,10 @@
-/* fault_death.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW"
+/* fault_misbehave.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW"
  *
  * FUNCTION is a function of a stand-in, one that the preloaded library answers, or "dlopen:SONAME"; K is the call that
  * counts, the first one when left out. The scenario and the stand-ins read the same words.
  */
-#ifndef MUSTER_SIM_FAULT_DEATH_H
-#define MUSTER_SIM_FAULT_DEATH_H
+#ifndef MUSTER_SIM_FAULT_MISBEHAVE_H
+#define MUSTER_SIM_FAULT_MISBEHAVE_H
 
 #include "muster/error.h"
 
@@ -41,7 +41,7 @@ enum muster_sim_how {
 		MUSTER_SIM_DIES_COUNT
 };
 
-struct muster_sim_death {
+struct muster_sim_misbehaviour {
 	char function[128]; /* or "dlopen:SONAME" */
 	long call;          /* counted from 1 */
 	enum muster_sim_how how;
@@ -49,11 +49,11 @@ struct muster_sim_death {
 
 #define MUSTER_SIM_DLOPEN "dlopen:"
 
-int muster_sim_death_parse(const char *text, struct muster_sim_death *ret, struct muster_error *err);
+int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err);
 
 /* The functions that can be named. */
-size_t muster_sim_death_function_count(void);
-const char *muster_sim_death_function_at(size_t index);
+size_t muster_sim_misbehaviour_function_count(void);
+const char *muster_sim_misbehaviour_function_at(size_t index);
 
 /* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
 bool muster_sim_is_library(const char *file, const char *soname);

@@ -1,12 +1,12 @@
-/* standin_death.c - a stand-in that misbehaves on purpose
+/* misbehave.c - a stand-in that misbehaves on purpose
  *
  * Nothing here is a stub of a misbehaviour: the process really crashes, hangs or floods its supervisor.
  */
-#include "sim/standin_death.h"
+#include "sim/standins/misbehave.h"
 
 #include "worker/protocol.h"
-#include "sim/fault_death.h"
-#include "sim/standin.h"
+#include "sim/fault_misbehave.h"
+#include "sim/standins/base.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -198,7 +198,7 @@ static void misbehave(enum muster_sim_how how)
 
 static struct {
 	pthread_once_t once;
-	struct muster_sim_death *deaths;
+	struct muster_sim_misbehaviour *deaths;
 	atomic_long *calls; /* so far, of each */
 	size_t count;
 } script = { .once = PTHREAD_ONCE_INIT };
@@ -216,7 +216,7 @@ static void read_script(void)
 	if (!script.deaths || !script.calls)
 		muster_standin_end("out of memory");
 	while ((word = strsep(&rest, " ")) != NULL)
-		if (*word && muster_sim_death_parse(word, &script.deaths[script.count++], &err) < 0)
+		if (*word && muster_sim_misbehaviour_parse(word, &script.deaths[script.count++], &err) < 0)
 			muster_standin_end("%s: %s", MUSTER_SIM_DIES, err.text);
 	free(text);
 }

@@ -1,6 +1,6 @@
-/* generate.h - write a simulated cluster as files: cluster.json, and for each node a root that looks like its / */
-#ifndef MUSTER_SIM_GENERATE_H
-#define MUSTER_SIM_GENERATE_H
+/* fs.h - write a simulated cluster as files: cluster.json, and for each node a root that looks like its / */
+#ifndef MUSTER_SIM_FS_H
+#define MUSTER_SIM_FS_H
 
 #include "sim/hardware.h"
 

@@ -5,9 +5,9 @@
  * installed. Everything else goes on to the C library as it came.
  */
 #include "sim/cluster.h"
-#include "sim/fault_death.h"
-#include "sim/standin.h"
-#include "sim/standin_death.h"
+#include "sim/fault_misbehave.h"
+#include "sim/standins/base.h"
+#include "sim/standins/misbehave.h"
 
 #include "util/text.h"
 

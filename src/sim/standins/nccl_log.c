@@ -1,10 +1,10 @@
-/* standin_nccl_log.c - libnccl.so.2 for the simulation: what NCCL_DEBUG makes it say
+/* nccl_log.c - libnccl.so.2 for the simulation: what NCCL_DEBUG makes it say
  *
  * The lines have the form that NCCL's own sources print: debug.cc for the prefix and NCCL_DEBUG_FILE, init.cc for the
  * version and the communicator, transport/p2p.cc and transport/net.cc for channels, transport/net_ib for the devices
  * (as of NCCL 2.28). What is said is the scenario's.
  */
-#include "sim/standin_nccl.h"
+#include "sim/standins/nccl.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -113,7 +113,7 @@ void muster_simlog_warn(const char *format, ...)
 	if (debug.level < LEVEL_WARN)
 		return;
 	fputc('\n', debug.out); /* NCCL puts an empty line before a warning */
-	say("standin_nccl.c:0 NCCL WARN ", debug.warning);
+	say("nccl.c:0 NCCL WARN ", debug.warning);
 }
 
 const char *muster_simlog_last_warning(void)

@@ -1,13 +1,13 @@
-/* standin_cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
+/* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
- * standin_cuda.c has the devices and contexts, standin_cuda_memory.c the memory, standin_cuda_stream.c the streams,
+ * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams,
  * events and copies. Every exported function runs between an _enter_ and leave, which hold the one lock.
  */
-#ifndef MUSTER_SIM_STANDIN_CUDA_H
-#define MUSTER_SIM_STANDIN_CUDA_H
+#ifndef MUSTER_SIM_STANDINS_CUDA_H
+#define MUSTER_SIM_STANDINS_CUDA_H
 
 #include "sim/cluster.h"
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ MUSTER_STANDIN_CUDA_FUNCTIONS(X)
 #define CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_ ((CUresult)712)
 #define CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_ ((CUresult)713)
 
-struct allocation {
-	struct allocation *next;
+struct muster_simcuda_allocation {
+	struct muster_simcuda_allocation *next;
 	struct CUctx_st *context;
 	CUdeviceptr base;
 	size_t bytes;
@@ -35,17 +35,17 @@ struct allocation {
 };
 
 /* A place in device memory. */
-struct place {
-	struct allocation *allocation;
+struct muster_simcuda_range {
+	struct muster_simcuda_allocation *allocation;
 	size_t offset;
 };
 
-struct operation;
+struct muster_simcuda_operation;
 
 struct CUstream_st {
 	struct CUstream_st *next;
 	struct CUctx_st *context;
-	struct operation *first, **last;
+	struct muster_simcuda_operation *first, **last;
 	double now; /* seconds of virtual time */
 };
 
@@ -58,7 +58,7 @@ struct CUctx_st {
 	struct CUstream_st default_stream;
 	struct CUstream_st *streams; /* those that were created */
 	struct CUevent_st *events;
-	int rounds; /* of copies, see standin_cuda_stream.c */
+	int rounds; /* of copies, see cuda_stream.c */
 	bool copied_back;
 };
 
@@ -75,15 +75,15 @@ struct CUctx_st *muster_simcuda_device(size_t ordinal);
 struct CUctx_st *muster_simcuda_current(void); /* NULL: none */
 
 /* -- memory -- */
-bool muster_simcuda_place(CUdeviceptr pointer, size_t bytes, struct place *ret);
-void muster_simcuda_put(struct place to, const void *from, size_t bytes);
-void muster_simcuda_get(struct place from, void *to, size_t bytes);
-void muster_simcuda_set(struct place to, unsigned int value, size_t words);
+bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret);
+void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes);
+void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes);
+void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words);
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);
 void muster_simcuda_forget_memory(struct CUctx_st *context);
 
 /* -- streams -- */
-void muster_simcuda_settle(void); /* wait until no stream has work, as calls that free memory do */
+void muster_simcuda_wait_idle(void); /* wait until no stream has work, as calls that free memory do */
 void muster_simcuda_forget_streams(struct CUctx_st *context);
 
 #endif

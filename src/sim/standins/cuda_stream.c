@@ -1,4 +1,4 @@
-/* standin_cuda_stream.c - libcuda.so.1 for the simulation: streams, events and copies on a virtual clock
+/* cuda_stream.c - libcuda.so.1 for the simulation: streams, events and copies on a virtual clock
  *
  * A stream is a queue. Nothing runs when it is queued; what can run does when somebody looks (a query, a free), so host
  * memory must not be read before the stream is done, as on a GPU. A copy takes bytes / bandwidth of virtual time and
@@ -9,7 +9,7 @@
  * gives the same figures: a round of copies is some to the device, then some from it. The first round of a process has
  * the bandwidth of a GPU alone, those after it that of all GPUs at once, if the node has a rank for each of its GPUs.
  */
-#include "sim/standin_cuda.h"
+#include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
 
@@ -22,13 +22,13 @@
 
 enum operation_kind { TO_DEVICE, TO_HOST, WITHIN_DEVICE, FILL, RECORD, EXTERNAL };
 
-struct operation {
-	struct operation *next;
+struct muster_simcuda_operation {
+	struct muster_simcuda_operation *next;
 	enum operation_kind kind;
 	double seconds;
-	struct place to, from; /* on the device */
-	const void *source;    /* TO_DEVICE */
-	void *target;          /* TO_HOST */
+	struct muster_simcuda_range to, from; /* on the device */
+	const void *source;                   /* TO_DEVICE */
+	void *target;                         /* TO_HOST */
 	size_t bytes;
 	unsigned int value;
 	struct CUevent_st *event;
@@ -59,7 +59,7 @@ static void event_free(struct CUevent_st *event)
 
 static void drop_first(struct CUstream_st *stream)
 {
-	struct operation *gone = stream->first;
+	struct muster_simcuda_operation *gone = stream->first;
 	stream->first = gone->next;
 	if (!stream->first)
 		stream->last = &stream->first;
@@ -71,9 +71,9 @@ static void drop_first(struct CUstream_st *stream)
 }
 
 /* Whether the next thing that touches memory writes the same bytes once more: a benchmark's repeats. */
-static bool is_repeated(const struct operation *copy)
+static bool is_repeated(const struct muster_simcuda_operation *copy)
 {
-	const struct operation *next = copy->next;
+	const struct muster_simcuda_operation *next = copy->next;
 	while (next && next->kind == RECORD)
 		next = next->next;
 	return next && next->kind == TO_HOST && next->target == copy->target && next->bytes == copy->bytes &&
@@ -81,14 +81,14 @@ static bool is_repeated(const struct operation *copy)
 }
 
 /* Whether the next operation fills the same bytes once more, with whatever: work to keep a GPU busy. */
-static bool is_refilled(const struct operation *fill)
+static bool is_refilled(const struct muster_simcuda_operation *fill)
 {
-	const struct operation *next = fill->next;
+	const struct muster_simcuda_operation *next = fill->next;
 	return next && next->kind == FILL && next->bytes == fill->bytes && next->to.allocation == fill->to.allocation &&
 	       next->to.offset == fill->to.offset;
 }
 
-static void copy_within(struct place to, struct place from, size_t bytes)
+static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
 {
 	static unsigned char between[MUSTER_STANDIN_WINDOW];
 	size_t window = to.allocation->window;
@@ -100,7 +100,7 @@ static void copy_within(struct place to, struct place from, size_t bytes)
 }
 
 /* 1: done, 0: not yet, -1: failed */
-static int carry_out(struct CUstream_st *stream, struct operation *operation)
+static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
 {
 	switch (operation->kind) {
 	case TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); return 1;
@@ -157,7 +157,7 @@ static bool progress_all(void)
 	return busy;
 }
 
-void muster_simcuda_settle(void)
+void muster_simcuda_wait_idle(void)
 {
 	while (progress_all())
 		muster_simcuda_pause();
@@ -257,9 +257,9 @@ CUresult cuStreamQuery(CUstream stream)
 	return muster_simcuda_leave(result);
 }
 
-static void enqueue(struct CUstream_st *stream, const struct operation *operation)
+static void enqueue(struct CUstream_st *stream, const struct muster_simcuda_operation *operation)
 {
-	struct operation *new = muster_calloc(1, sizeof *new);
+	struct muster_simcuda_operation *new = muster_calloc(1, sizeof *new);
 	*new = *operation;
 	new->next = NULL;
 	*stream->last = new;
@@ -270,7 +270,7 @@ bool muster_standin_cuda_enqueue(CUstream stream, const struct muster_standin_op
 {
 	struct CUstream_st *found = find_stream(stream);
 	if (found)
-		enqueue(found, &(struct operation){ .kind = EXTERNAL, .external = *operation });
+		enqueue(found, &(struct muster_simcuda_operation){ .kind = EXTERNAL, .external = *operation });
 	return found != NULL;
 }
 
@@ -339,7 +339,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 	if (result == CUDA_SUCCESS) {
 		found->queued++;
 		found->asked++;
-		enqueue(in, &(struct operation){ .kind = RECORD, .event = found, .recording = found->asked });
+		enqueue(in, &(struct muster_simcuda_operation){
+				    .kind = RECORD, .event = found, .recording = found->asked });
 	}
 	return muster_simcuda_leave(result);
 }
@@ -409,7 +410,7 @@ static double host_seconds(struct CUctx_st *context, enum operation_kind kind, c
 }
 
 /* A copy from or to pageable memory is over with it when the call returns, as far as the stream lets it. */
-static CUresult enqueue_host(struct CUstream_st *stream, struct operation *operation, const void *host)
+static CUresult enqueue_host(struct CUstream_st *stream, struct muster_simcuda_operation *operation, const void *host)
 {
 	operation->seconds = host_seconds(stream->context, operation->kind, host, operation->bytes);
 	enqueue(stream, operation);
@@ -422,10 +423,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
 {
 	struct CUstream_st *found;
 	CUresult result = enter_stream(stream, &found);
-	struct operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
+	struct muster_simcuda_operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
 	if (result != CUDA_SUCCESS || bytes == 0)
 		return muster_simcuda_leave(result);
-	if (!from || !muster_simcuda_place(to, bytes, &operation.to))
+	if (!from || !muster_simcuda_range_find(to, bytes, &operation.to))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
 	return muster_simcuda_leave(enqueue_host(found, &operation, from));
 }
@@ -434,10 +435,10 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
 {
 	struct CUstream_st *found;
 	CUresult result = enter_stream(stream, &found);
-	struct operation operation = { .kind = TO_HOST, .target = to, .bytes = bytes };
+	struct muster_simcuda_operation operation = { .kind = TO_HOST, .target = to, .bytes = bytes };
 	if (result != CUDA_SUCCESS || bytes == 0)
 		return muster_simcuda_leave(result);
-	if (!to || !muster_simcuda_place(from, bytes, &operation.from))
+	if (!to || !muster_simcuda_range_find(from, bytes, &operation.from))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
 	return muster_simcuda_leave(enqueue_host(found, &operation, to));
 }
@@ -446,10 +447,11 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 {
 	struct CUstream_st *found;
 	CUresult result = enter_stream(stream, &found);
-	struct operation operation = { .kind = WITHIN_DEVICE, .bytes = bytes };
+	struct muster_simcuda_operation operation = { .kind = WITHIN_DEVICE, .bytes = bytes };
 	if (result != CUDA_SUCCESS || bytes == 0)
 		return muster_simcuda_leave(result);
-	if (!muster_simcuda_place(to, bytes, &operation.to) || !muster_simcuda_place(from, bytes, &operation.from))
+	if (!muster_simcuda_range_find(to, bytes, &operation.to) ||
+		!muster_simcuda_range_find(from, bytes, &operation.from))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
 	enqueue(found, &operation);
 	return muster_simcuda_leave(CUDA_SUCCESS);
@@ -459,13 +461,13 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t words, CUst
 {
 	struct CUstream_st *found;
 	CUresult result = enter_stream(stream, &found);
-	struct operation operation = { .kind = FILL, .value = value };
+	struct muster_simcuda_operation operation = { .kind = FILL, .value = value };
 	if (result != CUDA_SUCCESS || words == 0)
 		return muster_simcuda_leave(result);
 	if (to % sizeof value != 0 || words > SIZE_MAX / sizeof value)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
 	operation.bytes = words * sizeof value;
-	if (!muster_simcuda_place(to, operation.bytes, &operation.to))
+	if (!muster_simcuda_range_find(to, operation.bytes, &operation.to))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
 	enqueue(found, &operation);
 	return muster_simcuda_leave(CUDA_SUCCESS);

@@ -1,10 +1,11 @@
-/* layout.h - structs of the simulation as JSON objects: a table of fields for each, and what reads and writes by it
+/* struct_json.h - structs of the simulation as JSON objects: a table of fields for each, and what reads and writes by
+ * it
  *
  * A key that no table has, and a field that the object does not have, are errors: a simulation that quietly ran with a
  * default would prove nothing.
  */
-#ifndef MUSTER_SIM_LAYOUT_H
-#define MUSTER_SIM_LAYOUT_H
+#ifndef MUSTER_SIM_STRUCT_JSON_H
+#define MUSTER_SIM_STRUCT_JSON_H
 
 #include "json/json.h"
 #include "json/writer.h"
@@ -21,17 +22,17 @@ enum muster_sim_kind {
 	MUSTER_SIM_STRUCTS,
 };
 
-struct muster_sim_layout;
+struct muster_sim_struct;
 
 struct muster_sim_field {
 	const char *key;
 	enum muster_sim_kind kind;
 	size_t offset;
 	size_t count_offset;                   /* of several: where the number of elements goes */
-	const struct muster_sim_layout *items; /* of MUSTER_SIM_STRUCTS */
+	const struct muster_sim_struct *items; /* of MUSTER_SIM_STRUCTS */
 };
 
-struct muster_sim_layout {
+struct muster_sim_struct {
 	size_t size;
 	const struct muster_sim_field *fields;
 	size_t count;
@@ -39,21 +40,21 @@ struct muster_sim_layout {
 
 #define MUSTER_SIM_KEYS_MAX 96
 
-/* NULL: the layout has no such field. */
-const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_layout *layout, const char *key);
+/* NULL: the type has no such field. */
+const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_struct *type, const char *key);
 
-/* Read the fields that the NULL-terminated list names (NULL: all of the layout) from the object into the struct at ret.
+/* Read the fields that the NULL-terminated list names (NULL: all of the type) from the object into the struct at ret.
  * Other keys of the object are not looked at. Texts and arrays are the arena's. -1 with err: MUSTER_EUSAGE and the
  * path.
  */
 int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
-	const struct muster_sim_layout *layout, const char *const *keys, void *ret, struct muster_error *err);
+	const struct muster_sim_struct *type, const char *const *keys, void *ret, struct muster_error *err);
 
 /* The whole struct from an object that has nothing else. */
 int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
-	const struct muster_sim_layout *layout, void *ret, struct muster_error *err);
+	const struct muster_sim_struct *type, void *ret, struct muster_error *err);
 
-int muster_sim_struct_write(struct muster_json_writer *writer, const struct muster_sim_layout *layout, const void *from,
+int muster_sim_struct_write(struct muster_json_writer *writer, const struct muster_sim_struct *type, const void *from,
 	struct muster_error *err);
 
 #endif

@@ -1,14 +1,14 @@
-/* standin_nccl.h - the parts of libnccl.so.2's stand-in and what they know of each other
+/* nccl.h - the parts of libnccl.so.2's stand-in and what they know of each other
  *
- * standin_nccl.c has the communicators, standin_nccl_ring.c moves the data between the processes, standin_nccl_log.c
+ * nccl.c has the communicators, nccl_ring.c moves the data between the processes, nccl_log.c
  * writes what NCCL_DEBUG asks for.
  */
-#ifndef MUSTER_SIM_STANDIN_NCCL_H
-#define MUSTER_SIM_STANDIN_NCCL_H
+#ifndef MUSTER_SIM_STANDINS_NCCL_H
+#define MUSTER_SIM_STANDINS_NCCL_H
 
 #include "vendor/nccl_abi.h"
 #include "sim/cluster.h"
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>

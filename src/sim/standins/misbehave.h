@@ -1,11 +1,11 @@
-/* standin_death.h - a stand-in that misbehaves on purpose
+/* misbehave.h - a stand-in that misbehaves on purpose
  *
  * Files of the stand-ins that export functions are compiled with -finstrument-functions: the compiler calls one hook at
  * the entry of every function, and the hook looks whether the scenario has this rank's worker misbehave there. No
  * stand-in knows of it.
  */
-#ifndef MUSTER_SIM_STANDIN_DEATH_H
-#define MUSTER_SIM_STANDIN_DEATH_H
+#ifndef MUSTER_SIM_STANDINS_MISBEHAVE_H
+#define MUSTER_SIM_STANDINS_MISBEHAVE_H
 
 /* $MUSTER_SIM_DIES: what the rank's `deaths` hold, between blanks. */
 #define MUSTER_SIM_DIES "MUSTER_SIM_DIES"

@@ -1,5 +1,5 @@
-/* fault_death.c - read how a rank's worker misbehaves inside a vendor library */
-#include "sim/fault_death.h"
+/* fault_misbehave.c - read how a rank's worker misbehaves inside a vendor library */
+#include "sim/fault_misbehave.h"
 
 #include "vendor/cuda_abi.h"
 #include "vendor/nccl_abi.h"
@@ -37,12 +37,12 @@ static const char *const functions[] = {
 	"readlink",
 };
 
-size_t muster_sim_death_function_count(void)
+size_t muster_sim_misbehaviour_function_count(void)
 {
 	return sizeof functions / sizeof *functions;
 }
 
-const char *muster_sim_death_function_at(size_t index)
+const char *muster_sim_misbehaviour_function_at(size_t index)
 {
 	return functions[index];
 }
@@ -71,9 +71,9 @@ static int parse_how(const char *text, enum muster_sim_how *ret, struct muster_e
 	return muster_fail(err, MUSTER_EUSAGE, "\"%.60s\" is none of %s", text, all);
 }
 
-int muster_sim_death_parse(const char *text, struct muster_sim_death *ret, struct muster_error *err)
+int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err)
 {
-	struct muster_sim_death death = { .call = 1 };
+	struct muster_sim_misbehaviour death = { .call = 1 };
 	const char *colon = strrchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	if (length == 0 || length >= sizeof death.function)

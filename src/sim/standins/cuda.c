@@ -1,8 +1,8 @@
-/* standin_cuda.c - libcuda.so.1 for the simulation: devices and contexts
+/* cuda.c - libcuda.so.1 for the simulation: devices and contexts
  *
  * Follows the CUDA driver API's documentation for what each call checks and gives.
  */
-#include "sim/standin_cuda.h"
+#include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
 

@@ -1,9 +1,9 @@
-/* generate_topology.c - a simulated node as hwloc's XML, version 2
+/* fs_topology.c - a simulated node as hwloc's XML, version 2
  *
  * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. The
  * threads of a core have neighbouring CPU numbers.
  */
-#include "sim/generate.h"
+#include "sim/fs.h"
 
 #include "util/text.h"
 

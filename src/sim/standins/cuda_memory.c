@@ -1,8 +1,8 @@
-/* standin_cuda_memory.c - libcuda.so.1 for the simulation: device memory, folded, and pinned host memory
+/* cuda_memory.c - libcuda.so.1 for the simulation: device memory, folded, and pinned host memory
  *
  * Device addresses are numbers that point nowhere: a program that reads one dies, as it would on a real machine.
  */
-#include "sim/standin_cuda.h"
+#include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
 
@@ -19,28 +19,28 @@ struct registered {
 	uintptr_t from, to;
 };
 
-static struct allocation *allocations;
+static struct muster_simcuda_allocation *allocations;
 static struct registered *registrations;
 static CUdeviceptr next_address = FIRST_ADDRESS;
 
 /* -- through the fold -- */
 
-bool muster_simcuda_place(CUdeviceptr pointer, size_t bytes, struct place *ret)
+bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret)
 {
-	for (struct allocation *a = allocations; a; a = a->next) {
+	for (struct muster_simcuda_allocation *a = allocations; a; a = a->next) {
 		if (pointer < a->base || pointer - a->base >= a->bytes)
 			continue;
 		size_t offset = (size_t)(pointer - a->base);
 		if (bytes > a->bytes - offset)
 			return false;
-		*ret = (struct place){ a, offset };
+		*ret = (struct muster_simcuda_range){ a, offset };
 		return true;
 	}
 	return false;
 }
 
 /* What of `bytes` from place on lies in one piece of the window. */
-static unsigned char *piece(struct place place, size_t bytes, size_t *ret_length)
+static unsigned char *piece(struct muster_simcuda_range place, size_t bytes, size_t *ret_length)
 {
 	size_t at = place.offset % place.allocation->window;
 	size_t left = place.allocation->window - at;
@@ -48,7 +48,7 @@ static unsigned char *piece(struct place place, size_t bytes, size_t *ret_length
 	return place.allocation->data + at;
 }
 
-void muster_simcuda_put(struct place to, const void *from, size_t bytes)
+void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
 {
 	const unsigned char *source = from;
 	size_t skip = bytes > to.allocation->window ? bytes - to.allocation->window : 0; /* would be overwritten */
@@ -65,7 +65,7 @@ void muster_simcuda_put(struct place to, const void *from, size_t bytes)
 	}
 }
 
-void muster_simcuda_get(struct place from, void *to, size_t bytes)
+void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes)
 {
 	unsigned char *target = to;
 	while (bytes) {
@@ -78,7 +78,7 @@ void muster_simcuda_get(struct place from, void *to, size_t bytes)
 	}
 }
 
-void muster_simcuda_set(struct place to, unsigned int value, size_t words)
+void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words)
 {
 	unsigned int block[1024];
 	size_t most = to.allocation->window / sizeof value + 1, room = sizeof block / sizeof *block;
@@ -94,21 +94,21 @@ void muster_simcuda_set(struct place to, unsigned int value, size_t words)
 
 bool muster_standin_cuda_check(CUdeviceptr pointer, size_t bytes)
 {
-	struct place place;
-	return muster_simcuda_place(pointer, bytes, &place);
+	struct muster_simcuda_range place;
+	return muster_simcuda_range_find(pointer, bytes, &place);
 }
 
 void muster_standin_cuda_read(void *to, CUdeviceptr from, size_t bytes)
 {
-	struct place place;
-	if (muster_simcuda_place(from, bytes, &place))
+	struct muster_simcuda_range place;
+	if (muster_simcuda_range_find(from, bytes, &place))
 		muster_simcuda_get(place, to, bytes);
 }
 
 void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
 {
-	struct place place;
-	if (muster_simcuda_place(to, bytes, &place))
+	struct muster_simcuda_range place;
+	if (muster_simcuda_range_find(to, bytes, &place))
 		muster_simcuda_put(place, from, bytes);
 }
 
@@ -122,7 +122,7 @@ static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t byte
 	if (bytes > total - context->used)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	size_t window = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
-	struct allocation *a = muster_calloc(1, sizeof *a + window);
+	struct muster_simcuda_allocation *a = muster_calloc(1, sizeof *a + window);
 	memset(a->data, UNWRITTEN, window);
 	a->context = context;
 	a->base = next_address;
@@ -143,9 +143,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 	return muster_simcuda_leave(result == CUDA_SUCCESS ? allocate(context, pointer, bytes) : result);
 }
 
-static void forget(struct allocation **at)
+static void forget(struct muster_simcuda_allocation **at)
 {
-	struct allocation *gone = *at;
+	struct muster_simcuda_allocation *gone = *at;
 	*at = gone->next;
 	gone->context->used -= gone->bytes;
 	free(gone);
@@ -157,8 +157,8 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 	CUresult result = muster_simcuda_enter_context(&context);
 	if (result != CUDA_SUCCESS || pointer == 0)
 		return muster_simcuda_leave(result);
-	muster_simcuda_settle();
-	for (struct allocation **at = &allocations; *at; at = &(*at)->next) {
+	muster_simcuda_wait_idle();
+	for (struct muster_simcuda_allocation **at = &allocations; *at; at = &(*at)->next) {
 		if ((*at)->base == pointer) {
 			forget(at);
 			return muster_simcuda_leave(CUDA_SUCCESS);
@@ -169,7 +169,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 
 void muster_simcuda_forget_memory(struct CUctx_st *context)
 {
-	for (struct allocation **at = &allocations; *at;) {
+	for (struct muster_simcuda_allocation **at = &allocations; *at;) {
 		if ((*at)->context == context)
 			forget(at);
 		else
@@ -219,7 +219,7 @@ CUresult cuMemHostUnregister(void *pointer)
 		return muster_simcuda_leave(result);
 	if (!pointer)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	muster_simcuda_settle();
+	muster_simcuda_wait_idle();
 	struct registered **at = find_registered((uintptr_t)pointer, (uintptr_t)pointer + 1);
 	if (!*at || (*at)->from != (uintptr_t)pointer)
 		return muster_simcuda_leave(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_);

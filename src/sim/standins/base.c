@@ -1,6 +1,6 @@
-/* standin.c - what every stand-in library needs
+/* base.c - what every stand-in library needs
  */
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* generate_topo_file.c - the NCCL topology file of a simulated node, as images for its machine type bring it along
+/* fs_nccl_topo.c - the NCCL topology file of a simulated node, as images for its machine type bring it along
  */
-#include "sim/generate.h"
+#include "sim/fs.h"
 
 /* The NUMA node whose devices the file lists under this one. */
 static int devices_of(const struct muster_sim_node *node, size_t index)

@@ -1,4 +1,4 @@
-/* standin_nccl_ring.c - libnccl.so.2 for the simulation: the data really goes from process to process and is summed
+/* nccl_ring.c - libnccl.so.2 for the simulation: the data really goes from process to process and is summed
  *
  * The ranks share one file in the cluster's directory, named after the communicator's token: counters, what each rank
  * says of itself, a window of device memory for each rank, and one for the result. An all-reduce has three steps that
@@ -6,7 +6,7 @@
  * step is taken when a counter says that all ranks have done what must come before it; the counters only grow, so the
  * number of the all-reduce tells how far they must have come.
  */
-#include "sim/standin_nccl.h"
+#include "sim/standins/nccl.h"
 
 #include "muster/arena.h"
 
@@ -154,7 +154,7 @@ bool muster_simring_is_broken(const struct muster_simring *ring, const char *mod
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
 	for (size_t i = 0; i < cluster->barrier_count; i++) {
-		const struct muster_sim_barrier *barrier = &cluster->barriers[i];
+		const struct muster_sim_partition *barrier = &cluster->barriers[i];
 		bool a = false, b = false;
 		for (int rank = 0; rank < ring->ranks; rank++) {
 			char side = barrier->sides[ring->shared->slots[rank].member.node];

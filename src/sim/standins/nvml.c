@@ -1,10 +1,10 @@
-/* standin_nvml.c - libnvidia-ml.so.1 for the simulation
+/* nvml.c - libnvidia-ml.so.1 for the simulation
  *
  * Follows NVML's documentation for what each call checks and gives. What a GPU does not have is NOT_SUPPORTED.
  */
 #include "vendor/nvml_abi.h"
 #include "sim/cluster.h"
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include "muster/arena.h"
 

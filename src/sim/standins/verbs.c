@@ -1,11 +1,11 @@
-/* standin_verbs.c - libibverbs.so.1 for the simulation: devices, and what can be asked about their ports
+/* verbs.c - libibverbs.so.1 for the simulation: devices, and what can be asked about their ports
  *
  * The structs are those of infiniband/verbs.h. A context is a real struct verbs_context, as ibv_query_port's inline
  * part in that header expects: it calls the context's own operation with the struct's full size. The exported
  * ibv_query_port is for programs older than port_cap_flags2 and must not write that far.
  */
 #include "sim/cluster.h"
-#include "sim/standin.h"
+#include "sim/standins/base.h"
 
 #include "muster/arena.h"
 

@@ -1,8 +1,8 @@
-/* generate.c - the files of a simulated node, as its kernel and distribution would show them
+/* fs.c - the files of a simulated node, as its kernel and distribution would show them
  *
  * Only what muster reads, and what a person would look for beside it. Texts are the kernel's, to the letter.
  */
-#include "sim/generate.h"
+#include "sim/fs.h"
 
 #include "util/text.h"
 

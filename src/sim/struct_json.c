@@ -1,5 +1,5 @@
-/* layout.c - read and write structs by their tables of fields */
-#include "sim/layout.h"
+/* struct_json.c - read and write structs by their tables of fields */
+#include "sim/struct_json.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,14 +26,14 @@ static int read_strings(struct muster_arena *arena, const struct muster_json *ar
 }
 
 static int read_structs(struct muster_arena *arena, const struct muster_json *array, const char *path,
-	const struct muster_sim_layout *layout, char *ret, struct muster_error *err)
+	const struct muster_sim_struct *type, char *ret, struct muster_error *err)
 {
 	size_t i = 0;
 	for (const struct muster_json *item = muster_json_first(array); item; item = muster_json_next(item), i++) {
 		const char *item_path = muster_arena_printf(arena, "%s[%zu]", path, i);
 		if (muster_json_type(item) != MUSTER_JSON_OBJECT)
 			return wrong_type(path, i, "an object", item, err);
-		if (muster_sim_struct_read(arena, item, item_path, layout, ret + i * layout->size, err) < 0)
+		if (muster_sim_struct_read(arena, item, item_path, type, ret + i * type->size, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -99,11 +99,11 @@ static int read_field(struct muster_arena *arena, const struct muster_json *obje
 	return muster_fail(err, MUSTER_EUSAGE, "%s.%s: a field of no known kind", path, field->key);
 }
 
-const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_layout *layout, const char *key)
+const struct muster_sim_field *muster_sim_field_find(const struct muster_sim_struct *type, const char *key)
 {
-	for (size_t i = 0; i < layout->count; i++)
-		if (strcmp(layout->fields[i].key, key) == 0)
-			return &layout->fields[i];
+	for (size_t i = 0; i < type->count; i++)
+		if (strcmp(type->fields[i].key, key) == 0)
+			return &type->fields[i];
 	return NULL;
 }
 
@@ -115,13 +115,13 @@ static int read_required(struct muster_arena *arena, const struct muster_json *o
 }
 
 int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
-	const struct muster_sim_layout *layout, const char *const *keys, void *ret, struct muster_error *err)
+	const struct muster_sim_struct *type, const char *const *keys, void *ret, struct muster_error *err)
 {
-	for (size_t i = 0; !keys && i < layout->count; i++)
-		if (read_required(arena, object, path, &layout->fields[i], ret, err) < 0)
+	for (size_t i = 0; !keys && i < type->count; i++)
+		if (read_required(arena, object, path, &type->fields[i], ret, err) < 0)
 			return -1;
 	for (; keys && *keys; keys++) {
-		const struct muster_sim_field *field = muster_sim_field_find(layout, *keys);
+		const struct muster_sim_field *field = muster_sim_field_find(type, *keys);
 		if (!field)
 			return muster_fail(
 				err, MUSTER_EUSAGE, "%s.%s: a field that the struct does not have", path, *keys);
@@ -132,14 +132,14 @@ int muster_sim_fields_read(struct muster_arena *arena, const struct muster_json 
 }
 
 int muster_sim_struct_read(struct muster_arena *arena, const struct muster_json *object, const char *path,
-	const struct muster_sim_layout *layout, void *ret, struct muster_error *err)
+	const struct muster_sim_struct *type, void *ret, struct muster_error *err)
 {
 	const char *keys[MUSTER_SIM_KEYS_MAX + 1] = { NULL };
-	for (size_t i = 0; i < layout->count && i < MUSTER_SIM_KEYS_MAX; i++)
-		keys[i] = layout->fields[i].key;
+	for (size_t i = 0; i < type->count && i < MUSTER_SIM_KEYS_MAX; i++)
+		keys[i] = type->fields[i].key;
 	if (muster_json_only_keys(object, path, keys, err) < 0)
 		return -1;
-	return muster_sim_fields_read(arena, object, path, layout, NULL, ret, err);
+	return muster_sim_fields_read(arena, object, path, type, NULL, ret, err);
 }
 
 /* -- writing -- */
@@ -186,13 +186,13 @@ static int write_field(
 	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is of no known kind", field->key);
 }
 
-int muster_sim_struct_write(struct muster_json_writer *w, const struct muster_sim_layout *layout, const void *from,
-	struct muster_error *err)
+int muster_sim_struct_write(
+	struct muster_json_writer *w, const struct muster_sim_struct *type, const void *from, struct muster_error *err)
 {
 	muster_json_writer_object(w);
-	for (size_t i = 0; i < layout->count; i++) {
-		muster_json_writer_key(w, layout->fields[i].key);
-		if (write_field(w, &layout->fields[i], from, err) < 0)
+	for (size_t i = 0; i < type->count; i++) {
+		muster_json_writer_key(w, type->fields[i].key);
+		if (write_field(w, &type->fields[i], from, err) < 0)
 			return -1;
 	}
 	muster_json_writer_object_end(w);

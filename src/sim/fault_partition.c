@@ -1,4 +1,4 @@
-/* fault_barrier.c - nodes that cannot work in one ring, though each of them is well */
+/* fault_partition.c - nodes that cannot work in one ring, though each of them is well */
 #include "sim/fault_kinds.h"
 
 #include "util/text.h"
@@ -7,25 +7,27 @@
 #include <string.h>
 
 /* A new barrier that concerns no node yet: sides are the caller's to fill in. */
-static char *add_barrier(const struct fault_target *t, const char *mode, const char *name, struct muster_error *err)
+static char *add_barrier(
+	const struct muster_fault_target *t, const char *mode, const char *name, struct muster_error *err)
 {
 	static const char *const modes[] = { "hang", "error", "slow", NULL };
 	struct muster_sim_cluster *cluster = t->cluster;
-	int found = fault_word(mode, modes, err);
+	int found = muster_fault_word(mode, modes, err);
 	if (found < 0)
 		return NULL;
-	struct muster_sim_barrier *all = muster_arena_alloc(cluster->arena, (cluster->barrier_count + 1) * sizeof *all);
+	struct muster_sim_partition *all =
+		muster_arena_alloc(cluster->arena, (cluster->barrier_count + 1) * sizeof *all);
 	if (cluster->barrier_count > 0)
 		memcpy(all, cluster->barriers, cluster->barrier_count * sizeof *all);
 	char *sides = muster_arena_alloc(cluster->arena, cluster->node_count + 1);
 	memset(sides, '-', cluster->node_count);
 	all[cluster->barrier_count++] =
-		(struct muster_sim_barrier){ .name = name, .mode = modes[found], .sides = sides };
+		(struct muster_sim_partition){ .name = name, .mode = modes[found], .sides = sides };
 	cluster->barriers = all;
 	return sides;
 }
 
-int fault_net_bad(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_net_bad(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	char *sides =
 		add_barrier(t, value, muster_arena_printf(t->cluster->arena, "%s and all others", t->node->name), err);
@@ -37,7 +39,7 @@ int fault_net_bad(const struct fault_target *t, const char *value, struct muster
 }
 
 /* Between this node and those before it, and the nodes behind it. */
-int fault_cut(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_cut(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	size_t before = (size_t)(t->node - t->cluster->nodes) + 1;
 	if (before == t->cluster->node_count)
@@ -53,7 +55,7 @@ int fault_cut(const struct fault_target *t, const char *value, struct muster_err
 }
 
 /* VALUE is NODE or NODE:MODE. */
-int fault_link_bad(const struct fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_link_bad(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	const struct muster_sim_cluster *cluster = t->cluster;
 	const char *colon = strchr(value, ':');

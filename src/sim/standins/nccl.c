@@ -1,10 +1,10 @@
-/* standin_nccl.c - libnccl.so.2 for the simulation: communicators
+/* nccl.c - libnccl.so.2 for the simulation: communicators
  *
  * An all-reduce is an operation in a stream of the simulated device and advances whenever somebody looks at that stream
  * or at the communicator's state. A rank that died or never came makes the others wait for ever, as it does with NCCL,
  * until they abort.
  */
-#include "sim/standin_nccl.h"
+#include "sim/standins/nccl.h"
 
 #include "muster/arena.h"
 

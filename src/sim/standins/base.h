@@ -1,10 +1,10 @@
-/* standin.h - what the stand-in libraries share, and what libcuda's offers to libnccl's
+/* base.h - what the stand-in libraries share, and what libcuda's offers to libnccl's
  *
  * A stand-in is a shared library with the real soname and ABI whose hardware is cluster.json. It exports what is marked
  * MUSTER_STANDIN_EXPORT and nothing else, and it always exports the mark by which muster tells that a run is simulated.
  */
-#ifndef MUSTER_SIM_STANDIN_H
-#define MUSTER_SIM_STANDIN_H
+#ifndef MUSTER_SIM_STANDINS_BASE_H
+#define MUSTER_SIM_STANDINS_BASE_H
 
 #include "vendor/cuda_abi.h"
 
