@@ -4,7 +4,7 @@
  * the way of `muster run`; nothing of a job that happens to be here is taken over but the node's name.
  */
 #include "cli/cli.h"
-#include "cli/measure.h"
+#include "cli/run_options.h"
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "coord/supervisor.h"
@@ -86,7 +86,7 @@ int muster_cmd_node(int argc, char **argv)
 	};
 	struct muster_error err;
 	int code;
-	if (muster_measure_options(argc, argv, "muster node [options]",
+	if (muster_run_options_parse(argc, argv, "muster node [options]",
 		    "Measures this node alone, with a rank for each GPU (of CUDA_VISIBLE_DEVICES, where that is set), "
 		    "and "
 		    "needs no launcher.\n"

@@ -1,5 +1,5 @@
-/* measure.c - the options that `muster run` and `muster node` share */
-#include "cli/measure.h"
+/* run_options.c - the options that `muster run` and `muster node` share */
+#include "cli/run_options.h"
 
 #include "cli/cli.h"
 #include "util/log.h"
@@ -109,7 +109,7 @@ static int check(const char *command, const struct muster_options *options, size
 	return 0;
 }
 
-int muster_measure_options(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
+int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
 	struct muster_options *options, int *ret_code)
 {
 	char profile[80], deadline[80];
