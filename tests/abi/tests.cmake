@@ -17,8 +17,8 @@ endforeach()
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)
 set_tests_properties(abi.needed PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
 
-# Broken libraries for tests/unit/test_bind_library.c, test_bind_nccl_topo.c and
-# test_probes_environment.c.
+# Broken libraries for tests/unit/vendor/test_library.c, test_nccl_topo.c and
+# test_environment.c.
 function(fake_library library file_name)
 	add_library(fake_${library} SHARED ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fakes/fakes.c)
 	target_compile_definitions(fake_${library} PRIVATE FAKE_${library} ${ARGN})
@@ -26,7 +26,7 @@ function(fake_library library file_name)
 	target_link_options(fake_${library} PRIVATE -Wl,-soname,${file_name})
 	set_target_properties(fake_${library} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file_name} NO_SONAME ON
 		LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fakes)
-	foreach(user test_bind_library test_bind_nccl_topo test_probes_environment)
+	foreach(user test_vendor_library test_vendor_nccl_topo test_probes_environment)
 		if(TARGET ${user})
 			add_dependencies(${user} fake_${library})
 		endif()

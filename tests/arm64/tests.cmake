@@ -25,8 +25,5 @@ if(CMAKE_CROSSCOMPILING_EMULATOR)
 	set_tests_properties(${EMULATED_TESTS} PROPERTIES TIMEOUT 300 LABELS arm64)
 
 	# An emulated test takes several times as long.
-	foreach(source IN LISTS UNIT_SOURCES)
-		get_filename_component(name ${source} NAME_WE)
-		set_tests_properties(unit.${name} PROPERTIES TIMEOUT 600)
-	endforeach()
+	set_tests_properties(${UNIT_TESTS} PROPERTIES TIMEOUT 600)
 endif()

@@ -1,0 +1,157 @@
+/* test_cli.c - options by a table, and where the program finds its files */
+#include "cli/cli.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WORDS 8
+
+struct parsed {
+	const char *file, *name;
+	bool flag;
+	char each[64];
+	const char *operands[2];
+	size_t operand_count;
+	int rest;
+};
+
+static int take_each(void *arg, const char *text, struct muster_error *err)
+{
+	struct parsed *p = arg;
+
+	if (strcmp(text, "bad") == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "--each: bad is bad");
+	snprintf(p->each + strlen(p->each), sizeof p->each - strlen(p->each), "[%s]", text);
+	return 0;
+}
+
+static int parse(const char *const *words, struct parsed *p, struct muster_error *err)
+{
+	const struct muster_option table[] = {
+		{ .name = "--file", .argument = "FILE", .help = "a file", .text = &p->file },
+		{ .name = "--file-name", .argument = "NAME", .help = "a name", .text = &p->name },
+		{ .name = "--flag", .help = "a flag", .flag = &p->flag },
+		{ .name = "--each", .argument = "X", .help = "may be repeated", .each = take_each, .arg = p },
+	};
+	char *argv[MAX_WORDS + 2] = { (char *)"cmd" };
+	int argc = 1;
+
+	for (; words[argc - 1]; argc++)
+		argv[argc] = (char *)words[argc - 1];
+	return muster_cli_parse(argc, argv, "muster cmd [options] [FILE [FILE]]", table, sizeof table / sizeof *table,
+		"The end.", p->operands, 2, &p->operand_count, &p->rest, err);
+}
+
+static const struct {
+	const char *words[MAX_WORDS];
+	const char *file, *name;
+	bool flag;
+	const char *each, *first, *second;
+	int rest;
+} good[] = {
+	{ { NULL }, NULL, NULL, false, "", NULL, NULL, 1 },
+	{ { "--file", "x" }, "x", NULL, false, "", NULL, NULL, 3 },
+	{ { "--file=x" }, "x", NULL, false, "", NULL, NULL, 2 },
+	{ { "--file=a=b", "--flag" }, "a=b", NULL, true, "", NULL, NULL, 3 },
+	{ { "--file-name", "n" }, NULL, "n", false, "", NULL, NULL, 3 },
+	{ { "--file", "x", "--file", "y" }, "y", NULL, false, "", NULL, NULL, 5 },
+	{ { "--file", "-" }, "-", NULL, false, "", NULL, NULL, 3 },
+	{ { "--file", "-5" }, "-5", NULL, false, "", NULL, NULL, 3 },
+	{ { "one", "--flag", "two" }, NULL, NULL, true, "", "one", "two", 4 },
+	{ { "-" }, NULL, NULL, false, "", "-", NULL, 2 },
+	{ { "--each", "a", "--each=b" }, NULL, NULL, false, "[a][b]", NULL, NULL, 4 },
+	{ { "--flag", "--", "--file", "x" }, NULL, NULL, true, "", NULL, NULL, 3 },
+	{ { "one", "--" }, NULL, NULL, false, "", "one", NULL, 3 },
+};
+
+START_TEST(a_good_command_line_is_taken_apart)
+{
+	struct parsed p = { 0 };
+	struct muster_error err = { 0 };
+
+	ck_assert_msg(parse(good[_i].words, &p, &err) == 0, "%s", err.text);
+	ck_assert_pstr_eq(p.file, good[_i].file);
+	ck_assert_pstr_eq(p.name, good[_i].name);
+	ck_assert_int_eq(p.flag, good[_i].flag);
+	ck_assert_str_eq(p.each, good[_i].each);
+	ck_assert_uint_eq(p.operand_count, (size_t)(good[_i].first != NULL) + (good[_i].second != NULL));
+	ck_assert_pstr_eq(p.operands[0], good[_i].first);
+	ck_assert_pstr_eq(p.operands[1], good[_i].second);
+	ck_assert_int_eq(p.rest, good[_i].rest);
+}
+END_TEST
+
+static const struct {
+	const char *words[MAX_WORDS], *said;
+} bad[] = {
+	{ { "--fil", "x" }, "unknown option --fil (muster cmd --help lists them)" },
+	{ { "--fil=x" }, "unknown option --fil (muster cmd --help lists them)" },
+	{ { "-x" }, "unknown option -x (muster cmd --help lists them)" },
+	{ { "--file" }, "--file needs a value: FILE" },
+	{ { "--file", "--flag" }, "--file needs a value: FILE" },
+	{ { "--file=" }, "--file needs a value: FILE" },
+	{ { "--file", "" }, "--file needs a value: FILE" },
+	{ { "--flag=yes" }, "--flag takes no value" },
+	{ { "--each", "bad" }, "--each: bad is bad" },
+	{ { "a", "b", "c" }, "unexpected argument 'c' (usage: muster cmd [options] [FILE [FILE]])" },
+};
+
+START_TEST(a_bad_command_line_is_one_sentence)
+{
+	struct parsed p = { 0 };
+	struct muster_error err = { 0 };
+
+	ck_assert_int_eq(parse(bad[_i].words, &p, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_str_eq(err.text, bad[_i].said);
+}
+END_TEST
+
+START_TEST(help_lists_every_option)
+{
+	static const char *const words[] = { "--flag", "--help", "--nonsense", NULL };
+	struct parsed p = { 0 };
+	struct muster_error err = { 0 };
+	char text[2048] = "";
+	int pipe_fds[2], saved = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	ck_assert_int_eq(pipe(pipe_fds), 0);
+	dup2(pipe_fds[1], STDOUT_FILENO);
+	ck_assert_int_eq(parse(words, &p, &err), 1);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(pipe_fds[1]);
+	ck_assert_int_gt(read(pipe_fds[0], text, sizeof text - 1), 0);
+	close(pipe_fds[0]);
+	close(saved);
+	ck_assert_str_eq(text, "usage: muster cmd [options] [FILE [FILE]]\n\n"
+			       "  --file FILE       a file\n"
+			       "  --file-name NAME  a name\n"
+			       "  --flag            a flag\n"
+			       "  --each X          may be repeated\n"
+			       "  --help            show this text\n"
+			       "\nThe end.\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cli_parse");
+	TCase *tc = tcase_create("parse");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, a_good_command_line_is_taken_apart, 0, sizeof good / sizeof *good);
+	tcase_add_loop_test(tc, a_bad_command_line_is_one_sentence, 0, sizeof bad / sizeof *bad);
+	tcase_add_test(tc, help_lists_every_option);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,137 @@
+/* test_paths.c - the program finds its files beside itself, in a build tree and in any prefix
+ *
+ * The test copies itself into each layout and asks the copy, which prints what it found.
+ */
+#include "cli/cli.h"
+
+#include <check.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/muster-paths-XXXXXX";
+
+static int print_paths(void)
+{
+	struct muster_paths paths;
+	struct muster_error err;
+
+	if (muster_paths_find(&paths, &err) < 0) {
+		printf("%s\n", err.text);
+		return 2;
+	}
+	printf("%s %s %s %s\n", paths.program, paths.configs, paths.standins, paths.hardware);
+	return 0;
+}
+
+static void make_folders(const char *path)
+{
+	char text[512];
+
+	snprintf(text, sizeof text, "%s/%s/", root, path);
+	for (char *at = text + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(text, 0755);
+		*at = '/';
+	}
+}
+
+/* Copy this program to root/path and return what the copy prints. */
+static const char *ask_copy(const char *path)
+{
+	static char answer[2048];
+	char to[512], block[65536];
+	FILE *in = fopen("/proc/self/exe", "rb"), *out;
+	size_t got;
+
+	snprintf(to, sizeof to, "%s/%s", root, path);
+	out = fopen(to, "wb");
+	ck_assert(in && out);
+	while ((got = fread(block, 1, sizeof block, in)) > 0)
+		ck_assert_uint_eq(fwrite(block, 1, got, out), got);
+	fclose(in);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(chmod(to, 0755), 0);
+	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"); /* the emulator, when this is another processor's program */
+	snprintf(block, sizeof block, "%s %s --print", wrapper ? wrapper : "", to);
+	FILE *pipe = popen(block, "r");
+	ck_assert_ptr_nonnull(pipe);
+	ck_assert_ptr_nonnull(fgets(answer, sizeof answer, pipe));
+	pclose(pipe);
+	return answer;
+}
+
+static const struct {
+	const char *program, *base, *libdir;
+} layouts[] = {
+	{ "build/muster", "build", "lib" },
+	{ "usr/bin/muster", "usr", "lib" },
+	{ "usr64/bin/muster", "usr64", "lib64" },
+	{ "multi/bin/muster", "multi", "lib/x86_64-linux-gnu" },
+};
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+START_TEST(files_are_found_in_each_layout)
+{
+	char path[256], said[2048];
+
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	make_folders(layouts[_i].base);
+	snprintf(path, sizeof path, "%s/bin", layouts[_i].base);
+	make_folders(path);
+	snprintf(path, sizeof path, "%s/share/muster/configs", layouts[_i].base);
+	make_folders(path);
+	snprintf(path, sizeof path, "%s/share/muster/hardware", layouts[_i].base);
+	make_folders(path);
+	snprintf(path, sizeof path, "%s/%s/muster/sim", layouts[_i].base, layouts[_i].libdir);
+	make_folders(path);
+	snprintf(said, sizeof said,
+		"%s/%s %s/%s/share/muster/configs %s/%s/%s/muster/sim %s/%s/share/muster/hardware\n", root,
+		layouts[_i].program, root, layouts[_i].base, root, layouts[_i].base, layouts[_i].libdir, root,
+		layouts[_i].base);
+	ck_assert_str_eq(ask_copy(layouts[_i].program), said);
+	nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+END_TEST
+
+START_TEST(a_lost_binary_says_where_it_looked)
+{
+	char said[512];
+
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	make_folders("bin");
+	snprintf(said, sizeof said,
+		"cannot find muster's files: neither %s/bin/share/muster/configs nor %s/share/muster/configs exists\n",
+		root, root);
+	ck_assert_str_eq(ask_copy("bin/muster"), said);
+	nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "--print") == 0)
+		return print_paths();
+
+	Suite *suite = suite_create("cli_paths");
+	TCase *tc = tcase_create("paths");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, files_are_found_in_each_layout, 0, sizeof layouts / sizeof *layouts);
+	tcase_add_test(tc, a_lost_binary_says_where_it_looked);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

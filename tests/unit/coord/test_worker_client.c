@@ -1,0 +1,225 @@
+/* test_worker_client.c - what a supervisor makes of a worker's lines: rank 0 can read whatever it takes from them
+ *
+ * The worker is a shell script that prints prepared lines where results go. Lines are written with ' in place of ".
+ */
+#include "muster/arena.h"
+#include "muster/report.h"
+#include "coord/worker_client.h"
+
+#include <check.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/muster-lines-XXXXXX";
+static char script[64], lines[64], next[64], now[64]; /* lines: of the worker; next: of its successor, if any */
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(script, sizeof script, "%s/worker", folder);
+	snprintf(lines, sizeof lines, "%s/lines", folder);
+	snprintf(next, sizeof next, "%s/next", folder);
+	snprintf(now, sizeof now, "%s/now", folder);
+	FILE *out = fopen(script, "we");
+	ck_assert_ptr_nonnull(out);
+	fprintf(out, "#!/bin/sh\nmv %s %s\n[ ! -e %s ] || mv %s %s\ncat %s >&4\nread -r quit <&3\n", lines, now, next,
+		next, lines, now);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(chmod(script, 0700), 0);
+}
+
+static void teardown(void)
+{
+	unlink(script);
+	unlink(lines);
+	unlink(next);
+	unlink(now);
+	rmdir(folder);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	ck_assert_ptr_nonnull(out);
+	for (; *text; text++)
+		fputc(*text == '\'' ? '"' : *text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void write_lines(const char *text)
+{
+	write_file(lines, text);
+}
+
+static enum muster_worker_client_state give_command(struct muster_worker_client *crew)
+{
+	enum muster_worker_client_state state;
+	muster_worker_client_command(crew, "{}", 60000);
+	while ((state = muster_worker_client_poll(crew)) == MUSTER_WORKER_CLIENT_BUSY)
+		poll(NULL, 0, 1);
+	return state;
+}
+
+/* Give the worker a command and wait for its end; the record must then be one that rank 0 reads. */
+static void work(struct muster_worker_client *crew, struct muster_run *record)
+{
+	struct muster_error err;
+	struct muster_run back;
+	muster_run_init(record);
+	muster_node_add_rank(muster_run_add_node(record, "node-1"), 0);
+	ck_assert_msg(muster_worker_client_start(crew, script, record, &err) == 0, "%s", err.text);
+	give_command(crew);
+	muster_outcomes_add(&record->nodes[0].ranks[0].outcomes, muster_worker_client_outcome(crew, "gpu_copy"));
+	muster_worker_client_dismiss(crew);
+
+	size_t length;
+	char *text = muster_node_to_json(&record->nodes[0], &length);
+	muster_run_init(&back);
+	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	muster_run_done(&back);
+	free(text);
+}
+
+#define DONE "{'done': {'code': 'ok'}}\n"
+static const struct {
+	const char *text, *error; /* error: a part of it; NULL when the lines are taken */
+	size_t samples;
+} cases[] = {
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': '0001:00:00.0'}, 'value': 26.1}}\n" DONE, NULL, 1 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n" DONE, NULL, 1 },
+	{ "{'sample': {'metric': 'rank.cpus', 'labels': {}, 'value': 8}}\n" DONE, NULL, 1 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': null}}\n" DONE, NULL, 1 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'value': 26.1}}\n" DONE,
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {}, 'value': 26.1}}\n" DONE,
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'port': 'x'}, 'value': 26.1}}\n" DONE,
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': 1}, 'value': 26.1}}\n" DONE,
+		"$.sample.labels.gpu: a string is needed, found a number", 0 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': true}, 'value': 26.1}}\n" DONE,
+		"$.sample.labels.gpu: a string is needed, found true or false", 0 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': 'x', 'port': 'y'}, 'value': 26.1}}\n" DONE,
+		"gpu.h2d_gbps has no label \"port\"", 0 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n{'sample': {'metric': 'rank.cpus', 'value': 'x'}}\n" DONE,
+		"rank.cpus is a number, found a string", 1 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 1e999}}\n" DONE, "a number is too large for a double", 0 },
+	{ "{'sample': {'metric': 'nobody.knows', 'value': 8}}\n" DONE, "unknown metric \"nobody.knows\"", 0 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'values': [7, 9]}}\n" DONE,
+		"rank.cpus with values of repeats", 0 },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'weight': 1}}\n" DONE, "unknown key \"weight\"", 0 },
+	{ "[1]\n" DONE, "a line from the worker is no object", 0 },
+	{ "{'sample'\n" DONE, "a malformed line from the worker", 0 },
+};
+
+START_TEST(a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept)
+{
+	struct muster_worker_client crew = { 0 };
+	struct muster_run record;
+	write_lines(cases[_i].text);
+	work(&crew, &record);
+	const struct muster_rank *rank = &record.nodes[0].ranks[0];
+	const struct muster_outcome *outcome = &rank->outcomes.items[0];
+	ck_assert_uint_eq(rank->samples.count, cases[_i].samples);
+	ck_assert_int_eq(outcome->status, cases[_i].error ? MUSTER_OUTCOME_CRASHED : MUSTER_OUTCOME_OK);
+	if (cases[_i].error)
+		ck_assert_msg(strstr(outcome->detail, cases[_i].error) != NULL, "%s", outcome->detail);
+	muster_run_done(&record);
+}
+END_TEST
+
+/* A list of CPU masks for all ranks of a large node is longer than rank 0 takes, and is no reason to lose the node. */
+START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
+{
+	static const char frame[] = "{'sample': {'metric': 'rank.slurm_cpu_bind', 'value': '%s'}}\n" DONE;
+	struct muster_worker_client crew = { 0 };
+	struct muster_run record;
+	for (size_t length = 4096; length <= 4097; length++) {
+		char *masks = muster_calloc(length + 1, 1);
+		memset(masks, 'f', length);
+		const char *at = strstr(frame, "%s");
+		char *text = muster_asprintf("%.*s%s%s", (int)(at - frame), frame, masks, at + 2);
+		write_lines(text);
+		work(&crew, &record);
+		const struct muster_sample *sample = &record.nodes[0].ranks[0].samples.items[0];
+		if (length == 4096)
+			ck_assert_str_eq(sample->value.string, masks);
+		else
+			ck_assert_str_eq(sample->reason, "a text of 4097 bytes, at most 4096 are kept");
+		free(masks);
+		free(text);
+		muster_run_done(&record);
+	}
+}
+END_TEST
+
+/* One line again and again, then the end. */
+static void write_flood(const char *line, size_t count)
+{
+	char *text = muster_calloc(count * strlen(line) + sizeof DONE, 1), *at = text;
+	for (size_t i = 0; i < count; i++)
+		at = stpcpy(at, line);
+	stpcpy(at, DONE);
+	write_lines(text);
+	free(text);
+}
+
+#define STEP "{'step': 'one step of a great many'}\n"
+#define SAMPLE "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n"
+static const struct {
+	const char *line;
+	size_t count, samples;
+	const char *error;
+} floods[] = {
+	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) - 1, 0, NULL },
+	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) + 1, 0, "the worker sent more than 8388608 bytes to one command" },
+	{ SAMPLE, 4000, 4000, NULL },
+	{ SAMPLE, 4001, 4000, "more than 4000 samples in one command" },
+};
+
+START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
+{
+	struct muster_worker_client crew = { 0 };
+	struct muster_run record;
+	struct muster_error err;
+	muster_run_init(&record);
+	struct muster_node *node = muster_run_add_node(&record, "node-1");
+	muster_node_add_rank(node, 0);
+	write_flood(floods[_i].line, floods[_i].count);
+	write_file(next, SAMPLE DONE);
+	ck_assert_msg(muster_worker_client_start(&crew, script, &record, &err) == 0, "%s", err.text);
+	enum muster_worker_client_state state = give_command(&crew);
+	ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples);
+	ck_assert_int_eq(state, floods[_i].error ? MUSTER_WORKER_CLIENT_CRASHED : MUSTER_WORKER_CLIENT_DONE);
+	if (floods[_i].error) {
+		ck_assert_msg(strstr(crew.error, floods[_i].error) != NULL, "%s", crew.error);
+		ck_assert_int_eq(give_command(&crew), MUSTER_WORKER_CLIENT_DONE);
+		ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples + 1);
+	}
+	muster_worker_client_dismiss(&crew);
+	muster_run_done(&record);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("lines");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept, 0,
+		sizeof cases / sizeof *cases);
+	tcase_add_loop_test(
+		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
+	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
+	Suite *suite = suite_create("lines");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

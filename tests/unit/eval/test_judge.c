@@ -1,0 +1,934 @@
+/* test_judge.c - each operator, and each rule of what becomes a finding */
+#include "eval_fixture.h"
+
+/* ---- one sample against one check ---- */
+
+#define NO_FINDING ""
+
+static const struct {
+	const char *metric, *labels;
+	enum muster_type type;
+	double number;
+	const char *string; /* "true" and "false" for booleans */
+	const char *check;  /* without metric and source */
+	const char *found;  /* the finding behind its place */
+} table[] = {
+	{ "node.gpu_count", NULL, MUSTER_NUMBER, 8, NULL, "'equals':8", NO_FINDING },
+	{ "node.gpu_count", NULL, MUSTER_NUMBER, 7, NULL, "'equals':8", "fail c sim-1: 8 | 7\n" },
+	{ "node.gpu_count", NULL, MUSTER_NUMBER, 7, NULL, "'equals':8,'severity':'warn'", "warn c sim-1: 8 | 7\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'equals':'5.15'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.4", "'equals':'5.15'", "fail c sim-1: 5.15 | 5.4\n" },
+	{ "node.gpu_count", NULL, MUSTER_NUMBER, 4, NULL, "'one_of':[4,8]", NO_FINDING },
+	{ "node.gpu_count", NULL, MUSTER_NUMBER, 5, NULL, "'one_of':[4,8]", "fail c sim-1: one of 4, 8 | 5\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15.0-1", "'matches':'^5\\\\.(4|15)\\\\.'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "6.15.0-1", "'matches':'^5'",
+		"fail c sim-1: text that matches ^5 | 6.15.0-1\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "6.15.0-1", "'matches':'^5','in_words':'a kernel 5'",
+		"fail c sim-1: a kernel 5 | 6.15.0-1\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'min':21", NO_FINDING },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 20.5, NULL, "'min':21", "fail c sim-1: at least 21 MiB | 20.5\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'max':21", NO_FINDING },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 22, NULL, "'max':21", "fail c sim-1: at most 21 MiB | 22\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 9, NULL, "'min':10,'max':21",
+		"fail c sim-1: from 10 to 21 MiB | 9\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 23, NULL, "'min':21,'warn_below':24",
+		"warn c sim-1: at least 21 MiB (warning below 24) | 23\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 24, NULL, "'min':21,'warn_below':24", NO_FINDING },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 20, NULL, "'min':21,'warn_below':24",
+		"fail c sim-1: at least 21 MiB (warning below 24) | 20\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 3, NULL, "'warn_above':2",
+		"warn c sim-1: warning above 2 MiB | 3\n" },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 2, NULL, "'warn_above':2", NO_FINDING },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 1, NULL, "'warn_below':2,'warn_above':3",
+		"warn c sim-1: warning below 2 and above 3 MiB | 1\n" },
+	{ "node.memory_mib", NULL, MUSTER_NULL, 0, NULL, "'min':21",
+		"inconclusive c sim-1: at least 21 MiB | null: not supported here\n" },
+	{ "node.memory_mib", NULL, MUSTER_NULL, 0, NULL, "'min':21,'optional':true",
+		"skip c sim-1: at least 21 MiB | null: not supported here\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':true", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':false", "fail c sim-1: not present | 5.15\n" },
+	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':false", "fail c sim-1: not present | null\n" },
+	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':true",
+		"inconclusive c sim-1: present | null: not supported here\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "", "'equals':'5'", "fail c sim-1: 5 | \"\"\n" },
+	{ "port.state", "port=p0/1 link_layer=InfiniBand", MUSTER_STRING, 0, "INIT",
+		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait a minute'}",
+		"inconclusive c sim-1 port=p0/1: ACTIVE | INIT: wait a minute\n" },
+	{ "port.state", "port=p0/1 link_layer=InfiniBand", MUSTER_STRING, 0, "DOWN",
+		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait a minute'}",
+		"fail c sim-1 port=p0/1: ACTIVE | DOWN\n" },
+	{ "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL, "'equals':200",
+		"fail c sim-1 port=p0/1: 200 Gb/s | 100\n" },
+	{ "port.rate_gbps", "port=an0/1 link_layer=Ethernet", MUSTER_NUMBER, 100, NULL,
+		"'equals':200,'where':{'link_layer':'InfiniBand'}", NO_FINDING },
+	{ "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL,
+		"'equals_by':{'label':'port','values':{'p0/1':100}}", NO_FINDING },
+	{ "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL,
+		"'equals_by':{'label':'port','values':{'p0/1':200}}", "fail c sim-1 port=p0/1: 200 Gb/s | 100\n" },
+	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL,
+		"'equals_by':{'label':'link_layer','values':{'Ethernet':40,'None':1}}",
+		"fail c sim-1 port=p9/1: not expected here: allowed are Ethernet, None | 100\n" },
+	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NULL, 0, NULL,
+		"'equals_by':{'label':'port','values':{'p9/1':100}}",
+		"inconclusive c sim-1 port=p9/1: as listed for each port | null: not supported here\n" },
+};
+
+START_TEST(a_value_is_held_against_the_operators)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[512];
+	bool boolean = table[_i].string && strcmp(table[_i].string, "true") == 0;
+	struct muster_value value = table[_i].type == MUSTER_NUMBER    ? muster_number(table[_i].number)
+				    : table[_i].type == MUSTER_STRING  ? muster_string(table[_i].string)
+				    : table[_i].type == MUSTER_BOOLEAN ? muster_boolean(boolean)
+								       : muster_null();
+
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, "sim-1", 1);
+	fixture_sample(&run, &node->samples, table[_i].metric, table[_i].labels, value);
+	snprintf(checks, sizeof checks, "'c':{'metric':'%s','source':'s',%s}", table[_i].metric, table[_i].check);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
+	ck_assert_uint_eq(report.tally_count, 1);
+	size_t judged = 0;
+	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++)
+		judged += report.count[i];
+	ck_assert_uint_eq(judged, strstr(table[_i].check, "where") ? 0 : 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* ---- two nodes of two ranks, with a GPU each ---- */
+
+static const char *const gpus[] = { "0001:00:00.0", "0002:00:00.0" };
+static const char *const gpu_labels[] = { "gpu=0001:00:00.0", "gpu=0002:00:00.0" };
+
+static void two_nodes(struct muster_run *run)
+{
+	fixture_run(run);
+	for (size_t n = 0; n < 2; n++) {
+		struct muster_node *node = fixture_node(run, n ? "sim-2" : "sim-1", 2);
+
+		fixture_sample(run, &node->samples, "node.gpu_count", NULL, muster_number(2));
+		for (size_t r = 0; r < 2; r++) {
+			struct muster_rank *rank = &node->ranks[r];
+
+			rank->gpu = gpus[r];
+			fixture_sample(run, &rank->samples, "gpu.h2d_gbps", gpu_labels[r], muster_number(26));
+			fixture_sample(run, &rank->samples, "gpu.numa_node", gpu_labels[r], muster_number((double)r));
+			fixture_sample(run, &rank->samples, "rank.cpu_locality", NULL, muster_string("inside"));
+			fixture_sample(run, &rank->samples, "rank.local_rank", NULL, muster_number((double)r));
+			fixture_outcome(rank, "gpu_copy", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+			fixture_outcome(rank, "gpu", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+		}
+	}
+}
+
+#define H2D "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}"
+#define NUMA                                                                                                           \
+	"'numa':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'0001:00:00.0':0,'0002:00:00.0':1}},"   \
+	"'source':'s'}"
+
+static struct muster_rank *rank_of(struct muster_run *run, int rank)
+{
+	return &run->nodes[rank / 2].ranks[rank % 2];
+}
+
+/* Make the probe fail on a rank, and take away the samples that it yields. */
+static void break_probe(struct muster_run *run, int number, const char *probe, enum muster_outcome_status status,
+	const char *code, const char *detail, const char *step)
+{
+	struct muster_rank *rank = rank_of(run, number);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rank->outcomes.count; i++)
+		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
+			rank->outcomes.items[i] = (struct muster_outcome){
+				.probe = probe, .status = status, .code = code, .detail = detail, .step = step
+			};
+	for (size_t i = 0; i < rank->samples.count; i++)
+		if (strcmp(muster_metric_probe(rank->samples.items[i].metric), probe) != 0)
+			rank->samples.items[kept++] = rank->samples.items[i];
+	rank->samples.count = kept;
+}
+
+static void drop_samples(struct muster_samples *samples, const char *metric)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < samples->count; i++)
+		if (strcmp(samples->items[i].metric->name, metric) != 0)
+			samples->items[kept++] = samples->items[i];
+	samples->count = kept;
+}
+
+static void set_value(struct muster_samples *samples, const char *metric, struct muster_value value)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (strcmp(samples->items[i].metric->name, metric) == 0)
+			samples->items[i].value = value;
+}
+
+START_TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	fixture_judge(
+		&run, H2D "," NUMA ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	ck_assert_uint_eq(report.count[MUSTER_PASS], 10);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 4);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
+	ck_assert_uint_eq(report.tallies[2].count[MUSTER_PASS], 2);
+	ck_assert(report.tallies[0].has_numbers);
+	ck_assert_double_eq(report.tallies[1].lowest, 0);
+	ck_assert_double_eq(report.tallies[1].highest, 1);
+	ck_assert_str_eq(report.tallies[0].probe, "gpu_copy");
+	ck_assert_str_eq(report.tallies[0].expected, "at least 21 GB/s");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_finding_says_all_that_is_known)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
+	fixture_judge(&run,
+		"'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'somewhere','certainty':'measured','advice':"
+		"'${node} rank ${rank} gpu ${gpu} port ${port} on ${gpu.numa_node}/${rank.local_rank}, "
+		"${node.gpu_count} GPUs, "
+		"${gpu.d2h_gbps} ${nccl.ring_ranks}.'}",
+		false, &report);
+	ck_assert_str_eq(
+		fixture_findings(&report), "fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11.2\n");
+	const struct muster_finding *f = &report.findings[0];
+	ck_assert_str_eq(f->metric, "gpu.h2d_gbps");
+	ck_assert_str_eq(f->unit, "GB/s");
+	ck_assert_double_eq(f->value.number, 11.2);
+	ck_assert_str_eq(f->source, "somewhere");
+	ck_assert_str_eq(f->certainty, "measured");
+	ck_assert_uint_eq(f->label_count, 1);
+	ck_assert_str_eq(f->advice, "sim-2 rank 3 gpu 0002:00:00.0 port ? on 1/1, 2 GPUs, ? ?.");
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	ck_assert_int_eq(muster_report_exit(&report), MUSTER_EXIT_FAIL);
+	ck_assert_uint_eq(report.count[MUSTER_PASS], 3);
+	ck_assert_double_eq(report.tallies[0].lowest, 11.2);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(warnings_pass_unless_strict)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int strict = 0; strict <= 1; strict++) {
+		fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'}", strict, &report);
+		ck_assert_uint_eq(report.count[MUSTER_WARN], 4);
+		ck_assert_int_eq(report.verdict, strict ? MUSTER_FAIL : MUSTER_PASS);
+		ck_assert_int_eq(report.strict, strict);
+		muster_report_done(&report);
+	}
+	muster_run_done(&run);
+}
+END_TEST
+
+/* How a probe ends, and what is made of it when a check needs the probe. */
+static const struct {
+	enum muster_outcome_status status;
+	const char *code, *detail, *step, *found;
+	enum muster_status verdict;
+} ends[] = {
+	{ MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", "cuMemHostRegister_v2 of 64 MiB",
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed by signal 11; "
+		"last step: "
+		"cuMemHostRegister_v2 of 64 MiB\n",
+		MUSTER_FAIL },
+	{ MUSTER_OUTCOME_HUNG, NULL, "killed after 20 s", NULL,
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed after 20 s\n",
+		MUSTER_FAIL },
+	{ MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL,
+		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | libx.so: not found\n", MUSTER_FAIL },
+	{ MUSTER_OUTCOME_ERROR, "vendor", "cuInit: 802", NULL,
+		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | cuInit: 802\n", MUSTER_FAIL },
+	{ MUSTER_OUTCOME_ERROR, "permission", "/dev/x: no", NULL,
+		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | /dev/x: no\n",
+		MUSTER_INCONCLUSIVE },
+	{ MUSTER_OUTCOME_ERROR, "time", "late", NULL,
+		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | late\n", MUSTER_INCONCLUSIVE },
+	{ MUSTER_OUTCOME_ERROR, NULL, NULL, NULL,
+		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | error\n", MUSTER_INCONCLUSIVE },
+	{ MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL,
+		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | no GPU\n", MUSTER_INCONCLUSIVE },
+};
+
+START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	break_probe(&run, 1, "gpu_copy", ends[_i].status, ends[_i].code, ends[_i].detail, ends[_i].step);
+	fixture_judge(&run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':1,'source':'s','when':{'profile':'full'}}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), ends[_i].found);
+	ck_assert_int_eq(report.verdict, ends[_i].verdict);
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_str_eq(report.findings[0].unjudged[0], "h2d");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_probe_that_no_check_needs_is_skipped)
+{
+	static const char *const checks[] = {
+		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'}",
+		"'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','when':{'nodes':3}},"
+		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'}",
+	};
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
+	for (size_t i = 0; i < 2; i++) {
+		fixture_judge(&run, checks[i], false, &report);
+		ck_assert_str_eq(fixture_findings(&report),
+			"skip probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its "
+			"end | killed by signal 11 (no check of this run "
+			"needs it)\n");
+		ck_assert_int_eq(report.verdict, MUSTER_PASS);
+		muster_report_done(&report);
+	}
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
+{
+	struct muster_run run;
+	struct muster_report report;
+	const char *optional = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}";
+
+	two_nodes(&run);
+	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL);
+	fixture_judge(&run, optional, false, &report);
+	ck_assert_int_eq(report.findings[0].status, MUSTER_SKIP);
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
+	fixture_judge(&run, optional, false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_a_broken_probe_did_measure_is_judged)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "vendor", "d2h failed", NULL);
+	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.h2d_gbps", gpu_labels[1], muster_number(5));
+	fixture_judge(&run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':21,'source':'s'}", false, &report);
+	ck_assert_msg(strstr(fixture_findings(&report),
+			      "fail h2d sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n") != NULL,
+		"%s", fixture_findings(&report));
+	ck_assert_msg(strstr(fixture_findings(&report), "fail probe.gpu_copy sim-1 rank=1") != NULL, "%s",
+		fixture_findings(&report));
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		break_probe(&run, r, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", r == 3 ? "other" : "libx.so: not found",
+			NULL);
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail probe.gpu_copy sim-1: the probe runs to its end | ranks 0-1: libx.so: not found\n"
+		"fail probe.gpu_copy sim-2 rank=2: the probe runs to its end | libx.so: not found\n"
+		"fail probe.gpu_copy sim-2 rank=3: the probe runs to its end | other\n");
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 3);
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_uint_eq(report.findings[i].unjudged_count, 1);
+		ck_assert_ptr_nonnull(report.findings[i].advice);
+	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(ranks_that_share_a_fault_are_one_finding)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 2; r++)
+		fixture_sample(&run, &rank_of(&run, r)->samples, "rank.gpu_sharers", gpu_labels[0], muster_number(2));
+	for (int r = 2; r < 4; r++)
+		fixture_sample(
+			&run, &rank_of(&run, r)->samples, "rank.gpu_sharers", gpu_labels[r - 2], muster_number(1));
+	fixture_judge(
+		&run, "'own':{'metric':'rank.gpu_sharers','equals':1,'source':'s','advice':'${node}'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail own sim-1 gpu=0001:00:00.0: 1 | ranks 0-1: 2\n");
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(one_rank_with_several_bad_sizes_is_one_finding)
+{
+	static const char *const sizes[] = { "bytes=8", "bytes=64", "bytes=256", "bytes=512", "bytes=1024",
+		"bytes=2048" };
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		for (size_t i = 0; i < 6; i++) {
+			/* rank 0: two sizes, rank 1: all, rank 2 and 3: one */
+			bool wrong = r == 1 || (r == 0 && i < 2) || (r > 1 && i == 5);
+
+			fixture_sample(&run, &rank_of(&run, r)->samples, "rank.allreduce_wrong", sizes[i],
+				muster_number(wrong ? (double)i + 1 : 0));
+		}
+	fixture_judge(&run, "'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
+						    "fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 "
+						    "with bytes 256; 4 with bytes 512; and 2 more\n"
+						    "fail sum sim-2: 0 | ranks 2-3: 6\n");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 3);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 3);
+	ck_assert_double_eq(report.findings[0].value.number, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_does_not_apply_anywhere_is_said_once)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		set_value(&rank_of(&run, r)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n");
+	ck_assert_uint_eq(report.count[MUSTER_SKIP], 1);
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
+	muster_report_done(&report);
+	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_null());
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(
+		fixture_findings(&report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_missing_rank_takes_what_it_would_have_measured)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	rank_of(&run, 2)->missing = rank_of(&run, 3)->missing = "no word within 30 s";
+	drop_samples(&run.nodes[1].samples, "node.gpu_count");
+	fixture_judge(&run, H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2: a result from every rank | ranks 2-3: no word within 30 s\n");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* What it measured is judged, and what it did not get to is laid at its door, ended well or not. */
+START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	rank_of(&run, 3)->unfinished = "it did not come to its end";
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
+	drop_samples(&rank_of(&run, 3)->samples, "gpu.numa_node");
+	fixture_judge(&run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2 rank=3: a result from every rank | it did not come to its end\n"
+		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_run_that_was_ended_early_blames_nobody)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	run.job.interrupted = "SIGTERM came to rank 0 after 5.0 s";
+	run.job.ranks = 5;
+	rank_of(&run, 2)->missing = "no word within 30 s";
+	muster_node_add_rank(muster_run_add_node(&run, "sim-9"), 4)->missing = "no word within 30 s";
+	muster_run_add_node(&run, "sim-7");
+	fixture_outcome(rank_of(&run, 0), "gpu_copy", MUSTER_OUTCOME_ERROR, "interrupted", "the run was ended", NULL);
+	fixture_outcome(
+		rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_ERROR, "vendor", "ncclRemoteError (6)", NULL);
+	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 0);
+	const char *found = fixture_findings(&report);
+	static const char *const parts[] = {
+		"inconclusive run.interrupted: the run goes to its end | SIGTERM came to rank 0 after 5.0 s\n",
+		"inconclusive rank.missing sim-2 rank=2: ",
+		"inconclusive rank.missing sim-9 rank=4: ",
+		"inconclusive node.missing sim-7: a result from every node | nothing came from this node\n",
+		"skip probe.gpu_copy",
+		"skip probe.nccl_allreduce",
+	};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		ck_assert_msg(strstr(found, parts[i]) != NULL, "%s not in: %s", parts[i], found);
+	muster_report_done(&report);
+	run.job.interrupted = NULL;
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail node.missing sim-7: "));
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	rank_of(&run, 2)->missing = "no word within 30 s";
+	drop_samples(&run.nodes[1].samples, "node.gpu_count");
+	/* a probe that every rank runs: the next one did, and the node's facts were not its to tell */
+	fixture_sample(&run, &run.nodes[0].samples, "node.ranks_per_gpu", NULL, muster_number(1));
+	fixture_outcome(rank_of(&run, 3), "launch", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_judge(&run,
+		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'},"
+		"'ranks':{'metric':'node.ranks_per_gpu','equals':1,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 2);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* The environment probe runs on every rank and speaks for the node on the leader alone. */
+START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
+{
+	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int r = 0; r < 4; r++)
+		fixture_outcome(rank_of(&run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_sample(&run, &run.nodes[0].samples, "node.topo_file_agrees", NULL, muster_boolean(true));
+	fixture_judge(&run, check, false, &report); /* the leader lives, and kept silent */
+	ck_assert_str_eq(fixture_findings(&report), "inconclusive agrees sim-2: true | not measured\n");
+	muster_report_done(&report);
+
+	rank_of(&run, 2)->missing = "no word within 30 s";
+	fixture_judge(&run, check, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	run.job.ranks = 9;
+	run.nodes[0].ranks[1].rank = 6;
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing: a result from every rank of 9 | nothing is said of ranks 1,4-5,7-8\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(an_empty_run_never_passes)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail rank.missing: a result from every rank of 0 | the run tells of no rank\n");
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_missing_sample_is_never_a_pass)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
+	drop_samples(&run.nodes[1].samples, "node.gpu_count");
+	fixture_judge(&run,
+		H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s','advice':'not for this'},"
+		    "'busbw':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':1,'source':'s'},"
+		    "'there':{'metric':'node.kernel','present':true,'source':'s'},"
+		    "'port':{'metric':'port.state','where':{'port':'p0/1'},'equals':'ACTIVE','source':'s'},"
+		    "'ports':{'metric':'port.state','equals':'ACTIVE','source':'s'},"
+		    "'none':{'metric':'port.lid','present':false,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail there sim-1: present | not measured\n"
+						    "fail there sim-2: present | not measured\n"
+						    "inconclusive busbw: at least 1 GB/s | not measured\n"
+						    "inconclusive port sim-1: ACTIVE | not measured\n"
+						    "inconclusive h2d sim-1 rank=0: at least 21 GB/s | not measured\n"
+						    "inconclusive count sim-2: 2 | not measured\n"
+						    "inconclusive port sim-2: ACTIVE | not measured\n");
+	for (size_t i = 0; i < report.finding_count; i++)
+		ck_assert_ptr_null(report.findings[i].advice);
+	ck_assert_uint_eq(report.tallies[6].count[MUSTER_PASS], 2);
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(where_chooses_samples_by_their_labels)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_samples *job;
+
+	two_nodes(&run);
+	job = &run.job.samples;
+	fixture_sample(&run, job, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=2 ranks=4", muster_number(5));
+	fixture_sample(&run, job, "nccl.allreduce_busbw_gbps", "bytes=128 nodes=2 ranks=4", muster_number(9));
+	fixture_judge(&run,
+		"'big':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128,'nodes':2},'min':9,'source':'s'},"
+		"'small':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':6,'source':'s'},"
+		"'both':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail small: at least 6 GB/s | 5\n");
+	ck_assert_uint_eq(report.findings[0].label_count, 3);
+	ck_assert_uint_eq(report.tallies[2].count[MUSTER_PASS], 2);
+	ck_assert_double_eq(report.tallies[2].lowest, 5);
+	ck_assert_double_eq(report.tallies[2].highest, 9);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* `when`, and why the check does not apply to a standard run of two nodes and four ranks; NULL: it does. */
+static const struct {
+	const char *when, *skipped;
+} whens[] = {
+	{ "{'nodes':2}", NULL },
+	{ "{'nodes':1}", "for runs of 1 node, this one has 2" },
+	{ "{'nodes':{'min':3}}", "for runs of 3 nodes or more, this one has 2" },
+	{ "{'nodes':{'max':1}}", "for runs of at most 1 node, this one has 2" },
+	{ "{'nodes':{'min':3,'max':4}}", "for runs of 3 to 4 nodes, this one has 2" },
+	{ "{'nodes':{'min':1,'max':2},'ranks':{'min':4},'profile':['quick','standard']}", NULL },
+	{ "{'ranks':8}", "for runs of 8 ranks, this one has 4" },
+	{ "{'profile':'full'}", "for profile full, this run has standard" },
+	{ "{'profile':['quick','full']}", "for profile quick or full, this run has standard" },
+};
+
+START_TEST(when_says_which_runs_a_check_is_for)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[256];
+
+	two_nodes(&run);
+	snprintf(
+		checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','min':27,'source':'s','when':%s}", whens[_i].when);
+	fixture_judge(&run, checks, false, &report);
+	if (whens[_i].skipped) {
+		ck_assert_str_eq(report.tallies[0].skipped, whens[_i].skipped);
+		ck_assert_uint_eq(report.finding_count, 0);
+		ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	} else {
+		ck_assert_ptr_null(report.tallies[0].skipped);
+		ck_assert_uint_eq(report.finding_count, 4);
+	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(equals_by_misses_what_is_listed_and_not_there)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	drop_samples(&rank_of(&run, 1)->samples, "gpu.numa_node");
+	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
+	set_value(&rank_of(&run, 3)->samples, "gpu.numa_node", muster_number(3));
+	fixture_judge(&run, NUMA, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail numa sim-1 gpu=0002:00:00.0: 1 | not seen\n"
+						    "fail numa sim-1 rank=1 gpu=0009:00:00.0: not expected here: "
+						    "allowed are 0001:00:00.0, 0002:00:00.0 | 1\n"
+						    "fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(equals_by_misses_nothing_where_the_probe_failed)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	break_probe(&run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
+	fixture_judge(&run, NUMA, false, &report);
+	ck_assert_str_eq(
+		fixture_findings(&report), "inconclusive probe.gpu sim-1 rank=1: the probe runs to its end | no GPU\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	/* rank 1: its GPU; sim-2: the node */
+	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_number(5));
+	set_value(&run.nodes[1].samples, "node.gpu_count", muster_number(1));
+	for (int r = 0; r < 4; r++)
+		set_value(&rank_of(&run, r)->samples, "rank.cpu_locality", muster_string("outside"));
+	fixture_judge(&run,
+		"'third':{'metric':'rank.cpu_locality','equals':'inside','source':'s','after':'second'},"
+		"'second':{'metric':'gpu.h2d_gbps','min':21,'source':'s','after':'first'},"
+		"'first':{'metric':'node.gpu_count','equals':2,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail third sim-1 rank=0: inside | outside\n"
+						    "fail second sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n"
+						    "fail first sim-2: 2 | 1\n");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 3);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_SKIP], 2);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(after_does_not_silence_where_the_other_could_not_be_told)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	for (int p = 0; p < 2; p++) {
+		const char *labels = p ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand";
+
+		fixture_sample(&run, &run.nodes[0].samples, "port.state", labels, muster_string(p ? "DOWN" : "INIT"));
+		fixture_sample(&run, &run.nodes[0].samples, "port.rate_gbps", labels, muster_number(100));
+	}
+	fixture_judge(&run,
+		"'state':{'metric':'port.state','equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'source':'s'},"
+		"'rate':{'metric':'port.rate_gbps','equals':200,'source':'s','after':'state'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail state sim-1 port=p1/1: ACTIVE | DOWN\n"
+						    "fail rate sim-1 port=p0/1: 200 Gb/s | 100\n"
+						    "inconclusive state sim-1 port=p0/1: ACTIVE | INIT: wait\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_number(22));
+	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(1));
+	set_value(&rank_of(&run, 3)->samples, "rank.cpu_locality", muster_string("outside"));
+	set_value(&run.nodes[0].samples, "node.gpu_count", muster_number(1));
+	fixture_judge(&run,
+		"'b':{'metric':'rank.cpu_locality','equals':'inside','source':'s'},"
+		"'a':{'metric':'gpu.h2d_gbps','min':21,'warn_below':24,'source':'s'},"
+		"'c':{'metric':'node.gpu_count','equals':2,'source':'s'}",
+		false, &report);
+	static const char *const order[] = { "c", "b", "a", "a", "a" };
+	ck_assert_uint_eq(report.finding_count, 5);
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_str_eq(report.findings[i].check, order[i]);
+	ck_assert_int_eq(report.findings[3].status, MUSTER_INCONCLUSIVE);
+	ck_assert_int_eq(report.findings[4].status, MUSTER_WARN);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(without_expectations_only_probes_and_ranks_are_judged)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	muster_evaluate(&run, NULL, false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_int_eq(muster_report_exit(&report), MUSTER_EXIT_INCONCLUSIVE);
+	ck_assert_uint_eq(report.finding_count, 0);
+	muster_report_done(&report);
+	break_probe(&run, 0, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
+	muster_evaluate(&run, NULL, false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	ck_assert_uint_eq(report.finding_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_probe_of_another_version_is_no_reason_to_fail)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	fixture_outcome(rank_of(&run, 0), "quantum", MUSTER_OUTCOME_ERROR, "lib", "gone", NULL);
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_int_eq(report.findings[0].status, MUSTER_SKIP);
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	two_nodes(&run);
+	fixture_outcome(rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_NOT_RUN, NULL, "left out", NULL);
+	fixture_outcome(rank_of(&run, 2), "nccl_allreduce", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
+	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}", false, &report);
+	ck_assert_uint_eq(report.finding_count, 2);
+	ck_assert_str_eq(report.findings[0].node, "sim-2");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[1].unjudged_count, 0);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_judge");
+	TCase *tc = tcase_create("judge");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, a_value_is_held_against_the_operators, 0, sizeof table / sizeof *table);
+	tcase_add_test(tc, a_healthy_run_has_no_finding_and_counts_its_passes);
+	tcase_add_test(tc, a_finding_says_all_that_is_known);
+	tcase_add_test(tc, warnings_pass_unless_strict);
+	tcase_add_loop_test(
+		tc, a_probe_that_did_not_end_well_takes_the_checks_without_samples, 0, sizeof ends / sizeof *ends);
+	tcase_add_test(tc, a_probe_that_no_check_needs_is_skipped);
+	tcase_add_test(tc, a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash);
+	tcase_add_test(tc, what_a_broken_probe_did_measure_is_judged);
+	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
+	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
+	tcase_add_test(tc, one_rank_with_several_bad_sizes_is_one_finding);
+	tcase_add_test(tc, what_does_not_apply_anywhere_is_said_once);
+	tcase_add_test(tc, what_does_not_apply_beside_what_does_is_only_counted);
+	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
+	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
+	tcase_add_test(tc, what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank);
+	tcase_add_test(tc, a_rank_that_did_not_finish_is_judged_by_what_it_measured);
+	tcase_add_test(tc, a_run_that_was_ended_early_blames_nobody);
+	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
+	tcase_add_test(tc, an_empty_run_never_passes);
+	tcase_add_test(tc, a_missing_sample_is_never_a_pass);
+	tcase_add_test(tc, where_chooses_samples_by_their_labels);
+	tcase_add_loop_test(tc, when_says_which_runs_a_check_is_for, 0, sizeof whens / sizeof *whens);
+	tcase_add_test(tc, equals_by_misses_what_is_listed_and_not_there);
+	tcase_add_test(tc, equals_by_misses_nothing_where_the_probe_failed);
+	tcase_add_test(tc, a_check_that_comes_after_another_is_silent_where_that_failed);
+	tcase_add_test(tc, after_does_not_silence_where_the_other_could_not_be_told);
+	tcase_add_test(tc, the_worst_comes_first_then_nodes_then_ranks_then_checks);
+	tcase_add_test(tc, without_expectations_only_probes_and_ranks_are_judged);
+	tcase_add_test(tc, a_probe_of_another_version_is_no_reason_to_fail);
+	tcase_add_test(tc, a_job_check_without_figures_goes_to_the_probe_that_failed);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,203 @@
+/* test_median.c - checks without a figure: values that are only observed, or held against their median */
+#include "eval_fixture.h"
+
+/* One GPU on each of some nodes, with this H2D rate; one below 0 stands for a null. */
+static void rates(struct muster_run *run, const double *values, size_t count)
+{
+	fixture_run(run);
+	for (size_t i = 0; i < count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "n%zu", i + 1);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
+		fixture_sample(run, &node->ranks[0].samples, "gpu.h2d_gbps", "gpu=g",
+			values[i] < 0 ? muster_null() : muster_number(values[i]));
+		fixture_sample(run, &node->ranks[0].samples, "gpu.numa_node", "gpu=g", muster_number(-4));
+	}
+}
+
+/* Values up to the first 0; below 0 is a null. */
+static const struct {
+	double values[8];
+	const char *check, *expected, *found;
+	enum muster_status verdict;
+} table[] = {
+	/* observed */
+	{ { 26, 11 }, "'observe':true", "any value, no floor is set", "", MUSTER_PASS },
+	{ { 26, -1 }, "'observe':true", "any value, no floor is set",
+		"inconclusive c n2 rank=1 gpu=g: any value, no floor is set | null: not supported here\n",
+		MUSTER_INCONCLUSIVE },
+	{ { 26, -1 }, "'observe':true,'optional':true", "any value, no floor is set",
+		"skip c n2 rank=1 gpu=g: any value, no floor is set | null: not supported here\n", MUSTER_PASS },
+	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "any value, no floor is set",
+		"inconclusive c n2 rank=1 gpu=g: any value, no floor is set | 7: too early\n", MUSTER_INCONCLUSIVE },
+	/* one and two values tell nothing */
+	{ { 26 }, "'min_of_median':0.85", "at least 85 % of the run's median (untold: fewer than 3 values)", "",
+		MUSTER_PASS },
+	{ { 26, 1 }, "'min_of_median':0.85", "at least 85 % of the run's median (untold: fewer than 3 values)", "",
+		MUSTER_PASS },
+	{ { 26, 1, -1 }, "'min_of_median':0.85,'optional':true",
+		"at least 85 % of the run's median (untold: fewer than 3 values)",
+		"skip c n3 rank=2 gpu=g: at least 85 % of the run's median (untold: fewer than 3 values) | null: not "
+		"supported here\n",
+		MUSTER_PASS },
+	{ { 26, 1, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
+		"at least 85 % of the run's median (untold: fewer than 3 values)",
+		"inconclusive c n3 rank=2 gpu=g: at least 85 % of the run's median (untold: fewer than 3 values) | "
+		"2: x\n",
+		MUSTER_INCONCLUSIVE },
+	/* three do, and the limit itself passes */
+	{ { 20, 17, 20 }, "'min_of_median':0.85", "at least 85 % of the run's median 20 GB/s, 17", "", MUSTER_PASS },
+	{ { 20, 16.9, 20 }, "'min_of_median':0.85", "at least 85 % of the run's median 20 GB/s, 17",
+		"fail c n2 rank=1 gpu=g: at least 85 % of the run's median 20 GB/s, 17 | 16.9\n", MUSTER_FAIL },
+	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'severity':'warn'", "at least 85 % of the run's median 20 GB/s, 17",
+		"warn c n2 rank=1 gpu=g: at least 85 % of the run's median 20 GB/s, 17 | 16.9\n", MUSTER_PASS },
+	{ { 0.1, 0.1, 0.1 }, "'min_of_median':1,'max_of_median':1",
+		"from 100 to 100 % of the run's median 0.1 GB/s, 0.1 to 0.1", "", MUSTER_PASS },
+	{ { 26.3, 26.3, 26.3, 26.3 }, "'min_of_median':1", "at least 100 % of the run's median 26.3 GB/s, 26.3", "",
+		MUSTER_PASS },
+	/* of an even number, the median lies between the two in the middle */
+	{ { 40, 10, 20, 30 }, "'min_of_median':0.5", "at least 50 % of the run's median 25 GB/s, 12.5",
+		"fail c n2 rank=1 gpu=g: at least 50 % of the run's median 25 GB/s, 12.5 | 10\n", MUSTER_FAIL },
+	{ { 10, 10, 15.1 }, "'max_of_median':1.5", "at most 150 % of the run's median 10 GB/s, 15",
+		"fail c n3 rank=2 gpu=g: at most 150 % of the run's median 10 GB/s, 15 | 15.1\n", MUSTER_FAIL },
+	{ { 20, 10, 10, 10, 1 }, "'min_of_median':0.5,'max_of_median':1.5",
+		"from 50 to 150 % of the run's median 10 GB/s, 5 to 15",
+		"fail c n1 rank=0 gpu=g: from 50 to 150 % of the run's median 10 GB/s, 5 to 15 | 20\n"
+		"fail c n5 rank=4 gpu=g: from 50 to 150 % of the run's median 10 GB/s, 5 to 15 | 1\n",
+		MUSTER_FAIL },
+	/* nulls do not move it */
+	{ { 20, -1, 20, 20, -1 }, "'min_of_median':0.9,'optional':true",
+		"at least 90 % of the run's median 20 GB/s, 18",
+		"skip c: at least 90 % of the run's median 20 GB/s, 18 | null: not supported here (2 GPUs)\n",
+		MUSTER_PASS },
+	/* beside a floor */
+	{ { 20, 20, 20, 19 }, "'min':19.5,'min_of_median':0.5",
+		"at least 19.5 GB/s, at least 50 % of the run's median 20 GB/s, 10",
+		"fail c n4 rank=3 gpu=g: at least 19.5 GB/s, at least 50 % of the run's median 20 GB/s, 10 | 19\n",
+		MUSTER_FAIL },
+	/* what another check condemned does not count: 2 of 4 are left */
+	{ { 3, 3, 20, 10 },
+		"'min_of_median':0.9,'after':'floor'},'floor':{'metric':'gpu.h2d_gbps','min':5,'source':'s'",
+		"at least 90 % of the run's median (untold: fewer than 3 values)",
+		"fail floor n1 rank=0 gpu=g: at least 5 GB/s | 3\n"
+		"fail floor n2 rank=1 gpu=g: at least 5 GB/s | 3\n",
+		MUSTER_FAIL },
+};
+
+START_TEST(a_value_is_held_against_its_like)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[512];
+	size_t count = 0;
+
+	while (count < 8 && table[_i].values[count] != 0)
+		count++;
+	rates(&run, table[_i].values, count);
+	snprintf(checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','source':'s',%s}", table[_i].check);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
+	ck_assert_str_eq(report.tallies[0].expected, table[_i].expected);
+	ck_assert_int_eq(report.verdict, table[_i].verdict);
+	bool calibrated = strstr(table[_i].check, "'min':19.5") != NULL;
+	ck_assert_int_eq(report.tallies[0].uncalibrated, !calibrated);
+	for (size_t i = 0; i < report.finding_count; i++)
+		ck_assert_int_eq(
+			report.findings[i].uncalibrated, !calibrated && strcmp(report.findings[i].check, "c") == 0);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_median_below_zero_condemns_nothing)
+{
+	static const double values[] = { 1, 1, 1 };
+	struct muster_run run;
+	struct muster_report report;
+
+	rates(&run, values, 3);
+	fixture_judge(&run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false,
+		&report);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_str_eq(report.tallies[0].expected, "from 50 to 200 % of the run's median (untold: below 0)");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Two message sizes, each with a median of its own; ports and ranks of all nodes count, missing ranks do not. */
+START_TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	for (int n = 0; n < 2; n++) {
+		struct muster_node *node = fixture_node(&run, n ? "n2" : "n1", 1);
+
+		for (int i = 0; i < 2; i++) {
+			fixture_sample(&run, &node->samples, "port.rate_gbps",
+				i ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand",
+				muster_number(n && i ? 100 : 400));
+			fixture_sample(&run, &node->samples, "port.rate_gbps",
+				i ? "port=e1/1 link_layer=Ethernet" : "port=e0/1 link_layer=Ethernet",
+				muster_number(40));
+		}
+	}
+	struct muster_node *gone = fixture_node(&run, "n3", 1);
+	gone->ranks[0].missing = "no message";
+	fixture_sample(&run, &gone->samples, "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", muster_number(1));
+	fixture_judge(&run,
+		"'ib':{'metric':'port.rate_gbps','where':{'link_layer':'InfiniBand'},'min_of_median':1,'source':'s'},"
+		"'eth':{'metric':'port.rate_gbps','where':{'link_layer':'Ethernet'},'min_of_median':1,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(report.tallies[0].expected, "at least 100 % of the run's median 400 Gb/s, 400");
+	ck_assert_str_eq(report.tallies[1].expected, "at least 100 % of the run's median 40 Gb/s, 40");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, "n1", 1);
+	fixture_sample(&run, &node->samples, "node.kernel", NULL, muster_string("6.1"));
+	fixture_sample(&run, &node->ranks[0].samples, "gpu.ecc", "gpu=g", muster_boolean(false));
+	fixture_judge(&run,
+		"'os':{'metric':'node.kernel','observe':true,'source':'s'},"
+		"'ecc':{'metric':'gpu.ecc','observe':true,'source':'s'},"
+		"'none':{'metric':'node.os','observe':true,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(report.tallies[0].value, "6.1");
+	ck_assert_str_eq(report.tallies[1].value, "false");
+	ck_assert_str_eq(
+		fixture_findings(&report), "inconclusive none n1: any value, no floor is set | not measured\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_relative");
+	TCase *tc = tcase_create("relative");
+
+	tcase_add_loop_test(tc, a_value_is_held_against_its_like, 0, sizeof table / sizeof *table);
+	tcase_add_test(tc, a_median_below_zero_condemns_nothing);
+	tcase_add_test(tc, a_median_is_that_of_the_samples_that_the_check_chooses);
+	tcase_add_test(tc, what_is_observed_may_be_of_any_type_and_keeps_its_value);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,347 @@
+/* test_same_across.c - what must be the same on all nodes or ranks */
+#include "eval_fixture.h"
+
+#define SAME_DRIVER                                                                                                    \
+	"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','advice':'${node.kernel}'}"
+
+/* Nodes n1, n2, ... with these drivers; NULL is a null value, "-" no sample at all. */
+static void drivers(struct muster_run *run, const char *const *values, size_t count)
+{
+	fixture_run(run);
+	for (size_t i = 0; i < count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "n%zu", i + 1);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
+
+		if (values[i] && strcmp(values[i], "-") == 0)
+			continue;
+		fixture_sample(run, &node->samples, "node.driver_version", NULL,
+			values[i] ? muster_string(values[i]) : muster_null());
+	}
+}
+
+static const struct {
+	const char *values[8];
+	size_t count;
+	const char *found;
+	enum muster_status verdict;
+} table[] = {
+	{ { "1", "1", "1" }, 3, "", MUSTER_PASS },
+	{ { "1" }, 1, "", MUSTER_PASS },
+	{ { "1", "2" }, 2, "fail same: the same on all nodes | 1 on n1; 2 on n2\n", MUSTER_FAIL },
+	{ { "1", "2", "1" }, 3, "fail same n2: the same on all nodes: 1 (2 of 3) | 2\n", MUSTER_FAIL },
+	{ { "1", "2", "1", "3", "1" }, 5,
+		"fail same n2: the same on all nodes: 1 (3 of 5) | 2\n"
+		"fail same n4: the same on all nodes: 1 (3 of 5) | 3\n",
+		MUSTER_FAIL },
+	{ { "1", "1", "2", "2" }, 4, "fail same: the same on all nodes | 1 on n1, n2; 2 on n3, n4\n", MUSTER_FAIL },
+	{ { "1", "1", "1", "2", "2", "3" }, 6, "fail same: the same on all nodes | 1 on n[1-3]; 2 on n4, n5; 3 on n6\n",
+		MUSTER_FAIL },
+	{ { "1", NULL, "1" }, 3, "inconclusive same n2: the same on all nodes | null: not supported here\n",
+		MUSTER_INCONCLUSIVE },
+	{ { "1", "-", "2" }, 3,
+		"fail same: the same on all nodes | 1 on n1; 2 on n3\n"
+		"inconclusive same n2: the same on all nodes | not measured\n",
+		MUSTER_FAIL },
+	{ { NULL, NULL }, 2,
+		"inconclusive same n1: the same on all nodes | null: not supported here\n"
+		"inconclusive same n2: the same on all nodes | null: not supported here\n",
+		MUSTER_INCONCLUSIVE },
+};
+
+START_TEST(the_majority_is_right_and_without_one_all_are_listed)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	drivers(&run, table[_i].values, table[_i].count);
+	fixture_judge(&run, SAME_DRIVER, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
+	ck_assert_int_eq(report.verdict, table[_i].verdict);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_common_value_stands_in_the_tally)
+{
+	static const char *const same[] = { "580.1", "580.1" }, *const differ[] = { "580.1", "570" };
+	struct muster_run run;
+	struct muster_report report;
+
+	drivers(&run, same, 2);
+	fixture_judge(&run, SAME_DRIVER, false, &report);
+	ck_assert_str_eq(report.tallies[0].value, "580.1");
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
+	muster_report_done(&report);
+	muster_run_done(&run);
+	drivers(&run, differ, 2);
+	fixture_judge(&run, SAME_DRIVER, false, &report);
+	ck_assert_ptr_null(report.tallies[0].value);
+	ck_assert_str_eq(report.findings[0].advice, "?");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(an_optional_value_may_be_absent)
+{
+	static const char *const values[] = { "1", NULL, "1" };
+	struct muster_run run;
+	struct muster_report report;
+
+	drivers(&run, values, 3);
+	fixture_judge(&run,
+		"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','optional':true,'severity':'"
+		"warn'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "skip same n2: the same on all nodes | null: not supported here\n");
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Ports of each node as "device=firmware ..."; Ethernet ones are called an*. */
+static void ports(struct muster_run *run, const char *const *nodes, size_t count)
+{
+	fixture_run(run);
+	for (size_t i = 0; i < count; i++) {
+		char name[16], text[256], *at;
+
+		snprintf(name, sizeof name, "n%zu", i + 1);
+		snprintf(text, sizeof text, "%s", nodes[i]);
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
+		for (at = text; *at;) {
+			char *equals = strchr(at, '='), *end = strchr(equals, ' '), labels[64];
+
+			if (end)
+				*end = '\0';
+			*equals = '\0';
+			snprintf(labels, sizeof labels, "port=%s/1 link_layer=%s", at,
+				strncmp(at, "an", 2) == 0 ? "Ethernet" : "InfiniBand");
+			fixture_sample(run, &node->samples, "port.firmware", labels, muster_string(equals + 1));
+			at = end ? end + 1 : equals + 1 + strlen(equals + 1);
+		}
+	}
+}
+
+static const struct {
+	const char *nodes[4];
+	size_t count;
+	const char *found;
+} port_table[] = {
+	{ { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
+	{ { "ib0=20 ib1=21", "ib0=21 ib1=20" }, 2, "" },
+	{ { "ib0=20 ib1=20", "ib0=20" }, 2, "" },
+	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2, "" },
+	{ { "", "" }, 2, "" },
+	{ { "ib0=20 ib1=20", "ib0=20 ib1=21" }, 2, "fail same: the same on all nodes | 20 on n1; 20, 21 on n2\n" },
+	{ { "ib0=20", "", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | none\n" },
+	{ { "ib0=20", "ib0=20 ib1=9", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | 20, 9\n" },
+};
+
+START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	ports(&run, port_table[_i].nodes, port_table[_i].count);
+	fixture_judge(&run,
+		"'same':{'metric':'port.firmware','where':{'link_layer':'InfiniBand'},'same_across':'nodes','source':'"
+		"s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), port_table[_i].found);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Within a link layer, ports are compared with their like only: each case names the firmware of both. */
+static const struct {
+	const char *nodes[4];
+	size_t count;
+	const char *found;
+} within_table[] = {
+	{ { "ib0=20 an0=1", "ib0=20 an0=1" }, 2, "" },
+	{ { "ib0=20", "an0=1" }, 2, "" },
+	{ { "ib0=20", "" }, 2, "" },
+	{ { "", "" }, 2, "" },
+	{ { "ib0=20 an0=1" }, 1, "" },
+	{ { "ib0=1 an0=20", "an0=20 ib0=1", "ib0=1" }, 3, "" },
+	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2,
+		"fail same: the same on all nodes within link_layer Ethernet | 1 on n1; 2 on n2\n" },
+	{ { "ib0=20 an0=1", "ib0=20 an0=2", "ib0=21 an0=1", "ib0=20" }, 4,
+		"fail same n2: the same on all nodes within link_layer Ethernet: 1 (2 of 3) | 2\n"
+		"fail same n3: the same on all nodes within link_layer InfiniBand: 20 (3 of 4) | 21\n" },
+	{ { "ib0=20 ib1=9", "ib0=20 an0=2", "ib0=20 an0=2" }, 3,
+		"fail same n1: the same on all nodes within link_layer InfiniBand: 20 (2 of 3) | 20, 9\n" },
+};
+
+START_TEST(within_a_label_only_its_like_is_compared)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	ports(&run, within_table[_i].nodes, within_table[_i].count);
+	fixture_judge(&run,
+		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false,
+		&report);
+	ck_assert_str_eq(fixture_findings(&report), within_table[_i].found);
+	ck_assert_str_eq(report.tallies[0].expected, "the same on all nodes within each link_layer");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_node_whose_probe_failed_is_not_compared)
+{
+	static const char *const nodes[] = { "ib0=20", "", "ib0=20" };
+	struct muster_run run;
+	struct muster_report report;
+
+	ports(&run, nodes, 3);
+	fixture_outcome(
+		&run.nodes[1].ranks[0], "ib_link", MUSTER_OUTCOME_ERROR, "lib", "libibverbs.so.1: not found", NULL);
+	fixture_judge(&run, "'same':{'metric':'port.firmware','same_across':'nodes','source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail probe.ib_link n2 rank=1: the probe runs to its end | libibverbs.so.1: not found\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* GPU names of four ranks on two nodes. */
+static void names(struct muster_run *run, const char *const *values)
+{
+	fixture_run(run);
+	for (size_t n = 0; n < 2; n++) {
+		struct muster_node *node = fixture_node(run, n ? "n2" : "n1", 2);
+
+		for (size_t r = 0; r < 2; r++)
+			if (values[2 * n + r])
+				fixture_sample(run, &node->ranks[r].samples, "gpu.name", r ? "gpu=b" : "gpu=a",
+					muster_string(values[2 * n + r]));
+	}
+}
+
+static const struct {
+	const char *values[4], *across, *found;
+} name_table[] = {
+	{ { "A", "A", "A", "A" }, "nodes", "" },
+	{ { "A", "B", "B", "A" }, "nodes", "" },
+	{ { "A", "A", "A", "B" }, "nodes", "fail same: the same on all nodes | A on n1; A, B on n2\n" },
+	{ { "A", "A", "A", "A" }, "ranks", "" },
+	{ { "A", "A", "A", "B" }, "ranks", "fail same n2 rank=3 gpu=b: the same on all ranks: A (3 of 4) | B\n" },
+	{ { "A", "A", "B", "B" }, "ranks", "fail same: the same on all ranks | A on ranks 0-1; B on ranks 2-3\n" },
+	{ { "A", NULL, "A", "A" }, "ranks", "inconclusive same n1 rank=1: the same on all ranks | not measured\n" },
+	{ { "A", NULL, "A", "A" }, "nodes", "inconclusive same n1 rank=1: the same on all nodes | not measured\n" },
+};
+
+START_TEST(ranks_are_compared_one_by_one_or_by_node)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[128];
+
+	names(&run, name_table[_i].values);
+	snprintf(checks, sizeof checks, "'same':{'metric':'gpu.name','same_across':'%s','source':'s'}",
+		name_table[_i].across);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), name_table[_i].found);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_another_check_condemned_is_left_out_of_the_comparison)
+{
+	static const char *const values[] = { "A", "A", "A", "B" };
+	struct muster_run run;
+	struct muster_report report;
+
+	names(&run, values);
+	fixture_judge(&run,
+		"'same':{'metric':'gpu.name','same_across':'nodes','source':'s','after':'name'},"
+		"'name':{'metric':'gpu.name','equals':'A','source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "fail name n2 rank=3 gpu=b: A | B\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(long_lists_are_cut)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	for (int i = 0; i < 200; i++) {
+		char name[32], value[32];
+
+		snprintf(name, sizeof name, "node%03d", i);
+		snprintf(value, sizeof value, "v%d", i % 2 ? i : 0); /* 100 of 200: no majority */
+		struct muster_node *node = fixture_node(&run, muster_arena_string(run.arena, name), 1);
+		fixture_sample(&run, &node->samples, "node.driver_version", NULL, muster_string(value));
+	}
+	fixture_judge(&run, SAME_DRIVER, false, &report);
+	ck_assert_uint_eq(report.finding_count, 1);
+	const char *seen = report.findings[0].observed;
+	ck_assert_msg(strncmp(seen, "v0 on node000, node002, node004,", 32) == 0, "%s", seen);
+	ck_assert_ptr_nonnull(strstr(seen, " and 88 more; v1 on node001;"));
+	ck_assert_ptr_nonnull(strstr(seen, "; and 95 more values"));
+	ck_assert_uint_lt(strlen(seen), 400);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(padded_names_make_ranges)
+{
+	static const char *const values[] = { "a", "b", "c", "a", "b", "c", "a" };
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	for (int i = 0; i < 7; i++) {
+		static const char *const nodes[] = { "g008", "x1", "y", "g009", "x2", "y2", "g010" };
+		struct muster_node *node = fixture_node(&run, nodes[i], 1);
+
+		fixture_sample(&run, &node->samples, "node.driver_version", NULL, muster_string(values[i]));
+	}
+	fixture_judge(&run, SAME_DRIVER, false, &report);
+	ck_assert_str_eq(report.findings[0].observed, "a on g[008-010]; b on x1, x2; c on y, y2");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_across");
+	TCase *tc = tcase_create("across");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, the_majority_is_right_and_without_one_all_are_listed, 0, sizeof table / sizeof *table);
+	tcase_add_test(tc, a_common_value_stands_in_the_tally);
+	tcase_add_test(tc, an_optional_value_may_be_absent);
+	tcase_add_loop_test(
+		tc, nodes_are_compared_by_the_set_of_their_ports_values, 0, sizeof port_table / sizeof *port_table);
+	tcase_add_loop_test(
+		tc, within_a_label_only_its_like_is_compared, 0, sizeof within_table / sizeof *within_table);
+	tcase_add_test(tc, a_node_whose_probe_failed_is_not_compared);
+	tcase_add_loop_test(tc, ranks_are_compared_one_by_one_or_by_node, 0, sizeof name_table / sizeof *name_table);
+	tcase_add_test(tc, what_another_check_condemned_is_left_out_of_the_comparison);
+	tcase_add_test(tc, long_lists_are_cut);
+	tcase_add_test(tc, padded_names_make_ranges);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,218 @@
+/* test_lint.c - all problems of an expectation file, not only the first */
+#include "eval_fixture.h"
+
+struct heard {
+	char text[8192];
+	size_t used;
+};
+
+/* Keep the problem without the path of its file, which is "<directory>/<name>: ". */
+static void hear(void *arg, const char *problem)
+{
+	struct heard *heard = arg;
+
+	ck_assert_msg(strncmp(problem, fixture_dir, strlen(fixture_dir)) == 0, "said: %s", problem);
+	heard->used += (size_t)snprintf(
+		heard->text + heard->used, sizeof heard->text - heard->used, "%s\n", problem + strlen(fixture_dir) + 1);
+}
+
+static const char *put(const char *name, const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *at = copy; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	const char *path = fixture_write(name, copy);
+	free(copy);
+	return path;
+}
+
+#define FILE_OF(checks) "{'schema_version':1,'name':'t','checks':{" checks "}}"
+#define COUNT_IS "'metric':'node.gpu_count','source':'s',"
+#define SPEED_IS "'metric':'gpu.h2d_gbps','source':'s',"
+
+static const struct {
+	const char *text;
+	const char *said;
+} cases[] = {
+	{ FILE_OF("'a':{" COUNT_IS "'equals':8}"), "" },
+	{ "{", "x.json: line 1, column 1: " },
+	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing, this muster reads version 1\n"
+				 "x.json: $.name: missing, each file has a name of its own\n"
+				 "x.json: $.checks.a: no metric is named\n" },
+	{ "{'schema_version':2,'checks':{'a':{}}}", "x.json: $.schema_version: this muster reads version 1 only\n" },
+	{ FILE_OF("'a':{'metric':'nccl.allreduce_us','source':'s','one_of':['x',8,true],'where':{'bytes':'8','colour':"
+		  "1},"
+		  "'when':{'nodes':0,'ranks':2,'profile':'slow','day':1},'inconclusive_on':{'1':'','2':3},"
+		  "'advice':'${no.metric1} ${node} ${no.metric2}'}"),
+		"x.json: $.checks.a.one_of[0]: a number is needed *\n"
+		"x.json: $.checks.a.one_of[2]: a number is needed *\n"
+		"x.json: $.checks.a.inconclusive_on[\"1\"]: must not be empty\n"
+		"x.json: $.checks.a.inconclusive_on[\"2\"]: a string is needed, found 3\n"
+		"x.json: $.checks.a.where.bytes: a number is needed, found \"8\"\n"
+		"x.json: $.checks.a.where.colour: nccl.allreduce_us carries no label *\n"
+		"x.json: $.checks.a.when.day: unknown key, *\n"
+		"x.json: $.checks.a.when.nodes: a whole number from 1 is needed, found 0\n"
+		"x.json: $.checks.a.when.profile: one of quick, standard, full is needed, found \"slow\"\n"
+		"x.json: $.checks.a.advice: the placeholder ${no.metric1} *\n"
+		"x.json: $.checks.a.advice: the placeholder ${no.metric2} *\n" },
+	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['',1],'gpu_count':'8'},'checks':{'a':{" COUNT_IS
+	  "'equals':8}}}",
+		"x.json: $.identify.vm_size[0]: must not be empty\n"
+		"x.json: $.identify.vm_size[1]: a string is needed, found 1\n"
+		"x.json: $.identify.gpu_count: a number is needed, found \"8\"\n" },
+	{ FILE_OF("'a':{'metric':'node.gpus','min':'x'},'b':{" COUNT_IS "'equals':true,'min':'7','severity':'bad'},"
+		  "'c':3,'d':{'metric':'node.os','equals':'x','min':1,'colour':1,'shape':2}"),
+		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; the closest is \"node.cpus\", \"node.os\" "
+		"or \"node.ranks\"\n"
+		"x.json: $.checks.b.equals: a number is needed for node.gpu_count, found true\n"
+		"x.json: $.checks.b.min: a number is needed, found \"7\"\n"
+		"x.json: $.checks.b.severity: one of fail, warn is needed, found \"bad\"\n"
+		"x.json: $.checks.c: an object is needed, found 3\n"
+		"x.json: $.checks.d.colour: unknown key, *\n"
+		"x.json: $.checks.d.shape: unknown key, *\n"
+		"x.json: $.checks.d.min: does not fit: node.os is a string, *\n"
+		"x.json: $.checks.d: no source: say where this expectation comes from\n" },
+	{ "{'schema_version':1,'name':'','observe':1,'identify':{'gpu_count':0,'gpus':8},'checks':{'a':{" COUNT_IS
+	  "'equals':8,'after':'b'}},'more':1}",
+		"x.json: $.more: unknown key, *\n"
+		"x.json: $.name: must not be empty\n"
+		"x.json: $.observe: true or false is needed, found 1\n"
+		"x.json: $.identify.gpus: unknown key, *\n"
+		"x.json: $.identify.gpu_count: a whole number from 1 is needed, found 0\n"
+		"x.json: $.checks.a.after: there is no check \"b\"; the closest is \"a\"\n" },
+	{ FILE_OF("'a':{" SPEED_IS "'min':9,'max':8},'b':{" SPEED_IS "'min':9,'warn_below':8},'c':{" SPEED_IS
+		  "'max':9,'warn_above':10},'d':{" SPEED_IS "'warn_below':9,'warn_above':8},'e':{" SPEED_IS
+		  "'max':9,'warn_below':10},'f':{" SPEED_IS "'min':9,'warn_above':8},'g':{" SPEED_IS
+		  "'min':9,'equals':8},'h':{" SPEED_IS "'max':9,'one_of':[8,10,11]}"),
+		"x.json: $.checks.a.min: 9 is above max, 8\n"
+		"x.json: $.checks.b.warn_below: 8 never warns: what is below min, 9, fails\n"
+		"x.json: $.checks.c.warn_above: 10 never warns: what is above max, 9, fails\n"
+		"x.json: $.checks.d.warn_below: 9 is above warn_above, 8: every value warns\n"
+		"x.json: $.checks.e.warn_below: 10 always warns: max is 9\n"
+		"x.json: $.checks.f.warn_above: 8 always warns: min is 9\n"
+		"x.json: $.checks.g.equals: 8 is outside min and max\n"
+		"x.json: $.checks.h.one_of[1]: 10 is outside min and max\n"
+		"x.json: $.checks.h.one_of[2]: 11 is outside min and max\n" },
+	{ FILE_OF("'a':{" SPEED_IS "'min':8,'warn_below':9,'warn_above':10,'max':11},'b':{" SPEED_IS
+		  "'min':8,'max':8,'equals':8}"),
+		"" },
+};
+
+/* A line of `said` matches when it is the same, or the same as far as its '*'; a text without a newline is the start.
+ */
+static bool same(const char *heard, const char *said)
+{
+	while (*said) {
+		if (*said == '*') {
+			heard = strchr(heard, '\n');
+			said++;
+			if (!heard)
+				return false;
+		} else if (*heard++ != *said++) {
+			return false;
+		}
+	}
+	return !*heard || said[-1] != '\n';
+}
+
+START_TEST(every_problem_of_a_file_is_told_in_its_order)
+{
+	struct heard heard = { .used = 0 };
+
+	fixture_open();
+	size_t count = muster_expect_lint("/none", put("x.json", cases[_i].text), NULL, hear, &heard);
+	fixture_close();
+	ck_assert_msg(*cases[_i].said ? same(heard.text, cases[_i].said) : !*heard.text, "said: %s", heard.text);
+	size_t lines = 0;
+	for (const char *at = heard.text; (at = strchr(at, '\n')); at++)
+		lines++;
+	ck_assert_uint_eq(count, lines);
+}
+END_TEST
+
+START_TEST(what_lint_alone_complains_of_can_still_be_judged)
+{
+	struct muster_expect expect;
+	struct muster_error err;
+
+	fixture_open();
+	const char *path = put("x.json", FILE_OF("'a':{" SPEED_IS "'min':9,'warn_below':8}"));
+	ck_assert_int_eq(muster_expect_load("/none", path, NULL, &expect, &err), 0);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+static void count(void *arg, const char *problem)
+{
+	size_t *lines = arg;
+
+	*lines += 1;
+	ck_assert_int_eq(strstr(problem, "there may be more problems") != NULL, *lines == 101);
+}
+
+START_TEST(after_a_hundred_problems_the_reading_ends)
+{
+	char text[8192];
+	size_t used = (size_t)snprintf(text, sizeof text, "{'schema_version':1,'name':'t'"), lines = 0;
+
+	for (int i = 0; i < 150; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, ",'unknown%d':1", i);
+	snprintf(text + used, sizeof text - used, "}");
+	fixture_open();
+	ck_assert_uint_eq(muster_expect_lint("/none", put("x.json", text), NULL, count, &lines), 100);
+	ck_assert_uint_eq(lines, 101);
+	fixture_close();
+}
+END_TEST
+
+/* The overlay's own problems come with its name; a number changed needs a source, unless the source changed later. */
+START_TEST(a_change_needs_a_source_of_its_own)
+{
+	static const struct {
+		const char *child, *overlay, *said;
+	} changes[] = {
+		{ "'a':{'min':7}", "{}",
+			"child.json: $.checks.a.min: changed without a source: the one that stands is" },
+		{ "'a':{'min':7,'source':'t'}", "{}", "" },
+		{ "'a':{'min':7}", "{'checks':{'a':{'source':'t'}}}", "" },
+		{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },
+		{ "'a':{'min':null,'max':7,'source':'t'}", "{'checks':{'a':{'title':'new','severity':'warn'}}}", "" },
+		{ "'a':null", "{'checks':{'a':{" SPEED_IS "'min':3}}}", "" },
+	};
+
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		struct heard heard = { .used = 0 };
+		char child[512];
+
+		fixture_open();
+		put("parent.json", FILE_OF("'a':{" SPEED_IS "'min':8},'b':{" SPEED_IS "'min':8}"));
+		snprintf(child, sizeof child, "{'schema_version':1,'name':'c','extends':'parent.json','checks':{%s}}",
+			changes[i].child);
+		const char *path = put("child.json", child);
+		muster_expect_lint("/none", path, put("over.json", changes[i].overlay), hear, &heard);
+		fixture_close();
+		ck_assert_msg(strncmp(heard.text, changes[i].said, strlen(changes[i].said)) == 0 &&
+				      !*heard.text == !*changes[i].said,
+			"case %zu said: %s", i, heard.text);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval lint");
+	TCase *tcase = tcase_create("lint");
+	tcase_add_loop_test(tcase, every_problem_of_a_file_is_told_in_its_order, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, what_lint_alone_complains_of_can_still_be_judged);
+	tcase_add_test(tcase, after_a_hundred_problems_the_reading_ends);
+	tcase_add_test(tcase, a_change_needs_a_source_of_its_own);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,742 @@
+/* test_load.c - expectation files: what is merged, what is refused, and how it says so */
+#include "eval_fixture.h"
+
+#include "eval/eval.h"
+#include "muster/arena.h"
+
+/* A file of one check; quotes are written as apostrophes. */
+#define CHECK(body) "{'schema_version':1,'name':'t','checks':{'a.check':{" body "}}}"
+#define NUMBER "'metric':'node.gpu_count','source':'s'"
+#define STRING "'metric':'node.kernel','source':'s'"
+
+static char *with_quotes(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *at = copy; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	return copy;
+}
+
+static void put(const char *name, const char *text)
+{
+	char *quoted = with_quotes(text);
+
+	fixture_write(name, quoted);
+	free(quoted);
+}
+
+/* What is wrong with a file, and what muster says: after "<path>: ". */
+static const struct {
+	const char *text, *said;
+} bad[] = {
+	{ "{'schema_version':1,\n'name' 't'}", "line 2, column" },
+	{ "", "line 1, column 1:" },
+	{ "[]", "$: an object is needed, found an array" },
+	{ "{'name':'t','checks':{}}", "$.schema_version: missing, this muster reads version 1" },
+	{ "{'schema_version':2,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
+	{ "{'schema_version':'1','name':'t'}", "$.schema_version: this muster reads version 1 only" },
+	{ "{'schema_version':1,'checks':{}}", "$.name: missing, each file has a name of its own" },
+	{ "{'schema_version':1,'name':7}", "$.name: a string is needed, found 7" },
+	{ "{'schema_version':1,'name':''}", "$.name: must not be empty" },
+	{ "{'schema_version':1,'name':'t'}", "$: no checks: a run judged by this file would always pass" },
+	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: a run judged by this file would always pass" },
+	{ "{'schema_version':1,'name':'t','chekcs':{}}",
+		"$.chekcs: unknown key, allowed are schema_version, name, title, extends, observe, identify, checks" },
+	{ "{'schema_version':1,'name':'t','observe':1}", "$.observe: true or false is needed, found 1" },
+	{ "{'schema_version':1,'name':'t','extends':5}", "$.extends: the path of a file is needed" },
+	{ "{'schema_version':1,'name':'t','identify':{'gpus':8}}",
+		"$.identify.gpus: unknown key, allowed are vm_size, gpu_name, gpu_count" },
+	{ "{'schema_version':1,'name':'t','identify':{'gpu_count':0}}",
+		"$.identify.gpu_count: a whole number from 1 is needed, found 0" },
+	{ "{'schema_version':1,'name':'t','identify':{'vm_size':'x'}}",
+		"$.identify.vm_size: an array is needed, found \"x\"" },
+	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['x',2]}}",
+		"$.identify.vm_size[1]: a string is needed, found 2" },
+	{ "{'schema_version':1,'name':'t','checks':[]}", "$.checks: an object is needed, found an array" },
+	{ "{'schema_version':1,'name':'t','checks':{'a.check':3}}",
+		"$.checks[\"a.check\"]: an object is needed, found 3" },
+	{ "{'schema_version':1,'name':'t','checks':{'plain':3}}", "$.checks.plain: an object is needed, found 3" },
+	{ "{'schema_version':1,'name':'t','checks':{'Bad id':{}}}",
+		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
+	{ "{'schema_version':1,'name':'t','checks':{'probe.gpu':{}}}",
+		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes, missing ranks and nodes, "
+		"runs that ended early and unknown machines" },
+	{ "{'schema_version':1,'name':'t','checks':{'run.interrupted':{}}}",
+		"$.checks[\"run.interrupted\"]: this name is taken" },
+	{ "{'schema_version':1,'name':'t','checks':{'node.missing':{}}}",
+		"$.checks[\"node.missing\"]: this name is taken" },
+	{ "{'schema_version':1,'name':'t','checks':{'sku.unknown':{}}}",
+		"$.checks[\"sku.unknown\"]: this name is taken" },
+	{ "{'schema_version':1,'name':'t','checks':{'rank.missing':{}}}",
+		"$.checks[\"rank.missing\"]: this name is taken" },
+	{ "{'schema_version':1,'name':'t','checks':{'a':null}}", "$.checks: null removes nothing: there is no \"a\"" },
+	{ CHECK("'min':3"), "$.checks[\"a.check\"]: no metric is named" },
+	{ CHECK("'metric':8"), "$.checks[\"a.check\"].metric: a string is needed, found 8" },
+	{ CHECK("'metric':'node.gpu_cuont','equals':8,'source':'s'"),
+		"$.checks[\"a.check\"].metric: no such metric: \"node.gpu_cuont\"; the closest is \"node.gpu_count\"" },
+	{ CHECK("'metric':'zzzzzzzz','equals':8,'source':'s'"),
+		"$.checks[\"a.check\"].metric: no such metric: \"zzzzzzzz\" (muster metrics lists them)" },
+	{ CHECK(NUMBER),
+		"$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, min, max, warn_below, "
+		"warn_above, equals_by, same_across, present" },
+	{ CHECK(STRING), "$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, matches, equals_by, "
+			 "same_across, present" },
+	{ CHECK(NUMBER ",'atleast':8"),
+		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, equals, one_of, matches, min, max" },
+	{ CHECK(NUMBER ",'min':'8'"), "$.checks[\"a.check\"].min: a number is needed, found \"8\"" },
+	{ CHECK(NUMBER ",'max':true"), "$.checks[\"a.check\"].max: a number is needed, found true" },
+	{ CHECK(NUMBER ",'warn_below':[1]"), "$.checks[\"a.check\"].warn_below: a number is needed, found an array" },
+	{ CHECK(NUMBER ",'warn_above':{}"), "$.checks[\"a.check\"].warn_above: a number is needed, found an object" },
+	{ CHECK(NUMBER ",'min':9,'max':8"), "$.checks[\"a.check\"].min: 9 is above max, 8" },
+	{ CHECK(STRING ",'min':9"),
+		"$.checks[\"a.check\"].min: does not fit: node.kernel is a string, which has equals, "
+		"one_of, matches, equals_by, same_across, present" },
+	{ CHECK("'metric':'gpu.ecc','source':'s','matches':'x'"),
+		"$.checks[\"a.check\"].matches: does not fit: gpu.ecc is a boolean, which has equals, one_of, "
+		"equals_by, "
+		"same_across, present" },
+	{ CHECK(NUMBER ",'equals':'8'"),
+		"$.checks[\"a.check\"].equals: a number is needed for node.gpu_count, found \"8\"" },
+	{ CHECK(STRING ",'equals':5.15"),
+		"$.checks[\"a.check\"].equals: a string is needed for node.kernel, found 5.15" },
+	{ CHECK("'metric':'gpu.ecc','source':'s','equals':'on'"),
+		"$.checks[\"a.check\"].equals: true or false is needed for gpu.ecc, found \"on\"" },
+	{ CHECK(NUMBER ",'one_of':8"), "$.checks[\"a.check\"].one_of: an array is needed, found 8" },
+	{ CHECK(NUMBER ",'one_of':[]"), "$.checks[\"a.check\"].one_of: at least one value is needed" },
+	{ CHECK(NUMBER ",'one_of':[8,'9']"),
+		"$.checks[\"a.check\"].one_of[1]: a number is needed for node.gpu_count, found \"9\"" },
+	{ CHECK(STRING ",'matches':'a('"),
+		"$.checks[\"a.check\"].matches: \"a(\" is no POSIX extended regular expression:" },
+	{ CHECK(STRING ",'matches':'(((a{9}){9}){9})'"), "$.checks[\"a.check\"].matches: \"(((a{9}){9}){9})\" is too "
+							 "much of a regular expression: its repetitions "
+							 "multiply to more than 200 characters" },
+	{ CHECK(STRING ",'matches':'((((((((((a+)+)+)+)+)+)+)+)+)+)'"),
+		"$.checks[\"a.check\"].matches: \"((((((((((a+)+)+)+)+)+)+)+)+)+)\" is too much of a regular "
+		"expression: " },
+	{ CHECK(STRING ",'matches':'a{1,32767}'"),
+		"$.checks[\"a.check\"].matches: \"a{1,32767}\" is too much of a regular expression: " },
+	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too much of a regular "
+						  "expression: it has a back reference, "
+						  "which POSIX extended expressions have not" },
+	{ CHECK(STRING ",'equals':'5','in_words':'five'"),
+		"$.checks[\"a.check\"].in_words: says something only beside matches" },
+	{ CHECK(STRING ",'matches':'5','in_words':''"), "$.checks[\"a.check\"].in_words: must not be empty" },
+	{ CHECK(STRING ",'matches':''"), "$.checks[\"a.check\"].matches: must not be empty" },
+	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
+		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'present':false,'min':1"),
+		"$.checks[\"a.check\"]: min says nothing about what must not be present" },
+	{ CHECK(NUMBER ",'present':'no'"), "$.checks[\"a.check\"].present: true or false is needed, found \"no\"" },
+	{ CHECK(NUMBER ",'same_across':'racks'"),
+		"$.checks[\"a.check\"].same_across: one of nodes, ranks is needed, found \"racks\"" },
+	{ CHECK(NUMBER ",'same_across':'ranks'"), "$.checks[\"a.check\"].same_across: node.gpu_count is a fact about a "
+						  "node, not about a rank: use \"nodes\"" },
+	{ CHECK(NUMBER ",'same_across':'nodes','min':8"),
+		"$.checks[\"a.check\"]: same_across stands alone: give min a check of its own" },
+	{ CHECK("'metric':'nccl.ring_ranks','source':'s','same_across':'nodes'"),
+		"$.checks[\"a.check\"].same_across: nccl.ring_ranks is one fact about the whole job: there is nothing "
+		"to compare" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu'}"),
+		"$.checks[\"a.check\"].equals_by: both \"label\" and \"values\" are needed" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'port','values':{'x':1}}"),
+		"$.checks[\"a.check\"].equals_by.label: gpu.numa_node carries no label \"port\", only gpu" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{}}"),
+		"$.checks[\"a.check\"].equals_by.values: at least one value is needed" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'0001:00:00.0':'1'}}"),
+		"$.checks[\"a.check\"].equals_by.values[\"0001:00:00.0\"]: a number is needed for gpu.numa_node, found "
+		"\"1\"" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','map':{}}"),
+		"$.checks[\"a.check\"].equals_by.map: unknown key, allowed are label, values" },
+	{ CHECK(NUMBER ",'equals':8,'where':{'gpu':'x'}"),
+		"$.checks[\"a.check\"].where.gpu: node.gpu_count carries no labels, so none called \"gpu\"" },
+	{ CHECK("'metric':'port.state','source':'s','equals':'ACTIVE','where':{'prot':'x'}"),
+		"$.checks[\"a.check\"].where.prot: port.state carries no label \"prot\", only port, link_layer" },
+	{ CHECK("'metric':'port.state','source':'s','equals':'ACTIVE','where':{'port':1}"),
+		"$.checks[\"a.check\"].where.port: a string is needed, found 1" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'bytes':'8G'}"),
+		"$.checks[\"a.check\"].where.bytes: a number is needed, found \"8G\"" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'racks':1}"),
+		"$.checks[\"a.check\"].when.racks: unknown key, allowed are nodes, ranks, profile" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':0}"),
+		"$.checks[\"a.check\"].when.nodes: a whole number from 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':1.5}"),
+		"$.checks[\"a.check\"].when.nodes: a whole number from 1 is needed, found 1.5" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':'2'}"),
+		"$.checks[\"a.check\"].when.nodes: a number is needed, or an object with min and max" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'ranks':{'min':4,'max':2}}"),
+		"$.checks[\"a.check\"].when.ranks: min 4 is above max 2" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'ranks':{'least':4}}"),
+		"$.checks[\"a.check\"].when.ranks.least: unknown key, allowed are min, max" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'profile':'fast'}"),
+		"$.checks[\"a.check\"].when.profile: one of quick, standard, full is needed, found \"fast\"" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'profile':['full',3]}"),
+		"$.checks[\"a.check\"].when.profile[1]: one of quick, standard, full is needed, found 3" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'profile':[]}"),
+		"$.checks[\"a.check\"].when.profile: at least one profile is needed" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'domains':0}"),
+		"$.checks[\"a.check\"].when.domains: a whole number from 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'domains':{'min':3,'max':2}}"),
+		"$.checks[\"a.check\"].when.domains: min 3 is above max 2" },
+	{ CHECK(NUMBER ",'observe':1"), "$.checks[\"a.check\"].observe: true or false is needed, found 1" },
+	{ CHECK(NUMBER ",'observe':false"), "$.checks[\"a.check\"].observe: true is needed, or null to remove it" },
+	{ CHECK(NUMBER ",'observe':true,'min':1"),
+		"$.checks[\"a.check\"]: observe and min exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'min_of_median':1"),
+		"$.checks[\"a.check\"]: observe and min_of_median exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'present':true"),
+		"$.checks[\"a.check\"]: observe and present exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'same_across':'nodes'"),
+		"$.checks[\"a.check\"]: observe and same_across exclude each other: set one of them to null" },
+	{ CHECK(STRING ",'min_of_median':0.9"),
+		"$.checks[\"a.check\"].min_of_median: does not fit: node.kernel is a string, which has equals, one_of, "
+		"matches, equals_by, same_across, present, observe" },
+	{ CHECK(NUMBER ",'min_of_median':'0.9'"),
+		"$.checks[\"a.check\"].min_of_median: a number is needed, found \"0.9\"" },
+	{ CHECK(NUMBER ",'min_of_median':0"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'min_of_median':-0.5"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found -0.5" },
+	{ CHECK(NUMBER ",'min_of_median':85"),
+		"$.checks[\"a.check\"].min_of_median: a number above 0 and up to 1 is needed, found 85" },
+	{ CHECK(NUMBER ",'max_of_median':0.85"),
+		"$.checks[\"a.check\"].max_of_median: a number from 1 is needed, found 0.85" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max_of_median':2"),
+		"$.checks[\"a.check\"].max_of_median: nccl.allreduce_us is one fact about the whole job: there is "
+		"nothing to compare" },
+	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':'gpu'"),
+		"$.checks[\"a.check\"].within: port.firmware carries no label \"gpu\", only port, link_layer" },
+	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':''"),
+		"$.checks[\"a.check\"].within: must not be empty" },
+	{ CHECK("'metric':'port.firmware','source':'s','equals':'1','within':'port'"),
+		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
+	{ CHECK("'metric':'gpu.name','source':'s','same_across':'ranks','within':'gpu'"),
+		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
+	{ CHECK(NUMBER ",'equals':8,'severity':'error'"),
+		"$.checks[\"a.check\"].severity: one of fail, warn is needed, found \"error\"" },
+	{ CHECK(NUMBER ",'equals':8,'certainty':'sure'"), "$.checks[\"a.check\"].certainty: one of measured, "
+							  "threshold, specified, inferred is needed, found \"sure\"" },
+	{ CHECK(NUMBER ",'equals':8,'optional':'yes'"),
+		"$.checks[\"a.check\"].optional: true or false is needed, found \"yes\"" },
+	{ CHECK(NUMBER ",'equals':8,'advice':3"), "$.checks[\"a.check\"].advice: a string is needed, found 3" },
+	{ CHECK(NUMBER ",'equals':8,'advice':'see ${node'"),
+		"$.checks[\"a.check\"].advice: a placeholder without its end: \"${node\"" },
+	{ CHECK(NUMBER ",'equals':8,'advice':'see ${node.kernle}'"),
+		"$.checks[\"a.check\"].advice: the placeholder ${node.kernle} is neither node, rank, gpu, port nor a "
+		"metric; the "
+		"closest is \"node.kernel\"" },
+	{ CHECK(NUMBER ",'equals':8,'title':''"), "$.checks[\"a.check\"].title: must not be empty" },
+	{ CHECK("'metric':'node.gpu_count','equals':8"),
+		"$.checks[\"a.check\"]: no source: say where this expectation comes from" },
+	{ CHECK(NUMBER ",'equals':8,'inconclusive_on':['INIT']"),
+		"$.checks[\"a.check\"].inconclusive_on: an object is needed, found an array" },
+	{ CHECK(NUMBER ",'equals':8,'inconclusive_on':{'7':''}"),
+		"$.checks[\"a.check\"].inconclusive_on[\"7\"]: must not be empty" },
+	{ CHECK(NUMBER ",'equals':8,'after':'a.chekc'"),
+		"$.checks[\"a.check\"].after: there is no check \"a.chekc\"; the closest is \"a.check\"" },
+	{ CHECK(NUMBER ",'equals':8,'after':'a.check'"),
+		"$.checks[\"a.check\"].after: these checks come after each other in a circle" },
+};
+
+START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+
+	fixture_open();
+	put("x.json", bad[_i].text);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strncmp(err.text, fixture_path("x.json"), strlen(fixture_path("x.json"))) == 0 &&
+			      strstr(err.text, bad[_i].said) == err.text + strlen(fixture_path("x.json")) + 2,
+		"said: %s", err.text);
+	fixture_close();
+}
+END_TEST
+
+/* The same, spread over a file, its parent and an overlay: the file that is to blame is named. */
+static const struct {
+	const char *parent, *child, *overlay, *blamed, *said;
+} spread[] = {
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c','checks':{'a.check':{'equals':'9'}}}", NULL,
+		"child.json", "$.checks[\"a.check\"].equals: a number is needed for node.gpu_count, found \"9\"" },
+	{ CHECK(NUMBER ",'equals':'8'"), "{'schema_version':1,'name':'c','checks':{'a.check':{'title':'t'}}}", NULL,
+		"parent.json", "$.checks[\"a.check\"].equals: a number is needed for node.gpu_count, found \"8\"" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'min':'x'}}}",
+		"overlay.json", "$.checks[\"a.check\"].min: a number is needed, found \"x\"" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.chekc':{'min':7}}}",
+		"overlay.json",
+		"$.checks[\"a.chekc\"]: no metric is named, and no check of this name is inherited; the closest is "
+		"\"a.check\"" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.chekc':null}}", "overlay.json",
+		"$.checks: null removes nothing: there is no \"a.chekc\"; the closest is \"a.check\"" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'mni':null}}}",
+		"overlay.json", "$.checks[\"a.check\"]: null removes nothing: there is no \"mni\"" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'source':null}}}",
+		"overlay.json", "$.checks[\"a.check\"]: no source: say where this expectation comes from" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'extends':'x.json'}", "overlay.json",
+		"$.extends: an overlay extends nothing" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'schema_version':3}", "overlay.json",
+		"$.schema_version: this muster reads version 1 only" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':", "overlay.json",
+		"line 1, column" },
+	{ "{'schema_version':1}", "{'schema_version':1,'name':'c'}", NULL, "parent.json", "$.name: missing" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':null}", "parent.json",
+		"$: no checks: a run judged by this file would always pass" },
+};
+
+START_TEST(the_file_that_said_it_last_is_blamed)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char child[512], said[1024];
+
+	fixture_open();
+	put("parent.json", spread[_i].parent);
+	snprintf(child, sizeof child, "{'extends':'parent.json',%s", spread[_i].child + 1);
+	put("child.json", child);
+	if (spread[_i].overlay)
+		put("overlay.json", spread[_i].overlay);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("child.json"),
+				 spread[_i].overlay ? fixture_path("overlay.json") : NULL, &expect, &err),
+		-1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	snprintf(said, sizeof said, "%s: %s",
+		strstr(spread[_i].said, "no checks") ? "" : fixture_path(spread[_i].blamed), spread[_i].said);
+	if (strstr(spread[_i].said, "no checks"))
+		ck_assert_msg(strstr(err.text, spread[_i].said) != NULL, "said: %s", err.text);
+	else
+		ck_assert_msg(strncmp(err.text, said, strlen(said)) == 0, "said: %s, not: %s", err.text, said);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+
+	fixture_open();
+	ck_assert_int_eq(mkdir(fixture_path("sub"), 0755), 0);
+	put("sub/base.json", "{'schema_version':1,'name':'base','title':'T','checks':{"
+			     "'one':{'metric':'node.gpu_count','equals':8,'source':'b','advice':'look'},"
+			     "'two':{'metric':'node.cpus','min':4,'source':'b'},"
+			     "'three':{'metric':'node.kernel','same_across':'nodes','source':'b'}}}");
+	put("leaf.json", "{'schema_version':1,'name':'leaf','extends':'sub/"
+			 "base.json','identify':{'vm_size':['A','B'],'gpu_name':['G'],"
+			 "'gpu_count':8},'checks':{'four':{'metric':'node.os','present':true,'source':'l'},"
+			 "'two':{'min':16,'severity':'warn'},'three':null}}");
+	put("site.json", "{'checks':{'one':{'equals':null,'one_of':[4,8],'advice':null}}}");
+	ck_assert_msg(
+		muster_expect_load("/none", fixture_path("leaf.json"), fixture_path("site.json"), &expect, &err) == 0,
+		"%s", err.text);
+	ck_assert_str_eq(expect.name, "leaf");
+	ck_assert_str_eq(expect.title, "T");
+	ck_assert_uint_eq(expect.check_count, 3);
+	ck_assert_str_eq(expect.checks[0].id, "one");
+	ck_assert_str_eq(expect.checks[1].id, "two");
+	ck_assert_str_eq(expect.checks[2].id, "four");
+	ck_assert_uint_eq(expect.checks[0].operators, MUSTER_OP_ONE_OF);
+	ck_assert_uint_eq(expect.checks[0].one_of_count, 2);
+	ck_assert_ptr_null(expect.checks[0].advice);
+	ck_assert_str_eq(expect.checks[0].source, "b");
+	ck_assert_double_eq(expect.checks[1].min, 16);
+	ck_assert_int_eq(expect.checks[1].severity, MUSTER_SEVERITY_WARN);
+	ck_assert_int_eq(expect.checks[1].after, -1);
+	ck_assert_uint_eq(expect.vm_size_count, 2);
+	ck_assert_str_eq(expect.vm_sizes[1], "B");
+	ck_assert_uint_eq(expect.gpu_name_count, 1);
+	ck_assert_int_eq(expect.gpu_count, 8);
+	ck_assert_ptr_nonnull(strstr(expect.origin, "site.json < "));
+	ck_assert_ptr_nonnull(strstr(expect.origin, "leaf.json < "));
+	ck_assert_ptr_nonnull(strstr(expect.origin, "sub/base.json"));
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+/* Words for a pattern that another file has replaced would be a lie. */
+static const struct {
+	const char *child, *words;
+} worded[] = {
+	{ "'severity':'warn'", "five" },
+	{ "'matches':'^6','source':'c'", NULL },
+	{ "'matches':'^6','in_words':'six','source':'c'", "six" },
+	{ "'in_words':'six'", NULL },
+	{ "'in_words':null", NULL },
+	{ "'matches':null,'equals':'5.15','source':'c'", NULL },
+};
+
+START_TEST(words_hold_for_the_pattern_of_their_own_file)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char child[512];
+
+	fixture_open();
+	put("parent.json", CHECK("'metric':'node.kernel','matches':'^5','in_words':'five','source':'p'"));
+	snprintf(child, sizeof child,
+		"{'schema_version':1,'name':'c','extends':'parent.json','checks':{'a.check':{%s}}}", worded[_i].child);
+	put("child.json", child);
+	ck_assert_msg(
+		muster_expect_load("/none", fixture_path("child.json"), NULL, &expect, &err) == 0, "%s", err.text);
+	ck_assert_pstr_eq(expect.checks[0].in_words, worded[_i].words);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(every_key_of_a_check_arrives)
+{
+	struct muster_expect expect;
+
+	fixture_load(
+		"'first':{'metric':'port.state','where':{'link_layer':'InfiniBand','port':'p/1'},"
+		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'after':'second','severity':'warn','optional':"
+		"true,"
+		"'when':{'nodes':{'min':2},'ranks':16,'profile':['quick','full']},'source':'s','certainty':'measured',"
+		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t'},"
+		"'second':{'metric':'gpu.memory_mib','min':1,'max':4,'warn_below':2,'warn_above':3,'source':'s'},"
+		"'third':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'a':1,'b':2}},'source':'s'},"
+		"'fourth':{'metric':'node.kernel','matches':'^5','in_words':'five','source':'s','when':{'nodes':{'max':"
+		"3},'domains':{'"
+		"min':4}}},"
+		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
+		"'domains':2}},"
+		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'source':'s'},"
+		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'}",
+		&expect);
+	const struct muster_check *c = expect.checks;
+	ck_assert_uint_eq(expect.check_count, 7);
+	ck_assert_str_eq(c->metric->name, "port.state");
+	ck_assert_uint_eq(c->where_count, 2);
+	ck_assert_str_eq(c->where[1].value.string, "p/1");
+	ck_assert_uint_eq(c->inconclusive_on_count, 1);
+	ck_assert_str_eq(c->inconclusive_on[0].why, "wait");
+	ck_assert_int_eq(c->after, 1);
+	ck_assert_int_eq(c->severity, MUSTER_SEVERITY_WARN);
+	ck_assert(c->optional);
+	ck_assert_int_eq(c->when_nodes.min, 2);
+	ck_assert_int_eq(c->when_nodes.max, 0);
+	ck_assert_int_eq(c->when_ranks.min, 16);
+	ck_assert_int_eq(c->when_ranks.max, 16);
+	ck_assert_uint_eq(c->when_profiles, 1u << MUSTER_QUICK | 1u << MUSTER_FULL);
+	ck_assert_str_eq(c->certainty, "measured");
+	ck_assert_str_eq(c->title, "t");
+	ck_assert_uint_eq(c[1].operators, MUSTER_OP_MIN | MUSTER_OP_MAX | MUSTER_OP_WARN_BELOW | MUSTER_OP_WARN_ABOVE);
+	ck_assert_double_eq(c[1].warn_above, 3);
+	ck_assert_uint_eq(c[2].by_count, 2);
+	ck_assert_str_eq(c[2].by_label, "gpu");
+	ck_assert_str_eq(c[2].by[1].label_value, "b");
+	ck_assert_double_eq(c[2].by[1].value.number, 2);
+	ck_assert_str_eq(c[3].matches, "^5");
+	ck_assert_str_eq(c[3].in_words, "five");
+	ck_assert_int_eq(c[3].when_nodes.max, 3);
+	ck_assert_int_eq(c[3].when_domains.min, 4);
+	ck_assert_int_eq(c[3].when_domains.max, 0);
+	ck_assert_ptr_null(c[3].within);
+	ck_assert_int_eq(c[4].when_domains.min, 2);
+	ck_assert_int_eq(c[4].when_domains.max, 2);
+	ck_assert_str_eq(c[4].within, "link_layer");
+	ck_assert_uint_eq(c[5].operators, MUSTER_OP_MIN | MUSTER_OP_MIN_OF_MEDIAN | MUSTER_OP_MAX_OF_MEDIAN);
+	ck_assert_double_eq(c[5].min_of_median, 0.5);
+	ck_assert_double_eq(c[5].max_of_median, 1.5);
+	ck_assert_uint_eq(c[6].operators, MUSTER_OP_OBSERVE);
+	muster_expect_done(&expect);
+}
+END_TEST
+
+START_TEST(after_may_name_a_check_that_was_switched_off)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+
+	fixture_open();
+	put("x.json", "{'schema_version':1,'name':'x','checks':{'a':{" NUMBER ",'equals':8},'b':{" NUMBER
+		      ",'min':1,'after':'a'}}}");
+	put("site.json", "{'checks':{'a':null}}");
+	ck_assert_msg(
+		muster_expect_load("/none", fixture_path("x.json"), fixture_path("site.json"), &expect, &err) == 0,
+		"%s", err.text);
+	ck_assert_uint_eq(expect.check_count, 1);
+	ck_assert_int_eq(expect.checks[0].after, -1);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_loop_of_files_names_the_chain)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char said[1024];
+
+	fixture_open();
+	put("a.json", "{'schema_version':1,'name':'a','extends':'b.json'}");
+	put("b.json", "{'schema_version':1,'name':'b','extends':'./c.json'}");
+	put("c.json", "{'schema_version':1,'name':'c','extends':'b.json'}");
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("a.json"), NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	snprintf(said, sizeof said, "%s/./c.json: $.extends: a loop: %s/b.json < %s/./c.json < %s/./b.json",
+		fixture_dir, fixture_dir, fixture_dir, fixture_dir);
+	ck_assert_str_eq(err.text, said);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_long_chain_is_refused)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char name[32], text[128];
+
+	fixture_open();
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof name, "f%d.json", i);
+		snprintf(text, sizeof text, "{'schema_version':1,'name':'f','extends':'f%d.json'}", i + 1);
+		put(name, text);
+	}
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("f0.json"), NULL, &expect, &err), -1);
+	ck_assert_msg(
+		strstr(err.text, "f7.json: $.extends: more than 8 files extend each other") != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_missing_parent_is_named_with_who_wants_it)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char said[512];
+
+	fixture_open();
+	put("a.json", "{'schema_version':1,'name':'a','extends':'none.json'}");
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("a.json"), NULL, &expect, &err), -1);
+	snprintf(said, sizeof said, "%s/a.json: $.extends: %s/none.json: No such file or directory", fixture_dir,
+		fixture_dir);
+	ck_assert_str_eq(err.text, said);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("none.json"), NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_file_beyond_the_limit_is_refused)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char *text = malloc(1024 * 1024 + 2);
+
+	fixture_open();
+	memset(text, ' ', 1024 * 1024 + 1);
+	text[1024 * 1024 + 1] = '\0';
+	fixture_write("big.json", text);
+	free(text);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("big.json"), NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, "at most 1048576") != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+/* The text of a file whose member "x" is `unit` repeated between two brackets. */
+static char *repeated(const char *before, const char *unit, size_t count, const char *behind)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	fprintf(out, "{\"schema_version\": 1, \"name\": \"x\", \"x\": %s", before);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, unit, i);
+	fprintf(out, "%s}", behind);
+	ck_assert_int_eq(fclose(out), 0);
+	return text;
+}
+
+static const struct {
+	const char *before, *unit;
+	size_t count;
+	const char *behind, *said;
+} large[] = {
+	{ "[", "%zu,", 1024, "1]", "$.x: more than 1024 members" },
+	{ "{", "\"%zu\": 1, ", 1024, "\"x\": 1}", "$.x: more than 1024 members" },
+	{ "[[1], ", "[[%zu]],", 1000, "[]]", "$.x: unknown key" }, /* as many as may be */
+	{ "\"", "%06zu", 683, "\"", "$.x: a text of more than 4096 bytes" },
+	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a text of more than 4096 bytes" },
+	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a text of more than 4096 bytes" },
+	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
+};
+
+START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char *text = repeated(large[_i].before, large[_i].unit, large[_i].count, large[_i].behind);
+
+	fixture_open();
+	fixture_write("x.json", text);
+	free(text);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
+	ck_assert_msg(strstr(err.text, large[_i].said) != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_regular_expression_is_judged_by_what_it_costs)
+{
+	static const struct {
+		const char *pattern;
+		bool fine;
+	} patterns[] = {
+		{ "^5[0-9]{2}\\.[0-9]+(\\.[0-9]+)?$", true },
+		{ "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", true },
+		{ "[[:alpha:]{99999}]{100}", true }, /* a class that holds digits and braces */
+		{ "[]{99999}]", true },
+		{ "a\\{99999}", true },
+		{ "a{200}", true },
+		{ "a{201}", false },
+		{ "a{200,}", false },
+		{ "a{100}b{101}", false },
+		{ "(ab){100}", false },
+		{ "a{2}{3}{4}{5}{6}", false },
+		{ "(((a{6}){6}){6})", false },
+		{ "a{99999999999999999999999}", false },
+		{ "\\(\\1", false },
+	};
+	char text[258] = "";
+
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+		ck_assert_msg((muster_regex_problem(patterns[i].pattern) == NULL) == patterns[i].fine, "%s",
+			patterns[i].pattern);
+	for (const char *c = "([\\+*{)^$"; *c; c++) {
+		memset(text, *c, 256);
+		(void)muster_regex_problem(text);
+	}
+	memset(text, 'a', 200);
+	text[200] = '\0';
+	ck_assert_ptr_null(muster_regex_problem(text));
+	memset(text, '*', 257);
+	ck_assert_str_eq(muster_regex_problem(text), "it is longer than 256 bytes");
+}
+END_TEST
+
+START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+
+	fixture_open();
+	put("Some_SKU.json", CHECK(NUMBER ",'equals':8"));
+	put("other.json", CHECK(NUMBER ",'equals':8"));
+	put("note.txt", "not an expectation");
+	ck_assert_msg(muster_expect_load(fixture_dir, "some_sku", NULL, &expect, &err) == 0, "%s", err.text);
+	muster_expect_done(&expect);
+	ck_assert_int_eq(muster_expect_load(fixture_dir, "some_skus", NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	ck_assert_msg(strstr(err.text, "no expectations for \"some_skus\" in /tmp/") == err.text &&
+			      strstr(err.text, "there are: Some_SKU, other"),
+		"%s", err.text);
+	ck_assert_int_eq(muster_expect_load(fixture_path("none"), "x", NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_file_is_found_by_what_its_machine_is_called)
+{
+	static const char *const called[] = { "standard_x_V6", "Standard_xBSE_v6", "STANDARD_XBSE_V6" };
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+
+	fixture_open();
+	put("x.json", "{'schema_version':1,'name':'x','identify':{'vm_size':['Standard_X_v6','Standard_XBSE_v6'],"
+		      "'gpu_name':['GPU'],'gpu_count':1},'checks':{'a':{" NUMBER ",'equals':1}}}");
+	put("other.json", CHECK(NUMBER ",'equals':8"));
+	put("broken.json", "{'identify':{'vm_size':['Standard_X_v6'");
+	put("strange.json", "{'schema_version':1,'name':'s','identify':{'vm_size':'Standard_X_v6'}}");
+	put("stranger.json", "{'schema_version':1,'name':'s','identify':['vm_size',{'vm_size':[7,null]}]}");
+	put("list.json", "[]");
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+		ck_assert_msg(muster_expect_load(fixture_dir, called[i], NULL, &expect, &err) == 0, "%s", err.text);
+		ck_assert_str_eq(expect.name, "x");
+		muster_expect_done(&expect);
+	}
+	ck_assert_int_eq(muster_expect_load(fixture_dir, "GPU", NULL, &expect, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	/* a file's own name goes before what another one calls its machine */
+	put("Standard_X_v6.json", CHECK(NUMBER ",'equals':8"));
+	ck_assert_msg(muster_expect_load(fixture_dir, "standard_x_v6", NULL, &expect, &err) == 0, "%s", err.text);
+	ck_assert_ptr_nonnull(strstr(expect.origin, "/Standard_X_v6.json"));
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
+static void problem_print(void *arg, const char *problem)
+{
+	(void)arg;
+	fprintf(stderr, "%s\n", problem);
+}
+
+START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	const char **names;
+	size_t count;
+
+	ck_assert_int_eq(muster_expect_names(MUSTER_SOURCE_DIR "/configs", arena, &names, &count, &err), 0);
+	ck_assert_uint_gt(count, 22);
+	for (size_t n = 0; n < count; n++) {
+		ck_assert_uint_eq(
+			muster_expect_lint(MUSTER_SOURCE_DIR "/configs", names[n], NULL, problem_print, NULL), 0);
+		ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", names[n], NULL, &expect, &err) == 0,
+			"%s", err.text);
+		ck_assert_str_eq(expect.name, names[n]);
+		ck_assert_ptr_nonnull(expect.title);
+		ck_assert_uint_gt(expect.check_count, 10);
+		for (size_t i = 0; i < expect.check_count; i++) {
+			const struct muster_check *check = &expect.checks[i];
+
+			ck_assert_msg(check->certainty != NULL, "%s: %s has no certainty", names[n], check->id);
+			ck_assert_msg(check->advice != NULL, "%s: %s has no advice", names[n], check->id);
+		}
+		muster_expect_done(&expect);
+	}
+	muster_arena_free(arena);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_load");
+	TCase *tc = tcase_create("load");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, a_bad_file_is_refused_with_its_path_and_what_is_allowed, 0, sizeof bad / sizeof *bad);
+	tcase_add_loop_test(tc, the_file_that_said_it_last_is_blamed, 0, sizeof spread / sizeof *spread);
+	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);
+	tcase_add_test(tc, parents_come_first_and_each_patch_changes_what_it_names);
+	tcase_add_test(tc, every_key_of_a_check_arrives);
+	tcase_add_test(tc, after_may_name_a_check_that_was_switched_off);
+	tcase_add_test(tc, a_loop_of_files_names_the_chain);
+	tcase_add_test(tc, a_long_chain_is_refused);
+	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
+	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
+	tcase_add_loop_test(tc, a_file_of_more_than_any_machine_needs_is_refused, 0, sizeof large / sizeof *large);
+	tcase_add_test(tc, a_regular_expression_is_judged_by_what_it_costs);
+	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
+	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
+	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,177 @@
+/* test_findings.c - who is blamed for a ring that breaks, by trial rings and by how each rank ended in it */
+#include "eval_fixture.h"
+
+#define PROBE "nccl_allreduce"
+
+/* Trials as text: "a ok 231; b failed; a-c ok 180; a-b failed", of nodes a to t. The findings' lines hold these words,
+ * in this order, and there are so many of them. */
+static const struct {
+	size_t nodes;
+	const char *trials;
+	size_t findings;
+	const char *words[4];
+} cases[] = {
+	{ 3, "a ok; b ok; c ok; a-b ok; b-c ok", 1,
+		{ "skip ring.suspect", "nobody is suspected: no ring failed of 3 nodes alone and 2 pairs of nodes" } },
+	{ 2, "a ok 58; b ok 231; a-b ok 32", 1,
+		{ "skip ring.suspect", "2 nodes alone (from 58 GB/s on a to 231 GB/s on b) and 1 pairs" } },
+	{ 3, "a ok 231; b failed; c ok 231", 1,
+		{ "fail ring.suspect b: a ring of this node alone works",
+			"its ring of itself alone failed: rank 7: no" } },
+	{ 4, "a ok 231; b ok 115; c ok 230; d ok 232", 1,
+		{ "fail ring.suspect b", "slow: 115 GB/s, where the median is 231 GB/s" } },
+	{ 4, "a ok 231; b ok 220; c ok 230; d ok 232; a-b failed; c-d ok; b-c failed; a-d ok", 1,
+		{ "fail ring.suspect b: rings of this node and another one work | failed with a and c, which work with "
+		  "others; alone 220 GB/s; the last of these: rank 7: no" } },
+	{ 4, "a ok; b ok; c ok; d ok; a-b ok 9; c-d ok 180; a-c ok 181; b-d ok 9; a-d ok 183", 1,
+		{ "fail ring.suspect b",
+			"slow with a and d, which work with others; alone it works; the last of these: slow: 9 "
+			"GB/s, where the median is" } },
+	/* the one that fails alone comes before the one that fails with others, whatever their names */
+	{ 6, "a ok; b ok; c ok; d ok; e ok; f failed; a-b failed; c-d ok; b-c failed; a-e ok", 2,
+		{ "fail ring.suspect f", "fail ring.suspect b", "failed with a and c" } },
+	{ 3, "a ok; b ok; c ok; a-b failed; b-c ok; a-c ok", 1,
+		{ "fail ring.link: ", "a and b fail with each other, and each works with others: rank 7: no" } },
+	{ 4, "a ok; b ok; c ok; d ok; a-b ok; c-d ok; a-c failed; b-d failed", 1,
+		{ "fail ring.split: ", "a, b | c, d: the nodes of each part work", "(2 of them were tried)" } },
+	{ 2, "a ok; b ok; a-b failed", 1,
+		{ "fail ring.link: ", "rings of two nodes fail (a with b), and each of these nodes works alone" } },
+	/* a node of a run may be called anything, and trials of nodes that the run does not have count for nothing */
+	{ 2, "a ok; z failed", 1, { "nobody is suspected: no ring failed of 1 nodes alone" } },
+};
+
+static void add_trials(struct muster_run *run, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, ";");
+		const char **nodes = muster_arena_alloc(run->arena, 2 * sizeof *nodes);
+		struct muster_trial trial = { .probe = PROBE, .nodes = nodes, .node_count = text[1] == '-' ? 2 : 1 };
+		const char *rest = text + 2 * trial.node_count;
+
+		for (size_t i = 0; i < trial.node_count; i++)
+			nodes[i] = muster_arena_string_n(run->arena, text + 2 * i, 1);
+		trial.kind = trial.node_count == 2 ? MUSTER_TRIAL_PAIR : MUSTER_TRIAL_ALONE;
+		trial.ok = strncmp(rest, "ok", 2) == 0;
+		if (trial.ok && rest[2] == ' ')
+			trial.busbw_gbps = strtod(rest + 3, NULL);
+		trial.why = trial.ok ? NULL : "rank 7: no";
+		muster_run_add_trial(run, trial);
+		text += length;
+		text += strspn(text, "; ");
+	}
+}
+
+static void add_nodes(struct muster_run *run, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fixture_node(run, muster_arena_printf(run->arena, "%c", (int)('a' + i)), 1);
+}
+
+START_TEST(trials_become_findings)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	add_nodes(&run, cases[_i].nodes);
+	add_trials(&run, cases[_i].trials);
+	muster_evaluate(&run, NULL, false, &report);
+	const char *text = fixture_findings(&report), *at = text;
+	ck_assert_msg(report.finding_count == cases[_i].findings, "%s: %s", cases[_i].trials, text);
+	for (size_t i = 0; i < 4 && cases[_i].words[i]; i++) {
+		at = strstr(at, cases[_i].words[i]);
+		ck_assert_msg(at != NULL, "%s: no \"%s\" in\n%s", cases[_i].trials, cases[_i].words[i], text);
+	}
+	for (size_t i = 0; i < report.finding_count; i++)
+		ck_assert(report.findings[i].status == MUSTER_SKIP || report.findings[i].advice);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* How the ranks of four nodes ended in rings, as "status code ring detail" each, and what is found. */
+static const struct {
+	struct {
+		enum muster_outcome_status status;
+		const char *code;
+		int ring;
+		const char *detail;
+	} ends[4];
+	const char *trials;
+	const char *findings;
+} endings[] = {
+	/* a worker that crashed explains those that were called off, and those that could not go on without it */
+	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "called off: rank 1's worker crashed" },
+		  { MUSTER_OUTCOME_CRASHED, NULL, 4, "signal 9" },
+		  { MUSTER_OUTCOME_ERROR, "remote", 4, "remote process exited" },
+		  { MUSTER_OUTCOME_ERROR, "time", 4, "not within 9 s" } },
+		"",
+		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | signal 9\n"
+		"skip probe.nccl_allreduce a rank=0: the probe runs to its end | called off: rank 1's worker crashed\n"
+		"skip probe.nccl_allreduce: the probe runs to its end | it ended with rank 1 (2 ranks)\n" },
+	/* and is no excuse in another ring, made without it, nor for those that were in none */
+	{ { { MUSTER_OUTCOME_ERROR, "remote", 3, "remote process exited" },
+		  { MUSTER_OUTCOME_CRASHED, NULL, 4, "signal 9" }, { MUSTER_OUTCOME_ERROR, "lib", 0, "no library" },
+		  { MUSTER_OUTCOME_ERROR, "called_off", 3, "called off: rank 0: remote process exited" } },
+		"",
+		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | remote process exited\n"
+		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | signal 9\n"
+		"fail probe.nccl_allreduce c rank=2: the probe runs to its end | no library\n"
+		"skip probe.nccl_allreduce d rank=3: the probe runs to its end | called off: rank 0: remote process "
+		"exited\n" },
+	/* nobody says more than that time ran out: nobody is proved bad */
+	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" },
+		  { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" } },
+		"",
+		"inconclusive probe.nccl_allreduce a rank=0: the probe runs to its end | late\n"
+		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n"
+		"inconclusive probe.nccl_allreduce c rank=2: the probe runs to its end | late\n"
+		"inconclusive probe.nccl_allreduce d rank=3: the probe runs to its end | late\n" },
+	/* called off, and nobody is there to blame for it */
+	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "called off: why?" } }, "",
+		"inconclusive probe.nccl_allreduce a rank=0: the probe runs to its end | called off: why?\n" },
+	/* trials tell who it was */
+	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_NOT_RUN, NULL, 4, "left out" },
+		  { MUSTER_OUTCOME_ERROR, "vendor", 4, "error 2" }, { MUSTER_OUTCOME_OK, NULL, 3, NULL } },
+		"a ok; b failed; c ok; d ok",
+		"fail ring.suspect b: a ring of this node alone works, and is no slower than those of other nodes | "
+		"its ring "
+		"of itself alone failed: rank 7: no\n"
+		"skip probe.nccl_allreduce a rank=0: the probe runs to its end | late\n"
+		"skip probe.nccl_allreduce b rank=1: the probe runs to its end | left out\n"
+		"skip probe.nccl_allreduce c rank=2: the probe runs to its end | error 2\n" },
+};
+
+START_TEST(a_broken_ring_is_the_culprits_alone)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	add_nodes(&run, 4);
+	for (size_t n = 0; n < 4; n++)
+		muster_outcomes_add(&run.nodes[n].ranks[0].outcomes, (struct muster_outcome){ .probe = PROBE,
+									     .status = endings[_i].ends[n].status,
+									     .code = endings[_i].ends[n].code,
+									     .ring = endings[_i].ends[n].ring,
+									     .detail = endings[_i].ends[n].detail });
+	add_trials(&run, endings[_i].trials);
+	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','present':true,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), endings[_i].findings);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_trials");
+	TCase *tcase = tcase_create("eval_trials");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, trials_become_findings, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tcase, a_broken_ring_is_the_culprits_alone, 0, sizeof endings / sizeof *endings);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

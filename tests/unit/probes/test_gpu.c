@@ -1,0 +1,517 @@
+/* test_gpu.c - a GPU's facts against a scripted NVML and CUDA driver
+ *
+ * The scripts below stand where src/vendor/ would open the vendor's libraries.
+ */
+#include "probe_fake.h"
+
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct muster_probe muster_probe_gpu;
+
+#define BUS_ID "0001:00:00.0"
+
+static struct muster_probe_ctx *ctx;
+
+/* What NVML answers; the result of every call that is not scripted on its own is `result`. */
+static struct {
+	bool missing;
+	nvmlReturn_t result, link_result, count_result;
+	unsigned int links, links_up; /* links beyond `links` are invalid arguments */
+	double link_count;
+	nvmlReturn_t speed_result;
+	unsigned int common_mbps, link_mbps; /* link_mbps: of link 3, the others have none */
+	unsigned long long throttle;
+	bool mig;
+	nvmlGpuVirtualizationMode_t mode;
+	nvmlReturn_t licence_result;
+	nvmlGridLicensableFeatures_t licences;
+} script;
+
+static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
+{
+	(void)device;
+	snprintf(text, length, "%s", "a text");
+	return script.result;
+}
+
+static nvmlReturn_t give_number(nvmlDevice_t device, unsigned int *number)
+{
+	(void)device;
+	*number = 16;
+	return script.result;
+}
+
+static nvmlReturn_t give_watts(nvmlDevice_t device, unsigned int *number)
+{
+	(void)device;
+	*number = 55500;
+	return script.result;
+}
+
+static nvmlReturn_t give_memory(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+	(void)device;
+	*memory = (nvmlMemory_t){ .total = 40960ull << 20, .free = 1, .used = 2 };
+	return script.result;
+}
+
+static nvmlReturn_t give_ecc(nvmlDevice_t device, nvmlEnableState_t *current, nvmlEnableState_t *pending)
+{
+	(void)device;
+	*current = NVML_FEATURE_ENABLED;
+	*pending = NVML_FEATURE_DISABLED;
+	return script.result;
+}
+
+static nvmlReturn_t give_mig(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
+{
+	(void)device;
+	*current = script.mig;
+	*pending = !script.mig;
+	return script.result;
+}
+
+static nvmlReturn_t give_mode(nvmlDevice_t device, nvmlEnableState_t *mode)
+{
+	(void)device;
+	*mode = NVML_FEATURE_ENABLED;
+	return script.result;
+}
+
+static nvmlReturn_t give_link(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)
+{
+	(void)device;
+	if (link >= script.links)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*active = link < script.links_up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+	return script.link_result;
+}
+
+static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+	(void)device;
+	for (int i = 0; i < count; i++)
+		if (values[i].fieldId == NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON) {
+			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+			values[i].value.uiVal = script.common_mbps;
+			values[i].nvmlReturn = script.speed_result ? script.speed_result : script.result;
+		} else if (values[i].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED) {
+			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+			values[i].value.uiVal = values[i].scopeId == 3 ? script.link_mbps : 0;
+			values[i].nvmlReturn = script.link_mbps ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+		} else if (values[i].fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT) {
+			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+			values[i].value.ullVal = (unsigned long long)script.link_count;
+			values[i].nvmlReturn = script.count_result;
+		} else {
+			values[i].nvmlReturn = NVML_ERROR_INVALID_ARGUMENT;
+		}
+	return NVML_SUCCESS;
+}
+
+static nvmlReturn_t give_clock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	(void)device;
+	*mhz = type == NVML_CLOCK_SM ? 1410 : 1215;
+	return script.result;
+}
+
+static nvmlReturn_t give_throttle(nvmlDevice_t device, unsigned long long *reasons)
+{
+	(void)device;
+	*reasons = script.throttle;
+	return script.result;
+}
+
+static nvmlReturn_t give_heat(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
+{
+	(void)device;
+	(void)sensor;
+	*celsius = 31;
+	return script.result;
+}
+
+static nvmlReturn_t give_errors(
+	nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, unsigned long long *errors)
+{
+	(void)device;
+	*errors = 100ull + 10ull * type + counter;
+	return script.result;
+}
+
+static nvmlReturn_t give_rows(nvmlDevice_t device, unsigned int *correctable, unsigned int *uncorrectable,
+	unsigned int *pending, unsigned int *failed)
+{
+	(void)device;
+	*correctable = 3;
+	*uncorrectable = 1;
+	*pending = 1;
+	*failed = 0;
+	return script.result;
+}
+
+static nvmlReturn_t give_virtualization(nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode)
+{
+	(void)device;
+	*mode = script.mode;
+	return script.result;
+}
+
+static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
+{
+	(void)device;
+	*features = script.licences;
+	return script.licence_result;
+}
+
+const struct muster_nvml *muster_nvml(struct muster_error *err)
+{
+	static const struct muster_nvml nvml = {
+		.nvmlDeviceGetName = give_text,
+		.nvmlDeviceGetUUID = give_text,
+		.nvmlDeviceGetVbiosVersion = give_text,
+		.nvmlDeviceGetIndex = give_number,
+		.nvmlDeviceGetMemoryInfo = give_memory,
+		.nvmlDeviceGetEccMode = give_ecc,
+		.nvmlDeviceGetMigMode = give_mig,
+		.nvmlDeviceGetPersistenceMode = give_mode,
+		.nvmlDeviceGetCurrPcieLinkGeneration = give_number,
+		.nvmlDeviceGetMaxPcieLinkGeneration = give_number,
+		.nvmlDeviceGetCurrPcieLinkWidth = give_number,
+		.nvmlDeviceGetMaxPcieLinkWidth = give_number,
+		.nvmlDeviceGetNvLinkState = give_link,
+		.nvmlDeviceGetFieldValues = give_fields,
+		.nvmlDeviceGetClockInfo = give_clock,
+		.nvmlDeviceGetMaxClockInfo = give_clock,
+		.nvmlDeviceGetCurrentClocksThrottleReasons = give_throttle,
+		.nvmlDeviceGetTemperature = give_heat,
+		.nvmlDeviceGetPowerUsage = give_watts,
+		.nvmlDeviceGetEnforcedPowerLimit = give_watts,
+		.nvmlDeviceGetTotalEccErrors = give_errors,
+		.nvmlDeviceGetRemappedRows = give_rows,
+		.nvmlDeviceGetVirtualizationMode = give_virtualization,
+		.nvmlDeviceGetGridLicensableFeatures_v4 = give_licences,
+		.nvmlDeviceGetApplicationsClock = give_clock,
+	};
+	if (!script.missing)
+		return &nvml;
+	muster_fail(err, MUSTER_ELIB, "NVML: libnvidia-ml.so.1 cannot be opened");
+	return NULL;
+}
+
+int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
+{
+	(void)nvml;
+	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+}
+
+static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	(void)device;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return CUDA_SUCCESS;
+}
+
+const struct muster_cuda *muster_cuda(struct muster_error *err)
+{
+	static const struct muster_cuda cuda = { .cuDeviceGetAttribute = give_attribute };
+	(void)err;
+	return &cuda;
+}
+
+int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
+{
+	(void)cuda;
+	return result == CUDA_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+}
+
+static void setup(void)
+{
+	ctx = fake_new(&muster_probe_gpu);
+	fake_gpu(ctx, BUS_ID, "GPU-1");
+	ctx->gpu.has_nvml = true;
+	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
+	memset(&script, 0, sizeof script);
+	script.links = script.links_up = 12;
+	script.common_mbps = 25000;
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
+}
+
+static void teardown(void)
+{
+	fake_free(ctx);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_probe_gpu.run(ctx, &err) == 0, "%s", err.text);
+	fake_complete(ctx, NULL);
+	ck_assert_uint_ge(ctx->steps, 8);
+}
+
+static const struct {
+	const char *metric;
+	double number;
+} numbers[] = {
+	{ "gpu.nvml_index", 16 },
+	{ "gpu.cuda_index", 0 },
+	{ "gpu.numa_node", 1 },
+	{ "gpu.memory_mib", 40960 },
+	{ "gpu.pcie_width", 16 },
+	{ "gpu.nvlinks", 12 },
+	{ "gpu.nvlink_gbps", 25 },
+	{ "gpu.sm_clock_mhz", 1410 },
+	{ "gpu.sm_clock_app_mhz", 1410 },
+	{ "gpu.mem_clock_max_mhz", 1215 },
+	{ "gpu.temperature_celsius", 31 },
+	{ "gpu.power_watts", 55.5 },
+	{ "gpu.ecc_uncorrected_volatile", 110 },
+	{ "gpu.ecc_uncorrected_aggregate", 111 },
+	{ "gpu.ecc_corrected_volatile", 100 },
+	{ "gpu.remapped_correctable", 3 },
+	{ "gpu.remapped_uncorrectable", 1 },
+};
+
+START_TEST(every_number_comes_in_the_unit_of_its_metric)
+{
+	measure();
+	ck_assert_double_eq(fake_number(ctx, numbers[_i].metric, BUS_ID), numbers[_i].number);
+}
+END_TEST
+
+START_TEST(modes_and_texts_are_what_nvml_says)
+{
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.name", BUS_ID), "a text");
+	ck_assert_str_eq(fake_string(ctx, "gpu.compute_capability", BUS_ID), "9.0");
+	ck_assert(fake_boolean(ctx, "gpu.ecc", BUS_ID));
+	ck_assert(!fake_boolean(ctx, "gpu.mig", BUS_ID));
+	ck_assert(fake_boolean(ctx, "gpu.remap_pending", BUS_ID));
+	ck_assert(!fake_boolean(ctx, "gpu.remap_failed", BUS_ID));
+	fake_forget(ctx);
+	script.mig = true;
+	measure();
+	ck_assert(fake_boolean(ctx, "gpu.mig", BUS_ID));
+}
+END_TEST
+
+START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
+{
+	script.result = script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
+	measure();
+	size_t nulls = 0;
+	for (size_t i = 0; i < ctx->samples.count; i++) {
+		const struct muster_sample *sample = &ctx->samples.items[i];
+		nulls += sample->value.type == MUSTER_NULL && strstr(sample->reason, ": result 3") != NULL;
+	}
+	/* all but what sysfs and the CUDA driver tell */
+	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 3);
+}
+END_TEST
+
+static const struct {
+	const char *what;
+	unsigned int links, up;
+	nvmlReturn_t link_result, count_result;
+	double link_count;
+	double expected; /* -1: null */
+} links[] = {
+	{ "all up", 12, 12, NVML_SUCCESS, NVML_SUCCESS, 12, 12 },
+	{ "as many as NVML can name", 99, 99, NVML_SUCCESS, NVML_SUCCESS, 18, 18 },
+	{ "one down", 12, 11, NVML_SUCCESS, NVML_SUCCESS, 12, 11 },
+	{ "all down", 12, 0, NVML_SUCCESS, NVML_SUCCESS, 12, 0 },
+	{ "a GPU without any", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, 0, 0 },
+	{ "a GPU without any, by argument", 0, 0, NVML_SUCCESS, NVML_SUCCESS, 0, 0 },
+	{ "links that do not tell", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, 12, -1 },
+	{ "a vGPU that tells nothing", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_NOT_SUPPORTED, 0, -1 },
+	{ "a lost GPU", 18, 0, NVML_ERROR_GPU_IS_LOST, NVML_SUCCESS, 12, -1 },
+};
+
+START_TEST(nvlinks_that_are_up_are_counted)
+{
+	script.links = links[_i].links;
+	script.links_up = links[_i].up;
+	script.link_result = links[_i].link_result;
+	script.count_result = links[_i].count_result;
+	script.link_count = links[_i].link_count;
+	measure();
+	if (links[_i].expected < 0)
+		ck_assert_msg(*fake_reason(ctx, "gpu.nvlinks", BUS_ID), "%s", links[_i].what);
+	else
+		ck_assert_msg(fake_number(ctx, "gpu.nvlinks", BUS_ID) == links[_i].expected, "%s", links[_i].what);
+	if (links[_i].expected == 0)
+		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
+}
+END_TEST
+
+static const struct {
+	nvmlReturn_t common_result;
+	unsigned int common_mbps, link_mbps;
+	double expected; /* 0: null */
+	const char *reason;
+} speeds[] = {
+	{ NVML_SUCCESS, 25000, 0, 25, NULL },
+	{ NVML_ERROR_NOT_SUPPORTED, 0, 26562, 26.562, NULL },
+	{ NVML_SUCCESS, 0, 26562, 26.562, NULL },
+	{ NVML_ERROR_NOT_SUPPORTED, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: result 3" },
+	{ NVML_SUCCESS, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is 0" },
+};
+
+START_TEST(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link)
+{
+	script.speed_result = speeds[_i].common_result;
+	script.common_mbps = speeds[_i].common_mbps;
+	script.link_mbps = speeds[_i].link_mbps;
+	measure();
+	if (speeds[_i].reason)
+		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].reason);
+	else
+		ck_assert_double_eq_tol(fake_number(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
+}
+END_TEST
+
+static const struct {
+	unsigned long long mask;
+	const char *names;
+	bool slowdown;
+} throttles[] = {
+	{ 0, "none", false },
+	{ 0x1, "idle", false },
+	{ 0x4, "sw-power-cap", false },
+	{ 0x5, "idle sw-power-cap", false },
+	{ 0x8, "hw-slowdown", true },
+	{ 0x20, "sw-thermal", true },
+	{ 0x40, "hw-thermal", true },
+	{ 0x80, "hw-power-brake", true },
+	{ 0x113, "idle application-clocks sync-boost display-clocks", false },
+	{ 0xe8, "hw-slowdown sw-thermal hw-thermal hw-power-brake", true },
+	{ 0x8000000000000001, "idle 0x8000000000000000", false },
+	{ 0x200, "0x200", false },
+};
+
+START_TEST(only_the_harmful_reasons_are_a_slowdown)
+{
+	script.throttle = throttles[_i].mask;
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
+	ck_assert(fake_boolean(ctx, "gpu.slowdown", BUS_ID) == throttles[_i].slowdown);
+}
+END_TEST
+
+static const struct {
+	nvmlGpuVirtualizationMode_t mode;
+	const char *name;
+} modes[] = {
+	{ NVML_GPU_VIRTUALIZATION_MODE_NONE, "none" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH, "passthrough" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU, "host-vgpu" },
+	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA, "host-vsga" },
+	{ (nvmlGpuVirtualizationMode_t)5, "mode 5" },
+};
+
+START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
+{
+	script.mode = modes[_i].mode;
+	script.licences.licensableFeaturesCount = 1;
+	script.licences.gridLicensableFeatures[0].featureEnabled = 1;
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), modes[_i].name);
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_product", BUS_ID), modes[_i].name));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "no vGPU"));
+}
+END_TEST
+
+START_TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
+{
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	script.licences = (nvmlGridLicensableFeatures_t){ .isGridLicenseSupported = 1,
+		.licensableFeaturesCount = 2,
+		.gridLicensableFeatures = { { .productName = "Not This", .featureState = 1 },
+			{ .productName = "NVIDIA Virtual Compute Server", .featureEnabled = 1 } } };
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
+	ck_assert_str_eq(fake_string(ctx, "gpu.vgpu_product", BUS_ID), "NVIDIA Virtual Compute Server");
+	ck_assert(!fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
+	fake_forget(ctx);
+	script.licences.gridLicensableFeatures[1].featureState = 1;
+	measure();
+	ck_assert(fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
+}
+END_TEST
+
+START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
+{
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	script.licences.licensableFeaturesCount = 99; /* more than there is room for: none of them is enabled */
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "none of them enabled"));
+	fake_forget(ctx);
+	script.licence_result = NVML_ERROR_FUNCTION_NOT_FOUND;
+	measure();
+	ck_assert_str_eq(
+		fake_reason(ctx, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
+	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
+}
+END_TEST
+
+START_TEST(numa_node_minus_one_is_unknown_and_not_a_node)
+{
+	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.numa_node", BUS_ID), "numa_node is -1"));
+}
+END_TEST
+
+START_TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
+{
+	struct muster_error err;
+	script.missing = true;
+	ck_assert_int_eq(muster_probe_gpu.run(ctx, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ELIB);
+	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
+	ck_assert_double_eq(fake_number(ctx, "gpu.numa_node", BUS_ID), 1);
+}
+END_TEST
+
+START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
+{
+	struct muster_error err;
+	ctx->gpu.has_nvml = false;
+	ck_assert_int_eq(muster_probe_gpu.run(ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
+}
+END_TEST
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+	TCase *tcase = tcase_create("gpu");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
+	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
+	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
+	tcase_add_loop_test(tcase, nvlinks_that_are_up_are_counted, 0, LENGTH(links));
+	tcase_add_loop_test(tcase, the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, 0, LENGTH(speeds));
+	tcase_add_loop_test(tcase, only_the_harmful_reasons_are_a_slowdown, 0, LENGTH(throttles));
+	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
+	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
+	tcase_add_test(tcase, a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed);
+	tcase_add_test(tcase, numa_node_minus_one_is_unknown_and_not_a_node);
+	tcase_add_test(tcase, without_nvml_the_probe_could_not_tell_and_names_the_library);
+	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);
+	Suite *suite = suite_create("gpu");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

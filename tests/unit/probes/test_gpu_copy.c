@@ -1,0 +1,192 @@
+/* test_gpu_copy.c - gpu_copy against a scripted GPU */
+#include "probes/gpu_copy.c"
+#include "gpu_fakes.h"
+#include "probe_fake.h"
+
+#define BUS_ID "0001:00:00.0"
+
+static struct muster_error err;
+static struct muster_probe_ctx *ctx;
+
+static void set_up(void)
+{
+	static const double fast[] = { 25.0 };
+	fake_gpu_reset();
+	ctx = fake_gpu_new(&muster_probe_gpu_copy);
+	fake.h2d_gbps = fake.d2h_gbps = fast;
+	fake.h2d_count = fake.d2h_count = 1;
+	err = (struct muster_error){ 0 };
+}
+
+static void tear_down(void)
+{
+	fake.stuck = false;
+	finish(ctx, &err);
+	fake_free(ctx);
+}
+
+START_TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
+{
+	static const double h2d[] = { 3, 10, 20, 25, 20, 40 }, d2h[] = { 50, 11, 12, 13, 14, 15 };
+	fake.h2d_gbps = h2d;
+	fake.d2h_gbps = d2h;
+	fake.h2d_count = fake.d2h_count = 6;
+	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_gbps", BUS_ID), 20, 1e-3);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_spread", BUS_ID), (40 - 10) / 20.0, 1e-3);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_gbps", BUS_ID), 13, 1e-3);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_spread", BUS_ID), (15 - 11) / 13.0, 1e-3);
+	ck_assert_double_eq(fake_number(ctx, "gpu.pcie_gen_loaded", BUS_ID), 4);
+	ck_assert_double_eq(fake_number(ctx, "gpu.pcie_width_loaded", BUS_ID), 16);
+	ck_assert(fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+}
+END_TEST
+
+START_TEST(the_profile_sets_the_size)
+{
+	static const struct {
+		enum muster_profile profile;
+		double mib;
+	} cases[] = { { MUSTER_QUICK, 32 }, { MUSTER_STANDARD, 64 }, { MUSTER_FULL, 64 } };
+	ctx->env.profile = cases[_i].profile;
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_double_eq(fake_number(ctx, "gpu.copy_mib", BUS_ID), cases[_i].mib);
+}
+END_TEST
+
+START_TEST(one_wrong_byte_anywhere_is_not_intact)
+{
+	static const size_t places[] = { 0, 65535, 65536, ((size_t)32 << 20) - 1 };
+	fake.corrupt_at = places[_i];
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert(!fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+}
+END_TEST
+
+START_TEST(together_copies_long_enough_to_overlap_and_releases_all)
+{
+	ck_assert_int_eq(run(ctx, &err), 0);
+	size_t before = fake.h2d_done;
+	ck_assert_int_gt(fake.held, 0);
+	ck_assert_int_eq(together(ctx, &err), 0);
+	double ms = (double)(fake.h2d_done - before) * (32 << 20) / 1e6 / 25;
+	ck_assert_double_ge(ms, 30);
+	ck_assert_double_le(ms, 35);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(together_works_in_a_worker_that_never_ran_alone)
+{
+	ck_assert_int_eq(together(ctx, &err), 0);
+	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(finish_releases_what_run_left)
+{
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_int_eq(finish(ctx, &err), 0);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing)
+{
+	fake.register_result = CUDA_ERROR_OUT_OF_MEMORY;
+	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "cuMemHostRegister_v2: CUDA_ERROR_OUT_OF_MEMORY"));
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(no_room_on_the_gpu_is_an_error_that_leaves_nothing)
+{
+	fake.alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
+	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY"));
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
+{
+	fake.stuck = true;
+	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ETIME);
+	ck_assert_ptr_nonnull(strstr(err.text, "host to device: "));
+	int held = fake.held;
+	ck_assert_int_eq(finish(ctx, &err), 0);
+	ck_assert_int_eq(fake.held, held);
+}
+END_TEST
+
+START_TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
+{
+	fake.pcie_result = NVML_ERROR_NOT_SUPPORTED;
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(ctx, "gpu.pcie_gen_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkGeneration"));
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(ctx, "gpu.pcie_width_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkWidth"));
+}
+END_TEST
+
+START_TEST(a_numa_node_that_is_not_there_is_null_with_the_reason)
+{
+	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "4000\n");
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.copy_numa_node", BUS_ID), "4000"));
+	ck_assert(fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+}
+END_TEST
+
+START_TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
+{
+	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "0\n");
+	ck_assert_int_eq(run(ctx, &err), 0);
+	if (fake_sample(ctx, "gpu.copy_numa_node", BUS_ID, NULL)->value.type ==
+		MUSTER_NULL) /* mbind may be forbidden */
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.copy_numa_node", BUS_ID), "NUMA node 0"));
+	else
+		ck_assert_double_eq(fake_number(ctx, "gpu.copy_numa_node", BUS_ID), 0);
+}
+END_TEST
+
+START_TEST(alone_and_together_leave_no_metric_out)
+{
+	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_int_eq(together(ctx, &err), 0);
+	fake_complete(ctx, NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("gpu_copy");
+	TCase *tests = tcase_create("gpu_copy");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, rates_are_the_median_of_the_repeats_without_the_warm_up);
+	tcase_add_loop_test(tests, the_profile_sets_the_size, 0, 3);
+	tcase_add_loop_test(tests, one_wrong_byte_anywhere_is_not_intact, 0, 4);
+	tcase_add_test(tests, together_copies_long_enough_to_overlap_and_releases_all);
+	tcase_add_test(tests, together_works_in_a_worker_that_never_ran_alone);
+	tcase_add_test(tests, finish_releases_what_run_left);
+	tcase_add_test(tests, memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing);
+	tcase_add_test(tests, no_room_on_the_gpu_is_an_error_that_leaves_nothing);
+	tcase_add_test(tests, a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone);
+	tcase_add_test(tests, a_link_that_nvml_cannot_read_is_null_with_the_reason);
+	tcase_add_test(tests, a_numa_node_that_is_not_there_is_null_with_the_reason);
+	tcase_add_test(tests, alone_and_together_leave_no_metric_out);
+	tcase_add_test(tests, memory_on_a_node_that_is_there_is_bound_or_says_why_not);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,545 @@
+/* test_ib_link.c - RDMA ports in a small sysfs tree, with a scripted libibverbs beside it */
+#include "probe_fake.h"
+
+#include "vendor/verbs.h"
+#include "util/text.h"
+
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct muster_probe muster_probe_ib_link;
+
+#define IB0 "/sys/class/infiniband/mlx5_ib0"
+#define PORT0 IB0 "/ports/1"
+#define AN0 "/sys/class/infiniband/mlx5_an0"
+
+static struct muster_probe_ctx *ctx;
+
+static struct {
+	bool missing;     /* the library */
+	int list_errno;   /* ibv_get_device_list fails */
+	int open_errno;   /* ibv_open_device fails */
+	int query_result; /* ibv_query_port's */
+	bool without_ib0; /* it is not listed */
+	size_t opened, closed, listed, freed;
+	struct ibv_port_attr attr; /* of mlx5_ib0 */
+} script;
+
+static struct ibv_device devices[] = { { .name = "mlx5_an0" }, { .name = "mlx5_ib0" } };
+static struct ibv_device *list[] = { &devices[0], &devices[1], NULL };
+
+static struct ibv_device **get_device_list(int *count)
+{
+	errno = script.list_errno;
+	if (script.list_errno)
+		return NULL;
+	script.listed++;
+	*count = script.without_ib0 ? 1 : 2;
+	return list;
+}
+
+static void free_device_list(struct ibv_device **freed)
+{
+	ck_assert_ptr_eq(freed, list);
+	script.freed++;
+}
+
+static const char *get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+static struct ibv_context *open_device(struct ibv_device *device)
+{
+	static struct ibv_context contexts[2];
+	errno = script.open_errno;
+	if (script.open_errno)
+		return NULL;
+	struct ibv_context *context = &contexts[device - devices];
+	context->device = device;
+	script.opened++;
+	return context;
+}
+
+static int close_device(struct ibv_context *context)
+{
+	(void)context;
+	script.closed++;
+	return 0;
+}
+
+const struct muster_verbs *muster_verbs(struct muster_error *err)
+{
+	static const struct muster_verbs verbs = {
+		.get_device_list = get_device_list,
+		.free_device_list = free_device_list,
+		.get_device_name = get_device_name,
+		.open_device = open_device,
+		.close_device = close_device,
+	};
+	if (!script.missing)
+		return &verbs;
+	muster_fail(err, MUSTER_ELIB, "libibverbs: libibverbs.so.1 cannot be opened");
+	return NULL;
+}
+
+int muster_verbs_query_port(
+	const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+{
+	(void)verbs;
+	ck_assert_uint_eq(port, 1);
+	*attr = script.attr;
+	if (context->device == &devices[0])
+		attr->active_speed = 4;
+	return script.query_result;
+}
+
+static void add_device(const char *directory, const char *pci, const char *layer, const char *rate)
+{
+	char path[256], link[256], target[256];
+	const struct {
+		const char *file, *text;
+	} files[] = {
+		{ "fw_ver", "20.31.1014\n" },
+		{ "hca_type", "MT4124\n" },
+		{ "board_id", "MSF0000000012\n" },
+		{ "node_guid", "0015:5dff:fe33:ff00\n" },
+		{ "ports/1/link_layer", layer },
+		{ "ports/1/state", "4: ACTIVE\n" },
+		{ "ports/1/phys_state", "5: LinkUp\n" },
+		{ "ports/1/rate", rate },
+		{ "ports/1/lid", "0x1a4\n" },
+		{ "ports/1/gids/0", "fe80:0000:0000:0000:0015:5dff:fe33:ff00\n" },
+		{ "ports/1/pkeys/0", "0x8001\n" },
+		{ "ports/1/pkeys/1", "0x7fff\n" },
+		{ "ports/1/pkeys/2", "0x0000\n" },
+		{ "ports/1/counters/link_downed", "3\n" },
+		{ "ports/1/counters/symbol_error", "0\n" },
+		{ "ports/1/hw_counters/out_of_sequence", "7\n" },
+	};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", directory, files[i].file);
+		fake_file(ctx, path, files[i].text);
+	}
+	snprintf(path, sizeof path, "/sys/devices/%s/numa_node", pci);
+	fake_file(ctx, path, "2\n");
+	snprintf(link, sizeof link, "%s%s/device", ctx->root, directory);
+	snprintf(target, sizeof target, "%s/sys/devices/%s", ctx->root, pci);
+	ck_assert_int_eq(symlink(target, link), 0);
+}
+
+static void setup(void)
+{
+	ctx = fake_new(&muster_probe_ib_link);
+	memset(&script, 0, sizeof script);
+	script.attr = (struct ibv_port_attr){ .active_speed = 64, .active_width = 2, .active_mtu = IBV_MTU_4096 };
+	fake_file(ctx, "/sys/class", NULL);
+}
+
+static void setup_ports(void)
+{
+	setup();
+	add_device(IB0, "0101:00:00.0", "InfiniBand\n", "200 Gb/sec (4X HDR)\n");
+	add_device(AN0, "a1b2:00:02.0", "Ethernet\n", "40 Gb/sec (4X QDR)\n");
+}
+
+static void teardown(void)
+{
+	ck_assert_uint_eq(script.opened, script.closed);
+	ck_assert_uint_eq(script.listed, script.freed);
+	fake_free(ctx);
+}
+
+static void measure(void)
+{
+	static const char *const later[] = { "port.counter_increase", NULL };
+	struct muster_error err;
+	ck_assert_msg(muster_probe_ib_link.run(ctx, &err) == 0, "%s", err.text);
+	fake_complete(ctx, later);
+}
+
+static const struct {
+	const char *metric, *text;
+	double number;
+} facts[] = {
+	{ "port.state", "ACTIVE", 0 },
+	{ "port.phys_state", "LinkUp", 0 },
+	{ "port.speed", "HDR", 0 },
+	{ "port.gid", "fe80:0000:0000:0000:0015:5dff:fe33:ff00", 0 },
+	{ "port.guid", "0015:5dff:fe33:ff00", 0 },
+	{ "port.firmware", "20.31.1014", 0 },
+	{ "port.board_id", "MSF0000000012", 0 },
+	{ "port.hca_type", "MT4124", 0 },
+	{ "port.pci", "0101:00:00.0", 0 },
+	{ "port.pkeys", "0x8001 0x7fff", 0 },
+	{ "port.rate_gbps", NULL, 200 },
+	{ "port.rate_verbs_gbps", NULL, 200 },
+	{ "port.width", NULL, 4 },
+	{ "port.mtu_bytes", NULL, 4096 },
+	{ "port.lid", NULL, 420 },
+	{ "port.numa_node", NULL, 2 },
+};
+
+START_TEST(every_fact_of_a_port_is_read)
+{
+	measure();
+	if (facts[_i].text)
+		ck_assert_str_eq(fake_string(ctx, facts[_i].metric, "mlx5_ib0/1"), facts[_i].text);
+	else
+		ck_assert_double_eq(fake_number(ctx, facts[_i].metric, "mlx5_ib0/1"), facts[_i].number);
+	ck_assert(fake_boolean(ctx, "port.rate_agrees", "mlx5_ib0/1"));
+	ck_assert(fake_boolean(ctx, "port.full_member", "mlx5_ib0/1"));
+}
+END_TEST
+
+START_TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
+{
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 1);
+	ck_assert_double_eq(fake_number(ctx, "node.ethernet_ports", NULL), 1);
+	const struct muster_sample *sample = fake_sample(ctx, "port.state", "mlx5_an0/1", NULL);
+	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "Ethernet");
+	ck_assert_double_eq(fake_number(ctx, "port.rate_verbs_gbps", "mlx5_an0/1"), 40);
+}
+END_TEST
+
+static const struct {
+	const char *rate;
+	unsigned int speed, width;
+	double sysfs, verbs; /* -1: null */
+	int agrees;          /* -1: null */
+} rates[] = {
+	{ "200 Gb/sec (4X HDR)", 64, 2, 200, 200, 1 },
+	{ "400 Gb/sec (4X NDR)", 128, 2, 400, 400, 1 },
+	{ "100 Gb/sec (4X EDR)", 32, 2, 100, 100, 1 },
+	{ "56 Gb/sec (4X FDR)", 16, 2, 56, 56, 1 },
+	{ "40 Gb/sec (4X FDR10)", 8, 2, 40, 40, 1 },
+	{ "2.5 Gb/sec (1X SDR)", 1, 1, 2.5, 2.5, 1 },
+	{ "20 Gb/sec (4X DDR)", 2, 2, 20, 20, 1 },
+	{ "400 Gb/sec (8X HDR)", 64, 4, 400, 400, 1 },
+	{ "300 Gb/sec (12X EDR)", 32, 8, 300, 300, 1 },
+	{ "100 Gb/sec (2X HDR)", 64, 16, 100, 100, 1 },
+	{ "200 Gb/sec (4X HDR)", 32, 2, 200, 100, 0 },
+	{ "200 Gb/sec (4X HDR)", 64, 16, 200, 100, 0 },
+	{ "800 Gb/sec (4X XDR)", 128, 2, 800, -1, -1 },
+	{ "200 Gb/sec (4X HDR)", 3, 2, 200, -1, -1 },
+	{ "200 Gb/sec (4X HDR)", 64, 7, 200, -1, -1 },
+	{ "200 Gb/sec (4X HDR)", 0, 0, 200, -1, -1 },
+	{ "200", 64, 2, -1, 200, -1 },
+	{ "200 Mb/sec", 64, 2, -1, 200, -1 },
+	{ "Gb/sec", 64, 2, -1, 200, -1 },
+	{ "-200 Gb/sec", 64, 2, -1, 200, -1 },
+	{ "nan Gb/sec", 64, 2, -1, 200, -1 },
+	{ "1e999 Gb/sec", 64, 2, -1, 200, -1 },
+	{ "200 Gb/second", 64, 2, -1, 200, -1 },
+	{ "", 64, 2, -1, 200, -1 },
+};
+
+static void expect_number(const char *metric, double number)
+{
+	if (number < 0)
+		ck_assert_msg(*fake_reason(ctx, metric, "mlx5_ib0/1"), "%s", metric);
+	else
+		ck_assert_double_eq(fake_number(ctx, metric, "mlx5_ib0/1"), number);
+}
+
+START_TEST(the_rate_comes_from_both_sides_and_is_compared)
+{
+	fake_file(ctx, PORT0 "/rate", rates[_i].rate);
+	script.attr.active_speed = (uint8_t)rates[_i].speed;
+	script.attr.active_width = (uint8_t)rates[_i].width;
+	measure();
+	expect_number("port.rate_gbps", rates[_i].sysfs);
+	expect_number("port.rate_verbs_gbps", rates[_i].verbs);
+	if (rates[_i].agrees < 0)
+		ck_assert(*fake_reason(ctx, "port.rate_agrees", "mlx5_ib0/1"));
+	else
+		ck_assert_int_eq(fake_boolean(ctx, "port.rate_agrees", "mlx5_ib0/1"), rates[_i].agrees);
+}
+END_TEST
+
+static const struct {
+	const char *keys[3];
+	const char *list;
+	bool full_member;
+} pkeys[] = {
+	{ { "0x8001", "0xffff", "0x0000" }, "0x8001 0xffff", true },
+	{ { "0xffff", "0x8001", "0x0000" }, "0xffff 0x8001", true },
+	{ { "0xffff", "0x0000", "0x0000" }, "0xffff", false },
+	{ { "0xffff", "0x0001", "0x0000" }, "0xffff 0x0001", false },
+	{ { "0x7fff", "0x0000", "0x0000" }, "0x7fff", false },
+	{ { "0x0000", "0x0000", "0x0000" }, "none", false },
+	{ { "0x0000", "0x0000", "0x8abc" }, "0x8abc", true },
+};
+
+START_TEST(only_a_full_member_key_of_ones_own_counts)
+{
+	for (int i = 0; i < 3; i++) {
+		char path[256];
+		snprintf(path, sizeof path, PORT0 "/pkeys/%d", i);
+		fake_file(ctx, path, pkeys[_i].keys[i]);
+	}
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "port.pkeys", "mlx5_ib0/1"), pkeys[_i].list);
+	ck_assert(fake_boolean(ctx, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
+}
+END_TEST
+
+START_TEST(the_increase_of_a_counter_is_what_came_since_the_start)
+{
+	struct muster_error err;
+	measure();
+	ck_assert_double_eq(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "link_downed")->value.number, 3);
+	ck_assert_double_eq(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "out_of_sequence")->value.number, 7);
+	ck_assert_uint_eq(fake_count(ctx, "port.counter"), 6);
+	fake_file(ctx, PORT0 "/counters/link_downed", "5\n");
+	fake_file(ctx, PORT0 "/hw_counters/out_of_sequence", "1\n");
+	fake_file(ctx, PORT0 "/counters/port_rcv_errors", "9\n");
+	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
+	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "link_downed")->value.number, 2);
+	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 0);
+	ck_assert_ptr_nonnull(strstr(
+		fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->reason, "from 7 to 1"));
+	ck_assert_ptr_nonnull(strstr(
+		fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "port_rcv_errors")->reason, "at the start"));
+	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_an0/1", "link_downed")->value.number, 0);
+}
+END_TEST
+
+START_TEST(a_port_without_counters_says_so_once)
+{
+	struct muster_error err;
+	static const char *const files[] = { "counters/link_downed", "counters/symbol_error",
+		"hw_counters/out_of_sequence" };
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		char path[4096];
+		snprintf(path, sizeof path, "%s" PORT0 "/%s", ctx->root, files[i]);
+		ck_assert_int_eq(unlink(path), 0);
+	}
+	measure();
+	ck_assert_ptr_nonnull(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "none")->reason);
+	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
+	ck_assert_ptr_nonnull(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "none")->reason);
+}
+END_TEST
+
+START_TEST(a_replaced_worker_does_not_invent_an_increase)
+{
+	struct muster_error err;
+	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "replaced"));
+	ck_assert_uint_eq(ctx->samples.count, 0);
+}
+END_TEST
+
+static void *subnet_manager(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 150 * 1000 * 1000 };
+	(void)arg;
+	nanosleep(&pause, NULL);
+	fake_file(ctx, PORT0 "/state.new", "4: ACTIVE\n");
+	char from[512], to[512];
+	snprintf(from, sizeof from, "%s" PORT0 "/state.new", ctx->root);
+	snprintf(to, sizeof to, "%s" PORT0 "/state", ctx->root);
+	rename(from, to);
+	return NULL;
+}
+
+START_TEST(a_port_in_init_is_given_time_to_become_active)
+{
+	pthread_t thread;
+	ctx->env.profile = MUSTER_STANDARD;
+	fake_file(ctx, PORT0 "/state", "2: INIT\n");
+	ck_assert_int_eq(pthread_create(&thread, NULL, subnet_manager, NULL), 0);
+	measure();
+	pthread_join(thread, NULL);
+	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "ACTIVE");
+}
+END_TEST
+
+START_TEST(a_port_that_stays_in_init_is_told_as_it_is)
+{
+	fake_file(ctx, PORT0 "/state", "2: INIT\n");
+	double start = muster_now_ms();
+	measure();
+	ck_assert_double_ge(muster_now_ms() - start, 400);
+	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "INIT");
+}
+END_TEST
+
+START_TEST(a_port_that_is_down_is_not_waited_for)
+{
+	size_t steps;
+	measure();
+	steps = ctx->steps;
+	fake_forget(ctx);
+	ctx->steps = 0;
+	fake_file(ctx, PORT0 "/state", "1: DOWN\n");
+	fake_file(ctx, PORT0 "/phys_state", "2: Polling\n");
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "DOWN");
+	ck_assert_str_eq(fake_string(ctx, "port.phys_state", "mlx5_ib0/1"), "Polling");
+	ck_assert_uint_eq(ctx->steps, steps);
+}
+END_TEST
+
+/* What only libibverbs tells is null with its reason; the rest stands. */
+static void expect_no_verbs(const char *part)
+{
+	static const char *const of_verbs[] = { "port.speed", "port.width", "port.mtu_bytes", "port.rate_verbs_gbps",
+		"port.rate_agrees" };
+	for (size_t i = 0; i < sizeof of_verbs / sizeof *of_verbs; i++)
+		ck_assert_msg(strstr(fake_reason(ctx, of_verbs[i], "mlx5_ib0/1"), part) != NULL, "%s is null: %s",
+			of_verbs[i], fake_reason(ctx, of_verbs[i], "mlx5_ib0/1"));
+	ck_assert_double_eq(fake_number(ctx, "port.rate_gbps", "mlx5_ib0/1"), 200);
+	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "ACTIVE");
+}
+
+START_TEST(a_device_that_cannot_be_opened_is_null_with_errno)
+{
+	script.open_errno = EACCES;
+	measure();
+	expect_no_verbs("ibv_open_device of mlx5_ib0: Permission denied");
+}
+END_TEST
+
+START_TEST(a_query_that_fails_leaves_no_half_answer)
+{
+	script.query_result = EIO;
+	measure();
+	expect_no_verbs("ibv_query_port of mlx5_ib0/1: Input/output error");
+}
+END_TEST
+
+START_TEST(a_device_that_libibverbs_does_not_list_is_named)
+{
+	script.without_ib0 = true;
+	measure();
+	expect_no_verbs("libibverbs does not list mlx5_ib0");
+	ck_assert_double_eq(fake_number(ctx, "port.width", "mlx5_an0/1"), 4);
+}
+END_TEST
+
+START_TEST(a_list_that_fails_is_null_with_errno)
+{
+	script.list_errno = EPERM;
+	measure();
+	expect_no_verbs("ibv_get_device_list: Operation not permitted");
+}
+END_TEST
+
+START_TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
+{
+	struct muster_error err;
+	script.missing = true;
+	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ELIB);
+	ck_assert_ptr_nonnull(strstr(err.text, "libibverbs.so.1"));
+	expect_no_verbs("libibverbs.so.1 cannot be opened");
+	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 1);
+}
+END_TEST
+
+START_TEST(an_unreadable_fact_is_null_and_names_the_file)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s" IB0 "/fw_ver", ctx->root);
+	ck_assert_int_eq(unlink(path), 0);
+	fake_file(ctx, IB0 "/board_id", "");
+	fake_file(ctx, PORT0 "/lid", "zero");
+	fake_file(ctx, "/sys/devices/0101:00:00.0/numa_node", "-1\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.firmware", "mlx5_ib0/1"), "fw_ver: No such file"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.board_id", "mlx5_ib0/1"), "board_id is empty"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.lid", "mlx5_ib0/1"), "not a whole number"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.numa_node", "mlx5_ib0/1"), "numa_node is -1"));
+}
+END_TEST
+
+START_TEST(the_numa_node_goes_with_the_pci_address)
+{
+	char path[4096];
+	measure();
+	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "0101:00:00.0")->value.number, 2);
+	/* a device that is on no PCI bus has a place all the same */
+	fake_forget(ctx);
+	snprintf(path, sizeof path, "%s" IB0 "/device", ctx->root);
+	ck_assert_int_eq(unlink(path), 0);
+	fake_file(ctx, IB0 "/device/numa_node", "1\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
+	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
+}
+END_TEST
+
+START_TEST(a_node_without_rdma_has_no_ports_and_needs_no_library)
+{
+	static const struct {
+		bool missing, directory;
+	} nodes[] = { { false, false }, { true, false }, { true, true } };
+	struct muster_error err;
+	script.missing = nodes[_i].missing;
+	script.list_errno = ENOSYS;
+	if (nodes[_i].directory)
+		fake_file(ctx, "/sys/class/infiniband", NULL);
+	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), 0);
+	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
+	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 0);
+	ck_assert_double_eq(fake_number(ctx, "node.ethernet_ports", NULL), 0);
+	ck_assert_uint_eq(ctx->samples.count, 2);
+}
+END_TEST
+
+START_TEST(without_sysfs_nothing_is_counted)
+{
+	struct muster_error err;
+	char path[512];
+	snprintf(path, sizeof path, "%s/sys/class", ctx->root);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "/sys/class"));
+	ck_assert_uint_eq(ctx->samples.count, 0);
+}
+END_TEST
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+	TCase *ports = tcase_create("ports"), *none = tcase_create("no ports");
+	tcase_add_checked_fixture(ports, setup_ports, teardown);
+	tcase_add_loop_test(ports, every_fact_of_a_port_is_read, 0, LENGTH(facts));
+	tcase_add_test(ports, ports_are_told_apart_by_link_layer_and_not_by_name);
+	tcase_add_test(ports, the_numa_node_goes_with_the_pci_address);
+	tcase_add_loop_test(ports, the_rate_comes_from_both_sides_and_is_compared, 0, LENGTH(rates));
+	tcase_add_loop_test(ports, only_a_full_member_key_of_ones_own_counts, 0, LENGTH(pkeys));
+	tcase_add_test(ports, the_increase_of_a_counter_is_what_came_since_the_start);
+	tcase_add_test(ports, a_port_without_counters_says_so_once);
+	tcase_add_test(ports, a_replaced_worker_does_not_invent_an_increase);
+	tcase_add_test(ports, a_port_in_init_is_given_time_to_become_active);
+	tcase_add_test(ports, a_port_that_stays_in_init_is_told_as_it_is);
+	tcase_add_test(ports, a_port_that_is_down_is_not_waited_for);
+	tcase_add_test(ports, a_device_that_cannot_be_opened_is_null_with_errno);
+	tcase_add_test(ports, a_query_that_fails_leaves_no_half_answer);
+	tcase_add_test(ports, a_device_that_libibverbs_does_not_list_is_named);
+	tcase_add_test(ports, a_list_that_fails_is_null_with_errno);
+	tcase_add_test(ports, without_the_library_sysfs_still_speaks_and_the_error_names_it);
+	tcase_add_test(ports, an_unreadable_fact_is_null_and_names_the_file);
+	tcase_add_checked_fixture(none, setup, teardown);
+	tcase_add_loop_test(none, a_node_without_rdma_has_no_ports_and_needs_no_library, 0, 3);
+	tcase_add_test(none, without_sysfs_nothing_is_counted);
+	Suite *suite = suite_create("ib_link");
+	suite_add_tcase(suite, ports);
+	suite_add_tcase(suite, none);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,433 @@
+/* test_launch.c - the launch contract as the environment tells it */
+#include "probe_fake.h"
+
+#include "vendor/nvml.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct muster_probe muster_probe_launch;
+
+static struct muster_probe_ctx *ctx;
+static int nvml_gpus; /* -1: there is no NVML; -2: it cannot count */
+
+static nvmlReturn_t count_gpus(unsigned int *count)
+{
+	if (nvml_gpus < 0)
+		return NVML_ERROR_UNKNOWN;
+	*count = (unsigned int)nvml_gpus;
+	return NVML_SUCCESS;
+}
+
+const struct muster_nvml *muster_nvml(struct muster_error *err)
+{
+	static const struct muster_nvml nvml = { .nvmlDeviceGetCount_v2 = count_gpus };
+	if (nvml_gpus != -1)
+		return &nvml;
+	muster_fail(err, MUSTER_ELIB, "no NVML");
+	return NULL;
+}
+
+int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
+{
+	(void)nvml;
+	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: failed", call);
+}
+
+/* What srun sets in rank 9 of 16 on two nodes. */
+static const char *const from_srun[][2] = {
+	{ "SLURM_STEP_ID", "0" },
+	{ "SLURM_PROCID", "9" },
+	{ "SLURM_LOCALID", "1" },
+	{ "SLURM_NODEID", "1" },
+	{ "SLURM_NTASKS", "16" },
+	{ "SLURM_STEP_NUM_TASKS", "16" },
+	{ "SLURM_TASKS_PER_NODE", "8(x2)" },
+	{ "SLURM_STEP_TASKS_PER_NODE", "8(x2)" },
+	{ "SLURM_GPUS_ON_NODE", "8" },
+	{ "SLURM_CPU_BIND", "quiet,mask_cpu:0x1,0x2" },
+};
+
+static void setup(void)
+{
+	static const char *const others[] = { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
+		"CUDA_VISIBLE_DEVICES", "SLURM_GPUS_PER_NODE", "SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		unsetenv(others[i]);
+	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
+		unsetenv(from_srun[i][0]);
+	ctx = fake_new(&muster_probe_launch);
+	ctx->env.rank = 9;
+	ctx->env.ranks = 16;
+	ctx->env.local_rank = 1;
+	ctx->env.local_ranks = 8;
+	ctx->env.nodes = 2;
+	nvml_gpus = 8;
+}
+
+static void teardown(void)
+{
+	fake_free(ctx);
+}
+
+static void start_by_srun(void)
+{
+	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
+		setenv(from_srun[i][0], from_srun[i][1], 1);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_probe_launch.run(ctx, &err) == 0, "%s", err.text);
+}
+
+START_TEST(a_rank_of_srun_agrees_with_mpi)
+{
+	start_by_srun();
+	measure();
+	fake_complete(ctx, NULL);
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_localid", NULL), 1);
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), 8);
+	ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), 1);
+	ck_assert(fake_boolean(ctx, "node.ranks_as_slurm", NULL));
+	ck_assert(fake_boolean(ctx, "node.gpus_as_slurm", NULL));
+	ck_assert_str_eq(fake_string(ctx, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
+}
+END_TEST
+
+START_TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
+{
+	start_by_srun();
+	ctx->env.rank = ctx->env.local_rank = 0;
+	ctx->env.ranks = ctx->env.local_ranks = 1;
+	measure();
+	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "rank.mpi_size", NULL), 1);
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
+}
+END_TEST
+
+START_TEST(ranks_in_another_order_than_slurms_are_a_difference)
+{
+	start_by_srun();
+	setenv("SLURM_LOCALID", "2", 1);
+	measure();
+	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+}
+END_TEST
+
+START_TEST(a_missing_variable_leaves_the_comparison_open)
+{
+	start_by_srun();
+	unsetenv("SLURM_NTASKS");
+	unsetenv("SLURM_STEP_NUM_TASKS");
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.slurm_ntasks", NULL), "SLURM_NTASKS is not set");
+	ck_assert_str_eq(fake_reason(ctx, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
+	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
+}
+END_TEST
+
+START_TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
+{
+	start_by_srun();
+	setenv("SLURM_NTASKS", "32", 1);
+	setenv("SLURM_TASKS_PER_NODE", "16(x2)", 1);
+	measure();
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
+}
+END_TEST
+
+/* Ways to start that are not srun, as changes to the environment of a rank of srun; NULL removes a variable. */
+static const struct {
+	const char *what;
+	const char *changes[6][2];
+	const char *reason;
+} other_starts[] = {
+	{ "outside Slurm", { { "SLURM_PROCID", NULL }, { "SLURM_STEP_ID", NULL }, { "SLURM_LOCALID", NULL } },
+		"not started by Slurm: SLURM_PROCID is not set" },
+	{ "mpirun in a batch script, on its own node",
+		{ { "SLURM_STEP_ID", NULL }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
+			{ "OMPI_COMM_WORLD_SIZE", "16" } },
+		"started by mpirun inside a Slurm job" },
+	{ "mpirun in an interactive step",
+		{ { "SLURM_STEP_ID", "4294967290" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" } },
+		"started by mpirun inside a Slurm job" },
+	{ "mpirun in a batch script, on another node: its daemon was started by srun",
+		{ { "SLURM_STEP_ID", "0" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
+			{ "SLURM_STEP_NUM_TASKS", "1" }, { "OMPI_COMM_WORLD_SIZE", "16" } },
+		"started by mpirun inside a Slurm job" },
+	{ "a step id that is no number", { { "SLURM_STEP_ID", "batch" } }, "started by mpirun inside a Slurm job" },
+};
+
+START_TEST(slurms_variables_count_only_when_srun_started_the_process)
+{
+	start_by_srun();
+	for (size_t i = 0; i < 6 && other_starts[_i].changes[i][0]; i++) {
+		const char *const *change = other_starts[_i].changes[i];
+		if (change[1])
+			setenv(change[0], change[1], 1);
+		else
+			unsetenv(change[0]);
+	}
+	measure();
+	fake_complete(ctx, NULL);
+	static const char *const nulls[] = { "rank.slurm_ntasks", "rank.slurm_procid", "rank.slurm_localid",
+		"rank.mpi_as_slurm", "node.slurm_tasks_per_node" };
+	for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
+		ck_assert_msg(strcmp(fake_reason(ctx, nulls[i], NULL), other_starts[_i].reason) == 0,
+			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(ctx, nulls[i], NULL));
+}
+END_TEST
+
+START_TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
+{
+	start_by_srun();
+	setenv("OMPI_COMM_WORLD_SIZE", "16", 1);
+	setenv("OMPI_COMM_WORLD_RANK", "9", 1);
+	measure();
+	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+}
+END_TEST
+
+static const struct {
+	const char *text, *node;
+	double tasks; /* -1: null */
+} task_lists[] = {
+	{ "8", "0", 8 },
+	{ "8", "1", -1 },
+	{ "8(x2),4", "0", 8 },
+	{ "8(x2),4", "1", 8 },
+	{ "8(x2),4", "2", 4 },
+	{ "8(x2),4", "3", -1 },
+	{ "1,2(x3),3", "3", 2 },
+	{ "1,2(x3),3", "4", 3 },
+	{ "8(x1024)", "1023", 8 },
+	{ "8(x9223372036854775807)", "9223372036854775807", -1 },
+	{ "", "0", -1 },
+	{ "x", "0", -1 },
+	{ "8(x2", "0", -1 },
+	{ "8(x)", "0", -1 },
+	{ "8(2)", "0", -1 },
+	{ "-8", "0", -1 },
+	{ "8,", "1", -1 },
+	{ "8;4", "1", -1 },
+};
+
+START_TEST(a_list_of_tasks_gives_this_nodes_count)
+{
+	start_by_srun();
+	setenv("SLURM_STEP_TASKS_PER_NODE", task_lists[_i].text, 1);
+	setenv("SLURM_NODEID", task_lists[_i].node, 1);
+	measure();
+	if (task_lists[_i].tasks < 0)
+		ck_assert_ptr_nonnull(
+			strstr(fake_reason(ctx, "node.slurm_tasks_per_node", NULL), "SLURM_STEP_TASKS_PER_NODE"));
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
+}
+END_TEST
+
+static const struct {
+	const char *on_node, *per_node;
+	double gpus; /* -1: null */
+} gpu_counts[] = {
+	{ "8", "4", 8 },
+	{ NULL, "8", 8 },
+	{ NULL, "a100:8", 8 },
+	{ NULL, "a100:4,h100:2", 6 },
+	{ NULL, "gpu:a100:4", 4 },
+	{ NULL, NULL, -1 },
+	{ "", "8", -1 },
+	{ "eight", "8", -1 },
+	{ "8,", NULL, -1 },
+	{ "a100:", NULL, -1 },
+	{ "8x", NULL, -1 },
+	{ "99999999999999999999", NULL, -1 },
+};
+
+START_TEST(gpus_on_the_node_are_slurms_count)
+{
+	if (gpu_counts[_i].on_node)
+		setenv("SLURM_GPUS_ON_NODE", gpu_counts[_i].on_node, 1);
+	if (gpu_counts[_i].per_node)
+		setenv("SLURM_GPUS_PER_NODE", gpu_counts[_i].per_node, 1);
+	measure();
+	if (gpu_counts[_i].gpus < 0)
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.slurm_gpus_on_node", NULL), "SLURM_GPUS_"));
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
+}
+END_TEST
+
+START_TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
+{
+	start_by_srun();
+	ctx->env.local_ranks = 7;
+	measure();
+	ck_assert(!fake_boolean(ctx, "node.ranks_as_slurm", NULL));
+	fake_forget(ctx);
+	unsetenv("SLURM_NODEID");
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "node.ranks_as_slurm", NULL), "SLURM_NODEID is not set");
+	fake_forget(ctx);
+	unsetenv("SLURM_PROCID");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.ranks_as_slurm", NULL), "not started by Slurm"));
+}
+END_TEST
+
+static const struct {
+	const char *given;
+	int nvml;
+	const char *uuid;
+	const char *same; /* "true", "false", or part of the reason */
+	double ranks_per_gpu;
+} node_gpus[] = {
+	{ "8", 8, "GPU-1", "true", 1 },
+	{ "4", 8, "GPU-1", "false", 1 },
+	{ "8", 1, "GPU-1", "false", 8 },
+	{ "8", 0, "GPU-1", "false", -1 },
+	{ NULL, 8, "GPU-1", "SLURM_GPUS_PER_NODE is not set", 1 },
+	{ "8", -1, "GPU-1", "no NVML", -1 },
+	{ "8", -2, "GPU-1", "nvmlDeviceGetCount_v2", -1 },
+	{ "14", 2, "MIG-1", "MIG instances", 4 },
+};
+
+START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
+{
+	if (node_gpus[_i].given)
+		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
+	nvml_gpus = node_gpus[_i].nvml;
+	fake_gpu(ctx, "0001:00:00.0", node_gpus[_i].uuid);
+	measure();
+	fake_complete(ctx, NULL);
+	if (strcmp(node_gpus[_i].same, "true") == 0 || strcmp(node_gpus[_i].same, "false") == 0)
+		ck_assert_int_eq(
+			fake_boolean(ctx, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
+	else
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.gpus_as_slurm", NULL), node_gpus[_i].same));
+	if (node_gpus[_i].ranks_per_gpu < 0)
+		ck_assert_str_ne(fake_reason(ctx, "node.ranks_per_gpu", NULL), "");
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
+}
+END_TEST
+
+static const struct {
+	const char *address, *node, *place, *reason;
+} addresses[] = {
+	{ "s0.s1.gpu-1", "gpu-1", "s0.s1", NULL },
+	{ "block4.gpu-1", "gpu-1", "block4", NULL },
+	{ "core[0-1].leaf-7.gpu-1", "gpu-1", "core[0-1].leaf-7", NULL },
+	{ "s0.gpu-1.site.org", "gpu-1.site.org", "s0", NULL },
+	{ "gpu-1", "gpu-1", NULL, "Slurm knows no topology" },
+	{ "gpu-1.site.org", "gpu-1.site.org", NULL, "Slurm knows no topology" },
+	{ NULL, "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not set" },
+	{ "s0.s1.gpu-1", NULL, NULL, "SLURMD_NODENAME is not set" },
+	{ "s0.s1.gpu-2", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1.gpu-2\"" },
+	{ "s0.s1-gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1-gpu-1\"" },
+	{ ".gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \".gpu-1\"" },
+	{ "", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"\"" },
+};
+
+START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
+{
+	if (addresses[_i].address)
+		setenv("SLURM_TOPOLOGY_ADDR", addresses[_i].address, 1);
+	if (addresses[_i].node)
+		setenv("SLURMD_NODENAME", addresses[_i].node, 1);
+	measure();
+	fake_complete(ctx, NULL);
+	if (addresses[_i].place)
+		ck_assert_str_eq(fake_string(ctx, "node.slurm_topology", NULL), addresses[_i].place);
+	else
+		ck_assert_str_eq(fake_reason(ctx, "node.slurm_topology", NULL), addresses[_i].reason);
+}
+END_TEST
+
+START_TEST(node_facts_are_the_leaders_to_tell)
+{
+	ctx->env.leader = false;
+	measure();
+	ck_assert_uint_eq(fake_count(ctx, "node.ranks"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.slurm_gpus_on_node"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.ranks_as_slurm"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "node.slurm_topology"), 0);
+	ck_assert_uint_eq(fake_count(ctx, "rank.mpi_size"), 1);
+}
+END_TEST
+
+START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
+{
+	fake_gpu(ctx, "0001:00:00.0", "MIG-a");
+	ctx->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
+	ctx->peers[2] = (struct muster_peer){ .rank = 11, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-a" };
+	ctx->peers[3] = (struct muster_peer){ .rank = 12, .gpu_bus_id = "", .gpu_uuid = "" };
+	ctx->env.peer_count = 4;
+	setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "rank.gpu_sharers", "0001:00:00.0"), 2);
+	ck_assert_str_eq(fake_string(ctx, "rank.cuda_visible_devices", NULL), "3");
+	ck_assert_str_eq(fake_string(ctx, "rank.gpu_choice", NULL), "only-visible");
+	ck_assert_double_eq(fake_number(ctx, "rank.visible_gpus", NULL), 1);
+}
+END_TEST
+
+START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
+{
+	fake_gpu(ctx, "0001:00:00.0", "GPU-a");
+	ctx->env.peer_count = 0;
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", "0001:00:00.0"),
+		"nothing was heard of what the node's ranks took");
+}
+END_TEST
+
+START_TEST(without_a_gpu_the_reason_is_the_workers)
+{
+	ctx->gpu.visible = -1;
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "rank.visible_gpus", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_choice", NULL), fake_reason(ctx, "rank.visible_gpus", NULL));
+}
+END_TEST
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+	TCase *tcase = tcase_create("launch");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_rank_of_srun_agrees_with_mpi);
+	tcase_add_test(tcase, sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen);
+	tcase_add_test(tcase, ranks_in_another_order_than_slurms_are_a_difference);
+	tcase_add_test(tcase, a_missing_variable_leaves_the_comparison_open);
+	tcase_add_test(tcase, the_steps_number_of_tasks_counts_and_not_the_jobs);
+	tcase_add_loop_test(tcase, slurms_variables_count_only_when_srun_started_the_process, 0, LENGTH(other_starts));
+	tcase_add_test(tcase, ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such);
+	tcase_add_loop_test(tcase, a_list_of_tasks_gives_this_nodes_count, 0, LENGTH(task_lists));
+	tcase_add_loop_test(tcase, gpus_on_the_node_are_slurms_count, 0, LENGTH(gpu_counts));
+	tcase_add_test(tcase, fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference);
+	tcase_add_loop_test(tcase, gpus_of_the_node_are_held_against_what_slurm_gave, 0, LENGTH(node_gpus));
+	tcase_add_loop_test(tcase, the_switches_of_the_node_are_its_address_without_its_name, 0, LENGTH(addresses));
+	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
+	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
+	tcase_add_test(tcase, a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu);
+	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);
+	Suite *suite = suite_create("launch");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

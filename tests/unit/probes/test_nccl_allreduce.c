@@ -1,0 +1,583 @@
+/* test_nccl_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
+#include "probes/nccl_allreduce.c"
+#include "vendor/nccl_log.h"
+#include "gpu_fakes.h"
+#include "probe_fake.h"
+
+#include <stdio.h>
+
+#define AT "gpu-1:2187:2301 [0] NCCL INFO "
+
+struct ncclComm {
+	int ranks, rank;
+};
+
+static struct {
+	struct ncclComm comm;
+	double us_per_mib, fixed_us; /* of one all-reduce */
+	float others[AGREED_MAX];    /* what the other ranks bring to an agreement, by its place in turn */
+	size_t agreements;           /* which agreement the values are for; 0: all */
+	size_t agreed;
+	int pending, pending_each; /* polls until a call is taken */
+	size_t wrong_at;           /* a value of the sum that is wrong; SIZE_MAX: none */
+	ncclResult_t broken;       /* what the communicator says while it is waited for */
+	size_t sums;               /* all-reduces with ncclSum */
+	bool never_connects;
+	int version, aborted;
+} nccl;
+static struct muster_error err;
+static struct muster_probe_ctx *ctx;
+static bool trial;
+
+static ncclResult_t take(void)
+{
+	ck_assert_int_eq(nccl.pending, 0);
+	nccl.pending = nccl.pending_each;
+	return nccl.pending ? ncclInProgress : ncclSuccess;
+}
+
+static ncclResult_t fake_init(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+	ck_assert_int_eq(config->blocking, 0);
+	ck_assert_uint_eq(config->size, sizeof *config);
+	ck_assert_int_eq(id.internal[5], 42);
+	nccl.comm = (struct ncclComm){ ranks, rank };
+	*comm = &nccl.comm;
+	if (nccl.never_connects) {
+		nccl.pending = INT32_MAX;
+		return ncclInProgress;
+	}
+	return take();
+}
+static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
+{
+	ck_assert_ptr_eq(comm, &nccl.comm);
+	nccl.pending -= nccl.pending > 0;
+	*result = nccl.pending ? ncclInProgress : nccl.broken;
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	float *data = receive;
+	(void)stream;
+	ck_assert_ptr_eq(send, receive);
+	ck_assert_ptr_eq(comm, &nccl.comm);
+	ck_assert_int_eq(type, ncclFloat32);
+	if (op == ncclMax) {
+		nccl.agreed++;
+		for (size_t i = 0; i < count && (!nccl.agreements || nccl.agreements == nccl.agreed); i++)
+			data[i] = data[i] > nccl.others[i] ? data[i] : nccl.others[i];
+		return take();
+	}
+	ck_assert_int_eq(op, ncclSum);
+	nccl.sums++;
+	double bytes = (double)count * sizeof *data;
+	fake.now_ms += (nccl.fixed_us + nccl.us_per_mib * bytes / (1 << 20)) / 1e3;
+	bool zeros = true;
+	for (size_t i = 0; i < count && zeros; i++)
+		zeros = data[i] == 0;
+	if (zeros)
+		return take();
+	float own[16384], sums[16384] = { 0 };
+	for (size_t place = 0; place < 16384; place++) {
+		own[place] = (float)(((size_t)nccl.comm.rank * 7 + place) % 61);
+		for (int rank = 0; rank < nccl.comm.ranks; rank++)
+			sums[place] += (float)(((size_t)rank * 7 + place) % 61);
+	}
+	for (size_t i = 0; i < count; i += 16384) {
+		size_t here = count - i < 16384 ? count - i : 16384;
+		ck_assert_mem_eq(data + i, own, here * sizeof *own);
+		memcpy(data + i, sums, here * sizeof *sums);
+	}
+	if (nccl.wrong_at < count)
+		data[nccl.wrong_at] += 1;
+	return take();
+}
+
+static ncclResult_t fake_version(int *version)
+{
+	*version = nccl.version;
+	return nccl.version ? ncclSuccess : ncclInternalError;
+}
+
+static ncclResult_t fake_id(ncclUniqueId *id)
+{
+	memset(id, 42, sizeof *id);
+	return ncclSuccess;
+}
+static ncclResult_t fake_abort(ncclComm_t comm)
+{
+	(void)comm;
+	nccl.aborted++;
+	return ncclSuccess;
+}
+
+static const struct muster_nccl fake_nccl = {
+	.ncclGetVersion = fake_version,
+	.ncclGetUniqueId = fake_id,
+	.ncclCommInitRankConfig = fake_init,
+	.ncclCommGetAsyncError = fake_async,
+	.ncclCommAbort = fake_abort,
+	.ncclAllReduce = fake_reduce,
+};
+const struct muster_nccl *muster_nccl(struct muster_error *ret)
+{
+	(void)ret;
+	return &fake_nccl;
+}
+const char *muster_nccl_version_text(int version, char *out, size_t size)
+{
+	snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+	return out;
+}
+int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
+	const char *call)
+{
+	(void)library;
+	(void)comm;
+	if (result == ncclSuccess || result == ncclInProgress)
+		return 0;
+	return muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+}
+
+/* An event that is recorded before NCCL has taken the call measures nothing. */
+static CUresult strict_record(CUevent event, CUstream stream)
+{
+	ck_assert_int_eq(nccl.pending, 0);
+	return fake_record(event, stream);
+}
+static struct muster_cuda strict_cuda;
+
+static void set_up(void)
+{
+	trial = false;
+	comm_before = NULL;
+	fake_gpu_reset();
+	ctx = fake_gpu_new(&muster_probe_nccl_allreduce);
+	memset(&nccl, 0, sizeof nccl);
+	nccl.wrong_at = SIZE_MAX;
+	nccl.us_per_mib = 100;
+	nccl.version = 22809;
+	ctx->env.min_bytes = (uint64_t)1 << 20;
+	ctx->env.max_bytes = (uint64_t)2 << 20;
+	err = (struct muster_error){ 0 };
+	unsetenv("NCCL_DEBUG_FILE");
+	strict_cuda = fake_cuda;
+	strict_cuda.cuEventRecord = strict_record;
+}
+
+static void tear_down(void)
+{
+	fake_free(ctx);
+}
+
+/* The only sample of a metric for a size; bytes 0 for metrics without. */
+static const struct muster_sample *of_size(const char *metric, double bytes)
+{
+	for (size_t i = 0; i < ctx->samples.count; i++) {
+		const struct muster_sample *sample = &ctx->samples.items[i];
+		if (strcmp(sample->metric->name, metric) == 0 &&
+			(bytes == 0 || muster_value_equal(sample->labels[0].value, muster_number(bytes))))
+			return sample;
+	}
+	ck_abort_msg("no sample of %s for %g bytes", metric, bytes);
+}
+static double number_of(const char *metric, double bytes)
+{
+	const struct muster_sample *sample = of_size(metric, bytes);
+	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", metric, sample->reason);
+	return sample->value.number;
+}
+static const char *reason_of(const char *metric, double bytes)
+{
+	const struct muster_sample *sample = of_size(metric, bytes);
+	ck_assert_msg(sample->value.type == MUSTER_NULL, "%s is not null", metric);
+	return sample->reason;
+}
+
+static int play(int ranks, int rank, int timeout_ms)
+{
+	struct muster_ring dealt = {
+		.rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms, .trial = trial
+	};
+	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(ring_id(ctx, dealt.id, &err), 0);
+	muster_allreduce_resources_make(ctx, &err)->cuda = &strict_cuda;
+	return ring(ctx, &dealt, &err);
+}
+
+static void write_log(const char *text)
+{
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	FILE *out = fopen(getenv("NCCL_DEBUG_FILE"), "w");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+START_TEST(right_sums_are_checked_and_timed_on_every_rank)
+{
+	nccl.pending_each = 3;
+	ck_assert_msg(play(16, _i, 60000) == 0, "%s", err.text);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 0);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 2 << 20), 0);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 1 << 20), 100, 0.1);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
+	ck_assert_double_ge(number_of("rank.nccl_init_ms", 0), 0);
+	ck_assert_int_eq(nccl.aborted, 0);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(the_rings_first_rank_gives_the_jobs_figures)
+{
+	ck_assert_int_eq(play(16, 0, 60000), 0);
+	const struct muster_sample *sample = of_size("nccl.allreduce_us", 1 << 20);
+	ck_assert_double_eq_tol(sample->value.number, 100, 0.1);
+	ck_assert_double_eq(sample->labels[1].value.number, 2);
+	ck_assert_double_eq(sample->labels[2].value.number, 16);
+	double algbw = 1048576 / 100e3;
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_algbw_gbps", 1 << 20), algbw, 0.01);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_busbw_gbps", 1 << 20), algbw * 30 / 16, 0.02);
+	ck_assert_double_eq(number_of("nccl.ring_ranks", 0), 16);
+	ck_assert_double_eq(number_of("nccl.ring_nodes", 0), 2);
+}
+END_TEST
+
+START_TEST(the_slowest_ranks_time_counts)
+{
+	nccl.others[0] = 400; /* microseconds of the second size, on another rank */
+	nccl.agreements = 5;
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 2 << 20), 400, 0.1);
+}
+END_TEST
+
+START_TEST(other_ranks_leave_the_jobs_figures_alone)
+{
+	ck_assert_int_eq(play(4, 3, 60000), 0);
+	for (size_t i = 0; i < ctx->samples.count; i++)
+		ck_assert_int_ne(ctx->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
+}
+END_TEST
+
+START_TEST(a_wrong_value_anywhere_is_counted)
+{
+	static const size_t places[] = { 0, 16384, (1 << 18) - 1 };
+	nccl.wrong_at = places[_i];
+	ctx->env.max_bytes = ctx->env.min_bytes;
+	ck_assert_int_eq(play(4, 1, 60000), 0);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
+}
+END_TEST
+
+START_TEST(the_first_wrong_value_is_kept)
+{
+	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
+	struct muster_allreduce_mismatch wrong = { 0 };
+	muster_allreduce_data_expect(4, expected);
+	for (size_t i = 0; i < 3 * TILE_VALUES; i++)
+		got[i] = expected[i % TILE_VALUES];
+	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	ck_assert_uint_eq(wrong.count, 0);
+	got[TILE_VALUES + 7] = -1;
+	got[3 * TILE_VALUES - 6] = -2;
+	got[3 * TILE_VALUES - 5] = -3; /* behind the end */
+	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	ck_assert_uint_eq(wrong.count, 2);
+	ck_assert_uint_eq(wrong.first, 1000 + TILE_VALUES + 7);
+	ck_assert_float_eq(wrong.got, -1);
+	ck_assert_float_eq(wrong.expected, expected[7]);
+}
+END_TEST
+
+START_TEST(one_rank_has_a_time_but_no_bandwidth)
+{
+	ck_assert_int_eq(play(1, 0, 60000), 0);
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "a ring of one rank moves no data");
+}
+END_TEST
+
+START_TEST(the_first_rank_leaves_no_metric_out)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	fake_complete(ctx, NULL);
+}
+END_TEST
+
+START_TEST(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason)
+{
+	if (_i == 0)
+		fake.free_bytes = (size_t)3 << 20; /* half of it stays free */
+	else
+		nccl.others[0] = 1, nccl.agreements = 1; /* another rank cannot hold the largest size */
+	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_ptr_nonnull(strstr(
+		reason_of("nccl.allreduce_busbw_gbps", 2 << 20), _i == 0 ? "3 of 3 MiB are free" : "another rank"));
+}
+END_TEST
+
+START_TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
+{
+	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank */
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
+	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 2 << 20), "no time left"));
+}
+END_TEST
+
+START_TEST(a_fast_size_is_repeated_more_often_than_a_slow_one)
+{
+	static const struct {
+		double us_per_mib;
+		size_t sums; /* checked, warm-up, timed */
+	} cases[] = { { 10, 22 }, { 3000, 12 }, { 100000, 4 } };
+	ctx->env.max_bytes = ctx->env.min_bytes;
+	nccl.us_per_mib = cases[_i].us_per_mib;
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_uint_eq(nccl.sums, cases[_i].sums);
+}
+END_TEST
+
+START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
+{
+	nccl.never_connects = true;
+	write_log(AT "hello\ngpu-1:1:2 [0] socket.cc:1 NCCL WARN peer refused\n");
+	ck_assert_int_eq(play(4, 0, 50), -1);
+	ck_assert_int_eq(err.code, MUSTER_ETIME);
+	ck_assert_ptr_nonnull(strstr(err.text, "ncclCommInitRankConfig did not end within 50 ms"));
+	ck_assert_ptr_nonnull(strstr(err.text, "NCCL's log ends: peer refused"));
+	ck_assert_int_eq(nccl.aborted, 1);
+	muster_allreduce_resources_release();
+}
+END_TEST
+
+START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
+{
+	nccl.broken = ncclRemoteError;
+	nccl.pending_each = 1;
+	ck_assert_int_eq(play(4, 0, 60000), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
+	ck_assert_int_eq(nccl.aborted, 1);
+	muster_allreduce_resources_release();
+}
+END_TEST
+
+START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
+{
+	fake.stuck = true;
+	ck_assert_int_eq(play(4, 0, 50), -1);
+	ck_assert_int_eq(err.code, MUSTER_ETIME);
+	ck_assert_int_eq(nccl.aborted, 1);
+	muster_allreduce_resources_release();
+}
+END_TEST
+
+START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
+{
+	ctx->cancelled = "rank 2's worker crashed";
+	if (_i == 0)
+		nccl.never_connects = true;
+	else
+		fake.stuck = true;
+	ck_assert_int_eq(play(4, 0, 60000), -1);
+	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
+	ck_assert_ptr_nonnull(strstr(err.text, "called off: rank 2's worker crashed"));
+	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(ctx->given_up, 1);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(a_ring_that_works_is_not_given_up)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_int_eq(ctx->given_up, 0);
+}
+END_TEST
+
+START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_int_eq(nccl.aborted, 0);
+	fake_forget(ctx);
+	ck_assert_int_eq(play(3, 1, 60000), 0);
+	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(the_second_rings_transport_is_not_the_firsts)
+{
+	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
+		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	fake_forget(ctx);
+	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
+	ck_assert_ptr_nonnull(log);
+	/* the second ring first notes how long the log is, and then adds to it: here that has to come before */
+	ck_assert_msg(muster_allreduce_resources_make(ctx, &err) != NULL, "%s", err.text);
+	leave_ring_before(ctx, &fake_nccl);
+	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
+	fclose(log);
+	ck_assert_int_eq(play(2, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM");
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+}
+END_TEST
+
+START_TEST(a_trial_is_one_modest_size)
+{
+	trial = true;
+	ctx->env.max_bytes = (uint64_t)128 << 20;
+	nccl.us_per_mib = 100000; /* a few all-reduces will do */
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_double_gt(number_of("nccl.allreduce_busbw_gbps", 64 << 20), 0);
+	ck_assert_uint_eq(fake_count(ctx, "nccl.allreduce_busbw_gbps"), 1);
+}
+END_TEST
+
+START_TEST(a_wrong_sum_fails_a_trial)
+{
+	trial = true;
+	nccl.wrong_at = 5;
+	ck_assert_int_eq(play(4, 1, 60000), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "1 wrong values in this rank's copy"));
+}
+END_TEST
+
+START_TEST(every_rank_says_which_nccl_it_has)
+{
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_version", NULL), "2.28.9");
+	fake_forget(ctx);
+	nccl.version = 0;
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
+}
+END_TEST
+
+START_TEST(nccls_log_names_the_transport)
+{
+	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
+		     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
+		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM NET/IB/GDRDMA");
+	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+	ck_assert(fake_boolean(ctx, "rank.nccl_gdr", NULL));
+}
+END_TEST
+
+START_TEST(an_empty_log_is_null_with_the_reason)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_transport", NULL), "NCCL's log names none");
+	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_gdr", NULL), "NCCL's log names none");
+}
+END_TEST
+
+static const struct {
+	enum muster_profile profile;
+	uint64_t low_mib, high_mib;
+	const char *mib;
+} ladders[] = {
+	{ MUSTER_QUICK, 0, 0, "64" },
+	{ MUSTER_STANDARD, 0, 0, "8 64 256 512" },
+	{ MUSTER_FULL, 0, 0, "8 64 256 512 1024 2048 4096 8192" },
+	{ MUSTER_STANDARD, 1, 16, "1 2 4 8 16" },
+	{ MUSTER_STANDARD, 3, 16, "3 6 12" },
+	{ MUSTER_STANDARD, 64, 64, "64" },
+	{ MUSTER_STANDARD, 64, 0, "64 256 512" },
+	{ MUSTER_STANDARD, 0, 100, "8 64" },
+	{ MUSTER_QUICK, 256, 0, "256" },
+	{ MUSTER_QUICK, 0, 4, "4" },
+};
+
+START_TEST(profile_and_bounds_make_the_ladder)
+{
+	uint64_t sizes[SIZES_MAX];
+	char text[256] = "";
+	struct muster_probe_env env = { .profile = ladders[_i].profile,
+		.min_bytes = ladders[_i].low_mib * MIB,
+		.max_bytes = ladders[_i].high_mib * MIB };
+	size_t count = muster_allreduce_sizes(&env, sizes);
+	for (size_t i = 0; i < count; i++) {
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof text - used, "%s%zu", i ? " " : "", (size_t)(sizes[i] / MIB));
+	}
+	ck_assert_str_eq(text, ladders[_i].mib);
+}
+END_TEST
+
+START_TEST(the_ladder_is_bounded_and_of_whole_values)
+{
+	uint64_t sizes[SIZES_MAX];
+	struct muster_probe_env env = { .min_bytes = 1, .max_bytes = UINT64_MAX };
+	size_t count = muster_allreduce_sizes(&env, sizes);
+	ck_assert_uint_le(count, SIZES_MAX);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_uint_eq(sizes[i] % sizeof(float), 0);
+	ck_assert_uint_eq(sizes[0], sizeof(float));
+}
+END_TEST
+
+START_TEST(the_expected_sum_is_exact_for_many_ranks)
+{
+	static float tile[TILE_VALUES];
+	static const int ranks[] = { 1, 61, 1000, 100000 };
+	muster_allreduce_data_expect(ranks[_i], tile);
+	for (size_t place = 0; place < TILE_VALUES; place += 1021) {
+		uint64_t sum = 0;
+		for (int rank = 0; rank < ranks[_i]; rank++)
+			sum += (uint64_t)(double)muster_allreduce_data_value(rank, place);
+		ck_assert_uint_lt(sum, 1 << 24);
+		ck_assert_double_eq((double)tile[place], (double)sum);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl_allreduce");
+	TCase *tests = tcase_create("nccl_allreduce");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, right_sums_are_checked_and_timed_on_every_rank, 0, 16);
+	tcase_add_test(tests, the_rings_first_rank_gives_the_jobs_figures);
+	tcase_add_test(tests, the_slowest_ranks_time_counts);
+	tcase_add_test(tests, other_ranks_leave_the_jobs_figures_alone);
+	tcase_add_loop_test(tests, a_wrong_value_anywhere_is_counted, 0, 3);
+	tcase_add_test(tests, the_first_wrong_value_is_kept);
+	tcase_add_test(tests, the_first_rank_leaves_no_metric_out);
+	tcase_add_test(tests, one_rank_has_a_time_but_no_bandwidth);
+	tcase_add_loop_test(tests, a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2);
+	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null_on_all_ranks);
+	tcase_add_loop_test(tests, a_fast_size_is_repeated_more_often_than_a_slow_one, 0, 3);
+	tcase_add_test(tests, ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words);
+	tcase_add_test(tests, a_communicator_that_breaks_while_waited_for_ends_at_once);
+	tcase_add_test(tests, a_stream_that_never_ends_is_left_at_the_deadline);
+	tcase_add_loop_test(tests, a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2);
+	tcase_add_test(tests, a_ring_that_works_is_not_given_up);
+	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
+	tcase_add_test(tests, the_second_rings_transport_is_not_the_firsts);
+	tcase_add_test(tests, a_trial_is_one_modest_size);
+	tcase_add_test(tests, a_wrong_sum_fails_a_trial);
+	tcase_add_test(tests, every_rank_says_which_nccl_it_has);
+	tcase_add_test(tests, nccls_log_names_the_transport);
+	tcase_add_test(tests, an_empty_log_is_null_with_the_reason);
+	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, (int)(sizeof ladders / sizeof *ladders));
+	tcase_add_test(tests, the_ladder_is_bounded_and_of_whole_values);
+	tcase_add_loop_test(tests, the_expected_sum_is_exact_for_many_ranks, 0, 4);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

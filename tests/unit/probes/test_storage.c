@@ -1,0 +1,228 @@
+/* test_storage.c - disks of nodes of our own making */
+#include "probe_fake.h"
+
+#include "system/sysfs.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct muster_probe muster_probe_storage;
+
+#define LOCAL "Microsoft NVMe Direct Disk v2         \n"
+
+static struct muster_probe_ctx *ctx;
+
+static void setup(void)
+{
+	ctx = fake_new(&muster_probe_storage);
+	fake_file(ctx, "/sys/block", NULL);
+}
+
+static void teardown(void)
+{
+	fake_free(ctx);
+}
+
+/* A disk as the kernel shows it; NULL leaves a file out. */
+static void put_disk(const char *name, const char *size, const char *model, const char *transport)
+{
+	char path[256];
+	const char *const files[][2] = { { "size", size }, { "device/model", model },
+		{ "device/transport", transport } };
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "/sys/block/%s/%s", name, files[i][0]);
+		if (files[i][1])
+			fake_file(ctx, path, files[i][1]);
+	}
+}
+
+static void put_link(const char *path, const char *target)
+{
+	char whole[512], directory[512];
+	snprintf(directory, sizeof directory, "%s/x", path);
+	fake_file(ctx, directory, ""); /* makes the directories above it */
+	snprintf(whole, sizeof whole, "%s%s/x", ctx->root, path);
+	ck_assert_int_eq(remove(whole), 0);
+	snprintf(whole, sizeof whole, "%s%s", ctx->root, path);
+	ck_assert_int_eq(remove(whole), 0);
+	ck_assert_int_eq(symlink(target, whole), 0);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_int_eq(muster_probe_storage.run(ctx, &err), 0);
+	fake_complete(ctx, NULL);
+}
+
+START_TEST(a_node_without_nvme_has_none)
+{
+	put_disk("sda", "2048\n", "Virtual Disk\n", NULL);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 0);
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_gb", NULL), 0);
+	ck_assert_str_eq(fake_reason(ctx, "node.temp_disk_gb", NULL),
+		"there is no link /dev/disk/azure/resource or /dev/disk/cloud/azure_resource");
+}
+END_TEST
+
+START_TEST(local_disks_are_counted_and_remote_ones_are_not)
+{
+	put_disk("nvme0n1", "62500000\n", "MSFT NVMe Accelerator v1.0              \n", "pcie\n");
+	put_disk("nvme1n1", "1875000000\n", LOCAL, "pcie\n");
+	put_disk("nvme10n1", "1875000000\n", "Microsoft NVMe Direct Disk\n", NULL);
+	put_disk("nvme2n1", "1875000000\n", "A shelf in the next room\n", "rdma\n");
+	put_disk("nvme3n1", "1875000000\n", "Amazon Elastic Block Store\n", "pcie\n");
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_gb", NULL), 1920);
+}
+END_TEST
+
+START_TEST(partitions_and_paths_are_no_disks)
+{
+	static const char *const names[] = { "nvme0n1p1", "nvme0c0n1", "nvme0", "nvmen1", "nvme0n", "nvme-n1", "nvm0n1",
+		"nvme0n1x" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		put_disk(names[i], "1875000000\n", LOCAL, NULL);
+	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
+	put_disk("nvme0n2", "1875000000\n", LOCAL, NULL);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
+}
+END_TEST
+
+START_TEST(a_disk_without_a_model_leaves_the_count_open)
+{
+	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
+	put_disk("nvme1n1", "1875000000\n", NULL, NULL);
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_disks", NULL), "/sys/block/nvme1n1/device/model"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block/nvme1n1/device/model"));
+}
+END_TEST
+
+START_TEST(a_disk_without_a_size_leaves_the_total_open)
+{
+	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
+	put_disk("nvme1n1", "-8\n", LOCAL, NULL);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
+	ck_assert_str_eq(fake_reason(ctx, "node.nvme_gb", NULL), "size of nvme1n1: not a count of sectors: \"-8\"");
+}
+END_TEST
+
+START_TEST(a_node_that_does_not_show_its_disks_is_not_one_without_any)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/sys/block", ctx->root);
+	ck_assert_int_eq(rmdir(path), 0);
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_disks", NULL), "/sys/block: No such file"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block: No such file"));
+}
+END_TEST
+
+START_TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
+{
+	char outside[] = "/tmp/muster-outside-XXXXXX", path[512];
+	put_disk("../devices/pci/nvme0n1", "1875000000\n", LOCAL, NULL);
+	put_link("/sys/block/nvme0n1", "../devices/pci/nvme0n1");
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 1);
+
+	fake_forget(ctx);
+	int fd = mkstemp(outside);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "8000000000\n", 11), 11);
+	close(fd);
+	snprintf(path, sizeof path, "%s/sys/devices/pci/nvme0n1/size", ctx->root);
+	ck_assert_int_eq(remove(path), 0);
+	ck_assert_int_eq(symlink(outside, path), 0);
+	measure();
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size leads out of the root"));
+	ck_assert_int_eq(remove(outside), 0);
+}
+END_TEST
+
+static const struct {
+	const char *link, *target, *why; /* why NULL: it is found */
+} links[] = {
+	{ "/dev/disk/azure/resource", "../../sdb", NULL },
+	{ "/dev/disk/cloud/azure_resource", "../../sdb", NULL },
+	{ "/dev/disk/azure/resource", "/dev/sdb", NULL }, /* only its name is taken: it is looked for in the root */
+	{ "/dev/disk/azure/resource", "../../sdz", "/sys/block/sdz/size" },
+	{ "/dev/disk/azure/resource", "../../..", "leads to \"../../..\", which is no disk" },
+	{ "/dev/disk/azure/resource", "../../", "which is no disk" },
+};
+
+START_TEST(the_temporary_disk_is_where_the_link_leads)
+{
+	put_disk("sdb", "5871093750\n", "Virtual Disk\n", NULL);
+	put_link(links[_i].link, links[_i].target);
+	measure();
+	if (links[_i].why)
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.temp_disk_gb", NULL), links[_i].why));
+	else
+		ck_assert_double_eq(fake_number(ctx, "node.temp_disk_gb", NULL), 3006);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	double gb; /* negative: an error */
+} sizes[] = {
+	{ "0", 0 },
+	{ "1953125", 1 },
+	{ "0001953125", 1 },
+	{ "36028797018963967", 18446744073.709551 }, /* just below 2^64 bytes */
+	{ "36028797018963968", -1 },
+	{ "99999999999999999999999", -1 },
+	{ "", -1 },
+	{ "-1", -1 },
+	{ "+1", -1 },
+	{ " 1", -1 },
+	{ "1 ", -1 },
+	{ "1.5", -1 },
+	{ "0x10", -1 },
+};
+
+START_TEST(a_size_is_a_count_of_sectors_and_nothing_else)
+{
+	struct muster_error err;
+	double gb = -1;
+	size_t length = strlen(sizes[_i].text);
+	char *text = muster_realloc(NULL, length + 1, 1); /* just its size, for the sanitizer to watch */
+	memcpy(text + 1, sizes[_i].text, length);
+	int result = muster_sectors_gb(text + 1, length, &gb, &err);
+	free(text);
+	ck_assert_int_eq(result, sizes[_i].gb < 0 ? -1 : 0);
+	ck_assert_double_eq_tol(gb, sizes[_i].gb, 1e-6);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("storage");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_node_without_nvme_has_none);
+	tcase_add_test(tcase, local_disks_are_counted_and_remote_ones_are_not);
+	tcase_add_test(tcase, partitions_and_paths_are_no_disks);
+	tcase_add_test(tcase, a_disk_without_a_model_leaves_the_count_open);
+	tcase_add_test(tcase, a_disk_without_a_size_leaves_the_total_open);
+	tcase_add_test(tcase, a_node_that_does_not_show_its_disks_is_not_one_without_any);
+	tcase_add_test(tcase, links_inside_the_root_are_followed_and_links_out_of_it_are_not);
+	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, sizeof links / sizeof *links);
+	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, sizeof sizes / sizeof *sizes);
+	Suite *suite = suite_create("storage");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

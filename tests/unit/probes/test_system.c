@@ -1,0 +1,235 @@
+/* test_system.c - a node's software and hardware, from a root of our own making */
+#include "probe_fake.h"
+
+#include "vendor/library.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+extern const struct muster_probe muster_probe_system;
+
+static struct muster_probe_ctx *ctx;
+
+/* Two packages with two NUMA nodes, four CPUs and a name. */
+static const char topology[] =
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology "
+	"version=\"2.0\">\n"
+	"<object type=\"Machine\" os_index=\"0\" cpuset=\"0xf\" complete_cpuset=\"0xf\" nodeset=\"0x3\" "
+	"complete_nodeset=\"0x3\" gp_index=\"1\">\n%s"
+	"<object type=\"Package\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x1\" "
+	"complete_nodeset=\"0x1\" gp_index=\"2\"><info name=\"CPUModel\" value=\"Model of hwloc\"/>"
+	"<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x1\" "
+	"complete_nodeset=\"0x1\" gp_index=\"3\" local_memory=\"1073741824\"/>"
+	"<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+	"complete_nodeset=\"0x1\" gp_index=\"4\"/>"
+	"<object type=\"PU\" os_index=\"1\" cpuset=\"0x2\" complete_cpuset=\"0x2\" nodeset=\"0x1\" "
+	"complete_nodeset=\"0x1\" gp_index=\"5\"/></object>\n"
+	"<object type=\"Package\" os_index=\"1\" cpuset=\"0xc\" complete_cpuset=\"0xc\" nodeset=\"0x2\" "
+	"complete_nodeset=\"0x2\" gp_index=\"6\">"
+	"<object type=\"NUMANode\" os_index=\"1\" cpuset=\"0xc\" complete_cpuset=\"0xc\" nodeset=\"0x2\" "
+	"complete_nodeset=\"0x2\" gp_index=\"7\" local_memory=\"1073741824\"/>"
+	"<object type=\"PU\" os_index=\"2\" cpuset=\"0x4\" complete_cpuset=\"0x4\" nodeset=\"0x2\" "
+	"complete_nodeset=\"0x2\" gp_index=\"8\"/>"
+	"<object type=\"PU\" os_index=\"3\" cpuset=\"0x8\" complete_cpuset=\"0x8\" nodeset=\"0x2\" "
+	"complete_nodeset=\"0x2\" gp_index=\"9\"/></object>\n"
+	"</object>\n</topology>\n";
+
+static void write_topology(const char *information)
+{
+	char path[512], *text = muster_asprintf(topology, information);
+	fake_file(ctx, "/topology.xml", text);
+	snprintf(path, sizeof path, "%s/topology.xml", ctx->root);
+	setenv("HWLOC_XMLFILE", path, 1);
+	setenv("HWLOC_THISSYSTEM", "1", 1);
+	free(text);
+}
+
+static void setup(void)
+{
+	ctx = fake_new(&muster_probe_system);
+	fake_file(ctx, "/etc/os-release", "NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n");
+	fake_file(ctx, "/proc/sys/kernel/osrelease", "5.15.0-1089-azure\n");
+	fake_file(ctx, "/proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor\n");
+	fake_file(ctx, "/proc/meminfo", "MemTotal:       928858112 kB\nMemFree:        1 kB\n");
+	write_topology("<info name=\"Architecture\" value=\"x86_64\"/>");
+}
+
+static void teardown(void)
+{
+	fake_free(ctx);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_probe_system.run(ctx, &err) == 0, "%s", err.text);
+	fake_complete(ctx, NULL);
+}
+
+START_TEST(the_root_tells_what_the_node_is)
+{
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "node.os", NULL), "Ubuntu 22.04.5 LTS");
+	ck_assert_str_eq(fake_string(ctx, "node.kernel", NULL), "5.15.0-1089-azure");
+	ck_assert_str_eq(fake_string(ctx, "node.architecture", NULL), "x86_64");
+	ck_assert_str_eq(fake_string(ctx, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
+	ck_assert_double_eq(fake_number(ctx, "node.memory_mib", NULL), 907088);
+	ck_assert_double_eq(fake_number(ctx, "node.cpus", NULL), 4);
+	ck_assert_double_eq(fake_number(ctx, "node.sockets", NULL), 2);
+	ck_assert_double_eq(fake_number(ctx, "node.numa_nodes", NULL), 2);
+}
+END_TEST
+
+static const struct {
+	const char *file, *text, *metric, *expected; /* expected: the value, or the end of the reason */
+	bool null;
+} odd_files[] = {
+	{ "/etc/os-release", "PRETTY_NAME='Alma \"9\"'\n", "node.os", "Alma \"9\"", false },
+	{ "/etc/os-release", "PRETTY_NAME=Plain\n", "node.os", "Plain", false },
+	{ "/etc/os-release", "PRETTY_NAME=\"a \\\"b\\\" \\$c\"", "node.os", "a \"b\" $c", false },
+	{ "/etc/os-release", "XPRETTY_NAME=no\n", "node.os", "/etc/os-release has no line \"PRETTY_NAME\"", true },
+	{ "/proc/cpuinfo", "processor : 0\nCPU part : 0xd4f\n", "node.cpu_model", "Model of hwloc", false },
+	{ "/proc/driver/nvidia/params", "EnableMSI: 1\nCoherentGPUMemoryMode: \"driver\"\nRmMsg: \"\"\n",
+		"node.coherent_memory_mode", "driver", false },
+	{ "/proc/driver/nvidia/params", "CoherentGPUMemoryMode: \"\"\n", "node.coherent_memory_mode", "", false },
+	{ "/proc/driver/nvidia/params", "EnableMSI: 1\n", "node.coherent_memory_mode",
+		"/proc/driver/nvidia/params has no line \"CoherentGPUMemoryMode\"", true },
+	{ "/proc/meminfo", "MemTotal: 12 MB\n", "node.memory_mib", "is not in kB: \"12 MB\"", true },
+	{ "/proc/meminfo", "MemTotal: kB\n", "node.memory_mib", "is not in kB: \"kB\"", true },
+	{ "/proc/meminfo", "MemTotal: -5 kB\n", "node.memory_mib", "is not in kB: \"-5 kB\"", true },
+	{ "/proc/meminfo", "MemTotal: nan kB\n", "node.memory_mib", "is not in kB: \"nan kB\"", true },
+	{ "/proc/meminfo", "MemTotal: 1e999 kB\n", "node.memory_mib", "is not in kB: \"1e999 kB\"", true },
+	{ "/proc/meminfo", "MemTotalFree: 12 kB\n", "node.memory_mib", "/proc/meminfo has no line \"MemTotal\"", true },
+};
+
+START_TEST(odd_files_are_read_right_or_not_at_all)
+{
+	fake_file(ctx, odd_files[_i].file, odd_files[_i].text);
+	measure();
+	const char *found = odd_files[_i].null ? fake_reason(ctx, odd_files[_i].metric, NULL)
+					       : fake_string(ctx, odd_files[_i].metric, NULL);
+	size_t length = strlen(found), wanted = strlen(odd_files[_i].expected);
+	ck_assert_msg(length >= wanted && strcmp(found + length - wanted, odd_files[_i].expected) == 0, "%s: \"%s\"",
+		odd_files[_i].metric, found);
+	ck_assert_msg(odd_files[_i].null || length == wanted, "%s: \"%s\"", odd_files[_i].metric, found);
+}
+END_TEST
+
+START_TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
+{
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.coherent_memory_mode", NULL), "No such file"));
+	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 0);
+}
+END_TEST
+
+START_TEST(imex_channels_are_counted_and_nothing_beside_them)
+{
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel0", "");
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel11", "");
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels/other", "");
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 2);
+}
+END_TEST
+
+START_TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
+{
+	fake_file(ctx, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
+}
+END_TEST
+
+START_TEST(os_release_may_lie_in_usr_lib)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/etc/os-release", ctx->root);
+	ck_assert_int_eq(remove(path), 0);
+	fake_file(ctx, "/usr/lib/os-release", "PRETTY_NAME=\"Elsewhere\"\n");
+	measure();
+	ck_assert_str_eq(fake_string(ctx, "node.os", NULL), "Elsewhere");
+}
+END_TEST
+
+START_TEST(what_hwloc_does_not_say_is_null)
+{
+	write_topology("");
+	measure();
+	ck_assert_str_eq(fake_reason(ctx, "node.architecture", NULL), "hwloc gives no Architecture");
+}
+END_TEST
+
+START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
+{
+	measure();
+	ck_assert_uint_eq(fake_count(ctx, "node.library_path"), MUSTER_LIBRARY_COUNT);
+	ck_assert_uint_eq(fake_count(ctx, "node.library_version"), MUSTER_LIBRARY_COUNT);
+	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
+		const struct muster_library *library = muster_library_at(i);
+		if (library->handle)
+			ck_assert_str_eq(fake_string(ctx, "node.library_path", library->soname), library->path);
+		else
+			ck_assert_ptr_nonnull(
+				strstr(fake_reason(ctx, "node.library_version", library->soname), library->soname));
+	}
+	if (!muster_nvml_library.handle)
+		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.gpu_count", NULL), "libnvidia-ml.so.1"));
+}
+END_TEST
+
+START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
+{
+	measure();
+	const struct muster_sample *version = fake_sample(ctx, "node.library_version", "libibverbs.so.1", NULL);
+	if (version->value.type == MUSTER_NULL) {
+		ck_assert_ptr_null(muster_verbs_library.handle);
+		return;
+	}
+	char end[256];
+	snprintf(end, sizeof end, "/libibverbs.so.%s", version->value.string);
+	const char *path = fake_string(ctx, "node.library_path", "libibverbs.so.1");
+	ck_assert_msg(strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0, "%s", path);
+}
+END_TEST
+
+START_TEST(the_limit_of_locked_memory_is_in_mib_or_unlimited)
+{
+	struct rlimit limit;
+	ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	measure();
+	if (limit.rlim_cur == RLIM_INFINITY)
+		ck_assert_str_eq(fake_reason(ctx, "node.memlock_mib", NULL), "unlimited");
+	fake_forget(ctx);
+	limit.rlim_cur = 65536;
+	ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.memlock_mib", NULL), 0.0625);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("system");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, the_root_tells_what_the_node_is);
+	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, sizeof odd_files / sizeof *odd_files);
+	tcase_add_test(tcase, without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel);
+	tcase_add_test(tcase, imex_channels_are_counted_and_nothing_beside_them);
+	tcase_add_test(tcase, imex_channels_that_cannot_be_listed_are_unknown_and_not_none);
+	tcase_add_test(tcase, os_release_may_lie_in_usr_lib);
+	tcase_add_test(tcase, what_hwloc_does_not_say_is_null);
+	tcase_add_test(tcase, every_vendor_library_has_a_path_and_a_version_or_the_loaders_words);
+	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
+	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);
+	Suite *suite = suite_create("system");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,114 @@
+/* test_read_findings.c - how a run was judged comes back from its file as it was written */
+#include "muster/report.h"
+
+#include "report_fixture.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char *text_of(const struct muster_report *report)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	ck_assert_int_eq(muster_report_print_json(report, out, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+static char path[64];
+
+static void put(const char *text)
+{
+	snprintf(path, sizeof path, "/tmp/muster-judged-XXXXXX");
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	FILE *out = fdopen(fd, "w");
+	fputs(text, out);
+	fclose(out);
+}
+
+static char *fixture_text(enum muster_status verdict, bool strict)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	report.verdict = verdict;
+	report.strict = strict;
+	char *text = text_of(&report);
+	muster_run_done(&run);
+	return text;
+}
+
+/* fixture_run puts texts into a report that the writer escapes: what is read back is escaped once and for all. */
+START_TEST(a_report_that_was_read_is_written_again_to_the_last_byte)
+{
+	static const enum muster_status verdicts[] = { MUSTER_PASS, MUSTER_FAIL, MUSTER_INCONCLUSIVE };
+	struct muster_report report;
+	struct muster_run run;
+	struct muster_error err;
+	char *text = fixture_text(verdicts[_i], _i == 1);
+	put(text);
+	ck_assert_msg(muster_report_load(path, &run, &report, &err) == 0, "%s", err.text);
+	unlink(path);
+	char *again = text_of(&report);
+	ck_assert_str_eq(text, again);
+	ck_assert_int_eq(report.verdict, verdicts[_i]);
+	muster_report_done(&report);
+	muster_run_done(&run);
+	free(text);
+	free(again);
+}
+END_TEST
+
+/* What to put in the place of what, and what the message then says. */
+static const struct {
+	const char *what, *with, *said;
+} broken[] = {
+	{ "\"status\": \"warn\"", "\"status\": \"bad\"", "$.findings[3].status: \"bad\" is none of" },
+	{ "\"status\": \"warn\"", "\"status\": 4", "$.findings[3].status: a string is needed" },
+	{ "\"rank\": 4", "\"rank\": -2", "$.findings[1].where.rank" },
+	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"", "$.findings[1].where: unknown key \"xpu\"" },
+	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is no verdict" },
+	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
+	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" come together" },
+	{ "\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]", "\"unjudged\": [7]", "$.findings[0].unjudged[0]" },
+	{ "\"bytes\": 8589934592", "\"bytes\": [8589934592]", "$.findings[4].where.labels.bytes" },
+	{ "\"verdict\": \"fail\",", "", "the key \"verdict\" is missing: nobody has judged this run yet" },
+};
+
+START_TEST(what_is_no_judgement_is_refused_with_its_place)
+{
+	struct muster_report report;
+	struct muster_run run;
+	struct muster_error err = { 0 };
+	char *text = fixture_text(MUSTER_FAIL, false), *at = strstr(text, broken[_i].what);
+	ck_assert_msg(at, "the fixture has no %s", broken[_i].what);
+	char *changed =
+		muster_asprintf("%.*s%s%s", (int)(at - text), text, broken[_i].with, at + strlen(broken[_i].what));
+	put(changed);
+	ck_assert_int_eq(muster_report_load(path, &run, &report, &err), -1);
+	unlink(path);
+	ck_assert_msg(strstr(err.text, broken[_i].said), "%s", err.text);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	free(changed);
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report_judged");
+	TCase *tcase = tcase_create("judged");
+	tcase_add_loop_test(tcase, a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3);
+	tcase_add_loop_test(
+		tcase, what_is_no_judgement_is_refused_with_its_place, 0, (int)(sizeof broken / sizeof *broken));
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

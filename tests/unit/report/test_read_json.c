@@ -1,0 +1,527 @@
+/* test_read_json.c - a report is written whole, and its run comes back as it was */
+#include "muster/report.h"
+
+#include "util/file.h"
+#include "json/json.h"
+#include "report_fixture.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[64];
+static char path[128];
+
+static void make_directory(void)
+{
+	snprintf(directory, sizeof directory, "/tmp/muster-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof path, "%s/report.json", directory);
+}
+
+static void remove_directory(void)
+{
+	if (unlink(path) < 0)
+		rmdir(path);
+	ck_assert_msg(rmdir(directory) == 0, "something was left in %s", directory);
+}
+
+static char *file_text(void)
+{
+	char *text = NULL;
+	size_t length;
+	struct muster_error err;
+	ck_assert_msg(muster_file_read(path, 1 << 30, &text, &length, &err) == 0, "%s", err.text);
+	return text;
+}
+
+static void assert_text(const char *a, const char *b, const char *what)
+{
+	ck_assert_msg((!a && !b) || (a && b && strcmp(a, b) == 0), "%s: '%s' is not '%s'", what, a ? a : "NULL",
+		b ? b : "NULL");
+}
+
+static void assert_number(double a, double b)
+{
+	ck_assert(muster_value_equal(muster_number(a), muster_number(b)));
+}
+
+static void assert_samples(const struct muster_samples *a, const struct muster_samples *b)
+{
+	ck_assert_uint_eq(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct muster_sample *x = &a->items[i], *y = &b->items[i];
+		ck_assert_ptr_eq(x->metric, y->metric);
+		ck_assert_msg(muster_value_equal(x->value, y->value), "value of %s", x->metric->name);
+		assert_text(x->reason, y->reason, "reason");
+		ck_assert_uint_eq(x->label_count, y->label_count);
+		for (size_t j = 0; j < x->label_count; j++) {
+			assert_text(x->labels[j].key, y->labels[j].key, "label");
+			ck_assert(muster_value_equal(x->labels[j].value, y->labels[j].value));
+		}
+	}
+}
+
+static void assert_outcomes(const struct muster_outcomes *a, const struct muster_outcomes *b)
+{
+	ck_assert_uint_eq(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct muster_outcome *x = &a->items[i], *y = &b->items[i];
+		assert_text(x->probe, y->probe, "probe");
+		ck_assert_int_eq(x->status, y->status);
+		assert_text(x->code, y->code, "code");
+		assert_text(x->detail, y->detail, "detail");
+		assert_text(x->step, y->step, "step");
+		ck_assert_int_eq(x->ring, y->ring);
+		assert_number(x->elapsed_ms, y->elapsed_ms);
+	}
+}
+
+static void assert_node(const struct muster_node *a, const struct muster_node *b)
+{
+	assert_text(a->name, b->name, "node");
+	ck_assert_int_eq(a->simulated, b->simulated);
+	assert_samples(&a->samples, &b->samples);
+	ck_assert_uint_eq(a->rank_count, b->rank_count);
+	for (size_t i = 0; i < a->rank_count; i++) {
+		const struct muster_rank *x = &a->ranks[i], *y = &b->ranks[i];
+		ck_assert_int_eq(x->rank, y->rank);
+		ck_assert_int_eq(x->local_rank, y->local_rank);
+		assert_text(x->gpu, y->gpu, "gpu");
+		assert_text(x->gpu_uuid, y->gpu_uuid, "gpu_uuid");
+		assert_text(x->missing, y->missing, "missing");
+		assert_text(x->unfinished, y->unfinished, "unfinished");
+		assert_samples(&x->samples, &y->samples);
+		assert_outcomes(&x->outcomes, &y->outcomes);
+	}
+}
+
+static void assert_run(const struct muster_run *a, const struct muster_run *b)
+{
+	assert_text(a->job.id, b->job.id, "id");
+	assert_text(a->job.started, b->job.started, "started");
+	assert_text(a->job.profile, b->job.profile, "profile");
+	assert_text(a->job.version, b->job.version, "version");
+	assert_text(a->job.interrupted, b->job.interrupted, "interrupted");
+	ck_assert_int_eq(a->job.assembled, b->job.assembled);
+	assert_number(a->job.elapsed_s, b->job.elapsed_s);
+	ck_assert_int_eq(a->job.ranks, b->job.ranks);
+	ck_assert_int_eq(a->job.simulated, b->job.simulated);
+	assert_samples(&a->job.samples, &b->job.samples);
+	ck_assert_uint_eq(a->node_count, b->node_count);
+	for (size_t i = 0; i < a->node_count; i++)
+		assert_node(&a->nodes[i], &b->nodes[i]);
+	ck_assert_uint_eq(a->trial_count, b->trial_count);
+	for (size_t i = 0; i < a->trial_count; i++) {
+		const struct muster_trial *x = &a->trials[i], *y = &b->trials[i];
+		assert_text(x->probe, y->probe, "probe");
+		ck_assert_int_eq(x->kind, y->kind);
+		ck_assert_uint_eq(x->node_count, y->node_count);
+		for (size_t j = 0; j < x->node_count; j++)
+			assert_text(x->nodes[j], y->nodes[j], "node");
+		ck_assert_int_eq(x->ok, y->ok);
+		assert_number(x->busbw_gbps, y->busbw_gbps);
+		assert_text(x->why, y->why, "why");
+		assert_number(x->seconds, y->seconds);
+	}
+}
+
+static void write_report(const struct muster_run *run)
+{
+	struct muster_report report;
+	struct muster_error err;
+	fixture_report(&report, run);
+	ck_assert_msg(muster_report_write_json(&report, path, &err) == 0, "%s", err.text);
+}
+
+static void write_fixture(void)
+{
+	struct muster_run run;
+	fixture_run(&run);
+	write_report(&run);
+	muster_run_done(&run);
+}
+
+START_TEST(the_run_comes_back_as_it_was)
+{
+	struct muster_run run, back;
+	struct muster_error err;
+	fixture_run(&run);
+	write_report(&run);
+	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	assert_run(&run, &back);
+	muster_run_done(&run); /* nothing of the run read back may point into the first one */
+
+	char *first = file_text();
+	write_report(&back);
+	char *second = file_text();
+	ck_assert_str_eq(first, second);
+	free(first);
+	free(second);
+	muster_run_done(&back);
+}
+END_TEST
+
+START_TEST(every_sample_stands_on_its_own_line)
+{
+	struct muster_run run;
+	fixture_run(&run);
+	size_t samples = run.job.samples.count, lines = 0;
+	for (size_t i = 0; i < run.node_count; i++) {
+		samples += run.nodes[i].samples.count;
+		for (size_t j = 0; j < run.nodes[i].rank_count; j++)
+			samples += run.nodes[i].ranks[j].samples.count;
+	}
+	muster_run_done(&run);
+	write_fixture();
+	char *text = file_text();
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line += strspn(line, " ");
+		if (strncmp(line, "{\"metric\": ", 11) != 0)
+			continue;
+		size_t length = strlen(line) - (line[strlen(line) - 1] == ',');
+		ck_assert_msg(line[length - 1] == '}' && strstr(line, "\"value\": "), "%s", line);
+		lines++;
+	}
+	free(text);
+	ck_assert_uint_eq(lines, samples);
+}
+END_TEST
+
+START_TEST(a_node_goes_through_a_leaders_message)
+{
+	struct muster_run run, back;
+	struct muster_error err;
+	fixture_run(&run);
+	muster_run_init(&back);
+	back.job.ranks = 16;
+	for (size_t i = 0; i < run.node_count; i++) {
+		size_t length = 0;
+		char *text = muster_node_to_json(&run.nodes[i], &length);
+		ck_assert_uint_eq(length, strlen(text));
+		ck_assert_ptr_null(strchr(text, '\n'));
+		ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+		memset(text, 'x', length);
+		free(text);
+		assert_node(&run.nodes[i], &back.nodes[i]);
+	}
+	muster_run_done(&run);
+	muster_run_done(&back);
+}
+END_TEST
+
+START_TEST(samples_go_where_their_scope_belongs)
+{
+	static const char text[] =
+		"{\"name\": \"n\", \"simulated\": false, \"samples\": [], \"ranks\": [{\"rank\": 0, \"probes\": [], "
+		"\"samples\": ["
+		"{\"metric\": \"nccl.ring_ranks\", \"value\": 2}, {\"metric\": \"node.cpus\", \"value\": 96},"
+		"{\"metric\": \"rank.cpus\", \"value\": 24}]}]}";
+	struct muster_run run;
+	struct muster_error err;
+	muster_run_init(&run);
+	ck_assert_msg(muster_node_from_json(&run, text, strlen(text), &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(run.job.samples.count, 1);
+	ck_assert_str_eq(run.job.samples.items[0].metric->name, "nccl.ring_ranks");
+	ck_assert_uint_eq(run.nodes[0].samples.count, 1);
+	ck_assert_str_eq(run.nodes[0].samples.items[0].metric->name, "node.cpus");
+	ck_assert_uint_eq(run.nodes[0].ranks[0].samples.count, 1);
+	ck_assert_str_eq(run.nodes[0].ranks[0].samples.items[0].metric->name, "rank.cpus");
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(equal_label_sets_are_stored_once)
+{
+	struct muster_run run;
+	struct muster_error err;
+	write_fixture();
+	ck_assert_msg(muster_report_read(path, &run, &err) == 0, "%s", err.text);
+	const struct muster_label *found[2] = { NULL, NULL };
+	for (size_t i = 0; i < 2; i++) {
+		const struct muster_samples *samples = &run.nodes[i].ranks[3].samples;
+		for (size_t j = 0; j < samples->count; j++)
+			if (strcmp(samples->items[j].metric->name, i ? "gpu.ecc" : "gpu.mig") == 0)
+				found[i] = samples->items[j].labels;
+	}
+	ck_assert_ptr_nonnull(found[0]);
+	ck_assert_ptr_eq(found[0], found[1]);
+	muster_run_done(&run);
+}
+END_TEST
+
+static char *report_text(const struct muster_report *report)
+{
+	char *text = NULL;
+	size_t length = 0;
+	struct muster_error err;
+	FILE *out = open_memstream(&text, &length);
+	ck_assert_msg(muster_report_print_json(report, out, &err) == 0, "%s", err.text);
+	fclose(out);
+	return text;
+}
+
+START_TEST(every_status_has_its_name_in_the_report)
+{
+	enum muster_status status = (enum muster_status)_i;
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_json *json = NULL;
+	struct muster_error err;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	struct muster_finding finding = { .check = "a.b", .status = status, .rank = -1 };
+	report.findings = &finding;
+	report.finding_count = 1;
+	char *text = report_text(&report);
+	ck_assert_msg(muster_json_parse(text, strlen(text), &json, &err) == 0, "%s", err.text);
+	const struct muster_json *first = muster_json_first(muster_json_member(json, "findings"));
+	ck_assert_str_eq(muster_json_string(muster_json_member(first, "status")), muster_status_name(status));
+	const struct muster_json *count = muster_json_member(muster_json_member(json, "summary"), "count");
+	assert_number(muster_json_number(muster_json_member(count, muster_status_name(status))),
+		(double)report.count[status]);
+	muster_json_free(json);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(findings_and_checks_keep_all_their_parts)
+{
+	static const char *const parts[] = {
+		"\"verdict\": \"fail\"",
+		"\"simulated\": true",
+		"\"missing_ranks\": [14, 15]",
+		"\"interrupted\": \"SIGTERM came to rank 0 after 61.2 s\"",
+		("\"unfinished\": \"it did not come to its end; its last sign, 3 s after its start, was: "
+		 "ncclAllReduce\""),
+		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
+		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1}",
+		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\"}",
+		"\"where\": {\"node\": \"sim-1\", \"port\": \"mlx5_ib3/1\"}",
+		"\"where\": {\"labels\": {\"bytes\": 8589934592, \"nodes\": 2}}",
+		"\"value\": 11.2,",
+		"\"value\": \"INIT\"",
+		"\"value\": null",
+		"\"advice\": \"reseat it: see \\\"nvidia-smi -q\\\"\"",
+		"\"certainty\": \"specified\"",
+		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",
+		"\"lowest\": 11.2, \"highest\": 26.1",
+		"\"domains\": 2",
+		"\"certainty\": \"specified\"},",
+		"\"expected\": \"any value, no floor is set\", \"calibrated\": false}",
+		"\"unit\": \"W\",\n      \"calibrated\": false",
+		"\"skipped\": \"for runs of 1 node, this one has 2\"",
+		"\"origin\": \"Standard_ND96asr_v4.json < family.json\"",
+		"\"missing\": \"no message within 60 s\"",
+		"\"status\": \"hung\", \"detail\": \"no answer within 60 s\", \"step\": \"ncclCommInitRankConfig\"",
+		"A\\\"100\\\\ \\u001b[31mred\\u0007 \\u009b \xc2\xb5 \\u000a\\u0009\\u007f end",
+	};
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *text = report_text(&report);
+	muster_run_done(&run);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		ck_assert_msg(strstr(text, parts[i]) != NULL, "not in the report: %s", parts[i]);
+	free(text);
+}
+END_TEST
+
+START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
+{
+	struct muster_run run, back;
+	struct muster_error err;
+	synthetic_run(&run, 1);
+	run.nodes[0].name = "bad\xff\xc0\x80name";
+	size_t length;
+	char *text = muster_node_to_json(&run.nodes[0], &length);
+	muster_run_init(&back);
+	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(back.nodes[0].name, "bad\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdname");
+	free(text);
+	muster_run_done(&run);
+	muster_run_done(&back);
+}
+END_TEST
+
+START_TEST(a_number_that_is_none_is_null_with_a_reason)
+{
+	struct muster_run run, back;
+	struct muster_error err;
+	muster_run_init(&run);
+	muster_run_init(&back);
+	struct muster_node *node = muster_run_add_node(&run, "n");
+	const double odd[] = { NAN, INFINITY, -INFINITY };
+	for (size_t i = 0; i < 3; i++)
+		muster_samples_add(&node->samples, (struct muster_sample){ .metric = muster_metric_find("node.cpus"),
+							   .value = muster_number(odd[i]) });
+	size_t length;
+	char *text = muster_node_to_json(node, &length);
+	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	for (size_t i = 0; i < 3; i++) {
+		const struct muster_sample *sample = &back.nodes[0].samples.items[i];
+		ck_assert_int_eq(sample->value.type, MUSTER_NULL);
+		ck_assert_str_eq(sample->reason, "the measured value is not a finite number");
+	}
+	free(text);
+	muster_run_done(&run);
+	muster_run_done(&back);
+}
+END_TEST
+
+START_TEST(only_a_clear_verdict_exits_zero_or_one)
+{
+	static const enum muster_exit wanted[] = {
+		[MUSTER_PASS] = MUSTER_EXIT_PASS,
+		[MUSTER_WARN] = MUSTER_EXIT_INCONCLUSIVE,
+		[MUSTER_FAIL] = MUSTER_EXIT_FAIL,
+		[MUSTER_SKIP] = MUSTER_EXIT_INCONCLUSIVE,
+		[MUSTER_INCONCLUSIVE] = MUSTER_EXIT_INCONCLUSIVE,
+	};
+	struct muster_report report = { .verdict = (enum muster_status)_i };
+	ck_assert_int_eq(muster_report_exit(&report), wanted[_i]);
+}
+END_TEST
+
+/* Try to write a report in a child, so that it may give up root. Its status: 0 written, 1 refused as it should be. */
+static int write_in_child(int (*prepare)(void), const char *where, const char *wanted)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		struct muster_run run;
+		struct muster_report report;
+		struct muster_error err = { 0 };
+		if (prepare && prepare() < 0)
+			_exit(77);
+		synthetic_run(&run, 64);
+		fixture_report(&report, &run);
+		int rc = muster_report_write_json(&report, where, &err);
+		if (rc < 0 && (err.code != MUSTER_EIO || !strstr(err.text, wanted)))
+			fprintf(stderr, "unexpected: %s: %s\n", muster_code_name(err.code), err.text);
+		_exit(rc == 0 ? 0 : err.code == MUSTER_EIO && strstr(err.text, wanted) ? 1 : 2);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int become_nobody(void)
+{
+	return geteuid() != 0 ? 0 : setresgid(65534, 65534, 65534) < 0 ? -1 : setresuid(65534, 65534, 65534);
+}
+
+START_TEST(a_read_only_directory_leaves_the_old_report_whole)
+{
+	write_fixture();
+	char *before = file_text();
+	ck_assert_int_eq(chmod(directory, 0555), 0);
+	int rc = write_in_child(become_nobody, path, "Permission denied");
+	ck_assert_int_eq(chmod(directory, 0755), 0);
+	ck_assert_int_eq(rc, 1);
+	char *after = file_text();
+	ck_assert_str_eq(before, after);
+	free(before);
+	free(after);
+}
+END_TEST
+
+START_TEST(a_directory_in_its_place_is_an_error_and_stays)
+{
+	struct stat status;
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	ck_assert_int_eq(write_in_child(NULL, path, "is a directory"), 1);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert(S_ISDIR(status.st_mode));
+}
+END_TEST
+
+START_TEST(a_missing_directory_is_an_error)
+{
+	char nowhere[160];
+	snprintf(nowhere, sizeof nowhere, "%s/nowhere/report.json", directory);
+	ck_assert_int_eq(write_in_child(NULL, nowhere, "No such file or directory"), 1);
+}
+END_TEST
+
+/* A file system of 64 KiB, in a mount namespace of our own, with an old report on it. */
+static int mount_small(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("none", directory, "tmpfs", 0, "size=64k") < 0)
+		return -1;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	return fd >= 0 && write(fd, "old", 3) == 3 && close(fd) == 0 ? 0 : -1;
+}
+
+START_TEST(a_full_disk_leaves_the_old_report_whole)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		if (mount_small() < 0)
+			_exit(77);
+		int rc = write_in_child(NULL, path, "No space left on device");
+		char *text = file_text();
+		_exit(rc == 1 && strcmp(text, "old") == 0 && unlink(path) == 0 && rmdir(directory) < 0 &&
+					umount(directory) == 0
+				? 0
+				: 1);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		fputs("a_full_disk_leaves_the_old_report_whole: not run, mounting needs more rights\n", stderr);
+	else
+		ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_is_an_error)
+{
+	struct muster_run run;
+	struct muster_error err;
+	ck_assert_int_eq(muster_report_read(path, &run, &err), -1);
+	ck_assert_msg(strstr(err.text, "report.json: No such file") != NULL, "%s", err.text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report_json");
+	TCase *plain = tcase_create("text");
+	tcase_add_test(plain, a_node_goes_through_a_leaders_message);
+	tcase_add_test(plain, samples_go_where_their_scope_belongs);
+	tcase_add_loop_test(plain, every_status_has_its_name_in_the_report, 0, MUSTER_STATUS_COUNT);
+	tcase_add_test(plain, findings_and_checks_keep_all_their_parts);
+	tcase_add_test(plain, bytes_that_are_not_utf8_become_replacement_characters);
+	tcase_add_test(plain, a_number_that_is_none_is_null_with_a_reason);
+	tcase_add_loop_test(plain, only_a_clear_verdict_exits_zero_or_one, 0, MUSTER_STATUS_COUNT);
+	suite_add_tcase(suite, plain);
+	TCase *files = tcase_create("files");
+	tcase_add_checked_fixture(files, make_directory, remove_directory);
+	tcase_add_test(files, the_run_comes_back_as_it_was);
+	tcase_add_test(files, every_sample_stands_on_its_own_line);
+	tcase_add_test(files, equal_label_sets_are_stored_once);
+	tcase_add_test(files, a_read_only_directory_leaves_the_old_report_whole);
+	tcase_add_test(files, a_directory_in_its_place_is_an_error_and_stays);
+	tcase_add_test(files, a_missing_directory_is_an_error);
+	tcase_add_test(files, a_full_disk_leaves_the_old_report_whole);
+	tcase_add_test(files, a_file_that_cannot_be_read_is_an_error);
+	suite_add_tcase(suite, files);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

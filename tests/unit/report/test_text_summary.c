@@ -1,0 +1,451 @@
+/* test_text_summary.c - what people and scripts read on the terminal */
+#include "muster/report.h"
+
+#include "report/print_escaped.h"
+#include "report_fixture.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static char *text_of(const struct muster_report *report, bool colour)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_text(report, out, colour);
+	fclose(out);
+	return text;
+}
+
+static char *line_of(const struct muster_report *report, const char *path)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_line(report, path, out);
+	fclose(out);
+	return text;
+}
+
+static size_t count_of(const char *text, const char *wanted)
+{
+	size_t count = 0;
+	for (; (text = strstr(text, wanted)); text += strlen(wanted))
+		count++;
+	return count;
+}
+
+static const char *const whole =
+	"muster " MUSTER_VERSION ": Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711\n"
+	"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real machine\n"
+	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them observed, without a floor), 1 not applicable\n"
+	"\n"
+	"FAIL rank.missing: node sim-2, rank 15\n"
+	"  expected  a report from every rank\n"
+	"  observed  no message within 60 s\n"
+	"  unjudged  copy.h2d, copy.d2h\n"
+	"\n"
+	"FAIL copy.h2d: node sim-1, rank 4, GPU 000b:00:00.0\n"
+	"  expected  at least 21 GB/s\n"
+	"  observed  11.2 GB/s\n"
+	"  source    vendor's guide (specified)\n"
+	"  advice    reseat it: see \"nvidia-smi -q\"\n"
+	"\n"
+	"? probe.gpu_copy: node sim-2, rank 8, GPU 0001:00:00.0\n"
+	"  expected  the probe to end well\n"
+	"  observed  crashed: signal 11 in cuMemcpyHtoDAsync_v2\n"
+	"  unjudged  copy.h2d, copy.d2h\n"
+	"\n"
+	"warn ib.state: node sim-1, port mlx5_ib3/1\n"
+	"  expected  ACTIVE\n"
+	"  observed  INIT\n"
+	"\n"
+	"warn ring.busbw: whole job, bytes 8 GiB, nodes 2\n"
+	"  expected  at least 180 GB/s\n"
+	"  observed  170.5 GB/s\n"
+	"\n"
+	"node   metadata  launch  environment  system  storage  gpu  fabric  affinity  ib_link  gpu_copy  "
+	"nccl_allreduce\n"
+	"sim-1  ok        ok      -            -       -        ok   -       -         warn 1   FAIL 1    ok\n"
+	"sim-2  FAIL 1    ok      -            -       -        ok   -       -         ok       ? 1       ok\n"
+	"job    -         -       -            -       -        -    -       -         -        -         warn 1\n"
+	"\n"
+	"measured\n"
+	"  H2D: 11.2 to 26.1 GB/s on 14 GPUs; copy.h2d expects at least 21 GB/s\n"
+	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; observed by copy.d2h: at least 85 % of the run's median 25.1 GB/s, "
+	"21.34\n"
+	"  H2D, all GPUs of a node at once: 25.06 to 25.1 GB/s on 15 GPUs; no check\n"
+	"  D2H, all GPUs of a node at once: 24.07 to 24.1 GB/s on 15 GPUs; no check\n"
+	"  all-reduce busbw: 229.5 GB/s at 8 GiB; no check\n"
+	"\n"
+	"observed\n"
+	"  site.rate: port.rate_gbps 200 Gb/s on 16 ports; any value, no floor is set\n"
+	"  site.driver: node.driver_version differs; any value, no floor is set\n"
+	"\n"
+	"Not judged, for runs of 1 node, this one has 2: ring.one_node\n"
+	"\n";
+
+START_TEST(the_summary_reads_from_the_worst_to_the_figures)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	/* the launch is judged, or no cell of it would say ok */
+	struct muster_tally tallies[16];
+	memcpy(tallies, report.tallies, report.tally_count * sizeof *tallies);
+	tallies[report.tally_count] = (struct muster_tally){ .check = "launch.size", .probe = "launch", .unit = "" };
+	report.tallies = tallies;
+	report.tally_count++;
+	char *text = text_of(&report, false);
+	ck_assert_str_eq(text, whole);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_pass_is_a_few_calm_lines)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 8);
+	run.job.simulated = false;
+	fixture_report(&report, &run);
+	report.verdict = MUSTER_PASS;
+	report.finding_count = 0;
+	memset(report.count, 0, sizeof report.count);
+	report.count[MUSTER_PASS] = 40;
+	report.tally_count = 3; /* those that hold values against a figure */
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\nPASS: 0 failed, 0 inconclusive, 0 warned, 40 passed, 0 not applicable\n\nnode "),
+		"%s", text);
+	ck_assert_ptr_null(strstr(text, "SIMULATED"));
+	ck_assert_ptr_null(strstr(text, "\njob "));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(with_many_nodes_only_those_with_findings_have_rows)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 160);
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_uint_eq(count_of(text, "\nsim-"), 2);
+	ck_assert_msg(strstr(text, "\n18 other nodes  ok\n") != NULL, "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_fault_of_all_nodes_does_not_hide_another)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 800);
+	fixture_report(&report, &run);
+	struct muster_finding *findings = muster_calloc(201, sizeof *findings);
+	for (size_t i = 0; i < 200; i++)
+		findings[i] = (struct muster_finding){ .check = "gpu.ecc",
+			.status = MUSTER_FAIL,
+			.node = run.nodes[i / 2].name,
+			.rank = -1,
+			.metric = "gpu.ecc",
+			.unit = "" };
+	findings[200] = (struct muster_finding){ .check = "copy.h2d",
+		.status = MUSTER_FAIL,
+		.node = run.nodes[99].name,
+		.rank = 799,
+		.metric = "gpu.h2d_gbps",
+		.unit = "" };
+	report.findings = findings;
+	report.finding_count = 201;
+	char *text = text_of(&report, false);
+	ck_assert_uint_eq(count_of(text, "\nFAIL gpu.ecc: node "), 8);
+	ck_assert_uint_eq(count_of(text, "\nFAIL copy.h2d: node sim-100, rank 799\n"), 1);
+	ck_assert_msg(
+		strstr(text, "\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n"),
+		"%s", text);
+	ck_assert_msg(strstr(text, "\nand 60 more nodes with findings\n") != NULL, "%s", text);
+	free(text);
+	free(findings);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(colours_come_only_when_asked_for)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *plain = text_of(&report, false), *coloured = text_of(&report, true);
+	ck_assert_ptr_null(strchr(plain, '\033'));
+	ck_assert_ptr_nonnull(strstr(coloured, "\033[1;31mFAIL\033[0m copy.h2d: node sim-1"));
+	/* without its colours it is the same text */
+	char *to = coloured;
+	for (const char *from = coloured; *from; from++) {
+		if (*from == '\033')
+			from = strchr(from, 'm');
+		else
+			*to++ = *from;
+	}
+	*to = '\0';
+	ck_assert_str_eq(coloured, plain);
+	free(plain);
+	free(coloured);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(names_from_machines_cannot_drive_the_terminal)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 8);
+	run.nodes[0].name = "evil\033[2J\r\nMUSTER PASS";
+	fixture_report(&report, &run);
+	struct muster_finding finding = { .check = "gpu.name",
+		.status = MUSTER_FAIL,
+		.node = run.nodes[0].name,
+		.rank = 0,
+		.gpu = "\xff\x07",
+		.port = "\x7f",
+		.metric = "gpu.name",
+		.expected = "\x1b]0;x\x07",
+		.observed = "\xe2\x80\xaetxt",
+		.value = muster_string("x"),
+		.unit = "\b",
+		.advice = "\f",
+		.source = "\v",
+		.certainty = "\xc2\x85" };
+	report.findings = &finding;
+	report.finding_count = 1;
+	report.sku = "sku\nMUSTER PASS";
+	char *text = text_of(&report, false), *line = line_of(&report, "\033[2J");
+	for (const char *at = text; *at; at++)
+		ck_assert_msg((*at >= 0x20 && *at < 0x7f) || *at == '\n', "byte 0x%02x", (unsigned char)*at);
+	ck_assert_ptr_null(strstr(text, "\nMUSTER PASS"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "node evil\\x1b[2J\\x0d\\nMUSTER PASS, rank 0, GPU \\xff\\x07, port \\x7f\n"));
+	ck_assert_str_eq(line, "MUSTER FAIL sku=sku%0AMUSTER%20PASS nodes=1 ranks=8 failed=2 warned=2 report=%1B[2J\n");
+	free(text);
+	free(line);
+	muster_run_done(&run);
+}
+END_TEST
+
+static const struct {
+	const char *text, *wanted;
+} safe_cases[] = {
+	{ "plain", "plain" },
+	{ "\xc2\xb5s \xe2\x82\xac \xf0\x9f\x98\x80", "\xc2\xb5s \xe2\x82\xac \xf0\x9f\x98\x80" },
+	{ "a\tb\nc\rd", "a\\tb\\nc\\x0dd" },
+	{ "\x1b[31m\x7f", "\\x1b[31m\\x7f" },
+	{ "\xc2\x9b"
+	  "1m",
+		"\\x9b1m" }, /* C1: the one-character form of ESC [ */
+	{ "\xe2\x80\xae"
+	  "gpj.exe",
+		"\\u202egpj.exe" }, /* right-to-left override */
+	{ "\xef\xbb\xbf", "\\ufeff" },
+	{ "\xff\xfe", "\\xff\\xfe" },
+	{ "\xc0\x80", "\\xc0\\x80" },                   /* overlong NUL */
+	{ "\xe0\x80\x9b", "\\xe0\\x80\\x9b" },          /* overlong C1 */
+	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },          /* a surrogate */
+	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" }, /* beyond U+10FFFF */
+	{ "\xe2\x82", "\\xe2\\x82" },                   /* cut short */
+	{ NULL, "-" },
+};
+
+START_TEST(only_plain_text_is_printed)
+{
+	char *text = NULL;
+	size_t length = 0, points = 0;
+	FILE *out = open_memstream(&text, &length);
+	size_t columns = muster_print_escaped(out, safe_cases[_i].text);
+	fclose(out);
+	ck_assert_str_eq(text, safe_cases[_i].wanted);
+	for (const char *at = text; *at; at++)
+		points += ((unsigned char)*at & 0xc0) != 0x80;
+	ck_assert_uint_eq(columns, points);
+	ck_assert_uint_eq(columns, muster_print_escaped(NULL, safe_cases[_i].text));
+	free(text);
+}
+END_TEST
+
+START_TEST(the_last_line_is_stable)
+{
+	static const char *const wanted[] = {
+		[MUSTER_PASS] = "MUSTER PASS sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
+				"report=muster-report.json\n",
+		[MUSTER_FAIL] = "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
+				"report=muster-report.json\n",
+		[MUSTER_INCONCLUSIVE] =
+			"MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
+			"report=muster-report.json\n",
+	};
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	for (enum muster_status verdict = MUSTER_PASS; verdict < MUSTER_STATUS_COUNT; verdict++) {
+		report.verdict = verdict;
+		if (!wanted[verdict])
+			continue;
+		char *line = line_of(&report, "muster-report.json");
+		ck_assert_str_eq(line, wanted[verdict]);
+		free(line);
+	}
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(values_of_the_last_line_have_no_blanks)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *line = line_of(&report, "my reports/100%\t\xc2\xb5.json");
+	ck_assert_str_eq(strstr(line, " report="), " report=my%20reports/100%25%09%C2%B5.json\n");
+	free(line);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	run.job.assembled = true;
+	fixture_report(&report, &run);
+	report.unwritten = "report.json: No space left on \x1b[2Jdevice";
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_text(&report, out, false);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "\nAssembled from what the ranks left on disk"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nThe JSON report could not be written: report.json: No space left on \\x1b"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(ranks_without_a_node_are_no_node)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 8);
+	run.job.ranks = 9;
+	struct muster_node *unknown = muster_run_add_node(&run, "?");
+	muster_node_add_rank(unknown, 8)->missing = "no message";
+	fixture_report(&report, &run);
+	char *line = line_of(&report, "-");
+	ck_assert_str_eq(line, "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=1 ranks=9 failed=2 warned=2 report=-\n");
+	free(line);
+	muster_run_done(&run);
+}
+END_TEST
+
+static void place_node(struct muster_node *node, const char *place)
+{
+	for (size_t i = 0; i < node->samples.count; i++) {
+		struct muster_sample *sample = &node->samples.items[i];
+		if (strcmp(sample->metric->name, "node.slurm_topology") == 0) {
+			sample->value = muster_string(place);
+			sample->reason = NULL;
+		}
+	}
+}
+
+START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 56);
+	muster_node_add_rank(muster_run_add_node(&run, "?"), 56)->missing = "no message";
+	for (size_t i = 0; i < 6; i++)
+		place_node(&run.nodes[i], i % 2 ? "s0.s10\x1b[2J" : "s0.s9");
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
+				   "  not known: sim-7\n\nmeasured\n"),
+		"%s", text);
+	free(text);
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	muster_report_print_markdown(&report, out);
+	fclose(out);
+	ck_assert_msg(strstr(text, "\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
+				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| not known | sim-7 |\n\n"),
+		"%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(without_a_topology_nothing_is_said_of_places)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_ptr_null(strstr(text, "placed"));
+	free(text);
+	run.node_count = 0;
+	text = text_of(&report, false);
+	ck_assert_ptr_null(strstr(text, "placed"));
+	free(text);
+	run.node_count = 2;
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(of_many_switches_the_first_are_shown)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 50 * SYNTHETIC_PER_NODE);
+	for (size_t i = 0; i < run.node_count; i++)
+		place_node(&run.nodes[i], muster_arena_printf(run.arena, "s%zu", i));
+	fixture_report(&report, &run);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n  s0: sim-1\n  s1: sim-2\n"), "%s", text);
+	ck_assert_msg(strstr(text, "\n  s39: sim-40\n  and 10 more, all of them in the JSON report\n"), "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report_text");
+	TCase *tcase = tcase_create("report_text");
+	tcase_add_test(tcase, the_summary_reads_from_the_worst_to_the_figures);
+	tcase_add_test(tcase, a_pass_is_a_few_calm_lines);
+	tcase_add_test(tcase, with_many_nodes_only_those_with_findings_have_rows);
+	tcase_add_test(tcase, a_fault_of_all_nodes_does_not_hide_another);
+	tcase_add_test(tcase, colours_come_only_when_asked_for);
+	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);
+	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);
+	tcase_add_test(tcase, the_last_line_is_stable);
+	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
+	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
+	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
+	tcase_add_test(tcase, nodes_stand_under_the_switch_that_slurm_has_them_in);
+	tcase_add_test(tcase, without_a_topology_nothing_is_said_of_places);
+	tcase_add_test(tcase, of_many_switches_the_first_are_shown);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

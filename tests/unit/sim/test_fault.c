@@ -1,0 +1,386 @@
+/* test_fault.c - each fault changes what it says, and nothing else */
+#include "sim_fixture.h"
+
+#include "sim/fault.h"
+#include "sim/struct_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What differs between two clusters, by the tables of fields: "sim-1/0001:00:00.0.name" for a field, "-sim-1/mlx5_ib5"
+ * and "+sim-1/mlx5_extra" for what only the first or only the second has. */
+struct differences {
+	struct muster_arena *arena;
+	const char *text;
+};
+
+static void differ(struct differences *d, const char *what)
+{
+	d->text = *d->text ? muster_arena_printf(d->arena, "%s %s", d->text, what) : what;
+}
+
+struct items {
+	const void *first;
+	size_t count;
+};
+
+static struct items items_of(const struct muster_sim_field *field, const void *base)
+{
+	struct items items;
+	memcpy(&items.first, (const char *)base + field->offset, sizeof items.first);
+	memcpy(&items.count, (const char *)base + field->count_offset, sizeof items.count);
+	return items;
+}
+
+static const void *item_at(const struct muster_sim_field *field, struct items items, size_t index)
+{
+	return (const char *)items.first + index * field->items->size;
+}
+
+/* An element is called what its first field says, or, where that is a number, by its place. */
+static const char *item_name(
+	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, size_t index)
+{
+	const struct muster_sim_field *first = &field->items->fields[0];
+	if (first->kind != MUSTER_SIM_STRING)
+		return muster_arena_printf(arena, "%s[%zu]", field->key, index);
+	return *(const char *const *)((const char *)item_at(field, items, index) + first->offset);
+}
+
+static const void *item_find(
+	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, const char *name)
+{
+	for (size_t i = 0; i < items.count; i++)
+		if (strcmp(item_name(arena, field, items, i), name) == 0)
+			return item_at(field, items, i);
+	return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_texts(struct items a, struct items b)
+{
+	bool same = a.count == b.count;
+	for (size_t i = 0; same && i < a.count; i++)
+		same = same_text(((const char *const *)a.first)[i], ((const char *const *)b.first)[i]);
+	return same;
+}
+
+static void compare(
+	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b);
+
+static void compare_items(
+	struct differences *d, const struct muster_sim_field *field, const char *path, struct items a, struct items b)
+{
+	const char *slash = *path ? "/" : "";
+	for (size_t i = 0; i < a.count; i++) {
+		const char *name = item_name(d->arena, field, a, i);
+		const void *other = item_find(d->arena, field, b, name);
+		const char *item_path = muster_arena_printf(d->arena, "%s%s%s", path, slash, name);
+		if (other)
+			compare(d, field->items, item_path, item_at(field, a, i), other);
+		else
+			differ(d, muster_arena_printf(d->arena, "-%s", item_path));
+	}
+	for (size_t i = 0; i < b.count; i++) {
+		const char *name = item_name(d->arena, field, b, i);
+		if (!item_find(d->arena, field, a, name))
+			differ(d, muster_arena_printf(d->arena, "+%s%s%s", path, slash, name));
+	}
+}
+
+static bool same_field(const struct muster_sim_field *field, const void *a, const void *b)
+{
+	const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
+	switch (field->kind) {
+	case MUSTER_SIM_INT: return memcmp(x, y, sizeof(int)) == 0;
+	case MUSTER_SIM_NUMBER: return memcmp(x, y, sizeof(double)) == 0;
+	case MUSTER_SIM_BOOLEAN: return memcmp(x, y, sizeof(bool)) == 0;
+	case MUSTER_SIM_WORD: return memcmp(x, y, sizeof(unsigned long long)) == 0;
+	case MUSTER_SIM_STRING:
+	case MUSTER_SIM_STRING_OR_NULL: return same_text(*(const char *const *)x, *(const char *const *)y);
+	case MUSTER_SIM_STRINGS: return same_texts(items_of(field, a), items_of(field, b));
+	case MUSTER_SIM_STRUCTS: break;
+	}
+	ck_abort_msg("%s is of no kind that can be compared", field->key);
+	return false;
+}
+
+static void compare(
+	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b)
+{
+	for (const struct muster_sim_field *field = layout->fields; field < layout->fields + layout->count; field++)
+		if (field->kind == MUSTER_SIM_STRUCTS)
+			compare_items(d, field, path, items_of(field, a), items_of(field, b));
+		else if (!same_field(field, a, b))
+			differ(d, muster_arena_printf(d->arena, "%s.%s", path, field->key));
+}
+
+static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, const char *bus_id)
+{
+	for (size_t i = 0; i < node->gpu_count; i++)
+		if (strcmp(node->gpus[i].bus_id, bus_id) == 0)
+			return &node->gpus[i];
+	return NULL;
+}
+
+/* Sorted by SKU, then as `muster sim --list-faults` has them. */
+static const struct {
+	const char *sku, *fault, *changes;
+} table[] = {
+	{ SIM_SKU, "counter@node2/mlx5_ib3", "sim-2/mlx5_ib3/symbol_error.increase" },
+	{ SIM_SKU, "counter@node1/mlx5_ib0=hw:out_of_sequence:7", "sim-1/mlx5_ib0/hw:out_of_sequence.increase" },
+	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
+	{ SIM_SKU, "cpu-mask@rank3=f", "ranks[3].cpu_mask" },
+	{ SIM_SKU, "cut@node1", "+sim-1 and those before it, and those behind it" },
+	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
+	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
+	{ SIM_SKU, "disk-missing@node1=nvme6n1", "-sim-1/nvme6n1" },
+	{ SIM_SKU, "driver-drift@node2", "sim-2.driver_version sim-2.nvml_version" },
+	{ SIM_SKU, "duplicate-gpu@rank5", "ranks[5].visible_gpus" },
+	{ SIM_SKU, "ecc-uncorrected@node1/gpu1=5",
+		"sim-1/0002:00:00.0.ecc_uncorrected_volatile sim-1/0002:00:00.0.ecc_uncorrected_aggregate" },
+	{ SIM_SKU, "env@node1", "sim-1.environment" },
+	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE", "sim-2.nccl_conf" },
+	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE=/tmp/mine.xml", "sim-2.environment sim-2.nccl_conf" },
+	{ SIM_SKU, "gpu-memory@node1/gpu3=40536", "sim-1/0004:00:00.0.memory_mib" },
+	{ SIM_SKU, "gpu-missing@node2/gpu7", "-sim-2/000e:00:00.0" },
+	{ SIM_SKU, "gpu-missing@node2/gpu6",
+		"-sim-2/000d:00:00.0 sim-2/000e:00:00.0.cuda_index sim-2/000e:00:00.0.nvml_index" },
+	{ SIM_SKU, "gpu-name@node1/gpu0", "sim-1/0001:00:00.0.name" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=11.2", "sim-1/000b:00:00.0.h2d_gbps sim-1/000b:00:00.0.h2d_together_gbps" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=20", "sim-1/000b:00:00.0.h2d_gbps" },
+	{ SIM_SKU, "ib-down@node1/mlx5_ib3",
+		"sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.rate "
+		"sim-1/mlx5_ib3.lid sim-1/mlx5_ib3.sm_lid" },
+	{ SIM_SKU, "ib-extra@node2", "+sim-2/mlx5_extra" },
+	{ SIM_SKU, "ib-init@node2/mlx5_ib0", "sim-2/mlx5_ib0.state sim-2/mlx5_ib0.lid sim-2/mlx5_ib0.sm_lid" },
+	{ SIM_SKU, "ib-missing@node2/mlx5_ib5", "-sim-2/mlx5_ib5" },
+	{ SIM_SKU, "ib-rate@node1/mlx5_ib7", "sim-1/mlx5_ib7.active_speed sim-1/mlx5_ib7.rate" },
+	{ SIM_SKU, "ib-rate@node1/mlx5_ib7=50", "sim-1/mlx5_ib7.active_width sim-1/mlx5_ib7.rate" },
+	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
+	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
+	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
+	{ SIM_SKU, "mig@node1/gpu5", "sim-1/000c:00:00.0.mig" },
+	{ SIM_SKU, "nccl-async-error@rank2", "ranks[2].nccl_async_error" },
+	{ SIM_SKU, "nccl-hang@rank2=reduce", "ranks[2].nccl_hang" },
+	{ SIM_SKU, "nccl-slow@rank3=4", "ranks[3].nccl_slow" },
+	{ SIM_SKU, "nccl-version@node2", "sim-2.nccl_version" },
+	{ SIM_SKU, "nccl-wrong-sum@rank9", "ranks[9].nccl_wrong_sum" },
+	{ SIM_SKU, "net-bad@node2=slow", "+sim-2 and all others" },
+	{ SIM_SKU, "nvlink-down@node1/gpu2=3", "sim-1/0003:00:00.0.nvlinks_active" },
+	{ SIM_SKU, "placement-group@node2", "sim-2.placement_group" },
+	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
+	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
+	{ SIM_SKU, "topo-stale@node1", "sim-1.topo_file_swapped" },
+	{ SIM_SKU, "vm-size@node1", "sim-1.vm_size" },
+	{ SIM_SKU_RACK, "c2c-down@node1/gpu3=2", "sim-1/0019:01:00.0.c2c_links" },
+	{ SIM_SKU_RACK, "clique@node2",
+		"sim-2/0008:01:00.0.fabric_clique sim-2/0009:01:00.0.fabric_clique sim-2/0018:01:00.0.fabric_clique "
+		"sim-2/0019:01:00.0.fabric_clique" },
+	{ SIM_SKU_RACK, "coherent-mode@node2", "sim-2.coherent_memory_mode" },
+	{ SIM_SKU_RACK, "fabric-health@node1/gpu0", "sim-1/0008:01:00.0.fabric_health" },
+	{ SIM_SKU_RACK, "fabric-state@node1/gpu1", "sim-1/0009:01:00.0.fabric_state" },
+	{ SIM_SKU_RACK, "fabric-status@node1/gpu2", "sim-1/0018:01:00.0.fabric_status" },
+	{ SIM_SKU_RACK, "imex-missing@node1", "sim-1.imex_channels" },
+	{ SIM_SKU_RACK, "rack@node2",
+		"sim-2/0008:01:00.0.fabric_cluster sim-2/0009:01:00.0.fabric_cluster "
+		"sim-2/0018:01:00.0.fabric_cluster sim-2/0019:01:00.0.fabric_cluster" },
+	{ SIM_SKU_VGPU, "ib-extra@node1", "+sim-1/mlx5_extra" },
+	{ SIM_SKU_VGPU, "mig@node1/gpu1=off", "sim-1/0002:00:00.0.mig" },
+	{ SIM_SKU_VGPU, "unlicensed@node2/gpu0", "sim-2/0001:00:00.0.vgpu_licensed" },
+};
+
+START_TEST(a_fault_changes_just_this)
+{
+	struct muster_sim_cluster healthy, broken;
+	struct differences d = { muster_arena_new(), "" };
+	struct muster_error err = { 0 };
+	ck_assert_msg(sim_two_of(table[_i].sku, NULL, NULL, &healthy, &err) == 0, "%s", err.text);
+	ck_assert_msg(sim_two_of(table[_i].sku, table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
+	compare(&d, &muster_sim_cluster_struct, "", &healthy, &broken);
+	ck_assert_str_eq(d.text, table[_i].changes);
+	muster_sim_cluster_done(&healthy);
+	muster_sim_cluster_done(&broken);
+	muster_arena_free(d.arena);
+}
+END_TEST
+
+START_TEST(every_fault_of_the_table_is_tested)
+{
+	for (size_t k = 0; k < muster_sim_fault_kind_count(); k++) {
+		const char *name = muster_sim_fault_kind_at(k)->name;
+		bool found = false;
+		for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+			found = found || (strncmp(table[i].fault, name, strlen(name)) == 0 &&
+						 table[i].fault[strlen(name)] == '@');
+		ck_assert_msg(found, "no test for %s", name);
+	}
+}
+END_TEST
+
+START_TEST(values_are_what_was_asked_for)
+{
+	struct muster_sim_scenario s;
+	struct muster_sim_hardware hw;
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	static const char *const faults[] = { "h2d-slow@node1/gpu4=11.2", "nvlink-down@node1/gpu4=3",
+		"gpu-name@node1/gpu4=Tesla = old", "nccl-slow@rank3=4", "duplicate-gpu@rank5",
+		"lib-missing@node2=libcuda.so.1", "lib-missing@node2=libibverbs.so.1", "driver-drift@node2=570.1",
+		"cpu-mask@rank4" };
+	muster_sim_scenario_init(&s);
+	s.sku = SIM_SKU;
+	s.nodes = 2;
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		muster_sim_scenario_add_fault(&s, faults[i]);
+	ck_assert_int_eq(sim_build(&s, "/nowhere", &hw, &c, &err), 0);
+	const struct muster_sim_gpu *gpu = &c.nodes[0].gpus[4];
+	ck_assert_double_eq(gpu->h2d_gbps, 11.2);
+	ck_assert_double_eq(gpu->h2d_together_gbps, 11.2);
+	ck_assert_int_eq(gpu->nvlinks_active, 9);
+	ck_assert_str_eq(gpu->name, "Tesla = old");
+	ck_assert_double_eq(c.ranks[3].nccl_slow, 4);
+	ck_assert_str_eq(c.ranks[5].visible_gpus, "4");
+	ck_assert_str_ne(c.ranks[4].cpu_mask, "ffffff000000000000000000");
+	ck_assert_uint_eq(c.nodes[1].missing_library_count, 2);
+	ck_assert_str_eq(c.nodes[1].missing_libraries[0], "libcuda.so.1");
+	ck_assert_str_eq(c.nodes[1].missing_libraries[1], "libibverbs.so.1");
+	ck_assert_str_eq(c.nodes[1].driver_version, "570.1");
+	ck_assert_str_eq(c.nodes[1].nvml_version, "13.570.1");
+	muster_sim_cluster_done(&c);
+	muster_sim_scenario_done(&s);
+}
+END_TEST
+
+START_TEST(places_count_in_the_healthy_cluster_and_indices_close_up)
+{
+	struct muster_sim_scenario s;
+	struct muster_sim_hardware hw;
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	muster_sim_scenario_init(&s);
+	s.sku = SIM_SKU;
+	s.nodes = 1;
+	muster_sim_scenario_add_fault(&s, "gpu-missing@node1/gpu2");
+	muster_sim_scenario_add_fault(&s, "gpu-name@node1/gpu4=this one");
+	ck_assert_int_eq(sim_build(&s, "/nowhere", &hw, &c, &err), 0);
+	const struct muster_sim_node *node = &c.nodes[0];
+	ck_assert_uint_eq(node->gpu_count, 7);
+	ck_assert_str_eq(gpu_in(node, "000b:00:00.0")->name, "this one");
+	for (size_t i = 0; i < 7; i++) {
+		ck_assert_int_eq(node->gpus[i].cuda_index, (int)i);
+		ck_assert_int_eq(node->gpus[i].nvml_index, (int)i);
+	}
+	ck_assert_uint_eq(c.rank_count, 8);
+	muster_sim_cluster_done(&c);
+	muster_sim_scenario_done(&s);
+}
+END_TEST
+
+static const struct {
+	const char *sku, *fault, *said;
+} wrong[] = {
+	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; close to it: d2h-slow, h2d-slow" },
+	{ SIM_SKU, "nccl@rank1", "close to it: nccl-async-error, nccl-hang, nccl-slow, nccl-version, nccl-wrong-sum" },
+	{ SIM_SKU, "banana@node1", "no such fault; muster sim --list-faults" },
+	{ SIM_SKU, "@node1", "no such fault" },
+	{ SIM_SKU, "h2d-slow", "KIND@WHERE" },
+	{ SIM_SKU, "", "KIND@WHERE" },
+	{ SIM_SKU, "h2d-slow@node1", "\"node1\" is no place for this fault: write one such as node1/gpu4" },
+	{ SIM_SKU, "h2d-slow@rank3", "such as node1/gpu4" },
+	{ SIM_SKU, "driver-drift@node1/gpu4", "such as node1" },
+	{ SIM_SKU, "nccl-slow@node1", "such as rank5" },
+	{ SIM_SKU, "ib-down@mlx5_ib3", "such as node1/mlx5_ib3" },
+	{ SIM_SKU, "h2d-slow@node3/gpu1", "there is no node3: nodes are node1 to node2" },
+	{ SIM_SKU, "h2d-slow@node0/gpu1", "there is no node0" },
+	{ SIM_SKU, "h2d-slow@node1x/gpu1", "\"node1x\" is no node" },
+	{ SIM_SKU, "h2d-slow@sim-1/gpu1", "\"sim-1\" is no node" },
+	{ SIM_SKU, "h2d-slow@node1/gpu8", "there is no gpu8: GPUs are gpu0 to gpu7" },
+	{ SIM_SKU, "h2d-slow@node1/4", "\"4\" is no GPU" },
+	{ SIM_SKU, "h2d-slow@node1/gpu-1", "\"gpu-1\" is no GPU" },
+	{ SIM_SKU, "ib-down@node1/mlx5_ib8", "the node has no RDMA device \"mlx5_ib8\"" },
+	{ SIM_SKU, "nccl-slow@rank16", "there is no rank16: ranks are rank0 to rank15" },
+	{ SIM_SKU, "nccl-slow@rank", "\"rank\" is no rank" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=fast", "a number is needed" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=-1", "VALUE must be from" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=nan", "number" },
+	{ SIM_SKU, "h2d-slow@node1/gpu4=", "VALUE (GB/s) is empty" },
+	{ SIM_SKU, "ib-down@node1/mlx5_ib3=1", "takes no VALUE" },
+	{ SIM_SKU, "ib-rate@node1/mlx5_ib3=77", "VALUE must be one of 10," },
+	{ SIM_SKU, "nvlink-down@node1/gpu4=13", "from 1 to 12" },
+	{ SIM_SKU, "nvlink-down@node1/gpu4=0", "from 1 to 12" },
+	{ SIM_SKU, "ecc-uncorrected@node1/gpu4=1.5", "whole number" },
+	{ SIM_SKU, "nccl-slow@rank1=0.5", "VALUE must be from 1" },
+	{ SIM_SKU, "cpu-mask@rank1=xyz", "mask" },
+	{ SIM_SKU, "cpu-mask@rank1=0", "holds no CPU" },
+	{ SIM_SKU, "cpu-mask@rank1=1000000000000000000000000", "CPUs that the node has not: 96" },
+	{ SIM_SKU, "duplicate-gpu@rank8", "the first rank of its node" },
+	{ SIM_SKU, "cut@node2", "there is no node behind the last one" },
+	{ SIM_SKU, "cut@node1=often", "hang, error or slow, not \"often\"" },
+	{ SIM_SKU, "net-bad@node1=2", "hang, error or slow, not \"2\"" },
+	{ SIM_SKU, "link-bad@node1=1", "a link has two nodes" },
+	{ SIM_SKU, "link-bad@node1=3", "from 1 to 2" },
+	{ SIM_SKU, "link-bad@node1=2:never", "hang, error or slow, not \"never\"" },
+	{ SIM_SKU, "nccl-hang@rank1=later", "VALUE must be init or reduce" },
+	{ SIM_SKU, "lib-missing@node1=libfoo.so", "VALUE must be libcuda.so.1," },
+	{ SIM_SKU, "driver-drift@node1=new", "VALUE must be a version" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_error", "must be NAME:NUMBER" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_errors:5", "no counter \"symbol_errors\"" },
+	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_error:0", "from 1 to" },
+	{ SIM_SKU, "clique@node2", "NVLink ends at the node" },
+	{ SIM_SKU, "rack@node2", "NVLink ends at the node" },
+	{ SIM_SKU, "fabric-state@node1/gpu0", "joins no NVLink fabric" },
+	{ SIM_SKU, "fabric-status@node1/gpu0", "joins no NVLink fabric" },
+	{ SIM_SKU, "fabric-health@node1/gpu0", "joins no NVLink fabric" },
+	{ SIM_SKU, "c2c-down@node1/gpu0", "no C2C links" },
+	{ SIM_SKU, "imex-missing@node1", "no IMEX channel" },
+	{ SIM_SKU, "unlicensed@node1/gpu0", "no vGPU licence" },
+	{ SIM_SKU, "mig@node1/gpu0=off", "MIG is off in the healthy GPU" },
+	{ SIM_SKU, "mig@node1/gpu0=yes", "must be off or on" },
+	{ SIM_SKU, "disk-missing@node1=sda", "the node has no disk \"sda\"" },
+	{ SIM_SKU, "env@node1=NCCL", "neither the ranks' environment nor nccl.conf has NCCL" },
+	{ SIM_SKU, "env@node1==1", "VALUE must be NAME or NAME=TEXT" },
+	{ SIM_SKU, "nccl-version@node1=2.18", "VALUE must be from 2000 to 99999" },
+	{ SIM_SKU, "gpu-memory@node1/gpu0=0", "VALUE must be from 1 to" },
+	{ SIM_SKU_RACK, "rack@node1=0", "from 1 to 1000" },
+	{ SIM_SKU_RACK, "c2c-down@node1/gpu0=6", "from 1 to 5" },
+	{ SIM_SKU_RACK, "fabric-state@node1/gpu0=done",
+		"must be not-supported, not-started, in-progress or completed" },
+	{ SIM_SKU_RACK, "fabric-status@node1/gpu0=-1", "from 0 to 999" },
+	{ SIM_SKU_RACK, "topo-stale@node1", "no NCCL topology file" },
+	{ SIM_SKU_VGPU, "nvlink-down@node1/gpu0", "no NVLinks" },
+	{ SIM_SKU_VGPU, "mig@node1/gpu0", "MIG is on in the healthy GPU" },
+};
+
+START_TEST(a_wrong_fault_is_a_usage_error_that_names_it)
+{
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	ck_assert_int_eq(sim_two_of(wrong[_i].sku, wrong[_i].fault, NULL, &c, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, wrong[_i].said), "%s", err.text);
+	ck_assert_msg(strstr(err.text, wrong[_i].fault), "%s", err.text);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sim_fault");
+	TCase *tcase = tcase_create("fault");
+	tcase_add_loop_test(tcase, a_fault_changes_just_this, 0, sizeof table / sizeof *table);
+	tcase_add_test(tcase, every_fault_of_the_table_is_tested);
+	tcase_add_test(tcase, values_are_what_was_asked_for);
+	tcase_add_test(tcase, places_count_in_the_healthy_cluster_and_indices_close_up);
+	tcase_add_loop_test(tcase, a_wrong_fault_is_a_usage_error_that_names_it, 0, sizeof wrong / sizeof *wrong);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

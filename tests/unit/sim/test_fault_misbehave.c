@@ -1,0 +1,93 @@
+/* test_fault_misbehave.c - the words that say how a worker misbehaves */
+#include "sim/fault_misbehave.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *text, *function;
+	long call;
+	enum muster_sim_how how;
+} good[] = {
+	{ "cuInit:segv", "cuInit", 1, MUSTER_SIM_DIES_SEGV },
+	{ "ncclAllReduce#3:hang", "ncclAllReduce", 3, MUSTER_SIM_DIES_HANG },
+	{ "dlopen:libcuda.so.1:long-line", "dlopen:libcuda.so.1", 1, MUSTER_SIM_DIES_LONG_LINE },
+	{ "dlopen:libcuda.so.1#2:exit", "dlopen:libcuda.so.1", 2, MUSTER_SIM_DIES_EXIT },
+};
+
+static const struct {
+	const char *text, *says;
+} bad[] = {
+	{ "", "FUNCTION:HOW" },
+	{ "cuInit", "FUNCTION:HOW" },
+	{ ":segv", "FUNCTION:HOW" },
+	{ "cuInit:", "is none of segv, bus" },
+	{ "cuInit:sneeze", "\"sneeze\" is none of segv, bus" },
+	{ "cuInut:segv", "\"cuInut\" is neither a function" },
+	{ "dlopen::segv", "\"dlopen:\" is neither a function" },
+	{ "cuInit#0:segv", "CALL: a whole number from 1" },
+	{ "cuInit#x:segv", "CALL: a whole number from 1" },
+	{ "cuInit#:segv", "CALL: a whole number from 1" },
+};
+
+START_TEST(function_call_and_how_are_read)
+{
+	struct muster_sim_misbehaviour death;
+	struct muster_error err = { 0 };
+	ck_assert_msg(muster_sim_misbehaviour_parse(good[_i].text, &death, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(death.function, good[_i].function);
+	ck_assert_int_eq(death.call, good[_i].call);
+	ck_assert_int_eq(death.how, good[_i].how);
+}
+END_TEST
+
+START_TEST(what_cannot_be_meant_is_refused)
+{
+	struct muster_sim_misbehaviour death;
+	struct muster_error err = { 0 };
+	ck_assert_int_eq(muster_sim_misbehaviour_parse(bad[_i].text, &death, &err), -1);
+	ck_assert_msg(strstr(err.text, bad[_i].says) != NULL, "%s", err.text);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+}
+END_TEST
+
+START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
+{
+	static const char *const files[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
+		"libmuster-preload.so" };
+	void *libraries[sizeof files / sizeof *files];
+	char path[4096];
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/lib/muster/sim/%s", MUSTER_BUILD_DIR, files[i]);
+		libraries[i] = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+		ck_assert_msg(libraries[i] != NULL, "%s", dlerror());
+	}
+	for (size_t f = 0; f < muster_sim_misbehaviour_function_count(); f++) {
+		const char *name = muster_sim_misbehaviour_function_at(f);
+		bool found = false;
+		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+			Dl_info info;
+			void *function = dlsym(libraries[i], name);
+			found = found || (function && dladdr(function, &info) && strstr(info.dli_fname, files[i]));
+		}
+		ck_assert_msg(found, "no stand-in has %s", name);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sim_death");
+	TCase *tests = tcase_create("death");
+	tcase_add_loop_test(tests, function_call_and_how_are_read, 0, (int)(sizeof good / sizeof *good));
+	tcase_add_loop_test(tests, what_cannot_be_meant_is_refused, 0, (int)(sizeof bad / sizeof *bad));
+	tcase_add_test(tests, every_function_that_can_be_named_is_exported_by_a_stand_in);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

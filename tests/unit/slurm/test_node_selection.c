@@ -1,0 +1,231 @@
+/* test_node_selection.c - which nodes are good, bad, inconclusive or missing, and why one is drained */
+#include "slurm/node_selection.h"
+
+#include "slurm/scontrol.h"
+#include "slurm/drain_reason.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define F(s, c, n, m)                                                                                                  \
+	{                                                                                                              \
+		.check = (c), .status = (s), .node = (n), .metric = (m), .rank = -1, .observed = "o", .unit = ""       \
+	}
+#define FAIL(c, n, m) F(MUSTER_FAIL, c, n, m)
+#define DOUBT(c, n, m) F(MUSTER_INCONCLUSIVE, c, n, m)
+#define WARNING(c, n, m) F(MUSTER_WARN, c, n, m)
+#define SKIPPED(c, n, m) F(MUSTER_SKIP, c, n, m)
+
+enum { FINDINGS_MAX = 4 };
+
+/* Nodes n1 and following, one letter each: h has two ranks that reported, m none that did, p one of two; ? is of ranks
+ * whose node nobody knows. The roster of them: g, i, b or m for each, and d for one that has a fault to be drained for.
+ */
+static const struct {
+	const char *name, *nodes, *expected;
+	enum muster_status verdict;
+	bool strict;
+	struct muster_finding findings[FINDINGS_MAX];
+	const char *roster;
+	bool nobody;
+} cases[] = {
+	{ "all is well", "hhh", NULL, MUSTER_PASS, false, { { 0 } }, "g g g", false },
+	{ "one is bad", "hhh", NULL, MUSTER_FAIL, false, { FAIL("copy.h2d", "n2", "gpu.h2d_gbps") }, "g bd g", false },
+	{ "doubt is neither", "hh", NULL, MUSTER_INCONCLUSIVE, false, { DOUBT("copy.h2d", "n2", "gpu.h2d_gbps") },
+		"g i", false },
+	{ "failure wins over doubt", "hh", NULL, MUSTER_FAIL, false,
+		{ FAIL("a", "n1", NULL), DOUBT("b", "n1", NULL), DOUBT("b", "n2", NULL) }, "bd i", false },
+	{ "a warning is good", "hh", NULL, MUSTER_PASS, false, { WARNING("gpu.clock", "n1", "gpu.sm_clock_mhz") },
+		"g g", false },
+	{ "unless it is strict", "hh", NULL, MUSTER_FAIL, true, { WARNING("gpu.clock", "n1", "gpu.sm_clock_mhz") },
+		"bd g", false },
+	{ "what does not apply is no fault", "hh", NULL, MUSTER_PASS, false, { SKIPPED("x", "n1", NULL) }, "g g",
+		false },
+	{ "how the job was launched is bad and no fault", "hh", NULL, MUSTER_FAIL, false,
+		{ FAIL("affinity.cpus", "n1", "rank.cpu_locality") }, "b g", false },
+	{ "a crash in that probe is a fault", "hh", NULL, MUSTER_FAIL, false, { FAIL("probe.affinity", "n1", NULL) },
+		"bd g", false },
+	{ "a rank that is missing", "hp", NULL, MUSTER_FAIL, false, { FAIL("rank.missing", "n2", NULL) }, "g bd",
+		false },
+	{ "a node that is missing", "hm", NULL, MUSTER_FAIL, false, { FAIL("rank.missing", "n2", NULL) }, "g md",
+		false },
+	{ "ranks of nobody knows where", "hh?", NULL, MUSTER_FAIL, false, { FAIL("rank.missing", "?", NULL) }, "g g",
+		false },
+	{ "expected, and not there", "h", "n3", MUSTER_PASS, false, { { 0 } }, "g m", false },
+	{ "expected, and there", "hh", "n1", MUSTER_PASS, false, { { 0 } }, "g g", false },
+	{ "the whole job fails", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.busbw", NULL, "nccl.allreduce_busbw_gbps"), FAIL("copy.h2d", "n2", "gpu.h2d_gbps") },
+		"i bd i", true },
+	{ "the whole job is in doubt", "hh", NULL, MUSTER_INCONCLUSIVE, false, { DOUBT("sku.unknown", NULL, NULL) },
+		"i i", true },
+	{ "a job of one node", "h", NULL, MUSTER_FAIL, false, { FAIL("ring.busbw", NULL, "nccl.allreduce_busbw_gbps") },
+		"bd", false },
+	{ "a suspect answers for the ring", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.busbw", NULL, "nccl.allreduce_busbw_gbps"), FAIL("ring.suspect", "n3", NULL) }, "g g bd",
+		false },
+	{ "and for nothing else", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("same.driver", NULL, "node.driver_version"), FAIL("ring.suspect", "n3", NULL) }, "i i bd",
+		true },
+	{ "a verdict that no finding explains", "hh", NULL, MUSTER_INCONCLUSIVE, false, { { 0 } }, "i i", true },
+};
+
+static void make_run(struct muster_run *run, const char *nodes)
+{
+	muster_run_init(run);
+	for (int i = 0; nodes[i]; i++) {
+		const char *name = nodes[i] == '?' ? "?" : muster_arena_printf(run->arena, "n%d", i + 1);
+		struct muster_node *node = muster_run_add_node(run, name);
+		for (int j = 0; j < 2; j++) {
+			struct muster_rank *rank = muster_node_add_rank(node, 2 * i + j);
+			rank->missing = nodes[i] == 'h' || (nodes[i] == 'p' && j == 0) ? NULL : "nothing came";
+		}
+	}
+}
+
+START_TEST(nodes_are_what_the_findings_say)
+{
+	struct muster_run run;
+	struct muster_node_selection roster;
+	char text[64] = "";
+	make_run(&run, cases[_i].nodes);
+	struct muster_finding findings[FINDINGS_MAX];
+	memcpy(findings, cases[_i].findings, sizeof findings);
+	struct muster_report report = {
+		.run = &run, .verdict = cases[_i].verdict, .strict = cases[_i].strict, .findings = findings
+	};
+	while (report.finding_count < FINDINGS_MAX && findings[report.finding_count].check)
+		report.finding_count++;
+	muster_node_selection_make(
+		&report, cases[_i].expected ? &cases[_i].expected : NULL, cases[_i].expected != NULL, &roster);
+	for (size_t i = 0; i < roster.count; i++) {
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof text - used, "%s%c%s", i ? " " : "", "gibm"[roster.entries[i].standing],
+			roster.entries[i].fault ? "d" : "");
+	}
+	ck_assert_msg(strcmp(text, cases[_i].roster) == 0, "%s: %s, not %s", cases[_i].name, text, cases[_i].roster);
+	ck_assert_msg(roster.nobody == cases[_i].nobody, "%s", cases[_i].name);
+	ck_assert_uint_eq(roster.homeless, strchr(cases[_i].nodes, '?') ? 2 : 0);
+	muster_node_selection_done(&roster);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_reason_says_what_failed)
+{
+	char reason[MUSTER_DRAIN_REASON_MAX + 1];
+	const struct muster_finding finding = {
+		.check = "copy.h2d",
+		.gpu = "000b:00:00.0",
+		.observed = "11.2",
+		.unit = "GB/s",
+		.value = muster_number(11.2),
+		.expected = "at least 21 GB/s",
+	};
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s");
+	muster_drain_reason_write(&finding, 3, reason);
+	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more");
+	const struct muster_finding port = {
+		.check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = ""
+	};
+	muster_drain_reason_write(&port, 1, reason);
+	ck_assert_str_eq(reason, "muster: ib.state port mlx5_ib3/1: DOWN");
+}
+END_TEST
+
+START_TEST(a_reason_holds_nothing_that_acts)
+{
+	char reason[MUSTER_DRAIN_REASON_MAX + 1];
+	const struct muster_finding finding = {
+		.check = "x",
+		.observed = "a\"b'c`d$(e)\\f\n\tg\x1b[2J \xc2\xb5 \xff  h",
+		.unit = "",
+	};
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_str_eq(reason, "muster: x: abcd(e)f g?[2J ? ? h");
+}
+END_TEST
+
+START_TEST(a_long_reason_is_cut_at_a_word)
+{
+	char reason[MUSTER_DRAIN_REASON_MAX + 1], words[2000], word[600];
+	for (size_t i = 0; i + 1 < sizeof words; i++)
+		words[i] = "word "[i % 5];
+	words[sizeof words - 1] = '\0';
+	struct muster_finding finding = { .check = "x", .observed = words, .unit = "" };
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
+	ck_assert_uint_gt(strlen(reason), MUSTER_DRAIN_REASON_MAX - 10);
+	ck_assert_str_eq(reason + strlen(reason) - 7, "word...");
+	muster_drain_reason_write(&finding, 100, reason);
+	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
+	ck_assert_str_eq(reason + strlen(reason) - strlen("word...; and 99 more"), "word...; and 99 more");
+	memset(word, 'x', sizeof word - 1);
+	word[sizeof word - 1] = '\0';
+	finding.observed = word;
+	muster_drain_reason_write(&finding, 1, reason);
+	ck_assert_uint_eq(strlen(reason), MUSTER_DRAIN_REASON_MAX);
+	ck_assert_str_eq(reason + MUSTER_DRAIN_REASON_MAX - 4, "x...");
+}
+END_TEST
+
+static const struct {
+	const char *text, *state, *reason;
+	bool drained;
+} lines[] = {
+	{ "NodeName=n1 Arch=x86_64 OS=Linux 5.15 #1 SMP State=IDLE ThreadsPerCore=1 Partitions=a \n", "IDLE", "",
+		false },
+	{ "NodeName=n1 State=IDLE+DRAIN ThreadsPerCore=1 Reason=muster: ib.state port a/1: DOWN "
+	  "[root@2026-11-21T10:00:00]\n",
+		"IDLE+DRAIN", "muster: ib.state port a/1: DOWN", true },
+	{ "NodeName=n1 State=DOWN*+DRAIN Reason=bad PSU [slot 2] [joe@2026-11-21T10:00:00] Comment=x\n", "DOWN*+DRAIN",
+		"bad PSU [slot 2]", true },
+	{ "NodeName=n1 State=MIXED+DRAIN*+NOT_RESPONDING Reason=x\n", "MIXED+DRAIN*+NOT_RESPONDING", "x", true },
+	{ "NodeName=n1 State=DRAINED \n", "DRAINED", "", true },
+	{ "NodeName=n1 State=DOWN Reason=Not responding [slurm@2026-11-21T10:00:00]\n", "DOWN", "Not responding",
+		false },
+	{ "Node n1 not found\n", NULL, NULL, false },
+	{ "", NULL, NULL, false },
+};
+
+START_TEST(what_scontrol_prints_is_understood)
+{
+	struct muster_slurm_node node;
+	struct muster_error err;
+	int rc = muster_slurm_node_parse(lines[_i].text, &node, &err);
+	ck_assert_int_eq(rc, lines[_i].state ? 0 : -1);
+	if (rc < 0)
+		return;
+	ck_assert_str_eq(node.state, lines[_i].state);
+	ck_assert_str_eq(node.reason, lines[_i].reason);
+	ck_assert(node.drained == lines[_i].drained);
+}
+END_TEST
+
+START_TEST(a_node_s_name_is_no_option_and_no_list)
+{
+	ck_assert(muster_slurm_name_is_plain("gpu-1.site_a"));
+	static const char *const bad[] = { "", "-h", "a,b", "a[1-2]", "a b", "a\n", "a=b", "\xc3\xa4" };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		ck_assert_msg(!muster_slurm_name_is_plain(bad[i]), "%s", bad[i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report_roster");
+	TCase *tcase = tcase_create("roster");
+	tcase_add_loop_test(tcase, nodes_are_what_the_findings_say, 0, (int)(sizeof cases / sizeof *cases));
+	tcase_add_test(tcase, a_reason_says_what_failed);
+	tcase_add_test(tcase, a_reason_holds_nothing_that_acts);
+	tcase_add_test(tcase, a_long_reason_is_cut_at_a_word);
+	tcase_add_loop_test(tcase, what_scontrol_prints_is_understood, 0, (int)(sizeof lines / sizeof *lines));
+	tcase_add_test(tcase, a_node_s_name_is_no_option_and_no_list);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,157 @@
+/* test_sysfs.c - numbers, directories and PCI links of a small tree */
+#include "system/sysfs.h"
+
+#include <check.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/muster-sysfs-XXXXXX";
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	ck_assert_int_eq(chdir(root), 0);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void teardown(void)
+{
+	ck_assert_int_eq(chdir("/"), 0);
+	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static const struct {
+	const char *text;
+	int result;
+	long number;
+} lines[] = {
+	{ "7\n", 0, 7 },
+	{ "-1\n", 0, -1 },
+	{ "0x1a4\n", 0, 420 },
+	{ "0x8001\n", 0, 0x8001 },
+	{ "010\n", 0, 10 },
+	{ "7\nmore\n", 0, 7 },
+	{ "", -1, 0 },
+	{ "\n", -1, 0 },
+	{ "0x\n", -1, 0 },
+	{ "7 apples\n", -1, 0 },
+	{ "1a\n", -1, 0 },
+	{ "99999999999999999999\n", -1, 0 },
+};
+
+START_TEST(a_number_is_the_whole_first_line)
+{
+	struct muster_error err;
+	long number = 0;
+	put("file", lines[_i].text);
+	ck_assert_int_eq(muster_sysfs_number("file", &number, &err), lines[_i].result);
+	ck_assert_int_eq(number, lines[_i].number);
+	if (lines[_i].result < 0)
+		ck_assert_ptr_nonnull(strstr(err.text, "file"));
+}
+END_TEST
+
+START_TEST(names_come_in_natural_order)
+{
+	static const char *const expected[] = { "mlx5_an0", "mlx5_ib0", "mlx5_ib2", "mlx5_ib10" };
+	struct muster_names names;
+	struct muster_error err;
+	mkdir("d", 0755);
+	put("d/mlx5_ib10", "");
+	put("d/mlx5_ib2", "");
+	put("d/mlx5_an0", "");
+	put("d/mlx5_ib0", "");
+	put("d/.hidden", "");
+	ck_assert_int_eq(muster_sysfs_names("d", &names, &err), 0);
+	ck_assert_uint_eq(names.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_str_eq(names.items[i], expected[i]);
+	muster_names_done(&names);
+	ck_assert_uint_eq(names.count, 0);
+}
+END_TEST
+
+START_TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
+{
+	struct muster_names names;
+	struct muster_error err;
+	ck_assert_int_eq(muster_sysfs_names("absent", &names, &err), 0);
+	ck_assert_uint_eq(names.count, 0);
+	muster_names_done(&names);
+	put("file", "");
+	ck_assert_int_eq(muster_sysfs_names("file", &names, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "file: Not a directory"));
+}
+END_TEST
+
+/* `device` of a class, as a link to somewhere, or a directory with a uevent. */
+static const struct {
+	const char *target, *uevent, *address; /* address NULL: an error */
+} devices[] = {
+	{ "0101:00:00.0", NULL, "0101:00:00.0" },
+	{ "0000:A1:1F.7", NULL, "0000:a1:1f.7" },
+	{ "10000:01:00.0", NULL, "10000:01:00.0" },
+	{ "virtual", NULL, NULL },
+	{ "0101:00:00", NULL, NULL },
+	{ "0101:00:00.0.1", NULL, NULL },
+	{ NULL, "DRIVER=mlx5_core\nPCI_SLOT_NAME=0101:00:00.0\nMODALIAS=pci\n", "0101:00:00.0" },
+	{ NULL, "DRIVER=mlx5_core\n", NULL },
+	{ NULL, "PCI_SLOT_NAME=elsewhere\n", NULL },
+};
+
+START_TEST(a_pci_address_comes_from_the_link_or_from_uevent)
+{
+	struct muster_error err;
+	char address[32];
+	if (devices[_i].target) {
+		ck_assert_int_eq(mkdir(devices[_i].target, 0755), 0);
+		ck_assert_int_eq(symlink(devices[_i].target, "device"), 0);
+	} else {
+		ck_assert_int_eq(mkdir("device", 0755), 0);
+		put("device/uevent", devices[_i].uevent);
+	}
+	int result = muster_sysfs_pci_address("device", address, sizeof address, &err);
+	ck_assert_int_eq(result, devices[_i].address ? 0 : -1);
+	if (devices[_i].address)
+		ck_assert_str_eq(address, devices[_i].address);
+	else
+		ck_assert_str_eq(err.text, "device is not the link to a PCI device");
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("sysfs");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, a_number_is_the_whole_first_line, 0, sizeof lines / sizeof *lines);
+	tcase_add_test(tcase, names_come_in_natural_order);
+	tcase_add_test(tcase, a_missing_directory_has_no_names_and_a_file_is_an_error);
+	tcase_add_loop_test(
+		tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, sizeof devices / sizeof *devices);
+	Suite *suite = suite_create("sysfs");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,215 @@
+/* test_subprocess.c - a worker process that starts, or does not, and what is known of it afterwards */
+#include "util/subprocess.h"
+#include "worker/protocol.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Start the program and wait until it is gone. What it printed last and how it ended. */
+static void run(const char *program, char said[256], char how[64])
+{
+	struct muster_subprocess proc;
+	struct muster_error err = { 0 };
+	char *line;
+	size_t length;
+	int state;
+
+	ck_assert_int_eq(muster_subprocess_start(&proc, program, environ, &err), 0);
+	while ((state = muster_subprocess_next_line(&proc, &line, &length, &err)) == 0) {
+		struct pollfd results = { .fd = proc.results, .events = POLLIN };
+		poll(&results, 1, -1);
+	}
+	ck_assert_int_eq(state, 1);
+	muster_subprocess_end(&proc, 1000, how, 64);
+	muster_subprocess_last_words(&proc, said, 256);
+}
+
+START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
+{
+	char folder[] = "/tmp/muster-proc-XXXXXX", program[64], trace[64], expected[256], said[256], how[64];
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(program, sizeof program, "%s/program", folder);
+	snprintf(trace, sizeof trace, "%s/trace", folder);
+	FILE *out = fopen(program, "w");
+	ck_assert_ptr_nonnull(out);
+	fprintf(out, "echo a shell was here >%s\n", trace);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(chmod(program, 0755), 0);
+
+	run(program, said, how);
+	snprintf(expected, sizeof expected, "%s: Exec format error", program);
+	ck_assert_str_eq(said, expected);
+	ck_assert_str_eq(how, "exit status 127");
+	ck_assert_int_ne(access(trace, F_OK), 0);
+	unlink(program);
+	rmdir(folder);
+}
+END_TEST
+
+START_TEST(the_words_of_the_wrapper_come_before_the_program)
+{
+	char said[256], how[64];
+
+	setenv("MUSTER_WORKER_WRAPPER", "  echo\tone  two ", 1);
+	run("/somewhere/muster", said, how);
+	ck_assert_str_eq(said, "one two /somewhere/muster worker");
+	ck_assert_str_eq(how, "exit status 0");
+}
+END_TEST
+
+START_TEST(a_wrapper_that_is_not_there_is_named)
+{
+	char said[256], how[64];
+
+	setenv("MUSTER_WORKER_WRAPPER", "no-such-wrapper --quiet", 1);
+	run("/somewhere/muster", said, how);
+	ck_assert_str_eq(said, "no-such-wrapper: No such file or directory");
+	ck_assert_str_eq(how, "exit status 127");
+}
+END_TEST
+
+/* -- this program as a worker that does not behave -- */
+
+static int be_worker(void)
+{
+	const char *how = getenv("MUSTER_TEST_WORKER");
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	if (write(MUSTER_WORKER_RESULTS, "here\n", 5) != 5)
+		return 1;
+	while (how && strcmp(how, "chatters") == 0)
+		if (write(STDERR_FILENO, "and another one\n", 16) < 0)
+			return 1;
+	for (;;)
+		pause();
+}
+
+/* Start it so, and wait until it has said that it is there. */
+static void start(struct muster_subprocess *proc, const char *how)
+{
+	struct muster_error err = { 0 };
+	char *line = NULL;
+	size_t length;
+	setenv("MUSTER_TEST_WORKER", how, 1);
+	ck_assert_int_eq(muster_subprocess_start(proc, "/proc/self/exe", environ, &err), 0);
+	while (!line) {
+		struct pollfd results = { .fd = proc->results, .events = POLLIN };
+		poll(&results, 1, -1);
+		ck_assert_int_eq(muster_subprocess_next_line(proc, &line, &length, &err), 0);
+	}
+	ck_assert_str_eq(line, "here");
+	muster_subprocess_line_taken(proc, length);
+}
+
+/* A process that traces another one, so that the other's parent is not told of its end. */
+static pid_t trace(pid_t other)
+{
+	int ready[2];
+	char traced = 0;
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t tracer = fork();
+	if (tracer == 0) {
+		traced = ptrace(PTRACE_SEIZE, other, NULL, NULL) == 0;
+		if (write(ready[1], &traced, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	ck_assert_int_eq(read(ready[0], &traced, 1), 1);
+	ck_assert_msg(traced, "this machine lets no process trace another one");
+	close(ready[0]);
+	close(ready[1]);
+	return tracer;
+}
+
+START_TEST(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed)
+{
+	struct muster_subprocess proc;
+	char how[64];
+	start(&proc, "waits");
+	pid_t worker = proc.pid, tracer = trace(worker);
+	int ends[] = { proc.commands, proc.results, proc.noise };
+	ck_assert(!muster_subprocess_end(&proc, 50, how, sizeof how));
+	ck_assert_str_eq(how, "could not be killed (uninterruptible), abandoned");
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_int_lt(fcntl(ends[i], F_GETFD), 0);
+	kill(tracer, SIGKILL);
+	ck_assert_int_eq(waitpid(tracer, NULL, 0), tracer);
+	ck_assert_int_eq(waitpid(worker, NULL, 0), worker); /* now it is gone */
+}
+END_TEST
+
+START_TEST(one_that_blocks_every_signal_is_killed)
+{
+	struct muster_subprocess proc;
+	char how[64];
+	start(&proc, "waits");
+	ck_assert(!muster_subprocess_end(&proc, 60000, how, sizeof how));
+	ck_assert_str_eq(how, "killed");
+}
+END_TEST
+
+START_TEST(one_that_never_stops_printing_is_not_read_for_ever)
+{
+	struct muster_subprocess proc;
+	char how[64], said[256];
+	start(&proc, "chatters");
+	for (int i = 0; i < 100; i++) {
+		struct pollfd noise = { .fd = proc.noise, .events = POLLIN };
+		poll(&noise, 1, -1);
+		muster_subprocess_read_noise(&proc);
+	}
+	muster_subprocess_end(&proc, 60000, how, sizeof how);
+	ck_assert_str_eq(how, "killed");
+	ck_assert_str_eq(muster_subprocess_last_words(&proc, said, sizeof said), "and another one");
+}
+END_TEST
+
+START_TEST(one_that_does_not_listen_does_not_stop_us)
+{
+	struct muster_subprocess proc;
+	struct muster_error err = { 0 };
+	char how[64];
+	static char command[4 << 20]; /* more than any pipe has room for */
+	start(&proc, "waits");
+	ck_assert_int_eq(muster_subprocess_send(&proc, command, sizeof command, &err), -1);
+	ck_assert_str_eq(err.text, "the worker no longer listens");
+	muster_subprocess_end(&proc, 60000, how, sizeof how);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "worker") == 0)
+		return be_worker();
+	Suite *suite = suite_create("run_proc");
+	TCase *tests = tcase_create("proc");
+	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
+	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
+	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
+	if (!getenv("MUSTER_TEST_EMULATED")) { /* the kernel cannot start this very program then */
+		tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
+		tcase_add_test(tests, one_that_blocks_every_signal_is_killed);
+		tcase_add_test(tests, one_that_never_stops_printing_is_not_read_for_ever);
+		tcase_add_test(tests, one_that_does_not_listen_does_not_stop_us);
+	}
+	tcase_set_timeout(tests, 60);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,218 @@
+/* test_answers.c - what src/vendor/ makes of the answers of NVML, NCCL and libibverbs */
+#include "vendor/nccl.h"
+#include "vendor/nvml.h"
+#include "vendor/verbs.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *from, *to; /* NULL: no bus id */
+} bus_ids[] = {
+	{ "00000001:00:00.0", "0001:00:00.0" },
+	{ "0000:3B:00.0", "0000:3b:00.0" },
+	{ "0001:00:00.0", "0001:00:00.0" },
+	{ "1:00:00.0", "0001:00:00.0" },
+	{ "00010000:00:00.0", "10000:00:00.0" },
+	{ "FFFFFFFF:FF:1F.7", "ffffffff:ff:1f.7" },
+	{ "", NULL },
+	{ "0001", NULL },
+	{ "00:00.0", NULL },
+	{ "0001:00:00", NULL },
+	{ "0001:00:00.", NULL },
+	{ "0001:00:00.8", NULL },
+	{ "0001:00:20.0", NULL },
+	{ "0001:0:00.0", NULL },
+	{ "0001:000:00.0", NULL },
+	{ ":00:00.0", NULL },
+	{ "000000001:00:00.0", NULL },
+	{ "0001:00:00.0 ", NULL },
+	{ " 0001:00:00.0", NULL },
+	{ "0x01:00:00.0", NULL },
+	{ "-001:00:00.0", NULL },
+	{ "000g:00:00.0", NULL },
+};
+
+START_TEST(bus_ids_become_as_sysfs_spells_them)
+{
+	struct muster_error err = { 0 };
+	char text[32] = "untouched";
+	int result = muster_bus_id_normalise(bus_ids[_i].from, text, sizeof text, &err);
+
+	ck_assert_int_eq(result, bus_ids[_i].to ? 0 : -1);
+	ck_assert_str_eq(text, bus_ids[_i].to ? bus_ids[_i].to : "untouched");
+	if (result < 0) {
+		ck_assert_int_eq(err.code, MUSTER_EVENDOR);
+		ck_assert_ptr_nonnull(strstr(err.text, "is no PCI bus id"));
+	}
+}
+END_TEST
+
+START_TEST(a_bus_id_is_never_cut)
+{
+	struct muster_error err = { 0 };
+	char text[13] = "untouched";
+
+	ck_assert_int_eq(muster_bus_id_normalise("00010000:00:00.0", text, sizeof text, &err), -1);
+	ck_assert_str_eq(text, "untouched");
+	ck_assert_int_eq(muster_bus_id_normalise("00000001:00:00.0", text, sizeof text, &err), 0);
+	ck_assert_str_eq(text, "0001:00:00.0");
+}
+END_TEST
+
+static const char *nvml_text(nvmlReturn_t result)
+{
+	return result == NVML_ERROR_UNKNOWN ? NULL : "Some Text";
+}
+
+static const struct {
+	nvmlReturn_t result;
+	int code;
+	const char *text;
+} nvml_checks[] = {
+	{ NVML_ERROR_NOT_SUPPORTED, MUSTER_ENOTSUPPORTED, "nvmlCall: Some Text (3)" },
+	{ NVML_ERROR_FUNCTION_NOT_FOUND, MUSTER_ENOTSUPPORTED, "nvmlCall: Some Text (13)" },
+	{ NVML_ERROR_NO_PERMISSION, MUSTER_ENOPERMISSION, "nvmlCall: Some Text (4)" },
+	{ NVML_ERROR_GPU_IS_LOST, MUSTER_EVENDOR, "nvmlCall: Some Text (15)" },
+	{ NVML_ERROR_UNKNOWN, MUSTER_EVENDOR, "nvmlCall: an error that NVML has no text for (999)" },
+};
+
+START_TEST(nvml_answers_are_told_apart)
+{
+	const struct muster_nvml nvml = { .nvmlErrorString = nvml_text };
+	struct muster_error err = { 0 };
+
+	ck_assert_int_eq(muster_nvml_check(&nvml, NVML_SUCCESS, &err, "nvmlCall"), 0);
+	ck_assert_str_eq(err.text, "");
+	ck_assert_int_eq(muster_nvml_check(&nvml, nvml_checks[_i].result, &err, "nvmlCall"), -1);
+	ck_assert_int_eq((int)err.code, nvml_checks[_i].code);
+	ck_assert_str_eq(err.text, nvml_checks[_i].text);
+}
+END_TEST
+
+static const struct {
+	int number;
+	const char *text;
+} versions[] = {
+	{ 2408, "2.4.8" },
+	{ 2804, "2.8.4" },
+	{ 20903, "2.9.3" },
+	{ 21400, "2.14.0" },
+	{ 22809, "2.28.9" },
+	{ 23004, "2.30.4" },
+	{ 30000, "3.0.0" },
+};
+
+START_TEST(nccl_versions_read_as_people_write_them)
+{
+	char text[32];
+
+	ck_assert_str_eq(muster_nccl_version_text(versions[_i].number, text, sizeof text), versions[_i].text);
+}
+END_TEST
+
+static const char *nccl_text(ncclResult_t result)
+{
+	return result == ncclSystemError ? "unhandled system error" : NULL;
+}
+
+static const char *nccl_last(ncclComm_t comm)
+{
+	return comm ? "" : "Call to connect failed\n  Connection refused\n";
+}
+
+START_TEST(nccl_answers_carry_the_last_error_in_one_line)
+{
+	struct muster_nccl nccl = { .ncclGetErrorString = nccl_text, .ncclGetLastError = nccl_last };
+	ncclComm_t comm = (ncclComm_t)(void *)&nccl; /* any pointer: only passed on */
+	struct muster_error err = { 0 };
+
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSuccess, NULL, &err, "ncclCall"), 0);
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclInProgress, NULL, &err, "ncclCall"), 0);
+	ck_assert_str_eq(err.text, "");
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSystemError, NULL, &err, "ncclCall"), -1);
+	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
+	ck_assert_ptr_nonnull(strstr(err.text, "ncclCall: unhandled system error (2): Call to connect failed"));
+	ck_assert_ptr_nonnull(strstr(err.text, "Connection refused"));
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSystemError, comm, &err, "ncclCall"), -1);
+	ck_assert_str_eq(err.text, "ncclCall: unhandled system error (2)");
+	nccl.ncclGetLastError = NULL;
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclRemoteError, NULL, &err, "ncclCall"), -1);
+	ck_assert_str_eq(err.text, "ncclCall: an error that NCCL has no text for (6)");
+}
+END_TEST
+
+/* Both ways to ask for a port; each fails the test when attr was not zeroed before. */
+static const char *asked;
+static int answer;
+
+static int compat_query(struct ibv_context *context, uint8_t port, void *attr)
+{
+	static const struct ibv_port_attr zero;
+
+	(void)context;
+	ck_assert_int_eq(port, 2);
+	ck_assert_int_eq(memcmp(attr, &zero, sizeof zero), 0);
+	asked = "compat";
+	return answer;
+}
+
+static int extended_query(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
+{
+	ck_assert_uint_eq(size, sizeof *attr);
+	compat_query(context, port, attr);
+	asked = "extended";
+	return answer;
+}
+
+static const struct {
+	bool extended, has_operation, long_enough;
+	const char *asked;
+} ports[] = {
+	{ true, true, true, "extended" },
+	{ true, false, true, "compat" },
+	{ true, true, false, "compat" },
+	{ false, true, true, "compat" },
+};
+
+START_TEST(a_port_is_asked_for_all_its_fields_where_the_context_can)
+{
+	const struct muster_verbs verbs = { .query_port_compat = compat_query };
+	struct verbs_context context = { 0 };
+	struct ibv_port_attr attr;
+
+	context.context.abi_compat = ports[_i].extended ? __VERBS_ABI_IS_EXTENDED : NULL;
+	context.query_port = ports[_i].has_operation ? extended_query : NULL;
+	context.sz = ports[_i].long_enough ? sizeof context : 8;
+	for (answer = 0; answer <= EINVAL; answer += EINVAL) {
+		memset(&attr, 0xff, sizeof attr);
+		ck_assert_int_eq(muster_verbs_query_port(&verbs, &context.context, 2, &attr), answer);
+		ck_assert_str_eq(asked, ports[_i].asked);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("bind_vendor");
+	TCase *tcase = tcase_create("vendor");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, sizeof bus_ids / sizeof *bus_ids);
+	tcase_add_test(tcase, a_bus_id_is_never_cut);
+	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, sizeof nvml_checks / sizeof *nvml_checks);
+	tcase_add_loop_test(tcase, nccl_versions_read_as_people_write_them, 0, sizeof versions / sizeof *versions);
+	tcase_add_test(tcase, nccl_answers_carry_the_last_error_in_one_line);
+	tcase_add_loop_test(
+		tcase, a_port_is_asked_for_all_its_fields_where_the_context_can, 0, sizeof ports / sizeof *ports);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,277 @@
+/* test_nccl_log.c - what NCCL's debug output says, over the versions that write it differently */
+#include "vendor/nccl_log.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT "gpu-1:2187:2301 [0] NCCL INFO "
+#define WARN "gpu-1:2187:2301 [0] misc/socket.cc:484 NCCL WARN "
+
+static const struct parse_case {
+	const char *log, *transports, *devices;
+	size_t network, gdr;
+} parse_cases[] = {
+	{ "", "", "", 0, 0 },
+	/* 2.14: bus ids in brackets, legacy IPC */
+	{ AT "Channel 00/0 : 0[100000] -> 1[200000] via P2P/IPC/read\n" AT
+	     "Channel 01/0 : 0[100000] -> 1[200000] via P2P/IPC/read\n",
+		"P2P/IPC", "", 0, 0 },
+	{ AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", "P2P/CUMEM", "", 0, 0 },
+	{ AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\r\n", "P2P/CUMEM", "", 0, 0 },
+	{ AT "Channel 00/0 : 0[0] -> 4[0] via P2P/MNNVL\n", "P2P/MNNVL", "", 0, 0 },
+	{ AT "Channel 00/0 : 7[7] -> 6[6] via P2P/direct pointer/read\n", "P2P/direct_pointer", "", 0, 0 },
+	{ AT "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", "SHM/direct", "", 0, 0 },
+	/* two nodes: the node's own transport first, whatever came first in the log */
+	{ AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB/SHARP [RO]; OOB eth0:10.0.0.4<0>\n" AT
+	     "Channel 00/0 : 15[7] -> 0[0] [receive] via NET/IB/0/GDRDMA\n" AT
+	     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/1/GDRDMA/Shared\n" AT
+	     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n",
+		"P2P/CUMEM NET/IB/GDRDMA", "mlx5_ib0:1 mlx5_ib1:1", 2, 2 },
+	/* through another rank's GPU; GPUDirect RDMA over PCI */
+	{ AT "Channel 00/0 : 1[1] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)\n", "NET/IB/GDRDMA", "", 1, 1 },
+	/* the classic silent failure: one direction without GPUDirect RDMA */
+	{ AT "Channel 00/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n" AT
+	     "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0\n",
+		"NET/IB/GDRDMA NET/IB", "", 2, 1 },
+	{ AT "NET/IB : No device found.\n" AT "NET/Socket : Using [0]eth0:10.0.0.4<0> [1]ib0:10.1.0.4<0>\n" AT
+	     "Using network Socket\n" AT "Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0\n",
+		"NET/Socket", "eth0 ib0", 1, 0 },
+	/* plug-ins: a version in the name, a space in the name */
+	{ AT "Channel 03/0 : 3[3] -> 7[3] [send] via NET/IBext_v8/3/GDRDMA\n", "NET/IBext_v8/GDRDMA", "", 1, 1 },
+	{ AT "Channel 03/0 : 3[3] -> 7[3] [send] via NET/AWS Libfabric/3/GDRDMA\n", "NET/AWS_Libfabric/GDRDMA", "", 1,
+		1 },
+	{ AT "CollNet 00/0 : 0 [send] via COLLNET/SHARP/0/GDRDMA\n", "COLLNET/SHARP/GDRDMA", "", 1, 1 },
+	/* dual-port adapters merged into one device */
+	{ AT "NET/IB : Using [0]={[0] rocep130s0:1/RoCE, [1] rocep130s0:2/RoCE} [RO]; OOB eno1:10.0.0.5<0>\n", "",
+		"rocep130s0:1 rocep130s0:2", 0, 0 },
+	{ AT "NVLS multicast support is available on dev 0\n" AT
+	     "24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels, 32 p2p channels per peer\n" AT
+	     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n",
+		"P2P/CUMEM NVLS", "", 0, 0 },
+	{ AT "Connected NVLS tree\n", "NVLS", "", 0, 0 },
+	{ AT "16 coll channels, 0 collnet channels, 0 nvls channels, 16 p2p channels, 16 p2p channels per peer\n", "",
+		"", 0, 0 },
+	/* lines that only look like it */
+	{ "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n" AT "NCCL_P2P_LEVEL set by environment to NVL via NET/IB\n" AT
+	  "Channel 00/02 :    0   1   2   3\n" AT "Channel 00/0 : 0[0] -> 1[1] via \n",
+		"", "", 0, 0 },
+	/* cut off in the middle, as a killed process leaves it */
+	{ AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n" AT "Channel 01/0 : 0[0] -> 1[1] vi", "P2P/CUMEM", "", 0, 0 },
+	{ AT "Channel 00/0 : 0[0] -> 1[1] via P2P", "", "", 0, 0 },
+	{ AT "NET/IB : Using [", "", "", 0, 0 },
+	{ AT "NET/IB : Using [0]", "", "", 0, 0 },
+	{ AT "NET/IB : Using [0]mlx5", "", "mlx5", 0, 0 },
+	{ AT "NET/IB : Using [0]\001\377:1/IB [1] mlx5_1:1/IB\n", "", "mlx5_1:1", 0, 0 },
+	{ AT "Channel 00/0 : 0[0] -> 1[1] via NET/\001\377/0\n", "NET/??", "", 1, 0 },
+	{ AT " nvls channels\n", "", "", 0, 0 },
+};
+
+START_TEST(a_log_names_transports_devices_and_gdr)
+{
+	const struct parse_case *it = &parse_cases[_i];
+	struct muster_nccl_log log;
+	size_t length = strlen(it->log);
+	char *exact = malloc(length); /* no NUL behind it: reading on is an error that the sanitizer sees */
+	memcpy(exact, it->log, length);
+	muster_nccl_log_parse(exact, length, &log);
+	free(exact);
+	ck_assert_str_eq(log.transports, it->transports);
+	ck_assert_str_eq(log.devices, it->devices);
+	ck_assert_uint_eq(log.network_channels, it->network);
+	ck_assert_uint_eq(log.gdr_channels, it->gdr);
+}
+END_TEST
+
+START_TEST(every_cut_of_a_log_is_read_without_harm)
+{
+	for (size_t i = 0; i < sizeof parse_cases / sizeof *parse_cases; i++) {
+		size_t length = strlen(parse_cases[i].log);
+		for (size_t cut = 0; cut <= length; cut++) {
+			struct muster_nccl_log log;
+			char tail[32], *exact = malloc(cut + (cut == 0));
+			memcpy(exact, parse_cases[i].log, cut);
+			muster_nccl_log_parse(exact, cut, &log);
+			ck_assert_uint_lt(strlen(muster_nccl_log_tail(exact, cut, tail, sizeof tail)), sizeof tail);
+			free(exact);
+		}
+	}
+}
+END_TEST
+
+START_TEST(noise_is_read_without_harm)
+{
+	static const char *const pieces[] = { AT, "Channel ", "CollNet ", " via ", "NET/", " : Using ", "[0]", "[", "]",
+		"P2P/", "SHM/", "COLLNET/", "/GDRDMA", "\n", "\r\n", " nvls channels", "9", "x", "{", "\377", WARN,
+		" " };
+	unsigned int seed = 4711;
+	for (int round = 0; round < 2000; round++) {
+		char text[2048];
+		size_t length = 0;
+		for (int i = 0; i < 60; i++) {
+			seed = seed * 1103515245u + 12345u;
+			const char *piece = pieces[(seed >> 16) % (sizeof pieces / sizeof *pieces)];
+			memcpy(text + length, piece, strlen(piece));
+			length += strlen(piece);
+			if ((seed >> 8) % 50 == 0)
+				text[length++] = '\0';
+		}
+		struct muster_nccl_log log;
+		char tail[100];
+		muster_nccl_log_parse(text, length, &log);
+		muster_nccl_log_tail(text, length, tail, sizeof tail);
+		ck_assert_uint_lt(strlen(log.transports), sizeof log.transports);
+		ck_assert_uint_lt(strlen(log.devices), sizeof log.devices);
+		ck_assert_uint_lt(strlen(tail), sizeof tail);
+		for (const char *at = tail; *at; at++)
+			ck_assert(*at >= ' ' && *at < 127);
+	}
+}
+END_TEST
+
+START_TEST(many_devices_are_cut_at_a_whole_name)
+{
+	char text[8192] = AT "NET/IB : Using ";
+	for (int i = 0; i < 300; i++) {
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof text - used, "[%d]mlx5_%d:1/IB ", i, i);
+	}
+	struct muster_nccl_log log;
+	muster_nccl_log_parse(text, strlen(text), &log);
+	const char *last = strrchr(log.devices, ' ');
+	ck_assert_ptr_nonnull(last);
+	ck_assert_uint_eq(strlen(last), strlen(" mlx5_100:1"));
+}
+END_TEST
+
+static const struct {
+	const char *log;
+	size_t size;
+	const char *tail;
+} tail_cases[] = {
+	{ "", 64, "" },
+	{ "\n\n", 64, "" },
+	{ AT "one\n" AT "two\n", 64, "one | two" },
+	{ AT "one\n" WARN "socket refused\n" AT "three\n" WARN "giving up\n", 64, "socket refused | giving up" },
+	{ "no prefix\n", 64, "no prefix" },
+	{ AT "1\n" AT "2\n" AT "3\n" AT "4\n" AT "5\n" AT "6\n" AT "7\n" AT "8\n" AT "9\n" AT "10\n" AT "11\n" AT
+	     "12\n",
+		64, "3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12" },
+	/* cut from the front */
+	{ AT "abcdefgh\n" AT "ij\n", 9, "fgh | ij" },
+	{ AT "abc\n" AT "ij\n", 6, "ij" },
+	{ AT "abc\n", 1, "" },
+	{ WARN "caf\303\251\001\n", 64, "caf???" },
+};
+
+START_TEST(the_tail_is_one_printable_line_that_fits)
+{
+	char out[64];
+	muster_nccl_log_tail(tail_cases[_i].log, strlen(tail_cases[_i].log), out, tail_cases[_i].size);
+	ck_assert_str_eq(out, tail_cases[_i].tail);
+}
+END_TEST
+
+static void clear_environment(void)
+{
+	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	unsetenv("NCCL_DEBUG_FILE");
+}
+
+/* Write as NCCL does: by the file's name. */
+static void write_as_nccl(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void read_back(const char *expected)
+{
+	struct muster_error err;
+	char *text;
+	size_t length;
+	ck_assert_msg(muster_nccl_log_read(&text, &length, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(text, expected);
+	ck_assert_uint_eq(length, strlen(expected));
+	free(text);
+}
+
+START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
+{
+	struct muster_error err;
+	clear_environment();
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	ck_assert_str_eq(getenv("NCCL_DEBUG"), "INFO");
+	read_back("");
+	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
+	read_back(AT "hello\n");
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	read_back(AT "hello\n");
+}
+END_TEST
+
+START_TEST(the_users_own_debug_file_is_kept_and_read)
+{
+	struct muster_error err;
+	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[128];
+	ck_assert_ptr_nonnull(mkdtemp(pattern));
+	clear_environment();
+	snprintf(variable, sizeof variable, "%s/log.%%p", pattern);
+	snprintf(path, sizeof path, "%s/log.%ld", pattern, (long)getpid());
+	setenv("NCCL_DEBUG_FILE", variable, 1);
+	setenv("NCCL_DEBUG_SUBSYS", "ALL", 1);
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	ck_assert_str_eq(getenv("NCCL_DEBUG_FILE"), variable);
+	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "ALL");
+	char *text;
+	size_t length;
+	ck_assert_int_eq(muster_nccl_log_read(&text, &length, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
+	write_as_nccl(path, AT "mine\n");
+	read_back(AT "mine\n");
+	unlink(path);
+	rmdir(pattern);
+}
+END_TEST
+
+static const struct {
+	const char *user, *effective;
+} levels[] = { { "WARN", "INFO" }, { "VERSION", "INFO" }, { "info", "info" }, { "TRACE", "TRACE" } };
+
+START_TEST(the_debug_level_is_raised_and_never_lowered)
+{
+	struct muster_error err;
+	clear_environment();
+	setenv("NCCL_DEBUG", levels[_i].user, 1);
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	ck_assert_str_eq(getenv("NCCL_DEBUG"), levels[_i].effective);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nccl_log");
+	TCase *tests = tcase_create("nccl_log");
+	tcase_add_loop_test(
+		tests, a_log_names_transports_devices_and_gdr, 0, (int)(sizeof parse_cases / sizeof *parse_cases));
+	tcase_add_test(tests, every_cut_of_a_log_is_read_without_harm);
+	tcase_add_test(tests, noise_is_read_without_harm);
+	tcase_add_test(tests, many_devices_are_cut_at_a_whole_name);
+	tcase_add_loop_test(
+		tests, the_tail_is_one_printable_line_that_fits, 0, (int)(sizeof tail_cases / sizeof *tail_cases));
+	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
+	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
+	tcase_add_loop_test(
+		tests, the_debug_level_is_raised_and_never_lowered, 0, (int)(sizeof levels / sizeof *levels));
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

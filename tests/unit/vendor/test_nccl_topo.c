@@ -1,0 +1,197 @@
+/* test_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
+#include "system/xml.h"
+#include "vendor/nccl_topo.h"
+#include "muster/arena.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPU(id) "<pci busid=\"" id "\" class=\"0x030200\" link_width=\"16\"/>"
+#define WHOLE                                                                                                          \
+	"<?xml version=\"1.0\"?>\n<!-- an image's -->\n<system version=\"1\">\n"                                       \
+	"<cpu numaid=\"0\" affinity=\"00000000,00000000,00ffffff\" arch=\"x86_64\">\n"                                 \
+	"<pci busid=\"ffff:ff:01.0\" class=\"0x060400\">" GPU("0003:00:00.0")                                          \
+		GPU("000B:00:00.0") "<pci busid=\"0103:00:00.0\" class=\"0x020700\"/></pci></cpu>\n"                   \
+				    "<cpu numaid=\"1\" affinity=\"00000000,0000ffff,ff000000\">" GPU(                  \
+					    "0001:00:00.0") "</cpu>\n" GPU("0009:00:00.0") "</system>\n"
+
+static struct muster_nccl_topo topo;
+
+/* The text is handed over in memory of just its size, for the sanitizer to watch. */
+static int parse(const char *text, size_t length, struct muster_error *err)
+{
+	char *copy = muster_realloc(NULL, length + 1, 1);
+	memcpy(copy + 1, text, length);
+	int result = muster_nccl_topo_parse(copy + 1, length, &topo, err);
+	free(copy);
+	return result;
+}
+
+START_TEST(a_file_places_gpus_and_cpus)
+{
+	static const struct {
+		const char *bus_id;
+		int numa_node;
+	} gpus[] = { { "0003:00:00.0", 0 }, { "000b:00:00.0", 0 }, { "0001:00:00.0", 1 }, { "0009:00:00.0", -1 } };
+	struct muster_error err;
+	ck_assert_msg(parse(WHOLE, strlen(WHOLE), &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(topo.node_count, 2);
+	ck_assert_int_eq(topo.nodes[1].numa_node, 1);
+	char *list = muster_cpuset_list(&topo.nodes[1].cpus);
+	ck_assert_str_eq(list, "24-47");
+	free(list);
+	ck_assert_uint_eq(topo.gpu_count, sizeof gpus / sizeof *gpus);
+	for (size_t i = 0; i < topo.gpu_count; i++) {
+		ck_assert_str_eq(topo.gpus[i].bus_id, gpus[i].bus_id);
+		ck_assert_int_eq(topo.gpus[i].numa_node, gpus[i].numa_node);
+	}
+}
+END_TEST
+
+START_TEST(a_file_cut_off_anywhere_is_an_error)
+{
+	struct muster_error err;
+	size_t end = strlen(WHOLE) - 1; /* the last newline may be missing */
+	topo.gpu_count = 4711;
+	for (size_t length = 0; length < end; length++)
+		ck_assert_msg(parse(WHOLE, length, &err) == -1, "%zu bytes are enough", length);
+	ck_assert_uint_eq(topo.gpu_count, 4711);
+}
+END_TEST
+
+static const struct {
+	const char *text, *why; /* why: a part of the error */
+} wrong[] = {
+	{ "", "line 1: no element found" },
+	{ "NCCL_TOPO_FILE", "line 1: syntax error" },
+	{ "<system>\n<pci>\n</system>", "line 3: mismatched tag" },
+	{ "<system/><system/>", "junk after document element" },
+	{ "<topology version=\"2.0\"/>", "line 1: it is no NCCL topology: the first element is \"topology\"" },
+	{ "<system>\n<cpu affinity=\"1\"/></system>", "line 2: a cpu without numaid" },
+	{ "<system><cpu numaid=\"one\"/></system>", "numaid: a whole number from -1" },
+	{ "<system><cpu numaid=\"0\" affinity=\"0-23\"/></system>", "affinity: a CPU mask of up to" },
+	{ "<system><cpu numaid=\"0\"><pci class=\"0x030200\"/></cpu></system>", "a pci without busid" },
+	{ "<system><pci class=\"0x030200\" busid=\"1:2\"/></system>", "busid \"1:2\" is no PCI address" },
+	{ "<!DOCTYPE a [<!ENTITY b \"c\">]>\n<system>&b;</system>", "line 1: it has a DOCTYPE" },
+	{ "<!DOCTYPE a SYSTEM \"/etc/passwd\"><system/>", "line 1: it has a DOCTYPE" },
+	{ "<system>&b;</system>", "undefined entity" },
+	{ "<system \xff=\"1\"/>", "line 1: not well-formed" },
+};
+
+START_TEST(what_is_no_topology_is_said_with_its_line)
+{
+	struct muster_error err;
+	ck_assert_int_eq(parse(wrong[_i].text, strlen(wrong[_i].text), &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, wrong[_i].why) != NULL, "%s", err.text);
+	ck_assert_int_eq(muster_nccl_topo_parse(wrong[_i].text, strlen(wrong[_i].text), &topo, NULL), -1);
+}
+END_TEST
+
+/* <system>, so many times `more`, and an end tag for each. */
+static int parse_many(int count, const char *more, const char *end, struct muster_error *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	fputs("<system>", out);
+	for (int i = 0; i < count; i++)
+		fputs(more, out);
+	for (int i = 0; i < count; i++)
+		fputs(end, out);
+	fputs("</system>", out);
+	ck_assert_int_eq(fclose(out), 0);
+	int result = parse(text, length, err);
+	free(text);
+	return result;
+}
+
+static const struct {
+	const char *more, *end;
+	int most;
+	const char *why;
+} limits[] = {
+	{ "<pci>", "</pci>", MUSTER_XML_DEPTH_MAX - 1, "elements are nested more than 32 deep" },
+	{ "<cpu numaid=\"1\"/>", "", MUSTER_NCCL_TOPO_NODES_MAX, "more than 64 elements cpu" },
+	{ GPU("0001:00:00.0"), "", MUSTER_NCCL_TOPO_GPUS_MAX, "more than 128 GPUs" },
+	{ "<a/>", "", (int)((MUSTER_XML_BYTES_MAX - sizeof "<system></system>" + 1) / 4), "bytes, at most" },
+};
+
+START_TEST(everything_has_a_limit)
+{
+	struct muster_error err;
+	ck_assert_msg(parse_many(limits[_i].most, limits[_i].more, limits[_i].end, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(parse_many(limits[_i].most + 1, limits[_i].more, limits[_i].end, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, limits[_i].why) != NULL, "%s", err.text);
+}
+END_TEST
+
+static const struct {
+	const char *text, *list; /* NULL: an error */
+} masks[] = {
+	{ "0000ffff,ff000000", "24-47" }, { "ffffff00,00000000,00000000", "72-95" }, { "f", "0-3" },
+	{ "1,F", "0-3,32" }, { "00000000,00000000", "" }, { "", NULL }, { ",", NULL }, { "ff,", NULL }, { ",ff", NULL },
+	{ "0x0f", NULL }, { "-1", NULL }, { " f", NULL }, { "000000001", NULL }, /* a digit too many in a word */
+};
+
+START_TEST(a_mask_is_words_of_32_bits)
+{
+	struct muster_cpuset cpus;
+	struct muster_error err;
+	int result = muster_cpuset_parse_words(masks[_i].text, &cpus, &err);
+	ck_assert_int_eq(result, masks[_i].list ? 0 : -1);
+	if (!masks[_i].list)
+		return;
+	char *list = muster_cpuset_list(&cpus);
+	ck_assert_str_eq(list, masks[_i].list);
+	free(list);
+}
+END_TEST
+
+START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
+{
+	char text[2 * MUSTER_CPUS_MAX / 32 + 2] = "";
+	struct muster_cpuset cpus;
+	for (int i = 0; i < MUSTER_CPUS_MAX / 32; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s1", i ? "," : "");
+	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), 0);
+	ck_assert_uint_eq(muster_cpuset_count(&cpus), MUSTER_CPUS_MAX / 32);
+	snprintf(text + strlen(text), sizeof text - strlen(text), ",1");
+	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), -1);
+}
+END_TEST
+
+/* The fake is built by tests/abi/tests.cmake; opened by its path first, it is found under its soname. */
+START_TEST(without_a_whole_expat_the_error_is_about_the_library)
+{
+	struct muster_error err;
+	ck_assert_msg(
+		dlopen(MUSTER_BUILD_DIR "/tests/fakes/libexpat.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+	ck_assert_int_eq(parse(WHOLE, strlen(WHOLE), &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ELIB);
+	ck_assert_ptr_nonnull(strstr(err.text, "has no function XML_ParserFree; expat 2.1 or later is needed"));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("nccl_topo");
+	tcase_add_test(tcase, a_file_places_gpus_and_cpus);
+	tcase_add_test(tcase, a_file_cut_off_anywhere_is_an_error);
+	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, sizeof wrong / sizeof *wrong);
+	tcase_add_loop_test(tcase, everything_has_a_limit, 0, sizeof limits / sizeof *limits);
+	tcase_add_loop_test(tcase, a_mask_is_words_of_32_bits, 0, sizeof masks / sizeof *masks);
+	tcase_add_test(tcase, a_mask_has_no_more_words_than_there_are_cpus);
+	tcase_add_test(tcase, without_a_whole_expat_the_error_is_about_the_library);
+	Suite *suite = suite_create("nccl_topo");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

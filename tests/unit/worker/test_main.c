@@ -1,0 +1,125 @@
+/* test_main.c - a worker sees that its command is called off, however the words come in */
+#include "worker/main.c"
+
+#include <check.h>
+
+static struct muster_probe_ctx ctx;
+static int commands; /* the supervisor's end */
+
+static void start(void)
+{
+	int ends[2];
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(dup2(ends[0], MUSTER_WORKER_COMMANDS), MUSTER_WORKER_COMMANDS);
+	commands = ends[1] == MUSTER_WORKER_COMMANDS ? -1 : ends[1];
+	ck_assert_int_ge(commands, 0);
+	ctx = (struct muster_probe_ctx){ 0 };
+}
+
+static void say(const char *text)
+{
+	ck_assert_int_eq(write(commands, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void expect_command(const char *text)
+{
+	ssize_t length = next_command(&ctx);
+	ck_assert_int_eq(length, (ssize_t)strlen(text));
+	ck_assert_int_eq(memcmp(ctx.inbox.text, text, strlen(text)), 0);
+}
+
+static void expect_called_off(const char *why)
+{
+	struct muster_error err = { 0 };
+	ck_assert_int_eq(muster_cancelled(&ctx, &err), why ? -1 : 0);
+	if (why) {
+		ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
+		ck_assert_str_eq(err.text, why);
+	}
+}
+
+#define ABORT "{\"do\": \"abort\", \"why\": \"rank 2's worker crashed\"}\n"
+
+START_TEST(it_may_come_later)
+{
+	say("{\"do\": \"ring\"}\n");
+	expect_command("{\"do\": \"ring\"}");
+	expect_called_off(NULL);
+	say(ABORT);
+	expect_called_off("called off: rank 2's worker crashed");
+	expect_called_off("called off: rank 2's worker crashed");
+	say("{\"do\": \"next\"}\n");
+	expect_command("{\"do\": \"next\"}");
+}
+END_TEST
+
+START_TEST(it_may_come_with_the_command)
+{
+	say("{\"do\": \"ring\"}\n" ABORT "{\"do\": \"next\"}\n");
+	expect_command("{\"do\": \"ring\"}");
+	expect_called_off("called off: rank 2's worker crashed");
+	expect_command("{\"do\": \"next\"}");
+}
+END_TEST
+
+START_TEST(it_may_come_in_pieces)
+{
+	say("{\"do\": \"ring\"}\n{\"do\": \"ab");
+	expect_command("{\"do\": \"ring\"}");
+	expect_called_off(NULL);
+	say("ort\", \"why\": \"x\"}");
+	expect_called_off(NULL);
+	say("\n");
+	expect_called_off("called off: x");
+}
+END_TEST
+
+START_TEST(it_may_come_too_late)
+{
+	char text[] = ABORT;
+	say(ABORT "{\"do\": \"quit\"}\n");
+	ssize_t length = next_command(&ctx);
+	ck_assert(obey(&ctx, text, (size_t)length));
+	length = next_command(&ctx);
+	ck_assert(!obey(&ctx, ctx.inbox.text, (size_t)length));
+}
+END_TEST
+
+START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
+{
+	say("{\"do\": \"ring\"}\n");
+	expect_command("{\"do\": \"ring\"}");
+	close(commands);
+	expect_called_off("called off: the supervisor is gone");
+	ck_assert_int_eq(next_command(&ctx), -1);
+}
+END_TEST
+
+START_TEST(a_command_longer_than_what_is_read_at_once_is_whole)
+{
+	static char text[60000];
+	memset(text, 'x', sizeof text - 2);
+	text[sizeof text - 2] = '\n';
+	say(text);
+	ck_assert_int_eq(next_command(&ctx), (ssize_t)sizeof text - 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("run_worker_inbox");
+	TCase *tcase = tcase_create("inbox");
+	tcase_add_checked_fixture(tcase, start, NULL);
+	tcase_add_test(tcase, it_may_come_later);
+	tcase_add_test(tcase, it_may_come_with_the_command);
+	tcase_add_test(tcase, it_may_come_in_pieces);
+	tcase_add_test(tcase, it_may_come_too_late);
+	tcase_add_test(tcase, a_supervisor_that_is_gone_needs_nothing_any_more);
+	tcase_add_test(tcase, a_command_longer_than_what_is_read_at_once_is_whole);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
