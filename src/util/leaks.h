@@ -1,7 +1,7 @@
 /* leaks.h - a process that ends by _exit never comes to the end where LeakSanitizer looks for leaks: it asks for it
  *
  * Only with $MUSTER_LEAKS set, and nothing in a build without AddressSanitizer: MPI's own leaks can be told from ours
- * only with options that make everything slow (tests/integration/leaks.py). What leaked is reported as the sanitizer's
+ * only with options that make everything slow (tests/scenarios/leaks.py). What leaked is reported as the sanitizer's
  * options say, and the process ends with the sanitizer's exit code.
  */
 #ifndef MUSTER_UTIL_LEAKS_H

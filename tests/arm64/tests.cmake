@@ -12,15 +12,15 @@ if(CMAKE_CROSSCOMPILING_EMULATOR)
 	# rows of the table of faults: one at a time, an all-reduce is slow enough
 	foreach(case gb200_healthy_one_node gb200_healthy_two_nodes gb200_another_clique gb200_three_faults_at_once)
 		add_test(NAME arm64.sim.${case} COMMAND ${MUSTER_PYTHON}
-			${CMAKE_SOURCE_DIR}/tests/integration/faults.py ${EMULATED}
-			${CMAKE_SOURCE_DIR}/tests/integration/faults.json ${case})
+			${CMAKE_SOURCE_DIR}/tests/scenarios/faults.py ${EMULATED}
+			${CMAKE_SOURCE_DIR}/tests/scenarios/faults.json ${case})
 		set_tests_properties(arm64.sim.${case} PROPERTIES RUN_SERIAL ON)
 		list(APPEND EMULATED_TESTS arm64.sim.${case})
 	endforeach()
 	# reports that were recorded on x86-64 are judged as they were there; what the user gets wrong
 	add_test(NAME arm64.recorded COMMAND sh ${CMAKE_SOURCE_DIR}/tests/gpu/recorded.sh ${EMULATED}
 		${CMAKE_SOURCE_DIR}/tests/gpu/recorded)
-	add_test(NAME arm64.usage COMMAND sh ${CMAKE_SOURCE_DIR}/tests/integration/usage.sh ${EMULATED})
+	add_test(NAME arm64.usage COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/usage.sh ${EMULATED})
 	list(APPEND EMULATED_TESTS arm64.recorded arm64.usage)
 	set_tests_properties(${EMULATED_TESTS} PROPERTIES TIMEOUT 300 LABELS arm64)
 

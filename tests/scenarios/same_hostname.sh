@@ -1,7 +1,7 @@
 #!/bin/sh
-# twins.sh - two hosts of one name are two nodes
+# same_hostname.sh - two hosts of one name are two nodes
 #
-# usage: twins.sh MUSTER
+# usage: same_hostname.sh MUSTER
 set -eu
 muster=$1
 scratch=$(mktemp -d)

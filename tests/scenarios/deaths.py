@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from processes import processes_of
 
 SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from made_reports import finding, report, save
 
 MUSTER = sys.argv[1]
@@ -147,7 +148,7 @@ class Drain(Commands):
     def setUp(self):
         super().setUp()
         self.program = os.path.join(self.folder, "bin", "scontrol")
-        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_scontrol.py"), self.program)
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "fake_scontrol.py"), self.program)
         self.states({f"n{i}": ("IDLE", "") for i in range(1, 9)})
 
     def states(self, table):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from processes import processes_of
 
 SIM = ["sim", "--sku", "Standard_NC80adis_H100_v5", "--nodes", "3"]

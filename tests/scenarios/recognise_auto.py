@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`muster run` without --sku: recognised by the metadata service, by the GPUs, or not at all.
 
-usage: auto.py MUSTER
+usage: recognise_auto.py MUSTER
 """
 
 import json

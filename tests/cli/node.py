@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from processes import command_in
 
 MUSTER = sys.argv[1]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`muster check` judges a saved report again, and `muster metrics` prints the catalogue.
 
-usage: check_command.py MUSTER
+usage: check.py MUSTER
 """
 
 import json

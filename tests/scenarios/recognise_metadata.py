@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What the metadata probe makes of every kind of service, asked by `muster run` with one rank.
 
-usage: metadata.py MUSTER
+usage: recognise_metadata.py MUSTER
 """
 
 import http.server

@@ -4,7 +4,7 @@
 The table RULES is our own account of what Jenkins' JUnit plugin and GitLab read: which elements, which attributes, and
 what each may hold.
 
-usage: formats.py MUSTER WRITE_REPORTS
+usage: report.py MUSTER WRITE_REPORTS
 """
 
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The command `muster sim` itself: wrong input, signals, what it leaves behind.
 
-usage: sim_command.py MUSTER
+usage: sim.py MUSTER
 """
 
 import json
@@ -91,7 +91,7 @@ class Sim(unittest.TestCase):
     def test_every_fault_stands_in_a_table_of_faults(self):
         tested = set()
         for name in TABLES:
-            with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as file:
+            with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenarios", name), encoding="utf-8") as file:
                 cases = json.load(file)
             tested |= {fault.partition("@")[0] for case in cases for fault in case.get("faults", [])}
             tested |= {"dies" for case in cases if case.get("deaths")}

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from processes import processes_of
 
 TWO_NODES = ["--sku", "Standard_NC80adis_H100_v5", "--nodes", "2"]  # two GPUs each: ranks 0 to 3

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Simulated machines judged by generic-nvidia.json, which knows no figure of any machine.
 
-usage: generic.py MUSTER
+usage: recognise_generic.py MUSTER
 """
 
 import json

@@ -1,0 +1,58 @@
+# One test for each command, or for each thing that a user sees of several.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	foreach(name check sim node log)
+		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py
+			$<TARGET_FILE:muster>)
+		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
+	endforeach()
+endif()
+foreach(name usage writing)
+	add_test(NAME cli.${name} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/${name}.sh $<TARGET_FILE:muster>)
+	set_tests_properties(cli.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+endforeach()
+
+# Expectation files and reports against their schemas, by an independent validator: Debian's own Python has it.
+add_executable(write_reports ${CMAKE_CURRENT_LIST_DIR}/write_reports.c)
+target_include_directories(write_reports PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(write_reports PRIVATE muster_all)
+add_test(NAME cli.schema_expectations COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/schema_expectations.py
+	${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/configs $<TARGET_FILE:muster>)
+add_test(NAME cli.schema_report COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/schema_report.py
+	${CMAKE_SOURCE_DIR}/docs/report.schema.json --writer $<TARGET_FILE:write_reports>)
+# Whatever its verdict.
+add_test(NAME cli.schema_report.of_a_run COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/schema_report.py
+	${CMAKE_SOURCE_DIR}/docs/report.schema.json --writer sh -c
+	"\"$1\" sim --sku Standard_ND96asr_v4 --nodes 2 --report \"$2/sim.json\"; test -s \"$2/sim.json\""
+	sh $<TARGET_FILE:muster>)
+add_test(NAME cli.junit_reader COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/junit_reader.py
+	$<TARGET_FILE:muster> $<TARGET_FILE:write_reports>)
+set_tests_properties(cli.schema_expectations cli.schema_report cli.schema_report.of_a_run cli.junit_reader PROPERTIES
+	TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS integration)
+if(Python3_FOUND)
+	add_test(NAME cli.report COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/report.py
+		$<TARGET_FILE:muster> $<TARGET_FILE:write_reports>)
+	set_tests_properties(cli.report PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
+
+# `muster skus`, `muster lint` and `muster bind`, as those who use them call them.
+add_executable(write_node ${CMAKE_CURRENT_LIST_DIR}/write_node.c)
+target_link_libraries(write_node PRIVATE muster_all)
+if(Python3_FOUND)
+	add_test(NAME cli.commands COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/commands.py
+		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.commands PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
+# `muster nodes`, `muster drain` and `muster resume`, on reports put together by hand.
+if(Python3_FOUND)
+	add_test(NAME cli.nodes COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/nodes.py $<TARGET_FILE:muster>)
+	set_tests_properties(cli.nodes PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
+# `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
+add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
+	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
+set_tests_properties(cli.diff PROPERTIES TIMEOUT 300 LABELS integration)
+# The examples of docs/golden-image.md. Debian's own Python has a reader of YAML.
+add_test(NAME cli.golden_image COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/golden_image.py
+	$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR}/docs/golden-image.md)
+set_tests_properties(cli.golden_image PROPERTIES TIMEOUT 200 LABELS integration)
