@@ -113,8 +113,8 @@ class Reader:
                 continue
             end = self.partner.get(i, len(self.tokens) - 1)
             if self.text(i - 1) == ")":
-                name = self.text(self.partner[i - 1] - 1)
-                self.function = (name, *self.span(i, end))
+                name = self.partner[i - 1] - 1
+                self.function = (self.text(name), *self.span(name, end))
                 self.block(i, end)
                 self.function = None
             elif "enum" in (self.text(i - 1), self.text(i - 2)):

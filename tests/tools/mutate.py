@@ -3,7 +3,8 @@
 
 usage: mutate.py --build FOLDER [--tests REGEX] [--label REGEX] [--files NAME=GLOB[,GLOB...]]... [--count N] [--seed N]
        mutate.py --build FOLDER --only ID...          these mutants again, each with its change
-       mutate.py --build FOLDER --replay RESULTS.json  those that survived an earlier run, again
+       mutate.py --build FOLDER --replay RESULTS.json  those that survived an earlier run, again; --sanitize builds with
+                                                      AddressSanitizer: what reads past an end dies then
        mutate.py --list [--files ...]                 every mutant there is; builds nothing
 
 A mutant is one change of one place: an operator, a constant, a condition (negated, always true, always false), a jump
@@ -166,7 +167,7 @@ class Test:
         self.cwd = properties.get("WORKING_DIRECTORY", build.folder)
         self.skip = properties.get("SKIP_RETURN_CODE")
         self.env = dict(os.environ, **dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", [])))
-        self.seconds, self.deadline = 0.0, 60.0
+        self.seconds, self.deadline, self.limited = 0.0, 60.0, True
         inside = [os.path.relpath(word, build.folder) for word in self.command if word.startswith(build.folder)]
         self.targets = [word for word in inside if word in build.targets]
 
@@ -181,7 +182,7 @@ class Test:
         with tempfile.TemporaryFile() as output:
             running = subprocess.Popen([*shelter.words(self.cwd), *self.command], cwd=self.cwd, env=self.env,
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-                                       preexec_fn=limits)
+                                       preexec_fn=limits if self.limited else None)
             try:
                 status = running.wait(self.deadline)
             except subprocess.TimeoutExpired:
@@ -293,8 +294,9 @@ class Map:
             return self.running(mutant.path, could)
         lines = {line for line in could if mutant.lines[0] <= line <= mutant.lines[1]}
         if not lines:
-            before = [line for line in could if mutant.function[1] <= line < mutant.lines[0]]
-            lines = {max(before)} if before else set()
+            inside = [line for line in could if mutant.function[1] <= line <= mutant.function[2]]
+            before = [line for line in inside if line < mutant.lines[0]]
+            lines = {max(before)} if before else set(inside)
         return self.running(mutant.path, lines)
 
     def running(self, path, lines):
@@ -382,8 +384,11 @@ class Bench:
 
     def prepare(self):
         lld = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"] if shutil.which("ld.lld") else []
-        self.build = Build(self.tree, os.path.join(self.folder, "plain"),
-                           [*self.options.cmake, "-DCMAKE_C_FLAGS_RELEASE=-O2 -w", *lld], self.options.jobs)
+        flags = [*self.options.cmake, "-DCMAKE_C_FLAGS_RELEASE=-O2 -w", *lld]
+        if self.options.sanitize:
+            flags.append("-DMUSTER_SANITIZE=ON")
+        self.build = Build(self.tree, os.path.join(self.folder, "sanitized" if self.options.sanitize else "plain"),
+                           flags, self.options.jobs)
         self.build.ninja()
         self.objects = self.build.objects()
         flush = os.path.join(self.folder, "flush")
@@ -401,6 +406,7 @@ class Bench:
     def widened(self, tests):
         for test in tests:
             test.widen(self.options.programs)
+            test.limited = not self.options.sanitize  # a sanitizer's shadow is larger than any machine
         return tests
 
     def baseline(self):
@@ -521,6 +527,13 @@ def wanted(options, mutants):
     return iter([known[name] for name in named if name in known]), len(named)
 
 
+def earlier(options):
+    """What is kept of the results that are replayed."""
+    if not options.replay:
+        return {}
+    return {result["id"]: result for result in json.loads(read(options.replay))["results"]}
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--source", default=os.path.dirname(os.path.dirname(HERE)), help="the tree to measure")
@@ -532,6 +545,7 @@ def parse(arguments):
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--replay", metavar="RESULTS")
+    parser.add_argument("--sanitize", action="store_true", help="build with -DMUSTER_SANITIZE=ON")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, help="seconds for one test; default: 10 + 5 times what it takes")
@@ -557,14 +571,16 @@ def main(arguments):
         return 0
     bench = Bench(options)
     tried, count = wanted(options, mutants)
-    results = []
+    results, counted = earlier(options), 0
     for group, mutant in tried:
-        results.append({"group": group, **bench.attempt(mutant)})
-        shown(results[-1])
-        save(options.out, options, results)
-        if sum(result["outcome"] in COUNTED for result in results) >= count:
+        result = {"group": group, **bench.attempt(mutant)}
+        shown(result)
+        results[mutant.id] = result
+        save(options.out, options, list(results.values()))
+        counted += result["outcome"] in COUNTED
+        if counted >= count:
             break
-    said(table(results))
+    said(table(results.values()))
     return 0
 
 
