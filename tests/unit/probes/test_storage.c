@@ -74,7 +74,7 @@ START_TEST(local_disks_are_counted_and_remote_ones_are_not)
 	put_disk("nvme0n1", "62500000\n", "MSFT NVMe Accelerator v1.0              \n", "pcie\n");
 	put_disk("nvme1n1", "1875000000\n", LOCAL, "pcie\n");
 	put_disk("nvme10n1", "1875000000\n", "Microsoft NVMe Direct Disk\n", NULL);
-	put_disk("nvme2n1", "1875000000\n", "A shelf in the next room\n", "rdma\n");
+	put_disk("nvme2n1", "3750000000\n", "A shelf in the next room\n", "rdma\n");
 	put_disk("nvme3n1", "1875000000\n", "Amazon Elastic Block Store\n", "pcie\n");
 	measure();
 	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);

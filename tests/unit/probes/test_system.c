@@ -1,9 +1,11 @@
 /* test_system.c - a node's software and hardware, from a root of our own making */
 #include "probe_fake.h"
 
+#include "sim_fixture.h"
 #include "vendor/library.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +183,44 @@ START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 }
 END_TEST
 
+/* The stand-in is loaded before the probe asks for the soname; a child process of its own keeps it from the others. */
+static void put_driver(const char *fault)
+{
+	struct muster_sim_cluster cluster;
+	struct muster_error err;
+	char path[512];
+	ck_assert_msg(sim_two_nodes(fault, NULL, &cluster, &err) == 0, "%s", err.text);
+	snprintf(path, sizeof path, "%s/cluster.json", ctx->root);
+	ck_assert_msg(muster_sim_cluster_write(&cluster, path, &err) == 0, "%s", err.text);
+	muster_sim_cluster_done(&cluster);
+	setenv("MUSTER_SIM_CLUSTER", path, 1);
+	setenv("MUSTER_SIM_RANK", "0", 1);
+	ck_assert_msg(dlopen(MUSTER_BUILD_DIR "/lib/muster/sim/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s",
+		dlerror());
+}
+
+START_TEST(the_driver_tells_its_version_and_every_gpu_in_its_order)
+{
+	put_driver(NULL);
+	measure();
+	ck_assert_uint_eq(fake_count(ctx, "node.gpu_count"), 1);
+	ck_assert_double_eq(fake_number(ctx, "node.gpu_count", NULL), 8);
+	ck_assert_str_eq(fake_string(ctx, "node.gpu_bus_ids", NULL),
+		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
+		"000e:00:00.0");
+	ck_assert_uint_gt(strlen(fake_string(ctx, "node.driver_version", NULL)), 3);
+}
+END_TEST
+
+START_TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
+{
+	put_driver("gpu-missing@node1/gpu7");
+	measure();
+	ck_assert_double_eq(fake_number(ctx, "node.gpu_count", NULL), 7);
+	ck_assert_uint_eq(strlen(fake_string(ctx, "node.gpu_bus_ids", NULL)), 7 * strlen("0001:00:00.0 ") - 1);
+}
+END_TEST
+
 START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 {
 	measure();
@@ -223,6 +263,8 @@ int main(void)
 	tcase_add_test(tcase, os_release_may_lie_in_usr_lib);
 	tcase_add_test(tcase, what_hwloc_does_not_say_is_null);
 	tcase_add_test(tcase, every_vendor_library_has_a_path_and_a_version_or_the_loaders_words);
+	tcase_add_test(tcase, the_driver_tells_its_version_and_every_gpu_in_its_order);
+	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
 	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
 	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);
 	Suite *suite = suite_create("system");

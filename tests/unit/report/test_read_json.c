@@ -311,6 +311,7 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"value\": 11.2,",
 		"\"value\": \"INIT\"",
 		"\"value\": null",
+		"\"value\": \"NVIDIA A100-SXM4-40GB\", \"unit\": \"\"",
 		"\"advice\": \"reseat it: see \\\"nvidia-smi -q\\\"\"",
 		"\"certainty\": \"specified\"",
 		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",

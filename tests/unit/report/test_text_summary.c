@@ -175,6 +175,32 @@ START_TEST(a_fault_of_all_nodes_does_not_hide_another)
 }
 END_TEST
 
+START_TEST(of_many_unjudged_checks_the_first_dozen_is_named)
+{
+	static const char *ids[] = { "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13" };
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding finding = { .check = "probe.gpu",
+		.status = MUSTER_FAIL,
+		.rank = -1,
+		.unit = "",
+		.unjudged = ids,
+		.unjudged_count = 12 };
+	synthetic_run(&run, 8);
+	fixture_report(&report, &run);
+	report.findings = &finding;
+	report.finding_count = 1;
+	char *text = text_of(&report, false);
+	ck_assert_ptr_nonnull(strstr(text, "  unjudged  c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12\n"));
+	free(text);
+	finding.unjudged_count = 13;
+	text = text_of(&report, false);
+	ck_assert_ptr_nonnull(strstr(text, ", c11, c12 and 1 more\n"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(colours_come_only_when_asked_for)
 {
 	struct muster_run run;
@@ -432,6 +458,7 @@ int main(void)
 	tcase_add_test(tcase, a_pass_is_a_few_calm_lines);
 	tcase_add_test(tcase, with_many_nodes_only_those_with_findings_have_rows);
 	tcase_add_test(tcase, a_fault_of_all_nodes_does_not_hide_another);
+	tcase_add_test(tcase, of_many_unjudged_checks_the_first_dozen_is_named);
 	tcase_add_test(tcase, colours_come_only_when_asked_for);
 	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);
 	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);

@@ -239,6 +239,25 @@ START_TEST(the_users_own_debug_file_is_kept_and_read)
 }
 END_TEST
 
+/* NCCL puts in the host's name up to its first dot; of another letter, and of a sign at the end, it makes nothing. */
+START_TEST(the_hosts_name_in_the_file_name_is_the_short_one)
+{
+	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[512], host[256] = "";
+	struct muster_error err;
+	ck_assert_ptr_nonnull(mkdtemp(pattern));
+	ck_assert_int_eq(gethostname(host, sizeof host - 1), 0);
+	clear_environment();
+	snprintf(variable, sizeof variable, "%s/a%%h.%%x%%", pattern);
+	snprintf(path, sizeof path, "%s/a%.*s.x%%", pattern, (int)strcspn(host, "."), host);
+	setenv("NCCL_DEBUG_FILE", variable, 1);
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	write_as_nccl(path, AT "mine\n");
+	read_back(AT "mine\n");
+	unlink(path);
+	rmdir(pattern);
+}
+END_TEST
+
 static const struct {
 	const char *user, *effective;
 } levels[] = { { "WARN", "INFO" }, { "VERSION", "INFO" }, { "info", "info" }, { "TRACE", "TRACE" } };
@@ -266,6 +285,7 @@ int main(void)
 		tests, the_tail_is_one_printable_line_that_fits, 0, (int)(sizeof tail_cases / sizeof *tail_cases));
 	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
+	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
 	tcase_add_loop_test(
 		tests, the_debug_level_is_raised_and_never_lowered, 0, (int)(sizeof levels / sizeof *levels));
 	suite_add_tcase(suite, tests);

@@ -1,0 +1,205 @@
+/* test_evaluate.c - what becomes a finding, in words that send the reader to the right place */
+#include "run_text.h"
+
+#include "eval/select.h"
+
+#define RING(rank, status, more) rank " probe nccl_allreduce " status " " more "\n"
+#define BUSBW "'busbw':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}"
+
+static const struct {
+	const char *run, *checks, *found;
+	enum muster_status verdict;
+} cases[] = {
+	/* a hung rank says more about a ring than one whose library complains, and that one more than one out of time
+	 */
+	{ RING("a/0", "error", "vendor ncclSystemError ring=3") RING("a/1", "hung", "- silent ring=3")
+			RING("b/2", "error", "time late ring=3"),
+		BUSBW,
+		"fail probe.nccl_allreduce a rank=1: the probe runs to its end | silent\n"
+		"skip probe.nccl_allreduce: the probe runs to its end | it ended with rank 1 (2 ranks)\n",
+		MUSTER_FAIL },
+	{ RING("a/0", "error", "vendor ncclSystemError ring=2") RING("b/1", "error", "remote ncclRemoteError ring=2"),
+		BUSBW,
+		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | ncclSystemError\n"
+		"skip probe.nccl_allreduce b rank=1: the probe runs to its end | it ended with rank 0\n",
+		MUSTER_FAIL },
+	/* of another ring, of another size: its own affair */
+	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "error", "time late ring=4"), BUSBW,
+		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
+		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n",
+		MUSTER_FAIL },
+	/* a rank of no ring ended by itself */
+	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "error", "time late"), BUSBW,
+		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
+		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n",
+		MUSTER_FAIL },
+	/* the first rank of all is as missing as any other */
+	{ "a/1 rank.local_rank 1\na/2 rank.local_rank 2", "'c':{'metric':'rank.local_rank','min':0,'source':'s'}",
+		"fail rank.missing: a result from every rank of 2 | nothing is said of ranks 0\n", MUSTER_FAIL },
+	/* names of digits alone make ranges too */
+	{ "7 node.driver_version x\n8 node.driver_version x\n9 node.driver_version x\n10 node.driver_version x\n"
+	  "a node.driver_version y\nb node.driver_version y\nc node.driver_version y\nd node.driver_version y\n"
+	  "7/0 = - -\n8/1 = - -\n9/2 = - -\n10/3 = - -\na/4 = - -\nb/5 = - -\nc/6 = - -\nd/7 = - -",
+		"'c':{'metric':'node.driver_version','same_across':'nodes','source':'s'}",
+		"fail c: the same on all nodes | x on [7-10]; y on a, b, c, d\n", MUSTER_FAIL },
+	/* what an earlier check failed on is not judged again, measured there or not */
+	{ "a node.gpu_count 1\na/0 rank.local_rank 0\nb node.gpu_count 2\nb/1 rank.local_rank 0",
+		"'first':{'metric':'node.gpu_count','min':2,'source':'s'},"
+		"'second':{'metric':'node.cpus','min':1,'source':'s','after':'first'}",
+		"fail first a: at least 2 | 1\n"
+		"inconclusive second b: at least 1 | not measured\n",
+		MUSTER_FAIL },
+};
+
+START_TEST(a_run_has_the_findings_that_it_earns)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	run_text(&run, cases[_i].run);
+	fixture_judge(&run, cases[_i].checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
+	ck_assert_int_eq(report.verdict, cases[_i].verdict);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(advice_names_the_port_and_the_one_rank)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	run_text(&run, "a port.state port=p0/1 link_layer=InfiniBand INIT\na/0 rank.local_rank 0");
+	fixture_judge(&run,
+		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s','advice':'see ${port} of ${node}, ${rank}'}",
+		false, &report);
+	ck_assert_str_eq(report.findings[0].advice, "see p0/1 of a, ?");
+	muster_report_done(&report);
+	run_text(&run, "a/5 rank.local_rank 5");
+	fixture_judge(&run,
+		"'c':{'metric':'rank.local_rank','equals':0,'source':'s','advice':'rank ${rank}, ${node.cpus}'}", false,
+		&report);
+	ck_assert_str_eq(report.findings[1].advice, "rank 5, ?");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A report says of each check which samples it chose: figures are shown with their message size. */
+START_TEST(a_tally_keeps_the_labels_that_choose_its_samples)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	run_text(&run, "a port.rate_gbps port=p0/1 link_layer=InfiniBand 200\na/0 rank.local_rank 0\n"
+		       "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5");
+	fixture_judge(&run,
+		"'rate':{'metric':'port.rate_gbps','where':{'link_layer':'InfiniBand'},'min':200,'source':'s'},"
+		"'busbw':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':1,'source':'s'}",
+		false, &report);
+	ck_assert_uint_eq(report.tallies[0].where_count, 1);
+	ck_assert_str_eq(report.tallies[0].where[0].key, "link_layer");
+	ck_assert_str_eq(report.tallies[0].where[0].value.string, "InfiniBand");
+	ck_assert_str_eq(report.tallies[1].where[0].key, "bytes");
+	ck_assert_double_eq(report.tallies[1].where[0].value.number, 64);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* ---- which expectations a run is judged by ---- */
+
+static void selected(const char *name, const char *overlay, struct muster_report *ret, struct muster_run *run)
+{
+	struct muster_selection selection;
+	struct muster_error err;
+
+	run_text(run, "a node.cpus 4\na/0 rank.local_rank 0");
+	fixture_open();
+	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
+				     "\"rank.local_rank\",\"min\":0,\"source\":\"s\"}}}");
+	fixture_write("small.json",
+		"{\"schema_version\":1,\"name\":\"small\",\"checks\":{\"cpus\":{\"metric\":\"node.cpus\",\"equals\":4,"
+		"\"source\":\"s\"}}}");
+	if (overlay)
+		overlay = fixture_write("site.json", overlay);
+	ck_assert_msg(muster_selection_load(fixture_dir, name, overlay, &selection, &err) == 0, "%s", err.text);
+	fixture_close();
+	muster_selection_evaluate(&selection, run, false, ret);
+	muster_selection_done(&selection);
+}
+
+START_TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	selected("small", NULL, &report, &run);
+	ck_assert_str_eq(fixture_findings(&report), "");
+	ck_assert_str_eq(report.sku, "small");
+	ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	muster_report_done(&report);
+	muster_run_done(&run);
+	selected("small", "{\"checks\":{\"cpus\":{\"equals\":8,\"source\":\"site\"}}}", &report, &run);
+	ck_assert_str_eq(fixture_findings(&report), "fail cpus a: 8 | 4\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_machine_type_that_nobody_knows_never_passes)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	selected("huge", NULL, &report, &run);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
+	ck_assert_ptr_nonnull(strstr(report.findings[0].observed, "huge"));
+	ck_assert_str_eq(report.sku, "huge");
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+static const char *const bad_overlays[] = { "{", "[]" };
+
+START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
+{
+	struct muster_selection selection;
+	struct muster_error err;
+
+	fixture_open();
+	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
+				     "\"rank.local_rank\",\"min\":0,\"source\":\"s\"}}}");
+	const char *overlay = fixture_write("site.json", bad_overlays[_i]);
+	ck_assert_int_eq(muster_selection_load(fixture_dir, "auto", overlay, &selection, &err), -1);
+	ck_assert_msg(strstr(err.text, "site.json") != NULL, "%s", err.text);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_int_eq(muster_selection_load(fixture_dir, "huge", overlay, &selection, &err), -1);
+	ck_assert_msg(strstr(err.text, "site.json") != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval/evaluate");
+	TCase *tcase = tcase_create("findings");
+
+	tcase_add_loop_test(tcase, a_run_has_the_findings_that_it_earns, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);
+	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
+	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);
+	tcase_add_test(tcase, a_machine_type_that_nobody_knows_never_passes);
+	tcase_add_loop_test(tcase, an_overlay_that_is_none_is_an_error_whatever_the_machine, 0,
+		sizeof bad_overlays / sizeof *bad_overlays);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,419 @@
+/* test_compare.c - what differs between two runs, from samples and findings to the lines that people and scripts read
+ *
+ * The two runs are written as in run_text.h, and what belongs to a report as
+ *   ! STATUS CHECK NODE [METRIC [GPU [BYTES]]]     a finding; the node "-" is the whole job
+ *   profile NAME, sku NAME, strict, simulated
+ */
+#include "report/compare.h"
+
+#include "run_text.h"
+
+enum { FINDINGS_MAX = 16 };
+
+struct side {
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[FINDINGS_MAX];
+};
+
+static void add_finding(struct side *side, char **words, size_t count)
+{
+	static const char *const names[] = { "pass", "warn", "fail", "skip", "inconclusive" };
+	struct muster_finding *finding = &side->findings[side->report.finding_count++];
+
+	*finding = (struct muster_finding){ .check = words[2], .rank = -1, .unit = "" };
+	while (strcmp(names[finding->status], words[1]) != 0)
+		finding->status++;
+	finding->node = run_text_or_null(words, count, 3);
+	finding->metric = count > 4 ? words[4] : NULL;
+	finding->gpu = run_text_or_null(words, count, 5);
+	if (count > 6) {
+		struct muster_label *label = muster_arena_alloc(side->run.arena, sizeof *label);
+		*label = (struct muster_label){ .key = "bytes", .value = run_text_value(words[6]) };
+		finding->labels = label;
+		finding->label_count = 1;
+	}
+}
+
+static void add_line(struct muster_run *run, void *data, char **words, size_t count)
+{
+	struct side *side = data;
+
+	if (strcmp(words[0], "!") == 0)
+		add_finding(side, words, count);
+	else if (strcmp(words[0], "profile") == 0)
+		run->job.profile = words[1];
+	else if (strcmp(words[0], "sku") == 0)
+		side->report.sku = words[1];
+	else if (strcmp(words[0], "strict") == 0)
+		side->report.strict = true;
+	else if (strcmp(words[0], "simulated") == 0)
+		run->job.simulated = true;
+	else
+		run_text_words(run, words, count);
+}
+
+static void make(struct side *side, const char *lines)
+{
+	memset(side, 0, sizeof *side);
+	fixture_run(&side->run);
+	side->report = (struct muster_report){
+		.run = &side->run, .findings = side->findings, .sku = "test", .sku_origin = "test.json"
+	};
+	run_text_each(&side->run, lines, add_line, side);
+}
+
+/* ---- what differs, as people read it ---- */
+
+static const char header[] = "before: a.json\nafter:  b.json\n";
+
+#define TWO_NODES                                                                                                      \
+	"sim-1/0 = 0001:00:00.0 GPU-a\nsim-1/1 = 0002:00:00.0 GPU-b\n"                                                 \
+	"sim-2/2 = 0001:00:00.0 GPU-c\nsim-2/3 = 0002:00:00.0 GPU-d\n"
+#define H2D "sim-1/0 gpu.h2d_gbps gpu=0001:00:00.0 "
+#define GPU_0 "sim-1/0 = 0001:00:00.0 GPU-a\n"
+
+static const struct {
+	const char *name, *before, *after;
+	const char *text; /* behind the header */
+} cases[] = {
+	{ "nothing", TWO_NODES H2D "20", TWO_NODES H2D "20",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "slower", GPU_0 H2D "20", GPU_0 H2D "18",
+		"\nworse\n  gpu.h2d_gbps: 20 -> 18 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "faster", GPU_0 H2D "20", GPU_0 H2D "22",
+		"\nbetter\n  gpu.h2d_gbps: 20 -> 22 GB/s, +10.0 % (noise 5.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
+	{ "as far as noise goes", GPU_0 H2D "100", GPU_0 H2D "95",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "all GPUs at once scatter more", "sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 100",
+		"sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 80",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "beyond the noise of repeats", GPU_0 H2D "100,98,104", GPU_0 H2D "90,90,91",
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (noise 6.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "within the noise of repeats", GPU_0 H2D "100,98,99", GPU_0 H2D "90,85,100",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "repeats of one side prove nothing", GPU_0 H2D "100,80,99", GPU_0 H2D "90",
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "repeats that agree prove no more than 1 %", GPU_0 H2D "100,100", GPU_0 H2D "99.5,99.5",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "more of what should be little", "sim-1/0 rank.allreduce_wrong bytes=64 2",
+		"sim-1/0 rank.allreduce_wrong bytes=64 3",
+		"\nworse\n  rank.allreduce_wrong bytes=64 B: 2 -> 3: node sim-1, rank 0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "less of it", "sim-1/0 rank.allreduce_wrong bytes=64 2", "sim-1/0 rank.allreduce_wrong bytes=64 0",
+		"\nbetter\n  rank.allreduce_wrong bytes=64 B: 2 -> 0: node sim-1, rank 0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
+	{ "from nothing", GPU_0 H2D "0", GPU_0 H2D "20",
+		"\nbetter\n  gpu.h2d_gbps: 0 -> 20 GB/s, +0.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
+	{ "what drifts says nothing", "sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 30",
+		"sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 90",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
+	{ "a fact", "sim-1 node.driver_version 580.1", "sim-1 node.driver_version 590.2",
+		"\nchanged\n  node.driver_version: 580.1 -> 590.2: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "a fact that is a number", "sim-1 node.cpus 96", "sim-1 node.cpus 95",
+		"\nchanged\n  node.cpus: 96 -> 95: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "no longer to be had", GPU_0 H2D "20", GPU_0 H2D "-",
+		"\nchanged\n  gpu.h2d_gbps: 20 -> null (not supported here) GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "no longer measured", GPU_0 H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
+		GPU_0 "sim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
+		"\nchanged\n  gpu.h2d_gbps: 20 -> null (not measured) GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
+	{ "measured for the first time", GPU_0 "sim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
+		GPU_0 H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
+		"\nchanged\n  gpu.h2d_gbps: null (not measured) -> 20 GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
+	{ "a metric that one of them does not know", GPU_0 H2D "20", GPU_0 "sim-1 node.cpus 96",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
+	{ "each size is its own figure",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
+		"job nccl.allreduce_busbw_gbps bytes=1048576 nodes=1 ranks=2 200",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
+		"job nccl.allreduce_busbw_gbps bytes=1048576 nodes=1 ranks=2 180",
+		"\nworse\n  nccl.allreduce_busbw_gbps bytes=1 MiB nodes=1 ranks=2: 200 -> 180 GB/s, -10.0 % (noise 5.0 "
+		"%, "
+		"assumed): the whole job\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=2\n" },
+	{ "a ring of another size", "sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=2 ranks=4 50",
+		"Left out: the rings of the two runs differ in size: their bandwidths are not compared\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	/* ---- whose samples are whose ---- */
+	{ "a single node under another name", GPU_0 H2D "20",
+		"new/7 = 0009:00:00.0 GPU-z\nnew/7 gpu.h2d_gbps gpu=0009:00:00.0 18",
+		"\nchanged\n"
+		"  rank: there -> null (not there): node new, GPU 0001:00:00.0\n"
+		"  rank: null (not there) -> there: node new, GPU 0009:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=2 same=0\n" },
+	{ "a node that left and one that came", "a node.cpus 1\nb node.cpus 1\nc node.cpus 1",
+		"d node.cpus 1\nb node.cpus 1",
+		"\nchanged\n"
+		"  node: there -> null (not there): 2 nodes a,c\n"
+		"  node: null (not there) -> there: node d\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=3 same=1\n" },
+	{ "a GPU is known by its UUID, whatever its bus id", GPU_0 H2D "20\nsim-1/1 = 0002:00:00.0 GPU-b",
+		"sim-1/0 = 0001:00:00.0 GPU-b\nsim-1/1 = 0002:00:00.0 GPU-a\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "or else by its bus id", "sim-1/0 = 0001:00:00.0 -\n" H2D "20\nsim-1/1 = 0002:00:00.0 -",
+		"sim-1/4 = 0002:00:00.0 -\nsim-1/5 = 0001:00:00.0 -\nsim-1/5 gpu.h2d_gbps gpu=0001:00:00.0 10",
+		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "a rank without a GPU by its number", "sim-1/3 rank.allreduce_wrong bytes=64 0\nsim-1/4 = 0001:00:00.0 GPU-a",
+		"sim-1/3 rank.allreduce_wrong bytes=64 1\nsim-1/4 = 0001:00:00.0 GPU-a",
+		"\nworse\n  rank.allreduce_wrong bytes=64 B: 0 -> 1: node sim-1, rank 3\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+	{ "a rank from which nothing came", GPU_0 H2D "20", GPU_0 "sim-1/0 missing",
+		"\nchanged\n  rank: there -> null (not there): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "a rank that is back", GPU_0 "sim-1/0 missing", GPU_0 H2D "20",
+		"\nchanged\n  rank: null (not there) -> there: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "a rank that is missing in both", GPU_0 "sim-1/0 missing", GPU_0 "sim-1/0 missing",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
+	/* ---- judgements ---- */
+	{ "fails now", "sim-1 node.cpus 1", "sim-1 node.cpus 1\n! fail host.cpus sim-1",
+		"\nworse\n  host.cpus: no finding -> fail: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=1\n" },
+	{ "fails no more", "sim-1 node.cpus 1\n! fail host.cpus sim-1", "sim-1 node.cpus 1",
+		"\nbetter\n  host.cpus: fail -> no finding: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=1\n" },
+	{ "worse and worse", "sim-1 node.cpus 1\n! warn a sim-1\n! inconclusive b sim-1\n! fail c -",
+		"sim-1 node.cpus 1\n! inconclusive a sim-1\n! fail b sim-1\n! warn c -",
+		"\nworse\n  a: warn -> inconclusive: node sim-1\n  b: inconclusive -> fail: node sim-1\n"
+		"\nbetter\n  c: fail -> warn: the whole job\n"
+		"\nMUSTER DIFF WORSE worse=2 better=1 changed=0 same=1\n" },
+	{ "fails as before, here and there", "sim-1 node.cpus 1\n! fail a sim-1\n! fail a -",
+		"sim-1 node.cpus 1\n! fail a -\n! fail a sim-1",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=3\n" },
+	{ "what does not apply is no judgement", "sim-1 node.cpus 1\n! skip a sim-1", "sim-1 node.cpus 1",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "of one place the worst counts", "sim-1 node.cpus 1\n! warn a sim-1\n! fail a sim-1\n! warn a sim-1",
+		"sim-1 node.cpus 1\n! inconclusive a sim-1",
+		"\nbetter\n  a: fail -> inconclusive: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=1\n" },
+	{ "each size and each GPU is judged for itself",
+		"sim-1 node.cpus 1\n! fail a sim-1 m - 64\n! fail a sim-1 m - 256\n! fail a sim-1 m g1\n! fail a sim-1 "
+		"m",
+		"sim-1 node.cpus 1\n! fail a sim-1 m\n! fail a sim-1 m - 256\n! fail a sim-1 m - 128\n! fail a sim-1 m "
+		"g2",
+		"\nworse\n  a bytes=128 B: no finding -> fail: node sim-1\n"
+		"  a: no finding -> fail: node sim-1, GPU g2\n"
+		"\nbetter\n  a bytes=64 B: fail -> no finding: node sim-1\n"
+		"  a: fail -> no finding: node sim-1, GPU g1\n"
+		"\nMUSTER DIFF WORSE worse=2 better=2 changed=0 same=3\n" },
+	{ "a figure that is told is not told again as a judgement", TWO_NODES H2D "20",
+		TWO_NODES H2D
+		"10\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0\n! fail copy sim-1 gpu.h2d_gbps 0002:00:00.0\n"
+		"! fail copy sim-2 gpu.h2d_gbps 0001:00:00.0\n! fail other sim-1 gpu.d2h_gbps 0001:00:00.0",
+		"\nworse\n"
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"  copy: no finding -> fail: 2 nodes sim-[1-2]\n"
+		"  other: no finding -> fail: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
+	{ "judged by different expectations", "sim-1 node.cpus 1\nsku other", "sim-1 node.cpus 1\n! fail a sim-1",
+		"Left out: they were judged by different expectations: only what was measured is compared\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "judged strictly once", "sim-1 node.cpus 1", "sim-1 node.cpus 1\nstrict\n! fail a sim-1",
+		"Left out: they were judged by different expectations: only what was measured is compared\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	/* ---- what cannot be compared ---- */
+	{ "a simulation and a machine", "sim-1 node.cpus 1", "sim-1 node.cpus 2\nsimulated",
+		"These two cannot be compared: one of them is simulated\n"
+		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
+	{ "different profiles", "sim-1 node.cpus 1", "sim-1 node.cpus 2\nprofile quick",
+		"These two cannot be compared: they were measured with different profiles\n"
+		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
+	{ "no node in common", "a node.cpus 1\nb node.cpus 1", "c node.cpus 1\nd node.cpus 1",
+		"These two cannot be compared: they have no node in common\n"
+		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
+	{ "nodes whose name nobody knew", "? node.cpus 1", "? node.cpus 1",
+		"These two cannot be compared: they have no node in common\n"
+		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
+	/* ---- what is alike is one line ---- */
+	{ "one line, told by the worst",
+		TWO_NODES H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20\n"
+			      "sim-2/2 gpu.h2d_gbps gpu=0001:00:00.0 20\nsim-2/3 gpu.d2h_gbps gpu=0002:00:00.0 20",
+		TWO_NODES H2D "18\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 10\n"
+			      "sim-2/2 gpu.h2d_gbps gpu=0001:00:00.0 17\nsim-2/3 gpu.d2h_gbps gpu=0002:00:00.0 18",
+		"\nworse\n"
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): 3 GPUs of 2 nodes sim-[1-2], most on "
+		"node "
+		"sim-1, GPU 0002:00:00.0\n"
+		"  gpu.d2h_gbps: 20 -> 18 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-2, GPU 0002:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
+	{ "sizes are not alike, links of a port are",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
+		"job nccl.allreduce_busbw_gbps bytes=128 nodes=1 ranks=2 200\n"
+		"sim-1 port.rate_gbps port=m0/1 link_layer=InfiniBand 200\n"
+		"sim-1 port.rate_gbps port=m1/1 link_layer=Ethernet 200",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 50\n"
+		"job nccl.allreduce_busbw_gbps bytes=128 nodes=1 ranks=2 100\n"
+		"sim-1 port.rate_gbps port=m0/1 link_layer=InfiniBand 100\n"
+		"sim-1 port.rate_gbps port=m1/1 link_layer=Ethernet 100",
+		"\nworse\n"
+		"  nccl.allreduce_busbw_gbps bytes=64 B nodes=1 ranks=2: 100 -> 50 GB/s, -50.0 % (noise 5.0 %, "
+		"assumed): the "
+		"whole job\n"
+		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (noise 5.0 %, "
+		"assumed): the "
+		"whole job\n"
+		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of 1 node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=1\n" },
+	{ "facts are alike when they are the same",
+		"a node.kernel 1\nb node.kernel 1\nc node.kernel 1\nd node.kernel 2\ne node.kernel -",
+		"a node.kernel 3\nb node.kernel 3\nc node.kernel 4\nd node.kernel 3\ne node.kernel 3",
+		"\nchanged\n"
+		"  node.kernel: 1 -> 3: 2 nodes a,b\n"
+		"  node.kernel: 1 -> 4: node c\n"
+		"  node.kernel: 2 -> 3: node d\n"
+		"  node.kernel: null (not supported here) -> 3: node e\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=5 same=0\n" },
+	{ "ports and ranks are counted as what they are",
+		"a port.mtu_bytes port=m0/1 1\na port.mtu_bytes port=m1/1 1\na/0 rank.cpus 1\na/1 rank.cpus 1",
+		"a port.mtu_bytes port=m0/1 2\na port.mtu_bytes port=m1/1 2\na/0 rank.cpus 2\na/1 rank.cpus 2",
+		"\nchanged\n"
+		"  port.mtu_bytes: 1 -> 2 bytes: 2 ports of 1 node a\n"
+		"  rank.cpus: 1 -> 2: 2 ranks of 1 node a\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=4 same=0\n" },
+	{ "what a machine gave is made printable", "a node.kernel \x1b[2J", "a node.kernel \x07",
+		"\nchanged\n  node.kernel: \\x1b[2J -> \\x07: node a\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+};
+
+static char *text_of(const struct side *before, const struct side *after)
+{
+	struct muster_comparison comparison;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	muster_compare(&before->report, &after->report, &comparison);
+	muster_comparison_print_text(&comparison, "a.json", "b.json", out);
+	fclose(out);
+	muster_comparison_done(&comparison);
+	return text;
+}
+
+START_TEST(two_runs_differ_in_what_differs)
+{
+	struct side before, after;
+
+	make(&before, cases[_i].before);
+	make(&after, cases[_i].after);
+	char *text = text_of(&before, &after);
+	ck_assert_msg(strncmp(text, header, sizeof header - 1) == 0, "%s", text);
+	ck_assert_msg(strcmp(text + sizeof header - 1, cases[_i].text) == 0, "%s:\n%s", cases[_i].name,
+		text + sizeof header - 1);
+	free(text);
+	muster_run_done(&before.run);
+	muster_run_done(&after.run);
+}
+END_TEST
+
+/* Sixty lines and what was left out, for each kind. */
+START_TEST(a_kind_has_sixty_lines_at_most)
+{
+	struct side before, after;
+	char names[2][64 * 32] = { "", "" };
+
+	for (size_t i = 0, used[2] = { 0 }; i < 63; i++)
+		for (size_t side = 0; side < 2; side++)
+			used[side] += (size_t)snprintf(names[side] + used[side], sizeof names[side] - used[side],
+				"n%zu node.kernel v%zu\n", i, side ? i : 99);
+	make(&before, names[0]);
+	make(&after, names[1]);
+	char *text = text_of(&before, &after);
+	ck_assert_msg(strstr(text, "\n  node.kernel: v99 -> v57: node n57\n"), "%s", text);
+	ck_assert_msg(strstr(text, "\n  and 3 more, all of them in --format json\n\nMUSTER DIFF "), "%s", text);
+	free(text);
+	muster_run_done(&before.run);
+	muster_run_done(&after.run);
+}
+END_TEST
+
+/* ---- what differs, for scripts ---- */
+
+static const char json[] = "{\n"
+			   "  \"schema_version\": 1,\n"
+			   "  \"muster\": \"" MUSTER_VERSION "\",\n"
+			   "  \"verdict\": \"worse\",\n"
+			   "  \"before\": {\n"
+			   "    \"path\": \"a.json\",\n"
+			   "    \"started\": \"2025-01-31T12:00:00Z\",\n"
+			   "    \"muster\": \"test\",\n"
+			   "    \"sku\": \"test\",\n"
+			   "    \"profile\": \"standard\",\n"
+			   "    \"simulated\": false,\n"
+			   "    \"nodes\": 1,\n"
+			   "    \"ranks\": 1,\n"
+			   "    \"repeats\": 1\n"
+			   "  },\n";
+
+static const char changes_json[] =
+	"  \"count\": {\n"
+	"    \"worse\": 1,\n"
+	"    \"better\": 0,\n"
+	"    \"changed\": 1,\n"
+	"    \"same\": 0\n"
+	"  },\n"
+	"  \"changes\": [\n"
+	"    {\"kind\": \"worse\", \"about\": \"figure\", \"what\": \"gpu.h2d_gbps\", \"where\": {\"node\": \"sim-1\", "
+	"\"rank\": 0, \"gpu\": \"0001:00:00.0\", \"labels\": {\"gpu\": \"0001:00:00.0\"}}, \"before\": 20, \"after\": "
+	"18, "
+	"\"unit\": \"GB/s\", \"percent\": -10, \"noise_percent\": 5, \"noise_from\": \"assumption\"},\n"
+	"    {\"kind\": \"changed\", \"about\": \"fact\", \"what\": \"port.state\", \"where\": {\"node\": \"sim-1\", "
+	"\"port\": \"m0/1\", \"labels\": {\"port\": \"m0/1\", \"link_layer\": \"InfiniBand\"}}, \"before\": "
+	"\"ACTIVE\", "
+	"\"after\": null, \"after_reason\": \"not supported here\", \"unit\": \"\"}\n"
+	"  ]\n"
+	"}\n\n";
+
+START_TEST(scripts_read_every_change_with_its_place)
+{
+	struct side before, after;
+	struct muster_comparison comparison;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	make(&before, GPU_0 H2D "20\nsim-1 port.state port=m0/1 link_layer=InfiniBand ACTIVE");
+	make(&after, GPU_0 H2D "18\nsim-1 port.state port=m0/1 link_layer=InfiniBand -");
+	after.run.job.id = "4711";
+	after.run.job.repeats = 3;
+	muster_compare(&before.report, &after.report, &comparison);
+	muster_comparison_print_json(&comparison, &before.report, "a.json", &after.report, "b.json", out);
+	fclose(out);
+	ck_assert_msg(strncmp(text, json, sizeof json - 1) == 0, "%s", text);
+	ck_assert_msg(strstr(text, "\"job\": \"4711\"") && strstr(text, "\"repeats\": 3"), "%s", text);
+	ck_assert_str_eq(strstr(text, "  \"count\""), changes_json);
+	free(text);
+	muster_comparison_done(&comparison);
+	muster_run_done(&before.run);
+	muster_run_done(&after.run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report/compare");
+	TCase *tcase = tcase_create("differences");
+
+	tcase_add_loop_test(tcase, two_runs_differ_in_what_differs, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, a_kind_has_sixty_lines_at_most);
+	tcase_add_test(tcase, scripts_read_every_change_with_its_place);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,326 @@
+/* test_junit.c - which test cases a CI server is shown, and what stands in them */
+#include "muster/report.h"
+
+#include "muster/probe.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const no_copies[] = { "copy.h2d" };
+
+/* Three nodes: of the first everything came, of the second a probe failed, of the third nothing came at all. Ranks
+ * whose node nobody knows are the job's. */
+static struct muster_finding findings[] = {
+	{ .check = "copy.h2d",
+		.status = MUSTER_FAIL,
+		.node = "a",
+		.rank = 0,
+		.gpu = "0001:00:00.0",
+		.expected = "at least 21 GB/s",
+		.observed = "11.2",
+		.value = { .type = MUSTER_NUMBER, .number = 11.2 },
+		.unit = "GB/s",
+		.advice = "reseat <it> & \"look\"",
+		.source = "vendor's guide" },
+	{ .check = "copy.h2d",
+		.status = MUSTER_WARN,
+		.node = "a",
+		.rank = 1,
+		.gpu = "0002:00:00.0",
+		.expected = "warning below 24 GB/s",
+		.observed = "23",
+		.value = { .type = MUSTER_NUMBER, .number = 23 },
+		.unit = "GB/s" },
+	{ .check = "gpu.name",
+		.status = MUSTER_WARN,
+		.node = "a",
+		.rank = -1,
+		.expected = "B",
+		.observed = "A",
+		.unit = "" },
+	{ .check = "ring.cause", .status = MUSTER_FAIL, .node = "a", .rank = -1, .observed = "slow", .unit = "" },
+	{ .check = "probe.gpu_copy",
+		.status = MUSTER_INCONCLUSIVE,
+		.node = "b",
+		.rank = 2,
+		.expected = "the probe to end well",
+		.observed = "crashed: signal 11",
+		.unit = "",
+		.unjudged = (const char **)no_copies,
+		.unjudged_count = 1 },
+	{ .check = "gpu.power",
+		.status = MUSTER_SKIP,
+		.node = "b",
+		.rank = 2,
+		.observed = "a \x1b vGPU\xef\xbf\xbf",
+		.unit = "" },
+	{ .check = "rank.missing",
+		.status = MUSTER_FAIL,
+		.node = "c",
+		.rank = 3,
+		.observed = "no message",
+		.unit = "" },
+	{ .check = "rank.missing",
+		.status = MUSTER_FAIL,
+		.node = "?",
+		.rank = 4,
+		.observed = "no message",
+		.unit = "" },
+	{ .check = "fabric.same",
+		.status = MUSTER_FAIL,
+		.rank = -1,
+		.expected = "the same on all nodes",
+		.observed = "2 values",
+		.unit = "" },
+};
+
+static struct muster_tally tallies[] = {
+	{ .check = "copy.h2d",
+		.metric = "gpu.h2d_gbps",
+		.probe = "gpu_copy",
+		.unit = "GB/s",
+		.count = { [MUSTER_PASS] = 1 } },
+	{ .check = "gpu.name", .metric = "gpu.name", .probe = "gpu", .unit = "", .count = { [MUSTER_PASS] = 3 } },
+	{ .check = "gpu.power", .metric = "gpu.power_watts", .probe = "gpu", .unit = "W" },
+	{ .check = "fabric.same",
+		.metric = "gpu.fabric_clique",
+		.probe = "fabric",
+		.unit = "",
+		.count = { [MUSTER_PASS] = 1 } },
+	{ .check = "ring.busbw",
+		.metric = "nccl.allreduce_busbw_gbps",
+		.probe = "nccl_allreduce",
+		.unit = "GB/s",
+		.count = { [MUSTER_PASS] = 2 } },
+	{ .check = "ring.many",
+		.metric = "nccl.allreduce_busbw_gbps",
+		.probe = "nccl_allreduce",
+		.unit = "GB/s",
+		.skipped = "for runs of 8 nodes" },
+	{ .check = "host.cpus", .metric = "node.cpus", .probe = "system", .unit = "", .skipped = "for one node" },
+};
+
+static void ran(struct muster_rank *rank, const char *probe, double elapsed_ms)
+{
+	muster_outcomes_add(&rank->outcomes, (struct muster_outcome){ .probe = probe, .elapsed_ms = elapsed_ms });
+}
+
+static void make(struct muster_run *run, struct muster_report *report)
+{
+	static const char *const names[] = { "a", "a", "b", "c", "?" };
+
+	muster_run_init(run);
+	run->job.started = "2025-01-31T12:00:00Z";
+	run->job.profile = "quick";
+	run->job.elapsed_s = 4.25;
+	for (int i = 0; i < 5; i++) {
+		bool other = i == 0 || strcmp(names[i], names[i - 1]) != 0;
+		struct muster_node *node =
+			other ? muster_run_add_node(run, names[i]) : &run->nodes[run->node_count - 1];
+		struct muster_rank *rank = muster_node_add_rank(node, i);
+		rank->missing = i > 2 ? "no message" : NULL;
+	}
+	ran(&run->nodes[0].ranks[0], "gpu", 100);
+	ran(&run->nodes[0].ranks[0], "gpu_copy", 1500);
+	ran(&run->nodes[0].ranks[1], "gpu_copy", 2500);
+	ran(&run->nodes[1].ranks[0], "gpu", 300);
+	run->job.ranks = 5;
+	*report = (struct muster_report){ .arena = run->arena,
+		.run = run,
+		.sku = "test",
+		.verdict = MUSTER_FAIL,
+		.findings = findings,
+		.finding_count = sizeof findings / sizeof *findings,
+		.tallies = tallies,
+		.tally_count = sizeof tallies / sizeof *tallies };
+}
+
+/* Without the properties, which are the same in every suite. */
+static char *cases_of(const struct muster_report *report)
+{
+	char *text = NULL, *from, *to;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	muster_report_print_junit(report, out);
+	fclose(out);
+	while ((from = strstr(text, "    <properties>\n"))) {
+		to = strstr(from, "    </properties>\n");
+		ck_assert_ptr_nonnull(to);
+		to += strlen("    </properties>\n");
+		memmove(from, to, strlen(to) + 1);
+	}
+	return text;
+}
+
+static const char whole[] =
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	"<testsuites name=\"muster\" tests=\"19\" failures=\"5\" errors=\"1\" time=\"4.250\">\n"
+	"  <testsuite name=\"job\" id=\"0\" tests=\"5\" failures=\"2\" errors=\"0\" time=\"0.000\" skipped=\"2\" "
+	"timestamp=\"2025-01-31T12:00:00\">\n"
+	"    <testcase classname=\"job.fabric\" name=\"fabric.same\" time=\"0.000\">\n"
+	"      <failure message=\"expected the same on all nodes, observed 2 values\" type=\"fail\">whole job\n"
+	"  expected  the same on all nodes\n"
+	"  observed  2 values\n"
+	"</failure>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"job.nccl_allreduce\" name=\"ring.busbw\" time=\"0.000\"/>\n"
+	"    <testcase classname=\"job.nccl_allreduce\" name=\"ring.many\" time=\"0.000\">\n"
+	"      <skipped message=\"for runs of 8 nodes\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"job.system\" name=\"host.cpus\" time=\"0.000\">\n"
+	"      <skipped message=\"for one node\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"job.muster\" name=\"rank.missing\" time=\"0.000\">\n"
+	"      <failure message=\"observed no message\" type=\"fail\">node ?, rank 4\n"
+	"  observed  no message\n"
+	"</failure>\n"
+	"    </testcase>\n"
+	"  </testsuite>\n"
+	"  <testsuite name=\"a\" id=\"1\" tests=\"7\" failures=\"2\" errors=\"0\" time=\"2.600\" skipped=\"2\" "
+	"timestamp=\"2025-01-31T12:00:00\" hostname=\"a\">\n"
+	"    <testcase classname=\"a.gpu\" name=\"probe.gpu\" time=\"0.100\"/>\n"
+	"    <testcase classname=\"a.gpu_copy\" name=\"probe.gpu_copy\" time=\"2.500\"/>\n"
+	"    <testcase classname=\"a.gpu_copy\" name=\"copy.h2d\" time=\"0.000\">\n"
+	"      <failure message=\"expected at least 21 GB/s, observed 11.2 GB/s (and 1 more)\" type=\"fail\">node a, "
+	"rank 0, GPU 0001:00:00.0\n"
+	"  expected  at least 21 GB/s\n"
+	"  observed  11.2\n"
+	"  advice    reseat &lt;it&gt; &amp; &quot;look&quot;\n"
+	"  source    vendor's guide\n"
+	"node a, rank 1, GPU 0002:00:00.0\n"
+	"  expected  warning below 24 GB/s\n"
+	"  observed  23\n"
+	"</failure>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"a.gpu\" name=\"gpu.name\" time=\"0.000\">\n"
+	"      <system-out>warning\n"
+	"node a\n"
+	"  expected  B\n"
+	"  observed  A\n"
+	"</system-out>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"a.gpu\" name=\"gpu.power\" time=\"0.000\">\n"
+	"      <skipped message=\"nothing was there to judge\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"a.fabric\" name=\"fabric.same\" time=\"0.000\">\n"
+	"      <skipped message=\"judged for the whole job, see there\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"a.muster\" name=\"ring.cause\" time=\"0.000\">\n"
+	"      <failure message=\"observed slow\" type=\"fail\">node a\n"
+	"  observed  slow\n"
+	"</failure>\n"
+	"    </testcase>\n"
+	"  </testsuite>\n"
+	"  <testsuite name=\"b\" id=\"2\" tests=\"6\" failures=\"0\" errors=\"1\" time=\"0.300\" skipped=\"3\" "
+	"timestamp=\"2025-01-31T12:00:00\" hostname=\"b\">\n"
+	"    <testcase classname=\"b.gpu\" name=\"probe.gpu\" time=\"0.300\"/>\n"
+	"    <testcase classname=\"b.gpu_copy\" name=\"probe.gpu_copy\" time=\"0.000\">\n"
+	"      <error message=\"expected the probe to end well, observed crashed: signal 11\" "
+	"type=\"inconclusive\">node b, rank 2\n"
+	"  expected  the probe to end well\n"
+	"  observed  crashed: signal 11\n"
+	"</error>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"b.gpu_copy\" name=\"copy.h2d\" time=\"0.000\">\n"
+	"      <skipped message=\"crashed: signal 11\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"b.gpu\" name=\"gpu.name\" time=\"0.000\"/>\n"
+	"    <testcase classname=\"b.gpu\" name=\"gpu.power\" time=\"0.000\">\n"
+	"      <skipped message=\"a \\x1b vGPU�\"/>\n"
+	"    </testcase>\n"
+	"    <testcase classname=\"b.fabric\" name=\"fabric.same\" time=\"0.000\">\n"
+	"      <skipped message=\"judged for the whole job, see there\"/>\n"
+	"    </testcase>\n"
+	"  </testsuite>\n"
+	"  <testsuite name=\"c\" id=\"3\" tests=\"1\" failures=\"1\" errors=\"0\" time=\"0.000\" skipped=\"0\" "
+	"timestamp=\"2025-01-31T12:00:00\" hostname=\"c\">\n"
+	"    <testcase classname=\"c.muster\" name=\"rank.missing\" time=\"0.000\">\n"
+	"      <failure message=\"observed no message\" type=\"fail\">node c, rank 3\n"
+	"  observed  no message\n"
+	"</failure>\n"
+	"    </testcase>\n"
+	"  </testsuite>\n"
+	"</testsuites>\n";
+
+START_TEST(each_place_has_a_case_for_each_probe_and_check)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	make(&run, &report);
+	char *text = cases_of(&report);
+	ck_assert_str_eq(text, whole);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(warnings_fail_where_they_are_judged_strictly)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	make(&run, &report);
+	report.strict = true;
+	char *text = cases_of(&report);
+	ck_assert_msg(
+		strstr(text, "name=\"gpu.name\" time=\"0.000\">\n      <failure message=\"expected B, observed A\" "
+			     "type=\"warn\">node a\n"),
+		"%s", text);
+	ck_assert_msg(
+		strstr(text, "<testsuite name=\"a\" id=\"1\" tests=\"7\" failures=\"3\" errors=\"0\""), "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+static const char properties[] = "    <properties>\n"
+				 "      <property name=\"muster\" value=\"" MUSTER_VERSION "\"/>\n"
+				 "      <property name=\"sku\" value=\"test\"/>\n"
+				 "      <property name=\"verdict\" value=\"fail\"/>\n"
+				 "      <property name=\"strict\" value=\"true\"/>\n"
+				 "      <property name=\"simulated\" value=\"true\"/>\n"
+				 "      <property name=\"profile\" value=\"quick\"/>\n"
+				 "      <property name=\"job\" value=\"4711\"/>\n"
+				 "    </properties>\n";
+
+START_TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char *text = NULL, *at;
+	size_t length = 0, suites = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	make(&run, &report);
+	run.job.simulated = true;
+	run.job.id = "4711";
+	report.strict = true;
+	muster_report_print_junit(&report, out);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "<testsuites name=\"muster (simulated)\""));
+	for (at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)
+		ck_assert_msg(strncmp(at, properties, sizeof properties - 1) == 0, "%s", at);
+	ck_assert_uint_eq(suites, 4);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report/junit");
+	TCase *tcase = tcase_create("cases");
+
+	tcase_add_test(tcase, each_place_has_a_case_for_each_probe_and_check);
+	tcase_add_test(tcase, warnings_fail_where_they_are_judged_strictly);
+	tcase_add_test(tcase, every_suite_says_what_was_measured_and_how_it_was_judged);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

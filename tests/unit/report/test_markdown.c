@@ -1,0 +1,156 @@
+/* test_markdown.c - the summary for a pull request or a ticket */
+#include "muster/report.h"
+
+#include "report_fixture.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static char *text_of(const struct muster_report *report)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	muster_report_print_markdown(report, out);
+	fclose(out);
+	return text;
+}
+
+static const char whole[] =
+	"### muster: FAIL\n"
+	"\n"
+	"Standard\\_ND96asr\\_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, 2025-01-31T12:00:00Z, job 4711: 2 "
+	"failed, "
+	"1 inconclusive, 2 warned, 43 passed, 1 not applicable.\n"
+	"\n"
+	"**Simulated: this says nothing about a real machine.**\n"
+	"\n"
+	"| status | check | where | expected | observed | advice |\n"
+	"|---|---|---|---|---|---|\n"
+	"| fail | rank.missing | node sim-2, rank 15 | a report from every rank | no message within 60 s |  |\n"
+	"| fail | copy.h2d | node sim-1, rank 4, GPU 000b:00:00.0 | at least 21 GB/s | 11.2 GB/s | "
+	"reseat it: see \"nvidia-smi -q\" |\n"
+	"| inconclusive | probe.gpu\\_copy | node sim-2, rank 8, GPU 0001:00:00.0 | the probe to end well | "
+	"crashed: signal 11 in cuMemcpyHtoDAsync\\_v2 |  |\n"
+	"| warn | ib.state | node sim-1, port mlx5\\_ib3/1 | ACTIVE | INIT |  |\n"
+	"| warn | ring.busbw | whole job, bytes 8 GiB, nodes 2 | at least 180 GB/s | 170.5 GB/s |  |\n"
+	"\n"
+	"| check | lowest | highest | unit | expected |\n"
+	"|---|---|---|---|---|\n"
+	"| copy.h2d | 11.2 | 26.1 | GB/s | at least 21 GB/s |\n"
+	"| copy.d2h | 25.06 | 25.1 | GB/s | at least 85 % of the run's median 25.1 GB/s, 21.34 |\n";
+
+START_TEST(the_worst_comes_first_and_figures_last)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	char *text = text_of(&report);
+	ck_assert_str_eq(text, whole);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_left_out_and_strictness_is_said)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	synthetic_run(&run, 1);
+	fixture_report(&report, &run);
+	run.job.simulated = false;
+	run.job.id = run.job.started = NULL;
+	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = true };
+	char *text = text_of(&report);
+	ck_assert_str_eq(text, "### muster: INCONCLUSIVE\n"
+			       "\n"
+			       "unknown, 1 node, 1 rank, profile standard, 4.2 s: 0 failed, 0 inconclusive, 0 warned, "
+			       "0 passed, 0 not applicable.\n"
+			       "\n"
+			       "Strict: warnings fail.\n");
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+static size_t count_of(const char *text, const char *wanted)
+{
+	size_t count = 0;
+
+	for (; (text = strstr(text, wanted)); text += strlen(wanted))
+		count++;
+	return count;
+}
+
+START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[60];
+
+	synthetic_run(&run, 8);
+	fixture_report(&report, &run);
+	for (size_t i = 0; i < 60; i++)
+		findings[i] = (struct muster_finding){
+			.check = "x", .status = i < 5 ? MUSTER_WARN : MUSTER_FAIL, .rank = -1, .observed = "o"
+		};
+	report.findings = findings;
+	report.finding_count = 60;
+	char *text = text_of(&report);
+	ck_assert_uint_eq(count_of(text, "\n| fail | x | whole job |"), 50);
+	ck_assert_uint_eq(count_of(text, "\n| warn |"), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nand 10 more, all of them in the JSON report.\n"));
+	free(text);
+	report.finding_count = 50;
+	text = text_of(&report);
+	ck_assert_uint_eq(count_of(text, "\n| fail |"), 45);
+	ck_assert_uint_eq(count_of(text, "\n| warn |"), 5);
+	ck_assert_ptr_null(strstr(text, " more, all of them"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_a_machine_gave_is_text_and_nothing_more)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding finding = { .check = "<b>&@all",
+		.status = MUSTER_FAIL,
+		.rank = -1,
+		.observed = "\\`*_{}[]()#!|~\x1b",
+		.unit = "GB/s" };
+
+	synthetic_run(&run, 8);
+	fixture_report(&report, &run);
+	report.findings = &finding;
+	report.finding_count = 1;
+	char *text = text_of(&report);
+	ck_assert_msg(strstr(text, "\n| fail | &lt;b&gt;&amp;&#64;all | whole job |  | "
+				   "\\\\\\`\\*\\_\\{\\}\\[\\]\\(\\)\\#\\!\\|\\~\\\\x1b |  |\n"),
+		"%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report/markdown");
+	TCase *tcase = tcase_create("summary");
+
+	tcase_add_test(tcase, the_worst_comes_first_and_figures_last);
+	tcase_add_test(tcase, what_is_not_known_is_left_out_and_strictness_is_said);
+	tcase_add_test(tcase, fifty_rows_at_most_and_how_many_more_there_are);
+	tcase_add_test(tcase, what_a_machine_gave_is_text_and_nothing_more);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
