@@ -1,8 +1,11 @@
-"""A cluster of cluster.sh for one test, jobs on it, and what they must have left behind.
+"""A cluster of cluster.sh for a test, jobs on it, and what they must have left behind.
 
 A file with tests holds functions test_NAME(cluster), and ends with main(globals()). One of them is run by
 `FILE MUSTER NAME`. The file may say NODES and SKU of its clusters, the commands of muster that it NEEDS, and
 options(muster) for cluster.sh up. Every wait has a deadline.
+
+The tests of a file share a cluster (shared.py), whoever runs them. A test that cannot leave it as it was, for it loses a
+node or ends a daemon, is marked @fresh and has one to itself.
 """
 
 import json
@@ -15,9 +18,19 @@ import sys
 import tempfile
 import time
 
+import shared
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "slurm")
-ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+# Prints what Slurm says of job $1 when it has ended and its nodes have given up on it.
+WAIT = """while text=$(scontrol show job -o "$1"); do
+case $text in
+*JobState=COMPLETED*|*JobState=FAILED*|*JobState=CANCELLED*|*JobState=TIMEOUT*|*JobState=NODE_FAIL*|*JobState=OUT_OF_ME*)
+printf '%s' "$text"; exit 0;;
+esac
+sleep 0.1
+done
+exit 1"""
 
 
 class Failure(Exception):
@@ -64,15 +77,19 @@ class Job:
 
 
 class Cluster:
-    def __init__(self, muster, nodes, sku):
+    """In a home that others have too, one after the other, or in one of its own. The folders base and submit are the test's."""
+
+    def __init__(self, muster, nodes, sku, home=None):
         self.nodes, self.sku = nodes, sku
         self.rank_variable = "SLURM_PROCID"
-        self.base = tempfile.mkdtemp(prefix="muster-slurm-")
+        self.is_shared, self.is_clean = home is not None, False
+        self.home = home or tempfile.mkdtemp(prefix="muster-slurm-")
+        self.lock = shared.hold(self.home)
+        self.base = tempfile.mkdtemp(prefix="test-", dir=self.home)
         self.folder = os.path.join(self.base, "submit")
         os.mkdir(self.folder)
-        self.environment = dict(os.environ, MUSTER_CLUSTER=os.path.join(self.base, "c"), MUSTER_PROGRAM=muster,
-                                MUSTER_CLUSTER_LIFE="900", OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.environment = dict(os.environ, MUSTER_CLUSTER=os.path.join(self.home, "c"), MUSTER_CLUSTER_HOME=self.home,
+                                MUSTER_PROGRAM=muster, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         for name in [name for name in self.environment if name.startswith(("SLURM_", "SBATCH_", "PMI"))]:
             del self.environment[name]
 
@@ -90,9 +107,31 @@ class Cluster:
             sys.exit(77)
         check(code == 0, "the cluster did not come up", text)
 
+    def get_ready(self, *options):
+        """The cluster is up, and as new."""
+        if not self.is_shared:
+            self.up(*options)
+        elif not shared.is_as_new(self):
+            self.script("down")
+            shutil.rmtree(os.path.join(self.home, "kept"), ignore_errors=True)
+            self.up(*options)
+            shared.keep(self)
+
+    def leave(self):
+        """Whoever shares this cluster finds it as this test did."""
+        if self.is_shared:
+            left = shared.leave(self)
+            check(not left, "the next test would find what this one has left", left)
+            self.is_clean = True
+
     def down(self):
-        self.script("down")
-        shutil.rmtree(self.base, ignore_errors=True)
+        """For good, unless the next test can have it."""
+        if self.is_clean:
+            shutil.rmtree(self.base)
+        else:
+            self.script("down")
+            shutil.rmtree(self.home, ignore_errors=True)
+        os.close(self.lock)
 
     def run(self, *words, seconds=90, **more):
         """A command on the login node, in the submit directory: its exit code, and its words."""
@@ -114,13 +153,12 @@ class Cluster:
 
     def wait(self, number, seconds=90):
         """The job, when it has ended and its nodes have given up on it."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            text = self.ask("scontrol", "show", "job", "-o", str(number))
-            if re.search(r"JobState=(\S+)", text)[1] in ENDED:
-                return Job(self.folder, number, text)
-            time.sleep(0.3)
-        raise Failure(f"job {number} does not end:\n{text}")
+        try:
+            code, text = self.run("sh", "-c", WAIT, "wait", str(number), seconds=seconds)
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"job {number} does not end:\n{self.ask('scontrol', 'show', 'job', str(number))}") from late
+        check(code == 0, f"scontrol show job {number}", text)
+        return Job(self.folder, number, text)
 
     def wait_for(self, what, condition, seconds=60):
         end = time.monotonic() + seconds
@@ -199,14 +237,24 @@ def tell_crashes(cluster, muster):
             print(f"-- {name}\n{done.stdout}")
 
 
+def fresh(test):
+    """This test has a cluster to itself."""
+    test.fresh = True
+    return test
+
+
 def main(tests):
     _, muster, name = sys.argv
     need_commands(muster, tests.get("NEEDS", ()))
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
-    cluster = Cluster(os.path.abspath(muster), tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4"))
+    test, nodes, sku = tests["test_" + name], tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4")
+    muster, options = os.path.realpath(muster), tests["options"](muster) if "options" in tests else ()
+    home = None if hasattr(test, "fresh") else shared.home_of(muster, sys.argv[0], nodes, sku, options)
+    cluster = Cluster(muster, nodes, sku, home)
     try:
-        cluster.up(*(tests["options"](muster) if "options" in tests else ()))
-        tests["test_" + name](cluster)
+        cluster.get_ready(*options)
+        test(cluster)
+        cluster.leave()
     except (Failure, LookupError, OSError, ValueError, subprocess.TimeoutExpired) as failure:
         print(f"{name}: {type(failure).__name__}: {failure}")
         for folder, _, files in os.walk(cluster.folder):

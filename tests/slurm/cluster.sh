@@ -12,7 +12,9 @@
 #
 # --gpus: Slurm knows of so many GPUs a node, not of all. --conf, --plugstack: one line more of slurm.conf, plugstack.conf.
 # MUSTER_CLUSTER names the cluster's directory (default /tmp/muster-cluster-UID); MUSTER_PROGRAM is the muster to use
-# (default build/muster); MUSTER_CLUSTER_LIFE ends the cluster after so many seconds (default 3600), forgotten or not.
+# (default build/muster); MUSTER_CLUSTER_LIFE ends the cluster after so many seconds (default 3600).
+# MUSTER_CLUSTER_HOME, a directory around the cluster's own: the cluster ends as soon as nobody has held a flock(2) of the
+# file `lock` in it for MUSTER_CLUSTER_LINGER seconds (default 10), and removes that directory.
 #
 # slurmctld, a munge daemon with a key of its own and one slurmd for each node run in one PID namespace, so that ending
 # its first process ends everything, and its network, mounts and host names with it. A node has its own network, host
@@ -25,6 +27,7 @@ self=$here/$(basename "${BASH_SOURCE[0]}")
 dir=${MUSTER_CLUSTER:-/tmp/muster-cluster-$(id -u)}
 program=${MUSTER_PROGRAM:-$here/../../build/muster}
 life=${MUSTER_CLUSTER_LIFE:-3600}
+home=${MUSTER_CLUSTER_HOME:-} linger=${MUSTER_CLUSTER_LINGER:-10}
 network=10.77.0 # .254 is the login node, .K is node K; nobody outside the namespace sees it
 export PATH=$PATH:/usr/sbin:/sbin
 gpus='' cpus='' shape='' memory='' number='' sku='' # of the cluster that is up, from its file facts
@@ -70,13 +73,19 @@ needs() {
 
 # ---- processes of the cluster, seen from outside ----
 
-# A process id together with its start time is never used twice.
+# A process id together with its start time is never used twice. A process that has ended has no identity, whether or
+# not its parent has asked for its exit code.
 identity() {
 	local stat
 	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
 	stat=${stat##*) }
 	read -ra fields <<<"$stat"
+	[[ ${fields[0]} != Z ]] || return 1
 	echo "$1 ${fields[19]}"
+}
+
+has_ended() {
+	[[ $(identity "$1") != "$1 $2" ]]
 }
 
 holder_lives() {
@@ -137,7 +146,7 @@ read_facts() {
 
 write_files() {
 	local known_gpus=${1:-$gpus} pmix k
-	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev}
+	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev,tmp}
 	for ((k = 1; k <= number; k++)); do mkdir -p "$dir/nodes/gpu-$k"; done
 
 	pmix=none
@@ -198,10 +207,35 @@ END
 
 # ---- the inside ----
 
+# Nobody has held the lock for so long. It is held here from then on, so that nobody takes a cluster that is ending.
+is_forgotten() {
+	[[ -n $home ]] || return 1
+	[[ -e $home/lock ]] || return 0
+	exec {held}<"$home/lock"
+	if flock --nonblock "$held"; then
+		((++unused < linger)) || return 0
+	else
+		unused=0
+	fi
+	exec {held}<&-
+	return 1
+}
+
+# The end that nobody asked for. The directory gets another name first: its old one may be taken again at once.
+give_up() {
+	local gone
+	[[ -n $home && $dir == "$home"/* ]] || return 0
+	kill -KILL -- -1 || true # all in this PID namespace but the one that does it
+	umount -l "$dir/dev"
+	gone=$home.gone.$(date +%s%N)
+	mv -T "$home" "$gone" && rm -rf "$gone"
+}
+
 # The first process: it lives as long as the cluster, and gives up when nobody wants it any more.
 inside() {
-	local k
+	local k held never unused=0
 	read_facts
+	cd "$dir" # and not where the first test is, whose folder will go
 	hostname login
 	mount --bind "$dir/etc/hosts" /etc/hosts
 	[[ ! -d /etc/default ]] || mount --bind "$dir/etc/default" /etc/default
@@ -217,12 +251,12 @@ inside() {
 		--log-file "$dir/log/munged" --seed-file "$dir/run/munged.seed" --num-threads 2
 	slurmctld -c
 	for ((k = 1; k <= number; k++)); do start_node "$k"; done
-	sleep 1 & # whatever is left of the start goes to the log
 	touch "$dir/started"
-	while [[ -e $dir/started ]] && ((SECONDS < life)); do
-		sleep 1 &
-		wait "$!" || true
+	exec {never}<> <(:)
+	while [[ -e $dir/started ]] && ((SECONDS < life)) && ! is_forgotten; do
+		read -rt 1 -u "$never" || true # a second, without a process
 	done
+	give_up
 }
 
 start_node() {
@@ -231,6 +265,7 @@ start_node() {
 
 node() {
 	local k=$1
+	cd "$dir"
 	hostname "gpu-$k"
 	mount -t tmpfs muster /dev/shm
 	nsenter --net -t 1 ip link delete "veth$k" 2>/dev/null || true
@@ -248,7 +283,8 @@ node() {
 enter() {
 	local process=$1 place=$PWD
 	shift
-	SLURM_CONF=$dir/etc/slurm.conf PATH=$dir/bin:$PATH MUSTER_CLUSTER=$dir \
+	# The nodes of another cluster have the same names: in one /tmp, Open MPI would take their folders for its own.
+	SLURM_CONF=$dir/etc/slurm.conf PATH=$dir/bin:$PATH MUSTER_CLUSTER=$dir TMPDIR=$dir/tmp \
 		nsenter -t "$process" --net --uts --mount --pid -- sh -c 'cd "$1" && shift && exec "$@"' enter "$place" "$@"
 }
 
@@ -257,7 +293,7 @@ slurmd_of() {
 	local process processes words
 	read -ra processes < <(cat "/proc/$(init)/task/"*/children)
 	for process in "${processes[@]}"; do
-		words=$(tr '\0' ' ' <"/proc/$process/cmdline") || continue
+		words=$({ tr '\0' ' ' <"/proc/$process/cmdline"; } 2>/dev/null) || continue
 		[[ $words != *"slurmd -D -N gpu-$1 " ]] || echo "$process"
 	done
 }
@@ -332,10 +368,15 @@ up() {
 }
 
 down() {
+	local first
 	[[ -e $dir/facts ]] || return 0
 	if holder_lives; then
-		kill -KILL "$(cut -d' ' -f1 "$dir/holder")"
-		wait_until 10 holder_is_gone || die "the cluster's first process does not end"
+		first=$(init)
+		# The first process of a PID namespace ends as the last of all that are in it.
+		read -ra first <<<"$(identity "${first:-0}" || true)"
+		kill -KILL "${first[0]:-$(cut -d' ' -f1 "$dir/holder")}" 2>/dev/null || true
+		((${#first[@]} == 0)) || wait_until 10 has_ended "${first[@]}" || die "the cluster's first process does not end"
+		wait_until 10 holder_is_gone || die "the process that holds the cluster does not end"
 	fi
 	# The namespaces are gone with their last process; a mount in $dir/dev was only ever visible in there.
 	wait_until 10 rm -rf "$dir" 2>/dev/null || die "$dir cannot be removed"

@@ -9,7 +9,7 @@ import re
 import signal
 import time
 
-from cluster import check, check_equal, main
+from cluster import SCRIPTS, check, check_equal, fresh, main
 
 COPIES = "host and device copies"
 
@@ -63,12 +63,18 @@ def test_cancelled_job(cluster):
 
 
 def test_time_limit(cluster):
-    """The shortest that Slurm knows is a minute. One rank has not begun by then, so that nobody has come any further."""
-    job = cluster.preflight("--deadline", "600", options=("-N2", "--time=1"), seconds=150, SIMULATED_LATE_RANK="9")
+    """Slurm looks for jobs that are late twice a minute. One rank has not begun by then, so that nobody has come any further."""
+    number = cluster.submit("-N2", "--time=10", os.path.join(SCRIPTS, "preflight.sbatch"), "--deadline", "600",
+                            SIMULATED_LATE_RANK="9")
+    cluster.wait_for("the tasks have been started", lambda: len(list(cluster.supervisors(8))) == 1)
+    soon = cluster.ask("date", "-d", "10 seconds", "+%Y-%m-%dT%H:%M:%S")
+    cluster.ask("scontrol", "update", f"JobId={number}", f"EndTime={soon}")
+    job = cluster.wait(number, 150)
     check_equal(job.state, "TIMEOUT", "the job's end")
     ended_by_signal(job)
 
 
+@fresh
 def test_slurmd_that_dies_takes_nothing_with_it(cluster):
     number = cluster.preflight_at(COPIES)
     check_equal(cluster.script("kill", "2")[0], 0, "cluster.sh kill")
@@ -78,6 +84,7 @@ def test_slurmd_that_dies_takes_nothing_with_it(cluster):
     check_equal((job.state, job.exit_code, job.report()["verdict"]), ("COMPLETED", 0, "pass"), "the job's end")
 
 
+@fresh
 def test_lost_node_is_named(cluster):
     number = cluster.preflight_at(COPIES, "--deadline", "40")
     begin = time.monotonic()

@@ -7,7 +7,7 @@ usage: health.py MUSTER NAME
 import os
 import re
 
-from cluster import SCRIPTS, check, check_equal, main
+from cluster import SCRIPTS, check, check_equal, fresh, main
 
 SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("node", "drain", "resume")
@@ -15,7 +15,7 @@ BAD = "h2d-slow@node2/gpu1=11.2"
 
 
 def options(_):
-    return ("--conf", f"HealthCheckProgram={SCRIPTS}/healthcheck", "--conf", "HealthCheckInterval=4",
+    return ("--conf", f"HealthCheckProgram={SCRIPTS}/healthcheck", "--conf", "HealthCheckInterval=2",
             "--conf", "HealthCheckNodeState=IDLE,CYCLE")
 
 
@@ -38,6 +38,7 @@ def wait_for_two_checks(cluster, node):
         cluster.wait_for(f"a health check of {node}", lambda seen=last: measured(cluster, node) != seen)
 
 
+@fresh
 def test_bad_node_is_drained_and_given_back(cluster):
     start(cluster)
     wait_for_two_checks(cluster, "gpu-2")
@@ -53,6 +54,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
     check_equal(cluster.wait(cluster.submit("-N2", "--exclusive", "--wrap", "srun true")).state, "COMPLETED", "a job on both")
 
 
+@fresh
 def test_running_job_is_left_alone_even_when_slurmd_starts_again(cluster):
     """To the end of this test: a slurmd that cluster.sh starts again has a network in which the job cannot report."""
     cluster.submit("-N1", "-w", "gpu-2", "--exclusive", "--gpus-per-node=2", "--wrap", "touch started; sleep 600")

@@ -45,7 +45,7 @@ def test_good_nodes_run_the_job(cluster):
     check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
     cluster.wait_for("the epilogs have run", lambda: all("epilog" in notes(cluster, node) for node in ("gpu-1", "gpu-2")))
     for node in ("gpu-1", "gpu-2"):
-        check_equal(re.findall(r"(prolog|epilog) of job 1: exit (\d)", notes(cluster, node)),
+        check_equal(re.findall(rf"(prolog|epilog) of job {job.number}: exit (\d)", notes(cluster, node)),
                     [("prolog", "0"), ("epilog", "0")], f"what {node} noted")
 
 
@@ -61,9 +61,10 @@ def test_prolog_and_epilog_ask_nothing_of_slurm(cluster):
     with open(os.path.join(cluster.folder, "asked"), encoding="utf-8") as file:
         check_equal(file.read(), "squeue\nscontrol\n", "what the health check asked: the stand-ins are found")
     os.unlink(os.path.join(cluster.folder, "asked"))
-    cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
-    cluster.wait_for("the epilog has run", lambda: "epilog of job 1: exit 0" in notes(cluster, "gpu-1"))
-    check("prolog of job 1: exit 0" in notes(cluster, "gpu-1"), "the prolog has run", notes(cluster, "gpu-1"))
+    number = cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true")
+    cluster.wait(number)
+    cluster.wait_for("the epilog has run", lambda: f"epilog of job {number}: exit 0" in notes(cluster, "gpu-1"))
+    check(f"prolog of job {number}: exit 0" in notes(cluster, "gpu-1"), "the prolog has run", notes(cluster, "gpu-1"))
     check(not os.path.exists(os.path.join(cluster.folder, "asked")), "what prolog and epilog asked")
 
 
@@ -165,7 +166,7 @@ def test_prolog_ends_a_health_check(cluster):
         job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "true"))
         check_equal(running.wait(30), 0, "the health check's exit code")
     check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
-    check("prolog of job 1: exit 0: MUSTER PASS" in notes(cluster, "gpu-2"), "the prolog measures", notes(cluster, "gpu-2"))
+    check(f"prolog of job {job.number}: exit 0: MUSTER PASS" in notes(cluster, "gpu-2"), "the prolog measures", notes(cluster, "gpu-2"))
 
 
 def test_health_check_leaves_an_administrators_reason(cluster):

@@ -1,4 +1,5 @@
-# A real Slurm on this machine (cluster.sh). One ctest case for each function test_NAME of the Python files here.
+# A real Slurm on this machine (cluster.sh). One ctest case for each function test_NAME of the Python files here. The
+# tests of a file share a cluster, and so run one after the other; one that is marked @fresh has a cluster to itself.
 find_package(Python3 COMPONENTS Interpreter)
 file(GLOB SLURM_TESTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.py)
 set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SLURM_TESTS})
@@ -8,14 +9,23 @@ if(Python3_FOUND)
 	set_target_properties(late_fence PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/slurm)
 	foreach(file IN LISTS SLURM_TESTS)
 		get_filename_component(area ${file} NAME_WE)
-		file(STRINGS ${file} functions REGEX "^def test_[a-z0-9_]+\\(")
-		foreach(function IN LISTS functions)
-			string(REGEX REPLACE "^def test_([a-z0-9_]+).*" "\\1" name "${function}")
+		file(STRINGS ${file} lines REGEX "^(@fresh$|def test_[a-z0-9_]+\\()")
+		set(is_fresh FALSE)
+		foreach(line IN LISTS lines)
+			if(line STREQUAL "@fresh")
+				set(is_fresh TRUE)
+				continue()
+			endif()
+			string(REGEX REPLACE "^def test_([a-z0-9_]+).*" "\\1" name "${line}")
 			add_test(NAME slurm.${area}.${name} COMMAND Python3::Interpreter ${file} $<TARGET_FILE:muster> ${name})
+			# They begin early, and with one file's cluster in use all the time: a cluster that nobody uses ends.
 			# Python would leave its compiled files in the source folder.
-			set_tests_properties(slurm.${area}.${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS slurm
-				RESOURCE_LOCK slurm
+			set_tests_properties(slurm.${area}.${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS slurm COST 1000
 				ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;MUSTER_LATE_FENCE=$<TARGET_FILE:late_fence>")
+			if(NOT is_fresh)
+				set_tests_properties(slurm.${area}.${name} PROPERTIES RESOURCE_LOCK slurm.${area})
+			endif()
+			set(is_fresh FALSE)
 		endforeach()
 	endforeach()
 else()

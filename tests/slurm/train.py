@@ -6,7 +6,7 @@ usage: train.py MUSTER NAME
 
 import os
 
-from cluster import SCRIPTS, check, check_equal, main
+from cluster import SCRIPTS, check, check_equal, fresh, main
 
 NODES = 3
 SKU = "Standard_NC80adis_H100_v5"
@@ -87,15 +87,6 @@ def test_node_that_runs_the_script_is_left_out_too(cluster):
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
 
 
-def test_lost_node_is_left_out(cluster):
-    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30")
-    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
-    check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
-    job = cluster.wait(number, 150)
-    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
-    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
-
-
 def test_too_few_good_nodes_start_nothing(cluster):
     cluster.fault("h2d-slow@node1/gpu1=11.2", "h2d-slow@node3/gpu1=11.2")
     job = submit(cluster)
@@ -142,6 +133,16 @@ def test_second_job_never_starts_after_a_fail(cluster):
     check_equal(cluster.wait(gate).exit_code, 1, "the gate's exit code")
     check_equal(cluster.wait(train).state, "CANCELLED", "the training job")
     check_equal(trained(cluster), [], "the tasks that were started")
+
+
+@fresh
+def test_lost_node_is_left_out(cluster):
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30")
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
+    job = cluster.wait(number, 150)
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
 
 
 main(globals())
