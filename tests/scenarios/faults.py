@@ -18,6 +18,7 @@ Each case of the table (a JSON file) holds:
   judged    checks that must have been judged (may be absent)
   overlay   checks of a site overlay (may be absent)
   ring      how many ranks the ring had whose bandwidth is in the report (not looked at when absent; null: none)
+  wider     {"nodes": N, "judged": [...]}: what was measured, taken for what N nodes have measured, passes too
   trials    [most, "KIND NODE... STATUS", ...]: at most so many trial rings, among them these (none when absent, if
             there is a ring)
 """
@@ -105,6 +106,48 @@ def look_at_time(case, report, seconds):
     return problems
 
 
+def widen(report, nodes):
+    """The report of the same machines in a job of more nodes: every node a few times, under other names."""
+    run = report["run"]
+    first, ranks = run["nodes"], run["job"]["ranks"]
+    run["nodes"] = []
+    for number in range(nodes):
+        copied = first[number % len(first)]
+        node = json.loads(json.dumps(copied).replace(f'"{copied["name"]}"', f'"sim-{number + 1}"'))
+        for rank in node["ranks"]:
+            rank["rank"] += number // len(first) * ranks
+        run["nodes"].append(node)
+    run["job"]["ranks"] = ranks * nodes // len(first)
+    news = {"nodes": nodes, "ranks": run["job"]["ranks"]}
+    for sample in run["job"]["samples"]:
+        sample.get("labels", {}).update({key: news[key] for key in news if key in sample.get("labels", {})})
+        if sample["metric"] in ("nccl.ring_nodes", "nccl.ring_ranks"):
+            sample["value"] = news[sample["metric"].rpartition("_")[2]]
+    return report
+
+
+def look_at_wider(case, muster, report, directory):
+    """The expectations for more nodes: a run of so many would measure nothing else."""
+    wider = case.get("wider")
+    if not wider:
+        return []
+    path, judged = os.path.join(directory, "wider.json"), os.path.join(directory, "judged.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(widen(report, wider["nodes"]), file)
+    done = subprocess.run([muster, "check", path, "--report", judged], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        return [f"for {wider['nodes']} nodes: exit code {done.returncode}", done.stdout, done.stderr]
+    with open(judged, encoding="utf-8") as file:
+        report = json.load(file)
+    problems = compare({"findings": [], "skips": None, "judged": wider["judged"]}, report)
+    narrow = set(case["judged"]) - set(wider["judged"])
+    problems += [f"{tally['check']} was judged" for tally in report["checks"]
+                 if tally["check"] in narrow and tally["count"]["pass"] > 0]
+    if report["summary"]["nodes"] != wider["nodes"]:
+        problems.append(f"judged as for other nodes: {report['summary']}")
+    return [f"for {wider['nodes']} nodes: {problem}" for problem in problems]
+
+
 def command_of(case, muster, directory):
     """The words that simulate a case; its report and its overlay are in the directory."""
     command = [muster, "sim", "--sku", case.get("sku", SKU), "--nodes", str(case["nodes"]),
@@ -154,6 +197,7 @@ def run(muster, case, directory):
     problems += compare(case, report)
     problems += look_at_ring(case, report)
     problems += look_at_time(case, report, time.monotonic() - began)
+    problems += look_at_wider(case, muster, report, directory)
     if problems:
         problems += ["command: " + " ".join(command), stderr]
     return problems
