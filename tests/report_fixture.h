@@ -46,7 +46,7 @@ static inline void fixture_run(struct muster_run *run)
 	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
 					  .nodes = names,
 					  .node_count = 1,
-					  .ok = true,
+					  .status = MUSTER_TRIAL_OK,
 					  .busbw_gbps = 231.25,
 					  .seconds = 0.75 });
 	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
@@ -55,6 +55,13 @@ static inline void fixture_run(struct muster_run *run)
 					  .node_count = 2,
 					  .why = "rank 9: \"no\" answer\x1b[2J",
 					  .seconds = 10 });
+	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
+					  .kind = MUSTER_TRIAL_PAIR,
+					  .nodes = names,
+					  .node_count = 2,
+					  .status = MUSTER_TRIAL_LATE,
+					  .why = "rank 3: not within 1000 ms",
+					  .seconds = 1.5 });
 	struct muster_samples *samples = &run->nodes[0].ranks[0].samples;
 	for (size_t i = 0; i < samples->count; i++)
 		if (strcmp(samples->items[i].metric->name, "gpu.name") == 0)

@@ -75,15 +75,23 @@ enum muster_trial_kind {
 	MUSTER_TRIAL_KIND_COUNT
 };
 
+enum muster_trial_status {
+	MUSTER_TRIAL_FAILED = 0,
+	MUSTER_TRIAL_OK,
+	MUSTER_TRIAL_LATE, /* its time ran out, and nothing else is known: whether that is a failure depends on the time
+			    */
+	MUSTER_TRIAL_STATUS_COUNT
+};
+
 struct muster_trial {
 	const char *probe;
 	enum muster_trial_kind kind;
 	const char **nodes;
 	size_t node_count;
-	bool ok;
+	enum muster_trial_status status;
 	double busbw_gbps; /* 0: not known */
-	const char *why;   /* it failed; NULL when ok */
-	double seconds;
+	const char *why;   /* it did not end well; NULL when ok */
+	double seconds;    /* until it ended; of a late one, the time that it had */
 };
 
 struct muster_run {
@@ -108,7 +116,8 @@ size_t muster_run_known_nodes(const struct muster_run *run);
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 
-const char *muster_trial_kind_name(enum muster_trial_kind kind);    /* "alone", "pair", "group" */
-const char *muster_outcome_name(enum muster_outcome_status status); /* "ok", "error", "crashed", "hung", "not_run" */
+const char *muster_trial_kind_name(enum muster_trial_kind kind);       /* "alone", "pair", "group" */
+const char *muster_trial_status_name(enum muster_trial_status status); /* "ok", "failed", "late" */
+const char *muster_outcome_name(enum muster_outcome_status status);    /* "ok", "error", "crashed", "hung", "not_run" */
 
 #endif

@@ -103,7 +103,7 @@ static void note_trial(
 	struct muster_run *run = &root->run;
 	struct muster_trial trial = {
 		.probe = d->probe->name,
-		.ok = result->ok,
+		.status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED,
 		.busbw_gbps = rate_of(d, result->facts),
 		.seconds = result->seconds,
 	};
@@ -122,7 +122,9 @@ static void note_trial(
 				    ? "none of its ranks can take part"
 				    : muster_arena_printf(run->arena, "rank %d: %s", result->culprit, result->detail);
 	muster_run_add_trial(run, trial);
-	muster_plan_note(&d->plan, nodes, trial.node_count, result->ok, false, trial.busbw_gbps);
+	muster_plan_note(&d->plan, nodes, trial.node_count,
+		(struct muster_plan_result){
+			.status = trial.status, .seconds = trial.seconds, .gbps = trial.busbw_gbps });
 	free(nodes);
 }
 
@@ -284,7 +286,9 @@ static void note_full(struct muster_ring_scheduler *d, bool ok, bool slow)
 		if (d->in[d->plan_nodes[i]])
 			nodes[count++] = i;
 	if (count > 2) /* one or two have trials of their own */
-		muster_plan_note(&d->plan, nodes, count, ok, slow, 0);
+		muster_plan_note(&d->plan, nodes, count,
+			(struct muster_plan_result){
+				.status = ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
 	free(nodes);
 }
 

@@ -3,6 +3,7 @@
 
 #include "muster/arena.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,11 @@
 bool muster_edge_failed(const struct muster_edge *edge)
 {
 	return edge && edge->result > MUSTER_PASSED;
+}
+
+double muster_late_seconds(double slowest)
+{
+	return slowest > 0 ? MUSTER_LATE_FACTOR * slowest : MUSTER_LATE_FULL_SECONDS;
 }
 
 static int by_nodes(const void *x, const void *y)
@@ -40,15 +46,23 @@ bool muster_suspects_good(const struct muster_suspects *suspects, size_t node)
 	return one->alone <= MUSTER_PASSED && one->passed > 0 && one->blame == MUSTER_BLAME_NONE;
 }
 
-/* The last trial of each node and of each pair. */
-static void take_attempts(const struct muster_attempt *attempts, size_t count, struct muster_suspects *s)
+/* The last trial of each node and of each pair. late_seconds: from so many on a late trial failed. */
+static void take_attempts(
+	const struct muster_attempt *attempts, size_t count, double late_seconds, struct muster_suspects *s)
 {
 	size_t kept = 0;
+	memset(s->nodes, 0, s->node_count * sizeof *s->nodes);
+	s->edge_count = s->counted = s->not_tried = 0;
 	for (size_t i = 0; i < count; i++) {
 		size_t a = attempts[i].nodes[0], b = attempts[i].nodes[1];
-		enum muster_result result = attempts[i].ok ? MUSTER_PASSED : MUSTER_BROKEN;
+		enum muster_result result = attempts[i].status == MUSTER_TRIAL_OK ? MUSTER_PASSED : MUSTER_BROKEN;
 		if (a >= s->node_count || b >= s->node_count)
 			continue;
+		if (attempts[i].status == MUSTER_TRIAL_LATE && attempts[i].seconds < late_seconds) {
+			s->not_tried++;
+			continue;
+		}
+		s->counted++;
 		if (a == b) {
 			s->nodes[a].alone = result;
 			s->nodes[a].alone_gbps = attempts[i].gbps;
@@ -69,6 +83,23 @@ static void take_attempts(const struct muster_attempt *attempts, size_t count, s
 		if (kept == 0 || by_nodes(&s->edges[kept - 1], &s->edges[i]) != 0)
 			s->edges[kept++] = s->edges[i];
 	s->edge_count = kept;
+}
+
+/* List the edges of each node. */
+static void list_edges(struct muster_suspects *s)
+{
+	size_t *next = s->first_edge +
+		       1; /* where the next edge of a node goes; in the end that is where the next node's begin */
+	for (size_t i = 0; i < s->edge_count; i++) {
+		next[s->edges[i].a + 1]++;
+		next[s->edges[i].b + 1]++;
+	}
+	for (size_t i = 1; i <= s->node_count; i++)
+		next[i] += next[i - 1];
+	for (size_t i = 0; i < s->edge_count; i++) {
+		s->node_edges[next[s->edges[i].a]++] = i;
+		s->node_edges[next[s->edges[i].b]++] = i;
+	}
 }
 
 static int by_number(const void *a, const void *b)
@@ -123,15 +154,41 @@ static void find_slow(struct muster_suspects *s)
 	}
 }
 
+static double slowest_passed(const struct muster_attempt *attempts, const struct muster_suspects *s)
+{
+	double slowest = 0;
+	for (size_t i = 0; i < s->node_count; i++)
+		if (s->nodes[i].alone == MUSTER_PASSED && attempts[s->nodes[i].trial].seconds > slowest)
+			slowest = attempts[s->nodes[i].trial].seconds;
+	for (size_t i = 0; i < s->edge_count; i++)
+		if (s->edges[i].result == MUSTER_PASSED && attempts[s->edges[i].trial].seconds > slowest)
+			slowest = attempts[s->edges[i].trial].seconds;
+	return slowest;
+}
+
+/* How each node and each pair did: what ran out of time is compared with those that passed, so they are found first. */
+static void find_results(const struct muster_attempt *attempts, size_t count, struct muster_suspects *s)
+{
+	take_attempts(attempts, count, INFINITY, s);
+	find_slow(s);
+	s->slowest = slowest_passed(attempts, s);
+	if (s->not_tried == 0)
+		return;
+	take_attempts(attempts, count, muster_late_seconds(s->slowest), s);
+	find_slow(s);
+}
+
 static bool blamed(const struct muster_suspects *s, size_t node)
 {
 	return s->nodes[node].blame != MUSTER_BLAME_NONE;
 }
 
-static size_t find_root(const struct muster_suspect *nodes, size_t node)
+static size_t find_root(struct muster_suspect *nodes, size_t node)
 {
-	while (nodes[node].part != node)
+	while (nodes[node].part != node) {
+		nodes[node].part = nodes[nodes[node].part].part; /* halves the way for the next one */
 		node = nodes[node].part;
+	}
 	return node;
 }
 
@@ -153,9 +210,11 @@ static void find_parts(struct muster_suspects *s)
 		sizes[s->nodes[i].part]++;
 	}
 	s->part_count = 0;
-	for (size_t i = 0; i < s->node_count; i++)
+	for (size_t i = 0; i < s->node_count; i++) {
+		s->is_part[i] = sizes[i] > 1;
 		if (sizes[i] > 1)
 			s->parts[s->part_count++] = i;
+	}
 	free(sizes);
 }
 
@@ -218,70 +277,115 @@ static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
 	free(failed);
 }
 
+/* The node is blamed: its failures count no more for its partners, and it is no good partner any more. */
+static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *all, size_t *good)
+{
+	bool was_good = muster_suspects_good(s, node);
+	s->nodes[node].blame = MUSTER_BLAME_PARTNERS;
+	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
+		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
+		size_t other = edge->a == node ? edge->b : edge->a;
+		if (!muster_edge_failed(edge) || s->nodes[other].part != s->nodes[node].part)
+			continue;
+		all[other]--;
+		good[other] -= was_good;
+	}
+}
+
 /* Nodes that work with some and fail with others of the same part: the one with the most failures first, since it
- * explains those of its partners. */
+ * explains those of its partners. Counts only fall here, so each number of failures is looked for once. */
 static void blame_unsteady(struct muster_suspects *s, size_t *all, size_t *good)
 {
-	for (;;) {
-		size_t worst = s->node_count;
-		count_failures(s, true, all, good);
+	size_t most = 0;
+	count_failures(s, true, all, good);
+	for (size_t i = 0; i < s->node_count; i++)
+		most = all[i] > most ? all[i] : most;
+	for (; most >= 2; most--)
 		for (size_t i = 0; i < s->node_count; i++)
-			if (!blamed(s, i) && all[i] >= 2 && good[i] > 0 &&
-				(worst == s->node_count || all[i] > all[worst]))
-				worst = i;
-		if (worst == s->node_count)
-			return;
-		s->nodes[worst].blame = MUSTER_BLAME_PARTNERS;
-	}
+			if (all[i] == most && good[i] > 0 && !blamed(s, i))
+				blame_for_partners(s, i, all, good);
 }
 
 bool muster_suspects_failed_with(const struct muster_suspects *s, size_t node, size_t part)
 {
-	for (size_t i = 0; i < s->edge_count; i++) {
-		const struct muster_edge *edge = &s->edges[i];
-		if (muster_edge_failed(edge) && ((edge->a == node && s->nodes[edge->b].part == part) ||
-							(edge->b == node && s->nodes[edge->a].part == part)))
+	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
+		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
+		size_t other = edge->a == node ? edge->b : edge->a;
+		if (muster_edge_failed(edge) && s->nodes[other].part == part)
 			return true;
 	}
 	return false;
 }
 
-static bool is_across(const struct muster_suspects *s, const struct muster_edge *edge, size_t part, size_t other)
+/* ---- gaps and splits ---- */
+
+static int by_parts(const void *x, const void *y)
 {
-	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
-	return muster_edge_failed(edge) && !blamed(s, edge->a) && !blamed(s, edge->b) &&
-	       ((a == part && b == other) || (a == other && b == part));
+	const struct muster_gap *a = x, *b = y;
+	int order = (a->parts[0] > b->parts[0]) - (a->parts[0] < b->parts[0]);
+	return order ? order : (a->parts[1] > b->parts[1]) - (a->parts[1] < b->parts[1]);
 }
 
-size_t muster_suspects_across(
-	const struct muster_suspects *s, size_t part, size_t other, const struct muster_edge *ret[2])
+static int by_parts_then_edge(const void *x, const void *y)
 {
-	size_t found = 0;
-	for (size_t i = 0; i < s->edge_count && found < 2; i++) {
-		if (!is_across(s, &s->edges[i], part, other))
-			continue;
-		/* two pairs without a node in common, if there are any: look for a second one to each first one */
-		ret[0] = &s->edges[i];
-		found = 1;
-		for (size_t j = i + 1; j < s->edge_count && found < 2; j++) {
-			const struct muster_edge *one = &s->edges[i], *two = &s->edges[j];
-			if (!is_across(s, two, part, other) || one->a == two->a || one->b == two->b ||
-				one->a == two->b || one->b == two->a)
-				continue;
-			ret[1] = two;
-			found = 2;
-		}
+	const struct muster_gap *a = x, *b = y;
+	int order = by_parts(x, y);
+	return order ? order : (a->edges[0] > b->edges[0]) - (a->edges[0] < b->edges[0]);
+}
+
+const struct muster_gap *muster_suspects_gap(const struct muster_suspects *s, size_t part, size_t other)
+{
+	const struct muster_gap key = { .parts = { part < other ? part : other, part < other ? other : part } };
+	return s->gap_count ? bsearch(&key, s->gaps, s->gap_count, sizeof *s->gaps, by_parts) : NULL;
+}
+
+static bool have_common_node(const struct muster_edge *one, const struct muster_edge *two)
+{
+	return one->a == two->a || one->b == two->b || one->a == two->b || one->b == two->a;
+}
+
+/* One gap of those of one edge each between the same two parts. Of two edges without a node in common one is the first
+ * or the second of all: otherwise all have a node in common with the first, and the same one. */
+static struct muster_gap join_gaps(const struct muster_suspects *s, const struct muster_gap *gaps, size_t count)
+{
+	struct muster_gap joined = gaps[count - 1];
+	for (size_t i = 0; i < 2 && i < count; i++)
+		for (size_t j = i + 1; j < count; j++)
+			if (!have_common_node(&s->edges[gaps[i].edges[0]], &s->edges[gaps[j].edges[0]])) {
+				joined.edges[0] = gaps[i].edges[0];
+				joined.edges[1] = gaps[j].edges[0];
+				joined.edge_count = 2;
+				return joined;
+			}
+	return joined;
+}
+
+static void find_gaps(struct muster_suspects *s)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < s->edge_count; i++) {
+		size_t a = s->nodes[s->edges[i].a].part, b = s->nodes[s->edges[i].b].part;
+		if (muster_edge_failed(&s->edges[i]) && a != b && s->is_part[a] && s->is_part[b])
+			s->gaps[count++] = (struct muster_gap){
+				.parts = { a < b ? a : b, a < b ? b : a }, .edges = { i }, .edge_count = 1
+			};
 	}
-	return found;
+	if (count)
+		qsort(s->gaps, count, sizeof *s->gaps, by_parts_then_edge);
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from + 1; to < count && by_parts(&s->gaps[from], &s->gaps[to]) == 0;)
+			to++;
+		s->gaps[s->gap_count++] = join_gaps(s, &s->gaps[from], to - from);
+	}
 }
 
+/* Any two parts have failed in two pairs without a node in common. */
 static void find_split(struct muster_suspects *s)
 {
-	const struct muster_edge *edges[2];
-	s->split = s->part_count > 1;
-	for (size_t i = 0; s->split && i < s->part_count; i++)
-		for (size_t j = i + 1; s->split && j < s->part_count; j++)
-			s->split = muster_suspects_across(s, s->parts[i], s->parts[j], edges) == 2;
+	size_t wide = 0;
+	for (size_t i = 0; i < s->gap_count; i++)
+		wide += s->gaps[i].edge_count == 2;
+	s->split = s->part_count > 1 && wide == s->part_count * (s->part_count - 1) / 2;
 }
 
 /* Where there are parts, a node that works with nobody may belong to one that it was not tried with: it is not to blame
@@ -289,32 +393,33 @@ static void find_split(struct muster_suspects *s)
 static void pardon_outcasts(struct muster_suspects *s)
 {
 	for (size_t i = 0; s->split && i < s->node_count; i++) {
-		bool everywhere = true;
-		for (size_t p = 0; p < s->part_count && everywhere; p++)
-			everywhere = muster_suspects_failed_with(s, i, s->parts[p]);
-		if (s->nodes[i].blame == MUSTER_BLAME_PARTNERS && s->nodes[i].passed == 0 && !everywhere)
-			s->nodes[i].blame = MUSTER_BLAME_NONE;
+		struct muster_suspect *one = &s->nodes[i];
+		size_t failed = 0;
+		if (one->blame != MUSTER_BLAME_PARTNERS || one->passed > 0)
+			continue;
+		while (failed < s->part_count && muster_suspects_failed_with(s, i, s->parts[failed]))
+			failed++;
+		if (failed < s->part_count)
+			one->blame = MUSTER_BLAME_NONE;
 	}
 }
 
-static bool is_part(const struct muster_suspects *s, size_t number)
+bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 {
-	for (size_t i = 0; i < s->part_count; i++)
-		if (s->parts[i] == number)
-			return true;
-	return false;
+	const struct muster_edge *edge = &s->edges[i];
+	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
+	return !muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b) || s->links[i] ||
+	       (s->split && a != b && s->is_part[a] && s->is_part[b]);
 }
 
 static void explain_edges(struct muster_suspects *s)
 {
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
-		if (!muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b))
-			continue;
-		s->links[i] = a == b && muster_suspects_good(s, edge->a) && muster_suspects_good(s, edge->b);
+		s->links[i] = muster_edge_failed(edge) && s->nodes[edge->a].part == s->nodes[edge->b].part &&
+			      muster_suspects_good(s, edge->a) && muster_suspects_good(s, edge->b);
 		s->link_count += s->links[i];
-		s->unexplained += !s->links[i] && !(s->split && a != b && is_part(s, a) && is_part(s, b));
+		s->unexplained += !muster_suspects_explain(s, i);
 	}
 }
 
@@ -325,12 +430,16 @@ void muster_suspects_find(
 		.nodes = muster_calloc(nodes + 1, sizeof *s.nodes),
 		.node_count = nodes,
 		.edges = muster_calloc(count + 1, sizeof *s.edges),
+		.node_edges = muster_calloc(2 * count + 1, sizeof *s.node_edges),
+		.first_edge = muster_calloc(nodes + 2, sizeof *s.first_edge),
 		.links = muster_calloc(count + 1, sizeof *s.links),
 		.parts = muster_calloc(nodes + 1, sizeof *s.parts),
+		.is_part = muster_calloc(nodes + 1, sizeof *s.is_part),
+		.gaps = muster_calloc(count + 1, sizeof *s.gaps),
 	};
 	size_t *all = muster_calloc(nodes + 1, sizeof *all), *good = muster_calloc(nodes + 1, sizeof *good);
-	take_attempts(attempts, count, &s);
-	find_slow(&s);
+	find_results(attempts, count, &s);
+	list_edges(&s);
 	count_partners(&s);
 	for (size_t i = 0; i < nodes; i++)
 		if (s.nodes[i].alone > MUSTER_PASSED)
@@ -339,6 +448,7 @@ void muster_suspects_find(
 	find_parts(&s);
 	blame_unsteady(&s, all, good);
 	find_parts(&s);
+	find_gaps(&s);
 	find_split(&s);
 	pardon_outcasts(&s);
 	explain_edges(&s);
@@ -353,7 +463,11 @@ void muster_suspects_done(struct muster_suspects *suspects)
 {
 	free(suspects->nodes);
 	free(suspects->edges);
+	free(suspects->node_edges);
+	free(suspects->first_edge);
 	free(suspects->links);
 	free(suspects->parts);
+	free(suspects->is_part);
+	free(suspects->gaps);
 	*suspects = (struct muster_suspects){ 0 };
 }

@@ -5,15 +5,19 @@
 #ifndef MUSTER_LOCALIZE_BLAME_H
 #define MUSTER_LOCALIZE_BLAME_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "muster/run.h"
 
 /* A trial ring of one node or of two. */
 struct muster_attempt {
 	size_t nodes[2]; /* equal: the node was alone */
-	bool ok;
-	double gbps; /* 0: not known */
+	enum muster_trial_status status;
+	double seconds; /* until it ended; of a late one, the time that it had */
+	double gbps;    /* 0: not known */
 };
+
+/* What ran out of time did not work only if it had time enough. Otherwise it counts as not tried. */
+#define MUSTER_LATE_FACTOR 3       /* times the slowest trial that passed and was not slow for its kind */
+#define MUSTER_LATE_FULL_SECONDS 9 /* when none passed: what a worker has of a trial's full time */
 
 enum muster_result { MUSTER_UNTRIED = 0, MUSTER_PASSED, MUSTER_SLOW, MUSTER_BROKEN };
 
@@ -40,18 +44,34 @@ struct muster_suspect { /* a node */
 	size_t part; /* nodes that are known to work together, directly or through others, share a number */
 };
 
+/* Two parts with a failed pair of nodes across them. */
+struct muster_gap {
+	size_t parts[2]; /* numbers, ascending */
+	/* indices of two failed edges without a node in common; when there are none, [0] is the last failed edge */
+	size_t edges[2];
+	size_t edge_count; /* 1 or 2 */
+};
+
 struct muster_suspects {
 	struct muster_suspect *nodes;
 	size_t node_count;
 	struct muster_edge *edges; /* sorted; each pair once, its last trial counts */
 	size_t edge_count;
-	bool *links;        /* for each edge: it fails though both of its nodes are good with others */
-	size_t *parts;      /* numbers of the parts that have more than one node, ascending */
-	size_t part_count;  /* whether or not there is a split */
+	size_t *node_edges;      /* indices of the edges of node 0, of node 1, ...; each edge stands here twice */
+	size_t *first_edge;      /* for each node: where its edges begin in node_edges; one more entry ends the last */
+	bool *links;             /* for each edge: it fails though both of its nodes are good with others */
+	size_t *parts;           /* numbers of the parts that have more than one node, ascending */
+	size_t part_count;       /* whether or not there is a split */
+	bool *is_part;           /* for each number: it is in parts */
+	struct muster_gap *gaps; /* between parts that have more than one node; sorted */
+	size_t gap_count;
 	bool split;         /* these parts work, each for itself, and no pair across them does */
 	size_t blamed;      /* nodes */
 	size_t link_count;  /* edges */
 	size_t unexplained; /* failed pairs that none of these explains */
+	size_t counted;     /* attempts that count as passed, slow or failed */
+	size_t not_tried;   /* attempts that ran out of time, and had too little */
+	double slowest;     /* seconds of the slowest attempt that passed; 0: none */
 	/* [0] of nodes alone, [1] of pairs: what each is compared with, and from how many nodes; 0: from too few */
 	double medians[2];
 	size_t compared[2];
@@ -72,8 +92,12 @@ const struct muster_edge *muster_suspects_edge(const struct muster_suspects *sus
 /* Whether the node failed with somebody of the part. */
 bool muster_suspects_failed_with(const struct muster_suspects *suspects, size_t node, size_t part);
 bool muster_edge_failed(const struct muster_edge *edge);
-/* Pairs that failed across two parts and have no node in common, up to two of them. */
-size_t muster_suspects_across(
-	const struct muster_suspects *suspects, size_t part, size_t other, const struct muster_edge *ret[2]);
+/* Whether this edge, by index, passed, or failed by what is known: a node or link to blame, or a split. */
+bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);
+/* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none
+ */
+double muster_late_seconds(double slowest);
+/* The gap between two parts that have more than one node; NULL when no pair across them failed. */
+const struct muster_gap *muster_suspects_gap(const struct muster_suspects *suspects, size_t part, size_t other);
 
 #endif

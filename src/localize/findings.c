@@ -70,7 +70,10 @@ static void trial_set_fill(struct trial_set *d)
 		tried[first->index] = tried[last->index] = true;
 		d->trials[d->attempt_count] = trial;
 		d->attempts[d->attempt_count++] = (struct muster_attempt){
-			.nodes = { first->index, last->index }, .ok = trial->ok, .gbps = trial->busbw_gbps
+			.nodes = { first->index, last->index },
+			.status = trial->status,
+			.seconds = trial->seconds,
+			.gbps = trial->busbw_gbps,
 		};
 	}
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -106,7 +109,7 @@ static const char *why_text(const struct trial_set *d, size_t attempt, double me
 {
 	const struct muster_trial *trial = d->trials[attempt];
 
-	if (trial->ok)
+	if (trial->status == MUSTER_TRIAL_OK)
 		return muster_arena_printf(d->arena, "slow: %s, where the median is %s",
 			gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
 	return muster_arena_printf(
@@ -259,8 +262,7 @@ static void accuse_split(struct trial_set *d)
 	for (size_t i = 0; i < s->edge_count; i++)
 		across += muster_edge_failed(&s->edges[i]) &&
 			  s->nodes[s->edges[i].a].part != s->nodes[s->edges[i].b].part &&
-			  s->nodes[s->edges[i].a].blame == MUSTER_BLAME_NONE &&
-			  s->nodes[s->edges[i].b].blame == MUSTER_BLAME_NONE;
+			  s->is_part[s->nodes[s->edges[i].a].part] && s->is_part[s->nodes[s->edges[i].b].part];
 	for (size_t p = 0; p < s->part_count; p++) {
 		size_t count = 0;
 
@@ -283,16 +285,6 @@ static void accuse_split(struct trial_set *d)
 	free(names);
 }
 
-static bool explained(const struct trial_set *d, size_t i)
-{
-	const struct muster_suspects *s = &d->suspects;
-	const struct muster_edge *edge = &s->edges[i];
-	bool blamed = s->nodes[edge->a].blame != MUSTER_BLAME_NONE || s->nodes[edge->b].blame != MUSTER_BLAME_NONE;
-
-	return !muster_edge_failed(edge) || s->links[i] || blamed ||
-	       (s->split && s->nodes[edge->a].part != s->nodes[edge->b].part);
-}
-
 /* Pairs that fail, and no telling which of the two it is. */
 static void accuse_pairs(struct trial_set *d)
 {
@@ -301,7 +293,7 @@ static void accuse_pairs(struct trial_set *d)
 	size_t count = 0, last = 0;
 
 	for (size_t i = 0; i < s->edge_count; i++) {
-		if (explained(d, i))
+		if (muster_suspects_explain(s, i))
 			continue;
 		if (count++ < MUSTER_LIST_MOST)
 			pairs = muster_arena_printf(d->arena, "%s%s%s with %s", pairs, *pairs ? ", " : "",
@@ -329,7 +321,7 @@ static void accuse_pairs(struct trial_set *d)
 static void docket_judge(struct trial_set *d)
 {
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
-	const char *rates = "";
+	const char *rates = "", *late = "";
 	size_t alone = 0;
 
 	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
@@ -353,6 +345,9 @@ static void docket_judge(struct trial_set *d)
 		rates = muster_arena_printf(d->arena, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
 			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
 			d->names[fastest - d->suspects.nodes]);
+	if (d->suspects.not_tried > 0)
+		late = muster_arena_printf(d->arena,
+			"; %zu more ran out of time, and had too little of it to tell anything", d->suspects.not_tried);
 	muster_finding_draft_add(d->eval,
 		(struct muster_finding){
 			.check = "ring.suspect",
@@ -361,8 +356,8 @@ static void docket_judge(struct trial_set *d)
 			.metric = d->probe->ring_rate,
 			.expected = "rings of few nodes work",
 			.observed = muster_arena_printf(d->arena,
-				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes",
-				alone, rates, d->suspects.edge_count),
+				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes%s",
+				alone, rates, d->suspects.edge_count, late),
 			.unit = "",
 		},
 		MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);

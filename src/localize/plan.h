@@ -10,14 +10,23 @@
 
 #include "localize/blame.h"
 
+#include <stdint.h>
+
 #define MUSTER_NO_GROUP SIZE_MAX
+
+/* How a ring went. */
+struct muster_plan_result {
+	enum muster_trial_status status;
+	bool slow;            /* it passed, and is slower than it should be; of rings of more than two nodes */
+	double seconds, gbps; /* seconds: as in muster_attempt, 0 of a ring that is no trial; gbps: 0 when not known */
+};
 
 /* A ring of more than two nodes. */
 struct muster_plan_group {
 	bool *has; /* for each node */
 	size_t count;
-	bool ok, slow;
-	bool hopeless; /* it failed, and no part of it does */
+	struct muster_plan_result result;
+	bool given_up; /* it failed, and no part of it does */
 };
 
 struct muster_plan {
@@ -26,24 +35,35 @@ struct muster_plan {
 	size_t attempt_count, attempt_room;
 	struct muster_plan_group *groups;
 	size_t group_count;
-	size_t pair_rounds, half_rounds, rounds_max; /* rounds_max: of each of them */
+	struct muster_suspects suspects; /* by the attempts, as long as judged says so */
+	bool judged;
+	size_t alone_rounds, pair_rounds, half_rounds, rounds_max; /* rounds_max: of each of them */
 };
 
-void muster_plan_init(struct muster_plan *scout, size_t nodes);
-void muster_plan_done(struct muster_plan *scout);
+void muster_plan_init(struct muster_plan *plan, size_t nodes);
+void muster_plan_done(struct muster_plan *plan);
 
-/* How a ring of these nodes went. slow: it ended, and is slower than it should be; gbps: 0 when not known. */
-void muster_plan_note(struct muster_plan *scout, const size_t *nodes, size_t count, bool ok, bool slow, double gbps);
+/* Take a ring of these nodes, each once, into account: one of the last round, or the full one. */
+void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t count, struct muster_plan_result result);
+
+/* Times the slowest trial that passed: what a round needs. It is more than MUSTER_LATE_FACTOR, because rings of the
+ * next round may be slower, as pairs are slower than nodes alone, and would make the time of those that are late too
+ * short. */
+#define MUSTER_ROUND_FACTOR 4
+
+/* The time that the workers need in the next round, in ms: with less, a ring that runs out of time tells nothing, and
+ * the round is better not begun. 0: any time will do. */
+double muster_plan_least_ms(struct muster_plan *plan);
 
 /* The rings of the next round: for each node its team's number, or MUSTER_NO_GROUP. Returns how many teams there are; 0
  * when all that failed is explained, or when there is nothing left to try. */
-size_t muster_plan_next(struct muster_plan *scout, size_t *ret_teams);
+size_t muster_plan_next(struct muster_plan *plan, size_t *ret_teams);
 
 /* Whether everything that failed is explained by somebody's blame. */
-bool muster_plan_explained(const struct muster_plan *scout);
+bool muster_plan_explained(struct muster_plan *plan);
 
 /* The nodes that a ring can be made of that leaves the blame out: not the nodes that are blamed, one of the two of each
  * bad link, the largest part where there is a split. Returns how many. */
-size_t muster_plan_rest(const struct muster_plan *scout, bool *ret_in);
+size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in);
 
 #endif

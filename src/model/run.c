@@ -30,6 +30,19 @@ const char *muster_trial_kind_name(enum muster_trial_kind kind)
 	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? trial_kind_names[kind] : "unknown";
 }
 
+static const char *const trial_status_names[] = {
+	[MUSTER_TRIAL_FAILED] = "failed",
+	[MUSTER_TRIAL_OK] = "ok",
+	[MUSTER_TRIAL_LATE] = "late",
+};
+_Static_assert(
+	sizeof trial_status_names / sizeof *trial_status_names == MUSTER_TRIAL_STATUS_COUNT, "every status has a name");
+
+const char *muster_trial_status_name(enum muster_trial_status status)
+{
+	return (unsigned int)status < MUSTER_TRIAL_STATUS_COUNT ? trial_status_names[status] : "unknown";
+}
+
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
 {
 	if (run->trial_count == run->trial_room) {

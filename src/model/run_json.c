@@ -86,7 +86,6 @@ int muster_trial_read(struct muster_run_reader *reader, const struct muster_json
 	struct muster_trial trial = {
 		.probe = muster_json_field_text(reader->run->arena, part[PROBE]),
 		.node_count = muster_json_size(part[NODES]),
-		.ok = strcmp(status, "ok") == 0,
 		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
 		.why = muster_json_field_text(reader->run->arena, part[WHY]),
 		.seconds = muster_json_number(part[SECONDS]),
@@ -95,9 +94,11 @@ int muster_trial_read(struct muster_run_reader *reader, const struct muster_json
 		trial.kind++;
 	if (trial.kind == MUSTER_TRIAL_KIND_COUNT)
 		return place_fail(&kind_at, err, "\"%.100s\" is none of alone, pair, group", kind);
-	if (!trial.ok && strcmp(status, "failed") != 0)
-		return place_fail(&status_at, err, "\"%.100s\" is neither ok nor failed", status);
-	if (!trial.ok && !trial.why)
+	while (trial.status < MUSTER_TRIAL_STATUS_COUNT && strcmp(status, muster_trial_status_name(trial.status)) != 0)
+		trial.status++;
+	if (trial.status == MUSTER_TRIAL_STATUS_COUNT)
+		return place_fail(&status_at, err, "\"%.100s\" is none of failed, ok, late", status);
+	if (trial.status != MUSTER_TRIAL_OK && !trial.why)
 		return place_fail(at, err, "the status is not \"ok\", so the key \"why\" is needed");
 	if (trial.node_count > MUSTER_RUN_NODES_MAX ||
 		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3

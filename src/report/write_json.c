@@ -162,7 +162,7 @@ static void write_trial(struct muster_json_writer *w, const struct muster_trial 
 	for (size_t i = 0; i < trial->node_count; i++)
 		muster_json_writer_string(w, trial->nodes[i]);
 	muster_json_writer_array_end(w);
-	muster_json_writer_pair(w, "status", muster_string(trial->ok ? "ok" : "failed"));
+	muster_json_writer_pair(w, "status", muster_string(muster_trial_status_name(trial->status)));
 	if (trial->busbw_gbps > 0 && isfinite(trial->busbw_gbps))
 		muster_json_writer_pair(w, "busbw_gbps", muster_number(trial->busbw_gbps));
 	write_text(w, "why", trial->why);

@@ -3,8 +3,9 @@
 
 #define PROBE "nccl_allreduce"
 
-/* Trials as text: "a ok 231; b failed; a-c ok 180; a-b failed", of nodes a to t. The findings' lines hold these words,
- * in this order, and there are so many of them. */
+/* Trials as text: "a ok 231; b failed; a-c ok 180; a-b failed; b-c late 9", of nodes a to t, a rate behind "ok",
+ * seconds behind "late"; the others take 1 s. The findings' lines hold these words, in this order, and there are so
+ * many of them. */
 static const struct {
 	size_t nodes;
 	const char *trials;
@@ -36,6 +37,44 @@ static const struct {
 		{ "fail ring.split: ", "a, b | c, d: the nodes of each part work", "(2 of them were tried)" } },
 	{ 2, "a ok; b ok; a-b failed", 1,
 		{ "fail ring.link: ", "rings of two nodes fail (a with b), and each of these nodes works alone" } },
+	/* what ran out of time failed when it had three times as long as the slowest that passed, and else tells
+	   nothing */
+	{ 3, "a ok; b ok; c ok; a-b ok; b-c late 3", 1,
+		{ "fail ring.link: ", "rings of two nodes fail (b with c)", "rank 7: no" } },
+	{ 3, "a ok; b ok; c ok; a-b ok; b-c late 2.9; a-c late 1", 1,
+		{ "skip ring.suspect",
+			"no ring failed of 3 nodes alone and 1 pairs of nodes; 2 more ran out of time, and "
+			"had too little of it to tell anything" } },
+	{ 2, "a ok; b late 2.9", 1,
+		{ "no ring failed of 1 nodes alone and 0 pairs of nodes; 1 more ran out of time" } },
+	{ 2, "a ok; b late 3", 1, { "fail ring.suspect b: a ring of this node alone", "failed: rank 7: no" } },
+	/* beside a split, a node of neither part is not forgotten */
+	{ 5, "a ok; b ok; c ok; d ok; e ok; a-b ok; c-d ok; a-c failed; b-d failed; a-e failed", 2,
+		{ "fail ring.split: ", "a, b | c, d: the nodes of each part work", "(2 of them were tried)",
+			"rings of two nodes fail (a with e)" } },
+	/* a list ends after twelve pairs */
+	{ 8,
+		"a-b failed; a-c failed; a-d failed; a-e failed; a-f failed; a-g failed; a-h failed; b-c failed; b-d "
+		"failed; b-e failed; b-f failed; b-g failed; b-h failed",
+		1,
+		{ "rings of two nodes fail (a with b, a with c, a with d, a with e, a with f, a with g, a with h, b "
+		  "with c, b with d, b with e, b with f, b with g and 1 more)" } },
+	/* nodes that no trial was made of count for nothing, wherever they stand */
+	{ 4, "b ok; c failed; d ok", 1, { "fail ring.suspect c: a ring of this node alone" } },
+	{ 6, "a-b failed; a-c failed; d-b failed; d-c failed; b-c ok; e-b ok; a-d failed", 2,
+		{ "fail ring.suspect a", "fail ring.suspect d" } },
+	/* the first pair of all lies across */
+	{ 4, "a-b failed; a-c ok; b-d ok; c-d failed", 1, { "fail ring.split: ", "a, c | b, d: ", "(2 of them were" } },
+	/* the one with most failures first; rates may be small; partners of whom nothing good is known come last */
+	{ 9,
+		"a ok; b ok; c ok; d ok; e ok; f ok; g ok 0.5; h ok; a-c ok; a-i ok; c-d ok; d-e ok; e-f ok; b-a "
+		"failed; b-c "
+		"failed; "
+		"g-a failed; g-c failed; g-d failed; g-h failed",
+		2,
+		{ "fail ring.suspect g",
+			"failed with a and c and d, which work with others; also with h; alone 0.5 GB/s",
+			"fail ring.suspect b", "failed with a and c, which work with others; alone it works" } },
 	/* a node of a run may be called anything, and trials of nodes that the run does not have count for nothing */
 	{ 2, "a ok; z failed", 1, { "nobody is suspected: no ring failed of 1 nodes alone" } },
 };
@@ -51,15 +90,41 @@ static void add_trials(struct muster_run *run, const char *text)
 		for (size_t i = 0; i < trial.node_count; i++)
 			nodes[i] = muster_arena_string_n(run->arena, text + 2 * i, 1);
 		trial.kind = trial.node_count == 2 ? MUSTER_TRIAL_PAIR : MUSTER_TRIAL_ALONE;
-		trial.ok = strncmp(rest, "ok", 2) == 0;
-		if (trial.ok && rest[2] == ' ')
+		trial.status = strncmp(rest, "ok", 2) == 0     ? MUSTER_TRIAL_OK
+			       : strncmp(rest, "late", 4) == 0 ? MUSTER_TRIAL_LATE
+							       : MUSTER_TRIAL_FAILED;
+		if (trial.status == MUSTER_TRIAL_OK && rest[2] == ' ')
 			trial.busbw_gbps = strtod(rest + 3, NULL);
-		trial.why = trial.ok ? NULL : "rank 7: no";
+		trial.seconds = trial.status == MUSTER_TRIAL_LATE ? strtod(rest + 4, NULL) : 1;
+		trial.why = trial.status == MUSTER_TRIAL_OK ? NULL : "rank 7: no";
 		muster_run_add_trial(run, trial);
 		text += length;
 		text += strspn(text, "; ");
 	}
 }
+
+/* Trials of other probes and of more than two nodes; nodes in the order of their lowest rank, not of their names. */
+START_TEST(only_pairs_of_the_probe_count)
+{
+	static const char *three[] = { "c", "a", "b" };
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	for (size_t i = 0; i < 3; i++)
+		fixture_node(&run, three[i], 1);
+	add_trials(&run, "a ok; c failed; b ok");
+	muster_run_add_trial(
+		&run, (struct muster_trial){ .probe = "gpu_copy", .nodes = three, .node_count = 1, .why = "x" });
+	muster_run_add_trial(&run,
+		(struct muster_trial){
+			.probe = PROBE, .kind = MUSTER_TRIAL_GROUP, .nodes = three, .node_count = 3, .why = "x" });
+	muster_evaluate(&run, NULL, false, &report);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail ring.suspect c: "));
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
 
 static void add_nodes(struct muster_run *run, size_t count)
 {
@@ -167,6 +232,7 @@ int main(void)
 	TCase *tcase = tcase_create("eval_trials");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, trials_become_findings, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, only_pairs_of_the_probe_count);
 	tcase_add_loop_test(tcase, a_broken_ring_is_the_culprits_alone, 0, sizeof endings / sizeof *endings);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

@@ -1,6 +1,9 @@
 /* test_plan.c - made-up networks: trial rings are planned, tried and judged until the culprit is named */
 #include "muster/arena.h"
 #include "localize/plan.h"
+#include "unit/localize/attempts.h"
+#include "unit/localize/network.h"
+#include "unit/localize/recorded_plans.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -107,16 +110,18 @@ static bool try(const struct world *world, const size_t *nodes, size_t count, do
 	return !listed(world->bad, nodes, count);
 }
 
-static bool note(struct muster_plan *scout, const struct world *world, const size_t *nodes, size_t count)
+static bool note(struct muster_plan *plan, const struct world *world, const size_t *nodes, size_t count)
 {
-	double gbps;
-	bool ok = try(world, nodes, count, &gbps), slow = count > 2 && gbps < 150;
-	muster_plan_note(scout, nodes, count, ok, slow, gbps);
-	return ok && !slow;
+	struct muster_plan_result tried = { .seconds = 1 };
+	if (try(world, nodes, count, &tried.gbps))
+		tried.status = MUSTER_TRIAL_OK;
+	tried.slow = count > 2 && tried.gbps < 150;
+	muster_plan_note(plan, nodes, count, tried);
+	return tried.status == MUSTER_TRIAL_OK && !tried.slow;
 }
 
 /* Try all teams of a round. No node may be in two of them, and none in one that was blamed before. */
-static void try_round(struct muster_plan *scout, const struct world *world, const size_t *teams, size_t count)
+static void try_round(struct muster_plan *plan, const struct world *world, const size_t *teams, size_t count)
 {
 	size_t *nodes = muster_calloc(world->nodes, sizeof *nodes);
 	for (size_t team = 0; team < count; team++) {
@@ -125,65 +130,48 @@ static void try_round(struct muster_plan *scout, const struct world *world, cons
 			if (teams[i] == team)
 				nodes[members++] = i;
 		ck_assert_uint_gt(members, 0);
-		note(scout, world, nodes, members);
+		note(plan, world, nodes, members);
 	}
 	free(nodes);
 }
 
-static void describe(const struct muster_plan *scout, char *out, size_t size)
+static void describe(const struct muster_plan *plan, char *out, size_t size)
 {
 	struct muster_suspects s;
-	size_t used = 0;
-	*out = '\0';
-	muster_suspects_find(scout->attempts, scout->attempt_count, scout->nodes, &s);
-#define SAY(...) used += (size_t)snprintf(out + used, size - used, __VA_ARGS__)
-	for (size_t i = 0; i < s.node_count; i++)
-		if (s.nodes[i].blame != MUSTER_BLAME_NONE)
-			SAY("%snode %zu%s", used ? "; " : "", i,
-				s.nodes[i].blame == MUSTER_BLAME_ALONE ? " alone" : "");
-	for (size_t i = 0; i < s.edge_count; i++)
-		if (s.links[i])
-			SAY("%slink %zu-%zu", used ? "; " : "", s.edges[i].a, s.edges[i].b);
-	if (s.split) {
-		SAY("%ssplit", used ? "; " : "");
-		for (size_t i = 0; i < s.part_count; i++)
-			SAY(" %zu", s.parts[i]);
-	}
-	if (s.unexplained && used == 0)
-		SAY("unexplained %zu", s.unexplained);
-#undef SAY
+	muster_suspects_find(plan->attempts, plan->attempt_count, plan->nodes, &s);
+	describe_blame(&s, out, size);
 	muster_suspects_done(&s);
 }
 
 START_TEST(the_culprit_is_named)
 {
 	const struct world *world = &worlds[_i];
-	struct muster_plan scout;
+	struct muster_plan plan;
 	size_t *teams = muster_calloc(world->nodes, sizeof *teams), rounds = 0, count;
 	size_t *all = muster_calloc(world->nodes, sizeof *all), rest = 0;
 	bool *in = muster_calloc(world->nodes, sizeof *in), good = false;
 	char found[4096];
-	muster_plan_init(&scout, world->nodes);
+	muster_plan_init(&plan, world->nodes);
 	for (size_t i = 0; i < world->nodes; i++)
 		all[i] = i;
 	if (world->nodes > 2)
-		ck_assert_msg(note(&scout, world, all, world->nodes) == world->healthy_ring, "%s", world->name);
+		ck_assert_msg(note(&plan, world, all, world->nodes) == world->healthy_ring, "%s", world->name);
 	/* as rank 0 does: trials until nothing is left to explain, then a ring of the rest, and so on until it works */
 	for (int rings = 0; rings < 3 && !good; rings++) {
-		while ((count = muster_plan_next(&scout, teams)) > 0) {
+		while ((count = muster_plan_next(&plan, teams)) > 0) {
 			ck_assert_uint_lt(rounds, 100);
 			rounds++;
-			try_round(&scout, world, teams, count);
+			try_round(&plan, world, teams, count);
 		}
-		rest = muster_plan_rest(&scout, in);
+		rest = muster_plan_rest(&plan, in);
 		count = 0;
 		for (size_t i = 0; i < world->nodes; i++)
 			if (in[i])
 				all[count++] = i;
 		ck_assert_uint_eq(count, rest);
-		good = rest < 2 || rest == world->nodes || note(&scout, world, all, rest);
+		good = rest < 2 || rest == world->nodes || note(&plan, world, all, rest);
 	}
-	describe(&scout, found, sizeof found);
+	describe(&plan, found, sizeof found);
 	if (strcmp(world->expected, "unexplained") == 0)
 		ck_assert_msg(strncmp(found, "unexplained", 11) == 0, "%s: %s", world->name, found);
 	else
@@ -192,7 +180,7 @@ START_TEST(the_culprit_is_named)
 	ck_assert_msg(good, "%s: the last ring does not work", world->name);
 	ck_assert_msg(rest == world->rest, "%s: %zu nodes are left", world->name, rest);
 	ck_assert_msg(rounds <= world->rounds, "%s: %zu rounds", world->name, rounds);
-	muster_plan_done(&scout);
+	muster_plan_done(&plan);
 	free(teams);
 	free(all);
 	free(in);
@@ -213,27 +201,454 @@ START_TEST(any_node_and_any_link_of_seven_is_found)
 	memcpy(world.links, a == b ? (int[]){ -1, -1, -1 } : (int[]){ a, b, -1 }, 3 * sizeof(int));
 	snprintf(expected, sizeof expected, a == b ? "node %d" : "link %d-%d", a, b);
 
-	struct muster_plan scout;
+	struct muster_plan plan;
 	size_t teams[7], all[] = { 0, 1, 2, 3, 4, 5, 6 }, count, rounds = 0;
 	char found[4096];
-	muster_plan_init(&scout, 7);
-	ck_assert(!note(&scout, &world, all, 7));
-	while ((count = muster_plan_next(&scout, teams)) > 0 && rounds++ < 100)
-		try_round(&scout, &world, teams, count);
-	describe(&scout, found, sizeof found);
+	muster_plan_init(&plan, 7);
+	ck_assert(!note(&plan, &world, all, 7));
+	while ((count = muster_plan_next(&plan, teams)) > 0 && rounds++ < 100)
+		try_round(&plan, &world, teams, count);
+	describe(&plan, found, sizeof found);
 	ck_assert_str_eq(found, expected);
-	ck_assert(muster_plan_explained(&scout));
-	muster_plan_done(&scout);
+	ck_assert(muster_plan_explained(&plan));
+	muster_plan_done(&plan);
+}
+END_TEST
+
+/* ---- networks from a seed ---- */
+
+/* Plays a search as rank 0 does, and says what a test wants to know of it. */
+struct search {
+	struct network network;
+	struct muster_plan plan;
+	size_t teams[NETWORK_NODES_MAX], all[NETWORK_NODES_MAX], left, rounds;
+	bool rest[NETWORK_NODES_MAX];
+	bool good; /* the last full ring works */
+	uint32_t hash;
+};
+
+/* FNV-1a over what was planned, byte by byte. */
+static void mix(struct search *search, uint64_t value)
+{
+	for (int i = 0; i < 8; i++, value >>= 8)
+		search->hash = (search->hash ^ (uint32_t)(value & 0xff)) * 16777619u;
+}
+
+static bool note_network(struct search *search, const size_t *nodes, size_t count)
+{
+	struct muster_plan_result tried = { .seconds = 1 };
+	if (network_try(&search->network, nodes, count, &tried.gbps))
+		tried.status = MUSTER_TRIAL_OK;
+	tried.slow = count > 2 && tried.gbps < 150;
+	muster_plan_note(&search->plan, nodes, count, tried);
+	return tried.status == MUSTER_TRIAL_OK && !tried.slow;
+}
+
+static void play_round(struct search *search, size_t count)
+{
+	size_t members[NETWORK_NODES_MAX];
+	for (size_t i = search->network.nodes; i < NETWORK_NODES_MAX; i++)
+		ck_assert_uint_eq(search->teams[i], MUSTER_NO_GROUP); /* nothing is written behind the last node */
+	mix(search, count);
+	for (size_t i = 0; i < search->network.nodes; i++)
+		mix(search, search->teams[i]);
+	for (size_t team = 0; team < count; team++) {
+		size_t size = 0;
+		for (size_t i = 0; i < search->network.nodes; i++)
+			if (search->teams[i] == team)
+				members[size++] = i;
+		ck_assert_uint_gt(size, 0);
+		note_network(search, members, size);
+	}
+	search->rounds++;
+}
+
+/* Trials until nothing is left to explain, then a ring of the rest, and so on until it works. */
+static void play(struct search *search)
+{
+	size_t count, nodes = search->network.nodes;
+	search->hash = 2166136261u;
+	memset(search->teams, 0xff, sizeof search->teams); /* MUSTER_NO_GROUP each */
+	muster_plan_init(&search->plan, nodes);
+	for (size_t i = 0; i < nodes; i++)
+		search->all[i] = i;
+	if (nodes > 2)
+		note_network(search, search->all, nodes);
+	for (int rings = 0; rings < 3 && !search->good; rings++) {
+		while ((count = muster_plan_next(&search->plan, search->teams)) > 0 && search->rounds < 200)
+			play_round(search, count);
+		search->left = muster_plan_rest(&search->plan, search->rest);
+		mix(search, search->left);
+		count = 0;
+		for (size_t i = 0; i < nodes; i++) {
+			mix(search, search->rest[i]);
+			if (search->rest[i])
+				search->all[count++] = i;
+		}
+		mix(search, muster_plan_explained(&search->plan));
+		search->good = count < 2 || count == nodes || note_network(search, search->all, count);
+	}
+}
+
+static void mix_blame(struct search *search)
+{
+	struct muster_suspects s;
+	muster_suspects_find(search->plan.attempts, search->plan.attempt_count, search->plan.nodes, &s);
+	for (size_t i = 0; i < s.node_count; i++) {
+		mix(search, s.nodes[i].blame);
+		mix(search, s.nodes[i].part);
+		mix(search, s.nodes[i].passed);
+		mix(search, s.nodes[i].failed);
+	}
+	for (size_t i = 0; i < s.edge_count; i++) {
+		mix(search, s.links[i]);
+		mix(search, s.edges[i].result);
+	}
+	mix(search, s.split);
+	mix(search, s.unexplained);
+	mix(search, s.part_count);
+	muster_suspects_done(&s);
+}
+
+/* recorded_plans.h has what the simplest planner did, which asked every pair of parts and every pair of nodes. */
+START_TEST(each_round_is_the_recorded_one)
+{
+	for (size_t seed = 0; seed < RECORDED_SEEDS; seed++) {
+		struct search search = { .network = network_new(seed, (enum network_kind)_i, NETWORK_NODES_MAX) };
+		play(&search);
+		mix_blame(&search);
+		ck_assert_msg(search.hash == recorded_plans[_i][seed], "kind %d, seed %zu: 0x%08x, not 0x%08x", _i,
+			seed, search.hash, recorded_plans[_i][seed]);
+		muster_plan_done(&search.plan);
+	}
+}
+END_TEST
+
+/* The cause as describe_blame() would say it; NULL when trials cannot tell it. */
+static const char *cause_of(const struct network *n, char *out, size_t size)
+{
+	size_t wrong = 0, used = 0, links = 0, members[NETWORK_NODES_MAX] = { 0 }, small = 0;
+	*out = '\0';
+	for (size_t i = 0; i < n->nodes; i++)
+		if (n->bad[i] || n->slow[i] || n->dead[i]) {
+			used += (size_t)snprintf(out + used, size - used, "%snode %zu%s", used ? "; " : "", i,
+				n->dead[i] ? " alone" : "");
+			wrong += !n->dead[i];
+		}
+	for (size_t i = 0; i < n->nodes; i++)
+		for (size_t j = i + 1; j < n->nodes; j++)
+			if (n->link[i][j]) {
+				used += (size_t)snprintf(out + used, size - used, "link %zu-%zu", i, j);
+				links++;
+			}
+	for (size_t i = 0; i < n->nodes; i++)
+		members[n->group[i]]++;
+	for (size_t i = 0; n->groups && i < n->groups; i++)
+		small += members[i] < 2 || 3 * members[i] <= n->nodes;
+	/* small groups look like bad nodes; and slow is what most are not */
+	if (links > 1 || (links == 1 && n->nodes < 3) || small > 0 || 4 * wrong > n->nodes)
+		return NULL;
+	if (n->groups > 1)
+		used += (size_t)snprintf(out + used, size - used, "split");
+	for (size_t i = 0; n->groups > 1 && i < n->nodes; i++) {
+		bool lowest = true;
+		for (size_t j = 0; j < i; j++)
+			lowest = lowest && n->group[j] != n->group[i];
+		if (lowest)
+			used += (size_t)snprintf(out + used, size - used, " %zu", i);
+	}
+	return out;
+}
+
+/* Whatever is wrong: exactly that is blamed, and what is left works. */
+START_TEST(a_search_ends_with_the_cause_and_nothing_else)
+{
+	static const enum network_kind kinds[] = { BAD_NODES, BAD_LINKS, PARTITION, SLOW_NODES, DEAD_NODES };
+	char found[4096], expected[4096];
+	size_t told = 0;
+	for (uint64_t seed = 1000; seed < 1400; seed++) {
+		struct search search = { .network = network_new(seed, kinds[_i], NETWORK_NODES_MAX) };
+		if (!cause_of(&search.network, expected, sizeof expected))
+			continue;
+		play(&search);
+		describe(&search.plan, found, sizeof found);
+		ck_assert_msg(strcmp(found, expected) == 0, "kind %d, seed %d, %zu nodes: %s, not %s", kinds[_i],
+			(int)seed, search.network.nodes, found, expected);
+		ck_assert_msg(search.good && search.left > 0, "kind %d, seed %d", kinds[_i], (int)seed);
+		ck_assert(muster_plan_explained(&search.plan));
+		muster_plan_done(&search.plan);
+		told++;
+	}
+	ck_assert_uint_gt(told, 40);
+}
+END_TEST
+
+/* ---- time ---- */
+
+/* The text is trials as attempts.h has them; those of more nodes are noted by hand. */
+static void note_text(struct muster_plan *plan, const char *text)
+{
+	struct muster_attempt attempts[32];
+	size_t count = attempts_of(text, attempts, 32);
+	for (size_t i = 0; i < count; i++)
+		muster_plan_note(plan, attempts[i].nodes, attempts[i].nodes[0] == attempts[i].nodes[1] ? 1 : 2,
+			(struct muster_plan_result){ .status = attempts[i].status,
+				.seconds = attempts[i].seconds,
+				.gbps = attempts[i].gbps });
+}
+
+START_TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
+{
+	static const struct {
+		const char *trials;
+		struct muster_plan_result group; /* of all four nodes; not noted when it took no time */
+		double least_ms;
+	} cases[] = {
+		{ "", { 0 }, 0 },
+		{ "0 failed 4s; 1 failed", { 0 }, 0 },
+		{ "0 ok 2s; 1 ok 1s; 2 failed 5s; 3 late 9s", { 0 }, 8000 },
+		{ "0 ok 1s; 1 ok 1s; 0-1 ok 1.5s", { 0 }, 6000 },
+		{ "0 late 1s; 1 failed 1s", { 0 }, 9000 },
+		{ "0 ok 100 1s; 1 ok 100 1s; 2 ok 10 8s", { 0 }, 4000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_OK, false, 2.5, 0 }, 10000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_OK, true, 2.5, 0 }, 4000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_FAILED, false, 2.5, 0 }, 4000 },
+		{ "0 failed 1s", { MUSTER_TRIAL_LATE, false, 2.5, 0 }, 9000 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct muster_plan plan;
+		muster_plan_init(&plan, 4);
+		note_text(&plan, cases[i].trials);
+		if (cases[i].group.seconds > 0)
+			muster_plan_note(&plan, (const size_t[]){ 0, 1, 2, 3 }, 4, cases[i].group);
+		ck_assert_msg(muster_plan_least_ms(&plan) == cases[i].least_ms, "%s: %g ms", cases[i].trials,
+			muster_plan_least_ms(&plan));
+		muster_plan_done(&plan);
+	}
+}
+END_TEST
+
+/* The teams of the next round as text, "0 1-3 2": by team. */
+static const char *next_text(struct muster_plan *plan)
+{
+	static char text[256];
+	size_t teams[16], used = 0, count = muster_plan_next(plan, teams);
+	*text = '\0';
+	for (size_t team = 0; team < count; team++)
+		for (size_t i = 0, found = 0; i < plan->nodes; i++)
+			if (teams[i] == team)
+				used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu",
+					found++ ? "-"
+					: used  ? " "
+						: "",
+					i);
+	return text;
+}
+
+START_TEST(what_had_too_little_time_is_tried_again)
+{
+	struct muster_plan plan;
+	muster_plan_init(&plan, 4);
+	ck_assert_str_eq(next_text(&plan), "0 1 2 3");
+	note_text(&plan, "0 late 2s; 1 late 2s; 2 late 2s; 3 late 2s");
+	ck_assert_str_eq(next_text(&plan), "0 1 2 3");
+	note_text(&plan, "0 ok 3s; 1 ok 3s; 2 ok 3s; 3 late 8.9s");
+	ck_assert_str_eq(next_text(&plan), "0-1 2-3");
+	note_text(&plan, "0-1 late 8.9s; 2-3 late 8.9s");
+	ck_assert_str_eq(next_text(&plan), "0-1 2-3");
+	note_text(&plan, "0-1 ok 3s; 2-3 late 9s");
+	ck_assert_str_eq(next_text(&plan), "0-2 1-3");
+	muster_plan_done(&plan);
+}
+END_TEST
+
+START_TEST(a_part_of_the_ring_that_had_too_little_time_is_tried_again)
+{
+	const size_t nodes[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct muster_plan plan;
+	muster_plan_init(&plan, 8);
+	muster_plan_note(&plan, nodes, 8, (struct muster_plan_result){ .status = MUSTER_TRIAL_FAILED });
+	note_text(&plan,
+		"0 ok 1s; 1 ok 1s; 2 ok 1s; 3 ok 1s; 4 ok 1s; 5 ok 1s; 6 ok 1s; 7 ok 1s; 0-1 ok 1s; 1-2 ok 1s; "
+		"2-3 ok 1s; 3-4 ok 1s; 4-5 ok 1s; 5-6 ok 1s; 6-7 ok 1s");
+	ck_assert_str_eq(next_text(&plan), "0-1-2-3 4-5-6-7");
+	muster_plan_note(&plan, nodes, 4, (struct muster_plan_result){ .status = MUSTER_TRIAL_LATE, .seconds = 2.9 });
+	muster_plan_note(&plan, nodes + 4, 4, (struct muster_plan_result){ .status = MUSTER_TRIAL_OK, .seconds = 1 });
+	ck_assert_str_eq(next_text(&plan), "0-1-2-3");
+	muster_plan_note(&plan, nodes, 4, (struct muster_plan_result){ .status = MUSTER_TRIAL_LATE, .seconds = 3 });
+	/* that one failed: its own halves are known, so quarters of them */
+	ck_assert_str_eq(next_text(&plan), "0-2 1-3");
+	muster_plan_done(&plan);
+}
+END_TEST
+
+/* Two halves of which the first ring of all is made of eight nodes; both pass, so the pair is across. */
+START_TEST(halves_that_pass_are_crossed)
+{
+	const size_t nodes[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	const struct muster_plan_result ok = { .status = MUSTER_TRIAL_OK };
+	struct muster_plan plan;
+	muster_plan_init(&plan, 8);
+	muster_plan_note(&plan, nodes, 8, (struct muster_plan_result){ .status = MUSTER_TRIAL_FAILED });
+	note_text(&plan, "0 ok; 0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 4-5 ok; 5-6 ok; 6-7 ok");
+	ck_assert_str_eq(next_text(&plan), "0-1-2-3 4-5-6-7");
+	muster_plan_note(&plan, nodes, 4, ok);
+	muster_plan_note(&plan, nodes + 4, 4, ok);
+	ck_assert_str_eq(next_text(&plan), "0-1-4-5 2-3-6-7");
+	muster_plan_note(&plan, (const size_t[]){ 0, 1, 4, 5 }, 4, ok);
+	muster_plan_note(&plan, (const size_t[]){ 2, 3, 6, 7 }, 4, ok);
+	ck_assert_str_eq(next_text(&plan), "0-1-6-7 2-3-4-5");
+	muster_plan_note(&plan, (const size_t[]){ 0, 1, 6, 7 }, 4, ok);
+	muster_plan_note(&plan, (const size_t[]){ 2, 3, 4, 5 }, 4, ok);
+	ck_assert_str_eq(next_text(&plan), "");
+	ck_assert(!muster_plan_explained(&plan));
+	muster_plan_done(&plan);
+}
+END_TEST
+
+START_TEST(what_is_left_makes_a_full_ring)
+{
+	static const struct {
+		const char *trials, *left;
+	} cases[] = {
+		{ "", "012345" },
+		{ "2 failed; 3 failed", "0145" },
+		/* the largest part of a split, the first one of equals; blamed nodes make a part smaller */
+		{ "0-1 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-2 failed; 1-3 failed", "2345" },
+		{ "0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 0-3 failed; 1-4 failed", "012" },
+		{ "0 failed; 0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 1-3 failed; 2-4 failed", "345" },
+		/* without a split all parts may be in it */
+		{ "0-1 ok; 2-3 ok; 0-2 failed", "012345" },
+		/* the second node of each bad link, unless the first one is out already */
+		{ "0-1 ok; 1-2 ok; 0-2 failed", "01345" },
+		{ "0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-2 failed; 2-4 failed; 3-5 failed", "0134" },
+		{ "0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-3 failed; 3-5 failed", "01245" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct muster_plan plan;
+		bool in[6];
+		char left[8] = "";
+		size_t count = 0;
+		muster_plan_init(&plan, 6);
+		note_text(&plan, cases[i].trials);
+		size_t said = muster_plan_rest(&plan, in);
+		for (int node = 0; node < 6; node++)
+			if (in[node])
+				left[count++] = (char)('0' + node);
+		ck_assert_msg(strcmp(left, cases[i].left) == 0, "%s: %s, not %s", cases[i].trials, left, cases[i].left);
+		ck_assert_uint_eq(said, count);
+		muster_plan_done(&plan);
+	}
+}
+END_TEST
+
+/* A scheduler with a clock: a ring takes so many seconds to begin, one with a bad node or link hangs, and a round gets
+ * a fifth of what is left, 10 s at most and what the planner wants at least. A worker has a second less. */
+static void search_in_time(struct search *search, double begin_s, double left_s)
+{
+	size_t count, members[NETWORK_NODES_MAX];
+	muster_plan_init(&search->plan, search->network.nodes);
+	for (size_t i = 0; i < search->network.nodes; i++)
+		members[i] = i;
+	if (search->network.nodes > 2)
+		muster_plan_note(&search->plan, members, search->network.nodes,
+			(struct muster_plan_result){ .status = MUSTER_TRIAL_FAILED });
+	for (;;) {
+		double least_s = muster_plan_least_ms(&search->plan) / 1e3 + 1;
+		double limit_s = left_s / 5 < 10 ? left_s / 5 : 10, longest_s = 0;
+		if (limit_s < least_s)
+			limit_s = least_s;
+		if (limit_s < 2 || limit_s > left_s || (count = muster_plan_next(&search->plan, search->teams)) == 0)
+			break;
+		for (size_t team = 0; team < count; team++) {
+			size_t size = 0;
+			for (size_t i = 0; i < search->network.nodes; i++)
+				if (search->teams[i] == team)
+					members[size++] = i;
+			struct muster_plan_result tried = { .seconds = begin_s + 0.1 * (double)size };
+			bool ok = network_works(&search->network, members, size, &tried.gbps);
+			if (ok && tried.seconds <= limit_s - 1) {
+				tried.status = MUSTER_TRIAL_OK;
+			} else {
+				tried.status = MUSTER_TRIAL_LATE;
+				tried.seconds = limit_s - 1;
+			}
+			longest_s = tried.seconds > longest_s ? tried.seconds : longest_s;
+			muster_plan_note(&search->plan, members, size, tried);
+		}
+		left_s -= longest_s;
+		ck_assert_uint_lt(++search->rounds, 200);
+	}
+}
+
+static void assert_no_other(const char *found, const char *expected)
+{
+	char one[64];
+	for (const char *at = found; *at; at += strspn(at, "; ")) {
+		size_t length = strcspn(at, ";");
+		snprintf(one, sizeof one, "%.*s", (int)length, at);
+		ck_assert_msg(
+			strncmp(one, "unexplained", 11) == 0 || strstr(expected, one), "%s, not %s", found, expected);
+		at += length;
+	}
+}
+
+/* However slow the beginning of a ring and however little time: nobody is blamed who is not bad. With time the cause is
+ * found; but three times a very slow one is more than what a trial of all nodes alone gets, the first one. */
+START_TEST(little_time_blames_nobody_wrongly)
+{
+	static const double begins_s[] = { 0.2, 1, 2.3, 4, 8 };
+	static const enum network_kind kinds[] = { BAD_NODES, BAD_LINKS, DEAD_NODES };
+	char found[4096], expected[4096];
+	size_t told = 0;
+	double begin_s = begins_s[_i];
+	for (uint64_t seed = 0; seed < 90; seed++)
+		for (double left_s = 4; left_s < 2000; left_s *= 2) {
+			struct search search = { .network = network_new(seed, kinds[seed % 3], 16) };
+			if (!cause_of(&search.network, expected, sizeof expected))
+				continue;
+			search_in_time(&search, begin_s, left_s);
+			describe(&search.plan, found, sizeof found);
+			assert_no_other(found, expected);
+			ck_assert_msg(left_s < 1000 || begin_s > 3 || strcmp(found, expected) == 0,
+				"seed %d, %g s: %s, not %s", (int)seed, left_s, found, expected);
+			told += strcmp(found, expected) == 0;
+			muster_plan_done(&search.plan);
+		}
+	ck_assert_uint_gt(told, 150);
+}
+END_TEST
+
+/* Four nodes, the last one hangs with the others, and a ring takes more than two seconds to begin: 25 s must do. */
+START_TEST(a_slow_beginning_leaves_time_to_find_the_cause)
+{
+	struct search search = { .network = { .nodes = 4, .bad = { [3] = true } } };
+	char found[256];
+	search_in_time(&search, 2.3, 25);
+	describe(&search.plan, found, sizeof found);
+	ck_assert_str_eq(found, "node 3");
+	muster_plan_done(&search.plan);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("run_scout");
+	Suite *suite = suite_create("localize_plan");
 	TCase *tcase = tcase_create("worlds");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, the_culprit_is_named, 0, sizeof worlds / sizeof *worlds);
 	tcase_add_loop_test(tcase, any_node_and_any_link_of_seven_is_found, 0, 49);
+	tcase_add_loop_test(tcase, each_round_is_the_recorded_one, 0, NETWORK_KINDS);
+	tcase_add_loop_test(tcase, a_search_ends_with_the_cause_and_nothing_else, 0, 5);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("time");
+	tcase_add_test(tcase, a_round_needs_four_times_the_slowest_trial_that_passed);
+	tcase_add_test(tcase, what_had_too_little_time_is_tried_again);
+	tcase_add_test(tcase, a_part_of_the_ring_that_had_too_little_time_is_tried_again);
+	tcase_add_test(tcase, halves_that_pass_are_crossed);
+	tcase_add_test(tcase, what_is_left_makes_a_full_ring);
+	tcase_add_loop_test(tcase, little_time_blames_nobody_wrongly, 0, 5);
+	tcase_add_test(tcase, a_slow_beginning_leaves_time_to_find_the_cause);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -58,7 +58,7 @@ static const struct {
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'pair', 'nodes': ['a', 1], 'status': 'ok', 'seconds': 1}"),
 		"$.run.trials[0].nodes[1]: a string is needed, found a number" },
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'fine', 'seconds': 1}"),
-		"$.run.trials[0].status: \"fine\" is neither ok nor failed" },
+		"$.run.trials[0].status: \"fine\" is none of failed, ok, late" },
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'failed', 'seconds': 1}"),
 		"$.run.trials[0]: the status is not \"ok\", so the key \"why\" is needed" },
 	/* the top */

@@ -124,7 +124,7 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 		ck_assert_uint_eq(x->node_count, y->node_count);
 		for (size_t j = 0; j < x->node_count; j++)
 			assert_text(x->nodes[j], y->nodes[j], "node");
-		ck_assert_int_eq(x->ok, y->ok);
+		ck_assert_int_eq(x->status, y->status);
 		assert_number(x->busbw_gbps, y->busbw_gbps);
 		assert_text(x->why, y->why, "why");
 		assert_number(x->seconds, y->seconds);

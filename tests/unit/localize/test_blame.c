@@ -1,0 +1,188 @@
+/* test_blame.c - who is to blame for trials that failed, and which trials that ran out of time count */
+#include "muster/arena.h"
+#include "unit/localize/attempts.h"
+
+#include <check.h>
+
+enum { ROOM = 64 };
+
+/* Trials of so many nodes, as attempts.h has them, and whom they blame. */
+static const struct {
+	size_t nodes;
+	const char *trials, *blame;
+	size_t counted, not_tried;
+} cases[] = {
+	{ 0, "", "", 0, 0 },
+	{ 3, "0 ok; 1 ok; 2 failed", "node 2 alone", 3, 0 },
+	/* nodes that are not there count for nothing */
+	{ 2, "0 ok; 1 ok; 2 failed; 0-2 failed; 2-0 failed", "", 2, 0 },
+	/* the last trial counts, in whichever order its nodes are named */
+	{ 2, "0 failed; 0 ok; 1-0 ok; 0-1 failed", "unexplained 1", 4, 0 },
+	{ 2, "0-1 failed; 1-0 ok; 1 ok; 1 failed", "node 1 alone", 4, 0 },
+	/* a node that failed alone explains its pairs */
+	{ 3, "0 failed; 0-1 failed; 0-2 failed; 1-2 failed", "node 0 alone", 4, 0 },
+	/* no partner is known to be good; then one is; then it failed with that one alone */
+	{ 3, "0-1 failed; 0-2 failed; 1-2 failed", "unexplained 3", 3, 0 },
+	{ 4, "0-1 failed; 0-2 failed; 1-3 ok", "node 0", 3, 0 },
+	{ 4, "0-1 failed; 1-2 ok; 2-3 ok", "unexplained 1", 3, 0 },
+	/* a good partner passed alone and with others */
+	{ 4, "1 failed; 0-1 failed; 0-2 failed; 1-3 ok", "node 1 alone", 4, 0 },
+	/* outcasts that are more than a third of the nodes must have been tried with each other */
+	{ 6, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-5 ok", "node 0; node 3", 6, 0 },
+	{ 5, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok", "unexplained 4", 6, 0 },
+	{ 5, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok; 0-3 failed", "node 0; node 3", 7, 0 },
+	/* one that works with some and fails with two of its own part; the one with most failures explains the others'
+	 */
+	{ 4, "0-1 ok; 1-2 ok; 2-3 ok; 0-2 failed; 0-3 failed", "node 0", 5, 0 },
+	{ 5, "0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 0-2 failed; 0-3 failed; 0-4 failed; 1-3 failed; 1-4 failed",
+		"node 0; node 1", 9, 0 },
+	{ 5, "0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 0-2 failed; 0-3 failed; 0-4 failed; 1-4 failed", "node 0; link 1-4", 8,
+		0 },
+	{ 5, "0-1 ok; 1-2 ok; 2-3 ok; 3-4 ok; 0-2 failed; 0-3 failed; 1-3 failed; 1-4 failed", "node 0; node 1", 8, 0 },
+	{ 4, "0-1 ok; 1-2 ok; 2-3 ok; 0-3 failed; 0-2 failed; 1-3 failed", "node 0; link 1-3", 6, 0 },
+	/* a link between two good nodes of one part */
+	{ 3, "0-1 ok; 1-2 ok; 0-2 failed", "link 0-2", 3, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed", "unexplained 1", 3, 0 },
+	/* parts: each two of them must have failed in two pairs without a node in common */
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed", "split 0 2", 4, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-3 failed", "split 0 2", 5, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed", "split 0 2", 5, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 1-2 failed", "unexplained 2", 4, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 3-4 ok; 1-2 failed; 1-3 failed; 1-4 failed", "unexplained 3", 6, 0 },
+	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed", "unexplained 4", 7, 0 },
+	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed; 2-4 failed; 3-5 failed",
+		"split 0 2 4", 9, 0 },
+	/* beside a split a node that works with nobody is blamed when it failed with every part */
+	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-1 failed", "split 0 2", 6, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-3 failed", "node 4; split 0 2", 6, 0 },
+	/* slow is less than 0.7 of the median, of three nodes at least */
+	{ 3, "0 ok 100; 1 ok 100; 2 ok 69.9", "node 2 alone", 3, 0 },
+	{ 3, "0 ok 100; 1 ok 100; 2 ok 70", "", 3, 0 },
+	{ 4, "0 ok 100; 1 ok 100; 2 ok; 3 ok 20", "node 3 alone", 4, 0 },
+	{ 3, "0 ok 100; 1 ok; 2 ok 20", "", 3, 0 },
+	{ 4, "0 ok 100; 1 failed; 2 ok 20; 3 ok 13.9", "node 1 alone; node 3 alone", 4, 0 },
+	/* a node's best pair counts for the median; rates alone are not compared with those of pairs */
+	{ 4, "0 ok 10; 1 ok 10; 2 ok 10; 3 ok 10; 0-1 ok 100; 2-3 ok 100; 1-2 ok 100; 0-2 ok 60; 0-3 ok 60", "node 0",
+		9, 0 },
+	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 69.9", "link 0-2", 3, 0 },
+	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 70", "", 3, 0 },
+	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok", "", 3, 0 },
+	/* what ran out of time failed only with three times the time of the slowest that passed */
+	{ 2, "0 ok 2s; 1 late 6s", "node 1 alone", 2, 0 },
+	{ 2, "0 ok 2s; 1 late 5.9s", "", 1, 1 },
+	{ 3, "0 ok 1s; 1 ok 2s; 2 ok 1s; 0-1 late 5.9s; 1-2 late 6s; 0-2 ok 1s", "unexplained 1", 5, 1 },
+	{ 3, "0 ok 1s; 1 ok 1s; 2 ok 1s; 0-1 late 5.9s; 1-2 late 6s; 0-2 ok 2s", "unexplained 1", 5, 1 },
+	/* whichever came first */
+	{ 3, "0-1 late 5.9s; 1-2 late 6s; 0-2 ok 2s", "unexplained 1", 2, 1 },
+	/* when none passed it needs the full time */
+	{ 2, "0 late 8.9s; 1 late 9s", "node 1 alone", 1, 1 },
+	{ 2, "0-1 late 8.9s", "", 0, 1 },
+	{ 2, "0-1 failed 1s; 0 late 8.9s", "unexplained 1", 1, 1 },
+	/* one that tells nothing does not hide an earlier one */
+	{ 3, "0-1 ok 1s; 1-2 ok 1s; 0-2 failed; 0-2 late 1s; 0 failed; 0 late 1s", "node 0 alone", 4, 2 },
+	{ 3, "0-1 ok 1s; 1-2 ok 1s; 0-2 ok 1s; 0-2 late 3s", "link 0-2", 4, 0 },
+	/* slow ones do not count as the slowest that passed */
+	{ 5, "0-1 ok 100 1s; 1-2 ok 100 1s; 0-2 ok 20 9s; 3-4 late 3s", "link 0-2", 4, 0 },
+	{ 4, "0 ok 100 1s; 1 ok 100 1s; 2 ok 20 9s; 3 late 3s", "node 2 alone; node 3 alone", 4, 0 },
+};
+
+START_TEST(trials_blame)
+{
+	struct muster_attempt attempts[ROOM];
+	struct muster_suspects s;
+	char found[1024];
+	size_t count = attempts_of(cases[_i].trials, attempts, ROOM);
+	muster_suspects_find(attempts, count, cases[_i].nodes, &s);
+	describe_blame(&s, found, sizeof found);
+	ck_assert_msg(strcmp(found, cases[_i].blame) == 0, "%s: %s, not %s", cases[_i].trials, found, cases[_i].blame);
+	ck_assert_uint_eq(s.counted, cases[_i].counted);
+	ck_assert_uint_eq(s.not_tried, cases[_i].not_tried);
+	muster_suspects_done(&s);
+}
+END_TEST
+
+START_TEST(figures_are_of_the_best_and_of_the_slowest)
+{
+	struct muster_attempt attempts[ROOM];
+	struct muster_suspects s;
+	size_t count = attempts_of("0 ok 100 1s; 1 ok 120 2s; 2 ok 110 3s; 3 failed 9s; 0-1 ok 50 1s; 0-2 ok 60 4s; "
+				   "1-2 ok 55 2s; 0-3 failed 30s",
+		attempts, ROOM);
+	muster_suspects_find(attempts, count, 4, &s);
+	ck_assert_double_eq(s.medians[0], 110);
+	ck_assert_uint_eq(s.compared[0], 3);
+	ck_assert_double_eq(s.medians[1], 60); /* 60, 55 and 60 */
+	ck_assert_uint_eq(s.compared[1], 3);
+	ck_assert_double_eq(s.slowest, 4);
+	ck_assert_uint_eq(s.blamed, 1);
+	ck_assert_uint_eq(s.nodes[0].passed, 2);
+	ck_assert_uint_eq(s.nodes[0].failed, 1);
+	ck_assert_uint_eq(s.nodes[3].trial, 3);
+	ck_assert_uint_eq(muster_suspects_edge(&s, 2, 1)->trial, 6);
+	ck_assert_ptr_null(muster_suspects_edge(&s, 2, 3));
+	ck_assert(muster_suspects_good(&s, 0) && !muster_suspects_good(&s, 3));
+	muster_suspects_done(&s);
+}
+END_TEST
+
+START_TEST(edges_that_are_not_explained_are_known_one_by_one)
+{
+	struct muster_attempt attempts[ROOM];
+	struct muster_suspects s;
+	/* in the order of the edges: 0-1 ok, 0-2 and 1-3 across the split, 0-4 to a node of no part, 2-3 ok */
+	size_t count = attempts_of("0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 0-4 failed", attempts, ROOM);
+	const bool explained[] = { true, true, false, true, true };
+	muster_suspects_find(attempts, count, 5, &s);
+	ck_assert_uint_eq(s.edge_count, 5);
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_msg(muster_suspects_explain(&s, i) == explained[i], "edge %zu", i);
+	ck_assert_uint_eq(s.unexplained, 1);
+	ck_assert(muster_suspects_failed_with(&s, 0, 2) && muster_suspects_failed_with(&s, 2, 0));
+	ck_assert(!muster_suspects_failed_with(&s, 1, 0) && !muster_suspects_failed_with(&s, 4, 2));
+	muster_suspects_done(&s);
+}
+END_TEST
+
+START_TEST(a_gap_names_two_pairs_apart_or_the_last_one)
+{
+	static const struct {
+		const char *trials;
+		size_t edges, pairs[2][2];
+	} gaps[] = {
+		{ "0-1 ok; 2-3 ok; 0-2 failed", 1, { { 0, 2 } } },
+		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed", 1, { { 0, 3 } } },
+		{ "0-1 ok; 2-3 ok; 0-3 failed; 1-2 failed; 1-3 failed", 2, { { 0, 3 }, { 1, 2 } } },
+		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed", 2, { { 0, 3 }, { 1, 2 } } },
+	};
+	for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+		struct muster_attempt attempts[ROOM];
+		struct muster_suspects s;
+		muster_suspects_find(attempts, attempts_of(gaps[i].trials, attempts, ROOM), 4, &s);
+		const struct muster_gap *gap = muster_suspects_gap(&s, 2, 0);
+		ck_assert_ptr_eq(gap, muster_suspects_gap(&s, 0, 2));
+		ck_assert_uint_eq(gap->edge_count, gaps[i].edges);
+		for (size_t j = 0; j < gaps[i].edges; j++) {
+			ck_assert_uint_eq(s.edges[gap->edges[j]].a, gaps[i].pairs[j][0]);
+			ck_assert_uint_eq(s.edges[gap->edges[j]].b, gaps[i].pairs[j][1]);
+		}
+		ck_assert_ptr_null(muster_suspects_gap(&s, 0, 3));
+		muster_suspects_done(&s);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("localize_blame");
+	TCase *tcase = tcase_create("blame");
+	tcase_add_loop_test(tcase, trials_blame, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, figures_are_of_the_best_and_of_the_slowest);
+	tcase_add_test(tcase, edges_that_are_not_explained_are_known_one_by_one);
+	tcase_add_test(tcase, a_gap_names_two_pairs_apart_or_the_last_one);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
