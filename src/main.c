@@ -1,6 +1,7 @@
 /* main.c - the subcommands */
 #include "cli/cli.h"
 #include "muster/report.h"
+#include "worker/worker.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -236,12 +236,12 @@ static void fake_gpu_reset(void)
 }
 
 /* The context of a probe on that GPU. */
-static struct muster_probe_ctx *fake_gpu_new(const struct muster_probe *probe)
+static struct probe_fake *fake_gpu_new(const struct muster_probe *probe)
 {
-	struct muster_probe_ctx *ctx = fake_new(probe);
-	fake_gpu(ctx, "0001:00:00.0", "GPU-00000000-0000-0000-0000-000000000001");
-	ctx->gpu.has_nvml = true;
-	return ctx;
+	struct probe_fake *context = fake_new(probe);
+	fake_gpu(context, "0001:00:00.0", "GPU-00000000-0000-0000-0000-000000000001");
+	context->gpu.has_nvml = true;
+	return context;
 }
 
 #endif

@@ -1,54 +1,53 @@
-/* probe_fake.h - a probe's context without a worker: it records every sample, and refuses what a worker would refuse
+/* probe_fake.h - a probe's context without a worker: its sink keeps every sample
  *
- * Linked into every tests/unit/test_probes_*.c.
+ * Linked into every tests/unit/probes/test_*.c.
  */
 #ifndef MUSTER_PROBE_FAKE_H
 #define MUSTER_PROBE_FAKE_H
 
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/context.h"
 
 #define FAKE_PEERS_MAX 16
 
-struct muster_probe_ctx {
-	const struct muster_probe *probe;
-	struct muster_probe_env env; /* one rank of one, leader, no GPU; the test changes what it needs */
+struct probe_fake {
+	struct muster_probe_ctx ctx; /* env: one rank of one, leader, no GPU; the test changes what it needs */
 	struct muster_gpu gpu;
 	struct muster_peer peers[FAKE_PEERS_MAX];
 	struct muster_arena *arena;
 	struct muster_samples samples;
 	size_t steps;
-	const char *cancelled; /* why the command is called off; NULL: it is not */
+	const char *cancelled; /* why the command is cancelled; NULL: it is not */
 	int given_up;          /* how often the probe said that it fails */
 	char root[256];        /* a fresh directory */
 };
 
 /* A context for probe with an empty directory as root. */
-struct muster_probe_ctx *fake_new(const struct muster_probe *probe);
+struct probe_fake *fake_new(const struct muster_probe *probe);
 /* Removes the directory too. */
-void fake_free(struct muster_probe_ctx *ctx);
+void fake_free(struct probe_fake *fake);
 /* Give the rank a GPU, alone and without NVML. */
-void fake_gpu(struct muster_probe_ctx *ctx, const char *bus_id, const char *uuid);
+void fake_gpu(struct probe_fake *fake, const char *bus_id, const char *uuid);
 /* Forget the samples, to run once more. */
-void fake_forget(struct muster_probe_ctx *ctx);
+void fake_forget(struct probe_fake *fake);
 
 /* Write a file under the root, directories included. A NULL text makes a directory of that name. */
-void fake_file(struct muster_probe_ctx *ctx, const char *path, const char *text);
+void fake_file(struct probe_fake *fake, const char *path, const char *text);
 
 /* The one sample of a metric whose first label (when label is not NULL) and third label (when other is not NULL) are
  * these; the test fails when there is none. */
 const struct muster_sample *fake_sample(
-	struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *other);
-size_t fake_count(struct muster_probe_ctx *ctx, const char *metric);
+	struct probe_fake *fake, const char *metric, const char *label, const char *other);
+size_t fake_count(struct probe_fake *fake, const char *metric);
 
 /* Its value; the test fails when it has another type. */
-double fake_number(struct muster_probe_ctx *ctx, const char *metric, const char *label);
-const char *fake_string(struct muster_probe_ctx *ctx, const char *metric, const char *label);
-bool fake_boolean(struct muster_probe_ctx *ctx, const char *metric, const char *label);
+double fake_number(struct probe_fake *fake, const char *metric, const char *label);
+const char *fake_string(struct probe_fake *fake, const char *metric, const char *label);
+bool fake_boolean(struct probe_fake *fake, const char *metric, const char *label);
 /* The reason why it is null. */
-const char *fake_reason(struct muster_probe_ctx *ctx, const char *metric, const char *label);
+const char *fake_reason(struct probe_fake *fake, const char *metric, const char *label);
 
 /* Every metric of the probe's table has a sample: a fact is never left out. `except` ends in NULL, or is NULL. */
-void fake_complete(struct muster_probe_ctx *ctx, const char *const *except);
+void fake_complete(struct probe_fake *fake, const char *const *except);
 
 #endif

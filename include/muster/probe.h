@@ -50,7 +50,7 @@ struct muster_probe_env {
 	struct muster_gpu *gpu;
 };
 
-struct muster_probe_ctx; /* owned by the worker */
+struct muster_probe_ctx; /* probes/context.h */
 
 /* What the probe was given. Lives as long as the worker. */
 const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx);

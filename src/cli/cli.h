@@ -15,7 +15,6 @@ struct muster_command {
 
 int muster_cmd_run(int argc, char **argv);
 int muster_cmd_node(int argc, char **argv);
-int muster_cmd_worker(int argc, char **argv);
 int muster_cmd_sim(int argc, char **argv);
 int muster_cmd_sim_rank(int argc, char **argv);
 int muster_cmd_sim_worker(int argc, char **argv);

@@ -5,15 +5,15 @@
  */
 #include "worker/device_select.h"
 #include "worker/protocol.h"
+#include "worker/worker.h"
 
 #include "vendor/library.h"
 #include "vendor/nvml.h"
-#include "cli/cli.h"
 #include "json/json.h"
 #include "json/writer.h"
 #include "util/leaks.h"
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +31,13 @@ struct inbox {
 	bool ended;
 };
 
-struct muster_probe_ctx {
+struct worker {
+	struct muster_probe_ctx ctx; /* what probes are given */
 	struct inbox inbox;
-	char called_off[400]; /* why the command at hand is to be given up; "" */
-	struct muster_probe_env env;
+	char cancelled[400]; /* why the command at hand is to be given up; "" */
 	struct muster_gpu gpu;
 	struct muster_arena *arena; /* node name, peers */
 	struct muster_peer *peers;
-	const struct muster_probe *probe; /* the one that runs now */
 	bool skip_cuda;
 };
 
@@ -98,121 +97,40 @@ static void line_end(struct line *line)
 	free(line->text);
 }
 
-const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
+static void send_step(void *arg, const char *text)
 {
-	return &ctx->env;
-}
-
-void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
-{
-	(void)ctx;
-	char text[512];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	(void)arg;
 	struct line line;
 	line_begin(&line, "step");
 	muster_json_writer_string(&line.w, text);
 	line_end(&line);
 }
 
-const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
+static void send_sample(void *arg, const struct muster_sample *sample)
 {
-	char path[4096];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(path, sizeof path, format, args);
-	va_end(args);
-	int length = snprintf(buf, size, "%s%s", ctx->env.root, path);
-	if (length < 0 || (size_t)length >= size)
-		die("path too long: %s%s", ctx->env.root, path);
-	return buf;
-}
-
-static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *labels, size_t count,
-	struct muster_value value, const char *reason)
-{
-	const struct muster_metric *metric = NULL;
-	for (size_t i = 0; ctx->probe && i < ctx->probe->metric_count && !metric; i++)
-		if (strcmp(ctx->probe->metrics[i].name, name) == 0)
-			metric = &ctx->probe->metrics[i];
-	if (!metric)
-		die("probe %s yields %s, which it does not list", ctx->probe ? ctx->probe->name : "(none)", name);
-	size_t wanted = 0;
-	while (wanted < MUSTER_LABELS_MAX && metric->labels[wanted])
-		wanted++;
-	if (count != wanted || (value.type != metric->type && value.type != MUSTER_NULL))
-		die("probe %s yields %s with %zu labels and a %s; %zu and a %s are listed", ctx->probe->name, name,
-			count, muster_type_name(value.type), wanted, muster_type_name(metric->type));
+	(void)arg;
 	struct line line;
 	line_begin(&line, "sample");
 	muster_json_writer_object(&line.w);
-	muster_json_writer_pair(&line.w, "metric", muster_string(name));
-	if (count > 0) {
+	muster_json_writer_pair(&line.w, "metric", muster_string(sample->metric->name));
+	if (sample->label_count > 0) {
 		muster_json_writer_key(&line.w, "labels");
 		muster_json_writer_object(&line.w);
-		for (size_t i = 0; i < count; i++)
-			muster_json_writer_pair(&line.w, metric->labels[i], labels[i]);
+		for (size_t i = 0; i < sample->label_count; i++)
+			muster_json_writer_pair(&line.w, sample->labels[i].key, sample->labels[i].value);
 		muster_json_writer_object_end(&line.w);
 	}
-	muster_json_writer_pair(&line.w, "value", value);
-	if (value.type == MUSTER_NULL)
-		muster_json_writer_pair(&line.w, "reason", muster_string(reason));
+	muster_json_writer_pair(&line.w, "value", sample->value);
+	if (sample->value.type == MUSTER_NULL)
+		muster_json_writer_pair(&line.w, "reason", muster_string(sample->reason));
 	muster_json_writer_object_end(&line.w);
 	line_end(&line);
 }
 
-void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
-	size_t label_count, struct muster_value value)
+static void broken(void *arg, const char *why)
 {
-	if (value.type == MUSTER_NULL)
-		die("probe %s yields %s as null without a reason", ctx->probe->name, metric);
-	emit(ctx, metric, labels, label_count, value, NULL);
-}
-
-void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
-	size_t label_count, const char *reason_format, ...)
-{
-	char reason[MUSTER_ERROR_TEXT_MAX];
-	va_list args;
-	va_start(args, reason_format);
-	vsnprintf(reason, sizeof reason, reason_format, args);
-	va_end(args);
-	emit(ctx, metric, labels, label_count, muster_null(), reason);
-}
-
-void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
-{
-	muster_emit(ctx, metric, NULL, 0, value);
-}
-
-void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
-{
-	struct muster_value labels[] = { muster_string(label) };
-	muster_emit(ctx, metric, labels, 1, value);
-}
-
-void muster_emit_null_for(
-	struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *reason_format, ...)
-{
-	char reason[MUSTER_ERROR_TEXT_MAX];
-	va_list args;
-	va_start(args, reason_format);
-	vsnprintf(reason, sizeof reason, reason_format, args);
-	va_end(args);
-	struct muster_value labels[] = { muster_string(label) };
-	emit(ctx, metric, labels, 1, muster_null(), reason);
-}
-
-void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
-{
-	char reason[MUSTER_ERROR_TEXT_MAX];
-	va_list args;
-	va_start(args, reason_format);
-	vsnprintf(reason, sizeof reason, reason_format, args);
-	va_end(args);
-	emit(ctx, metric, NULL, 0, muster_null(), reason);
+	(void)arg;
+	die("%s", why);
 }
 
 static void begin_done(struct line *line, int failed, const struct muster_error *err)
@@ -297,11 +215,11 @@ static ssize_t inbox_line(struct inbox *inbox)
 }
 
 /* The next command; -1 when there will be none. */
-static ssize_t next_command(struct muster_probe_ctx *ctx)
+static ssize_t next_command(struct worker *worker)
 {
 	ssize_t length;
-	while ((length = inbox_line(&ctx->inbox)) < 0 && !ctx->inbox.ended)
-		inbox_fill(&ctx->inbox);
+	while ((length = inbox_line(&worker->inbox)) < 0 && !worker->inbox.ended)
+		inbox_fill(&worker->inbox);
 	return length;
 }
 
@@ -314,31 +232,32 @@ static struct muster_json *parse_command(const char *text, size_t length)
 	return command;
 }
 
-int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
+static int cancelled(void *arg, struct muster_error *err)
 {
+	struct worker *worker = arg;
 	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
-	while (!*ctx->called_off && !ctx->inbox.ended) {
-		ssize_t length = inbox_line(&ctx->inbox);
+	while (!*worker->cancelled && !worker->inbox.ended) {
+		ssize_t length = inbox_line(&worker->inbox);
 		if (length < 0 && poll(&commands, 1, 0) <= 0)
 			return 0;
 		if (length < 0) {
-			inbox_fill(&ctx->inbox);
+			inbox_fill(&worker->inbox);
 			continue;
 		}
 		/* while a command is under way there is no other one to come */
-		struct muster_json *command = parse_command(ctx->inbox.text, (size_t)length);
+		struct muster_json *command = parse_command(worker->inbox.text, (size_t)length);
 		if (strcmp(need_string(command, "do"), "abort") != 0)
 			die("a command in the middle of another one");
-		snprintf(ctx->called_off, sizeof ctx->called_off, "%s", need_string(command, "why"));
+		snprintf(worker->cancelled, sizeof worker->cancelled, "%s", need_string(command, "why"));
 		muster_json_free(command);
 	}
 	return muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s",
-		*ctx->called_off ? ctx->called_off : "the supervisor is gone");
+		*worker->cancelled ? worker->cancelled : "the supervisor is gone");
 }
 
-void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
+static void send_failing(void *arg, const struct muster_error *err)
 {
-	(void)ctx;
+	(void)arg;
 	struct line line;
 	line_begin(&line, "failing");
 	muster_json_writer_object(&line.w);
@@ -347,6 +266,14 @@ void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err
 	muster_json_writer_object_end(&line.w);
 	line_end(&line);
 }
+
+static const struct muster_probe_sink sink = {
+	.sample = send_sample,
+	.step = send_step,
+	.failing = send_failing,
+	.cancelled = cancelled,
+	.broken = broken,
+};
 
 /* NVML alone: CUDA takes its time, and the ranks will ask it. */
 static void do_count(void)
@@ -362,17 +289,17 @@ static void do_count(void)
 	end_done(&line);
 }
 
-static void do_open(struct muster_probe_ctx *ctx, const struct muster_json *command)
+static void do_open(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_error err;
-	muster_json_get_boolean(command, "$", "skip", &ctx->skip_cuda, &err);
-	int failed = ctx->skip_cuda ? 0 : muster_device_open(ctx, &err);
+	muster_json_get_boolean(command, "$", "skip", &worker->skip_cuda, &err);
+	int failed = worker->skip_cuda ? 0 : muster_device_open(&worker->ctx, &err);
 	send_done(failed, &err);
 }
 
-static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *command)
+static void do_take(struct worker *worker, const struct muster_json *command)
 {
-	struct muster_probe_env *env = &ctx->env;
+	struct muster_probe_env *env = &worker->ctx.env;
 	env->rank = need_int(command, "rank");
 	env->ranks = need_int(command, "ranks");
 	env->local_rank = need_int(command, "local_rank");
@@ -385,45 +312,46 @@ static void do_take(struct muster_probe_ctx *ctx, const struct muster_json *comm
 	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
 	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
 	env->repeats = need_int(command, "repeats");
-	env->node_name = muster_arena_string(ctx->arena, need_string(command, "node"));
+	env->node_name = muster_arena_string(worker->arena, need_string(command, "node"));
 
 	struct muster_error err;
 	int failed = 0;
-	if (ctx->skip_cuda)
-		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", need_string(command, "why_skipped"));
+	if (worker->skip_cuda)
+		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", need_string(command, "why_skipped"));
 	else
-		failed = muster_device_select(ctx, &ctx->gpu, &err);
+		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
 	if (failed)
-		snprintf(ctx->gpu.why_none, sizeof ctx->gpu.why_none, "%s", err.text);
+		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", err.text);
 	else if (!env->in_job)
-		muster_device_bind_cpus(ctx, &ctx->gpu);
+		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
 
 	char path[64];
 	struct line line;
 	begin_done(&line, failed, &err);
-	muster_json_writer_pair(&line.w, "gpu", muster_string(ctx->gpu.bus_id));
-	muster_json_writer_pair(&line.w, "uuid", muster_string(ctx->gpu.uuid));
-	muster_json_writer_pair(&line.w, "path", muster_string(muster_device_path(ctx, &ctx->gpu, path, sizeof path)));
-	muster_json_writer_pair(&line.w, "why_none", muster_string(ctx->gpu.why_none));
+	muster_json_writer_pair(&line.w, "gpu", muster_string(worker->gpu.bus_id));
+	muster_json_writer_pair(&line.w, "uuid", muster_string(worker->gpu.uuid));
+	muster_json_writer_pair(
+		&line.w, "path", muster_string(muster_device_path(&worker->ctx, &worker->gpu, path, sizeof path)));
+	muster_json_writer_pair(&line.w, "why_none", muster_string(worker->gpu.why_none));
 	end_done(&line);
 }
 
-static void do_peers(struct muster_probe_ctx *ctx, const struct muster_json *command)
+static void do_peers(struct worker *worker, const struct muster_json *command)
 {
 	const struct muster_json *list;
 	struct muster_error err;
 	if (muster_json_get_array(command, "$", "peers", &list, &err) != 1)
 		die("peers without a list");
-	ctx->peers = muster_arena_alloc(ctx->arena, (muster_json_size(list) + 1) * sizeof *ctx->peers);
-	ctx->env.peer_count = 0;
+	worker->peers = muster_arena_alloc(worker->arena, (muster_json_size(list) + 1) * sizeof *worker->peers);
+	worker->ctx.env.peer_count = 0;
 	for (const struct muster_json *peer = muster_json_first(list); peer; peer = muster_json_next(peer))
-		ctx->peers[ctx->env.peer_count++] = (struct muster_peer){
+		worker->peers[worker->ctx.env.peer_count++] = (struct muster_peer){
 			.rank = need_int(peer, "rank"),
 			.local_rank = need_int(peer, "local_rank"),
-			.gpu_bus_id = muster_arena_string(ctx->arena, need_string(peer, "gpu")),
-			.gpu_uuid = muster_arena_string(ctx->arena, need_string(peer, "uuid")),
+			.gpu_bus_id = muster_arena_string(worker->arena, need_string(peer, "gpu")),
+			.gpu_uuid = muster_arena_string(worker->arena, need_string(peer, "uuid")),
 		};
-	ctx->env.peers = ctx->peers;
+	worker->ctx.env.peers = worker->peers;
 	send_done(0, NULL);
 }
 
@@ -446,7 +374,7 @@ static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 					   (strchr(digits, text[2 * i + 1]) - digits));
 }
 
-static int do_ring(struct muster_probe_ctx *ctx, const struct muster_json *command, struct muster_error *err)
+static int do_ring(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
 	struct muster_ring ring = {
 		.rank = need_int(command, "ring_rank"),
@@ -456,32 +384,32 @@ static int do_ring(struct muster_probe_ctx *ctx, const struct muster_json *comma
 		.trial = need_int(command, "ring_trial") != 0,
 	};
 	hex_decode(need_string(command, "ring_id"), ring.id, sizeof ring.id);
-	return ctx->probe->ring(ctx, &ring, err);
+	return worker->ctx.probe->ring(&worker->ctx, &ring, err);
 }
 
-static void do_probe(struct muster_probe_ctx *ctx, const char *action, const struct muster_json *command)
+static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
 {
 	struct muster_error err;
 	unsigned char id[MUSTER_RING_ID_BYTES] = { 0 };
 	char hex[2 * MUSTER_RING_ID_BYTES + 1] = "";
 	int failed;
-	ctx->probe = muster_probe_find(need_string(command, "probe"));
-	if (!ctx->probe)
+	worker->ctx.probe = muster_probe_find(need_string(command, "probe"));
+	if (!worker->ctx.probe)
 		die("unknown probe %s", need_string(command, "probe"));
 	if (strcmp(action, "run") == 0)
-		failed = ctx->probe->run(ctx, &err);
+		failed = worker->ctx.probe->run(&worker->ctx, &err);
 	else if (strcmp(action, "together") == 0)
-		failed = ctx->probe->together(ctx, &err);
+		failed = worker->ctx.probe->together(&worker->ctx, &err);
 	else if (strcmp(action, "finish") == 0)
-		failed = ctx->probe->finish(ctx, &err);
+		failed = worker->ctx.probe->finish(&worker->ctx, &err);
 	else if (strcmp(action, "ring") == 0)
-		failed = do_ring(ctx, command, &err);
+		failed = do_ring(worker, command, &err);
 	else if (strcmp(action, "ring_id") == 0)
-		failed = ctx->probe->ring_id(ctx, id, &err);
+		failed = worker->ctx.probe->ring_id(&worker->ctx, id, &err);
 	else
 		die("unknown command %s", action);
-	if (failed && *ctx->gpu.why_none)
-		muster_wrap(&err, "%s", ctx->gpu.why_none);
+	if (failed && *worker->gpu.why_none)
+		muster_wrap(&err, "%s", worker->gpu.why_none);
 	if (!failed && strcmp(action, "ring_id") == 0)
 		hex_encode(id, sizeof id, hex);
 	struct line line;
@@ -491,22 +419,22 @@ static void do_probe(struct muster_probe_ctx *ctx, const char *action, const str
 	end_done(&line);
 }
 
-static bool obey(struct muster_probe_ctx *ctx, const char *text, size_t length)
+static bool obey(struct worker *worker, const char *text, size_t length)
 {
 	struct muster_json *command = parse_command(text, length);
 	const char *action = need_string(command, "do");
 	bool go_on = strcmp(action, "quit") != 0;
-	*ctx->called_off = '\0';
+	*worker->cancelled = '\0';
 	if (strcmp(action, "open") == 0)
-		do_open(ctx, command);
+		do_open(worker, command);
 	else if (strcmp(action, "count") == 0)
 		do_count();
 	else if (strcmp(action, "take") == 0)
-		do_take(ctx, command);
+		do_take(worker, command);
 	else if (strcmp(action, "peers") == 0)
-		do_peers(ctx, command);
+		do_peers(worker, command);
 	else if (go_on && strcmp(action, "abort") != 0) /* that one came when it was over already */
-		do_probe(ctx, action, command);
+		do_probe(worker, action, command);
 	muster_json_free(command);
 	return go_on;
 }
@@ -519,16 +447,18 @@ int muster_cmd_worker(int argc, char **argv)
 		return MUSTER_WORKER_BROKEN;
 	}
 	const char *root = getenv("MUSTER_ROOT");
-	struct muster_probe_ctx ctx = { .arena = muster_arena_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
-	snprintf(ctx.gpu.choice, sizeof ctx.gpu.choice, "none");
-	ctx.env.root = root ? root : "";
-	ctx.env.gpu = &ctx.gpu;
-	ctx.env.node_name = "";
+	struct worker worker = { .arena = muster_arena_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
+	snprintf(worker.gpu.choice, sizeof worker.gpu.choice, "none");
+	worker.ctx = (struct muster_probe_ctx){
+		.env = { .root = root ? root : "", .gpu = &worker.gpu, .node_name = "" },
+		.sink = &sink,
+		.arg = &worker,
+	};
 	ssize_t length;
-	while ((length = next_command(&ctx)) >= 0 && obey(&ctx, ctx.inbox.text, (size_t)length))
+	while ((length = next_command(&worker)) >= 0 && obey(&worker, worker.inbox.text, (size_t)length))
 		;
-	free(ctx.inbox.text);
-	muster_arena_free(ctx.arena);
+	free(worker.inbox.text);
+	muster_arena_free(worker.arena);
 	fflush(NULL);
 	muster_leaks_check();
 	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */

@@ -28,11 +28,11 @@ int __wrap_muster_http_get(
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct muster_probe_ctx ctx;
+	struct fuzz_context context;
 	answer = bytes;
 	answer_size = size;
-	context_init(&ctx, "");
-	size_t samples = context_run(&ctx, &muster_probe_metadata, muster_probe_metadata.run);
+	context_init(&context, "");
+	size_t samples = context_run(&context, &muster_probe_metadata, muster_probe_metadata.run);
 	FUZZ_CHECK(samples == muster_probe_metadata.metric_count, "%zu samples", samples);
 	return 0;
 }

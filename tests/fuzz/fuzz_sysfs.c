@@ -145,14 +145,14 @@ static void put_files(const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct muster_probe_ctx ctx;
+	struct fuzz_context context;
 	if (!*root)
 		make_root();
 	put_files(bytes, size);
-	context_init(&ctx, root);
-	context_run(&ctx, &muster_probe_ib_link, muster_probe_ib_link.run);
-	context_run(&ctx, &muster_probe_ib_link, muster_probe_ib_link.finish);
-	context_run(&ctx, &muster_probe_storage, muster_probe_storage.run);
-	context_run(&ctx, &muster_probe_system, muster_probe_system.run);
+	context_init(&context, root);
+	context_run(&context, &muster_probe_ib_link, muster_probe_ib_link.run);
+	context_run(&context, &muster_probe_ib_link, muster_probe_ib_link.finish);
+	context_run(&context, &muster_probe_storage, muster_probe_storage.run);
+	context_run(&context, &muster_probe_system, muster_probe_system.run);
 	return 0;
 }

@@ -18,7 +18,7 @@
 
 extern const struct muster_probe muster_probe_affinity;
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 static const char *scripted_mask;
 
 __attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
@@ -128,7 +128,7 @@ static void write_machine(const struct machine *m)
 {
 	static const char memory[] = "local_memory=\"1073741824\"";
 	char path[4096];
-	snprintf(path, sizeof path, "%s/topology.xml", ctx->root);
+	snprintf(path, sizeof path, "%s/topology.xml", context->root);
 	FILE *out = fopen(path, "we");
 	ck_assert_ptr_nonnull(out);
 	hwloc_bitmap_t all = hwloc_bitmap_alloc(), some = hwloc_bitmap_alloc();
@@ -183,7 +183,7 @@ static const struct machine nd = { .nodes = 4, .cpus = 24 };
 
 static void setup(void)
 {
-	ctx = fake_new(&muster_probe_affinity);
+	context = fake_new(&muster_probe_affinity);
 	scripted_mask = "1";
 	scripted_memory.policy = POLICY_DEFAULT;
 	scripted_memory.nodes = 0;
@@ -191,23 +191,23 @@ static void setup(void)
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void place_gpu(const char *bus_id, const char *numa_node)
 {
 	char path[256], text[32];
-	fake_gpu(ctx, bus_id, "GPU-1");
+	fake_gpu(context, bus_id, "GPU-1");
 	snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus_id);
 	snprintf(text, sizeof text, "%s\n", numa_node);
-	fake_file(ctx, path, text);
+	fake_file(context, path, text);
 }
 
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_probe_affinity.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, NULL);
+	ck_assert_msg(muster_probe_affinity.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, NULL);
 }
 
 /* The masks of srun's mask_cpu for the eight tasks of a node, and where each task's GPU is. */
@@ -235,12 +235,12 @@ START_TEST(the_mask_is_compared_with_the_gpus_node_as_a_set)
 	place_gpu(tasks[_i].gpu, tasks[_i].numa_node);
 	measure();
 	const char *plain = strncmp(tasks[_i].mask, "0x", 2) == 0 ? tasks[_i].mask + 2 : tasks[_i].mask;
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_mask", NULL), plain);
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_list", NULL), tasks[_i].list);
-	ck_assert_double_eq(fake_number(ctx, "rank.cpus", NULL), tasks[_i].cpus);
-	ck_assert_double_eq(fake_number(ctx, "rank.cpu_numa_nodes", NULL), tasks[_i].nodes);
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_locality", NULL), tasks[_i].locality);
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), strtod(tasks[_i].numa_node, NULL));
+	ck_assert_str_eq(fake_string(context, "rank.cpu_mask", NULL), plain);
+	ck_assert_str_eq(fake_string(context, "rank.cpu_list", NULL), tasks[_i].list);
+	ck_assert_double_eq(fake_number(context, "rank.cpus", NULL), tasks[_i].cpus);
+	ck_assert_double_eq(fake_number(context, "rank.cpu_numa_nodes", NULL), tasks[_i].nodes);
+	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), tasks[_i].locality);
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), strtod(tasks[_i].numa_node, NULL));
 }
 END_TEST
 
@@ -250,8 +250,8 @@ START_TEST(the_right_mask_is_told_as_srun_takes_it)
 	scripted_mask = "ffffff00000000000";
 	place_gpu("0003:00:00.0", "2");
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_mask", NULL), "ffffff000000000000");
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_list", NULL), "48-71");
+	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "ffffff000000000000");
+	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
 }
 END_TEST
 
@@ -260,9 +260,9 @@ static void expect_unknown(const char *part)
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
 		"rank.cpu_locality", "rank.near_nics" };
 	for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-		ck_assert_msg(strstr(fake_reason(ctx, of_gpu[i], NULL), part) != NULL, "%s is null: %s", of_gpu[i],
-			fake_reason(ctx, of_gpu[i], NULL));
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_mask", NULL), "1");
+		ck_assert_msg(strstr(fake_reason(context, of_gpu[i], NULL), part) != NULL, "%s is null: %s", of_gpu[i],
+			fake_reason(context, of_gpu[i], NULL));
+	ck_assert_str_eq(fake_string(context, "rank.cpu_mask", NULL), "1");
 }
 
 START_TEST(without_a_gpu_the_cpus_are_still_told)
@@ -278,7 +278,7 @@ START_TEST(an_unknown_node_is_taken_from_where_hwloc_places_the_gpu)
 	write_machine(&nd);
 	place_gpu("0003:00:00.0", "-1");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 2);
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
 }
 END_TEST
 
@@ -297,11 +297,11 @@ START_TEST(on_a_machine_of_one_node_every_gpu_is_at_it)
 {
 	struct machine m = { .nodes = 1, .cpus = 4, .at_root = true };
 	write_machine(&m);
-	fake_gpu(ctx, "0009:00:00.0", "GPU-1"); /* neither sysfs nor hwloc knows it */
+	fake_gpu(context, "0009:00:00.0", "GPU-1"); /* neither sysfs nor hwloc knows it */
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 0);
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_mask", NULL), "f");
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_locality", NULL), "inside");
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 0);
+	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "f");
+	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
 }
 END_TEST
 
@@ -333,9 +333,9 @@ START_TEST(memory_without_cpus_leads_to_the_node_beside_it)
 	place_gpu("0002:00:00.0", "4");
 	scripted_mask = "ffffff000000";
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 1);
-	ck_assert_str_eq(fake_string(ctx, "rank.cpu_locality", NULL), "inside");
-	ck_assert_double_eq(fake_number(ctx, "rank.cpu_numa_nodes", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 1);
+	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
+	ck_assert_double_eq(fake_number(context, "rank.cpu_numa_nodes", NULL), 1);
 }
 END_TEST
 
@@ -346,8 +346,8 @@ START_TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
 	write_machine(&m);
 	place_gpu("0003:00:00.0", "4");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_numa_node", NULL), 2);
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_cpu_list", NULL), "48-71");
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
+	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
 }
 END_TEST
 
@@ -371,12 +371,12 @@ START_TEST(near_nics_are_found_by_numa_node_and_not_by_name)
 	for (size_t i = 0; i < 8; i++) {
 		char path[256];
 		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%zu/device/numa_node", i);
-		fake_file(ctx, path, nodes[i]);
+		fake_file(context, path, nodes[i]);
 	}
-	fake_file(ctx, "/sys/class/infiniband/mlx5_10/device/numa_node", "0\n");
-	fake_file(ctx, "/sys/class/infiniband/mlx5_11/device/numa_node", "-1\n");
+	fake_file(context, "/sys/class/infiniband/mlx5_10/device/numa_node", "0\n");
+	fake_file(context, "/sys/class/infiniband/mlx5_11/device/numa_node", "-1\n");
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "rank.near_nics", NULL), "mlx5_3 mlx5_6 mlx5_10");
+	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "mlx5_3 mlx5_6 mlx5_10");
 }
 END_TEST
 
@@ -385,7 +385,7 @@ START_TEST(no_nic_nearby_is_a_fact)
 	write_machine(&nd);
 	place_gpu("0001:00:00.0", "0");
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "rank.near_nics", NULL), "none");
+	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "none");
 }
 END_TEST
 
@@ -415,13 +415,13 @@ START_TEST(the_memory_policy_is_compared_with_the_gpus_node)
 		place_gpu("0002:00:00.0", policies[_i].numa_node);
 	measure();
 	if (policies[_i].text)
-		ck_assert_str_eq(fake_string(ctx, "rank.memory_policy", NULL), policies[_i].text);
+		ck_assert_str_eq(fake_string(context, "rank.memory_policy", NULL), policies[_i].text);
 	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "rank.memory_policy", NULL), "hwloc_get_membind"));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_policy", NULL), "hwloc_get_membind"));
 	if (policies[_i].locality)
-		ck_assert_str_eq(fake_string(ctx, "rank.memory_locality", NULL), policies[_i].locality);
+		ck_assert_str_eq(fake_string(context, "rank.memory_locality", NULL), policies[_i].locality);
 	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "rank.memory_locality", NULL),
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_locality", NULL),
 			policies[_i].text ? "CUDA shows no GPU" : "hwloc_get_membind"));
 }
 END_TEST

@@ -13,7 +13,7 @@
 
 extern const struct muster_probe muster_probe_environment;
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 static const char *environment_block; /* what the worker was started with; '|' stands for NUL */
 
 int muster_environment_read(char **ret_block, size_t *ret_length, struct muster_error *err)
@@ -53,16 +53,16 @@ static void put_pci(const char *bus_id, const char *vendor, const char *class_co
 	const char *const files[][2] = { { "vendor", vendor }, { "class", class_code }, { "numa_node", numa_node } };
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", bus_id, files[i][0]);
-		fake_file(ctx, path, files[i][1]);
+		fake_file(context, path, files[i][1]);
 	}
 }
 
 static void setup(void)
 {
 	char path[512];
-	ctx = fake_new(&muster_probe_environment);
-	fake_file(ctx, "/topology.xml", topology);
-	snprintf(path, sizeof path, "%s/topology.xml", ctx->root);
+	context = fake_new(&muster_probe_environment);
+	fake_file(context, "/topology.xml", topology);
+	snprintf(path, sizeof path, "%s/topology.xml", context->root);
 	setenv("HWLOC_XMLFILE", path, 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	put_pci("0001:00:00.0", "0x10de\n", "0x030200\n", "0\n");
@@ -74,40 +74,40 @@ static void setup(void)
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void measure(void)
 {
 	static const char *const only_when_set[] = { "rank.setting_from", NULL };
 	struct muster_error err;
-	ck_assert_msg(muster_probe_environment.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, only_when_set);
+	ck_assert_msg(muster_probe_environment.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, only_when_set);
 }
 
 START_TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
 {
 	measure();
-	ck_assert_uint_eq(fake_count(ctx, "rank.setting"), MUSTER_SETTINGS_NAMED);
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "CUDA_DEVICE_ORDER"), "not set");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_uint_eq(fake_count(ctx, "rank.setting_from"), 0);
-	ck_assert_double_eq(fake_number(ctx, "rank.settings_left_out", NULL), 0);
-	ck_assert_str_eq(fake_reason(ctx, "node.topo_file", NULL), "NCCL_TOPO_FILE is not set");
-	ck_assert_str_eq(fake_reason(ctx, "node.topo_file_agrees", NULL), "NCCL_TOPO_FILE is not set");
-	ck_assert_str_eq(fake_reason(ctx, "node.topo_file_differs", NULL), "NCCL_TOPO_FILE is not set");
+	ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
+	ck_assert_str_eq(fake_string(context, "rank.setting", "CUDA_DEVICE_ORDER"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
+	ck_assert_uint_eq(fake_count(context, "rank.setting_from"), 0);
+	ck_assert_double_eq(fake_number(context, "rank.settings_left_out", NULL), 0);
+	ck_assert_str_eq(fake_reason(context, "node.topo_file", NULL), "NCCL_TOPO_FILE is not set");
+	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL), "NCCL_TOPO_FILE is not set");
+	ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "NCCL_TOPO_FILE is not set");
 }
 END_TEST
 
 START_TEST(without_a_job_only_nccls_files_could_have_set_it)
 {
-	ctx->env.in_job = false;
+	context->ctx.env.in_job = false;
 	environment_block = "UCX_TLS=tcp";
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "rank.setting", "CUDA_DEVICE_ORDER"),
+	ck_assert_str_eq(fake_reason(context, "rank.setting", "CUDA_DEVICE_ORDER"),
 		"a job's environment would set it, and this is no job");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "UCX_TLS"), "tcp");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "NCCL_TOPO_FILE"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "tcp");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_TOPO_FILE"), "not set");
 }
 END_TEST
 
@@ -117,16 +117,16 @@ START_TEST(the_process_own_changes_do_not_count)
 	setenv("UCX_TLS", "tcp,self", 1);
 	setenv("OMPI_MCA_coll_hcoll_enable", "0", 1);
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "NCCL_DEBUG"), "not set");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "OMPI_MCA_coll_hcoll_enable"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_DEBUG"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "OMPI_MCA_coll_hcoll_enable"), "not set");
 }
 END_TEST
 
 static void check_setting(const char *name, const char *value, const char *from)
 {
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", name), value);
-	ck_assert_str_eq(fake_string(ctx, "rank.setting_from", name), from);
+	ck_assert_str_eq(fake_string(context, "rank.setting", name), value);
+	ck_assert_str_eq(fake_string(context, "rank.setting_from", name), from);
 }
 
 static void put_home_conf(const char *text)
@@ -135,7 +135,7 @@ static void put_home_conf(const char *text)
 	const struct passwd *user = getpwuid(getuid());
 	ck_assert_ptr_nonnull(user);
 	snprintf(path, sizeof path, "%s/.nccl.conf", user->pw_dir);
-	fake_file(ctx, path, text);
+	fake_file(context, path, text);
 }
 
 START_TEST(the_environment_goes_before_the_users_file_and_that_before_the_systems)
@@ -144,14 +144,14 @@ START_TEST(the_environment_goes_before_the_users_file_and_that_before_the_system
 	snprintf(home_conf, sizeof home_conf, "%s/.nccl.conf", getpwuid(getuid())->pw_dir);
 	environment_block = "NCCL_DEBUG=WARN|OMPI_MCA_coll_hcoll_enable=0|NCCL_MIN_NCHANNELS=32";
 	put_home_conf("NCCL_DEBUG=INFO\nNCCL_NET=IB\n");
-	fake_file(ctx, "/etc/nccl.conf", "NCCL_DEBUG=TRACE\nNCCL_NET=Socket\nNCCL_ALGO=Ring\n");
+	fake_file(context, "/etc/nccl.conf", "NCCL_DEBUG=TRACE\nNCCL_NET=Socket\nNCCL_ALGO=Ring\n");
 	measure();
 	check_setting("NCCL_DEBUG", "WARN", "environment");
 	check_setting("OMPI_MCA_coll_hcoll_enable", "0", "environment");
 	check_setting("NCCL_MIN_NCHANNELS", "32", "environment");
 	check_setting("NCCL_NET", "IB", home_conf);
 	check_setting("NCCL_ALGO", "Ring", "/etc/nccl.conf");
-	ck_assert_uint_eq(fake_count(ctx, "rank.setting_from"), 5);
+	ck_assert_uint_eq(fake_count(context, "rank.setting_from"), 5);
 }
 END_TEST
 
@@ -159,13 +159,13 @@ START_TEST(a_named_file_takes_the_place_of_the_users_own)
 {
 	environment_block = "NCCL_CONF_FILE=/opt/nccl.conf";
 	put_home_conf("NCCL_DEBUG=INFO\nNCCL_PROTO=LL\n");
-	fake_file(ctx, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
-	fake_file(ctx, "/etc/nccl.conf", "NCCL_ALGO=Ring\n");
+	fake_file(context, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
+	fake_file(context, "/etc/nccl.conf", "NCCL_ALGO=Ring\n");
 	measure();
 	check_setting("NCCL_DEBUG", "VERSION", "/opt/nccl.conf");
 	check_setting("NCCL_ALGO", "Ring", "/etc/nccl.conf");
 	check_setting("NCCL_CONF_FILE", "/opt/nccl.conf", "environment");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "NCCL_PROTO"), "not set");
+	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_PROTO"), "not set");
 }
 END_TEST
 
@@ -173,14 +173,15 @@ START_TEST(a_file_that_is_too_long_leaves_unknown_what_it_may_set)
 {
 	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
 	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
-	fake_file(ctx, "/etc/nccl.conf", text);
+	fake_file(context, "/etc/nccl.conf", text);
 	free(text);
 	environment_block = "NCCL_DEBUG=WARN";
 	measure();
 	check_setting("NCCL_DEBUG", "WARN", "environment");
-	ck_assert_str_eq(fake_string(ctx, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "rank.setting", "NCCL_NET"), "/etc/nccl.conf: has 65537 bytes"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file", NULL), "/etc/nccl.conf: has 65537 bytes"));
+	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "/etc/nccl.conf: has 65537 bytes"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file", NULL), "/etc/nccl.conf: has 65537 bytes"));
 }
 END_TEST
 
@@ -188,7 +189,7 @@ START_TEST(without_an_environment_there_is_nothing_to_tell)
 {
 	struct muster_error err;
 	environment_block = NULL;
-	ck_assert_int_eq(muster_probe_environment.run(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_environment.run(&context->ctx, &err), -1);
 	ck_assert_str_eq(err.text, "/proc/self/environ: not here");
 }
 END_TEST
@@ -196,12 +197,12 @@ END_TEST
 START_TEST(only_the_leader_speaks_for_the_node)
 {
 	struct muster_error err;
-	ctx->env.leader = false;
+	context->ctx.env.leader = false;
 	environment_block = "NCCL_TOPO_FILE=/topo.xml";
-	ck_assert_int_eq(muster_probe_environment.run(ctx, &err), 0);
-	ck_assert_uint_eq(fake_count(ctx, "rank.setting"), MUSTER_SETTINGS_NAMED);
-	ck_assert_uint_eq(fake_count(ctx, "node.topo_file"), 0);
-	ck_assert_uint_eq(fake_count(ctx, "node.topo_file_agrees"), 0);
+	ck_assert_int_eq(muster_probe_environment.run(&context->ctx, &err), 0);
+	ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
+	ck_assert_uint_eq(fake_count(context, "node.topo_file"), 0);
+	ck_assert_uint_eq(fake_count(context, "node.topo_file_agrees"), 0);
 }
 END_TEST
 
@@ -233,7 +234,7 @@ static const struct {
 static void put_topo(const char *text)
 {
 	char *whole = muster_asprintf("<system version=\"1\">%s</system>", text);
-	fake_file(ctx, "/opt/topo.xml", whole);
+	fake_file(context, "/opt/topo.xml", whole);
 	free(whole);
 	environment_block = "NCCL_TOPO_FILE=/opt/topo.xml";
 }
@@ -242,12 +243,12 @@ START_TEST(a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not)
 {
 	put_topo(files[_i].text);
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "node.topo_file", NULL), "/opt/topo.xml");
+	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
 	if (files[_i].differs)
-		ck_assert_str_eq(fake_string(ctx, "node.topo_file_differs", NULL), files[_i].differs);
+		ck_assert_str_eq(fake_string(context, "node.topo_file_differs", NULL), files[_i].differs);
 	else
-		ck_assert_str_eq(fake_reason(ctx, "node.topo_file_differs", NULL), "the file agrees");
-	ck_assert(fake_boolean(ctx, "node.topo_file_agrees", NULL) == !files[_i].differs);
+		ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "the file agrees");
+	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !files[_i].differs);
 }
 END_TEST
 
@@ -258,7 +259,7 @@ START_TEST(of_many_differences_the_first_eight_are_told)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "<cpu numaid=\"%d\"/>", i);
 	put_topo(text);
 	measure();
-	const char *differs = fake_string(ctx, "node.topo_file_differs", NULL);
+	const char *differs = fake_string(context, "node.topo_file_differs", NULL);
 	ck_assert_ptr_nonnull(strstr(differs, "NUMA node 9 is in the file and not in the kernel; and 5 more"));
 	ck_assert_ptr_null(strstr(differs, "NUMA node 10"));
 }
@@ -269,14 +270,14 @@ START_TEST(a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_di
 	put_pci("000c:00:00.0", "0x10de\n", "0x030200\n", "-1\n");
 	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1 GPU("000c:00:00.0")));
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_agrees", NULL), "GPU 000c:00:00.0: "));
-	ck_assert_str_eq(
-		fake_reason(ctx, "node.topo_file_differs", NULL), fake_reason(ctx, "node.topo_file_agrees", NULL));
-	ck_assert_str_eq(fake_string(ctx, "node.topo_file", NULL), "/opt/topo.xml");
-	fake_forget(ctx);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "GPU 000c:00:00.0: "));
+	ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL),
+		fake_reason(context, "node.topo_file_agrees", NULL));
+	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
+	fake_forget(context);
 	put_topo(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0 GPU("000c:00:00.0")));
 	measure();
-	ck_assert(!fake_boolean(ctx, "node.topo_file_agrees", NULL));
+	ck_assert(!fake_boolean(context, "node.topo_file_agrees", NULL));
 }
 END_TEST
 
@@ -295,8 +296,8 @@ START_TEST(a_file_that_cannot_be_read_is_no_file)
 	put_topo("");
 	environment_block = block;
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file", NULL), paths[_i].why));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_agrees", NULL), paths[_i].why));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file", NULL), paths[_i].why));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), paths[_i].why));
 	check_setting("NCCL_TOPO_FILE", paths[_i].value, "environment");
 }
 END_TEST
@@ -305,12 +306,12 @@ START_TEST(a_file_that_is_too_long_is_there_but_not_judged)
 {
 	char *text = muster_calloc((1 << 20) + 2, 1);
 	memset(text, ' ', (1 << 20) + 1);
-	fake_file(ctx, "/opt/topo.xml", text);
+	fake_file(context, "/opt/topo.xml", text);
 	free(text);
 	environment_block = "NCCL_TOPO_FILE=opt/topo.xml"; /* as seen from the root */
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "node.topo_file", NULL), "opt/topo.xml");
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_agrees", NULL), "has 1048577 bytes"));
+	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "opt/topo.xml");
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "has 1048577 bytes"));
 }
 END_TEST
 
@@ -321,20 +322,20 @@ START_TEST(without_expat_the_file_is_there_and_not_judged)
 		dlopen(MUSTER_BUILD_DIR "/tests/fakes/libexpat.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
 	put_topo(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0));
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "node.topo_file", NULL), "/opt/topo.xml");
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_agrees", NULL), "expat"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.topo_file_differs", NULL), "expat"));
+	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "expat"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_differs", NULL), "expat"));
 }
 END_TEST
 
 START_TEST(without_gpus_there_is_nothing_to_agree_with)
 {
 	put_topo(CPU("0", "3", GPU_0));
-	ck_assert_int_eq(chdir(ctx->root), 0);
+	ck_assert_int_eq(chdir(context->root), 0);
 	ck_assert_int_eq(rename("sys/bus/pci", "pci"), 0);
 	measure();
-	ck_assert_str_eq(
-		fake_reason(ctx, "node.topo_file_agrees", NULL), "the kernel shows no NVIDIA GPU to compare it with");
+	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL),
+		"the kernel shows no NVIDIA GPU to compare it with");
 }
 END_TEST
 

@@ -18,7 +18,7 @@ extern const struct muster_probe muster_probe_fabric;
 #define CLUSTER "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809"
 #define NO_CLUSTER "00000000-0000-0000-0000-000000000000"
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 static struct {
 	bool missing;
@@ -149,9 +149,9 @@ static void setup(void)
 {
 	static const unsigned char uuid[16] = { 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f, 0x40, 0x81, 0x92, 0xa3, 0xb4, 0xc5,
 		0xd6, 0xe7, 0xf8, 0x09 };
-	ctx = fake_new(&muster_probe_fabric);
-	fake_gpu(ctx, BUS_ID, "GPU-1");
-	ctx->gpu.has_nvml = true;
+	context = fake_new(&muster_probe_fabric);
+	fake_gpu(context, BUS_ID, "GPU-1");
+	context->gpu.has_nvml = true;
 	memset(&script, 0, sizeof script);
 	memcpy(script.uuid, uuid, sizeof uuid);
 	script.newest = 3;
@@ -166,20 +166,20 @@ static void setup(void)
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_probe_fabric.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, NULL);
-	ck_assert_uint_ge(ctx->steps, 4);
+	ck_assert_msg(muster_probe_fabric.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, NULL);
+	ck_assert_uint_ge(context->steps, 4);
 }
 
 static const char *cluster_label(void)
 {
-	const struct muster_sample *sample = fake_sample(ctx, "gpu.fabric_clique", BUS_ID, NULL);
+	const struct muster_sample *sample = fake_sample(context, "gpu.fabric_clique", BUS_ID, NULL);
 	ck_assert_uint_eq(sample->label_count, 2);
 	return sample->labels[1].value.string;
 }
@@ -188,20 +188,20 @@ START_TEST(a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver)
 {
 	script.newest = (unsigned int)_i;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_state", BUS_ID), "completed");
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_status", BUS_ID), "success");
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_cluster", BUS_ID), CLUSTER);
-	ck_assert_double_eq(fake_number(ctx, "gpu.fabric_clique", BUS_ID), 32766);
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_state", BUS_ID), "completed");
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "success");
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_cluster", BUS_ID), CLUSTER);
+	ck_assert_double_eq(fake_number(context, "gpu.fabric_clique", BUS_ID), 32766);
 	ck_assert_str_eq(cluster_label(), CLUSTER);
 	if (_i >= 2)
-		ck_assert_str_eq(fake_string(ctx, "gpu.fabric_health", BUS_ID), "healthy");
+		ck_assert_str_eq(fake_string(context, "gpu.fabric_health", BUS_ID), "healthy");
 	else
 		ck_assert_str_eq(
-			fake_reason(ctx, "gpu.fabric_health", BUS_ID), "nvmlDeviceGetGpuFabricInfoV: result 13");
-	ck_assert_double_eq(fake_number(ctx, "gpu.c2c_links", BUS_ID), 10);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
-	ck_assert_double_eq(fake_number(ctx, "gpu.peers", BUS_ID), 3);
-	ck_assert_double_eq(fake_number(ctx, "gpu.p2p_peers", BUS_ID), 3);
+			fake_reason(context, "gpu.fabric_health", BUS_ID), "nvmlDeviceGetGpuFabricInfoV: result 13");
+	ck_assert_double_eq(fake_number(context, "gpu.c2c_links", BUS_ID), 10);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
+	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 3);
+	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
 }
 END_TEST
 
@@ -224,8 +224,8 @@ START_TEST(what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason)
 	script.fabric_result = silences[_i].result;
 	measure();
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		ck_assert_str_eq(fake_reason(ctx, all[i], BUS_ID), silences[_i].reason);
-	ck_assert_double_eq(fake_number(ctx, "gpu.c2c_links", BUS_ID), 10);
+		ck_assert_str_eq(fake_reason(context, all[i], BUS_ID), silences[_i].reason);
+	ck_assert_double_eq(fake_number(context, "gpu.c2c_links", BUS_ID), 10);
 }
 END_TEST
 
@@ -246,12 +246,12 @@ START_TEST(before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is
 	script.clique = 0;
 	script.mask = script.summary = 0;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_state", BUS_ID), states[_i].name);
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.fabric_status", BUS_ID), states[_i].name));
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_cluster", BUS_ID), NO_CLUSTER);
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_state", BUS_ID), states[_i].name);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.fabric_status", BUS_ID), states[_i].name));
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_cluster", BUS_ID), NO_CLUSTER);
 	ck_assert_str_eq(cluster_label(), NO_CLUSTER);
-	ck_assert_double_eq(fake_number(ctx, "gpu.fabric_clique", BUS_ID), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.fabric_health", BUS_ID), "are 0"));
+	ck_assert_double_eq(fake_number(context, "gpu.fabric_clique", BUS_ID), 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.fabric_health", BUS_ID), "are 0"));
 }
 END_TEST
 
@@ -259,7 +259,7 @@ START_TEST(a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words)
 {
 	script.status = NVML_ERROR_UNKNOWN;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_status", BUS_ID), "result 999");
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "result 999");
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(health_is_what_the_fields_of_the_mask_say)
 	script.mask = healths[_i].mask;
 	script.summary = healths[_i].summary;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.fabric_health", BUS_ID), healths[_i].health);
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_health", BUS_ID), healths[_i].health);
 }
 END_TEST
 
@@ -327,13 +327,13 @@ START_TEST(c2c_links_that_are_up_are_counted)
 	script.mbps = c2cs[_i].mbps;
 	measure();
 	if (c2cs[_i].expected < 0)
-		ck_assert_str_eq(fake_reason(ctx, "gpu.c2c_links", BUS_ID), c2cs[_i].no_speed);
+		ck_assert_str_eq(fake_reason(context, "gpu.c2c_links", BUS_ID), c2cs[_i].no_speed);
 	else
-		ck_assert_msg(fake_number(ctx, "gpu.c2c_links", BUS_ID) == c2cs[_i].expected, "%s", c2cs[_i].what);
+		ck_assert_msg(fake_number(context, "gpu.c2c_links", BUS_ID) == c2cs[_i].expected, "%s", c2cs[_i].what);
 	if (c2cs[_i].no_speed)
-		ck_assert_str_eq(fake_reason(ctx, "gpu.c2c_gbps", BUS_ID), c2cs[_i].no_speed);
+		ck_assert_str_eq(fake_reason(context, "gpu.c2c_gbps", BUS_ID), c2cs[_i].no_speed);
 	else
-		ck_assert_double_eq_tol(fake_number(ctx, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
+		ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
 }
 END_TEST
 
@@ -341,8 +341,8 @@ START_TEST(a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access)
 {
 	script.devices = 1;
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "gpu.peers", BUS_ID), 0);
-	ck_assert_str_eq(fake_reason(ctx, "gpu.p2p_peers", BUS_ID), "CUDA shows only this rank's own GPU");
+	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 0);
+	ck_assert_str_eq(fake_reason(context, "gpu.p2p_peers", BUS_ID), "CUDA shows only this rank's own GPU");
 }
 END_TEST
 
@@ -350,16 +350,17 @@ START_TEST(peers_that_cannot_be_reached_do_not_count)
 {
 	script.unreachable = 1u << 2;
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "gpu.peers", BUS_ID), 3);
-	ck_assert_double_eq(fake_number(ctx, "gpu.p2p_peers", BUS_ID), 2);
-	fake_forget(ctx);
+	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 3);
+	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 2);
+	fake_forget(context);
 	script.peer_result = CUDA_ERROR_UNKNOWN;
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "gpu.p2p_peers", BUS_ID), "CUDA device 1: cuDeviceCanAccessPeer: result 999");
-	fake_forget(ctx);
+	ck_assert_str_eq(
+		fake_reason(context, "gpu.p2p_peers", BUS_ID), "CUDA device 1: cuDeviceCanAccessPeer: result 999");
+	fake_forget(context);
 	script.count_devices_result = CUDA_ERROR_NOT_INITIALIZED;
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "gpu.peers", BUS_ID), "cuDeviceGetCount: result 3");
+	ck_assert_str_eq(fake_reason(context, "gpu.peers", BUS_ID), "cuDeviceGetCount: result 3");
 }
 END_TEST
 
@@ -367,12 +368,12 @@ START_TEST(without_nvml_the_peers_are_told_all_the_same)
 {
 	struct muster_error err;
 	script.missing = true;
-	ck_assert_int_eq(muster_probe_fabric.run(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
-	ck_assert_double_eq(fake_number(ctx, "gpu.p2p_peers", BUS_ID), 3);
-	fake_forget(ctx);
-	script.missing = ctx->gpu.has_nvml = false;
-	ck_assert_int_eq(muster_probe_fabric.run(ctx, &err), -1);
+	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
+	fake_forget(context);
+	script.missing = context->gpu.has_nvml = false;
+	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
 END_TEST

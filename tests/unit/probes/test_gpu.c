@@ -16,7 +16,7 @@ extern const struct muster_probe muster_probe_gpu;
 
 #define BUS_ID "0001:00:00.0"
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 /* What NVML answers; the result of every call that is not scripted on its own is `result`. */
 static struct {
@@ -233,10 +233,10 @@ int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct mu
 
 static void setup(void)
 {
-	ctx = fake_new(&muster_probe_gpu);
-	fake_gpu(ctx, BUS_ID, "GPU-1");
-	ctx->gpu.has_nvml = true;
-	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
+	context = fake_new(&muster_probe_gpu);
+	fake_gpu(context, BUS_ID, "GPU-1");
+	context->gpu.has_nvml = true;
+	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
 	memset(&script, 0, sizeof script);
 	script.links = script.links_up = 12;
 	script.common_mbps = 25000;
@@ -245,15 +245,15 @@ static void setup(void)
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_probe_gpu.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, NULL);
-	ck_assert_uint_ge(ctx->steps, 8);
+	ck_assert_msg(muster_probe_gpu.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, NULL);
+	ck_assert_uint_ge(context->steps, 8);
 }
 
 static const struct {
@@ -282,23 +282,23 @@ static const struct {
 START_TEST(every_number_comes_in_the_unit_of_its_metric)
 {
 	measure();
-	ck_assert_double_eq(fake_number(ctx, numbers[_i].metric, BUS_ID), numbers[_i].number);
+	ck_assert_double_eq(fake_number(context, numbers[_i].metric, BUS_ID), numbers[_i].number);
 }
 END_TEST
 
 START_TEST(modes_and_texts_are_what_nvml_says)
 {
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.name", BUS_ID), "a text");
-	ck_assert_str_eq(fake_string(ctx, "gpu.compute_capability", BUS_ID), "9.0");
-	ck_assert(fake_boolean(ctx, "gpu.ecc", BUS_ID));
-	ck_assert(!fake_boolean(ctx, "gpu.mig", BUS_ID));
-	ck_assert(fake_boolean(ctx, "gpu.remap_pending", BUS_ID));
-	ck_assert(!fake_boolean(ctx, "gpu.remap_failed", BUS_ID));
-	fake_forget(ctx);
+	ck_assert_str_eq(fake_string(context, "gpu.name", BUS_ID), "a text");
+	ck_assert_str_eq(fake_string(context, "gpu.compute_capability", BUS_ID), "9.0");
+	ck_assert(fake_boolean(context, "gpu.ecc", BUS_ID));
+	ck_assert(!fake_boolean(context, "gpu.mig", BUS_ID));
+	ck_assert(fake_boolean(context, "gpu.remap_pending", BUS_ID));
+	ck_assert(!fake_boolean(context, "gpu.remap_failed", BUS_ID));
+	fake_forget(context);
 	script.mig = true;
 	measure();
-	ck_assert(fake_boolean(ctx, "gpu.mig", BUS_ID));
+	ck_assert(fake_boolean(context, "gpu.mig", BUS_ID));
 }
 END_TEST
 
@@ -307,8 +307,8 @@ START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 	script.result = script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
 	measure();
 	size_t nulls = 0;
-	for (size_t i = 0; i < ctx->samples.count; i++) {
-		const struct muster_sample *sample = &ctx->samples.items[i];
+	for (size_t i = 0; i < context->samples.count; i++) {
+		const struct muster_sample *sample = &context->samples.items[i];
 		nulls += sample->value.type == MUSTER_NULL && strstr(sample->reason, ": result 3") != NULL;
 	}
 	/* all but what sysfs and the CUDA driver tell */
@@ -343,11 +343,11 @@ START_TEST(nvlinks_that_are_up_are_counted)
 	script.link_count = links[_i].link_count;
 	measure();
 	if (links[_i].expected < 0)
-		ck_assert_msg(*fake_reason(ctx, "gpu.nvlinks", BUS_ID), "%s", links[_i].what);
+		ck_assert_msg(*fake_reason(context, "gpu.nvlinks", BUS_ID), "%s", links[_i].what);
 	else
-		ck_assert_msg(fake_number(ctx, "gpu.nvlinks", BUS_ID) == links[_i].expected, "%s", links[_i].what);
+		ck_assert_msg(fake_number(context, "gpu.nvlinks", BUS_ID) == links[_i].expected, "%s", links[_i].what);
 	if (links[_i].expected == 0)
-		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
+		ck_assert_str_eq(fake_reason(context, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
 }
 END_TEST
 
@@ -371,9 +371,9 @@ START_TEST(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link)
 	script.link_mbps = speeds[_i].link_mbps;
 	measure();
 	if (speeds[_i].reason)
-		ck_assert_str_eq(fake_reason(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].reason);
+		ck_assert_str_eq(fake_reason(context, "gpu.nvlink_gbps", BUS_ID), speeds[_i].reason);
 	else
-		ck_assert_double_eq_tol(fake_number(ctx, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
+		ck_assert_double_eq_tol(fake_number(context, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
 }
 END_TEST
 
@@ -400,8 +400,8 @@ START_TEST(only_the_harmful_reasons_are_a_slowdown)
 {
 	script.throttle = throttles[_i].mask;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
-	ck_assert(fake_boolean(ctx, "gpu.slowdown", BUS_ID) == throttles[_i].slowdown);
+	ck_assert_str_eq(fake_string(context, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
+	ck_assert(fake_boolean(context, "gpu.slowdown", BUS_ID) == throttles[_i].slowdown);
 }
 END_TEST
 
@@ -422,9 +422,9 @@ START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
 	script.licences.licensableFeaturesCount = 1;
 	script.licences.gridLicensableFeatures[0].featureEnabled = 1;
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), modes[_i].name);
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_product", BUS_ID), modes[_i].name));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "no vGPU"));
+	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), modes[_i].name);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_product", BUS_ID), modes[_i].name));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "no vGPU"));
 }
 END_TEST
 
@@ -436,13 +436,13 @@ START_TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
 		.gridLicensableFeatures = { { .productName = "Not This", .featureState = 1 },
 			{ .productName = "NVIDIA Virtual Compute Server", .featureEnabled = 1 } } };
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
-	ck_assert_str_eq(fake_string(ctx, "gpu.vgpu_product", BUS_ID), "NVIDIA Virtual Compute Server");
-	ck_assert(!fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
-	fake_forget(ctx);
+	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), "vgpu");
+	ck_assert_str_eq(fake_string(context, "gpu.vgpu_product", BUS_ID), "NVIDIA Virtual Compute Server");
+	ck_assert(!fake_boolean(context, "gpu.vgpu_licensed", BUS_ID));
+	fake_forget(context);
 	script.licences.gridLicensableFeatures[1].featureState = 1;
 	measure();
-	ck_assert(fake_boolean(ctx, "gpu.vgpu_licensed", BUS_ID));
+	ck_assert(fake_boolean(context, "gpu.vgpu_licensed", BUS_ID));
 }
 END_TEST
 
@@ -451,21 +451,21 @@ START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
 	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 	script.licences.licensableFeaturesCount = 99; /* more than there is room for: none of them is enabled */
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.vgpu_licensed", BUS_ID), "none of them enabled"));
-	fake_forget(ctx);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "none of them enabled"));
+	fake_forget(context);
 	script.licence_result = NVML_ERROR_FUNCTION_NOT_FOUND;
 	measure();
 	ck_assert_str_eq(
-		fake_reason(ctx, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
-	ck_assert_str_eq(fake_string(ctx, "gpu.virtualization", BUS_ID), "vgpu");
+		fake_reason(context, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
+	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), "vgpu");
 }
 END_TEST
 
 START_TEST(numa_node_minus_one_is_unknown_and_not_a_node)
 {
-	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
+	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.numa_node", BUS_ID), "numa_node is -1"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.numa_node", BUS_ID), "numa_node is -1"));
 }
 END_TEST
 
@@ -473,18 +473,18 @@ START_TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
 {
 	struct muster_error err;
 	script.missing = true;
-	ck_assert_int_eq(muster_probe_gpu.run(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
-	ck_assert_double_eq(fake_number(ctx, "gpu.numa_node", BUS_ID), 1);
+	ck_assert_double_eq(fake_number(context, "gpu.numa_node", BUS_ID), 1);
 }
 END_TEST
 
 START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 {
 	struct muster_error err;
-	ctx->gpu.has_nvml = false;
-	ck_assert_int_eq(muster_probe_gpu.run(ctx, &err), -1);
+	context->gpu.has_nvml = false;
+	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
 END_TEST

@@ -6,13 +6,13 @@
 #define BUS_ID "0001:00:00.0"
 
 static struct muster_error err;
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 static void set_up(void)
 {
 	static const double fast[] = { 25.0 };
 	fake_gpu_reset();
-	ctx = fake_gpu_new(&muster_probe_gpu_copy);
+	context = fake_gpu_new(&muster_probe_gpu_copy);
 	fake.h2d_gbps = fake.d2h_gbps = fast;
 	fake.h2d_count = fake.d2h_count = 1;
 	err = (struct muster_error){ 0 };
@@ -21,8 +21,8 @@ static void set_up(void)
 static void tear_down(void)
 {
 	fake.stuck = false;
-	finish(ctx, &err);
-	fake_free(ctx);
+	finish(&context->ctx, &err);
+	fake_free(context);
 }
 
 START_TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
@@ -31,14 +31,14 @@ START_TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
 	fake.h2d_gbps = h2d;
 	fake.d2h_gbps = d2h;
 	fake.h2d_count = fake.d2h_count = 6;
-	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_gbps", BUS_ID), 20, 1e-3);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_spread", BUS_ID), (40 - 10) / 20.0, 1e-3);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_gbps", BUS_ID), 13, 1e-3);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_spread", BUS_ID), (15 - 11) / 13.0, 1e-3);
-	ck_assert_double_eq(fake_number(ctx, "gpu.pcie_gen_loaded", BUS_ID), 4);
-	ck_assert_double_eq(fake_number(ctx, "gpu.pcie_width_loaded", BUS_ID), 16);
-	ck_assert(fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 20, 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_spread", BUS_ID), (40 - 10) / 20.0, 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_gbps", BUS_ID), 13, 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_spread", BUS_ID), (15 - 11) / 13.0, 1e-3);
+	ck_assert_double_eq(fake_number(context, "gpu.pcie_gen_loaded", BUS_ID), 4);
+	ck_assert_double_eq(fake_number(context, "gpu.pcie_width_loaded", BUS_ID), 16);
+	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
 END_TEST
 
@@ -48,9 +48,9 @@ START_TEST(the_profile_sets_the_size)
 		enum muster_profile profile;
 		double mib;
 	} cases[] = { { MUSTER_QUICK, 32 }, { MUSTER_STANDARD, 64 }, { MUSTER_FULL, 64 } };
-	ctx->env.profile = cases[_i].profile;
-	ck_assert_int_eq(run(ctx, &err), 0);
-	ck_assert_double_eq(fake_number(ctx, "gpu.copy_mib", BUS_ID), cases[_i].mib);
+	context->ctx.env.profile = cases[_i].profile;
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_double_eq(fake_number(context, "gpu.copy_mib", BUS_ID), cases[_i].mib);
 }
 END_TEST
 
@@ -58,38 +58,38 @@ START_TEST(one_wrong_byte_anywhere_is_not_intact)
 {
 	static const size_t places[] = { 0, 65535, 65536, ((size_t)32 << 20) - 1 };
 	fake.corrupt_at = places[_i];
-	ck_assert_int_eq(run(ctx, &err), 0);
-	ck_assert(!fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert(!fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
 END_TEST
 
 START_TEST(together_copies_long_enough_to_overlap_and_releases_all)
 {
-	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	size_t before = fake.h2d_done;
 	ck_assert_int_gt(fake.held, 0);
-	ck_assert_int_eq(together(ctx, &err), 0);
+	ck_assert_int_eq(together(&context->ctx, &err), 0);
 	double ms = (double)(fake.h2d_done - before) * (32 << 20) / 1e6 / 25;
 	ck_assert_double_ge(ms, 30);
 	ck_assert_double_le(ms, 35);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_int_eq(fake.held, 0);
 }
 END_TEST
 
 START_TEST(together_works_in_a_worker_that_never_ran_alone)
 {
-	ck_assert_int_eq(together(ctx, &err), 0);
-	ck_assert_double_eq_tol(fake_number(ctx, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
+	ck_assert_int_eq(together(&context->ctx, &err), 0);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_int_eq(fake.held, 0);
 }
 END_TEST
 
 START_TEST(finish_releases_what_run_left)
 {
-	ck_assert_int_eq(run(ctx, &err), 0);
-	ck_assert_int_eq(finish(ctx, &err), 0);
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, 0);
 }
 END_TEST
@@ -97,7 +97,7 @@ END_TEST
 START_TEST(memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing)
 {
 	fake.register_result = CUDA_ERROR_OUT_OF_MEMORY;
-	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "cuMemHostRegister_v2: CUDA_ERROR_OUT_OF_MEMORY"));
 	ck_assert_int_eq(fake.held, 0);
 }
@@ -106,7 +106,7 @@ END_TEST
 START_TEST(no_room_on_the_gpu_is_an_error_that_leaves_nothing)
 {
 	fake.alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
-	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY"));
 	ck_assert_int_eq(fake.held, 0);
 }
@@ -115,11 +115,11 @@ END_TEST
 START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 {
 	fake.stuck = true;
-	ck_assert_int_eq(run(ctx, &err), -1);
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_ptr_nonnull(strstr(err.text, "host to device: "));
 	int held = fake.held;
-	ck_assert_int_eq(finish(ctx, &err), 0);
+	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, held);
 }
 END_TEST
@@ -127,40 +127,40 @@ END_TEST
 START_TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
 {
 	fake.pcie_result = NVML_ERROR_NOT_SUPPORTED;
-	ck_assert_int_eq(run(ctx, &err), 0);
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_ptr_nonnull(
-		strstr(fake_reason(ctx, "gpu.pcie_gen_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkGeneration"));
+		strstr(fake_reason(context, "gpu.pcie_gen_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkGeneration"));
 	ck_assert_ptr_nonnull(
-		strstr(fake_reason(ctx, "gpu.pcie_width_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkWidth"));
+		strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkWidth"));
 }
 END_TEST
 
 START_TEST(a_numa_node_that_is_not_there_is_null_with_the_reason)
 {
-	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "4000\n");
-	ck_assert_int_eq(run(ctx, &err), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.copy_numa_node", BUS_ID), "4000"));
-	ck_assert(fake_boolean(ctx, "gpu.copy_intact", BUS_ID));
+	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "4000\n");
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.copy_numa_node", BUS_ID), "4000"));
+	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
 END_TEST
 
 START_TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
 {
-	fake_file(ctx, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "0\n");
-	ck_assert_int_eq(run(ctx, &err), 0);
-	if (fake_sample(ctx, "gpu.copy_numa_node", BUS_ID, NULL)->value.type ==
+	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "0\n");
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	if (fake_sample(context, "gpu.copy_numa_node", BUS_ID, NULL)->value.type ==
 		MUSTER_NULL) /* mbind may be forbidden */
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "gpu.copy_numa_node", BUS_ID), "NUMA node 0"));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.copy_numa_node", BUS_ID), "NUMA node 0"));
 	else
-		ck_assert_double_eq(fake_number(ctx, "gpu.copy_numa_node", BUS_ID), 0);
+		ck_assert_double_eq(fake_number(context, "gpu.copy_numa_node", BUS_ID), 0);
 }
 END_TEST
 
 START_TEST(alone_and_together_leave_no_metric_out)
 {
-	ck_assert_int_eq(run(ctx, &err), 0);
-	ck_assert_int_eq(together(ctx, &err), 0);
-	fake_complete(ctx, NULL);
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_int_eq(together(&context->ctx, &err), 0);
+	fake_complete(context, NULL);
 }
 END_TEST
 

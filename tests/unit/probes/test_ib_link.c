@@ -19,7 +19,7 @@ extern const struct muster_probe muster_probe_ib_link;
 #define PORT0 IB0 "/ports/1"
 #define AN0 "/sys/class/infiniband/mlx5_an0"
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 static struct {
 	bool missing;     /* the library */
@@ -61,15 +61,15 @@ static struct ibv_context *open_device(struct ibv_device *device)
 	errno = script.open_errno;
 	if (script.open_errno)
 		return NULL;
-	struct ibv_context *context = &contexts[device - devices];
-	context->device = device;
+	struct ibv_context *opened = &contexts[device - devices];
+	opened->device = device;
 	script.opened++;
-	return context;
+	return opened;
 }
 
-static int close_device(struct ibv_context *context)
+static int close_device(struct ibv_context *opened)
 {
-	(void)context;
+	(void)opened;
 	script.closed++;
 	return 0;
 }
@@ -90,12 +90,12 @@ const struct muster_verbs *muster_verbs(struct muster_error *err)
 }
 
 int muster_verbs_query_port(
-	const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+	const struct muster_verbs *verbs, struct ibv_context *opened, uint8_t port, struct ibv_port_attr *attr)
 {
 	(void)verbs;
 	ck_assert_uint_eq(port, 1);
 	*attr = script.attr;
-	if (context->device == &devices[0])
+	if (opened->device == &devices[0])
 		attr->active_speed = 4;
 	return script.query_result;
 }
@@ -125,21 +125,21 @@ static void add_device(const char *directory, const char *pci, const char *layer
 	};
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(path, sizeof path, "%s/%s", directory, files[i].file);
-		fake_file(ctx, path, files[i].text);
+		fake_file(context, path, files[i].text);
 	}
 	snprintf(path, sizeof path, "/sys/devices/%s/numa_node", pci);
-	fake_file(ctx, path, "2\n");
-	snprintf(link, sizeof link, "%s%s/device", ctx->root, directory);
-	snprintf(target, sizeof target, "%s/sys/devices/%s", ctx->root, pci);
+	fake_file(context, path, "2\n");
+	snprintf(link, sizeof link, "%s%s/device", context->root, directory);
+	snprintf(target, sizeof target, "%s/sys/devices/%s", context->root, pci);
 	ck_assert_int_eq(symlink(target, link), 0);
 }
 
 static void setup(void)
 {
-	ctx = fake_new(&muster_probe_ib_link);
+	context = fake_new(&muster_probe_ib_link);
 	memset(&script, 0, sizeof script);
 	script.attr = (struct ibv_port_attr){ .active_speed = 64, .active_width = 2, .active_mtu = IBV_MTU_4096 };
-	fake_file(ctx, "/sys/class", NULL);
+	fake_file(context, "/sys/class", NULL);
 }
 
 static void setup_ports(void)
@@ -153,15 +153,15 @@ static void teardown(void)
 {
 	ck_assert_uint_eq(script.opened, script.closed);
 	ck_assert_uint_eq(script.listed, script.freed);
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void measure(void)
 {
 	static const char *const later[] = { "port.counter_increase", NULL };
 	struct muster_error err;
-	ck_assert_msg(muster_probe_ib_link.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, later);
+	ck_assert_msg(muster_probe_ib_link.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, later);
 }
 
 static const struct {
@@ -190,22 +190,22 @@ START_TEST(every_fact_of_a_port_is_read)
 {
 	measure();
 	if (facts[_i].text)
-		ck_assert_str_eq(fake_string(ctx, facts[_i].metric, "mlx5_ib0/1"), facts[_i].text);
+		ck_assert_str_eq(fake_string(context, facts[_i].metric, "mlx5_ib0/1"), facts[_i].text);
 	else
-		ck_assert_double_eq(fake_number(ctx, facts[_i].metric, "mlx5_ib0/1"), facts[_i].number);
-	ck_assert(fake_boolean(ctx, "port.rate_agrees", "mlx5_ib0/1"));
-	ck_assert(fake_boolean(ctx, "port.full_member", "mlx5_ib0/1"));
+		ck_assert_double_eq(fake_number(context, facts[_i].metric, "mlx5_ib0/1"), facts[_i].number);
+	ck_assert(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"));
+	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1"));
 }
 END_TEST
 
 START_TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
 {
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 1);
-	ck_assert_double_eq(fake_number(ctx, "node.ethernet_ports", NULL), 1);
-	const struct muster_sample *sample = fake_sample(ctx, "port.state", "mlx5_an0/1", NULL);
+	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 1);
+	const struct muster_sample *sample = fake_sample(context, "port.state", "mlx5_an0/1", NULL);
 	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "Ethernet");
-	ck_assert_double_eq(fake_number(ctx, "port.rate_verbs_gbps", "mlx5_an0/1"), 40);
+	ck_assert_double_eq(fake_number(context, "port.rate_verbs_gbps", "mlx5_an0/1"), 40);
 }
 END_TEST
 
@@ -244,23 +244,23 @@ static const struct {
 static void expect_number(const char *metric, double number)
 {
 	if (number < 0)
-		ck_assert_msg(*fake_reason(ctx, metric, "mlx5_ib0/1"), "%s", metric);
+		ck_assert_msg(*fake_reason(context, metric, "mlx5_ib0/1"), "%s", metric);
 	else
-		ck_assert_double_eq(fake_number(ctx, metric, "mlx5_ib0/1"), number);
+		ck_assert_double_eq(fake_number(context, metric, "mlx5_ib0/1"), number);
 }
 
 START_TEST(the_rate_comes_from_both_sides_and_is_compared)
 {
-	fake_file(ctx, PORT0 "/rate", rates[_i].rate);
+	fake_file(context, PORT0 "/rate", rates[_i].rate);
 	script.attr.active_speed = (uint8_t)rates[_i].speed;
 	script.attr.active_width = (uint8_t)rates[_i].width;
 	measure();
 	expect_number("port.rate_gbps", rates[_i].sysfs);
 	expect_number("port.rate_verbs_gbps", rates[_i].verbs);
 	if (rates[_i].agrees < 0)
-		ck_assert(*fake_reason(ctx, "port.rate_agrees", "mlx5_ib0/1"));
+		ck_assert(*fake_reason(context, "port.rate_agrees", "mlx5_ib0/1"));
 	else
-		ck_assert_int_eq(fake_boolean(ctx, "port.rate_agrees", "mlx5_ib0/1"), rates[_i].agrees);
+		ck_assert_int_eq(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"), rates[_i].agrees);
 }
 END_TEST
 
@@ -283,11 +283,11 @@ START_TEST(only_a_full_member_key_of_ones_own_counts)
 	for (int i = 0; i < 3; i++) {
 		char path[256];
 		snprintf(path, sizeof path, PORT0 "/pkeys/%d", i);
-		fake_file(ctx, path, pkeys[_i].keys[i]);
+		fake_file(context, path, pkeys[_i].keys[i]);
 	}
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "port.pkeys", "mlx5_ib0/1"), pkeys[_i].list);
-	ck_assert(fake_boolean(ctx, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
+	ck_assert_str_eq(fake_string(context, "port.pkeys", "mlx5_ib0/1"), pkeys[_i].list);
+	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
 }
 END_TEST
 
@@ -295,20 +295,24 @@ START_TEST(the_increase_of_a_counter_is_what_came_since_the_start)
 {
 	struct muster_error err;
 	measure();
-	ck_assert_double_eq(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "link_downed")->value.number, 3);
-	ck_assert_double_eq(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "out_of_sequence")->value.number, 7);
-	ck_assert_uint_eq(fake_count(ctx, "port.counter"), 6);
-	fake_file(ctx, PORT0 "/counters/link_downed", "5\n");
-	fake_file(ctx, PORT0 "/hw_counters/out_of_sequence", "1\n");
-	fake_file(ctx, PORT0 "/counters/port_rcv_errors", "9\n");
-	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
-	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "link_downed")->value.number, 2);
-	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 0);
+	ck_assert_double_eq(fake_sample(context, "port.counter", "mlx5_ib0/1", "link_downed")->value.number, 3);
+	ck_assert_double_eq(fake_sample(context, "port.counter", "mlx5_ib0/1", "out_of_sequence")->value.number, 7);
+	ck_assert_uint_eq(fake_count(context, "port.counter"), 6);
+	fake_file(context, PORT0 "/counters/link_downed", "5\n");
+	fake_file(context, PORT0 "/hw_counters/out_of_sequence", "1\n");
+	fake_file(context, PORT0 "/counters/port_rcv_errors", "9\n");
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_double_eq(
+		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "link_downed")->value.number, 2);
+	ck_assert_double_eq(
+		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 0);
 	ck_assert_ptr_nonnull(strstr(
-		fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->reason, "from 7 to 1"));
-	ck_assert_ptr_nonnull(strstr(
-		fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "port_rcv_errors")->reason, "at the start"));
-	ck_assert_double_eq(fake_sample(ctx, "port.counter_increase", "mlx5_an0/1", "link_downed")->value.number, 0);
+		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->reason, "from 7 to 1"));
+	ck_assert_ptr_nonnull(
+		strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "port_rcv_errors")->reason,
+			"at the start"));
+	ck_assert_double_eq(
+		fake_sample(context, "port.counter_increase", "mlx5_an0/1", "link_downed")->value.number, 0);
 }
 END_TEST
 
@@ -319,22 +323,22 @@ START_TEST(a_port_without_counters_says_so_once)
 		"hw_counters/out_of_sequence" };
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		char path[4096];
-		snprintf(path, sizeof path, "%s" PORT0 "/%s", ctx->root, files[i]);
+		snprintf(path, sizeof path, "%s" PORT0 "/%s", context->root, files[i]);
 		ck_assert_int_eq(unlink(path), 0);
 	}
 	measure();
-	ck_assert_ptr_nonnull(fake_sample(ctx, "port.counter", "mlx5_ib0/1", "none")->reason);
-	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
-	ck_assert_ptr_nonnull(fake_sample(ctx, "port.counter_increase", "mlx5_ib0/1", "none")->reason);
+	ck_assert_ptr_nonnull(fake_sample(context, "port.counter", "mlx5_ib0/1", "none")->reason);
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_ptr_nonnull(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "none")->reason);
 }
 END_TEST
 
 START_TEST(a_replaced_worker_does_not_invent_an_increase)
 {
 	struct muster_error err;
-	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "replaced"));
-	ck_assert_uint_eq(ctx->samples.count, 0);
+	ck_assert_uint_eq(context->samples.count, 0);
 }
 END_TEST
 
@@ -343,10 +347,10 @@ static void *subnet_manager(void *arg)
 	const struct timespec pause = { .tv_nsec = 150 * 1000 * 1000 };
 	(void)arg;
 	nanosleep(&pause, NULL);
-	fake_file(ctx, PORT0 "/state.new", "4: ACTIVE\n");
+	fake_file(context, PORT0 "/state.new", "4: ACTIVE\n");
 	char from[512], to[512];
-	snprintf(from, sizeof from, "%s" PORT0 "/state.new", ctx->root);
-	snprintf(to, sizeof to, "%s" PORT0 "/state", ctx->root);
+	snprintf(from, sizeof from, "%s" PORT0 "/state.new", context->root);
+	snprintf(to, sizeof to, "%s" PORT0 "/state", context->root);
 	rename(from, to);
 	return NULL;
 }
@@ -354,22 +358,22 @@ static void *subnet_manager(void *arg)
 START_TEST(a_port_in_init_is_given_time_to_become_active)
 {
 	pthread_t thread;
-	ctx->env.profile = MUSTER_STANDARD;
-	fake_file(ctx, PORT0 "/state", "2: INIT\n");
+	context->ctx.env.profile = MUSTER_STANDARD;
+	fake_file(context, PORT0 "/state", "2: INIT\n");
 	ck_assert_int_eq(pthread_create(&thread, NULL, subnet_manager, NULL), 0);
 	measure();
 	pthread_join(thread, NULL);
-	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "ACTIVE");
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "ACTIVE");
 }
 END_TEST
 
 START_TEST(a_port_that_stays_in_init_is_told_as_it_is)
 {
-	fake_file(ctx, PORT0 "/state", "2: INIT\n");
+	fake_file(context, PORT0 "/state", "2: INIT\n");
 	double start = muster_now_ms();
 	measure();
 	ck_assert_double_ge(muster_now_ms() - start, 400);
-	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "INIT");
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "INIT");
 }
 END_TEST
 
@@ -377,15 +381,15 @@ START_TEST(a_port_that_is_down_is_not_waited_for)
 {
 	size_t steps;
 	measure();
-	steps = ctx->steps;
-	fake_forget(ctx);
-	ctx->steps = 0;
-	fake_file(ctx, PORT0 "/state", "1: DOWN\n");
-	fake_file(ctx, PORT0 "/phys_state", "2: Polling\n");
+	steps = context->steps;
+	fake_forget(context);
+	context->steps = 0;
+	fake_file(context, PORT0 "/state", "1: DOWN\n");
+	fake_file(context, PORT0 "/phys_state", "2: Polling\n");
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "DOWN");
-	ck_assert_str_eq(fake_string(ctx, "port.phys_state", "mlx5_ib0/1"), "Polling");
-	ck_assert_uint_eq(ctx->steps, steps);
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "DOWN");
+	ck_assert_str_eq(fake_string(context, "port.phys_state", "mlx5_ib0/1"), "Polling");
+	ck_assert_uint_eq(context->steps, steps);
 }
 END_TEST
 
@@ -395,10 +399,10 @@ static void expect_no_verbs(const char *part)
 	static const char *const of_verbs[] = { "port.speed", "port.width", "port.mtu_bytes", "port.rate_verbs_gbps",
 		"port.rate_agrees" };
 	for (size_t i = 0; i < sizeof of_verbs / sizeof *of_verbs; i++)
-		ck_assert_msg(strstr(fake_reason(ctx, of_verbs[i], "mlx5_ib0/1"), part) != NULL, "%s is null: %s",
-			of_verbs[i], fake_reason(ctx, of_verbs[i], "mlx5_ib0/1"));
-	ck_assert_double_eq(fake_number(ctx, "port.rate_gbps", "mlx5_ib0/1"), 200);
-	ck_assert_str_eq(fake_string(ctx, "port.state", "mlx5_ib0/1"), "ACTIVE");
+		ck_assert_msg(strstr(fake_reason(context, of_verbs[i], "mlx5_ib0/1"), part) != NULL, "%s is null: %s",
+			of_verbs[i], fake_reason(context, of_verbs[i], "mlx5_ib0/1"));
+	ck_assert_double_eq(fake_number(context, "port.rate_gbps", "mlx5_ib0/1"), 200);
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "ACTIVE");
 }
 
 START_TEST(a_device_that_cannot_be_opened_is_null_with_errno)
@@ -422,7 +426,7 @@ START_TEST(a_device_that_libibverbs_does_not_list_is_named)
 	script.without_ib0 = true;
 	measure();
 	expect_no_verbs("libibverbs does not list mlx5_ib0");
-	ck_assert_double_eq(fake_number(ctx, "port.width", "mlx5_an0/1"), 4);
+	ck_assert_double_eq(fake_number(context, "port.width", "mlx5_an0/1"), 4);
 }
 END_TEST
 
@@ -438,27 +442,27 @@ START_TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
 {
 	struct muster_error err;
 	script.missing = true;
-	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_ptr_nonnull(strstr(err.text, "libibverbs.so.1"));
 	expect_no_verbs("libibverbs.so.1 cannot be opened");
-	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
 }
 END_TEST
 
 START_TEST(an_unreadable_fact_is_null_and_names_the_file)
 {
 	char path[4096];
-	snprintf(path, sizeof path, "%s" IB0 "/fw_ver", ctx->root);
+	snprintf(path, sizeof path, "%s" IB0 "/fw_ver", context->root);
 	ck_assert_int_eq(unlink(path), 0);
-	fake_file(ctx, IB0 "/board_id", "");
-	fake_file(ctx, PORT0 "/lid", "zero");
-	fake_file(ctx, "/sys/devices/0101:00:00.0/numa_node", "-1\n");
+	fake_file(context, IB0 "/board_id", "");
+	fake_file(context, PORT0 "/lid", "zero");
+	fake_file(context, "/sys/devices/0101:00:00.0/numa_node", "-1\n");
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.firmware", "mlx5_ib0/1"), "fw_ver: No such file"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.board_id", "mlx5_ib0/1"), "board_id is empty"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.lid", "mlx5_ib0/1"), "not a whole number"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.numa_node", "mlx5_ib0/1"), "numa_node is -1"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.firmware", "mlx5_ib0/1"), "fw_ver: No such file"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.board_id", "mlx5_ib0/1"), "board_id is empty"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.lid", "mlx5_ib0/1"), "not a whole number"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.numa_node", "mlx5_ib0/1"), "numa_node is -1"));
 }
 END_TEST
 
@@ -466,15 +470,15 @@ START_TEST(the_numa_node_goes_with_the_pci_address)
 {
 	char path[4096];
 	measure();
-	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "0101:00:00.0")->value.number, 2);
+	ck_assert_double_eq(fake_sample(context, "port.numa_node", "mlx5_ib0/1", "0101:00:00.0")->value.number, 2);
 	/* a device that is on no PCI bus has a place all the same */
-	fake_forget(ctx);
-	snprintf(path, sizeof path, "%s" IB0 "/device", ctx->root);
+	fake_forget(context);
+	snprintf(path, sizeof path, "%s" IB0 "/device", context->root);
 	ck_assert_int_eq(unlink(path), 0);
-	fake_file(ctx, IB0 "/device/numa_node", "1\n");
+	fake_file(context, IB0 "/device/numa_node", "1\n");
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
-	ck_assert_double_eq(fake_sample(ctx, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
+	ck_assert_double_eq(fake_sample(context, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
 }
 END_TEST
 
@@ -487,12 +491,12 @@ START_TEST(a_node_without_rdma_has_no_ports_and_needs_no_library)
 	script.missing = nodes[_i].missing;
 	script.list_errno = ENOSYS;
 	if (nodes[_i].directory)
-		fake_file(ctx, "/sys/class/infiniband", NULL);
-	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), 0);
-	ck_assert_int_eq(muster_probe_ib_link.finish(ctx, &err), 0);
-	ck_assert_double_eq(fake_number(ctx, "node.ib_ports", NULL), 0);
-	ck_assert_double_eq(fake_number(ctx, "node.ethernet_ports", NULL), 0);
-	ck_assert_uint_eq(ctx->samples.count, 2);
+		fake_file(context, "/sys/class/infiniband", NULL);
+	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), 0);
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 0);
+	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 0);
+	ck_assert_uint_eq(context->samples.count, 2);
 }
 END_TEST
 
@@ -500,11 +504,11 @@ START_TEST(without_sysfs_nothing_is_counted)
 {
 	struct muster_error err;
 	char path[512];
-	snprintf(path, sizeof path, "%s/sys/class", ctx->root);
+	snprintf(path, sizeof path, "%s/sys/class", context->root);
 	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(muster_probe_ib_link.run(ctx, &err), -1);
+	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "/sys/class"));
-	ck_assert_uint_eq(ctx->samples.count, 0);
+	ck_assert_uint_eq(context->samples.count, 0);
 }
 END_TEST
 

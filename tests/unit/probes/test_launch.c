@@ -9,7 +9,7 @@
 
 extern const struct muster_probe muster_probe_launch;
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 static int nvml_gpus; /* -1: there is no NVML; -2: it cannot count */
 
 static nvmlReturn_t count_gpus(unsigned int *count)
@@ -57,18 +57,18 @@ static void setup(void)
 		unsetenv(others[i]);
 	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
 		unsetenv(from_srun[i][0]);
-	ctx = fake_new(&muster_probe_launch);
-	ctx->env.rank = 9;
-	ctx->env.ranks = 16;
-	ctx->env.local_rank = 1;
-	ctx->env.local_ranks = 8;
-	ctx->env.nodes = 2;
+	context = fake_new(&muster_probe_launch);
+	context->ctx.env.rank = 9;
+	context->ctx.env.ranks = 16;
+	context->ctx.env.local_rank = 1;
+	context->ctx.env.local_ranks = 8;
+	context->ctx.env.nodes = 2;
 	nvml_gpus = 8;
 }
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void start_by_srun(void)
@@ -80,36 +80,36 @@ static void start_by_srun(void)
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_probe_launch.run(ctx, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_probe_launch.run(&context->ctx, &err) == 0, "%s", err.text);
 }
 
 START_TEST(a_rank_of_srun_agrees_with_mpi)
 {
 	start_by_srun();
 	measure();
-	fake_complete(ctx, NULL);
-	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
-	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
-	ck_assert_double_eq(fake_number(ctx, "rank.slurm_localid", NULL), 1);
-	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
-	ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), 8);
-	ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), 1);
-	ck_assert(fake_boolean(ctx, "node.ranks_as_slurm", NULL));
-	ck_assert(fake_boolean(ctx, "node.gpus_as_slurm", NULL));
-	ck_assert_str_eq(fake_string(ctx, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
+	fake_complete(context, NULL);
+	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
+	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);
+	ck_assert_double_eq(fake_number(context, "rank.slurm_localid", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), 8);
+	ck_assert_double_eq(fake_number(context, "node.slurm_gpus_on_node", NULL), 8);
+	ck_assert_double_eq(fake_number(context, "node.ranks_per_gpu", NULL), 1);
+	ck_assert(fake_boolean(context, "node.ranks_as_slurm", NULL));
+	ck_assert(fake_boolean(context, "node.gpus_as_slurm", NULL));
+	ck_assert_str_eq(fake_string(context, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
 }
 END_TEST
 
 START_TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
 {
 	start_by_srun();
-	ctx->env.rank = ctx->env.local_rank = 0;
-	ctx->env.ranks = ctx->env.local_ranks = 1;
+	context->ctx.env.rank = context->ctx.env.local_rank = 0;
+	context->ctx.env.ranks = context->ctx.env.local_ranks = 1;
 	measure();
-	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(ctx, "rank.mpi_size", NULL), 1);
-	ck_assert_double_eq(fake_number(ctx, "rank.slurm_ntasks", NULL), 16);
+	ck_assert(!fake_boolean(context, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(context, "rank.mpi_size", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
 }
 END_TEST
 
@@ -118,7 +118,7 @@ START_TEST(ranks_in_another_order_than_slurms_are_a_difference)
 	start_by_srun();
 	setenv("SLURM_LOCALID", "2", 1);
 	measure();
-	ck_assert(!fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert(!fake_boolean(context, "rank.mpi_as_slurm", NULL));
 }
 END_TEST
 
@@ -128,9 +128,9 @@ START_TEST(a_missing_variable_leaves_the_comparison_open)
 	unsetenv("SLURM_NTASKS");
 	unsetenv("SLURM_STEP_NUM_TASKS");
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "rank.slurm_ntasks", NULL), "SLURM_NTASKS is not set");
-	ck_assert_str_eq(fake_reason(ctx, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
-	ck_assert_double_eq(fake_number(ctx, "rank.slurm_procid", NULL), 9);
+	ck_assert_str_eq(fake_reason(context, "rank.slurm_ntasks", NULL), "SLURM_NTASKS is not set");
+	ck_assert_str_eq(fake_reason(context, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
+	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);
 }
 END_TEST
 
@@ -140,8 +140,8 @@ START_TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
 	setenv("SLURM_NTASKS", "32", 1);
 	setenv("SLURM_TASKS_PER_NODE", "16(x2)", 1);
 	measure();
-	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), 8);
+	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
+	ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), 8);
 }
 END_TEST
 
@@ -178,12 +178,12 @@ START_TEST(slurms_variables_count_only_when_srun_started_the_process)
 			unsetenv(change[0]);
 	}
 	measure();
-	fake_complete(ctx, NULL);
+	fake_complete(context, NULL);
 	static const char *const nulls[] = { "rank.slurm_ntasks", "rank.slurm_procid", "rank.slurm_localid",
 		"rank.mpi_as_slurm", "node.slurm_tasks_per_node" };
 	for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
-		ck_assert_msg(strcmp(fake_reason(ctx, nulls[i], NULL), other_starts[_i].reason) == 0,
-			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(ctx, nulls[i], NULL));
+		ck_assert_msg(strcmp(fake_reason(context, nulls[i], NULL), other_starts[_i].reason) == 0,
+			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(context, nulls[i], NULL));
 }
 END_TEST
 
@@ -193,7 +193,7 @@ START_TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
 	setenv("OMPI_COMM_WORLD_SIZE", "16", 1);
 	setenv("OMPI_COMM_WORLD_RANK", "9", 1);
 	measure();
-	ck_assert(fake_boolean(ctx, "rank.mpi_as_slurm", NULL));
+	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
 }
 END_TEST
 
@@ -229,9 +229,9 @@ START_TEST(a_list_of_tasks_gives_this_nodes_count)
 	measure();
 	if (task_lists[_i].tasks < 0)
 		ck_assert_ptr_nonnull(
-			strstr(fake_reason(ctx, "node.slurm_tasks_per_node", NULL), "SLURM_STEP_TASKS_PER_NODE"));
+			strstr(fake_reason(context, "node.slurm_tasks_per_node", NULL), "SLURM_STEP_TASKS_PER_NODE"));
 	else
-		ck_assert_double_eq(fake_number(ctx, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
+		ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
 }
 END_TEST
 
@@ -261,26 +261,26 @@ START_TEST(gpus_on_the_node_are_slurms_count)
 		setenv("SLURM_GPUS_PER_NODE", gpu_counts[_i].per_node, 1);
 	measure();
 	if (gpu_counts[_i].gpus < 0)
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.slurm_gpus_on_node", NULL), "SLURM_GPUS_"));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.slurm_gpus_on_node", NULL), "SLURM_GPUS_"));
 	else
-		ck_assert_double_eq(fake_number(ctx, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
+		ck_assert_double_eq(fake_number(context, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
 }
 END_TEST
 
 START_TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
 {
 	start_by_srun();
-	ctx->env.local_ranks = 7;
+	context->ctx.env.local_ranks = 7;
 	measure();
-	ck_assert(!fake_boolean(ctx, "node.ranks_as_slurm", NULL));
-	fake_forget(ctx);
+	ck_assert(!fake_boolean(context, "node.ranks_as_slurm", NULL));
+	fake_forget(context);
 	unsetenv("SLURM_NODEID");
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "node.ranks_as_slurm", NULL), "SLURM_NODEID is not set");
-	fake_forget(ctx);
+	ck_assert_str_eq(fake_reason(context, "node.ranks_as_slurm", NULL), "SLURM_NODEID is not set");
+	fake_forget(context);
 	unsetenv("SLURM_PROCID");
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.ranks_as_slurm", NULL), "not started by Slurm"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.ranks_as_slurm", NULL), "not started by Slurm"));
 }
 END_TEST
 
@@ -306,18 +306,18 @@ START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
 	if (node_gpus[_i].given)
 		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
 	nvml_gpus = node_gpus[_i].nvml;
-	fake_gpu(ctx, "0001:00:00.0", node_gpus[_i].uuid);
+	fake_gpu(context, "0001:00:00.0", node_gpus[_i].uuid);
 	measure();
-	fake_complete(ctx, NULL);
+	fake_complete(context, NULL);
 	if (strcmp(node_gpus[_i].same, "true") == 0 || strcmp(node_gpus[_i].same, "false") == 0)
 		ck_assert_int_eq(
-			fake_boolean(ctx, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
+			fake_boolean(context, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
 	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.gpus_as_slurm", NULL), node_gpus[_i].same));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpus_as_slurm", NULL), node_gpus[_i].same));
 	if (node_gpus[_i].ranks_per_gpu < 0)
-		ck_assert_str_ne(fake_reason(ctx, "node.ranks_per_gpu", NULL), "");
+		ck_assert_str_ne(fake_reason(context, "node.ranks_per_gpu", NULL), "");
 	else
-		ck_assert_double_eq(fake_number(ctx, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
+		ck_assert_double_eq(fake_number(context, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
 }
 END_TEST
 
@@ -345,59 +345,60 @@ START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
 	if (addresses[_i].node)
 		setenv("SLURMD_NODENAME", addresses[_i].node, 1);
 	measure();
-	fake_complete(ctx, NULL);
+	fake_complete(context, NULL);
 	if (addresses[_i].place)
-		ck_assert_str_eq(fake_string(ctx, "node.slurm_topology", NULL), addresses[_i].place);
+		ck_assert_str_eq(fake_string(context, "node.slurm_topology", NULL), addresses[_i].place);
 	else
-		ck_assert_str_eq(fake_reason(ctx, "node.slurm_topology", NULL), addresses[_i].reason);
+		ck_assert_str_eq(fake_reason(context, "node.slurm_topology", NULL), addresses[_i].reason);
 }
 END_TEST
 
 START_TEST(node_facts_are_the_leaders_to_tell)
 {
-	ctx->env.leader = false;
+	context->ctx.env.leader = false;
 	measure();
-	ck_assert_uint_eq(fake_count(ctx, "node.ranks"), 0);
-	ck_assert_uint_eq(fake_count(ctx, "node.slurm_gpus_on_node"), 0);
-	ck_assert_uint_eq(fake_count(ctx, "node.ranks_as_slurm"), 0);
-	ck_assert_uint_eq(fake_count(ctx, "node.slurm_topology"), 0);
-	ck_assert_uint_eq(fake_count(ctx, "rank.mpi_size"), 1);
+	ck_assert_uint_eq(fake_count(context, "node.ranks"), 0);
+	ck_assert_uint_eq(fake_count(context, "node.slurm_gpus_on_node"), 0);
+	ck_assert_uint_eq(fake_count(context, "node.ranks_as_slurm"), 0);
+	ck_assert_uint_eq(fake_count(context, "node.slurm_topology"), 0);
+	ck_assert_uint_eq(fake_count(context, "rank.mpi_size"), 1);
 }
 END_TEST
 
 START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
 {
-	fake_gpu(ctx, "0001:00:00.0", "MIG-a");
-	ctx->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
-	ctx->peers[2] = (struct muster_peer){ .rank = 11, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-a" };
-	ctx->peers[3] = (struct muster_peer){ .rank = 12, .gpu_bus_id = "", .gpu_uuid = "" };
-	ctx->env.peer_count = 4;
+	fake_gpu(context, "0001:00:00.0", "MIG-a");
+	context->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
+	context->peers[2] = (struct muster_peer){ .rank = 11, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-a" };
+	context->peers[3] = (struct muster_peer){ .rank = 12, .gpu_bus_id = "", .gpu_uuid = "" };
+	context->ctx.env.peer_count = 4;
 	setenv("CUDA_VISIBLE_DEVICES", "3", 1);
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "rank.gpu_sharers", "0001:00:00.0"), 2);
-	ck_assert_str_eq(fake_string(ctx, "rank.cuda_visible_devices", NULL), "3");
-	ck_assert_str_eq(fake_string(ctx, "rank.gpu_choice", NULL), "only-visible");
-	ck_assert_double_eq(fake_number(ctx, "rank.visible_gpus", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "rank.gpu_sharers", "0001:00:00.0"), 2);
+	ck_assert_str_eq(fake_string(context, "rank.cuda_visible_devices", NULL), "3");
+	ck_assert_str_eq(fake_string(context, "rank.gpu_choice", NULL), "only-visible");
+	ck_assert_double_eq(fake_number(context, "rank.visible_gpus", NULL), 1);
 }
 END_TEST
 
 START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
 {
-	fake_gpu(ctx, "0001:00:00.0", "GPU-a");
-	ctx->env.peer_count = 0;
+	fake_gpu(context, "0001:00:00.0", "GPU-a");
+	context->ctx.env.peer_count = 0;
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", "0001:00:00.0"),
+	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", "0001:00:00.0"),
 		"nothing was heard of what the node's ranks took");
 }
 END_TEST
 
 START_TEST(without_a_gpu_the_reason_is_the_workers)
 {
-	ctx->gpu.visible = -1;
+	context->gpu.visible = -1;
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "rank.visible_gpus", NULL), "CUDA shows no GPU");
-	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_sharers", NULL), "CUDA shows no GPU");
-	ck_assert_str_eq(fake_reason(ctx, "rank.gpu_choice", NULL), fake_reason(ctx, "rank.visible_gpus", NULL));
+	ck_assert_str_eq(fake_reason(context, "rank.visible_gpus", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", NULL), "CUDA shows no GPU");
+	ck_assert_str_eq(
+		fake_reason(context, "rank.gpu_choice", NULL), fake_reason(context, "rank.visible_gpus", NULL));
 }
 END_TEST
 

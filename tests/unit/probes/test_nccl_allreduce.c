@@ -26,7 +26,7 @@ static struct {
 	int version, aborted;
 } nccl;
 static struct muster_error err;
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 static bool trial;
 
 static ncclResult_t take(void)
@@ -155,13 +155,13 @@ static void set_up(void)
 	trial = false;
 	comm_before = NULL;
 	fake_gpu_reset();
-	ctx = fake_gpu_new(&muster_probe_nccl_allreduce);
+	context = fake_gpu_new(&muster_probe_nccl_allreduce);
 	memset(&nccl, 0, sizeof nccl);
 	nccl.wrong_at = SIZE_MAX;
 	nccl.us_per_mib = 100;
 	nccl.version = 22809;
-	ctx->env.min_bytes = (uint64_t)1 << 20;
-	ctx->env.max_bytes = (uint64_t)2 << 20;
+	context->ctx.env.min_bytes = (uint64_t)1 << 20;
+	context->ctx.env.max_bytes = (uint64_t)2 << 20;
 	err = (struct muster_error){ 0 };
 	unsetenv("NCCL_DEBUG_FILE");
 	strict_cuda = fake_cuda;
@@ -170,14 +170,14 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 /* The only sample of a metric for a size; bytes 0 for metrics without. */
 static const struct muster_sample *of_size(const char *metric, double bytes)
 {
-	for (size_t i = 0; i < ctx->samples.count; i++) {
-		const struct muster_sample *sample = &ctx->samples.items[i];
+	for (size_t i = 0; i < context->samples.count; i++) {
+		const struct muster_sample *sample = &context->samples.items[i];
 		if (strcmp(sample->metric->name, metric) == 0 &&
 			(bytes == 0 || muster_value_equal(sample->labels[0].value, muster_number(bytes))))
 			return sample;
@@ -202,10 +202,10 @@ static int play(int ranks, int rank, int timeout_ms)
 	struct muster_ring dealt = {
 		.rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms, .trial = trial
 	};
-	ck_assert_msg(run(ctx, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(ring_id(ctx, dealt.id, &err), 0);
-	muster_allreduce_resources_make(ctx, &err)->cuda = &strict_cuda;
-	return ring(ctx, &dealt, &err);
+	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(ring_id(&context->ctx, dealt.id, &err), 0);
+	muster_allreduce_resources_make(&context->ctx, &err)->cuda = &strict_cuda;
+	return ring(&context->ctx, &dealt, &err);
 }
 
 static void write_log(const char *text)
@@ -259,8 +259,8 @@ END_TEST
 START_TEST(other_ranks_leave_the_jobs_figures_alone)
 {
 	ck_assert_int_eq(play(4, 3, 60000), 0);
-	for (size_t i = 0; i < ctx->samples.count; i++)
-		ck_assert_int_ne(ctx->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
+	for (size_t i = 0; i < context->samples.count; i++)
+		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
 END_TEST
 
@@ -268,7 +268,7 @@ START_TEST(a_wrong_value_anywhere_is_counted)
 {
 	static const size_t places[] = { 0, 16384, (1 << 18) - 1 };
 	nccl.wrong_at = places[_i];
-	ctx->env.max_bytes = ctx->env.min_bytes;
+	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
 	ck_assert_int_eq(play(4, 1, 60000), 0);
 	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
 }
@@ -305,7 +305,7 @@ END_TEST
 START_TEST(the_first_rank_leaves_no_metric_out)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	fake_complete(ctx, NULL);
+	fake_complete(context, NULL);
 }
 END_TEST
 
@@ -337,7 +337,7 @@ START_TEST(a_fast_size_is_repeated_more_often_than_a_slow_one)
 		double us_per_mib;
 		size_t sums; /* checked, warm-up, timed */
 	} cases[] = { { 10, 22 }, { 3000, 12 }, { 100000, 4 } };
-	ctx->env.max_bytes = ctx->env.min_bytes;
+	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
 	nccl.us_per_mib = cases[_i].us_per_mib;
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_uint_eq(nccl.sums, cases[_i].sums);
@@ -380,7 +380,7 @@ END_TEST
 
 START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
 {
-	ctx->cancelled = "rank 2's worker crashed";
+	context->cancelled = "rank 2's worker crashed";
 	if (_i == 0)
 		nccl.never_connects = true;
 	else
@@ -389,7 +389,7 @@ START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
 	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
 	ck_assert_ptr_nonnull(strstr(err.text, "called off: rank 2's worker crashed"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	ck_assert_int_eq(ctx->given_up, 1);
+	ck_assert_int_eq(context->given_up, 1);
 	ck_assert_int_eq(fake.held, 0);
 }
 END_TEST
@@ -397,7 +397,7 @@ END_TEST
 START_TEST(a_ring_that_works_is_not_given_up)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_int_eq(ctx->given_up, 0);
+	ck_assert_int_eq(context->given_up, 0);
 }
 END_TEST
 
@@ -405,7 +405,7 @@ START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_int_eq(nccl.aborted, 0);
-	fake_forget(ctx);
+	fake_forget(context);
 	ck_assert_int_eq(play(3, 1, 60000), 0);
 	ck_assert_int_eq(nccl.aborted, 1);
 	ck_assert_int_eq(fake.held, 0);
@@ -417,28 +417,28 @@ START_TEST(the_second_rings_transport_is_not_the_firsts)
 	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
 		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	fake_forget(ctx);
+	fake_forget(context);
 	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
 	ck_assert_ptr_nonnull(log);
 	/* the second ring first notes how long the log is, and then adds to it: here that has to come before */
-	ck_assert_msg(muster_allreduce_resources_make(ctx, &err) != NULL, "%s", err.text);
-	leave_ring_before(ctx, &fake_nccl);
+	ck_assert_msg(muster_allreduce_resources_make(&context->ctx, &err) != NULL, "%s", err.text);
+	leave_ring_before(&context->ctx, &fake_nccl);
 	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
 	fclose(log);
 	ck_assert_int_eq(play(2, 0, 60000), 0);
-	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM");
-	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_transport", NULL), "P2P/CUMEM");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
 }
 END_TEST
 
 START_TEST(a_trial_is_one_modest_size)
 {
 	trial = true;
-	ctx->env.max_bytes = (uint64_t)128 << 20;
+	context->ctx.env.max_bytes = (uint64_t)128 << 20;
 	nccl.us_per_mib = 100000; /* a few all-reduces will do */
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_double_gt(number_of("nccl.allreduce_busbw_gbps", 64 << 20), 0);
-	ck_assert_uint_eq(fake_count(ctx, "nccl.allreduce_busbw_gbps"), 1);
+	ck_assert_uint_eq(fake_count(context, "nccl.allreduce_busbw_gbps"), 1);
 }
 END_TEST
 
@@ -454,11 +454,11 @@ END_TEST
 START_TEST(every_rank_says_which_nccl_it_has)
 {
 	ck_assert_int_eq(play(4, 2, 60000), 0);
-	ck_assert_str_eq(fake_string(ctx, "rank.nccl_version", NULL), "2.28.9");
-	fake_forget(ctx);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_version", NULL), "2.28.9");
+	fake_forget(context);
 	nccl.version = 0;
 	ck_assert_int_eq(play(4, 2, 60000), 0);
-	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
 }
 END_TEST
 
@@ -468,17 +468,17 @@ START_TEST(nccls_log_names_the_transport)
 		     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
 		     "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_string(ctx, "rank.nccl_transport", NULL), "P2P/CUMEM NET/IB/GDRDMA");
-	ck_assert_str_eq(fake_string(ctx, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
-	ck_assert(fake_boolean(ctx, "rank.nccl_gdr", NULL));
+	ck_assert_str_eq(fake_string(context, "rank.nccl_transport", NULL), "P2P/CUMEM NET/IB/GDRDMA");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
+	ck_assert(fake_boolean(context, "rank.nccl_gdr", NULL));
 }
 END_TEST
 
 START_TEST(an_empty_log_is_null_with_the_reason)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_transport", NULL), "NCCL's log names none");
-	ck_assert_str_eq(fake_reason(ctx, "rank.nccl_gdr", NULL), "NCCL's log names none");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names none");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names none");
 }
 END_TEST
 

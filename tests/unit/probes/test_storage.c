@@ -13,17 +13,17 @@ extern const struct muster_probe muster_probe_storage;
 
 #define LOCAL "Microsoft NVMe Direct Disk v2         \n"
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 static void setup(void)
 {
-	ctx = fake_new(&muster_probe_storage);
-	fake_file(ctx, "/sys/block", NULL);
+	context = fake_new(&muster_probe_storage);
+	fake_file(context, "/sys/block", NULL);
 }
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 /* A disk as the kernel shows it; NULL leaves a file out. */
@@ -35,7 +35,7 @@ static void put_disk(const char *name, const char *size, const char *model, cons
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(path, sizeof path, "/sys/block/%s/%s", name, files[i][0]);
 		if (files[i][1])
-			fake_file(ctx, path, files[i][1]);
+			fake_file(context, path, files[i][1]);
 	}
 }
 
@@ -43,10 +43,10 @@ static void put_link(const char *path, const char *target)
 {
 	char whole[512], directory[512];
 	snprintf(directory, sizeof directory, "%s/x", path);
-	fake_file(ctx, directory, ""); /* makes the directories above it */
-	snprintf(whole, sizeof whole, "%s%s/x", ctx->root, path);
+	fake_file(context, directory, ""); /* makes the directories above it */
+	snprintf(whole, sizeof whole, "%s%s/x", context->root, path);
 	ck_assert_int_eq(remove(whole), 0);
-	snprintf(whole, sizeof whole, "%s%s", ctx->root, path);
+	snprintf(whole, sizeof whole, "%s%s", context->root, path);
 	ck_assert_int_eq(remove(whole), 0);
 	ck_assert_int_eq(symlink(target, whole), 0);
 }
@@ -54,17 +54,17 @@ static void put_link(const char *path, const char *target)
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_int_eq(muster_probe_storage.run(ctx, &err), 0);
-	fake_complete(ctx, NULL);
+	ck_assert_int_eq(muster_probe_storage.run(&context->ctx, &err), 0);
+	fake_complete(context, NULL);
 }
 
 START_TEST(a_node_without_nvme_has_none)
 {
 	put_disk("sda", "2048\n", "Virtual Disk\n", NULL);
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 0);
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_gb", NULL), 0);
-	ck_assert_str_eq(fake_reason(ctx, "node.temp_disk_gb", NULL),
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 0);
+	ck_assert_double_eq(fake_number(context, "node.nvme_gb", NULL), 0);
+	ck_assert_str_eq(fake_reason(context, "node.temp_disk_gb", NULL),
 		"there is no link /dev/disk/azure/resource or /dev/disk/cloud/azure_resource");
 }
 END_TEST
@@ -77,8 +77,8 @@ START_TEST(local_disks_are_counted_and_remote_ones_are_not)
 	put_disk("nvme2n1", "3750000000\n", "A shelf in the next room\n", "rdma\n");
 	put_disk("nvme3n1", "1875000000\n", "Amazon Elastic Block Store\n", "pcie\n");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_gb", NULL), 1920);
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
+	ck_assert_double_eq(fake_number(context, "node.nvme_gb", NULL), 1920);
 }
 END_TEST
 
@@ -91,7 +91,7 @@ START_TEST(partitions_and_paths_are_no_disks)
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_disk("nvme0n2", "1875000000\n", LOCAL, NULL);
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
 }
 END_TEST
 
@@ -100,8 +100,8 @@ START_TEST(a_disk_without_a_model_leaves_the_count_open)
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_disk("nvme1n1", "1875000000\n", NULL, NULL);
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_disks", NULL), "/sys/block/nvme1n1/device/model"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block/nvme1n1/device/model"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_disks", NULL), "/sys/block/nvme1n1/device/model"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme1n1/device/model"));
 }
 END_TEST
 
@@ -110,19 +110,19 @@ START_TEST(a_disk_without_a_size_leaves_the_total_open)
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_disk("nvme1n1", "-8\n", LOCAL, NULL);
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 2);
-	ck_assert_str_eq(fake_reason(ctx, "node.nvme_gb", NULL), "size of nvme1n1: not a count of sectors: \"-8\"");
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
+	ck_assert_str_eq(fake_reason(context, "node.nvme_gb", NULL), "size of nvme1n1: not a count of sectors: \"-8\"");
 }
 END_TEST
 
 START_TEST(a_node_that_does_not_show_its_disks_is_not_one_without_any)
 {
 	char path[512];
-	snprintf(path, sizeof path, "%s/sys/block", ctx->root);
+	snprintf(path, sizeof path, "%s/sys/block", context->root);
 	ck_assert_int_eq(rmdir(path), 0);
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_disks", NULL), "/sys/block: No such file"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block: No such file"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_disks", NULL), "/sys/block: No such file"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block: No such file"));
 }
 END_TEST
 
@@ -132,19 +132,19 @@ START_TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
 	put_disk("../devices/pci/nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_link("/sys/block/nvme0n1", "../devices/pci/nvme0n1");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.nvme_disks", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 1);
 
-	fake_forget(ctx);
+	fake_forget(context);
 	int fd = mkstemp(outside);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, "8000000000\n", 11), 11);
 	close(fd);
-	snprintf(path, sizeof path, "%s/sys/devices/pci/nvme0n1/size", ctx->root);
+	snprintf(path, sizeof path, "%s/sys/devices/pci/nvme0n1/size", context->root);
 	ck_assert_int_eq(remove(path), 0);
 	ck_assert_int_eq(symlink(outside, path), 0);
 	measure();
 	ck_assert_ptr_nonnull(
-		strstr(fake_reason(ctx, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size leads out of the root"));
+		strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size leads out of the root"));
 	ck_assert_int_eq(remove(outside), 0);
 }
 END_TEST
@@ -166,9 +166,9 @@ START_TEST(the_temporary_disk_is_where_the_link_leads)
 	put_link(links[_i].link, links[_i].target);
 	measure();
 	if (links[_i].why)
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.temp_disk_gb", NULL), links[_i].why));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.temp_disk_gb", NULL), links[_i].why));
 	else
-		ck_assert_double_eq(fake_number(ctx, "node.temp_disk_gb", NULL), 3006);
+		ck_assert_double_eq(fake_number(context, "node.temp_disk_gb", NULL), 3006);
 }
 END_TEST
 

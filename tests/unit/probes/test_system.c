@@ -13,7 +13,7 @@
 
 extern const struct muster_probe muster_probe_system;
 
-static struct muster_probe_ctx *ctx;
+static struct probe_fake *context;
 
 /* Two packages with two NUMA nodes, four CPUs and a name. */
 static const char topology[] =
@@ -42,8 +42,8 @@ static const char topology[] =
 static void write_topology(const char *information)
 {
 	char path[512], *text = muster_asprintf(topology, information);
-	fake_file(ctx, "/topology.xml", text);
-	snprintf(path, sizeof path, "%s/topology.xml", ctx->root);
+	fake_file(context, "/topology.xml", text);
+	snprintf(path, sizeof path, "%s/topology.xml", context->root);
 	setenv("HWLOC_XMLFILE", path, 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	free(text);
@@ -51,37 +51,37 @@ static void write_topology(const char *information)
 
 static void setup(void)
 {
-	ctx = fake_new(&muster_probe_system);
-	fake_file(ctx, "/etc/os-release", "NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n");
-	fake_file(ctx, "/proc/sys/kernel/osrelease", "5.15.0-1089-azure\n");
-	fake_file(ctx, "/proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor\n");
-	fake_file(ctx, "/proc/meminfo", "MemTotal:       928858112 kB\nMemFree:        1 kB\n");
+	context = fake_new(&muster_probe_system);
+	fake_file(context, "/etc/os-release", "NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n");
+	fake_file(context, "/proc/sys/kernel/osrelease", "5.15.0-1089-azure\n");
+	fake_file(context, "/proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor\n");
+	fake_file(context, "/proc/meminfo", "MemTotal:       928858112 kB\nMemFree:        1 kB\n");
 	write_topology("<info name=\"Architecture\" value=\"x86_64\"/>");
 }
 
 static void teardown(void)
 {
-	fake_free(ctx);
+	fake_free(context);
 }
 
 static void measure(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_probe_system.run(ctx, &err) == 0, "%s", err.text);
-	fake_complete(ctx, NULL);
+	ck_assert_msg(muster_probe_system.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, NULL);
 }
 
 START_TEST(the_root_tells_what_the_node_is)
 {
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "node.os", NULL), "Ubuntu 22.04.5 LTS");
-	ck_assert_str_eq(fake_string(ctx, "node.kernel", NULL), "5.15.0-1089-azure");
-	ck_assert_str_eq(fake_string(ctx, "node.architecture", NULL), "x86_64");
-	ck_assert_str_eq(fake_string(ctx, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
-	ck_assert_double_eq(fake_number(ctx, "node.memory_mib", NULL), 907088);
-	ck_assert_double_eq(fake_number(ctx, "node.cpus", NULL), 4);
-	ck_assert_double_eq(fake_number(ctx, "node.sockets", NULL), 2);
-	ck_assert_double_eq(fake_number(ctx, "node.numa_nodes", NULL), 2);
+	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Ubuntu 22.04.5 LTS");
+	ck_assert_str_eq(fake_string(context, "node.kernel", NULL), "5.15.0-1089-azure");
+	ck_assert_str_eq(fake_string(context, "node.architecture", NULL), "x86_64");
+	ck_assert_str_eq(fake_string(context, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
+	ck_assert_double_eq(fake_number(context, "node.memory_mib", NULL), 907088);
+	ck_assert_double_eq(fake_number(context, "node.cpus", NULL), 4);
+	ck_assert_double_eq(fake_number(context, "node.sockets", NULL), 2);
+	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 2);
 }
 END_TEST
 
@@ -109,10 +109,10 @@ static const struct {
 
 START_TEST(odd_files_are_read_right_or_not_at_all)
 {
-	fake_file(ctx, odd_files[_i].file, odd_files[_i].text);
+	fake_file(context, odd_files[_i].file, odd_files[_i].text);
 	measure();
-	const char *found = odd_files[_i].null ? fake_reason(ctx, odd_files[_i].metric, NULL)
-					       : fake_string(ctx, odd_files[_i].metric, NULL);
+	const char *found = odd_files[_i].null ? fake_reason(context, odd_files[_i].metric, NULL)
+					       : fake_string(context, odd_files[_i].metric, NULL);
 	size_t length = strlen(found), wanted = strlen(odd_files[_i].expected);
 	ck_assert_msg(length >= wanted && strcmp(found + length - wanted, odd_files[_i].expected) == 0, "%s: \"%s\"",
 		odd_files[_i].metric, found);
@@ -123,37 +123,37 @@ END_TEST
 START_TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
 {
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.coherent_memory_mode", NULL), "No such file"));
-	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.coherent_memory_mode", NULL), "No such file"));
+	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 0);
 }
 END_TEST
 
 START_TEST(imex_channels_are_counted_and_nothing_beside_them)
 {
-	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel0", "");
-	fake_file(ctx, "/dev/nvidia-caps-imex-channels/channel11", "");
-	fake_file(ctx, "/dev/nvidia-caps-imex-channels/other", "");
+	fake_file(context, "/dev/nvidia-caps-imex-channels/channel0", "");
+	fake_file(context, "/dev/nvidia-caps-imex-channels/channel11", "");
+	fake_file(context, "/dev/nvidia-caps-imex-channels/other", "");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.imex_channels", NULL), 2);
+	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 2);
 }
 END_TEST
 
 START_TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
 {
-	fake_file(ctx, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
+	fake_file(context, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
 	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
 }
 END_TEST
 
 START_TEST(os_release_may_lie_in_usr_lib)
 {
 	char path[512];
-	snprintf(path, sizeof path, "%s/etc/os-release", ctx->root);
+	snprintf(path, sizeof path, "%s/etc/os-release", context->root);
 	ck_assert_int_eq(remove(path), 0);
-	fake_file(ctx, "/usr/lib/os-release", "PRETTY_NAME=\"Elsewhere\"\n");
+	fake_file(context, "/usr/lib/os-release", "PRETTY_NAME=\"Elsewhere\"\n");
 	measure();
-	ck_assert_str_eq(fake_string(ctx, "node.os", NULL), "Elsewhere");
+	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Elsewhere");
 }
 END_TEST
 
@@ -161,25 +161,25 @@ START_TEST(what_hwloc_does_not_say_is_null)
 {
 	write_topology("");
 	measure();
-	ck_assert_str_eq(fake_reason(ctx, "node.architecture", NULL), "hwloc gives no Architecture");
+	ck_assert_str_eq(fake_reason(context, "node.architecture", NULL), "hwloc gives no Architecture");
 }
 END_TEST
 
 START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 {
 	measure();
-	ck_assert_uint_eq(fake_count(ctx, "node.library_path"), MUSTER_LIBRARY_COUNT);
-	ck_assert_uint_eq(fake_count(ctx, "node.library_version"), MUSTER_LIBRARY_COUNT);
+	ck_assert_uint_eq(fake_count(context, "node.library_path"), MUSTER_LIBRARY_COUNT);
+	ck_assert_uint_eq(fake_count(context, "node.library_version"), MUSTER_LIBRARY_COUNT);
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
 		const struct muster_library *library = muster_library_at(i);
 		if (library->handle)
-			ck_assert_str_eq(fake_string(ctx, "node.library_path", library->soname), library->path);
+			ck_assert_str_eq(fake_string(context, "node.library_path", library->soname), library->path);
 		else
 			ck_assert_ptr_nonnull(
-				strstr(fake_reason(ctx, "node.library_version", library->soname), library->soname));
+				strstr(fake_reason(context, "node.library_version", library->soname), library->soname));
 	}
 	if (!muster_nvml_library.handle)
-		ck_assert_ptr_nonnull(strstr(fake_reason(ctx, "node.gpu_count", NULL), "libnvidia-ml.so.1"));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpu_count", NULL), "libnvidia-ml.so.1"));
 }
 END_TEST
 
@@ -190,7 +190,7 @@ static void put_driver(const char *fault)
 	struct muster_error err;
 	char path[512];
 	ck_assert_msg(sim_two_nodes(fault, NULL, &cluster, &err) == 0, "%s", err.text);
-	snprintf(path, sizeof path, "%s/cluster.json", ctx->root);
+	snprintf(path, sizeof path, "%s/cluster.json", context->root);
 	ck_assert_msg(muster_sim_cluster_write(&cluster, path, &err) == 0, "%s", err.text);
 	muster_sim_cluster_done(&cluster);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
@@ -203,12 +203,12 @@ START_TEST(the_driver_tells_its_version_and_every_gpu_in_its_order)
 {
 	put_driver(NULL);
 	measure();
-	ck_assert_uint_eq(fake_count(ctx, "node.gpu_count"), 1);
-	ck_assert_double_eq(fake_number(ctx, "node.gpu_count", NULL), 8);
-	ck_assert_str_eq(fake_string(ctx, "node.gpu_bus_ids", NULL),
+	ck_assert_uint_eq(fake_count(context, "node.gpu_count"), 1);
+	ck_assert_double_eq(fake_number(context, "node.gpu_count", NULL), 8);
+	ck_assert_str_eq(fake_string(context, "node.gpu_bus_ids", NULL),
 		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
 		"000e:00:00.0");
-	ck_assert_uint_gt(strlen(fake_string(ctx, "node.driver_version", NULL)), 3);
+	ck_assert_uint_gt(strlen(fake_string(context, "node.driver_version", NULL)), 3);
 }
 END_TEST
 
@@ -216,22 +216,22 @@ START_TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
 {
 	put_driver("gpu-missing@node1/gpu7");
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.gpu_count", NULL), 7);
-	ck_assert_uint_eq(strlen(fake_string(ctx, "node.gpu_bus_ids", NULL)), 7 * strlen("0001:00:00.0 ") - 1);
+	ck_assert_double_eq(fake_number(context, "node.gpu_count", NULL), 7);
+	ck_assert_uint_eq(strlen(fake_string(context, "node.gpu_bus_ids", NULL)), 7 * strlen("0001:00:00.0 ") - 1);
 }
 END_TEST
 
 START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 {
 	measure();
-	const struct muster_sample *version = fake_sample(ctx, "node.library_version", "libibverbs.so.1", NULL);
+	const struct muster_sample *version = fake_sample(context, "node.library_version", "libibverbs.so.1", NULL);
 	if (version->value.type == MUSTER_NULL) {
 		ck_assert_ptr_null(muster_verbs_library.handle);
 		return;
 	}
 	char end[256];
 	snprintf(end, sizeof end, "/libibverbs.so.%s", version->value.string);
-	const char *path = fake_string(ctx, "node.library_path", "libibverbs.so.1");
+	const char *path = fake_string(context, "node.library_path", "libibverbs.so.1");
 	ck_assert_msg(strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0, "%s", path);
 }
 END_TEST
@@ -242,12 +242,12 @@ START_TEST(the_limit_of_locked_memory_is_in_mib_or_unlimited)
 	ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	measure();
 	if (limit.rlim_cur == RLIM_INFINITY)
-		ck_assert_str_eq(fake_reason(ctx, "node.memlock_mib", NULL), "unlimited");
-	fake_forget(ctx);
+		ck_assert_str_eq(fake_reason(context, "node.memlock_mib", NULL), "unlimited");
+	fake_forget(context);
 	limit.rlim_cur = 65536;
 	ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	measure();
-	ck_assert_double_eq(fake_number(ctx, "node.memlock_mib", NULL), 0.0625);
+	ck_assert_double_eq(fake_number(context, "node.memlock_mib", NULL), 0.0625);
 }
 END_TEST
 

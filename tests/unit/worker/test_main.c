@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-static struct muster_probe_ctx ctx;
+static struct worker worker;
 static int commands; /* the supervisor's end */
 
 static void start(void)
@@ -13,7 +13,7 @@ static void start(void)
 	ck_assert_int_eq(dup2(ends[0], MUSTER_WORKER_COMMANDS), MUSTER_WORKER_COMMANDS);
 	commands = ends[1] == MUSTER_WORKER_COMMANDS ? -1 : ends[1];
 	ck_assert_int_ge(commands, 0);
-	ctx = (struct muster_probe_ctx){ 0 };
+	worker = (struct worker){ .ctx = { .sink = &sink, .arg = &worker } };
 }
 
 static void say(const char *text)
@@ -23,15 +23,15 @@ static void say(const char *text)
 
 static void expect_command(const char *text)
 {
-	ssize_t length = next_command(&ctx);
+	ssize_t length = next_command(&worker);
 	ck_assert_int_eq(length, (ssize_t)strlen(text));
-	ck_assert_int_eq(memcmp(ctx.inbox.text, text, strlen(text)), 0);
+	ck_assert_int_eq(memcmp(worker.inbox.text, text, strlen(text)), 0);
 }
 
 static void expect_called_off(const char *why)
 {
 	struct muster_error err = { 0 };
-	ck_assert_int_eq(muster_cancelled(&ctx, &err), why ? -1 : 0);
+	ck_assert_int_eq(muster_cancelled(&worker.ctx, &err), why ? -1 : 0);
 	if (why) {
 		ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
 		ck_assert_str_eq(err.text, why);
@@ -78,10 +78,10 @@ START_TEST(it_may_come_too_late)
 {
 	char text[] = ABORT;
 	say(ABORT "{\"do\": \"quit\"}\n");
-	ssize_t length = next_command(&ctx);
-	ck_assert(obey(&ctx, text, (size_t)length));
-	length = next_command(&ctx);
-	ck_assert(!obey(&ctx, ctx.inbox.text, (size_t)length));
+	ssize_t length = next_command(&worker);
+	ck_assert(obey(&worker, text, (size_t)length));
+	length = next_command(&worker);
+	ck_assert(!obey(&worker, worker.inbox.text, (size_t)length));
 }
 END_TEST
 
@@ -91,7 +91,7 @@ START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
 	expect_command("{\"do\": \"ring\"}");
 	close(commands);
 	expect_called_off("called off: the supervisor is gone");
-	ck_assert_int_eq(next_command(&ctx), -1);
+	ck_assert_int_eq(next_command(&worker), -1);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(a_command_longer_than_what_is_read_at_once_is_whole)
 	memset(text, 'x', sizeof text - 2);
 	text[sizeof text - 2] = '\n';
 	say(text);
-	ck_assert_int_eq(next_command(&ctx), (ssize_t)sizeof text - 2);
+	ck_assert_int_eq(next_command(&worker), (ssize_t)sizeof text - 2);
 }
 END_TEST
 

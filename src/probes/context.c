@@ -1,0 +1,146 @@
+/* context.c - emit, step and root path: what muster/probe.h gives to every probe, wherever its samples go */
+#include "probes/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void broken(struct muster_probe_ctx *ctx, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static _Noreturn void broken(struct muster_probe_ctx *ctx, const char *format, ...)
+{
+	char why[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	ctx->sink->broken(ctx->arg, why);
+	abort();
+}
+
+const struct muster_probe_env *muster_probe_env(struct muster_probe_ctx *ctx)
+{
+	return &ctx->env;
+}
+
+void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	ctx->sink->step(ctx->arg, text);
+}
+
+const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
+{
+	char path[4096];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(path, sizeof path, format, args);
+	va_end(args);
+	int length = snprintf(buf, size, "%s%s", ctx->env.root, path);
+	if (length < 0 || (size_t)length >= size)
+		broken(ctx, "path too long: %s%s", ctx->env.root, path);
+	return buf;
+}
+
+int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	return ctx->sink->cancelled(ctx->arg, err);
+}
+
+void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
+{
+	ctx->sink->failing(ctx->arg, err);
+}
+
+static const struct muster_metric *metric_of(struct muster_probe_ctx *ctx, const char *name)
+{
+	for (size_t i = 0; ctx->probe && i < ctx->probe->metric_count; i++)
+		if (strcmp(ctx->probe->metrics[i].name, name) == 0)
+			return &ctx->probe->metrics[i];
+	broken(ctx, "probe %s yields %s, which it does not list", ctx->probe ? ctx->probe->name : "(none)", name);
+}
+
+static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
+	struct muster_value value, const char *reason)
+{
+	const struct muster_metric *metric = metric_of(ctx, name);
+	size_t wanted = 0;
+	while (wanted < MUSTER_LABELS_MAX && metric->labels[wanted])
+		wanted++;
+	if (count != wanted || (value.type != metric->type && value.type != MUSTER_NULL))
+		broken(ctx, "probe %s yields %s with %zu labels and a %s; %zu and a %s are listed", ctx->probe->name,
+			name, count, muster_type_name(value.type), wanted, muster_type_name(metric->type));
+	if (value.type == MUSTER_NULL && (!reason || !*reason))
+		broken(ctx, "probe %s yields %s as null without a reason", ctx->probe->name, name);
+	struct muster_label labels[MUSTER_LABELS_MAX];
+	for (size_t i = 0; i < count; i++) {
+		if (values[i].type != MUSTER_STRING && values[i].type != MUSTER_NUMBER)
+			broken(ctx, "probe %s yields %s with label %s as a %s", ctx->probe->name, name,
+				metric->labels[i], muster_type_name(values[i].type));
+		labels[i] = (struct muster_label){ .key = metric->labels[i], .value = values[i] };
+	}
+	ctx->sink->sample(ctx->arg, &(const struct muster_sample){
+					    .metric = metric,
+					    .labels = labels,
+					    .label_count = count,
+					    .value = value,
+					    .reason = reason,
+				    });
+}
+
+static void emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, const char *format, va_list args)
+{
+	char reason[MUSTER_ERROR_TEXT_MAX];
+	vsnprintf(reason, sizeof reason, format, args);
+	emit(ctx, metric, labels, label_count, muster_null(), reason);
+}
+
+void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, struct muster_value value)
+{
+	emit(ctx, metric, labels, label_count, value, NULL);
+}
+
+void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, const char *reason_format, ...)
+{
+	va_list args;
+	va_start(args, reason_format);
+	emit_null(ctx, metric, labels, label_count, reason_format, args);
+	va_end(args);
+}
+
+void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
+{
+	emit(ctx, metric, NULL, 0, value, NULL);
+}
+
+void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
+{
+	emit(ctx, metric, &(const struct muster_value){ .type = MUSTER_STRING, .string = label }, 1, value, NULL);
+}
+
+void muster_emit_null_for(
+	struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *reason_format, ...)
+{
+	va_list args;
+	va_start(args, reason_format);
+	emit_null(ctx, metric, &(const struct muster_value){ .type = MUSTER_STRING, .string = label }, 1, reason_format,
+		args);
+	va_end(args);
+}
+
+void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
+{
+	va_list args;
+	va_start(args, reason_format);
+	emit_null(ctx, metric, NULL, 0, reason_format, args);
+	va_end(args);
+}

@@ -1,0 +1,10 @@
+/* worker.h - the process that runs the probes: `muster worker`, which only a supervisor starts; implemented by main.c
+ */
+#ifndef MUSTER_WORKER_WORKER_H
+#define MUSTER_WORKER_WORKER_H
+
+/* Take commands until the supervisor says quit or is gone (protocol.h). Does not return when all went well; otherwise
+ * the exit status. */
+int muster_cmd_worker(int argc, char **argv);
+
+#endif
