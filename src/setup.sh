@@ -4,6 +4,8 @@
 # usage: sh src/setup.sh run     install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test    the same with every test: gcc, clang, sanitizers
 #
+# While the tests of the first build wait for deadlines, the other builds are made with what is left of the processors.
+#
 # For Debian 12, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages of the
 # same names; nobody has tried them.
 set -eu
@@ -17,6 +19,7 @@ test_packages="binutils clang clang-format clang-tidy libexpat1-dev shellcheck p
 python3-yaml munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
+times=build/times   # of each part of the work, one line each
 passed=0 failed=0 skipped=0
 
 say() {
@@ -32,6 +35,12 @@ quietly() {
 		grep -vE '^\[ *[0-9]+(/[0-9]+|%)\] [A-Z]' "$log" # without the compiler's progress
 		return 1
 	fi
+}
+
+# took SINCE WORDS...: the seconds from then, by date +%s, until now, for the table at the end
+took() {
+	mkdir -p "${times%/*}"
+	printf '%6d s  %s\n' "$(($(date +%s) - $1))" "$(shift && echo "$*")" >>"$times"
 }
 
 install_missing() {
@@ -79,12 +88,49 @@ unpack_nvml_header() {
 
 # build FOLDER TARGET WHAT CMAKE-OPTIONS...
 build() {
-	folder=$1 target=$2
-	say "building $3 in $folder/"
+	folder=$1 target=$2 what=$3 began=$(date +%s) status=0
+	say "building $what in $folder/"
 	shift 3
 	[ -e "$folder/CMakeCache.txt" ] || ! command -v ninja >/dev/null || set -- -G Ninja "$@"
 	quietly "$folder/configure.log" cmake -S . -B "$folder" "$@" &&
-		quietly "$folder/build.log" cmake --build "$folder" --target "$target" -j "$(nproc)"
+		quietly "$folder/build.log" cmake --build "$folder" --target "$target" -j "$(nproc)" || status=1
+	took "$began" "building $what"
+	return "$status"
+}
+
+build_asan() {
+	build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
+		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug
+}
+
+build_clang() {
+	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
+		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug
+}
+
+# With what the tests leave of the processors, in a process group of its own that ends with this script.
+start_other_builds() {
+	nice -n 19 setsid sh src/setup.sh _other_builds </dev/null >build/other-builds.log 2>&1 &
+	others=$!
+	trap 'kill -- "-$others" 2>/dev/null || true' EXIT
+	trap 'exit 1' INT TERM HUP
+}
+
+# Its exit code: 1 when the one with the sanitizers failed, 2 when the one with clang did, 3 when both.
+other_builds() {
+	bad=0
+	build_asan || bad=1
+	build_clang || bad=$((bad + 2))
+	exit "$bad"
+}
+
+# The same, in $bad, and all that was said meanwhile.
+wait_for_other_builds() {
+	began=$(date +%s) bad=0
+	wait "$others" || bad=$?
+	trap - EXIT
+	took "$began" "waiting for them"
+	cat build/other-builds.log
 }
 
 # attribute NAME FILE: of the test suite as a whole
@@ -94,8 +140,8 @@ attribute() {
 
 # run_tests FOLDER WHAT CTEST-OPTIONS...
 run_tests() {
-	folder=$1 result=$PWD/$1/results.xml status=0
-	say "running $2 in $folder/"
+	folder=$1 what=$2 result=$PWD/$1/results.xml status=0 began=$(date +%s)
+	say "running $what in $folder/"
 	shift 2
 	rm -f "$result"
 	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null ||
@@ -109,6 +155,7 @@ run_tests() {
 	fi
 	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
 	passed=$((passed + all - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
+	took "$began" "$what in $folder/: $((all - bad - left)) passed, $bad failed, $left skipped"
 }
 
 run() {
@@ -120,28 +167,35 @@ run() {
 }
 
 run_all_tests() {
+	mkdir -p build
+	rm -f "$times"
+	began=$(date +%s)
 	# shellcheck disable=SC2086
 	install_missing $packages $test_packages
 	unpack_nvml_header
+	took "$began" "packages"
 
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
+		start_other_builds
 		run_tests build "the unit tests" -L unit -j "$(nproc)"
 		run_tests build "all other tests" -LE unit -j "$(nproc)"
 	else
 		failed=$((failed + 1))
+		start_other_builds
 	fi
-	if build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
-		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug; then
+	wait_for_other_builds
+	if [ "$((bad % 2))" -eq 0 ]; then
 		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
-		run_tests build-asan "runs with workers that die, and the search for leaks" \
-			-R '^integration\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
+		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$(nproc)" \
+			-R '^scenarios\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
 	else
 		failed=$((failed + 1))
 	fi
-	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
-		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
+	[ "$((bad / 2 % 2))" -eq 0 ] || failed=$((failed + 1))
 
+	say "where the time went (the second and the third build beside the tests)"
+	cat "$times"
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
@@ -149,6 +203,7 @@ run_all_tests() {
 case $#:${1:-} in
 1:run) run ;;
 1:test) run_all_tests ;;
+1:_other_builds) other_builds ;;
 *)
 	echo "usage: sh src/setup.sh run|test" >&2
 	exit 2

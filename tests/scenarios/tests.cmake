@@ -11,8 +11,12 @@ function(muster_fault_tests table script)
 		add_test(NAME scenarios.${table}.${name} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/${script} $<TARGET_FILE:muster> ${path} ${name})
 		set_tests_properties(scenarios.${table}.${name} PROPERTIES TIMEOUT 240 LABELS integration)
-		string(JSON nodes GET "${cases}" ${index} nodes)
-		if(nodes GREATER 1) # many ranks, whose deadlines hold here too: nothing else runs beside them
+		string(JSON ranks ERROR_VARIABLE none GET "${cases}" ${index} ranks)
+		if(none)
+			string(JSON nodes GET "${cases}" ${index} nodes)
+			math(EXPR ranks "8 * ${nodes}")
+		endif()
+		if(ranks GREATER 16) # many processes, whose deadlines hold here too: nothing else runs beside them
 			set_tests_properties(scenarios.${table}.${name} PROPERTIES PROCESSORS 2)
 		endif()
 	endforeach()
@@ -22,9 +26,11 @@ if(Python3_FOUND)
 	muster_fault_tests(families faults.py)
 	muster_fault_tests(rings faults.py)
 	muster_fault_tests(workers workers.py)
-	add_test(NAME scenarios.deaths COMMAND Python3::Interpreter
-		${CMAKE_SOURCE_DIR}/tests/scenarios/deaths.py $<TARGET_FILE:muster>)
-	set_tests_properties(scenarios.deaths PROPERTIES TIMEOUT 300 LABELS integration)
+	foreach(case worker_in_the_ring worker_while_it_copies supervisor leader leader_while_rank_0_receives_its_records)
+		add_test(NAME scenarios.deaths.${case} COMMAND Python3::Interpreter
+			${CMAKE_SOURCE_DIR}/tests/scenarios/deaths.py $<TARGET_FILE:muster> ${case})
+		set_tests_properties(scenarios.deaths.${case} PROPERTIES TIMEOUT 240 LABELS integration)
+	endforeach()
 	if(MUSTER_SANITIZE) # leaks are looked for by the one, bad reads and writes by the other
 		add_test(NAME scenarios.leaks COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/leaks.py $<TARGET_FILE:muster>)
@@ -32,7 +38,7 @@ if(Python3_FOUND)
 	else()
 		add_test(NAME scenarios.valgrind COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/valgrind.py $<TARGET_FILE:muster>)
-		set_tests_properties(scenarios.valgrind PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS "integration;slow")
+		set_tests_properties(scenarios.valgrind PROPERTIES TIMEOUT 900 COST 2000 SKIP_RETURN_CODE 77 LABELS "integration;slow")
 	endif()
 	add_library(stuck_mpi SHARED ${CMAKE_SOURCE_DIR}/tests/scenarios/stuck_mpi.c)
 	target_link_libraries(stuck_mpi PRIVATE muster_flags MPI::MPI_C)
