@@ -164,6 +164,20 @@ START_TEST(a_machine_type_that_nobody_knows_never_passes)
 }
 END_TEST
 
+/* An overlay names what machines differ in; where no file tells of any, it can fit none, and that is no mistake. */
+START_TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	selected("auto", "{\"checks\":{\"cpus\":{\"equals\":8,\"source\":\"site\"}}}", &report, &run);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 static const char *const bad_overlays[] = { "{", "[]" };
 
 START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
@@ -194,6 +208,7 @@ int main(void)
 	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
 	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);
 	tcase_add_test(tcase, a_machine_type_that_nobody_knows_never_passes);
+	tcase_add_test(tcase, an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged);
 	tcase_add_loop_test(tcase, an_overlay_that_is_none_is_an_error_whatever_the_machine, 0,
 		sizeof bad_overlays / sizeof *bad_overlays);
 	suite_add_tcase(suite, tcase);

@@ -75,6 +75,8 @@ static const struct {
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
 	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" come together" },
 	{ "\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]", "\"unjudged\": [7]", "$.findings[0].unjudged[0]" },
+	{ "\"domains\": 2", "\"domains\": -2", "$.summary.domains" },
+	{ "\"count\": {\"pass\": 43", "\"count\": {\"pass\": -43", "$.summary.count.pass" },
 	{ "\"bytes\": 8589934592", "\"bytes\": [8589934592]", "$.findings[4].where.labels.bytes" },
 	{ "\"verdict\": \"fail\",", "", "the key \"verdict\" is missing: nobody has judged this run yet" },
 };
