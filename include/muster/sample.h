@@ -6,19 +6,7 @@
 #ifndef MUSTER_SAMPLE_H
 #define MUSTER_SAMPLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-enum muster_type { MUSTER_NULL = 0, MUSTER_NUMBER, MUSTER_STRING, MUSTER_BOOLEAN, MUSTER_TYPE_COUNT };
-
-struct muster_value {
-	enum muster_type type;
-	union {
-		double number;
-		const char *string; /* owned by whoever holds the value, usually a arena */
-		bool boolean;
-	};
-};
+#include "muster/value.h"
 
 /* What a metric is a fact about. */
 enum muster_scope {
@@ -56,7 +44,7 @@ struct muster_sample {
 	size_t value_count;   /* 0 or at least 2 */
 };
 
-/* A growing array; the labels and strings behind its samples live in a arena. */
+/* A growing array; the labels and strings behind its samples live in an arena. */
 struct muster_samples {
 	struct muster_sample *items;
 	size_t count, room;
@@ -65,19 +53,6 @@ struct muster_samples {
 void muster_samples_add(struct muster_samples *samples, struct muster_sample sample);
 void muster_samples_done(struct muster_samples *samples);
 
-struct muster_value muster_number(double number);
-struct muster_value muster_string(const char *string);
-struct muster_value muster_boolean(bool boolean);
-struct muster_value muster_null(void);
-
-/* Same type and same value; numbers compare exactly, null equals null. */
-bool muster_value_equal(struct muster_value a, struct muster_value b);
-
-/* The value as people read it: "26.1", "ACTIVE", "true", "null". Writes at most size bytes with the NUL; returns out.
- */
-const char *muster_value_text(struct muster_value value, char *out, size_t size);
-
-const char *muster_type_name(enum muster_type type);    /* "number", ... */
 const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
 
 /* The catalogue: every metric of every probe, sorted by name. */

@@ -50,11 +50,6 @@ int muster_overlay_check(const char *path, struct muster_error *err);
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
 
-/* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out.
- */
-const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, size_t most, char *out, size_t size);
-
 /* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
  * little time and memory. */
 const char *muster_regex_problem(const char *pattern);

@@ -4,6 +4,7 @@
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
  */
 #include "util/file.h"
+#include "util/suggest.h"
 #include "eval/eval.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.
  */
 #include "expect/parse.h"
+#include "util/suggest.h"
 
 #include <stddef.h>
 #include <string.h>

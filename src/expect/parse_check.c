@@ -1,6 +1,7 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
 #include "expect/parse.h"
+#include "util/suggest.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -25,7 +25,7 @@ static const struct muster_json *json_of(const cJSON *item)
 	return (const struct muster_json *)item;
 }
 
-/* A tree lives in a arena of its own: cJSON's allocations go to the arena of the tree at hand and are never freed one
+/* A tree lives in an arena of its own: cJSON's allocations go to the arena of the tree at hand and are never freed one
  * by one. A root has no key, so its key slot keeps the arena. */
 static struct muster_arena *pool_at_hand;
 

@@ -2,7 +2,7 @@
 #include "json/scan.h"
 
 #include "json/json.h"
-#include "util/text.h"
+#include "util/utf8.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

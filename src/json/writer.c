@@ -1,7 +1,7 @@
 /* writer.c - JSON as a stream */
 #include "json/writer.h"
 
-#include "util/text.h"
+#include "util/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,42 +77,10 @@ void muster_json_writer_array_end(struct muster_json_writer *w)
 	end(w, ']');
 }
 
-static void put_string(struct muster_json_writer *w, const char *string)
-{
-	FILE *out = w->out;
-	putc_unlocked('"', out);
-	const char *at = string, *plain = at;
-	size_t left = strlen(string);
-	while (left > 0) {
-		unsigned long point = 0;
-		size_t step = 1;
-		bool good = (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7f;
-		if (!good) {
-			step = muster_utf8_next(at, left, &point);
-			good = step > 0 && !muster_utf8_is_harmful(point);
-		}
-		if (!good || *at == '"' || *at == '\\') {
-			fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
-			if (good)
-				fprintf(out, "\\%c", *at);
-			else if (step > 0)
-				fprintf(out, "\\u%04lx", point);
-			else
-				fputs("\xef\xbf\xbd", out); /* U+FFFD */
-			step = step > 0 ? step : 1;
-			plain = at + step;
-		}
-		at += step;
-		left -= step;
-	}
-	fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
-	putc_unlocked('"', out);
-}
-
 void muster_json_writer_key(struct muster_json_writer *w, const char *key)
 {
 	lead(w);
-	put_string(w, key);
+	muster_utf8_quote(w->out, key);
 	putc_unlocked(':', w->out);
 	putc_unlocked(' ', w->out);
 	w->after_key = true;
@@ -122,7 +90,7 @@ void muster_json_writer_string(struct muster_json_writer *w, const char *string)
 {
 	lead(w);
 	if (string)
-		put_string(w, string);
+		muster_utf8_quote(w->out, string);
 	else
 		fputs_unlocked("null", w->out);
 }

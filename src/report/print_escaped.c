@@ -4,7 +4,7 @@
  */
 #include "report/print_escaped.h"
 
-#include "util/text.h"
+#include "util/utf8.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* drain_reason.c - why a node is drained, as Slurm keeps it */
 #include "slurm/drain_reason.h"
 
-#include "util/text.h"
+#include "util/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

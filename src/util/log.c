@@ -1,8 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 
-#include "json/writer.h"
-#include "muster/arena.h"
+#include "util/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,28 +48,28 @@ static void now_text(char *out, size_t size)
 	snprintf(out, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-static void write_text(struct muster_json_writer *w, const char *key, const char *text)
+/* A member; nothing without a text. */
+static void write_text(FILE *out, const char *key, const char *text)
 {
-	if (text)
-		muster_json_writer_pair(w, key, muster_string(text));
+	if (!text)
+		return;
+	fprintf(out, ", \"%s\": ", key);
+	muster_utf8_quote(out, text);
 }
 
+/* util/ stands below json/, and an object of a few texts needs no writer. */
 static void write_json(FILE *out, enum muster_log_level level, const struct muster_log_place *at, const char *message)
 {
-	struct muster_json_writer w;
 	char now[64];
 	now_text(now, sizeof now);
-	muster_json_writer_init(&w, out, 0);
-	muster_json_writer_object(&w);
-	write_text(&w, "time", now);
-	write_text(&w, "level", level_names[level]);
-	write_text(&w, "job", getenv("SLURM_JOB_ID"));
-	write_text(&w, "node", at->node);
+	fprintf(out, "{\"time\": \"%s\", \"level\": \"%s\"", now, level_names[level]);
+	write_text(out, "job", getenv("SLURM_JOB_ID"));
+	write_text(out, "node", at->node);
 	if (at->rank >= 0)
-		muster_json_writer_pair(&w, "rank", muster_number(at->rank));
-	write_text(&w, "probe", at->probe);
-	write_text(&w, "message", message);
-	muster_json_writer_object_end(&w);
+		fprintf(out, ", \"rank\": %d", at->rank);
+	write_text(out, "probe", at->probe);
+	write_text(out, "message", message);
+	fputc('}', out);
 }
 
 static void write_plain(FILE *out, const struct muster_log_place *at, const char *message)

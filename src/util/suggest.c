@@ -1,8 +1,10 @@
-/* suggest.c - what somebody who mistyped a name may have meant
- */
-#include "eval/eval.h"
+/* suggest.c - what somebody who mistyped a name may have meant */
+#include "util/suggest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_COMPARED 96

@@ -1,4 +1,4 @@
-/* text.c - parsing and printing of small texts, each with its whole input used up or an error; characters of UTF-8 */
+/* text.c - parsing and printing of small texts, each with its whole input used up or an error */
 #include "text.h"
 
 #include "muster/arena.h"
@@ -64,43 +64,6 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 	}
 	snprintf(out, size, "%llu %s", (unsigned long long)bytes, units[unit]);
 	return out;
-}
-
-/* Unicode 15, table 3-7. */
-size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	if (left == 0)
-		return 0;
-	size_t length = at[0] < 0x80                     ? 1
-			: at[0] >= 0xc2 && at[0] <= 0xdf ? 2
-			: (at[0] & 0xf0) == 0xe0         ? 3
-			: at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
-							 : 0;
-	if (length == 0 || length > left)
-		return 0;
-	unsigned char low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
-	unsigned char high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-	if (length > 1 && (at[1] < low || at[1] > high))
-		return 0;
-	unsigned long point = length == 1 ? at[0] : at[0] & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (at[i] & 0x3f);
-	}
-	*ret_point = point;
-	return length;
-}
-
-bool muster_utf8_is_harmful(unsigned long point)
-{
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) /* C0, DEL, C1 */
-	       || point == 0x61c                               /* a direction mark */
-	       || (point >= 0x200b && point <= 0x200f)         /* zero width, direction marks */
-	       || (point >= 0x2028 && point <= 0x202e)         /* line separators, direction embedding and override */
-	       || (point >= 0x2060 && point <= 0x206f)         /* invisible, direction isolates */
-	       || point == 0xfeff;
 }
 
 void muster_cpuset_set(struct muster_cpuset *cpus, unsigned int cpu)

@@ -1,4 +1,4 @@
-/* text.h - parsing and printing of small texts, each with its whole input used up or an error; characters of UTF-8 */
+/* text.h - parsing and printing of small texts, each with its whole input used up or an error */
 #ifndef MUSTER_UTIL_TEXT_H
 #define MUSTER_UTIL_TEXT_H
 
@@ -15,13 +15,6 @@ int muster_parse_double(const char *text, double *ret, const char *what, struct 
 int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct muster_error *err);
 /* A byte count as people say it: "256 MiB", "8 B". Returns out. */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
-
-/* The character that text, of `left` bytes, begins with: the bytes that it takes, and its code point. 0 when they are
- * not well-formed UTF-8. */
-size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point);
-/* A character that is not just seen but does something: controls (C0, DEL, C1), line separators, what is invisible, and
- * marks that turn the writing direction. A terminal obeys what it is sent. */
-bool muster_utf8_is_harmful(unsigned long point);
 
 /* CPU sets, as srun's mask_cpu spells them (hex without 0x or with) and as the kernel lists them ("0-3,8"). */
 #define MUSTER_CPUS_MAX 4096

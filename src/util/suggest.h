@@ -1,0 +1,12 @@
+/* suggest.h - what somebody who mistyped a name may have meant */
+#ifndef MUSTER_UTIL_SUGGEST_H
+#define MUSTER_UTIL_SUGGEST_H
+
+#include <stddef.h>
+
+/* The names nearest to `name`, quoted and joined ("a", "b" or "c"), at most `most`; "" when none is near. Returns out.
+ */
+const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+	const void *arg, size_t most, char *out, size_t size);
+
+#endif
