@@ -172,8 +172,12 @@ static void take_first(struct reading *r, const struct members *members, const c
 		.order = r->count,
 		.path = r->path,
 	};
-	if (count_of(members, SPOOL, 1 << 20) != MUSTER_SPOOL_VERSION) {
-		bad_line(r, path, "a first line of another version of muster");
+	int version = count_of(members, SPOOL, 1 << 20);
+	if (version != MUSTER_SPOOL_VERSION) {
+		bad_line(r, path,
+			muster_arena_printf(arena,
+				"a first line of another version of muster (format %d, and this one reads format %d)",
+				version, MUSTER_SPOOL_VERSION));
 		return;
 	}
 	if (!is_plain_id(left.by) || !left.run || !left.started || !left.node || left.rank < 0 || left.ranks < 1 ||

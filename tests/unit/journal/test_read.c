@@ -1,0 +1,337 @@
+/* test_read.c - what is found in a folder of journals: one run's ranks, and how much that is no line of it */
+#include "unit/journal/journal_fixture.h"
+
+static struct muster_run run;
+static struct muster_journal_set set;
+
+static void setup(void)
+{
+	folder_setup();
+	muster_run_init(&run);
+	set = (struct muster_journal_set){ 0 };
+}
+
+static void teardown(void)
+{
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+	folder_teardown();
+}
+
+static void read_run(const char *name)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_journal_set_read(folder, name, run.arena, &set, &err) == 0, "%s", err.text);
+}
+
+/* Fails with one line that holds these words, after the folder's name. */
+static void read_fails(const char *name, const char *words)
+{
+	struct muster_error err;
+	ck_assert_int_eq(muster_journal_set_read(folder, name, run.arena, &set, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, words) && strncmp(err.text, folder, strlen(folder)) == 0, "%s", err.text);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
+}
+
+START_TEST(the_first_line_says_what_to_judge_by)
+{
+	put_first("a.jsonl", "a1", 1, "n1", ",'job':'77','nodelist':'n[1-2]','overlay':'o.json','later':[1]");
+	read_run(NULL);
+	ck_assert_str_eq(set.run, "r1");
+	ck_assert_str_eq(set.job, "77");
+	ck_assert_str_eq(set.started, "2026-11-21T10:00:00Z");
+	ck_assert_str_eq(set.version, "0.1.0");
+	ck_assert_str_eq(set.nodelist, "n[1-2]");
+	ck_assert_str_eq(set.sku, "x.json");
+	ck_assert_str_eq(set.overlay, "o.json");
+	ck_assert_str_eq(set.profile, "quick");
+	ck_assert(!set.strict);
+	ck_assert_int_eq(set.repeats, 1);
+	ck_assert_int_eq(set.job_ranks, 4);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_int_eq(set.ranks[0].rank, 1);
+	ck_assert_str_eq(set.ranks[0].node, "n1");
+	ck_assert_uint_eq(set.files, 1);
+	ck_assert_uint_eq(set.bad_lines + set.bad_files + set.other_runs + set.stray_count, 0);
+}
+END_TEST
+
+START_TEST(the_lowest_rank_speaks_for_the_run)
+{
+	put_first("b.jsonl", "b1", 2, "n2", "");
+	put("a.jsonl",
+		"{'by':'a1','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':0,'ranks':4,'node':'n1',"
+		"'sku':'first.json','profile':'full','strict':true,'repeats':3}\n",
+		MUSTER_SPOOL_VERSION);
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 2);
+	ck_assert_int_eq(set.ranks[0].rank, 0);
+	ck_assert_int_eq(set.ranks[1].rank, 2);
+	ck_assert_str_eq(set.sku, "first.json");
+	ck_assert_str_eq(set.profile, "full");
+	ck_assert(set.strict);
+	ck_assert_int_eq(set.repeats, 3);
+	ck_assert_ptr_null(set.version);
+	ck_assert_ptr_null(set.job);
+}
+END_TEST
+
+/* First lines that are none: each alone in the folder, where nothing else is. */
+START_TEST(a_first_line_must_be_whole)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{ "{'by':'a1','spool':99,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"another version of muster (format 99, and this one reads format " },
+		{ "{'by':'a1','spool':true,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"another version of muster" },
+		{ "{'by':'A!','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"a malformed first line" },
+		{ "{'by':'','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'"
+		  "}",
+			"a malformed first line" },
+		{ "{'by':'000000000000000000000000000000001','spool':@,'run':'r','started':'s','rank':0,'ranks':1,"
+		  "'node':'n','sku':'x','profile':'quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':7,'started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'"
+		  "}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'sku':'x','profile':'quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':-1,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0.5,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':0,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':2,'ranks':2,'node':'n','sku':'x','profile':'"
+		  "quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','profile':'quick'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
+		  "slow'}",
+			"a malformed first line" },
+		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x'}",
+			"a malformed first line" },
+		{ "{'by':'a1','by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x',"
+		  "'profile':'quick'}",
+			"none of its 1 files" },
+	};
+	char text[512], *at;
+	snprintf(text, sizeof text, "%s", cases[_i].line);
+	if ((at = strchr(text, '@')) != NULL)
+		*at = (char)('0' + MUSTER_SPOOL_VERSION);
+	put("a.jsonl", "%s\n", text);
+	read_fails(NULL, cases[_i].why);
+	read_fails(NULL, "none of its 1 files with names that end in .jsonl holds what a run with --spool has left");
+}
+END_TEST
+
+START_TEST(of_several_runs_the_last_one_counts)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put_first("a.jsonl", "a2", 1, "n1", "");
+	for (int i = 0; i < 2; i++)
+		put("a.jsonl",
+			"{'by':'b%d','spool':%d,'run':'r2','started':'2026-11-21T11:00:00Z','rank':%d,'ranks':2,"
+			"'node':'n9','sku':'y.json','profile':'quick'}\n",
+			i, MUSTER_SPOOL_VERSION, i);
+	put("a.jsonl",
+		"{'by':'c1','spool':%d,'run':'r3','started':'2026-11-21T09:00:00Z','rank':0,'ranks':2,'node':'n9',"
+		"'sku':'y.json','profile':'quick'}\n",
+		MUSTER_SPOOL_VERSION);
+	read_run(NULL);
+	ck_assert_str_eq(set.run, "r2");
+	ck_assert_uint_eq(set.rank_count, 2);
+	ck_assert_uint_eq(set.other_runs, 2);
+	muster_journal_set_done(&set);
+	read_run("r1");
+	ck_assert_str_eq(set.run, "r1");
+	ck_assert_uint_eq(set.rank_count, 2);
+	ck_assert_int_eq(set.job_ranks, 4);
+	muster_journal_set_done(&set);
+	read_fails("r4", "holds this run");
+}
+END_TEST
+
+START_TEST(a_line_that_is_none_spoils_only_itself)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{ "{'by':'a1','t':2,'st", "" },
+		{ "\xff\xfe", "" },
+		{ "[]", "" },
+		{ "{'t':2,'step':'x'}", "a line that does not say whose it is" },
+		{ "{'by':7,'t':2,'step':'x'}", "a line that does not say whose it is" },
+		{ "{'by':'a1','t':2,'step':'x','step':'y'}", "the key \"step\" stands twice" },
+		{ "{'by':'a1','t':2,'trial':{}}", "" },
+	};
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl", "\n{'by':'a1','t':1,'step':'before'}\n%s\n\n{'by':'a1','t':3,'end':''}\n", cases[_i].line);
+	read_run(NULL);
+	ck_assert_uint_eq(set.bad_lines, 1);
+	ck_assert_str_eq(set.bad_file, in_folder("a.jsonl"));
+	ck_assert_msg(strstr(set.bad_why, cases[_i].why), "%s", set.bad_why);
+	ck_assert_str_eq(set.ranks[0].step, "before");
+	ck_assert_double_eq(set.ranks[0].step_s, 1);
+	ck_assert_str_eq(set.ranks[0].end, "");
+	ck_assert_double_eq(set.elapsed_s, 3);
+	ck_assert_uint_eq(set.told.trial_count, 0);
+}
+END_TEST
+
+START_TEST(lines_that_are_not_ours_mean_nothing)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl", "{'by':'ffff','t':2,'end':'x'}\n{'by':'a1','t':1.5,'later':{'a':[1]}}\n\n\n");
+	/* a copy of one's lines in another file */
+	put("b.jsonl", "{'by':'a1','t':9,'step':'copy'}\n");
+	read_run(NULL);
+	ck_assert_uint_eq(set.bad_lines, 0);
+	ck_assert_ptr_null(set.ranks[0].end);
+	ck_assert_ptr_null(set.ranks[0].step);
+	ck_assert_double_eq(set.ranks[0].last_s, 1.5);
+	ck_assert_uint_eq(set.files, 2);
+}
+END_TEST
+
+START_TEST(files_that_are_none_are_counted)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put_first("a.json", "a2", 1, "n1", "");
+	put_first(".jsonl", "a3", 2, "n1", "");
+	ck_assert_int_eq(mkfifo(in_folder("b.jsonl"), 0600), 0);
+	ck_assert_int_eq(mkdir(in_folder("c.jsonl"), 0700), 0);
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_uint_eq(set.files, 3);
+	ck_assert_uint_eq(set.bad_files, 2);
+	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
+}
+END_TEST
+
+START_TEST(no_folder_and_an_empty_one_are_errors)
+{
+	struct muster_error err;
+	ck_assert_int_eq(muster_journal_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
+	ck_assert_msg(strstr(err.text, "none: No such file or directory"), "%s", err.text);
+	read_fails(NULL, "none of its 0 files");
+}
+END_TEST
+
+/* As MPI counts, which may be otherwise than the launcher; but never once something was measured. */
+START_TEST(a_place_replaces_the_launchers)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl",
+		"{'by':'a1','rank':3,'ranks':8}\n{'by':'a1','rank':8,'ranks':8}\n{'by':'a1','rank':-1,'ranks':8}\n");
+	put_record("a.jsonl", "a1", 2, 3, "n1", "system", "ok", 8);
+	put("a.jsonl", "{'by':'a1','rank':5,'ranks':8}\n");
+	read_run(NULL);
+	ck_assert_int_eq(set.ranks[0].rank, 3);
+	ck_assert_int_eq(set.job_ranks, 8);
+	ck_assert_uint_eq(set.bad_lines, 0);
+}
+END_TEST
+
+START_TEST(a_rank_that_was_started_again_counts_once)
+{
+	put("a.jsonl",
+		"{'by':'a9','spool':%d,'run':'r1','started':'2026-11-21T09:59:59Z','rank':2,'ranks':4,'node':'old',"
+		"'sku':'x.json','profile':'quick'}\n{'by':'a9','t':99,'end':''}\n",
+		MUSTER_SPOOL_VERSION);
+	put_first("a.jsonl", "a1", 2, "n1", "");
+	put_record("a.jsonl", "a1", 2, 2, "n1", "system", "ok", 8);
+	put_first("a.jsonl", "a2", 2, "n2", "");
+	put_record("a.jsonl", "a2", 3, 2, "n2", "system", "ok", 8);
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_str_eq(set.ranks[0].node, "n2"); /* of those that began in the same second, the last in the files */
+	ck_assert_double_eq(set.elapsed_s, 3);
+}
+END_TEST
+
+/* Rank 2 of 1: the launcher started many, and MPI made each a job of its own. */
+START_TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl",
+		"{'by':'b1','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':2,'ranks':1,'node':'n3',"
+		"'sku':'x.json','profile':'quick'}\n",
+		MUSTER_SPOOL_VERSION);
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_uint_eq(set.stray_count, 1);
+	ck_assert_str_eq(set.strays[0], "n3");
+}
+END_TEST
+
+START_TEST(trials_are_the_runs)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl", "{'by':'a1','t':5,'trial':{'probe':'nccl_allreduce','kind':'pair','nodes':['n1','n2'],'status':'"
+		       "failed',"
+		       "'why':'rank 1: x','seconds':2}}\n");
+	read_run(NULL);
+	ck_assert_uint_eq(set.told.trial_count, 1);
+	ck_assert_str_eq(set.told.trials[0].nodes[1], "n2");
+	ck_assert_int_eq(set.told.trials[0].status, MUSTER_TRIAL_FAILED);
+	ck_assert_double_eq(set.elapsed_s, 5);
+}
+END_TEST
+
+START_TEST(a_line_beyond_all_limits_is_left_out)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	char *large = malloc(MUSTER_SPOOL_LINE_MAX + (4 << 20));
+	ck_assert_ptr_nonnull(large);
+	memset(large, 'x', MUSTER_SPOOL_LINE_MAX + (4 << 20) - 1);
+	large[MUSTER_SPOOL_LINE_MAX + (4 << 20) - 1] = '\0';
+	put("a.jsonl", "%s\n{'by':'a1','t':3,'step':'behind'}\n", large);
+	free(large);
+	read_run(NULL);
+	ck_assert_uint_eq(set.bad_lines, 1);
+	ck_assert_msg(strstr(set.bad_why, "longer than any"), "%s", set.bad_why);
+	ck_assert_str_eq(set.ranks[0].step, "behind");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("journal_read");
+	TCase *tcase = tcase_create("read");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, the_first_line_says_what_to_judge_by);
+	tcase_add_test(tcase, the_lowest_rank_speaks_for_the_run);
+	tcase_add_loop_test(tcase, a_first_line_must_be_whole, 0, 17);
+	tcase_add_test(tcase, of_several_runs_the_last_one_counts);
+	tcase_add_loop_test(tcase, a_line_that_is_none_spoils_only_itself, 0, 7);
+	tcase_add_test(tcase, lines_that_are_not_ours_mean_nothing);
+	tcase_add_test(tcase, files_that_are_none_are_counted);
+	tcase_add_test(tcase, no_folder_and_an_empty_one_are_errors);
+	tcase_add_test(tcase, a_place_replaces_the_launchers);
+	tcase_add_test(tcase, a_rank_that_was_started_again_counts_once);
+	tcase_add_test(tcase, jobs_of_one_rank_that_were_started_as_one_of_many_are_strays);
+	tcase_add_test(tcase, trials_are_the_runs);
+	tcase_add_test(tcase, a_line_beyond_all_limits_is_left_out);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,234 @@
+/* test_recover.c - the run that journals make: who came to an end, who did not, and who left nothing */
+#include "unit/journal/journal_fixture.h"
+
+static struct muster_run run;
+static struct muster_journal_set set;
+
+static void setup(void)
+{
+	folder_setup();
+	muster_run_init(&run);
+	set = (struct muster_journal_set){ 0 };
+}
+
+static void teardown(void)
+{
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+	folder_teardown();
+}
+
+static void read_all(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_journal_set_read(folder, NULL, run.arena, &set, &err) == 0, "%s", err.text);
+}
+
+static const struct muster_outcome *outcome_of(int rank)
+{
+	const struct muster_rank *found = find_rank(&run, rank, NULL);
+	ck_assert_ptr_nonnull(found);
+	ck_assert_uint_eq(found->outcomes.count, 1);
+	return &found->outcomes.items[0];
+}
+
+/* Four ranks on two nodes: rank 0 ended, 1 stopped after a step, 2 ended early, 3 left nothing. */
+static void four_ranks(void)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", ",'job':'77'");
+	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
+	put("n1.jsonl", "\n{'by':'a0','t':9,'end':''}\n");
+	put_first("n1.jsonl", "a1", 1, "n1", "");
+	put_record("n1.jsonl", "a1", 2, 1, "n1", "system", "ok", 0);
+	put("n1.jsonl",
+		"\n{'by':'a1','t':3.2,'step':'one'}\n{'by':'a1','t':4.2,'step':'two'}\n{'by':'a1','t':6,'x':1}\n");
+	put_first("n2.jsonl", "b2", 2, "n2", "");
+	put_record("n2.jsonl", "b2", 2, 2, "n2", "system", "ok", 4);
+	put("n2.jsonl", "\n{'by':'b2','t':5,'end':'rank 2 was told to end'}\n");
+}
+
+START_TEST(a_run_is_made_of_what_was_left)
+{
+	const char *node;
+	four_ranks();
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_str_eq(run.job.id, "77");
+	ck_assert_str_eq(run.job.started, "2026-11-21T10:00:00Z");
+	ck_assert_str_eq(run.job.profile, "quick");
+	ck_assert_str_eq(run.job.version, "0.1.0");
+	ck_assert_int_eq(run.job.ranks, 4);
+	ck_assert_int_eq(run.job.repeats, 1);
+	ck_assert_double_eq(run.job.elapsed_s, 9);
+	ck_assert(run.job.assembled);
+	ck_assert(run.job.simulated);
+	ck_assert_str_eq(run.job.interrupted, "rank 2 was told to end");
+
+	const struct muster_rank *rank = find_rank(&run, 0, &node);
+	ck_assert_str_eq(node, "n1");
+	ck_assert_ptr_null(rank->unfinished);
+	ck_assert_str_eq(rank->gpu, "0001:00:00.0");
+	ck_assert_str_eq(rank->gpu_uuid, "GPU-1");
+	ck_assert_int_eq(rank->local_rank, 0);
+	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
+	rank = find_rank(&run, 1, &node);
+	ck_assert_str_eq(node, "n1");
+	ck_assert_str_eq(rank->unfinished, "it did not come to its end; its last sign, 4 s after its start, was: two");
+	rank = find_rank(&run, 2, &node);
+	ck_assert_str_eq(node, "n2");
+	ck_assert_ptr_null(rank->unfinished); /* it ended, and why it ended early stands with the run */
+	rank = find_rank(&run, 3, &node);
+	ck_assert_str_eq(node, "?");
+	ck_assert_str_eq(rank->missing, "it left nothing on disk");
+
+	ck_assert_uint_eq(run.node_count, 3);
+	for (size_t n = 0; n < run.node_count; n++) {
+		const struct muster_node *one = &run.nodes[n];
+		bool known = strcmp(one->name, "?") != 0;
+		ck_assert(one->simulated == known);
+		ck_assert_uint_eq(one->samples.count, known);
+		if (known)
+			ck_assert_double_eq(one->samples.items[0].value.number, strcmp(one->name, "n1") == 0 ? 8 : 4);
+	}
+	ck_assert_uint_eq(muster_journal_set_ended(&set), 1);
+}
+END_TEST
+
+START_TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put("n1.jsonl", "{'by':'a0','t':2,'end':''}\n");
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_ptr_null(run.job.interrupted);
+	ck_assert_str_eq(find_rank(&run, 0, NULL)->unfinished,
+		"it did not come to its end; its last sign came 2 s after its start, before any step");
+}
+END_TEST
+
+START_TEST(a_run_without_any_end_was_ended_from_outside)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_str_eq(run.job.interrupted, "no rank came to its end: all were ended from outside");
+}
+END_TEST
+
+/* A worker's death in the last second of a run that was ended as a whole is a part of that. */
+START_TEST(the_last_deaths_are_excused)
+{
+	static const struct {
+		double died, last;
+		bool ended, excused;
+	} cases[] = {
+		{ 10, 10.5, false, true },
+		{ 10, 11, false, true },
+		{ 10, 11.1, false, false },
+		{ 10, 10.5, true, false },
+	};
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
+	put("n1.jsonl", "\n{'by':'a0','t':%g,'%s':''}\n", cases[_i].last, cases[_i].ended ? "end" : "x");
+	put_first("n2.jsonl", "b1", 1, "n2", "");
+	put_record("n2.jsonl", "b1", cases[_i].died, 1, "n2", "gpu_copy", "crashed", 8);
+	read_all();
+	muster_journal_set_make(&set, &run);
+	const struct muster_outcome *outcome = outcome_of(1);
+	ck_assert_int_eq(outcome->status, cases[_i].excused ? MUSTER_OUTCOME_ERROR : MUSTER_OUTCOME_CRASHED);
+	if (cases[_i].excused)
+		ck_assert_str_eq(outcome->code, muster_code_name(MUSTER_EINTERRUPTED));
+	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
+}
+END_TEST
+
+START_TEST(the_last_outcome_of_a_probe_counts)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put_record("n1.jsonl", "a0", 2, 0, "n1", "gpu_copy", "ok", 0);
+	put_record("n1.jsonl", "a0", 3, 0, "n1", "gpu_copy", "hung", 0);
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_HUNG);
+}
+END_TEST
+
+/* Rank 0 looks there for ranks that it misses: why they are missing stays their reason. */
+START_TEST(only_missing_ranks_are_put_into_a_run)
+{
+	four_ranks();
+	put("n1.jsonl",
+		"{'by':'a0','t':5,'trial':{'probe':'nccl_allreduce','kind':'alone','nodes':['n1'],'status':'ok',"
+		"'seconds':2}}\n");
+	read_all();
+	run.job.ranks = 4;
+	struct muster_node *node = muster_run_add_node(&run, "n1");
+	struct muster_rank *here = muster_node_add_rank(node, 0);
+	here->gpu = "here already";
+	muster_node_add_rank(node, 1)->missing = "nothing came from it any more";
+	muster_node_add_rank(muster_run_add_node(&run, "?"), 3)->missing = "it never reported";
+	ck_assert_uint_eq(muster_journal_set_add(&set, &run, "why"), 2);
+	ck_assert_str_eq(find_rank(&run, 0, NULL)->gpu, "here already");
+	ck_assert_ptr_null(find_rank(&run, 1, NULL)->missing);
+	ck_assert_str_eq(find_rank(&run, 1, NULL)->unfinished,
+		"nothing came from it any more; its last sign, 4 s after its start, was: two");
+	ck_assert_str_eq(find_rank(&run, 3, NULL)->missing, "it never reported");
+	ck_assert_uint_eq(run.trial_count, 1);
+	ck_assert_int_eq(run.nodes[0].ranks[0].rank, 0);
+	ck_assert_int_eq(run.nodes[0].ranks[1].rank, 1);
+	ck_assert_int_eq(run.nodes[1].ranks[0].rank, 2);
+}
+END_TEST
+
+START_TEST(trials_that_rank_0_knows_are_not_told_twice)
+{
+	four_ranks();
+	for (int i = 1; i < 3; i++)
+		put("n1.jsonl",
+			"{'by':'a0','t':5,'trial':{'probe':'nccl_allreduce','kind':'alone','nodes':['n%d'],"
+			"'status':'ok','seconds':2}}\n",
+			i);
+	read_all();
+	const char *first[] = { "n1" };
+	muster_run_add_trial(&run, (struct muster_trial){ .probe = "nccl_allreduce", .nodes = first, .node_count = 1 });
+	muster_journal_set_add(&set, &run, "why");
+	ck_assert_uint_eq(run.trial_count, 2);
+	ck_assert_str_eq(run.trials[1].nodes[0], "n2");
+}
+END_TEST
+
+START_TEST(a_long_step_is_cut)
+{
+	char step[600];
+	memset(step, 's', sizeof step - 1);
+	step[sizeof step - 1] = '\0';
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put("n1.jsonl", "{'by':'a0','t':1,'step':'%s'}\n", step);
+	read_all();
+	muster_journal_set_make(&set, &run);
+	const char *why = find_rank(&run, 0, NULL)->unfinished;
+	ck_assert_uint_eq(strspn(strstr(why, "sssss"), "s"), MUSTER_JOURNAL_SHOWN);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("journal_recover");
+	TCase *tcase = tcase_create("recover");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_run_is_made_of_what_was_left);
+	tcase_add_test(tcase, a_rank_that_measured_nothing_is_unfinished_though_it_ended);
+	tcase_add_test(tcase, a_run_without_any_end_was_ended_from_outside);
+	tcase_add_loop_test(tcase, the_last_deaths_are_excused, 0, 4);
+	tcase_add_test(tcase, the_last_outcome_of_a_probe_counts);
+	tcase_add_test(tcase, only_missing_ranks_are_put_into_a_run);
+	tcase_add_test(tcase, trials_that_rank_0_knows_are_not_told_twice);
+	tcase_add_test(tcase, a_long_step_is_cut);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

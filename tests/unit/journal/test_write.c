@@ -1,0 +1,305 @@
+/* test_write.c - a journal as it grows: each line whole and the process's own, and no file that is not plain */
+#include "unit/journal/journal_fixture.h"
+
+#include "json/json.h"
+#include "util/text.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+static const struct muster_journal_header header = {
+	.run = "r1",
+	.job = "77",
+	.rank = 1,
+	.ranks = 4,
+	.node = "n1",
+	.nodelist = "n[1-2]",
+	.started = "2026-11-21T10:00:00Z",
+	.sku = "x.json",
+	.overlay = "o.json",
+	.profile = "quick",
+	.strict = true,
+	.repeats = 3,
+};
+
+static struct muster_journal *open_one(const struct muster_journal_header *what)
+{
+	struct muster_journal *journal = NULL;
+	struct muster_error err;
+	ck_assert_msg(muster_journal_open(&journal, folder, what, muster_now_ms(), &err) == 0, "%s", err.text);
+	return journal;
+}
+
+/* The file as the reader takes it. */
+static void read_back(struct muster_run *run, struct muster_journal_set *set)
+{
+	struct muster_error err;
+	muster_run_init(run);
+	ck_assert_msg(muster_journal_set_read(folder, NULL, run->arena, set, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(set->bad_lines, 0);
+}
+
+static char *file_text(const char *name)
+{
+	static char text[65536];
+	FILE *in = fopen(in_folder(name), "re");
+	ck_assert_ptr_nonnull(in);
+	text[fread(text, 1, sizeof text - 1, in)] = '\0';
+	fclose(in);
+	return text;
+}
+
+START_TEST(what_is_written_is_read)
+{
+	struct muster_run run, told;
+	struct muster_journal_set set;
+	static const char *nodes[] = { "n1", "n2" };
+	struct muster_journal *journal = open_one(&header);
+	muster_journal_place(journal, 2, 8);
+	muster_run_init(&told);
+	muster_run_add_trial(&told, (struct muster_trial){ .probe = "nccl_allreduce",
+					    .kind = MUSTER_TRIAL_PAIR,
+					    .nodes = nodes,
+					    .node_count = 2,
+					    .status = MUSTER_TRIAL_LATE,
+					    .why = "rank 1: late",
+					    .seconds = 2 });
+	muster_journal_trials(journal, &told);
+	muster_journal_trials(journal, &told); /* nothing new in it */
+	muster_journal_end(journal, "enough");
+	muster_journal_close(journal, 10000);
+	read_back(&run, &set);
+	ck_assert_str_eq(set.run, "r1");
+	ck_assert_str_eq(set.job, "77");
+	ck_assert_str_eq(set.nodelist, "n[1-2]");
+	ck_assert_str_eq(set.started, "2026-11-21T10:00:00Z");
+	ck_assert_str_eq(set.version, MUSTER_VERSION);
+	ck_assert_str_eq(set.sku, "x.json");
+	ck_assert_str_eq(set.overlay, "o.json");
+	ck_assert_str_eq(set.profile, "quick");
+	ck_assert(set.strict);
+	ck_assert_int_eq(set.repeats, 3);
+	ck_assert_int_eq(set.ranks[0].rank, 2);
+	ck_assert_int_eq(set.ranks[0].ranks, 8);
+	ck_assert_str_eq(set.ranks[0].node, "n1");
+	ck_assert_str_eq(set.ranks[0].end, "enough");
+	ck_assert_uint_eq(set.told.trial_count, 1);
+	ck_assert_int_eq(set.told.trials[0].status, MUSTER_TRIAL_LATE);
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+	muster_run_done(&told);
+}
+END_TEST
+
+START_TEST(each_line_is_an_object_between_newlines)
+{
+	struct muster_journal *one = open_one(&header), *two = open_one(&header);
+	muster_journal_place(one, 1, 4);
+	muster_journal_end(two, "");
+	muster_journal_end(one, "");
+	muster_journal_close(one, 10000);
+	muster_journal_close(two, 10000);
+	size_t lines = 0;
+	char first[32] = "", *text = file_text("n1.jsonl");
+	ck_assert_int_eq(*text, '\n');
+	ck_assert_int_eq(text[strlen(text) - 1], '\n');
+	bool other = false;
+	for (char *line = text + 1; *line; line += strcspn(line, "\n") + 1) {
+		struct muster_json *json;
+		struct muster_error err;
+		size_t length = strcspn(line, "\n");
+		if (length == 0)
+			continue;
+		ck_assert_msg(muster_json_parse(line, length, &json, &err) == 0, "%s", err.text);
+		const char *by = muster_json_string(muster_json_member(json, "by"));
+		ck_assert_uint_eq(strlen(by), 16);
+		if (!*first)
+			snprintf(first, sizeof first, "%s", by);
+		other = other || strcmp(first, by) != 0;
+		muster_json_free(json);
+		lines++;
+	}
+	ck_assert_uint_eq(lines, 5);
+	ck_assert(other); /* two processes never share a name */
+}
+END_TEST
+
+START_TEST(a_file_is_named_after_its_node)
+{
+	static const char *const names[][2] = {
+		{ "gpu-1", "d/gpu-1.jsonl" },
+		{ "gpu_1.site.org", "d/gpu_1.site.org.jsonl" },
+		{ "..", "d/%2E..jsonl" },
+		{ "a/../b", "d/a%2F..%2Fb.jsonl" },
+		{ "a b%\n", "d/a%20b%25%0A.jsonl" },
+		{ "", "d/%.jsonl" },
+		{ "\xc3\xa4", "d/%C3%A4.jsonl" },
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *path = muster_journal_path("d", names[i][0]);
+		ck_assert_str_eq(path, names[i][1]);
+		free(path);
+	}
+	char large[1000];
+	memset(large, '/', sizeof large - 1);
+	large[sizeof large - 1] = '\0';
+	char *path = muster_journal_path("d", large);
+	ck_assert_uint_le(strlen(path), 255);
+	free(path);
+}
+END_TEST
+
+START_TEST(the_launcher_names_the_run)
+{
+	static const struct {
+		const char *space, *job, *step, *restart, *name;
+	} cases[] = {
+		{ NULL, "7", "0", NULL, "7.0.." },
+		{ NULL, "7", "0", "2", "7.0.2." },
+		{ "ns1", NULL, NULL, NULL, "...ns1" },
+		{ "ns1", "7", "1", NULL, "7.1..ns1" },
+		{ NULL, "7", NULL, NULL, NULL },
+		{ NULL, NULL, "0", NULL, NULL },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *const set[][2] = {
+			{ "PMIX_NAMESPACE", cases[i].space },
+			{ "SLURM_JOB_ID", cases[i].job },
+			{ "SLURM_STEP_ID", cases[i].step },
+			{ "SLURM_RESTART_COUNT", cases[i].restart },
+		};
+		for (size_t j = 0; j < 4; j++)
+			if (set[j][1])
+				setenv(set[j][0], set[j][1], 1);
+			else
+				unsetenv(set[j][0]);
+		char *name = muster_journal_run_name("now"), own[64];
+		snprintf(own, sizeof own, "now %ld", (long)getpid());
+		ck_assert_str_eq(name, cases[i].name ? cases[i].name : own);
+		free(name);
+	}
+}
+END_TEST
+
+static void open_fails(const char *where, const char *words)
+{
+	struct muster_journal *journal = NULL;
+	struct muster_error err;
+	ck_assert_int_eq(muster_journal_open(&journal, where, &header, 0, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EIO);
+	ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
+	ck_assert_ptr_null(journal);
+}
+
+START_TEST(only_a_plain_file_is_written)
+{
+	char target[512];
+	snprintf(target, sizeof target, "%s", in_folder("target"));
+	put("target", "mine\n");
+	ck_assert_int_eq(symlink(target, in_folder("n1.jsonl")), 0);
+	open_fails(folder, "n1.jsonl: ");
+	ck_assert_str_eq(file_text("target"), "mine\n");
+	unlink(in_folder("n1.jsonl"));
+	ck_assert_int_eq(mkfifo(in_folder("n1.jsonl"), 0600), 0);
+	open_fails(folder, "n1.jsonl: "); /* nobody reads it: at once, without waiting for a reader */
+	unlink(in_folder("n1.jsonl"));
+	ck_assert_int_eq(mkdir(in_folder("n1.jsonl"), 0700), 0);
+	open_fails(folder, "n1.jsonl: ");
+	open_fails("/dev/null", "/dev/null");
+	open_fails("/none/of/these", "cannot make this folder");
+}
+END_TEST
+
+START_TEST(a_folder_is_made_and_a_file_goes_on)
+{
+	struct muster_journal_header other = header;
+	char inner[512];
+	snprintf(inner, sizeof inner, "%s", in_folder("new"));
+	struct muster_journal *journal;
+	struct muster_error err;
+	for (int i = 0; i < 2; i++) {
+		other.rank = i;
+		ck_assert_int_eq(muster_journal_open(&journal, inner, &other, 0, &err), 0);
+		muster_journal_close(journal, 10000);
+	}
+	struct muster_run run;
+	struct muster_journal_set set;
+	muster_run_init(&run);
+	ck_assert_int_eq(muster_journal_set_read(inner, NULL, run.arena, &set, &err), 0);
+	ck_assert_uint_eq(set.rank_count, 2);
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+	unlink(in_folder("new/n1.jsonl"));
+}
+END_TEST
+
+/* The file may not grow beyond some bytes: what is lost is told once, and what was written before stands. */
+START_TEST(trouble_is_told_once)
+{
+	struct rlimit before, limit;
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 600;
+	struct muster_journal *journal = open_one(&header);
+	ck_assert_ptr_null(muster_journal_trouble(journal));
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	const char *trouble = NULL;
+	for (int i = 0; i < 2000 && !trouble; i++) {
+		muster_journal_place(journal, 1, 4);
+		usleep(1000);
+		trouble = muster_journal_trouble(journal);
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	ck_assert_ptr_nonnull(trouble);
+	ck_assert_msg(strstr(trouble, "n1.jsonl: File too large"), "%s", trouble);
+	ck_assert_ptr_null(muster_journal_trouble(journal));
+	muster_journal_end(journal, "");
+	muster_journal_close(journal, 10000);
+	struct muster_run run;
+	struct muster_journal_set set;
+	struct muster_error err;
+	muster_run_init(&run);
+	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), 0);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_uint_eq(set.bad_lines, 1); /* the one that was cut */
+	ck_assert_str_eq(set.ranks[0].end, "");
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(no_journal_is_no_trouble)
+{
+	struct muster_run run;
+	muster_run_init(&run);
+	muster_journal_place(NULL, 0, 1);
+	muster_journal_trials(NULL, &run);
+	muster_journal_end(NULL, "");
+	ck_assert_ptr_null(muster_journal_trouble(NULL));
+	muster_journal_close(NULL, 0);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("journal_write");
+	TCase *tcase = tcase_create("write");
+	tcase_set_timeout(tcase, 30);
+	tcase_add_checked_fixture(tcase, folder_setup, folder_teardown);
+	tcase_add_test(tcase, what_is_written_is_read);
+	tcase_add_test(tcase, each_line_is_an_object_between_newlines);
+	tcase_add_test(tcase, a_file_is_named_after_its_node);
+	tcase_add_test(tcase, the_launcher_names_the_run);
+	tcase_add_test(tcase, only_a_plain_file_is_written);
+	tcase_add_test(tcase, a_folder_is_made_and_a_file_goes_on);
+	tcase_add_test(tcase, trouble_is_told_once);
+	tcase_add_test(tcase, no_journal_is_no_trouble);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
