@@ -23,6 +23,14 @@ static const struct {
 		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | ncclSystemError\n"
 		"skip probe.nccl_allreduce b rank=1: the probe runs to its end | it ended with rank 0\n",
 		MUSTER_FAIL },
+	/* a crash says more than a hang, wherever it stands */
+	{ RING("a/0", "hung", "- silent ring=3") RING("b/1", "crashed", "- segfault ring=3")
+			RING("b/2", "error", "time late ring=3"),
+		BUSBW,
+		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
+		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | segfault\n"
+		"skip probe.nccl_allreduce b rank=2: the probe runs to its end | it ended with rank 1\n",
+		MUSTER_FAIL },
 	/* of another ring, of another size: its own affair */
 	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "error", "time late ring=4"), BUSBW,
 		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
@@ -36,6 +44,17 @@ static const struct {
 	/* the first rank of all is as missing as any other */
 	{ "a/1 rank.local_rank 1\na/2 rank.local_rank 2", "'c':{'metric':'rank.local_rank','min':0,'source':'s'}",
 		"fail rank.missing: a result from every rank of 2 | nothing is said of ranks 0\n", MUSTER_FAIL },
+	/* a leader that lives had the node's facts to tell: a rank that is missing beside it did not take them along */
+	{ "a/0 probe system ok\na/0 rank.local_rank 0\na/1 missing\nb node.gpu_count 2\nb/2 rank.local_rank 0",
+		"'c':{'metric':'node.gpu_count','equals':2,'source':'s'}",
+		"fail rank.missing a rank=1: a result from every rank | no message\n"
+		"inconclusive c a: 2 | not measured\n",
+		MUSTER_FAIL },
+	/* a port that is listed and not there is named as a port, and as nothing else */
+	{ "a/0 rank.local_rank 0\na port.rate_gbps port=p0/1 link_layer=InfiniBand 200",
+		"'c':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/"
+		"1':200}},'source':'s'}",
+		"fail c a port=p1/1: 200 Gb/s | not seen\n", MUSTER_FAIL },
 	/* names of digits alone make ranges too */
 	{ "7 node.driver_version x\n8 node.driver_version x\n9 node.driver_version x\n10 node.driver_version x\n"
 	  "a node.driver_version y\nb node.driver_version y\nc node.driver_version y\nd node.driver_version y\n"
@@ -198,6 +217,20 @@ START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
 }
 END_TEST
 
+START_TEST(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file)
+{
+	struct muster_selection selection;
+	struct muster_error err;
+	static const char *const names[] = { "auto", "small", "huge" };
+
+	fixture_open();
+	fixture_write(_i == 2 ? "common.json" : "small.json", "{\"schema_version\":1,\"name\":\"small\",");
+	ck_assert_int_eq(muster_selection_load(fixture_dir, names[_i], NULL, &selection, &err), -1);
+	ck_assert_msg(strstr(err.text, _i == 2 ? "common.json" : "small.json") != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("eval/evaluate");
@@ -211,6 +244,7 @@ int main(void)
 	tcase_add_test(tcase, an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged);
 	tcase_add_loop_test(tcase, an_overlay_that_is_none_is_an_error_whatever_the_machine, 0,
 		sizeof bad_overlays / sizeof *bad_overlays);
+	tcase_add_loop_test(tcase, a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file, 0, 3);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

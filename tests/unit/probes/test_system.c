@@ -183,23 +183,28 @@ START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 }
 END_TEST
 
-/* The stand-in is loaded before the probe asks for the soname; a child process of its own keeps it from the others. */
+/* Stand-ins are loaded before the probe asks for their sonames; each test is a process of its own. */
 static void put_driver(const char *fault)
 {
+	static const char *const files[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
 	struct muster_sim_cluster cluster;
 	struct muster_error err;
 	char path[512];
 	ck_assert_msg(sim_two_nodes(fault, NULL, &cluster, &err) == 0, "%s", err.text);
+	cluster.nodes[0].cuda_driver = 12080;
+	cluster.nodes[0].nccl_version = 22809;
 	snprintf(path, sizeof path, "%s/cluster.json", context->root);
 	ck_assert_msg(muster_sim_cluster_write(&cluster, path, &err) == 0, "%s", err.text);
 	muster_sim_cluster_done(&cluster);
 	setenv("MUSTER_SIM_CLUSTER", path, 1);
 	setenv("MUSTER_SIM_RANK", "0", 1);
-	ck_assert_msg(dlopen(MUSTER_BUILD_DIR "/lib/muster/sim/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s",
-		dlerror());
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/lib/muster/sim/%s", MUSTER_BUILD_DIR, files[i]);
+		ck_assert_msg(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+	}
 }
 
-START_TEST(the_driver_tells_its_version_and_every_gpu_in_its_order)
+START_TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
 {
 	put_driver(NULL);
 	measure();
@@ -208,7 +213,14 @@ START_TEST(the_driver_tells_its_version_and_every_gpu_in_its_order)
 	ck_assert_str_eq(fake_string(context, "node.gpu_bus_ids", NULL),
 		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
 		"000e:00:00.0");
-	ck_assert_uint_gt(strlen(fake_string(context, "node.driver_version", NULL)), 3);
+	ck_assert_str_eq(fake_string(context, "node.driver_version", NULL), "580.126.16");
+	ck_assert_str_eq(fake_string(context, "node.cuda_driver_api", NULL), "12.8");
+	ck_assert_str_eq(fake_string(context, "node.nccl_version", NULL), "2.28.9");
+	ck_assert_str_eq(fake_string(context, "node.library_version", "libnccl.so.2"), "2.28.9");
+	ck_assert_str_eq(fake_string(context, "node.library_version", "libcuda.so.1"), "12.8");
+	ck_assert_str_eq(fake_string(context, "node.library_version", "libnvidia-ml.so.1"), "13.580.126.16");
+	ck_assert_str_eq(fake_string(context, "node.library_version", "libibverbs.so.1"), "1");
+	ck_assert(muster_library_any_standin());
 }
 END_TEST
 
@@ -263,7 +275,7 @@ int main(void)
 	tcase_add_test(tcase, os_release_may_lie_in_usr_lib);
 	tcase_add_test(tcase, what_hwloc_does_not_say_is_null);
 	tcase_add_test(tcase, every_vendor_library_has_a_path_and_a_version_or_the_loaders_words);
-	tcase_add_test(tcase, the_driver_tells_its_version_and_every_gpu_in_its_order);
+	tcase_add_test(tcase, the_driver_tells_its_versions_and_every_gpu_in_its_order);
 	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
 	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
 	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);

@@ -333,6 +333,10 @@ START_TEST(a_kind_has_sixty_lines_at_most)
 	make(&after, names[1]);
 	char *text = text_of(&before, &after);
 	ck_assert_msg(strstr(text, "\n  node.kernel: v99 -> v57: node n57\n"), "%s", text);
+	size_t lines = 0;
+	for (const char *at = text; (at = strstr(at, "\n  node.kernel: ")); at++)
+		lines++;
+	ck_assert_uint_eq(lines, 60);
 	ck_assert_msg(strstr(text, "\n  and 3 more, all of them in --format json\n\nMUSTER DIFF "), "%s", text);
 	free(text);
 	muster_run_done(&before.run);

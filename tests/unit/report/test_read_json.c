@@ -314,6 +314,7 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"value\": \"NVIDIA A100-SXM4-40GB\", \"unit\": \"\"",
 		"\"advice\": \"reseat it: see \\\"nvidia-smi -q\\\"\"",
 		"\"certainty\": \"specified\"",
+		"\"source\": \"vendor's guide\",\n      \"certainty\": \"specified\"",
 		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",
 		"\"lowest\": 11.2, \"highest\": 26.1",
 		"\"domains\": 2",
