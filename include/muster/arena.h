@@ -1,4 +1,4 @@
-/* arena.h - memory that lives and dies together, and strings that are stored once
+/* arena.h - memory that lives and dies together, and strings that are stored once; implemented by src/util/arena.c
  *
  * A run of thousands of ranks repeats the same few thousand strings; interning keeps one copy of each. Nothing in a
  * arena is freed alone. Running out of memory ends the process with a message: a preflight cannot go on without it, and

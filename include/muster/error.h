@@ -1,4 +1,4 @@
-/* error.h - errors are values: a code and a sentence
+/* error.h - errors are values: a code and a sentence; implemented by src/util/error.c
  *
  * An error means "could not tell" or "cannot go on". A machine that fails an expectation is a finding, never an error.
  */

@@ -2,17 +2,15 @@
  *
  * A probe measures and never judges. It runs in the worker process, so it may crash or hang without taking the rank
  * down. Adding a probe is adding one file to src/probes/ that exports `const struct muster_probe muster_probe_<file>`.
+ * What probes call is implemented by src/probes/context.c, the tables of probes and metrics by src/probes/registry.c.
  */
 #ifndef MUSTER_PROBE_H
 #define MUSTER_PROBE_H
 
 #include "muster/error.h"
-#include "muster/sample.h"
+#include "muster/run.h"
 
 #include <stdint.h>
-
-enum muster_profile { MUSTER_QUICK = 0, MUSTER_STANDARD, MUSTER_FULL, MUSTER_PROFILE_COUNT };
-extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT]; /* "quick", "standard", "full" */
 
 /* A rank of this node, as every worker of the node is told after all of them took a GPU. */
 struct muster_peer {
@@ -130,5 +128,13 @@ struct muster_probe {
 size_t muster_probe_count(void);
 const struct muster_probe *muster_probe_at(size_t index);
 const struct muster_probe *muster_probe_find(const char *name);
+
+/* The catalogue: every metric of every probe, sorted by name. */
+size_t muster_metric_count(void);
+const struct muster_metric *muster_metric_at(size_t index);
+const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none */
+
+/* The name of the probe that yields this metric. */
+const char *muster_metric_probe(const struct muster_metric *metric);
 
 #endif

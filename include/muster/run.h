@@ -1,6 +1,7 @@
-/* run.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome
+/* run.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome;
+ * implemented by src/model/run.c
  *
- * Made by gather, or read back from a saved report. Evaluate takes it as it is.
+ * Made of the ranks' records, or read back from a saved report. Evaluate takes it as it is.
  * JSON form: "run" in docs/report.schema.json.
  */
 #ifndef MUSTER_RUN_H
@@ -8,6 +9,10 @@
 
 #include "muster/arena.h"
 #include "muster/sample.h"
+
+/* How much a run measures. */
+enum muster_profile { MUSTER_QUICK = 0, MUSTER_STANDARD, MUSTER_FULL, MUSTER_PROFILE_COUNT };
+extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT]; /* "quick", "standard", "full" */
 
 /* How a probe ended on one rank. */
 enum muster_outcome_status {

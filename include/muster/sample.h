@@ -1,7 +1,7 @@
-/* sample.h - one measured fact, and the catalogue of what can be measured
+/* sample.h - one measured fact; implemented by src/model/sample.c
  *
  * A sample is {metric, labels, value}. A value that could not be had is null with a reason: never 0, never left out.
- * The catalogue (all metrics of all probes) is the only place that knows units and scopes.
+ * Metrics are those of the probes' own tables (probe.h): the only place that knows units and scopes.
  */
 #ifndef MUSTER_SAMPLE_H
 #define MUSTER_SAMPLE_H
@@ -54,14 +54,6 @@ void muster_samples_add(struct muster_samples *samples, struct muster_sample sam
 void muster_samples_done(struct muster_samples *samples);
 
 const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
-
-/* The catalogue: every metric of every probe, sorted by name. */
-size_t muster_metric_count(void);
-const struct muster_metric *muster_metric_at(size_t index);
-const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none */
-
-/* The name of the probe that yields this metric. */
-const char *muster_metric_probe(const struct muster_metric *metric);
 
 /* The label's value, or NULL when the sample does not carry it. */
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);

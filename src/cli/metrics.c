@@ -4,6 +4,7 @@
 #include "json/writer.h"
 #include "muster/report.h"
 #include "muster/sample.h"
+#include "muster/probe.h"
 
 #include <stdio.h>
 #include <string.h>

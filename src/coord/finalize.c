@@ -10,6 +10,7 @@
 #include "util/text.h"
 #include "model/trend.h"
 #include "journal/read.h"
+#include "muster/probe.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -4,6 +4,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "muster/probe.h"
 
 #include <stdlib.h>
 #include <string.h>

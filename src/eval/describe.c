@@ -1,6 +1,7 @@
 /* describe.c - what people read: expectations, values, advice, short lists of ranks and nodes
  */
 #include "eval/eval.h"
+#include "muster/probe.h"
 
 #include <ctype.h>
 #include <stdlib.h>

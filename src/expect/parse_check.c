@@ -2,6 +2,7 @@
  */
 #include "expect/parse.h"
 #include "util/suggest.h"
+#include "muster/probe.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
+	[MUSTER_QUICK] = "quick",
+	[MUSTER_STANDARD] = "standard",
+	[MUSTER_FULL] = "full",
+};
+
 static const char *const outcome_names[] = {
 	[MUSTER_OUTCOME_OK] = "ok",
 	[MUSTER_OUTCOME_ERROR] = "error",

@@ -4,6 +4,7 @@
 #include "model/trend.h"
 #include "muster/arena.h"
 #include "model/limits.h"
+#include "muster/probe.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -10,12 +10,6 @@
 
 enum { PROBE_COUNT = sizeof probe_table / sizeof *probe_table };
 
-const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
-	[MUSTER_QUICK] = "quick",
-	[MUSTER_STANDARD] = "standard",
-	[MUSTER_FULL] = "full",
-};
-
 struct entry {
 	const struct muster_metric *metric;
 	const struct muster_probe *probe;

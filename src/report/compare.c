@@ -2,6 +2,7 @@
 #include "report/compare.h"
 
 #include "model/trend.h"
+#include "muster/probe.h"
 
 #include <math.h>
 #include <stdlib.h>

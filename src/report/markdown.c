@@ -3,6 +3,7 @@
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
  */
 #include "muster/report.h"
+#include "muster/probe.h"
 
 #include "report/text_summary.h"
 #include "slurm/placement.h"

@@ -6,6 +6,7 @@
 
 #include "util/text.h"
 #include "report/print_escaped.h"
+#include "muster/probe.h"
 
 #include <string.h>
 

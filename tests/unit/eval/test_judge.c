@@ -1,5 +1,6 @@
 /* test_judge.c - each operator, and each rule of what becomes a finding */
 #include "eval_fixture.h"
+#include "muster/probe.h"
 
 /* ---- one sample against one check ---- */
 

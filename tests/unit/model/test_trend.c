@@ -1,5 +1,6 @@
 /* test_trend.c - every figure has a trend, and repeated measurements become one sample */
 #include "model/trend.h"
+#include "muster/probe.h"
 
 #include <check.h>
 #include <stdio.h>

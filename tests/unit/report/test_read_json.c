@@ -1,5 +1,6 @@
 /* test_read_json.c - a report is written whole, and its run comes back as it was */
 #include "muster/report.h"
+#include "muster/probe.h"
 
 #include "util/file.h"
 #include "json/json.h"
