@@ -112,6 +112,12 @@ double muster_plan_least_ms(struct muster_plan *plan)
 	return slowest > 0 ? MUSTER_ROUND_FACTOR * slowest * 1e3 : late ? MUSTER_LATE_FULL_SECONDS * 1e3 : 0;
 }
 
+double muster_plan_round_ms(struct muster_plan *plan, double wanted_ms, double left_ms)
+{
+	double least_ms = muster_plan_least_ms(plan), ms = wanted_ms > least_ms ? wanted_ms : least_ms;
+	return ms <= left_ms ? ms : 0;
+}
+
 static bool is_explained(const struct muster_plan *plan, const struct muster_suspects *s)
 {
 	for (size_t i = 0; i < plan->group_count; i++) {

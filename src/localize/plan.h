@@ -55,6 +55,10 @@ void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t coun
  * the round is better not begun. 0: any time will do. */
 double muster_plan_least_ms(struct muster_plan *plan);
 
+/* The time that the workers get in the next round, in ms: what is wanted, or what the round needs when that is more. 0:
+ * left_ms is not enough for it, so there is no round. */
+double muster_plan_round_ms(struct muster_plan *plan, double wanted_ms, double left_ms);
+
 /* The rings of the next round: for each node its team's number, or MUSTER_NO_GROUP. Returns how many teams there are; 0
  * when all that failed is explained, or when there is nothing left to try. */
 size_t muster_plan_next(struct muster_plan *plan, size_t *ret_teams);

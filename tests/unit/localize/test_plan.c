@@ -428,6 +428,27 @@ START_TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
 }
 END_TEST
 
+START_TEST(a_round_gets_what_it_needs_or_is_not_begun)
+{
+	static const struct {
+		double wanted_ms, left_ms, ms;
+	} cases[] = {
+		{ 5000, 20000, 8000 },
+		{ 9000, 20000, 9000 },
+		{ 5000, 8000, 8000 },
+		{ 5000, 7999, 0 },
+		{ 9000, 8999, 0 },
+	};
+	struct muster_plan plan;
+	muster_plan_init(&plan, 4);
+	ck_assert_double_eq(muster_plan_round_ms(&plan, 1, 1), 1);
+	note_text(&plan, "0 ok 2s");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_double_eq(muster_plan_round_ms(&plan, cases[i].wanted_ms, cases[i].left_ms), cases[i].ms);
+	muster_plan_done(&plan);
+}
+END_TEST
+
 /* The teams of the next round as text, "0 1-3 2": by team. */
 static const char *next_text(struct muster_plan *plan)
 {
@@ -554,11 +575,10 @@ static void search_in_time(struct search *search, double begin_s, double left_s)
 		muster_plan_note(&search->plan, members, search->network.nodes,
 			(struct muster_plan_result){ .status = MUSTER_TRIAL_FAILED });
 	for (;;) {
-		double least_s = muster_plan_least_ms(&search->plan) / 1e3 + 1;
-		double limit_s = left_s / 5 < 10 ? left_s / 5 : 10, longest_s = 0;
-		if (limit_s < least_s)
-			limit_s = least_s;
-		if (limit_s < 2 || limit_s > left_s || (count = muster_plan_next(&search->plan, search->teams)) == 0)
+		double wanted_s = left_s / 5 < 10 ? left_s / 5 : 10, longest_s = 0;
+		double limit_s =
+			muster_plan_round_ms(&search->plan, 1e3 * wanted_s - 1e3, 1e3 * left_s - 1e3) / 1e3 + 1;
+		if (limit_s < 2 || (count = muster_plan_next(&search->plan, search->teams)) == 0)
 			break;
 		for (size_t team = 0; team < count; team++) {
 			size_t size = 0;
@@ -643,6 +663,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("time");
 	tcase_add_test(tcase, a_round_needs_four_times_the_slowest_trial_that_passed);
+	tcase_add_test(tcase, a_round_gets_what_it_needs_or_is_not_begun);
 	tcase_add_test(tcase, what_had_too_little_time_is_tried_again);
 	tcase_add_test(tcase, a_part_of_the_ring_that_had_too_little_time_is_tried_again);
 	tcase_add_test(tcase, halves_that_pass_are_crossed);
