@@ -4,6 +4,7 @@
  * exit code. Nothing is left behind but the report.
  */
 #include "cli/cli.h"
+#include "util/child.h"
 #include "util/text.h"
 #include "muster/report.h"
 #include "sim/fault.h"
@@ -15,13 +16,11 @@
 #include <ftw.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,22 +130,20 @@ static void prepare_environment(struct muster_arena *arena)
 }
 
 /* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */
-static int start(const char **argv, const sigset_t *mask, pid_t *ret, struct muster_error *err)
+static int start(const char *const *argv, const sigset_t *mask, pid_t *ret, struct muster_error *err)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setsigmask(&attributes, mask);
-	int rc = posix_spawnp(ret, argv[0], &files, &attributes, (char *const *)(uintptr_t)argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	if (rc == ENOENT)
-		return muster_fail(err, MUSTER_EIO, "mpirun is not in PATH: install Open MPI (package openmpi-bin)");
-	return rc == 0 ? 0 : muster_fail(err, MUSTER_EIO, "mpirun: %s", strerror(rc));
+	const struct muster_child how = {
+		.argv = argv,
+		.blocked = mask,
+		.descriptors = { -1, STDOUT_FILENO, STDERR_FILENO },
+		.descriptor_count = 3,
+		.flags = MUSTER_CHILD_GROUP | MUSTER_CHILD_AWAITED,
+	};
+	if (muster_child_start(&how, ret, err) == 0)
+		return 0;
+	if (err->code == MUSTER_ENOTSUPPORTED)
+		muster_fail(err, MUSTER_EIO, "mpirun is not in PATH: install Open MPI (package openmpi-bin)");
+	return -1;
 }
 
 /* What `muster run` on rank 0 exited with, as sim-rank noted it. */
@@ -167,7 +164,7 @@ static int wait_for(pid_t pid, const sigset_t *signals, const struct muster_sim_
 {
 	const struct timespec second = { .tv_sec = 1 };
 	int stop = 0, seconds = 0;
-	while (waitpid(pid, NULL, WNOHANG) == 0) {
+	while (!muster_child_ended(pid, 0, NULL)) {
 		int number = sigtimedwait(signals, NULL, &second);
 		if (number == SIGCHLD)
 			continue;
@@ -255,7 +252,6 @@ static int simulate(
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGCHLD);
-	signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it, and waitpid would never learn of the end */
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 
 	if (muster_paths_find(&paths, err) < 0 ||

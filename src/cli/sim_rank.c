@@ -5,13 +5,14 @@
  * rank 0's exit code is left in the simulation's directory, where `muster sim` finds it.
  */
 #include "cli/cli.h"
+#include "util/child.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "muster/report.h"
 #include "sim/cluster.h"
 
-#include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -91,27 +92,21 @@ static int run(char **command, int *ret, struct muster_error *err)
 	sigaddset(&signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
 		sigaddset(&signals, passed_on[i]);
-	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &signals, &before);
-	pid_t parent = getpid(), pid = fork(), gone;
-	if (pid < 0)
-		return muster_fail(err, MUSTER_EIO, "fork: %s", strerror(errno));
-	if (pid == 0) {
-		setpgid(0, 0);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			execvp(command[0], command);
-		dprintf(STDERR_FILENO, "muster: %s: %s\n", command[0], strerror(errno));
-		_exit(127);
-	}
-	while ((gone = waitpid(pid, ret, WNOHANG)) == 0) {
+	const struct muster_child how = {
+		.argv = (const char *const *)(uintptr_t)command,
+		.blocked = &before,
+		.flags = MUSTER_CHILD_GROUP | MUSTER_CHILD_BOUND,
+	};
+	pid_t pid;
+	int rc = muster_child_start(&how, &pid, err);
+	while (rc == 0 && !muster_child_ended(pid, 0, ret)) {
 		int number = sigwaitinfo(&signals, NULL);
 		if (number > 0 && number != SIGCHLD)
 			kill(pid, number);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return gone < 0 ? muster_fail(err, MUSTER_EIO, "waitpid: %s", strerror(errno)) : 0;
+	return rc;
 }
 
 static int note_exit(const struct muster_sim_cluster *cluster, int code, struct muster_error *err)

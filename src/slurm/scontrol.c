@@ -68,7 +68,7 @@ static const char *last_line(char *text)
 }
 
 /* Run it; its own words are the error when it did not end well. */
-static int call(const char *const *argv, int deadline_ms, struct muster_child *ret, struct muster_error *err)
+static int call(const char *const *argv, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
 {
 	if (muster_child_run(argv, deadline_ms, ret, err) < 0)
 		return -1;
@@ -76,18 +76,18 @@ static int call(const char *const *argv, int deadline_ms, struct muster_child *r
 		return 0;
 	muster_fail(err, MUSTER_EIO, "scontrol %s: exit status %d: %s", argv[1], ret->exit_code,
 		last_line(*ret->error ? ret->error : ret->out));
-	muster_child_done(ret);
+	muster_child_output_done(ret);
 	return -1;
 }
 
 int muster_slurm_node_show(const char *name, int deadline_ms, struct muster_slurm_node *ret, struct muster_error *err)
 {
 	const char *const argv[] = { "scontrol", "show", "node", name, "-o", NULL };
-	struct muster_child child;
+	struct muster_child_output child;
 	if (call(argv, deadline_ms, &child, err) < 0)
 		return -1;
 	int rc = muster_slurm_node_parse(child.out, ret, err);
-	muster_child_done(&child);
+	muster_child_output_done(&child);
 	return rc;
 }
 
@@ -97,10 +97,10 @@ int muster_slurm_node_update(
 	char *texts[] = { muster_asprintf("NodeName=%s", name), muster_asprintf("State=%s", state),
 		reason ? muster_asprintf("Reason=%s", reason) : NULL };
 	const char *const argv[] = { "scontrol", "update", texts[0], texts[1], texts[2], NULL };
-	struct muster_child child;
+	struct muster_child_output child;
 	int rc = call(argv, deadline_ms, &child, err);
 	if (rc == 0)
-		muster_child_done(&child);
+		muster_child_output_done(&child);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		free(texts[i]);
 	return rc;

@@ -1,4 +1,7 @@
-/* child.c - run a program to its end, with a deadline; no shell */
+/* child.c - start a program, learn of its end, or run it to its end with a deadline; no shell
+ *
+ * Between fork and exec only async-signal-safe calls: another thread may hold any lock at the fork.
+ */
 #include "util/child.h"
 
 #include "util/text.h"
@@ -7,14 +10,173 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STREAMS = 2, REAP_MS = 10 };
+enum {
+	STREAMS = 2,
+	REAP_MS = 10,
+	KILLED_MS = 2000,            /* for a process that was sent SIGKILL */
+	CLEAR = 64,                  /* descriptors from here on are out of the way of those that a program gets */
+	FALLBACK_DESCRIPTORS = 1024, /* that a program does not inherit where there is no close_range */
+};
+
+int muster_child_fork(bool bound, pid_t *ret, struct muster_error *err)
+{
+	struct sigaction action;
+	if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+		signal(SIGCHLD, SIG_DFL);
+	pid_t parent = getpid(), pid = fork();
+	if (pid < 0)
+		return muster_fail(err, MUSTER_EIO, "fork: %s", strerror(errno));
+	if (pid == 0 && bound && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
+		_exit(MUSTER_CHILD_ORPHAN);
+	*ret = pid;
+	return 0;
+}
+
+/* -- in the new process -- */
+
+/* First out of the way of the final numbers, then onto them. */
+static int place_descriptors(const struct muster_child *how)
+{
+	int clear[MUSTER_CHILD_DESCRIPTORS_MAX], count = (int)how->descriptor_count;
+	for (int i = 0; i < count; i++) {
+		int from = how->descriptors[i] < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : how->descriptors[i];
+		if (from < 0 || (clear[i] = fcntl(from, F_DUPFD_CLOEXEC, CLEAR)) < 0)
+			return -1;
+	}
+	for (int i = 0; i < count; i++)
+		if (dup2(clear[i], i) < 0)
+			return -1;
+	if (how->flags & MUSTER_CHILD_CLOSED && close_range((unsigned int)count, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		for (int fd = count; fd < FALLBACK_DESCRIPTORS; fd++) /* before Linux 5.11 */
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+static void set_signals(const struct muster_child *how)
+{
+	static const int others[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
+	sigset_t none;
+	sigemptyset(&none);
+	for (size_t i = 0; i < sizeof others / sizeof *others && how->flags & MUSTER_CHILD_IGNORES; i++)
+		signal(others[i], SIG_IGN);
+	if (how->flags & MUSTER_CHILD_SIGPIPE)
+		signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, how->blocked ? how->blocked : &none, NULL);
+}
+
+static void say(const char *text)
+{
+	(void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+/* report: where errno goes when there is no program; -1: words to stderr. */
+static _Noreturn void become(const struct muster_child *how, int report)
+{
+	char *const *argv = (char *const *)(uintptr_t)how->argv;
+	if (report >= 0)
+		report = fcntl(report, F_DUPFD_CLOEXEC, CLEAR);
+	if (how->flags & MUSTER_CHILD_GROUP)
+		setpgid(0, 0);
+	if (place_descriptors(how) == 0) {
+		set_signals(how);
+		if (how->environment)
+			environ = (char **)how->environment;
+		/* execvp would hand a file that the kernel does not run, such as another processor's program, to a
+		 * shell */
+		if (strchr(argv[0], '/'))
+			execv(argv[0], argv);
+		else
+			execvp(argv[0], argv);
+	}
+	int why = errno;
+	if (report >= 0) {
+		(void)!write(report, &why, sizeof why);
+	} else {
+		say(argv[0]);
+		say(": ");
+		say(strerror(why));
+		say("\n");
+	}
+	_exit(MUSTER_CHILD_UNRUNNABLE);
+}
+
+/* -- in this one -- */
+
+/* The program has begun when its end of the pipe is closed. */
+static int await(pid_t pid, int report, const char *program, struct muster_error *err)
+{
+	int why = 0;
+	ssize_t got;
+	while ((got = read(report, &why, sizeof why)) < 0 && errno == EINTR)
+		;
+	close(report);
+	if (got != sizeof why)
+		return 0;
+	muster_child_ended(pid, KILLED_MS, NULL);
+	if (why == ENOENT)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not in PATH", program);
+	return muster_fail(err, MUSTER_EIO, "%s: %s", program, strerror(why));
+}
+
+int muster_child_start(const struct muster_child *how, pid_t *ret, struct muster_error *err)
+{
+	int report[2] = { -1, -1 };
+	pid_t pid;
+	if (how->flags & MUSTER_CHILD_AWAITED && pipe2(report, O_CLOEXEC) < 0)
+		return muster_fail(err, MUSTER_EIO, "%s: pipe: %s", how->argv[0], strerror(errno));
+	int rc = muster_child_fork(how->flags & MUSTER_CHILD_BOUND, &pid, err);
+	if (rc == 0 && pid == 0)
+		become(how, report[1]);
+	if (report[1] >= 0)
+		close(report[1]);
+	if (rc < 0) {
+		if (report[0] >= 0)
+			close(report[0]);
+		return muster_wrap(err, "%s", how->argv[0]);
+	}
+	if (report[0] >= 0 && await(pid, report[0], how->argv[0], err) < 0)
+		return -1;
+	*ret = pid;
+	return 0;
+}
+
+bool muster_child_ended(pid_t pid, int wait_ms, int *ret_status)
+{
+	double until_ms = muster_now_ms() + wait_ms;
+	int status = MUSTER_CHILD_STATUS_UNKNOWN;
+	pid_t gone;
+	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 && muster_now_ms() < until_ms)
+		poll(NULL, 0, 1);
+	if (gone == 0)
+		return false;
+	if (ret_status)
+		*ret_status = gone == pid ? status : MUSTER_CHILD_STATUS_UNKNOWN;
+	return true;
+}
+
+bool muster_child_kill(pid_t pid, int wait_ms, int *ret_status)
+{
+	if (muster_child_ended(pid, 0, ret_status))
+		return true;
+	kill(pid, SIGKILL);
+	return muster_child_ended(pid, wait_ms, ret_status);
+}
+
+int muster_child_exit_code(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 255;
+}
+
+/* -- to its end -- */
 
 struct stream {
 	int fd; /* -1 once it has ended */
@@ -39,37 +201,12 @@ static void stream_read(struct stream *stream)
 	stream->length += kept;
 }
 
-static int spawn(const char *const *argv, int ends[STREAMS][2], pid_t *ret, struct muster_error *err)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults, none;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, ends[0][1], 1);
-	posix_spawn_file_actions_adddup2(&actions, ends[1][1], 2);
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	int code = posix_spawnp(ret, argv[0], &actions, &attributes, (char *const *)argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	if (code == ENOENT)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not in PATH", argv[0]);
-	return code ? muster_fail(err, MUSTER_EIO, "%s: %s", argv[0], strerror(code)) : 0;
-}
-
-/* Until the process is reaped; false when its time is up. What it leaves in the pipes is read, but nobody who inherited
- * them is waited for. */
+/* Until the process is reaped; false when its time is up. What it leaves in the pipes is read, but another process that
+ * inherited them is not waited for. */
 static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS], int *ret_status)
 {
 	for (bool ended = false;;) {
-		ended = ended || waitpid(pid, ret_status, WNOHANG) == pid;
+		ended = ended || muster_child_ended(pid, 0, ret_status);
 		struct pollfd fds[STREAMS];
 		for (size_t i = 0; i < STREAMS; i++)
 			fds[i] = (struct pollfd){ .fd = streams[i].fd, .events = POLLIN };
@@ -84,58 +221,68 @@ static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS
 	}
 }
 
-int muster_child_run(const char *const *argv, int deadline_ms, struct muster_child *ret, struct muster_error *err)
+/* The program, with pipes for what it prints. */
+static int start_with_streams(
+	const char *const *argv, struct stream streams[STREAMS], pid_t *ret, struct muster_error *err)
 {
-	int ends[STREAMS][2] = { { -1, -1 }, { -1, -1 } }, status = 0, rc = -1;
-	struct stream streams[STREAMS] = { { .fd = -1 }, { .fd = -1 } };
-	double until_ms = muster_now_ms() + deadline_ms;
-	pid_t pid;
-	signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it, and waitpid would never learn of the end */
-	for (size_t i = 0; i < STREAMS; i++) {
-		if (pipe2(ends[i], O_CLOEXEC | O_NONBLOCK) < 0) {
-			muster_fail(err, MUSTER_EIO, "%s: pipe: %s", argv[0], strerror(errno));
-			goto out;
-		}
-		/* only our end: the program expects a blocking one */
-		fcntl(ends[i][1], F_SETFL, 0);
-		streams[i] = (struct stream){ .fd = ends[i][0], .text = muster_calloc(1, 1) };
-	}
-	rc = spawn(argv, ends, &pid, err);
-	for (size_t i = 0; i < STREAMS; i++) {
-		close(ends[i][1]);
-		ends[i][1] = -1;
-	}
-	if (rc < 0)
-		goto out;
-	if (!wait_until(pid, until_ms, streams, &status)) {
-		kill(-pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		rc = muster_fail(err, MUSTER_ETIME, "%s gave no answer within %g s", argv[0], deadline_ms / 1e3);
-		goto out;
-	}
-	for (size_t i = 0; i < STREAMS; i++)
-		streams[i].text[streams[i].length] = '\0';
-	*ret = (struct muster_child){
-		.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-		.out = streams[0].text,
-		.error = streams[1].text,
+	struct muster_child how = {
+		.argv = argv,
+		.descriptors = { -1, -1, -1 },
+		.descriptor_count = 1 + STREAMS,
+		.flags = MUSTER_CHILD_GROUP | MUSTER_CHILD_SIGPIPE | MUSTER_CHILD_AWAITED,
 	};
-out:
-	for (size_t i = 0; i < STREAMS; i++) {
-		if (streams[i].fd >= 0)
-			close(streams[i].fd);
-		if (ends[i][1] >= 0)
-			close(ends[i][1]);
-		if (rc < 0)
-			free(streams[i].text);
+	int rc = 0;
+	for (size_t i = 0; i < STREAMS && rc == 0; i++) {
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) < 0) {
+			rc = muster_fail(err, MUSTER_EIO, "%s: pipe: %s", argv[0], strerror(errno));
+			break;
+		}
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		streams[i] = (struct stream){ .fd = ends[0], .text = muster_calloc(1, 1) };
+		how.descriptors[1 + i] = ends[1];
 	}
+	if (rc == 0)
+		rc = muster_child_start(&how, ret, err);
+	for (size_t i = 1; i < how.descriptor_count; i++)
+		if (how.descriptors[i] >= 0)
+			close(how.descriptors[i]);
 	return rc;
 }
 
-void muster_child_done(struct muster_child *child)
+int muster_child_run(
+	const char *const *argv, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
 {
-	free(child->out);
-	free(child->error);
-	*child = (struct muster_child){ 0 };
+	struct stream streams[STREAMS] = { { .fd = -1 }, { .fd = -1 } };
+	double until_ms = muster_now_ms() + deadline_ms;
+	int status = 0;
+	pid_t pid;
+	int rc = start_with_streams(argv, streams, &pid, err);
+	if (rc == 0 && !wait_until(pid, until_ms, streams, &status)) {
+		kill(-pid, SIGKILL);
+		muster_child_ended(pid, KILLED_MS, NULL);
+		rc = muster_fail(err, MUSTER_ETIME, "%s gave no answer within %g s", argv[0], deadline_ms / 1e3);
+	}
+	for (size_t i = 0; i < STREAMS; i++) {
+		if (streams[i].fd >= 0)
+			close(streams[i].fd);
+		if (rc < 0)
+			free(streams[i].text);
+		else
+			streams[i].text[streams[i].length] = '\0';
+	}
+	if (rc == 0)
+		*ret = (struct muster_child_output){
+			.exit_code = muster_child_exit_code(status),
+			.out = streams[0].text,
+			.error = streams[1].text,
+		};
+	return rc;
+}
+
+void muster_child_output_done(struct muster_child_output *output)
+{
+	free(output->out);
+	free(output->error);
+	*output = (struct muster_child_output){ 0 };
 }

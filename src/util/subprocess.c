@@ -1,6 +1,7 @@
 /* subprocess.c - a worker process, as its supervisor sees it */
 #include "subprocess.h"
 
+#include "util/child.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "worker/protocol.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,44 +22,8 @@ enum {
 	NOISE_READS = 64,    /* at a time; the rest waits for the next time */
 };
 
-/* The child: pipes to their places, nothing else inherited, then the program. Only async-signal-safe calls. */
-static _Noreturn void become(
-	char *const *words, char *const *environment, int commands, int results, int noise, pid_t parent)
-{
-	int null = open("/dev/null", O_RDONLY);
-	/* first out of the way of the fixed numbers, then onto them */
-	int in = fcntl(commands, F_DUPFD, 16), out = fcntl(results, F_DUPFD, 16), chatter = fcntl(noise, F_DUPFD, 16);
-	if (null < 0 || in < 0 || out < 0 || chatter < 0 || dup2(null, 0) < 0 || dup2(chatter, 1) < 0 ||
-		dup2(chatter, 2) < 0 || dup2(in, MUSTER_WORKER_COMMANDS) < 0 || dup2(out, MUSTER_WORKER_RESULTS) < 0)
-		_exit(MUSTER_WORKER_BROKEN);
-	if (close_range(MUSTER_WORKER_RESULTS + 1, ~0u, 0) < 0)
-		for (int fd = MUSTER_WORKER_RESULTS + 1; fd < 1024; fd++)
-			close(fd);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(MUSTER_WORKER_BROKEN);
-	/* what is sent to all processes of a job step is the supervisor's to answer */
-	static const int others[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		signal(others[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	environ = (char **)environment;
-	/* execvp would hand a file that the kernel does not run, such as another processor's program, to a shell */
-	if (strchr(words[0], '/'))
-		execv(words[0], words);
-	else
-		execvp(words[0], words);
-	const char *why = strerror(errno);
-	(void)!write(2, words[0], strlen(words[0]));
-	(void)!write(2, ": ", 2);
-	(void)!write(2, why, strlen(why));
-	(void)!write(2, "\n", 1);
-	_exit(127);
-}
-
 /* $MUSTER_WORKER_WRAPPER's words, then the worker's own command line. Returns the buffer that the words lie in. */
-static char *command_line(const char *program, char **words)
+static char *command_line(const char *program, const char **words)
 {
 	const char *wrapper = getenv("MUSTER_WORKER_WRAPPER");
 	char *buffer = muster_strdup(wrapper ? wrapper : ""), *rest = buffer, *word;
@@ -67,8 +31,8 @@ static char *command_line(const char *program, char **words)
 	while (count < WRAPPER_WORDS - 3 && (word = strsep(&rest, " \t")) != NULL)
 		if (*word)
 			words[count++] = word;
-	words[count++] = (char *)program;
-	words[count++] = (char *)"worker";
+	words[count++] = program;
+	words[count++] = "worker";
 	words[count] = NULL;
 	return buffer;
 }
@@ -93,21 +57,26 @@ int muster_subprocess_start(
 			return muster_fail(err, MUSTER_EIO, "cannot make a pipe for the worker: %s", strerror(why));
 		}
 	}
-	char *words[WRAPPER_WORDS];
+	const char *words[WRAPPER_WORDS];
 	char *buffer = command_line(program, words);
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0)
-		become(words, environment, pipes[0][0], pipes[1][1], pipes[2][1], parent);
-	int why = errno;
+	const struct muster_child how = {
+		.argv = words,
+		.environment = environment,
+		.descriptors = { -1, pipes[2][1],
+			pipes[2][1], [MUSTER_WORKER_COMMANDS] = pipes[0][0], [MUSTER_WORKER_RESULTS] = pipes[1][1] },
+		.descriptor_count = MUSTER_WORKER_RESULTS + 1,
+		/* what is sent to all processes of a job step is the supervisor's to answer */
+		.flags = MUSTER_CHILD_BOUND | MUSTER_CHILD_CLOSED | MUSTER_CHILD_IGNORES,
+	};
+	int rc = muster_child_start(&how, &proc->pid, err);
 	free(buffer);
-	if (pid < 0) {
+	if (rc < 0) {
 		close_all(pipes);
-		return muster_fail(err, MUSTER_EIO, "cannot start the worker: %s", strerror(why));
+		return muster_wrap(err, "cannot start the worker");
 	}
 	close(pipes[0][0]);
 	close(pipes[1][1]);
 	close(pipes[2][1]);
-	proc->pid = pid;
 	proc->commands = pipes[0][1];
 	proc->results = pipes[1][0];
 	proc->noise = pipes[2][0];
@@ -217,16 +186,6 @@ void muster_subprocess_read_noise(struct muster_subprocess *proc)
 	}
 }
 
-/* 0 while it lives. */
-static pid_t reap(pid_t pid, int *status, int grace_ms)
-{
-	double until = muster_now_ms() + grace_ms;
-	pid_t gone;
-	while ((gone = waitpid(pid, status, WNOHANG)) == 0 && muster_now_ms() < until)
-		poll(NULL, 0, 1);
-	return gone;
-}
-
 void muster_subprocess_quit(struct muster_subprocess *proc, int grace_ms)
 {
 	double until = muster_now_ms() + grace_ms;
@@ -244,7 +203,7 @@ static void say_status(int status, char *ret_how, size_t size)
 	if (WIFSIGNALED(status))
 		snprintf(ret_how, size, "signal %d (%s%s)", WTERMSIG(status), strsignal(WTERMSIG(status)),
 			WTERMSIG(status) == SIGKILL ? "; the kernel does so when memory runs out" : "");
-	else
+	else if (WIFEXITED(status))
 		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
 }
 
@@ -255,19 +214,13 @@ bool muster_subprocess_end(struct muster_subprocess *proc, int grace_ms, char *r
 	if (proc->pid > 0) {
 		int status = 0;
 		/* it may be ending by itself just now: its own status says more than our signal */
-		pid_t gone = reap(proc->pid, &status, proc->results < 0 ? 200 : 0);
-		bool killed = gone == 0;
-		if (killed) {
-			kill(proc->pid, SIGKILL);
-			gone = reap(proc->pid, &status, grace_ms);
-		}
-		if (gone == 0)
-			snprintf(ret_how, size, "could not be killed (uninterruptible), abandoned");
-		else if (killed)
-			snprintf(ret_how, size, "killed");
-		else if (gone > 0)
+		by_itself = muster_child_ended(proc->pid, proc->results < 0 ? 200 : 0, &status);
+		if (by_itself)
 			say_status(status, ret_how, size);
-		by_itself = !killed;
+		else if (muster_child_kill(proc->pid, grace_ms, NULL))
+			snprintf(ret_how, size, "killed");
+		else
+			snprintf(ret_how, size, "could not be killed (uninterruptible), abandoned");
 	}
 	muster_subprocess_read_noise(proc);
 	int fds[] = { proc->commands, proc->results, proc->noise };

@@ -79,6 +79,17 @@ START_TEST(a_wrapper_that_is_not_there_is_named)
 }
 END_TEST
 
+START_TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
+{
+	char said[256], how[64];
+
+	signal(SIGCHLD, SIG_IGN);
+	setenv("MUSTER_WORKER_WRAPPER", "sh -c kill${IFS}-SEGV${IFS}$$", 1);
+	run("/somewhere/muster", said, how);
+	ck_assert_str_eq(how, "signal 11 (Segmentation fault)");
+}
+END_TEST
+
 /* -- this program as a worker that does not behave -- */
 
 static int be_worker(void)
@@ -199,6 +210,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
 	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
+	tcase_add_test(tests, how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld);
 	if (!getenv("MUSTER_TEST_EMULATED")) { /* the kernel cannot start this very program then */
 		tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
 		tcase_add_test(tests, one_that_blocks_every_signal_is_killed);
