@@ -14,8 +14,8 @@ cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev libcurl4-openssl-dev libexpat1 check"
-test_packages="binutils clang clang-format clang-tidy libexpat1-dev shellcheck python3 python3-jsonschema python3-junitparser \
+libibverbs-dev libcurl4-openssl-dev libexpat1-dev check"
+test_packages="binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked

@@ -35,6 +35,8 @@ static const char *const functions[] = {
 	/* of the preloaded library */
 	"sched_getaffinity",
 	"readlink",
+	"curl_easy_perform",
+	"XML_Parse",
 };
 
 size_t muster_sim_misbehaviour_function_count(void)

@@ -1,47 +1,24 @@
-/* http.c - libcurl, opened at run time: one GET of a small text
- *
- * Opened and not linked, because a node is measured all the same where libcurl is missing. Its constants come from the
- * package's own header; they are part of an ABI that has not changed since libcurl.so.4.
- */
+/* http.c - one GET of a small text, by libcurl where muster was built with it */
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS: its successor is newer than the libraries we support */
 #include "system/http.h"
-#include "vendor/library.h"
+
+#ifndef MUSTER_HAVE_CURL
+
+int muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	(void)request, (void)ret_text, (void)ret_length;
+	return muster_fail(err, MUSTER_ELIB, "this muster was built without libcurl");
+}
+
+#else
+
 #include "muster/arena.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct muster_library library = {
-	.title = "libcurl",
-	.soname = "libcurl.so.4",
-	.oldest = "libcurl 7.68",
-};
-
-static struct {
-	CURLcode (*global_init)(long flags);
-	CURL *(*init)(void);
-	CURLcode (*set)(CURL *easy, CURLoption option, ...);
-	CURLcode (*perform)(CURL *easy);
-	CURLcode (*info)(CURL *easy, CURLINFO info, ...);
-	void (*cleanup)(CURL *easy);
-	const char *(*error_text)(CURLcode code);
-	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
-	void (*free_list)(struct curl_slist *list);
-} curl;
-
-static const struct muster_symbol symbols[] = {
-	{ .name = "curl_global_init", .address = &curl.global_init },
-	{ .name = "curl_easy_init", .address = &curl.init },
-	{ .name = "curl_easy_setopt", .address = &curl.set },
-	{ .name = "curl_easy_perform", .address = &curl.perform },
-	{ .name = "curl_easy_getinfo", .address = &curl.info },
-	{ .name = "curl_easy_cleanup", .address = &curl.cleanup },
-	{ .name = "curl_easy_strerror", .address = &curl.error_text },
-	{ .name = "curl_slist_append", .address = &curl.append },
-	{ .name = "curl_slist_free_all", .address = &curl.free_list },
-};
 
 struct answer {
 	char *text;
@@ -84,12 +61,12 @@ static CURLcode configure(
 		{ CURLOPT_HTTPHEADER, headers },
 		{ CURLOPT_WRITEDATA, answer },
 	};
-	CURLcode code = curl.set(easy, CURLOPT_WRITEFUNCTION, take);
+	CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers && code == CURLE_OK; i++)
-		code = curl.set(easy, numbers[i].option, numbers[i].number);
+		code = curl_easy_setopt(easy, numbers[i].option, numbers[i].number);
 	for (size_t i = 0; i < sizeof pointers / sizeof *pointers && code == CURLE_OK; i++)
-		code = curl.set(easy, pointers[i].option, pointers[i].pointer);
+		code = curl_easy_setopt(easy, pointers[i].option, pointers[i].pointer);
 	return code;
 }
 
@@ -102,9 +79,9 @@ static int conclude(CURL *easy, CURLcode code, const struct muster_http_request 
 	if (answer->too_long)
 		return muster_fail(err, MUSTER_EIO, "the answer is longer than %zu bytes", request->most);
 	if (code != CURLE_OK)
-		return muster_fail(
-			err, code == CURLE_OPERATION_TIMEDOUT ? MUSTER_ETIME : MUSTER_EIO, "%s", curl.error_text(code));
-	curl.info(easy, CURLINFO_RESPONSE_CODE, &status);
+		return muster_fail(err, code == CURLE_OPERATION_TIMEDOUT ? MUSTER_ETIME : MUSTER_EIO, "%s",
+			curl_easy_strerror(code));
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status != 0 && status != 200)
 		return muster_fail(err, MUSTER_EIO, "the answer is HTTP status %ld", status);
 	return 0;
@@ -118,26 +95,24 @@ int muster_http_get(
 	struct curl_slist *headers = NULL;
 	int result = -1;
 
-	if (muster_library_open(&library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
-		return -1;
 	/* NOTHING leaves out TLS, which none of our protocols needs */
-	ready = ready || curl.global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
-	CURL *easy = ready ? curl.init() : NULL;
+	ready = ready || curl_global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
+	CURL *easy = ready ? curl_easy_init() : NULL;
 	if (!easy)
 		return muster_fail(err, MUSTER_ELIB, "libcurl cannot be started");
 	answer.text = muster_realloc(NULL, request->most + 1, 1);
 	if (request->header)
-		headers = curl.append(NULL, request->header);
+		headers = curl_slist_append(NULL, request->header);
 	if (request->header && !headers) {
 		muster_fail(err, MUSTER_ENOMEM, "curl_slist_append: out of memory");
 	} else {
 		CURLcode code = configure(easy, request, headers, &answer);
 		if (code == CURLE_OK)
-			code = curl.perform(easy);
+			code = curl_easy_perform(easy);
 		result = conclude(easy, code, request, &answer, err);
 	}
-	curl.free_list(headers);
-	curl.cleanup(easy);
+	curl_slist_free_all(headers);
+	curl_easy_cleanup(easy);
 	if (result < 0) {
 		free(answer.text);
 		return -1;
@@ -147,3 +122,5 @@ int muster_http_get(
 	*ret_length = answer.length;
 	return 0;
 }
+
+#endif

@@ -1,4 +1,4 @@
-/* http.h - libcurl, opened at run time: one GET of a small text */
+/* http.h - one GET of a small text */
 #ifndef MUSTER_SYSTEM_HTTP_H
 #define MUSTER_SYSTEM_HTTP_H
 
@@ -12,8 +12,8 @@ struct muster_http_request {
 };
 
 /* GET, without any proxy and without following redirects. *ret_text is malloc'd, with a NUL behind its *ret_length
- * bytes. -1 with err: MUSTER_ELIB without libcurl, MUSTER_ETIME, MUSTER_EIO for anything else, and the same words for
- * the same cause on every node. Not for several threads at once. */
+ * bytes. -1 with err: MUSTER_ELIB when built without libcurl, MUSTER_ETIME, MUSTER_EIO for anything else, and the same
+ * words for the same cause on every node. Not for several threads at once. */
 int muster_http_get(
 	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err);
 

@@ -1,32 +1,23 @@
-/* xml.c - expat, opened at run time: walk through a small XML text
+/* xml.c - walk through a small XML text, by expat where muster was built with it
  *
- * Opened and not linked, because a node is measured all the same where expat is missing. No handler for entities is
- * set, so nothing but the text itself is ever read.
+ * No handler for entities is set, so nothing but the text itself is ever read.
  */
 #include "system/xml.h"
-#include "system/expat_abi.h"
-#include "vendor/library.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-static struct muster_library library = {
-	.title = "expat",
-	.soname = "libexpat.so.1",
-	.oldest = "expat 2.1",
-};
+#ifndef MUSTER_HAVE_EXPAT
 
-static struct {
-#define X(result, symbol, parameters) result(*symbol) parameters;
-	MUSTER_EXPAT_FUNCTIONS(X)
-#undef X
-} expat;
+int muster_xml_read(const char *text, size_t length, const struct muster_xml_walk *walk, struct muster_error *err)
+{
+	(void)text, (void)length, (void)walk;
+	return muster_fail(err, MUSTER_ELIB, "this muster was built without expat");
+}
 
-static const struct muster_symbol symbols[] = {
-#define X(result, symbol, parameters) { .name = #symbol, .address = &expat.symbol },
-	MUSTER_EXPAT_FUNCTIONS(X)
-#undef X
-};
+#else
+
+#include <expat.h>
+#include <stdbool.h>
 
 struct walker {
 	XML_Parser parser;
@@ -38,9 +29,9 @@ struct walker {
 
 static void stop(struct walker *w)
 {
-	muster_wrap(w->err, "line %lu", expat.XML_GetCurrentLineNumber(w->parser));
+	muster_wrap(w->err, "line %lu", XML_GetCurrentLineNumber(w->parser));
 	w->stopped = true;
-	expat.XML_StopParser(w->parser, XML_FALSE);
+	XML_StopParser(w->parser, XML_FALSE);
 }
 
 static void start_element(void *data, const XML_Char *name, const XML_Char **attributes)
@@ -87,27 +78,27 @@ int muster_xml_read(const char *text, size_t length, const struct muster_xml_wal
 	struct muster_error own;
 	struct walker w = { .walk = walk, .err = err ? err : &own };
 
-	if (muster_library_open(&library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
-		return -1;
 	if (length > MUSTER_XML_BYTES_MAX)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "it has %zu bytes, at most %zu are taken", length, MUSTER_XML_BYTES_MAX);
-	w.parser = expat.XML_ParserCreate(NULL);
+	w.parser = XML_ParserCreate(NULL);
 	if (!w.parser)
 		return muster_fail(err, MUSTER_ENOMEM, "XML_ParserCreate: out of memory");
-	expat.XML_SetUserData(w.parser, &w);
-	expat.XML_SetElementHandler(w.parser, start_element, end_element);
-	expat.XML_SetStartDoctypeDeclHandler(w.parser, start_doctype);
+	XML_SetUserData(w.parser, &w);
+	XML_SetElementHandler(w.parser, start_element, end_element);
+	XML_SetStartDoctypeDeclHandler(w.parser, start_doctype);
 
-	enum XML_Status status = expat.XML_Parse(w.parser, text, (int)length, 1);
+	enum XML_Status status = XML_Parse(w.parser, text, (int)length, 1);
 	if (status != XML_STATUS_OK && !w.stopped) {
-		enum XML_Error code = expat.XML_GetErrorCode(w.parser);
+		enum XML_Error code = XML_GetErrorCode(w.parser);
 		muster_fail(w.err, code == XML_ERROR_NO_MEMORY ? MUSTER_ENOMEM : MUSTER_EUSAGE, "line %lu: %s",
-			expat.XML_GetCurrentLineNumber(w.parser), expat.XML_ErrorString(code));
+			XML_GetCurrentLineNumber(w.parser), XML_ErrorString(code));
 	}
-	expat.XML_ParserFree(w.parser);
+	XML_ParserFree(w.parser);
 	return status == XML_STATUS_OK && !w.stopped ? 0 : -1;
 }
+
+#endif
 
 const char *muster_xml_attribute(const char *const *attributes, const char *name)
 {

@@ -1,4 +1,4 @@
-/* xml.h - expat, opened at run time: walk through a small XML text */
+/* xml.h - walk through a small XML text */
 #ifndef MUSTER_SYSTEM_XML_H
 #define MUSTER_SYSTEM_XML_H
 
@@ -17,9 +17,9 @@ struct muster_xml_walk {
 	void *arg;
 };
 
-/* Every element of the text, which need not end in NUL. -1 with err: MUSTER_ELIB without expat; MUSTER_EUSAGE and the
- * line for what is not well-formed, too long, nested too deep or has a DOCTYPE (with one, a few bytes can stand for
- * gigabytes, or for another file); and open's own error behind the line. */
+/* Every element of the text, which need not end in NUL. -1 with err: MUSTER_ELIB when built without expat;
+ * MUSTER_EUSAGE and the line for what is not well-formed, too long, nested too deep or has a DOCTYPE (with one, a few
+ * bytes can stand for gigabytes, or for another file); and open's own error behind the line. */
 int muster_xml_read(const char *text, size_t length, const struct muster_xml_walk *walk, struct muster_error *err);
 
 /* The value of an attribute, or NULL. */

@@ -26,8 +26,8 @@ struct muster_nccl_topo {
 	size_t gpu_count;
 };
 
-/* Read the XML text, which need not end in NUL. -1 with err: MUSTER_ELIB without expat, MUSTER_EUSAGE for a text that
- * is no such file. */
+/* Read the XML text, which need not end in NUL. -1 with err: MUSTER_ELIB when built without expat, MUSTER_EUSAGE for a
+ * text that is no such file. */
 int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_topo *ret, struct muster_error *err);
 
 /* A CPU mask as these files and sysfs have it: words of 32 bits in hex, highest first, separated by commas. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # compare.sh - our declarations of a vendor's library against the vendor's own header
 #
-# usage: compare.sh COMPILER cuda|nccl|nvml|expat|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
+# usage: compare.sh COMPILER cuda|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
 #
 # One program is compiled twice, once with our types and once with the vendor's. It prints every constant, size and
 # offset that our header declares, and whether each prototype is the vendor's. Any difference between the two outputs
@@ -22,7 +22,6 @@ case $library in
 cuda) from="the CUDA Toolkit" ;;
 nccl) from="the CUDA Toolkit, or NVIDIA's package libnccl-dev" ;;
 nvml) from="the CUDA Toolkit, or Debian's and Ubuntu's package libnvidia-ml-dev" ;;
-expat) from="Debian's and Ubuntu's package libexpat1-dev" ;;
 pmix) from="Debian's and Ubuntu's package libpmix-dev" ;;
 *)
 	echo "unknown library $library"

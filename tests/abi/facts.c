@@ -41,14 +41,6 @@
 #define RESULT nvmlReturn_t
 #define MORE_FUNCTIONS(X) X(const char *, nvmlErrorString, (nvmlReturn_t result))
 
-#elif defined ABI_expat
-#ifdef ABI_vendor
-#include <expat.h>
-#endif
-#include "system/expat_abi.h"
-#define FUNCTIONS(X)
-#define MORE_FUNCTIONS MUSTER_EXPAT_FUNCTIONS
-
 #elif defined ABI_pmix
 #ifdef ABI_vendor
 #include <pmix.h>

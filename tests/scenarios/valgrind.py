@@ -43,7 +43,7 @@ CASES = [
      "0 bytes after a block of size 4,321 alloc'd"),
     ("a healthy run", [*SMALL, "2", *QUICK], None),
     ("workers that die and lie", [*SMALL, "2", "--fault", "dies@rank0=nvmlDeviceGetTemperature:half-line",
-                                  "--fault", "dies@rank0=dlopen:libcurl.so.4:exit",
+                                  "--fault", "dies@rank0=curl_easy_perform:exit",
                                   "--fault", "dies@rank1=cuInit:kill", *QUICK], None),
 ]
 

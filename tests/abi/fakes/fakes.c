@@ -55,6 +55,4 @@ FAKE(ibv_query_gid)
 FAKE(ibv_query_device)
 FAKE(ibv_query_port)
 
-#elif defined FAKE_expat
-FAKE(XML_ParserCreate)
 #endif

@@ -4,7 +4,6 @@
 #include "system/settings.h"
 
 #include <check.h>
-#include <dlfcn.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,19 +314,6 @@ START_TEST(a_file_that_is_too_long_is_there_but_not_judged)
 }
 END_TEST
 
-/* The fake is built by tests/abi/tests.cmake; opened by its path first, it is found under its soname. */
-START_TEST(without_expat_the_file_is_there_and_not_judged)
-{
-	ck_assert_msg(
-		dlopen(MUSTER_BUILD_DIR "/tests/fakes/libexpat.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
-	put_topo(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0));
-	measure();
-	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "expat"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_differs", NULL), "expat"));
-}
-END_TEST
-
 START_TEST(without_gpus_there_is_nothing_to_agree_with)
 {
 	put_topo(CPU("0", "3", GPU_0));
@@ -357,7 +343,6 @@ int main(void)
 	tcase_add_test(tcase, a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs);
 	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, sizeof paths / sizeof *paths);
 	tcase_add_test(tcase, a_file_that_is_too_long_is_there_but_not_judged);
-	tcase_add_test(tcase, without_expat_the_file_is_there_and_not_judged);
 	tcase_add_test(tcase, without_gpus_there_is_nothing_to_agree_with);
 	Suite *suite = suite_create("environment");
 	suite_add_tcase(suite, tcase);

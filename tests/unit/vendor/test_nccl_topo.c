@@ -4,7 +4,6 @@
 #include "muster/arena.h"
 
 #include <check.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,18 +164,6 @@ START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
 }
 END_TEST
 
-/* The fake is built by tests/abi/tests.cmake; opened by its path first, it is found under its soname. */
-START_TEST(without_a_whole_expat_the_error_is_about_the_library)
-{
-	struct muster_error err;
-	ck_assert_msg(
-		dlopen(MUSTER_BUILD_DIR "/tests/fakes/libexpat.so.1", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
-	ck_assert_int_eq(parse(WHOLE, strlen(WHOLE), &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_ELIB);
-	ck_assert_ptr_nonnull(strstr(err.text, "has no function XML_ParserFree; expat 2.1 or later is needed"));
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tcase = tcase_create("nccl_topo");
@@ -186,7 +173,6 @@ int main(void)
 	tcase_add_loop_test(tcase, everything_has_a_limit, 0, sizeof limits / sizeof *limits);
 	tcase_add_loop_test(tcase, a_mask_is_words_of_32_bits, 0, sizeof masks / sizeof *masks);
 	tcase_add_test(tcase, a_mask_has_no_more_words_than_there_are_cpus);
-	tcase_add_test(tcase, without_a_whole_expat_the_error_is_about_the_library);
 	Suite *suite = suite_create("nccl_topo");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

@@ -1,0 +1,73 @@
+/* built_without.c - muster as it is built where libcurl and expat are missing: what needs them says so */
+#include "system/http.h"
+#include "system/xml.h"
+#include "probe_fake.h"
+
+#include <check.h>
+#include <string.h>
+
+extern const struct muster_probe muster_probe_metadata, muster_probe_environment;
+
+START_TEST(nothing_is_asked_without_libcurl)
+{
+	const struct muster_http_request request = { .url = "file:///etc/hostname", .most = 100 };
+	struct muster_error err;
+	char *text;
+	size_t length;
+	ck_assert_int_eq(muster_http_get(&request, &text, &length, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ELIB);
+	ck_assert_str_eq(err.text, "this muster was built without libcurl");
+}
+END_TEST
+
+START_TEST(no_xml_is_read_without_expat)
+{
+	const struct muster_xml_walk walk = { 0 };
+	struct muster_error err;
+	ck_assert_int_eq(muster_xml_read("<a/>", 4, &walk, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ELIB);
+	ck_assert_str_eq(err.text, "this muster was built without expat");
+}
+END_TEST
+
+START_TEST(the_probe_of_the_clouds_metadata_gives_that_reason)
+{
+	struct probe_fake *fake = fake_new(&muster_probe_metadata);
+	struct muster_error err;
+	ck_assert_int_eq(muster_probe_metadata.run(&fake->ctx, &err), 0);
+	ck_assert_str_eq(
+		fake_reason(fake, "node.vm_size", NULL), "metadata service: this muster was built without libcurl");
+	fake_free(fake);
+}
+END_TEST
+
+START_TEST(the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it)
+{
+	struct probe_fake *fake = fake_new(&muster_probe_environment);
+	struct muster_error err;
+	fake_file(fake, "/sys/bus/pci/devices/0001:00:00.0/vendor", "0x10de\n");
+	fake_file(fake, "/sys/bus/pci/devices/0001:00:00.0/class", "0x030200\n");
+	fake_file(fake, "/etc/nccl.conf", "NCCL_TOPO_FILE=/opt/topo.xml\n");
+	fake_file(fake, "/opt/topo.xml", "<system/>");
+	ck_assert_int_eq(muster_probe_environment.run(&fake->ctx, &err), 0);
+	ck_assert_str_eq(fake_string(fake, "node.topo_file", NULL), "/opt/topo.xml");
+	ck_assert_ptr_nonnull(strstr(fake_reason(fake, "node.topo_file_agrees", NULL), "was built without expat"));
+	fake_free(fake);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("built_without");
+	TCase *tcase = tcase_create("built_without");
+	tcase_add_test(tcase, nothing_is_asked_without_libcurl);
+	tcase_add_test(tcase, no_xml_is_read_without_expat);
+	tcase_add_test(tcase, the_probe_of_the_clouds_metadata_gives_that_reason);
+	tcase_add_test(tcase, the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
