@@ -5,8 +5,8 @@
  */
 #include "cli/cli.h"
 #include "muster/arena.h"
+#include "util/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -38,18 +38,16 @@ static char *directory_try(const char *base, const char *rest)
 static char *standins_multiarch(const char *base)
 {
 	char *lib = muster_asprintf("%s/lib", base), *found = NULL;
-	DIR *dir = opendir(lib);
+	struct muster_names names = { 0 };
 
-	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.')
-			continue;
-		char *rest = muster_asprintf("%s/muster/sim", entry->d_name);
+	muster_file_names(lib, "", alphasort, &names, NULL);
+	for (size_t i = 0; i < names.count && !found; i++) {
+		char *rest = muster_asprintf("%s/muster/sim", names.items[i]);
 
 		found = directory_try(lib, rest);
 		free(rest);
 	}
-	if (dir)
-		closedir(dir);
+	muster_names_done(&names);
 	free(lib);
 	return found;
 }

@@ -5,6 +5,7 @@
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -343,13 +344,6 @@ static void judge_interrupted(struct muster_eval *eval)
 		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* A run tells of every rank that MPI had, missing ones included. One that does not was cut, and is no proof of health.
  */
 static void judge_unlisted(struct muster_eval *eval)
@@ -372,7 +366,7 @@ static void judge_unlisted(struct muster_eval *eval)
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
 			ranks[count++] = run->nodes[n].ranks[r].rank;
-	qsort(ranks, count, sizeof *ranks, by_number);
+	qsort(ranks, count, sizeof *ranks, muster_by_int);
 	for (size_t i = 0; i < count; i++)
 		known += ranks[i] >= 0 && ranks[i] < expected && (i == 0 || ranks[i] != ranks[i - 1]);
 	for (size_t i = 0, gap = 0; i <= count && gap < 12; i++) {

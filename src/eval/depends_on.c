@@ -2,6 +2,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,7 @@ void muster_failed_at_add(struct muster_check_state *state, struct muster_place 
 {
 	if (!state->has_dependents)
 		return;
-	if (state->failed_count == state->failed_room) {
-		state->failed_room = state->failed_room ? state->failed_room * 2 : 16;
-		state->failed_at = muster_realloc(state->failed_at, state->failed_room, sizeof *state->failed_at);
-	}
-	state->failed_at[state->failed_count++] = place;
+	MUSTER_ARRAY_PUSH(state->failed_at, state->failed_count, state->failed_room, place);
 }
 
 static int by_place(const void *a, const void *b)

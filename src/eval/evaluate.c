@@ -5,6 +5,7 @@
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,11 +163,7 @@ struct muster_place muster_entry_place(const struct muster_entry *entry)
 
 static void skipped_add(struct walk *w, struct muster_entry entry)
 {
-	if (w->skipped_count == w->skipped_room) {
-		w->skipped_room = w->skipped_room ? w->skipped_room * 2 : 16;
-		w->skipped = muster_realloc(w->skipped, w->skipped_room, sizeof *w->skipped);
-	}
-	w->skipped[w->skipped_count++] = entry;
+	MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, entry);
 }
 
 /* What did not apply at a node is worth a finding where nothing else of it was judged; otherwise it is only counted. */

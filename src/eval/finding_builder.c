@@ -2,6 +2,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +54,7 @@ static void rank_add(struct muster_finding_draft *draft, int rank)
 {
 	if (draft->rank_count && draft->ranks[draft->rank_count - 1] == rank)
 		return;
-	if (draft->rank_count == draft->rank_room) {
-		draft->rank_room = draft->rank_room ? draft->rank_room * 2 : 1;
-		draft->ranks = muster_realloc(draft->ranks, draft->rank_room, sizeof *draft->ranks);
-	}
-	draft->ranks[draft->rank_count++] = rank;
+	MUSTER_ARRAY_PUSH(draft->ranks, draft->rank_count, draft->rank_room, rank);
 }
 
 /* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
@@ -124,10 +121,7 @@ size_t muster_finding_draft_add(
 		draft->last_node = node;
 		return i;
 	}
-	if (eval->draft_count == eval->draft_room) {
-		eval->draft_room = eval->draft_room ? eval->draft_room * 2 : 64;
-		eval->drafts = muster_realloc(eval->drafts, eval->draft_room, sizeof *eval->drafts);
-	}
+	MUSTER_ARRAY_GROW(eval->drafts, eval->draft_count, eval->draft_room);
 	draft = &eval->drafts[eval->draft_count];
 	*draft = (struct muster_finding_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
 	draft->things = draft->nodes = 1;
@@ -155,11 +149,7 @@ void muster_finding_draft_unjudged(struct muster_eval *eval, size_t at, const ch
 	/* checks come one after the other, so the last one tells whether this one is listed already */
 	if (finding->unjudged_count && finding->unjudged[finding->unjudged_count - 1] == check)
 		return;
-	if (finding->unjudged_count == draft->unjudged_room) {
-		draft->unjudged_room = draft->unjudged_room ? draft->unjudged_room * 2 : 4;
-		finding->unjudged = muster_realloc(finding->unjudged, draft->unjudged_room, sizeof *finding->unjudged);
-	}
-	finding->unjudged[finding->unjudged_count++] = check;
+	MUSTER_ARRAY_PUSH(finding->unjudged, finding->unjudged_count, draft->unjudged_room, check);
 }
 
 static int compare_index(uint32_t a, uint32_t b)

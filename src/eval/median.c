@@ -4,17 +4,11 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 
 #define VALUES_LEAST 3 /* of two that differ, nobody can say which one is wrong */
-
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Whether the check holds this sample against its operators. */
 static bool is_judged(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
@@ -43,8 +37,7 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	if (count < VALUES_LEAST) {
 		median.why_none = "fewer than 3 values";
 	} else {
-		qsort(values, count, sizeof *values, by_number);
-		median.value = count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
+		median.value = muster_median_of(values, count);
 		if (median.value < 0)
 			median.why_none = "below 0"; /* a share of it would lie above it */
 	}

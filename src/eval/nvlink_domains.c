@@ -5,6 +5,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,7 @@ static void fabric_add(struct fabrics *fabrics, struct fabric fabric)
 {
 	if (fabrics->count && by_fabric(&fabrics->items[fabrics->count - 1], &fabric) == 0)
 		return;
-	if (fabrics->count == fabrics->room) {
-		fabrics->room = fabrics->room ? fabrics->room * 2 : 64;
-		fabrics->items = muster_realloc(fabrics->items, fabrics->room, sizeof *fabrics->items);
-	}
-	fabrics->items[fabrics->count++] = fabric;
+	MUSTER_ARRAY_PUSH(fabrics->items, fabrics->count, fabrics->room, fabric);
 }
 
 /* A UUID of zeros alone stands for no fabric. */

@@ -6,6 +6,8 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/array.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +48,7 @@ struct across {
 
 static void party_add(struct parties *parties, struct party party)
 {
-	if (parties->count == parties->room) {
-		parties->room = parties->room ? parties->room * 2 : 64;
-		parties->items = muster_realloc(parties->items, parties->room, sizeof *parties->items);
-	}
-	parties->items[parties->count++] = party;
+	MUSTER_ARRAY_PUSH(parties->items, parties->count, parties->room, party);
 }
 
 static void set_add(struct set *set, struct seen seen)
@@ -58,27 +56,16 @@ static void set_add(struct set *set, struct seen seen)
 	for (size_t i = 0; i < set->count; i++)
 		if (set->items[i].value == seen.value && set->items[i].within == seen.within)
 			return;
-	if (set->count == set->room) {
-		set->room = set->room ? set->room * 2 : 8;
-		set->items = muster_realloc(set->items, set->room, sizeof *set->items);
-	}
-	set->items[set->count++] = seen;
+	MUSTER_ARRAY_PUSH(set->items, set->count, set->room, seen);
 }
 
 /* Order of two texts of the arena, either of which may be NULL. */
-static int compare(const char *a, const char *b)
-{
-	if (a == b || !a || !b)
-		return (a != NULL) - (b != NULL);
-	return strcmp(a, b);
-}
-
 static int by_text(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	int order = compare(x->within, y->within);
+	int order = muster_text_order(x->within, y->within);
 
-	return order ? order : compare(x->value, y->value);
+	return order ? order : muster_text_order(x->value, y->value);
 }
 
 /* The value of the label within which samples are compared; NULL for all of them. */
@@ -175,10 +162,10 @@ static void ranks_collect(struct across *a, uint32_t n)
 static int by_value(const void *a, const void *b)
 {
 	const struct party *x = *(const struct party *const *)a, *y = *(const struct party *const *)b;
-	int order = compare(x->within, y->within);
+	int order = muster_text_order(x->within, y->within);
 
 	if (!order)
-		order = compare(x->value, y->value);
+		order = muster_text_order(x->value, y->value);
 	if (!order)
 		order = (x->node > y->node) - (x->node < y->node);
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);

@@ -7,7 +7,6 @@
 #include "util/suggest.h"
 #include "eval/eval.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -299,34 +298,18 @@ static bool is_path(const char *name)
 	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int muster_expect_names(const char *config_dir, struct muster_arena *arena, const char ***ret, size_t *ret_count,
 	struct muster_error *err)
 {
-	const char **names = NULL;
-	size_t count = 0;
-	DIR *dir = opendir(config_dir);
+	struct muster_names names;
 
-	if (!dir)
+	if (muster_file_names(config_dir, ".json", alphasort, &names, err) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.' || !is_path(entry->d_name))
-			continue;
-		names = muster_realloc(names, count + 1, sizeof *names);
-		names[count++] = muster_arena_string_n(arena, entry->d_name, strlen(entry->d_name) - strlen(".json"));
-	}
-	closedir(dir);
-	if (count)
-		qsort(names, count, sizeof *names, by_text);
-	*ret = muster_arena_alloc(arena, (count + 1) * sizeof *names);
-	for (size_t i = 0; i < count; i++)
-		(*ret)[i] = names[i];
-	free(names);
-	*ret_count = count;
+	*ret = muster_arena_alloc(arena, (names.count + 1) * sizeof **ret);
+	for (size_t i = 0; i < names.count; i++)
+		(*ret)[i] = muster_arena_string_n(arena, names.items[i], strlen(names.items[i]) - strlen(".json"));
+	*ret_count = names.count;
+	muster_names_done(&names);
 	return 0;
 }
 

@@ -6,20 +6,12 @@
 #include "util/file.h"
 #include "eval/eval.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* ---- loading ---- */
-
-static int is_expectation(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
-}
 
 /* Whether the file itself says how its machine is recognised. What it inherits does not count: a site's file that
  * extends a machine's would be mistaken for it. */
@@ -85,19 +77,18 @@ int muster_candidates_load(
 	const char *config_dir, const char *overlay, struct muster_candidates *ret, struct muster_error *err)
 {
 	struct muster_candidates all = { 0 };
-	struct dirent **entries;
-	int count = scandir(config_dir, &entries, is_expectation, alphasort), failed = 0;
+	struct muster_names names;
+	int failed = 0;
 
-	if (count < 0)
+	if (muster_file_names(config_dir, ".json", alphasort, &names, err) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
-	for (int i = 0; i < count; i++) {
-		char *path = muster_asprintf("%s/%s", config_dir, entries[i]->d_name);
+	for (size_t i = 0; i < names.count && !failed; i++) {
+		char *path = muster_asprintf("%s/%s", config_dir, names.items[i]);
 
-		failed = failed || candidate_add(&all, path, overlay, err) < 0;
+		failed = candidate_add(&all, path, overlay, err) < 0;
 		free(path);
-		free(entries[i]);
 	}
-	free(entries);
+	muster_names_done(&names);
 	if (failed || overlay_check(&all, err) < 0) {
 		muster_candidates_done(&all);
 		return -1;

@@ -7,6 +7,7 @@
 #include "json/scan.h"
 
 #include "muster/arena.h"
+#include "util/sort.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -46,11 +47,6 @@ static void use_pool(struct muster_arena *arena)
 	cJSON_InitHooks(&hooks);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_duplicates(const cJSON *object, struct muster_error *err)
 {
 	size_t count = 0;
@@ -69,7 +65,7 @@ static int check_duplicates(const cJSON *object, struct muster_error *err)
 			for (size_t j = 0; j < i && !twice; j++)
 				twice = strcmp(keys[i], keys[j]) == 0 ? keys[i] : NULL;
 	} else {
-		qsort(keys, count, sizeof *keys, by_key);
+		qsort(keys, count, sizeof *keys, muster_by_text);
 		for (size_t i = 1; i < count && !twice; i++)
 			twice = strcmp(keys[i], keys[i - 1]) == 0 ? keys[i] : NULL;
 	}

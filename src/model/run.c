@@ -1,6 +1,8 @@
 /* run.c - the nodes, ranks and outcomes of a run */
 #include "muster/run.h"
 
+#include "util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,11 +53,7 @@ const char *muster_trial_status_name(enum muster_trial_status status)
 
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
 {
-	if (run->trial_count == run->trial_room) {
-		run->trial_room = run->trial_room ? run->trial_room * 2 : 32;
-		run->trials = muster_realloc(run->trials, run->trial_room, sizeof *run->trials);
-	}
-	run->trials[run->trial_count++] = trial;
+	MUSTER_ARRAY_PUSH(run->trials, run->trial_count, run->trial_room, trial);
 }
 
 void muster_run_init(struct muster_run *run)
@@ -83,10 +81,7 @@ void muster_run_done(struct muster_run *run)
 
 struct muster_node *muster_run_add_node(struct muster_run *run, const char *name)
 {
-	if (run->node_count == run->node_room) {
-		run->node_room = run->node_room ? run->node_room * 2 : 8;
-		run->nodes = muster_realloc(run->nodes, run->node_room, sizeof *run->nodes);
-	}
+	MUSTER_ARRAY_GROW(run->nodes, run->node_count, run->node_room);
 	struct muster_node *node = &run->nodes[run->node_count++];
 	*node = (struct muster_node){ .name = muster_arena_string(run->arena, name) };
 	return node;
@@ -94,10 +89,7 @@ struct muster_node *muster_run_add_node(struct muster_run *run, const char *name
 
 struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank)
 {
-	if (node->rank_count == node->rank_room) {
-		node->rank_room = node->rank_room ? node->rank_room * 2 : 8;
-		node->ranks = muster_realloc(node->ranks, node->rank_room, sizeof *node->ranks);
-	}
+	MUSTER_ARRAY_GROW(node->ranks, node->rank_count, node->rank_room);
 	size_t at = node->rank_count++;
 	for (; at > 0 && node->ranks[at - 1].rank > rank; at--)
 		node->ranks[at] = node->ranks[at - 1];
@@ -107,11 +99,7 @@ struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank)
 
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome)
 {
-	if (outcomes->count == outcomes->room) {
-		outcomes->room = outcomes->room ? outcomes->room * 2 : 8;
-		outcomes->items = muster_realloc(outcomes->items, outcomes->room, sizeof *outcomes->items);
-	}
-	outcomes->items[outcomes->count++] = outcome;
+	MUSTER_ARRAY_PUSH(outcomes->items, outcomes->count, outcomes->room, outcome);
 }
 
 static int by_lowest_rank(const void *a, const void *b)

@@ -2,6 +2,7 @@
 #include "muster/sample.h"
 
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,7 @@ const char *muster_scope_name(enum muster_scope scope)
 
 void muster_samples_add(struct muster_samples *samples, struct muster_sample sample)
 {
-	if (samples->count == samples->room) {
-		samples->room = samples->room ? samples->room * 2 : 16;
-		samples->items = muster_realloc(samples->items, samples->room, sizeof *samples->items);
-	}
-	samples->items[samples->count++] = sample;
+	MUSTER_ARRAY_PUSH(samples->items, samples->count, samples->room, sample);
 }
 
 void muster_samples_done(struct muster_samples *samples)

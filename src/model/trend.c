@@ -1,6 +1,8 @@
 /* trend.c - what a metric's difference from one run to the next means, and what becomes of repeated measurements */
 #include "model/trend.h"
 
+#include "util/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,18 +79,6 @@ bool muster_metric_scatters(const struct muster_metric *metric)
 	enum muster_trend trend = muster_metric_trend(metric);
 	bool rate = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0;
 	return metric->type == MUSTER_NUMBER && (trend == MUSTER_TREND_DRIFTS || (trend != MUSTER_TREND_FACT && rate));
-}
-
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-double muster_median_of(double *values, size_t count)
-{
-	qsort(values, count, sizeof *values, by_number);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
 static bool same_thing(const struct muster_sample *a, const struct muster_sample *b)

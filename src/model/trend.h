@@ -20,8 +20,6 @@ bool muster_metric_scatters(const struct muster_metric *metric);
 
 enum { MUSTER_REPEATS_MAX = 20 };
 
-double muster_median_of(double *values, size_t count); /* sorts them; count is not 0 */
-
 /* Make one sample of those that differ in nothing but their value: of what scatters the median, of what counts the
  * worst. All the numbers are kept beside it. What could not be had in one repeat and could in another is had; texts and
  * booleans that differ stay, each for itself. */

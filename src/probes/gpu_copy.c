@@ -8,6 +8,7 @@
 #include "vendor/pinned.h"
 #include "util/text.h"
 #include "muster/probe.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,12 +183,6 @@ static int queue_copies(enum direction direction, size_t repeats, struct muster_
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Wait for queue_copies, and give the median rate and (highest - lowest) / median. */
 static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct muster_error *err)
 {
@@ -205,8 +200,7 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 				state.host.bytes, (double)ms);
 		gbps[i] = (double)state.host.bytes / 1e6 / (double)ms;
 	}
-	qsort(gbps, repeats, sizeof *gbps, by_value);
-	double median = (gbps[(repeats - 1) / 2] + gbps[repeats / 2]) / 2;
+	double median = muster_median_of(gbps, repeats);
 	*ret_gbps = median;
 	*ret_spread = (gbps[repeats - 1] - gbps[0]) / median;
 	return 0;

@@ -3,6 +3,8 @@
 
 #include "model/trend.h"
 #include "muster/probe.h"
+#include "util/array.h"
+#include "util/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,10 +55,7 @@ struct match {
 static void add(struct match *m, struct muster_change change)
 {
 	struct muster_comparison *to = m->to;
-	if (to->change_count == to->change_room) {
-		to->change_room = to->change_room ? to->change_room * 2 : 64;
-		to->changes = muster_realloc(to->changes, to->change_room, sizeof *to->changes);
-	}
+	MUSTER_ARRAY_GROW(to->changes, to->change_count, to->change_room);
 	to->count[change.kind]++;
 	to->changes[to->change_count++] = change;
 }
@@ -353,21 +352,16 @@ static int weight(const struct muster_finding *finding)
 	return finding ? weights[finding->status] : 0;
 }
 
-static int compare_text(const char *a, const char *b)
-{
-	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct muster_finding *x = a, *y = b;
 	int order = strcmp(x->check, y->check);
 	if (!order)
-		order = compare_text(x->node, y->node);
+		order = muster_text_order(x->node, y->node);
 	if (!order)
-		order = compare_text(x->gpu, y->gpu);
+		order = muster_text_order(x->gpu, y->gpu);
 	if (!order)
-		order = compare_text(x->port, y->port);
+		order = muster_text_order(x->port, y->port);
 	if (!order && x->label_count != y->label_count)
 		return x->label_count < y->label_count ? -1 : 1;
 	for (size_t i = 0; !order && i < x->label_count; i++) {
@@ -408,8 +402,9 @@ static bool is_told(const struct muster_comparison *to, size_t until, const stru
 {
 	for (size_t i = 0; i < until && finding->metric; i++) {
 		const struct muster_change *change = &to->changes[i];
-		if (strcmp(change->what, finding->metric) == 0 && compare_text(change->node, finding->node) == 0 &&
-			compare_text(change->gpu, finding->gpu) == 0 && compare_text(change->port, finding->port) == 0)
+		if (strcmp(change->what, finding->metric) == 0 && muster_text_order(change->node, finding->node) == 0 &&
+			muster_text_order(change->gpu, finding->gpu) == 0 &&
+			muster_text_order(change->port, finding->port) == 0)
 			return true;
 	}
 	return false;
@@ -471,8 +466,8 @@ static const char *why_incomparable(const struct muster_report *before, const st
 
 static bool same_expectations(const struct muster_report *before, const struct muster_report *after)
 {
-	return compare_text(before->sku, after->sku) == 0 && compare_text(before->sku_origin, after->sku_origin) == 0 &&
-	       before->strict == after->strict;
+	return muster_text_order(before->sku, after->sku) == 0 &&
+	       muster_text_order(before->sku_origin, after->sku_origin) == 0 && before->strict == after->strict;
 }
 
 /* By kind, and within one in the order in which they were found. */

@@ -8,6 +8,8 @@
 #include "muster/probe.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
+#include "util/array.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,11 +94,6 @@ static void put_property(FILE *out, const char *name, const char *value)
 
 /* ---- which findings are whose ---- */
 
-static int compare_text(const char *a, const char *b)
-{
-	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
-}
-
 static const char *node_of(const struct muster_finding *finding)
 {
 	return finding->node && strcmp(finding->node, "?") != 0 ? finding->node : NULL;
@@ -106,7 +103,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct muster_finding *x = *(const struct muster_finding *const *)a;
 	const struct muster_finding *y = *(const struct muster_finding *const *)b;
-	int order = compare_text(node_of(x), node_of(y));
+	int order = muster_text_order(node_of(x), node_of(y));
 	if (!order)
 		order = strcmp(x->check, y->check);
 	return order ? order : (x > y) - (x < y); /* the report's order: worst first */
@@ -118,7 +115,7 @@ static size_t find(const struct book *book, const char *node, const char *check,
 	size_t low = 0, high = book->finding_count, count = 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare_text(node_of(book->findings[middle]), node);
+		int order = muster_text_order(node_of(book->findings[middle]), node);
 		if (!order)
 			order = strcmp(book->findings[middle]->check, check);
 		if (order < 0)
@@ -126,7 +123,8 @@ static size_t find(const struct book *book, const char *node, const char *check,
 		else
 			high = middle;
 	}
-	while (low + count < book->finding_count && compare_text(node_of(book->findings[low + count]), node) == 0 &&
+	while (low + count < book->finding_count &&
+		muster_text_order(node_of(book->findings[low + count]), node) == 0 &&
 		strcmp(book->findings[low + count]->check, check) == 0)
 		count++;
 	*ret_first = low;
@@ -160,10 +158,7 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 
 static void add(struct suite *suite, struct test_case one)
 {
-	if (suite->count == suite->room) {
-		suite->room = suite->room ? suite->room * 2 : 128;
-		suite->cases = muster_realloc(suite->cases, suite->room, sizeof *suite->cases);
-	}
+	MUSTER_ARRAY_GROW(suite->cases, suite->count, suite->room);
 	suite->tally[one.outcome]++;
 	suite->seconds += one.seconds;
 	suite->cases[suite->count++] = one;
@@ -284,7 +279,8 @@ static void suite_fill(const struct book *book, struct suite *suite, const struc
 	size_t missing = 0;
 	(void)find(book, suite->node, "", &suite->first); /* before all checks */
 	suite->end = suite->first;
-	while (suite->end < book->finding_count && compare_text(node_of(book->findings[suite->end]), suite->node) == 0)
+	while (suite->end < book->finding_count &&
+		muster_text_order(node_of(book->findings[suite->end]), suite->node) == 0)
 		suite->end++;
 	for (size_t i = 0; node && i < node->rank_count; i++)
 		missing += node->ranks[i].missing != NULL;

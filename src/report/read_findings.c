@@ -7,6 +7,7 @@
 
 #include "muster/arena.h"
 #include "model/limits.h"
+#include "util/array.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -150,11 +151,7 @@ int muster_findings_reader_finding(struct muster_findings_reader *judged, const 
 	finding.source = muster_json_field_text(arena, part[SOURCE]);
 	finding.certainty = muster_json_field_text(arena, part[CERTAINTY]);
 	finding.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
-	if (report->finding_count == judged->finding_room) {
-		judged->finding_room = judged->finding_room ? judged->finding_room * 2 : 64;
-		report->findings = muster_realloc(report->findings, judged->finding_room, sizeof *report->findings);
-	}
-	report->findings[report->finding_count++] = finding;
+	MUSTER_ARRAY_PUSH(report->findings, report->finding_count, judged->finding_room, finding);
 	return 0;
 }
 
@@ -242,11 +239,7 @@ int muster_findings_reader_check(struct muster_findings_reader *judged, const st
 	tally.source = muster_json_field_text(arena, part[SOURCE]);
 	tally.certainty = muster_json_field_text(arena, part[CERTAINTY]);
 	tally.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
-	if (report->tally_count == judged->tally_room) {
-		judged->tally_room = judged->tally_room ? judged->tally_room * 2 : 64;
-		report->tallies = muster_realloc(report->tallies, judged->tally_room, sizeof *report->tallies);
-	}
-	report->tallies[report->tally_count++] = tally;
+	MUSTER_ARRAY_PUSH(report->tallies, report->tally_count, judged->tally_room, tally);
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 #include "util/text.h"
 #include "sim/struct_json.h"
 
-#include <dirent.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,23 +426,15 @@ int muster_sim_hardware_read(const char *directory, const char *sku, struct must
 	return 0;
 }
 
-static int is_description(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-	return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".json") == 0;
-}
-
 const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena)
 {
-	struct dirent **entries = NULL;
+	struct muster_names names = { 0 };
 	const char *list = "";
-	int count = scandir(directory, &entries, is_description, alphasort);
-	for (int i = 0; i < count; i++) {
-		const char *name = muster_arena_string_n(arena, entries[i]->d_name, strlen(entries[i]->d_name) - 5);
-		list = muster_arena_printf(arena, "%s%s\n", list, name);
-		free(entries[i]);
-	}
-	free(entries);
+	muster_file_names(directory, ".json", alphasort, &names, NULL);
+	for (size_t i = 0; i < names.count; i++)
+		list = muster_arena_printf(
+			arena, "%s%.*s\n", list, (int)(strlen(names.items[i]) - strlen(".json")), names.items[i]);
+	muster_names_done(&names);
 	return list;
 }
 

@@ -9,6 +9,7 @@
 #include "json/json.h"
 #include "util/text.h"
 #include "sim/fault.h"
+#include "util/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,11 +32,8 @@ void muster_sim_scenario_done(struct muster_sim_scenario *scenario)
 
 void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault)
 {
-	if (scenario->fault_count == scenario->fault_room) {
-		scenario->fault_room = scenario->fault_room ? 2 * scenario->fault_room : 8;
-		scenario->faults = muster_realloc(scenario->faults, scenario->fault_room, sizeof *scenario->faults);
-	}
-	scenario->faults[scenario->fault_count++] = muster_arena_string(scenario->arena, fault);
+	MUSTER_ARRAY_PUSH(scenario->faults, scenario->fault_count, scenario->fault_room,
+		muster_arena_string(scenario->arena, fault));
 }
 
 static int read_root(struct muster_sim_scenario *scenario, const struct muster_json *root, struct muster_error *err)

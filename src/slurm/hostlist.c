@@ -1,6 +1,8 @@
 /* hostlist.c - lists of host names as Slurm writes them */
 #include "slurm/hostlist.h"
 
+#include "util/array.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +45,8 @@ static int put(struct names *names, const struct built *built, struct muster_err
 {
 	if (names->count == MUSTER_HOSTS_MAX)
 		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d names", MUSTER_HOSTS_MAX);
-	if (names->count == names->room) {
-		names->room = names->room ? 2 * names->room : 64;
-		names->items = muster_realloc(names->items, names->room, sizeof *names->items);
-	}
-	names->items[names->count++] = muster_arena_string_n(names->arena, built->text, built->length);
+	MUSTER_ARRAY_PUSH(names->items, names->count, names->room,
+		muster_arena_string_n(names->arena, built->text, built->length));
 	return 0;
 }
 

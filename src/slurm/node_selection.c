@@ -2,20 +2,15 @@
 #include "slurm/node_selection.h"
 
 #include "muster/probe.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
-{
-	const struct muster_node_selection_entry *x = a, *y = b;
-	return strcmp(x->name, y->name);
-}
-
 static struct muster_node_selection_entry *find(const struct muster_node_selection *roster, const char *name)
 {
 	const struct muster_node_selection_entry wanted = { .name = name };
-	return roster->count ? bsearch(&wanted, roster->entries, roster->count, sizeof wanted, by_name) : NULL;
+	return roster->count ? bsearch(&wanted, roster->entries, roster->count, sizeof wanted, muster_by_text) : NULL;
 }
 
 /* Of entries with one name, what is known of a node wins over its absence. */
@@ -24,7 +19,7 @@ static void sort(struct muster_node_selection *roster)
 	size_t kept = 0;
 	if (roster->count == 0)
 		return;
-	qsort(roster->entries, roster->count, sizeof *roster->entries, by_name);
+	qsort(roster->entries, roster->count, sizeof *roster->entries, muster_by_text);
 	for (size_t i = 0; i < roster->count; i++) {
 		struct muster_node_selection_entry *last = kept ? &roster->entries[kept - 1] : NULL;
 		if (!last || strcmp(last->name, roster->entries[i].name) != 0)

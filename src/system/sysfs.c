@@ -5,7 +5,6 @@
 #include "muster/arena.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -27,38 +26,10 @@ int muster_sysfs_number(const char *path, long *ret, struct muster_error *err)
 	return 0;
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err)
 {
-	struct dirent **entries;
-	int count = scandir(directory, &entries, is_visible, versionsort);
-	if (count < 0) {
-		if (errno != ENOENT)
-			return muster_fail(err, errno == EACCES || errno == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO,
-				"%s: %s", directory, strerror(errno));
-		*ret = (struct muster_names){ 0 };
-		return 0;
-	}
-	ret->count = (size_t)count;
-	ret->items = muster_calloc(ret->count + 1, sizeof *ret->items);
-	for (size_t i = 0; i < ret->count; i++) {
-		ret->items[i] = muster_strdup(entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	return 0;
-}
-
-void muster_names_done(struct muster_names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->items[i]);
-	free(names->items);
-	*names = (struct muster_names){ 0 };
+	*ret = (struct muster_names){ 0 };
+	return muster_file_names(directory, "", versionsort, ret, err) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 /* Copy text in lower case if it is domain:bus:device.function and nothing else. */

@@ -5,6 +5,7 @@
 #ifndef MUSTER_SYSTEM_SYSFS_H
 #define MUSTER_SYSTEM_SYSFS_H
 
+#include "util/file.h"
 #include "muster/error.h"
 
 #include <stddef.h>
@@ -13,15 +14,9 @@
  * path (the codes of muster_read_line; MUSTER_EIO for a line that is no number). */
 int muster_sysfs_number(const char *path, long *ret, struct muster_error *err);
 
-struct muster_names {
-	char **items;
-	size_t count;
-};
-
 /* The entries of a directory in natural order (mlx5_2 before mlx5_10), without "." files. A directory that does not
  * exist has none; one that cannot be read is an error. The caller releases ret with muster_names_done. */
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err);
-void muster_names_done(struct muster_names *names);
 
 /* The PCI address ("0101:00:00.0", lower case) of the device that a `device` link of a class leads to: the last part of
  * the real path, or PCI_SLOT_NAME of its uevent file. -1 with err when neither is a PCI address. */

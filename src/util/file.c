@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -220,4 +221,40 @@ void muster_file_abandon(struct muster_file *file)
 	free(file->temporary);
 	free(file->path);
 	*file = (struct muster_file){ 0 };
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), end = strlen(suffix);
+	return length > end && strcmp(name + length - end, suffix) == 0;
+}
+
+int muster_file_names(const char *directory, const char *suffix,
+	int (*order)(const struct dirent **, const struct dirent **), struct muster_names *ret,
+	struct muster_error *err)
+{
+	struct dirent **entries;
+	int count = scandir(directory, &entries, NULL, order), why = errno;
+	if (count < 0) {
+		muster_fail(err, why == EACCES || why == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", directory,
+			strerror(why));
+		errno = why;
+		return -1;
+	}
+	*ret = (struct muster_names){ .items = muster_calloc((size_t)count + 1, sizeof *ret->items) };
+	for (int i = 0; i < count; i++) {
+		if (entries[i]->d_name[0] != '.' && ends_in(entries[i]->d_name, suffix))
+			ret->items[ret->count++] = muster_strdup(entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+void muster_names_done(struct muster_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+	*names = (struct muster_names){ 0 };
 }

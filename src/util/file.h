@@ -4,10 +4,24 @@
 
 #include "muster/error.h"
 
+#include <dirent.h>
 #include <stdio.h>
 
 /* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
+
+struct muster_names {
+	char **items;
+	size_t count;
+};
+
+/* The entries of a directory that end in suffix ("" for all), without those that begin with '.', in an order of
+ * scandir(3): alphasort or versionsort. -1 with err naming the directory (MUSTER_ENOPERMISSION or MUSTER_EIO), and
+ * errno. The caller releases ret with muster_names_done. */
+int muster_file_names(const char *directory, const char *suffix,
+	int (*order)(const struct dirent **, const struct dirent **), struct muster_names *ret,
+	struct muster_error *err);
+void muster_names_done(struct muster_names *names);
 
 struct muster_file {
 	FILE *out;       /* write here */

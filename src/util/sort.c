@@ -1,0 +1,33 @@
+/* sort.c - comparisons for qsort and bsearch, and the median */
+#include "util/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int muster_by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int muster_by_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return (x > y) - (x < y);
+}
+
+int muster_by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int muster_text_order(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+double muster_median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, muster_by_double);
+	return values[(count - 1) / 2] / 2 + values[count / 2] / 2; /* the sum of two may be infinite */
+}
