@@ -8,6 +8,7 @@
 #include "util/text.h"
 #include "muster/report.h"
 #include "sim/hardware.h"
+#include "util/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static int minor_read(const char *root, const char *bus_id, long *ret)
 
 static int machine_here(struct machine *machine, struct muster_error *err)
 {
-	const char *root = getenv("MUSTER_ROOT");
+	const char *root = muster_env(MUSTER_ENV_ROOT);
 	hwloc_topology_t topology = muster_topology(err);
 	size_t room = 0;
 
@@ -329,7 +330,7 @@ static void print_gres(const struct machine *machine)
 static int bind_print(const char *hardware, const char *sku)
 {
 	struct machine machine = { .arena = muster_arena_new() };
-	const char *root = getenv("MUSTER_ROOT");
+	const char *root = muster_env(MUSTER_ENV_ROOT);
 	struct muster_error err;
 	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, &err);
 

@@ -11,6 +11,7 @@
 #include "coord/worker_client.h"
 #include "transport/transport_socket.h"
 #include "util/log.h"
+#include "util/env.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -22,18 +23,11 @@
 enum { COUNT_DEADLINE_MS = 10000, COUNT_POLL_MS = 20, RANKS_MAX = 256 };
 
 /* What a launcher or a job has left in the environment is not about us. Slurm's name for the node is. */
-static void forget_job(void)
+static bool is_of_job(const char *entry, size_t length)
 {
-	static const char *const prefixes[] = { "SLURM_", "OMPI_", "PMIX_", "PMI_" };
-	for (size_t i = 0; environ[i];) {
-		bool job = false;
-		for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++)
-			job = job || strncmp(environ[i], prefixes[j], strlen(prefixes[j])) == 0;
-		char *name = job ? muster_asprintf("%.*s", (int)strcspn(environ[i], "="), environ[i]) : NULL;
-		if (!name || unsetenv(name) < 0)
-			i++;
-		free(name);
-	}
+	(void)length;
+	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "OMPI_", 5) == 0 || strncmp(entry, "PMIX_", 5) == 0 ||
+	       strncmp(entry, "PMI_", 4) == 0;
 }
 
 /* Entries of CUDA_VISIBLE_DEVICES, which hides the others from CUDA; -1 when it is not set. */
@@ -93,7 +87,7 @@ int muster_cmd_node(int argc, char **argv)
 		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    true, &options, &code))
 		return code;
-	forget_job();
+	muster_env_unset_if(is_of_job);
 	if (muster_local_start(count_gpus(options.program), &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_INCONCLUSIVE;

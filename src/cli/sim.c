@@ -10,6 +10,7 @@
 #include "sim/fault.h"
 #include "sim/fs.h"
 #include "sim/scenario.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,24 +110,21 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-/* Open MPI refuses root unless told so, and must not take an outer job for its own. */
-static void prepare_environment(struct muster_arena *arena)
+static bool is_of_job(const char *entry, size_t length)
 {
-	static const char *const foreign[] = { "SLURM_", "PMI_", "PMIX_" };
-	size_t i = 0;
-	while (environ[i]) {
-		const char *name = muster_arena_string_n(arena, environ[i], strcspn(environ[i], "="));
-		bool drop = false;
-		for (size_t f = 0; f < sizeof foreign / sizeof *foreign; f++)
-			drop = drop || strncmp(name, foreign[f], strlen(foreign[f])) == 0;
-		if (!drop || unsetenv(name) < 0)
-			i++;
-	}
-	setenv("MUSTER_TERMINAL", isatty(1) == 1 && isatty(2) == 1 ? "1" : "0", 0);
+	(void)length;
+	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
+}
+
+/* Open MPI refuses root unless told so, and must not take an outer job for its own. */
+static void prepare_environment(void)
+{
+	muster_env_unset_if(is_of_job);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-	/* mpirun gives every rank a terminal, whatever its own output is: only we know where rank 0's words end up. */
-	setenv("MUSTER_TERMINAL", isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", 1);
+	/* mpirun gives every rank a terminal, whatever its own output is: only this process knows where rank 0's output
+	 * ends, unless the user does. */
+	muster_env_set(MUSTER_ENV_TERMINAL, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", true);
 }
 
 /* In a process group of its own: a Ctrl-C at the terminal reaches it once, through us. */
@@ -181,7 +179,7 @@ static int wait_for(pid_t pid, const sigset_t *signals, const struct muster_sim_
 /* The words of $MUSTER_SIM_WRAPPER to `to`, which has room for WRAPPER_WORDS_MAX. Returns how many they are. */
 static size_t wrapper_words(struct muster_arena *arena, const char **to)
 {
-	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"), blanks[] = " \t";
+	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER), blanks[] = " \t";
 	size_t count = 0;
 	for (const char *at = wrapper ? wrapper : ""; count < WRAPPER_WORDS_MAX && *(at += strspn(at, blanks));
 		count++) {
@@ -223,7 +221,7 @@ static int run(const struct options *o, const struct muster_sim_cluster *cluster
 	for (size_t i = 0; i < more_count; i++)
 		argv[n++] = more[i];
 
-	prepare_environment(cluster->arena);
+	prepare_environment();
 	if (o->alone)
 		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
 	if (start(argv, mask, &pid, err) < 0)

@@ -10,6 +10,7 @@
 #include "util/text.h"
 #include "muster/report.h"
 #include "sim/cluster.h"
+#include "util/env.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -136,12 +137,12 @@ int muster_cmd_sim_rank(int argc, char **argv)
 		goto fail;
 	set_slurm(&cluster, rank);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
-	const char *wrapper = getenv("MUSTER_SIM_WRAPPER");
+	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER);
 	wrapper = wrapper ? wrapper : "";
-	setenv("MUSTER_WORKER_WRAPPER",
+	muster_env_set(MUSTER_ENV_WORKER_WRAPPER,
 		muster_arena_printf(
 			cluster.arena, "%s %s/muster sim-worker %s %zu %s", wrapper, argv[1], argv[1], rank, wrapper),
-		1);
+		false);
 	if (run(argv + 3, &status, &err) < 0)
 		goto fail;
 	if (WIFEXITED(status) && rank == 0 && note_exit(&cluster, WEXITSTATUS(status), &err) < 0)

@@ -7,9 +7,8 @@
 #include "system/settings.h"
 #include "util/text.h"
 #include "muster/report.h"
-#include "transport/transport_socket.h"
 #include "sim/cluster.h"
-#include "sim/standins/misbehave.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -58,14 +57,8 @@ static int check_topology(const char *path, struct muster_error *err)
 static void set_settings(const struct muster_sim_cluster *cluster, const struct muster_sim_rank *rank)
 {
 	const struct muster_sim_node *node = &cluster->nodes[rank->node];
-	size_t i = 0;
-	while (environ[i]) {
-		size_t length = strcspn(environ[i], "=");
-		if (!muster_setting_counts(environ[i], length) ||
-			unsetenv(muster_arena_string_n(cluster->arena, environ[i], length)) < 0)
-			i++;
-	}
-	for (i = 0; i < node->environment_count; i++) {
+	muster_env_unset_if(muster_setting_counts);
+	for (size_t i = 0; i < node->environment_count; i++) {
 		const char *equals = strchr(node->environment[i], '=');
 		if (equals)
 			setenv(muster_arena_string_n(
@@ -88,17 +81,18 @@ static void set_environment(
 	const char *deaths = "";
 	for (size_t i = 0; i < rank->death_count; i++)
 		deaths = muster_arena_printf(arena, "%s %s", deaths, rank->deaths[i]);
-	setenv(MUSTER_SIM_DIES, deaths, 1);
+	muster_env_set(MUSTER_ENV_SIM_DIES, deaths, false);
 	put_before(arena, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
 	setenv("HWLOC_XMLFILE", topology_path(cluster, index), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
-	setenv("MUSTER_ROOT", root, 1);
-	setenv("MUSTER_SIM_CLUSTER", path, 1);
+	muster_env_set(MUSTER_ENV_ROOT, root, false);
+	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
 	/* the user may try another service, or none */
-	setenv("MUSTER_METADATA_URL", file_url(arena, muster_arena_printf(arena, "%s/metadata.json", root)), 0);
-	setenv("MUSTER_SIM_RANK", muster_arena_printf(arena, "%zu", index), 1);
+	muster_env_set(
+		MUSTER_ENV_METADATA_URL, file_url(arena, muster_arena_printf(arena, "%s/metadata.json", root)), true);
+	muster_env_set(MUSTER_ENV_SIM_RANK, muster_arena_printf(arena, "%zu", index), false);
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
 	setenv("ASAN_OPTIONS",
 		muster_arena_printf(arena, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
@@ -108,10 +102,10 @@ static void set_environment(
 /* `muster node` starts the ranks of a node itself, all with the same wrapper. */
 static int add_local_rank(const struct muster_sim_cluster *cluster, long *rank, struct muster_error *err)
 {
-	const char *text = getenv(MUSTER_LOCAL_RANK);
+	const char *text = muster_env(MUSTER_ENV_LOCAL_RANK);
 	long local_rank = 0;
 	if (text && muster_parse_int(
-			    text, 0, (long)cluster->rank_count - 1 - *rank, &local_rank, MUSTER_LOCAL_RANK, err) < 0)
+			    text, 0, (long)cluster->rank_count - 1 - *rank, &local_rank, "MUSTER_LOCAL_RANK", err) < 0)
 		return -1;
 	*rank += local_rank;
 	return 0;

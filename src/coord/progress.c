@@ -4,6 +4,7 @@
 #include "util/log.h"
 #include "util/text.h"
 #include "coord/barrier_id.h"
+#include "util/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ _Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "
 
 bool muster_on_terminal(void)
 {
-	const char *told = getenv("MUSTER_TERMINAL");
+	const char *told = muster_env(MUSTER_ENV_TERMINAL);
 	if (muster_log_is_json())
 		return false;
 	if (told)

@@ -9,6 +9,7 @@
 #include "util/text.h"
 #include "coord/message.h"
 #include "coord/signals.h"
+#include "util/env.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -54,7 +55,7 @@ static const char *node_name(struct muster_arena *arena)
 
 static void trace(const struct muster_supervisor *c, const char *what)
 {
-	if (getenv("MUSTER_TRACE"))
+	if (muster_env(MUSTER_ENV_TRACE))
 		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = c->rank }, "%.3f s: %s",
 			(muster_now_ms() - c->start_ms) / 1e3, what);
 }

@@ -7,6 +7,7 @@
 #include "util/log.h"
 #include "util/text.h"
 #include "worker/protocol.h"
+#include "util/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static void take_failing(struct muster_worker_client *crew, const struct muster_
 static void take_step(struct muster_worker_client *crew, const struct muster_json *line)
 {
 	copy(crew->step, sizeof crew->step, line, "step");
-	if (getenv("MUSTER_TRACE"))
+	if (muster_env(MUSTER_ENV_TRACE))
 		muster_log(MUSTER_LOG_DEBUG,
 			&(struct muster_log_place){
 				.rank = crew->record->nodes[0].rank_count ? crew->record->nodes[0].ranks[0].rank : -1 },

@@ -6,6 +6,7 @@
 #include "system/http.h"
 #include "json/json.h"
 #include "muster/probe.h"
+#include "util/env.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	const char *url = getenv("MUSTER_METADATA_URL");
+	const char *url = muster_env(MUSTER_ENV_METADATA_URL);
 	struct muster_json *answer;
 	struct muster_error why;
 

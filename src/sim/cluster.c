@@ -3,6 +3,7 @@
 
 #include "util/file.h"
 #include "sim/struct_json.h"
+#include "util/env.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -285,9 +286,9 @@ static void end_unscripted(const char *why)
 
 static void read_environment(void)
 {
-	const char *path = getenv("MUSTER_SIM_CLUSTER");
-	const char *rank = getenv("MUSTER_SIM_RANK");
-	const char *mask = getenv("MUSTER_SIM_CPU_MASK");
+	const char *path = muster_env(MUSTER_ENV_SIM_CLUSTER);
+	const char *rank = muster_env(MUSTER_ENV_SIM_RANK);
+	const char *mask = muster_env(MUSTER_ENV_SIM_CPU_MASK);
 	struct muster_error err;
 	char *end;
 

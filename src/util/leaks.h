@@ -16,19 +16,20 @@
 #endif
 
 #ifdef MUSTER_HAS_LSAN
+#include "util/env.h"
+
 #include <sanitizer/lsan_interface.h>
-#include <stdlib.h>
 
 static inline void muster_leaks_check(void)
 {
-	if (getenv("MUSTER_LEAKS"))
+	if (muster_env(MUSTER_ENV_LEAKS))
 		__lsan_do_leak_check();
 }
 
 /* How long a process that is of no use any more is given to look for its leaks. */
 static inline int muster_leaks_grace_ms(void)
 {
-	return getenv("MUSTER_LEAKS") ? 30000 : 0;
+	return muster_env(MUSTER_ENV_LEAKS) ? 30000 : 0;
 }
 #else
 static inline void muster_leaks_check(void)

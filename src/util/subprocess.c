@@ -5,6 +5,7 @@
 #include "util/text.h"
 #include "muster/arena.h"
 #include "worker/protocol.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ enum {
 /* $MUSTER_WORKER_WRAPPER's words, then the worker's own command line. Returns the buffer that the words lie in. */
 static char *command_line(const char *program, const char **words)
 {
-	const char *wrapper = getenv("MUSTER_WORKER_WRAPPER");
+	const char *wrapper = muster_env(MUSTER_ENV_WORKER_WRAPPER);
 	char *buffer = muster_strdup(wrapper ? wrapper : ""), *rest = buffer, *word;
 	int count = 0;
 	while (count < WRAPPER_WORDS - 3 && (word = strsep(&rest, " \t")) != NULL)

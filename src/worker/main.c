@@ -14,6 +14,7 @@
 #include "util/leaks.h"
 #include "muster/arena.h"
 #include "probes/context.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -446,7 +447,7 @@ int muster_cmd_worker(int argc, char **argv)
 		fprintf(stderr, "muster: worker is for muster's own use\n");
 		return MUSTER_WORKER_BROKEN;
 	}
-	const char *root = getenv("MUSTER_ROOT");
+	const char *root = muster_env(MUSTER_ENV_ROOT);
 	struct worker worker = { .arena = muster_arena_new(), .gpu = { .cuda_device = -1, .visible = -1 } };
 	snprintf(worker.gpu.choice, sizeof worker.gpu.choice, "none");
 	worker.ctx = (struct muster_probe_ctx){

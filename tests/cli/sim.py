@@ -49,6 +49,13 @@ class Sim(unittest.TestCase):
             self.assertIn(text, done.stderr)
         self.assertEqual(self.left_behind(), [])
 
+    def test_the_users_word_on_whether_there_is_a_terminal_counts(self):
+        for told, colours in (("1", True), ("0", False), (None, False)):
+            environment = {} if told is None else {"MUSTER_TERMINAL": told}
+            done = self.sim("--sku", "Standard_NC40ads_H100_v5", *QUICK, **environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("\x1b[" in done.stdout + done.stderr, colours, (told, done.stderr))
+
     def test_wrong_input_is_one_line_and_exit_2(self):
         sku = ["--sku", SKU]
         for words, said in (

@@ -3,7 +3,8 @@
 #
 # usage: text.sh FOLDER     (with src/, include/, tests/ and slurm/ in it)
 #
-# No banned function, a first line that names the file and says what it is, no line over 120 columns.
+# No banned function, a first line that names the file and says what it is, no line over 120 columns; muster's own
+# environment variables are read in env.c alone.
 set -u
 
 cd "$1" || exit 1
@@ -26,6 +27,10 @@ for file in $files; do
 	esac
 	found=$(grep -nE "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" "$file") &&
 		complain "$file: banned function: $found"
+	case $file in
+	src/*) found=$(grep -n 'getenv("\{0,1\}MUSTER_' "$file") &&
+		complain "$file: muster_env() reads a variable of muster's: $found" ;;
+	esac
 	found=$(expand -t 8 "$file" | grep -nE '^.{121}') && complain "$file: over 120 columns: $found"
 done
 exit $status

@@ -36,6 +36,9 @@ for function in sprintf strcpy strcat strtok atoi atof system alloca; do
 	try fine.c bad '/* fine.c - a banned function */' "$function (y);"
 	try fine.c good '/* fine.c - another function */' "my_$function(y);"
 done
+try fine.c good '/* fine.c - a variable of another program */' 'x = getenv("HOME");'
+try fine.c bad '/* fine.c - a variable that no table has */' 'x = getenv("MUSTER_X");'
+try fine.c bad '/* fine.c - a variable that no table has */' 'x = getenv(MUSTER_X);'
 rm -f "$scratch"/src/*
 if sh "$check" "$scratch" >/dev/null; then
 	echo "a folder without any C file was found good"

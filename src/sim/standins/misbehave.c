@@ -7,6 +7,7 @@
 #include "worker/protocol.h"
 #include "sim/fault_misbehave.h"
 #include "sim/standins/base.h"
+#include "util/env.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -205,7 +206,7 @@ static struct {
 
 static void read_script(void)
 {
-	const char *given = getenv(MUSTER_SIM_DIES);
+	const char *given = muster_env(MUSTER_ENV_SIM_DIES);
 	char *text = given ? strdup(given) : NULL, *rest = text, *word;
 	struct muster_error err;
 	size_t room = text ? strlen(text) / 2 + 1 : 0;
@@ -217,7 +218,7 @@ static void read_script(void)
 		muster_standin_end("out of memory");
 	while ((word = strsep(&rest, " ")) != NULL)
 		if (*word && muster_sim_misbehaviour_parse(word, &script.deaths[script.count++], &err) < 0)
-			muster_standin_end("%s: %s", MUSTER_SIM_DIES, err.text);
+			muster_standin_end("MUSTER_SIM_DIES: %s", err.text);
 	free(text);
 }
 

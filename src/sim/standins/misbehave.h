@@ -7,9 +7,6 @@
 #ifndef MUSTER_SIM_STANDINS_MISBEHAVE_H
 #define MUSTER_SIM_STANDINS_MISBEHAVE_H
 
-/* $MUSTER_SIM_DIES: what the rank's `deaths` hold, between blanks. */
-#define MUSTER_SIM_DIES "MUSTER_SIM_DIES"
-
 /* The worker is about to load this library: a stand-in has no function to be met in yet. */
 void muster_standin_loads(const char *file);
 

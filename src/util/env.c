@@ -1,0 +1,43 @@
+/* env.c - the environment variables that muster reads: all of them, and no other file calls getenv for one */
+#include "util/env.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct muster_env_variable muster_env_variables[] = {
+	[MUSTER_ENV_LEAKS] = { "MUSTER_LEAKS", false, "look for leaks at the end, in a build with AddressSanitizer" },
+	[MUSTER_ENV_LOCAL_RANK] = { "MUSTER_LOCAL_RANK", false, "rank that `muster node` has given to this process" },
+	[MUSTER_ENV_METADATA_URL] = { "MUSTER_METADATA_URL", true, "instance metadata service; empty for none" },
+	[MUSTER_ENV_ROOT] = { "MUSTER_ROOT", true, "prefix of /sys, /proc, /etc and /dev" },
+	[MUSTER_ENV_SIM_CLUSTER] = { "MUSTER_SIM_CLUSTER", false, "simulated cluster, a JSON file" },
+	[MUSTER_ENV_SIM_CPU_MASK] = { "MUSTER_SIM_CPU_MASK", false, "CPU mask in place of the simulated rank's" },
+	[MUSTER_ENV_SIM_DIES] = { "MUSTER_SIM_DIES", false, "how the simulated rank's worker misbehaves, and where" },
+	[MUSTER_ENV_SIM_RANK] = { "MUSTER_SIM_RANK", false, "rank of the simulated cluster" },
+	[MUSTER_ENV_SIM_WRAPPER] = { "MUSTER_SIM_WRAPPER", true, "words before each muster that `muster sim` starts" },
+	[MUSTER_ENV_TERMINAL] = { "MUSTER_TERMINAL", true, "1 or 0: whether the output ends on a terminal" },
+	[MUSTER_ENV_TRACE] = { "MUSTER_TRACE", true, "print every step with its time" },
+	[MUSTER_ENV_WORKER_WRAPPER] = { "MUSTER_WORKER_WRAPPER", true, "words before the worker's command line" },
+};
+_Static_assert(sizeof muster_env_variables / sizeof *muster_env_variables == MUSTER_ENV_COUNT, "one row each");
+
+const char *muster_env(enum muster_env variable)
+{
+	return getenv(muster_env_variables[variable].name);
+}
+
+void muster_env_set(enum muster_env variable, const char *value, bool keep)
+{
+	setenv(muster_env_variables[variable].name, value, !keep);
+}
+
+void muster_env_unset_if(bool (*chosen)(const char *entry, size_t name_length))
+{
+	for (size_t i = 0; environ[i];) {
+		size_t length = strcspn(environ[i], "=");
+		char *name = chosen(environ[i], length) ? strndup(environ[i], length) : NULL;
+		if (!name || unsetenv(name) < 0)
+			i++;
+		free(name);
+	}
+}
