@@ -48,24 +48,20 @@ static int options_parse(int argc, char **argv, struct assemble_options *o, stru
 			.flag = &o->strict,
 			.help = "warnings fail the run (default: as the run was told)" },
 	};
-	const char *operands[1] = { NULL };
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster assemble DIR [options]", table, sizeof table / sizeof *table,
-		"Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of the run that "
-		"was\n"
-		"started last. For when rank 0 could not: it died, or everything was killed.\n"
-		"Exit codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
-		operands, 1, &count, &rest, err);
-
-	if (parsed != 0)
-		return parsed;
-	if (rest < argc)
-		return muster_fail(err, MUSTER_EUSAGE, "assemble: unexpected argument \"%.60s\" behind --", argv[rest]);
-	if (count == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "assemble: the folder is needed: muster assemble DIR");
-	o->folder = operands[0];
-	return 0;
+	struct muster_cli cli = {
+		.usage = "muster assemble DIR [options]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = "Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of "
+			    "the run that was\n"
+			    "started last. For when rank 0 could not: it died, or everything was killed.\n"
+			    "Exit codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
+		.operands = &o->folder,
+		.operands_least = 1,
+		.operands_most = 1,
+		.needed = "the folder is needed: muster assemble DIR",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, err);
+	return parsed;
 }
 
 static bool is_among(const char *name, const char *const *names, size_t count)

@@ -360,18 +360,19 @@ int muster_cmd_bind(int argc, char **argv)
 	};
 	struct muster_paths paths;
 	struct muster_error err;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster bind [--sku NAME]", table, sizeof table / sizeof *table,
-		"Prints srun's CPU masks, sbatch's counts, mpirun's GPU order and gres.conf lines, each rank next to "
-		"its GPU.\n"
-		"Lines that begin with # are for people.\n"
-		"Exit codes: 0 printed, 2 usage, 3 this machine has no GPU or does not say where it is.\n",
-		NULL, 0, NULL, &rest, &err);
+	struct muster_cli cli = {
+		.usage = "muster bind [--sku NAME]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue =
+			"Prints srun's CPU masks, sbatch's counts, mpirun's GPU order and gres.conf lines, each rank "
+			"next to its GPU.\n"
+			"Lines that begin with # are for people.\n"
+			"Exit codes: 0 printed, 2 usage, 3 this machine has no GPU or does not say where it is.\n",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
-	if (parsed == 0 && rest < argc)
-		parsed = muster_fail(&err, MUSTER_EUSAGE, "bind: unexpected argument \"%.60s\"", argv[rest]);
 	if (parsed == 0)
 		parsed = muster_paths_find(&paths, &err);
 	if (parsed < 0)

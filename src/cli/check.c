@@ -36,22 +36,18 @@ static int options_parse(int argc, char **argv, struct check_options *o, struct 
 			.help = "write the new report; - for stdout" },
 		{ .name = "--strict", .flag = &o->strict, .help = "warnings fail the run" },
 	};
-	const char *operands[1] = { NULL };
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster check REPORT [options]", table, sizeof table / sizeof *table,
-		"Measures nothing: judges the measurements in REPORT.\n"
-		"Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
-		operands, 1, &count, &rest, err);
-
-	if (parsed != 0)
-		return parsed;
-	if (rest < argc)
-		return muster_fail(err, MUSTER_EUSAGE, "check: unexpected argument \"%.60s\" behind --", argv[rest]);
-	if (count == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "check: the report to judge is needed: muster check REPORT");
-	o->input = operands[0];
-	return 0;
+	struct muster_cli cli = {
+		.usage = "muster check REPORT [options]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = "Measures nothing: judges the measurements in REPORT.\n"
+			    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		.operands = &o->input,
+		.operands_least = 1,
+		.operands_most = 1,
+		.needed = "the report to judge is needed: muster check REPORT",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, err);
+	return parsed;
 }
 
 /* A report may come from anywhere: what it names is looked up as a plain name, and never as a path. */

@@ -25,44 +25,43 @@ int muster_cli_printed(int code)
 	return MUSTER_EXIT_INCONCLUSIVE;
 }
 
-static void help_print(const char *usage, const struct muster_option *options, size_t count, const char *epilogue)
+static void help_print(const struct muster_cli *cli)
 {
+	const struct muster_option *options = cli->options;
 	size_t width = strlen("--help");
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < cli->option_count; i++) {
 		size_t length = strlen(options[i].name) + (options[i].argument ? strlen(options[i].argument) + 1 : 0);
 
 		width = length > width ? length : width;
 	}
-	printf("usage: %s\n\n", usage);
-	for (size_t i = 0; i < count; i++) {
+	printf("usage: %s\n\n", cli->usage);
+	for (size_t i = 0; i < cli->option_count; i++) {
 		int used = printf("  %s%s%s", options[i].name, options[i].argument ? " " : "",
 			options[i].argument ? options[i].argument : "");
 
 		printf("%*s%s\n", (int)width + 4 - used, "", options[i].help);
 	}
 	printf("  %-*s%s\n", (int)width + 2, "--help", "show this text");
-	if (epilogue)
-		printf("\n%s%s", epilogue, *epilogue && epilogue[strlen(epilogue) - 1] == '\n' ? "" : "\n");
+	if (cli->epilogue)
+		printf("\n%s%s", cli->epilogue, cli->epilogue[strlen(cli->epilogue) - 1] == '\n' ? "" : "\n");
 }
 
 /* The option called by the first `length` characters of `name`; NULL when there is none. */
-static const struct muster_option *option_find(
-	const struct muster_option *options, size_t count, const char *name, size_t length)
+static const struct muster_option *option_find(const struct muster_cli *cli, const char *name, size_t length)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0)
-			return &options[i];
+	for (size_t i = 0; i < cli->option_count; i++)
+		if (strlen(cli->options[i].name) == length && strncmp(cli->options[i].name, name, length) == 0)
+			return &cli->options[i];
 	return NULL;
 }
 
 /* Take the option at argv[*at], and its argument, which may be the next word. */
-static int option_take(
-	int argc, char **argv, int *at, const struct muster_option *options, size_t count, struct muster_error *err)
+static int option_take(const struct muster_cli *cli, int argc, char **argv, int *at, struct muster_error *err)
 {
 	const char *word = argv[*at], *equals = strchr(word, '='), *text = NULL;
 	size_t length = equals ? (size_t)(equals - word) : strlen(word);
-	const struct muster_option *option = option_find(options, count, word, length);
+	const struct muster_option *option = option_find(cli, word, length);
 
 	if (!option)
 		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists them)", (int)length,
@@ -85,36 +84,45 @@ static int option_take(
 	return option->each ? option->each(option->arg, text, err) : 0;
 }
 
-int muster_cli_parse(int argc, char **argv, const char *usage, const struct muster_option *options, size_t count,
-	const char *epilogue, const char **operands, size_t max, size_t *ret_operands, int *ret_rest,
-	struct muster_error *err)
+/* Options and operands, up to "--". 1 for --help. */
+static int words_take(struct muster_cli *cli, int argc, char **argv, struct muster_error *err)
 {
-	size_t found = 0;
-	int at = 1;
-
-	for (; at < argc; at++) {
-		const char *word = argv[at];
+	for (cli->rest = 1; cli->rest < argc; cli->rest++) {
+		const char *word = argv[cli->rest];
 
 		if (strcmp(word, "--") == 0) {
-			at++;
+			cli->rest++;
 			break;
 		}
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-			help_print(usage, options, count, epilogue);
+			help_print(cli);
 			return 1;
 		}
 		if (word[0] == '-' && word[1]) {
-			if (option_take(argc, argv, &at, options, count, err) < 0)
+			if (option_take(cli, argc, argv, &cli->rest, err) < 0)
 				return -1;
 			continue;
 		}
-		if (found == max)
-			return muster_fail(err, MUSTER_EUSAGE, "unexpected argument '%s' (usage: %s)", word, usage);
-		operands[found++] = word;
+		if (cli->operand_count == cli->operands_most)
+			return muster_fail(
+				err, MUSTER_EUSAGE, "unexpected argument '%s' (usage: %s)", word, cli->usage);
+		cli->operands[cli->operand_count++] = word;
 	}
-	if (ret_operands)
-		*ret_operands = found;
-	if (ret_rest)
-		*ret_rest = at;
+	return 0;
+}
+
+int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err)
+{
+	cli->operand_count = 0;
+	int result = words_take(cli, argc, argv, err);
+
+	if (result != 0)
+		return result;
+	if (cli->rest < argc && !cli->takes_rest)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\" behind --", argv[0], argv[cli->rest]);
+	if (cli->operand_count < cli->operands_least)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: %s%s", argv[0],
+			cli->needed ? "" : "usage: ", cli->needed ? cli->needed : cli->usage);
 	return 0;
 }

@@ -58,12 +58,25 @@ struct muster_option {
 	void *arg;
 };
 
-/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand and goes
- * to operands (at most max). "--" ends the options; *ret_rest is then the index of the first argument behind it, else
- * argc.
- * "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err for anything unknown. */
-int muster_cli_parse(int argc, char **argv, const char *usage, const struct muster_option *options, size_t count,
-	const char *epilogue, const char **operands, size_t max, size_t *ret_operands, int *ret_rest,
-	struct muster_error *err);
+struct muster_cli {
+	const char *usage; /* "muster check REPORT [options]" */
+	const struct muster_option *options;
+	size_t option_count;
+	const char *epilogue;  /* of the help; NULL for none */
+	const char **operands; /* room for operands_most; what was found */
+	size_t operands_least, operands_most;
+	const char *needed;   /* said when there are fewer; NULL: the usage is */
+	bool takes_rest;      /* what stands behind "--" is for the caller; else it is an error */
+	size_t operand_count; /* found */
+	int rest;             /* found: index of the first argument behind "--", or argc */
+};
+
+/* For the initialiser of a struct muster_cli: an array of options. */
+#define MUSTER_CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
+
+/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand; "--" ends
+ * the options. "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err, and nothing
+ * printed, for anything unknown, too much or too little. */
+int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err);
 
 #endif

@@ -28,22 +28,20 @@ static int options_parse(int argc, char **argv, struct diff_options *o, struct m
 			.arg = &o->json,
 			.help = "text (default) or json" },
 	};
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster diff BEFORE AFTER [options]", table,
-		sizeof table / sizeof *table,
-		"Figures differ when they do so beyond the noise of `muster run --repeat N`; of runs without repeats, "
-		"by more than 5 %\n(copies of all GPUs at once: 25 %).\n"
-		"Exit codes: 0 nothing is worse, 1 something is, 2 usage, or no readable report, 3 not comparable.\n",
-		o->inputs, 2, &count, &rest, err);
-
-	if (parsed != 0)
-		return parsed;
-	if (rest < argc)
-		return muster_fail(err, MUSTER_EUSAGE, "diff: unexpected argument \"%.60s\" behind --", argv[rest]);
-	if (count != 2)
-		return muster_fail(err, MUSTER_EUSAGE, "diff: two reports are needed: muster diff BEFORE AFTER");
-	return 0;
+	struct muster_cli cli = {
+		.usage = "muster diff BEFORE AFTER [options]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue =
+			"Figures differ when they do so beyond the noise of `muster run --repeat N`; of runs without "
+			"repeats, by more than 5 %\n(copies of all GPUs at once: 25 %).\n"
+			"Exit codes: 0 nothing is worse, 1 something is, 2 usage, or no readable report, 3 not "
+			"comparable.\n",
+		.operands = o->inputs,
+		.operands_least = 2,
+		.operands_most = 2,
+		.needed = "two reports are needed: muster diff BEFORE AFTER",
+	};
+	return muster_cli_parse(&cli, argc, argv, err);
 }
 
 static int compare(const struct diff_options *o, const struct muster_report *before, const struct muster_report *after)

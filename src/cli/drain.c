@@ -64,19 +64,16 @@ static const char epilogue[] =
 static int options_parse(int argc, char **argv, const char *usage, const struct muster_option *table, size_t count,
 	struct drain_options *o, struct muster_error *err)
 {
-	const char *operands[1] = { NULL };
-	size_t found = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, usage, table, count, epilogue, operands, 1, &found, &rest, err);
-	if (parsed != 0)
-		return parsed;
-	if (rest < argc)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\" behind --", argv[0], argv[rest]);
-	if (found == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: usage: %s", argv[0], usage);
-	o->input = operands[0];
-	return 0;
+	struct muster_cli cli = {
+		.usage = usage,
+		.options = table,
+		.option_count = count,
+		.epilogue = epilogue,
+		.operands = &o->input,
+		.operands_least = 1,
+		.operands_most = 1,
+	};
+	return muster_cli_parse(&cli, argc, argv, err);
 }
 
 /* A finding on a simulated machine says nothing about the one whose name it bears. */

@@ -57,22 +57,26 @@ int muster_cmd_lint(int argc, char **argv)
 	struct muster_paths paths;
 	struct muster_error err;
 	const char **files = muster_calloc((size_t)argc, sizeof *files);
-	size_t count = 0;
-	int rest = argc, code;
-	int parsed =
-		muster_cli_parse(argc, argv, "muster lint FILE... [--sku NAME]", table, sizeof table / sizeof *table,
+	struct muster_cli cli = {
+		.usage = "muster lint FILE... [--sku NAME]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue =
 			"Prints every problem on a line of its own: file, place, what is wrong and what is allowed.\n"
 			"Exit codes: 0 none, 2 at least one.\n",
-			files, (size_t)argc, &count, &rest, &err);
+		.operands = files,
+		.operands_most = (size_t)argc,
+		.takes_rest = true,
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err), code;
 
-	while (parsed == 0 && rest < argc)
-		files[count++] = argv[rest++];
-	if (parsed == 0 && count == 0)
+	while (parsed == 0 && cli.rest < argc)
+		files[cli.operand_count++] = argv[cli.rest++];
+	if (parsed == 0 && cli.operand_count == 0)
 		parsed = muster_fail(&err, MUSTER_EUSAGE, "lint: the file to look at is needed: muster lint FILE...");
 	if (parsed == 0)
 		parsed = muster_paths_find(&paths, &err);
 	if (parsed == 0)
-		code = muster_cli_printed(lint(paths.configs, sku, files, count));
+		code = muster_cli_printed(lint(paths.configs, sku, files, cli.operand_count));
 	else
 		code = parsed < 0 ? muster_cli_usage(&err) : MUSTER_EXIT_PASS;
 	free(files);

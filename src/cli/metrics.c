@@ -97,15 +97,15 @@ int muster_cmd_metrics(int argc, char **argv)
 		{ .name = "--json", .flag = &json, .help = "as a JSON array" },
 	};
 	struct muster_error err;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster metrics [--json]", table, sizeof table / sizeof *table,
-		"An expectation names one of these metrics. docs/expectations.md says how.\n", NULL, 0, NULL, &rest,
-		&err);
+	struct muster_cli cli = {
+		.usage = "muster metrics [--json]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = "An expectation names one of these metrics. docs/expectations.md says how.\n",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
-	if (parsed == 0 && rest < argc)
-		parsed = muster_fail(&err, MUSTER_EUSAGE, "metrics: unexpected argument \"%.60s\"", argv[rest]);
 	if (parsed < 0)
 		return muster_cli_usage(&err);
 	if (json)

@@ -61,25 +61,24 @@ static int options_parse(int argc, char **argv, struct nodes_options *o, struct 
 			.help = "hostlist: gpu-[1-3,7] (default); lines: one a line; exclude: "
 				"--exclude=gpu-[1-3,7]" },
 	};
-	const char *operands[1] = { NULL };
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
-		table, sizeof table / sizeof *table,
-		"An empty list prints nothing. Exit codes: 0 printed, empty or not; of --good 1 when no node is good "
-		"and something failed,\n3 when no node is good and nothing failed; 2 usage, or no readable report.\n",
-		operands, 1, &count, &rest, err);
+	struct muster_cli cli = {
+		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = "An empty list prints nothing. Exit codes: 0 printed, empty or not; of --good 1 when no "
+			    "node is good and something failed,\n3 when no node is good and nothing failed; 2 usage, "
+			    "or no readable report.\n",
+		.operands = &o->input,
+		.operands_least = 1,
+		.operands_most = 1,
+		.needed = "a report is needed: muster nodes REPORT --good",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, err);
 
 	if (parsed != 0)
 		return parsed;
-	if (rest < argc)
-		return muster_fail(err, MUSTER_EUSAGE, "nodes: unexpected argument \"%.60s\" behind --", argv[rest]);
-	if (count == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "nodes: a report is needed: muster nodes REPORT --good");
 	if (o->good + o->bad + o->inconclusive + o->missing != 1)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "nodes: one of --good, --bad, --inconclusive and --missing is needed");
-	o->input = operands[0];
 	return 0;
 }
 

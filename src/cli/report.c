@@ -62,21 +62,18 @@ static int options_parse(int argc, char **argv, struct report_options *o, struct
 			.text = &o->output,
 			.help = "write it there, whole or not at all (default: standard output)" },
 	};
-	const char *operands[1] = { NULL };
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster report REPORT [options]", table, sizeof table / sizeof *table,
-		"Judges nothing: exits with 0 whatever the verdict is, 2 when there is no readable report.\n", operands,
-		1, &count, &rest, err);
-
-	if (parsed != 0)
-		return parsed;
-	if (rest < argc)
-		return muster_fail(err, MUSTER_EUSAGE, "report: unexpected argument \"%.60s\" behind --", argv[rest]);
-	if (count == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "report: a report is needed: muster report REPORT");
-	o->input = operands[0];
-	return 0;
+	struct muster_cli cli = {
+		.usage = "muster report REPORT [options]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue =
+			"Judges nothing: exits with 0 whatever the verdict is, 2 when there is no readable report.\n",
+		.operands = &o->input,
+		.operands_least = 1,
+		.operands_most = 1,
+		.needed = "a report is needed: muster report REPORT",
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, err);
+	return parsed;
 }
 
 int muster_cmd_report(int argc, char **argv)

@@ -180,8 +180,6 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	struct muster_paths paths;
 	struct muster_error err;
 	const char *operand = NULL;
-	size_t operands = 0;
-	int rest;
 	find_log_format(argc, argv);
 	*ret_code = MUSTER_EXIT_USAGE;
 	if (muster_paths_find(&paths, &err) < 0)
@@ -192,12 +190,19 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	for (int i = 1; i < argc && !speaks; i++)
 		if (strcmp(argv[i], "--help") == 0)
 			return 1;
-	int parsed = muster_cli_parse(
-		argc, argv, usage, table, sizeof table / sizeof *table, epilogue, &operand, 1, &operands, &rest, &err);
+	struct muster_cli cli = {
+		.usage = usage,
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = epilogue,
+		.operands = &operand,
+		.operands_most = 1,
+		.takes_rest = true,
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 	if (parsed == 1)
 		return 1;
-	if (parsed < 0 || check(argv[0], options, operands + (size_t)(argc - rest),
-				  operands ? operand : argv[rest < argc ? rest : 0], &err) < 0)
+	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),
+				  cli.operand_count ? operand : argv[cli.rest < argc ? cli.rest : 0], &err) < 0)
 		goto fail;
 	return 0;
 fail:

@@ -329,18 +329,17 @@ int muster_cmd_sim(int argc, char **argv)
 		{ .name = "--list-skus", .flag = &o.list_skus, .help = "show which machine types can be simulated" },
 	};
 	struct muster_error err = { 0 };
-	size_t operands = 0;
-	int rest = argc, code = -1, stopped_by = 0;
+	int code = -1, stopped_by = 0;
 
 	muster_sim_scenario_init(&o.scenario);
-	int parsed = muster_cli_parse(argc, argv,
-		"muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- "
-		"options of muster run]",
-		options, sizeof options / sizeof *options,
-		"Ranks are simulated on this machine under mpirun, one for each GPU, on nodes called sim-1, sim-2, "
-		"...\n"
-		"The exit code is that of muster run.",
-		NULL, 0, &operands, &rest, &err);
+	struct muster_cli cli = {
+		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue = "Ranks are simulated on this machine under mpirun, one for each GPU, on nodes called "
+			    "sim-1, sim-2, ...\nThe exit code is that of muster run.",
+		.takes_rest = true,
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 	if (parsed > 0) {
 		code = MUSTER_EXIT_PASS;
 	} else if (parsed == 0 && o.list_faults) {
@@ -349,7 +348,7 @@ int muster_cmd_sim(int argc, char **argv)
 	} else if (parsed == 0 && o.list_skus) {
 		code = list_skus(&err);
 	} else if (parsed == 0 && settle(&o, &err) == 0) {
-		code = simulate(&o, argv + rest, (size_t)(argc - rest), &stopped_by, &err);
+		code = simulate(&o, argv + cli.rest, (size_t)(argc - cli.rest), &stopped_by, &err);
 	}
 	muster_sim_scenario_done(&o.scenario);
 	if (stopped_by) {

@@ -268,25 +268,26 @@ int muster_cmd_skus(int argc, char **argv)
 	};
 	struct muster_paths paths;
 	struct muster_error err;
-	size_t count = 0;
-	int rest = argc;
-	int parsed = muster_cli_parse(argc, argv, "muster skus [NAME] [--overlay FILE] [--json]", table,
-		sizeof table / sizeof *table,
-		"Without NAME, every machine type on a line. With it, each check: what is expected, where the number "
-		"comes\n"
-		"from and how certain it is, and which file of the chain it stands in.\n",
-		&name, 1, &count, &rest, &err);
+	struct muster_cli cli = {
+		.usage = "muster skus [NAME] [--overlay FILE] [--json]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue =
+			"Without NAME, every machine type on a line. With it, each check: what is expected, where the "
+			"number comes\n"
+			"from and how certain it is, and which file of the chain it stands in.\n",
+		.operands = &name,
+		.operands_most = 1,
+	};
+	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
-	if (parsed == 0 && rest < argc)
-		parsed = muster_fail(&err, MUSTER_EUSAGE, "skus: unexpected argument \"%.60s\"", argv[rest]);
-	if (parsed == 0 && overlay && !count)
+	if (parsed == 0 && overlay && !name)
 		parsed =
 			muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs the machine type that it is laid over");
 	if (parsed == 0)
 		parsed = muster_paths_find(&paths, &err);
 	if (parsed < 0)
 		return muster_cli_usage(&err);
-	return muster_cli_printed(count ? show(paths.configs, name, overlay, json) : list_all(paths.configs, json));
+	return muster_cli_printed(name ? show(paths.configs, name, overlay, json) : list_all(paths.configs, json));
 }

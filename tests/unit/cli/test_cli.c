@@ -16,6 +16,10 @@ struct parsed {
 	const char *operands[2];
 	size_t operand_count;
 	int rest;
+	/* asked for */
+	size_t least;
+	const char *needed;
+	bool no_rest;
 };
 
 static int take_each(void *arg, const char *text, struct muster_error *err)
@@ -41,8 +45,20 @@ static int parse(const char *const *words, struct parsed *p, struct muster_error
 
 	for (; words[argc - 1]; argc++)
 		argv[argc] = (char *)words[argc - 1];
-	return muster_cli_parse(argc, argv, "muster cmd [options] [FILE [FILE]]", table, sizeof table / sizeof *table,
-		"The end.", p->operands, 2, &p->operand_count, &p->rest, err);
+	struct muster_cli cli = {
+		.usage = "muster cmd [options] [FILE [FILE]]",
+		MUSTER_CLI_OPTIONS(table),
+		.epilogue = "The end.",
+		.operands = p->operands,
+		.operands_least = p->least,
+		.operands_most = 2,
+		.needed = p->needed,
+		.takes_rest = !p->no_rest,
+	};
+	int result = muster_cli_parse(&cli, argc, argv, err);
+	p->operand_count = cli.operand_count;
+	p->rest = cli.rest;
+	return result;
 }
 
 static const struct {
@@ -110,6 +126,25 @@ START_TEST(a_bad_command_line_is_one_sentence)
 }
 END_TEST
 
+static const struct {
+	const char *words[MAX_WORDS], *needed, *said;
+} wanting[] = {
+	{ { "a", "--flag" }, "two files are needed", "cmd: two files are needed" },
+	{ { NULL }, NULL, "cmd: usage: muster cmd [options] [FILE [FILE]]" },
+	{ { "a", "b", "--", "c" }, NULL, "cmd: unexpected argument \"c\" behind --" },
+};
+
+START_TEST(too_little_or_too_much_is_one_sentence)
+{
+	struct parsed p = { .least = 2, .needed = wanting[_i].needed, .no_rest = true };
+	struct muster_error err = { 0 };
+
+	ck_assert_int_eq(parse(wanting[_i].words, &p, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_str_eq(err.text, wanting[_i].said);
+}
+END_TEST
+
 START_TEST(help_lists_every_option)
 {
 	static const char *const words[] = { "--flag", "--help", "--nonsense", NULL };
@@ -147,6 +182,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, a_good_command_line_is_taken_apart, 0, sizeof good / sizeof *good);
 	tcase_add_loop_test(tc, a_bad_command_line_is_one_sentence, 0, sizeof bad / sizeof *bad);
+	tcase_add_loop_test(tc, too_little_or_too_much_is_one_sentence, 0, sizeof wanting / sizeof *wanting);
 	tcase_add_test(tc, help_lists_every_option);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
