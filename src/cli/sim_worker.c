@@ -1,139 +1,23 @@
-/* sim_worker.c - the subcommand sim-worker: put a rank's worker on its simulated node
- *
- * The supervisor starts its worker through this (MUSTER_WORKER_WRAPPER), so that only the worker finds stand-ins: the
- * supervisor's MPI runs on the machine that is really there.
- */
+/* sim_worker.c - the subcommand sim-worker: a worker on its simulated node, started through MUSTER_WORKER_WRAPPER */
 #include "cli/cli.h"
-#include "system/settings.h"
-#include "util/text.h"
-#include "muster/report.h"
-#include "sim/cluster.h"
-#include "util/env.h"
+#include "sim/worker_env.h"
 
 #include <errno.h>
-#include <hwloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* first, and then what the variable held before. */
-static void put_before(struct muster_arena *arena, const char *name, const char *first)
-{
-	const char *old = getenv(name);
-	setenv(name, old && *old ? muster_arena_printf(arena, "%s:%s", first, old) : first, 1);
-}
-
-/* The address of a file: RFC 3986 leaves no '%', '#', '?' or blank as it is. */
-static const char *file_url(struct muster_arena *arena, const char *path)
-{
-	static const char plain[] = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	char *url = muster_arena_alloc(arena, sizeof "file://" + 3 * strlen(path));
-	size_t used = (size_t)snprintf(url, sizeof "file://", "file://");
-	for (; *path; path++)
-		used += (size_t)snprintf(url + used, 4, strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
-	return url;
-}
-
-static const char *topology_path(const struct muster_sim_cluster *cluster, size_t index)
-{
-	return muster_arena_printf(
-		cluster->arena, "%s/topology.xml", cluster->nodes[cluster->ranks[index].node].directory);
-}
-
-/* hwloc would take what is not XML for a reason to look at the machine that is really there, and say nothing. */
-static int check_topology(const char *path, struct muster_error *err)
-{
-	hwloc_topology_t topology;
-	if (hwloc_topology_init(&topology) < 0)
-		return muster_fail(err, MUSTER_EIO, "hwloc_topology_init: %s", strerror(errno));
-	int failed = hwloc_topology_set_xml(topology, path);
-	hwloc_topology_destroy(topology);
-	return failed ? muster_fail(err, MUSTER_EUSAGE, "%s: hwloc cannot read it", path) : 0;
-}
-
-/* The rank's environment is the simulated node's: what steers GPUs and fabrics on the machine that is really there, for
- * mpirun or for the user, is not the simulated user's. */
-static void set_settings(const struct muster_sim_cluster *cluster, const struct muster_sim_rank *rank)
-{
-	const struct muster_sim_node *node = &cluster->nodes[rank->node];
-	muster_env_unset_if(muster_setting_counts);
-	for (size_t i = 0; i < node->environment_count; i++) {
-		const char *equals = strchr(node->environment[i], '=');
-		if (equals)
-			setenv(muster_arena_string_n(
-				       cluster->arena, node->environment[i], (size_t)(equals - node->environment[i])),
-				equals + 1, 1);
-	}
-	if (rank->visible_gpus)
-		setenv("CUDA_VISIBLE_DEVICES", rank->visible_gpus, 1);
-}
-
-static void set_environment(
-	const struct muster_sim_cluster *cluster, size_t index, const char *path, const char *standins)
-{
-	struct muster_arena *arena = cluster->arena;
-	const struct muster_sim_rank *rank = &cluster->ranks[index];
-	const char *root = cluster->nodes[rank->node].directory;
-	const char *asan = getenv("ASAN_OPTIONS");
-
-	set_settings(cluster, rank);
-	const char *deaths = "";
-	for (size_t i = 0; i < rank->death_count; i++)
-		deaths = muster_arena_printf(arena, "%s %s", deaths, rank->deaths[i]);
-	muster_env_set(MUSTER_ENV_SIM_DIES, deaths, false);
-	put_before(arena, "LD_LIBRARY_PATH", standins);
-	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
-	put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
-	setenv("HWLOC_XMLFILE", topology_path(cluster, index), 1);
-	setenv("HWLOC_THISSYSTEM", "1", 1);
-	muster_env_set(MUSTER_ENV_ROOT, root, false);
-	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
-	/* the user may try another service, or none */
-	muster_env_set(
-		MUSTER_ENV_METADATA_URL, file_url(arena, muster_arena_printf(arena, "%s/metadata.json", root)), true);
-	muster_env_set(MUSTER_ENV_SIM_RANK, muster_arena_printf(arena, "%zu", index), false);
-	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
-	setenv("ASAN_OPTIONS",
-		muster_arena_printf(arena, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
-		1);
-}
-
-/* `muster node` starts the ranks of a node itself, all with the same wrapper. */
-static int add_local_rank(const struct muster_sim_cluster *cluster, long *rank, struct muster_error *err)
-{
-	const char *text = muster_env(MUSTER_ENV_LOCAL_RANK);
-	long local_rank = 0;
-	if (text && muster_parse_int(
-			    text, 0, (long)cluster->rank_count - 1 - *rank, &local_rank, "MUSTER_LOCAL_RANK", err) < 0)
-		return -1;
-	*rank += local_rank;
-	return 0;
-}
 
 int muster_cmd_sim_worker(int argc, char **argv)
 {
 	struct muster_error err = { 0 };
-	struct muster_sim_cluster cluster;
 	struct muster_paths paths;
-	long rank = 0;
 	int command = argc > 3 && strcmp(argv[3], "--") == 0 ? 4 : 3;
 
 	if (argc <= command) {
 		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-worker DIRECTORY RANK COMMAND...");
-		return muster_cli_usage(&err);
+	} else if (muster_paths_find(&paths, &err) == 0 &&
+		   muster_sim_worker_enter(argv[1], argv[2], paths.standins, &err) == 0) {
+		execvp(argv[command], argv + command);
+		muster_fail(&err, MUSTER_EIO, "%s: %s", argv[command], strerror(errno));
 	}
-	char *path = muster_asprintf("%s/cluster.json", argv[1]);
-	if (muster_paths_find(&paths, &err) == 0 && muster_sim_cluster_read(path, &cluster, &err) == 0) {
-		if (muster_parse_int(argv[2], 0, (long)cluster.rank_count - 1, &rank, "rank", &err) == 0 &&
-			add_local_rank(&cluster, &rank, &err) == 0 &&
-			check_topology(topology_path(&cluster, (size_t)rank), &err) == 0) {
-			set_environment(&cluster, (size_t)rank, path, paths.standins);
-			execvp(argv[command], argv + command);
-			muster_fail(&err, MUSTER_EIO, "%s: %s", argv[command], strerror(errno));
-		}
-		muster_sim_cluster_done(&cluster);
-	}
-	free(path);
 	return muster_cli_usage(&err);
 }

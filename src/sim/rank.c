@@ -1,0 +1,150 @@
+/* rank.c - be one rank of a simulated job */
+#include "sim/rank.h"
+
+#include "util/child.h"
+#include "util/file.h"
+#include "util/text.h"
+#include "muster/arena.h"
+#include "sim/cluster.h"
+#include "util/env.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* This process's rank, whoever started it. */
+static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, struct muster_error *err)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
+	long rank = 0;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *text = getenv(names[i]);
+		if (!text)
+			continue;
+		if (muster_parse_int(text, 0, (long)cluster->rank_count - 1, &rank, names[i], err) < 0)
+			return -1;
+		*ret = (size_t)rank;
+		return 0;
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "sim-rank must be started by mpirun or srun");
+}
+
+static void set(struct muster_arena *arena, const char *name, size_t number)
+{
+	setenv(name, muster_arena_printf(arena, "%zu", number), 1);
+}
+
+/* What srun sets for a task, on every name that it goes by. */
+static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
+{
+	struct muster_arena *arena = cluster->arena;
+	const struct muster_sim_rank *rank = &cluster->ranks[index];
+	size_t nodes = cluster->node_count, tasks = cluster->rank_count, per_node = tasks / nodes;
+	const char *masks = "";
+	for (size_t i = 0; i < tasks; i++)
+		if (cluster->ranks[i].node == rank->node)
+			masks = muster_arena_printf(
+				arena, "%s%s0x%s", masks, *masks ? "," : "", cluster->ranks[i].cpu_mask);
+	const char *list = nodes == 1 ? cluster->nodes[0].name : muster_arena_printf(arena, "sim-[1-%zu]", nodes);
+	const char *tasks_per_node = muster_arena_printf(arena, nodes == 1 ? "%zu" : "%zu(x%zu)", per_node, nodes);
+
+	set(arena, "SLURM_JOB_ID", 1);
+	set(arena, "SLURM_JOBID", 1);
+	set(arena, "SLURM_STEP_ID", 0);
+	set(arena, "SLURM_NTASKS", tasks);
+	set(arena, "SLURM_NPROCS", tasks);
+	set(arena, "SLURM_STEP_NUM_TASKS", tasks);
+	set(arena, "SLURM_NNODES", nodes);
+	set(arena, "SLURM_JOB_NUM_NODES", nodes);
+	set(arena, "SLURM_STEP_NUM_NODES", nodes);
+	set(arena, "SLURM_NTASKS_PER_NODE", per_node);
+	set(arena, "SLURM_GPUS_ON_NODE", per_node);
+	set(arena, "SLURM_PROCID", index);
+	set(arena, "SLURM_LOCALID", (size_t)rank->local_rank);
+	set(arena, "SLURM_NODEID", (size_t)rank->node);
+	setenv("SLURM_TASKS_PER_NODE", tasks_per_node, 1);
+	setenv("SLURM_STEP_TASKS_PER_NODE", tasks_per_node, 1);
+	setenv("SLURM_JOB_NODELIST", list, 1);
+	setenv("SLURM_NODELIST", list, 1);
+	setenv("SLURM_STEP_NODELIST", list, 1);
+	setenv("SLURMD_NODENAME", cluster->nodes[rank->node].name, 1);
+	setenv("SLURM_CPU_BIND", muster_arena_printf(arena, "quiet,mask_cpu:%s", masks), 1);
+	setenv("SLURM_CPU_BIND_VERBOSE", "quiet", 1);
+	setenv("SLURM_CPU_BIND_TYPE", "mask_cpu:", 1);
+	setenv("SLURM_CPU_BIND_LIST", masks, 1);
+}
+
+/* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through
+ * us.
+ */
+static int run(char *const *command, int *ret, struct muster_error *err)
+{
+	static const int passed_on[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
+	sigset_t signals, before;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+		sigaddset(&signals, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	const struct muster_child how = {
+		.argv = (const char *const *)(uintptr_t)command,
+		.blocked = &before,
+		.flags = MUSTER_CHILD_GROUP | MUSTER_CHILD_BOUND,
+	};
+	pid_t pid;
+	int rc = muster_child_start(&how, &pid, err);
+	while (rc == 0 && !muster_child_ended(pid, 0, ret)) {
+		int number = sigwaitinfo(&signals, NULL);
+		if (number > 0 && number != SIGCHLD)
+			kill(pid, number);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static int note_exit(const struct muster_sim_cluster *cluster, int code, struct muster_error *err)
+{
+	struct muster_file file;
+	if (muster_file_open(&file, muster_arena_printf(cluster->arena, "%s/exit", cluster->directory), err) < 0)
+		return -1;
+	fprintf(file.out, "%d\n", code);
+	return muster_file_commit(&file, err);
+}
+
+/* The supervisor starts its worker through sim-worker, so that only the worker finds stand-ins: the supervisor's MPI
+ * runs on the machine that is really there. */
+static void wrap_worker(const struct muster_sim_cluster *cluster, const char *directory, size_t rank)
+{
+	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER);
+	wrapper = wrapper ? wrapper : "";
+	muster_env_set(MUSTER_ENV_WORKER_WRAPPER,
+		muster_arena_printf(cluster->arena, "%s %s/muster sim-worker %s %zu %s", wrapper, directory, directory,
+			rank, wrapper),
+		false);
+}
+
+int muster_sim_rank_run(const char *directory, char *const *command, int *ret_status, struct muster_error *err)
+{
+	struct muster_sim_cluster cluster = { 0 };
+	size_t rank = 0;
+	int status = 0;
+	char *path = muster_asprintf("%s/cluster.json", directory);
+	int rc = muster_sim_cluster_read(path, &cluster, err);
+	free(path);
+	if (rc == 0)
+		rc = find_rank(&cluster, &rank, err);
+	if (rc == 0) {
+		set_slurm(&cluster, rank);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
+		wrap_worker(&cluster, directory, rank);
+		rc = run(command, &status, err);
+	}
+	if (rc == 0 && WIFEXITED(status) && rank == 0)
+		rc = note_exit(&cluster, WEXITSTATUS(status), err);
+	muster_sim_cluster_done(&cluster);
+	if (rc == 0)
+		*ret_status = status;
+	return rc;
+}
