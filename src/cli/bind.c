@@ -9,6 +9,7 @@
 #include "muster/report.h"
 #include "sim/hardware.h"
 #include "util/env.h"
+#include "util/cpuset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,10 @@
 
 struct home { /* a NUMA node with CPUs */
 	int os_index;
-	struct muster_cpuset cpus;
-	const char *cores; /* Slurm counts cores as hwloc's logical indices do, not CPUs */
-	int gpus;          /* how many are next to it */
+	const char *mask, *list; /* of its CPUs */
+	unsigned int cpus;       /* how many they are */
+	const char *cores;       /* Slurm counts cores as hwloc's logical indices do, not CPUs */
+	int gpus;                /* how many are next to it */
 };
 
 struct gpu {
@@ -40,13 +42,22 @@ struct machine {
 	bool minors_known;
 };
 
-static const char *list_of(const struct muster_cpuset *cpus, struct muster_arena *arena)
+/* A text of malloc's into the arena. */
+static const char *keep(struct muster_arena *arena, char *text)
 {
-	char *list = muster_cpuset_list(cpus);
-	const char *text = muster_arena_string(arena, list);
+	const char *kept = muster_arena_string(arena, text);
 
-	free(list);
-	return text;
+	free(text);
+	return kept;
+}
+
+static void home_set(
+	struct home *home, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t cores, struct muster_arena *arena)
+{
+	home->mask = keep(arena, muster_cpuset_mask(cpus));
+	home->list = keep(arena, muster_cpuset_list(cpus));
+	home->cpus = (unsigned int)hwloc_bitmap_weight(cpus);
+	home->cores = keep(arena, muster_cpuset_list(cores));
 }
 
 /* The place of a NUMA node; home_count when it has no CPUs, or is not there. */
@@ -97,14 +108,17 @@ static int homes_described(struct machine *machine, const struct muster_sim_node
 	machine->homes = muster_arena_alloc(machine->arena, (node->numa_count + 1) * sizeof *machine->homes);
 	for (size_t i = 0; i < node->numa_count; i++) {
 		struct home *home = &machine->homes[i];
-		struct muster_cpuset cores = { 0 };
+		hwloc_bitmap_t cpus = muster_cpuset_parse_list(node->numas[i].cpu_list, err), cores;
 
-		home->os_index = node->numas[i].os_index;
-		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &home->cpus, err) < 0)
+		if (!cpus)
 			return -1;
-		for (unsigned int left = muster_cpuset_count(&home->cpus) / threads; left > 0; left--)
-			muster_cpuset_set(&cores, core++);
-		home->cores = list_of(&cores, machine->arena);
+		home->os_index = node->numas[i].os_index;
+		cores = hwloc_bitmap_alloc();
+		for (unsigned int left = (unsigned int)hwloc_bitmap_weight(cpus) / threads; left > 0; left--)
+			hwloc_bitmap_set(cores, core++);
+		home_set(home, cpus, cores, machine->arena);
+		hwloc_bitmap_free(cpus);
+		hwloc_bitmap_free(cores);
 	}
 	machine->home_count = node->numa_count;
 	return 0;
@@ -129,15 +143,22 @@ static int machine_described(struct machine *machine, const char *directory, con
 
 /* ---- from this machine ---- */
 
-static const char *cores_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, struct muster_arena *arena)
+static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err)
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-	struct muster_cpuset cores = { 0 };
+	struct home *home = &machine->homes[machine->home_count++];
 
-	for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_inside_cpuset_by_type(topology, cpus, type, core));)
-		muster_cpuset_set(&cores, core->logical_index);
-	return list_of(&cores, arena);
+	if (muster_cpuset_check(node->cpuset, err) < 0)
+		return -1;
+	hwloc_bitmap_t cores = hwloc_bitmap_alloc();
+	for (hwloc_obj_t core = NULL;
+		(core = hwloc_get_next_obj_inside_cpuset_by_type(topology, node->cpuset, type, core));)
+		hwloc_bitmap_set(cores, core->logical_index);
+	home->os_index = (int)node->os_index;
+	home_set(home, node->cpuset, cores, machine->arena);
+	hwloc_bitmap_free(cores);
+	return 0;
 }
 
 static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
@@ -149,16 +170,9 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 		muster_arena_alloc(machine->arena, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
 	for (hwloc_obj_t node = NULL;
-		!failed && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
-		struct home *home = &machine->homes[machine->home_count];
-
-		if (!hwloc_bitmap_isset(homes, node->os_index))
-			continue;
-		home->os_index = (int)node->os_index;
-		home->cores = cores_of(topology, node->cpuset, machine->arena);
-		failed = muster_topology_cpus(node->cpuset, &home->cpus, err) < 0;
-		machine->home_count++;
-	}
+		!failed && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
+		if (hwloc_bitmap_isset(homes, node->os_index))
+			failed = home_here(machine, topology, node, err) < 0;
 	hwloc_bitmap_free(homes);
 	qsort(machine->homes, machine->home_count, sizeof *machine->homes, by_index);
 	return failed ? -1 : 0;
@@ -252,7 +266,7 @@ static void print_gpus(const struct machine *machine)
 		const struct home *home = &machine->homes[machine->gpus[i].home];
 
 		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
-			list_of(&home->cpus, machine->arena));
+			home->list);
 	}
 }
 
@@ -261,12 +275,8 @@ static void print_srun(const struct machine *machine)
 	printf("\n# one task a GPU: task i of a node takes GPU i, and the CPUs of its NUMA node\n"
 	       "srun --ntasks-per-node=%zu --cpu-bind=mask_cpu:",
 		machine->gpu_count);
-	for (size_t i = 0; i < machine->gpu_count; i++) {
-		char *mask = muster_cpuset_mask(&machine->homes[machine->gpus[i].home].cpus);
-
-		printf("%s%s", i ? "," : "", mask);
-		free(mask);
-	}
+	for (size_t i = 0; i < machine->gpu_count; i++)
+		printf("%s%s", i ? "," : "", machine->homes[machine->gpus[i].home].mask);
 	putchar('\n');
 }
 
@@ -276,7 +286,7 @@ static void print_sbatch(const struct machine *machine)
 	size_t cpus = 0, gpus = machine->gpu_count;
 
 	for (size_t i = 0; i < machine->home_count; i++)
-		cpus += muster_cpuset_count(&machine->homes[i].cpus);
+		cpus += machine->homes[i].cpus;
 	size_t share = gpus > 0 ? cpus / gpus : 0;
 	printf("\n# the same in a job's script: all of the machine\n"
 	       "#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu --cpus-per-task=%zu\n",

@@ -8,6 +8,7 @@
 #include "util/text.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/cpuset.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -40,8 +41,8 @@ static const struct muster_metric metrics[] = {
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
 
-static void emit_cpus(struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric,
-	const struct muster_cpuset *cpus)
+static void emit_cpus(
+	struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric, hwloc_const_cpuset_t cpus)
 {
 	char *mask = muster_cpuset_mask(cpus), *list = muster_cpuset_list(cpus);
 	muster_emit_plain(ctx, mask_metric, muster_string(mask));
@@ -54,13 +55,12 @@ static void emit_cpus(struct muster_probe_ctx *ctx, const char *mask_metric, con
 static int measure_cpus(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_cpuset_t ret_set, struct muster_error *err)
 {
-	struct muster_cpuset cpus;
 	if (hwloc_get_cpubind(topology, ret_set, HWLOC_CPUBIND_THREAD) < 0)
 		return muster_fail(err, MUSTER_EIO, "hwloc_get_cpubind: %s", strerror(errno));
-	if (muster_topology_cpus(ret_set, &cpus, err) < 0)
+	if (muster_cpuset_check(ret_set, err) < 0)
 		return -1;
-	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", &cpus);
-	muster_emit_plain(ctx, "rank.cpus", muster_number(muster_cpuset_count(&cpus)));
+	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", ret_set);
+	muster_emit_plain(ctx, "rank.cpus", muster_number(hwloc_bitmap_weight(ret_set)));
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	muster_topology_homes(topology, ret_set, homes);
 	muster_emit_plain(ctx, "rank.cpu_numa_nodes", muster_number(hwloc_bitmap_weight(homes)));
@@ -170,8 +170,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
 		"rank.cpu_locality", "rank.near_nics" };
 	struct muster_error err;
-	struct muster_cpuset cpus;
-	if (node && muster_topology_cpus(node->cpuset, &cpus, &err) < 0) {
+	if (node && muster_cpuset_check(node->cpuset, &err) < 0) {
 		node = NULL;
 		why = err.text;
 	}
@@ -181,7 +180,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 		return;
 	}
 	muster_emit_plain(ctx, "rank.gpu_numa_node", muster_number(node->os_index));
-	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", &cpus);
+	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", node->cpuset);
 	muster_emit_plain(ctx, "rank.cpu_locality", muster_string(locality_of(mine, node->cpuset)));
 	measure_nics(ctx, topology, node);
 }

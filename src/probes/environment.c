@@ -169,7 +169,6 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 {
 	for (size_t i = 0; i < topo->node_count; i++) {
 		const struct muster_nccl_topo_node *node = &topo->nodes[i];
-		struct muster_cpuset cpus;
 		if (node->numa_node < 0)
 			continue;
 		hwloc_obj_t real = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)node->numa_node);
@@ -177,11 +176,11 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 			differ(all, "NUMA node %d is in the file and not in the kernel", node->numa_node);
 			continue;
 		}
-		if (muster_topology_cpus(real->cpuset, &cpus, err) < 0)
+		if (muster_cpuset_check(real->cpuset, err) < 0)
 			return -1;
-		if (!node->has_cpus || memcmp(&cpus, &node->cpus, sizeof cpus) == 0)
+		if (!node->cpus || hwloc_bitmap_isequal(real->cpuset, node->cpus))
 			continue;
-		char *file = muster_cpuset_list(&node->cpus), *kernel = muster_cpuset_list(&cpus);
+		char *file = muster_cpuset_list(node->cpus), *kernel = muster_cpuset_list(real->cpuset);
 		differ(all, "NUMA node %d: CPUs %.60s in the file, %.60s in the kernel", node->numa_node,
 			*file ? file : "none", *kernel ? kernel : "none");
 		free(file);
@@ -311,6 +310,7 @@ static void measure_topo(
 		muster_emit_null_plain(ctx, "node.topo_file_differs", "%s", why.text);
 	}
 	free(text);
+	muster_nccl_topo_done(topo);
 	free(topo);
 }
 

@@ -4,6 +4,7 @@
 #include "util/text.h"
 #include "sim/fault_misbehave.h"
 #include "sim/hardware.h"
+#include "util/cpuset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,17 @@
 static const char *far_mask(const struct muster_fault_target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
-	const char *list = NULL, *mask = NULL;
-	struct muster_cpuset cpus;
+	const char *mask = NULL;
+	int numa_node = -1;
 	for (size_t i = 0; i < t->node->numa_count; i++)
 		if (t->node->numas[i].os_index != gpu->numa_node)
-			list = t->node->numas[i].cpu_list;
-	if (list && muster_cpuset_parse_list(list, &cpus, NULL) == 0) {
-		char *text = muster_cpuset_mask(&cpus);
+			numa_node = t->node->numas[i].os_index;
+	if (numa_node >= 0) {
+		hwloc_bitmap_t set = muster_sim_cpus(t->node, numa_node);
+		char *text = muster_cpuset_mask(set);
 		mask = muster_fault_keep(t, text);
 		free(text);
+		hwloc_bitmap_free(set);
 	}
 	return mask;
 }

@@ -5,6 +5,7 @@
 #include "sim/fs.h"
 
 #include "util/text.h"
+#include "util/cpuset.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -107,27 +108,24 @@ static void put_link(struct tree *t, const char *name, const char *to)
 		fail(t, "link", path);
 }
 
-int muster_sim_mask_print(const char *list, unsigned int cpus, FILE *out, struct muster_error *err)
+void muster_sim_mask_print(hwloc_const_bitmap_t set, unsigned int cpus, FILE *out)
 {
-	struct muster_cpuset set;
-	if (muster_cpuset_parse_list(list, &set, err) < 0)
-		return -1;
 	for (unsigned int word = (cpus + 31) / 32; word-- > 0;)
-		fprintf(out, "%08x%s", (unsigned int)(set.bits[word / 2] >> (word % 2 * 32) & 0xffffffff),
+		fprintf(out, "%08lx%s", hwloc_bitmap_to_ith_ulong(set, word / 2) >> word % 2 * 32 & 0xffffffff,
 			word ? "," : "");
-	return 0;
 }
 
-/* A CPU list as sysfs prints the mask of it. */
-static void put_mask(struct tree *t, const char *name, const char *list, unsigned int cpus)
+/* The CPUs of a NUMA node as sysfs prints the mask of them. */
+static void put_mask(struct tree *t, const char *name, const struct muster_sim_node *node, int numa_node)
 {
+	hwloc_bitmap_t set = muster_sim_cpus(node, numa_node);
 	FILE *out = start(t, name);
-	if (!out)
-		return;
-	if (muster_sim_mask_print(list, cpus, out, t->err) < 0)
-		t->failed = true;
-	fputc('\n', out);
-	finish(t, name, out);
+	if (out) {
+		muster_sim_mask_print(set, muster_sim_cpu_end(node), out);
+		fputc('\n', out);
+		finish(t, name, out);
+	}
+	hwloc_bitmap_free(set);
 }
 
 static const char *numa_cpus(const struct muster_sim_node *node, int os_index)
@@ -140,16 +138,10 @@ static const char *numa_cpus(const struct muster_sim_node *node, int os_index)
 
 unsigned int muster_sim_cpu_end(const struct muster_sim_node *node)
 {
-	unsigned int end = 0;
-	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpuset set;
-		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
-			continue;
-		for (unsigned int cpu = end; cpu < MUSTER_CPUS_MAX; cpu++)
-			if (muster_cpuset_has(&set, cpu))
-				end = cpu + 1;
-	}
-	return end;
+	hwloc_bitmap_t set = muster_sim_cpus(node, -1);
+	int last = hwloc_bitmap_last(set);
+	hwloc_bitmap_free(set);
+	return (unsigned int)(last + 1);
 }
 
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id)
@@ -165,14 +157,13 @@ static void put_pci(struct tree *t, const struct muster_sim_node *node, const st
 	const char *bus_id, int numa_node)
 {
 	const struct muster_sim_pci *pci = muster_sim_pci_find(hw, bus_id);
-	const char *cpus = numa_cpus(node, numa_node);
 	enter(t, "sys/bus/pci/devices/%s", bus_id);
 	put(t, "class", "%s", pci->class_code);
 	put(t, "vendor", "%s", pci->vendor);
 	put(t, "device", "%s", pci->device);
 	put(t, "numa_node", "%d", numa_node);
-	put(t, "local_cpulist", "%s", cpus);
-	put_mask(t, "local_cpus", cpus, muster_sim_cpu_end(node));
+	put(t, "local_cpulist", "%s", numa_cpus(node, numa_node));
+	put_mask(t, "local_cpus", node, numa_node);
 	put(t, "uevent", "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s", pci->vendor + 2, pci->device + 2, bus_id);
 }
 
@@ -243,31 +234,27 @@ static void put_port(struct tree *t, const struct muster_sim_port *port, size_t 
 
 static void put_cpus(struct tree *t, const struct muster_sim_node *node)
 {
-	struct muster_cpuset all = { 0 };
-	unsigned int cpus = muster_sim_cpu_end(node);
 	int last = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
 		const struct muster_sim_numa *numa = &node->numas[i];
-		struct muster_cpuset set;
-		if (muster_cpuset_parse_list(numa->cpu_list, &set, NULL) == 0)
-			for (size_t w = 0; w < MUSTER_CPUS_MAX / 64; w++)
-				all.bits[w] |= set.bits[w];
 		if (numa->os_index > last)
 			last = numa->os_index;
 		enter(t, "sys/devices/system/node/node%d", numa->os_index);
 		put(t, "cpulist", "%s", numa->cpu_list);
-		put_mask(t, "cpumap", numa->cpu_list, cpus);
+		put_mask(t, "cpumap", node, numa->os_index);
 		put(t, "meminfo", "Node %d MemTotal:       %.0f kB", numa->os_index, numa->memory_mib * 1024);
 	}
 	enter(t, "sys/devices/system/node");
 	put(t, "online", last ? "0-%d" : "%d", last);
 	put(t, "has_cpu", last ? "0-%d" : "%d", last);
-	char *list = muster_cpuset_list(&all);
+	hwloc_bitmap_t all = muster_sim_cpus(node, -1);
+	char *list = muster_cpuset_list(all);
 	enter(t, "sys/devices/system/cpu");
 	put(t, "online", "%s", list);
 	put(t, "possible", "%s", list);
 	put(t, "present", "%s", list);
 	free(list);
+	hwloc_bitmap_free(all);
 }
 
 static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
@@ -276,15 +263,11 @@ static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
 	if (!out)
 		return;
 	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpuset set;
-		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &set, NULL) < 0)
-			continue;
-		for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
-			if (muster_cpuset_has(&set, cpu))
-				fprintf(out,
-					"processor\t: %u\nmodel name\t: %s\nphysical id\t: %d\ncore id\t\t: %u\n\n",
-					cpu, node->cpu_model, node->numas[i].socket,
-					cpu / (unsigned int)node->threads_per_core);
+		hwloc_bitmap_t set = muster_sim_cpus(node, node->numas[i].os_index);
+		for (int cpu = -1; (cpu = hwloc_bitmap_next(set, cpu)) >= 0;)
+			fprintf(out, "processor\t: %d\nmodel name\t: %s\nphysical id\t: %d\ncore id\t\t: %d\n\n", cpu,
+				node->cpu_model, node->numas[i].socket, cpu / node->threads_per_core);
+		hwloc_bitmap_free(set);
 	}
 	finish(t, "cpuinfo", out);
 }

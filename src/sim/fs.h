@@ -24,8 +24,8 @@ void muster_sim_topo_file_print(
 /* One more than the node's highest CPU number. */
 unsigned int muster_sim_cpu_end(const struct muster_sim_node *node);
 
-/* The mask of a CPU list as sysfs prints it: words of 32 bits for each of so many CPUs, highest first. */
-int muster_sim_mask_print(const char *list, unsigned int cpus, FILE *out, struct muster_error *err);
+/* A mask as sysfs prints it: words of 32 bits for each of so many CPUs, highest first. */
+void muster_sim_mask_print(hwloc_const_bitmap_t set, unsigned int cpus, FILE *out);
 
 /* The PCI ids of a device of the hardware; those of an InfiniBand adapter for one that only a fault put there. */
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id);

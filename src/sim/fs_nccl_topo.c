@@ -24,7 +24,9 @@ void muster_sim_topo_file_print(
 	for (size_t i = 0; i < node->numa_count; i++) {
 		int devices = devices_of(node, i);
 		fprintf(out, "  <cpu numaid=\"%d\" affinity=\"", node->numas[i].os_index);
-		muster_sim_mask_print(node->numas[i].cpu_list, cpus, out, NULL);
+		hwloc_bitmap_t set = muster_sim_cpus(node, node->numas[i].os_index);
+		muster_sim_mask_print(set, cpus, out);
+		hwloc_bitmap_free(set);
 		fprintf(out, "\" arch=\"%s\">\n", node->architecture);
 		fprintf(out, "    <pci busid=\"ffff:ff:%02zx.0\" class=\"0x060400\">\n", i + 1);
 		for (size_t g = 0; g < node->gpu_count; g++)

@@ -9,6 +9,7 @@
 #include "json/json.h"
 #include "util/text.h"
 #include "sim/struct_json.h"
+#include "util/cpuset.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -157,15 +158,17 @@ static int read_numas(const struct reader *r, const struct muster_json *root, st
 	for (const struct muster_json *e = muster_json_first(list); e; e = muster_json_next(e)) {
 		const char *path = muster_arena_printf(r->arena, "$.numa_nodes[%zu]", node->numa_count);
 		struct muster_sim_numa *numa = &node->numas[node->numa_count++];
-		struct muster_cpuset cpus;
 		if (read_record(r, e, path, &muster_sim_numa_struct, numa_keys, numa) < 0)
 			return -1;
-		if (muster_cpuset_parse_list(numa->cpu_list, &cpus, r->err) < 0)
+		hwloc_bitmap_t set = muster_cpuset_parse_list(numa->cpu_list, r->err);
+		if (!set)
 			return muster_wrap(r->err, "%s.cpu_list", path);
-		if (muster_cpuset_count(&cpus) % (unsigned int)node->threads_per_core != 0)
+		int cpus = hwloc_bitmap_weight(set);
+		hwloc_bitmap_free(set);
+		if (cpus % node->threads_per_core != 0)
 			return muster_fail(r->err, MUSTER_EUSAGE,
-				"%s.cpu_list: %u CPUs are not whole cores of %d threads", path,
-				muster_cpuset_count(&cpus), node->threads_per_core);
+				"%s.cpu_list: %d CPUs are not whole cores of %d threads", path, cpus,
+				node->threads_per_core);
 		if (numa->socket < 0 || numa->socket >= node->sockets)
 			return muster_fail(
 				r->err, MUSTER_EUSAGE, "%s.socket: there are sockets 0 to %d", path, node->sockets - 1);
@@ -438,23 +441,35 @@ const char *muster_sim_hardware_list(const char *directory, struct muster_arena 
 	return list;
 }
 
+hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node)
+{
+	hwloc_bitmap_t all = hwloc_bitmap_alloc();
+	for (size_t i = 0; i < node->numa_count; i++) {
+		hwloc_bitmap_t set = numa_node < 0 || node->numas[i].os_index == numa_node
+					     ? muster_cpuset_parse_list(node->numas[i].cpu_list, NULL)
+					     : NULL;
+		if (set)
+			hwloc_bitmap_or(all, all, set);
+		hwloc_bitmap_free(set);
+	}
+	return all;
+}
+
 int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err)
 {
-	struct muster_cpuset wanted, there;
-	if (muster_cpuset_parse_mask(mask, &wanted, err) < 0)
-		return -1;
-	if (muster_cpuset_count(&wanted) == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds no CPU", mask);
-	for (size_t i = 0; i < node->numa_count; i++) {
-		if (muster_cpuset_parse_list(node->numas[i].cpu_list, &there, err) < 0)
-			return -1;
-		for (size_t w = 0; w < MUSTER_CPUS_MAX / 64; w++)
-			wanted.bits[w] &= ~there.bits[w];
+	hwloc_bitmap_t wanted = muster_cpuset_parse_mask(mask, err), there = muster_sim_cpus(node, -1);
+	int rc = -1;
+	if (wanted && hwloc_bitmap_iszero(wanted)) {
+		muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds no CPU", mask);
+	} else if (wanted && !hwloc_bitmap_isincluded(wanted, there)) {
+		hwloc_bitmap_andnot(wanted, wanted, there);
+		char *list = muster_cpuset_list(wanted);
+		muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds CPUs that the node has not: %s", mask, list);
+		free(list);
+	} else if (wanted) {
+		rc = 0;
 	}
-	if (muster_cpuset_count(&wanted) == 0)
-		return 0;
-	char *list = muster_cpuset_list(&wanted);
-	muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds CPUs that the node has not: %s", mask, list);
-	free(list);
-	return -1;
+	hwloc_bitmap_free(wanted);
+	hwloc_bitmap_free(there);
+	return rc;
 }

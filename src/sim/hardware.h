@@ -4,6 +4,8 @@
 
 #include "sim/cluster.h"
 
+#include <hwloc.h>
+
 /* What sysfs shows of a PCI device besides its place: texts as the kernel prints them ("0x10de"). */
 struct muster_sim_pci {
 	const char *bus_id;
@@ -29,6 +31,9 @@ int muster_sim_hardware_read(const char *directory, const char *sku, struct must
 
 /* The SKUs that directory describes, one a line, sorted. */
 const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena);
+
+/* The CPUs of one NUMA node of the node, by its os_index (-1: of all of them); the caller frees the set. */
+hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node);
 
 /* A mask as srun's mask_cpu takes it, with at least one CPU, and none that the node has not. */
 int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err);

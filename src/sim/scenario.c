@@ -10,6 +10,7 @@
 #include "util/text.h"
 #include "sim/fault.h"
 #include "util/array.h"
+#include "util/cpuset.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,16 +165,11 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 /* The CPUs of one NUMA node of the node (-1: of all of them), as a mask. */
 static const char *numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node)
 {
-	struct muster_cpuset all = { 0 }, cpus;
-	for (size_t i = 0; i < node->numa_count; i++)
-		if ((numa_node < 0 || node->numas[i].os_index == numa_node) && *node->numas[i].cpu_list &&
-			muster_cpuset_parse_list(node->numas[i].cpu_list, &cpus, NULL) == 0)
-			for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++)
-				if (muster_cpuset_has(&cpus, cpu))
-					muster_cpuset_set(&all, cpu);
-	char *text = muster_cpuset_mask(&all);
+	hwloc_bitmap_t set = muster_sim_cpus(node, numa_node);
+	char *text = muster_cpuset_mask(set);
 	const char *mask = muster_arena_string(arena, text);
 	free(text);
+	hwloc_bitmap_free(set);
 	return mask;
 }
 

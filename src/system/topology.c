@@ -162,15 +162,3 @@ int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const 
 	snprintf(numa_file, sizeof numa_file, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
 	return muster_topology_device_node(topology, numa_file, bus_id, ret_node, err);
 }
-
-int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpuset *ret, struct muster_error *err)
-{
-	struct muster_cpuset cpus = { 0 };
-	int last = hwloc_bitmap_last(set);
-	if (last >= MUSTER_CPUS_MAX || hwloc_bitmap_weight(set) < 0)
-		return muster_fail(err, MUSTER_EIO, "a CPU set of hwloc goes beyond %d CPUs", MUSTER_CPUS_MAX);
-	for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
-		muster_cpuset_set(&cpus, (unsigned int)cpu);
-	*ret = cpus;
-	return 0;
-}

@@ -29,7 +29,4 @@ int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file
 int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const char *bus_id, hwloc_obj_t *ret_node,
 	struct muster_error *err);
 
-/* hwloc's set as ours. -1 with err for an infinite set, or one with a CPU beyond MUSTER_CPUS_MAX. */
-int muster_topology_cpus(hwloc_const_cpuset_t set, struct muster_cpuset *ret, struct muster_error *err);
-
 #endif

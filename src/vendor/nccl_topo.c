@@ -8,6 +8,7 @@
 #include "vendor/nccl_topo.h"
 #include "system/xml.h"
 #include "vendor/nvml.h"
+#include "util/text.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
@@ -18,26 +19,6 @@ struct reader {
 	bool inside; /* the root element was seen, and is the right one */
 	int numa_node;
 };
-
-int muster_cpuset_parse_words(const char *text, struct muster_cpuset *ret, struct muster_error *err)
-{
-	struct muster_cpuset cpus = { 0 };
-	size_t words = 1, length = strlen(text);
-
-	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
-		words++;
-	for (const char *at = text; words-- > 0; at += strcspn(at, ",") + 1) {
-		size_t digits = strcspn(at, ",");
-		if (digits < 1 || digits > 8 || strspn(at, "0123456789abcdefABCDEF") != digits ||
-			words >= MUSTER_CPUS_MAX / 32)
-			return muster_fail(err, MUSTER_EUSAGE,
-				"a CPU mask of up to %d words of 1 to 8 hex digits is needed, found \"%.60s%s\"",
-				MUSTER_CPUS_MAX / 32, text, length > 60 ? "..." : "");
-		cpus.bits[words / 2] |= (uint64_t)strtoul(at, NULL, 16) << words % 2 * 32;
-	}
-	*ret = cpus;
-	return 0;
-}
 
 static int read_cpu(struct reader *r, const char *const *attributes, struct muster_error *err)
 {
@@ -52,8 +33,8 @@ static int read_cpu(struct reader *r, const char *const *attributes, struct must
 		return muster_fail(err, MUSTER_EUSAGE, "a cpu without numaid");
 	if (muster_parse_int(numa, -1, 65535, &number, "numaid", err) < 0)
 		return -1;
-	*node = (struct muster_nccl_topo_node){ .numa_node = (int)number, .has_cpus = affinity != NULL };
-	if (affinity && muster_cpuset_parse_words(affinity, &node->cpus, err) < 0)
+	*node = (struct muster_nccl_topo_node){ .numa_node = (int)number };
+	if (affinity && !(node->cpus = muster_cpuset_parse_words(affinity, err)))
 		return muster_wrap(err, "affinity");
 	r->topo->node_count++;
 	r->numa_node = (int)number;
@@ -109,6 +90,15 @@ int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_t
 
 	if (result == 0)
 		*ret = *topo;
+	else
+		muster_nccl_topo_done(topo);
 	free(topo);
 	return result;
+}
+
+void muster_nccl_topo_done(struct muster_nccl_topo *topo)
+{
+	for (size_t i = 0; i < topo->node_count; i++)
+		hwloc_bitmap_free(topo->nodes[i].cpus);
+	topo->node_count = 0;
 }

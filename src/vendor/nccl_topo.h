@@ -2,16 +2,16 @@
 #ifndef MUSTER_VENDOR_NCCL_TOPO_H
 #define MUSTER_VENDOR_NCCL_TOPO_H
 
-#include "util/text.h"
 #include "muster/error.h"
+
+#include "util/cpuset.h"
 
 #define MUSTER_NCCL_TOPO_NODES_MAX 64
 #define MUSTER_NCCL_TOPO_GPUS_MAX 128
 
 struct muster_nccl_topo_node {
-	int numa_node; /* -1: the file does not know */
-	bool has_cpus;
-	struct muster_cpuset cpus; /* when has_cpus */
+	int numa_node;       /* -1: the file does not know */
+	hwloc_bitmap_t cpus; /* NULL: the file does not say */
 };
 
 struct muster_nccl_topo_gpu {
@@ -27,10 +27,8 @@ struct muster_nccl_topo {
 };
 
 /* Read the XML text, which need not end in NUL. -1 with err: MUSTER_ELIB when built without expat, MUSTER_EUSAGE for a
- * text that is no such file. */
+ * text that is no such file. The caller releases ret with muster_nccl_topo_done. */
 int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_topo *ret, struct muster_error *err);
-
-/* A CPU mask as these files and sysfs have it: words of 32 bits in hex, highest first, separated by commas. */
-int muster_cpuset_parse_words(const char *text, struct muster_cpuset *ret, struct muster_error *err);
+void muster_nccl_topo_done(struct muster_nccl_topo *topo);
 
 #endif

@@ -14,7 +14,7 @@ static void check_topo(const struct muster_nccl_topo *topo)
 	FUZZ_CHECK(topo->node_count <= MUSTER_NCCL_TOPO_NODES_MAX && topo->gpu_count <= MUSTER_NCCL_TOPO_GPUS_MAX,
 		"%zu nodes, %zu GPUs", topo->node_count, topo->gpu_count);
 	for (size_t i = 0; i < topo->node_count; i++) {
-		char *list = muster_cpuset_list(&topo->nodes[i].cpus);
+		char *list = topo->nodes[i].cpus ? muster_cpuset_list(topo->nodes[i].cpus) : NULL;
 		FUZZ_CHECK(topo->nodes[i].numa_node >= -1 && topo->nodes[i].numa_node <= 65535, "%d",
 			topo->nodes[i].numa_node);
 		free(list);
@@ -32,6 +32,7 @@ static void try_topo(const char *text, size_t size)
 	struct muster_error err;
 	if (muster_nccl_topo_parse(text, size, topo, &err) == 0) {
 		check_topo(topo);
+		muster_nccl_topo_done(topo);
 	} else {
 		fuzz_check_error(&err);
 		FUZZ_CHECK(topo->node_count == 0 && topo->gpu_count == 0, "outputs are written only on success");
@@ -74,13 +75,16 @@ static void try_settings(const char *text, size_t size)
 
 static void try_words(const uint8_t *bytes, size_t size)
 {
-	struct muster_cpuset cpus, again;
 	struct muster_error err;
 	char *text = fuzz_string(bytes, size);
-	if (muster_cpuset_parse_words(text, &cpus, &err) == 0) {
-		char *mask = muster_cpuset_mask(&cpus);
-		FUZZ_CHECK(muster_cpuset_parse_mask(mask, &again, &err) == 0, "%s", err.text);
-		FUZZ_CHECK(memcmp(&cpus, &again, sizeof cpus) == 0, "%s is not %s", text, mask);
+	hwloc_bitmap_t cpus = muster_cpuset_parse_words(text, &err);
+	if (cpus) {
+		char *mask = muster_cpuset_mask(cpus);
+		hwloc_bitmap_t again = muster_cpuset_parse_mask(mask, &err);
+		FUZZ_CHECK(again, "%s", err.text);
+		FUZZ_CHECK(hwloc_bitmap_isequal(cpus, again), "%s is not %s", text, mask);
+		hwloc_bitmap_free(again);
+		hwloc_bitmap_free(cpus);
 		free(mask);
 	} else {
 		fuzz_check_error(&err);

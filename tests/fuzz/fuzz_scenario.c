@@ -4,6 +4,7 @@
 #include "util/text.h"
 #include "sim/fault.h"
 #include "sim/scenario.h"
+#include "util/cpuset.h"
 
 #include <string.h>
 
@@ -12,12 +13,13 @@ enum { NODES_MAX = 8 };
 static void check_cluster(const struct muster_sim_cluster *cluster)
 {
 	struct muster_error err;
-	struct muster_cpuset cpus;
 	for (size_t i = 0; i < cluster->rank_count; i++) {
 		const struct muster_sim_rank *rank = &cluster->ranks[i];
 		FUZZ_CHECK(rank->node >= 0 && (size_t)rank->node < cluster->node_count, "rank %zu", i);
-		FUZZ_CHECK(muster_cpuset_parse_mask(rank->cpu_mask, &cpus, &err) == 0, "%s", err.text);
-		FUZZ_CHECK(muster_cpuset_count(&cpus) > 0, "rank %zu has no CPU", i);
+		hwloc_bitmap_t cpus = muster_cpuset_parse_mask(rank->cpu_mask, &err);
+		FUZZ_CHECK(cpus, "%s", err.text);
+		FUZZ_CHECK(!hwloc_bitmap_iszero(cpus), "rank %zu has no CPU", i);
+		hwloc_bitmap_free(cpus);
 	}
 	for (size_t i = 0; i < cluster->node_count; i++) {
 		const struct muster_sim_node *node = &cluster->nodes[i];

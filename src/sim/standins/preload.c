@@ -9,8 +9,6 @@
 #include "sim/standins/base.h"
 #include "sim/standins/misbehave.h"
 
-#include "util/text.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -19,7 +17,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,8 +63,29 @@ static void find_next(void)
 
 /* -- the rank's CPU mask: the scenario's until a thread of the rank sets another one, for all of them here -- */
 
-static struct muster_cpuset own_cpus;
+#define CPUS_MAX 4096
+
+struct cpus {
+	unsigned char digits[CPUS_MAX / 4]; /* of four CPUs each */
+};
+
+static struct cpus own_cpus;
 static bool has_own_cpus;
+
+/* Hex, without 0x or with. hwloc must not be linked here: it is what the worker tests this library with. */
+static struct cpus read_mask(const char *text)
+{
+	const char *first = strncasecmp(text, "0x", 2) == 0 ? text + 2 : text;
+	size_t length = strspn(first, "0123456789abcdefABCDEF");
+	struct cpus cpus = { { 0 } };
+	if (length == 0 || length > sizeof cpus.digits || first[length])
+		muster_standin_end("cpu_mask: \"%.60s\" is no CPU mask", text);
+	for (size_t i = 0; i < length; i++) {
+		const char digit[] = { first[length - 1 - i], '\0' };
+		cpus.digits[i] = (unsigned char)strtoul(digit, NULL, 16);
+	}
+	return cpus;
+}
 
 static bool is_own_thread(pid_t pid)
 {
@@ -73,21 +94,16 @@ static bool is_own_thread(pid_t pid)
 
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
-	struct muster_cpuset cpus;
-	struct muster_error err;
 	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	if (!is_own_thread(pid)) {
 		errno = kept_errno;
 		return next.sched_getaffinity(pid, size, set);
 	}
-	if (has_own_cpus)
-		cpus = own_cpus;
-	else if (muster_cpuset_parse_mask(muster_sim_this_rank()->cpu_mask, &cpus, &err) < 0)
-		muster_standin_end("cpu_mask: %s", err.text);
+	struct cpus cpus = has_own_cpus ? own_cpus : read_mask(muster_sim_this_rank()->cpu_mask);
 	CPU_ZERO_S(size, set);
-	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX; cpu++) {
-		if (!muster_cpuset_has(&cpus, cpu))
+	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
+		if (!(cpus.digits[cpu / 4] >> cpu % 4 & 1))
 			continue;
 		if (cpu / 8 >= size) {
 			errno = EINVAL; /* as the kernel, for a set that is too short */
@@ -100,17 +116,17 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
-	struct muster_cpuset cpus = { 0 };
+	struct cpus cpus = { { 0 } };
 	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	bool own = is_own_thread(pid);
 	errno = kept_errno;
 	if (!own)
 		return next.sched_setaffinity(pid, size, set);
-	for (unsigned int cpu = 0; cpu < MUSTER_CPUS_MAX && cpu / 8 < size; cpu++)
+	for (unsigned int cpu = 0; cpu < CPUS_MAX && cpu / 8 < size; cpu++)
 		if (CPU_ISSET_S(cpu, size, set))
-			muster_cpuset_set(&cpus, cpu);
-	if (muster_cpuset_count(&cpus) == 0) {
+			cpus.digits[cpu / 4] |= (unsigned char)(1 << cpu % 4);
+	if (CPU_COUNT_S(size, set) == 0) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -5,6 +5,7 @@
 #include "util/file.h"
 #include "util/text.h"
 #include "sim/fs.h"
+#include "util/cpuset.h"
 
 #include <ftw.h>
 #include <hwloc.h>
@@ -171,7 +172,7 @@ START_TEST(the_topology_file_says_what_is_true_or_what_an_old_copy_says)
 	free(text);
 	ck_assert_uint_eq(topo.node_count, node->numa_count);
 	for (size_t i = 0; i < topo.node_count; i++) {
-		char *list = muster_cpuset_list(&topo.nodes[i].cpus);
+		char *list = muster_cpuset_list(topo.nodes[i].cpus);
 		ck_assert_int_eq(topo.nodes[i].numa_node, node->numas[i].os_index);
 		ck_assert_str_eq(list, node->numas[i].cpu_list);
 		free(list);

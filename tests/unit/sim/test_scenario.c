@@ -4,6 +4,7 @@
 #include "vendor/nvml_abi.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/cpuset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,11 +264,11 @@ static void check_cpus_run_on(const struct muster_sim_node *node)
 {
 	unsigned int next = 0;
 	for (size_t i = 0; i < node->numa_count; i++) {
-		struct muster_cpuset cpus;
-		struct muster_error err;
-		ck_assert_int_eq(muster_cpuset_parse_list(node->numas[i].cpu_list, &cpus, &err), 0);
-		for (unsigned int left = muster_cpuset_count(&cpus); left > 0; left--)
-			ck_assert_msg(muster_cpuset_has(&cpus, next++), "NUMA node %zu: no CPU %u", i, next - 1);
+		hwloc_bitmap_t cpus = muster_cpuset_parse_list(node->numas[i].cpu_list, NULL);
+		ck_assert_ptr_nonnull(cpus);
+		for (int left = hwloc_bitmap_weight(cpus); left > 0; left--)
+			ck_assert_msg(hwloc_bitmap_isset(cpus, next++), "NUMA node %zu: no CPU %u", i, next - 1);
+		hwloc_bitmap_free(cpus);
 	}
 }
 

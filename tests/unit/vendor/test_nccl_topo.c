@@ -39,7 +39,7 @@ START_TEST(a_file_places_gpus_and_cpus)
 	ck_assert_msg(parse(WHOLE, strlen(WHOLE), &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(topo.node_count, 2);
 	ck_assert_int_eq(topo.nodes[1].numa_node, 1);
-	char *list = muster_cpuset_list(&topo.nodes[1].cpus);
+	char *list = muster_cpuset_list(topo.nodes[1].cpus);
 	ck_assert_str_eq(list, "24-47");
 	free(list);
 	ck_assert_uint_eq(topo.gpu_count, sizeof gpus / sizeof *gpus);
@@ -129,41 +129,6 @@ START_TEST(everything_has_a_limit)
 }
 END_TEST
 
-static const struct {
-	const char *text, *list; /* NULL: an error */
-} masks[] = {
-	{ "0000ffff,ff000000", "24-47" }, { "ffffff00,00000000,00000000", "72-95" }, { "f", "0-3" },
-	{ "1,F", "0-3,32" }, { "00000000,00000000", "" }, { "", NULL }, { ",", NULL }, { "ff,", NULL }, { ",ff", NULL },
-	{ "0x0f", NULL }, { "-1", NULL }, { " f", NULL }, { "000000001", NULL }, /* a digit too many in a word */
-};
-
-START_TEST(a_mask_is_words_of_32_bits)
-{
-	struct muster_cpuset cpus;
-	struct muster_error err;
-	int result = muster_cpuset_parse_words(masks[_i].text, &cpus, &err);
-	ck_assert_int_eq(result, masks[_i].list ? 0 : -1);
-	if (!masks[_i].list)
-		return;
-	char *list = muster_cpuset_list(&cpus);
-	ck_assert_str_eq(list, masks[_i].list);
-	free(list);
-}
-END_TEST
-
-START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
-{
-	char text[2 * MUSTER_CPUS_MAX / 32 + 2] = "";
-	struct muster_cpuset cpus;
-	for (int i = 0; i < MUSTER_CPUS_MAX / 32; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s1", i ? "," : "");
-	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), 0);
-	ck_assert_uint_eq(muster_cpuset_count(&cpus), MUSTER_CPUS_MAX / 32);
-	snprintf(text + strlen(text), sizeof text - strlen(text), ",1");
-	ck_assert_int_eq(muster_cpuset_parse_words(text, &cpus, NULL), -1);
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tcase = tcase_create("nccl_topo");
@@ -171,8 +136,6 @@ int main(void)
 	tcase_add_test(tcase, a_file_cut_off_anywhere_is_an_error);
 	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, sizeof wrong / sizeof *wrong);
 	tcase_add_loop_test(tcase, everything_has_a_limit, 0, sizeof limits / sizeof *limits);
-	tcase_add_loop_test(tcase, a_mask_is_words_of_32_bits, 0, sizeof masks / sizeof *masks);
-	tcase_add_test(tcase, a_mask_has_no_more_words_than_there_are_cpus);
 	Suite *suite = suite_create("nccl_topo");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
