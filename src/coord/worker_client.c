@@ -214,7 +214,7 @@ enum muster_worker_client_state muster_worker_client_poll(struct muster_worker_c
 	struct muster_error err;
 	muster_subprocess_read_noise(&crew->proc);
 	while (crew->state == MUSTER_WORKER_CLIENT_BUSY) {
-		char *line;
+		const char *line;
 		size_t length;
 		int ended = muster_subprocess_next_line(&crew->proc, &line, &length, &err);
 		if (line) {
@@ -224,7 +224,6 @@ enum muster_worker_client_state muster_worker_client_poll(struct muster_worker_c
 						    "the worker sent more than %d bytes to one command",
 						    MUSTER_PROTOCOL_COMMAND_MAX)
 					  : take_line(crew, line, length, &err);
-			muster_subprocess_line_taken(&crew->proc, length);
 			if (bad) {
 				end(crew, MUSTER_WORKER_CLIENT_CRASHED, err.text);
 				break;

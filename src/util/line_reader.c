@@ -12,11 +12,15 @@
 
 enum { READ_BYTES = 1 << 16 };
 
+void muster_line_reader_init(struct muster_line_reader *lines, int fd, size_t most)
+{
+	*lines = (struct muster_line_reader){ .fd = fd, .most = most };
+}
+
 int muster_line_reader_open(struct muster_line_reader *lines, const char *path, size_t most, struct muster_error *err)
 {
 	struct stat status;
-	*lines = (struct muster_line_reader){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-		.most = most };
+	muster_line_reader_init(lines, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), most);
 	if (lines->fd < 0)
 		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
 	if (fstat(lines->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
@@ -44,8 +48,8 @@ static int fill(struct muster_line_reader *lines)
 		lines->skipping = true;
 		lines->length = 0;
 	}
-	if (lines->room - lines->length < READ_BYTES) {
-		lines->room = lines->room * 2 + READ_BYTES;
+	if (lines->room - lines->length <= READ_BYTES) { /* with a NUL behind what is read */
+		lines->room = lines->room * 2 + READ_BYTES + 1;
 		lines->text = muster_realloc(lines->text, lines->room, 1);
 	}
 	ssize_t got;
@@ -74,11 +78,14 @@ int muster_line_reader_next(struct muster_line_reader *lines, const char **ret, 
 		if (!end && left == 0)
 			return 0;
 		bool skipped = lines->skipping;
+		size_t begin = lines->at;
 		lines->skipping = false;
 		lines->at += length + (end != NULL);
 		scanned = 0;
 		if (length == 0 || skipped)
 			continue;
+		lines->cut = !end;
+		lines->text[begin + length] = '\0';
 		*ret = start;
 		*ret_length = length;
 		return 1;

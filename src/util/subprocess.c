@@ -50,7 +50,9 @@ int muster_subprocess_start(
 	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
-	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1 };
+	*proc = (struct muster_subprocess){
+		.commands = -1, .results = -1, .noise = -1, .lines.most = MUSTER_PROTOCOL_LINE_MAX
+	};
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(pipes[i], O_CLOEXEC) < 0) {
 			int why = errno;
@@ -112,50 +114,24 @@ int muster_subprocess_send(struct muster_subprocess *proc, const char *text, siz
 }
 
 int muster_subprocess_next_line(
-	struct muster_subprocess *proc, char **ret, size_t *ret_length, struct muster_error *err)
+	struct muster_subprocess *proc, const char **ret, size_t *ret_length, struct muster_error *err)
 {
 	*ret = NULL;
-	for (;;) {
-		char *end = proc->length > proc->scanned
-				    ? memchr(proc->line + proc->scanned, '\n', proc->length - proc->scanned)
-				    : NULL;
-		if (end) {
-			/* handed out from the front; the rest moves up when it is taken */
-			*end = '\0';
-			*ret = proc->line;
-			*ret_length = (size_t)(end - proc->line);
-			return 0;
-		}
-		proc->scanned = proc->length;
-		if (proc->results < 0)
-			return 1;
-		if (proc->length >= MUSTER_PROTOCOL_LINE_MAX)
-			return muster_fail(err, MUSTER_EPROTOCOL, "the worker sent a line of more than %d bytes",
-				MUSTER_PROTOCOL_LINE_MAX);
-		if (proc->room - proc->length < 4096) {
-			proc->room = proc->room ? proc->room * 2 : 16384;
-			proc->line = muster_realloc(proc->line, proc->room, 1);
-		}
-		ssize_t got = read(proc->results, proc->line + proc->length, proc->room - proc->length);
-		if (got > 0) {
-			proc->length += (size_t)got;
-		} else if (got < 0 && errno == EINTR) {
-			continue;
-		} else if (got < 0 && errno == EAGAIN) {
-			return 0;
-		} else {
-			close(proc->results);
-			proc->results = -1;
-		}
-	}
-}
-
-void muster_subprocess_line_taken(struct muster_subprocess *proc, size_t length)
-{
-	size_t used = length + 1;
-	memmove(proc->line, proc->line + used, proc->length - used);
-	proc->length -= used;
-	proc->scanned = 0;
+	if (proc->results < 0)
+		return 1;
+	proc->lines.fd = proc->results;
+	int got = muster_line_reader_next(&proc->lines, ret, ret_length);
+	if (proc->lines.too_long > 0)
+		return muster_fail(
+			err, MUSTER_EPROTOCOL, "the worker sent a line of more than %zu bytes", proc->lines.most);
+	if (got > 0 && !proc->lines.cut)
+		return 0;
+	*ret = NULL;
+	if (got < 0 && errno == EAGAIN)
+		return 0;
+	close(proc->results);
+	proc->results = -1;
+	return 1;
 }
 
 void muster_subprocess_read_noise(struct muster_subprocess *proc)
@@ -228,7 +204,7 @@ bool muster_subprocess_end(struct muster_subprocess *proc, int grace_ms, char *r
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	free(proc->line);
+	free(proc->lines.text);
 	char noise[MUSTER_SUBPROCESS_NOISE + 1];
 	size_t noise_length = proc->noise_length;
 	memcpy(noise, proc->last_noise, sizeof noise);

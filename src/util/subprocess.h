@@ -3,6 +3,7 @@
 #define MUSTER_UTIL_SUBPROCESS_H
 
 #include "muster/error.h"
+#include "util/line_reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,11 +12,10 @@
 #define MUSTER_SUBPROCESS_NOISE 2048
 
 struct muster_subprocess {
-	pid_t pid;          /* 0 when there is none */
-	int commands;       /* write end; -1 */
-	int results, noise; /* read ends, non-blocking; -1 after their end */
-	char *line;         /* results not yet handed out */
-	size_t length, room, scanned;
+	pid_t pid;                                    /* 0 when there is none */
+	int commands;                                 /* write end; -1 */
+	int results, noise;                           /* read ends, non-blocking; -1 after their end */
+	struct muster_line_reader lines;              /* of results */
 	char last_noise[MUSTER_SUBPROCESS_NOISE + 1]; /* the tail of its standard output and standard error */
 	size_t noise_length;
 };
@@ -28,13 +28,11 @@ int muster_subprocess_start(
 /* Send one line (without its newline). -1 when the worker no longer listens. */
 int muster_subprocess_send(struct muster_subprocess *proc, const char *text, size_t length, struct muster_error *err);
 
-/* Read what has come, without waiting. *ret is the next line without its newline, valid until
- * muster_subprocess_line_taken, which must follow; or NULL when there is none yet. 1: the worker closed its end and
- * everything was handed out. 0: it lives. -1: protocol error. */
+/* Read what has come, without waiting. *ret is the next line without its newline, valid until the next call; or NULL
+ * when there is none yet. 1: the worker closed its end and every whole line was handed out. 0: it lives. -1: protocol
+ * error. */
 int muster_subprocess_next_line(
-	struct muster_subprocess *proc, char **ret, size_t *ret_length, struct muster_error *err);
-
-void muster_subprocess_line_taken(struct muster_subprocess *proc, size_t length);
+	struct muster_subprocess *proc, const char **ret, size_t *ret_length, struct muster_error *err);
 
 /* Take over what it printed, so that its pipe does not fill. One that never stops printing is not read for ever. */
 void muster_subprocess_read_noise(struct muster_subprocess *proc);

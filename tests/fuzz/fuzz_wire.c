@@ -20,7 +20,7 @@ int __wrap_muster_subprocess_start(
 	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err)
 {
 	(void)program, (void)environment, (void)err;
-	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1 };
+	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1, .lines.most = 1 << 20 };
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static void run(const char *program, char said[256], char how[64])
 {
 	struct muster_subprocess proc;
 	struct muster_error err = { 0 };
-	char *line;
+	const char *line;
 	size_t length;
 	int state;
 
@@ -112,7 +112,7 @@ static int be_worker(void)
 static void start(struct muster_subprocess *proc, const char *how)
 {
 	struct muster_error err = { 0 };
-	char *line = NULL;
+	const char *line = NULL;
 	size_t length;
 	setenv("MUSTER_TEST_WORKER", how, 1);
 	ck_assert_int_eq(muster_subprocess_start(proc, "/proc/self/exe", environ, &err), 0);
@@ -122,7 +122,6 @@ static void start(struct muster_subprocess *proc, const char *how)
 		ck_assert_int_eq(muster_subprocess_next_line(proc, &line, &length, &err), 0);
 	}
 	ck_assert_str_eq(line, "here");
-	muster_subprocess_line_taken(proc, length);
 }
 
 /* A process that traces another one, so that the other's parent is not told of its end. */
