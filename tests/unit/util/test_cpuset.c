@@ -1,4 +1,4 @@
-/* test_util_cpuset.c - the texts of CPU sets: what is taken, what is not, and how a set is printed */
+/* test_cpuset.c - the texts of CPU sets: what is taken, what is not, and how a set is printed */
 #include "util/cpuset.h"
 
 #include <check.h>

@@ -1,4 +1,4 @@
-/* test_util_sort.c - arrays that grow, comparisons, the median, and the names in a directory */
+/* test_sort.c - arrays that grow, comparisons, the median, and the names in a directory */
 #include "util/file.h"
 #include "util/array.h"
 #include "util/sort.h"

@@ -1,4 +1,4 @@
-/* test_util_env.c - the manual page has the public environment variables and no other */
+/* test_env.c - the manual page has the public environment variables and no other */
 #include "util/file.h"
 #include "util/env.h"
 
