@@ -134,7 +134,8 @@ class Node(unittest.TestCase):
     def test_a_rank_that_is_killed_is_missing_and_nothing_else_is_lost(self):
         process = self.start("--fault", "nccl-hang@rank1=init")
         ranks = []
-        while len(ranks) < GPUS and process.poll() is None:
+        # a worker that is not yet the program it will be has the name of its rank
+        while len(ranks) != GPUS and process.poll() is None:
             time.sleep(0.02)
             ranks = named(process.pid, "node")
         self.assertEqual(len(ranks), GPUS)
