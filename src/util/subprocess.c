@@ -4,7 +4,6 @@
 #include "util/child.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "worker/protocol.h"
 #include "util/env.h"
 
 #include <errno.h>
@@ -51,7 +50,7 @@ int muster_subprocess_start(
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
 	*proc = (struct muster_subprocess){
-		.commands = -1, .results = -1, .noise = -1, .lines.most = MUSTER_PROTOCOL_LINE_MAX
+		.commands = -1, .results = -1, .noise = -1, .lines.most = MUSTER_SUBPROCESS_LINE_MAX
 	};
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(pipes[i], O_CLOEXEC) < 0) {
@@ -65,9 +64,9 @@ int muster_subprocess_start(
 	const struct muster_child how = {
 		.argv = words,
 		.environment = environment,
-		.descriptors = { -1, pipes[2][1],
-			pipes[2][1], [MUSTER_WORKER_COMMANDS] = pipes[0][0], [MUSTER_WORKER_RESULTS] = pipes[1][1] },
-		.descriptor_count = MUSTER_WORKER_RESULTS + 1,
+		.descriptors = { -1, pipes[2][1], pipes[2][1], [MUSTER_SUBPROCESS_COMMANDS] = pipes[0][0],
+			[MUSTER_SUBPROCESS_RESULTS] = pipes[1][1] },
+		.descriptor_count = MUSTER_SUBPROCESS_RESULTS + 1,
 		/* what is sent to all processes of a job step is the supervisor's to answer */
 		.flags = MUSTER_CHILD_BOUND | MUSTER_CHILD_CLOSED | MUSTER_CHILD_IGNORES,
 	};

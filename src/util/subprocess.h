@@ -11,6 +11,12 @@
 
 #define MUSTER_SUBPROCESS_NOISE 2048
 
+enum {
+	MUSTER_SUBPROCESS_COMMANDS = 3,       /* the process's descriptor for the lines that it is sent */
+	MUSTER_SUBPROCESS_RESULTS = 4,        /* and for those that it sends */
+	MUSTER_SUBPROCESS_LINE_MAX = 1 << 20, /* bytes of a line that it sends; a longer one is a protocol error */
+};
+
 struct muster_subprocess {
 	pid_t pid;                                    /* 0 when there is none */
 	int commands;                                 /* write end; -1 */

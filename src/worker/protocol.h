@@ -18,14 +18,13 @@
 #ifndef MUSTER_WORKER_PROTOCOL_H
 #define MUSTER_WORKER_PROTOCOL_H
 
+#include "util/subprocess.h"
+
 /* The worker's end of the pipes. */
-enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
+enum { MUSTER_WORKER_COMMANDS = MUSTER_SUBPROCESS_COMMANDS, MUSTER_WORKER_RESULTS = MUSTER_SUBPROCESS_RESULTS };
 
 /* Exit status of a worker that met a broken promise (its last words on stderr say which). */
 enum { MUSTER_WORKER_BROKEN = 71 };
-
-/* Longest line in either direction; a longer one is a protocol error. */
-#define MUSTER_PROTOCOL_LINE_MAX (1024 * 1024)
 
 /* Most bytes that a worker may say to one command; far above what any probe has to say. */
 #define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)

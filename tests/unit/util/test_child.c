@@ -171,7 +171,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("core_child");
+	Suite *suite = suite_create("util_child");
 	TCase *tcase = tcase_create("child");
 	tcase_set_timeout(tcase, 100);
 	tcase_add_loop_test(

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
 		return be_worker();
-	Suite *suite = suite_create("run_proc");
+	Suite *suite = suite_create("util_subprocess");
 	TCase *tests = tcase_create("proc");
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
