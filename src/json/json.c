@@ -11,6 +11,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,25 +27,44 @@ static const struct muster_json *json_of(const cJSON *item)
 	return (const struct muster_json *)item;
 }
 
-/* A tree lives in an arena of its own: cJSON's allocations go to the arena of the tree at hand and are never freed one
- * by one. A root has no key, so its key slot keeps the arena. */
-static struct muster_arena *pool_at_hand;
+/* A tree lives in an arena of its own: cJSON's allocations go to the arena of the tree that this thread is making, and
+ * are never freed one by one. A root has no key, so its key slot keeps the arena. */
+static _Thread_local struct muster_arena *arena_at_hand;
+static _Thread_local bool asked;
 
-static void *pool_malloc(size_t size)
+static void *arena_malloc(size_t size)
 {
-	return muster_arena_alloc(pool_at_hand, size);
+	asked = true;
+	return arena_at_hand ? muster_arena_alloc(arena_at_hand, size) : malloc(size);
 }
 
-static void pool_free(void *memory)
+static void arena_free(void *memory)
 {
-	(void)memory;
+	if (!arena_at_hand)
+		free(memory);
 }
 
-static void use_pool(struct muster_arena *arena)
+/* From here to arena_end() this thread's allocations by cJSON are the arena's. cJSON's hooks belong to the whole
+ * process: ours stay, so that other threads can be in the middle of a parse. They are set anew only when somebody
+ * else's are there, as those of a stand-in library, which has a copy of this file. */
+static void arena_begin(struct muster_arena *arena)
 {
-	cJSON_Hooks hooks = { .malloc_fn = pool_malloc, .free_fn = pool_free };
-	pool_at_hand = arena;
-	cJSON_InitHooks(&hooks);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	arena_at_hand = arena;
+	asked = false;
+	pthread_mutex_lock(&lock);
+	void *memory = cJSON_malloc(1);
+	if (!asked) {
+		cJSON_Hooks hooks = { .malloc_fn = arena_malloc, .free_fn = arena_free };
+		cJSON_free(memory);
+		cJSON_InitHooks(&hooks);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void arena_end(void)
+{
+	arena_at_hand = NULL;
 }
 
 static int check_duplicates(const cJSON *object, struct muster_error *err)
@@ -63,7 +83,7 @@ static int check_duplicates(const cJSON *object, struct muster_error *err)
 	if (count <= 16) {
 		for (size_t i = 1; i < count && !twice; i++)
 			for (size_t j = 0; j < i && !twice; j++)
-				twice = strcmp(keys[i], keys[j]) == 0 ? keys[i] : NULL;
+				twice = keys[i][0] == keys[j][0] && strcmp(keys[i], keys[j]) == 0 ? keys[i] : NULL;
 	} else {
 		qsort(keys, count, sizeof *keys, muster_by_text);
 		for (size_t i = 1; i < count && !twice; i++)
@@ -91,9 +111,10 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 	if (muster_json_scan(text, length, err) < 0)
 		return -1;
 	struct muster_arena *arena = muster_arena_new();
-	use_pool(arena);
 	const char *end = NULL;
+	arena_begin(arena);
 	cJSON *root = cJSON_ParseWithLengthOpts(text, length, &end, 0);
+	arena_end();
 	size_t at = end ? (size_t)(end - text) : 0;
 	while (root && at < length && strchr(" \t\r\n", text[at]))
 		at++;
@@ -214,9 +235,10 @@ static cJSON *merge(cJSON *target, const cJSON *patch)
 struct muster_json *muster_json_merge(struct muster_json *target, const struct muster_json *patch)
 {
 	struct muster_arena *arena = (struct muster_arena *)((cJSON *)target)->string;
-	use_pool(arena);
 	((cJSON *)target)->string = NULL;
+	arena_begin(arena);
 	cJSON *merged = merge((cJSON *)target, node(patch));
+	arena_end();
 	merged->string = (char *)arena;
 	return (struct muster_json *)merged;
 }
