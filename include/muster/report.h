@@ -82,7 +82,8 @@ void muster_evaluate(
 	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
 void muster_report_done(struct muster_report *report);
 
-const char *muster_status_name(enum muster_status status); /* "pass", "warn", "fail", "skip", "inconclusive" */
+extern const char *const muster_status_names[MUSTER_STATUS_COUNT]; /* "pass", "warn", "fail", "skip", "inconclusive" */
+const char *muster_status_name(enum muster_status status);         /* the same; "unknown" for what has no name */
 enum muster_exit muster_report_exit(const struct muster_report *report);
 
 /* Write the JSON report whole: temporary file beside path, fsync, rename. "-" writes to stdout. */

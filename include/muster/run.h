@@ -121,8 +121,12 @@ size_t muster_run_known_nodes(const struct muster_run *run);
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 
-const char *muster_trial_kind_name(enum muster_trial_kind kind);       /* "alone", "pair", "group" */
-const char *muster_trial_status_name(enum muster_trial_status status); /* "ok", "failed", "late" */
-const char *muster_outcome_name(enum muster_outcome_status status);    /* "ok", "error", "crashed", "hung", "not_run" */
+extern const char *const muster_trial_kind_names[MUSTER_TRIAL_KIND_COUNT]; /* "alone", "pair", "group" */
+extern const char *const muster_outcome_names[MUSTER_OUTCOME_COUNT]; /* "ok", "error", "crashed", "hung", "not_run" */
+extern const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT]; /* "failed", "ok", "late" */
+/* The same; "unknown" for what has no name. */
+const char *muster_trial_kind_name(enum muster_trial_kind kind);
+const char *muster_trial_status_name(enum muster_trial_status status);
+const char *muster_outcome_name(enum muster_outcome_status status);
 
 #endif

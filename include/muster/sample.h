@@ -18,8 +18,6 @@ enum muster_scope {
 	MUSTER_SCOPE_COUNT
 };
 
-#define MUSTER_LABELS_MAX 4
-
 struct muster_metric {
 	const char *name; /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
 	enum muster_type type;
@@ -27,11 +25,6 @@ struct muster_metric {
 	const char *unit;                      /* "GB/s", "MiB", "" for none */
 	const char *labels[MUSTER_LABELS_MAX]; /* names of the labels that a sample carries; NULL ends them */
 	const char *meaning;                   /* one line */
-};
-
-struct muster_label {
-	const char *key;
-	struct muster_value value; /* a string or a number */
 };
 
 struct muster_sample {

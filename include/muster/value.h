@@ -16,6 +16,13 @@ struct muster_value {
 	};
 };
 
+#define MUSTER_LABELS_MAX 4
+
+struct muster_label {
+	const char *key;
+	struct muster_value value; /* a string or a number */
+};
+
 struct muster_value muster_number(double number);
 struct muster_value muster_string(const char *string);
 struct muster_value muster_boolean(bool boolean);

@@ -33,7 +33,8 @@ int muster_worker_client_start(
 {
 	crew->program = program;
 	crew->record = record;
-	crew->reader = (struct muster_sample_reader){ .arena = record->arena, .lenient = true };
+	muster_sample_reader_init(&crew->reader, record->arena);
+	crew->reader.lenient = true;
 	crew->state = MUSTER_WORKER_CLIENT_IDLE;
 	crew->born_ms = muster_now_ms();
 	crew->environment = copy_environment();
@@ -95,10 +96,10 @@ static void copy(char *to, size_t size, const struct muster_json *object, const 
  * are read here. */
 static int take_sample(struct muster_worker_client *crew, const struct muster_json *json, struct muster_error *err)
 {
-	const struct muster_json_path line = { 0 }, at = { .up = &line, .key = "sample" };
 	struct muster_node *node = &crew->record->nodes[0];
 	struct muster_sample sample;
-	if (muster_sample_read(&crew->reader, json, &at, &sample, err) < 0)
+	crew->reader.json.err = err;
+	if (muster_json_member_read(&crew->reader.json, "sample", 0, muster_sample_read, &sample, json) < 0)
 		return -1;
 	if (sample.value_count > 0)
 		return muster_fail(err, MUSTER_EPROTOCOL, "%s with values of repeats", sample.metric->name);

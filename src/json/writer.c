@@ -12,6 +12,21 @@ void muster_json_writer_init(struct muster_json_writer *w, FILE *out, int indent
 	*w = (struct muster_json_writer){ .out = out, .indent_depth = indent_depth, .first = { true } };
 }
 
+void muster_json_writer_text_begin(struct muster_json_writer_text *text)
+{
+	FILE *out = open_memstream(&text->text, &text->length);
+	if (!out)
+		abort(); /* out of memory */
+	muster_json_writer_init(&text->w, out, 0);
+}
+
+char *muster_json_writer_text_end(struct muster_json_writer_text *text)
+{
+	if (fclose(text->w.out) != 0)
+		abort(); /* out of memory */
+	return text->text;
+}
+
 static void new_line(struct muster_json_writer *w)
 {
 	putc_unlocked('\n', w->out);

@@ -20,9 +20,22 @@ struct muster_json_writer {
 	int indent_depth; /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
 	bool first[MUSTER_WRITER_DEPTH_MAX];
 	bool after_key;
+	const char *incomplete; /* the key of the first text that had to be there and was NULL (object.h) */
 };
 
 void muster_json_writer_init(struct muster_json_writer *w, FILE *out, int indent_depth);
+
+/* JSON in memory, on one line: what is written to w.out until the end becomes a malloc'd text. Running out of memory
+ * ends the process. */
+struct muster_json_writer_text {
+	struct muster_json_writer w;
+	char *text;
+	size_t length;
+};
+void muster_json_writer_text_begin(struct muster_json_writer_text *text);
+char *muster_json_writer_text_end(
+	struct muster_json_writer_text *text); /* text->text, of text->length bytes: the caller's */
+
 void muster_json_writer_object(struct muster_json_writer *w);
 void muster_json_writer_object_end(struct muster_json_writer *w);
 void muster_json_writer_array(struct muster_json_writer *w);

@@ -3,68 +3,38 @@
 
 #include "model/limits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int read_outcome_status(const struct muster_json *json, const struct muster_json_path *at,
-	enum muster_outcome_status *ret, struct muster_error *err)
-{
-	for (enum muster_outcome_status status = 0; status < MUSTER_OUTCOME_COUNT; status++) {
-		if (strcmp(muster_json_string(json), muster_outcome_name(status)) == 0) {
-			*ret = status;
-			return 0;
-		}
-	}
-	return place_fail(at, err, "\"%.100s\" is none of ok, error, crashed, hung, not_run", muster_json_string(json));
-}
+static const struct muster_field outcome_fields[] = {
+	{ MUSTER_FIELD(muster_outcome, probe, TEXT) },
+	{ MUSTER_FIELD(muster_outcome, status, NAME), MUSTER_FIELD_NAMES(muster_outcome_names) },
+	{ MUSTER_FIELD(muster_outcome, code, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_outcome, detail, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_outcome, step, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_outcome, ring, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_outcome, elapsed_ms, NUMBER), .write = muster_time_write },
+};
+const struct muster_object_type muster_outcome_type = MUSTER_OBJECT_TYPE(muster_outcome, outcome_fields);
 
-static int read_outcome(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_outcome *ret, struct muster_error *err)
+static int read_outcome(struct muster_json_reader *r, void *outcomes, const struct muster_json *json)
 {
-	enum { PROBE, STATUS, CODE, DETAIL, STEP, RING, ELAPSED, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[PROBE] = { "probe", FIELD_STRING, true },
-		[STATUS] = { "status", FIELD_STRING, true },
-		[CODE] = { "code", FIELD_STRING, false },
-		[DETAIL] = { "detail", FIELD_STRING, false },
-		[STEP] = { "step", FIELD_STRING, false },
-		[RING] = { "ring", FIELD_NUMBER, false },
-		[ELAPSED] = { "elapsed_ms", FIELD_NUMBER, true },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path status_at = { .up = at, .key = "status" }, ring_at = { .up = at, .key = "ring" };
-	struct muster_outcome outcome = { 0 };
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_outcome_status(part[STATUS], &status_at, &outcome.status, err) < 0 ||
-		(part[RING] &&
-			muster_json_field_int(part[RING], &ring_at, 1, MUSTER_RUN_RANKS_MAX, &outcome.ring, err) < 0))
+	struct muster_outcome outcome = { .ring = 0 };
+	if (muster_object_read(r, json, &muster_outcome_type, &outcome) < 0)
 		return -1;
-	if (outcome.status != MUSTER_OUTCOME_OK && !part[DETAIL])
-		return place_fail(at, err, "the status is not \"ok\", so the key \"detail\" is needed");
-	outcome.probe = muster_json_field_text(reader->run->arena, part[PROBE]);
-	outcome.code = muster_json_field_text(reader->run->arena, part[CODE]);
-	outcome.detail = muster_json_field_text(reader->run->arena, part[DETAIL]);
-	outcome.step = muster_json_field_text(reader->run->arena, part[STEP]);
-	outcome.elapsed_ms = muster_json_number(part[ELAPSED]);
-	*ret = outcome;
+	if (outcome.status != MUSTER_OUTCOME_OK && !outcome.detail)
+		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"detail\" is needed");
+	muster_outcomes_add(outcomes, outcome);
 	return 0;
 }
 
-static int read_outcomes(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *up, struct muster_outcomes *outcomes, struct muster_error *err)
+static int read_outcomes(struct muster_json_reader *r, void *outcomes, const struct muster_json *json)
 {
-	const struct muster_json_path all = { .up = up, .key = "probes" };
-	struct muster_json_path here = { .up = &all };
 	if (muster_json_size(json) > MUSTER_RUN_OUTCOMES_MAX)
-		return place_fail(&all, err, "%zu probes, at most %d are allowed", muster_json_size(json),
-			MUSTER_RUN_OUTCOMES_MAX);
-	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		struct muster_outcome outcome;
-		if (read_outcome(reader, json, &here, &outcome, err) < 0)
-			return -1;
-		muster_outcomes_add(outcomes, outcome);
-	}
-	return 0;
+		return muster_json_reader_fail(
+			r, "%zu probes, at most %d are allowed", muster_json_size(json), MUSTER_RUN_OUTCOMES_MAX);
+	return muster_json_each_read(r, json, read_outcome, outcomes, 0);
 }
 
 static int rank_compare(const void *key, const void *item)
@@ -93,76 +63,90 @@ static bool rank_known(struct muster_run_reader *reader, int rank)
 	return false;
 }
 
-static int read_rank(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_node *node, struct muster_error *err)
+/* A number from 0 to the last rank of the job. */
+static int read_number(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	enum { RANK, LOCAL_RANK, GPU, GPU_UUID, MISSING, UNFINISHED, PROBES, SAMPLES, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[RANK] = { "rank", FIELD_NUMBER, true },
-		[LOCAL_RANK] = { "local_rank", FIELD_NUMBER, false },
-		[GPU] = { "gpu", FIELD_STRING, false },
-		[GPU_UUID] = { "gpu_uuid", FIELD_STRING, false },
-		[MISSING] = { "missing", FIELD_STRING, false },
-		[UNFINISHED] = { "unfinished", FIELD_STRING, false },
-		[PROBES] = { "probes", FIELD_ARRAY, true },
-		[SAMPLES] = { "samples", FIELD_ARRAY, true },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path rank_at = { .up = at, .key = "rank" },
-				      local_at = { .up = at, .key = "local_rank" };
-	int ranks = reader->run->job.ranks > 0 ? reader->run->job.ranks : MUSTER_RUN_RANKS_MAX;
-	int number, local_rank = -1;
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		muster_json_field_int(part[RANK], &rank_at, 0, ranks - 1, &number, err) < 0 ||
-		(part[LOCAL_RANK] &&
-			muster_json_field_int(part[LOCAL_RANK], &local_at, 0, ranks - 1, &local_rank, err) < 0))
-		return -1;
-	if (node->rank_count > 0 && node->ranks[node->rank_count - 1].rank > number)
-		return place_fail(&rank_at, err, "rank %d stands after rank %d; they must ascend", number,
-			node->ranks[node->rank_count - 1].rank);
-	if ((node->rank_count > 0 && node->ranks[node->rank_count - 1].rank == number) || rank_known(reader, number))
-		return place_fail(&rank_at, err, "rank %d stands twice in the run", number);
-	struct muster_rank *rank = muster_node_add_rank(node, number);
-	rank->local_rank = local_rank;
-	rank->gpu = muster_json_field_text(reader->run->arena, part[GPU]);
-	rank->gpu_uuid = muster_json_field_text(reader->run->arena, part[GPU_UUID]);
-	rank->missing = muster_json_field_text(reader->run->arena, part[MISSING]);
-	rank->unfinished = muster_json_field_text(reader->run->arena, part[UNFINISHED]);
-	struct muster_samples *const lists[] = {
-		[MUSTER_HOLDER_JOB] = &reader->run->job.samples,
-		[MUSTER_HOLDER_NODE] = &node->samples,
-		[MUSTER_HOLDER_RANK] = &rank->samples,
-	};
-	return read_outcomes(reader, part[PROBES], at, &rank->outcomes, err) < 0
-		       ? -1
-		       : muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_RANK, lists, err);
+	int ranks = ((struct muster_run_reader *)r)->run->job.ranks;
+	return muster_json_int_read(r, json, 0, ranks > 0 ? ranks - 1 : MUSTER_RUN_RANKS_MAX - 1, into);
 }
 
-int muster_node_read(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+static const struct muster_field rank_fields[] = {
+	{ MUSTER_FIELD(muster_rank, rank, INT), .read = read_number },
+	{ MUSTER_FIELD(muster_rank, local_rank, INT), .read = read_number, .optional = true, .absent = -1 },
+	{ MUSTER_FIELD(muster_rank, gpu, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_rank, gpu_uuid, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_rank, missing, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_rank, unfinished, TEXT), .optional = true },
+};
+const struct muster_object_type muster_rank_type = MUSTER_OBJECT_TYPE(muster_rank, rank_fields);
+
+#define LIST(tag, name)                                                                                                \
+	{                                                                                                              \
+		.key = #name, .type = MUSTER_FIELD_JSON, .offset = offsetof(struct tag, name),                         \
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)                                                            \
+	}
+
+struct rank_parts {
+	struct muster_rank rank;
+	const struct muster_json *probes, *samples;
+};
+static const struct muster_field rank_lists[] = { LIST(rank_parts, probes), LIST(rank_parts, samples) };
+static const struct muster_object_type rank_parts_type = {
+	.fields = rank_lists, .count = 2, .size = sizeof(struct rank_parts), .base = &muster_rank_type
+};
+
+static int read_rank(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	enum { NAME, SIMULATED, SAMPLES, RANKS, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[NAME] = { "name", FIELD_STRING, true },
-		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
-		[SAMPLES] = { "samples", FIELD_ARRAY, true },
-		[RANKS] = { "ranks", FIELD_ARRAY, true },
-	};
-	const struct muster_json *part[COUNT];
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
+	struct muster_run_reader *reader = (struct muster_run_reader *)r;
+	struct muster_node *node = into;
+	struct rank_parts parts = { .rank.local_rank = -1 };
+	if (muster_object_read(r, json, &rank_parts_type, &parts) < 0)
 		return -1;
-	struct muster_node *node = muster_run_add_node(reader->run, muster_json_string(part[NAME]));
-	node->simulated = muster_json_boolean(part[SIMULATED]);
-	struct muster_samples *const lists[] = {
-		[MUSTER_HOLDER_JOB] = &reader->run->job.samples,
-		[MUSTER_HOLDER_NODE] = &node->samples,
-	};
-	if (muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_NODE, lists, err) < 0)
+	int number = parts.rank.rank, last = node->rank_count > 0 ? node->ranks[node->rank_count - 1].rank : -1;
+	if (last > number)
+		return muster_json_reader_fail_member(
+			r, "rank", "rank %d stands after rank %d; they must ascend", number, last);
+	if (last == number || rank_known(reader, number))
+		return muster_json_reader_fail_member(r, "rank", "rank %d stands twice in the run", number);
+	struct muster_rank *rank = muster_node_add_rank(node, number);
+	*rank = parts.rank;
+	struct sample_lists lists = { MUSTER_HOLDER_RANK,
+		{ &reader->run->job.samples, &node->samples, &rank->samples } };
+	return muster_json_member_read(r, "probes", 0, read_outcomes, &rank->outcomes, parts.probes) < 0
+		       ? -1
+		       : muster_json_member_read(r, "samples", 0, muster_samples_read, &lists, parts.samples);
+}
+
+struct node_parts {
+	const char *name;
+	bool simulated;
+	const struct muster_json *samples, *ranks;
+};
+
+static const struct muster_field node_fields[] = {
+	{ MUSTER_FIELD(node_parts, name, TEXT) },
+	{ MUSTER_FIELD(node_parts, simulated, BOOLEAN) },
+	LIST(node_parts, samples),
+	LIST(node_parts, ranks),
+};
+static const struct muster_object_type node_type = MUSTER_OBJECT_TYPE(node_parts, node_fields);
+
+static int read_ranks(struct muster_json_reader *r, void *node, const struct muster_json *json)
+{
+	return muster_json_each_read(r, json, read_rank, node, 0);
+}
+
+int muster_node_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_run *run = ((struct muster_run_reader *)r)->run;
+	struct node_parts parts;
+	(void)into;
+	if (muster_object_read(r, json, &node_type, &parts) < 0)
 		return -1;
-	const struct muster_json_path all = { .up = at, .key = "ranks" };
-	struct muster_json_path here = { .up = &all };
-	for (json = muster_json_first(part[RANKS]); json; json = muster_json_next(json), here.index++)
-		if (read_rank(reader, json, &here, node, err) < 0)
-			return -1;
-	return 0;
+	struct muster_node *node = muster_run_add_node(run, parts.name);
+	node->simulated = parts.simulated;
+	struct sample_lists lists = { MUSTER_HOLDER_NODE, { &run->job.samples, &node->samples } };
+	return muster_json_member_read(r, "samples", 0, muster_samples_read, &lists, parts.samples) < 0
+		       ? -1
+		       : muster_json_member_read(r, "ranks", 0, read_ranks, node, parts.ranks);
 }

@@ -12,43 +12,39 @@ const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
 	[MUSTER_FULL] = "full",
 };
 
-static const char *const outcome_names[] = {
+const char *const muster_outcome_names[MUSTER_OUTCOME_COUNT] = {
 	[MUSTER_OUTCOME_OK] = "ok",
 	[MUSTER_OUTCOME_ERROR] = "error",
 	[MUSTER_OUTCOME_CRASHED] = "crashed",
 	[MUSTER_OUTCOME_HUNG] = "hung",
 	[MUSTER_OUTCOME_NOT_RUN] = "not_run",
 };
-_Static_assert(sizeof outcome_names / sizeof *outcome_names == MUSTER_OUTCOME_COUNT, "every outcome has a name");
 
 const char *muster_outcome_name(enum muster_outcome_status status)
 {
-	return (unsigned int)status < MUSTER_OUTCOME_COUNT ? outcome_names[status] : "unknown";
+	return (unsigned int)status < MUSTER_OUTCOME_COUNT ? muster_outcome_names[status] : "unknown";
 }
 
-static const char *const trial_kind_names[] = {
+const char *const muster_trial_kind_names[MUSTER_TRIAL_KIND_COUNT] = {
 	[MUSTER_TRIAL_ALONE] = "alone",
 	[MUSTER_TRIAL_PAIR] = "pair",
 	[MUSTER_TRIAL_GROUP] = "group",
 };
-_Static_assert(sizeof trial_kind_names / sizeof *trial_kind_names == MUSTER_TRIAL_KIND_COUNT, "every kind has a name");
 
 const char *muster_trial_kind_name(enum muster_trial_kind kind)
 {
-	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? trial_kind_names[kind] : "unknown";
+	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? muster_trial_kind_names[kind] : "unknown";
 }
 
-static const char *const trial_status_names[] = {
+const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT] = {
 	[MUSTER_TRIAL_FAILED] = "failed",
 	[MUSTER_TRIAL_OK] = "ok",
 	[MUSTER_TRIAL_LATE] = "late",
 };
-_Static_assert(
-	sizeof trial_status_names / sizeof *trial_status_names == MUSTER_TRIAL_STATUS_COUNT, "every status has a name");
 
 const char *muster_trial_status_name(enum muster_trial_status status)
 {
-	return (unsigned int)status < MUSTER_TRIAL_STATUS_COUNT ? trial_status_names[status] : "unknown";
+	return (unsigned int)status < MUSTER_TRIAL_STATUS_COUNT ? muster_trial_status_names[status] : "unknown";
 }
 
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)

@@ -5,153 +5,125 @@
 #include "muster/probe.h"
 #include "model/limits.h"
 
-#include <string.h>
+#include <math.h>
+#include <stddef.h>
 
-static int read_job(struct muster_run_reader *reader, const struct muster_json *json, const struct muster_json_path *at,
-	struct muster_error *err)
+/* A time is always there. */
+void muster_time_write(struct muster_json_writer *w, const void *from)
 {
-	enum {
-		ID,
-		STARTED,
-		ELAPSED,
-		PROFILE,
-		RANKS,
-		SIMULATED,
-		VERSION,
-		REPEATS,
-		INTERRUPTED,
-		ASSEMBLED,
-		SAMPLES,
-		COUNT
-	};
-	static const struct muster_json_field fields[COUNT] = {
-		[ID] = { "id", FIELD_STRING, false },
-		[STARTED] = { "started", FIELD_STRING, false },
-		[ELAPSED] = { "elapsed_s", FIELD_NUMBER, true },
-		[PROFILE] = { "profile", FIELD_STRING, true },
-		[RANKS] = { "ranks", FIELD_NUMBER, true },
-		[SIMULATED] = { "simulated", FIELD_BOOLEAN, true },
-		[VERSION] = { "muster", FIELD_STRING, false },
-		[REPEATS] = { "repeats", FIELD_NUMBER, false },
-		[INTERRUPTED] = { "interrupted", FIELD_STRING, false },
-		[ASSEMBLED] = { "assembled", FIELD_BOOLEAN, false },
-		[SAMPLES] = { "samples", FIELD_ARRAY, true },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path ranks_at = { .up = at, .key = "ranks" },
-				      profile_at = { .up = at, .key = "profile" };
-	const struct muster_json_path repeats_at = { .up = at, .key = "repeats" };
-	struct muster_job *job = &reader->run->job;
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		muster_json_field_int(part[RANKS], &ranks_at, 1, MUSTER_RUN_RANKS_MAX, &job->ranks, err) < 0 ||
-		(part[REPEATS] && muster_json_field_int(
-					  part[REPEATS], &repeats_at, 1, MUSTER_REPEATS_MAX, &job->repeats, err) < 0))
-		return -1;
-	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
-		if (strcmp(muster_profile_names[i], muster_json_string(part[PROFILE])) == 0)
-			job->profile = muster_profile_names[i];
-	if (!job->profile)
-		return place_fail(&profile_at, err, "\"%.100s\" is none of quick, standard, full",
-			muster_json_string(part[PROFILE]));
-	job->id = muster_json_field_text(reader->run->arena, part[ID]);
-	job->started = muster_json_field_text(reader->run->arena, part[STARTED]);
-	job->elapsed_s = muster_json_number(part[ELAPSED]);
-	job->simulated = muster_json_boolean(part[SIMULATED]);
-	job->version = muster_json_field_text(reader->run->arena, part[VERSION]);
-	job->interrupted = muster_json_field_text(reader->run->arena, part[INTERRUPTED]);
-	job->assembled = part[ASSEMBLED] && muster_json_boolean(part[ASSEMBLED]);
-	struct muster_samples *const lists[] = { [MUSTER_HOLDER_JOB] = &job->samples };
-	return muster_samples_read(&reader->samples, part[SAMPLES], at, MUSTER_HOLDER_JOB, lists, err);
+	double time = *(const double *)from;
+	muster_json_writer_number(w, isfinite(time) ? time : 0);
 }
 
-int muster_trial_read(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+static int read_profile(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	enum { PROBE, KIND, NODES, STATUS, BUSBW, WHY, SECONDS, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[PROBE] = { "probe", FIELD_STRING, true },
-		[KIND] = { "kind", FIELD_STRING, true },
-		[NODES] = { "nodes", FIELD_ARRAY, true },
-		[STATUS] = { "status", FIELD_STRING, true },
-		[BUSBW] = { "busbw_gbps", FIELD_NUMBER, false },
-		[WHY] = { "why", FIELD_STRING, false },
-		[SECONDS] = { "seconds", FIELD_NUMBER, true },
-	};
-	const struct muster_json *part[COUNT];
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
+	int profile = muster_json_name_read(r, json, muster_profile_names, MUSTER_PROFILE_COUNT);
+	if (profile >= 0)
+		*(const char **)into = muster_profile_names[profile];
+	return profile < 0 ? -1 : 0;
+}
+
+static const struct muster_field job_fields[] = {
+	{ MUSTER_FIELD(muster_job, id, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_job, started, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_job, elapsed_s, NUMBER), .write = muster_time_write },
+	{ MUSTER_FIELD(muster_job, profile, TEXT), .read = read_profile },
+	{ MUSTER_FIELD(muster_job, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX },
+	{ MUSTER_FIELD(muster_job, simulated, BOOLEAN) },
+	{ MUSTER_FIELD_AS(muster_job, "muster", version, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_job, repeats, INT), .low = 1, .high = MUSTER_REPEATS_MAX, .optional = true, .absent = 1 },
+	{ MUSTER_FIELD(muster_job, interrupted, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_job, assembled, BOOLEAN), .optional = true },
+};
+const struct muster_object_type muster_job_type = MUSTER_OBJECT_TYPE(muster_job, job_fields);
+
+struct job_parts {
+	struct muster_job job;
+	const struct muster_json *samples;
+};
+static const struct muster_field job_lists[] = {
+	{ MUSTER_FIELD(job_parts, samples, JSON), .types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
+};
+static const struct muster_object_type job_parts_type = {
+	.fields = job_lists, .count = 1, .size = sizeof(struct job_parts), .base = &muster_job_type
+};
+
+static int read_job(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_job *job = &((struct muster_run_reader *)r)->run->job;
+	struct job_parts parts = { .job = *job };
+	struct sample_lists lists = { MUSTER_HOLDER_JOB, { &job->samples } };
+	(void)into;
+	if (muster_object_read(r, json, &job_parts_type, &parts) < 0)
 		return -1;
-	const struct muster_json_path kind_at = { .up = at, .key = "kind" }, nodes_at = { .up = at, .key = "nodes" };
-	const struct muster_json_path status_at = { .up = at, .key = "status" };
-	const char *kind = muster_json_string(part[KIND]), *status = muster_json_string(part[STATUS]);
-	struct muster_trial trial = {
-		.probe = muster_json_field_text(reader->run->arena, part[PROBE]),
-		.node_count = muster_json_size(part[NODES]),
-		.busbw_gbps = part[BUSBW] ? muster_json_number(part[BUSBW]) : 0,
-		.why = muster_json_field_text(reader->run->arena, part[WHY]),
-		.seconds = muster_json_number(part[SECONDS]),
-	};
-	while (trial.kind < MUSTER_TRIAL_KIND_COUNT && strcmp(kind, muster_trial_kind_name(trial.kind)) != 0)
-		trial.kind++;
-	if (trial.kind == MUSTER_TRIAL_KIND_COUNT)
-		return place_fail(&kind_at, err, "\"%.100s\" is none of alone, pair, group", kind);
-	while (trial.status < MUSTER_TRIAL_STATUS_COUNT && strcmp(status, muster_trial_status_name(trial.status)) != 0)
-		trial.status++;
-	if (trial.status == MUSTER_TRIAL_STATUS_COUNT)
-		return place_fail(&status_at, err, "\"%.100s\" is none of failed, ok, late", status);
+	*job = parts.job;
+	return muster_json_member_read(r, "samples", 0, muster_samples_read, &lists, parts.samples);
+}
+
+static const struct muster_field trial_fields[] = {
+	{ MUSTER_FIELD(muster_trial, probe, TEXT) },
+	{ MUSTER_FIELD(muster_trial, kind, NAME), MUSTER_FIELD_NAMES(muster_trial_kind_names) },
+	{ MUSTER_FIELD(muster_trial, nodes, TEXT), MUSTER_FIELD_MANY(muster_trial, node_count),
+		.most = MUSTER_RUN_NODES_MAX },
+	{ MUSTER_FIELD(muster_trial, status, NAME), MUSTER_FIELD_NAMES(muster_trial_status_names) },
+	{ MUSTER_FIELD(muster_trial, busbw_gbps, NUMBER), .optional = true },
+	{ MUSTER_FIELD(muster_trial, why, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_trial, seconds, NUMBER), .write = muster_time_write },
+};
+const struct muster_object_type muster_trial_type = MUSTER_OBJECT_TYPE(muster_trial, trial_fields);
+
+int muster_trial_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_trial trial = { .busbw_gbps = 0 };
+	(void)into;
+	if (muster_object_read(r, json, &muster_trial_type, &trial) < 0)
+		return -1;
 	if (trial.status != MUSTER_TRIAL_OK && !trial.why)
-		return place_fail(at, err, "the status is not \"ok\", so the key \"why\" is needed");
-	if (trial.node_count > MUSTER_RUN_NODES_MAX ||
-		(trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
-						  : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1)))
-		return place_fail(&nodes_at, err, "%zu nodes cannot be of the kind \"%s\"", trial.node_count, kind);
-	trial.nodes = muster_arena_alloc(reader->run->arena, trial.node_count * sizeof *trial.nodes);
-	struct muster_json_path here = { .up = &nodes_at };
-	const struct muster_json *node = muster_json_first(part[NODES]);
-	for (; node; node = muster_json_next(node), here.index++) {
-		if (muster_json_field_check(node, &here, FIELD_STRING, err) < 0)
-			return -1;
-		trial.nodes[here.index] = muster_json_field_text(reader->run->arena, node);
-	}
-	muster_run_add_trial(reader->run, trial);
+		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"why\" is needed");
+	if (trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
+					     : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1))
+		return muster_json_reader_fail_member(r, "nodes", "%zu nodes cannot be of the kind \"%s\"",
+			trial.node_count, muster_trial_kind_name(trial.kind));
+	muster_run_add_trial(((struct muster_run_reader *)r)->run, trial);
 	return 0;
 }
 
-int muster_run_read(struct muster_run_reader *reader, struct muster_json_part whole, const struct muster_json_path *at,
-	struct muster_error *err)
+/* A simulated pass must not be taken for a real one, and no rank may be forgotten. */
+static int check_run(struct muster_json_reader *r, const struct muster_run *run, const unsigned char *seen)
+{
+	for (size_t i = 0; i < run->node_count; i++)
+		if (run->nodes[i].simulated && !run->job.simulated)
+			return muster_json_reader_fail_member(r, "job",
+				"simulated is false, and yet the node \"%.100s\" is simulated", run->nodes[i].name);
+	for (size_t rank = 0; rank < (size_t)run->job.ranks; rank++)
+		if (!(seen[rank / 8] & 1u << rank % 8))
+			return muster_json_reader_fail_member(r, "nodes",
+				"rank %zu of %d stands nowhere; one that sent nothing stands there as missing", rank,
+				run->job.ranks);
+	return 0;
+}
+
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_part whole)
 {
 	enum { JOB, NODES, TRIALS, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[JOB] = { "job", FIELD_OBJECT, true },
-		[NODES] = { "nodes", FIELD_ARRAY, true },
-		[TRIALS] = { "trials", FIELD_ARRAY, false },
+	static const struct muster_field fields[COUNT] = {
+		[JOB] = { .key = "job", .read = read_job },
+		[NODES] = { .key = "nodes", .read = muster_node_read, .many = true, .most = MUSTER_RUN_NODES_MAX },
+		[TRIALS] = { .key = "trials",
+			.read = muster_trial_read,
+			.many = true,
+			.most = MUSTER_RUN_NODES_MAX,
+			.optional = true },
 	};
+	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_run, fields);
+	struct muster_json_reader *r = &reader->samples.json;
 	struct muster_json_part parts[COUNT];
-	const struct muster_json_path job_at = { .up = at, .key = "job" }, nodes_at = { .up = at, .key = "nodes" };
-	const struct muster_json_path trials_at = { .up = at, .key = "trials" };
-	struct muster_json *job = NULL;
-	if (muster_json_part_fields(whole, at, fields, COUNT, parts, err) < 0)
+	if (muster_json_part_split(r, whole, &type, parts) < 0 ||
+		muster_json_part_read(r, parts[JOB], &fields[JOB], reader->run) < 0)
 		return -1;
-	int rc = muster_json_part_parse(parts[JOB], &job_at, &job, err);
-	if (rc == 0)
-		rc = read_job(reader, job, &job_at, err);
-	muster_json_free(job);
-	if (rc < 0)
-		return -1;
-
-	size_t ranks = (size_t)reader->run->job.ranks;
-	reader->seen = muster_calloc(ranks / 8 + 1, 1);
-	if (muster_json_part_elements(parts[NODES], &nodes_at, muster_node_read, reader, err) < 0 ||
-		(parts[TRIALS].text &&
-			muster_json_part_elements(parts[TRIALS], &trials_at, muster_trial_read, reader, err) < 0))
-		return -1;
-	for (size_t i = 0; i < reader->run->node_count; i++) /* a simulated pass must not be taken for a real one */
-		if (reader->run->nodes[i].simulated && !reader->run->job.simulated)
-			return place_fail(&job_at, err, "simulated is false, and yet the node \"%.100s\" is simulated",
-				reader->run->nodes[i].name);
-	for (size_t rank = 0; rank < ranks; rank++)
-		if (!(reader->seen[rank / 8] & 1u << rank % 8))
-			return place_fail(&nodes_at, err,
-				"rank %zu of %zu stands nowhere; one that sent nothing stands there as missing", rank,
-				ranks);
-	return 0;
+	reader->seen = muster_calloc((size_t)reader->run->job.ranks / 8 + 1, 1);
+	for (size_t i = NODES; i < COUNT; i++)
+		if (parts[i].text && muster_json_part_read(r, parts[i], &fields[i], reader->run) < 0)
+			return -1;
+	return check_run(r, reader->run, reader->seen);
 }

@@ -2,36 +2,25 @@
 #ifndef MUSTER_MODEL_RUN_JSON_H
 #define MUSTER_MODEL_RUN_JSON_H
 
-#include "report/read_findings.h"
+#include "json/parts.h"
 #include "model/sample_json.h"
+#include "report/read_findings.h"
 
 struct muster_run_reader {
+	struct muster_sample_reader
+		samples; /* first, and its struct muster_json_reader first in it: that is handed around */
 	struct muster_run *run;
 	struct muster_findings_reader *judged; /* NULL: only the run is wanted */
-	struct muster_sample_reader samples;
-	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
+	unsigned char *seen;                   /* a bit for each rank of the job; NULL: look through the run instead */
+	const struct muster_json *unread;      /* what is looked at for its type alone */
 };
 
-/* A part of the text, not parsed yet; without a text: absent. */
-struct muster_json_part {
-	const char *text;
-	size_t length;
-};
+/* How the structs of a run stand in JSON, their samples, outcomes and ranks aside. */
+extern const struct muster_object_type muster_job_type, muster_rank_type, muster_outcome_type, muster_trial_type;
+muster_field_write_fn muster_time_write;
 
-typedef int muster_json_element_read(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err);
-
-/* To a tree, which the caller frees; the members of an object by a table of fields; each element of an array. */
-int muster_json_part_parse(struct muster_json_part part, const struct muster_json_path *at, struct muster_json **ret,
-	struct muster_error *err);
-int muster_json_part_fields(struct muster_json_part part, const struct muster_json_path *at,
-	const struct muster_json_field *fields, size_t count, struct muster_json_part *ret, struct muster_error *err);
-int muster_json_part_elements(struct muster_json_part part, const struct muster_json_path *at,
-	muster_json_element_read *read, struct muster_run_reader *reader, struct muster_error *err);
-
-/* What is read is added to the run. */
-muster_json_element_read muster_node_read, muster_trial_read;
-int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part, const struct muster_json_path *at,
-	struct muster_error *err);
+/* What is read is added to the run of the struct muster_run_reader. */
+muster_field_read_fn muster_node_read, muster_trial_read;
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part);
 
 #endif

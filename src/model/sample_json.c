@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "muster/probe.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static const struct muster_label *keep_labels(
 	uint64_t hash = hash_of(labels, count);
 	struct label_set *set = find_set(reader->sets, reader->set_room, hash, labels, count);
 	if (!set->labels) {
-		struct muster_label *copy = muster_arena_alloc(reader->arena, count * sizeof *copy);
+		struct muster_label *copy = muster_arena_alloc(reader->json.arena, count * sizeof *copy);
 		memcpy(copy, labels, count * sizeof *copy);
 		*set = (struct label_set){ .labels = copy, .count = count, .hash = hash };
 		reader->set_count++;
@@ -90,33 +91,43 @@ static bool has_label(const struct muster_metric *metric, const char *key)
 	return false;
 }
 
-/* The labels that the catalogue lists for the metric: each of them, and no other. */
-static int read_labels(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_sample *sample, struct muster_error *err)
+static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	const unsigned int types = MUSTER_JSON_BIT(MUSTER_JSON_STRING) | MUSTER_JSON_BIT(MUSTER_JSON_NUMBER);
+	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
+}
+
+/* Findings name GPUs and ports by these labels, so they are never numbers. */
+static int read_name_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const unsigned int types = MUSTER_JSON_BIT(MUSTER_JSON_STRING);
+	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
+}
+
+/* The labels that the catalogue lists for the metric: each of them, and no other. json: NULL when there are none. */
+static int read_labels(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_sample *sample = into;
 	const struct muster_metric *metric = sample->metric;
-	const struct muster_json_path here = { .up = at, .key = "labels" };
 	struct muster_label labels[MUSTER_LABELS_MAX];
 	size_t count = 0;
 	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++) {
 		const char *key = metric->labels[count];
 		const struct muster_json *member = json ? muster_json_member(json, key) : NULL;
-		if (!member)
-			return place_fail(&here, err, "%s has the label \"%s\", which is missing", metric->name, key);
-		/* findings name GPUs and ports by these labels, so they are never numbers */
 		bool name = strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0;
-		const struct muster_json_path value = { .up = &here, .key = key };
-		if (muster_json_field_check(member, &value, name ? FIELD_STRING : FIELD_STRING | FIELD_NUMBER, err) < 0)
+		if (!member)
+			return muster_json_reader_fail(
+				r, "%s has the label \"%s\", which is missing", metric->name, key);
+		labels[count].key = key;
+		if (muster_json_member_read(
+			    r, key, 0, name ? read_name_label : read_label, &labels[count].value, member) < 0)
 			return -1;
-		labels[count] =
-			(struct muster_label){ .key = key, .value = muster_json_field_value(reader->arena, member) };
 	}
-	for (const struct muster_json *member = json ? muster_json_first(json) : NULL; member;
-		member = muster_json_next(member))
-		if (!has_label(metric, muster_json_key(member)))
-			return place_fail(
-				&here, err, "%s has no label \"%.100s\"", metric->name, muster_json_key(member));
-	sample->labels = keep_labels(reader, labels, count);
+	for (json = json ? muster_json_first(json) : NULL; json; json = muster_json_next(json))
+		if (!has_label(metric, muster_json_key(json)))
+			return muster_json_reader_fail(
+				r, "%s has no label \"%.100s\"", metric->name, muster_json_key(json));
+	sample->labels = keep_labels((struct muster_sample_reader *)r, labels, count);
 	sample->label_count = count;
 	return 0;
 }
@@ -129,79 +140,67 @@ static const enum muster_json_type json_types[] = {
 };
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
-/* The numbers of all repeats. */
-static int read_values(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *up, struct muster_sample *sample, struct muster_error *err)
-{
-	const struct muster_json_path all = { .up = up, .key = "values" };
-	struct muster_json_path here = { .up = &all };
-	size_t count = muster_json_size(json);
-	if (sample->value.type != MUSTER_NUMBER)
-		return place_fail(up, err, "values of repeats stand beside a value that is no number");
-	if (count < 2 || count > MUSTER_REPEATS_MAX)
-		return place_fail(&all, err, "%zu values, 2 to %d are allowed", count, MUSTER_REPEATS_MAX);
-	double *values = muster_arena_alloc(reader->arena, count * sizeof *values);
-	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		if (muster_json_field_check(json, &here, FIELD_NUMBER, err) < 0)
-			return -1;
-		values[here.index] = muster_json_number(json);
-	}
-	sample->values = values;
-	sample->value_count = count;
-	return 0;
-}
+struct parts {
+	const struct muster_json *metric, *labels, *value, *reason;
+	double *values; /* of all repeats */
+	size_t value_count;
+};
+
+#define PART(name, types_)                                                                                             \
+	.key = #name, .type = MUSTER_FIELD_JSON, .offset = offsetof(struct parts, name), .types = (types_)
+
+static const struct muster_field muster_json_part_fields[] = {
+	{ PART(metric, MUSTER_JSON_BIT(MUSTER_JSON_STRING)) },
+	{ PART(labels, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)), .optional = true },
+	{ PART(value, MUSTER_JSON_SCALAR), .most = SIZE_MAX },
+	{ PART(reason, MUSTER_JSON_BIT(MUSTER_JSON_STRING)), .optional = true },
+	{ MUSTER_FIELD(parts, values, NUMBER), MUSTER_FIELD_MANY(parts, value_count), .least = 2,
+		.most = MUSTER_REPEATS_MAX, .optional = true },
+};
+static const struct muster_object_type parts_type = MUSTER_OBJECT_TYPE(parts, muster_json_part_fields);
 
 /* The value, or why there is none. */
-static int read_value(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json *reason, const struct muster_json_path *up, struct muster_sample *sample,
-	struct muster_error *err)
+static int read_value(struct muster_sample_reader *reader, const struct parts *parts, struct muster_sample *sample)
 {
-	const struct muster_json_path here = { .up = up, .key = "value" };
+	struct muster_json_reader *r = &reader->json;
+	const struct muster_json *json = parts->value;
 	enum muster_json_type type = muster_json_type(json), wanted = json_types[sample->metric->type];
 	if (type != MUSTER_JSON_NULL && type != wanted)
-		return place_fail(&here, err, "%s is %s, found %s", sample->metric->name, muster_json_type_name(wanted),
-			muster_json_type_name(type));
-	if (type != MUSTER_JSON_NULL && reason)
-		return place_fail(up, err, "a reason stands beside a value that is not null");
-	if (type == MUSTER_JSON_NULL && !reason && !reader->lenient)
-		return place_fail(up, err, "the value is null, so the key \"reason\" is needed");
+		return muster_json_reader_fail_member(r, "value", "%s is %s, found %s", sample->metric->name,
+			muster_json_type_name(wanted), muster_json_type_name(type));
+	if (type != MUSTER_JSON_NULL && parts->reason)
+		return muster_json_reader_fail(r, "a reason stands beside a value that is not null");
+	if (type == MUSTER_JSON_NULL && !parts->reason && !reader->lenient)
+		return muster_json_reader_fail(r, "the value is null, so the key \"reason\" is needed");
+	if (parts->values && type != MUSTER_JSON_NUMBER)
+		return muster_json_reader_fail(r, "values of repeats stand beside a value that is no number");
+	sample->values = parts->values;
+	sample->value_count = parts->value_count;
 	if (reader->lenient && type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX) {
-		sample->reason = muster_arena_printf(reader->arena, "a text of %zu bytes, at most %d are kept",
+		sample->reason = muster_arena_printf(r->arena, "a text of %zu bytes, at most %d are kept",
 			strlen(muster_json_string(json)), MUSTER_RUN_STRING_MAX);
 		return 0;
 	}
-	if (muster_json_field_check(json, &here, FIELD_SCALAR, err) < 0)
-		return -1;
-	sample->value = muster_json_field_value(reader->arena, json);
 	if (type == MUSTER_JSON_NULL)
-		sample->reason = reason ? muster_json_field_text(reader->arena, reason) : "no reason given";
-	return 0;
+		sample->reason = parts->reason ? muster_arena_string(r->arena, muster_json_string(parts->reason))
+					       : "no reason given";
+	return muster_json_member_read(r, "value", 0, muster_json_value_read, &sample->value, json);
 }
 
-int muster_sample_read(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_sample *ret, struct muster_error *err)
+int muster_sample_read(struct muster_json_reader *r, void *ret, const struct muster_json *json)
 {
-	enum { METRIC, LABELS, VALUE, REASON, VALUES, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[METRIC] = { "metric", FIELD_STRING, true },
-		[LABELS] = { "labels", FIELD_OBJECT, false },
-		[VALUE] = { "value", FIELD_SCALAR | FIELD_LONG, true },
-		[REASON] = { "reason", FIELD_STRING, false },
-		[VALUES] = { "values", FIELD_ARRAY, false },
-	};
-	const struct muster_json *part[COUNT];
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
+	struct parts parts = { NULL };
+	if (muster_object_read(r, json, &parts_type, &parts) < 0)
 		return -1;
-	const struct muster_json_path metric_at = { .up = at, .key = "metric" };
-	struct muster_sample sample = { .metric = muster_metric_find(muster_json_string(part[METRIC])) };
+	const char *name = muster_json_string(parts.metric);
+	struct muster_sample sample = { .metric = muster_metric_find(name) };
 	if (!sample.metric)
-		return place_fail(&metric_at, err, "unknown metric \"%.100s\"; `muster metrics` lists those there are",
-			muster_json_string(part[METRIC]));
-	if (read_value(reader, part[VALUE], part[REASON], at, &sample, err) < 0 ||
-		read_labels(reader, part[LABELS], at, &sample, err) < 0 ||
-		(part[VALUES] && read_values(reader, part[VALUES], at, &sample, err) < 0))
+		return muster_json_reader_fail_member(
+			r, "metric", "unknown metric \"%.100s\"; `muster metrics` lists those there are", name);
+	if (read_value((struct muster_sample_reader *)r, &parts, &sample) < 0 ||
+		muster_json_member_read(r, "labels", 0, read_labels, &sample, parts.labels) < 0)
 		return -1;
-	*ret = sample;
+	*(struct muster_sample *)ret = sample;
 	return 0;
 }
 
@@ -222,31 +221,39 @@ static void make_room(struct muster_samples *samples, size_t more)
 	samples->items = muster_realloc(samples->items, samples->room, sizeof *samples->items);
 }
 
-int muster_samples_read(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *up, enum muster_sample_holder holder, struct muster_samples *const lists[],
-	struct muster_error *err)
+static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct muster_json_path all = { .up = up, .key = "samples" };
-	struct muster_json_path here = { .up = &all };
+	const struct sample_lists *lists = into;
+	struct muster_sample sample;
+	if (muster_sample_read(r, &sample, json) < 0)
+		return -1;
+	enum muster_sample_holder target = widest[sample.metric->scope];
+	if (target > lists->holder)
+		return muster_json_reader_fail(r, "%s is a fact about a %s and cannot stand here", sample.metric->name,
+			muster_scope_name(sample.metric->scope));
+	muster_samples_add(lists->of[target], sample);
+	return 0;
+}
+
+int muster_samples_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const struct sample_lists *lists = into;
 	size_t count = muster_json_size(json);
 	if (count > MUSTER_RUN_SAMPLES_MAX)
-		return place_fail(&all, err, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
-	make_room(lists[holder], count);
-	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		struct muster_sample sample;
-		if (muster_sample_read(reader, json, &here, &sample, err) < 0)
-			return -1;
-		enum muster_sample_holder target = widest[sample.metric->scope];
-		if (target > holder)
-			return place_fail(&here, err, "%s is a fact about a %s and cannot stand here",
-				sample.metric->name, muster_scope_name(sample.metric->scope));
-		muster_samples_add(lists[target], sample);
-	}
-	return 0;
+		return muster_json_reader_fail(r, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
+	make_room(lists->of[lists->holder], count);
+	return muster_json_each_read(r, json, read_listed, into, 0);
+}
+
+void muster_sample_reader_init(struct muster_sample_reader *reader, struct muster_arena *arena)
+{
+	*reader = (struct muster_sample_reader){
+		.json = { .arena = arena, .text_max = MUSTER_RUN_STRING_MAX, .part_max = MUSTER_RUN_PART_BYTES_MAX }
+	};
 }
 
 void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
 	free(reader->sets);
-	*reader = (struct muster_sample_reader){ 0 };
+	*reader = (struct muster_sample_reader){ .lenient = false };
 }

@@ -1,32 +1,36 @@
 /* sample_json.h - samples from their JSON, as they stand in a report and as a worker says them
  *
- * Input from outside: nothing is taken that does not fit the catalogue and the limits in struct_json.h.
+ * Input from outside: nothing is taken that does not fit the catalogue and the limits in limits.h.
  */
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H
 
+#include "json/object.h"
 #include "muster/run.h"
-#include "json/fields.h"
 
 struct muster_sample_reader {
-	struct muster_arena *arena; /* where what is read will be */
-	bool lenient;               /* a text that is too long becomes null; a null without a reason gets one */
-	struct label_set *sets;     /* open addressing; a power of two, at most half full */
+	struct muster_json_reader json; /* first: functions that read a value are handed this */
+	bool lenient;                   /* a text that is too long becomes null; a null without a reason gets one */
+	struct label_set *sets;         /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 };
 
+/* What is read goes to the arena. `json.err` is the caller's to set. */
+void muster_sample_reader_init(struct muster_sample_reader *reader, struct muster_arena *arena);
 void muster_sample_reader_done(struct muster_sample_reader *reader);
 
-/* One sample, with each label that the catalogue lists for its metric, and no other. */
-int muster_sample_read(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_sample *ret, struct muster_error *err);
+/* One sample, into a struct muster_sample, with each label that the catalogue lists for its metric, and no other. The
+ * reader is that of a struct muster_sample_reader. */
+muster_field_read_fn muster_sample_read;
 
 /* Who may hold samples of which scope: a rank may bring its node's and its job's facts along, never the other way. */
-enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER_RANK };
+enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER_RANK, HOLDER_COUNT };
 
-/* Read the array of what `up` holds into the lists that the samples' scopes name. lists[] ends with the holder's. */
-int muster_samples_read(struct muster_sample_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *up, enum muster_sample_holder holder, struct muster_samples *const lists[],
-	struct muster_error *err);
+/* Read an array of samples into the lists that their scopes name. */
+struct sample_lists {
+	enum muster_sample_holder holder;
+	struct muster_samples *of[HOLDER_COUNT]; /* from the job's to the holder's */
+};
+muster_field_read_fn muster_samples_read; /* into a struct sample_lists */
 
 #endif

@@ -10,6 +10,9 @@
 #include "util/array.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,297 +21,172 @@ void muster_findings_reader_init(struct muster_findings_reader *judged)
 	*judged = (struct muster_findings_reader){ .report = { .arena = muster_arena_new() } };
 }
 
-static int read_status(const struct muster_json *json, const struct muster_json_path *at, enum muster_status *ret,
-	struct muster_error *err)
+/* "calibrated" says it the other way round. */
+static int read_calibrated(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	for (enum muster_status status = 0; status < MUSTER_STATUS_COUNT; status++) {
-		if (strcmp(muster_json_string(json), muster_status_name(status)) == 0) {
-			*ret = status;
-			return 0;
-		}
-	}
-	return place_fail(
-		at, err, "\"%.100s\" is none of pass, warn, fail, skip, inconclusive", muster_json_string(json));
-}
-
-static int read_labels(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *at,
-	const struct muster_label **ret, size_t *ret_count, struct muster_error *err)
-{
-	size_t count = json ? muster_json_size(json) : 0;
-	if (count > MUSTER_LABELS_MAX)
-		return place_fail(at, err, "%zu labels, at most %d are allowed", count, MUSTER_LABELS_MAX);
-	struct muster_label *labels = count ? muster_arena_alloc(arena, count * sizeof *labels) : NULL;
-	const struct muster_json *member = count ? muster_json_first(json) : NULL;
-	for (size_t i = 0; i < count; i++, member = muster_json_next(member)) {
-		const struct muster_json_path here = { .up = at, .key = muster_json_key(member) };
-		if (muster_json_field_check(member, &here, FIELD_STRING | FIELD_NUMBER, err) < 0)
-			return -1;
-		labels[i] = (struct muster_label){
-			.key = muster_arena_string(arena, muster_json_key(member)),
-			.value = muster_json_field_value(arena, member),
-		};
-	}
-	*ret = labels;
-	*ret_count = count;
-	return 0;
-}
-
-static int read_where(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *up,
-	struct muster_finding *finding, struct muster_error *err)
-{
-	enum { NODE, RANK, GPU, PORT, LABELS, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[NODE] = { "node", FIELD_STRING, false },
-		[RANK] = { "rank", FIELD_NUMBER, false },
-		[GPU] = { "gpu", FIELD_STRING, false },
-		[PORT] = { "port", FIELD_STRING, false },
-		[LABELS] = { "labels", FIELD_OBJECT, false },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path at = { .up = up, .key = "where" }, rank_at = { .up = &at, .key = "rank" },
-				      labels_at = { .up = &at, .key = "labels" };
-	finding->rank = -1;
-	if (muster_json_fields_read(json, &at, fields, COUNT, part, err) < 0 ||
-		(part[RANK] && muster_json_field_int(
-				       part[RANK], &rank_at, 0, MUSTER_RUN_RANKS_MAX - 1, &finding->rank, err) < 0) ||
-		read_labels(arena, part[LABELS], &labels_at, &finding->labels, &finding->label_count, err) < 0)
+	bool *uncalibrated = into;
+	if (muster_json_boolean_read(r, uncalibrated, json) < 0)
 		return -1;
-	finding->node = muster_json_field_text(arena, part[NODE]);
-	finding->gpu = muster_json_field_text(arena, part[GPU]);
-	finding->port = muster_json_field_text(arena, part[PORT]);
+	*uncalibrated = !*uncalibrated;
 	return 0;
 }
 
-static int read_unjudged(struct muster_arena *arena, const struct muster_json *json, const struct muster_json_path *up,
-	struct muster_finding *finding, struct muster_error *err)
+static void write_calibrated(struct muster_json_writer *w, const void *uncalibrated)
 {
-	const struct muster_json_path all = { .up = up, .key = "unjudged" };
-	struct muster_json_path here = { .up = &all };
-	size_t count = json ? muster_json_size(json) : 0;
-	if (count == 0)
-		return 0;
-	finding->unjudged = muster_arena_alloc(arena, count * sizeof *finding->unjudged);
-	finding->unjudged_count = count;
-	for (json = muster_json_first(json); json; json = muster_json_next(json), here.index++) {
-		if (muster_json_field_check(json, &here, FIELD_STRING, err) < 0)
-			return -1;
-		finding->unjudged[here.index] = muster_json_field_text(arena, json);
-	}
-	return 0;
+	muster_json_writer_boolean(w, !*(const bool *)uncalibrated);
 }
 
-int muster_findings_reader_finding(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+static void write_unit(struct muster_json_writer *w, const void *unit)
 {
-	enum {
-		CHECK,
-		STATUS,
-		WHERE,
-		METRIC,
-		EXPECTED,
-		OBSERVED,
-		VALUE,
-		UNIT,
-		ADVICE,
-		SOURCE,
-		CERTAINTY,
-		CALIBRATED,
-		UNJUDGED,
-		COUNT
-	};
-	static const struct muster_json_field fields[COUNT] = {
-		[CHECK] = { "check", FIELD_STRING, true },
-		[STATUS] = { "status", FIELD_STRING, true },
-		[WHERE] = { "where", FIELD_OBJECT, true },
-		[METRIC] = { "metric", FIELD_STRING, false },
-		[EXPECTED] = { "expected", FIELD_STRING | FIELD_LONG, false },
-		[OBSERVED] = { "observed", FIELD_STRING | FIELD_LONG, false },
-		[VALUE] = { "value", FIELD_SCALAR, true },
-		[UNIT] = { "unit", FIELD_STRING, true },
-		[ADVICE] = { "advice", FIELD_STRING | FIELD_LONG, false },
-		[SOURCE] = { "source", FIELD_STRING | FIELD_LONG, false },
-		[CERTAINTY] = { "certainty", FIELD_STRING, false },
-		[CALIBRATED] = { "calibrated", FIELD_BOOLEAN, false },
-		[UNJUDGED] = { "unjudged", FIELD_ARRAY, false },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path status_at = { .up = at, .key = "status" };
+	const char *text = *(const char *const *)unit;
+	muster_json_writer_string(w, text ? text : "");
+}
+
+/* ---- a finding ---- */
+
+static const struct muster_field where_fields[] = {
+	{ MUSTER_FIELD(muster_finding, node, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_finding, rank, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true, .absent = -1 },
+	{ MUSTER_FIELD(muster_finding, gpu, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_finding, port, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_finding, labels, LABELS), .count_offset = offsetof(struct muster_finding, label_count),
+		.optional = true },
+};
+static const struct muster_object_type where_type = MUSTER_OBJECT_TYPE(muster_finding, where_fields);
+
+static const struct muster_field finding_fields[] = {
+	{ MUSTER_FIELD(muster_finding, check, TEXT) },
+	{ MUSTER_FIELD(muster_finding, status, NAME), MUSTER_FIELD_NAMES(muster_status_names) },
+	{ .key = "where", .type = MUSTER_FIELD_OBJECT, .object = &where_type, .one_line = true },
+	{ MUSTER_FIELD(muster_finding, metric, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_finding, expected, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, observed, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, value, VALUE) },
+	{ MUSTER_FIELD(muster_finding, unit, TEXT), .write = write_unit },
+	{ MUSTER_FIELD(muster_finding, advice, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, source, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, certainty, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(muster_finding, "calibrated", uncalibrated, BOOLEAN), .read = read_calibrated,
+		.write = write_calibrated, .optional = true },
+	{ MUSTER_FIELD(muster_finding, unjudged, TEXT), MUSTER_FIELD_MANY(muster_finding, unjudged_count),
+		.optional = true },
+};
+const struct muster_object_type muster_finding_type = MUSTER_OBJECT_TYPE(muster_finding, finding_fields);
+
+static int read_finding(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_findings_reader *judged = into;
 	struct muster_report *report = &judged->report;
-	struct muster_arena *arena = report->arena;
-	struct muster_finding finding = { 0 };
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_status(part[STATUS], &status_at, &finding.status, err) < 0 ||
-		read_where(arena, part[WHERE], at, &finding, err) < 0 ||
-		read_unjudged(arena, part[UNJUDGED], at, &finding, err) < 0)
+	struct muster_finding finding = { .rank = -1 };
+	if (muster_object_read(r, json, &muster_finding_type, &finding) < 0)
 		return -1;
-	finding.check = muster_json_field_text(arena, part[CHECK]);
-	finding.metric = muster_json_field_text(arena, part[METRIC]);
-	finding.expected = muster_json_field_text(arena, part[EXPECTED]);
-	finding.observed = muster_json_field_text(arena, part[OBSERVED]);
-	finding.value = muster_json_field_value(arena, part[VALUE]);
-	finding.unit = muster_json_field_text(arena, part[UNIT]);
-	finding.advice = muster_json_field_text(arena, part[ADVICE]);
-	finding.source = muster_json_field_text(arena, part[SOURCE]);
-	finding.certainty = muster_json_field_text(arena, part[CERTAINTY]);
-	finding.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
 	MUSTER_ARRAY_PUSH(report->findings, report->finding_count, judged->finding_room, finding);
 	return 0;
 }
 
-static int read_counts(const struct muster_json *json, const struct muster_json_path *up,
-	size_t ret[MUSTER_STATUS_COUNT], struct muster_error *err)
-{
-	static const struct muster_json_field fields[MUSTER_STATUS_COUNT] = {
-		[MUSTER_PASS] = { "pass", FIELD_NUMBER, true },
-		[MUSTER_WARN] = { "warn", FIELD_NUMBER, true },
-		[MUSTER_FAIL] = { "fail", FIELD_NUMBER, true },
-		[MUSTER_SKIP] = { "skip", FIELD_NUMBER, true },
-		[MUSTER_INCONCLUSIVE] = { "inconclusive", FIELD_NUMBER, true },
-	};
-	const struct muster_json *part[MUSTER_STATUS_COUNT];
-	const struct muster_json_path at = { .up = up, .key = "count" };
-	if (muster_json_fields_read(json, &at, fields, MUSTER_STATUS_COUNT, part, err) < 0)
-		return -1;
-	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++) {
-		const struct muster_json_path here = { .up = &at, .key = fields[i].key };
-		int count;
-		if (muster_json_field_int(part[i], &here, 0, INT_MAX, &count, err) < 0)
-			return -1;
-		ret[i] = (size_t)count;
-	}
-	return 0;
-}
+/* ---- a check ---- */
 
-int muster_findings_reader_check(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+#define COUNT_OF(name, status)                                                                                         \
+	{                                                                                                              \
+		.key = (name), .type = MUSTER_FIELD_SIZE, .offset = (status) * sizeof(size_t), .high = INT_MAX         \
+	}
+static const struct muster_field count_fields[MUSTER_STATUS_COUNT] = {
+	COUNT_OF("pass", MUSTER_PASS),
+	COUNT_OF("warn", MUSTER_WARN),
+	COUNT_OF("fail", MUSTER_FAIL),
+	COUNT_OF("skip", MUSTER_SKIP),
+	COUNT_OF("inconclusive", MUSTER_INCONCLUSIVE),
+};
+const struct muster_object_type muster_counts_type = { .fields = count_fields, .count = MUSTER_STATUS_COUNT };
+
+static const struct muster_field tally_fields[] = {
+	{ MUSTER_FIELD(muster_tally, check, TEXT) },
+	{ MUSTER_FIELD(muster_tally, metric, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_tally, probe, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_tally, where, LABELS), .count_offset = offsetof(struct muster_tally, where_count),
+		.optional = true },
+	{ MUSTER_FIELD(muster_tally, count, OBJECT), .object = &muster_counts_type },
+	{ MUSTER_FIELD(muster_tally, skipped, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_tally, lowest, NUMBER), .present = offsetof(struct muster_tally, has_numbers),
+		.optional = true },
+	{ MUSTER_FIELD(muster_tally, highest, NUMBER), .present = offsetof(struct muster_tally, has_numbers),
+		.optional = true },
+	{ MUSTER_FIELD(muster_tally, value, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_tally, unit, TEXT), .write = write_unit },
+	{ MUSTER_FIELD(muster_tally, expected, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_tally, source, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_tally, certainty, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(muster_tally, "calibrated", uncalibrated, BOOLEAN), .read = read_calibrated,
+		.write = write_calibrated, .optional = true },
+};
+const struct muster_object_type muster_tally_type = MUSTER_OBJECT_TYPE(muster_tally, tally_fields);
+
+static int read_check(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	enum {
-		CHECK,
-		METRIC,
-		PROBE,
-		WHERE,
-		COUNTS,
-		SKIPPED,
-		LOWEST,
-		HIGHEST,
-		VALUE,
-		UNIT,
-		EXPECTED,
-		SOURCE,
-		CERTAINTY,
-		CALIBRATED,
-		COUNT
-	};
-	static const struct muster_json_field fields[COUNT] = {
-		[CHECK] = { "check", FIELD_STRING, true },
-		[METRIC] = { "metric", FIELD_STRING, false },
-		[PROBE] = { "probe", FIELD_STRING, false },
-		[WHERE] = { "where", FIELD_OBJECT, false },
-		[COUNTS] = { "count", FIELD_OBJECT, true },
-		[SKIPPED] = { "skipped", FIELD_STRING | FIELD_LONG, false },
-		[LOWEST] = { "lowest", FIELD_NUMBER, false },
-		[HIGHEST] = { "highest", FIELD_NUMBER, false },
-		[VALUE] = { "value", FIELD_STRING | FIELD_LONG, false },
-		[UNIT] = { "unit", FIELD_STRING, true },
-		[EXPECTED] = { "expected", FIELD_STRING | FIELD_LONG, false },
-		[SOURCE] = { "source", FIELD_STRING | FIELD_LONG, false },
-		[CERTAINTY] = { "certainty", FIELD_STRING, false },
-		[CALIBRATED] = { "calibrated", FIELD_BOOLEAN, false },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path where_at = { .up = at, .key = "where" };
+	struct muster_findings_reader *judged = into;
 	struct muster_report *report = &judged->report;
-	struct muster_arena *arena = report->arena;
-	struct muster_tally tally = { 0 };
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_labels(arena, part[WHERE], &where_at, &tally.where, &tally.where_count, err) < 0 ||
-		read_counts(part[COUNTS], at, tally.count, err) < 0)
+	struct muster_tally tally = { .lowest = NAN, .highest = NAN };
+	if (muster_object_read(r, json, &muster_tally_type, &tally) < 0)
 		return -1;
-	if (!part[LOWEST] != !part[HIGHEST])
-		return place_fail(at, err, "\"lowest\" and \"highest\" come together");
-	tally.check = muster_json_field_text(arena, part[CHECK]);
-	tally.metric = muster_json_field_text(arena, part[METRIC]);
-	tally.probe = muster_json_field_text(arena, part[PROBE]);
-	tally.skipped = muster_json_field_text(arena, part[SKIPPED]);
-	tally.has_numbers = part[LOWEST] != NULL;
-	tally.lowest = part[LOWEST] ? muster_json_number(part[LOWEST]) : 0;
-	tally.highest = part[HIGHEST] ? muster_json_number(part[HIGHEST]) : 0;
-	tally.value = muster_json_field_text(arena, part[VALUE]);
-	tally.unit = muster_json_field_text(arena, part[UNIT]);
-	tally.expected = muster_json_field_text(arena, part[EXPECTED]);
-	tally.source = muster_json_field_text(arena, part[SOURCE]);
-	tally.certainty = muster_json_field_text(arena, part[CERTAINTY]);
-	tally.uncalibrated = part[CALIBRATED] && !muster_json_boolean(part[CALIBRATED]);
+	if (!isnan(tally.lowest) != !isnan(tally.highest))
+		return muster_json_reader_fail(r, "\"lowest\" and \"highest\" come together");
+	if (!tally.has_numbers)
+		tally.lowest = tally.highest = 0;
 	MUSTER_ARRAY_PUSH(report->tallies, report->tally_count, judged->tally_room, tally);
 	return 0;
 }
 
-static int read_sku(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
-{
-	enum { NAME, ORIGIN, OBSERVE, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[NAME] = { "name", FIELD_STRING, true },
-		[ORIGIN] = { "origin", FIELD_STRING | FIELD_LONG, false },
-		[OBSERVE] = { "observe", FIELD_BOOLEAN, true },
-	};
-	const struct muster_json *part[COUNT];
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0)
-		return -1;
-	judged->report.sku = muster_json_field_text(judged->report.arena, part[NAME]);
-	judged->report.sku_origin = muster_json_field_text(judged->report.arena, part[ORIGIN]);
-	judged->report.observe = muster_json_boolean(part[OBSERVE]);
-	return 0;
-}
+/* ---- the rest ---- */
 
-/* Nodes, ranks, missing ranks and failed nodes are counted from the rest. */
-static int read_summary(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+static int read_verdict(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	enum { NODES, RANKS, DOMAINS, MISSING, FAILED, COUNTS, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[NODES] = { "nodes", FIELD_NUMBER, true },
-		[RANKS] = { "ranks", FIELD_NUMBER, true },
-		[DOMAINS] = { "domains", FIELD_NUMBER, false },
-		[MISSING] = { "missing_ranks", FIELD_ARRAY, true },
-		[FAILED] = { "failed_nodes", FIELD_ARRAY, true },
-		[COUNTS] = { "count", FIELD_OBJECT, true },
-	};
-	const struct muster_json *part[COUNT];
-	const struct muster_json_path domains_at = { .up = at, .key = "domains" };
-	int domains = 0;
-	if (muster_json_fields_read(json, at, fields, COUNT, part, err) < 0 ||
-		read_counts(part[COUNTS], at, judged->report.count, err) < 0 ||
-		(part[DOMAINS] && muster_json_field_int(part[DOMAINS], &domains_at, 0, INT_MAX, &domains, err) < 0))
-		return -1;
-	judged->report.domains = (size_t)domains;
-	return 0;
-}
-
-static int read_verdict(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
-{
-	enum muster_status verdict;
-	if (read_status(json, at, &verdict, err) < 0)
+	int verdict = muster_json_name_read(r, json, muster_status_names, MUSTER_STATUS_COUNT);
+	if (verdict < 0)
 		return -1;
 	if (verdict != MUSTER_PASS && verdict != MUSTER_FAIL && verdict != MUSTER_INCONCLUSIVE)
-		return place_fail(at, err, "\"%s\" is no verdict", muster_status_name(verdict));
-	judged->report.verdict = verdict;
+		return muster_json_reader_fail(r, "\"%s\" is no verdict", muster_status_names[verdict]);
+	*(enum muster_status *)into = (enum muster_status)verdict;
 	return 0;
 }
 
-int muster_findings_reader_member(struct muster_findings_reader *judged, const char *key,
-	const struct muster_json *json, const struct muster_json_path *at, struct muster_error *err)
+static const struct muster_field sku_fields[] = {
+	{ MUSTER_FIELD_AS(muster_findings_reader, "name", report.sku, TEXT) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "origin", report.sku_origin, TEXT), .most = SIZE_MAX,
+		.optional = true },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "observe", report.observe, BOOLEAN) },
+};
+static const struct muster_object_type sku_type = MUSTER_OBJECT_TYPE(muster_findings_reader, sku_fields);
+
+/* Nodes, ranks, missing ranks and failed nodes are counted from the rest. */
+static const struct muster_field summary_fields[] = {
+	{ MUSTER_FIELD_AS(muster_findings_reader, "nodes", unread, JSON),
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_NUMBER) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "ranks", unread, JSON),
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_NUMBER) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "domains", report.domains, SIZE), .high = INT_MAX, .optional = true },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "missing_ranks", unread, JSON),
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "failed_nodes", unread, JSON),
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "count", report.count, OBJECT), .object = &muster_counts_type },
+};
+static const struct muster_object_type summary_type = MUSTER_OBJECT_TYPE(muster_findings_reader, summary_fields);
+
+static const struct muster_field fields[] = {
+	{ MUSTER_FIELD_AS(muster_findings_reader, "verdict", report.verdict, NAME), .read = read_verdict },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "strict", report.strict, BOOLEAN) },
+	{ .key = "sku", .type = MUSTER_FIELD_OBJECT, .object = &sku_type },
+	{ .key = "summary", .type = MUSTER_FIELD_OBJECT, .object = &summary_type },
+	{ .key = "findings", .read = read_finding, .many = true, .most = SIZE_MAX },
+	{ .key = "checks", .read = read_check, .many = true, .most = SIZE_MAX },
+};
+
+const struct muster_field *muster_findings_reader_field(const char *key)
 {
-	if (strcmp(key, "verdict") == 0)
-		return read_verdict(judged, json, at, err);
-	if (strcmp(key, "sku") == 0)
-		return read_sku(judged, json, at, err);
-	if (strcmp(key, "summary") == 0)
-		return read_summary(judged, json, at, err);
-	if (strcmp(key, "strict") == 0)
-		judged->report.strict = muster_json_boolean(json);
-	return 0;
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (strcmp(fields[i].key, key) == 0)
+			return &fields[i];
+	return NULL;
 }
 
 void muster_findings_reader_finish(

@@ -2,24 +2,24 @@
 #ifndef MUSTER_REPORT_READ_FINDINGS_H
 #define MUSTER_REPORT_READ_FINDINGS_H
 
+#include "json/object.h"
 #include "muster/report.h"
-#include "json/fields.h"
 
 /* A report whose findings and checks are still growing. */
 struct muster_findings_reader {
 	struct muster_report report;
 	size_t finding_room, tally_room;
+	const struct muster_json *unread; /* what is looked at for its type alone */
 };
+
+/* How findings, tallies and counts of statuses stand in a report. */
+extern const struct muster_object_type muster_finding_type, muster_tally_type, muster_counts_type;
 
 void muster_findings_reader_init(struct muster_findings_reader *judged);
 
-/* Take one element of "findings" or of "checks", or the whole of another member of a report. Texts are copied. */
-int muster_findings_reader_finding(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err);
-int muster_findings_reader_check(struct muster_findings_reader *judged, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err);
-int muster_findings_reader_member(struct muster_findings_reader *judged, const char *key,
-	const struct muster_json *json, const struct muster_json_path *at, struct muster_error *err);
+/* How a member of a report is read into a struct muster_findings_reader; NULL for one that says nothing of how the run
+ * was judged. The reader's arena must be that of the report. */
+const struct muster_field *muster_findings_reader_field(const char *key);
 
 /* Hand over a report on the run. */
 void muster_findings_reader_finish(

@@ -1,8 +1,7 @@
 /* read_json.c - a run from its JSON: a saved report, or one node of it as leaders send it
  *
- * Input from outside: nothing is taken that does not fit the catalogue, the limits in struct_json.h or its neighbours.
- * The text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the
- * run.
+ * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. The
+ * text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the run.
  */
 #include "muster/report.h"
 
@@ -10,6 +9,7 @@
 #include "model/run_json.h"
 #include "model/limits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,15 +29,17 @@ static void drop_nodes(struct muster_run *run, size_t node_count, size_t job_sam
 }
 
 /* A node or a trial, as leaders send them. */
-static int read_alone(struct muster_run *run, const char *text, size_t length, muster_json_element_read *read,
-	struct muster_error *err)
+static int read_alone(
+	struct muster_run *run, const char *text, size_t length, muster_field_read_fn *read, struct muster_error *err)
 {
-	const struct muster_json_path root = { 0 };
-	struct muster_run_reader reader = { .run = run, .samples = { .arena = run->arena } };
+	struct muster_run_reader reader = { .run = run };
+	struct muster_json_reader *r = &reader.samples.json;
 	struct muster_json *json = NULL;
-	int rc = muster_json_part_parse((struct muster_json_part){ text, length }, &root, &json, err);
+	muster_sample_reader_init(&reader.samples, run->arena);
+	r->err = err;
+	int rc = muster_json_part_parse(r, (struct muster_json_part){ text, length }, &json);
 	if (rc == 0)
-		rc = read(&reader, json, &root, err);
+		rc = read(r, NULL, json);
 	if (rc < 0 && err)
 		err->code = MUSTER_EPROTOCOL;
 	muster_json_free(json);
@@ -59,102 +61,99 @@ int muster_trial_from_json(struct muster_run *run, const char *text, size_t leng
 	return read_alone(run, text, length, muster_trial_read, err);
 }
 
-/* An element of what nobody wants to know more of. */
-static int check_object(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
+static int read_version(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	(void)reader;
-	return muster_json_field_check(json, at, FIELD_OBJECT, err);
-}
-
-static int read_finding(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
-{
-	return muster_findings_reader_finding(reader->judged, json, at, err);
-}
-
-static int read_check(struct muster_run_reader *reader, const struct muster_json *json,
-	const struct muster_json_path *at, struct muster_error *err)
-{
-	return muster_findings_reader_check(reader->judged, json, at, err);
-}
-
-/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. Unless more
- * is wanted, only the machine type's name is kept. */
-static int read_rest(struct muster_run_reader *reader, const struct muster_json_field *field,
-	struct muster_json_part part, struct muster_error *err)
-{
-	struct muster_run *run = reader->run;
-	const struct muster_json_path root = { 0 }, at = { .up = &root, .key = field->key };
-	struct muster_json *json = NULL;
-	if (field->types == FIELD_ARRAY)
-		return muster_json_part_elements(part, &at,
-			!reader->judged                       ? check_object
-			: strcmp(field->key, "findings") == 0 ? read_finding
-							      : read_check,
-			reader, err);
-	int rc = muster_json_part_parse(part, &at, &json, err);
-	if (rc == 0)
-		rc = muster_json_field_check(json, &at, field->types, err);
-	if (rc == 0 && strcmp(field->key, "simulated") == 0 && muster_json_boolean(json) != run->job.simulated)
-		rc = place_fail(&at, err, "contradicts $.run.job.simulated");
-	if (rc == 0 && strcmp(field->key, "sku") == 0) {
-		const struct muster_json *name = muster_json_member(json, "name");
-		if (name && muster_json_type(name) == MUSTER_JSON_STRING)
-			run->judged_as = muster_arena_string(run->arena, muster_json_string(name));
-	}
-	if (rc == 0 && reader->judged)
-		rc = muster_findings_reader_member(reader->judged, field->key, json, &at, err);
-	muster_json_free(json);
-	return rc;
-}
-
-static int check_version(struct muster_json_part part, struct muster_error *err)
-{
-	const struct muster_json_path root = { 0 }, at = { .up = &root, .key = "schema_version" };
-	struct muster_json *json = NULL;
-	int version = 0, rc = muster_json_part_parse(part, &at, &json, err);
-	if (rc == 0)
-		rc = muster_json_field_check(json, &at, FIELD_NUMBER, err);
-	if (rc == 0)
-		rc = muster_json_field_int(json, &at, 1, 1 << 20, &version, err);
-	if (rc == 0 && version != MUSTER_REPORT_SCHEMA_VERSION)
-		rc = place_fail(&at, err, "this muster reads reports of version %d, found %d",
-			MUSTER_REPORT_SCHEMA_VERSION, version);
-	muster_json_free(json);
-	return rc;
-}
-
-static int read_report(struct muster_run_reader *reader, struct muster_json_part whole, struct muster_error *err)
-{
-	enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHECKS, RUN, COUNT };
-	static const struct muster_json_field fields[COUNT] = {
-		[SCHEMA] = { "schema_version", FIELD_NUMBER, true },
-		[VERSION] = { "muster", FIELD_STRING, false },
-		[VERDICT] = { "verdict", FIELD_STRING, false },
-		[SIMULATED] = { "simulated", FIELD_BOOLEAN, false },
-		[STRICT] = { "strict", FIELD_BOOLEAN, false },
-		[SKU] = { "sku", FIELD_OBJECT, false },
-		[SUMMARY] = { "summary", FIELD_OBJECT, false },
-		[FINDINGS] = { "findings", FIELD_ARRAY, false },
-		[CHECKS] = { "checks", FIELD_ARRAY, false },
-		[RUN] = { "run", FIELD_OBJECT, true },
-	};
-	const struct muster_json_path root = { 0 }, run_at = { .up = &root, .key = "run" };
-	struct muster_json_part parts[COUNT];
-	if (muster_json_part_fields(whole, &root, fields, COUNT, parts, err) < 0 ||
-		check_version(parts[SCHEMA], err) < 0 || muster_run_read(reader, parts[RUN], &run_at, err) < 0)
+	int version;
+	(void)into;
+	if (muster_json_int_read(r, json, 1, 1 << 20, &version) < 0)
 		return -1;
-	for (size_t i = VERDICT; i < RUN; i++)
+	return version == MUSTER_REPORT_SCHEMA_VERSION
+		       ? 0
+		       : muster_json_reader_fail(r, "this muster reads reports of version %d, found %d",
+				 MUSTER_REPORT_SCHEMA_VERSION, version);
+}
+
+static int read_simulated(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	bool simulated;
+	(void)into;
+	if (muster_json_boolean_read(r, &simulated, json) < 0)
+		return -1;
+	return simulated == ((struct muster_run_reader *)r)->run->job.simulated
+		       ? 0
+		       : muster_json_reader_fail(r, "contradicts $.run.job.simulated");
+}
+
+/* Only the machine type's name is kept. */
+static int read_sku(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_run *run = ((struct muster_run_reader *)r)->run;
+	(void)into;
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
+		return -1;
+	const struct muster_json *name = muster_json_member(json, "name");
+	if (name && muster_json_type(name) == MUSTER_JSON_STRING)
+		run->judged_as = muster_arena_string(run->arena, muster_json_string(name));
+	return 0;
+}
+
+enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHECKS, RUN, COUNT };
+
+#define UNREAD(type_)                                                                                                  \
+	.type = MUSTER_FIELD_JSON, .types = MUSTER_JSON_BIT(MUSTER_JSON_##type_),                                      \
+	.offset = offsetof(struct muster_run_reader, unread), .optional = true
+
+/* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. */
+static const struct muster_field fields[COUNT] = {
+	[SCHEMA] = { .key = "schema_version", .read = read_version },
+	[VERSION] = { .key = "muster", UNREAD(STRING) },
+	[VERDICT] = { .key = "verdict", UNREAD(STRING) },
+	[SIMULATED] = { .key = "simulated", .read = read_simulated, .optional = true },
+	[STRICT] = { .key = "strict", UNREAD(BOOLEAN) },
+	[SKU] = { .key = "sku", .read = read_sku, .optional = true },
+	[SUMMARY] = { .key = "summary", UNREAD(OBJECT) },
+	[FINDINGS] = { .key = "findings", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
+	[CHECKS] = { .key = "checks", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
+	[RUN] = { .key = "run" },
+};
+static const struct muster_object_type report_type = MUSTER_OBJECT_TYPE(muster_run_reader, fields);
+
+static int read_judgement(struct muster_run_reader *reader, size_t index, struct muster_json_part part)
+{
+	struct muster_json_reader *r = &reader->samples.json;
+	const struct muster_field *field = muster_findings_reader_field(fields[index].key);
+	if (!field)
+		return muster_json_part_read(r, part, &fields[index], reader);
+	r->arena = reader->judged->report.arena;
+	int rc = muster_json_part_read(r, part, field, reader->judged);
+	r->arena = reader->run->arena;
+	return rc;
+}
+
+static int read_report(struct muster_run_reader *reader, struct muster_json_part whole)
+{
+	struct muster_json_reader *r = &reader->samples.json;
+	const struct muster_reader_path run_at = { .key = "run" };
+	struct muster_json_part parts[COUNT];
+	if (muster_json_part_split(r, whole, &report_type, parts) < 0 ||
+		muster_json_part_read(r, parts[SCHEMA], &fields[SCHEMA], reader) < 0)
+		return -1;
+	r->at = &run_at;
+	int rc = muster_run_read(reader, parts[RUN]);
+	r->at = NULL;
+	for (size_t i = VERDICT; i < RUN && rc == 0; i++)
 		if (reader->judged && !parts[i].text)
-			return place_fail(&root, err,
+			rc = muster_json_reader_fail(r,
 				"the key \"%s\" is missing: nobody has judged this run yet (muster check --report "
 				"FILE does)",
 				fields[i].key);
-	for (size_t i = VERSION; i < RUN; i++)
-		if (parts[i].text && read_rest(reader, &fields[i], parts[i], err) < 0)
-			return -1;
-	return 0;
+	for (size_t i = VERSION; i < RUN && rc == 0; i++)
+		if (parts[i].text)
+			rc = reader->judged ? read_judgement(reader, i, parts[i])
+					    : muster_json_part_read(r, parts[i], &fields[i], reader);
+	if (rc == 0 && reader->judged)
+		reader->run->judged_as = muster_arena_string(reader->run->arena, reader->judged->report.sku);
+	return rc;
 }
 
 static int read_file(
@@ -167,8 +166,10 @@ static int read_file(
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct muster_run_reader reader = { .run = &run, .judged = judged, .samples = { .arena = run.arena } };
-	int rc = read_report(&reader, whole, err);
+	struct muster_run_reader reader = { .run = &run, .judged = judged };
+	muster_sample_reader_init(&reader.samples, run.arena);
+	reader.samples.json.err = err;
+	int rc = read_report(&reader, whole);
 	free(text);
 	muster_sample_reader_done(&reader.samples);
 	free(reader.seen);

@@ -2,7 +2,7 @@
 #include "sim/cluster.h"
 
 #include "util/file.h"
-#include "sim/struct_json.h"
+#include "json/object.h"
 #include "util/env.h"
 
 #include <pthread.h>
@@ -12,50 +12,57 @@
 
 #define CLUSTER_BYTES_MAX ((size_t)256 << 20)
 
-#define F(type, name, kind_)                                                                                           \
+#define F(tag, name, kind)                                                                                             \
 	{                                                                                                              \
-		.key = #name, .kind = MUSTER_SIM_##kind_, .offset = offsetof(struct type, name)                        \
+		.key = #name, .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, name)                        \
 	}
-#define F_MANY(type, name, kind_, count_name, items_)                                                                  \
+/* A field that a hardware description gives, in the object of that part. */
+#define D(tag, name, kind, in)                                                                                         \
 	{                                                                                                              \
-		.key = #name, .kind = MUSTER_SIM_##kind_, .offset = offsetof(struct type, name),                       \
-		.count_offset = offsetof(struct type, count_name), .items = (items_)                                   \
+		.key = #name, .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, name),                       \
+		.part = MUSTER_SIM_##in                                                                                \
 	}
-#define LAYOUT(type, table)                                                                                            \
+#define TEXTS(tag, name, count, in)                                                                                    \
 	{                                                                                                              \
-		.size = sizeof(struct type), .fields = (table), .count = sizeof(table) / sizeof *(table)               \
+		.key = #name, .type = MUSTER_FIELD_TEXT, .offset = offsetof(struct tag, name), .many = true,           \
+		.count_offset = offsetof(struct tag, count), .part = (in)                                              \
+	}
+#define OBJECTS(tag, name, count, object_)                                                                             \
+	{                                                                                                              \
+		.key = #name, .type = MUSTER_FIELD_OBJECT, .offset = offsetof(struct tag, name), .many = true,         \
+		.count_offset = offsetof(struct tag, count), .object = (object_)                                       \
 	}
 
-static const struct muster_sim_field gpu_fields[] = {
-	F(muster_sim_gpu, bus_id, STRING),
-	F(muster_sim_gpu, uuid, STRING),
-	F(muster_sim_gpu, name, STRING),
-	F(muster_sim_gpu, vbios, STRING),
-	F(muster_sim_gpu, memory_mib, NUMBER),
-	F(muster_sim_gpu, compute_major, INT),
-	F(muster_sim_gpu, compute_minor, INT),
-	F(muster_sim_gpu, numa_node, INT),
+static const struct muster_field gpu_fields[] = {
+	D(muster_sim_gpu, bus_id, TEXT, DEVICE),
+	F(muster_sim_gpu, uuid, TEXT),
+	D(muster_sim_gpu, name, TEXT, DESCRIBED),
+	D(muster_sim_gpu, vbios, TEXT, DESCRIBED),
+	D(muster_sim_gpu, memory_mib, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, compute_major, INT, DESCRIBED),
+	D(muster_sim_gpu, compute_minor, INT, DESCRIBED),
+	D(muster_sim_gpu, numa_node, INT, DEVICE),
 	F(muster_sim_gpu, cuda_index, INT),
 	F(muster_sim_gpu, nvml_index, INT),
-	F(muster_sim_gpu, ecc, BOOLEAN),
-	F(muster_sim_gpu, persistence, BOOLEAN),
-	F(muster_sim_gpu, mig_supported, BOOLEAN),
-	F(muster_sim_gpu, mig, BOOLEAN),
-	F(muster_sim_gpu, pcie_gen, INT),
-	F(muster_sim_gpu, pcie_gen_max, INT),
-	F(muster_sim_gpu, pcie_width, INT),
-	F(muster_sim_gpu, pcie_width_max, INT),
-	F(muster_sim_gpu, nvlinks, INT),
+	D(muster_sim_gpu, ecc, BOOLEAN, DESCRIBED),
+	D(muster_sim_gpu, persistence, BOOLEAN, DESCRIBED),
+	D(muster_sim_gpu, mig_supported, BOOLEAN, DESCRIBED),
+	D(muster_sim_gpu, mig, BOOLEAN, DESCRIBED),
+	D(muster_sim_gpu, pcie_gen, INT, DESCRIBED),
+	D(muster_sim_gpu, pcie_gen_max, INT, DESCRIBED),
+	D(muster_sim_gpu, pcie_width, INT, DESCRIBED),
+	D(muster_sim_gpu, pcie_width_max, INT, DESCRIBED),
+	D(muster_sim_gpu, nvlinks, INT, DESCRIBED),
 	F(muster_sim_gpu, nvlinks_active, INT),
-	F(muster_sim_gpu, nvlink_mbps, NUMBER),
-	F(muster_sim_gpu, sm_clock_mhz, INT),
-	F(muster_sim_gpu, sm_clock_max_mhz, INT),
-	F(muster_sim_gpu, mem_clock_mhz, INT),
-	F(muster_sim_gpu, mem_clock_max_mhz, INT),
+	D(muster_sim_gpu, nvlink_mbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, sm_clock_mhz, INT, DESCRIBED),
+	D(muster_sim_gpu, sm_clock_max_mhz, INT, DESCRIBED),
+	D(muster_sim_gpu, mem_clock_mhz, INT, DESCRIBED),
+	D(muster_sim_gpu, mem_clock_max_mhz, INT, DESCRIBED),
 	F(muster_sim_gpu, throttle_reasons, WORD),
-	F(muster_sim_gpu, temperature_celsius, INT),
-	F(muster_sim_gpu, power_watts, NUMBER),
-	F(muster_sim_gpu, power_limit_watts, NUMBER),
+	D(muster_sim_gpu, temperature_celsius, INT, DESCRIBED),
+	D(muster_sim_gpu, power_watts, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, power_limit_watts, NUMBER, DESCRIBED),
 	F(muster_sim_gpu, ecc_corrected_volatile, NUMBER),
 	F(muster_sim_gpu, ecc_uncorrected_volatile, NUMBER),
 	F(muster_sim_gpu, ecc_corrected_aggregate, NUMBER),
@@ -64,141 +71,152 @@ static const struct muster_sim_field gpu_fields[] = {
 	F(muster_sim_gpu, remap_uncorrectable, INT),
 	F(muster_sim_gpu, remap_pending, BOOLEAN),
 	F(muster_sim_gpu, remap_failed, BOOLEAN),
-	F(muster_sim_gpu, h2d_gbps, NUMBER),
-	F(muster_sim_gpu, d2h_gbps, NUMBER),
-	F(muster_sim_gpu, h2d_together_gbps, NUMBER),
-	F(muster_sim_gpu, d2h_together_gbps, NUMBER),
-	F(muster_sim_gpu, sm_clock_app_mhz, INT),
-	F(muster_sim_gpu, fabric_state, INT),
-	F(muster_sim_gpu, fabric_status, INT),
-	F(muster_sim_gpu, fabric_cluster, STRING),
-	F(muster_sim_gpu, fabric_clique, INT),
-	F(muster_sim_gpu, fabric_health, WORD),
-	F(muster_sim_gpu, c2c_links, INT),
-	F(muster_sim_gpu, c2c_mbps, NUMBER),
-	F(muster_sim_gpu, p2p, BOOLEAN),
-	F(muster_sim_gpu, virtualization, STRING),
-	F(muster_sim_gpu, vgpu_product, STRING),
-	F(muster_sim_gpu, vgpu_licensed, BOOLEAN),
-	F_MANY(muster_sim_gpu, unsupported, STRINGS, unsupported_count, NULL),
+	D(muster_sim_gpu, h2d_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, d2h_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, h2d_together_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, d2h_together_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, sm_clock_app_mhz, INT, DESCRIBED),
+	D(muster_sim_gpu, fabric_state, INT, DESCRIBED),
+	D(muster_sim_gpu, fabric_status, INT, DESCRIBED),
+	F(muster_sim_gpu, fabric_cluster, TEXT),
+	D(muster_sim_gpu, fabric_clique, INT, DESCRIBED),
+	D(muster_sim_gpu, fabric_health, WORD, DESCRIBED),
+	D(muster_sim_gpu, c2c_links, INT, DESCRIBED),
+	D(muster_sim_gpu, c2c_mbps, NUMBER, DESCRIBED),
+	D(muster_sim_gpu, p2p, BOOLEAN, DESCRIBED),
+	D(muster_sim_gpu, virtualization, TEXT, DESCRIBED),
+	D(muster_sim_gpu, vgpu_product, TEXT, DESCRIBED),
+	D(muster_sim_gpu, vgpu_licensed, BOOLEAN, DESCRIBED),
+	TEXTS(muster_sim_gpu, unsupported, unsupported_count, MUSTER_SIM_DESCRIBED),
 };
-const struct muster_sim_struct muster_sim_gpu_struct = LAYOUT(muster_sim_gpu, gpu_fields);
+const struct muster_object_type muster_sim_gpu_type = MUSTER_OBJECT_TYPE(muster_sim_gpu, gpu_fields);
 
-static const struct muster_sim_field counter_fields[] = {
-	F(muster_sim_counter, name, STRING),
+static const struct muster_field counter_fields[] = {
+	F(muster_sim_counter, name, TEXT),
 	F(muster_sim_counter, value, NUMBER),
 	F(muster_sim_counter, increase, NUMBER),
 };
-static const struct muster_sim_struct counter_layout = LAYOUT(muster_sim_counter, counter_fields);
+static const struct muster_object_type counter_type = MUSTER_OBJECT_TYPE(muster_sim_counter, counter_fields);
 
-static const struct muster_sim_field port_fields[] = {
-	F(muster_sim_port, device, STRING),
+static const struct muster_field port_fields[] = {
+	D(muster_sim_port, device, TEXT, DEVICE),
 	F(muster_sim_port, port, INT),
-	F(muster_sim_port, pci, STRING),
-	F(muster_sim_port, link_layer, STRING),
-	F(muster_sim_port, state, STRING),
-	F(muster_sim_port, phys_state, STRING),
-	F(muster_sim_port, active_speed, INT),
-	F(muster_sim_port, active_width, INT),
-	F(muster_sim_port, active_mtu, INT),
-	F(muster_sim_port, rate, STRING),
+	D(muster_sim_port, pci, TEXT, DEVICE),
+	D(muster_sim_port, link_layer, TEXT, DESCRIBED),
+	F(muster_sim_port, state, TEXT),
+	F(muster_sim_port, phys_state, TEXT),
+	D(muster_sim_port, active_speed, INT, DESCRIBED),
+	D(muster_sim_port, active_width, INT, DESCRIBED),
+	D(muster_sim_port, active_mtu, INT, DESCRIBED),
+	D(muster_sim_port, rate, TEXT, DESCRIBED),
 	F(muster_sim_port, lid, INT),
-	F(muster_sim_port, sm_lid, INT),
-	F(muster_sim_port, gid, STRING),
-	F(muster_sim_port, guid, STRING),
-	F(muster_sim_port, firmware, STRING),
-	F(muster_sim_port, board_id, STRING),
-	F(muster_sim_port, hca_type, STRING),
-	F_MANY(muster_sim_port, pkeys, STRINGS, pkey_count, NULL),
-	F(muster_sim_port, numa_node, INT),
-	F_MANY(muster_sim_port, counters, STRUCTS, counter_count, &counter_layout),
+	D(muster_sim_port, sm_lid, INT, DESCRIBED),
+	F(muster_sim_port, gid, TEXT),
+	F(muster_sim_port, guid, TEXT),
+	D(muster_sim_port, firmware, TEXT, DESCRIBED),
+	D(muster_sim_port, board_id, TEXT, DESCRIBED),
+	D(muster_sim_port, hca_type, TEXT, DESCRIBED),
+	TEXTS(muster_sim_port, pkeys, pkey_count, MUSTER_SIM_DESCRIBED),
+	D(muster_sim_port, numa_node, INT, DEVICE),
+	OBJECTS(muster_sim_port, counters, counter_count, &counter_type),
 };
-const struct muster_sim_struct muster_sim_port_struct = LAYOUT(muster_sim_port, port_fields);
+const struct muster_object_type muster_sim_port_type = MUSTER_OBJECT_TYPE(muster_sim_port, port_fields);
 
-static const struct muster_sim_field numa_fields[] = {
+static const struct muster_field numa_fields[] = {
 	F(muster_sim_numa, os_index, INT),
-	F(muster_sim_numa, cpu_list, STRING),
+	F(muster_sim_numa, cpu_list, TEXT),
 	F(muster_sim_numa, memory_mib, NUMBER),
 	F(muster_sim_numa, socket, INT),
 };
-const struct muster_sim_struct muster_sim_numa_struct = LAYOUT(muster_sim_numa, numa_fields);
+const struct muster_object_type muster_sim_numa_type = MUSTER_OBJECT_TYPE(muster_sim_numa, numa_fields);
 
-static const struct muster_sim_field disk_fields[] = {
-	F(muster_sim_disk, device, STRING),
-	F(muster_sim_disk, model, STRING),
+static const struct muster_field disk_fields[] = {
+	F(muster_sim_disk, device, TEXT),
+	F(muster_sim_disk, model, TEXT),
 	F(muster_sim_disk, gb, NUMBER),
 };
-const struct muster_sim_struct muster_sim_disk_struct = LAYOUT(muster_sim_disk, disk_fields);
+const struct muster_object_type muster_sim_disk_type = MUSTER_OBJECT_TYPE(muster_sim_disk, disk_fields);
 
-static const struct muster_sim_field node_fields[] = {
-	F(muster_sim_node, name, STRING),
-	F(muster_sim_node, directory, STRING),
-	F(muster_sim_node, os_name, STRING),
-	F(muster_sim_node, kernel, STRING),
-	F(muster_sim_node, cpu_model, STRING),
-	F(muster_sim_node, architecture, STRING),
-	F(muster_sim_node, sockets, INT),
-	F(muster_sim_node, threads_per_core, INT),
-	F(muster_sim_node, vm_size, STRING),
-	F(muster_sim_node, placement_group, STRING),
-	F(muster_sim_node, coherent_memory_mode, STRING),
-	F(muster_sim_node, imex_channels, INT),
-	F_MANY(muster_sim_node, disks, STRUCTS, disk_count, &muster_sim_disk_struct),
-	F(muster_sim_node, temp_disk_gb, NUMBER),
-	F_MANY(muster_sim_node, environment, STRINGS, environment_count, NULL),
-	F_MANY(muster_sim_node, nccl_conf, STRINGS, nccl_conf_count, NULL),
-	F(muster_sim_node, topo_file, STRING),
+static const struct muster_field node_fields[] = {
+	F(muster_sim_node, name, TEXT),
+	F(muster_sim_node, directory, TEXT),
+	D(muster_sim_node, os_name, TEXT, HOST),
+	D(muster_sim_node, kernel, TEXT, HOST),
+	D(muster_sim_node, cpu_model, TEXT, HOST),
+	D(muster_sim_node, architecture, TEXT, HOST),
+	{ .key = "sockets",
+		.type = MUSTER_FIELD_INT,
+		.offset = offsetof(struct muster_sim_node, sockets),
+		.low = 1,
+		.part = MUSTER_SIM_HOST },
+	{ .key = "threads_per_core",
+		.type = MUSTER_FIELD_INT,
+		.offset = offsetof(struct muster_sim_node, threads_per_core),
+		.low = 1,
+		.part = MUSTER_SIM_HOST },
+	F(muster_sim_node, vm_size, TEXT),
+	F(muster_sim_node, placement_group, TEXT),
+	D(muster_sim_node, coherent_memory_mode, TEXT, HOST),
+	D(muster_sim_node, imex_channels, INT, HOST),
+	OBJECTS(muster_sim_node, disks, disk_count, &muster_sim_disk_type),
+	D(muster_sim_node, temp_disk_gb, NUMBER, HOST),
+	TEXTS(muster_sim_node, environment, environment_count, MUSTER_SIM_HOST),
+	TEXTS(muster_sim_node, nccl_conf, nccl_conf_count, MUSTER_SIM_HOST),
+	D(muster_sim_node, topo_file, TEXT, HOST),
 	F(muster_sim_node, topo_file_swapped, BOOLEAN),
-	F_MANY(muster_sim_node, numas, STRUCTS, numa_count, &muster_sim_numa_struct),
-	F(muster_sim_node, driver_version, STRING),
-	F(muster_sim_node, cuda_driver, INT),
-	F(muster_sim_node, nvml_version, STRING),
-	F(muster_sim_node, nccl_version, INT),
-	F_MANY(muster_sim_node, missing_libraries, STRINGS, missing_library_count, NULL),
-	F_MANY(muster_sim_node, gpus, STRUCTS, gpu_count, &muster_sim_gpu_struct),
-	F_MANY(muster_sim_node, ports, STRUCTS, port_count, &muster_sim_port_struct),
+	OBJECTS(muster_sim_node, numas, numa_count, &muster_sim_numa_type),
+	D(muster_sim_node, driver_version, TEXT, SOFTWARE),
+	D(muster_sim_node, cuda_driver, INT, SOFTWARE),
+	D(muster_sim_node, nvml_version, TEXT, SOFTWARE),
+	D(muster_sim_node, nccl_version, INT, SOFTWARE),
+	TEXTS(muster_sim_node, missing_libraries, missing_library_count, 0),
+	OBJECTS(muster_sim_node, gpus, gpu_count, &muster_sim_gpu_type),
+	OBJECTS(muster_sim_node, ports, port_count, &muster_sim_port_type),
 };
-const struct muster_sim_struct muster_sim_node_struct = LAYOUT(muster_sim_node, node_fields);
+const struct muster_object_type muster_sim_node_type = MUSTER_OBJECT_TYPE(muster_sim_node, node_fields);
 
-static const struct muster_sim_field rank_fields[] = {
+static const struct muster_field rank_fields[] = {
 	F(muster_sim_rank, node, INT),
 	F(muster_sim_rank, local_rank, INT),
-	F(muster_sim_rank, cpu_mask, STRING),
-	F(muster_sim_rank, visible_gpus, STRING_OR_NULL),
+	F(muster_sim_rank, cpu_mask, TEXT),
+	{ .key = "visible_gpus",
+		.type = MUSTER_FIELD_TEXT,
+		.offset = offsetof(struct muster_sim_rank, visible_gpus),
+		.or_null = true },
 	F(muster_sim_rank, nccl_slow, NUMBER),
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
-	F(muster_sim_rank, nccl_hang, STRING),
+	F(muster_sim_rank, nccl_hang, TEXT),
 	F(muster_sim_rank, nccl_async_error, BOOLEAN),
-	F_MANY(muster_sim_rank, deaths, STRINGS, death_count, NULL),
+	TEXTS(muster_sim_rank, deaths, death_count, 0),
 };
-static const struct muster_sim_struct rank_layout = LAYOUT(muster_sim_rank, rank_fields);
+static const struct muster_object_type rank_type = MUSTER_OBJECT_TYPE(muster_sim_rank, rank_fields);
 
-static const struct muster_sim_field bandwidth_fields[] = {
+static const struct muster_field bandwidth_fields[] = {
 	F(muster_sim_bandwidth, domains, INT),
 	F(muster_sim_bandwidth, nodes, INT),
 	F(muster_sim_bandwidth, bytes, NUMBER),
 	F(muster_sim_bandwidth, busbw_gbps, NUMBER),
 };
-const struct muster_sim_struct muster_sim_bandwidth_struct = LAYOUT(muster_sim_bandwidth, bandwidth_fields);
+const struct muster_object_type muster_sim_bandwidth_type = MUSTER_OBJECT_TYPE(muster_sim_bandwidth, bandwidth_fields);
 
-static const struct muster_sim_field barrier_fields[] = {
-	F(muster_sim_partition, name, STRING),
-	F(muster_sim_partition, mode, STRING),
-	F(muster_sim_partition, sides, STRING),
+static const struct muster_field barrier_fields[] = {
+	F(muster_sim_partition, name, TEXT),
+	F(muster_sim_partition, mode, TEXT),
+	F(muster_sim_partition, sides, TEXT),
 };
-static const struct muster_sim_struct barrier_layout = LAYOUT(muster_sim_partition, barrier_fields);
+static const struct muster_object_type barrier_type = MUSTER_OBJECT_TYPE(muster_sim_partition, barrier_fields);
 
-static const struct muster_sim_field cluster_fields[] = {
-	F(muster_sim_cluster, sku, STRING),
-	F(muster_sim_cluster, directory, STRING),
-	F(muster_sim_cluster, intra_transport, STRING),
-	F(muster_sim_cluster, inter_transport, STRING),
-	F_MANY(muster_sim_cluster, nodes, STRUCTS, node_count, &muster_sim_node_struct),
-	F_MANY(muster_sim_cluster, ranks, STRUCTS, rank_count, &rank_layout),
-	F_MANY(muster_sim_cluster, bandwidths, STRUCTS, bandwidth_count, &muster_sim_bandwidth_struct),
-	F_MANY(muster_sim_cluster, barriers, STRUCTS, barrier_count, &barrier_layout),
+static const struct muster_field cluster_fields[] = {
+	F(muster_sim_cluster, sku, TEXT),
+	F(muster_sim_cluster, directory, TEXT),
+	F(muster_sim_cluster, intra_transport, TEXT),
+	F(muster_sim_cluster, inter_transport, TEXT),
+	OBJECTS(muster_sim_cluster, nodes, node_count, &muster_sim_node_type),
+	OBJECTS(muster_sim_cluster, ranks, rank_count, &rank_type),
+	OBJECTS(muster_sim_cluster, bandwidths, bandwidth_count, &muster_sim_bandwidth_type),
+	OBJECTS(muster_sim_cluster, barriers, barrier_count, &barrier_type),
 };
-const struct muster_sim_struct muster_sim_cluster_struct = LAYOUT(muster_sim_cluster, cluster_fields);
+const struct muster_object_type muster_sim_cluster_type = MUSTER_OBJECT_TYPE(muster_sim_cluster, cluster_fields);
 
 static int check(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
@@ -219,20 +237,15 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 	size_t length;
 	struct muster_json *json = NULL;
 	struct muster_sim_cluster cluster = { .arena = NULL };
+	struct muster_json_reader reader = { .err = err };
 	int result = -1;
 
 	if (muster_file_read(path, CLUSTER_BYTES_MAX, &text, &length, err) < 0)
 		return -1;
 	if (muster_json_parse(text, length, &json, err) < 0)
 		goto out;
-	if (muster_json_type(json) != MUSTER_JSON_OBJECT) {
-		muster_fail(err, MUSTER_EUSAGE, "$: must be an object, not %s",
-			muster_json_type_name(muster_json_type(json)));
-		goto out;
-	}
-	cluster.arena = muster_arena_new();
-	if (muster_sim_struct_read(cluster.arena, json, "$", &muster_sim_cluster_struct, &cluster, err) < 0 ||
-		check(&cluster, err) < 0)
+	cluster.arena = reader.arena = muster_arena_new();
+	if (muster_object_read(&reader, json, &muster_sim_cluster_type, &cluster) < 0 || check(&cluster, err) < 0)
 		goto out;
 	*ret = cluster;
 	result = 0;
@@ -261,9 +274,10 @@ int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const cha
 	if (muster_file_open(&file, path, err) < 0)
 		return -1;
 	muster_json_writer_init(&w, file.out, 4);
-	if (muster_sim_struct_write(&w, &muster_sim_cluster_struct, cluster, err) < 0) {
+	muster_object_write(&w, &muster_sim_cluster_type, cluster);
+	if (w.incomplete) {
 		muster_file_abandon(&file);
-		return muster_wrap(err, "%s", path);
+		return muster_fail(err, MUSTER_EUSAGE, "%s: \"%s\" has no value", path, w.incomplete);
 	}
 	return muster_file_commit(&file, err);
 }

@@ -163,10 +163,18 @@ struct muster_sim_cluster {
 	size_t barrier_count;
 };
 
-/* The fields of the structs, as cluster.json has them. */
-struct muster_sim_struct;
-extern const struct muster_sim_struct muster_sim_gpu_struct, muster_sim_port_struct, muster_sim_numa_struct,
-	muster_sim_disk_struct, muster_sim_node_struct, muster_sim_bandwidth_struct, muster_sim_cluster_struct;
+/* The structs' fields, as cluster.json has them. Those that a hardware description gives as well are in one of these
+ * parts; all fields of a NUMA node, a disk and a bandwidth are there. */
+enum {
+	MUSTER_SIM_DESCRIBED =
+		1 << 0,             /* of a GPU or a port: what all GPUs, or all ports of an adapter, have in common */
+	MUSTER_SIM_DEVICE = 1 << 1, /* of a GPU or a port: its own */
+	MUSTER_SIM_HOST = 1 << 2,   /* of a node */
+	MUSTER_SIM_SOFTWARE = 1 << 3,
+};
+struct muster_object_type;
+extern const struct muster_object_type muster_sim_gpu_type, muster_sim_port_type, muster_sim_numa_type,
+	muster_sim_disk_type, muster_sim_node_type, muster_sim_bandwidth_type, muster_sim_cluster_type;
 
 /* Read cluster.json. Unknown and missing keys are errors that name the JSON path. */
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err);

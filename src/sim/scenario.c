@@ -6,13 +6,14 @@
 #include "sim/scenario.h"
 
 #include "util/file.h"
-#include "json/json.h"
 #include "util/text.h"
+#include "json/object.h"
 #include "sim/fault.h"
 #include "util/array.h"
 #include "util/cpuset.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,45 +38,33 @@ void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const c
 		muster_arena_string(scenario->arena, fault));
 }
 
-static int read_root(struct muster_sim_scenario *scenario, const struct muster_json *root, struct muster_error *err)
+static int read_fault(struct muster_json_reader *r, void *scenario, const struct muster_json *json)
 {
-	static const char *const keys[] = { "sku", "nodes", "faults", "cpu_masks", NULL };
-	const struct muster_json *faults = NULL;
-	const char *sku = NULL, *masks = NULL;
-	int nodes = 0;
-
-	if (muster_json_type(root) != MUSTER_JSON_OBJECT)
-		return muster_fail(err, MUSTER_EUSAGE, "$: must be an object, not %s",
-			muster_json_type_name(muster_json_type(root)));
-	if (muster_json_only_keys(root, "$", keys, err) < 0 ||
-		muster_json_get_string(root, "$", "sku", &sku, err) < 0 ||
-		muster_json_get_string(root, "$", "cpu_masks", &masks, err) < 0 ||
-		muster_json_get_array(root, "$", "faults", &faults, err) < 0)
+	const char *fault;
+	if (muster_json_text_read(r, &fault, json) < 0)
 		return -1;
-	int has_nodes = muster_json_get_int(root, "$", "nodes", &nodes, err);
-	if (has_nodes < 0)
-		return -1;
-	if (has_nodes && (nodes < 1 || nodes > MUSTER_SIM_NODES_MAX))
-		return muster_fail(
-			err, MUSTER_EUSAGE, "$.nodes: must be from 1 to %d, not %d", MUSTER_SIM_NODES_MAX, nodes);
-
-	for (const struct muster_json *e = faults ? muster_json_first(faults) : NULL; e; e = muster_json_next(e)) {
-		if (muster_json_type(e) != MUSTER_JSON_STRING)
-			return muster_fail(err, MUSTER_EUSAGE, "$.faults: each must be a string, not %s",
-				muster_json_type_name(muster_json_type(e)));
-		muster_sim_scenario_add_fault(scenario, muster_json_string(e));
-	}
-	if (sku)
-		scenario->sku = muster_arena_string(scenario->arena, sku);
-	if (has_nodes)
-		scenario->nodes = nodes;
-	if (masks)
-		scenario->cpu_masks = muster_arena_string(scenario->arena, masks);
+	muster_sim_scenario_add_fault(scenario, fault);
 	return 0;
 }
 
+static int read_faults(struct muster_json_reader *r, void *scenario, const struct muster_json *json)
+{
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0)
+		return -1;
+	return muster_json_each_read(r, json, read_fault, scenario, 0);
+}
+
+static const struct muster_field fields[] = {
+	{ MUSTER_FIELD(muster_sim_scenario, sku, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_sim_scenario, nodes, INT), .low = 1, .high = MUSTER_SIM_NODES_MAX, .optional = true },
+	{ .key = "faults", .read = read_faults, .optional = true },
+	{ MUSTER_FIELD(muster_sim_scenario, cpu_masks, TEXT), .optional = true },
+};
+static const struct muster_object_type scenario_type = MUSTER_OBJECT_TYPE(muster_sim_scenario, fields);
+
 int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err)
 {
+	struct muster_json_reader reader = { .arena = scenario->arena, .err = err };
 	struct muster_json *root = NULL;
 	char *text = NULL;
 	size_t length = 0;
@@ -83,7 +72,8 @@ int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *p
 	if (muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "%s", err ? muster_arena_string(scenario->arena, err->text) : "");
-	if (muster_json_parse(text, length, &root, err) < 0 || read_root(scenario, root, err) < 0)
+	if (muster_json_parse(text, length, &root, err) < 0 ||
+		muster_object_read(&reader, root, &scenario_type, scenario) < 0)
 		muster_wrap(err, "%s", path);
 	else
 		rc = 0;

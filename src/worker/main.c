@@ -9,8 +9,7 @@
 
 #include "vendor/library.h"
 #include "vendor/nvml.h"
-#include "json/json.h"
-#include "json/writer.h"
+#include "json/object.h"
 #include "util/leaks.h"
 #include "muster/arena.h"
 #include "probes/context.h"
@@ -38,7 +37,6 @@ struct worker {
 	char cancelled[400]; /* why the command at hand is to be given up; "" */
 	struct muster_gpu gpu;
 	struct muster_arena *arena; /* node name, peers */
-	struct muster_peer *peers;
 	bool skip_cuda;
 };
 
@@ -69,39 +67,27 @@ static void send_bytes(const char *bytes, size_t length)
 	}
 }
 
-/* A line under construction: open, write members, close. Each line goes out at once, so that nothing is lost in a
- * crash. */
-struct line {
-	char *text;
-	size_t length;
-	FILE *out;
-	struct muster_json_writer w;
-};
-
-static void line_begin(struct line *line, const char *key)
+/* A line is opened with its key, gets its value, and goes out at once, so that nothing is lost in a crash. */
+static void line_begin(struct muster_json_writer_text *line, const char *key)
 {
-	line->out = open_memstream(&line->text, &line->length);
-	if (!line->out)
-		die("out of memory");
-	muster_json_writer_init(&line->w, line->out, 0);
+	muster_json_writer_text_begin(line);
 	muster_json_writer_object(&line->w);
 	muster_json_writer_key(&line->w, key);
 }
 
-static void line_end(struct line *line)
+static void line_end(struct muster_json_writer_text *line)
 {
 	muster_json_writer_object_end(&line->w);
-	fputc('\n', line->out);
-	if (fclose(line->out) != 0)
-		die("out of memory");
-	send_bytes(line->text, line->length);
-	free(line->text);
+	fputc('\n', line->w.out);
+	char *text = muster_json_writer_text_end(line);
+	send_bytes(text, line->length);
+	free(text);
 }
 
 static void send_step(void *arg, const char *text)
 {
 	(void)arg;
-	struct line line;
+	struct muster_json_writer_text line;
 	line_begin(&line, "step");
 	muster_json_writer_string(&line.w, text);
 	line_end(&line);
@@ -110,7 +96,7 @@ static void send_step(void *arg, const char *text)
 static void send_sample(void *arg, const struct muster_sample *sample)
 {
 	(void)arg;
-	struct line line;
+	struct muster_json_writer_text line;
 	line_begin(&line, "sample");
 	muster_json_writer_object(&line.w);
 	muster_json_writer_pair(&line.w, "metric", muster_string(sample->metric->name));
@@ -134,7 +120,7 @@ static void broken(void *arg, const char *why)
 	die("%s", why);
 }
 
-static void begin_done(struct line *line, int failed, const struct muster_error *err)
+static void begin_done(struct muster_json_writer_text *line, int failed, const struct muster_error *err)
 {
 	line_begin(line, "done");
 	muster_json_writer_object(&line->w);
@@ -144,7 +130,7 @@ static void begin_done(struct line *line, int failed, const struct muster_error 
 	muster_json_writer_pair(&line->w, "simulated", muster_boolean(muster_library_any_standin()));
 }
 
-static void end_done(struct line *line)
+static void end_done(struct muster_json_writer_text *line)
 {
 	muster_json_writer_object_end(&line->w);
 	line_end(line);
@@ -152,38 +138,87 @@ static void end_done(struct line *line)
 
 static void send_done(int failed, const struct muster_error *err)
 {
-	struct line line;
+	struct muster_json_writer_text line;
 	begin_done(&line, failed, err);
 	end_done(&line);
 }
 
-/* Commands come from our own supervisor: a wrong one is a bug, not input to be polite about. */
-static int need_int(const struct muster_json *command, const char *key)
-{
-	int number = 0;
-	struct muster_error err;
-	int found = muster_json_get_int(command, "$", key, &number, &err);
-	if (found != 1)
-		die("command without %s: %s", key, found < 0 ? err.text : "missing");
-	return number;
-}
+/* ---- commands: each has its own keys beside "do" ---- */
 
-static double need_number(const struct muster_json *command, const char *key)
+#define COMMAND(tag, table)                                                                                            \
+	{                                                                                                              \
+		.fields = (table), .count = sizeof(table) / sizeof *(table), .size = sizeof(struct tag), .open = true  \
+	}
+
+struct take {
+	struct muster_probe_env env;
+	int leader, in_job;
+	const char *why_skipped;
+};
+static const struct muster_field take_fields[] = {
+	{ MUSTER_FIELD_AS(take, "rank", env.rank, INT) },
+	{ MUSTER_FIELD_AS(take, "ranks", env.ranks, INT) },
+	{ MUSTER_FIELD_AS(take, "local_rank", env.local_rank, INT) },
+	{ MUSTER_FIELD_AS(take, "local_ranks", env.local_ranks, INT) },
+	{ MUSTER_FIELD_AS(take, "node_index", env.node_index, INT) },
+	{ MUSTER_FIELD_AS(take, "nodes", env.nodes, INT) },
+	{ MUSTER_FIELD(take, leader, INT) },
+	{ MUSTER_FIELD(take, in_job, INT) },
+	{ MUSTER_FIELD_AS(take, "profile", env.profile, INT) },
+	{ MUSTER_FIELD_AS(take, "min_bytes", env.min_bytes, WORD) },
+	{ MUSTER_FIELD_AS(take, "max_bytes", env.max_bytes, WORD) },
+	{ MUSTER_FIELD_AS(take, "repeats", env.repeats, INT) },
+	{ MUSTER_FIELD_AS(take, "node", env.node_name, TEXT) },
+	{ MUSTER_FIELD(take, why_skipped, TEXT) },
+};
+static const struct muster_object_type take_type = COMMAND(take, take_fields);
+
+static const struct muster_field peer_fields[] = {
+	{ MUSTER_FIELD(muster_peer, rank, INT) },
+	{ MUSTER_FIELD(muster_peer, local_rank, INT) },
+	{ MUSTER_FIELD_AS(muster_peer, "gpu", gpu_bus_id, TEXT) },
+	{ MUSTER_FIELD_AS(muster_peer, "uuid", gpu_uuid, TEXT) },
+};
+static const struct muster_object_type peer_type = COMMAND(muster_peer, peer_fields);
+
+static const struct muster_field peers_fields[] = {
+	{ MUSTER_FIELD(muster_probe_env, peers, OBJECT), MUSTER_FIELD_MANY(muster_probe_env, peer_count),
+		.object = &peer_type },
+};
+static const struct muster_object_type peers_type = COMMAND(muster_probe_env, peers_fields);
+
+struct ring {
+	struct muster_ring ring;
+	int trial;
+	const char *id;
+};
+static const struct muster_field ring_fields[] = {
+	{ MUSTER_FIELD_AS(ring, "ring_rank", ring.rank, INT) },
+	{ MUSTER_FIELD_AS(ring, "ring_ranks", ring.ranks, INT) },
+	{ MUSTER_FIELD_AS(ring, "ring_nodes", ring.nodes, INT) },
+	{ MUSTER_FIELD_AS(ring, "timeout_ms", ring.timeout_ms, INT) },
+	{ MUSTER_FIELD_AS(ring, "ring_trial", trial, INT) },
+	{ MUSTER_FIELD_AS(ring, "ring_id", id, TEXT) },
+};
+static const struct muster_object_type ring_type = COMMAND(ring, ring_fields);
+
+/* Commands come from our own supervisor: a wrong one is a bug, not input to be polite about. */
+static void read_command(
+	struct worker *worker, const struct muster_json *command, const struct muster_object_type *type, void *into)
 {
-	double number = 0;
 	struct muster_error err;
-	if (muster_json_get_number(command, "$", key, &number, &err) != 1)
-		die("command without %s", key);
-	return number;
+	struct muster_json_reader reader = { .arena = worker->arena, .err = &err };
+	if (muster_object_read(&reader, command, type, into) < 0)
+		die("malformed command: %s", err.text);
 }
 
 static const char *need_string(const struct muster_json *command, const char *key)
 {
-	const char *text = NULL;
-	struct muster_error err;
-	if (muster_json_get_string(command, "$", key, &text, &err) != 1)
+	const struct muster_json *text =
+		muster_json_type(command) == MUSTER_JSON_OBJECT ? muster_json_member(command, key) : NULL;
+	if (!text || muster_json_type(text) != MUSTER_JSON_STRING)
 		die("command without %s", key);
-	return text;
+	return muster_json_string(text);
 }
 
 /* Read what there is; waits when there is nothing. */
@@ -259,7 +294,7 @@ static int cancelled(void *arg, struct muster_error *err)
 static void send_failing(void *arg, const struct muster_error *err)
 {
 	(void)arg;
-	struct line line;
+	struct muster_json_writer_text line;
 	line_begin(&line, "failing");
 	muster_json_writer_object(&line.w);
 	muster_json_writer_pair(&line.w, "code", muster_string(muster_code_name(err->code)));
@@ -282,7 +317,7 @@ static void do_count(void)
 	struct muster_error err;
 	unsigned int count = 0;
 	const struct muster_nvml *nvml = muster_nvml(&err);
-	struct line line;
+	struct muster_json_writer_text line;
 	int failed =
 		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &err, "nvmlDeviceGetCount_v2") : -1;
 	begin_done(&line, failed, &err);
@@ -293,7 +328,7 @@ static void do_count(void)
 static void do_open(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_error err;
-	muster_json_get_boolean(command, "$", "skip", &worker->skip_cuda, &err);
+	worker->skip_cuda = muster_json_member(command, "skip") != NULL;
 	int failed = worker->skip_cuda ? 0 : muster_device_open(&worker->ctx, &err);
 	send_done(failed, &err);
 }
@@ -301,24 +336,16 @@ static void do_open(struct worker *worker, const struct muster_json *command)
 static void do_take(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_probe_env *env = &worker->ctx.env;
-	env->rank = need_int(command, "rank");
-	env->ranks = need_int(command, "ranks");
-	env->local_rank = need_int(command, "local_rank");
-	env->local_ranks = need_int(command, "local_ranks");
-	env->node_index = need_int(command, "node_index");
-	env->nodes = need_int(command, "nodes");
-	env->leader = need_int(command, "leader") != 0;
-	env->in_job = need_int(command, "in_job") != 0;
-	env->profile = (enum muster_profile)need_int(command, "profile");
-	env->min_bytes = (uint64_t)need_number(command, "min_bytes");
-	env->max_bytes = (uint64_t)need_number(command, "max_bytes");
-	env->repeats = need_int(command, "repeats");
-	env->node_name = muster_arena_string(worker->arena, need_string(command, "node"));
+	struct take take = { .env = *env };
+	read_command(worker, command, &take_type, &take);
+	*env = take.env;
+	env->leader = take.leader != 0;
+	env->in_job = take.in_job != 0;
 
 	struct muster_error err;
 	int failed = 0;
 	if (worker->skip_cuda)
-		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", need_string(command, "why_skipped"));
+		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", take.why_skipped);
 	else
 		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
 	if (failed)
@@ -327,7 +354,7 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
 
 	char path[64];
-	struct line line;
+	struct muster_json_writer_text line;
 	begin_done(&line, failed, &err);
 	muster_json_writer_pair(&line.w, "gpu", muster_string(worker->gpu.bus_id));
 	muster_json_writer_pair(&line.w, "uuid", muster_string(worker->gpu.uuid));
@@ -339,20 +366,7 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 
 static void do_peers(struct worker *worker, const struct muster_json *command)
 {
-	const struct muster_json *list;
-	struct muster_error err;
-	if (muster_json_get_array(command, "$", "peers", &list, &err) != 1)
-		die("peers without a list");
-	worker->peers = muster_arena_alloc(worker->arena, (muster_json_size(list) + 1) * sizeof *worker->peers);
-	worker->ctx.env.peer_count = 0;
-	for (const struct muster_json *peer = muster_json_first(list); peer; peer = muster_json_next(peer))
-		worker->peers[worker->ctx.env.peer_count++] = (struct muster_peer){
-			.rank = need_int(peer, "rank"),
-			.local_rank = need_int(peer, "local_rank"),
-			.gpu_bus_id = muster_arena_string(worker->arena, need_string(peer, "gpu")),
-			.gpu_uuid = muster_arena_string(worker->arena, need_string(peer, "uuid")),
-		};
-	worker->ctx.env.peers = worker->peers;
+	read_command(worker, command, &peers_type, &worker->ctx.env);
 	send_done(0, NULL);
 }
 
@@ -377,15 +391,11 @@ static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 
 static int do_ring(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
-	struct muster_ring ring = {
-		.rank = need_int(command, "ring_rank"),
-		.ranks = need_int(command, "ring_ranks"),
-		.nodes = need_int(command, "ring_nodes"),
-		.timeout_ms = need_int(command, "timeout_ms"),
-		.trial = need_int(command, "ring_trial") != 0,
-	};
-	hex_decode(need_string(command, "ring_id"), ring.id, sizeof ring.id);
-	return worker->ctx.probe->ring(&worker->ctx, &ring, err);
+	struct ring ring = { .trial = 0 };
+	read_command(worker, command, &ring_type, &ring);
+	ring.ring.trial = ring.trial != 0;
+	hex_decode(ring.id, ring.ring.id, sizeof ring.ring.id);
+	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
 
 static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
@@ -413,7 +423,7 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		muster_wrap(&err, "%s", worker->gpu.why_none);
 	if (!failed && strcmp(action, "ring_id") == 0)
 		hex_encode(id, sizeof id, hex);
-	struct line line;
+	struct muster_json_writer_text line;
 	begin_done(&line, failed, &err);
 	if (*hex)
 		muster_json_writer_pair(&line.w, "ring_id", muster_string(hex));

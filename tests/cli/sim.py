@@ -80,7 +80,7 @@ class Sim(unittest.TestCase):
         path = os.path.join(self.directory, "scenario.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write('{"sku": "%s", "node": 2}' % SKU)
-        self.assert_usage(self.sim("--scenario", path), path, '"node"', "nodes")
+        self.assert_usage(self.sim("--scenario", path), path, '$.node: unknown key', "nodes")
 
     def test_faults_can_be_listed(self):
         done = self.sim("--list-faults")

@@ -67,10 +67,13 @@ END_TEST
 static const struct {
 	const char *what, *with, *said;
 } broken[] = {
-	{ "\"status\": \"warn\"", "\"status\": \"bad\"", "$.findings[3].status: \"bad\" is none of" },
-	{ "\"status\": \"warn\"", "\"status\": 4", "$.findings[3].status: a string is needed" },
+	{ "\"status\": \"warn\"", "\"status\": \"bad\"",
+		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive is needed, found \"bad\"" },
+	{ "\"status\": \"warn\"", "\"status\": 4",
+		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive is needed, found 4" },
 	{ "\"rank\": 4", "\"rank\": -2", "$.findings[1].where.rank" },
-	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"", "$.findings[1].where: unknown key \"xpu\"" },
+	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"",
+		"$.findings[1].where.xpu: unknown key, allowed are node, rank, gpu, port, labels" },
 	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is no verdict" },
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
 	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" come together" },

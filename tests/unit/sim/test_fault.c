@@ -2,7 +2,7 @@
 #include "sim_fixture.h"
 
 #include "sim/fault.h"
-#include "sim/struct_json.h"
+#include "json/object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct items {
 	size_t count;
 };
 
-static struct items items_of(const struct muster_sim_field *field, const void *base)
+static struct items items_of(const struct muster_field *field, const void *base)
 {
 	struct items items;
 	memcpy(&items.first, (const char *)base + field->offset, sizeof items.first);
@@ -32,23 +32,23 @@ static struct items items_of(const struct muster_sim_field *field, const void *b
 	return items;
 }
 
-static const void *item_at(const struct muster_sim_field *field, struct items items, size_t index)
+static const void *item_at(const struct muster_field *field, struct items items, size_t index)
 {
-	return (const char *)items.first + index * field->items->size;
+	return (const char *)items.first + index * field->object->size;
 }
 
 /* An element is called what its first field says, or, where that is a number, by its place. */
 static const char *item_name(
-	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, size_t index)
+	struct muster_arena *arena, const struct muster_field *field, struct items items, size_t index)
 {
-	const struct muster_sim_field *first = &field->items->fields[0];
-	if (first->kind != MUSTER_SIM_STRING)
+	const struct muster_field *first = &field->object->fields[0];
+	if (first->type != MUSTER_FIELD_TEXT)
 		return muster_arena_printf(arena, "%s[%zu]", field->key, index);
 	return *(const char *const *)((const char *)item_at(field, items, index) + first->offset);
 }
 
 static const void *item_find(
-	struct muster_arena *arena, const struct muster_sim_field *field, struct items items, const char *name)
+	struct muster_arena *arena, const struct muster_field *field, struct items items, const char *name)
 {
 	for (size_t i = 0; i < items.count; i++)
 		if (strcmp(item_name(arena, field, items, i), name) == 0)
@@ -70,10 +70,10 @@ static bool same_texts(struct items a, struct items b)
 }
 
 static void compare(
-	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b);
+	struct differences *d, const struct muster_object_type *type, const char *path, const void *a, const void *b);
 
 static void compare_items(
-	struct differences *d, const struct muster_sim_field *field, const char *path, struct items a, struct items b)
+	struct differences *d, const struct muster_field *field, const char *path, struct items a, struct items b)
 {
 	const char *slash = *path ? "/" : "";
 	for (size_t i = 0; i < a.count; i++) {
@@ -81,7 +81,7 @@ static void compare_items(
 		const void *other = item_find(d->arena, field, b, name);
 		const char *item_path = muster_arena_printf(d->arena, "%s%s%s", path, slash, name);
 		if (other)
-			compare(d, field->items, item_path, item_at(field, a, i), other);
+			compare(d, field->object, item_path, item_at(field, a, i), other);
 		else
 			differ(d, muster_arena_printf(d->arena, "-%s", item_path));
 	}
@@ -92,28 +92,28 @@ static void compare_items(
 	}
 }
 
-static bool same_field(const struct muster_sim_field *field, const void *a, const void *b)
+static bool same_field(const struct muster_field *field, const void *a, const void *b)
 {
 	const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
-	switch (field->kind) {
-	case MUSTER_SIM_INT: return memcmp(x, y, sizeof(int)) == 0;
-	case MUSTER_SIM_NUMBER: return memcmp(x, y, sizeof(double)) == 0;
-	case MUSTER_SIM_BOOLEAN: return memcmp(x, y, sizeof(bool)) == 0;
-	case MUSTER_SIM_WORD: return memcmp(x, y, sizeof(unsigned long long)) == 0;
-	case MUSTER_SIM_STRING:
-	case MUSTER_SIM_STRING_OR_NULL: return same_text(*(const char *const *)x, *(const char *const *)y);
-	case MUSTER_SIM_STRINGS: return same_texts(items_of(field, a), items_of(field, b));
-	case MUSTER_SIM_STRUCTS: break;
+	if (field->many)
+		return same_texts(items_of(field, a), items_of(field, b));
+	switch (field->type) {
+	case MUSTER_FIELD_INT: return memcmp(x, y, sizeof(int)) == 0;
+	case MUSTER_FIELD_NUMBER: return memcmp(x, y, sizeof(double)) == 0;
+	case MUSTER_FIELD_BOOLEAN: return memcmp(x, y, sizeof(bool)) == 0;
+	case MUSTER_FIELD_WORD: return memcmp(x, y, sizeof(unsigned long long)) == 0;
+	case MUSTER_FIELD_TEXT: return same_text(*(const char *const *)x, *(const char *const *)y);
+	default: break;
 	}
 	ck_abort_msg("%s is of no kind that can be compared", field->key);
 	return false;
 }
 
 static void compare(
-	struct differences *d, const struct muster_sim_struct *layout, const char *path, const void *a, const void *b)
+	struct differences *d, const struct muster_object_type *type, const char *path, const void *a, const void *b)
 {
-	for (const struct muster_sim_field *field = layout->fields; field < layout->fields + layout->count; field++)
-		if (field->kind == MUSTER_SIM_STRUCTS)
+	for (const struct muster_field *field = type->fields; field < type->fields + type->count; field++)
+		if (field->type == MUSTER_FIELD_OBJECT)
 			compare_items(d, field, path, items_of(field, a), items_of(field, b));
 		else if (!same_field(field, a, b))
 			differ(d, muster_arena_printf(d->arena, "%s.%s", path, field->key));
@@ -201,7 +201,7 @@ START_TEST(a_fault_changes_just_this)
 	struct muster_error err = { 0 };
 	ck_assert_msg(sim_two_of(table[_i].sku, NULL, NULL, &healthy, &err) == 0, "%s", err.text);
 	ck_assert_msg(sim_two_of(table[_i].sku, table[_i].fault, NULL, &broken, &err) == 0, "%s", err.text);
-	compare(&d, &muster_sim_cluster_struct, "", &healthy, &broken);
+	compare(&d, &muster_sim_cluster_type, "", &healthy, &broken);
 	ck_assert_str_eq(d.text, table[_i].changes);
 	muster_sim_cluster_done(&healthy);
 	muster_sim_cluster_done(&broken);

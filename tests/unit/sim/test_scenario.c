@@ -62,13 +62,13 @@ END_TEST
 static const struct {
 	const char *text, *said;
 } bad_files[] = {
-	{ "{\"sku\":\"a\",\"node\":2}", "unknown key \"node\"" },
-	{ "{\"nodes\":0}", "$.nodes: must be from 1 to" },
+	{ "{\"sku\":\"a\",\"node\":2}", "$.node: unknown key, allowed are sku, nodes, faults, cpu_masks" },
+	{ "{\"nodes\":0}", "$.nodes: a whole number from 1 to 128 is needed, found 0" },
 	{ "{\"nodes\":1.5}", "nodes" },
 	{ "{\"nodes\":\"2\"}", "nodes" },
 	{ "{\"faults\":\"x\"}", "faults" },
-	{ "{\"faults\":[1]}", "$.faults: each must be a string, not a number" },
-	{ "[]", "$: must be an object, not an array" },
+	{ "{\"faults\":[1]}", "$.faults[0]: a string is needed, found 1" },
+	{ "[]", "$: an object is needed, found an array" },
 	{ "{", "line 1" },
 };
 
@@ -116,24 +116,25 @@ END_TEST
 static const struct {
 	const char *from, *to, *said;
 } bad_hardware[] = {
-	{ "\"vbios\"", "\"vbois\"", "$.gpu: unknown key \"vbois\"" },
-	{ "\"vbios\": \"92.00.36.00.04\",", "", "$.gpu.vbios: missing" },
+	{ "\"vbios\"", "\"vbois\"", "$.gpu.vbois: unknown key" },
+	{ "\"vbios\": \"92.00.36.00.04\",", "", "$.gpu: the key \"vbios\" is missing" },
 	{ "\"ecc\": true", "\"ecc\": 1", "ecc" },
 	{ "\"numa_node\": 1", "\"numa_node\": 7", "$.gpu.devices[0].numa_node: there is no NUMA node 7" },
 	{ "\"socket\": 1", "\"socket\": 2", "$.numa_nodes[2].socket: there are sockets 0 to 1" },
 	{ "\"0-23\"", "\"0-\"", "$.numa_nodes[0].cpu_list" },
 	{ "\"bytes\": 8388608", "\"bytes\": 1048576", "$.allreduce[1]: must be sorted" },
 	{ "\"busbw_gbps\": 90.0", "\"busbw_gbps\": 0", "$.allreduce[1]" },
-	{ "\"schema_version\": 1", "\"schema_version\": 2", "$.schema_version: must be 1" },
+	{ "\"schema_version\": 1", "\"schema_version\": 2", "$.schema_version: 1 is needed, found 2" },
 	{ "\"name\": \"Standard_ND96asr_v4\"", "\"name\": \"other\"", "$.name: must be \"" SIM_SKU "\"" },
-	{ "\"0x8001\"", "1", "$.adapters[0].pkeys[0]: must be a string, not a number" },
-	{ "\"host\": {", "\"hots\": {", "$: unknown key \"hots\"" },
-	{ "\"threads_per_core\": 1", "\"threads_per_core\": 0", "$.host.threads_per_core: must be 1 or more" },
+	{ "\"0x8001\"", "1", "$.adapters[0].pkeys[0]: a string is needed, found 1" },
+	{ "\"host\": {", "\"hots\": {", "$.hots: unknown key" },
+	{ "\"threads_per_core\": 1", "\"threads_per_core\": 0",
+		"$.host.threads_per_core: a whole number from 1 is needed, found 0" },
 	{ "\"threads_per_core\": 1", "\"threads_per_core\": 7",
 		"$.numa_nodes[0].cpu_list: 24 CPUs are not whole cores of 7 threads" },
-	{ "\"sockets\": 2", "\"sockets\": 0", "$.host.sockets: must be 1 or more" },
-	{ "\"symbol_error\"", "5", "$.counters[0]: must be a string, not a number" },
-	{ "\"rack_nodes\": 0", "\"rack_nodes\": -1", "$.rack_nodes: must be 0 or more" },
+	{ "\"sockets\": 2", "\"sockets\": 0", "$.host.sockets: a whole number from 1 is needed, found 0" },
+	{ "\"symbol_error\"", "5", "$.counters[0]: a string is needed, found 5" },
+	{ "\"rack_nodes\": 0", "\"rack_nodes\": -1", "$.rack_nodes: a whole number from 0 is needed, found -1" },
 };
 
 START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
@@ -205,11 +206,11 @@ static const struct {
 	{ "{}", "{\"extends\":\"../child\"}", "$.extends: no hardware description of SKU \"../child\"" },
 	{ "{}", "{\"extends\":7}", "$.extends" },
 	{ "{", "{\"extends\":\"child\"}", "child.json: line 1" },
-	{ "[]", "{\"name\":\"grandchild\",\"extends\":\"child\"}", "$.schema_version: must be 1" },
+	{ "[]", "{\"name\":\"grandchild\",\"extends\":\"child\"}", "$: the key \"schema_version\" is missing" },
 	{ "{}", "{\"name\":\"grandchild\",\"extends\":\"" SIM_SKU "\",\"host\":{\"kernel\":null}}",
-		"$.host.kernel: missing" },
+		"$.host: the key \"kernel\" is missing" },
 	{ "{}", "{\"extends\":\"" SIM_SKU "\"}", "$.name: must be \"grandchild\"" },
-	{ "{}", "[]", "$: must be an object, not an array" },
+	{ "{}", "[]", "$: an object is needed, found an array" },
 };
 
 START_TEST(what_a_description_extends_must_be_whole)

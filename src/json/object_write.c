@@ -1,0 +1,144 @@
+/* object_write.c - JSON objects from structs, by the table of fields that reads them */
+#include "json/object.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static void write_object(
+	struct muster_json_writer *w, const struct muster_object_type *type, unsigned int part, const void *from);
+
+static uint64_t word_at(const void *from)
+{
+	uint64_t word;
+	memcpy(&word, from, sizeof word);
+	return word;
+}
+
+static size_t count_at(const struct muster_field *field, const char *base)
+{
+	size_t count;
+	memcpy(&count, base + field->count_offset, sizeof count);
+	return count;
+}
+
+static void write_text(struct muster_json_writer *w, const struct muster_field *field, const char *text)
+{
+	if (!text && !field->or_null && !w->incomplete)
+		w->incomplete = field->key;
+	muster_json_writer_string(w, text);
+}
+
+static void write_one(struct muster_json_writer *w, const struct muster_field *field, const void *from)
+{
+	int saved = w->indent_depth;
+	if (field->write) {
+		field->write(w, from);
+		return;
+	}
+	switch (field->type) {
+	case MUSTER_FIELD_BOOLEAN: muster_json_writer_boolean(w, *(const bool *)from); break;
+	case MUSTER_FIELD_INT: muster_json_writer_number(w, *(const int *)from); break;
+	case MUSTER_FIELD_SIZE: muster_json_writer_number(w, (double)*(const size_t *)from); break;
+	case MUSTER_FIELD_WORD: muster_json_writer_number(w, (double)word_at(from)); break;
+	case MUSTER_FIELD_NUMBER: muster_json_writer_number(w, *(const double *)from); break;
+	case MUSTER_FIELD_TEXT: write_text(w, field, *(const char *const *)from); break;
+	case MUSTER_FIELD_NAME: muster_json_writer_string(w, field->names[*(const int *)from]); break;
+	case MUSTER_FIELD_VALUE: muster_json_writer_value(w, *(const struct muster_value *)from); break;
+	case MUSTER_FIELD_OBJECT:
+		if (field->one_line && saved > w->depth)
+			w->indent_depth = w->depth;
+		write_object(w, field->object, field->object_part, from);
+		w->indent_depth = saved;
+		break;
+	case MUSTER_FIELD_LABELS:
+	case MUSTER_FIELD_JSON: break;
+	}
+}
+
+/* An optional field that says nothing is left out. */
+static bool is_absent(const struct muster_field *field, const char *base)
+{
+	const void *from = base + field->offset;
+	if (field->type == MUSTER_FIELD_JSON)
+		return true;
+	if (!field->optional)
+		return false;
+	if (field->present)
+		return !*(const bool *)(const void *)(base + field->present);
+	if (field->many || field->type == MUSTER_FIELD_LABELS)
+		return count_at(field, base) == 0;
+	switch (field->type) {
+	case MUSTER_FIELD_BOOLEAN: return !*(const bool *)from;
+	case MUSTER_FIELD_INT: return *(const int *)from <= field->absent;
+	case MUSTER_FIELD_SIZE: return *(const size_t *)from == 0;
+	case MUSTER_FIELD_WORD: return word_at(from) == 0;
+	case MUSTER_FIELD_NUMBER:
+		return !isfinite(*(const double *)from) || fpclassify(*(const double *)from) == FP_ZERO;
+	case MUSTER_FIELD_TEXT: return !*(const char *const *)from;
+	default: return false;
+	}
+}
+
+static void write_many(struct muster_json_writer *w, const struct muster_field *field, const char *base)
+{
+	const char *items;
+	size_t count = count_at(field, base), size = muster_field_size(field);
+	memcpy(&items, base + field->offset, sizeof items);
+	int saved = w->indent_depth;
+	if (field->type != MUSTER_FIELD_OBJECT && saved > w->depth)
+		w->indent_depth = w->depth; /* numbers and texts fit on a line */
+	muster_json_writer_array(w);
+	for (size_t i = 0; i < count; i++)
+		write_one(w, field, items + i * size);
+	muster_json_writer_array_end(w);
+	w->indent_depth = saved;
+}
+
+static void write_labels(struct muster_json_writer *w, const struct muster_field *field, const char *base)
+{
+	const struct muster_label *labels;
+	size_t count = count_at(field, base);
+	memcpy(&labels, base + field->offset, sizeof labels);
+	muster_json_writer_object(w);
+	for (size_t i = 0; i < count; i++)
+		muster_json_writer_pair(w, labels[i].key, labels[i].value);
+	muster_json_writer_object_end(w);
+}
+
+static void write_members(
+	struct muster_json_writer *w, const struct muster_object_type *type, unsigned int part, const char *from)
+{
+	if (type->base)
+		write_members(w, type->base, type->base_part, from);
+	for (size_t i = 0; i < type->count; i++) {
+		const struct muster_field *field = &type->fields[i];
+		if ((part && !(field->part & part)) || is_absent(field, from))
+			continue;
+		muster_json_writer_key(w, field->key);
+		if (field->many)
+			write_many(w, field, from);
+		else if (field->type == MUSTER_FIELD_LABELS)
+			write_labels(w, field, from);
+		else
+			write_one(w, field, from + field->offset);
+	}
+}
+
+static void write_object(
+	struct muster_json_writer *w, const struct muster_object_type *type, unsigned int part, const void *from)
+{
+	muster_json_writer_object(w);
+	write_members(w, type, part, from);
+	muster_json_writer_object_end(w);
+}
+
+void muster_object_write(struct muster_json_writer *w, const struct muster_object_type *type, const void *from)
+{
+	write_object(w, type, 0, from);
+}
+
+void muster_members_write(struct muster_json_writer *w, const struct muster_object_type *type, const void *from)
+{
+	write_members(w, type, 0, from);
+}
