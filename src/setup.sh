@@ -167,6 +167,7 @@ run() {
 }
 
 run_all_tests() {
+	at_once=$((2 * $(nproc))) # of the tests that start other programs: they wait more than they compute
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)
@@ -179,7 +180,7 @@ run_all_tests() {
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
 		start_other_builds
 		run_tests build "the unit tests" -L unit -j "$(nproc)"
-		run_tests build "all other tests" -LE unit -j "$(nproc)"
+		run_tests build "all other tests" -LE unit -j "$at_once"
 	else
 		failed=$((failed + 1))
 		start_other_builds
@@ -187,7 +188,7 @@ run_all_tests() {
 	wait_for_other_builds
 	if [ "$((bad % 2))" -eq 0 ]; then
 		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
-		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$(nproc)" \
+		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$at_once" \
 			-R '^scenarios\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
 	else
 		failed=$((failed + 1))

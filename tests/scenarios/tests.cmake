@@ -17,7 +17,7 @@ function(muster_fault_tests table script)
 			math(EXPR ranks "8 * ${nodes}")
 		endif()
 		if(ranks GREATER 16) # many processes, whose deadlines hold here too: nothing else runs beside them
-			set_tests_properties(scenarios.${table}.${name} PROPERTIES PROCESSORS 2)
+			set_tests_properties(scenarios.${table}.${name} PROPERTIES PROCESSORS 4)
 		endif()
 	endforeach()
 endfunction()
