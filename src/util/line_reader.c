@@ -82,7 +82,7 @@ int muster_line_reader_next(struct muster_line_reader *lines, const char **ret, 
 		lines->skipping = false;
 		lines->at += length + (end != NULL);
 		scanned = 0;
-		if (length == 0 || skipped)
+		if (length == 0 || skipped || !lines->text)
 			continue;
 		lines->cut = !end;
 		lines->text[begin + length] = '\0';
