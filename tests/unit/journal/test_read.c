@@ -230,6 +230,8 @@ START_TEST(no_folder_and_an_empty_one_are_errors)
 	ck_assert_int_eq(muster_journal_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
 	ck_assert_msg(strstr(err.text, "none: No such file or directory"), "%s", err.text);
 	read_fails(NULL, "none of its 0 files");
+	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), -1);
+	ck_assert_ptr_null(strstr(err.text, "the first problem"));
 }
 END_TEST
 
@@ -262,6 +264,19 @@ START_TEST(a_rank_that_was_started_again_counts_once)
 	ck_assert_uint_eq(set.rank_count, 1);
 	ck_assert_str_eq(set.ranks[0].node, "n2"); /* of those that began in the same second, the last in the files */
 	ck_assert_double_eq(set.elapsed_s, 3);
+}
+END_TEST
+
+START_TEST(the_later_start_counts_wherever_it_stands)
+{
+	put_first("a.jsonl", "a1", 2, "n1", "");
+	put("b.jsonl",
+		"{'by':'a9','spool':%d,'run':'r1','started':'2026-11-21T09:59:59Z','rank':2,'ranks':4,'node':'old',"
+		"'sku':'x.json','profile':'quick'}\n",
+		MUSTER_SPOOL_VERSION);
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_str_eq(set.ranks[0].node, "n1");
 }
 END_TEST
 
@@ -325,6 +340,7 @@ int main(void)
 	tcase_add_test(tcase, no_folder_and_an_empty_one_are_errors);
 	tcase_add_test(tcase, a_place_replaces_the_launchers);
 	tcase_add_test(tcase, a_rank_that_was_started_again_counts_once);
+	tcase_add_test(tcase, the_later_start_counts_wherever_it_stands);
 	tcase_add_test(tcase, jobs_of_one_rank_that_were_started_as_one_of_many_are_strays);
 	tcase_add_test(tcase, trials_are_the_runs);
 	tcase_add_test(tcase, a_line_beyond_all_limits_is_left_out);

@@ -91,6 +91,33 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
+/* The last step before a silence is what is known of it: in seconds from the start, and each written once. */
+START_TEST(a_step_is_written_when_it_is_another)
+{
+	struct muster_run run;
+	struct muster_journal_set set;
+	struct muster_journal *journal = NULL;
+	struct muster_error err;
+	ck_assert_int_eq(muster_journal_open(&journal, folder, &header, muster_now_ms() - 5000, &err), 0);
+	muster_journal_step(journal, "");
+	muster_journal_step(journal, "cuInit");
+	muster_journal_step(journal, "cuInit");
+	muster_journal_step(journal, "cuCtxCreate");
+	muster_journal_close(journal, 10000);
+	const char *text = file_text("n1.jsonl");
+	size_t steps = 0;
+	for (const char *at = text; (at = strstr(at, "\"step\"")); at++)
+		steps++;
+	ck_assert_uint_eq(steps, 2);
+	read_back(&run, &set);
+	ck_assert_str_eq(set.ranks[0].step, "cuCtxCreate");
+	ck_assert_double_ge(set.ranks[0].step_s, 5);
+	ck_assert_double_lt(set.ranks[0].step_s, 60);
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(each_line_is_an_object_between_newlines)
 {
 	struct muster_journal *one = open_one(&header), *two = open_one(&header);
@@ -289,6 +316,7 @@ int main(void)
 	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, folder_setup, folder_teardown);
 	tcase_add_test(tcase, what_is_written_is_read);
+	tcase_add_test(tcase, a_step_is_written_when_it_is_another);
 	tcase_add_test(tcase, each_line_is_an_object_between_newlines);
 	tcase_add_test(tcase, a_file_is_named_after_its_node);
 	tcase_add_test(tcase, the_launcher_names_the_run);
