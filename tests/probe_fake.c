@@ -46,6 +46,12 @@ static int cancelled(void *arg, struct muster_error *err)
 	return fake->cancelled ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", fake->cancelled) : 0;
 }
 
+static void evidence(void *arg, const char *text)
+{
+	struct probe_fake *fake = arg;
+	snprintf(fake->evidence, sizeof fake->evidence, "%s", text);
+}
+
 static void failing(void *arg, const struct muster_error *err)
 {
 	struct probe_fake *fake = arg;
@@ -63,6 +69,7 @@ static const struct muster_probe_sink sink = {
 	.sample = take_sample,
 	.step = take_step,
 	.cancelled = cancelled,
+	.evidence = evidence,
 	.failing = failing,
 	.broken = broken,
 };

@@ -19,7 +19,8 @@ struct probe_fake {
 	size_t steps;
 	const char *cancelled; /* why the command is cancelled; NULL: it is not */
 	int given_up;          /* how often the probe said that it fails */
-	char root[256];        /* a fresh directory */
+	char evidence[MUSTER_ERROR_TEXT_MAX];
+	char root[256]; /* a fresh directory */
 };
 
 /* A context for probe with an empty directory as root. */

@@ -31,6 +31,7 @@ static inline void fixture_run(struct muster_run *run)
 					      .status = MUSTER_OUTCOME_CRASHED,
 					      .detail = "signal 11",
 					      .step = "cuMemcpyHtoDAsync_v2",
+					      .evidence = "last words: free(): invalid pointer",
 					      .elapsed_ms = 2.5 });
 	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "nccl_allreduce",
 					      .status = MUSTER_OUTCOME_HUNG,
@@ -105,6 +106,7 @@ static struct muster_finding fixture_findings[] = {
 		.gpu = "0001:00:00.0",
 		.expected = "the probe to end well",
 		.observed = "crashed: signal 11 in cuMemcpyHtoDAsync_v2",
+		.evidence = "last words: free(): invalid pointer",
 		.unit = "",
 		.unjudged = fixture_unjudged,
 		.unjudged_count = 2 },

@@ -10,37 +10,30 @@
 #include "muster/arena.h"
 #include "muster/sample.h"
 
-enum muster_severity { MUSTER_SEVERITY_FAIL = 0, MUSTER_SEVERITY_WARN };
+#include <regex.h>
 
-/* Which operators a check uses, as bits: a check may combine those that fit its metric's type. */
-enum muster_operator {
-	MUSTER_OP_EQUALS = 1 << 0,
-	MUSTER_OP_ONE_OF = 1 << 1,
-	MUSTER_OP_MATCHES = 1 << 2,
-	MUSTER_OP_MIN = 1 << 3,
-	MUSTER_OP_MAX = 1 << 4,
-	MUSTER_OP_WARN_BELOW = 1 << 5,
-	MUSTER_OP_WARN_ABOVE = 1 << 6,
-	MUSTER_OP_EQUALS_BY = 1 << 7,
-	MUSTER_OP_SAME_ACROSS = 1 << 8,
-	MUSTER_OP_PRESENT = 1 << 9,
-	MUSTER_OP_OBSERVE = 1 << 10,
-	MUSTER_OP_MIN_OF_MEDIAN = 1 << 11,
-	MUSTER_OP_MAX_OF_MEDIAN = 1 << 12,
-	MUSTER_OPS_OF_MEDIAN = MUSTER_OP_MIN_OF_MEDIAN | MUSTER_OP_MAX_OF_MEDIAN,
-	MUSTER_OPS_UNCALIBRATED = MUSTER_OP_OBSERVE | MUSTER_OPS_OF_MEDIAN, /* hold a value against no figure */
-};
+enum muster_severity { MUSTER_SEVERITY_FAIL = 0, MUSTER_SEVERITY_WARN };
 
 struct muster_excuse {     /* one entry of inconclusive_on */
 	const char *value; /* as muster_value_text writes it */
 	const char *why;
 };
 
-enum muster_across { MUSTER_ACROSS_NODES = 0, MUSTER_ACROSS_RANKS };
-
-struct muster_by { /* one entry of equals_by */
-	const char *label_value;
+/* One of several values that an operator names. */
+struct muster_listed {
+	const char *label_value; /* equals_by: for samples whose label has this value; else NULL */
 	struct muster_value value;
+};
+
+/* One operator of a check and what it is given; which members it uses is its own affair. */
+struct muster_operand {
+	const struct muster_operator *operator; /* its row, see expect/operators.h */
+	struct muster_value value;              /* the value, limit, share or text */
+	struct muster_listed *list;
+	size_t list_count;
+	const char *label;       /* equals_by: the label that list goes by */
+	enum muster_scope peers; /* same_across: NODE or RANK */
+	regex_t *regex;          /* matches: the compiled value; freed by muster_expect_done */
 };
 
 struct muster_span { /* of a count; 0: no limit on that side */
@@ -58,20 +51,11 @@ struct muster_check {
 	struct muster_origin *changes; /* keys that files behind it said anew */
 	size_t change_count;
 	const struct muster_metric *metric;
-	unsigned int operators; /* bits of enum muster_operator; at least one */
-	struct muster_value equals;
-	struct muster_value *one_of;
-	size_t one_of_count;
-	const char *matches;  /* POSIX extended regular expression, known to compile */
-	const char *in_words; /* what it asks for, "2.9.9 or later"; NULL: nobody has said */
-	double min, max, warn_below, warn_above;
-	double min_of_median, max_of_median; /* shares of the median of all values that the check judges in a run */
-	const char *by_label;                /* equals_by: the label, and what each of its values must show */
-	struct muster_by *by;
-	size_t by_count;
-	enum muster_across across;
-	const char *within; /* same_across: only values with the same value of this label are compared; or NULL */
-	bool present;       /* true: there must be a sample; false: there must be none */
+	struct muster_operand *operands; /* in the order of the operators' table; at least one */
+	size_t operand_count;
+	bool ignore_case;     /* texts are compared in upper or lower case */
+	const char *in_words; /* what a pattern asks for, "a whole RTX PRO 6000"; NULL: the pattern itself is shown */
+	const char *within;   /* same_across: only values with the same value of this label are compared; or NULL */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
 	int after;                  /* not judged where the check with this index has failed or warned; -1: none */

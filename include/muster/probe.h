@@ -82,6 +82,10 @@ const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t siz
  * there is nothing left to wait for. Costs a system call. */
 int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err);
 
+/* Say what a library has said that may explain how this callback is going to fail, such as the end of its log: text
+ * that may differ between ranks where the cause is the same, and so is no part of the error. The last one counts. */
+void muster_evidence(struct muster_probe_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Say how this callback is going to fail, before calls that clean up and may hang or crash themselves. */
 void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err);
 

@@ -35,6 +35,7 @@ struct muster_finding {
 	size_t label_count;
 	const char *expected;      /* for people: "at least 21", "one of A, B" */
 	const char *observed;      /* for people: "11.2", "null: not supported by this GPU" */
+	const char *evidence;      /* what a library or a process said, of the first rank that it has; or NULL */
 	struct muster_value value; /* the judged value; null when there was none */
 	const char *unit;          /* "" for none */
 	const char *advice;        /* NULL when there is none; placeholders filled in */

@@ -30,7 +30,10 @@ struct muster_outcome {
 	const char *code;   /* muster_code_name of the error when status is ERROR or NOT_RUN; else NULL */
 	const char *detail; /* one sentence; NULL when status is OK */
 	const char *step;   /* the last step before it crashed or hung; NULL if none is known */
-	int ring;           /* how many ranks shared the last ring of all that it was in; 0: it was in none */
+	/* Text of a library or a process that may explain it, and that may differ where the cause is the same: the end
+	 * of a log, last words. NULL if there is none. */
+	const char *evidence;
+	int ring; /* how many ranks shared the last ring of all that it was in; 0: it was in none */
 	double elapsed_ms;
 };
 

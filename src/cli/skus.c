@@ -153,9 +153,9 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 	if (check->after >= 0)
 		printf("    after      %s\n", expect->checks[check->after].id);
 	printf("    otherwise  %s%s\n",
-		check->operators & MUSTER_OP_OBSERVE      ? "cannot fail"
-		: check->severity == MUSTER_SEVERITY_WARN ? "warn"
-							  : "fail",
+		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
+		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
+							       : "fail",
 		check->optional ? "; skipped where it cannot be had" : "");
 	printf("    source     %s\n", check->source);
 	printf("    certainty  %s\n", check->certainty ? check->certainty : "not said");

@@ -66,8 +66,8 @@ static bool survived(struct muster_supervisor *c)
 	if (muster_command_wait(c) == MUSTER_WORKER_CLIENT_DONE)
 		return true;
 	c->open_status = c->crew.state == MUSTER_WORKER_CLIENT_HUNG ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED;
-	snprintf(c->crew.why_skipped, sizeof c->crew.why_skipped, "%s%s%s", c->crew.error,
-		*c->crew.step ? "; last step: " : "", c->crew.step);
+	snprintf(c->crew.why_skipped, sizeof c->crew.why_skipped, "%s%s%s%s%s", c->crew.error,
+		*c->crew.evidence ? "; " : "", c->crew.evidence, *c->crew.step ? "; last step: " : "", c->crew.step);
 	return false;
 }
 
@@ -127,7 +127,8 @@ void muster_probe_runner_again(struct muster_supervisor *c)
 			return;
 		/* its successor would run probes without knowing its job */
 		c->no_worker = true;
-		snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s", c->crew.error);
+		snprintf(c->take_error, sizeof c->take_error, "no worker stays alive: %s%s%s", c->crew.error,
+			*c->crew.evidence ? "; " : "", c->crew.evidence);
 	}
 }
 

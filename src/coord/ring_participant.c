@@ -219,7 +219,9 @@ static void share(struct course *course, const struct muster_ring *ring, int bar
 	struct muster_outcome outcome = play(course, ring, barrier, deadline_ms);
 	course->end = end_of(&outcome);
 	course->seconds = outcome.elapsed_ms / 1e3;
-	course->detail = outcome.detail;
+	course->detail = outcome.evidence ? muster_arena_printf(
+						    course->c->record.arena, "%s; %s", outcome.detail, outcome.evidence)
+					  : outcome.detail;
 	course->facts = ring->rank == 0 ? facts_since(course, from) : NULL;
 	if (ring->trial)
 		samples->count = from;

@@ -53,7 +53,7 @@ void muster_worker_client_command(struct muster_worker_client *crew, const char 
 	crew->deadline_ms = deadline_ms;
 	crew->heard = crew->samples = 0;
 	crew->until_ms = crew->started_ms + deadline_ms;
-	*crew->step = *crew->code = *crew->error = *crew->ring_id = *crew->off_why = '\0';
+	*crew->step = *crew->code = *crew->error = *crew->ring_id = *crew->off_why = *crew->evidence = '\0';
 	crew->failing = false;
 	/* when it no longer listens, the end of its results says so with more to say */
 	(void)muster_subprocess_send(&crew->proc, text, strlen(text), &err);
@@ -165,6 +165,8 @@ static int take_line(struct muster_worker_client *crew, const char *text, size_t
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT &&
 		 muster_json_get_object(line, "$", "failing", &member, err) == 1)
 		take_failing(crew, member);
+	else if (muster_json_type(line) == MUSTER_JSON_OBJECT && muster_json_member(line, "evidence"))
+		copy(crew->evidence, sizeof crew->evidence, line, "evidence");
 	else if (muster_json_type(line) == MUSTER_JSON_OBJECT)
 		take_step(crew, line);
 	else
@@ -185,7 +187,8 @@ static void end(struct muster_worker_client *crew, enum muster_worker_client_sta
 {
 	char how[128], words[256];
 	bool by_itself = muster_subprocess_end(&crew->proc, 2000, how, sizeof how);
-	muster_subprocess_last_words(&crew->proc, words, sizeof words);
+	if (*muster_subprocess_last_words(&crew->proc, words, sizeof words) && !*crew->evidence)
+		snprintf(crew->evidence, sizeof crew->evidence, "last words: %s", words);
 	if (crew->failing) /* what it said is how the command ended; that cleaning up went wrong is a remark */
 		snprintf(crew->error + strlen(crew->error), sizeof crew->error - strlen(crew->error),
 			"; then its worker did not come back from %s (%s)", *crew->step ? crew->step : "cleaning up",
@@ -193,19 +196,17 @@ static void end(struct muster_worker_client *crew, enum muster_worker_client_sta
 	else if (state == MUSTER_WORKER_CLIENT_HUNG &&
 		 *crew->off_why) { /* that it waits for the one that failed is no crime */
 		snprintf(crew->code, sizeof crew->code, "%s", muster_code_name(MUSTER_ECALLEDOFF));
-		snprintf(crew->error, sizeof crew->error,
-			"called off: %s; it did not give up within %.0f s in %s; %s%s%s", crew->off_why,
-			MUSTER_CANCEL_MS / 1e3, *crew->step ? crew->step : "its call", how,
-			*words ? "; its last words: " : "", words);
+		snprintf(crew->error, sizeof crew->error, "called off: %s; it did not give up within %.0f s in %s; %s",
+			crew->off_why, MUSTER_CANCEL_MS / 1e3, *crew->step ? crew->step : "its call", how);
 	} else if (state == MUSTER_WORKER_CLIENT_HUNG)
-		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s%s%s",
-			crew->deadline_ms / 1e3, how, *words ? "; its last words: " : "", words);
+		snprintf(crew->error, sizeof crew->error, "no answer within its deadline of %.1f s; %s",
+			crew->deadline_ms / 1e3, how);
 	else
-		snprintf(crew->error, sizeof crew->error, "%s%s%s%s%s%s", what, *what ? "; " : "",
+		snprintf(crew->error, sizeof crew->error, "%s%s%s%s", what, *what ? "; " : "",
 			by_itself ? "the worker ended: "
 			: *what   ? ""
 				  : "the worker closed what its results go through, and did not end; ",
-			how, *words ? "; its last words: " : "", words);
+			how);
 	crew->state = state;
 	replace(crew);
 }
@@ -259,8 +260,9 @@ static void log_outcome(const struct muster_worker_client *crew, const struct mu
 		.node = node->name, .rank = node->rank_count ? node->ranks[0].rank : -1, .probe = outcome->probe
 	};
 	if (muster_log_is_json())
-		muster_log(MUSTER_LOG_WARN, &at, "%s: %s%s%s", muster_outcome_name(outcome->status), outcome->detail,
-			outcome->step ? "; last step: " : "", outcome->step ? outcome->step : "");
+		muster_log(MUSTER_LOG_WARN, &at, "%s: %s%s%s%s%s", muster_outcome_name(outcome->status),
+			outcome->detail, outcome->step ? "; last step: " : "", outcome->step ? outcome->step : "",
+			outcome->evidence ? "; " : "", outcome->evidence ? outcome->evidence : "");
 }
 
 struct muster_outcome muster_worker_client_outcome(const struct muster_worker_client *crew, const char *probe)
@@ -282,6 +284,7 @@ struct muster_outcome muster_worker_client_outcome(const struct muster_worker_cl
 	else if (*crew->step)
 		outcome.step = muster_arena_string(arena, crew->step);
 	outcome.detail = muster_arena_string(arena, crew->error);
+	outcome.evidence = *crew->evidence ? muster_arena_string(arena, crew->evidence) : NULL;
 	log_outcome(crew, &outcome);
 	return outcome;
 }

@@ -13,7 +13,7 @@ enum muster_worker_client_state {
 	MUSTER_WORKER_CLIENT_IDLE = 0,
 	MUSTER_WORKER_CLIENT_BUSY,
 	MUSTER_WORKER_CLIENT_DONE,    /* answered: see code, error */
-	MUSTER_WORKER_CLIENT_CRASHED, /* see error: how it ended, its last words */
+	MUSTER_WORKER_CLIENT_CRASHED, /* see error: how it ended; evidence: its last words */
 	MUSTER_WORKER_CLIENT_HUNG,    /* passed its deadline and was killed */
 };
 
@@ -37,6 +37,7 @@ struct muster_worker_client {
 	/* the answer */
 	char code[32]; /* "ok" or an error's code name */
 	char error[1600];
+	char evidence[1100]; /* what the worker or a library said before; "" */
 	char ring_id[2 * MUSTER_RING_ID_BYTES + 1];
 	int gpus; /* of the node, when that was asked */
 	char gpu[32], uuid[48], path[64], why_none[512];

@@ -255,6 +255,7 @@ static void judge_outcome(
 		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
 		.expected = "the probe runs to its end",
 		.observed = outcome_text(outcome, want, arena),
+		.evidence = outcome->evidence,
 		.unit = "",
 	};
 
@@ -272,7 +273,10 @@ static void judge_outcome(
 	}
 	if (finding.status != MUSTER_SKIP)
 		finding.advice = outcome_advice(outcome);
-	draft = muster_finding_draft_add(eval, finding, n, r, MUSTER_NO_CHECK);
+	else
+		finding.evidence = NULL;
+	draft = muster_finding_draft_add_cause(
+		eval, finding, outcome->code ? outcome->code : muster_outcome_name(outcome->status), n, r);
 	if (ended && eval->ring_cause[probe])
 		draft = eval->ring_cause[probe] - 1; /* what is not measured now is that one's doing */
 	if (known)
@@ -302,7 +306,8 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 			  "again "
 			  "without the node (srun --exclude)",
 	};
-	size_t draft = muster_finding_draft_add(eval, finding, n, r, MUSTER_NO_CHECK) + 1;
+	size_t draft =
+		muster_finding_draft_add_cause(eval, finding, rank->missing ? "missing" : "unfinished", n, r) + 1;
 
 	if (rank->missing)
 		*blame_missing(eval, n, r) = draft;

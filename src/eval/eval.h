@@ -11,11 +11,11 @@
 #define MUSTER_EVAL_EVAL_H
 
 #include "json/json.h"
+#include "expect/describe.h"
 #include "muster/expect.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 
-#include <regex.h>
 #include <stdint.h>
 
 /* ---- loading ---- */
@@ -50,10 +50,6 @@ int muster_overlay_check(const char *path, struct muster_error *err);
 /* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
 const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
 
-/* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
- * little time and memory. */
-const char *muster_regex_problem(const char *pattern);
-
 /* ---- judging ---- */
 
 #define MUSTER_NOWHERE UINT32_MAX
@@ -81,13 +77,23 @@ struct muster_index {
 void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect);
 void muster_index_done(struct muster_index *index);
 
+#define MUSTER_TEXTS_MOST 4 /* different observations of one cause; ranks beyond are only counted */
+struct muster_finding_draft_rank {
+	int rank;
+	unsigned char text; /* which of the draft's texts; MUSTER_TEXTS_MOST: another one */
+};
+
 /* A finding that may still grow: folded with those of other ranks, or given checks that it leaves unjudged. */
 struct muster_finding_draft {
 	struct muster_finding finding;
-	uint32_t node, rank; /* for the order */
-	size_t check;        /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
-	int *ranks;          /* the ranks that it stands for, ascending; empty when it is not about ranks */
+	uint32_t node, rank;                     /* for the order */
+	size_t check;                            /* place in the expectations; MUSTER_NO_CHECK for probes and ranks */
+	const char *cause;                       /* of a probe or a rank: how it ended, in a word; NULL for checks */
+	struct muster_finding_draft_rank *ranks; /* that it stands for, ascending; empty when it is not about ranks */
 	size_t rank_count, rank_room;
+	const char *texts[MUSTER_TEXTS_MOST]; /* with a cause: the different observations, the first one first */
+	unsigned char text_count;
+	int evidence_rank;    /* the rank that the finding's evidence is of */
 	size_t things, nodes; /* how many findings were folded into it, and of how many nodes */
 	uint32_t last_node;
 	size_t more;     /* further observations at the same place, with other labels */
@@ -96,15 +102,8 @@ struct muster_finding_draft {
 };
 #define MUSTER_NO_CHECK SIZE_MAX
 
-/* The median of what a check judges in a run. */
-struct muster_median {
-	double value;
-	const char *why_none; /* why no value can be held against it; NULL when it can */
-};
-
 struct muster_check_state {
-	bool done, has_regex;
-	regex_t regex;
+	bool done;
 	struct muster_median median; /* found only for checks that ask for it */
 	struct muster_tally *tally;
 	const struct muster_sample *first; /* the first one judged, for the tally's common value */
@@ -137,6 +136,9 @@ struct muster_eval {
  * the same place as the one before but with other labels. Returns its place. */
 size_t muster_finding_draft_add(
 	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
+/* The same about a probe or a rank. Ranks of a node with the same cause are one finding, whatever they say of it. */
+size_t muster_finding_draft_add_cause(
+	struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node, uint32_t rank);
 void muster_finding_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
 void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
@@ -165,8 +167,6 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 enum muster_status muster_check_status(const struct muster_check *check);
 /* Why the value proves nothing (inconclusive_on); NULL when it does. */
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value);
-/* False when the check holds no value against a figure. */
-bool muster_check_calibrated(const struct muster_check *check);
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
 
 /* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
@@ -197,21 +197,10 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
 /* describe.c; all strings are the arena's */
-#define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
-/* median: NULL when it is not known yet */
-const char *muster_describe_expected(
-	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
-/* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
-const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena);
-const char *muster_describe_value(struct muster_value value, struct muster_arena *arena);
-const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
 const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
 const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena); /* "0-7,9" */
 const char *muster_describe_nodes(
 	const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
-/* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
-const char *muster_describe_when(
-	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena);
 
 #endif

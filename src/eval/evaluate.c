@@ -116,7 +116,7 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	}
 	if (muster_result_skipped(eval, at, place))
 		return;
-	if (check->operators & MUSTER_OP_PRESENT)
+	if (muster_check_operand(check, MUSTER_OF_PRESENCE))
 		verdict.status = muster_check_status(check);
 	if (check->optional && probe_unheard(eval, check->metric, node, rank))
 		verdict = (struct muster_verdict){
@@ -139,18 +139,19 @@ struct walk {
 	const struct muster_check *check;
 	struct muster_range range;
 	size_t cursor;
-	bool *seen;                   /* equals_by on a GPU's or a port's own label: which of its keys the node has */
-	bool applies;                 /* something at this node was judged */
-	struct muster_entry *skipped; /* what does not apply at this node, until that is known */
+	const struct muster_operand *by; /* that lists this scope's own GPUs or ports; else NULL */
+	bool *seen;                      /* which of them the node has */
+	bool applies;                    /* something at this node was judged */
+	struct muster_entry *skipped;    /* what does not apply at this node, until that is known */
 	size_t skipped_count, skipped_room;
 };
 
 static void seen_mark(struct walk *w, const struct muster_sample *sample)
 {
-	const char *label = label_string(sample, w->check->by_label);
+	const char *label = label_string(sample, w->by->label);
 
-	for (size_t i = 0; label && i < w->check->by_count; i++)
-		if (strcmp(w->check->by[i].label_value, label) == 0)
+	for (size_t i = 0; label && i < w->by->list_count; i++)
+		if (strcmp(w->by->list[i].label_value, label) == 0)
 			w->seen[i] = true;
 }
 
@@ -222,8 +223,8 @@ static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
 	struct muster_eval *eval = w->eval;
 	const struct muster_check *check = w->check;
 	struct muster_place place = { .node = node, .rank = rank };
-	bool unwanted = check->operators & MUSTER_OP_PRESENT && !check->present;
-	bool wanted = check->operators & MUSTER_OP_PRESENT && check->present;
+	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
+	bool unwanted = presence && !presence->value.boolean, wanted = presence && presence->value.boolean;
 	size_t cause = muster_cause_find(eval, check->metric, node, rank);
 
 	if (cause)
@@ -262,9 +263,9 @@ static void unseen_judge(struct walk *w, uint32_t node)
 	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
 	size_t cause = muster_cause_find(eval, check->metric, node, MUSTER_NOWHERE);
 
-	for (size_t i = 0; i < check->by_count; i++) {
-		struct muster_place place = { node, MUSTER_NOWHERE,
-			muster_arena_string(arena, check->by[i].label_value) };
+	for (size_t i = 0; i < w->by->list_count; i++) {
+		const struct muster_listed *listed = &w->by->list[i];
+		struct muster_place place = { node, MUSTER_NOWHERE, muster_arena_string(arena, listed->label_value) };
 
 		if (w->seen[i])
 			continue;
@@ -273,10 +274,10 @@ static void unseen_judge(struct walk *w, uint32_t node)
 		else if (!muster_result_skipped(eval, w->check_at, whole))
 			muster_result_take(eval, w->check_at, place, NULL,
 				(struct muster_verdict){ muster_check_status(check),
-					muster_describe_with_unit(check->by[i].value, check->metric->unit, arena),
+					muster_describe_with_unit(listed->value, check->metric->unit, arena),
 					"not seen" });
 	}
-	memset(w->seen, 0, check->by_count * sizeof *w->seen);
+	memset(w->seen, 0, w->by->list_count * sizeof *w->seen);
 }
 
 static void node_judge(struct walk *w, uint32_t n)
@@ -312,8 +313,9 @@ static void each_judge(struct muster_eval *eval, size_t at)
 		free(w.skipped);
 		return;
 	}
-	if (w.check->operators & MUSTER_OP_EQUALS_BY && strcmp(w.check->by_label, own_label) == 0)
-		w.seen = muster_calloc(w.check->by_count, sizeof *w.seen);
+	w.by = muster_check_operand(w.check, MUSTER_OF_LABEL);
+	if (w.by && strcmp(w.by->label, own_label) == 0)
+		w.seen = muster_calloc(w.by->list_count, sizeof *w.seen);
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
 			continue;
@@ -340,11 +342,11 @@ static void check_judge(struct muster_eval *eval, size_t at)
 	if (state->tally->skipped)
 		return;
 	muster_finding_draft_check_here(eval);
-	if (check->operators & MUSTER_OPS_OF_MEDIAN) {
+	if (muster_check_operand(check, MUSTER_OF_MEDIAN)) {
 		state->median = muster_median_find(eval, at);
 		state->tally->expected = muster_describe_expected(check, &state->median, eval->report->arena);
 	}
-	if (check->operators & MUSTER_OP_SAME_ACROSS)
+	if (muster_check_operand(check, MUSTER_OF_PEERS))
 		muster_judge_across(eval, at);
 	else
 		each_judge(eval, at);
@@ -395,8 +397,6 @@ static void states_make(struct muster_eval *eval)
 			.where_count = check->where_count,
 		};
 		state->tally = &report->tallies[i];
-		state->has_regex = check->operators & MUSTER_OP_MATCHES &&
-				   regcomp(&state->regex, check->matches, REG_EXTENDED | REG_NOSUB) == 0;
 		if (check->after >= 0)
 			eval->states[check->after].has_dependents = true;
 	}
@@ -404,11 +404,8 @@ static void states_make(struct muster_eval *eval)
 
 static void states_done(struct muster_eval *eval)
 {
-	for (size_t i = 0; i < eval->expect->check_count; i++) {
-		if (eval->states[i].has_regex)
-			regfree(&eval->states[i].regex);
+	for (size_t i = 0; i < eval->expect->check_count; i++)
 		free(eval->states[i].failed_at);
-	}
 	free(eval->states);
 }
 

@@ -34,9 +34,10 @@ static bool same_labels(const struct muster_finding *a, const struct muster_find
 	return true;
 }
 
-/* What does not apply for one and the same reason is said once for the whole job; what else differs in nothing but the
- * rank, once for its node. */
-static bool foldable(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
+/* What does not apply for one and the same reason is said once for the whole job; what has one cause, or else differs
+ * in nothing but the rank, once for its node. */
+static bool foldable(
+	const struct muster_finding_draft *draft, const struct muster_finding *b, const char *cause, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 
@@ -44,24 +45,40 @@ static bool foldable(const struct muster_finding_draft *draft, const struct must
 		return same_text(a->check, b->check) && same_text(a->observed, b->observed);
 	if (draft->rank_count == 0 || b->rank < 0 || draft->node != node || draft->more)
 		return false;
+	if (draft->cause || cause)
+		return a->status == b->status && same_text(a->check, b->check) && same_text(draft->cause, cause);
 	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
 	       same_text(a->port, b->port) && same_text(a->observed, b->observed) &&
 	       same_text(a->expected, b->expected) && same_text(a->advice, b->advice) && same_labels(a, b) &&
 	       muster_value_equal(a->value, b->value);
 }
 
-static void rank_add(struct muster_finding_draft *draft, int rank)
+/* The place of a text among those of the draft, where it is put if there is room. */
+static unsigned char text_add(struct muster_finding_draft *draft, const char *text)
 {
-	if (draft->rank_count && draft->ranks[draft->rank_count - 1] == rank)
+	unsigned char at = 0;
+
+	while (at < draft->text_count && !same_text(draft->texts[at], text))
+		at++;
+	if (at == draft->text_count && at < MUSTER_TEXTS_MOST)
+		draft->texts[draft->text_count++] = text;
+	return at;
+}
+
+static void rank_add(struct muster_finding_draft *draft, int rank, const char *observed)
+{
+	if (draft->rank_count && draft->ranks[draft->rank_count - 1].rank == rank)
 		return;
-	MUSTER_ARRAY_PUSH(draft->ranks, draft->rank_count, draft->rank_room, rank);
+	MUSTER_ARRAY_PUSH(draft->ranks, draft->rank_count, draft->rank_room,
+		((struct muster_finding_draft_rank){ rank, text_add(draft, observed) }));
 }
 
 /* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
 static bool continues(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
-	bool same_rank = b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0] == b->rank;
+	bool same_rank =
+		b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0].rank == b->rank;
 
 	return same_rank && draft->node == node && a->status == b->status && a->status != MUSTER_SKIP && a->metric &&
 	       b->label_count && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
@@ -95,8 +112,8 @@ static void continue_with(
 		draft->all = muster_arena_printf(arena, "%s; %s", draft->all, labelled_text(finding, arena));
 }
 
-size_t muster_finding_draft_add(
-	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
+static size_t draft_add(struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node,
+	uint32_t rank, size_t check)
 {
 	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
 	struct muster_finding_draft *draft;
@@ -112,10 +129,16 @@ size_t muster_finding_draft_add(
 		first = eval->draft_count - LOOK_BACK;
 	for (size_t i = first; i < eval->draft_count; i++) {
 		draft = &eval->drafts[i];
-		if (!foldable(draft, &finding, node))
+		if (!foldable(draft, &finding, cause, node))
 			continue;
 		if (finding.rank >= 0)
-			rank_add(draft, finding.rank);
+			rank_add(draft, finding.rank, finding.observed);
+		if (!draft->finding.evidence) {
+			draft->finding.evidence = finding.evidence;
+			draft->evidence_rank = finding.rank;
+		}
+		if (finding.status != MUSTER_SKIP && !same_text(draft->finding.gpu, finding.gpu))
+			draft->finding.gpu = NULL;
 		draft->things++;
 		draft->nodes += draft->last_node != node;
 		draft->last_node = node;
@@ -123,12 +146,27 @@ size_t muster_finding_draft_add(
 	}
 	MUSTER_ARRAY_GROW(eval->drafts, eval->draft_count, eval->draft_room);
 	draft = &eval->drafts[eval->draft_count];
-	*draft = (struct muster_finding_draft){ .finding = finding, .node = node, .rank = rank, .check = check };
+	*draft = (struct muster_finding_draft){
+		.finding = finding, .node = node, .rank = rank, .check = check, .cause = cause
+	};
 	draft->things = draft->nodes = 1;
 	draft->last_node = node;
+	draft->evidence_rank = finding.rank;
 	if (finding.rank >= 0)
-		rank_add(draft, finding.rank);
+		rank_add(draft, finding.rank, finding.observed);
 	return eval->draft_count++;
+}
+
+size_t muster_finding_draft_add(
+	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
+{
+	return draft_add(eval, finding, NULL, node, rank, check);
+}
+
+size_t muster_finding_draft_add_cause(
+	struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node, uint32_t rank)
+{
+	return draft_add(eval, finding, cause, node, rank, MUSTER_NO_CHECK);
 }
 
 void muster_finding_draft_fold_here(struct muster_eval *eval)
@@ -177,6 +215,31 @@ static int compare(const void *a, const void *b)
 	return order ? order : strcmp(x_key, y_key);
 }
 
+/* "ranks 0-3,6: killed by signal 9; rank 5: exit status 1; and 2 more ranks" */
+static const char *ranks_text(const struct muster_finding_draft *draft, struct muster_arena *arena)
+{
+	int *ranks = muster_calloc(draft->rank_count, sizeof *ranks);
+	const char *text = "";
+	size_t count;
+
+	for (unsigned char t = 0; t <= MUSTER_TEXTS_MOST; t++) {
+		count = 0;
+		for (size_t i = 0; i < draft->rank_count; i++)
+			if (draft->ranks[i].text == t)
+				ranks[count++] = draft->ranks[i].rank;
+		if (count == 0)
+			continue;
+		if (t == MUSTER_TEXTS_MOST)
+			text = muster_arena_printf(
+				arena, "%s; and %zu more rank%s", text, count, count == 1 ? "" : "s");
+		else
+			text = muster_arena_printf(arena, "%s%srank%s %s: %s", text, t ? "; " : "",
+				count == 1 ? "" : "s", muster_describe_ranks(ranks, count, arena), draft->texts[t]);
+	}
+	free(ranks);
+	return text;
+}
+
 /* A finding that stands for several things says for which. */
 static void unfold(const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
@@ -187,9 +250,11 @@ static void unfold(const struct muster_finding_draft *draft, struct muster_findi
 	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
 		return;
 	if (finding->status != MUSTER_SKIP) {
+		finding->observed = ranks_text(draft, arena);
+		if (finding->evidence)
+			finding->evidence = muster_arena_printf(arena, "rank %d, one of %zu: %s", draft->evidence_rank,
+				draft->rank_count, finding->evidence);
 		finding->rank = -1;
-		finding->observed = muster_arena_printf(arena, "ranks %s: %s",
-			muster_describe_ranks(draft->ranks, draft->rank_count, arena), finding->observed);
 		return;
 	}
 	finding->observed = muster_arena_printf(arena, "%s (%zu %s)", finding->observed, draft->things,

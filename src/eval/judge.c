@@ -20,49 +20,6 @@ enum muster_status muster_check_status(const struct muster_check *check)
 	return check->severity == MUSTER_SEVERITY_WARN ? MUSTER_WARN : MUSTER_FAIL;
 }
 
-static bool is_one_of(const struct muster_check *check, struct muster_value value)
-{
-	for (size_t i = 0; i < check->one_of_count; i++)
-		if (muster_value_equal(value, check->one_of[i]))
-			return true;
-	return false;
-}
-
-bool muster_check_calibrated(const struct muster_check *check)
-{
-	return (check->operators & ~(unsigned int)MUSTER_OPS_UNCALIBRATED) != 0;
-}
-
-/* True when the value is too far from the median of its like. */
-static bool is_outlier(const struct muster_check *check, const struct muster_median *median, double number)
-{
-	unsigned int ops = check->operators;
-
-	if (median->why_none)
-		return false;
-	return (ops & MUSTER_OP_MIN_OF_MEDIAN && number < check->min_of_median * median->value) ||
-	       (ops & MUSTER_OP_MAX_OF_MEDIAN && number > check->max_of_median * median->value);
-}
-
-/* True when the value is on the wrong side of an operator that condemns. */
-static bool is_bad(const struct muster_check *check, const struct muster_check_state *state, struct muster_value value)
-{
-	unsigned int ops = check->operators;
-
-	return (ops & MUSTER_OP_EQUALS && !muster_value_equal(value, check->equals)) ||
-	       (ops & MUSTER_OP_ONE_OF && !is_one_of(check, value)) ||
-	       (ops & MUSTER_OP_MIN && value.number < check->min) ||
-	       (ops & MUSTER_OP_MAX && value.number > check->max) ||
-	       (ops & MUSTER_OPS_OF_MEDIAN && is_outlier(check, &state->median, value.number)) ||
-	       (ops & MUSTER_OP_MATCHES && state->has_regex && regexec(&state->regex, value.string, 0, NULL, 0) != 0);
-}
-
-static bool is_doubtful(const struct muster_check *check, struct muster_value value)
-{
-	return (check->operators & MUSTER_OP_WARN_BELOW && value.number < check->warn_below) ||
-	       (check->operators & MUSTER_OP_WARN_ABOVE && value.number > check->warn_above);
-}
-
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value)
 {
 	char text[256];
@@ -76,50 +33,43 @@ const char *muster_check_excuse(const struct muster_check *check, struct muster_
 	return NULL;
 }
 
-/* equals_by: what the sample's label stands for; NULL when the label's value is not listed. */
-static const struct muster_by *by_find(const struct muster_check *check, const struct muster_sample *sample)
+/* Ask each operator. A refusal fails, or warns where the operator or the check says so. */
+static struct muster_verdict judge_operands(const struct muster_check *check, const struct muster_check_state *state,
+	const struct muster_sample *sample, struct muster_arena *arena)
 {
-	const struct muster_value *label = muster_sample_label(sample, check->by_label);
-	char text[256];
+	struct muster_verdict verdict = { .status = MUSTER_PASS };
+	struct muster_question question = {
+		.check = check, .sample = sample, .median = &state->median, .arena = arena
+	};
+	bool refused = false;
 
-	if (!label)
-		return NULL;
-	muster_value_text(*label, text, sizeof text);
-	for (size_t i = 0; i < check->by_count; i++)
-		if (strcmp(check->by[i].label_value, text) == 0)
-			return &check->by[i];
-	return NULL;
-}
+	for (size_t i = 0; i < check->operand_count; i++) {
+		const struct muster_operator *operator= check->operands[i].operator;
 
-static struct muster_verdict judge_by(
-	const struct muster_check *check, const struct muster_sample *sample, struct muster_arena *arena)
-{
-	const struct muster_by *by = by_find(check, sample);
-	const char *list = "";
-
-	if (by && muster_value_equal(by->value, sample->value))
-		return (struct muster_verdict){ .status = MUSTER_PASS };
-	if (by)
-		return (struct muster_verdict){ muster_check_status(check),
-			muster_describe_with_unit(by->value, check->metric->unit, arena),
-			muster_describe_value(sample->value, arena) };
-	for (size_t i = 0; i < check->by_count && i < MUSTER_LIST_MOST; i++)
-		list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", check->by[i].label_value);
-	if (check->by_count > MUSTER_LIST_MOST)
-		list = muster_arena_printf(arena, "%s and %zu more", list, check->by_count - MUSTER_LIST_MOST);
-	return (struct muster_verdict){ muster_check_status(check),
-		muster_arena_printf(arena, "not expected here: allowed are %s", list),
-		muster_describe_value(sample->value, arena) };
+		question.operand = &check->operands[i];
+		if (!operator->judge || operator->judge(&question))
+			continue;
+		if (operator->warns) {
+			verdict.status = refused ? verdict.status : MUSTER_WARN;
+			continue;
+		}
+		refused = true;
+		verdict.status = muster_check_status(check);
+		if (operator->each_sample)
+			verdict.expected = operator->describe(&question);
+	}
+	return verdict;
 }
 
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
 	const struct muster_sample *sample, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
+	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
 	struct muster_value value = sample->value;
 	const char *why;
 
-	if (check->operators & MUSTER_OP_PRESENT && !check->present) {
+	if (presence && !presence->value.boolean) {
 		verdict.status = muster_check_status(check);
 	} else if (value.type == MUSTER_NULL) {
 		verdict.status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE;
@@ -135,13 +85,9 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		verdict.status = MUSTER_INCONCLUSIVE;
 		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_describe_value(value, arena), why);
 		return verdict;
-	} else if (check->operators & MUSTER_OP_EQUALS_BY) {
-		verdict = judge_by(check, sample, arena);
+	} else {
+		verdict = judge_operands(check, state, sample, arena);
 	}
-	if (verdict.status == MUSTER_PASS && is_bad(check, state, value))
-		verdict.status = muster_check_status(check);
-	if (verdict.status == MUSTER_PASS && is_doubtful(check, value))
-		verdict.status = MUSTER_WARN;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
 		verdict.observed = muster_describe_value(value, arena);
 	return verdict;

@@ -39,6 +39,7 @@ struct across {
 	struct muster_eval *eval;
 	size_t check_at;
 	const struct muster_check *check;
+	bool of_ranks; /* ranks are compared; else nodes */
 	struct muster_range range;
 	size_t cursor;
 	struct parties parties;
@@ -145,17 +146,15 @@ static void node_collect(struct across *a, uint32_t n)
 static void ranks_collect(struct across *a, uint32_t n)
 {
 	const struct muster_node *node = &a->eval->run->nodes[n];
-	bool by_rank = a->check->across == MUSTER_ACROSS_RANKS;
-
 	for (uint32_t r = 0; r < node->rank_count; r++) {
 		if (node->ranks[r].missing)
 			continue;
 		if (values_take(a, n, r) == 0)
 			muster_result_missing(a->eval, a->check_at, n, r);
-		if (by_rank)
+		if (a->of_ranks)
 			party_close(a, n, r);
 	}
-	if (!by_rank)
+	if (!a->of_ranks)
 		party_close(a, n, MUSTER_NOWHERE);
 }
 
@@ -192,7 +191,7 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 	struct muster_arena *arena = a->eval->report->arena;
 	const char *text;
 
-	if (a->check->across == MUSTER_ACROSS_NODES) {
+	if (!a->of_ranks) {
 		const char **names = muster_calloc(group.count, sizeof *names);
 
 		for (size_t i = 0; i < group.count; i++)
@@ -217,7 +216,7 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 /* What is expected of parties that are compared with each other, but for the value. */
 static const char *expected_text(const struct across *a, const struct party *party)
 {
-	const char *who = a->check->across == MUSTER_ACROSS_NODES ? "nodes" : "ranks";
+	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
 
 	if (!party->within)
@@ -302,6 +301,8 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 		.eval = eval,
 		.check_at = check_at,
 		.check = &eval->expect->checks[check_at],
+		.of_ranks = muster_check_operand(&eval->expect->checks[check_at], MUSTER_OF_PEERS)->peers ==
+			    MUSTER_SCOPE_RANK,
 		.range = eval->index.of_check[check_at],
 	};
 	enum muster_scope scope = a.check->metric->scope;

@@ -478,6 +478,8 @@ size_t muster_expect_lint(
 
 void muster_expect_done(struct muster_expect *expect)
 {
+	for (size_t i = 0; i < expect->check_count; i++)
+		muster_check_done(&expect->checks[i]);
 	muster_arena_free(expect->arena);
 	*expect = (struct muster_expect){ 0 };
 }

@@ -106,9 +106,9 @@ static int read_gpu_names(struct muster_expect_parser *p, void *into, const stru
 static int read_identify(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	static const struct muster_expect_parse_key keys[] = {
-		{ "vm_size", read_vm_sizes, 0, 0, 0 },
-		{ "gpu_name", read_gpu_names, 0, 0, 0 },
-		{ "gpu_count", muster_expect_parse_count, offsetof(struct muster_expect, gpu_count), 0, 0 },
+		{ "vm_size", read_vm_sizes, 0 },
+		{ "gpu_name", read_gpu_names, 0 },
+		{ "gpu_count", muster_expect_parse_count, offsetof(struct muster_expect, gpu_count) },
 	};
 
 	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);
@@ -118,13 +118,13 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err)
 {
 	static const struct muster_expect_parse_key keys[] = {
-		{ "schema_version", NULL, 0, 0, 0 }, /* this and extends are each file's own affair */
-		{ "name", muster_expect_parse_text, offsetof(struct muster_expect, name), 0, 0 },
-		{ "title", muster_expect_parse_text, offsetof(struct muster_expect, title), 0, 0 },
-		{ "extends", NULL, 0, 0, 0 },
-		{ "observe", muster_expect_parse_boolean, offsetof(struct muster_expect, observe), 0, 0 },
-		{ "identify", read_identify, 0, 0, 0 },
-		{ "checks", read_checks, 0, 0, 0 },
+		{ "schema_version", NULL, 0 }, /* this and extends are each file's own affair */
+		{ "name", muster_expect_parse_text, offsetof(struct muster_expect, name) },
+		{ "title", muster_expect_parse_text, offsetof(struct muster_expect, title) },
+		{ "extends", NULL, 0 },
+		{ "observe", muster_expect_parse_boolean, offsetof(struct muster_expect, observe) },
+		{ "identify", read_identify, 0 },
+		{ "checks", read_checks, 0 },
 	};
 	struct muster_expect_parser p = {
 		.layers = layers, .layer_count = layer_count, .expect = expect, .problems = problems, .err = err

@@ -1,7 +1,7 @@
 /* parse.h - what the readers of an expectation file's parts share
  *
  * parse.c reads the file's frame, parse_check.c a check, parse_operators.c what it expects, parse_when.c the runs that
- * it is for; parse_limits.c and provenance.c say what lint alone complains of; parse_value.c reads single values and
+ * it is for; provenance.c says what lint alone complains of; parse_value.c reads single values and
  * walks objects by a table of their keys; parse_path.c knows where the reading is and which file said so.
  */
 #ifndef MUSTER_EXPECT_PARSE_H
@@ -38,8 +38,6 @@ struct muster_expect_parse_key {
 	const char *name;
 	muster_expect_parse_reader *read; /* NULL: somebody else reads it */
 	size_t offset;
-	unsigned int op;    /* of a check: its bit, 0 for keys that are none */
-	unsigned int types; /* metrics that an operator fits, as bits of enum muster_type */
 };
 
 /* ---- parse_path.c ---- */
@@ -87,33 +85,30 @@ int muster_expect_parse_object(struct muster_expect_parser *p, const struct must
 
 /* ---- parse_check.c ---- */
 
-muster_expect_parse_reader muster_expect_parse_check; /* struct muster_check */
-extern const struct muster_expect_parse_key muster_expect_parse_check_keys[];
-extern const size_t muster_expect_parse_check_key_count;
+muster_expect_parse_reader muster_expect_parse_check;                       /* struct muster_check */
 const char *muster_expect_parse_check_id(const void *checks, size_t index); /* for muster_suggest */
 
-/* ---- parse_operators.c: each into the struct muster_check at hand, but for the value and the shares ---- */
+/* ---- parse_operators.c ---- */
 
 muster_expect_parse_reader muster_expect_parse_metric_value; /* struct muster_value: of the metric's type */
-muster_expect_parse_reader muster_expect_parse_equals_by, muster_expect_parse_alternatives, muster_expect_parse_matches,
-	muster_expect_parse_same_across, muster_expect_parse_within;
-muster_expect_parse_reader muster_expect_parse_observe;
-muster_expect_parse_reader muster_expect_parse_min_of_median, muster_expect_parse_max_of_median; /* double */
+muster_expect_parse_reader muster_expect_parse_within;       /* struct muster_check */
 int muster_expect_parse_need_label(struct muster_expect_parser *p, const char *label); /* the metric must carry it */
-/* That an operator fits the metric's type. */
-int muster_expect_parse_operator_fits(struct muster_expect_parser *p, const struct muster_expect_parse_key *key);
+int muster_expect_parse_need_many(
+	struct muster_expect_parser *p); /* the metric must have more than one value: one fact has nothing beside it */
+/* Read what the JSON of a check has of the operators into the check at hand. */
+int muster_expect_parse_operators(struct muster_expect_parser *p, const struct muster_json *check);
 /* What the operators say together. */
 int muster_expect_parse_operators_check(struct muster_expect_parser *p);
+/* For lint: what can be judged, but never comes true or never matters. A site that moves one limit past another knows
+ * what it does, so only lint says it. */
+int muster_expect_parse_operators_lint(struct muster_expect_parser *p);
 
 /* ---- parse_when.c ---- */
 
 muster_expect_parse_reader muster_expect_parse_when; /* struct muster_check */
 
-/* ---- parse_limits.c, provenance.c: for lint ---- */
+/* ---- provenance.c: for lint ---- */
 
-/* What can be judged, but never comes true or never matters. A site that moves one limit past another knows what it
- * does, so only lint says it. */
-int muster_expect_parse_limits_check(struct muster_expect_parser *p);
 /* The file that said this key of the check at hand last, if any did. */
 const char *muster_expect_parse_file_of(const struct muster_expect_parser *p, const char *key);
 /* Which files the check comes from. */

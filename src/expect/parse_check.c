@@ -5,6 +5,7 @@
 #include "muster/probe.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const certainties[] = { "measured", "threshold", "specified", "inferred" };
@@ -21,14 +22,15 @@ static const char *metric_at(const void *arg, size_t index)
 	return muster_metric_at(index)->name;
 }
 
-static int read_metric(struct muster_expect_parser *p, const struct muster_json *json)
+static int read_metric(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
+	struct muster_check *check = into;
 	char near[300];
 
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_STRING) < 0)
 		return -1;
-	p->check->metric = muster_metric_find(muster_json_string(json));
-	if (p->check->metric)
+	check->metric = muster_metric_find(muster_json_string(json));
+	if (check->metric)
 		return 0;
 	muster_suggest(muster_json_string(json), muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
 	if (*near)
@@ -152,57 +154,51 @@ static int read_advice(struct muster_expect_parser *p, void *into, const struct 
 	return 0;
 }
 
-/* What one file says of a pattern does not hold for that of another. */
+/* The words of one file do not hold for a pattern that another file has set, or removed. */
 static int read_in_words(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
-	const char *words, **in_words = into;
+	const char *words, **in_words = into, *file = muster_expect_parse_file_of(p, "in_words");
+	bool any = false, own = true;
 
 	if (muster_expect_parse_text(p, &words, json) < 0)
 		return -1;
-	if (strcmp(muster_expect_parse_file_of(p, "in_words"), muster_expect_parse_file_of(p, "matches")) == 0)
-		*in_words = words;
+	for (size_t i = 0; i < p->check->operand_count; i++)
+		any = any || p->check->operands[i].operator->worded;
+	for (size_t i = 0; i < muster_operator_count; i++) {
+		const char *name = muster_operators[i].name;
+
+		if (muster_operators[i].worded && (!any || muster_check_operand_named(p->check, name)))
+			own = own && strcmp(file, muster_expect_parse_file_of(p, name)) == 0;
+	}
+	*in_words = own ? words : NULL;
 	return 0;
 }
 
 /* ---- the table ---- */
 
 #define INTO(field) offsetof(struct muster_check, field)
-#define FOR_NUMBER (1u << MUSTER_NUMBER)
-#define FOR_STRING (1u << MUSTER_STRING)
-#define FOR_ALL (FOR_NUMBER | FOR_STRING | 1u << MUSTER_BOOLEAN)
 
-/* In the order in which they are read, and named in messages. Readers without a field of their own take the check. */
-const struct muster_expect_parse_key muster_expect_parse_check_keys[] = {
-	{ "metric", NULL, 0, 0, 0 }, /* first and apart: all others must fit it */
-	{ "equals", muster_expect_parse_metric_value, INTO(equals), MUSTER_OP_EQUALS, FOR_ALL },
-	{ "one_of", muster_expect_parse_alternatives, 0, MUSTER_OP_ONE_OF, FOR_ALL },
-	{ "matches", muster_expect_parse_matches, 0, MUSTER_OP_MATCHES, FOR_STRING },
-	{ "min", muster_expect_parse_number, INTO(min), MUSTER_OP_MIN, FOR_NUMBER },
-	{ "max", muster_expect_parse_number, INTO(max), MUSTER_OP_MAX, FOR_NUMBER },
-	{ "warn_below", muster_expect_parse_number, INTO(warn_below), MUSTER_OP_WARN_BELOW, FOR_NUMBER },
-	{ "warn_above", muster_expect_parse_number, INTO(warn_above), MUSTER_OP_WARN_ABOVE, FOR_NUMBER },
-	{ "equals_by", muster_expect_parse_equals_by, 0, MUSTER_OP_EQUALS_BY, FOR_ALL },
-	{ "same_across", muster_expect_parse_same_across, 0, MUSTER_OP_SAME_ACROSS, FOR_ALL },
-	{ "present", muster_expect_parse_boolean, INTO(present), MUSTER_OP_PRESENT, FOR_ALL },
-	{ "observe", muster_expect_parse_observe, 0, MUSTER_OP_OBSERVE, FOR_ALL },
-	{ "min_of_median", muster_expect_parse_min_of_median, INTO(min_of_median), MUSTER_OP_MIN_OF_MEDIAN,
-		FOR_NUMBER },
-	{ "max_of_median", muster_expect_parse_max_of_median, INTO(max_of_median), MUSTER_OP_MAX_OF_MEDIAN,
-		FOR_NUMBER },
-	{ "within", muster_expect_parse_within, 0, 0, 0 },
-	{ "in_words", read_in_words, INTO(in_words), 0, 0 },
-	{ "inconclusive_on", read_inconclusive_on, 0, 0, 0 },
-	{ "where", read_where, 0, 0, 0 },
-	{ "when", muster_expect_parse_when, 0, 0, 0 },
-	{ "after", read_after, 0, 0, 0 },
-	{ "severity", read_severity, INTO(severity), 0, 0 },
-	{ "optional", muster_expect_parse_boolean, INTO(optional), 0, 0 },
-	{ "source", muster_expect_parse_text, INTO(source), 0, 0 },
-	{ "certainty", read_certainty, INTO(certainty), 0, 0 },
-	{ "advice", read_advice, INTO(advice), 0, 0 },
-	{ "title", muster_expect_parse_text, INTO(title), 0, 0 },
+/* Keys that are no operators, in the order in which they are read. Readers without a field of their own take the check.
+ */
+static const struct muster_expect_parse_key keys[] = {
+	{ "within", muster_expect_parse_within, 0 },
+	{ "in_words", read_in_words, INTO(in_words) },
+	{ "inconclusive_on", read_inconclusive_on, 0 },
+	{ "where", read_where, 0 },
+	{ "when", muster_expect_parse_when, 0 },
+	{ "after", read_after, 0 },
+	{ "severity", read_severity, INTO(severity) },
+	{ "optional", muster_expect_parse_boolean, INTO(optional) },
+	{ "source", muster_expect_parse_text, INTO(source) },
+	{ "certainty", read_certainty, INTO(certainty) },
+	{ "advice", read_advice, INTO(advice) },
+	{ "title", muster_expect_parse_text, INTO(title) },
 };
-const size_t muster_expect_parse_check_key_count = PARSE_COUNT(muster_expect_parse_check_keys);
+/* Read first: the operators depend on them. */
+static const struct muster_expect_parse_key first_keys[] = {
+	{ "metric", read_metric, 0 },
+	{ "ignore_case", muster_expect_parse_boolean, INTO(ignore_case) },
+};
 
 /* ---- the check ---- */
 
@@ -241,21 +237,35 @@ static int no_metric(struct muster_expect_parser *p)
 		*near ? ", and no check of this name is inherited; the closest is " : "", near);
 }
 
-/* All its keys, the metric first. */
+/* Complain of keys that no check has. */
+static int known_check(struct muster_expect_parser *p, const struct muster_json *json)
+{
+	size_t firsts = PARSE_COUNT(first_keys), count = firsts + muster_operator_count + PARSE_COUNT(keys);
+	struct muster_expect_parse_key *all = muster_calloc(count, sizeof *all);
+	int result;
+
+	memcpy(all, first_keys, sizeof first_keys);
+	for (size_t i = 0; i < muster_operator_count; i++)
+		all[firsts + i].name = muster_operators[i].name;
+	memcpy(all + firsts + muster_operator_count, keys, sizeof keys);
+	result = muster_expect_parse_known(p, json, all, count);
+	free(all);
+	return result;
+}
+
+/* All its keys, the metric first, without which the others cannot be read. */
 static int keys_read(struct muster_expect_parser *p, const struct muster_json *json)
 {
-	const struct muster_json *metric = muster_json_member(json, "metric");
-
-	if (muster_expect_parse_known(p, json, muster_expect_parse_check_keys, muster_expect_parse_check_key_count) < 0)
+	if (known_check(p, json) < 0)
 		return -1;
-	if (!metric)
+	if (!muster_json_member(json, "metric"))
 		return no_metric(p);
-	muster_expect_parse_enter(p, "metric");
-	if (read_metric(p, metric) < 0)
+	if (muster_expect_parse_members(p, json, first_keys, PARSE_COUNT(first_keys), p->check) < 0)
 		return -1;
-	muster_expect_parse_leave(p);
-	if (muster_expect_parse_members(
-		    p, json, muster_expect_parse_check_keys, muster_expect_parse_check_key_count, p->check) < 0)
+	if (!p->check->metric)
+		return 0;
+	if (muster_expect_parse_operators(p, json) < 0 ||
+		muster_expect_parse_members(p, json, keys, PARSE_COUNT(keys), p->check) < 0)
 		return -1;
 	if (muster_json_member(json, "source"))
 		return 0;
@@ -278,7 +288,7 @@ int muster_expect_parse_check(struct muster_expect_parser *p, void *into, const 
 		return 0; /* what the operators say together cannot be told */
 	if (muster_expect_parse_operators_check(p) < 0)
 		return -1;
-	if (p->problems && (muster_expect_parse_limits_check(p) < 0 || muster_expect_parse_sources_check(p) < 0))
+	if (p->problems && (muster_expect_parse_operators_lint(p) < 0 || muster_expect_parse_sources_check(p) < 0))
 		return -1;
 	return 0;
 }

@@ -104,8 +104,8 @@ int muster_expect_parse_count(struct muster_expect_parser *p, void *into, const 
 int muster_expect_parse_span(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	static const struct muster_expect_parse_key keys[] = {
-		{ "min", muster_expect_parse_count, offsetof(struct muster_span, min), 0, 0 },
-		{ "max", muster_expect_parse_count, offsetof(struct muster_span, max), 0, 0 },
+		{ "min", muster_expect_parse_count, offsetof(struct muster_span, min) },
+		{ "max", muster_expect_parse_count, offsetof(struct muster_span, max) },
 	};
 	struct muster_span *span = into;
 
@@ -164,18 +164,6 @@ int muster_expect_parse_known(struct muster_expect_parser *p, const struct muste
 	return 0;
 }
 
-static int member_read(struct muster_expect_parser *p, const struct muster_expect_parse_key *key, void *into,
-	const struct muster_json *json)
-{
-	if (key->op && muster_expect_parse_operator_fits(p, key) < 0)
-		return -1;
-	if (key->read(p, (char *)into + key->offset, json) < 0)
-		return -1;
-	if (key->op)
-		p->check->operators |= key->op;
-	return 0;
-}
-
 int muster_expect_parse_members(struct muster_expect_parser *p, const struct muster_json *object,
 	const struct muster_expect_parse_key *keys, size_t count, void *into)
 {
@@ -187,7 +175,7 @@ int muster_expect_parse_members(struct muster_expect_parser *p, const struct mus
 		if (!member || !keys[i].read)
 			continue;
 		muster_expect_parse_enter(p, keys[i].name);
-		if (muster_expect_parse_go_on(p, depth, member_read(p, &keys[i], into, member)) < 0)
+		if (muster_expect_parse_go_on(p, depth, keys[i].read(p, (char *)into + keys[i].offset, member)) < 0)
 			return -1;
 	}
 	return 0;

@@ -30,10 +30,10 @@ static int read_profiles(struct muster_expect_parser *p, void *into, const struc
 int muster_expect_parse_when(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	static const struct muster_expect_parse_key keys[] = {
-		{ "nodes", muster_expect_parse_span, offsetof(struct muster_check, when_nodes), 0, 0 },
-		{ "ranks", muster_expect_parse_span, offsetof(struct muster_check, when_ranks), 0, 0 },
-		{ "profile", read_profiles, offsetof(struct muster_check, when_profiles), 0, 0 },
-		{ "domains", muster_expect_parse_span, offsetof(struct muster_check, when_domains), 0, 0 },
+		{ "nodes", muster_expect_parse_span, offsetof(struct muster_check, when_nodes) },
+		{ "ranks", muster_expect_parse_span, offsetof(struct muster_check, when_ranks) },
+		{ "profile", read_profiles, offsetof(struct muster_check, when_profiles) },
+		{ "domains", muster_expect_parse_span, offsetof(struct muster_check, when_domains) },
 	};
 
 	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);

@@ -88,14 +88,6 @@ static size_t layer_index(const struct muster_expect_parser *p, const char *path
 	return i;
 }
 
-static bool is_operator(const char *name)
-{
-	for (size_t i = 0; i < muster_expect_parse_check_key_count; i++)
-		if (muster_expect_parse_check_keys[i].op && strcmp(muster_expect_parse_check_keys[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 int muster_expect_parse_sources_check(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
@@ -105,7 +97,7 @@ int muster_expect_parse_sources_check(struct muster_expect_parser *p)
 	for (size_t i = 0; i < check->change_count; i++) {
 		const struct muster_origin *change = &check->changes[i];
 
-		if (change->removed || layer_index(p, change->file) <= said || !is_operator(change->key))
+		if (change->removed || layer_index(p, change->file) <= said || !muster_operator_find(change->key))
 			continue;
 		muster_expect_parse_enter(p, change->key);
 		if (muster_expect_parse_go_on(p, depth,

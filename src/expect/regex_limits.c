@@ -4,8 +4,11 @@
  * of back references (which POSIX does not have) may take for ever: a line of an expectation file could end the
  * process.
  */
-#include "eval/eval.h"
+#include "expect/regex_limits.h"
 
+#include "muster/arena.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,5 +85,26 @@ const char *muster_regex_problem(const char *pattern)
 		if (parts[depth] > PATTERN_PARTS_MAX)
 			return "its repetitions multiply to more than 200 characters";
 	}
+	return NULL;
+}
+
+regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, size_t size)
+{
+	const char *problem = muster_regex_problem(pattern);
+	regex_t *regex;
+	char message[128];
+	int code;
+
+	if (problem) {
+		snprintf(why, size, "too much of a regular expression: %s", problem);
+		return NULL;
+	}
+	regex = muster_calloc(1, sizeof *regex);
+	code = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0));
+	if (code == 0)
+		return regex;
+	regerror(code, regex, message, sizeof message);
+	snprintf(why, size, "no POSIX extended regular expression: %s", message);
+	free(regex);
 	return NULL;
 }

@@ -13,6 +13,7 @@ static const struct muster_field outcome_fields[] = {
 	{ MUSTER_FIELD(muster_outcome, code, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_outcome, detail, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_outcome, step, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_outcome, evidence, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_outcome, ring, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_outcome, elapsed_ms, NUMBER), .write = muster_time_write },
 };

@@ -53,6 +53,18 @@ int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return ctx->sink->cancelled(ctx->arg, err);
 }
 
+void muster_evidence(struct muster_probe_ctx *ctx, const char *format, ...)
+{
+	char text[MUSTER_ERROR_TEXT_MAX];
+	struct muster_error plain;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	muster_fail(&plain, MUSTER_EVENDOR, "%s", text);
+	ctx->sink->evidence(ctx->arg, plain.text);
+}
+
 void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err)
 {
 	ctx->sink->failing(ctx->arg, err);

@@ -13,6 +13,8 @@ struct muster_probe_sink {
 	void (*sample)(void *arg, const struct muster_sample *sample);
 	/* What comes next. */
 	void (*step)(void *arg, const char *text);
+	/* What may explain how the callback is going to fail; plain, as the text of an error is. */
+	void (*evidence)(void *arg, const char *text);
 	/* How the callback is going to fail. */
 	void (*failing)(void *arg, const struct muster_error *err);
 	/* -1 with err (MUSTER_ECALLEDOFF) when the callback's work is of no use any more. */

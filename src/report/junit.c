@@ -337,6 +337,7 @@ static void put_body(FILE *out, const struct muster_finding *finding)
 	free(where);
 	put_line(out, "expected", finding->expected);
 	put_line(out, "observed", finding->observed);
+	put_line(out, "evidence", finding->evidence);
 	put_line(out, "advice", finding->advice);
 	put_line(out, "source", finding->source);
 }

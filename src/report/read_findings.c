@@ -61,6 +61,7 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, metric, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, expected, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, observed, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, evidence, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, value, VALUE) },
 	{ MUSTER_FIELD(muster_finding, unit, TEXT), .write = write_unit },
 	{ MUSTER_FIELD(muster_finding, advice, TEXT), .most = SIZE_MAX, .optional = true },

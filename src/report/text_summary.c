@@ -243,6 +243,7 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	print_line(page, "expected", finding->expected, NULL, NULL);
 	print_line(
 		page, "observed", finding->observed, finding->value.type == MUSTER_NUMBER ? finding->unit : NULL, NULL);
+	print_line(page, "evidence", finding->evidence, NULL, NULL);
 	print_line(page, "source", finding->source, NULL, finding->certainty);
 	print_line(page, "advice", finding->advice, NULL, NULL);
 	if (finding->unjudged_count > 0) {

@@ -291,6 +291,15 @@ static int cancelled(void *arg, struct muster_error *err)
 		*worker->cancelled ? worker->cancelled : "the supervisor is gone");
 }
 
+static void send_evidence(void *arg, const char *text)
+{
+	(void)arg;
+	struct muster_json_writer_text line;
+	line_begin(&line, "evidence");
+	muster_json_writer_string(&line.w, text);
+	line_end(&line);
+}
+
 static void send_failing(void *arg, const struct muster_error *err)
 {
 	(void)arg;
@@ -306,6 +315,7 @@ static void send_failing(void *arg, const struct muster_error *err)
 static const struct muster_probe_sink sink = {
 	.sample = send_sample,
 	.step = send_step,
+	.evidence = send_evidence,
 	.failing = send_failing,
 	.cancelled = cancelled,
 	.broken = broken,

@@ -11,6 +11,7 @@
  * From the worker, for each command any number of
  *   {"step":TEXT}                        what comes next, before a call that may crash or hang
  *   {"sample":{metric,labels,value,reason}}
+ *   {"evidence":TEXT}                    what may explain the error that follows: the end of a library's log
  *   {"failing":{"code":CODE,"error":TEXT}} the answer will be this, even if what comes before it hangs or crashes
  * and then one
  *   {"done":{"code":"ok"|CODE,"error":TEXT, ...answers}}

@@ -53,6 +53,9 @@ BROKEN = {
     "a multiple below one": file_with(max_of_median=0.9),
     "observe switched off": file_with(observe=False),
     "no domains": file_with(when={"domains": 0}),
+    "a version as a number": file_with(metric="node.kernel", equals=None, min_version=2.9),
+    "a version with a name": file_with(metric="node.kernel", equals=None, min_version="2.9-rc1"),
+    "case ignored in words": file_with(ignore_case="yes"),
     "within a number": file_with(same_across="nodes", within=1),
     "reasons as a list": file_with(inconclusive_on=["INIT"]),
 }
@@ -65,6 +68,8 @@ OVERLAYS = {
     "a floor relative to the run": {"checks": {"copy.h2d": {"min_of_median": 0.9, "max_of_median": 1.1}}},
     "domains": {"checks": {"copy.h2d": {"when": {"domains": {"min": 1, "max": 4}}}}},
     "within": {"checks": {"site.fw": {"metric": "port.firmware", "same_across": "nodes", "within": "port", "source": "s"}}},
+    "a version": {"checks": {"nccl.version": {"min_version": "2.18.5", "source": "site"}}},
+    "case": {"checks": {"node.vm_size": {"equals": "standard_x", "ignore_case": True, "source": "site"}}},
     "a check of the site's own": {
         "schema_version": 1,
         "checks": {"site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "site image"}},

@@ -28,6 +28,11 @@ static void take_step(void *arg, const char *text)
 	(void)arg, (void)text;
 }
 
+static void evidence(void *arg, const char *text)
+{
+	(void)arg, (void)text;
+}
+
 static void failing(void *arg, const struct muster_error *err)
 {
 	(void)arg, (void)err;
@@ -48,6 +53,7 @@ static void broken(void *arg, const char *why)
 static const struct muster_probe_sink sink = {
 	.sample = take_sample,
 	.step = take_step,
+	.evidence = evidence,
 	.failing = failing,
 	.cancelled = cancelled,
 	.broken = broken,

@@ -9,6 +9,7 @@ Bounds are the deadline that the run was given, never speed.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,11 +118,11 @@ def left_behind(mark, waiting=20.0):
 def unfold(finding):
     """One of several ranks of a node, "ranks 2-3: ...", as one for each of them."""
     check, status, node, rank, observed = finding
-    ranks, colon, rest = observed.removeprefix("ranks ").partition(": ")
-    if rank is not None or not colon or not observed.startswith("ranks "):
+    parts = re.split(r"(?:^|; )ranks? ([0-9][0-9,-]*): ", observed)
+    if rank is not None or parts[0] or len(parts) < 3:
         return [finding]
-    spans = [span.split("-") for span in ranks.split(",")]
-    return [(check, status, node, one, rest) for span in spans for one in range(int(span[0]), int(span[-1]) + 1)]
+    spans = [(span.split("-"), text) for ranks, text in zip(parts[1::2], parts[2::2]) for span in ranks.split(",")]
+    return [(check, status, node, one, text) for span, text in spans for one in range(int(span[0]), int(span[-1]) + 1)]
 
 
 def findings_of(path):

@@ -14,7 +14,7 @@ Each case of the table (a JSON file) holds:
     probe     the probe that ends with it; absent when nothing comes of it
     status    of the finding (fail when absent; skip: no check of the machine type needs the probe)
     gpu       false: the rank has no GPU to name
-    observed  what the finding says, in parts that it must hold
+    observed  what the finding says, in parts that it must hold; evidence: a part of what it has as evidence
     kept      metrics of that probe that had been measured before
     lost      more probes of the rank that cannot run any more
   ring      how many ranks the ring has that is left, or "broken" when nothing can be said of it (absent: all)
@@ -242,6 +242,8 @@ def compare_findings(case, healthy, report):
             continue
         problems += [f"{key}: \"{part}\" is not in: {found[key]['observed']}" for part in death["observed"]
                      if part not in found[key]["observed"]]
+        if death.get("evidence", "") not in found[key].get("evidence", ""):
+            problems.append(f"{key}: the evidence is {found[key].get('evidence')}")
         if death.get("gpu", True) and found[key]["where"].get("gpu") != gpus[death["rank"]]:
             problems.append(f"{key}: the GPU is not named: {found[key]['where']}")
     for key, finding in found.items():

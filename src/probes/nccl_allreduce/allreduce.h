@@ -93,10 +93,10 @@ size_t muster_allreduce_sizes(const struct muster_probe_env *env, uint64_t sizes
 /* Every size that all ranks have room and time for. */
 int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct muster_error *err);
 
-/* NCCL's log: what it says about the way that the ring's data took; its end, added to an error: what NCCL returns is
- * seldom the cause; and that what comes from here on is about another ring of the same process. */
+/* NCCL's log: what it says about the way that the ring's data took; its end, as evidence of an error: what NCCL returns
+ * is seldom the cause; and that what comes from here on is about another ring of the same process. */
 void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks);
-void muster_allreduce_log_add_tail(struct muster_error *err);
+void log_tell_tail(struct muster_probe_ctx *ctx);
 void muster_allreduce_log_end_ring(void);
 
 #endif

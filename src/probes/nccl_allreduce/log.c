@@ -43,16 +43,15 @@ void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 			ctx, "rank.nccl_gdr", "%s", log.transports[0] ? "no channel uses a network" : reason);
 }
 
-void muster_allreduce_log_add_tail(struct muster_error *err)
+void log_tell_tail(struct muster_probe_ctx *ctx)
 {
 	char *text, tail[MUSTER_ERROR_TEXT_MAX * 5 / 8];
 	size_t length;
-	struct muster_error inner = *err;
 	if (muster_nccl_log_read(&text, &length, NULL) < 0)
 		return;
 	size_t from = ring_at < length ? ring_at : 0;
 	if (muster_nccl_log_tail(text + from, length - from, tail, sizeof tail)[0])
-		muster_fail(err, inner.code, "%s; NCCL's log ends: %s", inner.text, tail);
+		muster_evidence(ctx, "NCCL's log ends: %s", tail);
 	free(text);
 }
 

@@ -132,6 +132,28 @@ START_TEST(a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept
 }
 END_TEST
 
+#define TAIL "{'evidence': 'the log ends: first'}\n{'evidence': 'the log ends: last'}\n"
+static const struct {
+	const char *text, *detail, *evidence;
+} ends[] = {
+	{ TAIL "{'done': {'code': 'vendor', 'error': 'it failed'}}\n", "it failed", "the log ends: last" },
+	{ TAIL DONE, NULL, NULL },
+	{ "{'evidence': 3}\n{'done': {'code': 'vendor', 'error': 'it failed'}}\n", "it failed", NULL },
+};
+
+START_TEST(evidence_is_kept_apart_from_the_error)
+{
+	struct muster_worker_client crew = { 0 };
+	struct muster_run record;
+	write_lines(ends[_i].text);
+	work(&crew, &record);
+	const struct muster_outcome *outcome = &record.nodes[0].ranks[0].outcomes.items[0];
+	ck_assert_pstr_eq(outcome->detail, ends[_i].detail);
+	ck_assert_pstr_eq(outcome->evidence, ends[_i].evidence);
+	muster_run_done(&record);
+}
+END_TEST
+
 /* A list of CPU masks for all ranks of a large node is longer than rank 0 takes, and is no reason to lose the node. */
 START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 {
@@ -214,6 +236,7 @@ int main(void)
 		sizeof cases / sizeof *cases);
 	tcase_add_loop_test(
 		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
+	tcase_add_loop_test(tcase, evidence_is_kept_apart_from_the_error, 0, sizeof ends / sizeof *ends);
 	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
 	Suite *suite = suite_create("lines");
 	suite_add_tcase(suite, tcase);

@@ -26,6 +26,52 @@ static const struct {
 		"fail c sim-1: text that matches ^5 | 6.15.0-1\n" },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "6.15.0-1", "'matches':'^5','in_words':'a kernel 5'",
 		"fail c sim-1: a kernel 5 | 6.15.0-1\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "GENERIC", "'matches':'gen'",
+		"fail c sim-1: text that matches gen | GENERIC\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "GENERIC", "'matches':'gen','ignore_case':true", NO_FINDING },
+	{ "node.vm_size", NULL, MUSTER_STRING, 0, "STANDARD_nd1_V4", "'equals':'Standard_ND1_v4','ignore_case':true",
+		NO_FINDING },
+	{ "node.vm_size", NULL, MUSTER_STRING, 0, "standard_ND1_v4", "'equals':'Standard_ND1_v4'",
+		"fail c sim-1: Standard_ND1_v4 | standard_ND1_v4\n" },
+	{ "node.vm_size", NULL, MUSTER_STRING, 0, "standard_nd1_v4r", "'equals':'Standard_ND1_v4','ignore_case':true",
+		"fail c sim-1: Standard_ND1_v4 | standard_nd1_v4r\n" },
+	{ "node.vm_size", NULL, MUSTER_STRING, 0, "b", "'one_of':['A','B']", "fail c sim-1: one of A, B | b\n" },
+	{ "node.vm_size", NULL, MUSTER_STRING, 0, "b", "'one_of':['A','B'],'ignore_case':true", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "Ubuntu 22.04", "'one_of':['Ubuntu 2?.04','SLES*']", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "SLES", "'one_of':['Ubuntu 2?.04','SLES*']", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "SLES/15\n.1", "'one_of':['Ubuntu 2?.04','SLES*1']", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "Ubuntu 22.04", "'one_of':['Ubuntu','2?.04']",
+		"fail c sim-1: one of Ubuntu, 2?.04 | Ubuntu 22.04\n" },
+	{ "node.os", NULL, MUSTER_STRING, 0, "ubuntu 22.04", "'one_of':['Ubuntu*']",
+		"fail c sim-1: Ubuntu* | ubuntu 22.04\n" },
+	{ "node.os", NULL, MUSTER_STRING, 0, "ubuntu 22.04", "'one_of':['*BUNTU*'],'ignore_case':true", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "ubuntu 22.04", "'one_of':['*[A-C]*'],'in_words':'A to C'",
+		"fail c sim-1: A to C | ubuntu 22.04\n" },
+	{ "node.os", NULL, MUSTER_STRING, 0, "[a*", "'one_of':['[a*']", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "a*", "'one_of':['a\\\\*']", NO_FINDING },
+	{ "node.os", NULL, MUSTER_STRING, 0, "ab", "'one_of':['a\\\\*']", "fail c sim-1: a\\* | ab\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.10", "'min_version':'2.9.9'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9.9", "'min_version':'2.9.9'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9.10", "'min_version':'2.9.9'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9.8", "'min_version':'2.9.9'",
+		"fail c sim-1: 2.9.9 or later | 2.9.8\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9", "'min_version':'2.9.9'",
+		"fail c sim-1: 2.9.9 or later | 2.9\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9", "'min_version':'2.9.0'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "2.9", "'min_version':'2.09'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "002.9", "'min_version':'2.10'",
+		"fail c sim-1: 2.10 or later | 002.9\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "3", "'min_version':'2.9.9'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "1.99.99", "'min_version':'2'",
+		"fail c sim-1: 2 or later | 1.99.99\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15.0-1040-azure", "'min_version':'5.15'", NO_FINDING },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15.0-1040-azure", "'min_version':'5.15.0.1'",
+		"fail c sim-1: 5.15.0.1 or later | 5.15.0-1040-azure\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.x.9", "'min_version':'5.0.1'",
+		"fail c sim-1: 5.0.1 or later | 5.x.9\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "v6", "'min_version':'5'", "fail c sim-1: 5 or later | v6\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "", "'min_version':'0'", "fail c sim-1: 0 or later | \"\"\n" },
+	{ "node.kernel", NULL, MUSTER_STRING, 0, "18446744073709551617.1", "'min_version':'2'", NO_FINDING },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'min':21", NO_FINDING },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 20.5, NULL, "'min':21", "fail c sim-1: at least 21 MiB | 20.5\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 21, NULL, "'max':21", NO_FINDING },
@@ -69,6 +115,8 @@ static const struct {
 	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL,
 		"'equals_by':{'label':'link_layer','values':{'Ethernet':40,'None':1}}",
 		"fail c sim-1 port=p9/1: not expected here: allowed are Ethernet, None | 100\n" },
+	{ "port.state", "port=p0/1 link_layer=InfiniBand", MUSTER_STRING, 0, "active",
+		"'equals_by':{'label':'port','values':{'p0/1':'ACTIVE'}},'ignore_case':true", NO_FINDING },
 	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NULL, 0, NULL,
 		"'equals_by':{'label':'port','values':{'p9/1':100}}",
 		"inconclusive c sim-1 port=p9/1: as listed for each port | null: not supported here\n" },
@@ -369,13 +417,76 @@ START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail probe.gpu_copy sim-1: the probe runs to its end | ranks 0-1: libx.so: not found\n"
-		"fail probe.gpu_copy sim-2 rank=2: the probe runs to its end | libx.so: not found\n"
-		"fail probe.gpu_copy sim-2 rank=3: the probe runs to its end | other\n");
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 3);
-	for (size_t i = 0; i < 3; i++) {
+		"fail probe.gpu_copy sim-2: the probe runs to its end | rank 2: libx.so: not found; rank 3: other\n");
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 2);
+	for (size_t i = 0; i < 2; i++) {
 		ck_assert_uint_eq(report.findings[i].unjudged_count, 1);
 		ck_assert_ptr_nonnull(report.findings[i].advice);
 	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A node of eight ranks with a GPU each, whose copies ended as the caller says. */
+static void eight_ranks(struct muster_run *run, struct muster_outcome (*end)(struct muster_run *run, int rank))
+{
+	fixture_run(run);
+	struct muster_node *node = fixture_node(run, "sim-1", 8);
+	for (int r = 0; r < 8; r++) {
+		node->ranks[r].gpu = muster_arena_printf(run->arena, "000%d:00:00.0", r);
+		muster_outcomes_add(&node->ranks[r].outcomes, end(run, r));
+	}
+}
+
+static struct muster_outcome timed_out(struct muster_run *run, int rank)
+{
+	return (struct muster_outcome){ .probe = "nccl_allreduce",
+		.status = MUSTER_OUTCOME_ERROR,
+		.code = "time",
+		.detail = "the ranks' agreement did not end within 2000 ms",
+		.evidence = rank == 0 ? NULL
+				      : muster_arena_printf(
+						run->arena, "NCCL's log ends: comm 0x55e%d rank %d", rank, rank) };
+}
+
+START_TEST(evidence_that_differs_does_not_divide_a_cause)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	eight_ranks(&run, timed_out);
+	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"inconclusive probe.nccl_allreduce sim-1: the probe runs to its end | "
+		"ranks 0-7: the ranks' agreement did not end within 2000 ms\n");
+	ck_assert_str_eq(report.findings[0].evidence, "rank 1, one of 8: NCCL's log ends: comm 0x55e1 rank 1");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+static struct muster_outcome crashed(struct muster_run *run, int rank)
+{
+	return (struct muster_outcome){ .probe = "gpu_copy",
+		.status = rank == 7 ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED,
+		.detail = rank < 2 || rank == 4 ? "signal 11" : muster_arena_printf(run->arena, "exit status %d", rank),
+		.evidence = rank == 0 || rank == 7 ? "last words: bus error" : NULL };
+}
+
+START_TEST(a_cause_is_told_with_what_differs_on_its_ranks)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	eight_ranks(&run, crashed);
+	fixture_judge(&run, H2D, false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail probe.gpu_copy sim-1: the probe runs to its end | ranks 0-1,4: signal 11; rank 2: exit status 2; "
+		"rank 3: exit status 3; rank 5: exit status 5; and 1 more rank\n"
+		"fail probe.gpu_copy sim-1 rank=7 gpu=0007:00:00.0: the probe runs to its end | exit status 7\n");
+	ck_assert_str_eq(report.findings[0].evidence, "rank 0, one of 7: last words: bus error");
+	ck_assert_str_eq(report.findings[1].evidence, "last words: bus error");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -904,6 +1015,8 @@ int main(void)
 	tcase_add_test(tc, a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash);
 	tcase_add_test(tc, what_a_broken_probe_did_measure_is_judged);
 	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
+	tcase_add_test(tc, evidence_that_differs_does_not_divide_a_cause);
+	tcase_add_test(tc, a_cause_is_told_with_what_differs_on_its_ranks);
 	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
 	tcase_add_test(tc, one_rank_with_several_bad_sizes_is_one_finding);
 	tcase_add_test(tc, what_does_not_apply_anywhere_is_said_once);

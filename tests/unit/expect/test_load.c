@@ -2,6 +2,7 @@
 #include "eval_fixture.h"
 
 #include "eval/eval.h"
+#include "expect/regex_limits.h"
 #include "muster/arena.h"
 
 /* A file of one check; quotes are written as apostrophes. */
@@ -25,6 +26,16 @@ static void put(const char *name, const char *text)
 
 	fixture_write(name, quoted);
 	free(quoted);
+}
+
+/* The names of a check's operators, each with a blank behind it. */
+static void operators_are(const struct muster_check *check, const char *expected)
+{
+	char names[256] = "";
+
+	for (size_t i = 0, used = 0; i < check->operand_count; i++)
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s ", check->operands[i].operator->name);
+	ck_assert_str_eq(names, expected);
 }
 
 /* What is wrong with a file, and what muster says: after "<path>: ". */
@@ -81,10 +92,11 @@ static const struct {
 	{ CHECK(NUMBER),
 		"$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, min, max, warn_below, "
 		"warn_above, equals_by, same_across, present" },
-	{ CHECK(STRING), "$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, matches, equals_by, "
-			 "same_across, present" },
+	{ CHECK(STRING), "$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, matches, "
+			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
-		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, equals, one_of, matches, min, max" },
+		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, equals, one_of, matches, "
+		"min_version, min, max" },
 	{ CHECK(NUMBER ",'min':'8'"), "$.checks[\"a.check\"].min: a number is needed, found \"8\"" },
 	{ CHECK(NUMBER ",'max':true"), "$.checks[\"a.check\"].max: a number is needed, found true" },
 	{ CHECK(NUMBER ",'warn_below':[1]"), "$.checks[\"a.check\"].warn_below: a number is needed, found an array" },
@@ -92,7 +104,7 @@ static const struct {
 	{ CHECK(NUMBER ",'min':9,'max':8"), "$.checks[\"a.check\"].min: 9 is above max, 8" },
 	{ CHECK(STRING ",'min':9"),
 		"$.checks[\"a.check\"].min: does not fit: node.kernel is a string, which has equals, "
-		"one_of, matches, equals_by, same_across, present" },
+		"one_of, matches, min_version, equals_by, same_across, present" },
 	{ CHECK("'metric':'gpu.ecc','source':'s','matches':'x'"),
 		"$.checks[\"a.check\"].matches: does not fit: gpu.ecc is a boolean, which has equals, one_of, "
 		"equals_by, "
@@ -121,9 +133,24 @@ static const struct {
 						  "expression: it has a back reference, "
 						  "which POSIX extended expressions have not" },
 	{ CHECK(STRING ",'equals':'5','in_words':'five'"),
-		"$.checks[\"a.check\"].in_words: says something only beside matches" },
+		"$.checks[\"a.check\"].in_words: says something only beside one_of or matches" },
 	{ CHECK(STRING ",'matches':'5','in_words':''"), "$.checks[\"a.check\"].in_words: must not be empty" },
 	{ CHECK(STRING ",'matches':''"), "$.checks[\"a.check\"].matches: must not be empty" },
+	{ CHECK(STRING ",'min_version':5"), "$.checks[\"a.check\"].min_version: a string is needed, found 5" },
+	{ CHECK(STRING ",'min_version':'5.15-3'"),
+		"$.checks[\"a.check\"].min_version: numbers with dots between them are needed (\"2.9.9\"), found "
+		"\"5.15-3\"" },
+	{ CHECK(STRING ",'min_version':'5.'"), "$.checks[\"a.check\"].min_version: numbers with dots" },
+	{ CHECK(STRING ",'min_version':'.5'"), "$.checks[\"a.check\"].min_version: numbers with dots" },
+	{ CHECK(STRING ",'min_version':'5..1'"), "$.checks[\"a.check\"].min_version: numbers with dots" },
+	{ CHECK(NUMBER ",'min_version':'5'"),
+		"$.checks[\"a.check\"].min_version: does not fit: node.gpu_count is a number" },
+	{ CHECK(STRING ",'min_version':'5','ignore_case':true"),
+		"$.checks[\"a.check\"].ignore_case: says something only beside an operator that compares strings" },
+	{ CHECK(NUMBER ",'equals':8,'ignore_case':true"),
+		"$.checks[\"a.check\"].ignore_case: says something only beside an operator that compares strings" },
+	{ CHECK(STRING ",'equals':'x','ignore_case':'yes'"),
+		"$.checks[\"a.check\"].ignore_case: true or false is needed, found \"yes\"" },
 	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
 		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
 	{ CHECK(NUMBER ",'present':false,'min':1"),
@@ -191,7 +218,7 @@ static const struct {
 		"$.checks[\"a.check\"]: observe and same_across exclude each other: set one of them to null" },
 	{ CHECK(STRING ",'min_of_median':0.9"),
 		"$.checks[\"a.check\"].min_of_median: does not fit: node.kernel is a string, which has equals, one_of, "
-		"matches, equals_by, same_across, present, observe" },
+		"matches, min_version, equals_by, same_across, present, observe" },
 	{ CHECK(NUMBER ",'min_of_median':'0.9'"),
 		"$.checks[\"a.check\"].min_of_median: a number is needed, found \"0.9\"" },
 	{ CHECK(NUMBER ",'min_of_median':0"),
@@ -337,11 +364,11 @@ START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
 	ck_assert_str_eq(expect.checks[0].id, "one");
 	ck_assert_str_eq(expect.checks[1].id, "two");
 	ck_assert_str_eq(expect.checks[2].id, "four");
-	ck_assert_uint_eq(expect.checks[0].operators, MUSTER_OP_ONE_OF);
-	ck_assert_uint_eq(expect.checks[0].one_of_count, 2);
+	operators_are(&expect.checks[0], "one_of ");
+	ck_assert_uint_eq(expect.checks[0].operands->list_count, 2);
 	ck_assert_ptr_null(expect.checks[0].advice);
 	ck_assert_str_eq(expect.checks[0].source, "b");
-	ck_assert_double_eq(expect.checks[1].min, 16);
+	ck_assert_double_eq(expect.checks[1].operands->value.number, 16);
 	ck_assert_int_eq(expect.checks[1].severity, MUSTER_SEVERITY_WARN);
 	ck_assert_int_eq(expect.checks[1].after, -1);
 	ck_assert_uint_eq(expect.vm_size_count, 2);
@@ -365,6 +392,8 @@ static const struct {
 	{ "'matches':'^6','in_words':'six','source':'c'", "six" },
 	{ "'in_words':'six'", NULL },
 	{ "'in_words':null", NULL },
+	{ "'matches':null,'one_of':['6*'],'source':'c'", NULL },
+	{ "'matches':null,'one_of':['6*'],'in_words':'six','source':'c'", "six" },
 	{ "'matches':null,'equals':'5.15','source':'c'", NULL },
 };
 
@@ -405,10 +434,13 @@ START_TEST(every_key_of_a_check_arrives)
 		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
 		"'domains':2}},"
 		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'source':'s'},"
-		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'}",
+		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'},"
+		"'eighth':{'metric':'gpu.name','one_of':['*6000*'],'ignore_case':true,'in_words':'a "
+		"6000','source':'s'},"
+		"'ninth':{'metric':'node.kernel','min_version':'5.15','source':'s'}",
 		&expect);
 	const struct muster_check *c = expect.checks;
-	ck_assert_uint_eq(expect.check_count, 7);
+	ck_assert_uint_eq(expect.check_count, 9);
 	ck_assert_str_eq(c->metric->name, "port.state");
 	ck_assert_uint_eq(c->where_count, 2);
 	ck_assert_str_eq(c->where[1].value.string, "p/1");
@@ -424,13 +456,16 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_uint_eq(c->when_profiles, 1u << MUSTER_QUICK | 1u << MUSTER_FULL);
 	ck_assert_str_eq(c->certainty, "measured");
 	ck_assert_str_eq(c->title, "t");
-	ck_assert_uint_eq(c[1].operators, MUSTER_OP_MIN | MUSTER_OP_MAX | MUSTER_OP_WARN_BELOW | MUSTER_OP_WARN_ABOVE);
-	ck_assert_double_eq(c[1].warn_above, 3);
-	ck_assert_uint_eq(c[2].by_count, 2);
-	ck_assert_str_eq(c[2].by_label, "gpu");
-	ck_assert_str_eq(c[2].by[1].label_value, "b");
-	ck_assert_double_eq(c[2].by[1].value.number, 2);
-	ck_assert_str_eq(c[3].matches, "^5");
+	operators_are(&c[1], "min max warn_below warn_above ");
+	ck_assert_double_eq(c[1].operands[3].value.number, 3);
+	operators_are(&c[2], "equals_by ");
+	ck_assert_uint_eq(c[2].operands->list_count, 2);
+	ck_assert_str_eq(c[2].operands->label, "gpu");
+	ck_assert_str_eq(c[2].operands->list[1].label_value, "b");
+	ck_assert_double_eq(c[2].operands->list[1].value.number, 2);
+	operators_are(&c[3], "matches ");
+	ck_assert_str_eq(c[3].operands->value.string, "^5");
+	ck_assert(!c[3].ignore_case);
 	ck_assert_str_eq(c[3].in_words, "five");
 	ck_assert_int_eq(c[3].when_nodes.max, 3);
 	ck_assert_int_eq(c[3].when_domains.min, 4);
@@ -439,10 +474,15 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_int_eq(c[4].when_domains.min, 2);
 	ck_assert_int_eq(c[4].when_domains.max, 2);
 	ck_assert_str_eq(c[4].within, "link_layer");
-	ck_assert_uint_eq(c[5].operators, MUSTER_OP_MIN | MUSTER_OP_MIN_OF_MEDIAN | MUSTER_OP_MAX_OF_MEDIAN);
-	ck_assert_double_eq(c[5].min_of_median, 0.5);
-	ck_assert_double_eq(c[5].max_of_median, 1.5);
-	ck_assert_uint_eq(c[6].operators, MUSTER_OP_OBSERVE);
+	operators_are(&c[5], "min min_of_median max_of_median ");
+	ck_assert_double_eq(c[5].operands[1].value.number, 0.5);
+	ck_assert_double_eq(c[5].operands[2].value.number, 1.5);
+	operators_are(&c[6], "observe ");
+	operators_are(&c[7], "one_of ");
+	ck_assert(c[7].ignore_case);
+	ck_assert_str_eq(c[7].in_words, "a 6000");
+	operators_are(&c[8], "min_version ");
+	ck_assert_str_eq(c[8].operands->value.string, "5.15");
 	muster_expect_done(&expect);
 }
 END_TEST
@@ -581,6 +621,27 @@ START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
 	free(text);
 	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
 	ck_assert_msg(strstr(err.text, large[_i].said) != NULL, "%s", err.text);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char as[258] = { 0 }, pattern[512], plain[512];
+
+	memset(as, 'a', sizeof as - 1);
+	snprintf(pattern, sizeof pattern, CHECK(STRING ",'one_of':['x','*%.256s']"), as);
+	snprintf(plain, sizeof plain, CHECK(STRING ",'one_of':['x','%s']"), as);
+	fixture_open();
+	put("x.json", pattern);
+	put("y.json", plain);
+	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
+	ck_assert_msg(strstr(err.text, "$.checks[\"a.check\"].one_of[1]: a pattern of more than 256 bytes") != NULL,
+		"%s", err.text);
+	ck_assert_msg(muster_expect_load("/none", fixture_path("y.json"), NULL, &expect, &err) == 0, "%s", err.text);
+	muster_expect_done(&expect);
 	fixture_close();
 }
 END_TEST
@@ -729,6 +790,7 @@ int main(void)
 	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
 	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
 	tcase_add_loop_test(tc, a_file_of_more_than_any_machine_needs_is_refused, 0, sizeof large / sizeof *large);
+	tcase_add_test(tc, a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be);
 	tcase_add_test(tc, a_regular_expression_is_judged_by_what_it_costs);
 	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
 	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);

@@ -78,6 +78,7 @@ static void assert_outcomes(const struct muster_outcomes *a, const struct muster
 		assert_text(x->code, y->code, "code");
 		assert_text(x->detail, y->detail, "detail");
 		assert_text(x->step, y->step, "step");
+		assert_text(x->evidence, y->evidence, "evidence");
 		ck_assert_int_eq(x->ring, y->ring);
 		assert_number(x->elapsed_ms, y->elapsed_ms);
 	}
@@ -316,6 +317,8 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"advice\": \"reseat it: see \\\"nvidia-smi -q\\\"\"",
 		"\"certainty\": \"specified\"",
 		"\"source\": \"vendor's guide\",\n      \"certainty\": \"specified\"",
+		"\"evidence\": \"last words: free(): invalid pointer\",\n      \"value\": null",
+		"\"step\": \"cuMemcpyHtoDAsync_v2\", \"evidence\": \"last words: free(): invalid pointer\"",
 		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",
 		"\"lowest\": 11.2, \"highest\": 26.1",
 		"\"domains\": 2",

@@ -54,6 +54,7 @@ static const char *const whole =
 	"? probe.gpu_copy: node sim-2, rank 8, GPU 0001:00:00.0\n"
 	"  expected  the probe to end well\n"
 	"  observed  crashed: signal 11 in cuMemcpyHtoDAsync_v2\n"
+	"  evidence  last words: free(): invalid pointer\n"
 	"  unjudged  copy.h2d, copy.d2h\n"
 	"\n"
 	"warn ib.state: node sim-1, port mlx5_ib3/1\n"

@@ -1,0 +1,121 @@
+/* describe.c - values and expectations as people read them
+ */
+#include "expect/describe.h"
+#include "muster/probe.h"
+
+#include <string.h>
+
+const char *muster_describe_value(struct muster_value value, struct muster_arena *arena)
+{
+	char text[512];
+
+	if (value.type == MUSTER_STRING)
+		return *value.string ? muster_arena_string(arena, value.string) : "\"\"";
+	return muster_arena_string(arena, muster_value_text(value, text, sizeof text));
+}
+
+const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena)
+{
+	const char *text = muster_describe_value(value, arena);
+
+	return *unit ? muster_arena_printf(arena, "%s %s", text, unit) : text;
+}
+
+const char *muster_describe_expected(
+	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < check->operand_count; i++) {
+		const struct muster_question question = {
+			.check = check, .operand = &check->operands[i], .median = median, .arena = arena
+		};
+		const char *part;
+		size_t first = 0;
+
+		while (check->operands[first].operator->describe != check->operands[i].operator->describe)
+			first++;
+		part = first == i ? check->operands[i].operator->describe(&question) : "";
+		if (*part)
+			text = muster_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", part);
+	}
+	return text;
+}
+
+/* ---- when ---- */
+
+static const char *span_text(struct muster_span span, const char *what, struct muster_arena *arena)
+{
+	if (span.min == span.max)
+		return muster_arena_printf(arena, "%d %s%s", span.min, what, span.min == 1 ? "" : "s");
+	if (!span.max)
+		return muster_arena_printf(arena, "%d %ss or more", span.min, what);
+	if (!span.min)
+		return muster_arena_printf(arena, "at most %d %s%s", span.max, what, span.max == 1 ? "" : "s");
+	return muster_arena_printf(arena, "%d to %d %ss", span.min, span.max, what);
+}
+
+static bool in_span(size_t value, struct muster_span span)
+{
+	return (!span.min || value >= (size_t)span.min) && (!span.max || value <= (size_t)span.max);
+}
+
+static const char *profiles_text(unsigned int profiles, struct muster_arena *arena)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
+		if (profiles & 1u << i)
+			text = muster_arena_printf(arena, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
+	return text;
+}
+
+static bool profile_fits(unsigned int profiles, const char *profile)
+{
+	for (size_t i = 0; profile && i < MUSTER_PROFILE_COUNT; i++)
+		if (profiles & 1u << i && strcmp(profile, muster_profile_names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What a run has that a check may ask for. */
+enum { NODES, RANKS, DOMAINS, SIZES };
+static const char *const size_names[SIZES] = { "node", "rank", "NVLink domain" };
+
+static struct muster_span span_of(const struct muster_check *check, size_t size)
+{
+	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
+}
+
+const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena)
+{
+	const char *parts[SIZES + 1], *text = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < SIZES; i++) {
+		struct muster_span span = span_of(check, i);
+
+		if (span.min || span.max)
+			parts[count++] = span_text(span, size_names[i], arena);
+	}
+	if (check->when_profiles)
+		parts[count++] = muster_arena_printf(arena, "profile %s", profiles_text(check->when_profiles, arena));
+	for (size_t i = 0; i < count; i++)
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", parts[i]);
+	return text;
+}
+
+const char *muster_describe_when(
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena)
+{
+	const size_t has[SIZES] = { muster_run_known_nodes(run), (size_t)run->job.ranks, domains };
+
+	for (size_t i = 0; i < SIZES; i++)
+		if (!in_span(has[i], span_of(check, i)))
+			return muster_arena_printf(arena, "for runs of %s, this one has %zu",
+				span_text(span_of(check, i), size_names[i], arena), has[i]);
+	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
+		return muster_arena_printf(arena, "for profile %s, this run has %s",
+			profiles_text(check->when_profiles, arena), run->job.profile ? run->job.profile : "none");
+	return NULL;
+}

@@ -1,0 +1,21 @@
+/* describe.h - values and expectations as people read them; all strings are the arena's */
+#ifndef MUSTER_EXPECT_DESCRIBE_H
+#define MUSTER_EXPECT_DESCRIBE_H
+
+#include "expect/operators.h"
+#include "muster/run.h"
+
+#define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
+
+const char *muster_describe_value(struct muster_value value, struct muster_arena *arena);
+const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
+/* median: NULL when it is not known yet */
+const char *muster_describe_expected(
+	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
+/* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
+const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena);
+/* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
+const char *muster_describe_when(
+	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena);
+
+#endif

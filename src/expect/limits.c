@@ -1,0 +1,205 @@
+/* limits.c - operators that hold a number against limits: fixed ones, and shares of the run's median
+ */
+#include "expect/limits.h"
+
+#include "expect/parse.h"
+#include "expect/describe.h"
+
+#include <math.h>
+
+static const char *with_unit(const struct muster_question *q, struct muster_value value)
+{
+	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
+}
+
+/* The value as a limit's text shows it; "" for no operand. */
+static const char *number_of(const struct muster_operand *operand, struct muster_arena *arena)
+{
+	return operand ? muster_describe_value(operand->value, arena) : "";
+}
+
+/* ---- min, max, warn_below, warn_above ---- */
+
+int muster_limit_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	operand->value.type = MUSTER_NUMBER;
+	return muster_expect_parse_number(p, &operand->value.number, json);
+}
+
+bool muster_limit_lower_judge(const struct muster_question *q)
+{
+	return !(q->sample->value.number < q->operand->value.number);
+}
+
+bool muster_limit_upper_judge(const struct muster_question *q)
+{
+	return !(q->sample->value.number > q->operand->value.number);
+}
+
+/* "at least 21 GB/s (warning below 24)" */
+const char *muster_limits_describe(const struct muster_question *q)
+{
+	const struct muster_operand *min = muster_check_operand_named(q->check, "min"),
+				    *max = muster_check_operand_named(q->check, "max");
+	const struct muster_operand *below = muster_check_operand_named(q->check, "warn_below");
+	const struct muster_operand *above = muster_check_operand_named(q->check, "warn_above");
+	const char *unit = q->check->metric->unit, *blank = *unit ? " " : "";
+	const char *limits = muster_arena_printf(q->arena, "%s%s%s%s%s%s",
+		min && max ? "from "
+		: min      ? "at least "
+		: max      ? "at most "
+			   : "",
+		number_of(min, q->arena), min && max ? " to " : "", number_of(max, q->arena), min || max ? blank : "",
+		min || max ? unit : "");
+	const char *warnings = muster_arena_printf(q->arena, "%s%s%s%s%s", below || above ? "warning " : "",
+		below ? "below " : "", number_of(below, q->arena),
+		below && above ? " and above "
+		: above        ? "above "
+			       : "",
+		number_of(above, q->arena));
+
+	if (*limits && *warnings)
+		return muster_arena_printf(q->arena, "%s (%s)", limits, warnings);
+	return *limits ? limits : muster_arena_printf(q->arena, "%s%s%s", warnings, blank, unit);
+}
+
+int muster_limit_min_beside(struct muster_expect_parser *p, const struct muster_operand *min)
+{
+	const struct muster_operand *max = muster_check_operand_named(p->check, "max");
+
+	if (!max || min->value.number <= max->value.number)
+		return 0;
+	muster_expect_parse_enter(p, "min");
+	return muster_expect_parse_complain(p, "%g is above max, %g", min->value.number, max->value.number);
+}
+
+/* A limit that makes no sense beside another one, and what comes of it: "8 never warns: what is below min, 9, fails".
+ */
+struct conflict {
+	const char *other;
+	bool below; /* the limit lies below the other one; else above */
+	bool or_equal;
+	const char *text, *tail;
+};
+
+static int conflicts_lint(struct muster_expect_parser *p, const struct muster_operand *operand,
+	const struct conflict *conflicts, size_t count)
+{
+	size_t depth = p->depth;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct conflict *conflict = &conflicts[i];
+		const struct muster_operand *other = muster_check_operand_named(p->check, conflict->other);
+		double limit = operand->value.number, beyond;
+
+		if (!other)
+			continue;
+		beyond = conflict->below ? other->value.number - limit : limit - other->value.number;
+		if (beyond < 0 || (!conflict->or_equal && beyond <= 0))
+			continue;
+		muster_expect_parse_complain(
+			p, "%g %s%g%s", limit, conflict->text, other->value.number, conflict->tail);
+		if (muster_expect_parse_go_on(p, depth, -1) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int muster_limit_warn_below_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	static const struct conflict conflicts[] = {
+		{ "min", true, true, "never warns: what is below min, ", ", fails" },
+		{ "max", false, false, "always warns: max is ", "" },
+		{ "warn_above", false, false, "is above warn_above, ", ": every value warns" },
+	};
+
+	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
+}
+
+int muster_limit_warn_above_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	static const struct conflict conflicts[] = {
+		{ "max", false, true, "never warns: what is above max, ", ", fails" },
+		{ "min", true, false, "always warns: min is ", "" },
+	};
+
+	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
+}
+
+/* Complain of a value that min and max refuse. */
+int muster_limits_outside_lint(struct muster_expect_parser *p, struct muster_value value)
+{
+	const struct muster_operand *min = muster_check_operand_named(p->check, "min"),
+				    *max = muster_check_operand_named(p->check, "max");
+
+	if (value.type != MUSTER_NUMBER ||
+		((!min || value.number >= min->value.number) && (!max || value.number <= max->value.number)))
+		return 0;
+	return muster_expect_parse_complain(p, "%g is outside min and max", value.number);
+}
+
+/* ---- min_of_median, max_of_median ---- */
+
+static int share_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json,
+	double least, double most, const char *needed)
+{
+	char found[96];
+
+	if (muster_limit_parse(p, operand, json) < 0 || muster_expect_parse_need_many(p) < 0)
+		return -1;
+	if (operand->value.number >= least && operand->value.number <= most)
+		return 0;
+	return muster_expect_parse_complain(
+		p, "a number %s is needed, found %s", needed, muster_expect_parse_found(json, found, sizeof found));
+}
+
+int muster_median_min_parse(
+	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	return share_parse(p, operand, json, nextafter(0, 1), 1, "above 0 and up to 1");
+}
+
+int muster_median_max_parse(
+	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	return share_parse(p, operand, json, 1, HUGE_VAL, "from 1");
+}
+
+bool muster_median_min_judge(const struct muster_question *q)
+{
+	return q->median->why_none || !(q->sample->value.number < q->operand->value.number * q->median->value);
+}
+
+bool muster_median_max_judge(const struct muster_question *q)
+{
+	return q->median->why_none || !(q->sample->value.number > q->operand->value.number * q->median->value);
+}
+
+/* Both as "A to B", or the one that there is: factor times their values. */
+static const char *shares_text(
+	const struct muster_operand *min, const struct muster_operand *max, double factor, struct muster_arena *arena)
+{
+	const char *low = min ? muster_describe_value(muster_number(min->value.number * factor), arena) : "";
+	const char *high = max ? muster_describe_value(muster_number(max->value.number * factor), arena) : "";
+
+	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
+}
+
+/* "at least 85 % of the run's median 25.9 GB/s, 22.02" */
+const char *muster_medians_describe(const struct muster_question *q)
+{
+	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
+	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
+	const char *shares = muster_arena_printf(q->arena, "%s %s %% of the run's median",
+		min && max ? "from"
+		: min      ? "at least"
+			   : "at most",
+		shares_text(min, max, 100, q->arena));
+
+	if (!q->median)
+		return shares;
+	if (q->median->why_none)
+		return muster_arena_printf(q->arena, "%s (untold: %s)", shares, q->median->why_none);
+	return muster_arena_printf(q->arena, "%s %s, %s", shares, with_unit(q, muster_number(q->median->value)),
+		shares_text(min, max, q->median->value, q->arena));
+}

@@ -1,0 +1,458 @@
+/* operators.c - the operators of a check: how each is read, judged, described and linted, and the table of them
+ *
+ * A judge is called for each sample: it allocates nothing, and relies on what the readers have checked.
+ */
+#include "expect/operators.h"
+
+#include "expect/parse.h"
+#include "expect/describe.h"
+#include "expect/limits.h"
+#include "expect/regex_limits.h"
+#include "expect/version.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PATTERN_BYTES_MAX 256 /* matching takes a time that grows with the pattern and the value */
+
+static const char *with_unit(const struct muster_question *q, struct muster_value value)
+{
+	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
+}
+
+/* The operator's members, each read into an item of the operand's list. */
+static int list_read(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json,
+	muster_expect_parse_reader *read)
+{
+	operand->list_count = muster_json_size(json);
+	if (operand->list_count == 0)
+		return muster_expect_parse_complain(p, "at least one value is needed");
+	operand->list = muster_arena_alloc(p->expect->arena, operand->list_count * sizeof *operand->list);
+	return muster_expect_parse_each(p, json, read, operand->list, sizeof *operand->list);
+}
+
+static int value_text(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	operand->value.type = MUSTER_STRING;
+	return muster_expect_parse_text(p, &operand->value.string, json);
+}
+
+/* ---- equals, one_of ---- */
+
+static int equals_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	return muster_expect_parse_metric_value(p, &operand->value, json);
+}
+
+static bool is_value(const struct muster_question *q, struct muster_value expected)
+{
+	if (expected.type == MUSTER_STRING && q->check->ignore_case)
+		return strcasecmp(q->sample->value.string, expected.string) == 0;
+	return muster_value_equal(q->sample->value, expected);
+}
+
+static bool equals_judge(const struct muster_question *q)
+{
+	return is_value(q, q->operand->value);
+}
+
+static const char *equals_describe(const struct muster_question *q)
+{
+	return with_unit(q, q->operand->value);
+}
+
+static int equals_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	return muster_limits_outside_lint(p, operand->value);
+}
+
+static int listed_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+{
+	struct muster_listed *listed = into;
+
+	if (muster_expect_parse_metric_value(p, &listed->value, json) < 0)
+		return -1;
+	if (listed->value.type == MUSTER_STRING && strlen(listed->value.string) > PATTERN_BYTES_MAX &&
+		strpbrk(listed->value.string, "*?["))
+		return muster_expect_parse_complain(p, "a pattern of more than %d bytes", PATTERN_BYTES_MAX);
+	return 0;
+}
+
+static int one_of_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	return muster_expect_parse_need(p, json, MUSTER_JSON_ARRAY) < 0 ? -1 : list_read(p, operand, json, listed_read);
+}
+
+/* Texts may be patterns, and each also stands for itself. */
+static bool one_of_judge(const struct muster_question *q)
+{
+	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
+
+	for (size_t i = 0; i < q->operand->list_count; i++) {
+		struct muster_value item = q->operand->list[i].value;
+
+		if (is_value(q, item) ||
+			(item.type == MUSTER_STRING && fnmatch(item.string, q->sample->value.string, flags) == 0))
+			return true;
+	}
+	return false;
+}
+
+static const char *one_of_describe(const struct muster_question *q)
+{
+	const struct muster_operand *operand = q->operand;
+	const char *text = "";
+
+	if (q->check->in_words)
+		return q->check->in_words;
+	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
+		text = muster_arena_printf(
+			q->arena, "%s%s%s", text, i ? ", " : "", with_unit(q, operand->list[i].value));
+	if (operand->list_count > MUSTER_LIST_MOST)
+		text = muster_arena_printf(q->arena, "%s and %zu more", text, operand->list_count - MUSTER_LIST_MOST);
+	return operand->list_count == 1 ? text : muster_arena_printf(q->arena, "one of %s", text);
+}
+
+static int one_of_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	size_t depth = p->depth;
+
+	for (size_t i = 0; i < operand->list_count; i++) {
+		muster_expect_parse_enter_element(p, i);
+		if (muster_expect_parse_go_on(p, depth, muster_limits_outside_lint(p, operand->list[i].value)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- matches, min_version ---- */
+
+static int matches_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	char why[200];
+
+	if (value_text(p, operand, json) < 0)
+		return -1;
+	operand->regex = muster_regex_compile(operand->value.string, p->check->ignore_case, why, sizeof why);
+	return operand->regex ? 0 : muster_expect_parse_complain(p, "\"%.80s\" is %s", operand->value.string, why);
+}
+
+static bool matches_judge(const struct muster_question *q)
+{
+	return regexec(q->operand->regex, q->sample->value.string, 0, NULL, 0) == 0;
+}
+
+static const char *matches_describe(const struct muster_question *q)
+{
+	return q->check->in_words ? q->check->in_words
+				  : muster_arena_printf(q->arena, "text that matches %s", q->operand->value.string);
+}
+
+static int min_version_parse(
+	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	if (value_text(p, operand, json) < 0)
+		return -1;
+	return muster_version_valid(operand->value.string)
+		       ? 0
+		       : muster_expect_parse_complain(p,
+				 "numbers with dots between them are needed (\"2.9.9\"), found \"%.60s\"",
+				 operand->value.string);
+}
+
+static bool min_version_judge(const struct muster_question *q)
+{
+	return muster_version_reaches(q->sample->value.string, q->operand->value.string);
+}
+
+static const char *min_version_describe(const struct muster_question *q)
+{
+	return muster_arena_printf(q->arena, "%s or later", q->operand->value.string);
+}
+
+/* ---- equals_by ---- */
+
+static int by_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+{
+	struct muster_listed *listed = into;
+
+	listed->label_value = muster_arena_string(p->expect->arena, muster_json_key(json));
+	return muster_expect_parse_metric_value(p, &listed->value, json);
+}
+
+static int by_label_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+{
+	struct muster_operand *operand = into;
+
+	return muster_expect_parse_text(p, &operand->label, json) < 0
+		       ? -1
+		       : muster_expect_parse_need_label(p, operand->label);
+}
+
+static int by_values_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+{
+	return muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0 ? -1 : list_read(p, into, json, by_read);
+}
+
+static int equals_by_parse(
+	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	static const struct muster_expect_parse_key keys[] = { { "label", by_label_read, 0 },
+		{ "values", by_values_read, 0 } };
+
+	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0 ||
+		muster_expect_parse_known(p, json, keys, PARSE_COUNT(keys)) < 0)
+		return -1;
+	for (size_t i = 0; i < PARSE_COUNT(keys); i++)
+		if (!muster_json_member(json, keys[i].name))
+			return muster_expect_parse_complain(p, "both \"label\" and \"values\" are needed");
+	return muster_expect_parse_members(p, json, keys, PARSE_COUNT(keys), operand);
+}
+
+/* What is listed for the sample's label; NULL when its value is not listed. */
+static const struct muster_listed *by_find(const struct muster_question *q)
+{
+	const struct muster_value *label = muster_sample_label(q->sample, q->operand->label);
+	char text[256];
+
+	if (!label)
+		return NULL;
+	muster_value_text(*label, text, sizeof text);
+	for (size_t i = 0; i < q->operand->list_count; i++)
+		if (strcmp(q->operand->list[i].label_value, text) == 0)
+			return &q->operand->list[i];
+	return NULL;
+}
+
+static bool equals_by_judge(const struct muster_question *q)
+{
+	const struct muster_listed *by = by_find(q);
+
+	return by && is_value(q, by->value);
+}
+
+static const char *equals_by_describe(const struct muster_question *q)
+{
+	const struct muster_operand *operand = q->operand;
+	const struct muster_listed *by = q->sample ? by_find(q) : NULL;
+	const char *list = "";
+
+	if (!q->sample)
+		return muster_arena_printf(q->arena, "as listed for each %s", operand->label);
+	if (by)
+		return with_unit(q, by->value);
+	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
+		list = muster_arena_printf(q->arena, "%s%s%s", list, i ? ", " : "", operand->list[i].label_value);
+	if (operand->list_count > MUSTER_LIST_MOST)
+		list = muster_arena_printf(q->arena, "%s and %zu more", list, operand->list_count - MUSTER_LIST_MOST);
+	return muster_arena_printf(q->arena, "not expected here: allowed are %s", list);
+}
+
+/* ---- same_across ---- */
+
+static int same_across_parse(
+	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	static const char *const names[] = { "nodes", "ranks" };
+	int peers = muster_expect_parse_one_of(p, json, names, PARSE_COUNT(names));
+	enum muster_scope scope = p->check->metric->scope;
+
+	if (peers < 0 || muster_expect_parse_need_many(p) < 0)
+		return -1;
+	operand->peers = peers == 0 ? MUSTER_SCOPE_NODE : MUSTER_SCOPE_RANK;
+	if (operand->peers == MUSTER_SCOPE_RANK && (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT))
+		return muster_expect_parse_complain(
+			p, "%s is a fact about a node, not about a rank: use \"nodes\"", p->check->metric->name);
+	return 0;
+}
+
+/* The first operator of the check that is not this one; NULL when it stands alone. */
+static const char *other_name(const struct muster_check *check, const struct muster_operand *operand)
+{
+	for (size_t i = 0; i < check->operand_count; i++)
+		if (&check->operands[i] != operand)
+			return check->operands[i].operator->name;
+	return NULL;
+}
+
+static int same_across_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	const char *other = other_name(p->check, operand);
+
+	return other && !muster_check_operand(p->check, MUSTER_OF_NOTHING)
+		       ? muster_expect_parse_complain(p, "same_across stands alone: give %s a check of its own", other)
+		       : 0;
+}
+
+/* "the same on all nodes within each cluster" */
+static const char *same_across_describe(const struct muster_question *q)
+{
+	const char *within = q->check->within;
+
+	return muster_arena_printf(q->arena, "the same on all %ss%s%s", muster_scope_name(q->operand->peers),
+		within ? " within each " : "", within ? within : "");
+}
+
+/* ---- present, observe ---- */
+
+static int present_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	operand->value.type = MUSTER_BOOLEAN;
+	return muster_expect_parse_boolean(p, &operand->value.boolean, json);
+}
+
+static int present_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	const char *other = other_name(p->check, operand);
+
+	return other && !operand->value.boolean
+		       ? muster_expect_parse_complain(p, "%s says nothing about what must not be present", other)
+		       : 0;
+}
+
+static const char *present_describe(const struct muster_question *q)
+{
+	if (q->check->operand_count > 1)
+		return "";
+	return q->operand->value.boolean ? "present" : "not present";
+}
+
+/* True is all that it can be: false would be one more way to write nothing. */
+static int observe_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+{
+	if (muster_expect_parse_boolean(p, &operand->value.boolean, json) < 0)
+		return -1;
+	return operand->value.boolean ? 0 : muster_expect_parse_complain(p, "true is needed, or null to remove it");
+}
+
+static int observe_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+{
+	const char *other = other_name(p->check, operand);
+
+	return other ? muster_expect_parse_complain(
+			       p, "observe and %s exclude each other: set one of them to null", other)
+		     : 0;
+}
+
+static const char *observe_describe(const struct muster_question *q)
+{
+	(void)q;
+	return "any value, no floor is set";
+}
+
+/* ---- the table ---- */
+
+#define NUMBERS (1u << MUSTER_NUMBER)
+#define STRINGS (1u << MUSTER_STRING)
+#define ALL (NUMBERS | STRINGS | 1u << MUSTER_BOOLEAN)
+
+/* In the order in which they are read, described and named in messages. */
+const struct muster_operator muster_operators[] = {
+	{ .name = "equals",
+		.types = ALL,
+		.exact = true,
+		.any_case = true,
+		.parse = equals_parse,
+		.lint = equals_lint,
+		.judge = equals_judge,
+		.describe = equals_describe },
+	{ .name = "one_of",
+		.types = ALL,
+		.exact = true,
+		.any_case = true,
+		.worded = true,
+		.parse = one_of_parse,
+		.lint = one_of_lint,
+		.judge = one_of_judge,
+		.describe = one_of_describe },
+	{ .name = "matches",
+		.types = STRINGS,
+		.any_case = true,
+		.worded = true,
+		.parse = matches_parse,
+		.judge = matches_judge,
+		.describe = matches_describe },
+	{ .name = "min_version",
+		.types = STRINGS,
+		.parse = min_version_parse,
+		.judge = min_version_judge,
+		.describe = min_version_describe },
+	{ .name = "min",
+		.types = NUMBERS,
+		.parse = muster_limit_parse,
+		.beside = muster_limit_min_beside,
+		.judge = muster_limit_lower_judge,
+		.describe = muster_limits_describe },
+	{ .name = "max",
+		.types = NUMBERS,
+		.parse = muster_limit_parse,
+		.judge = muster_limit_upper_judge,
+		.describe = muster_limits_describe },
+	{ .name = "warn_below",
+		.types = NUMBERS,
+		.warns = true,
+		.parse = muster_limit_parse,
+		.lint = muster_limit_warn_below_lint,
+		.judge = muster_limit_lower_judge,
+		.describe = muster_limits_describe },
+	{ .name = "warn_above",
+		.types = NUMBERS,
+		.warns = true,
+		.parse = muster_limit_parse,
+		.lint = muster_limit_warn_above_lint,
+		.judge = muster_limit_upper_judge,
+		.describe = muster_limits_describe },
+	{ .name = "equals_by",
+		.types = ALL,
+		.kind = MUSTER_OF_LABEL,
+		.exact = true,
+		.any_case = true,
+		.each_sample = true,
+		.parse = equals_by_parse,
+		.judge = equals_by_judge,
+		.describe = equals_by_describe },
+	{ .name = "same_across",
+		.types = ALL,
+		.kind = MUSTER_OF_PEERS,
+		.parse = same_across_parse,
+		.beside = same_across_beside,
+		.describe = same_across_describe },
+	{ .name = "present",
+		.types = ALL,
+		.kind = MUSTER_OF_PRESENCE,
+		.parse = present_parse,
+		.beside = present_beside,
+		.describe = present_describe },
+	{ .name = "observe",
+		.types = ALL,
+		.kind = MUSTER_OF_NOTHING,
+		.uncalibrated = true,
+		.parse = observe_parse,
+		.beside = observe_beside,
+		.describe = observe_describe },
+	{ .name = "min_of_median",
+		.types = NUMBERS,
+		.kind = MUSTER_OF_MEDIAN,
+		.uncalibrated = true,
+		.parse = muster_median_min_parse,
+		.judge = muster_median_min_judge,
+		.describe = muster_medians_describe },
+	{ .name = "max_of_median",
+		.types = NUMBERS,
+		.kind = MUSTER_OF_MEDIAN,
+		.uncalibrated = true,
+		.parse = muster_median_max_parse,
+		.judge = muster_median_max_judge,
+		.describe = muster_medians_describe },
+};
+const size_t muster_operator_count = sizeof muster_operators / sizeof *muster_operators;
+
+const struct muster_operator *muster_operator_find(const char *name)
+{
+	for (size_t i = 0; i < muster_operator_count; i++)
+		if (strcmp(muster_operators[i].name, name) == 0)
+			return &muster_operators[i];
+	return NULL;
+}

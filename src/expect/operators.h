@@ -1,0 +1,77 @@
+/* operators.h - what a check can ask of a metric's value: one row per operator
+ *
+ * A row reads, judges, describes and lints its operator. A new operator is a row of operators.c and a property of
+ * docs/expectations.schema.json.
+ */
+#ifndef MUSTER_EXPECT_OPERATORS_H
+#define MUSTER_EXPECT_OPERATORS_H
+
+#include "muster/expect.h"
+
+struct muster_json;
+struct muster_expect_parser;
+
+/* What an operator needs of the run, beyond the one value that it judges. */
+enum muster_operator_kind {
+	MUSTER_OF_VALUE = 0, /* nothing */
+	MUSTER_OF_NOTHING,   /* not even the value: each one passes */
+	MUSTER_OF_PRESENCE,  /* whether there is a sample; the operand's value says whether there should be one */
+	MUSTER_OF_LABEL,     /* the sample's label; on a node that lacks one of the listed GPUs or ports, that fails */
+	MUSTER_OF_PEERS,     /* the values of all nodes or all ranks */
+	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
+};
+
+/* The median of what a check judges in a run. */
+struct muster_median {
+	double value;
+	const char *why_none; /* why no value can be held against it; NULL when it can */
+};
+
+/* What an operator is asked about. The sample has a value of the metric's type. */
+struct muster_question {
+	const struct muster_check *check;
+	const struct muster_operand *operand;
+	const struct muster_sample *sample; /* describe: NULL for all samples in general */
+	const struct muster_median *median; /* describe: NULL when it is not known yet */
+	struct muster_arena *arena;         /* owns what describe returns; judge has none */
+};
+
+struct muster_operator {
+	const char *name;
+	unsigned int types; /* metrics that the operator fits, as bits of enum muster_type */
+	enum muster_operator_kind kind;
+	bool exact;        /* names the right values: at most one of these in a check */
+	bool warns;        /* a value that it refuses is a warning, whatever the check's severity */
+	bool uncalibrated; /* holds the value against no figure */
+	bool each_sample;  /* describe says something else of each sample */
+	bool any_case;     /* honours ignore_case */
+	bool worded;       /* honours in_words */
+
+	/* Read the operator's value into the operand. -1 with what is wrong in the parse's error. */
+	int (*parse)(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json);
+	/* Optional: -1 when the check's other operators make no sense beside this one. */
+	int (*beside)(struct muster_expect_parser *p, const struct muster_operand *operand);
+	/* Optional: -1 for what can be judged, but never comes true or never matters. */
+	int (*lint)(struct muster_expect_parser *p, const struct muster_operand *operand);
+	/* Optional: whether the value is as it should be. Called for each sample: no allocation. */
+	bool (*judge)(const struct muster_question *question);
+	/* What is expected, in words; "" when another operator says it. Operators of one check that share this
+	 * function are described by one call, for the first of them. */
+	const char *(*describe)(const struct muster_question *question);
+};
+
+extern const struct muster_operator muster_operators[];
+extern const size_t muster_operator_count;
+
+/* The row of this name; NULL when there is none. */
+const struct muster_operator *muster_operator_find(const char *name);
+/* The check's first operand of an operator of this kind; NULL when it has none. */
+const struct muster_operand *muster_check_operand(const struct muster_check *check, enum muster_operator_kind kind);
+/* The check's operand of the operator of this name; NULL when it has none. */
+const struct muster_operand *muster_check_operand_named(const struct muster_check *check, const char *operator);
+/* False when the check holds no value against a figure. */
+bool muster_check_calibrated(const struct muster_check *check);
+/* Free what operands own beside the arena. */
+void muster_check_done(struct muster_check *check);
+
+#endif

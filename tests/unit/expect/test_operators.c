@@ -1,0 +1,154 @@
+/* test_operators.c - the texts that shipped checks take, and versions */
+#include "eval_fixture.h"
+
+#include "expect/operators.h"
+#include "expect/version.h"
+
+/* Texts with a bar between them. */
+static const struct {
+	const char *sku, *check, *taken, *refused;
+} shipped[] = {
+	{ "Standard_ND96asr_v4", "node.vm_size",
+		"Standard_ND96asr_v4|standard_nd96asr_v4|standard_ND96asr_v4|STANDARD_ND96ASR_V4",
+		"Standard_ND96amsr_A100_v4|Standard_ND96asr_v4r|xStandard_ND96asr_v4|Standard_ND96asr_v4 |" },
+	{ "Standard_ND96isr_H200_v5", "node.vm_size", "Standard_ND96isr_H200_v5|standard_nd96isr_h200_v5",
+		"Standard_ND96isr_H100_v5" },
+	{ "Standard_NC36ds_xl_RTXPro6000_v6", "node.vm_size",
+		"Standard_NC36ds_xl_RTXPro6000_v6|Standard_NC36ds_xl_RTXPRO6000BSE_v6|"
+		"standard_nc36ds_xl_rtxpro6000bse_v6",
+		"Standard_NC36lds_xl_RTXPRO6000BSE_v6|Standard_NC36ds_xl_RTXPro6000SE_v6" },
+	{ "Standard_NC36ds_xl_RTXPro6000_v6", "gpu.name",
+		"NVIDIA RTX Pro 6000 Blackwell DC-1-24Q|NVIDIA RTX PRO 6000 DC-1-24Q",
+		"NVIDIA RTX Pro 6000 Blackwell DC-4-96Q|NVIDIA RTX Pro 6000 Blackwell DC-1-24QX|"
+		"NVIDIA RTX PRO 6000DC-1-24Q|NVIDIA RTX Pro 5000 Blackwell DC-1-24Q" },
+	{ "family-nc-rtxpro6000", "gpu.name",
+		"NVIDIA RTX Pro 6000 Blackwell DC-4-96Q|NVIDIA RTX Pro 6000 Blackwell DC-2-48Q|"
+		"NVIDIA RTX Pro 6000 Blackwell DC-1-24Q",
+		"NVIDIA RTX PRO 6000 Blackwell Server Edition|NVIDIA RTX Pro 6000 Blackwell DC-4-48Q" },
+	{ "Standard_ND96asr_v4", "nccl.version", "2.9.9|2.9.10|2.10.0|2.10|2.28.9|2.100.1|3.0.0|3|10.1.0",
+		"2.9.8|2.9|2.8.99|1.99.9|0.0.0|unknown|" },
+	{ "Standard_ND128isr_GB300_v6", "nccl.version", "2.25.0|2.25.1|2.100.0|3.0.0", "2.24.9|2.9.9|1.30.0|" },
+	{ "Standard_ND128isr_GB300_v6", "fabric.cluster",
+		"00000000-0000-0000-0000-00000000000a|10000000-0000-0000-0000-000000000000|F",
+		"00000000-0000-0000-0000-000000000000|0|" },
+	{ "Standard_ND128isr_GB300_v6", "env.mnnvl", "1|2|not set", "0|12|set|" },
+	{ "Standard_ND128isr_GB300_v6", "ring.mnnvl", "P2P/MNNVL|P2P/CUMEM SHM/direct",
+		"NET/IB/GDRDMA|P2P/CUMEM NET/IB|" },
+	{ "Standard_NC288ds_xl_RTXPro6000_v6", "nccl.shm", "SHM/direct/direct|SHM SHM/direct",
+		"P2P/CUMEM|SHM/direct P2P/IPC|NET/Socket SHM|" },
+	{ "Standard_ND96asr_v4", "env.relaxed_ordering", "1|2", "0|3|12|not set|" },
+	{ "Standard_ND96asr_v4", "env.hcoll", "0|false|no", "1|true|not set|NO|" },
+	{ "Standard_ND96asr_v4", "env.topo_file", "/opt/microsoft/ndv4-topo.xml", "not set|" },
+	{ "Standard_ND96asr_v4", "env.socket_ifname", "eth0|eth0,eth1", "not set|" },
+};
+
+static bool takes(const struct muster_check *check, const char *text)
+{
+	const struct muster_sample sample = { .metric = check->metric, .value = muster_string(text) };
+
+	for (size_t i = 0; i < check->operand_count; i++) {
+		const struct muster_question question = {
+			.check = check, .operand = &check->operands[i], .sample = &sample
+		};
+
+		if (check->operands[i].operator->judge && !check->operands[i].operator->judge(&question))
+			return false;
+	}
+	return true;
+}
+
+START_TEST(shipped_checks_take_the_texts_that_they_are_for)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	const struct muster_check *check = NULL;
+
+	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", shipped[_i].sku, NULL, &expect, &err) == 0, "%s",
+		err.text);
+	for (size_t i = 0; i < expect.check_count; i++)
+		if (strcmp(expect.checks[i].id, shipped[_i].check) == 0)
+			check = &expect.checks[i];
+	ck_assert_ptr_nonnull(check);
+	for (int refused = 0; refused < 2; refused++) {
+		const char *at = refused ? shipped[_i].refused : shipped[_i].taken;
+
+		for (;;) {
+			size_t length = strcspn(at, "|");
+			char *text = strndup(at, length);
+
+			ck_assert_msg(takes(check, text) == !refused, "%s of %s %s \"%s\"", check->id, shipped[_i].sku,
+				refused ? "takes" : "refuses", text);
+			free(text);
+			if (!at[length])
+				break;
+			at += length + 1;
+		}
+	}
+	muster_expect_done(&expect);
+}
+END_TEST
+
+/* The names are what messages, files and the schema use: one row each. */
+START_TEST(each_operator_has_a_name_of_its_own)
+{
+	for (size_t i = 0; i < muster_operator_count; i++) {
+		const struct muster_operator *row = &muster_operators[i];
+
+		ck_assert_ptr_eq(muster_operator_find(row->name), row);
+		ck_assert(row->parse != NULL);
+		ck_assert(row->describe != NULL);
+		ck_assert_uint_ne(row->types, 0);
+		if (row->kind == MUSTER_OF_VALUE || row->kind == MUSTER_OF_LABEL || row->kind == MUSTER_OF_MEDIAN)
+			ck_assert(row->judge != NULL);
+	}
+	ck_assert_ptr_null(muster_operator_find("atleast"));
+}
+END_TEST
+
+START_TEST(a_version_is_numbers_with_dots_between_them)
+{
+	static const char *const valid[] = { "0", "2", "2.9.9", "535.104.05", "0.0" };
+	static const char *const invalid[] = { "", ".", "2.", ".2", "2..9", "v2", "2.9-rc1", "2 .9", "-1" };
+
+	for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
+		ck_assert_msg(muster_version_valid(valid[i]), "%s", valid[i]);
+	for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
+		ck_assert_msg(!muster_version_valid(invalid[i]), "%s", invalid[i]);
+}
+END_TEST
+
+/* All pairs of an ascending list: each reaches those before it and itself, and no later one. */
+START_TEST(versions_are_compared_number_by_number)
+{
+	static const char *const ascending[] = { "0", "0.0.1", "1", "1.0.1", "1.9", "1.10", "1.10.09", "1.10.10",
+		"2.0.0", "2.1", "9", "10", "10.0.0.1", "99999999999999999999", "100000000000000000000" };
+	size_t count = sizeof ascending / sizeof *ascending;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++)
+			ck_assert_msg(muster_version_reaches(ascending[i], ascending[j]) == (i >= j), "%s and %s",
+				ascending[i], ascending[j]);
+	ck_assert(muster_version_reaches("2", "2.0.0"));
+	ck_assert(muster_version_reaches("2.0-beta", "2.0.0"));
+	ck_assert(!muster_version_reaches("2.x.5", "2.0.1"));
+	ck_assert(!muster_version_reaches("", "0"));
+	ck_assert(!muster_version_reaches("v3", "2"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("expect operators");
+	TCase *tc = tcase_create("operators");
+
+	tcase_add_loop_test(tc, shipped_checks_take_the_texts_that_they_are_for, 0, sizeof shipped / sizeof *shipped);
+	tcase_add_test(tc, each_operator_has_a_name_of_its_own);
+	tcase_add_test(tc, a_version_is_numbers_with_dots_between_them);
+	tcase_add_test(tc, versions_are_compared_number_by_number);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
