@@ -7,10 +7,11 @@
 #include "cli/run_options.h"
 #include "muster/arena.h"
 #include "muster/report.h"
-#include "coord/supervisor.h"
-#include "coord/worker_client.h"
-#include "transport/transport_socket.h"
+#include "coord/process.h"
+#include "coord/worker_process.h"
+#include "util/leaks.h"
 #include "util/log.h"
+#include "transport/transport_socket.h"
 #include "util/env.h"
 
 #include <poll.h>
@@ -47,23 +48,27 @@ static int visible_count(void)
 /* The GPUs that ranks can take; 1 where nobody can say, for that rank's findings to tell why. */
 static int count_gpus(const char *program)
 {
-	struct muster_worker_client crew = { 0 };
-	struct muster_run record;
+	struct muster_worker_process process;
+	struct muster_worker_client client = { .ops = &muster_worker_process_ops, .worker = &process, .rank = -1 };
+	struct muster_deadlines deadlines;
 	struct muster_error err;
 	int count = 0, visible = visible_count();
 	signal(SIGPIPE, SIG_IGN);
-	muster_run_init(&record);
-	muster_node_add_rank(muster_run_add_node(&record, "?"), 0);
-	if (muster_worker_client_start(&crew, program, &record, &err) == 0) {
-		muster_worker_client_command(&crew, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
-		while (muster_worker_client_poll(&crew) == MUSTER_WORKER_CLIENT_BUSY) {
-			struct pollfd results = { .fd = crew.proc.results, .events = POLLIN };
+	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, a worker's end could not be told */
+	muster_deadlines_init(&deadlines, muster_deadlines_scale());
+	muster_worker_process_init(&process, program);
+	client.clock = &muster_clock_monotonic;
+	client.deadlines = &deadlines;
+	if (muster_worker_client_start(&client, &err) == 0) {
+		muster_worker_client_command(&client, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
+		while (muster_worker_client_poll(&client) == MUSTER_WORKER_BUSY) {
+			struct pollfd results = { .fd = client.ops->fd(client.worker), .events = POLLIN };
 			poll(&results, 1, COUNT_POLL_MS);
 		}
-		count = crew.gpus;
-		muster_worker_client_dismiss(&crew);
+		count = client.gpus;
 	}
-	muster_run_done(&record);
+	muster_worker_client_done(&client, muster_leaks_grace_ms());
+	muster_worker_process_done(&process);
 	if (visible >= 0 && (visible < count || count == 0))
 		count = visible;
 	return count < 1 ? 1 : count > RANKS_MAX ? RANKS_MAX : count;
@@ -88,9 +93,11 @@ int muster_cmd_node(int argc, char **argv)
 		    true, &options, &code))
 		return code;
 	muster_env_unset_if(is_of_job);
-	if (muster_local_start(count_gpus(options.program), &err) < 0) {
+	struct muster_process_job job = { .argc = argc, .argv = argv };
+	if (muster_transport_socket_start(count_gpus(options.program), &muster_clock_monotonic, &job.transport, &err) <
+		0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_INCONCLUSIVE;
 	}
-	muster_supervise(&options, argc, argv);
+	muster_process_run(&options, &job);
 }

@@ -34,15 +34,15 @@ static char *directory_try(const char *base, const char *rest)
 	return NULL;
 }
 
-/* <base>/lib/<triplet>/muster/sim: the triplet is whichever folder has it. */
-static char *standins_multiarch(const char *base)
+/* <base>/lib/<triplet>/muster/<name>: the triplet is whichever folder has it. */
+static char *multiarch_find(const char *base, const char *name)
 {
 	char *lib = muster_asprintf("%s/lib", base), *found = NULL;
 	struct muster_names names = { 0 };
 
 	muster_file_names(lib, "", alphasort, &names, NULL);
 	for (size_t i = 0; i < names.count && !found; i++) {
-		char *rest = muster_asprintf("%s/muster/sim", names.items[i]);
+		char *rest = muster_asprintf("%s/muster/%s", names.items[i], name);
 
 		found = directory_try(lib, rest);
 		free(rest);
@@ -52,27 +52,35 @@ static char *standins_multiarch(const char *base)
 	return found;
 }
 
-static char *standins_find(const char *base)
+/* <base>/<libdir>/muster/<name>, or where it would be. */
+static char *library_find(const char *base, const char *name)
 {
-	char *found = directory_try(base, "lib/muster/sim");
+	static const char *const folders[] = { "lib/muster", "lib64/muster" };
+	char *found = NULL;
 
+	for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
+		char *rest = muster_asprintf("%s/%s", folders[i], name);
+
+		found = directory_try(base, rest);
+		free(rest);
+	}
 	if (!found)
-		found = directory_try(base, "lib64/muster/sim");
-	return found ? found : standins_multiarch(base);
+		found = multiarch_find(base, name);
+	return found ? found : muster_asprintf("%s/lib/muster/%s", base, name);
 }
 
-/* All three below one base; the stand-ins may be left out of a package, then their path names where they would be. */
+/* All below one base; stand-ins and MPI modules may be left out of a package. */
 static bool base_try(const char *base)
 {
 	char *configs = directory_try(base, "share/muster/configs");
-	char *standins, *hardware;
+	char *hardware;
 
 	if (!configs)
 		return false;
-	standins = standins_find(base);
 	hardware = directory_try(base, "share/muster/hardware");
 	paths.configs = configs;
-	paths.standins = standins ? standins : muster_asprintf("%s/lib/muster/sim", base);
+	paths.standins = library_find(base, "sim");
+	paths.mpi = library_find(base, "mpi");
 	paths.hardware = hardware ? hardware : muster_asprintf("%s/share/muster/hardware", base);
 	return true;
 }

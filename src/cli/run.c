@@ -1,8 +1,10 @@
 /* run.c - `muster run`: measure this job's nodes and judge them */
 #include "cli/cli.h"
 #include "cli/run_options.h"
-#include "coord/supervisor.h"
-#include "transport/transport_mpi.h"
+#include "coord/process.h"
+#include "util/log.h"
+#include "muster/report.h"
+#include "transport/module.h"
 
 int muster_cmd_run(int argc, char **argv)
 {
@@ -14,12 +16,24 @@ int muster_cmd_run(int argc, char **argv)
 		.localise = MUSTER_LOCALISE_AUTO,
 	};
 	/* every rank reads the same command line: rank 0 speaks for all */
-	bool speaks = muster_link_early_rank() == 0;
+	bool speaks = muster_launch_rank() == 0;
 	int code;
 	if (muster_run_options_parse(argc, argv, "muster run [options]",
 		    "Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
 		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    speaks, &options, &code))
 		return code;
-	muster_supervise(&options, argc, argv);
+	const struct muster_mpi_module *mpi;
+	struct muster_paths paths;
+	struct muster_error err;
+	if (muster_paths_find(&paths, &err) < 0 || muster_mpi_module_open(paths.mpi, &mpi, &err) < 0) {
+		if (speaks)
+			muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
+		return MUSTER_EXIT_USAGE;
+	}
+	muster_process_run(&options, &(struct muster_process_job){
+					     .mpi = muster_launched() ? mpi : NULL,
+					     .argc = argc,
+					     .argv = argv,
+				     });
 }

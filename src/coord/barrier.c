@@ -1,114 +1,168 @@
-/* barrier.c - where several wait for each other, each with a deadline */
-#include "barrier.h"
+/* barrier.c - where several ranks wait for each other, each with a deadline */
+#include "coord/barrier.h"
 
-#include "util/text.h"
 #include "muster/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void muster_barrier_set_init(struct muster_barrier_set *barriers, const int *members, size_t count, double limit_ms)
+#define SCAN_SHARE 100 /* who is silent is looked up this many times within the silence that counts */
+
+void muster_barrier_set_init(struct muster_barrier_set *set, const int *members, size_t count, double now_ms)
 {
-	*barriers = (struct muster_barrier_set){
+	*set = (struct muster_barrier_set){
 		.members = members,
 		.count = count,
-		.last_heartbeat_ms = muster_calloc(count, sizeof *barriers->last_heartbeat_ms),
-		.limit_ms = limit_ms,
-		.last_limit_ms = limit_ms,
+		.last_heartbeat_ms = muster_calloc(count + 1, sizeof *set->last_heartbeat_ms),
+		.latest = muster_calloc(count + 1, sizeof *set->latest),
+		.scanned_ms = now_ms,
 	};
 	for (size_t i = 0; i < count; i++)
-		barriers->last_heartbeat_ms[i] = muster_now_ms();
+		set->last_heartbeat_ms[i] = now_ms;
 }
 
-void muster_barrier_set_heartbeat(struct muster_barrier_set *barriers, int rank)
+static void forget_payloads(const struct muster_barrier_set *set, struct muster_barrier *barrier)
 {
-	int member = muster_barrier_set_index(barriers, rank);
-	if (member >= 0)
-		barriers->last_heartbeat_ms[member] = muster_now_ms();
+	for (size_t i = 0; i < set->count; i++) {
+		free(barrier->entries[i].bytes);
+		barrier->entries[i].bytes = NULL;
+	}
 }
 
-void muster_barrier_set_lost(struct muster_barrier_set *barriers, int rank)
+void muster_barrier_set_done(struct muster_barrier_set *set)
 {
-	int member = muster_barrier_set_index(barriers, rank);
-	if (member >= 0)
-		barriers->last_heartbeat_ms[member] = -MUSTER_SILENCE_MS;
-}
-
-void muster_barrier_set_done(struct muster_barrier_set *barriers)
-{
-	for (struct muster_barrier *barrier = barriers->barriers, *next; barrier; barrier = next) {
+	for (struct muster_barrier *barrier = set->barriers, *next; barrier; barrier = next) {
 		next = barrier->next;
-		for (size_t i = 0; i < barriers->count; i++)
-			free(barrier->entries[i].bytes);
+		forget_payloads(set, barrier);
 		free(barrier->entries);
 		free(barrier);
 	}
-	free(barriers->last_heartbeat_ms);
-	*barriers = (struct muster_barrier_set){ 0 };
+	free(set->last_heartbeat_ms);
+	free(set->latest);
+	*set = (struct muster_barrier_set){ 0 };
 }
 
-int muster_barrier_set_index(const struct muster_barrier_set *barriers, int rank)
+int muster_barrier_member(const struct muster_barrier_set *set, int rank)
 {
-	for (size_t i = 0; i < barriers->count; i++)
-		if (barriers->members[i] == rank)
-			return (int)i;
-	return -1;
+	size_t low = 0, high = set->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (set->members[middle] < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < set->count && set->members[low] == rank ? (int)low : -1;
 }
 
-static struct muster_barrier *find(struct muster_barrier_set *barriers, int id)
+void muster_barrier_heartbeat(struct muster_barrier_set *set, int rank, double now_ms)
 {
-	struct muster_barrier **at = &barriers->barriers;
-	while (*at && (*at)->id != id)
+	int member = muster_barrier_member(set, rank);
+	if (member >= 0)
+		set->last_heartbeat_ms[member] = now_ms;
+}
+
+void muster_barrier_lost(struct muster_barrier_set *set, int rank)
+{
+	int member = muster_barrier_member(set, rank);
+	if (member >= 0)
+		set->last_heartbeat_ms[member] = -INFINITY;
+	set->scanned_ms = -INFINITY;
+}
+
+bool muster_barrier_is_dead(const struct muster_barrier_set *set, size_t member, double now_ms)
+{
+	return now_ms - set->last_heartbeat_ms[member] >= set->silence_ms;
+}
+
+static struct muster_barrier *find(struct muster_barrier_set *set, struct muster_barrier_id id)
+{
+	struct muster_barrier **at = &set->barriers;
+	while (*at && !muster_barrier_same((*at)->id, id))
 		at = &(*at)->next;
 	if (!*at) {
 		*at = muster_calloc(1, sizeof **at);
 		(*at)->id = id;
-		(*at)->entries = muster_calloc(barriers->count, sizeof *(*at)->entries);
+		(*at)->entries = muster_calloc(set->count + 1, sizeof *(*at)->entries);
 	}
 	return *at;
 }
 
-void muster_barrier_set_enter(struct muster_barrier_set *barriers, int id, int rank, const char *bytes, size_t length)
+static void keep_payload(struct muster_barrier_entry *entry, const char *bytes, size_t length)
 {
-	int member = muster_barrier_set_index(barriers, rank);
-	if (member < 0)
-		return;
-	struct muster_barrier *barrier = find(barriers, id);
-	struct muster_barrier_entry *arrival = &barrier->entries[member];
-	if (arrival->here)
-		return;
-	arrival->here = true;
-	arrival->bytes = muster_realloc(NULL, length + 1, 1);
-	memcpy(arrival->bytes, bytes, length);
-	arrival->bytes[length] = '\0';
-	arrival->length = length;
-	barrier->begun = true;
-	barriers->last_heartbeat_ms[member] = muster_now_ms();
-	if (barrier->completed)
-		barriers->late_entry(barriers->arg, barriers, barrier, (size_t)member);
+	entry->bytes = muster_realloc(NULL, length + 1, 1);
+	if (length > 0)
+		memcpy(entry->bytes, bytes, length);
+	entry->bytes[length] = '\0';
+	entry->length = length;
 }
 
-/* Nobody is missing but the dead. */
-static bool complete(const struct muster_barrier_set *barriers, const struct muster_barrier *barrier, double now_ms)
+void muster_barrier_enter(struct muster_barrier_set *set, struct muster_barrier_id id, int rank, const char *bytes,
+	size_t length, double now_ms)
 {
-	for (size_t i = 0; i < barriers->count; i++)
-		if (!barrier->entries[i].here && now_ms - barriers->last_heartbeat_ms[i] < MUSTER_SILENCE_MS)
+	int member = muster_barrier_member(set, rank);
+	if (member < 0)
+		return;
+	struct muster_barrier *barrier = find(set, id);
+	struct muster_barrier_entry *entry = &barrier->entries[member];
+	if (entry->here)
+		return;
+	entry->here = true;
+	keep_payload(entry, bytes, length);
+	barrier->entered++;
+	if (muster_barrier_before(set->latest[member], id))
+		set->latest[member] = id;
+	set->last_heartbeat_ms[member] = now_ms;
+	if (!barrier->complete)
+		return;
+	set->late_entry(set->arg, barrier, (size_t)member, now_ms);
+	free(entry->bytes);
+	entry->bytes = NULL;
+}
+
+/* True when every living member has entered, or is further on: it was alone for a while, its leader silent. */
+static bool has_all_living(const struct muster_barrier_set *set, const struct muster_barrier *barrier, double now_ms)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (!barrier->entries[i].here && !muster_barrier_is_dead(set, i, now_ms) &&
+			!muster_barrier_before(barrier->id, set->latest[i]))
 			return false;
 	return true;
 }
 
-void muster_barrier_set_poll(struct muster_barrier_set *barriers, double now_ms)
+static double limit_of(const struct muster_barrier_set *set, const struct muster_barrier *barrier)
 {
-	for (struct muster_barrier *barrier = barriers->barriers; barrier; barrier = barrier->next) {
-		double limit_ms = barrier->id == barriers->last_gate ? barriers->last_limit_ms : barriers->limit_ms;
-		if (barrier->completed || !barrier->begun ||
-			(now_ms < limit_ms && !complete(barriers, barrier, now_ms)))
+	return barrier->id.kind == MUSTER_BARRIER_RECORD ? set->record_limit_ms : set->limit_ms;
+}
+
+void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
+{
+	/* with 16,384 members, looking for silent ones in every turn would cost more than all the rest */
+	bool scan = now_ms - set->scanned_ms >= set->silence_ms / SCAN_SHARE;
+	for (struct muster_barrier *barrier = set->barriers; barrier; barrier = barrier->next) {
+		if (barrier->complete || barrier->entered == 0)
 			continue;
-		barrier->completed = true;
-		barriers->complete(barriers->arg, barriers, barrier);
-		for (size_t i = 0; i < barriers->count; i++) { /* whoever comes later gets a fixed answer */
-			free(barrier->entries[i].bytes);
-			barrier->entries[i].bytes = NULL;
-		}
+		if (barrier->entered < set->count && now_ms < limit_of(set, barrier) &&
+			!(scan && has_all_living(set, barrier, now_ms)))
+			continue;
+		barrier->complete = true;
+		set->complete(set->arg, barrier, now_ms);
+		forget_payloads(set, barrier);
 	}
+	if (scan)
+		set->scanned_ms = now_ms;
+}
+
+double muster_barrier_next(const struct muster_barrier_set *set, double now_ms)
+{
+	double next = INFINITY;
+	for (const struct muster_barrier *barrier = set->barriers; barrier; barrier = barrier->next) {
+		if (barrier->complete || barrier->entered == 0)
+			continue;
+		double scan = set->scanned_ms + set->silence_ms / SCAN_SHARE, limit = limit_of(set, barrier);
+		double mine = barrier->entered == set->count ? now_ms : limit < scan ? limit : scan;
+		next = mine < next ? mine : next;
+	}
+	return next;
 }

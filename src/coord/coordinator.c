@@ -1,415 +1,439 @@
-/* coordinator.c - rank 0's office: who is there, who leads which node, everybody's records */
-#include "coordinator.h"
+/* coordinator.c - rank 0's part for all others: who is there, barriers of the whole job, records, goodbye */
+#include "coord/coordinator.h"
 
-#include "util/log.h"
-#include "util/text.h"
-#include "muster/probe.h"
+#include "coord/send.h"
+
+#include <limits.h>
 #include "muster/report.h"
-#include "coord/ring_scheduler.h"
-#include "coord/message.h"
 
-#include <stdarg.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void complete(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier);
-static void late_entry(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier, size_t member);
+static void complete(void *arg, struct muster_barrier *barrier, double now_ms);
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms);
 
-void muster_coordinator_init(
-	struct muster_coordinator *root, int ranks, double hello_until_ms, double limit_ms, double last_limit_ms)
+static void say(void *arg, const char *text)
 {
-	*root = (struct muster_coordinator){
+	struct muster_coordinator *c = arg;
+	muster_progress_say(&c->progress, text);
+}
+
+void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
+	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise)
+{
+	int ranks = transport->size;
+	*c = (struct muster_coordinator){
+		.transport = transport,
+		.deadlines = deadlines,
 		.ranks = ranks,
-		.hellos = muster_calloc((size_t)ranks, sizeof *root->hellos),
-		.here = muster_calloc((size_t)ranks, sizeof *root->here),
+		.recorded = muster_calloc((size_t)ranks, sizeof *c->recorded),
+		.orphan = muster_calloc((size_t)ranks, sizeof *c->orphan),
+		.end_ms = end_ms,
 		.hello_until_ms = hello_until_ms,
-		.limit_ms = limit_ms,
-		.last_limit_ms = last_limit_ms,
+		.limit_ms = end_ms - deadlines->barrier_coordinator,
+		.record_limit_ms = end_ms - deadlines->record_coordinator,
+		.schedulers = muster_calloc(muster_probe_count(), sizeof *c->schedulers),
 	};
-	muster_run_init(&root->run);
-	muster_progress_init(&root->progress);
+	muster_run_init(&c->run);
+	c->reader = muster_record_reader_new(c->run.arena);
+	muster_membership_init(&c->members, ranks, c->run.arena);
+	muster_progress_init(&c->progress, transport->clock);
+	c->rings = (struct muster_ring_context){
+		.transport = transport,
+		.members = &c->members,
+		.deadlines = deadlines,
+		.run = &c->run,
+		.limit_ms = c->limit_ms,
+		.localise = localise,
+		.say = say,
+		.say_arg = c,
+	};
 }
 
-void muster_coordinator_advance_deadlines(struct muster_coordinator *root, double earlier_ms)
+void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms)
 {
-	root->hello_until_ms -= earlier_ms;
-	root->limit_ms -= earlier_ms;
-	root->last_limit_ms -= earlier_ms;
-	root->barriers.limit_ms -= earlier_ms;
-	root->barriers.last_limit_ms -= earlier_ms;
+	c->end_ms -= earlier_ms;
+	c->hello_until_ms -= earlier_ms;
+	c->limit_ms -= earlier_ms;
+	c->record_limit_ms -= earlier_ms;
+	c->barriers.limit_ms -= earlier_ms;
+	c->barriers.record_limit_ms -= earlier_ms;
+	c->rings.limit_ms -= earlier_ms;
 }
 
-void muster_coordinator_done(struct muster_coordinator *root)
+void muster_coordinator_done(struct muster_coordinator *c)
 {
-	muster_barrier_set_done(&root->barriers);
-	muster_run_done(&root->run);
-	for (size_t i = 0; root->dealers && i < muster_probe_count(); i++)
-		muster_ring_scheduler_free(root->dealers[i]);
-	free(root->dealers);
-	free(root->hellos);
-	free(root->here);
-	free(root->leaders);
-	free(root->done);
-	*root = (struct muster_coordinator){ 0 };
+	muster_barrier_set_done(&c->barriers);
+	for (size_t i = 0; c->schedulers && i < muster_probe_count(); i++)
+		muster_ring_scheduler_free(c->schedulers[i]);
+	free(c->schedulers);
+	muster_record_reader_free(c->reader);
+	muster_membership_done(&c->members);
+	muster_run_done(&c->run);
+	free(c->rings.floors.items);
+	free(c->recorded);
+	free(c->orphan);
+	free(c->progress_of);
+	*c = (struct muster_coordinator){ 0 };
 }
 
-/* A layout that sends the rank home with this exit code. */
-static void send_off(int rank, int exit_code)
+/* ---- who is there ---- */
+
+static void send_membership(struct muster_coordinator *c, int rank, const struct muster_membership_news *news)
 {
-	struct muster_message_writer parcel;
-	muster_message_begin(&parcel, (int[]){ exit_code, 0, 0 }, 3);
-	muster_message_end(&parcel);
-	muster_link_send(rank, MUSTER_TAG_MEMBERSHIP, parcel.bytes, parcel.length);
-	free(parcel.bytes);
+	struct muster_packer p = { 0 };
+	muster_pack_membership(&p, news);
+	muster_send_packed(c->transport, rank, MUSTER_TAG_MEMBERSHIP, &p);
 }
 
-static void hello(struct muster_coordinator *root, const struct muster_message *message)
+static void send_off(struct muster_coordinator *c, int rank, int exit_code)
 {
-	struct muster_hello *from = &root->hellos[message->from];
-	if (from->here)
-		return;
-	from->here = true;
-	size_t host = strcspn(message->bytes, "\n"); /* "<host>\n<node>": a node's name may hold anything */
-	from->host = muster_arena_string_n(root->run.arena, message->bytes, host);
-	from->node = muster_arena_string(root->run.arena, message->bytes + host + (message->bytes[host] == '\n'));
-	root->hello_count++;
-	/* too late: the nodes are dealt, and it will be named as missing; or the run was called off before it came */
-	if (root->laid_out)
-		send_off(message->from, root->cancelled ? root->cancelled : MUSTER_EXIT_INCONCLUSIVE);
+	send_membership(c, rank, &(struct muster_membership_news){ .exit_code = exit_code, .node = "" });
 }
 
-struct host {
-	const char *node, *host; /* as they said it; interned, so equal texts are equal pointers */
-	const char *name;        /* as it is called here */
-};
-
-/* Hosts that share a name are told apart: the first keeps it. */
-static const char *name_host(struct muster_coordinator *root, const struct host *hosts, const struct muster_hello *from)
+static void close_membership(struct muster_coordinator *c, double now_ms)
 {
-	int same = 1;
-	for (size_t i = 0; i < root->leader_count; i++)
-		same += hosts[i].node == from->node;
-	if (same == 1)
-		return from->node;
-	const char *name = muster_arena_printf(root->run.arena, "%s#%d", from->node, same);
-	muster_log(MUSTER_LOG_WARN, NULL, "%d hosts are called %s; one of them is %s here", same, from->node, name);
-	return name;
+	double left = c->end_ms - now_ms;
+	struct muster_membership *m = &c->members;
+	muster_membership_close(m);
+	for (size_t node = 0; node < m->node_count; node++) {
+		struct muster_membership_news news = {
+			.node_index = (int)node,
+			.nodes = (int)m->node_count,
+			.left_ms = left > 0 && left < INT_MAX ? (int)left : 0,
+			.node = m->names[node],
+		};
+		news.members = muster_membership_ranks(m, node, &news.member_count);
+		muster_run_add_node(&c->run, m->names[node]);
+		for (size_t i = 0; i < news.member_count; i++)
+			send_membership(c, news.members[i], &news);
+	}
+	muster_barrier_set_init(&c->barriers, m->leaders, m->node_count, now_ms);
+	c->barriers.silence_ms = c->deadlines->silence;
+	c->barriers.limit_ms = c->limit_ms;
+	c->barriers.record_limit_ms = c->record_limit_ms;
+	c->barriers.complete = complete;
+	c->barriers.late_entry = late_entry;
+	c->barriers.arg = c;
+	c->progress_of = muster_calloc(m->node_count + 1, sizeof *c->progress_of);
+	c->closed = true;
 }
 
-/* Node indices in the order of their lowest rank. */
-static void find_nodes(struct muster_coordinator *root)
+void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code)
 {
-	struct host *hosts = muster_calloc((size_t)root->ranks, sizeof *hosts);
-	root->leaders = muster_calloc((size_t)root->ranks, sizeof *root->leaders);
-	for (int rank = 0; rank < root->ranks; rank++) {
-		struct muster_hello *from = &root->hellos[rank];
-		if (!from->here)
+	for (int rank = 0; rank < c->ranks; rank++)
+		send_off(c, rank, exit_code);
+	c->closed = true;
+	c->cancelled = exit_code;
+}
+
+static int malformed(const struct muster_message *message, struct muster_error *err)
+{
+	return muster_fail(err, MUSTER_EPROTOCOL, "a malformed message (tag %d, %zu bytes) from rank %d", message->tag,
+		message->length, message->from);
+}
+
+static int take_hello(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_hello hello;
+	if (!muster_unpack_hello(message->bytes, message->length, &hello))
+		return malformed(message, err);
+	if (!c->closed) {
+		(void)muster_membership_hello(&c->members, message->from, hello.node, hello.host);
+		return 0;
+	}
+	/* too late: it will be named as missing; or the run was cancelled before it came */
+	if (!c->members.members[message->from].here) {
+		c->members.members[message->from].node = muster_arena_string(c->run.arena, hello.node);
+		send_off(c, message->from, c->cancelled ? c->cancelled : MUSTER_EXIT_INCONCLUSIVE);
+	}
+	return 0;
+}
+
+/* ---- records ---- */
+
+static void take_record(struct muster_coordinator *c, int rank, struct muster_bytes bytes)
+{
+	struct muster_record_parts parts;
+	muster_record_parts_init(&parts, rank);
+	muster_record_read(c->reader, bytes.bytes, bytes.length, &parts);
+	if (parts.malformed)
+		muster_log(MUSTER_LOG_WARN,
+			&(struct muster_log_place){ .node = c->members.members[rank].node, .rank = rank },
+			"its record has a malformed line: %s", parts.malformed);
+	c->recorded[rank] = true;
+	c->recorded_count++;
+	muster_record_merge(&c->run, (size_t)c->members.members[rank].node_index, &parts);
+	muster_record_parts_done(&parts);
+}
+
+/* A message of one rank's record or of many. */
+static int take_records(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	int rank;
+	if (!muster_unpack_parts(message->bytes, message->length, &parts))
+		return malformed(message, err);
+	while (muster_unpack_part(&parts, &rank, &bytes)) {
+		if (c->gathered || rank >= c->ranks || !c->members.members[rank].here || c->recorded[rank])
 			continue;
-		/* launchers place ranks in blocks or in turn: look at the last node first, then at all */
-		size_t node = root->leader_count;
-		if (node > 0 && hosts[node - 1].node == from->node && hosts[node - 1].host == from->host)
-			node--;
-		else
-			for (node = 0; node < root->leader_count &&
-				       (hosts[node].node != from->node || hosts[node].host != from->host);
-				node++)
-				;
-		if (node == root->leader_count) {
-			hosts[node] = (struct host){ from->node, from->host, name_host(root, hosts, from) };
-			root->leaders[root->leader_count++] = rank;
-		}
-		from->node_index = (int)node;
-		from->node = hosts[node].name;
+		/* of its own, or of a node that it leads */
+		const struct muster_member *member = &c->members.members[rank];
+		if (message->from != rank && message->from != c->members.leaders[member->node_index])
+			continue;
+		take_record(c, rank, bytes);
+		c->orphan[rank] = c->orphan[rank] || (message->tag == MUSTER_TAG_RECORD && message->from == rank);
 	}
-	free(hosts);
+	return parts.rest.bad ? malformed(message, err) : 0;
 }
 
-/* Layout for a rank: "<exit code or 0> <node index> <nodes>", then a part for each rank of its node, lowest first, with
- * the node's name. */
-static void lay_out(struct muster_coordinator *root)
+/* Everyone but dead leaders: what their ranks have to say may still come. */
+static bool everyone_is_in(struct muster_coordinator *c, double now_ms)
 {
-	find_nodes(root);
-	struct muster_message_writer *parcels = muster_calloc(root->leader_count, sizeof *parcels);
-	for (size_t i = 0; i < root->leader_count; i++)
-		muster_message_begin(&parcels[i], (int[]){ 0, (int)i, (int)root->leader_count }, 3);
-	for (int rank = 0; rank < root->ranks; rank++)
-		if (root->hellos[rank].here)
-			muster_message_add(&parcels[root->hellos[rank].node_index], rank, root->hellos[rank].node,
-				strlen(root->hellos[rank].node));
-	for (size_t i = 0; i < root->leader_count; i++)
-		muster_message_end(&parcels[i]);
-	for (int rank = 0; rank < root->ranks; rank++) {
-		const struct muster_hello *from = &root->hellos[rank];
-		if (from->here)
-			muster_link_send(rank, MUSTER_TAG_MEMBERSHIP, parcels[from->node_index].bytes,
-				parcels[from->node_index].length);
-	}
-	for (size_t i = 0; i < root->leader_count; i++)
-		free(parcels[i].bytes);
-	free(parcels);
-	muster_barrier_set_init(&root->barriers, root->leaders, root->leader_count, root->limit_ms);
-	root->barriers.last_gate = MUSTER_BARRIER_RECORD;
-	root->barriers.last_limit_ms = root->last_limit_ms;
-	root->barriers.complete = complete;
-	root->barriers.late_entry = late_entry;
-	root->barriers.arg = root;
-	root->done = muster_calloc(root->leader_count, sizeof *root->done);
-	root->laid_out = true;
-}
-
-void muster_coordinator_cancel(struct muster_coordinator *root, int exit_code)
-{
-	for (int rank = 0; rank < root->ranks; rank++)
-		send_off(rank, exit_code);
-	root->laid_out = true;
-	root->cancelled = exit_code;
-}
-
-/* One parcel of answers for each leader. */
-
-struct muster_message_writer *muster_coordinator_begin_answers(const struct muster_coordinator *root, int barrier)
-{
-	struct muster_message_writer *parcels = muster_calloc(root->leader_count, sizeof *parcels);
-	for (size_t i = 0; i < root->leader_count; i++)
-		muster_message_begin(&parcels[i], &barrier, 1);
-	return parcels;
-}
-
-void muster_coordinator_send_answers(
-	const struct muster_coordinator *root, enum muster_tag tag, struct muster_message_writer *parcels)
-{
-	for (size_t i = 0; i < root->leader_count; i++) {
-		muster_message_end(&parcels[i]);
-		muster_link_send(root->leaders[i], tag, parcels[i].bytes, parcels[i].length);
-		free(parcels[i].bytes);
-	}
-	free(parcels);
-}
-
-static void take_record(struct muster_coordinator *root, const char *bytes, size_t length)
-{
-	const char *text;
-	size_t at = 0, size;
-	int id, rank;
-	if (!muster_message_header(bytes, length, &id, 1, &at))
-		return;
-	while (muster_message_part(bytes, length, &at, &rank, &text, &size)) {
-		struct muster_error err;
-		if (muster_run_merge(&root->run, text, size, root->here, root->ranks, &err) < 0)
-			muster_log(
-				MUSTER_LOG_WARN, NULL, "the record of rank %d's node is malformed: %s", rank, err.text);
-	}
-}
-
-static void take_records(struct muster_coordinator *root, const struct muster_barrier *barrier)
-{
-	bool all = true;
-	for (size_t i = 0; i < root->leader_count; i++) {
-		if (barrier->entries[i].here)
-			take_record(root, barrier->entries[i].bytes, barrier->entries[i].length);
-		all = all && barrier->entries[i].here;
-	}
-	/* ranks that miss their leader find out about now, and send their records here */
-	root->strays_until_ms = muster_now_ms() + (all ? 0 : MUSTER_SILENCE_MS);
-}
-
-/* Who deals the rings of this barrier's probe; NULL when it is no ring's barrier. */
-static struct muster_ring_scheduler *dealer_of(struct muster_coordinator *root, int barrier)
-{
-	size_t probe =
-		barrier < MUSTER_BARRIER_RING ? muster_probe_count() : (size_t)muster_barrier_ring_probe(barrier);
-	if (probe >= muster_probe_count())
-		return NULL;
-	if (!root->dealers)
-		root->dealers = muster_calloc(muster_probe_count(), sizeof *root->dealers);
-	if (!root->dealers[probe])
-		root->dealers[probe] = muster_ring_scheduler_new(root, muster_probe_at(probe));
-	return root->dealers[probe];
-}
-
-/* "<barrier> <rank>\n<why>": a ring in which this rank has a part is broken. */
-static void take_broken(struct muster_coordinator *root, const struct muster_message *message)
-{
-	int numbers[2];
-	size_t at;
-	if (!root->laid_out || root->gathered ||
-		!muster_message_header(message->bytes, message->length, numbers, 2, &at))
-		return;
-	struct muster_ring_scheduler *dealer = dealer_of(root, numbers[0]);
-	if (dealer)
-		muster_ring_scheduler_broken(dealer, root, numbers[1], numbers[0], message->bytes + at);
-}
-
-static void complete(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier)
-{
-	struct muster_coordinator *root = arg;
-	(void)barriers;
-	if (root->gathered)
-		return;
-	if (barrier->id == MUSTER_BARRIER_RECORD)
-		take_records(root, barrier);
-	else if (dealer_of(root, barrier->id))
-		muster_ring_scheduler_complete(dealer_of(root, barrier->id), root, barrier);
-}
-
-/* A whole node came too late: its ranks get the answer that sends them on. */
-static void late_entry(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier, size_t member)
-{
-	struct muster_coordinator *root = arg;
-	(void)barriers;
-	const struct muster_barrier_entry *bundle = &barrier->entries[member];
-	size_t at = 0, length;
-	int id, rank;
-	const char *bytes;
-	struct muster_ring_scheduler *dealer = dealer_of(root, barrier->id);
-	const char *answer = dealer ? muster_ring_scheduler_late_answer(dealer, barrier->id) : "";
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, barrier->id);
-	if (muster_message_header(bundle->bytes, bundle->length, &id, 1, &at))
-		while (muster_message_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
-			muster_message_add(&parcels[member], rank, answer, strlen(answer));
-	muster_coordinator_send_answers(root, MUSTER_TAG_SCATTER, parcels);
-}
-
-static void take_bundle(struct muster_coordinator *root, const struct muster_message *message)
-{
-	int barrier;
-	size_t at;
-	if (!root->laid_out || !muster_message_header(message->bytes, message->length, &barrier, 1, &at))
-		return;
-	if (muster_barrier_set_index(&root->barriers, message->from) >= 0)
-		muster_barrier_set_enter(&root->barriers, barrier, message->from, message->bytes, message->length);
-	else if (barrier == MUSTER_BARRIER_RECORD && !root->gathered)
-		take_record(root, message->bytes, message->length);
-}
-
-static void take_progress(struct muster_coordinator *root, const struct muster_message *message)
-{
-	int leader = root->laid_out ? muster_barrier_set_index(&root->barriers, message->from) : -1;
-	size_t at;
-	if (leader >= 0)
-		(void)muster_message_header(
-			message->bytes, message->length, root->done[leader], MUSTER_PHASE_COUNT, &at);
-}
-
-/* Afterwards it is for its leader to notice. */
-static void gone_before_layout(struct muster_coordinator *root, int rank)
-{
-	root->hello_count -= root->hellos[rank].here;
-	root->hellos[rank].here = false;
-	root->gone_count++;
-}
-
-void muster_coordinator_message(struct muster_coordinator *root, const struct muster_message *message)
-{
-	if (root->laid_out && !root->cancelled)
-		muster_barrier_set_heartbeat(&root->barriers, message->from);
-	if (message->tag == MUSTER_TAG_HELLO)
-		hello(root, message);
-	else if (message->tag == MUSTER_TAG_REDUCE)
-		take_bundle(root, message);
-	else if (message->tag == MUSTER_TAG_PROGRESS)
-		take_progress(root, message);
-	else if (message->tag == MUSTER_TAG_RING_FAILED)
-		take_broken(root, message);
-	else if (message->tag == MUSTER_TAG_PEER_DIED && !root->laid_out)
-		gone_before_layout(root, message->from);
-}
-
-static bool leader_is_dead(const struct muster_coordinator *root, size_t node, double now_ms)
-{
-	return now_ms - root->barriers.last_heartbeat_ms[node] >= MUSTER_SILENCE_MS;
-}
-
-/* But for dead leaders: what their ranks have to say may still come. */
-static bool everyone_is_in(const struct muster_coordinator *root, double now_ms)
-{
-	for (int rank = 0; rank < root->ranks; rank++) {
-		const struct muster_hello *hello = &root->hellos[rank];
-		if (hello->here && !root->here[rank] &&
-			(root->leaders[hello->node_index] != rank ||
-				!leader_is_dead(root, (size_t)hello->node_index, now_ms)))
+	if (c->recorded_count >= c->members.here_count)
+		return true;
+	if (now_ms - c->looked_ms[0] < c->deadlines->turn)
+		return false;
+	c->looked_ms[0] = now_ms;
+	for (int rank = 0; rank < c->ranks; rank++) {
+		const struct muster_member *member = &c->members.members[rank];
+		if (member->here && !c->recorded[rank] &&
+			(c->members.leaders[member->node_index] != rank ||
+				!muster_barrier_is_dead(&c->barriers, (size_t)member->node_index, now_ms)))
 			return false;
 	}
 	return true;
 }
 
-static void end_gather(struct muster_coordinator *root)
+/* The node of a rank without a record: its own, or that of its late hello, or "?". */
+static size_t node_of_missing(struct muster_coordinator *c, const struct muster_member *member)
 {
-	muster_run_add_missing(&root->run, root->hellos, root->here, root->ranks);
-	root->gathered = true;
+	const char *name = member->node ? member->node : "?";
+	if (member->here)
+		return (size_t)member->node_index;
+	for (size_t i = c->run.node_count; i-- > 0;) /* few are missing, and most of them on the node that came last */
+		if (strcmp(c->run.nodes[i].name, name) == 0)
+			return i;
+	muster_run_add_node(&c->run, name);
+	return c->run.node_count - 1;
 }
 
-void muster_coordinator_log(const struct muster_coordinator *root, const char *format, ...)
+/* Every rank that no record came from is put where it belongs, with the reason. */
+static void add_missing(struct muster_coordinator *c)
 {
-	char text[MUSTER_ERROR_TEXT_MAX];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	muster_progress_say(&root->progress, text);
+	for (int rank = 0; rank < c->ranks; rank++) {
+		const struct muster_member *member = &c->members.members[rank];
+		if (c->recorded[rank])
+			continue;
+		size_t node = node_of_missing(c, member); /* may move the nodes */
+		muster_node_add_rank(&c->run.nodes[node], rank)->missing =
+			member->node ? "it had started, and then nothing came from it any more"
+				     : "it never reported after MPI had started";
+	}
+	muster_run_sort(&c->run);
 }
 
-/* The first rank of the node that has a part in a ring of this round; -1. */
-static int rank_in_ring(const struct muster_coordinator *root, const struct muster_ring_scheduler *dealer, size_t node)
+static void end_gather(struct muster_coordinator *c)
 {
-	for (int rank = root->leaders[node]; rank < root->ranks; rank++)
-		if (root->hellos[rank].here && root->hellos[rank].node_index == (int)node && dealer->group[rank] >= 0)
-			return rank;
-	return -1;
+	add_missing(c);
+	c->gathered = true;
 }
 
-/* A node whose leader has died cannot say that its ring is broken. */
-static void tell_of_the_dead(struct muster_coordinator *root, double now_ms)
+/* ---- rings ---- */
+
+static struct muster_ring_scheduler *scheduler_of(struct muster_coordinator *c, struct muster_barrier_id barrier)
 {
-	for (size_t probe = 0; root->dealers && !root->gathered && probe < muster_probe_count(); probe++) {
-		struct muster_ring_scheduler *dealer = root->dealers[probe];
-		for (size_t i = 0; dealer && dealer->round >= 0 && i < root->leader_count; i++) {
-			int rank = leader_is_dead(root, i, now_ms) ? rank_in_ring(root, dealer, i) : -1;
-			if (rank < 0)
-				continue;
-			char *why = muster_asprintf("nothing came from rank %d any more", root->leaders[i]);
-			muster_ring_scheduler_broken(
-				dealer, root, rank, muster_barrier_of_ring((int)probe, dealer->round), why);
-			free(why);
-		}
+	if ((barrier.kind != MUSTER_BARRIER_RING && barrier.kind != MUSTER_BARRIER_RING_ID) ||
+		(size_t)barrier.probe >= muster_probe_count() || !muster_probe_at((size_t)barrier.probe)->ring)
+		return NULL;
+	struct muster_ring_scheduler **at = &c->schedulers[barrier.probe];
+	if (!*at)
+		*at = muster_ring_scheduler_new(&c->rings, muster_probe_at((size_t)barrier.probe), barrier.probe);
+	return *at;
+}
+
+static int take_ring_failed(
+	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_ring_failed failed;
+	if (!muster_unpack_ring_failed(message->bytes, message->length, &failed))
+		return malformed(message, err);
+	struct muster_ring_scheduler *scheduler = scheduler_of(c, failed.ring);
+	if (scheduler && !c->gathered)
+		muster_ring_scheduler_failed(scheduler, &c->rings, &failed);
+	return 0;
+}
+
+/* A node whose leader has died cannot say that its ring has failed. */
+static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
+{
+	if (c->gathered || now_ms - c->looked_ms[1] < c->deadlines->turn)
+		return;
+	c->looked_ms[1] = now_ms;
+	for (size_t node = 0; node < c->members.node_count; node++) {
+		if (!muster_barrier_is_dead(&c->barriers, node, now_ms))
+			continue;
+		char why[64];
+		snprintf(why, sizeof why, "nothing came from rank %d any more", c->members.leaders[node]);
+		for (size_t probe = 0; probe < muster_probe_count(); probe++)
+			if (c->schedulers[probe])
+				muster_ring_scheduler_lost_node(c->schedulers[probe], &c->rings, node, why);
 	}
 }
 
-void muster_coordinator_poll(struct muster_coordinator *root, double now_ms)
+/* ---- barriers ---- */
+
+static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
-	int done[MUSTER_PHASE_COUNT] = { [MUSTER_PHASE_START] = root->hello_count };
-	if (!root->laid_out && (root->hello_count + root->gone_count == root->ranks || now_ms > root->hello_until_ms))
-		lay_out(root);
-	if (root->barriers.count > 0)
-		muster_barrier_set_poll(&root->barriers, now_ms);
-	tell_of_the_dead(root, now_ms);
-	if (!root->gathered && root->strays_until_ms > 0 &&
-		(now_ms >= root->strays_until_ms || now_ms >= root->last_limit_ms || everyone_is_in(root, now_ms)))
-		end_gather(root);
-	for (size_t i = 0; i < root->barriers.count; i++)
-		for (int phase = MUSTER_PHASE_START + 1; phase < MUSTER_PHASE_COUNT; phase++)
-			done[phase] += root->done[i][phase];
-	if (!root->gathered && !root->cancelled)
-		muster_progress_show(&root->progress, done, root->ranks);
+	struct muster_coordinator *c = arg;
+	struct muster_ring_scheduler *scheduler = scheduler_of(c, barrier->id);
+	if (c->gathered)
+		return;
+	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks that miss their leader find out about now */
+		c->orphans_until_ms = now_ms + (barrier->entered == c->barriers.count ? 0 : c->deadlines->silence);
+	else if (scheduler)
+		muster_ring_scheduler_complete(scheduler, &c->rings, barrier, now_ms);
 }
 
-void muster_coordinator_give_up(struct muster_coordinator *root)
+/* A whole node came too late: its ranks get the answer that sends them on. */
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
 {
-	for (struct muster_barrier *barrier = root->barriers.barriers; barrier && root->strays_until_ms <= 0;
-		barrier = barrier->next)
-		if (barrier->id == MUSTER_BARRIER_RECORD && !barrier->completed)
-			take_records(root, barrier);
-	if (!root->gathered)
-		end_gather(root);
+	struct muster_coordinator *c = arg;
+	const struct muster_barrier_entry *entry = &barrier->entries[member];
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	struct muster_packer p = { 0 }, answer = { 0 };
+	int rank;
+	(void)now_ms;
+	if (barrier->id.kind == MUSTER_BARRIER_RECORD || !muster_unpack_parts(entry->bytes, entry->length, &parts))
+		return;
+	muster_ring_scheduler_late_answer(scheduler_of(c, barrier->id), barrier->id, &answer);
+	muster_pack_parts(&p, barrier->id);
+	while (muster_unpack_part(&parts, &rank, &bytes))
+		muster_pack_part(&p, rank, answer.bytes ? answer.bytes : "", answer.length);
+	muster_send_packed(c->transport, c->members.leaders[member], MUSTER_TAG_SCATTER, &p);
+	muster_packer_done(&answer);
 }
 
-void muster_coordinator_release(struct muster_coordinator *root, int exit_code)
+static int take_reduce(
+	struct muster_coordinator *c, const struct muster_message *message, double now_ms, struct muster_error *err)
 {
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, MUSTER_BARRIER_RECORD);
-	char answer[16];
-	int length = snprintf(answer, sizeof answer, "%d", exit_code);
-	for (int rank = 0; rank < root->ranks; rank++)
-		if (root->hellos[rank].here)
-			muster_message_add(&parcels[root->hellos[rank].node_index], rank, answer, (size_t)length);
-	muster_coordinator_send_answers(root, MUSTER_TAG_SCATTER, parcels);
+	struct muster_parts parts;
+	if (!muster_unpack_parts(message->bytes, message->length, &parts))
+		return malformed(message, err);
+	if (muster_barrier_member(&c->barriers, message->from) < 0 || !muster_barrier_is_of_job(parts.barrier))
+		return 0;
+	if (parts.barrier.kind != MUSTER_BARRIER_RECORD) {
+		if (!scheduler_of(c, parts.barrier))
+			return malformed(message, err);
+		muster_barrier_enter(
+			&c->barriers, parts.barrier, message->from, message->bytes, message->length, now_ms);
+		return 0;
+	}
+	int rc = take_records(c, message, err); /* now, not when the last one has come */
+	muster_barrier_enter(&c->barriers, parts.barrier, message->from, "", 0, now_ms);
+	return rc;
+}
+
+static int take_progress(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_progress_news news;
+	int node = muster_barrier_member(&c->barriers, message->from);
+	if (!muster_unpack_progress(message->bytes, message->length, &news))
+		return malformed(message, err);
+	for (int phase = 0; node >= 0 && phase < MUSTER_PHASE_COUNT; phase++) {
+		c->done[phase] += news.done[phase] - c->progress_of[node].done[phase];
+		c->progress_of[node].done[phase] = news.done[phase];
+	}
+	return 0;
+}
+
+int muster_coordinator_message(
+	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
+{
+	double now_ms = muster_clock_now(c->transport->clock);
+	if (message->from < 0 || message->from >= c->ranks)
+		return malformed(message, err);
+	if (message->tag == MUSTER_TAG_HELLO)
+		return take_hello(c, message, err);
+	if (message->tag == MUSTER_TAG_PEER_DIED) {
+		if (!c->closed)
+			muster_membership_gone(&c->members, message->from);
+		else if (!c->cancelled)
+			muster_barrier_lost(&c->barriers, message->from);
+		return 0;
+	}
+	if (!c->closed || c->cancelled)
+		return 0;
+	muster_barrier_heartbeat(&c->barriers, message->from, now_ms);
+	switch (message->tag) {
+	case MUSTER_TAG_REDUCE: return take_reduce(c, message, now_ms, err);
+	case MUSTER_TAG_RECORD: return take_records(c, message, err);
+	case MUSTER_TAG_PROGRESS: return take_progress(c, message, err);
+	case MUSTER_TAG_RING_FAILED: return take_ring_failed(c, message, err);
+	default: return 0;
+	}
+}
+
+void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
+{
+	if (!c->closed && (muster_membership_complete(&c->members) || now_ms > c->hello_until_ms))
+		close_membership(c, now_ms);
+	if (!c->closed || c->cancelled)
+		return;
+	muster_barrier_poll(&c->barriers, now_ms);
+	report_dead_leaders(c, now_ms);
+	if (!c->gathered && c->orphans_until_ms > 0 &&
+		(now_ms >= c->orphans_until_ms || now_ms >= c->record_limit_ms || everyone_is_in(c, now_ms)))
+		end_gather(c);
+	c->done[MUSTER_PHASE_START] = c->members.here_count;
+	if (!c->gathered)
+		muster_progress_show(&c->progress, c->done, c->ranks);
+}
+
+double muster_coordinator_next(const struct muster_coordinator *c, double now_ms)
+{
+	if (!c->closed)
+		return muster_membership_complete(&c->members) ? now_ms : c->hello_until_ms;
+	if (c->cancelled || c->gathered)
+		return INFINITY;
+	double next = muster_barrier_next(&c->barriers, now_ms);
+	double orphans = c->orphans_until_ms > 0 ? c->orphans_until_ms : INFINITY;
+	orphans = c->orphans_until_ms > 0 && orphans > now_ms + c->deadlines->turn ? now_ms + c->deadlines->turn
+										   : orphans;
+	return orphans < next ? orphans : next;
+}
+
+void muster_coordinator_give_up(struct muster_coordinator *c)
+{
+	if (!c->gathered)
+		end_gather(c);
+}
+
+void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code)
+{
+	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_RECORD };
+	struct muster_packer *answers = muster_answers_begin(&c->members, id);
+	double now_ms = muster_clock_now(c->transport->clock);
+	char text[16];
+	int length = snprintf(text, sizeof text, "%d", exit_code);
+	for (size_t node = 0; node < c->members.node_count; node++) {
+		size_t count;
+		const int *ranks = muster_membership_ranks(&c->members, node, &count);
+		bool dead = muster_barrier_is_dead(&c->barriers, node, now_ms);
+		for (size_t i = 0; i < count; i++) {
+			muster_pack_part(&answers[node], ranks[i], text, (size_t)length);
+			/* a leader passes the answers on before it leaves, so it must not get its own past them */
+			if (i == 0 || !(c->orphan[ranks[i]] || dead))
+				continue;
+			struct muster_packer p = { 0 };
+			muster_pack_parts(&p, id);
+			muster_pack_part(&p, ranks[i], text, (size_t)length);
+			muster_send_packed(c->transport, ranks[i], MUSTER_TAG_GOODBYE, &p);
+		}
+	}
+	muster_answers_send(&c->members, c->transport, MUSTER_TAG_SCATTER, answers);
 }

@@ -1,71 +1,60 @@
-/* coordinator.h - rank 0's office: who is there, who leads which node, everybody's records; ring_scheduler.h has the
- * rings' deal */
+/* coordinator.h - rank 0's part for all others: who is there, barriers of the whole job, records, goodbye
+ *
+ * ring_scheduler.h has the rings. A record is read when it comes, and becomes a part of the run.
+ */
 #ifndef MUSTER_COORD_COORDINATOR_H
 #define MUSTER_COORD_COORDINATOR_H
 
-#include "muster/error.h"
-#include "muster/probe.h"
-#include "muster/report.h"
-#include "coord/barrier.h"
-#include "model/run_merge.h"
-#include "coord/barrier_id.h"
-#include "transport/transport_mpi.h"
-#include "coord/options.h"
-#include "coord/message.h"
+#include "coord/ring_scheduler.h"
+#include "model/record.h"
 #include "coord/progress.h"
 
 struct muster_coordinator {
+	struct muster_transport *transport;
+	const struct muster_deadlines *deadlines;
 	int ranks;
 	struct muster_run run; /* grows as records come in */
-	struct muster_hello *hellos;
-	bool *here;                  /* ranks whose record is in */
-	int hello_count, gone_count; /* gone: before the layout */
-	bool laid_out;
-	int cancelled; /* the exit code that everybody leaves with; 0: the run goes on */
-	double hello_until_ms, limit_ms, last_limit_ms;
-	double strays_until_ms; /* records of a dead leader's ranks may still come; 0 before the record barrier
-				   completed */
-	int *leaders;           /* of each node, by node index */
-	size_t leader_count;
+	struct muster_record_reader *reader;
+	struct muster_membership members;
+	bool *recorded, *orphan; /* by rank: its record is in; it came past its leader */
+	int recorded_count;
+	bool closed;   /* hellos are over: the membership is known, or the run was cancelled */
+	int cancelled; /* the exit code that everyone leaves with; 0: the run goes on */
+	double end_ms; /* of the whole run */
+	double hello_until_ms, limit_ms, record_limit_ms;
+	double orphans_until_ms; /* records past dead leaders may still come; 0 before the record barrier was complete
+				  */
+	double looked_ms[2];     /* when it was last looked up whose record is in, and whose leader is dead */
 	struct muster_barrier_set barriers;
-	int (*done)[MUSTER_PHASE_COUNT]; /* per leader */
-	bool gathered;                   /* every record that will come is in */
+	struct muster_progress_news *progress_of; /* of each node */
+	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase */
+	bool gathered;                            /* every record that will come is in */
 	struct muster_progress progress;
-	struct muster_ring_scheduler **dealers; /* for each probe; NULL until its first ring's barrier settles */
-	enum muster_localise localise;
-	/* Whether a ring's facts (a node in JSON) fall short of what is expected of it. NULL: nobody knows. */
-	bool (*is_slow)(void *arg, const struct muster_probe *probe, const char *facts);
-	void *is_slow_arg;
+	struct muster_ring_context rings;
+	struct muster_ring_scheduler *
+		*schedulers; /* for each probe; NULL before its first ring's barrier was complete */
 };
 
-/* hello_until_ms: when ranks that have not said hello are given up. */
-/* limit_ms, last_limit_ms: when barriers, and the one of the records, complete with those who are there. */
-void muster_coordinator_init(
-	struct muster_coordinator *root, int ranks, double hello_until_ms, double limit_ms, double last_limit_ms);
-/* All of that is so much earlier. */
-void muster_coordinator_advance_deadlines(struct muster_coordinator *root, double earlier_ms);
-void muster_coordinator_done(struct muster_coordinator *root);
+/* Times are by the transport's clock. hello_until_ms: when ranks that have not said hello are given up. */
+void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
+	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise);
+void muster_coordinator_done(struct muster_coordinator *c);
+/* The run ends this much earlier. */
+void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms);
 
-/* One parcel of answers for each leader, to be filled with a part for each rank, and then sent. */
-struct muster_message_writer *muster_coordinator_begin_answers(const struct muster_coordinator *root, int barrier);
-void muster_coordinator_send_answers(
-	const struct muster_coordinator *root, enum muster_tag tag, struct muster_message_writer *parcels);
-
-/* A line about how the run goes. */
-void muster_coordinator_log(const struct muster_coordinator *root, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* HELLO, REDUCE, PROGRESS, HEARTBEAT, RING_FAILED and PEER_DIED. */
-void muster_coordinator_message(struct muster_coordinator *root, const struct muster_message *message);
-void muster_coordinator_poll(struct muster_coordinator *root, double now_ms);
+/* Every message that comes to rank 0. -1 with err when it is malformed: then it counts for nothing. */
+int muster_coordinator_message(
+	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err);
+void muster_coordinator_poll(struct muster_coordinator *c, double now_ms);
+double muster_coordinator_next(const struct muster_coordinator *c, double now_ms);
 
 /* No time is left: what has come so far is the run. */
-void muster_coordinator_give_up(struct muster_coordinator *root);
+void muster_coordinator_give_up(struct muster_coordinator *c);
 
-/* Everybody may go home: the answer of the record barrier. */
-void muster_coordinator_release(struct muster_coordinator *root, int exit_code);
+/* The answer of the record barrier, to every rank that is there. */
+void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code);
 
-/* Before the layout: the run cannot begin (a bad expectation file). All ranks leave with this code. */
-void muster_coordinator_cancel(struct muster_coordinator *root, int exit_code);
+/* Before the membership: the run cannot begin (a bad expectation file). All ranks leave with this code. */
+void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code);
 
 #endif

@@ -1,209 +1,309 @@
-/* event_loop.c - while a rank waits for anything it serves everything: its worker, its node's barriers, rank 0's office
+/* event_loop.c - while a rank waits for anything it serves everything: its worker, its node's barriers, rank 0's part
  */
-#include "coord/supervisor_internal.h"
+#include "coord/supervisor.h"
 
-#include "util/text.h"
-#include "coord/message.h"
+#include "coord/send.h"
 #include "coord/signals.h"
 
-#include <poll.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	GATHER_RESERVE_MS = 5000, /* of the whole deadline, kept for records and the report */
-	LEAST_DEADLINE_MS = 500,
-	IDLE_POLL_MS = 2,
-	GATE_MEMBER_MS =
-		4000,    /* before the run's end members stop waiting at barriers; leaders and rank 0 did earlier */
-	LIMIT_MS = 1500, /* after the time in which the report must be written */
-	INTERRUPTED_MS = 5000, /* an interrupted run ends after this at the latest, as one whose time is over */
-};
+#define LEAST_WAIT_MS 0.01
+enum { TURN_BYTES = 8 << 20 }; /* of messages in one turn; then everything else has its turn */
 
-/* "<barrier>\n<why>": the ring of that round is broken. It may be under way here, or not begun yet, or over. */
-static void take_stop(struct muster_supervisor *c, const struct muster_message *message)
+static double now(const struct muster_supervisor *s)
 {
-	size_t at;
-	int barrier;
-	if (!muster_message_header(message->bytes, message->length, &barrier, 1, &at))
-		return;
-	c->stopped_gate = barrier;
-	snprintf(c->stopped_why, sizeof c->stopped_why, "%s", message->bytes + at);
-	if (c->ring_gate == barrier)
-		muster_worker_client_cancel(&c->crew, c->stopped_why);
+	return muster_clock_now(s->clock);
 }
 
-void muster_supervisor_limit(const struct muster_supervisor *c, int exit_code)
-{
-	muster_link_limit(c->end_ms + muster_finalize_limit_ms(c) + LIMIT_MS, exit_code);
-}
+/* ---- messages ---- */
 
-void muster_supervisor_interrupt(struct muster_supervisor *c, const char *why)
+struct muster_answer muster_answer_of(struct muster_message *message, struct muster_barrier_id id, int rank)
 {
-	double now = muster_now_ms(), earlier = c->end_ms - (now + INTERRUPTED_MS);
-	if (c->interrupted)
-		return;
-	c->interrupted = muster_arena_string(c->record.arena, why);
-	if (earlier > 0) {
-		c->end_ms -= earlier;
-		muster_supervisor_limit(c, MUSTER_EXIT_INCONCLUSIVE);
-		if (c->leader)
-			muster_node_aggregator_advance_deadlines(c->leader, earlier);
-		if (c->root)
-			muster_coordinator_advance_deadlines(c->root, earlier);
-	}
-	for (int rank = 1; c->root && rank < c->ranks; rank++)
-		muster_link_send(rank, MUSTER_TAG_INTERRUPT, why, strlen(why));
-	if (!c->root)
-		muster_link_send(0, MUSTER_TAG_INTERRUPT, why, strlen(why));
-	muster_worker_client_stop(&c->crew, MUSTER_EINTERRUPTED, why);
-}
-
-static void look_for_signal(struct muster_supervisor *c)
-{
-	double at_ms;
-	int number = muster_signals_received(&at_ms);
-	if (!number || c->interrupted)
-		return;
-	char *why = muster_asprintf(
-		"%s came to rank %d after %.1f s", muster_signals_name(number), c->rank, (at_ms - c->start_ms) / 1e3);
-	muster_supervisor_interrupt(c, why);
-	free(why);
-}
-
-void muster_supervisor_receive(struct muster_supervisor *c)
-{
-	struct muster_message message;
-	while (muster_link_receive(&message)) {
-		if (c->member_count > 0 && message.from == c->members[0])
-			c->aggregator_heartbeat_ms = muster_now_ms();
-		struct muster_message *slot = message.tag == MUSTER_TAG_MEMBERSHIP ? &c->layout
-					      : message.tag == MUSTER_TAG_RELEASE  ? &c->passed
-										   : NULL;
-		if (slot) {
-			muster_message_done(slot);
-			*slot = message;
-			continue; /* at most one of each is on its way */
-		}
-		if (message.tag == MUSTER_TAG_CANCEL)
-			take_stop(c, &message);
-		if (message.tag == MUSTER_TAG_INTERRUPT)
-			muster_supervisor_interrupt(c, message.bytes);
-		if (c->root)
-			muster_coordinator_message(c->root, &message);
-		if (!c->leader && (message.tag == MUSTER_TAG_ENTER || message.tag == MUSTER_TAG_PEER_DIED)) {
-			c->early = muster_realloc(c->early, c->early_count + 1, sizeof *c->early);
-			c->early[c->early_count++] = message;
-			continue;
-		}
-		if (c->leader)
-			muster_node_aggregator_message(c->leader, &message);
-		muster_message_done(&message);
-	}
-}
-
-/* Members to their leader and back, leaders to rank 0. */
-static void give_sign_of_life(struct muster_supervisor *c, double now_ms)
-{
-	if (c->member_count == 0 || now_ms - c->alive_ms < MUSTER_HEARTBEAT_EVERY_MS)
-		return;
-	c->alive_ms = now_ms;
-	if (!c->leader)
-		muster_link_send(c->members[0], MUSTER_TAG_HEARTBEAT, "", 0);
-	for (size_t i = 1; c->leader && i < c->member_count; i++)
-		muster_link_send(c->members[i], MUSTER_TAG_HEARTBEAT, "", 0);
-	if (c->leader && !c->root)
-		muster_link_send(0, MUSTER_TAG_HEARTBEAT, "", 0);
-	if (c->root)
-		muster_barrier_set_heartbeat(&c->root->barriers, c->rank);
-	if (c->leader)
-		muster_barrier_set_heartbeat(&c->leader->barriers, c->rank);
-}
-
-void muster_supervisor_heartbeat(struct muster_supervisor *c)
-{
-	struct muster_message message;
-	while (muster_link_receive(&message))
-		muster_message_done(&message);
-	give_sign_of_life(c, muster_now_ms());
-}
-
-/* One round of everything that may have happened meanwhile; sleeps shortly when nothing has. */
-void muster_supervisor_poll(struct muster_supervisor *c)
-{
-	struct pollfd worker = { .fd = c->crew.proc.results, .events = POLLIN };
-	bool waits = c->crew.state == MUSTER_WORKER_CLIENT_BUSY && worker.fd >= 0;
-	poll(&worker, waits ? 1 : 0, IDLE_POLL_MS);
-	look_for_signal(c);
-	muster_supervisor_receive(c);
-	double now = muster_now_ms();
-	give_sign_of_life(c, now);
-	if (c->leader)
-		muster_node_aggregator_poll(c->leader, now);
-	if (c->root)
-		muster_coordinator_poll(c->root, now);
-	muster_worker_client_poll(&c->crew);
-	muster_journal_step(c->spool, c->crew.step);
-	if (c->root)
-		muster_journal_trials(c->spool, &c->root->run);
-}
-
-int muster_supervisor_time_left(const struct muster_supervisor *c)
-{
-	double left = c->end_ms - GATHER_RESERVE_MS - muster_now_ms();
-	return left > 0 && !c->interrupted ? (int)left : 0;
-}
-
-/* A command's deadline, cut to what the user allows and what is left of the run's; never so short that a live worker
- * could not answer. */
-int muster_supervisor_bounded(const struct muster_supervisor *c, int wanted_ms)
-{
-	int left = muster_supervisor_time_left(c), most = c->options->probe_deadline_s * 1000;
-	if (most > 0 && most < wanted_ms)
-		wanted_ms = most;
-	return wanted_ms < left ? wanted_ms : left > LEAST_DEADLINE_MS ? left : LEAST_DEADLINE_MS;
-}
-
-/* Tell the leader that this rank is at a barrier; ended_phase is the phase of the run that ends with it, or -1. */
-void muster_barrier_enter(struct muster_supervisor *c, int id, int ended_phase, const char *payload, size_t length)
-{
-	char *text = muster_realloc(NULL, length + 64, 1);
-	int used = snprintf(text, 64, "%d %d\n", id, ended_phase);
-	memcpy(text + used, payload, length);
-	muster_link_send(c->members[0], MUSTER_TAG_ENTER, text, (size_t)used + length);
-	free(text);
-}
-
-bool muster_aggregator_is_dead(const struct muster_supervisor *c)
-{
-	return !c->leader && muster_now_ms() - c->aggregator_heartbeat_ms > MUSTER_SILENCE_MS;
-}
-
-/* Arrive and wait until the barrier opens. The answer's text, malloc'd; NULL when none came until until_ms or the
- * leader is dead. */
-char *muster_barrier_wait(
-	struct muster_supervisor *c, int id, int ended_phase, const char *payload, size_t length, double until_ms)
-{
-	char *answer = NULL;
-	muster_barrier_enter(c, id, ended_phase, payload, length);
-	while (!answer && muster_now_ms() < until_ms && !muster_aggregator_is_dead(c)) {
-		muster_supervisor_poll(c);
-		int answered, rank;
-		size_t at, size;
-		const char *bytes;
-		if (!c->passed.bytes)
-			continue;
-		if (muster_message_header(c->passed.bytes, c->passed.length, &answered, 1, &at) && answered == id &&
-			muster_message_part(c->passed.bytes, c->passed.length, &at, &rank, &bytes, &size))
-			answer = muster_asprintf("%.*s", (int)size, bytes);
-		muster_message_done(&c->passed);
+	struct muster_answer answer = { .bytes = { "", 0 } };
+	struct muster_parts parts;
+	int to;
+	if (!message->bytes)
+		return answer;
+	if (muster_unpack_parts(message->bytes, message->length, &parts) && muster_barrier_same(parts.barrier, id) &&
+		muster_unpack_part(&parts, &to, &answer.bytes) && to == rank) {
+		answer.here = true;
+		answer.message = *message;
+		*message = (struct muster_message){ 0 };
+	} else {
+		muster_message_done(message);
 	}
 	return answer;
 }
 
-/* The same for all barriers but the last: "" when there is no answer, and the rank goes on alone. */
-char *muster_barrier_pass(struct muster_supervisor *c, int id, int ended_phase, const char *payload, size_t length)
+void muster_answer_done(struct muster_answer *answer)
 {
-	char *answer = muster_barrier_wait(c, id, ended_phase, payload, length, c->end_ms - GATE_MEMBER_MS);
-	return answer ? answer : muster_strdup("");
+	muster_message_done(&answer->message);
+	*answer = (struct muster_answer){ .bytes = { "", 0 } };
+}
+
+/* The ring of that round has failed. It may be under way here, or not begun yet, or over. */
+static void take_cancel(struct muster_supervisor *s, const struct muster_message *message)
+{
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	const char *why;
+	int rank;
+	if (!muster_unpack_parts(message->bytes, message->length, &parts) ||
+		!muster_unpack_part(&parts, &rank, &bytes) || rank != s->rank ||
+		!muster_unpack_text(bytes.bytes, bytes.length, &why))
+		return;
+	s->cancelled = parts.barrier;
+	free(s->cancelled_why);
+	s->cancelled_why = muster_strdup(why);
+	if (muster_barrier_same(s->ring, s->cancelled))
+		muster_worker_client_cancel(&s->worker, why);
+}
+
+static bool is_membership(const struct muster_message *message)
+{
+	struct muster_membership_news news;
+	bool well = muster_unpack_membership(message->bytes, message->length, &news);
+	if (well)
+		free((void *)(uintptr_t)news.members);
+	return well;
+}
+
+/* Where the straight line finds it; NULL: it is for the others. */
+static struct muster_message *slot_of(struct muster_supervisor *s, const struct muster_message *message)
+{
+	struct muster_parts parts;
+	if (message->tag == MUSTER_TAG_MEMBERSHIP && message->from == 0 && is_membership(message))
+		return &s->membership;
+	if (message->tag == MUSTER_TAG_GOODBYE && message->from == 0)
+		return &s->goodbye;
+	if (message->tag != MUSTER_TAG_RELEASE || s->member_count == 0 || message->from != s->members[0])
+		return NULL;
+	/* the last answer may come before a slow rank has asked for it */
+	return muster_unpack_parts(message->bytes, message->length, &parts) &&
+			       parts.barrier.kind == MUSTER_BARRIER_RECORD
+		       ? &s->goodbye
+		       : &s->released;
+}
+
+static void take_interrupt(struct muster_supervisor *s, const struct muster_message *message)
+{
+	const char *why;
+	if (muster_unpack_text(message->bytes, message->length, &why) && (s->rank == 0 || message->from == 0))
+		muster_supervisor_interrupt(s, why);
+}
+
+static void log_malformed(const struct muster_supervisor *s, const struct muster_error *err)
+{
+	if (!s->host->quiet)
+		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = s->node, .rank = s->rank }, "%s",
+			err->text);
+}
+
+/* Takes the message over. */
+static void take_message(struct muster_supervisor *s, struct muster_message *message)
+{
+	struct muster_error err;
+	struct muster_message *slot = slot_of(s, message);
+	if (slot) {
+		muster_message_done(slot);
+		*slot = *message;
+		return;
+	}
+	if (message->tag == MUSTER_TAG_CANCEL_RANK)
+		take_cancel(s, message);
+	if (message->tag == MUSTER_TAG_INTERRUPT)
+		take_interrupt(s, message);
+	if (s->coordinator && muster_coordinator_message(s->coordinator, message, &err) < 0)
+		log_malformed(s, &err);
+	if (!s->aggregator && s->member_count == 0 &&
+		(message->tag == MUSTER_TAG_ENTER || message->tag == MUSTER_TAG_PEER_DIED)) {
+		/* of a member that heard of its membership before its leader did */
+		s->early = muster_realloc(s->early, s->early_count + 1, sizeof *s->early);
+		s->early[s->early_count++] = *message;
+		return;
+	}
+	if (s->aggregator && muster_node_aggregator_message(s->aggregator, message, &err) < 0)
+		log_malformed(s, &err);
+	muster_message_done(message);
+}
+
+void muster_supervisor_receive(struct muster_supervisor *s)
+{
+	double until_ms = now(s) + s->deadlines.turn;
+	size_t bytes = 0;
+	struct muster_message message;
+	while (bytes < TURN_BYTES && now(s) <= until_ms && muster_transport_receive(s->transport, &message)) {
+		bytes += message.length;
+		if (s->member_count > 0 && message.from == s->members[0])
+			s->leader_heartbeat_ms = now(s);
+		take_message(s, &message);
+	}
+}
+
+/* ---- heartbeats ---- */
+
+static void beat(struct muster_supervisor *s, int to)
+{
+	struct muster_packer none = { 0 };
+	muster_send_packed(s->transport, to, MUSTER_TAG_HEARTBEAT, &none);
+}
+
+/* Members to their leader and back, leaders to rank 0. */
+static void send_heartbeats(struct muster_supervisor *s)
+{
+	double now_ms = now(s);
+	if (s->member_count == 0 || now_ms - s->heartbeat_ms < s->deadlines.heartbeat_every)
+		return;
+	s->heartbeat_ms = now_ms;
+	if (!s->aggregator)
+		beat(s, s->members[0]);
+	for (size_t i = 1; s->aggregator && i < s->member_count; i++)
+		beat(s, s->members[i]);
+	if (s->aggregator && !s->coordinator)
+		beat(s, 0);
+	if (s->coordinator)
+		muster_barrier_heartbeat(&s->coordinator->barriers, s->rank, now_ms);
+	if (s->aggregator)
+		muster_barrier_heartbeat(&s->aggregator->barriers, s->rank, now_ms);
+}
+
+void muster_serve_heartbeats(struct muster_supervisor *s)
+{
+	struct muster_message message;
+	while (muster_transport_receive(s->transport, &message))
+		muster_message_done(&message);
+	send_heartbeats(s);
+}
+
+/* ---- the end ---- */
+
+void muster_supervisor_limit(const struct muster_supervisor *s, int exit_code)
+{
+	if (s->host->limit)
+		s->host->limit(s->host->arg,
+			s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks) + s->deadlines.limit, exit_code);
+}
+
+void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
+{
+	double earlier = s->end_ms - (now(s) + s->deadlines.interrupted);
+	if (s->interrupted)
+		return;
+	s->interrupted = muster_arena_string(s->arena, why);
+	if (earlier > 0) {
+		s->end_ms -= earlier;
+		muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);
+		if (s->aggregator)
+			muster_node_aggregator_hasten(s->aggregator, earlier);
+		if (s->coordinator)
+			muster_coordinator_hasten(s->coordinator, earlier);
+	}
+	for (int rank = s->coordinator ? 1 : 0; rank < (s->coordinator ? s->ranks : 1); rank++) {
+		struct muster_packer p = { 0 };
+		muster_pack_text(&p, why);
+		muster_send_packed(s->transport, rank, MUSTER_TAG_INTERRUPT, &p);
+	}
+	muster_worker_client_stop(&s->worker, MUSTER_EINTERRUPTED, why);
+}
+
+static void look_for_signal(struct muster_supervisor *s)
+{
+	double at_ms;
+	int number = s->host->signal ? s->host->signal(s->host->arg, &at_ms) : 0;
+	if (!number || s->interrupted)
+		return;
+	char *why = muster_asprintf(
+		"%s came to rank %d after %.1f s", muster_signals_name(number), s->rank, (at_ms - s->start_ms) / 1e3);
+	muster_supervisor_interrupt(s, why);
+	free(why);
+}
+
+/* ---- a round ---- */
+
+static double sooner(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double next_event(const struct muster_supervisor *s, double now_ms)
+{
+	double next = muster_worker_client_next(&s->worker);
+	if (s->member_count > 0)
+		next = sooner(next, s->heartbeat_ms + s->deadlines.heartbeat_every);
+	if (s->aggregator)
+		next = sooner(next, muster_node_aggregator_next(s->aggregator, now_ms));
+	if (s->coordinator)
+		next = sooner(next, muster_coordinator_next(s->coordinator, now_ms));
+	/* never at once: rounding may have put a moment that is a little ahead into the past */
+	return next > now_ms + LEAST_WAIT_MS ? next : now_ms + LEAST_WAIT_MS;
+}
+
+void muster_supervisor_poll(struct muster_supervisor *s, double until_ms)
+{
+	bool busy = s->worker.state == MUSTER_WORKER_BUSY;
+	muster_transport_wait(
+		s->transport, busy ? s->worker.ops->fd(s->worker.worker) : -1, sooner(until_ms, next_event(s, now(s))));
+	look_for_signal(s);
+	muster_supervisor_receive(s);
+	double now_ms = now(s);
+	send_heartbeats(s);
+	if (s->aggregator)
+		muster_node_aggregator_poll(s->aggregator, now_ms);
+	if (s->coordinator)
+		muster_coordinator_poll(s->coordinator, now_ms);
+	muster_worker_client_poll(&s->worker);
+	if (s->coordinator)
+		muster_journal_trials(s->journal, &s->coordinator->run);
+}
+
+/* ---- time ---- */
+
+int muster_supervisor_time_left(const struct muster_supervisor *s)
+{
+	double left = s->end_ms - s->deadlines.gather_reserve - now(s);
+	return left > 0 && !s->interrupted ? (int)left : 0;
+}
+
+int muster_supervisor_bounded(const struct muster_supervisor *s, double wanted_ms)
+{
+	double left = muster_supervisor_time_left(s), most = s->options->probe_deadline_s * 1e3;
+	if (most > 0 && most < wanted_ms)
+		wanted_ms = most;
+	double least = left > s->deadlines.command_least ? left : s->deadlines.command_least;
+	return (int)(wanted_ms < left ? wanted_ms : least);
+}
+
+/* ---- barriers ---- */
+
+void muster_enter(struct muster_supervisor *s, struct muster_barrier_id id, enum muster_phase ended,
+	const char *payload, size_t length)
+{
+	struct muster_packer p = { 0 };
+	s->at = id;
+	muster_pack_enter(&p, &(struct muster_enter){ .barrier = id, .ended = ended, .payload = { payload, length } });
+	muster_send_packed(s->transport, s->members[0], MUSTER_TAG_ENTER, &p);
+}
+
+bool muster_aggregator_is_dead(const struct muster_supervisor *s)
+{
+	return !s->aggregator && now(s) - s->leader_heartbeat_ms > s->deadlines.silence;
+}
+
+struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct muster_barrier_id id,
+	enum muster_phase ended, const char *payload, size_t length)
+{
+	struct muster_answer answer = { .bytes = { "", 0 } };
+	muster_enter(s, id, ended, payload, length);
+	for (;;) {
+		double until_ms = s->end_ms - s->deadlines.barrier_member; /* moves when the run is interrupted */
+		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence + 1;
+		if (now(s) >= until_ms || muster_aggregator_is_dead(s))
+			return answer;
+		muster_supervisor_poll(s, s->aggregator ? until_ms : sooner(until_ms, silent_ms));
+		answer = muster_answer_of(&s->released, id, s->rank);
+		if (answer.here)
+			return answer;
+	}
 }

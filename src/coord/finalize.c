@@ -1,14 +1,11 @@
-/* finalize.c - the end of the run on rank 0: judge, write, print
- *
- * A large report takes its time and a disk may hang: a thread does the work, while rank 0 stays alive for the others
- * and gives up when its time is over.
- */
-#include "coord/supervisor_internal.h"
+/* finalize.c - the end of the run on rank 0: judge, write, print */
+#include "coord/finalize.h"
 
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "model/trend.h"
+#include "muster/report.h"
 #include "journal/read.h"
 #include "muster/probe.h"
 
@@ -18,37 +15,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	REPORT_MS = 3500, /* after the run's end ... */
-	RANKS_PER_MS = 5, /* ... and a millisecond more for so many ranks */
-	LOOK_MS = 5,
-};
+enum { LOOK_MS = 5 };
 
-struct ending {
-	struct muster_supervisor *c;
+/* What the thread shares with rank 0; on the heap, since the thread may outlive the call. */
+struct work {
+	struct muster_finalize *finalize;
+	struct muster_supervisor *s;
+	struct muster_run *run;
 	int code;
 	size_t count[MUSTER_STATUS_COUNT];
 	atomic_int verdict; /* of enum muster_status, once it and the counts are known; else INCONCLUSIVE */
 	atomic_bool done;
 };
 
-double muster_finalize_limit_ms(const struct muster_supervisor *c)
-{
-	return REPORT_MS + (double)c->ranks / RANKS_PER_MS;
-}
-
-/* What has not come over MPI may be on disk, if this node sees the same folder as the others. */
-static void add_spooled(struct muster_supervisor *c, struct muster_run *run)
+/* What has not come as a message may be on disk, if this node sees the same folder as the others. */
+static void add_journal(const struct work *work)
 {
 	struct muster_journal_set spooled;
 	struct muster_error err;
+	struct muster_run *run = work->run;
 	bool missing = false;
 	for (size_t i = 0; i < run->node_count; i++)
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
 			missing = missing || run->nodes[i].ranks[j].missing;
-	if (!missing || !c->run_name)
+	if (!missing || !work->finalize->run_name)
 		return;
-	if (muster_journal_set_read(c->options->spool, c->run_name, run->arena, &spooled, &err) < 0) {
+	if (muster_journal_set_read(work->s->options->spool, work->finalize->run_name, run->arena, &spooled, &err) <
+		0) {
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
@@ -82,170 +75,162 @@ static void log_findings(const struct muster_report *report)
 
 static void *judge_and_write(void *arg)
 {
-	struct ending *ending = arg;
-	struct muster_supervisor *c = ending->c;
-	struct muster_run *run = &c->root->run;
+	struct work *work = arg;
+	const struct muster_options *options = work->s->options;
 	struct muster_report report;
-	add_spooled(c, run);
-	if (run->job.repeats > 1)
-		muster_run_fold_repeats(run);
-	muster_selection_evaluate(&c->choice, run, c->options->strict, &report);
-	memcpy(ending->count, report.count, sizeof ending->count);
-	atomic_store(&ending->verdict, (int)report.verdict);
+	add_journal(work);
+	if (work->run->job.repeats > 1)
+		muster_run_fold_repeats(work->run);
+	muster_selection_evaluate(&work->finalize->choice, work->run, options->strict, &report);
+	memcpy(work->count, report.count, sizeof work->count);
+	atomic_store(&work->verdict, (int)report.verdict);
 	log_findings(&report);
-	const char *path = c->silent ? NULL : c->options->report;
-	ending->code = muster_report_publish(&report, path, c->options->report, muster_on_terminal());
+	const char *path = work->finalize->silent ? NULL : options->report;
+	work->code = muster_report_publish(&report, path, options->report, muster_on_terminal());
 	muster_report_done(&report);
-	muster_selection_done(&c->choice);
-	atomic_store(&ending->done, true);
+	muster_selection_done(&work->finalize->choice);
+	atomic_store(&work->done, true);
 	return NULL;
 }
 
-static void complete_job(struct muster_supervisor *c)
+static void complete_job(const struct muster_supervisor *s, struct muster_run *run, int ranks, double now_ms)
 {
-	struct muster_run *run = &c->root->run;
 	run->job.id = muster_arena_string(run->arena, getenv("SLURM_JOB_ID"));
-	run->job.started = muster_arena_string(run->arena, c->started);
-	run->job.elapsed_s = (muster_now_ms() - c->start_ms) / 1e3;
-	run->job.profile = muster_profile_names[c->options->profile];
-	run->job.ranks = c->ranks;
+	run->job.started = muster_arena_string(run->arena, s->started);
+	run->job.elapsed_s = (now_ms - s->start_ms) / 1e3;
+	run->job.profile = muster_profile_names[s->options->profile];
+	run->job.ranks = ranks;
 	run->job.version = MUSTER_VERSION;
-	run->job.repeats = c->options->repeats;
-	run->job.interrupted = muster_arena_string(run->arena, c->interrupted);
+	run->job.repeats = s->options->repeats;
+	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
 }
 
 /* Something hangs, most likely the disk. The thread is left to itself. */
-static int give_up(struct ending *ending)
+static int give_up(struct work *work)
 {
-	struct muster_supervisor *c = ending->c;
+	const struct muster_options *options = work->s->options;
 	struct muster_report report = {
-		.run = &c->root->run,
-		.sku = c->options->sku,
-		.verdict = (enum muster_status)atomic_load(&ending->verdict),
+		.run = work->run,
+		.sku = options->sku,
+		.verdict = (enum muster_status)atomic_load(&work->verdict),
 	};
-	memcpy(report.count, ending->count, sizeof report.count);
+	memcpy(report.count, work->count, sizeof report.count);
 	if (report.verdict != MUSTER_FAIL)
 		report.verdict = MUSTER_INCONCLUSIVE;
-	muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written in time: %s", c->options->report);
+	muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written in time: %s", options->report);
 	muster_report_print_line(&report, "none", stdout);
 	return (int)muster_report_exit(&report);
 }
 
-int muster_finalize(struct muster_supervisor *c)
+int muster_finalize_run(void *finalize, struct muster_supervisor *s)
 {
-	/* not on the stack: the thread may outlive this call */
-	struct ending *ending = muster_calloc(1, sizeof *ending);
-	double until = c->end_ms + muster_finalize_limit_ms(c);
+	struct work *work = muster_calloc(1, sizeof *work);
+	double until = s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks);
 	pthread_t thread;
-	ending->c = c;
-	atomic_store(&ending->verdict, MUSTER_INCONCLUSIVE);
-	muster_progress_end(&c->root->progress);
-	complete_job(c);
-	if (pthread_create(&thread, NULL, judge_and_write, ending) != 0) {
-		judge_and_write(ending);
-		return ending->code;
+	*work = (struct work){ .finalize = finalize, .s = s, .run = &s->coordinator->run };
+	atomic_store(&work->verdict, MUSTER_INCONCLUSIVE);
+	muster_progress_end(&s->coordinator->progress);
+	complete_job(s, work->run, s->ranks, muster_clock_now(s->clock));
+	if (pthread_create(&thread, NULL, judge_and_write, work) != 0) {
+		judge_and_write(work);
+		int code = work->code;
+		free(work);
+		return code;
 	}
-	while (!atomic_load(&ending->done) && muster_now_ms() < until) {
+	while (!atomic_load(&work->done) && muster_clock_now(s->clock) < until) {
 		poll(NULL, 0, LOOK_MS);
-		muster_supervisor_heartbeat(c);
+		muster_serve_heartbeats(s);
 	}
-	if (!atomic_load(&ending->done)) {
+	if (!atomic_load(&work->done)) {
 		pthread_detach(thread);
-		return give_up(ending);
+		return give_up(work);
 	}
 	pthread_join(thread, NULL);
-	int code = ending->code;
-	free(ending);
+	int code = work->code;
+	free(work);
 	return code;
 }
 
-bool muster_finalize_is_slow(void *conductor, const struct muster_probe *probe, const char *facts)
+/* This run in little: all its nodes and ranks, of which nothing is known but what rank 0 has measured. */
+static void little_run(const struct muster_supervisor *s, struct muster_run *run)
 {
-	struct muster_supervisor *c = conductor;
-	const struct muster_node *own = &c->record.nodes[0];
-	struct muster_run run, told;
-	struct muster_report report;
-	bool slow = false;
-	muster_run_init(&told);
-	if (muster_node_from_json(&told, facts, strlen(facts), NULL) < 0) {
-		muster_run_done(&told);
-		return false;
+	const struct muster_membership *m = &s->coordinator->members;
+	struct muster_record_reader *reader;
+	struct muster_record_parts parts;
+	muster_run_init(run);
+	for (size_t node = 0; node < m->node_count; node++) {
+		size_t count;
+		const int *ranks = muster_membership_ranks(m, node, &count);
+		muster_run_add_node(run, m->names[node]);
+		for (size_t i = 0; i < count; i++)
+			if (ranks[i] != s->rank)
+				muster_node_add_rank(&run->nodes[node], ranks[i]);
 	}
-	/* this run in little: all its nodes and ranks, of which nothing is known but what is known here */
-	muster_run_init(&run);
-	run.job.samples = told.job.samples;
-	told.job.samples = (struct muster_samples){ 0 };
-	for (int rank = 0; rank < c->ranks; rank++) {
-		const struct muster_hello *hello = &c->root->hellos[rank];
-		if (!hello->here)
-			continue;
-		while (run.node_count <= (size_t)hello->node_index)
-			muster_run_add_node(&run, "?");
-		run.nodes[hello->node_index].name = hello->node;
-		muster_node_add_rank(&run.nodes[hello->node_index], rank);
-	}
-	for (size_t i = 0; i < own->samples.count && run.node_count > 0; i++)
-		muster_samples_add(&run.nodes[0].samples, own->samples.items[i]);
-	for (size_t i = 0; i < own->ranks[0].samples.count && run.node_count > 0; i++)
-		muster_samples_add(&run.nodes[0].ranks[0].samples, own->ranks[0].samples.items[i]);
-	run.job.profile = muster_profile_names[c->options->profile];
-	run.job.ranks = c->ranks;
-	muster_run_fold_repeats(&run);
-	muster_selection_evaluate(&c->choice, &run, false, &report);
-	for (size_t i = 0; i < report.finding_count && !slow; i++) {
-		const struct muster_finding *finding = &report.findings[i];
-		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
-		slow = finding->status == MUSTER_FAIL && metric && metric->scope == MUSTER_SCOPE_JOB &&
-		       metric->unit[0] && strcmp(muster_metric_probe(metric), probe->name) == 0 &&
-		       finding->value.type == MUSTER_NUMBER;
-	}
-	muster_report_done(&report);
-	muster_run_done(&run);
-	muster_run_done(&told);
-	return slow;
+	reader = muster_record_reader_new(run->arena);
+	muster_record_parts_init(&parts, s->rank);
+	muster_record_read(reader, s->record.bytes, s->record.length, &parts);
+	muster_record_merge(run, (size_t)s->node_index, &parts);
+	muster_record_parts_done(&parts);
+	muster_record_reader_free(reader);
+	run->job.profile = muster_profile_names[s->options->profile];
+	run->job.ranks = s->ranks;
+	if (s->options->repeats > 1)
+		muster_run_fold_repeats(run);
 }
 
-/* Rank 0 is here, and nobody else: MPI never began. */
-int muster_finalize_alone(struct muster_supervisor *c)
+struct muster_floors muster_finalize_floors(void *arg, struct muster_supervisor *s, const struct muster_probe *probe)
 {
-	struct ending ending = { .c = c };
-	struct muster_run *run = &c->root->run;
-	bool *here = muster_calloc((size_t)c->ranks, sizeof *here);
-	struct muster_rank *rank = muster_node_add_rank(muster_run_add_node(run, c->node), 0);
+	const struct muster_finalize *finalize = arg;
+	struct muster_run run;
+	if (!probe->ring_rate)
+		return (struct muster_floors){ 0 };
+	little_run(s, &run);
+	struct muster_floors floors = muster_selection_floors(&finalize->choice, &run, probe->ring_rate);
+	muster_run_done(&run);
+	return floors;
+}
+
+int muster_finalize_alone(struct muster_finalize *finalize, struct muster_supervisor *s, int ranks)
+{
+	struct muster_run run;
+	struct work work = { .finalize = finalize, .s = s, .run = &run };
+	muster_run_init(&run);
+	struct muster_node *node = muster_run_add_node(&run, s->node);
+	struct muster_rank *rank = muster_node_add_rank(node, 0);
 	rank->local_rank = 0;
 	for (size_t i = 0; i < muster_probe_count(); i++)
 		muster_outcomes_add(&rank->outcomes, (struct muster_outcome){
 							     .probe = muster_probe_at(i)->name,
 							     .status = MUSTER_OUTCOME_ERROR,
 							     .code = muster_code_name(MUSTER_EINTERRUPTED),
-							     .detail = c->interrupted,
+							     .detail = s->interrupted,
 						     });
-	here[0] = true;
-	muster_run_add_missing(run, c->root->hellos, here, c->ranks);
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
-			if (run->nodes[n].ranks[i].missing)
-				run->nodes[n].ranks[i].missing = "MPI_Init had not ended when the run was given up";
-	free(here);
-	complete_job(c);
-	judge_and_write(&ending);
-	return ending.code;
+	node = ranks > 1 ? muster_run_add_node(&run, "?") : NULL;
+	for (int other = 1; other < ranks; other++)
+		muster_node_add_rank(node, other)->missing = "MPI_Init had not ended when the run was given up";
+	muster_run_sort(&run);
+	complete_job(s, &run, ranks, muster_now_ms());
+	judge_and_write(&work);
+	muster_run_done(&run);
+	return work.code;
 }
 
-bool muster_finalize_prepare(struct muster_supervisor *c)
+int muster_finalize_prepare(void *arg, struct muster_supervisor *s)
 {
-	const struct muster_options *o = c->options;
+	struct muster_finalize *finalize = arg;
+	const struct muster_options *o = s->options;
+	struct muster_selection *choice = &finalize->choice;
 	struct muster_error err;
 	/* a report that cannot be written should not cost a run */
 	if (muster_file_check(o->report, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "--report %s", err.text);
-		return false;
+		return MUSTER_EXIT_USAGE;
 	}
-	if (muster_selection_load(o->configs, o->sku, o->overlay, &c->choice, &err) < 0) {
+	if (muster_selection_load(o->configs, o->sku, o->overlay, choice, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
-		return false;
+		return MUSTER_EXIT_USAGE;
 	}
-	if (!c->choice.automatic && !c->choice.known) /* said before anything is measured */
-		muster_log(MUSTER_LOG_WARN, NULL, "%s", c->choice.unknown.text);
-	return true;
+	if (!choice->automatic && !choice->known) /* said before anything is measured */
+		muster_log(MUSTER_LOG_WARN, NULL, "%s", choice->unknown.text);
+	return MUSTER_EXIT_PASS;
 }

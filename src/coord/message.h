@@ -1,29 +1,227 @@
-/* message.h - how payloads travel between supervisors: a header of numbers, then parts
+/* message.h - everything that supervisors say to each other, as structs; message.c alone knows their bytes
  *
- * "<number> <number> ...\n", then for each part "<rank> <length>\n<bytes>\n". Everything is checked when it is opened.
+ * Numbers are 32 bits, little-endian; a text is its length, its bytes and a NUL. Unpacking checks everything, and what
+ * it returns points into the message's bytes.
  */
 #ifndef MUSTER_COORD_MESSAGE_H
 #define MUSTER_COORD_MESSAGE_H
 
+#include "muster/probe.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdint.h>
 
-struct muster_message_writer { /* being written */
-	char *bytes;
-	size_t length;
-	FILE *out;
+enum muster_tag {
+	/* 0 is MUSTER_TAG_PEER_DIED of transport.h */
+	MUSTER_TAG_HELLO = 1,   /* rank → rank 0: struct muster_hello */
+	MUSTER_TAG_MEMBERSHIP,  /* rank 0 → rank: struct muster_membership_news */
+	MUSTER_TAG_ENTER,       /* member → leader: struct muster_enter */
+	MUSTER_TAG_RELEASE,     /* leader → member: struct muster_part behind a barrier's id */
+	MUSTER_TAG_REDUCE,      /* leader → rank 0: the payloads of its members at a barrier of the job: parts */
+	MUSTER_TAG_SCATTER,     /* rank 0 → leader: an answer for each of its members: parts */
+	MUSTER_TAG_PROGRESS,    /* leader → rank 0: struct muster_progress_news */
+	MUSTER_TAG_INTERRUPT,   /* rank → rank 0 → rank: the whole run ends now; a text: why */
+	MUSTER_TAG_HEARTBEAT,   /* member ↔ leader, leader ↔ rank 0: no content */
+	MUSTER_TAG_RING_FAILED, /* rank or leader → rank 0: struct muster_ring_failed */
+	MUSTER_TAG_CANCEL, /* rank 0 → leader: parts, why for each rank that need not wait for its ring any more */
+	MUSTER_TAG_CANCEL_RANK, /* leader → member: the same for one rank */
+	MUSTER_TAG_RECORD,      /* rank → rank 0, past a dead leader: its record as a part */
+	MUSTER_TAG_GOODBYE,     /* rank 0 → rank, past a dead leader: what the last barrier would have answered */
 };
 
-void muster_message_begin(struct muster_message_writer *parcel, const int *numbers, size_t count);
-void muster_message_add(struct muster_message_writer *parcel, int rank, const char *bytes, size_t length);
-/* Afterwards bytes and length are set; the caller frees bytes. */
-void muster_message_end(struct muster_message_writer *parcel);
+/* Where ranks wait for each other. */
+enum muster_barrier_kind {
+	MUSTER_BARRIER_NONE = 0,
+	MUSTER_BARRIER_PEERS, /* of a node: which GPU I took → which all of the node took, and my turn */
+	MUSTER_BARRIER_TURN,  /* of a node, for each probe and turn: go */
+	MUSTER_BARRIER_RING, /* of the job, for each probe and round: what I can and how the last ring went → my place
+			      */
+	MUSTER_BARRIER_RING_ID, /* of the job, likewise: a ring's id from its first rank → to all of its ranks */
+	MUSTER_BARRIER_RECORD,  /* of the job: what I measured → goodbye */
+	MUSTER_BARRIER_KIND_COUNT
+};
 
-/* The numbers of the header; *at is then the offset of the first part. false when the header is malformed. */
-bool muster_message_header(const char *bytes, size_t length, int *ret, size_t count, size_t *at);
-/* The next part at *at, which moves on. false at the end and for anything malformed. */
-bool muster_message_part(
-	const char *bytes, size_t length, size_t *at, int *ret_rank, const char **ret, size_t *ret_length);
+struct muster_barrier_id {
+	enum muster_barrier_kind kind;
+	int probe; /* index in the registry; 0 where none matters */
+	int round; /* of a ring, or a probe's turn */
+};
+
+bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b);
+/* Every rank enters barriers in one order: true when a comes before b in it. */
+bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b);
+/* Rank 0 takes part, not only the node's leader. */
+bool muster_barrier_is_of_job(struct muster_barrier_id id);
+
+/* What a run looks like from outside. Entering some barriers ends a phase. */
+enum muster_phase {
+	MUSTER_PHASE_NONE = -1,
+	MUSTER_PHASE_START = 0,
+	MUSTER_PHASE_DRIVERS,
+	MUSTER_PHASE_INVENTORY,
+	MUSTER_PHASE_COPIES,
+	MUSTER_PHASE_RING,
+	MUSTER_PHASE_COUNT
+};
+
+/* ---- bytes ---- */
+
+struct muster_packer {
+	char *bytes; /* malloc'd; the caller frees */
+	size_t length, room;
+};
+
+struct muster_unpacker {
+	const char *at, *end;
+	bool bad; /* something did not fit; what was unpacked since is 0 or "" */
+};
+
+/* A text or other bytes, in somebody else's memory. */
+struct muster_bytes {
+	const char *bytes; /* a NUL follows */
+	size_t length;
+};
+
+void muster_packer_done(struct muster_packer *p);
+
+/* ---- the messages ---- */
+
+struct muster_hello {
+	const char *host; /* the kernel's name for this start of the node */
+	const char *node;
+};
+
+struct muster_membership_news {
+	int exit_code; /* 0: the run goes on. Otherwise the rank leaves with it, and nothing else is said */
+	int node_index, nodes;
+	int left_ms;            /* of the whole run */
+	const char *node;       /* two hosts of one name have two names from here on */
+	const int32_t *members; /* ranks of the node, ascending; malloc'd by unpack, the caller frees */
+	size_t member_count;
+};
+
+struct muster_enter {
+	struct muster_barrier_id barrier;
+	enum muster_phase ended; /* the phase that ends with it, or NONE */
+	struct muster_bytes payload;
+};
+
+/* Parts: a barrier's id, then any number of (rank, bytes). */
+struct muster_parts {
+	struct muster_barrier_id barrier;
+	struct muster_unpacker rest;
+};
+
+struct muster_progress_news {
+	int done[MUSTER_PHASE_COUNT]; /* members of the node that have ended each phase */
+};
+
+struct muster_ring_failed {
+	struct muster_barrier_id ring;
+	int rank; /* that cannot go on */
+	const char *why;
+};
+
+/* ---- payloads of barriers ---- */
+
+/* PEERS. */
+struct muster_peer_entry {
+	int local_rank;
+	const char *gpu, *uuid; /* "" when there is none */
+	const char *path;       /* GPUs on one path take turns */
+};
+
+struct muster_peer_answer {
+	int turn, turns;
+	struct muster_unpacker rest; /* of each rank that entered: see muster_unpack_peer */
+};
+
+/* How a ring ended for a rank, in the order of how much that says about the rank itself. */
+enum muster_ring_end {
+	MUSTER_RING_NONE = 0, /* it was in none */
+	MUSTER_RING_OK,
+	MUSTER_RING_CANCELLED,
+	MUSTER_RING_REMOTE, /* it failed elsewhere, says the library */
+	MUSTER_RING_LATE,   /* time ran out */
+	MUSTER_RING_GONE,   /* nothing came from the rank any more */
+	MUSTER_RING_ERROR,
+	MUSTER_RING_HUNG,
+	MUSTER_RING_CRASHED,
+	MUSTER_RING_END_COUNT
+};
+
+struct muster_ring_figure {
+	uint64_t bytes; /* of a message */
+	double rate;    /* the probe's ring_rate, in the metric's unit */
+};
+
+enum { MUSTER_RING_FIGURES_MAX = 64 };
+
+/* RING: what a rank brings. */
+struct muster_ring_ready {
+	bool can;
+	const char *uuid;         /* of its GPU, when it can */
+	const char *agree;        /* its value of the metric that ranks of one ring must agree on; "" */
+	const char *why;          /* it cannot; "" */
+	enum muster_ring_end end; /* of the ring before */
+	double seconds;
+	const char *detail; /* of that end; "" */
+	/* From a ring's first rank. To pack: the figures; unpacked: see muster_ring_figure_at. */
+	const struct muster_ring_figure *figures;
+	const char *packed_figures;
+	size_t figure_count;
+};
+
+/* RING: what it hears. */
+enum muster_ring_role {
+	MUSTER_ROLE_OVER = 0, /* there will be no more rounds */
+	MUSTER_ROLE_MEMBER,
+	MUSTER_ROLE_IDLE,     /* no part in this round of trials */
+	MUSTER_ROLE_EXCLUDED, /* a full ring is made without it: why */
+	MUSTER_ROLE_COUNT
+};
+
+struct muster_ring_place {
+	enum muster_ring_role role;
+	int rank, ranks, nodes;
+	bool trial;
+	int deadline_ms;
+	const char *why;
+};
+
+/* Each pack appends to p. Each unpack returns false when the bytes are not of this form, to their end. */
+void muster_pack_hello(struct muster_packer *p, const struct muster_hello *hello);
+bool muster_unpack_hello(const char *bytes, size_t length, struct muster_hello *ret);
+void muster_pack_membership(struct muster_packer *p, const struct muster_membership_news *news);
+bool muster_unpack_membership(const char *bytes, size_t length, struct muster_membership_news *ret);
+void muster_pack_enter(struct muster_packer *p, const struct muster_enter *enter);
+bool muster_unpack_enter(const char *bytes, size_t length, struct muster_enter *ret);
+void muster_pack_progress(struct muster_packer *p, const struct muster_progress_news *news);
+bool muster_unpack_progress(const char *bytes, size_t length, struct muster_progress_news *ret);
+void muster_pack_ring_failed(struct muster_packer *p, const struct muster_ring_failed *failed);
+bool muster_unpack_ring_failed(const char *bytes, size_t length, struct muster_ring_failed *ret);
+void muster_pack_text(struct muster_packer *p, const char *text);
+bool muster_unpack_text(const char *bytes, size_t length, const char **ret);
+
+void muster_pack_parts(struct muster_packer *p, struct muster_barrier_id barrier);
+void muster_pack_part(struct muster_packer *p, int rank, const char *bytes, size_t length);
+bool muster_unpack_parts(const char *bytes, size_t length, struct muster_parts *ret);
+/* The next part: false at the end. parts->rest.bad afterwards: the end was not a proper one. */
+bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster_bytes *ret);
+
+void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry);
+bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_peer_entry *ret);
+void muster_pack_peer_answer(struct muster_packer *p, int turn, int turns);
+void muster_pack_peer(struct muster_packer *p, int rank, const struct muster_peer_entry *entry);
+bool muster_unpack_peer_answer(const char *bytes, size_t length, struct muster_peer_answer *ret);
+bool muster_unpack_peer(struct muster_peer_answer *answer, int *ret_rank, struct muster_peer_entry *ret);
+
+void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready);
+bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret);
+/* One of an unpacked message's figures; index < figure_count. */
+struct muster_ring_figure muster_ring_figure_at(const struct muster_ring_ready *ready, size_t index);
+void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_place *place);
+bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ring_place *ret);
 
 #endif

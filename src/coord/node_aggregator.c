@@ -1,254 +1,260 @@
-/* node_aggregator.c - the lowest rank of a node keeps the barriers for all of its ranks */
-#include "node_aggregator.h"
+/* node_aggregator.c - the lowest rank of a node owns the barriers for all of its ranks */
+#include "coord/node_aggregator.h"
 
-#include "util/log.h"
-#include "util/text.h"
+#include "coord/send.h"
 #include "muster/arena.h"
-#include "muster/report.h"
-#include "coord/barrier_id.h"
-#include "model/run_merge.h"
-#include "coord/message.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(
-	sizeof((struct muster_node_aggregator *)0)->done / sizeof(int) >= MUSTER_PHASE_COUNT, "every phase is counted");
-
-enum { PROGRESS_EVERY_MS = 100 };
-
-static bool of_job(int barrier)
+static void release(
+	struct muster_node_aggregator *a, struct muster_barrier_id id, int rank, const char *bytes, size_t length)
 {
-	return barrier == MUSTER_BARRIER_RECORD || barrier >= MUSTER_BARRIER_RING;
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, id);
+	muster_pack_part(&p, rank, bytes, length);
+	muster_send_packed(a->transport, rank, MUSTER_TAG_RELEASE, &p);
 }
 
-static void pass(int barrier, int rank, const char *bytes, size_t length)
+/* GPUs on one path take turns, in the order of their ranks. */
+static void complete_peers(struct muster_node_aggregator *a, const struct muster_barrier *barrier)
 {
-	struct muster_message_writer parcel;
-	muster_message_begin(&parcel, &barrier, 1);
-	muster_message_add(&parcel, rank, bytes, length);
-	muster_message_end(&parcel);
-	muster_link_send(rank, MUSTER_TAG_RELEASE, parcel.bytes, parcel.length);
-	free(parcel.bytes);
-}
-
-/* Payload of the peers barrier: "<local rank> <GPU> <UUID> <path>", "-" for what there is none of. */
-struct took {
-	char gpu[32], uuid[48], path[64];
-	int local_rank;
-};
-
-static bool parse_took(const struct muster_barrier_entry *arrival, struct took *ret)
-{
-	return arrival->here &&
-	       sscanf(arrival->bytes, "%d %31s %47s %63s", &ret->local_rank, ret->gpu, ret->uuid, ret->path) == 4;
-}
-
-/* Answer of the peers barrier: "<my turn> <turns>" and a line "<rank> <local rank> <GPU> <UUID>" for each rank that
- * came. GPUs on one path take turns, in the order of their ranks. */
-static void settle_peers(const struct muster_barrier_set *barriers, const struct muster_barrier *barrier)
-{
-	struct took *all = muster_calloc(barriers->count, sizeof *all);
-	int *turn = muster_calloc(barriers->count, sizeof *turn);
-	int turns = 1;
-	char *list = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&list, &length);
-	for (size_t i = 0; out && i < barriers->count; i++) {
-		if (!parse_took(&barrier->entries[i], &all[i]))
+	size_t count = a->barriers.count;
+	struct muster_peer_entry *all = muster_calloc(count, sizeof *all);
+	bool *here = muster_calloc(count, sizeof *here);
+	int *turn = muster_calloc(count, sizeof *turn), turns = 1;
+	struct muster_packer list = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_barrier_entry *entry = &barrier->entries[i];
+		here[i] = entry->here && muster_unpack_peer_entry(entry->bytes, entry->length, &all[i]);
+		if (!here[i])
 			continue;
 		for (size_t j = 0; j < i; j++)
-			turn[i] += all[j].gpu[0] != '-' && strcmp(all[j].path, all[i].path) == 0;
-		if (all[i].gpu[0] != '-' && turn[i] + 1 > turns)
+			turn[i] += here[j] && *all[j].gpu && strcmp(all[j].path, all[i].path) == 0;
+		if (*all[i].gpu && turn[i] + 1 > turns)
 			turns = turn[i] + 1;
-		fprintf(out, "%d %d %s %s\n", barriers->members[i], all[i].local_rank, all[i].gpu, all[i].uuid);
+		muster_pack_peer(&list, a->barriers.members[i], &all[i]);
 	}
-	if (!out || fclose(out) != 0)
-		abort(); /* out of memory */
-	for (size_t i = 0; i < barriers->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!barrier->entries[i].here)
 			continue;
-		char *answer = muster_asprintf("%d %d\n%s", turn[i], turns, list);
-		pass(barrier->id, barriers->members[i], answer, strlen(answer));
-		free(answer);
+		struct muster_packer p = { 0 };
+		muster_pack_peer_answer(&p, turn[i], turns);
+		struct muster_packer answer = { 0 };
+		muster_pack_parts(&answer, barrier->id);
+		p.bytes = muster_realloc(p.bytes, p.length + list.length + 1, 1);
+		memcpy(p.bytes + p.length, list.bytes ? list.bytes : "", list.length);
+		muster_pack_part(&answer, a->barriers.members[i], p.bytes, p.length + list.length);
+		muster_send_packed(a->transport, a->barriers.members[i], MUSTER_TAG_RELEASE, &answer);
+		muster_packer_done(&p);
 	}
-	free(list);
+	muster_packer_done(&list);
 	free(turn);
+	free(here);
 	free(all);
 }
 
-/* The records of the node's ranks, as one. A malformed one is left out: its rank will be named as missing. */
-static void bundle_records(struct muster_node_aggregator *leader, const struct muster_barrier *barrier,
-	struct muster_message_writer *parcel)
+static void forward(struct muster_node_aggregator *a, const struct muster_barrier *barrier)
 {
-	struct muster_run run;
-	struct muster_error err;
-	bool *here = muster_calloc((size_t)leader->ranks, sizeof *here);
-	muster_run_init(&run);
-	for (size_t i = 0; i < leader->barriers.count; i++)
-		if (barrier->entries[i].here && muster_run_merge(&run, barrier->entries[i].bytes,
-							barrier->entries[i].length, here, leader->ranks, &err) < 0)
-			muster_log(MUSTER_LOG_WARN,
-				&(struct muster_log_place){ .node = leader->node, .rank = leader->members[i] },
-				"its record is malformed: %s", err.text);
-	for (size_t i = 0; i < run.job.samples.count && run.node_count > 0;
-		i++) /* a rank brings its job's facts along */
-		muster_samples_add(&run.nodes[0].ranks[0].samples, run.job.samples.items[i]);
-	for (size_t i = 0; i < run.node_count; i++) {
-		size_t length;
-		char *text = muster_node_to_json(&run.nodes[i], &length);
-		muster_message_add(parcel, leader->members[0], text, length);
-		free(text);
-	}
-	muster_run_done(&run);
-	free(here);
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, barrier->id);
+	for (size_t i = 0; i < a->barriers.count; i++)
+		if (barrier->entries[i].here)
+			muster_pack_part(
+				&p, a->barriers.members[i], barrier->entries[i].bytes, barrier->entries[i].length);
+	muster_send_packed(a->transport, 0, MUSTER_TAG_REDUCE, &p);
 }
 
-static void complete(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier)
+static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
-	struct muster_node_aggregator *leader = arg;
-	if (barrier->id == MUSTER_BARRIER_PEERS) {
-		settle_peers(barriers, barrier);
-		return;
-	}
-	if (!of_job(barrier->id)) {
-		for (size_t i = 0; i < barriers->count; i++)
-			if (barrier->entries[i].here)
-				pass(barrier->id, barriers->members[i], "", 0);
-		return;
-	}
-	struct muster_message_writer parcel;
-	muster_message_begin(&parcel, &barrier->id, 1);
-	if (barrier->id == MUSTER_BARRIER_RECORD)
-		bundle_records(leader, barrier, &parcel);
+	struct muster_node_aggregator *a = arg;
+	(void)now_ms;
+	if (barrier->id.kind == MUSTER_BARRIER_PEERS)
+		complete_peers(a, barrier);
+	else if (muster_barrier_is_of_job(barrier->id))
+		forward(a, barrier);
 	else
-		for (size_t i = 0; i < barriers->count; i++)
+		for (size_t i = 0; i < a->barriers.count; i++)
 			if (barrier->entries[i].here)
-				muster_message_add(&parcel, barriers->members[i], barrier->entries[i].bytes,
-					barrier->entries[i].length);
-	muster_message_end(&parcel);
-	muster_link_send(0, MUSTER_TAG_REDUCE, parcel.bytes, parcel.length);
-	free(parcel.bytes);
+				release(a, barrier->id, a->barriers.members[i], "", 0);
 }
 
-static void late_entry(void *arg, struct muster_barrier_set *barriers, struct muster_barrier *barrier, size_t member)
+/* A record goes on to rank 0, which may still take it, and gives the answer; at a ring the rank is sent on its way. */
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
 {
-	const struct muster_node_aggregator *leader = arg;
-	const char *answer = barrier->id == leader->last_ring_gate ? "." : "-it came too late";
-	pass(barrier->id, barriers->members[member], answer, strlen(answer));
-}
-
-void muster_node_aggregator_init(struct muster_node_aggregator *leader, const int *members, size_t count,
-	const char *node, int ranks, double limit_ms, double last_limit_ms)
-{
-	*leader = (struct muster_node_aggregator){ .members = members, .node = node, .ranks = ranks };
-	leader->dead = muster_calloc(count, sizeof *leader->dead);
-	muster_barrier_set_init(&leader->barriers, members, count, limit_ms);
-	leader->barriers.last_gate = MUSTER_BARRIER_RECORD;
-	leader->barriers.last_limit_ms = last_limit_ms;
-	leader->barriers.complete = complete;
-	leader->barriers.late_entry = late_entry;
-	leader->barriers.arg = leader;
-}
-
-void muster_node_aggregator_advance_deadlines(struct muster_node_aggregator *leader, double earlier_ms)
-{
-	leader->barriers.limit_ms -= earlier_ms;
-	leader->barriers.last_limit_ms -= earlier_ms;
-}
-
-void muster_node_aggregator_done(struct muster_node_aggregator *leader)
-{
-	muster_barrier_set_done(&leader->barriers);
-	free(leader->dead);
-}
-
-static void arrive(struct muster_node_aggregator *leader, const struct muster_message *message)
-{
-	int header[2]; /* barrier, the phase that has ended or -1 */
-	size_t at;
-	if (!muster_message_header(message->bytes, message->length, header, 2, &at))
+	struct muster_node_aggregator *a = arg;
+	int rank = a->barriers.members[member];
+	struct muster_packer p = { 0 };
+	(void)now_ms;
+	if (barrier->id.kind == MUSTER_BARRIER_RECORD) {
+		muster_pack_parts(&p, barrier->id);
+		muster_pack_part(&p, rank, barrier->entries[member].bytes, barrier->entries[member].length);
+		muster_send_packed(a->transport, 0, MUSTER_TAG_RECORD, &p);
 		return;
-	if (header[1] >= 0 && header[1] < MUSTER_PHASE_COUNT) {
-		leader->done[header[1]]++;
-		leader->progress_due = true;
 	}
-	muster_barrier_set_enter(
-		&leader->barriers, header[0], message->from, message->bytes + at, message->length - at);
+	if (barrier->id.kind == MUSTER_BARRIER_RING) {
+		bool over = a->ring_over && muster_barrier_same(barrier->id, a->ring_over_barrier);
+		const struct muster_ring_place place = {
+			.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
+			.why = "it came too late",
+		};
+		muster_pack_ring_place(&p, &place);
+	}
+	release(a, barrier->id, rank, p.bytes ? p.bytes : "", p.length);
+	muster_packer_done(&p);
 }
 
-static void deal(struct muster_node_aggregator *leader, const struct muster_message *message)
+void muster_node_aggregator_init(struct muster_node_aggregator *a, struct muster_transport *transport,
+	const struct muster_deadlines *deadlines, const int *members, size_t count, double limit_ms,
+	double record_limit_ms)
 {
-	int barrier, rank;
-	size_t at, length;
-	const char *bytes;
-	if (!muster_message_header(message->bytes, message->length, &barrier, 1, &at))
-		return;
-	if (barrier >= MUSTER_BARRIER_RING && !muster_barrier_is_ring_id(barrier))
-		leader->ring_gate = barrier;
-	while (muster_message_part(message->bytes, message->length, &at, &rank, &bytes, &length)) {
-		if (barrier == leader->ring_gate && length == 1 && *bytes == '.')
-			leader->last_ring_gate = barrier;
-		pass(barrier, rank, bytes, length);
-	}
+	*a = (struct muster_node_aggregator){ .transport = transport, .deadlines = deadlines };
+	a->dead_told = muster_calloc(count + 1, sizeof *a->dead_told);
+	muster_barrier_set_init(&a->barriers, members, count, muster_clock_now(transport->clock));
+	a->barriers.silence_ms = deadlines->silence;
+	a->barriers.limit_ms = limit_ms;
+	a->barriers.record_limit_ms = record_limit_ms;
+	a->barriers.complete = complete;
+	a->barriers.late_entry = late_entry;
+	a->barriers.arg = a;
 }
 
-/* To each rank that need not wait any more: "<barrier>\n<why>". */
-static void call_off(const struct muster_message *message)
+void muster_node_aggregator_hasten(struct muster_node_aggregator *a, double earlier_ms)
 {
-	int barrier, rank;
-	size_t at, length;
-	const char *bytes;
-	if (!muster_message_header(message->bytes, message->length, &barrier, 1, &at))
-		return;
-	while (muster_message_part(message->bytes, message->length, &at, &rank, &bytes, &length)) {
-		char *text = muster_asprintf("%d\n%.*s", barrier, (int)length, bytes);
-		muster_link_send(rank, MUSTER_TAG_CANCEL, text, strlen(text));
-		free(text);
+	a->barriers.limit_ms -= earlier_ms;
+	a->barriers.record_limit_ms -= earlier_ms;
+}
+
+void muster_node_aggregator_done(struct muster_node_aggregator *a)
+{
+	muster_barrier_set_done(&a->barriers);
+	free(a->dead_told);
+	*a = (struct muster_node_aggregator){ 0 };
+}
+
+static int malformed(const struct muster_message *message, struct muster_error *err)
+{
+	return muster_fail(err, MUSTER_EPROTOCOL, "a malformed message (tag %d, %zu bytes) from rank %d", message->tag,
+		message->length, message->from);
+}
+
+static int take_entry(
+	struct muster_node_aggregator *a, const struct muster_message *message, double now_ms, struct muster_error *err)
+{
+	struct muster_enter enter;
+	if (!muster_unpack_enter(message->bytes, message->length, &enter))
+		return malformed(message, err);
+	if (enter.ended != MUSTER_PHASE_NONE) {
+		a->done[enter.ended]++;
+		a->progress_due = true;
 	}
+	muster_barrier_enter(
+		&a->barriers, enter.barrier, message->from, enter.payload.bytes, enter.payload.length, now_ms);
+	return 0;
+}
+
+/* Rank 0's answers; what they say about rings is kept for those that come late, and for those that die. */
+static int take_answers(
+	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_parts parts;
+	struct muster_bytes answer;
+	struct muster_ring_place place;
+	int rank;
+	if (!muster_unpack_parts(message->bytes, message->length, &parts))
+		return malformed(message, err);
+	struct muster_barrier_id id = parts.barrier;
+	bool ring = id.kind == MUSTER_BARRIER_RING;
+	if (ring && !(a->ring > 0 && muster_barrier_same(id, a->ring_barrier))) {
+		a->ring++;
+		a->ring_barrier = id;
+	}
+	while (muster_unpack_part(&parts, &rank, &answer)) {
+		if (muster_barrier_member(&a->barriers, rank) < 0)
+			continue;
+		if (ring && muster_unpack_ring_place(answer.bytes, answer.length, &place) &&
+			place.role == MUSTER_ROLE_OVER) {
+			a->ring_over = true;
+			a->ring_over_barrier = id;
+		}
+		release(a, id, rank, answer.bytes, answer.length);
+	}
+	return parts.rest.bad ? malformed(message, err) : 0;
+}
+
+static int cancel_ranks(
+	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
+{
+	struct muster_parts parts;
+	struct muster_bytes why;
+	int rank;
+	if (!muster_unpack_parts(message->bytes, message->length, &parts))
+		return malformed(message, err);
+	while (muster_unpack_part(&parts, &rank, &why)) {
+		struct muster_packer p = { 0 };
+		if (muster_barrier_member(&a->barriers, rank) < 0)
+			continue;
+		muster_pack_parts(&p, parts.barrier);
+		muster_pack_part(&p, rank, why.bytes, why.length);
+		muster_send_packed(a->transport, rank, MUSTER_TAG_CANCEL_RANK, &p);
+	}
+	return parts.rest.bad ? malformed(message, err) : 0;
+}
+
+int muster_node_aggregator_message(
+	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
+{
+	double now_ms = muster_clock_now(a->transport->clock);
+	if (message->tag == MUSTER_TAG_PEER_DIED) {
+		muster_barrier_lost(&a->barriers, message->from);
+		return 0;
+	}
+	muster_barrier_heartbeat(&a->barriers, message->from, now_ms);
+	if (message->tag == MUSTER_TAG_ENTER)
+		return take_entry(a, message, now_ms, err);
+	if (message->tag == MUSTER_TAG_SCATTER && message->from == 0)
+		return take_answers(a, message, err);
+	if (message->tag == MUSTER_TAG_CANCEL && message->from == 0)
+		return cancel_ranks(a, message, err);
+	return 0;
 }
 
 /* A member that died in a ring cannot say so itself. */
-static void tell_of_the_dead(struct muster_node_aggregator *leader, double now_ms)
+static void report_the_dead(struct muster_node_aggregator *a, double now_ms)
 {
-	for (size_t i = 0; leader->ring_gate > 0 && i < leader->barriers.count; i++) {
-		if (now_ms - leader->barriers.last_heartbeat_ms[i] < MUSTER_SILENCE_MS ||
-			leader->dead[i] == leader->ring_gate)
+	for (size_t i = 0; a->ring > 0 && i < a->barriers.count; i++) {
+		if (a->dead_told[i] == a->ring || !muster_barrier_is_dead(&a->barriers, i, now_ms))
 			continue;
-		leader->dead[i] = leader->ring_gate;
-		char *text = muster_asprintf("%d %d\nnothing came from rank %d any more", leader->ring_gate,
-			leader->members[i], leader->members[i]);
-		muster_link_send(0, MUSTER_TAG_RING_FAILED, text, strlen(text));
-		free(text);
+		char why[64];
+		struct muster_packer p = { 0 };
+		a->dead_told[i] = a->ring;
+		snprintf(why, sizeof why, "nothing came from rank %d any more", a->barriers.members[i]);
+		muster_pack_ring_failed(
+			&p, &(struct muster_ring_failed){ a->ring_barrier, a->barriers.members[i], why });
+		muster_send_packed(a->transport, 0, MUSTER_TAG_RING_FAILED, &p);
 	}
 }
 
-void muster_node_aggregator_message(struct muster_node_aggregator *leader, const struct muster_message *message)
+void muster_node_aggregator_poll(struct muster_node_aggregator *a, double now_ms)
 {
-	if (message->tag == MUSTER_TAG_PEER_DIED) {
-		muster_barrier_set_lost(&leader->barriers, message->from);
+	muster_barrier_poll(&a->barriers, now_ms);
+	report_the_dead(a, now_ms);
+	if (!a->progress_due || now_ms - a->progress_ms < a->deadlines->progress_every)
 		return;
-	}
-	muster_barrier_set_heartbeat(&leader->barriers, message->from);
-	if (message->tag == MUSTER_TAG_ENTER)
-		arrive(leader, message);
-	else if (message->tag == MUSTER_TAG_SCATTER && message->from == 0)
-		deal(leader, message);
-	else if (message->tag == MUSTER_TAG_CANCEL_RANKS && message->from == 0)
-		call_off(message);
+	struct muster_packer p = { 0 };
+	struct muster_progress_news news;
+	memcpy(news.done, a->done, sizeof news.done);
+	muster_pack_progress(&p, &news);
+	muster_send_packed(a->transport, 0, MUSTER_TAG_PROGRESS, &p);
+	a->progress_due = false;
+	a->progress_ms = now_ms;
 }
 
-void muster_node_aggregator_poll(struct muster_node_aggregator *leader, double now_ms)
+double muster_node_aggregator_next(const struct muster_node_aggregator *a, double now_ms)
 {
-	muster_barrier_set_poll(&leader->barriers, now_ms);
-	tell_of_the_dead(leader, now_ms);
-	if (!leader->progress_due || now_ms - leader->progress_ms < PROGRESS_EVERY_MS)
-		return;
-	struct muster_message_writer parcel;
-	muster_message_begin(&parcel, leader->done, MUSTER_PHASE_COUNT);
-	muster_message_end(&parcel);
-	muster_link_send(0, MUSTER_TAG_PROGRESS, parcel.bytes, parcel.length);
-	free(parcel.bytes);
-	leader->progress_due = false;
-	leader->progress_ms = now_ms;
+	double next = muster_barrier_next(&a->barriers, now_ms);
+	double progress = a->progress_due ? a->progress_ms + a->deadlines->progress_every : INFINITY;
+	return progress < next ? progress : next;
 }

@@ -2,8 +2,7 @@
 #include "progress.h"
 
 #include "util/log.h"
-#include "util/text.h"
-#include "coord/barrier_id.h"
+#include "coord/message.h"
 #include "util/env.h"
 
 #include <stdio.h>
@@ -32,18 +31,21 @@ bool muster_on_terminal(void)
 	return isatty(1) == 1 && isatty(2) == 1;
 }
 
-void muster_progress_init(struct muster_progress *progress)
+void muster_progress_init(struct muster_progress *progress, const struct muster_clock *clock)
 {
-	*progress =
-		(struct muster_progress){ .terminal = muster_on_terminal(), .start_ms = muster_now_ms(), .phase = -1 };
+	*progress = (struct muster_progress){
+		.clock = clock, .terminal = muster_on_terminal(), .start_ms = muster_clock_now(clock), .phase = -1
+	};
 }
 
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
 {
 	int phase = 0;
+	if (progress->silent)
+		return;
 	while (phase + 1 < MUSTER_PHASE_COUNT && done[phase] >= ranks)
 		phase++;
-	double now = muster_now_ms(), seconds = (now - progress->start_ms) / 1e3;
+	double now = muster_clock_now(progress->clock), seconds = (now - progress->start_ms) / 1e3;
 	if (progress->terminal) {
 		if (now - progress->shown_ms < TERMINAL_EVERY_MS && phase == progress->phase)
 			return;
@@ -60,9 +62,12 @@ void muster_progress_show(struct muster_progress *progress, const int *done, int
 
 void muster_progress_say(const struct muster_progress *progress, const char *text)
 {
+	if (progress->silent)
+		return;
 	if (progress->terminal && progress->shown)
 		fputs("\r\033[K", stderr);
-	muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", (muster_now_ms() - progress->start_ms) / 1e3, text);
+	muster_log(MUSTER_LOG_INFO, NULL, "%.1f s: %s", (muster_clock_now(progress->clock) - progress->start_ms) / 1e3,
+		text);
 }
 
 void muster_progress_end(struct muster_progress *progress)

@@ -2,10 +2,14 @@
 #ifndef MUSTER_COORD_PROGRESS_H
 #define MUSTER_COORD_PROGRESS_H
 
+#include "util/clock.h"
+
 #include <stdbool.h>
 
 struct muster_progress {
+	const struct muster_clock *clock;
 	bool terminal, shown;
+	bool silent;     /* say nothing */
 	int phase, done; /* what was shown last */
 	double start_ms, shown_ms;
 };
@@ -14,7 +18,7 @@ struct muster_progress {
  * becomes of it, so both streams must be one; a wrapper that knows better sets MUSTER_TERMINAL to 1 or 0. */
 bool muster_on_terminal(void);
 
-void muster_progress_init(struct muster_progress *progress);
+void muster_progress_init(struct muster_progress *progress, const struct muster_clock *clock);
 /* done[phase] ranks of `ranks` have ended each phase; shows the first phase that not all of them have ended. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks);
 /* A line that stays, beside what is shown. */

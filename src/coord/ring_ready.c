@@ -1,137 +1,136 @@
-/* ring_ready.c - what the ranks bring to the barrier of a ring's round */
+/* ring_ready.c - what the ranks bring to a round of rings, and who cannot take part */
 #include "coord/ring_ready.h"
 
-#include "util/text.h"
 #include "muster/arena.h"
-#include "coord/message.h"
-#include "coord/coordinator.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *next_line(char **rest)
-{
-	char *line = *rest ? strsep(rest, "\n") : NULL;
-	return line;
-}
+enum { KINDS_MAX = 64 }; /* of versions that are told apart */
 
-static void read_hand(struct muster_ring_ready *hand)
+static void add_entry(
+	struct muster_ring_entries *entries, int rank, size_t node, struct muster_bytes payload, bool with_ready)
 {
-	char *rest = hand->text, *can = next_line(&rest), *last = next_line(&rest), *end = NULL;
-	hand->facts = rest ? rest : "";
-	hand->uuid = hand->kind = hand->detail = "";
-	if (can && *can == '+') {
-		hand->uuid = can + 1;
-		char *blank = strchr(can, ' ');
-		if (blank) {
-			*blank = '\0';
-			hand->kind = blank + 1;
-		}
-	} else {
-		hand->why = can && *can == '-' ? can + 1 : "it did not say that it can take part";
+	struct muster_ring_entry *entry = &entries->items[entries->count++];
+	*entry = (struct muster_ring_entry){ .rank = rank, .node = node, .payload = payload };
+	if (!with_ready)
+		return;
+	if (!muster_unpack_ring_ready(payload.bytes, payload.length, &entry->ready)) {
+		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .detail = "" };
+		entry->why = "it did not say that it can take part";
+	} else if (!entry->ready.can) {
+		entry->why = entry->ready.why;
 	}
-	long status = last ? strtol(last, &end, 10) : 0;
-	if (last && end != last && *end == ' ' && status >= 0 && status <= MUSTER_RING_CRASHED) {
-		hand->end = (enum muster_ring_end)status;
-		hand->seconds = strtod(end, &end);
-		hand->detail = *end == ' ' ? end + 1 : end;
-	}
-}
-
-void muster_ring_ready_read(struct muster_ring_ready *hands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		read_hand(&hands[i]);
 }
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct muster_ring_ready *x = a, *y = b;
+	const struct muster_ring_entry *x = a, *y = b;
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-struct muster_ring_ready *muster_ring_ready_of(
-	const struct muster_coordinator *root, const struct muster_barrier *barrier, size_t *ret_count)
+void muster_ring_entries_read(struct muster_ring_entries *ret, const struct muster_membership *members,
+	const struct muster_barrier *barrier, bool with_ready)
 {
-	struct muster_ring_ready *hands = muster_calloc((size_t)root->ranks, sizeof *hands);
-	size_t count = 0, length;
-	for (size_t i = 0; i < root->leader_count; i++) {
-		const struct muster_barrier_entry *bundle = &barrier->entries[i];
-		size_t at = 0;
-		const char *bytes;
-		int id, rank;
-		if (!bundle->here || !muster_message_header(bundle->bytes, bundle->length, &id, 1, &at))
+	size_t ranks = (size_t)members->ranks;
+	*ret = (struct muster_ring_entries){
+		.items = muster_calloc(ranks, sizeof *ret->items),
+		.by_rank = muster_calloc(ranks, sizeof(struct muster_ring_entry *)),
+	};
+	bool *seen = muster_calloc(ranks, sizeof *seen);
+	for (size_t node = 0; node < members->node_count; node++) {
+		const struct muster_barrier_entry *from = &barrier->entries[node];
+		struct muster_parts parts;
+		struct muster_bytes payload;
+		int rank;
+		if (!from->here || !muster_unpack_parts(from->bytes, from->length, &parts))
 			continue;
-		while (count < (size_t)root->ranks &&
-			muster_message_part(bundle->bytes, bundle->length, &at, &rank, &bytes, &length))
-			if (rank < root->ranks)
-				hands[count++] = (struct muster_ring_ready){
-					.rank = rank,
-					.node = i,
-					.text = muster_asprintf("%.*s", (int)length, bytes),
-				};
-	}
-	qsort(hands, count, sizeof *hands, by_rank);
-	*ret_count = count;
-	return hands;
-}
-
-void muster_ring_ready_free(struct muster_ring_ready *hands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(hands[i].text);
-	free(hands);
-}
-
-void muster_ring_ready_leave_out(struct muster_ring_ready *hand, const char *format, const char *what, int rank)
-{
-	snprintf(hand->left_out, sizeof hand->left_out, format, what, rank);
-	hand->why = hand->left_out;
-}
-
-/* They are of the same node, and a node has few ranks. */
-void muster_ring_ready_leave_out_duplicate_gpus(struct muster_ring_ready *hands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = i; !hands[i].why && j-- > 0 && i - j <= 1024;)
-			if (!hands[j].why && hands[j].node == hands[i].node &&
-				strcmp(hands[j].uuid, hands[i].uuid) == 0)
-				muster_ring_ready_leave_out(&hands[i],
-					"left out of the ring: %srank %d has taken the same GPU", "", hands[j].rank);
-}
-
-void muster_ring_ready_leave_out_mismatches(
-	const struct muster_probe *probe, struct muster_ring_ready *hands, size_t count)
-{
-	const char *most = NULL;
-	size_t most_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		size_t same = 0;
-		if (hands[i].why || !*hands[i].kind || (most && strcmp(hands[i].kind, most) == 0))
-			continue;
-		for (size_t j = 0; j < count; j++)
-			same += !hands[j].why && strcmp(hands[j].kind, hands[i].kind) == 0;
-		if (same > most_count) {
-			most_count = same;
-			most = hands[i].kind;
+		while (muster_unpack_part(&parts, &rank, &payload)) {
+			if (rank >= members->ranks || !members->members[rank].here ||
+				members->members[rank].node_index != (int)node || seen[rank])
+				continue;
+			seen[rank] = true;
+			add_entry(ret, rank, node, payload, with_ready);
 		}
-		if (2 * same > count)
-			break;
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct muster_ring_ready *hand = &hands[i];
-		if (hand->why || !*hand->kind || strcmp(hand->kind, most) == 0)
-			continue;
-		snprintf(hand->left_out, sizeof hand->left_out,
-			"left out of the ring: its %s is %.40s, and that of %zu ranks is %.40s", probe->ring_agree,
-			hand->kind, most_count, most);
-		hand->why = hand->left_out;
+	free(seen);
+	if (ret->count > 0)
+		qsort(ret->items, ret->count, sizeof *ret->items, by_rank);
+	for (size_t i = 0; i < ret->count; i++)
+		ret->by_rank[ret->items[i].rank] = &ret->items[i];
+}
+
+void muster_ring_entries_done(struct muster_ring_entries *entries)
+{
+	free(entries->items);
+	free(entries->by_rank);
+	*entries = (struct muster_ring_entries){ 0 };
+}
+
+void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(entry->excluded, sizeof entry->excluded, format, args);
+	va_end(args);
+	entry->why = entry->excluded;
+}
+
+static struct muster_ring_entry *earlier_on_gpu(struct muster_ring_entries *entries, size_t index)
+{
+	const struct muster_ring_entry *entry = &entries->items[index];
+	enum { LOOK_BACK = 1024 }; /* a node has few ranks */
+	for (size_t j = index; j-- > 0 && index - j <= LOOK_BACK;) {
+		struct muster_ring_entry *other = &entries->items[j];
+		if (!other->why && other->node == entry->node && strcmp(other->ready.uuid, entry->ready.uuid) == 0)
+			return other;
+		if (other->node < entry->node && index - j > 64)
+			break; /* launchers place ranks in blocks, or in turn over few nodes */
+	}
+	return NULL;
+}
+
+void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		struct muster_ring_entry *other = entries->items[i].why ? NULL : earlier_on_gpu(entries, i);
+		if (other)
+			muster_ring_exclude(&entries->items[i], "left out of the ring: rank %d has taken the same GPU",
+				other->rank);
 	}
 }
 
-const struct muster_ring_ready *muster_ring_ready_find(const struct muster_ring_ready *hands, size_t count, int rank)
+void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, struct muster_ring_entries *entries)
 {
-	const struct muster_ring_ready key = { .rank = rank };
-	return count ? bsearch(&key, hands, count, sizeof *hands, by_rank) : NULL;
+	struct {
+		const char *name;
+		size_t count;
+	} kinds[KINDS_MAX];
+	size_t kind_count = 0, most = 0;
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		size_t k = 0;
+		if (entry->why || !*entry->ready.agree)
+			continue;
+		while (k < kind_count && strcmp(kinds[k].name, entry->ready.agree) != 0)
+			k++;
+		if (k == kind_count && kind_count < KINDS_MAX) {
+			kinds[kind_count].name = entry->ready.agree;
+			kinds[kind_count++].count = 0;
+		}
+		if (k < kind_count)
+			kinds[k].count++;
+	}
+	for (size_t k = 1; k < kind_count; k++)
+		if (kinds[k].count > kinds[most].count)
+			most = k;
+	for (size_t i = 0; kind_count > 1 && i < entries->count; i++) {
+		struct muster_ring_entry *entry = &entries->items[i];
+		if (entry->why || !*entry->ready.agree || strcmp(entry->ready.agree, kinds[most].name) == 0)
+			continue;
+		muster_ring_exclude(entry, "left out of the ring: its %s is %.40s, and that of %zu ranks is %.40s",
+			probe->ring_agree, entry->ready.agree, kinds[most].count, kinds[most].name);
+	}
 }

@@ -1,396 +1,537 @@
-/* ring_scheduler.c - rank 0 deals the rings: who shares one with whom, round after round */
+/* ring_scheduler.c - rank 0 decides who shares a ring with whom, round after round */
 #include "coord/ring_scheduler.h"
 
-#include "util/text.h"
-#include "muster/arena.h"
-#include "coord/barrier_id.h"
-#include "coord/message.h"
-#include "coord/coordinator.h"
+#include "coord/send.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FULLS_MAX = 6,
-	TRIAL_MS =
-		10000, /* of a round of trials, or a fifth of what is left of the run; less than that is not tried: */
-	TRIAL_LEAST_MS = 2000,
-	LAST_RING_MS = 1500, /* left for what comes behind the last ring */
-};
-#define RING_SHARE 0.6 /* of the time that is left: what a ring of all may take, so that trials can follow */
+enum { FULLS_MAX = 6 };
 
 struct muster_ring_scheduler *muster_ring_scheduler_new(
-	const struct muster_coordinator *root, const struct muster_probe *probe)
+	const struct muster_ring_context *context, const struct muster_probe *probe, int index)
 {
-	struct muster_ring_scheduler *d = muster_calloc(1, sizeof *d);
-	d->probe = probe;
-	d->round = -1;
-	d->group = muster_calloc((size_t)root->ranks, sizeof *d->group);
-	d->in = muster_calloc(root->leader_count, sizeof *d->in);
-	return d;
+	struct muster_ring_scheduler *s = muster_calloc(1, sizeof *s);
+	s->probe = probe;
+	s->index = index;
+	s->round = -1;
+	s->group = muster_calloc((size_t)context->members->ranks, sizeof *s->group);
+	s->in = muster_calloc(context->members->node_count + 1, sizeof *s->in);
+	return s;
 }
 
-void muster_ring_scheduler_free(struct muster_ring_scheduler *d)
+void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 {
-	if (!d)
+	if (!s)
 		return;
-	muster_plan_done(&d->plan);
-	free(d->plan_nodes);
-	free(d->plan_groups);
-	free(d->group);
-	free(d->in);
-	free(d->groups);
-	free(d);
+	muster_plan_done(&s->plan);
+	free(s->plan_nodes);
+	free(s->plan_groups);
+	free(s->group);
+	free(s->in);
+	free(s->groups);
+	free(s);
+}
+
+static void say(const struct muster_ring_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct muster_ring_context *context, const char *format, ...)
+{
+	char text[MUSTER_ERROR_TEXT_MAX];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	context->say(context->say_arg, text);
 }
 
 /* ---- how the last round went ---- */
 
 struct result {
 	bool ok, fallen; /* fallen: one of its ranks can take part in nothing any more */
-	double seconds, rate;
-	int culprit; /* the rank whose end says most, -1 when all went well */
+	bool late;       /* it failed, and all that any rank says of it is that its time ran out */
+	double seconds;
+	int cause; /* the rank whose end says most, -1 when all went well */
 	enum muster_ring_end end;
-	const char *detail, *facts;
+	const char *detail;
+	const struct muster_ring_ready *first; /* what the ring's first rank brought; NULL */
 };
 
-static struct result result_of(const struct muster_ring_scheduler *d, const struct muster_coordinator *root,
-	size_t group, const struct muster_ring_ready *hands, size_t count)
+static void result_add(
+	const struct muster_ring_scheduler *s, struct result *result, int rank, const struct muster_ring_entry *entry)
 {
-	struct result result = { .ok = true, .culprit = -1, .end = MUSTER_RING_OK, .detail = "", .facts = "" };
-	for (int rank = 0; rank < root->ranks; rank++) {
-		if (d->group[rank] != (int)group)
-			continue;
-		const struct muster_ring_ready *hand = muster_ring_ready_find(hands, count, rank);
-		enum muster_ring_end end = hand ? hand->end : MUSTER_RING_GONE;
-		result.ok = result.ok && end == MUSTER_RING_OK;
-		result.fallen = result.fallen || !hand || hand->why || end >= MUSTER_RING_HUNG;
-		if (hand && hand->seconds > result.seconds)
-			result.seconds = hand->seconds;
-		if (hand && rank == d->groups[group].first)
-			result.facts = hand->facts;
-		if (end > MUSTER_RING_OK && end > result.end) {
-			result.culprit = rank;
-			result.end = end;
-			result.detail = hand ? hand->detail : "nothing came from it any more";
-		}
+	enum muster_ring_end end = entry ? entry->ready.end : MUSTER_RING_GONE;
+	result->ok = result->ok && end == MUSTER_RING_OK;
+	result->late =
+		result->late && (end == MUSTER_RING_OK || end == MUSTER_RING_LATE || end == MUSTER_RING_CANCELLED);
+	result->fallen = result->fallen || !entry || entry->why || end >= MUSTER_RING_HUNG;
+	if (entry && entry->ready.seconds > result->seconds)
+		result->seconds = entry->ready.seconds;
+	if (entry && rank == s->groups[s->group[rank]].first)
+		result->first = &entry->ready;
+	if (end > MUSTER_RING_OK && end > result->end) {
+		result->cause = rank;
+		result->end = end;
+		result->detail = entry ? entry->ready.detail : "nothing came from it any more";
 	}
-	result.ok = result.ok && d->groups[group].ranks > 0;
-	return result;
 }
 
-/* The value of the probe's rate in the facts that a ring's first rank brought; of the last one there. 0: none. */
-static double rate_of(const struct muster_ring_scheduler *d, const char *facts)
+/* Of every ring of this round; malloc'd. */
+static struct result *results_of(const struct muster_ring_scheduler *s, const struct muster_membership *members,
+	const struct muster_ring_entries *entries)
 {
-	struct muster_run run;
-	double rate = 0;
-	if (!*facts)
-		return 0;
-	muster_run_init(&run);
-	if (muster_node_from_json(&run, facts, strlen(facts), NULL) == 0)
-		for (size_t i = 0; i < run.job.samples.count; i++) {
-			const struct muster_sample *sample = &run.job.samples.items[i];
-			if (strcmp(sample->metric->name, d->probe->ring_rate) == 0 &&
-				sample->value.type == MUSTER_NUMBER)
-				rate = sample->value.number;
-		}
-	muster_run_done(&run);
-	return rate;
+	struct result *results = muster_calloc(s->group_count + 1, sizeof *results);
+	for (size_t i = 0; i < s->group_count; i++)
+		results[i] = (struct result){
+			.ok = s->groups[i].ranks > 0, .late = true, .cause = -1, .end = MUSTER_RING_OK, .detail = ""
+		};
+	for (int rank = 0; rank < members->ranks; rank++)
+		if (s->group[rank] >= 0)
+			result_add(s, &results[s->group[rank]], rank, entries->by_rank[rank]);
+	for (size_t i = 0; i < s->group_count; i++)
+		results[i].late = results[i].late && !results[i].ok && s->groups[i].ranks > 0;
+	return results;
 }
 
-static void note_trial(
-	struct muster_ring_scheduler *d, struct muster_coordinator *root, size_t group, const struct result *result)
+/* The rate of the largest message that was measured; 0: none. */
+static double rate_of(const struct result *result)
 {
-	struct muster_run *run = &root->run;
+	return result->first && result->first->figure_count > 0
+		       ? muster_ring_figure_at(result->first, result->first->figure_count - 1).rate
+		       : 0;
+}
+
+static bool is_slow(const struct muster_floors *floors, const struct result *result)
+{
+	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
+		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
+		for (size_t f = 0; f < floors->count; f++)
+			if ((floors->items[f].bytes == 0 || floors->items[f].bytes == figure.bytes) &&
+				figure.rate < floors->items[f].least)
+				return true;
+	}
+	return false;
+}
+
+static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct result *result, const size_t *nodes, size_t count)
+{
+	struct muster_run *run = context->run;
 	struct muster_trial trial = {
-		.probe = d->probe->name,
-		.status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED,
-		.busbw_gbps = rate_of(d, result->facts),
+		.probe = s->probe->name,
+		.status = result->ok     ? MUSTER_TRIAL_OK
+			  : result->late ? MUSTER_TRIAL_LATE
+					 : MUSTER_TRIAL_FAILED,
+		.busbw_gbps = rate_of(result),
 		.seconds = result->seconds,
+		.node_count = count,
+		.kind = count == 1   ? MUSTER_TRIAL_ALONE
+			: count == 2 ? MUSTER_TRIAL_PAIR
+				     : MUSTER_TRIAL_GROUP,
 	};
-	size_t *nodes = muster_calloc(d->plan.nodes, sizeof *nodes);
-	for (size_t i = 0; i < d->plan.nodes; i++)
-		if (d->plan_groups[i] == group)
-			nodes[trial.node_count++] = i;
-	trial.nodes = muster_arena_alloc(run->arena, (trial.node_count + 1) * sizeof *trial.nodes);
-	for (size_t i = 0; i < trial.node_count; i++)
-		trial.nodes[i] = root->hellos[root->leaders[d->plan_nodes[nodes[i]]]].node;
-	trial.kind = trial.node_count == 1   ? MUSTER_TRIAL_ALONE
-		     : trial.node_count == 2 ? MUSTER_TRIAL_PAIR
-					     : MUSTER_TRIAL_GROUP;
+	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
+	for (size_t i = 0; i < count; i++)
+		trial.nodes[i] = context->members->names[s->plan_nodes[nodes[i]]];
 	if (!result->ok)
-		trial.why = result->culprit < 0
+		trial.why = result->cause < 0
 				    ? "none of its ranks can take part"
-				    : muster_arena_printf(run->arena, "rank %d: %s", result->culprit, result->detail);
+				    : muster_arena_printf(run->arena, "rank %d: %s", result->cause, result->detail);
 	muster_run_add_trial(run, trial);
-	muster_plan_note(&d->plan, nodes, trial.node_count,
+	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){
 			.status = trial.status, .seconds = trial.seconds, .gbps = trial.busbw_gbps });
+}
+
+/* All trials of this round, in the order of their numbers. */
+static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_ring_entries *entries)
+{
+	struct result *results = results_of(s, context->members, entries);
+	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes);
+	size_t *first = muster_calloc(s->group_count + 2, sizeof *first);
+	for (size_t i = 0; i < s->plan.nodes; i++) /* count, then place: nodes by their group */
+		if (s->plan_groups[i] != MUSTER_NO_GROUP)
+			first[s->plan_groups[i] + 2]++;
+	for (size_t i = 2; i < s->group_count + 2; i++)
+		first[i] += first[i - 1];
+	for (size_t i = 0; i < s->plan.nodes; i++)
+		if (s->plan_groups[i] != MUSTER_NO_GROUP)
+			nodes[first[s->plan_groups[i] + 1]++] = i;
+	for (size_t group = 0; group < s->group_count; group++)
+		note_trial(s, context, &results[group], nodes + first[group], first[group + 1] - first[group]);
+	free(first);
 	free(nodes);
+	free(results);
 }
 
-/* ---- dealing ---- */
+/* ---- answers ---- */
 
-static double time_left(const struct muster_coordinator *root)
+struct muster_packer *muster_answers_begin(const struct muster_membership *members, struct muster_barrier_id barrier)
 {
-	return root->limit_ms - muster_now_ms() - LAST_RING_MS;
+	struct muster_packer *answers = muster_calloc(members->node_count + 1, sizeof *answers);
+	for (size_t i = 0; i < members->node_count; i++)
+		muster_pack_parts(&answers[i], barrier);
+	return answers;
 }
 
-static int full_deadline(const struct muster_ring_scheduler *d, const struct muster_coordinator *root)
+void muster_answers_send(const struct muster_membership *members, struct muster_transport *transport,
+	enum muster_tag tag, struct muster_packer *answers)
 {
-	double left = time_left(root), wanted = d->probe->deadline_ms;
-	double share = root->localise == MUSTER_LOCALISE_OFF || root->ranks == 1 ? wanted
-		       : d->localized                                            ? left
-										 : RING_SHARE * left;
-	return (int)(share < wanted ? (share > 0 ? share : 0) : wanted);
+	for (size_t i = 0; i < members->node_count; i++)
+		muster_send_packed(transport, members->leaders[i], tag, &answers[i]);
+	free(answers);
+}
+
+static void add_place(
+	struct muster_packer *answers, const struct muster_ring_entry *entry, struct muster_ring_place place)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_ring_place(&p, &place);
+	muster_pack_part(&answers[entry->node], entry->rank, p.bytes, p.length);
+	muster_packer_done(&p);
+}
+
+/* ---- scheduling ---- */
+
+static double time_left(const struct muster_ring_context *context, double now_ms)
+{
+	return context->limit_ms - now_ms - context->deadlines->last_ring;
+}
+
+static double full_deadline(
+	const struct muster_ring_scheduler *s, const struct muster_ring_context *context, double now_ms)
+{
+	double left = time_left(context, now_ms), wanted = s->probe->deadline_ms;
+	double share = context->localise == MUSTER_LOCALISE_OFF || context->members->ranks == 1 ? wanted
+		       : s->localised                                                           ? left
+				      : context->deadlines->ring_share * left;
+	return share < wanted ? (share > 0 ? share : 0) : wanted;
 }
 
 /* Start a round without any ring in it. */
 static void begin_round(
-	struct muster_ring_scheduler *d, const struct muster_coordinator *root, bool trial, size_t groups)
+	struct muster_ring_scheduler *s, const struct muster_ring_context *context, bool trial, size_t groups)
 {
-	d->round++;
-	d->trial = trial;
-	free(d->groups);
-	d->groups = muster_calloc(groups, sizeof *d->groups);
-	d->group_count = groups;
-	for (int rank = 0; rank < root->ranks; rank++)
-		d->group[rank] = -1;
+	s->round++;
+	s->trial = trial;
+	free(s->groups);
+	s->groups = muster_calloc(groups + 1, sizeof *s->groups);
+	s->group_count = groups;
+	for (int rank = 0; rank < context->members->ranks; rank++)
+		s->group[rank] = -1;
 }
 
-/* Give each hand its place by d->group, those without a group `otherwise` or why not. */
-static void send_places(struct muster_ring_scheduler *d, const struct muster_coordinator *root, int barrier,
-	const struct muster_ring_ready *hands, size_t count, int deadline_ms)
+static void count_groups(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, barrier);
-	bool *seen = muster_calloc(root->leader_count * (d->group_count + 1), sizeof *seen);
-	for (size_t i = 0; i < count; i++) {
-		int group = d->group[hands[i].rank];
-		if (group < 0)
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		if (s->group[entry->rank] < 0)
 			continue;
-		struct muster_ring_group *one = &d->groups[group];
-		bool *node = &seen[hands[i].node * d->group_count + (size_t)group];
-		if (one->ranks++ == 0)
-			one->first = hands[i].rank;
-		one->nodes += !*node;
-		*node = true;
+		struct muster_ring_group *group = &s->groups[s->group[entry->rank]];
+		if (group->ranks++ == 0)
+			group->first = entry->rank;
 	}
-	int *places = muster_calloc(d->group_count, sizeof *places);
-	for (size_t i = 0; i < count; i++) {
-		const struct muster_ring_ready *hand = &hands[i];
-		int group = d->group[hand->rank];
-		char *answer = group >= 0 ? muster_asprintf("+%d %d %d %d %d", places[group]++, d->groups[group].ranks,
-						    d->groups[group].nodes, d->trial, deadline_ms)
-			       : d->trial ? muster_strdup("=")
-					  : muster_asprintf("-%s", hand->why ? hand->why : "");
-		muster_message_add(&parcels[hand->node], hand->rank, answer, strlen(answer));
-		free(answer);
+}
+
+/* How many nodes each group spans: a node counts once, whatever the order of its ranks. */
+static void count_nodes(struct muster_ring_scheduler *s, const struct muster_membership *members,
+	const struct muster_ring_entries *entries)
+{
+	for (size_t node = 0; node < members->node_count; node++) {
+		size_t count;
+		int last = -1;
+		const int *ranks = muster_membership_ranks(members, node, &count);
+		for (size_t i = 0; i < count; i++) {
+			int group = entries->by_rank[ranks[i]] ? s->group[ranks[i]] : -1;
+			if (group >= 0 && group != last) /* the ranks of a node are all of one group */
+				s->groups[group].nodes++;
+			last = group >= 0 ? group : last;
+		}
 	}
-	muster_coordinator_send_answers(root, MUSTER_TAG_SCATTER, parcels);
+}
+
+/* Give each rank its place by s->group; those without one are idle, or hear why not. */
+static void send_places(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, const struct muster_ring_entries *entries, double deadline_ms)
+{
+	struct muster_packer *answers = muster_answers_begin(context->members, barrier);
+	int *places = muster_calloc(s->group_count + 1, sizeof *places);
+	count_groups(s, entries);
+	count_nodes(s, context->members, entries);
+	s->round_ms = deadline_ms;
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		int group = s->group[entry->rank];
+		struct muster_ring_place place = {
+			.role = s->trial ? MUSTER_ROLE_IDLE : MUSTER_ROLE_EXCLUDED,
+			.why = entry->why ? entry->why : "",
+		};
+		if (group >= 0)
+			place = (struct muster_ring_place){
+				.role = MUSTER_ROLE_MEMBER,
+				.rank = places[group]++,
+				.ranks = s->groups[group].ranks,
+				.nodes = s->groups[group].nodes,
+				.trial = s->trial,
+				.deadline_ms = (int)deadline_ms,
+				.why = "",
+			};
+		add_place(answers, entry, place);
+	}
+	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
 	free(places);
-	free(seen);
 }
 
 /* A ring of everyone who can take part; nodes: of these nodes only, by index, unless NULL. */
-static void deal_full(struct muster_ring_scheduler *d, const struct muster_coordinator *root, int barrier,
-	struct muster_ring_ready *hands, size_t count, const bool *nodes)
+static void schedule_full(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, struct muster_ring_entries *entries, const bool *nodes, double now_ms)
 {
-	begin_round(d, root, false, 1);
-	d->fulls++;
-	memset(d->in, 0, root->leader_count * sizeof *d->in);
-	for (size_t i = 0; i < count; i++) {
-		if (!hands[i].why && nodes && !nodes[hands[i].node])
-			muster_ring_ready_leave_out(
-				&hands[i], "left out of the last ring%s, which would not work with this node", "", 0);
-		if (hands[i].why)
+	begin_round(s, context, false, 1);
+	s->fulls++;
+	memset(s->in, 0, context->members->node_count * sizeof *s->in);
+	for (size_t i = 0; i < entries->count; i++) {
+		struct muster_ring_entry *entry = &entries->items[i];
+		if (!entry->why && nodes && !nodes[entry->node])
+			muster_ring_exclude(entry, "left out of the last ring, which would not work with this node");
+		if (entry->why)
 			continue;
-		d->group[hands[i].rank] = 0;
-		d->in[hands[i].node] = true;
+		s->group[entry->rank] = 0;
+		s->in[entry->node] = true;
 	}
-	send_places(d, root, barrier, hands, count, full_deadline(d, root));
+	send_places(s, context, barrier, entries, full_deadline(s, context, now_ms));
 }
 
-static void deal_nothing(struct muster_ring_scheduler *d, const struct muster_coordinator *root, int barrier,
-	const struct muster_ring_ready *hands, size_t count)
+static void schedule_nothing(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, const struct muster_ring_entries *entries)
 {
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, barrier);
-	for (size_t i = 0; i < count; i++)
-		muster_message_add(&parcels[hands[i].node], hands[i].rank, ".", 1);
-	muster_coordinator_send_answers(root, MUSTER_TAG_SCATTER, parcels);
-	d->over = true;
+	struct muster_packer *answers = muster_answers_begin(context->members, barrier);
+	for (size_t i = 0; i < entries->count; i++)
+		add_place(
+			answers, &entries->items[i], (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" });
+	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
+	s->over = true;
 }
 
-static void deal_rest(struct muster_ring_scheduler *d, struct muster_coordinator *root, int barrier,
-	struct muster_ring_ready *hands, size_t count)
+/* Trials are over: a last full ring of the nodes that work, unless that would be the one before. */
+static void schedule_rest(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
 {
-	bool *rest = muster_calloc(d->plan.nodes, sizeof *rest),
-	     *nodes = muster_calloc(root->leader_count, sizeof *nodes);
-	size_t left = muster_plan_rest(&d->plan, rest);
+	bool *rest = muster_calloc(s->plan.nodes + 1, sizeof *rest),
+	     *nodes = muster_calloc(context->members->node_count + 1, sizeof *nodes);
+	size_t left = muster_plan_rest(&s->plan, rest);
 	bool other = false;
-	d->localized = true;
-	for (size_t i = 0; i < d->plan.nodes; i++) {
-		nodes[d->plan_nodes[i]] = rest[i];
-		other = other || rest[i] != d->in[d->plan_nodes[i]];
+	s->localised = true;
+	for (size_t i = 0; i < s->plan.nodes; i++) {
+		nodes[s->plan_nodes[i]] = rest[i];
+		other = other || rest[i] != s->in[s->plan_nodes[i]];
 	}
-	if (left > 0 && other && d->fulls < FULLS_MAX && time_left(root) >= TRIAL_LEAST_MS) {
-		muster_coordinator_log(root, "a ring of the %zu nodes that are left", left);
-		deal_full(d, root, barrier, hands, count, nodes);
+	if (left > 0 && other && s->fulls < FULLS_MAX &&
+		time_left(context, now_ms) >= context->deadlines->trial_least) {
+		say(context, "a ring of the %zu nodes that are left", left);
+		schedule_full(s, context, barrier, entries, nodes, now_ms);
 	} else {
-		deal_nothing(d, root, barrier, hands, count);
+		schedule_nothing(s, context, barrier, entries);
 	}
 	free(rest);
 	free(nodes);
 }
 
-static void deal_trials(struct muster_ring_scheduler *d, struct muster_coordinator *root, int barrier,
-	struct muster_ring_ready *hands, size_t count)
+/* What a round of trials may take; less than this is not tried. */
+static double trial_deadline(const struct muster_ring_context *context, double now_ms)
 {
-	double deadline = time_left(root) / 5 < TRIAL_MS ? time_left(root) / 5 : TRIAL_MS;
-	size_t groups = deadline < TRIAL_LEAST_MS || d->round + 2 >= MUSTER_RING_ROUNDS_MAX
+	double share = time_left(context, now_ms) / 5;
+	return share < context->deadlines->trial ? share : context->deadlines->trial;
+}
+
+/* What a round of trials needs: less would only show that time ran out. The worker has a little less than its deadline.
+ */
+static double trial_least(struct muster_ring_scheduler *s, const struct muster_ring_context *context)
+{
+	double needed = muster_plan_least_ms(&s->plan), margin = 1000 * context->deadlines->scale;
+	double least = needed > 0 ? needed + margin : 0;
+	return least > context->deadlines->trial_least ? least : context->deadlines->trial_least;
+}
+
+static void schedule_trials(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
+{
+	double deadline_ms = trial_deadline(context, now_ms);
+	size_t groups = deadline_ms < trial_least(s, context) || s->round + 2 >= MUSTER_RING_ROUNDS_MAX
 				? 0
-				: muster_plan_next(&d->plan, d->plan_groups);
+				: muster_plan_next(&s->plan, s->plan_groups);
 	if (groups == 0) {
-		deal_rest(d, root, barrier, hands, count);
+		schedule_rest(s, context, barrier, entries, now_ms);
 		return;
 	}
-	size_t *team_of_node = muster_calloc(root->leader_count, sizeof *team_of_node);
-	for (size_t i = 0; i < root->leader_count; i++)
-		team_of_node[i] = MUSTER_NO_GROUP;
-	for (size_t i = 0; i < d->plan.nodes; i++)
-		team_of_node[d->plan_nodes[i]] = d->plan_groups[i];
-	begin_round(d, root, true, groups);
-	for (size_t i = 0; i < count; i++)
-		if (!hands[i].why && team_of_node[hands[i].node] != MUSTER_NO_GROUP)
-			d->group[hands[i].rank] = (int)team_of_node[hands[i].node];
-	muster_coordinator_log(root, "trial rings to find the culprit: %zu", groups);
-	send_places(d, root, barrier, hands, count, (int)deadline);
-	free(team_of_node);
+	size_t *group_of_node = muster_calloc(context->members->node_count + 1, sizeof *group_of_node);
+	for (size_t i = 0; i < context->members->node_count; i++)
+		group_of_node[i] = MUSTER_NO_GROUP;
+	for (size_t i = 0; i < s->plan.nodes; i++)
+		group_of_node[s->plan_nodes[i]] = s->plan_groups[i];
+	begin_round(s, context, true, groups);
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		if (!entry->why && group_of_node[entry->node] != MUSTER_NO_GROUP)
+			s->group[entry->rank] = (int)group_of_node[entry->node];
+	}
+	say(context, "trial rings to find the cause: %zu", groups);
+	send_places(s, context, barrier, entries, deadline_ms);
+	free(group_of_node);
 }
 
 /* Trials are among the nodes of the ring that has just been made. */
-static void start_scouting(struct muster_ring_scheduler *d, const struct muster_coordinator *root)
+static void start_localising(struct muster_ring_scheduler *s, const struct muster_membership *members)
 {
 	size_t nodes = 0;
-	d->plan_nodes = muster_calloc(root->leader_count, sizeof *d->plan_nodes);
-	d->plan_groups = muster_calloc(root->leader_count, sizeof *d->plan_groups);
-	for (size_t i = 0; i < root->leader_count; i++)
-		if (d->in[i])
-			d->plan_nodes[nodes++] = i;
-	muster_plan_init(&d->plan, nodes);
-	d->localizing = true;
+	s->plan_nodes = muster_calloc(members->node_count + 1, sizeof *s->plan_nodes);
+	s->plan_groups = muster_calloc(members->node_count + 1, sizeof *s->plan_groups);
+	for (size_t i = 0; i < members->node_count; i++)
+		if (s->in[i])
+			s->plan_nodes[nodes++] = i;
+	muster_plan_init(&s->plan, nodes);
+	s->localising = true;
 }
 
-static void note_full(struct muster_ring_scheduler *d, bool ok, bool slow)
+static void note_full(struct muster_ring_scheduler *s, bool ok, bool slow)
 {
-	size_t *nodes = muster_calloc(d->plan.nodes, sizeof *nodes), count = 0;
-	for (size_t i = 0; i < d->plan.nodes; i++)
-		if (d->in[d->plan_nodes[i]])
+	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes), count = 0;
+	for (size_t i = 0; i < s->plan.nodes; i++)
+		if (s->in[s->plan_nodes[i]])
 			nodes[count++] = i;
 	if (count > 2) /* one or two have trials of their own */
-		muster_plan_note(&d->plan, nodes, count,
+		muster_plan_note(&s->plan, nodes, count,
 			(struct muster_plan_result){
 				.status = ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
 	free(nodes);
 }
 
-/* After a ring of all. */
-static void go_on(struct muster_ring_scheduler *d, struct muster_coordinator *root, int barrier,
-	struct muster_ring_ready *hands, size_t count)
+/* After a full ring. */
+static void go_on(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
 {
-	struct result result = result_of(d, root, 0, hands, count);
+	struct result *results = results_of(s, context->members, entries), result = results[0];
 	size_t nodes = 0;
-	for (size_t i = 0; i < root->leader_count; i++)
-		nodes += d->in[i];
-	bool slow = result.ok && root->localise != MUSTER_LOCALISE_OFF && root->is_slow &&
-		    root->is_slow(root->is_slow_arg, d->probe, result.facts);
-	bool curious = root->localise == MUSTER_LOCALISE_ALWAYS && !d->localizing;
-	if (!result.ok && d->groups[0].ranks > 0)
-		muster_coordinator_log(root, "the ring of %d ranks failed: rank %d: %s", d->groups[0].ranks,
-			result.culprit, result.detail);
+	for (size_t i = 0; i < context->members->node_count; i++)
+		nodes += s->in[i];
+	bool slow = result.ok && context->localise != MUSTER_LOCALISE_OFF && is_slow(&context->floors, &result);
+	bool curious = context->localise == MUSTER_LOCALISE_ALWAYS && !s->localising;
+	if (!result.ok && s->groups[0].ranks > 0)
+		say(context, "the ring of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
+			result.detail);
 	else if (slow)
-		muster_coordinator_log(root, "the ring of %d ranks is slow", d->groups[0].ranks);
-	if (!result.ok && result.fallen && d->fulls < FULLS_MAX && time_left(root) >= TRIAL_LEAST_MS) {
-		bool *before = muster_calloc(root->leader_count, sizeof *before);
-		memcpy(before, d->in, root->leader_count * sizeof *before);
-		deal_full(d, root, barrier, hands, count, before);
+		say(context, "the ring of %d ranks is slow", s->groups[0].ranks);
+	if (!result.ok && result.fallen && s->fulls < FULLS_MAX &&
+		time_left(context, now_ms) >= context->deadlines->trial_least) {
+		bool *before = muster_calloc(context->members->node_count + 1, sizeof *before);
+		memcpy(before, s->in, context->members->node_count * sizeof *before);
+		schedule_full(s, context, barrier, entries, before, now_ms);
 		free(before);
-	} else if ((d->localizing || nodes > 1) && root->localise != MUSTER_LOCALISE_OFF &&
+	} else if ((s->localising || nodes > 1) && context->localise != MUSTER_LOCALISE_OFF &&
 		   (!result.ok || slow || curious)) {
-		if (!d->localizing)
-			start_scouting(d, root);
-		note_full(d, result.ok, slow);
-		deal_trials(d, root, barrier, hands, count);
+		if (!s->localising)
+			start_localising(s, context->members);
+		note_full(s, result.ok, slow);
+		schedule_trials(s, context, barrier, entries, now_ms);
 	} else {
-		deal_nothing(d, root, barrier, hands, count);
+		schedule_nothing(s, context, barrier, entries);
 	}
+	free(results);
 }
 
-static void deal_places(
-	struct muster_ring_scheduler *d, struct muster_coordinator *root, const struct muster_barrier *barrier)
+static void schedule(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_barrier *barrier, double now_ms)
 {
-	size_t count;
-	struct muster_ring_ready *hands = muster_ring_ready_of(root, barrier, &count);
-	muster_ring_ready_read(hands, count);
-	muster_ring_ready_leave_out_duplicate_gpus(hands, count);
-	muster_ring_ready_leave_out_mismatches(d->probe, hands, count);
-	if (d->round < 0) {
-		deal_full(d, root, barrier->id, hands, count, NULL);
-	} else if (!d->trial) {
-		go_on(d, root, barrier->id, hands, count);
+	struct muster_ring_entries entries;
+	muster_ring_entries_read(&entries, context->members, barrier, true);
+	muster_ring_exclude_duplicate_gpus(&entries);
+	muster_ring_exclude_version_mismatches(s->probe, &entries);
+	if (s->round < 0) {
+		schedule_full(s, context, barrier->id, &entries, NULL, now_ms);
+	} else if (!s->trial) {
+		go_on(s, context, barrier->id, &entries, now_ms);
 	} else {
-		for (size_t group = 0; group < d->group_count; group++) {
-			struct result result = result_of(d, root, group, hands, count);
-			note_trial(d, root, group, &result);
-		}
-		deal_trials(d, root, barrier->id, hands, count);
+		note_trials(s, context, &entries);
+		schedule_trials(s, context, barrier->id, &entries, now_ms);
 	}
-	muster_ring_ready_free(hands, count);
+	muster_ring_entries_done(&entries);
 }
 
 /* Each ring's id to all of its ranks. */
-static void deal_ids(const struct muster_ring_scheduler *d, const struct muster_coordinator *root,
+static void send_ids(const struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	const struct muster_barrier *barrier)
 {
-	size_t count;
-	struct muster_ring_ready *hands = muster_ring_ready_of(root, barrier, &count);
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, barrier->id);
-	for (size_t i = 0; i < count; i++) {
-		int group = d->group[hands[i].rank];
-		const struct muster_ring_ready *first =
-			group < 0 ? NULL : muster_ring_ready_find(hands, count, d->groups[group].first);
-		const char *id = first ? first->text : "";
-		muster_message_add(&parcels[hands[i].node], hands[i].rank, id, strlen(id));
+	struct muster_ring_entries entries;
+	struct muster_packer *answers = muster_answers_begin(context->members, barrier->id);
+	muster_ring_entries_read(&entries, context->members, barrier, false);
+	for (size_t i = 0; i < entries.count; i++) {
+		const struct muster_ring_entry *entry = &entries.items[i];
+		int group = s->group[entry->rank];
+		const struct muster_ring_entry *first = group < 0 ? NULL : entries.by_rank[s->groups[group].first];
+		muster_pack_part(&answers[entry->node], entry->rank, first ? first->payload.bytes : "",
+			first ? first->payload.length : 0);
 	}
-	muster_coordinator_send_answers(root, MUSTER_TAG_SCATTER, parcels);
-	muster_ring_ready_free(hands, count);
+	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
+	muster_ring_entries_done(&entries);
 }
 
-void muster_ring_scheduler_complete(
-	struct muster_ring_scheduler *d, struct muster_coordinator *root, const struct muster_barrier *barrier)
+void muster_ring_scheduler_complete(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_barrier *barrier, double now_ms)
 {
-	if (muster_barrier_is_ring_id(barrier->id))
-		deal_ids(d, root, barrier);
+	if (barrier->id.kind == MUSTER_BARRIER_RING_ID)
+		send_ids(s, context, barrier);
 	else
-		deal_places(d, root, barrier);
+		schedule(s, context, barrier, now_ms);
 }
 
-const char *muster_ring_scheduler_late_answer(const struct muster_ring_scheduler *d, int barrier)
+void muster_ring_scheduler_late_answer(
+	const struct muster_ring_scheduler *s, struct muster_barrier_id barrier, struct muster_packer *p)
 {
-	return muster_barrier_is_ring_id(barrier) ? ""
-	       : d && d->over && muster_barrier_ring_round(barrier) > d->round
-		       ? "."
-		       : "-left out of the ring: its node came too late";
-}
-
-void muster_ring_scheduler_broken(
-	struct muster_ring_scheduler *d, const struct muster_coordinator *root, int rank, int barrier, const char *why)
-{
-	if (rank < 0 || rank >= root->ranks || d->over || muster_barrier_ring_round(barrier) != d->round ||
-		d->group[rank] < 0 || d->groups[d->group[rank]].cancelled)
+	if (barrier.kind != MUSTER_BARRIER_RING)
 		return;
-	struct muster_message_writer *parcels = muster_coordinator_begin_answers(root, barrier);
-	d->groups[d->group[rank]].cancelled = true;
-	for (int other = 0; other < root->ranks; other++)
-		if (other != rank && d->group[other] == d->group[rank])
-			muster_message_add(&parcels[root->hellos[other].node_index], other, why, strlen(why));
-	muster_coordinator_send_answers(root, MUSTER_TAG_CANCEL_RANKS, parcels);
+	bool over = s && s->over && barrier.round > s->round;
+	const struct muster_ring_place place = {
+		.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
+		.why = over ? "" : "left out of the ring: its node came too late",
+	};
+	muster_pack_ring_place(p, &place);
+}
+
+/* ---- rings that have failed ---- */
+
+static void cancel(
+	struct muster_ring_scheduler *s, const struct muster_ring_context *context, int rank, const char *why)
+{
+	int group = s->group[rank];
+	const struct muster_barrier_id id = { MUSTER_BARRIER_RING, s->index, s->round };
+	if (group < 0 || s->groups[group].cancelled)
+		return;
+	struct muster_packer *answers = muster_answers_begin(context->members, id), text = { 0 };
+	muster_pack_text(&text, why);
+	s->groups[group].cancelled = true;
+	for (int other = 0; other < context->members->ranks; other++)
+		if (other != rank && s->group[other] == group)
+			muster_pack_part(
+				&answers[context->members->members[other].node_index], other, text.bytes, text.length);
+	muster_packer_done(&text);
+	muster_answers_send(context->members, context->transport, MUSTER_TAG_CANCEL, answers);
+}
+
+void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_ring_failed *failed)
+{
+	if (failed->rank < context->members->ranks && !s->over && failed->ring.round == s->round)
+		cancel(s, context, failed->rank, failed->why);
+}
+
+void muster_ring_scheduler_lost_node(
+	struct muster_ring_scheduler *s, const struct muster_ring_context *context, size_t node, const char *why)
+{
+	size_t count;
+	const int *ranks = muster_membership_ranks(context->members, node, &count);
+	for (size_t i = 0; s->round >= 0 && !s->over && i < count; i++)
+		if (s->group[ranks[i]] >= 0)
+			cancel(s, context, ranks[i], why);
 }

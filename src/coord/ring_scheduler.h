@@ -1,20 +1,35 @@
-/* ring_scheduler.h - rank 0 deals the rings: who shares one with whom, round after round
+/* ring_scheduler.h - rank 0 decides who shares a ring with whom, round after round
  *
- * All ranks come to two barriers a round: one where each says whether it can take part and how the last round ended for
+ * All ranks enter two barriers a round: one where each says whether it can take part and how the last round ended for
  * it, and hears of its place in this round; and one where the first rank of each ring brings the ring's id. The first
- * round is a ring of all. When ranks fall out of it, another one is made of those that are left; when it fails or is
- * slow and nobody is to blame, trial rings of few nodes find out who is.
- *
- * What a rank brings: ring_ready.h. What it hears: "+<place> <ranks> <nodes> <1: a trial> <milliseconds>"; "-<why not>"
- * when a ring of all is made without it; "=" when it has no part in a round of trials; "." when there will be no more
- * rounds.
+ * round is a full ring. When ranks fall out of it, another one is made of those that are left; when it fails or is slow
+ * and no rank is the known cause, trial rings of few nodes look for the cause.
  */
 #ifndef MUSTER_COORD_RING_SCHEDULER_H
 #define MUSTER_COORD_RING_SCHEDULER_H
 
-#include "muster/probe.h"
+#include "coord/deadlines.h"
 #include "coord/ring_ready.h"
+#include "eval/floors.h"
+#include "muster/run.h"
+#include "coord/options.h"
 #include "localize/plan.h"
+#include "transport/transport.h"
+
+enum { MUSTER_RING_ROUNDS_MAX = 400 };
+
+/* What the scheduler works with; borrowed. */
+struct muster_ring_context {
+	struct muster_transport *transport;
+	const struct muster_membership *members;
+	const struct muster_deadlines *deadlines;
+	struct muster_run *run; /* its trials are added here */
+	double limit_ms;        /* when barriers are complete with those that are there */
+	enum muster_localise localise;
+	struct muster_floors floors;              /* what a full ring must reach, found before the rings begin */
+	void (*say)(void *arg, const char *text); /* a line about how the run goes */
+	void *say_arg;
+};
 
 struct muster_ring_group {       /* the ranks of one ring */
 	int first, ranks, nodes; /* first: the rank that makes the id */
@@ -24,31 +39,45 @@ struct muster_ring_group {       /* the ranks of one ring */
 /* The rings of one probe. */
 struct muster_ring_scheduler {
 	const struct muster_probe *probe;
-	int round; /* dealt last; -1 */
-	bool over; /* and that was the answer at the barrier of the round behind it */
+	int index; /* of the probe */
+	int round; /* scheduled last; -1 */
+	bool over; /* and that was the answer at the barrier of the round after it */
 	bool trial;
-	int fulls;  /* rings of all that could take part */
+	int fulls;  /* full rings so far */
 	int *group; /* of each rank in this round; -1: none */
 	bool *in;   /* of each node: it has a part in the last full ring */
 	struct muster_ring_group *groups;
 	size_t group_count;
-	bool localizing, localized; /* trials have begun; they are over */
+	double round_ms;            /* what this round may take */
+	bool localising, localised; /* trials have begun; they are over */
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */
 	size_t *plan_groups; /* of this round of trials */
 };
 
 struct muster_ring_scheduler *muster_ring_scheduler_new(
-	const struct muster_coordinator *root, const struct muster_probe *probe);
-void muster_ring_scheduler_free(struct muster_ring_scheduler *dealer);
+	const struct muster_ring_context *context, const struct muster_probe *probe, int index);
+void muster_ring_scheduler_free(struct muster_ring_scheduler *s);
 
-/* A barrier of the ring has completed; a node came to one that had. */
-void muster_ring_scheduler_complete(
-	struct muster_ring_scheduler *dealer, struct muster_coordinator *root, const struct muster_barrier *barrier);
-const char *muster_ring_scheduler_late_answer(const struct muster_ring_scheduler *dealer, int barrier);
+/* A barrier of the probe's rings is complete. */
+void muster_ring_scheduler_complete(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_barrier *barrier, double now_ms);
+/* The answer for a node that entered a complete barrier; appended to p. s may be NULL. */
+void muster_ring_scheduler_late_answer(
+	const struct muster_ring_scheduler *s, struct muster_barrier_id barrier, struct muster_packer *p);
 
-/* The ring that this rank has a part in, at this barrier, is broken: the others need not wait for it. */
-void muster_ring_scheduler_broken(struct muster_ring_scheduler *dealer, const struct muster_coordinator *root, int rank,
-	int barrier, const char *why);
+/* The ring that this rank has a part in has failed: the others need not wait for it. */
+void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
+	const struct muster_ring_failed *failed);
+/* The leader of this node has died: rings that its ranks have a part in have failed. */
+void muster_ring_scheduler_lost_node(
+	struct muster_ring_scheduler *s, const struct muster_ring_context *context, size_t node, const char *why);
+
+/* ---- answers, for whoever speaks to all leaders ---- */
+
+/* One message for each leader, to be filled with a part for each rank, and then sent. */
+struct muster_packer *muster_answers_begin(const struct muster_membership *members, struct muster_barrier_id barrier);
+void muster_answers_send(const struct muster_membership *members, struct muster_transport *transport,
+	enum muster_tag tag, struct muster_packer *answers);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef MUSTER_JOURNAL_LEFT_H
 #define MUSTER_JOURNAL_LEFT_H
 
-#include "muster/run.h"
+#include "model/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +22,8 @@ struct muster_journal_process {
 	const char *died; /* the probe at which its worker died last, at died_s; NULL */
 	const char *step; /* the last one */
 	double step_s;
-	const char *end;           /* NULL: it did not write one */
-	struct muster_node record; /* one rank, whose samples are the job's too; no rank when nothing came */
+	const char *end;                   /* NULL: it did not write one */
+	struct muster_record_parts record; /* when something of it came */
 	bool has_record;
 };
 

@@ -25,6 +25,7 @@ struct reading {
 	struct muster_journal_set *spooled;
 	struct muster_journal_process *all;
 	size_t count, room;
+	struct muster_record_reader *records;
 	char **paths;
 	size_t path_count, path; /* path: the one at hand */
 };
@@ -48,6 +49,9 @@ enum key {
 	STRICT,
 	REPEATS,
 	TIME,
+	SAMPLE,
+	OUTCOME,
+	ABOUT_RANK,
 	KEPT,
 	STEP,
 	TRIAL,
@@ -56,7 +60,8 @@ enum key {
 };
 
 static const char *const keys[] = { "by", "spool", "muster", "run", "job", "started", "rank", "ranks", "node",
-	"nodelist", "sku", "overlay", "profile", "strict", "repeats", "t", "kept", "step", "trial", "end" };
+	"nodelist", "sku", "overlay", "profile", "strict", "repeats", "t", "sample", "outcome", "about_rank", "kept",
+	"step", "trial", "end" };
 _Static_assert(sizeof keys / sizeof *keys == KEY_COUNT, "every key has its name");
 
 struct members {
@@ -224,60 +229,25 @@ static struct muster_journal_process *left_find(struct reading *r, const char *b
 	return r->count ? bsearch(&key, r->all, r->count, sizeof *r->all, by_id) : NULL;
 }
 
-static void outcome_put(struct muster_outcomes *outcomes, struct muster_outcome outcome)
+static bool is_of_record(const struct members *members)
 {
-	for (size_t i = 0; i < outcomes->count; i++) {
-		if (strcmp(outcomes->items[i].probe, outcome.probe) == 0) {
-			outcomes->items[i] = outcome;
-			return;
-		}
-	}
-	muster_outcomes_add(outcomes, outcome);
+	return members->text[SAMPLE] || members->text[OUTCOME] || members->text[ABOUT_RANK] || members->text[KEPT];
 }
 
-static int take_record(
-	struct reading *r, struct muster_journal_process *left, const struct members *members, struct muster_error *err)
+static int take_record(struct reading *r, struct muster_journal_process *left, const char *text, size_t length,
+	struct muster_error *err)
 {
-	struct muster_run scratch = { .arena = r->spooled->arena, .job.ranks = left->ranks };
-	int kept = count_of(members, KEPT, MUSTER_RUN_SAMPLES_MAX);
-	int rc = kept < 0 ? muster_fail(err, MUSTER_EUSAGE, "no number of samples that are kept")
-			  : muster_node_from_json(&scratch, members->text[NODE_NAME], members->length[NODE_NAME], err);
-	if (rc == 0 && (scratch.nodes[0].rank_count != 1 || scratch.nodes[0].ranks[0].rank != left->rank))
-		rc = muster_fail(err, MUSTER_EUSAGE, "a record that is not of its own rank alone");
-	if (rc == 0 && left->has_record && (size_t)kept > left->record.ranks[0].samples.count)
-		rc = muster_fail(err, MUSTER_EUSAGE, "samples of an earlier line are not there");
-	if (rc == 0 && !left->has_record) {
-		left->record = (struct muster_node){ .name = scratch.nodes[0].name };
-		muster_node_add_rank(&left->record, left->rank);
-		left->has_record = true;
+	if (!left->has_record)
+		muster_record_parts_init(&left->record, left->rank);
+	left->has_record = true;
+	left->record.died = NULL;
+	if (muster_record_line(r->records, &left->record, text, length, err) < 0)
+		return -1;
+	if (left->record.died) {
+		left->died = left->record.died;
+		left->died_s = left->last_s;
 	}
-	if (rc == 0) {
-		struct muster_node *to = &left->record, *from = &scratch.nodes[0];
-		struct muster_rank *rank = &to->ranks[0], *news = &from->ranks[0];
-		to->name = from->name;
-		to->simulated |= from->simulated;
-		rank->local_rank = news->local_rank;
-		rank->gpu = news->gpu;
-		rank->gpu_uuid = news->gpu_uuid;
-		if ((size_t)kept < rank->samples.count)
-			rank->samples.count = (size_t)kept;
-		for (size_t i = 0; i < from->samples.count; i++)
-			muster_samples_add(&to->samples, from->samples.items[i]);
-		for (size_t i = 0; i < news->samples.count; i++)
-			muster_samples_add(&rank->samples, news->samples.items[i]);
-		for (size_t i = 0; i < scratch.job.samples.count; i++)
-			muster_samples_add(&rank->samples, scratch.job.samples.items[i]);
-		for (size_t i = 0; i < news->outcomes.count; i++) {
-			outcome_put(&rank->outcomes, news->outcomes.items[i]);
-			if (news->outcomes.items[i].status != MUSTER_OUTCOME_CRASHED)
-				continue;
-			left->died = news->outcomes.items[i].probe;
-			left->died_s = left->last_s;
-		}
-	}
-	scratch.arena = NULL;
-	muster_run_done(&scratch);
-	return rc;
+	return 0;
 }
 
 static void take_place(struct muster_journal_process *left, const struct members *members)
@@ -290,7 +260,8 @@ static void take_place(struct muster_journal_process *left, const struct members
 	left->ranks = ranks;
 }
 
-static int take_line(struct reading *r, const struct members *members, struct muster_error *err)
+static int take_line(
+	struct reading *r, const struct members *members, const char *text, size_t length, struct muster_error *err)
 {
 	struct muster_arena *arena = r->spooled->arena;
 	const char *by = text_of(arena, members, BY);
@@ -298,8 +269,8 @@ static int take_line(struct reading *r, const struct members *members, struct mu
 	if (!left || left->path != r->path || members->text[SPOOL])
 		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line that does not say whose it is");
 	left->last_s = number_of(members, TIME, left->last_s);
-	if (members->text[NODE_NAME])
-		return take_record(r, left, members, err);
+	if (is_of_record(members))
+		return take_record(r, left, text, length, err);
 	if (members->text[TRIAL])
 		return muster_trial_from_json(&r->spooled->told, members->text[TRIAL], members->length[TRIAL], err);
 	if (members->text[RANKS])
@@ -370,7 +341,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 				bad_line(r, path, err.text);
 		} else if (first && is_first(&members)) {
 			take_first(r, &members, path);
-		} else if (!first && take_line(r, &members, &err) < 0) {
+		} else if (!first && take_line(r, &members, text, length, &err) < 0) {
 			bad_line(r, path, err.text);
 		}
 	}
@@ -387,10 +358,7 @@ static void left_done(struct muster_journal_process *left)
 {
 	if (!left->has_record)
 		return;
-	muster_samples_done(&left->record.samples);
-	muster_samples_done(&left->record.ranks[0].samples);
-	free(left->record.ranks[0].outcomes.items);
-	free(left->record.ranks);
+	muster_record_parts_done(&left->record);
 	left->has_record = false;
 }
 
@@ -474,7 +442,7 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 	struct muster_journal_set *ret, struct muster_error *err)
 {
 	struct muster_journal_set spooled = { .arena = arena, .told.arena = arena };
-	struct reading r = { .spooled = &spooled };
+	struct reading r = { .spooled = &spooled, .records = muster_record_reader_new(arena) };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
 		read_file(&r, i, true);
@@ -502,6 +470,7 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 	for (size_t i = 0; i < r.path_count; i++)
 		free(r.paths[i]);
 	free(r.paths);
+	muster_record_reader_free(r.records);
 	return rc;
 }
 

@@ -36,11 +36,11 @@ void muster_journal_set_done(struct muster_journal_set *spooled);
 
 /* Put what was left into the run, whose arena is spooled->arena: ranks that it does not have, or only as missing. A
  * rank that did not write its end is unfinished: its own reason for being missing, or else `why`, and its last sign.
- * Returns how many ranks were put in. */
-size_t muster_journal_set_add(const struct muster_journal_set *spooled, struct muster_run *run, const char *why);
+ * Their records are moved. Returns how many ranks were put in. */
+size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_run *run, const char *why);
 
 /* The whole run, from nothing but what was left: ranks that left nothing stand in it as missing. */
-void muster_journal_set_make(const struct muster_journal_set *spooled, struct muster_run *run);
+void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_run *run);
 
 /* How many of the run's ranks wrote that they ended as they should; the first reason of those that ended early, with
  * the rank's number, or NULL. */

@@ -26,12 +26,13 @@ const char *muster_journal_set_interrupted(const struct muster_journal_set *spoo
 	return NULL;
 }
 
-static struct muster_node *node_of(struct muster_run *run, const char *name)
+static size_t node_of(struct muster_run *run, const char *name)
 {
 	for (size_t i = run->node_count; i-- > 0;)
 		if (strcmp(run->nodes[i].name, name) == 0)
-			return &run->nodes[i];
-	return muster_run_add_node(run, name);
+			return i;
+	muster_run_add_node(run, name);
+	return run->node_count - 1;
 }
 
 /* Take a missing rank out of the run; why it was said to be missing. */
@@ -60,33 +61,24 @@ static const char *last_sign(const struct muster_journal_process *left, struct m
 	return muster_arena_printf(arena, "its last sign came %.0f s after its start, before any step", left->last_s);
 }
 
-static void put(const struct muster_journal_process *left, struct muster_run *run, const char *why)
+static void put(struct muster_journal_process *left, struct muster_run *run, const char *why)
 {
-	struct muster_node *node = node_of(run, left->has_record ? left->record.name : left->node);
-	struct muster_rank *rank = muster_node_add_rank(node, left->rank);
-	if (left->has_record) {
-		const struct muster_rank *from = &left->record.ranks[0];
-		node->simulated |= left->record.simulated;
-		run->job.simulated |= left->record.simulated;
-		rank->local_rank = from->local_rank;
-		rank->gpu = from->gpu;
-		rank->gpu_uuid = from->gpu_uuid;
-		for (size_t i = 0; i < left->record.samples.count; i++)
-			muster_samples_add(&node->samples, left->record.samples.items[i]);
-		for (size_t i = 0; i < from->outcomes.count; i++)
-			muster_outcomes_add(&rank->outcomes, from->outcomes.items[i]);
-		for (size_t i = 0; i < from->samples.count; i++) {
-			const struct muster_sample *sample = &from->samples.items[i];
-			bool of_job = sample->metric->scope == MUSTER_SCOPE_JOB;
-			muster_samples_add(of_job ? &run->job.samples : &rank->samples, *sample);
-		}
-	}
-	if (!left->end || !left->has_record)
-		rank->unfinished = muster_arena_printf(
-			run->arena, "%s; %s", left->end && *left->end ? left->end : why, last_sign(left, run->arena));
+	size_t node = node_of(run, left->has_record && left->record.node ? left->record.node : left->node);
+	bool whole = left->end && left->has_record;
+	if (!left->has_record)
+		muster_record_parts_init(&left->record, left->rank);
+	muster_record_merge(run, node, &left->record);
+	left->has_record = false;
+	if (whole)
+		return;
+	struct muster_node *at = &run->nodes[node];
+	for (size_t i = 0; i < at->rank_count; i++)
+		if (at->ranks[i].rank == left->rank)
+			at->ranks[i].unfinished = muster_arena_printf(run->arena, "%s; %s",
+				left->end && *left->end ? left->end : why, last_sign(left, run->arena));
 }
 
-size_t muster_journal_set_add(const struct muster_journal_set *spooled, struct muster_run *run, const char *why)
+size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_run *run, const char *why)
 {
 	enum { ABSENT, MISSING, HERE };
 	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
@@ -96,7 +88,7 @@ size_t muster_journal_set_add(const struct muster_journal_set *spooled, struct m
 			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
 				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
 	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_journal_process *left = &spooled->ranks[i];
+		struct muster_journal_process *left = &spooled->ranks[i];
 		if (known[left->rank] == HERE)
 			continue;
 		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
@@ -111,13 +103,13 @@ size_t muster_journal_set_add(const struct muster_journal_set *spooled, struct m
 }
 
 /* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
-static void excuse_last_deaths(const struct muster_journal_set *spooled)
+static void excuse_last_deaths(struct muster_journal_set *spooled)
 {
 	for (size_t i = 0; i < spooled->rank_count; i++) {
-		const struct muster_journal_process *left = &spooled->ranks[i];
+		struct muster_journal_process *left = &spooled->ranks[i];
 		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
 			continue;
-		struct muster_outcomes *outcomes = &left->record.ranks[0].outcomes;
+		struct muster_outcomes *outcomes = &left->record.rank.outcomes;
 		for (size_t o = 0; o < outcomes->count; o++) {
 			if (strcmp(outcomes->items[o].probe, left->died) != 0)
 				continue;
@@ -157,7 +149,7 @@ static const char *interruption(const struct muster_journal_set *spooled)
 						       : "no rank came to its end: all were ended from outside";
 }
 
-void muster_journal_set_make(const struct muster_journal_set *spooled, struct muster_run *run)
+void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_run *run)
 {
 	run->job = (struct muster_job){
 		.id = spooled->job,

@@ -19,7 +19,6 @@
 enum {
 	QUEUE_MAX = 32 << 20, /* bytes that wait for a disk that does not take them */
 	QUIET_MS = 250,       /* a step that lasts longer is a risky one, and goes to the disk itself */
-	SLICE = 500,          /* samples in one line */
 	NAME_MAX_BYTES = 200, /* of a file's name */
 };
 
@@ -28,9 +27,9 @@ struct muster_journal {
 	char id[17];
 	char *path;
 	double start_ms;
-	size_t node_written, rank_set; /* samples of the node; those of the rank that will stay */
 	size_t trials_written;
-	char step[512];
+	char step[640]; /* the last one that was written */
+	size_t step_length;
 	/* shared with the thread that writes */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -140,26 +139,33 @@ static void line_text(struct line *line, const char *key, const char *text)
 		muster_json_writer_pair(&line->w, key, muster_string(text));
 }
 
+/* Hand a line to the thread. */
+static void append_text(struct muster_journal *spool, const char *text, size_t length, bool sync)
+{
+	pthread_mutex_lock(&spool->lock);
+	if (spool->length + length > QUEUE_MAX) {
+		note_trouble(spool, ENOBUFS);
+	} else {
+		if (spool->room - spool->length < length) {
+			spool->room = 2 * spool->room > spool->length + length ? 2 * spool->room
+									       : spool->length + length + 4096;
+			spool->queue = muster_realloc(spool->queue, spool->room, 1);
+		}
+		memcpy(spool->queue + spool->length, text, length);
+		spool->length += length;
+		spool->sync = spool->sync || sync;
+		pthread_cond_signal(&spool->news);
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
 static void line_end(struct muster_journal *spool, struct line *line, bool sync)
 {
 	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->out);
 	if (fclose(line->out) != 0)
 		abort(); /* out of memory */
-	pthread_mutex_lock(&spool->lock);
-	if (spool->length + line->length > QUEUE_MAX) {
-		note_trouble(spool, ENOBUFS);
-	} else {
-		if (spool->room - spool->length < line->length) {
-			spool->room = spool->length + line->length + 4096;
-			spool->queue = muster_realloc(spool->queue, spool->room, 1);
-		}
-		memcpy(spool->queue + spool->length, line->text, line->length);
-		spool->length += line->length;
-		spool->sync = spool->sync || sync;
-		pthread_cond_signal(&spool->news);
-	}
-	pthread_mutex_unlock(&spool->lock);
+	append_text(spool, line->text, line->length, sync);
 	free(line->text);
 }
 
@@ -272,40 +278,21 @@ void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
 	line_end(spool, &line, false);
 }
 
-/* The samples from `from` on, at most SLICE of them; borrowed. */
-static struct muster_samples slice(const struct muster_samples *samples, size_t from)
+void muster_journal_line(struct muster_journal *spool, const char *line, size_t length, bool sync)
 {
-	size_t left = samples->count > from ? samples->count - from : 0;
-	return (struct muster_samples){ .items = samples->items + from, .count = left < SLICE ? left : SLICE };
-}
-
-void muster_journal_record(struct muster_journal *spool, const struct muster_run *record, bool settled)
-{
-	if (!spool || record->node_count == 0 || record->nodes[0].rank_count == 0)
+	static const char step[] = "{\"step\":";
+	bool is_step = length > sizeof step && memcmp(line, step, sizeof step - 1) == 0;
+	if (!spool || length < 3 || (is_step && length == spool->step_length && memcmp(line, spool->step, length) == 0))
 		return;
-	const struct muster_node *whole = &record->nodes[0];
-	size_t rank_from = spool->rank_set;
-	do {
-		struct muster_rank rank = whole->ranks[0];
-		struct muster_node node = *whole;
-		node.samples = slice(&whole->samples, spool->node_written);
-		rank.samples = slice(&whole->ranks[0].samples, rank_from);
-		node.ranks = &rank;
-		node.rank_count = 1;
-		char *text = muster_node_to_json(&node, NULL);
-		struct line line;
-		line_begin(spool, &line);
-		line_time(spool, &line);
-		muster_json_writer_pair(&line.w, "kept", muster_number((double)rank_from));
-		muster_json_writer_key(&line.w, "node");
-		muster_json_writer_raw(&line.w, text);
-		spool->node_written += node.samples.count;
-		rank_from += rank.samples.count;
-		line_end(spool, &line, true);
-		free(text);
-	} while (spool->node_written < whole->samples.count || rank_from < whole->ranks[0].samples.count);
-	if (settled)
-		spool->rank_set = rank_from;
+	if (is_step && length <= sizeof spool->step) {
+		memcpy(spool->step, line, length);
+		spool->step_length = length;
+	}
+	/* "{" and the rest, with the writer's name and the time between them */
+	char *text = muster_asprintf("\n{\"by\":\"%s\",\"t\":%.3f,%.*s\n", spool->id,
+		(double)(long)(muster_now_ms() - spool->start_ms) / 1e3, (int)length - 1, line + 1);
+	append_text(spool, text, strlen(text), sync);
+	free(text);
 }
 
 void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run)
@@ -320,18 +307,6 @@ void muster_journal_trials(struct muster_journal *spool, const struct muster_run
 		line_end(spool, &line, true);
 		free(text);
 	}
-}
-
-void muster_journal_step(struct muster_journal *spool, const char *step)
-{
-	struct line line;
-	if (!spool || !*step || strcmp(step, spool->step) == 0)
-		return;
-	snprintf(spool->step, sizeof spool->step, "%s", step);
-	line_begin(spool, &line);
-	line_time(spool, &line);
-	line_text(&line, "step", step);
-	line_end(spool, &line, false);
 }
 
 void muster_journal_end(struct muster_journal *spool, const char *why)

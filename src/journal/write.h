@@ -4,9 +4,7 @@
  * it). A line is a JSON object, and "by" names the process that wrote it:
  *   {"by":ID,"spool":1,"run":…,"rank":…,"ranks":…, …}   the first of each process: what is needed to judge later
  *   {"by":ID,"rank":…,"ranks":…}                         the same two as MPI knows them
- *   {"by":ID,"t":…,"kept":…,"node":{…}}                  what is new, as a node of a report holds it
- * (muster_node_to_json); of the rank's own samples so far the first "kept" still count, and of the outcomes of one
- * probe the last
+ *   {"by":ID,"t":…,"sample":…}, and the other lines of a record (model/record.h), as they came
  *   {"by":ID,"t":…,"step":…}                             what comes next, before a call that may crash or hang
  *   {"by":ID,"t":…,"trial":{…}}                          rank 0: one of the run's trials
  *   {"by":ID,"t":…,"end":…}                              nothing more will come; the text is empty, or why it ends
@@ -21,7 +19,7 @@
 
 #include <stdbool.h>
 
-enum { MUSTER_SPOOL_VERSION = 1, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
+enum { MUSTER_SPOOL_VERSION = 2, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
 
 struct muster_journal;
 
@@ -50,13 +48,11 @@ int muster_journal_open(struct muster_journal **ret, const char *directory, cons
 
 /* All of these return at once, and do nothing when spool is NULL. */
 void muster_journal_place(struct muster_journal *spool, int rank, int ranks);
-/* What is new in the record of one node and one rank. settled: what it holds now will stay; otherwise the rank's
- * samples since the last settled record may still be replaced. */
-void muster_journal_record(struct muster_journal *spool, const struct muster_run *record, bool settled);
+/* A line of the record, or a step: a JSON object without its newline. sync: it goes to the disk itself soon. A step
+ * that is written already is left out. */
+void muster_journal_line(struct muster_journal *spool, const char *line, size_t length, bool sync);
 /* Those of the run that are new. */
 void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run);
-/* Written when it is another than the last one. */
-void muster_journal_step(struct muster_journal *spool, const char *step);
 void muster_journal_end(struct muster_journal *spool, const char *why);
 
 /* What could not be written, once: a sentence; NULL when all is well or it has been asked before. */

@@ -1,7 +1,6 @@
 /* transport_socket.c - the ranks of one node without a launcher */
 #include "transport/transport_socket.h"
 
-#include "util/text.h"
 #include "muster/arena.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FRAME_MAX = 256 * 1024 * 1024, READ_BYTES = 1 << 16, END_POLL_MS = 2 };
+enum { READ_BYTES = 1 << 16, END_POLL_MS = 2, IDLE_MS = 2 };
 
 struct header { /* of a message on a socket; both ends are this program on this machine */
 	uint32_t tag, length;
@@ -31,32 +30,22 @@ struct frame { /* not yet sent, or not wholly */
 
 struct peer {
 	int rank, fd; /* -1: it has gone */
-	bool missed;  /* its going has been told */
-	pid_t pid;    /* rank 0's children; 0 once reaped */
+	bool death_reported;
+	pid_t pid; /* rank 0's children; 0 once reaped */
 	struct frame *first, **last;
 	char *inbox;
 	size_t held, room;
 };
 
-static struct {
-	int rank, ranks;
+static struct star {
+	struct muster_transport transport; /* first: the one is cast to the other */
 	struct peer *peers;
 	size_t count, next; /* next: who is listened to first */
 } local;
 
-int muster_local_size(void)
-{
-	return local.ranks;
-}
-
-int muster_local_rank(void)
-{
-	return local.rank;
-}
-
 static void set_peers(size_t count)
 {
-	local.peers = muster_calloc(count, sizeof *local.peers);
+	local.peers = muster_calloc(count + 1, sizeof *local.peers);
 	local.count = count;
 	for (size_t i = 0; i < count; i++) {
 		local.peers[i].fd = -1;
@@ -65,7 +54,7 @@ static void set_peers(size_t count)
 }
 
 /* In the new process: nothing but the socket to rank 0 is left of what rank 0 has. */
-static void become(int rank, int ranks, int fd, pid_t parent)
+static void become(int rank, int fd, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -76,18 +65,18 @@ static void become(int rank, int ranks, int fd, pid_t parent)
 	free(local.peers);
 	set_peers(1);
 	local.peers[0].fd = fd;
-	local.rank = rank;
-	local.ranks = ranks;
 	char text[16];
 	snprintf(text, sizeof text, "%d", rank);
 	setenv(MUSTER_LOCAL_RANK, text, 1);
 }
 
-int muster_local_start(int ranks, struct muster_error *err)
+static void socket_close(struct muster_transport *t, int grace_ms);
+
+/* The rank that this process becomes, or -1 with err. */
+static int start_ranks(int ranks, const struct muster_clock *clock, struct muster_error *err)
 {
 	pid_t parent = getpid();
 	fflush(NULL); /* or each process would print what has not been printed yet */
-	set_peers((size_t)ranks - 1);
 	for (int rank = 1; rank < ranks; rank++) {
 		struct peer *peer = &local.peers[rank - 1];
 		int ends[2] = { -1, -1 };
@@ -98,12 +87,13 @@ int muster_local_start(int ranks, struct muster_error *err)
 				close(ends[0]);
 				close(ends[1]);
 			}
-			muster_local_end(0);
+			local.transport.clock = clock;
+			socket_close(&local.transport, 0);
 			return -1;
 		}
 		if (pid == 0) {
 			close(ends[0]);
-			become(rank, ranks, ends[1], parent);
+			become(rank, ends[1], parent);
 			return rank;
 		}
 		close(ends[1]);
@@ -111,7 +101,6 @@ int muster_local_start(int ranks, struct muster_error *err)
 		peer->fd = ends[0];
 		peer->pid = pid;
 	}
-	local.ranks = ranks;
 	return 0;
 }
 
@@ -151,23 +140,29 @@ static void peer_write(struct peer *peer)
 	}
 }
 
-void muster_local_send(int to, enum muster_tag tag, const char *bytes, size_t length)
+static int socket_send(
+	struct muster_transport *t, int to, int tag, char *bytes, size_t length, struct muster_error *err)
 {
 	const struct header header = { .tag = (uint32_t)tag, .length = (uint32_t)length };
 	struct peer *peer = NULL;
 	for (size_t i = 0; i < local.count && !peer; i++)
-		if (local.peers[i].rank == to && local.peers[i].fd >= 0)
+		if (local.peers[i].rank == to)
 			peer = &local.peers[i];
-	if (!peer || length > FRAME_MAX)
-		return;
+	if (!peer || peer->fd < 0) { /* a rank that has died is no error */
+		free(bytes);
+		return peer ? 0 : muster_fail(err, MUSTER_EPROTOCOL, "only rank 0 speaks to all ranks of a node");
+	}
+	(void)t;
 	struct frame *frame = muster_calloc(1, sizeof *frame);
 	frame->length = sizeof header + length;
 	frame->bytes = muster_realloc(NULL, frame->length, 1);
 	memcpy(frame->bytes, &header, sizeof header);
 	memcpy(frame->bytes + sizeof header, bytes, length);
+	free(bytes);
 	*peer->last = frame;
 	peer->last = &frame->next;
 	peer_write(peer);
+	return 0;
 }
 
 /* The first whole message of the inbox, if there is one. */
@@ -177,7 +172,7 @@ static bool take_message(struct peer *peer, struct muster_message *ret)
 	if (peer->held < sizeof header)
 		return false;
 	memcpy(&header, peer->inbox, sizeof header);
-	if (header.length > FRAME_MAX) {
+	if (header.length > MUSTER_MESSAGE_BYTES_MAX) {
 		peer_gone(peer);
 		peer->held = 0;
 		return false;
@@ -191,7 +186,7 @@ static bool take_message(struct peer *peer, struct muster_message *ret)
 	peer->held -= whole;
 	memmove(peer->inbox, peer->inbox + whole, peer->held);
 	*ret = (struct muster_message){
-		.tag = (enum muster_tag)header.tag, .from = peer->rank, .bytes = bytes, .length = header.length
+		.tag = (int)header.tag, .from = peer->rank, .bytes = bytes, .length = header.length
 	};
 	return true;
 }
@@ -215,8 +210,9 @@ static bool peer_read(struct peer *peer)
 	return false;
 }
 
-bool muster_local_receive(struct muster_message *ret)
+static bool socket_receive(struct muster_transport *t, struct muster_message *ret)
 {
+	(void)t;
 	for (size_t i = 0; i < local.count; i++) {
 		struct peer *peer = &local.peers[(local.next + i) % local.count];
 		peer_write(peer);
@@ -226,9 +222,11 @@ bool muster_local_receive(struct muster_message *ret)
 				return true;
 			}
 		} while (peer_read(peer));
-		if (peer->fd < 0 && !peer->missed) {
-			peer->missed = true;
-			*ret = (struct muster_message){ .tag = MUSTER_TAG_PEER_DIED, .from = peer->rank };
+		if (peer->fd < 0 && !peer->death_reported) {
+			peer->death_reported = true;
+			*ret = (struct muster_message){
+				.tag = MUSTER_TAG_PEER_DIED, .from = peer->rank, .bytes = muster_calloc(1, 1)
+			};
 			return true;
 		}
 	}
@@ -241,17 +239,18 @@ static bool all_ended(void)
 	for (size_t i = 0; i < local.count; i++) {
 		struct peer *peer = &local.peers[i];
 		peer_write(peer);
-		if (peer->pid > 0 && waitpid(peer->pid, NULL, WNOHANG) == peer->pid)
+		pid_t gone = peer->pid > 0 ? waitpid(peer->pid, NULL, WNOHANG) : 0;
+		if (gone == peer->pid || (gone < 0 && errno == ECHILD))
 			peer->pid = 0;
 		ended = ended && peer->pid == 0 && !(peer->first && peer->fd >= 0);
 	}
 	return ended;
 }
 
-void muster_local_end(int grace_ms)
+static void socket_close(struct muster_transport *t, int grace_ms)
 {
-	double until = muster_now_ms() + grace_ms;
-	while (!all_ended() && muster_now_ms() < until)
+	double until_ms = muster_clock_now(t->clock) + grace_ms;
+	while (!all_ended() && muster_clock_now(t->clock) < until_ms)
 		poll(NULL, 0, END_POLL_MS);
 	for (size_t i = 0; i < local.count; i++) {
 		if (local.peers[i].pid <= 0)
@@ -260,4 +259,56 @@ void muster_local_end(int grace_ms)
 		waitpid(local.peers[i].pid, NULL, 0);
 		local.peers[i].pid = 0;
 	}
+}
+
+/* Until something comes: from a peer, or on fd. */
+static void socket_wait(struct muster_transport *t, int fd, double until_ms)
+{
+	struct pollfd *files = muster_calloc(local.count + 1, sizeof *files);
+	nfds_t count = 0;
+	double left_ms = until_ms - muster_clock_now(t->clock);
+	for (size_t i = 0; i < local.count; i++)
+		if (local.peers[i].fd >= 0)
+			files[count++] = (struct pollfd){
+				.fd = local.peers[i].fd,
+				.events = (short)(POLLIN | (local.peers[i].first ? POLLOUT : 0)),
+			};
+	if (fd >= 0)
+		files[count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	/* signals are looked for between two waits, so none may last */
+	if (left_ms > 0)
+		poll(files, count, left_ms < IDLE_MS ? 1 : IDLE_MS);
+	free(files);
+}
+
+static bool socket_owes(struct muster_transport *t, int to)
+{
+	(void)t;
+	for (size_t i = 0; i < local.count; i++)
+		if (local.peers[i].rank == to)
+			return local.peers[i].fd >= 0 && local.peers[i].first;
+	return false;
+}
+
+static const struct muster_transport_ops socket_ops = {
+	.name = "socket",
+	.send = socket_send,
+	.receive = socket_receive,
+	.wait = socket_wait,
+	.owes = socket_owes,
+	.close = socket_close,
+};
+
+int muster_transport_socket_start(
+	int ranks, const struct muster_clock *clock, struct muster_transport **ret, struct muster_error *err)
+{
+	/* with SIGCHLD ignored the kernel forgets children at once, and their pids may soon be others' */
+	signal(SIGCHLD, SIG_DFL);
+	set_peers((size_t)ranks - 1);
+	int rank = start_ranks(ranks, clock, err);
+	if (rank < 0)
+		return -1;
+	muster_transport_init(&local.transport, &socket_ops, clock, rank, ranks);
+	*ret = &local.transport;
+	return 0;
 }

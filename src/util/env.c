@@ -9,6 +9,7 @@ const struct muster_env_variable muster_env_variables[] = {
 	[MUSTER_ENV_LEAKS] = { "MUSTER_LEAKS", false, "look for leaks at the end, in a build with AddressSanitizer" },
 	[MUSTER_ENV_LOCAL_RANK] = { "MUSTER_LOCAL_RANK", false, "rank that `muster node` has given to this process" },
 	[MUSTER_ENV_METADATA_URL] = { "MUSTER_METADATA_URL", true, "instance metadata service; empty for none" },
+	[MUSTER_ENV_MPI] = { "MUSTER_MPI", true, "which MPI module muster run opens" },
 	[MUSTER_ENV_ROOT] = { "MUSTER_ROOT", true, "prefix of /sys, /proc, /etc and /dev" },
 	[MUSTER_ENV_SIM_CLUSTER] = { "MUSTER_SIM_CLUSTER", false, "simulated cluster, a JSON file" },
 	[MUSTER_ENV_SIM_CPU_MASK] = { "MUSTER_SIM_CPU_MASK", false, "CPU mask in place of the simulated rank's" },
@@ -16,6 +17,8 @@ const struct muster_env_variable muster_env_variables[] = {
 	[MUSTER_ENV_SIM_RANK] = { "MUSTER_SIM_RANK", false, "rank of the simulated cluster" },
 	[MUSTER_ENV_SIM_WRAPPER] = { "MUSTER_SIM_WRAPPER", true, "words before each muster that `muster sim` starts" },
 	[MUSTER_ENV_TERMINAL] = { "MUSTER_TERMINAL", true, "1 or 0: whether the output ends on a terminal" },
+	[MUSTER_ENV_TEST_TIME_SCALE] = { "MUSTER_TEST_TIME_SCALE", false,
+		"how much shorter deadlines are in a simulated run" },
 	[MUSTER_ENV_TRACE] = { "MUSTER_TRACE", true, "print every step with its time" },
 	[MUSTER_ENV_WORKER_WRAPPER] = { "MUSTER_WORKER_WRAPPER", true, "words before the worker's command line" },
 };

@@ -37,6 +37,10 @@ struct worker {
 	char cancelled[400]; /* why the command at hand is to be given up; "" */
 	struct muster_gpu gpu;
 	struct muster_arena *arena; /* node name, peers */
+	/* what the supervisor is told with the answer: the probe's ring_agree, and its ring_rate by size */
+	char agree[48];
+	double figures[MUSTER_FIGURES_MAX][2]; /* bytes, rate */
+	size_t figure_count;
 	bool skip_cuda;
 };
 
@@ -93,9 +97,25 @@ static void send_step(void *arg, const char *text)
 	line_end(&line);
 }
 
+/* The supervisor does not read samples: what it must know of them stands in the answer. */
+static void note_for_answer(struct worker *worker, const struct muster_sample *sample)
+{
+	const struct muster_probe *probe = worker->ctx.probe;
+	const struct muster_value *bytes = muster_sample_label(sample, "bytes");
+	const char *name = sample->metric->name;
+	if (probe->ring_agree && strcmp(name, probe->ring_agree) == 0 && sample->value.type == MUSTER_STRING)
+		snprintf(worker->agree, sizeof worker->agree, "%s", sample->value.string);
+	if (!probe->ring_rate || strcmp(name, probe->ring_rate) != 0 || sample->value.type != MUSTER_NUMBER ||
+		worker->figure_count == MUSTER_FIGURES_MAX)
+		return;
+	double *figure = worker->figures[worker->figure_count++];
+	figure[0] = bytes && bytes->type == MUSTER_NUMBER ? bytes->number : 0;
+	figure[1] = sample->value.number;
+}
+
 static void send_sample(void *arg, const struct muster_sample *sample)
 {
-	(void)arg;
+	note_for_answer(arg, sample);
 	struct muster_json_writer_text line;
 	line_begin(&line, "sample");
 	muster_json_writer_object(&line.w);
@@ -408,6 +428,22 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
 
+/* "figures":[[bytes, rate], ...] */
+static void write_figures(const struct worker *worker, struct muster_json_writer *w)
+{
+	if (worker->figure_count == 0)
+		return;
+	muster_json_writer_key(w, "figures");
+	muster_json_writer_array(w);
+	for (size_t i = 0; i < worker->figure_count; i++) {
+		muster_json_writer_array(w);
+		muster_json_writer_number(w, worker->figures[i][0]);
+		muster_json_writer_number(w, worker->figures[i][1]);
+		muster_json_writer_array_end(w);
+	}
+	muster_json_writer_array_end(w);
+}
+
 static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -437,6 +473,9 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 	begin_done(&line, failed, &err);
 	if (*hex)
 		muster_json_writer_pair(&line.w, "ring_id", muster_string(hex));
+	if (*worker->agree)
+		muster_json_writer_pair(&line.w, "agree", muster_string(worker->agree));
+	write_figures(worker, &line.w);
 	end_done(&line);
 }
 
@@ -445,7 +484,8 @@ static bool obey(struct worker *worker, const char *text, size_t length)
 	struct muster_json *command = parse_command(text, length);
 	const char *action = need_string(command, "do");
 	bool go_on = strcmp(action, "quit") != 0;
-	*worker->cancelled = '\0';
+	*worker->cancelled = *worker->agree = '\0';
+	worker->figure_count = 0;
 	if (strcmp(action, "open") == 0)
 		do_open(worker, command);
 	else if (strcmp(action, "count") == 0)

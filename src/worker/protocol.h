@@ -27,6 +27,9 @@ enum { MUSTER_WORKER_COMMANDS = MUSTER_SUBPROCESS_COMMANDS, MUSTER_WORKER_RESULT
 /* Exit status of a worker that met a broken promise (its last words on stderr say which). */
 enum { MUSTER_WORKER_BROKEN = 71 };
 
+/* Most figures in an answer. */
+enum { MUSTER_FIGURES_MAX = 64 };
+
 /* Most bytes that a worker may say to one command; far above what any probe has to say. */
 #define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)
 

@@ -16,7 +16,7 @@ set -eu
 compiler=$1 library=$2 scratch=$3 vendor=${4:-} cuda=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../../src
-ours=$(echo "$source"/*/"${library}_abi.h")
+ours=$(find "$source" -name "${library}_abi.h")
 
 case $library in
 cuda) from="the CUDA Toolkit" ;;

@@ -45,7 +45,7 @@
 #ifdef ABI_vendor
 #include <pmix.h>
 #endif
-#include "transport/pmix_abi.h"
+#include "transport/mpi/pmix_abi.h"
 #define FUNCTIONS(X)
 #define MORE_FUNCTIONS MUSTER_PMIX_FUNCTIONS
 #endif

@@ -165,7 +165,7 @@ def drive(process, case, report, spool):
     """Send the signal at its time. Returns what was printed, and whether that time came."""
     noise, sent = [], not case.get("kill")
     if not sent and not case["at"]:
-        sent = wait_for(spool, '"spool": 1', times=3)
+        sent = wait_for(spool, '"spool": 2', times=3)
         send(case, report)
     for line in process.stderr:
         noise.append(line)

@@ -103,7 +103,7 @@ def damages(folder, spool):
             with open(os.path.join(copy, name), encoding="utf-8") as file:
                 text = file.read()
             with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
-                file.write(text.replace('"spool": 1,', '"spool": 7,'))
+                file.write(text.replace('"spool": 2,', '"spool": 7,'))
 
     return [
         ("a truncated last line", cut, 1, "1 line and 0 files left out"),
@@ -138,13 +138,12 @@ def last_deaths(folder, spool):
         path = os.path.join(copy, "sim-2.jsonl")
         with open(path, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file if line.strip()]
-        record = next(line for line in lines if "node" in line and "t" in line)
-        rank = dict(record["node"]["ranks"][0], samples=[], probes=[
-            {"probe": "gpu_copy", "status": "crashed", "elapsed_ms": 7, "detail": "the worker ended: signal 9 (Killed)"}])
-        dead = {"by": record["by"], "t": last, "kept": 0, "node": dict(record["node"], samples=[], ranks=[rank])}
+        by = next(line["by"] for line in lines if "outcome" in line)
+        dead = {"by": by, "t": last, "outcome": {
+            "probe": "gpu_copy", "status": "crashed", "elapsed_ms": 7, "detail": "the worker ended: signal 9 (Killed)"}}
         with open(path, "a", encoding="utf-8") as file:
             file.write("\n" + json.dumps(dead) + "\n")
-            file.write("\n" + json.dumps({"by": record["by"], "t": last + at, "step": "the last one"}) + "\n")
+            file.write("\n" + json.dumps({"by": by, "t": last + at, "step": "the last one"}) + "\n")
         assemble(name, copy, code, f"MUSTER {verdict} ")
         shutil.rmtree(copy)
 

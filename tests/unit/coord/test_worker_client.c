@@ -4,7 +4,7 @@
  */
 #include "muster/arena.h"
 #include "muster/report.h"
-#include "coord/worker_client.h"
+#include "coord/worker_process.h"
 
 #include <check.h>
 #include <poll.h>
@@ -55,80 +55,117 @@ static void write_lines(const char *text)
 	write_file(lines, text);
 }
 
-static enum muster_worker_client_state give_command(struct muster_worker_client *crew)
+/* A client of the script, with everything that its supervisor has. */
+struct crew {
+	struct muster_worker_client client;
+	struct muster_worker_process process;
+	struct muster_deadlines deadlines;
+	struct muster_record record;
+};
+
+static void start(struct crew *crew)
 {
-	enum muster_worker_client_state state;
-	muster_worker_client_command(crew, "{}", 60000);
-	while ((state = muster_worker_client_poll(crew)) == MUSTER_WORKER_CLIENT_BUSY)
+	struct muster_error err;
+	*crew = (struct crew){ 0 };
+	muster_deadlines_init(&crew->deadlines, 1);
+	muster_worker_process_init(&crew->process, script);
+	crew->client = (struct muster_worker_client){
+		.ops = &muster_worker_process_ops,
+		.worker = &crew->process,
+		.clock = &muster_clock_monotonic,
+		.deadlines = &crew->deadlines,
+		.record = &crew->record,
+		.rank = 0,
+	};
+	ck_assert_msg(muster_worker_client_start(&crew->client, &err) == 0, "%s", err.text);
+}
+
+static void stop(struct crew *crew)
+{
+	muster_worker_client_done(&crew->client, 0);
+	muster_worker_process_done(&crew->process);
+	muster_record_done(&crew->record);
+}
+
+static enum muster_worker_state give_command(struct crew *crew)
+{
+	enum muster_worker_state state;
+	muster_worker_client_command(&crew->client, "{}", 60000);
+	while ((state = muster_worker_client_poll(&crew->client)) == MUSTER_WORKER_BUSY)
 		poll(NULL, 0, 1);
 	return state;
 }
 
-/* Give the worker a command and wait for its end; the record must then be one that rank 0 reads. */
-static void work(struct muster_worker_client *crew, struct muster_run *record)
+/* Give the worker a command and wait for its end; run is what rank 0 then reads. */
+static void work(struct muster_run *run)
 {
-	struct muster_error err;
-	struct muster_run back;
-	muster_run_init(record);
-	muster_node_add_rank(muster_run_add_node(record, "node-1"), 0);
-	ck_assert_msg(muster_worker_client_start(crew, script, record, &err) == 0, "%s", err.text);
-	give_command(crew);
-	muster_outcomes_add(&record->nodes[0].ranks[0].outcomes, muster_worker_client_outcome(crew, "gpu_copy"));
-	muster_worker_client_dismiss(crew);
-
-	size_t length;
-	char *text = muster_node_to_json(&record->nodes[0], &length);
-	muster_run_init(&back);
-	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
-	muster_run_done(&back);
-	free(text);
+	struct crew crew;
+	struct muster_record_parts parts;
+	muster_run_init(run);
+	muster_run_add_node(run, "node-1");
+	start(&crew);
+	give_command(&crew);
+	struct muster_outcome outcome = muster_worker_client_outcome(&crew.client, "gpu_copy", run->arena);
+	char *line = muster_record_outcome_line(&outcome);
+	muster_record_add(&crew.record, line, strlen(line));
+	free(line);
+	struct muster_record_reader *reader = muster_record_reader_new(run->arena);
+	muster_record_parts_init(&parts, 0);
+	muster_record_read(reader, crew.record.bytes, crew.record.length, &parts);
+	muster_record_merge(run, 0, &parts);
+	muster_record_reader_free(reader);
+	stop(&crew);
 }
 
 #define DONE "{'done': {'code': 'ok'}}\n"
 static const struct {
 	const char *text, *error; /* error: a part of it; NULL when the lines are taken */
 	size_t samples;
+	bool by_rank_0; /* rank 0 finds it when it reads the record; otherwise the worker is ended */
 } cases[] = {
-	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': '0001:00:00.0'}, 'value': 26.1}}\n" DONE, NULL, 1 },
-	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n" DONE, NULL, 1 },
-	{ "{'sample': {'metric': 'rank.cpus', 'labels': {}, 'value': 8}}\n" DONE, NULL, 1 },
-	{ "{'sample': {'metric': 'rank.cpus', 'value': null}}\n" DONE, NULL, 1 },
+	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': '0001:00:00.0'}, 'value': 26.1}}\n" DONE, NULL, 1,
+		false },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n" DONE, NULL, 1, false },
+	{ "{'sample': {'metric': 'rank.cpus', 'labels': {}, 'value': 8}}\n" DONE, NULL, 1, false },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': null}}\n" DONE, NULL, 1, false },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'value': 26.1}}\n" DONE,
-		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0, true },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {}, 'value': 26.1}}\n" DONE,
-		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0, true },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'port': 'x'}, 'value': 26.1}}\n" DONE,
-		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0 },
+		"gpu.h2d_gbps has the label \"gpu\", which is missing", 0, true },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': 1}, 'value': 26.1}}\n" DONE,
-		"$.sample.labels.gpu: a string is needed, found 1", 0 },
+		"$.sample.labels.gpu: a string is needed, found 1", 0, true },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': true}, 'value': 26.1}}\n" DONE,
-		"$.sample.labels.gpu: a string is needed, found true", 0 },
+		"$.sample.labels.gpu: a string is needed, found true", 0, true },
 	{ "{'sample': {'metric': 'gpu.h2d_gbps', 'labels': {'gpu': 'x', 'port': 'y'}, 'value': 26.1}}\n" DONE,
-		"gpu.h2d_gbps has no label \"port\"", 0 },
+		"gpu.h2d_gbps has no label \"port\"", 0, true },
 	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n{'sample': {'metric': 'rank.cpus', 'value': 'x'}}\n" DONE,
-		"rank.cpus is a number, found a string", 1 },
-	{ "{'sample': {'metric': 'rank.cpus', 'value': 1e999}}\n" DONE, "a number is too large for a double", 0 },
-	{ "{'sample': {'metric': 'nobody.knows', 'value': 8}}\n" DONE, "unknown metric \"nobody.knows\"", 0 },
+		"rank.cpus is a number, found a string", 1, true },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 1e999}}\n" DONE, "a number is too large for a double", 0, true },
+	{ "{'sample': {'metric': 'nobody.knows', 'value': 8}}\n" DONE, "unknown metric \"nobody.knows\"", 0, true },
 	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'values': [7, 9]}}\n" DONE,
-		"rank.cpus with values of repeats", 0 },
-	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'weight': 1}}\n" DONE, "$.sample.weight: unknown key", 0 },
-	{ "[1]\n" DONE, "a line from the worker is no object", 0 },
-	{ "{'sample'\n" DONE, "a malformed line from the worker", 0 },
+		"rank.cpus with values of repeats", 0, true },
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'weight': 1}}\n" DONE, "$.sample.weight: unknown key", 0,
+		true },
+	{ "[1]\n" DONE, "a line from the worker is no object", 0, false },
+	{ "{'sample'\n" DONE, "a malformed line from the worker", 0, false },
 };
 
-START_TEST(a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept)
+START_TEST(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept)
 {
-	struct muster_worker_client crew = { 0 };
-	struct muster_run record;
+	struct muster_run run;
 	write_lines(cases[_i].text);
-	work(&crew, &record);
-	const struct muster_rank *rank = &record.nodes[0].ranks[0];
+	work(&run);
+	const struct muster_rank *rank = &run.nodes[0].ranks[0];
 	const struct muster_outcome *outcome = &rank->outcomes.items[0];
 	ck_assert_uint_eq(rank->samples.count, cases[_i].samples);
-	ck_assert_int_eq(outcome->status, cases[_i].error ? MUSTER_OUTCOME_CRASHED : MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome->status, !cases[_i].error      ? MUSTER_OUTCOME_OK
+					  : cases[_i].by_rank_0 ? MUSTER_OUTCOME_ERROR
+								: MUSTER_OUTCOME_CRASHED);
 	if (cases[_i].error)
 		ck_assert_msg(strstr(outcome->detail, cases[_i].error) != NULL, "%s", outcome->detail);
-	muster_run_done(&record);
+	muster_run_done(&run);
 }
 END_TEST
 
@@ -143,14 +180,13 @@ static const struct {
 
 START_TEST(evidence_is_kept_apart_from_the_error)
 {
-	struct muster_worker_client crew = { 0 };
-	struct muster_run record;
+	struct muster_run run;
 	write_lines(ends[_i].text);
-	work(&crew, &record);
-	const struct muster_outcome *outcome = &record.nodes[0].ranks[0].outcomes.items[0];
+	work(&run);
+	const struct muster_outcome *outcome = &run.nodes[0].ranks[0].outcomes.items[0];
 	ck_assert_pstr_eq(outcome->detail, ends[_i].detail);
 	ck_assert_pstr_eq(outcome->evidence, ends[_i].evidence);
-	muster_run_done(&record);
+	muster_run_done(&run);
 }
 END_TEST
 
@@ -158,23 +194,22 @@ END_TEST
 START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 {
 	static const char frame[] = "{'sample': {'metric': 'rank.slurm_cpu_bind', 'value': '%s'}}\n" DONE;
-	struct muster_worker_client crew = { 0 };
-	struct muster_run record;
+	struct muster_run run;
 	for (size_t length = 4096; length <= 4097; length++) {
 		char *masks = muster_calloc(length + 1, 1);
 		memset(masks, 'f', length);
 		const char *at = strstr(frame, "%s");
 		char *text = muster_asprintf("%.*s%s%s", (int)(at - frame), frame, masks, at + 2);
 		write_lines(text);
-		work(&crew, &record);
-		const struct muster_sample *sample = &record.nodes[0].ranks[0].samples.items[0];
+		work(&run);
+		const struct muster_sample *sample = &run.nodes[0].ranks[0].samples.items[0];
 		if (length == 4096)
 			ck_assert_str_eq(sample->value.string, masks);
 		else
 			ck_assert_str_eq(sample->reason, "a text of 4097 bytes, at most 4096 are kept");
 		free(masks);
 		free(text);
-		muster_run_done(&record);
+		muster_run_done(&run);
 	}
 }
 END_TEST
@@ -205,25 +240,19 @@ static const struct {
 
 START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 {
-	struct muster_worker_client crew = { 0 };
-	struct muster_run record;
-	struct muster_error err;
-	muster_run_init(&record);
-	struct muster_node *node = muster_run_add_node(&record, "node-1");
-	muster_node_add_rank(node, 0);
+	struct crew crew;
 	write_flood(floods[_i].line, floods[_i].count);
 	write_file(next, SAMPLE DONE);
-	ck_assert_msg(muster_worker_client_start(&crew, script, &record, &err) == 0, "%s", err.text);
-	enum muster_worker_client_state state = give_command(&crew);
-	ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples);
-	ck_assert_int_eq(state, floods[_i].error ? MUSTER_WORKER_CLIENT_CRASHED : MUSTER_WORKER_CLIENT_DONE);
+	start(&crew);
+	enum muster_worker_state state = give_command(&crew);
+	ck_assert_uint_eq(crew.record.samples, floods[_i].samples);
+	ck_assert_int_eq(state, floods[_i].error ? MUSTER_WORKER_CRASHED : MUSTER_WORKER_DONE);
 	if (floods[_i].error) {
-		ck_assert_msg(strstr(crew.error, floods[_i].error) != NULL, "%s", crew.error);
-		ck_assert_int_eq(give_command(&crew), MUSTER_WORKER_CLIENT_DONE);
-		ck_assert_uint_eq(node->ranks[0].samples.count, floods[_i].samples + 1);
+		ck_assert_msg(strstr(crew.client.error, floods[_i].error) != NULL, "%s", crew.client.error);
+		ck_assert_int_eq(give_command(&crew), MUSTER_WORKER_DONE);
+		ck_assert_uint_eq(crew.record.samples, floods[_i].samples + 1);
 	}
-	muster_worker_client_dismiss(&crew);
-	muster_run_done(&record);
+	stop(&crew);
 }
 END_TEST
 
@@ -232,7 +261,7 @@ int main(void)
 	TCase *tcase = tcase_create("lines");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_line_is_taken_whole_or_ends_the_worker_and_what_came_before_is_kept, 0,
+	tcase_add_loop_test(tcase, a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept, 0,
 		sizeof cases / sizeof *cases);
 	tcase_add_loop_test(
 		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);

@@ -82,10 +82,13 @@ static inline void put_record(const char *name, const char *by, double t, int ra
 	if (gpus > 0)
 		snprintf(sample, sizeof sample, "{'metric':'node.gpu_count','value':%d}", gpus);
 	put(name,
-		"\n{'by':'%s','t':%g,'kept':0,'node':{'name':'%s','simulated':true,'samples':[%s],'ranks':[{'rank':%d,"
-		"'local_rank':0,'gpu':'0001:00:00.0','gpu_uuid':'GPU-1','probes':[{'probe':'%s','status':'%s',"
-		"'elapsed_ms':5%s}],'samples':[]}]}}\n",
-		by, t, node, sample, rank, probe, status, detail);
+		"\n{'by':'%s','t':%g,'about_rank':{'rank':%d,'local_rank':0,'node':'%s','gpu':'0001:00:00.0',"
+		"'gpu_uuid':'GPU-1','simulated':true}}\n",
+		by, t, rank, node);
+	if (*sample)
+		put(name, "\n{'by':'%s','t':%g,'sample':%s}\n", by, t, sample);
+	put(name, "\n{'by':'%s','t':%g,'outcome':{'probe':'%s','status':'%s','elapsed_ms':5%s}}\n", by, t, probe,
+		status, detail);
 }
 
 static inline struct muster_rank *find_rank(struct muster_run *run, int number, const char **ret_node)

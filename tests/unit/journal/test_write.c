@@ -99,10 +99,10 @@ START_TEST(a_step_is_written_when_it_is_another)
 	struct muster_journal *journal = NULL;
 	struct muster_error err;
 	ck_assert_int_eq(muster_journal_open(&journal, folder, &header, muster_now_ms() - 5000, &err), 0);
-	muster_journal_step(journal, "");
-	muster_journal_step(journal, "cuInit");
-	muster_journal_step(journal, "cuInit");
-	muster_journal_step(journal, "cuCtxCreate");
+	static const char *const steps_taken[] = { "{\"step\":\"cuInit\"}", "{\"step\":\"cuInit\"}",
+		"{\"step\":\"cuCtxCreate\"}" };
+	for (size_t i = 0; i < sizeof steps_taken / sizeof *steps_taken; i++)
+		muster_journal_line(journal, steps_taken[i], strlen(steps_taken[i]), false);
 	muster_journal_close(journal, 10000);
 	const char *text = file_text("n1.jsonl");
 	size_t steps = 0;

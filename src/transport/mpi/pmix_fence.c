@@ -5,10 +5,9 @@
  * sends too early then kills the receiver, which has no handler for messages yet: SIGSEGV in mca_btl_tcp. A fence that
  * collects data goes round all nodes in a ring, and works.
  */
-#include "pmix_fence.h"
+#include "transport/mpi/pmix_fence.h"
 
-#include "transport/pmix_abi.h"
-#include "util/log.h"
+#include "transport/mpi/pmix_abi.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static bool find_pmix(void)
 	return true;
 }
 
-void muster_pmix_fence(void)
+void muster_pmix_fence(struct muster_error *warning)
 {
 	const char *job = getenv("PMIX_NAMESPACE");
 	if (!job || strncmp(job, "slurm.", 6) != 0 || !find_pmix() || !pmix.PMIx_Initialized())
@@ -47,5 +46,5 @@ void muster_pmix_fence(void)
 	};
 	pmix_status_t status = pmix.PMIx_Fence(NULL, 0, &collect, 1);
 	if (status != PMIX_SUCCESS)
-		muster_log(MUSTER_LOG_WARN, NULL, "PMIx_Fence: %s", pmix.PMIx_Error_string(status));
+		(void)muster_fail(warning, MUSTER_EIO, "PMIx_Fence: %s", pmix.PMIx_Error_string(status));
 }

@@ -2,8 +2,8 @@
  *
  * Types carry pmix.h's names so that tests/abi/ can compare them with the library's own header.
  */
-#ifndef MUSTER_TRANSPORT_PMIX_ABI_H
-#define MUSTER_TRANSPORT_PMIX_ABI_H
+#ifndef MUSTER_TRANSPORT_MPI_PMIX_ABI_H
+#define MUSTER_TRANSPORT_MPI_PMIX_ABI_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,68 @@
+/* deadlines.c - every time that ranks wait for each other */
+#include "coord/deadlines.h"
+
+#include "util/env.h"
+#include "util/text.h"
+
+void muster_deadlines_init(struct muster_deadlines *ret, double scale)
+{
+	*ret = (struct muster_deadlines){
+		.heartbeat_every = 1000 * scale,
+		.silence = 15000 * scale,
+		.hello_least = 5000 * scale,
+		.hello_share = 1.0 / 12,
+		.hello_per_rank = scale,
+		.start_share = 1.0 / 3,
+		.barrier_aggregator = 5000 * scale,
+		.barrier_coordinator = 4500 * scale,
+		.barrier_member = 4000 * scale,
+		.record_aggregator = 3000 * scale,
+		.record_coordinator = 1000 * scale,
+		.gather_reserve = 5000 * scale,
+		.report = 3500 * scale,
+		.report_per_rank = 0.2 * scale,
+		.leave = 4500 * scale,
+		.finalize = 5000 * scale,
+		.finalize_least = 500 * scale,
+		.limit = 1500 * scale,
+		.interrupted = 5000 * scale,
+		.journal = 1000 * scale,
+		.command_least = 500 * scale,
+		.command_short = 5000 * scale,
+		.command_open = 30000 * scale,
+		.command_cancel = 5000 * scale,
+		.trial = 10000 * scale,
+		.trial_least = 2000 * scale,
+		.last_ring = 1500 * scale,
+		.ring_share = 0.6,
+		.turn = 100,
+		.idle = 2,
+		.progress_every = 100,
+		.scale = scale,
+	};
+}
+
+double muster_deadlines_scale(void)
+{
+	const char *text = muster_env(MUSTER_ENV_TEST_TIME_SCALE);
+	double scale;
+	struct muster_error err;
+	if (!text || !muster_env(MUSTER_ENV_SIM_CLUSTER) ||
+		muster_parse_double(text, &scale, "MUSTER_TEST_TIME_SCALE", &err) < 0)
+		return 1;
+	return scale < 0.05 ? 0.05 : scale > 1 ? 1 : scale;
+}
+
+double muster_deadlines_report(const struct muster_deadlines *d, int ranks)
+{
+	return d->report + d->report_per_rank * ranks;
+}
+
+double muster_deadlines_hello(
+	const struct muster_deadlines *d, double start_ms, double whole_ms, double ready_ms, int ranks)
+{
+	double share = whole_ms * d->hello_share, each = d->hello_per_rank * ranks;
+	double least = d->hello_least > share ? d->hello_least : share;
+	double until = ready_ms + (least > each ? least : each), third = start_ms + whole_ms * d->start_share;
+	return until > third ? until : third;
+}

@@ -1,0 +1,145 @@
+/* membership.c - who is there: the ranks that said hello, their nodes, the leader of each node */
+#include "coord/membership.h"
+
+#include "util/log.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void muster_membership_init(struct muster_membership *m, int ranks, struct muster_arena *arena)
+{
+	*m = (struct muster_membership){
+		.arena = arena, .ranks = ranks, .members = muster_calloc((size_t)ranks, sizeof *m->members)
+	};
+}
+
+void muster_membership_done(struct muster_membership *m)
+{
+	free(m->members);
+	free(m->leaders);
+	free(m->by_node);
+	free(m->first);
+	free(m->names);
+	*m = (struct muster_membership){ 0 };
+}
+
+bool muster_membership_hello(struct muster_membership *m, int rank, const char *node, const char *host)
+{
+	struct muster_member *member = &m->members[rank];
+	if (member->here)
+		return false;
+	member->here = true;
+	member->host = muster_arena_string(m->arena, host);
+	member->node = muster_arena_string(m->arena, node);
+	m->here_count++;
+	return true;
+}
+
+void muster_membership_gone(struct muster_membership *m, int rank)
+{
+	m->here_count -= m->members[rank].here;
+	m->members[rank].here = false;
+	m->gone_count++;
+}
+
+bool muster_membership_complete(const struct muster_membership *m)
+{
+	return m->here_count + m->gone_count >= m->ranks;
+}
+
+/* ---- nodes ---- */
+
+/* A host, or, with no host, how many hosts have this name. Names are interned: equal texts are equal pointers. */
+struct slot {
+	const char *node, *host;
+	size_t value;
+	bool used;
+};
+
+struct table { /* open addressing; a power of two, at most half full */
+	struct slot *slots;
+	size_t room;
+};
+
+static struct slot *slot_of(struct table *table, const char *node, const char *host)
+{
+	uint64_t hash = ((uint64_t)(uintptr_t)node ^ (uint64_t)(uintptr_t)host * 31) * 0x9e3779b97f4a7c15u;
+	size_t at = (size_t)(hash >> 24) & (table->room - 1);
+	while (table->slots[at].used && (table->slots[at].node != node || table->slots[at].host != host))
+		at = (at + 1) & (table->room - 1);
+	return &table->slots[at];
+}
+
+/* The slot, which is made when there is none: *ret_new. */
+static struct slot *slot_get(struct table *table, const char *node, const char *host, bool *ret_new)
+{
+	struct slot *slot = slot_of(table, node, host);
+	*ret_new = !slot->used;
+	if (*ret_new)
+		*slot = (struct slot){ .node = node, .host = host, .used = true };
+	return slot;
+}
+
+/* Hosts that share a name are told apart: the first keeps it. */
+static const char *name_host(struct muster_membership *m, struct table *table, const char *node)
+{
+	bool first;
+	struct slot *same = slot_get(table, node, NULL, &first);
+	if (++same->value == 1)
+		return node;
+	const char *name = muster_arena_printf(m->arena, "%s#%zu", node, same->value);
+	muster_log(MUSTER_LOG_WARN, NULL, "%zu hosts have the name %s; one of them is named %s here", same->value, node,
+		name);
+	return name;
+}
+
+/* Node indices in the order of their lowest rank. */
+static void number_nodes(struct muster_membership *m)
+{
+	struct table table = { .room = 16 };
+	while (table.room < 4 * (size_t)m->ranks)
+		table.room *= 2;
+	table.slots = muster_calloc(table.room, sizeof *table.slots);
+	for (int rank = 0; rank < m->ranks; rank++) {
+		struct muster_member *member = &m->members[rank];
+		bool new_host;
+		if (!member->here)
+			continue;
+		struct slot *host = slot_get(&table, member->node, member->host, &new_host);
+		if (new_host) {
+			host->value = m->node_count++;
+			m->leaders[host->value] = rank;
+			m->names[host->value] = name_host(m, &table, member->node);
+		}
+		member->node_index = (int)host->value;
+	}
+	free(table.slots);
+}
+
+void muster_membership_close(struct muster_membership *m)
+{
+	m->leaders = muster_calloc((size_t)m->ranks, sizeof *m->leaders);
+	m->names = muster_calloc((size_t)m->ranks, sizeof *m->names);
+	m->by_node = muster_calloc((size_t)m->ranks, sizeof *m->by_node);
+	number_nodes(m);
+	m->first = muster_calloc(m->node_count + 2, sizeof *m->first);
+	for (int rank = 0; rank < m->ranks; rank++)
+		if (m->members[rank].here)
+			m->first[m->members[rank].node_index + 2]++;
+	for (size_t i = 2; i < m->node_count + 2; i++)
+		m->first[i] += m->first[i - 1];
+	for (int rank = 0; rank < m->ranks; rank++) {
+		struct muster_member *member = &m->members[rank];
+		if (!member->here)
+			continue;
+		m->by_node[m->first[member->node_index + 1]++] = rank;
+		member->node = m->names[member->node_index];
+	}
+}
+
+const int *muster_membership_ranks(const struct muster_membership *m, size_t node, size_t *ret_count)
+{
+	*ret_count = m->first[node + 1] - m->first[node];
+	return m->by_node + m->first[node];
+}

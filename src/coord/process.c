@@ -1,0 +1,305 @@
+/* process.c - one process of a job, from its start to its exit
+ *
+ * worker started → transport (MPI_Init) → supervisor.c → worker ended → exit.
+ */
+#include "coord/process.h"
+
+#include "coord/finalize.h"
+#include "coord/worker_process.h"
+#include "util/env.h"
+#include "util/leaks.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "muster/report.h"
+#include "coord/signals.h"
+#include "transport/transport_socket.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+struct process {
+	struct muster_supervisor supervisor;
+	struct muster_supervisor_host host;
+	struct muster_worker_process worker;
+	struct muster_finalize finalize;
+	char boot_id[64];
+	int early_rank, early_size; /* as the launcher's environment says */
+};
+
+/* ---- whatever hangs ---- */
+
+static volatile sig_atomic_t exit_code_at_hand;
+static char last_words[128]; /* "": nothing needs to be said */
+
+static void leave_now(int signal_number)
+{
+	(void)signal_number;
+	ssize_t said = write(STDERR_FILENO, last_words, strlen(last_words));
+	(void)said;
+	_exit(exit_code_at_hand);
+}
+
+static void leave_in(double milliseconds, int exit_code)
+{
+	long whole = milliseconds < 1 ? 1 : (long)milliseconds;
+	struct sigaction action = { .sa_handler = leave_now };
+	struct itimerval timer = { .it_value = { .tv_sec = whole / 1000, .tv_usec = whole % 1000 * 1000 } };
+	exit_code_at_hand = exit_code;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void limit(void *arg, double until_ms, int exit_code)
+{
+	const struct process *p = arg;
+	snprintf(last_words, sizeof last_words,
+		"muster: rank %d: it has not come to its end, long after the run's deadline: given up\n",
+		p->supervisor.transport ? p->supervisor.transport->rank : p->early_rank);
+	leave_in(until_ms - muster_now_ms(), exit_code);
+}
+
+/* ---- what a process knows of itself ---- */
+
+/* RFC 3339, UTC. */
+static void now_text(char *out, size_t size)
+{
+	struct tm parts;
+	time_t now = time(NULL);
+	gmtime_r(&now, &parts);
+	strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+/* Slurm's name for the node where there is one: host names of a site need not be its node names. */
+static const char *node_name(struct muster_arena *arena)
+{
+	const char *slurm = getenv("SLURMD_NODENAME");
+	char name[256] = "unknown";
+	if (slurm && *slurm)
+		return muster_arena_string(arena, slurm);
+	gethostname(name, sizeof name - 1);
+	return muster_arena_string(arena, name);
+}
+
+static void trace(const struct process *p, const char *what)
+{
+	if (muster_env(MUSTER_ENV_TRACE))
+		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = p->supervisor.rank }, "%.3f s: %s",
+			(muster_now_ms() - p->supervisor.start_ms) / 1e3, what);
+}
+
+/* ---- the journal ---- */
+
+/* A path that means the same wherever it is read; names stay as they are. */
+static const char *absolute(const char *name, bool path)
+{
+	size_t length = name ? strlen(name) : 0;
+	if (!name || (!path && !strchr(name, '/') && (length < 5 || strcmp(name + length - 5, ".json") != 0)))
+		return name;
+	char *whole = realpath(name, NULL); /* lives as long as the process */
+	return whole ? whole : name;
+}
+
+/* A journal that cannot be opened cancels the run when rank 0 says so; another rank goes on without. */
+static bool open_journal(struct process *p)
+{
+	const struct muster_options *o = p->supervisor.options;
+	const char *nodes = getenv("SLURM_STEP_NODELIST");
+	struct muster_error err;
+	if (!o->spool)
+		return true;
+	p->finalize.run_name = muster_journal_run_name(p->supervisor.started);
+	const struct muster_journal_header header = {
+		.run = p->finalize.run_name,
+		.job = getenv("SLURM_JOB_ID"),
+		.rank = p->early_rank,
+		.ranks = p->early_size,
+		.node = p->supervisor.node,
+		.nodelist = nodes ? nodes : getenv("SLURM_JOB_NODELIST"),
+		.started = p->supervisor.started,
+		.sku = absolute(o->sku, false),
+		.overlay = absolute(o->overlay, true),
+		.profile = muster_profile_names[o->profile],
+		.strict = o->strict,
+		.repeats = o->repeats,
+	};
+	if (muster_journal_open(&p->supervisor.journal, o->spool, &header, p->supervisor.start_ms, &err) == 0)
+		return true;
+	muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = p->supervisor.node, .rank = p->early_rank },
+		"--spool %s", err.text);
+	return false;
+}
+
+/* ---- MPI ---- */
+
+/* The run cannot begin: what there is becomes the report. In a thread of its own, while MPI_Init is stuck. */
+static void never_began(void *arg, int signal_number)
+{
+	struct process *p = arg;
+	struct muster_supervisor *s = &p->supervisor;
+	int code = MUSTER_EXIT_INCONCLUSIVE;
+	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
+	char *why = signal_number
+			    ? muster_asprintf("%s came to rank %d after %.1f s, while MPI_Init had not ended",
+				      muster_signals_name(signal_number), p->early_rank, seconds)
+			    : muster_asprintf("MPI_Init did not end within %.0f s: a rank of this job never started "
+					      "or has died",
+				      seconds);
+	s->interrupted = why;
+	muster_journal_end(s->journal, why);
+	muster_journal_close(s->journal, (int)s->deadlines.journal);
+	if (p->early_rank != 0)
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = p->early_rank }, "%s",
+			why);
+	else if ((code = muster_finalize_prepare(&p->finalize, s)) == 0)
+		code = muster_finalize_alone(&p->finalize, s, p->early_size);
+	fflush(NULL);
+	_exit(code);
+}
+
+/* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: every one would write the same
+ * report. The first does; the others measure and judge as it does, so that none ends before it for another reason, and
+ * leave with their exit code. */
+static void tell_worlds_apart(struct process *p)
+{
+	if (p->supervisor.transport->size > 1)
+		return;
+	p->finalize.silent = p->early_rank > 0;
+	if (!p->finalize.silent && p->early_size > 1)
+		muster_log(MUSTER_LOG_WARN, NULL,
+			"the launcher started %d processes, and MPI knows of one: this is a job of one rank",
+			p->early_size);
+	int nowhere = p->finalize.silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+	if (nowhere < 0)
+		return;
+	dup2(nowhere, STDOUT_FILENO);
+	dup2(nowhere, STDERR_FILENO);
+	close(nowhere);
+}
+
+static int start_mpi(struct process *p, const struct muster_process_job *job, struct muster_error *err)
+{
+	struct muster_supervisor *s = &p->supervisor;
+	struct muster_error warning;
+	int argc = job->argc;
+	char **argv = job->argv;
+	if (!job->mpi)
+		return muster_transport_socket_start(1, s->clock, &s->transport, err);
+	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, never_began, p);
+	int failed = job->mpi->open(s->clock, &argc, &argv, &s->transport, &warning, err);
+	muster_signals_watch_end();
+	if (failed)
+		return -1;
+	if (*warning.text)
+		muster_log(MUSTER_LOG_WARN, NULL, "%s", warning.text);
+	return 0;
+}
+
+/* ---- start and exit ---- */
+
+static int signal_came(void *arg, double *ret_ms)
+{
+	(void)arg;
+	return muster_signals_received(ret_ms);
+}
+
+static int prepare(void *arg, struct muster_supervisor *s)
+{
+	struct process *p = arg;
+	int code = muster_finalize_prepare(&p->finalize, s);
+	return code ? code : s->options->spool && !s->journal ? MUSTER_EXIT_USAGE : 0;
+}
+
+static struct muster_floors floors(void *arg, struct muster_supervisor *s, const struct muster_probe *probe)
+{
+	struct process *p = arg;
+	return muster_finalize_floors(&p->finalize, s, probe);
+}
+
+static int finalize(void *arg, struct muster_supervisor *s)
+{
+	struct process *p = arg;
+	return muster_finalize_run(&p->finalize, s);
+}
+
+static _Noreturn void leave(struct process *p, int code)
+{
+	struct muster_supervisor *s = &p->supervisor;
+	muster_supervisor_limit(s, code); /* what has been decided and printed holds, whatever hangs now */
+	fflush(stdout);
+	trace(p, "ending the worker");
+	muster_worker_client_done(&s->worker, muster_leaks_grace_ms());
+	muster_worker_process_done(&p->worker);
+	const char *trouble = muster_journal_trouble(s->journal);
+	if (trouble)
+		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
+			"--spool: %s", trouble);
+	muster_journal_close(s->journal, (int)s->deadlines.journal);
+	trace(p, "leaving MPI");
+	/* with a rank missing MPI_Finalize does not end by itself, and the run is to be over by then */
+	const struct muster_deadlines *d = &s->deadlines;
+	double left = s->end_ms + d->leave - muster_now_ms();
+	double finalize_ms = left > d->finalize ? d->finalize : left > d->finalize_least ? left : d->finalize_least;
+	double grace_ms = d->finalize_least < finalize_ms / 2 ? finalize_ms / 2 : d->finalize_least;
+	last_words[0] = '\0';
+	leave_in(d->finalize_least + finalize_ms, code);
+	fflush(NULL);
+	muster_leaks_check();
+	muster_transport_close(s->transport, (int)grace_ms);
+	_exit(code);
+}
+
+_Noreturn void muster_process_run(const struct muster_options *options, const struct muster_process_job *job)
+{
+	struct process *p = muster_calloc(1, sizeof *p);
+	struct muster_supervisor *s = &p->supervisor;
+	struct muster_error err;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, a worker's end could not be told */
+	muster_signals_listen();
+	p->early_rank = job->transport ? job->transport->rank : muster_launch_rank();
+	p->early_size = job->transport ? job->transport->size : muster_launch_size();
+	p->host = (struct muster_supervisor_host){
+		.arg = p,
+		.signal = signal_came,
+		.limit = limit,
+		.prepare = prepare,
+		.floors = floors,
+		.finalize = finalize,
+		.in_job = !job->transport,
+	};
+	s->options = options;
+	s->host = &p->host;
+	s->clock = &muster_clock_monotonic;
+	s->transport = job->transport;
+	muster_deadlines_init(&s->deadlines, muster_deadlines_scale());
+	muster_supervisor_init(s);
+	now_text(s->started, sizeof s->started);
+	s->start_ms = muster_now_ms();
+	s->end_ms = s->start_ms + options->deadline_s * 1e3;
+	s->node = node_name(s->arena);
+	(void)muster_read_line("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof p->boot_id, NULL);
+	s->boot_id = p->boot_id;
+	muster_log_who(s->node, p->early_rank);
+	(void)open_journal(p);
+
+	/* the driver's slow start runs beside MPI's */
+	muster_worker_process_init(&p->worker, options->program);
+	s->worker.ops = &muster_worker_process_ops;
+	s->worker.worker = &p->worker;
+	muster_supervisor_start_worker(s);
+	if (!s->transport && start_mpi(p, job, &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = p->early_rank }, "%s", err.text);
+		_exit(MUSTER_EXIT_INCONCLUSIVE);
+	}
+	s->ranks = s->transport->size;
+	muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);
+	tell_worlds_apart(p);
+	muster_journal_place(s->journal, s->transport->rank, s->transport->size);
+	leave(p, muster_supervisor_run(s, muster_now_ms()));
+}

@@ -1,0 +1,301 @@
+/* record.c - what one rank measured, as lines that grow */
+#include "model/record.h"
+
+#include "json/writer.h"
+#include "model/limits.h"
+#include "model/run_json.h"
+#include "muster/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void muster_record_done(struct muster_record *record)
+{
+	free(record->bytes);
+	*record = (struct muster_record){ 0 };
+}
+
+void muster_record_add(struct muster_record *record, const char *line, size_t length)
+{
+	if (record->room - record->length < length + 1) {
+		size_t least = record->length + length + 1;
+		record->room = 2 * record->room > least ? 2 * record->room : least + 256;
+		record->bytes = muster_realloc(record->bytes, record->room, 1);
+	}
+	memcpy(record->bytes + record->length, line, length);
+	record->bytes[record->length + length] = '\n';
+	record->length += length + 1;
+}
+
+void muster_record_add_sample(struct muster_record *record, const char *line, size_t length)
+{
+	muster_record_add(record, line, length);
+	record->samples++;
+}
+
+/* ---- lines ---- */
+
+/* What a line says about a rank. */
+struct about_rank {
+	int rank, local_rank;
+	const char *node, *gpu, *gpu_uuid;
+	bool simulated;
+};
+
+static const struct muster_field about_fields[] = {
+	{ MUSTER_FIELD(about_rank, rank, INT), .low = 0, .high = MUSTER_RUN_RANKS_MAX - 1 },
+	{ MUSTER_FIELD(about_rank, local_rank, INT), .low = -1, .high = MUSTER_RUN_RANKS_MAX - 1 },
+	{ MUSTER_FIELD(about_rank, node, TEXT), .optional = true },
+	{ MUSTER_FIELD(about_rank, gpu, TEXT), .optional = true },
+	{ MUSTER_FIELD(about_rank, gpu_uuid, TEXT), .optional = true },
+	{ MUSTER_FIELD(about_rank, simulated, BOOLEAN) },
+};
+static const struct muster_object_type about_type = MUSTER_OBJECT_TYPE(about_rank, about_fields);
+
+char *muster_record_outcome_line(const struct muster_outcome *outcome)
+{
+	struct muster_json_writer_text line;
+	muster_json_writer_text_begin(&line);
+	muster_json_writer_object(&line.w);
+	muster_json_writer_key(&line.w, "outcome");
+	muster_object_write(&line.w, &muster_outcome_type, outcome);
+	muster_json_writer_object_end(&line.w);
+	return muster_json_writer_text_end(&line);
+}
+
+char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated)
+{
+	const struct about_rank about = {
+		.rank = rank->rank,
+		.local_rank = rank->local_rank,
+		.node = node,
+		.gpu = rank->gpu,
+		.gpu_uuid = rank->gpu_uuid,
+		.simulated = simulated,
+	};
+	struct muster_json_writer_text line;
+	muster_json_writer_text_begin(&line);
+	muster_json_writer_object(&line.w);
+	muster_json_writer_key(&line.w, "about_rank");
+	muster_object_write(&line.w, &about_type, &about);
+	muster_json_writer_object_end(&line.w);
+	return muster_json_writer_text_end(&line);
+}
+
+char *muster_record_kept_line(size_t samples, bool job)
+{
+	struct muster_json_writer_text line;
+	muster_json_writer_text_begin(&line);
+	muster_json_writer_object(&line.w);
+	muster_json_writer_pair(&line.w, "kept", muster_number((double)samples));
+	muster_json_writer_pair(&line.w, "job", muster_boolean(job));
+	muster_json_writer_object_end(&line.w);
+	return muster_json_writer_text_end(&line);
+}
+
+/* ---- reading ---- */
+
+struct muster_record_reader {
+	struct muster_sample_reader samples; /* first: functions that read a value are handed its reader */
+};
+
+struct muster_record_reader *muster_record_reader_new(struct muster_arena *arena)
+{
+	struct muster_record_reader *reader = muster_calloc(1, sizeof *reader);
+	muster_sample_reader_init(&reader->samples, arena);
+	reader->samples.json.text_max = MUSTER_RUN_STRING_MAX;
+	reader->samples.lenient = true;
+	return reader;
+}
+
+void muster_record_reader_free(struct muster_record_reader *reader)
+{
+	if (!reader)
+		return;
+	muster_sample_reader_done(&reader->samples);
+	free(reader);
+}
+
+void muster_record_parts_init(struct muster_record_parts *parts, int rank)
+{
+	*parts = (struct muster_record_parts){ .rank = { .rank = rank, .local_rank = -1 } };
+}
+
+void muster_record_parts_done(struct muster_record_parts *parts)
+{
+	muster_samples_done(&parts->samples);
+	free(parts->numbers);
+	free(parts->rank.outcomes.items);
+	*parts = (struct muster_record_parts){ 0 };
+}
+
+static int take_sample(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_record_parts *parts = into;
+	struct muster_sample sample = { 0 };
+	if (parts->came >= MUSTER_RUN_SAMPLES_MAX)
+		return muster_json_reader_fail(r, "more than %d samples", MUSTER_RUN_SAMPLES_MAX);
+	if (muster_sample_read(r, &sample, json) < 0)
+		return -1;
+	if (sample.value_count > 0)
+		return muster_json_reader_fail(r, "%s with values of repeats", sample.metric->name);
+	if (parts->samples.count == parts->number_room) {
+		parts->number_room = parts->number_room ? 2 * parts->number_room : 64;
+		parts->numbers = muster_realloc(parts->numbers, parts->number_room, sizeof *parts->numbers);
+	}
+	parts->numbers[parts->samples.count] = parts->came++;
+	muster_samples_add(&parts->samples, sample);
+	return 0;
+}
+
+static int take_outcome(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_record_parts *parts = into;
+	struct muster_outcomes *outcomes = &parts->rank.outcomes;
+	struct muster_outcome outcome = { .ring = 0 };
+	if (muster_object_read(r, json, &muster_outcome_type, &outcome) < 0)
+		return -1;
+	if (outcome.status != MUSTER_OUTCOME_OK && !outcome.detail)
+		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"detail\" is needed");
+	if (outcome.status == MUSTER_OUTCOME_CRASHED)
+		parts->died = outcome.probe;
+	if (parts->malformed && !parts->spoiled)
+		parts->spoiled = outcome.probe;
+	for (size_t i = 0; i < outcomes->count; i++) {
+		if (strcmp(outcomes->items[i].probe, outcome.probe) != 0)
+			continue;
+		outcomes->items[i] = outcome;
+		return 0;
+	}
+	if (outcomes->count >= MUSTER_RUN_OUTCOMES_MAX)
+		return muster_json_reader_fail(r, "more than %d probes", MUSTER_RUN_OUTCOMES_MAX);
+	muster_outcomes_add(outcomes, outcome);
+	return 0;
+}
+
+static int take_rank(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_record_parts *parts = into;
+	struct about_rank about = { 0 };
+	if (muster_object_read(r, json, &about_type, &about) < 0)
+		return -1;
+	if (about.rank != parts->rank.rank)
+		return muster_json_reader_fail_member(
+			r, "rank", "it is of rank %d, and this is rank %d's record", about.rank, parts->rank.rank);
+	parts->rank.local_rank = about.local_rank;
+	parts->node = about.node;
+	parts->rank.gpu = about.gpu;
+	parts->rank.gpu_uuid = about.gpu_uuid;
+	parts->simulated = about.simulated;
+	return 0;
+}
+
+static int take_kept(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_record_parts *parts = into;
+	struct muster_samples *samples = &parts->samples;
+	size_t left = 0;
+	int kept;
+	if (muster_json_int_read(r, json, 0, MUSTER_RUN_SAMPLES_MAX, &kept) < 0)
+		return -1;
+	if ((size_t)kept > parts->came)
+		return muster_json_reader_fail(r, "%d samples are kept of %zu", kept, parts->came);
+	for (size_t i = 0; i < samples->count; i++) {
+		if (parts->numbers[i] >= (size_t)kept &&
+			!(parts->keeps_job && samples->items[i].metric->scope == MUSTER_SCOPE_JOB))
+			continue;
+		samples->items[left] = samples->items[i];
+		parts->numbers[left++] = parts->numbers[i];
+	}
+	samples->count = left;
+	return 0;
+}
+
+/* The kinds of lines, by the key that each has. */
+static const struct {
+	const char *key;
+	muster_field_read_fn *take;
+} kinds[] = {
+	{ "sample", take_sample },
+	{ "outcome", take_outcome },
+	{ "about_rank", take_rank },
+	{ "kept", take_kept },
+};
+
+static int take_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
+	const struct muster_json *line, struct muster_error *err)
+{
+	const struct muster_json *job = muster_json_member(line, "job");
+	reader->samples.json.err = err;
+	parts->keeps_job = job && muster_json_type(job) == MUSTER_JSON_BOOLEAN && muster_json_boolean(job);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct muster_json *member = muster_json_member(line, kinds[i].key);
+		if (member)
+			return muster_json_member_read(
+				&reader->samples.json, kinds[i].key, 0, kinds[i].take, parts, member);
+	}
+	return muster_fail(err, MUSTER_EPROTOCOL, "the line is of no kind that is known");
+}
+
+int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts, const char *line,
+	size_t length, struct muster_error *err)
+{
+	struct muster_json *json = NULL;
+	if (muster_json_parse(line, length, &json, err) < 0)
+		return -1;
+	int rc = muster_json_type(json) == MUSTER_JSON_OBJECT
+			 ? take_line(reader, parts, json, err)
+			 : muster_fail(err, MUSTER_EPROTOCOL, "the line is no object");
+	muster_json_free(json);
+	return rc;
+}
+
+void muster_record_read(
+	struct muster_record_reader *reader, const char *bytes, size_t length, struct muster_record_parts *parts)
+{
+	const char *end = bytes + length;
+	while (bytes < end) {
+		const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
+		size_t size = (size_t)((stop ? stop : end) - bytes);
+		struct muster_error err;
+		if (size > 0 && muster_record_line(reader, parts, bytes, size, &err) < 0 && !parts->malformed)
+			parts->malformed = muster_arena_string(reader->samples.json.arena, err.text);
+		bytes += size + 1;
+	}
+}
+
+/* ---- merging ---- */
+
+static void spoil(struct muster_run *run, struct muster_record_parts *parts)
+{
+	for (size_t i = 0; parts->spoiled && i < parts->rank.outcomes.count; i++) {
+		struct muster_outcome *outcome = &parts->rank.outcomes.items[i];
+		if (strcmp(outcome->probe, parts->spoiled) != 0 || outcome->status != MUSTER_OUTCOME_OK)
+			continue;
+		outcome->status = MUSTER_OUTCOME_ERROR;
+		outcome->code = muster_code_name(MUSTER_EPROTOCOL);
+		outcome->detail =
+			muster_arena_printf(run->arena, "a malformed line from the worker: %s", parts->malformed);
+	}
+}
+
+void muster_record_merge(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
+{
+	struct muster_node *node = &run->nodes[node_index];
+	spoil(run, parts);
+	struct muster_rank *rank = muster_node_add_rank(node, parts->rank.rank);
+	*rank = parts->rank;
+	node->simulated |= parts->simulated;
+	run->job.simulated |= parts->simulated;
+	for (size_t i = 0; i < parts->samples.count; i++) {
+		const struct muster_sample *sample = &parts->samples.items[i];
+		enum muster_scope scope = sample->metric->scope;
+		muster_samples_add(scope == MUSTER_SCOPE_JOB                                  ? &run->job.samples
+				   : scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT ? &node->samples
+											      : &rank->samples,
+			*sample);
+	}
+	muster_samples_done(&parts->samples);
+	free(parts->numbers);
+	*parts = (struct muster_record_parts){ 0 };
+}

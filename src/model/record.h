@@ -1,0 +1,67 @@
+/* record.h - what one rank measured, as bytes that grow: JSON lines in the order in which they came
+ *
+ *   {"sample":{metric, labels, value, reason}}    as the rank's worker wrote it
+ *   {"outcome":{probe, status, ...}}              of one probe; the last one of a probe counts
+ *   {"about_rank":{rank, local_rank, node, gpu, gpu_uuid, simulated}}   the last one counts
+ *   {"kept":N,"job":BOOLEAN}                      of the samples so far, counted as they came, only the first N still
+ *                                                 count, and with "job" those of the scope job too
+ *
+ * Nobody between the worker and rank 0 builds samples from these lines: a supervisor keeps them, leaders send them on,
+ * and rank 0 reads them once. A journal holds the same lines.
+ */
+#ifndef MUSTER_MODEL_RECORD_H
+#define MUSTER_MODEL_RECORD_H
+
+#include "muster/error.h"
+#include "muster/run.h"
+
+struct muster_record {
+	char *bytes; /* malloc'd */
+	size_t length, room;
+	size_t samples; /* lines with one */
+};
+
+void muster_record_done(struct muster_record *record);
+
+/* A line without its newline, which must be one of the above. */
+void muster_record_add(struct muster_record *record, const char *line, size_t length);
+void muster_record_add_sample(struct muster_record *record, const char *line, size_t length);
+
+/* These lines, malloc'd, for a record and for whoever keeps a copy. */
+char *muster_record_outcome_line(const struct muster_outcome *outcome);
+char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated);
+char *muster_record_kept_line(size_t samples, bool job);
+
+/* Reads records into runs: one reader for many records, since ranks share their labels. */
+struct muster_record_reader;
+struct muster_record_reader *muster_record_reader_new(struct muster_arena *arena);
+void muster_record_reader_free(struct muster_record_reader *reader);
+
+/* What was read of one rank so far; strings are in the reader's arena. */
+struct muster_record_parts {
+	struct muster_rank rank;       /* rank, local_rank, gpu, gpu_uuid and outcomes; its samples are ... */
+	struct muster_samples samples; /* ... here, of all scopes, in their order */
+	size_t *numbers, number_room;  /* of each: how many came before it */
+	size_t came;                   /* samples, whether or not they still count */
+	const char *node;              /* its name, as its supervisor knew it; NULL */
+	bool simulated, keeps_job;     /* keeps_job: the line at hand says so */
+	const char *malformed;         /* why the first line that could not be read could not; NULL */
+	const char *spoiled;           /* the probe that this line belongs to, whose outcome was noted next; NULL */
+	const char *died;              /* the probe at which its worker crashed last; NULL */
+};
+
+void muster_record_parts_init(struct muster_record_parts *parts, int rank);
+void muster_record_parts_done(struct muster_record_parts *parts);
+
+/* One line. -1 with err when it is none of the above; nothing is changed then. */
+int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts, const char *line,
+	size_t length, struct muster_error *err);
+/* All lines of a record. A malformed line is left out, and parts->malformed says so. */
+void muster_record_read(
+	struct muster_record_reader *reader, const char *bytes, size_t length, struct muster_record_parts *parts);
+
+/* The parts become a rank of this node of the run; what they hold is moved. A probe that is spoiled by a malformed line
+ * has not gone well: its outcome becomes an error. */
+void muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
+
+#endif

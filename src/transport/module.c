@@ -1,0 +1,113 @@
+/* module.c - finding and opening an MPI module; what a launcher's environment says */
+#include "transport/module.h"
+
+#include "util/env.h"
+#include "util/text.h"
+#include "muster/arena.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- modules ---- */
+
+static int is_module(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+	return entry->d_name[0] != '.' && length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
+}
+
+/* NULL with the loader's words. Open MPI's own plugins look for libmpi's symbols in the global scope. */
+static const struct muster_mpi_module *open_one(const char *path, char *ret_why, size_t size)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	const struct muster_mpi_module *module = handle ? dlsym(handle, MUSTER_MPI_MODULE_SYMBOL) : NULL;
+	const char *why = dlerror();
+	if (module && module->version == MUSTER_MPI_MODULE_VERSION)
+		return module;
+	snprintf(ret_why, size, "%s", module ? "it is of another version of muster" : why ? why : "unknown error");
+	if (handle)
+		dlclose(handle);
+	return NULL;
+}
+
+static void append_why(char *text, size_t size, const char *name, const char *why)
+{
+	size_t used = strlen(text);
+	snprintf(text + used, size - used, "%s%s: %s", used ? "; " : "", name, why);
+}
+
+int muster_mpi_module_open(const char *directory, const struct muster_mpi_module **ret, struct muster_error *err)
+{
+	const char *wanted = muster_env(MUSTER_ENV_MPI);
+	struct dirent **entries = NULL;
+	const struct muster_mpi_module *module = NULL;
+	char tried[800] = "", why[512];
+	int count = scandir(directory, &entries, is_module, alphasort), fitting = 0;
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+		bool fits = !wanted ||
+			    (strncmp(name, wanted, strlen(wanted)) == 0 && strcmp(name + strlen(wanted), ".so") == 0);
+		if (fits && !module) {
+			char *path = muster_asprintf("%s/%s", directory, name);
+			fitting++;
+			module = open_one(path, why, sizeof why);
+			if (!module)
+				append_why(tried, sizeof tried, name, why);
+			free(path);
+		}
+	}
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	if (!fitting && wanted)
+		return muster_fail(err, MUSTER_ELIB, "MUSTER_MPI is %.60s, and there is no %s/%.60s.so", wanted,
+			directory, wanted);
+	if (!fitting)
+		return muster_fail(err, MUSTER_ELIB,
+			"this muster was built without MPI: no module in %s; `muster node` needs none", directory);
+	if (!module)
+		return muster_fail(err, MUSTER_ELIB, "cannot load MPI: %s; `muster node` needs none", tried);
+	*ret = module;
+	return 0;
+}
+
+/* ---- the launcher's environment ---- */
+
+static int number_in(const char *const *names, size_t count, int low, int otherwise)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *text = getenv(names[i]);
+		long number;
+		struct muster_error err;
+		if (text && muster_parse_int(text, low, INT_MAX, &number, names[i], &err) == 0)
+			return (int)number;
+	}
+	return otherwise;
+}
+
+int muster_launch_rank(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
+	return number_in(names, sizeof names / sizeof *names, 0, 0);
+}
+
+bool muster_launched(void)
+{
+	static const char *const signs[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_FD" };
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+		if (getenv(signs[i]))
+			return true;
+	return false;
+}
+
+int muster_launch_size(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+		"SLURM_NTASKS" };
+	int least = muster_launch_rank() + 1;
+	return muster_launched() ? number_in(names, sizeof names / sizeof *names, least, least) : 1;
+}

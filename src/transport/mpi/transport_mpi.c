@@ -1,0 +1,305 @@
+/* transport_mpi.c - messages over MPI: the only file that calls it
+ *
+ * A module of its own (transport/module.h). Point to point only, nothing blocks.
+ */
+#include "transport/mpi/pmix_fence.h"
+#include "transport/module.h"
+
+#include "muster/arena.h"
+
+#include <mpi.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+	POLL_MS = 2,        /* MPI has nothing to sleep on */
+	BEGIN_AT_ONCE = 64, /* messages that begin to be received before it is looked at which are whole */
+};
+
+struct pending { /* on its way to a rank */
+	MPI_Request request;
+	int to;
+	char *bytes;
+	struct pending *next;
+};
+
+struct arriving { /* on its way from one; never whole when that one dies in the middle */
+	struct muster_message message;
+	enum { ON_ITS_WAY, WHOLE, LOST, TAKEN } state;
+};
+
+static struct mpi {
+	struct muster_transport transport; /* first: the one is cast to the other */
+	struct pending *outbox;
+	struct { /* messages that have begun to arrive, in that order */
+		struct arriving *items;
+		MPI_Request *requests; /* of each */
+		int *ended;            /* of MPI_Testsome: which have, and how */
+		MPI_Status *statuses;
+		int count, room, taken;
+	} inbox;
+} mpi;
+
+/* The user's choice wins: nothing is overwritten. */
+static void keep_off_the_fabric(void)
+{
+	static const char *const settings[][2] = {
+		{ "OMPI_MCA_pml", "ob1" },
+		{ "OMPI_MCA_btl", "tcp,vader,self" },
+		{ "OMPI_MCA_osc", "^ucx" },
+		{ "OMPI_MCA_coll_hcoll_enable", "0" },
+		{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
+		{ "UCX_TLS", "tcp,self" },
+		{ "HWLOC_HIDE_ERRORS", "2" },
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		setenv(settings[i][0], settings[i][1], 0);
+}
+
+/* Rank 0 holds a connection to every rank. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* Said before the run rather than seen as missing ranks after it. */
+static void check_file_limit(int rank, int size, struct muster_error *warning)
+{
+	enum { OTHERS = 256 }; /* files that MPI, the worker and the report need */
+	struct rlimit limit;
+	if (rank == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+		limit.rlim_cur < (rlim_t)size + OTHERS)
+		(void)muster_fail(warning, MUSTER_EIO,
+			"rank 0 connects to each of %d ranks and may open only %llu files: raise the hard limit "
+			"(ulimit -Hn)",
+			size, (unsigned long long)limit.rlim_cur);
+}
+
+/* ---- sending ---- */
+
+static void reap_outbox(void)
+{
+	for (struct pending **at = &mpi.outbox; *at;) {
+		struct pending *pending = *at;
+		int done = 0;
+		if (MPI_Test(&pending->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+			at = &pending->next;
+			continue;
+		}
+		*at = pending->next; /* sent, or undeliverable: either way it is over */
+		free(pending->bytes);
+		free(pending);
+	}
+}
+
+static int mpi_send(struct muster_transport *t, int to, int tag, char *bytes, size_t length, struct muster_error *err)
+{
+	struct pending *pending = muster_calloc(1, sizeof *pending);
+	(void)t;
+	pending->bytes = bytes;
+	pending->to = to;
+	int result = MPI_Isend(bytes, (int)length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &pending->request);
+	if (result != MPI_SUCCESS) {
+		free(bytes);
+		free(pending);
+		return muster_fail(err, MUSTER_EIO, "MPI_Isend failed with code %d", result);
+	}
+	pending->next = mpi.outbox;
+	mpi.outbox = pending;
+	return 0;
+}
+
+static bool mpi_owes(struct muster_transport *t, int to)
+{
+	const struct pending *pending = mpi.outbox;
+	(void)t;
+	while (pending && pending->to != to)
+		pending = pending->next;
+	return pending != NULL;
+}
+
+/* ---- receiving ---- */
+
+/* Forget what was handed out and what MPI has given up; the rest keeps its order. */
+static void compact_inbox(void)
+{
+	int kept = 0;
+	for (int i = 0; i < mpi.inbox.count; i++) {
+		if (mpi.inbox.items[i].state == LOST)
+			muster_message_done(&mpi.inbox.items[i].message);
+		if (mpi.inbox.items[i].state == LOST || mpi.inbox.items[i].state == TAKEN)
+			continue;
+		mpi.inbox.items[kept] = mpi.inbox.items[i];
+		mpi.inbox.requests[kept++] = mpi.inbox.requests[i];
+	}
+	mpi.inbox.count = kept;
+	mpi.inbox.taken = 0;
+}
+
+/* Note what has become whole. */
+static void look_at_inbox(void)
+{
+	int ended = 0;
+	compact_inbox();
+	if (mpi.inbox.count == 0)
+		return;
+	bool all_well = MPI_Testsome(mpi.inbox.count, mpi.inbox.requests, &ended, mpi.inbox.ended,
+				mpi.inbox.statuses) == MPI_SUCCESS;
+	for (int e = 0; e < ended; e++)
+		mpi.inbox.items[mpi.inbox.ended[e]].state =
+			all_well || mpi.inbox.statuses[e].MPI_ERROR == MPI_SUCCESS ? WHOLE : LOST;
+}
+
+/* The first message that is whole and has none before it from the same rank that is still on its way. */
+static bool take_arrived(struct muster_message *ret)
+{
+	for (int i = mpi.inbox.taken, before; i < mpi.inbox.count; i++) {
+		if (mpi.inbox.items[i].state != WHOLE)
+			continue;
+		for (before = 0; before < i; before++)
+			if (mpi.inbox.items[before].state == ON_ITS_WAY &&
+				mpi.inbox.items[before].message.from == mpi.inbox.items[i].message.from)
+				break;
+		if (before < i)
+			continue;
+		*ret = mpi.inbox.items[i].message;
+		mpi.inbox.items[i].state = TAKEN;
+		while (mpi.inbox.taken < mpi.inbox.count && mpi.inbox.items[mpi.inbox.taken].state == TAKEN)
+			mpi.inbox.taken++;
+		return true;
+	}
+	return false;
+}
+
+static void make_room(void)
+{
+	if (mpi.inbox.count < mpi.inbox.room)
+		return;
+	mpi.inbox.room = mpi.inbox.room ? 2 * mpi.inbox.room : 16;
+	size_t room = (size_t)mpi.inbox.room;
+	mpi.inbox.items = muster_realloc(mpi.inbox.items, room, sizeof *mpi.inbox.items);
+	mpi.inbox.requests = muster_realloc(mpi.inbox.requests, room, sizeof *mpi.inbox.requests);
+	mpi.inbox.ended = muster_realloc(mpi.inbox.ended, room, sizeof *mpi.inbox.ended);
+	mpi.inbox.statuses = muster_realloc(mpi.inbox.statuses, room, sizeof *mpi.inbox.statuses);
+}
+
+/* A message that has been announced. Not received by a call that waits: a large one comes in several parts, and a rank
+ * that dies between them would hold us for ever. */
+static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
+{
+	int length = 0;
+	MPI_Get_count(status, MPI_BYTE, &length);
+	make_room();
+	char *bytes = muster_realloc(NULL, (size_t)length + 1, 1);
+	bytes[length] = '\0';
+	if (MPI_Imrecv(bytes, length, MPI_BYTE, handle, &mpi.inbox.requests[mpi.inbox.count]) != MPI_SUCCESS) {
+		free(bytes);
+		return;
+	}
+	mpi.inbox.items[mpi.inbox.count++] = (struct arriving){
+		.message = {
+			.tag = status->MPI_TAG,
+			.from = status->MPI_SOURCE,
+			.bytes = bytes,
+			.length = (size_t)length,
+		},
+	};
+}
+
+/* Begin what has been announced, some at a time: one MPI_Testsome then serves all of them. False: nothing was. */
+static bool begin_some(void)
+{
+	int there = 1, begun = 0;
+	MPI_Message handle;
+	MPI_Status status;
+	while (begun < BEGIN_AT_ONCE &&
+		MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) == MPI_SUCCESS &&
+		there) {
+		begin_to_receive(&handle, &status);
+		begun++;
+	}
+	return begun > 0;
+}
+
+static bool mpi_receive(struct muster_transport *t, struct muster_message *ret)
+{
+	(void)t;
+	while (!take_arrived(ret)) {
+		bool more = begin_some();
+		look_at_inbox();
+		if (take_arrived(ret))
+			return true;
+		if (!more) {
+			reap_outbox(); /* once for each round of messages, not for each message */
+			return false;
+		}
+	}
+	return true;
+}
+
+static void mpi_wait(struct muster_transport *t, int fd, double until_ms)
+{
+	struct pollfd file = { .fd = fd, .events = POLLIN };
+	double left_ms = until_ms - muster_clock_now(t->clock);
+	if (left_ms > 0)
+		poll(&file, fd >= 0 ? 1 : 0, left_ms < POLL_MS ? 1 : POLL_MS);
+}
+
+/* ---- the end ---- */
+
+static void mpi_close(struct muster_transport *t, int grace_ms)
+{
+	double until_ms = muster_clock_now(t->clock) + grace_ms;
+	while (mpi.outbox && muster_clock_now(t->clock) < until_ms) {
+		reap_outbox();
+		poll(NULL, 0, 1);
+	}
+	MPI_Finalize();
+}
+
+static const struct muster_transport_ops mpi_ops = {
+	.name = "mpi",
+	.send = mpi_send,
+	.receive = mpi_receive,
+	.wait = mpi_wait,
+	.owes = mpi_owes,
+	.close = mpi_close,
+};
+
+static int mpi_open(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,
+	struct muster_error *warning, struct muster_error *err)
+{
+	int rank, size;
+	*warning = (struct muster_error){ 0 };
+	keep_off_the_fabric();
+	raise_file_limit();
+	/* MPI has hwloc look at the machine, and hwloc's plugins load vendor libraries and call an X server. Only for
+	 * this call: a worker's hwloc must not inherit it, since it overrides HWLOC_XMLFILE. */
+	bool plugins_off = !getenv("HWLOC_COMPONENTS");
+	if (plugins_off)
+		setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-rsmi,-levelzero,-opencl,-gl", 1);
+	int result = MPI_Init(argc, argv);
+	if (plugins_off)
+		unsetenv("HWLOC_COMPONENTS");
+	if (result != MPI_SUCCESS)
+		return muster_fail(err, MUSTER_EIO, "MPI_Init failed with code %d", result);
+	muster_pmix_fence(warning);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (!*warning->text)
+		check_file_limit(rank, size, warning);
+	muster_transport_init(&mpi.transport, &mpi_ops, clock, rank, size);
+	*ret = &mpi.transport;
+	return 0;
+}
+
+__attribute__((visibility("default"))) extern const struct muster_mpi_module muster_mpi_module;
+const struct muster_mpi_module muster_mpi_module = { .version = MUSTER_MPI_MODULE_VERSION, .open = mpi_open };

@@ -1,0 +1,72 @@
+/* transport.h - messages between the supervisors of a job, whatever carries them
+ *
+ * Point to point only, and nothing blocks: a dead rank is a message that does not come. A message is a tag, a sender
+ * and bytes. There are three transports: MPI (a module of its own, module.h), the sockets of `muster node`
+ * (transport_socket.h), and one inside a single process with a virtual clock, for tests (transport_loop.h).
+ */
+#ifndef MUSTER_TRANSPORT_TRANSPORT_H
+#define MUSTER_TRANSPORT_TRANSPORT_H
+
+#include "muster/error.h"
+#include "util/clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A tag that only transports make: the rank that the message is from has died. MPI never says so. */
+#define MUSTER_TAG_PEER_DIED 0
+
+#define MUSTER_MESSAGE_BYTES_MAX ((size_t)256 << 20)
+
+struct muster_message {
+	int tag, from;
+	char *bytes; /* malloc'd, NUL-terminated; muster_message_done frees it */
+	size_t length;
+	struct muster_message *next; /* the transport's own */
+};
+
+struct muster_transport;
+
+struct muster_transport_ops {
+	const char *name; /* "mpi", "socket", "loop" */
+	/* Begin to send; takes over bytes (malloc'd, with room for the NUL behind length), also when it fails. Never
+	 * to oneself. */
+	int (*send)(struct muster_transport *t, int to, int tag, char *bytes, size_t length, struct muster_error *err);
+	/* The next message of another rank: true and *ret. Also drives what is on its way. */
+	bool (*receive)(struct muster_transport *t, struct muster_message *ret);
+	/* Sleep until a message may have come, fd (-1: none) can be read, or until_ms by the transport's clock. May
+	 * return early. */
+	void (*wait)(struct muster_transport *t, int fd, double until_ms);
+	/* Whether this process is still needed for what was sent to that rank. */
+	bool (*owes)(struct muster_transport *t, int to);
+	/* Give what is on its way, and what was started, at most grace_ms, and close. */
+	void (*close)(struct muster_transport *t, int grace_ms);
+};
+
+struct muster_transport {
+	const struct muster_transport_ops *ops;
+	const struct muster_clock *clock;
+	int rank, size;
+	size_t bytes_max;                       /* of one message */
+	struct muster_message *own, **own_last; /* to oneself */
+};
+
+/* For transports: fill in what all of them share. */
+void muster_transport_init(struct muster_transport *t, const struct muster_transport_ops *ops,
+	const struct muster_clock *clock, int rank, int size);
+
+/* Send a copy of the bytes; returns at once. Messages to oneself work too. -1 when the message cannot be sent (too
+ * large, refused, no such rank), with both ranks in err. A message to a rank that has died is no error. */
+int muster_transport_send(
+	struct muster_transport *t, int to, int tag, const char *bytes, size_t length, struct muster_error *err);
+
+/* The next message, if one has come. Messages of one rank come in their order. The caller frees it. */
+bool muster_transport_receive(struct muster_transport *t, struct muster_message *ret);
+void muster_transport_wait(struct muster_transport *t, int fd, double until_ms);
+bool muster_transport_owes(struct muster_transport *t, int to);
+/* Frees everything; t itself belongs to whoever made it. */
+void muster_transport_close(struct muster_transport *t, int grace_ms);
+
+void muster_message_done(struct muster_message *message);
+
+#endif

@@ -1,0 +1,18 @@
+/* clock.h - where the time comes from: the machine's clock, or a virtual one in tests */
+#ifndef MUSTER_UTIL_CLOCK_H
+#define MUSTER_UTIL_CLOCK_H
+
+struct muster_clock {
+	/* Milliseconds since some moment in the past; never runs backwards. */
+	double (*now_ms)(const struct muster_clock *clock);
+};
+
+/* CLOCK_MONOTONIC. */
+extern const struct muster_clock muster_clock_monotonic;
+
+static inline double muster_clock_now(const struct muster_clock *clock)
+{
+	return clock->now_ms(clock);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* job.h - a whole job in one process: supervisors over the loopback, on a virtual clock, with scripted workers
+ *
+ * A seed draws the job and all that goes wrong in it; job_run plays it and job_check holds the outcome against what was
+ * drawn. The same seed always plays the same.
+ */
+#ifndef MUSTER_TESTS_COORD_JOB_H
+#define MUSTER_TESTS_COORD_JOB_H
+
+#include "coord/supervisor.h"
+#include "transport/transport_loop.h"
+
+#include <stdint.h>
+
+struct job;
+
+/* What becomes of a rank. */
+enum fate {
+	FATE_LIVES = 0,
+	FATE_DIES,   /* its supervisor, at a turn of its loop */
+	FATE_PAUSES, /* it stands still for less than the silence that counts as death */
+	FATE_SILENT, /* it stands still for longer than that */
+	FATE_COUNT
+};
+
+/* What becomes of its worker, at one of its commands. */
+enum worker_fate { WORKER_LIVES = 0, WORKER_CRASHES, WORKER_HANGS, WORKER_ERROR };
+
+struct rank_plan {
+	enum fate fate;
+	uint64_t at_turn; /* of FATE */
+	double pause_ms;
+	enum worker_fate worker;
+	int at_command;        /* of the worker's fate */
+	double start_ms, slow; /* slow: how many times longer its commands take */
+	bool bad_node;         /* rings of more than its own node fail */
+};
+
+struct job_plan {
+	uint64_t seed;
+	int nodes, per_node, ranks;
+	bool cyclic;          /* ranks are placed over the nodes in turn */
+	bool tells_of_deaths; /* as the sockets of one node do */
+	int deadline_s;
+	enum muster_localise localise;
+	double delay_ms, jitter_ms; /* of messages */
+	double duplicates, garbage; /* how often */
+	int bad_node;               /* -1: none */
+	double floor_gbps;          /* what a full ring must reach; a ring reaches 100 */
+	double interrupt_ms;        /* a signal reaches rank interrupt_rank then; 0: none */
+	int interrupt_rank;
+	int samples;            /* of each probe */
+	struct rank_plan *rank; /* of each */
+};
+
+/* Draw a plan from a seed; job_plan_done frees it. */
+void job_plan_draw(struct job_plan *plan, uint64_t seed);
+/* A healthy job of this size. */
+void job_plan_healthy(struct job_plan *plan, int nodes, int per_node, int samples);
+void job_plan_done(struct job_plan *plan);
+
+struct job_result {
+	double virtual_ms; /* when the last rank was through */
+	uint64_t messages, turns;
+	double longest_turn_ms, total_ms; /* of the real clock: one turn of rank 0, all of it */
+	size_t missing;                   /* ranks that the report names as missing */
+	int code;                         /* rank 0's exit code; -1: it did not live */
+};
+
+/* Play it. finalize may be NULL; else it is called with the run instead of only looking at it (for benchmarks). */
+typedef int job_finalize_fn(void *arg, struct muster_run *run);
+struct job *job_new(const struct job_plan *plan);
+void job_run(struct job *job, job_finalize_fn *finalize, void *arg, struct job_result *ret);
+/* NULL when everything is as it must be; else what is not, malloc'd. */
+char *job_check(struct job *job);
+void job_free(struct job *job);
+
+/* The plan in a line or more, for people. */
+void job_plan_print(const struct job_plan *plan);
+
+#endif

@@ -1,0 +1,52 @@
+/* schedules.c - many jobs, each drawn from a seed, each held against what must always be true
+ *
+ * usage: schedules [FROM [COUNT]]    seeds FROM to FROM + COUNT - 1 (1, 2000)
+ *        schedules --seed SEED       one, with its plan
+ */
+#include "job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 0 when all is well. */
+static int play(uint64_t seed, bool loud)
+{
+	struct job_plan plan;
+	struct job_result result;
+	job_plan_draw(&plan, seed);
+	if (loud)
+		job_plan_print(&plan);
+	struct job *job = job_new(&plan);
+	job_run(job, NULL, NULL, &result);
+	char *wrong = job_check(job);
+	if (loud)
+		printf("%.0f ms of virtual time, %llu messages, %llu turns, %.0f ms; %zu missing, exit code %d\n",
+			result.virtual_ms, (unsigned long long)result.messages, (unsigned long long)result.turns,
+			result.total_ms, result.missing, result.code);
+	if (wrong) {
+		printf("seed %llu: %s\n", (unsigned long long)seed, wrong);
+		if (!loud)
+			job_plan_print(&plan);
+		printf("replay: schedules --seed %llu\n", (unsigned long long)seed);
+	}
+	job_free(job);
+	job_plan_done(&plan);
+	int bad = wrong != NULL;
+	free(wrong);
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 3 && strcmp(argv[1], "--seed") == 0)
+		return play(strtoull(argv[2], NULL, 10), true);
+	uint64_t from = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
+		 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000;
+	int bad = 0;
+	for (uint64_t seed = from; seed < from + count && bad < 5; seed++)
+		bad += play(seed, false);
+	printf("%llu schedules, %d wrong\n", (unsigned long long)count, bad);
+	return bad != 0;
+}

@@ -1,0 +1,14 @@
+# The protocol of a whole job in one process, on a virtual clock. `ninja schedules` plays many more.
+add_library(coord_job STATIC ${CMAKE_CURRENT_LIST_DIR}/job.c ${CMAKE_CURRENT_LIST_DIR}/worker_script.c)
+target_include_directories(coord_job PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(coord_job PUBLIC muster_all)
+add_executable(coord_schedules ${CMAKE_CURRENT_LIST_DIR}/schedules.c)
+target_link_libraries(coord_schedules PRIVATE coord_job)
+set(COORD_SCHEDULES 2000)
+if(MUSTER_SANITIZE) # many times slower, and the same seeds
+	set(COORD_SCHEDULES 300)
+endif()
+add_test(NAME coord.schedules COMMAND coord_schedules 1 ${COORD_SCHEDULES})
+set_tests_properties(coord.schedules PROPERTIES TIMEOUT 300 LABELS "unit;coord")
+add_custom_target(schedules COMMAND coord_schedules 1 200000 DEPENDS coord_schedules USES_TERMINAL
+	COMMENT "200,000 schedules of the protocol")
