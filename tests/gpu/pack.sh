@@ -6,15 +6,21 @@
 # For GPU hosts that have no Open MPI, hwloc or cJSON and cannot install them. Built on Debian or Ubuntu with the
 # build's packages; runs on any x86-64 or aarch64 Linux with the same or a newer glibc. tests/gpu/run.sh finds the
 # folder by itself.
-# Open MPI's plugins for fabrics are left out: muster's own messages use TCP and shared memory.
+# Open MPI's plugins for fabrics are left out: muster's own messages use TCP and shared memory. libcurl and libexpat are
+# left out too: libcurl needs some thirty more libraries, and other programs that run.sh starts would load these copies.
 set -eu
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
 pack=${1:-$source/tests/gpu/.pack}
 build=$source/build-pack
 
-cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=OFF >/dev/null
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=OFF \
+	-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON -DCMAKE_DISABLE_FIND_PACKAGE_EXPAT=ON >/dev/null
 ninja -C "$build" muster >/dev/null
+[ -n "$(ls "$build"/lib/muster/mpi/*.so 2>/dev/null)" ] || {
+	echo "pack.sh: there is no MPI module in $build/lib/muster/mpi: is mpi.h installed?" >&2
+	exit 1
+}
 
 # Debian installs Open MPI and PMIx below folders that only they know.
 # shellcheck disable=SC2046
@@ -24,9 +30,10 @@ libraries=$(dirname "$(ldconfig -p | sed -n 's/.*libopen-rte\.so\.[0-9]* .*=> //
 libraries=$(readlink -f "$libraries")
 
 rm -rf "$pack"
-mkdir -p "$pack/bin" "$pack/share/muster" "$pack/lib"
+mkdir -p "$pack/bin" "$pack/share/muster" "$pack/lib/muster"
 cp "$build/muster" "$pack/bin/"
-cp -r "$source/configs" "$pack/share/muster/"
+cp -r "$source/configs" "$source/src/sim/hardware" "$pack/share/muster/"
+cp -r "$build/lib/muster/mpi" "$build/lib/muster/sim" "$pack/lib/muster/"
 
 # The libraries of a program or plugin, glibc and the vendors' apart.
 add_libraries() {
@@ -50,7 +57,9 @@ for plugin in "$plugins"/*.so; do
 		add_libraries "$plugin"
 	fi
 done
-add_libraries "$pack/bin/muster"
+for program in "$pack/bin/muster" "$pack"/lib/muster/*/*; do
+	add_libraries "$program"
+done
 add_libraries "$pack$prefix/bin/mpirun"
 add_libraries "$pack$prefix/bin/orted"
 
@@ -72,9 +81,9 @@ fi
 cat >"$pack/environment" <<END
 export OPAL_PREFIX="\$pack$prefix"
 export OPAL_LIBDIR="\$pack$libdir" OPAL_PKGLIBDIR="\$pack$plugins" OPAL_PKGDATADIR="\$pack$data"
-${pmix:+export PMIX_INSTALL_PREFIX="\$pack$pmix"}
 export PATH="\$pack/bin:\$pack$prefix/bin:\$PATH"
 export LD_LIBRARY_PATH="\$pack/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 END
-strip --strip-unneeded "$pack"/lib/*.so* "$pack$plugins"/*.so 2>/dev/null || :
+[ -z "$pmix" ] || echo "export PMIX_INSTALL_PREFIX=\"\$pack$pmix\"" >>"$pack/environment"
+strip --strip-unneeded "$pack"/lib/*.so* "$pack"/lib/muster/mpi/*.so "$pack$plugins"/*.so 2>/dev/null || :
 du -sm "$pack" | { read -r size rest && echo "$rest: $size MiB, $(ls "$pack/lib" | wc -l) libraries"; }
