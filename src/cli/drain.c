@@ -10,6 +10,7 @@
 #include "slurm/drain_reason.h"
 #include "slurm/node_selection.h"
 #include "report/print_escaped.h"
+#include "muster/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "slurm/scontrol.h"
 #include "slurm/node_selection.h"
 #include "report/print_escaped.h"
+#include "muster/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "json/writer.h"
 #include "eval/eval.h"
 #include "muster/expect.h"
+#include "muster/report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,56 +1,20 @@
 /* eval.h - what the files of src/eval share
  *
- * Loading: load.c reads files and merges them, parse.c and its parts (parse.h) check the merged tree and make the
- * structs, suggest.c helps those who mistype. Judging: evaluate.c walks checks and things, judge.c holds one value
- * against one check, same_across.c compares nodes and ranks with each other, median.c finds the value in the middle,
- * findings.c turns trial rings into findings (blame.c finds who is to blame), nvlink_domains.c counts NVLink domains,
- * depends_on.c silences checks that come after others, causes.c turns probes' ends and missing ranks into findings,
- * finding_builder.c collects findings, index.c finds samples, describe.c writes what people read.
+ * evaluate.c walks checks and things, judge.c holds one value against one check, same_across.c compares nodes and ranks
+ * with each other, median.c finds the value in the middle, nvlink_domains.c counts NVLink domains, depends_on.c skips
+ * checks that come after others, causes.c turns probes' ends, missing ranks and what trial rings say into findings,
+ * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has what
+ * a run is held against.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
 
-#include "json/json.h"
 #include "expect/describe.h"
 #include "muster/expect.h"
 #include "muster/probe.h"
-#include "muster/report.h"
+#include "muster/evaluate.h"
 
 #include <stdint.h>
-
-/* ---- loading ---- */
-
-#define MUSTER_EXPECT_BYTES_MAX (1024u * 1024) /* of one file */
-
-/* One file of an extends chain, or the overlay. */
-struct muster_layer {
-	char *path;
-	struct muster_json *json;
-	bool overlay;
-};
-
-/* Where problems go when the reading is to go on behind them. */
-struct muster_problems {
-	muster_problem_fn *tell;
-	void *arg;
-	size_t count;
-};
-
-/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
-int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
-
-/* Check the merged tree and fill expect (its arena is made already). Layers, parents first, tell which file to blame.
- */
-int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
-	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);
-
-/* Whether a file can be an overlay at all, of whatever machine type: -1 with the file and the place in err. */
-int muster_overlay_check(const char *path, struct muster_error *err);
-
-/* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
-const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
-
-/* ---- judging ---- */
 
 #define MUSTER_NOWHERE UINT32_MAX
 
@@ -144,9 +108,6 @@ void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
 
-/* findings.c: findings about nodes and links that break rings; before those about probes, which they explain. */
-void muster_judge_trials(struct muster_eval *eval);
-
 /* causes.c: findings about probes and missing ranks, and the blame table. */
 void muster_judge_outcomes(struct muster_eval *eval);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
@@ -196,11 +157,8 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 /* same_across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);
 
-/* describe.c; all strings are the arena's */
+/* advice.c; the string is the arena's */
 const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
-const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena); /* "0-7,9" */
-const char *muster_describe_nodes(
-	const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
 
 #endif

@@ -3,6 +3,7 @@
  * A pure function: no I/O, no clock, no MPI, so a saved run can be judged again. What has no sample is never a pass.
  */
 #include "eval/eval.h"
+#include "localize/findings.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "util/array.h"
@@ -416,6 +417,25 @@ static enum muster_status verdict_find(const struct muster_report *report)
 	return report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
 }
 
+/* A node or a link that breaks rings explains what the probes and the missing ranks show: told first. */
+static void take_trial_finding(void *arg, size_t probe, struct muster_finding finding)
+{
+	struct muster_eval *eval = arg;
+	bool cause = finding.status == MUSTER_FAIL;
+	size_t draft = muster_finding_draft_add(
+		eval, finding, MUSTER_NOWHERE, cause ? (uint32_t)eval->draft_count : MUSTER_NOWHERE, MUSTER_NO_CHECK);
+
+	if (cause && !eval->ring_cause[probe])
+		eval->ring_cause[probe] = draft + 1;
+}
+
+static void judge_trials(struct muster_eval *eval)
+{
+	eval->ring_cause = muster_calloc(muster_probe_count() + 1, sizeof *eval->ring_cause);
+	muster_localize_findings(eval->run, eval->report->arena, take_trial_finding, eval);
+	muster_finding_draft_check_here(eval);
+}
+
 void muster_evaluate(
 	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret)
 {
@@ -435,7 +455,7 @@ void muster_evaluate(
 		states_make(&eval);
 		muster_index_make(&eval.index, run, expect);
 	}
-	muster_judge_trials(&eval);
+	judge_trials(&eval);
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
 		check_judge(&eval, i);

@@ -5,6 +5,8 @@
  */
 #include "eval/select.h"
 
+#include "expect/load.h"
+
 #include "eval/eval.h"
 #include "muster/arena.h"
 

@@ -4,7 +4,7 @@
 #define MUSTER_EVAL_SELECT_H
 
 #include "expect/recognise.h"
-#include "muster/report.h"
+#include "muster/evaluate.h"
 
 struct muster_selection {
 	const char *name;                    /* as it was given, not owned */

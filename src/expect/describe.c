@@ -1,8 +1,9 @@
-/* describe.c - values and expectations as people read them
- */
+/* describe.c - values, expectations, short lists of ranks and nodes as people read them */
 #include "expect/describe.h"
 #include "muster/probe.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *muster_describe_value(struct muster_value value, struct muster_arena *arena)
@@ -118,4 +119,78 @@ const char *muster_describe_when(
 		return muster_arena_printf(arena, "for profile %s, this run has %s",
 			profiles_text(check->when_profiles, arena), run->job.profile ? run->job.profile : "none");
 	return NULL;
+}
+
+/* ---- short lists ---- */
+
+const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena)
+{
+	const char *text = "";
+	size_t parts = 0;
+
+	for (size_t i = 0, last; i < count; i = last + 1) {
+		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
+			last++;
+		if (++parts > MUSTER_LIST_MOST)
+			return muster_arena_printf(arena, "%s and %zu more", text, count - i);
+		text = muster_arena_printf(arena, "%s%s%d", text, i ? "," : "", ranks[i]);
+		if (last > i)
+			text = muster_arena_printf(arena, "%s-%d", text, ranks[last]);
+	}
+	return text;
+}
+
+/* A node's name as its stem and the number at its end; digits is 0 when there is none, or when it is too long. */
+struct name_parts {
+	size_t stem, digits;
+	unsigned long number;
+};
+
+static struct name_parts name_split(const char *name)
+{
+	struct name_parts parts = { .stem = strlen(name) };
+
+	while (parts.stem > 0 && isdigit((unsigned char)name[parts.stem - 1]))
+		parts.stem--;
+	parts.digits = strlen(name + parts.stem);
+	if (parts.digits > 9) {
+		parts.stem += parts.digits;
+		parts.digits = 0;
+	}
+	if (parts.digits)
+		parts.number = strtoul(name + parts.stem, NULL, 10);
+	return parts;
+}
+
+/* Node b follows node a: the same stem, the number one higher, padded in the same way. */
+static bool follows(const char *a, const char *b)
+{
+	struct name_parts x = name_split(a), y = name_split(b);
+	bool padded = (x.digits > 1 && a[x.stem] == '0') || (y.digits > 1 && b[y.stem] == '0');
+
+	return x.digits && y.digits && x.stem == y.stem && strncmp(a, b, x.stem) == 0 && y.number == x.number + 1 &&
+	       (x.digits == y.digits || !padded);
+}
+
+const char *muster_describe_nodes(const char *const *names, size_t count, struct muster_arena *arena)
+{
+	const char *text = "";
+	size_t parts = 0;
+
+	for (size_t i = 0, last; i < count; i = last + 1) {
+		for (last = i; last + 1 < count && follows(names[last], names[last + 1]);)
+			last++;
+		if (++parts > MUSTER_LIST_MOST)
+			return muster_arena_printf(arena, "%s and %zu more", text, count - i);
+		if (last - i < 2) { /* two names side by side read better than a range */
+			text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", names[i]);
+			last = i;
+		} else {
+			size_t stem = name_split(names[i]).stem;
+
+			text = muster_arena_printf(arena, "%s%s%.*s[%s-%s]", text, i ? ", " : "", (int)stem, names[i],
+				names[i] + stem, names[last] + name_split(names[last]).stem);
+		}
+	}
+	return text;
 }

@@ -1,4 +1,4 @@
-/* describe.h - values and expectations as people read them; all strings are the arena's */
+/* describe.h - values, expectations, short lists of ranks and nodes as people read them; all strings are the arena's */
 #ifndef MUSTER_EXPECT_DESCRIBE_H
 #define MUSTER_EXPECT_DESCRIBE_H
 
@@ -17,5 +17,8 @@ const char *muster_describe_runs(const struct muster_check *check, struct muster
 /* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */
 const char *muster_describe_when(
 	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena);
+const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena); /* "0-7,9" */
+const char *muster_describe_nodes(
+	const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
 
 #endif

@@ -5,7 +5,8 @@
  */
 #include "util/file.h"
 #include "util/suggest.h"
-#include "eval/eval.h"
+#include "expect/load.h"
+#include "expect/operators.h"
 
 #include <errno.h>
 #include <limits.h>

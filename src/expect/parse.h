@@ -7,7 +7,8 @@
 #ifndef MUSTER_EXPECT_PARSE_H
 #define MUSTER_EXPECT_PARSE_H
 
-#include "eval/eval.h"
+#include "expect/load.h"
+#include "expect/operators.h"
 
 #define PARSE_DEPTH_MAX 8
 #define PARSE_COUNT(array) (sizeof(array) / sizeof *(array))

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *muster_expect_parse_found(const struct muster_json *json, char *out, size_t size)

@@ -1,6 +1,7 @@
 /* parse_when.c - the runs that a check is for
  */
 #include "expect/parse.h"
+#include "muster/run.h"
 
 #include <stddef.h>
 

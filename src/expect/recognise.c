@@ -4,7 +4,8 @@
  */
 #include "expect/recognise.h"
 #include "util/file.h"
-#include "eval/eval.h"
+#include "expect/load.h"
+#include "expect/describe.h"
 
 #include <errno.h>
 #include <stdlib.h>

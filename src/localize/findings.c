@@ -2,9 +2,11 @@
  *
  * blame.c knows who is to blame; here it is said with the evidence, the strongest first.
  */
-#include "eval/eval.h"
+#include "localize/findings.h"
+
+#include "expect/describe.h"
 #include "localize/blame.h"
-#include "muster/arena.h"
+#include "muster/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,10 @@
 
 /* The trials of one probe. */
 struct trial_set {
-	struct muster_eval *eval;
+	const struct muster_run *run;
 	struct muster_arena *arena;
+	muster_trial_finding_fn *tell;
+	void *arg;     /* of tell */
 	size_t number; /* the probe's */
 	const struct muster_probe *probe;
 	const char **names; /* of the nodes that were tried, in the run's order */
@@ -23,7 +27,7 @@ struct trial_set {
 	const struct muster_trial **trials; /* of each attempt */
 	size_t attempt_count;
 	struct muster_suspects suspects;
-	uint32_t found; /* findings so far */
+	size_t found; /* findings so far */
 };
 
 struct name {
@@ -46,7 +50,7 @@ static const struct name *name_find(const struct name *names, size_t count, cons
 /* The nodes that were tried, and the rings of one or two of them. */
 static void trial_set_fill(struct trial_set *d)
 {
-	const struct muster_run *run = d->eval->run;
+	const struct muster_run *run = d->run;
 	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
 	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
 	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
@@ -133,9 +137,8 @@ static void accuse(struct trial_set *d, struct muster_finding finding)
 	finding.rank = -1;
 	finding.metric = d->probe->ring_rate;
 	finding.unit = "";
-	size_t draft = muster_finding_draft_add(d->eval, finding, MUSTER_NOWHERE, d->found++, MUSTER_NO_CHECK);
-	if (!d->eval->ring_cause[d->number])
-		d->eval->ring_cause[d->number] = draft + 1;
+	d->tell(d->arg, d->number, finding);
+	d->found++;
 }
 
 /* ---- nodes ---- */
@@ -318,7 +321,7 @@ static void accuse_pairs(struct trial_set *d)
 
 /* ---- all of it ---- */
 
-static void docket_judge(struct trial_set *d)
+static void trial_set_judge(struct trial_set *d)
 {
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
 	const char *rates = "", *late = "";
@@ -348,7 +351,7 @@ static void docket_judge(struct trial_set *d)
 	if (d->suspects.not_tried > 0)
 		late = muster_arena_printf(d->arena,
 			"; %zu more ran out of time, and had too little of it to tell anything", d->suspects.not_tried);
-	muster_finding_draft_add(d->eval,
+	d->tell(d->arg, d->number,
 		(struct muster_finding){
 			.check = "ring.suspect",
 			.status = MUSTER_SKIP,
@@ -359,22 +362,22 @@ static void docket_judge(struct trial_set *d)
 				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes%s",
 				alone, rates, d->suspects.edge_count, late),
 			.unit = "",
-		},
-		MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+		});
 }
 
-void muster_judge_trials(struct muster_eval *eval)
+void muster_localize_findings(
+	const struct muster_run *run, struct muster_arena *arena, muster_trial_finding_fn *tell, void *arg)
 {
-	eval->ring_cause = muster_calloc(muster_probe_count() + 1, sizeof *eval->ring_cause);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct trial_set docket = { .eval = eval, .arena = eval->report->arena, .number = i, .probe = probe };
+		struct trial_set set = {
+			.run = run, .arena = arena, .tell = tell, .arg = arg, .number = i, .probe = probe
+		};
 
-		if (!probe->ring || eval->run->trial_count == 0)
+		if (!probe->ring || run->trial_count == 0)
 			continue;
-		trial_set_fill(&docket);
-		docket_judge(&docket);
-		trial_set_done(&docket);
+		trial_set_fill(&set);
+		trial_set_judge(&set);
+		trial_set_done(&set);
 	}
-	muster_finding_draft_check_here(eval);
 }

@@ -1,23 +1,10 @@
-/* report.c - names of statuses, the exit code, and the last line that scripts rely on */
+/* report.c - the exit code, and the last line that scripts rely on */
 #include "muster/report.h"
 
 #include "model/limits.h"
 
 #include <ctype.h>
 #include <string.h>
-
-const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
-	[MUSTER_PASS] = "pass",
-	[MUSTER_WARN] = "warn",
-	[MUSTER_FAIL] = "fail",
-	[MUSTER_SKIP] = "skip",
-	[MUSTER_INCONCLUSIVE] = "inconclusive",
-};
-
-const char *muster_status_name(enum muster_status status)
-{
-	return (unsigned int)status < MUSTER_STATUS_COUNT ? muster_status_names[status] : "unknown";
-}
 
 /* Whatever is neither a clear pass nor a clear fail must not look like one. */
 enum muster_exit muster_report_exit(const struct muster_report *report)

@@ -2,7 +2,7 @@
 #ifndef MUSTER_SLURM_DRAIN_REASON_H
 #define MUSTER_SLURM_DRAIN_REASON_H
 
-#include "muster/report.h"
+#include "muster/evaluate.h"
 
 /* What stands before every reason of ours: only reasons that begin with it are ours to take back. */
 #define MUSTER_REASON_PREFIX "muster:"

@@ -8,7 +8,7 @@
 #ifndef MUSTER_SLURM_NODE_SELECTION_H
 #define MUSTER_SLURM_NODE_SELECTION_H
 
-#include "muster/report.h"
+#include "muster/evaluate.h"
 
 enum muster_standing {
 	MUSTER_STANDING_GOOD = 0,

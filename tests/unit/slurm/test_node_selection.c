@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define F(s, c, n, m)                                                                                                  \

@@ -1,0 +1,32 @@
+/* evaluate.h - a run and expectations become findings and a verdict; implemented by src/eval/evaluate.c, a pure
+ * function
+ */
+#ifndef MUSTER_EVALUATE_H
+#define MUSTER_EVALUATE_H
+
+#include "muster/expect.h"
+#include "muster/finding.h"
+#include "muster/run.h"
+
+struct muster_report {
+	struct muster_arena *arena;
+	const struct muster_run *run; /* borrowed */
+	const char *sku, *sku_origin;
+	size_t domains; /* NVLink domains that the run's GPUs span */
+	bool strict, observe;
+	const char *unwritten;           /* NULL, or why the JSON report that was asked for could not be written */
+	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
+	struct muster_finding *findings; /* worst first, then by node, rank, check */
+	size_t finding_count;
+	struct muster_tally *tallies; /* one for each check, in the expectations' order */
+	size_t tally_count;
+	size_t count[MUSTER_STATUS_COUNT]; /* of all judgements, passes included */
+};
+
+/* Judge the run. No I/O, no clock. The report borrows run; expect may be freed afterwards. With expect NULL nothing is
+ * known of this machine type: the verdict is inconclusive, and only probes and ranks are judged. */
+void muster_evaluate(
+	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
+void muster_report_done(struct muster_report *report);
+
+#endif

@@ -1,0 +1,61 @@
+/* finding.h - one expectation judged on one thing, and how a check went over a whole run; implemented by
+ * src/model/finding.c
+ */
+#ifndef MUSTER_FINDING_H
+#define MUSTER_FINDING_H
+
+#include "muster/sample.h"
+
+enum muster_status {
+	MUSTER_PASS = 0,
+	MUSTER_WARN,
+	MUSTER_FAIL,
+	MUSTER_SKIP,         /* does not apply here, with the reason in `observed` */
+	MUSTER_INCONCLUSIVE, /* could not be measured, and the machine is not proved bad */
+	MUSTER_STATUS_COUNT
+};
+
+/* One expectation judged on one thing, when it did not simply pass (passes are counted in the check's tally). */
+struct muster_finding {
+	const char *check; /* the check's id, or "probe.<name>" for a probe that did not end well, "rank.missing" ... */
+	enum muster_status status;
+	const char *node;                  /* NULL: the whole job */
+	int rank;                          /* -1: not one rank */
+	const char *gpu;                   /* PCI bus id, or NULL */
+	const char *port;                  /* "mlx5_ib3/1", or NULL */
+	const char *metric;                /* NULL for findings about probes and ranks */
+	const struct muster_label *labels; /* the judged sample's labels (may be NULL) */
+	size_t label_count;
+	const char *expected;      /* for people: "at least 21", "one of A, B" */
+	const char *observed;      /* for people: "11.2", "null: not supported by this GPU" */
+	const char *evidence;      /* what a library or a process said, of the first rank that it has; or NULL */
+	struct muster_value value; /* the judged value; null when there was none */
+	const char *unit;          /* "" for none */
+	const char *advice;        /* NULL when there is none; placeholders filled in */
+	const char *source;        /* NULL when there is none */
+	const char *certainty;     /* NULL when there is none */
+	bool uncalibrated;         /* of a check without a floor, see muster_tally */
+	const char **unjudged;     /* ids of the checks that this finding leaves without a measurement */
+	size_t unjudged_count;
+};
+
+/* How one check went over the whole run. */
+struct muster_tally {
+	const char *check, *metric, *probe, *unit;
+	const char *expected, *source, *certainty; /* as in a finding */
+	bool uncalibrated; /* held against no figure: a pass says that there is a value, or that it is like the others
+			    */
+	size_t count[MUSTER_STATUS_COUNT];
+	/* observed values: for numbers min and max; for others one value if all were equal, else NULL */
+	bool has_numbers;
+	double lowest, highest;
+	const char *value;
+	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */
+	size_t where_count;
+	const char *skipped; /* why it does not apply to this run at all; NULL when it does */
+};
+
+extern const char *const muster_status_names[MUSTER_STATUS_COUNT]; /* "pass", "warn", "fail", "skip", "inconclusive" */
+const char *muster_status_name(enum muster_status status);         /* the same; "unknown" for what has no name */
+
+#endif

@@ -1,0 +1,40 @@
+/* load.h - what the files of src/expect share: load.c reads files and merges them, parse.c and its parts (parse.h)
+ * check the merged tree and make the structs
+ */
+#ifndef MUSTER_EXPECT_LOAD_H
+#define MUSTER_EXPECT_LOAD_H
+
+#include "json/json.h"
+#include "muster/expect.h"
+
+#define MUSTER_EXPECT_BYTES_MAX (1024u * 1024) /* of one file */
+
+/* One file of an extends chain, or the overlay. */
+struct muster_layer {
+	char *path;
+	struct muster_json *json;
+	bool overlay;
+};
+
+/* Where problems go when the reading is to go on behind them. */
+struct muster_problems {
+	muster_problem_fn *tell;
+	void *arg;
+	size_t count;
+};
+
+/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
+int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
+
+/* Check the merged tree and fill expect (its arena is made already). Layers, parents first, tell which file to blame.
+ */
+int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
+	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);
+
+/* Whether a file can be an overlay at all, of whatever machine type: -1 with the file and the place in err. */
+int muster_overlay_check(const char *path, struct muster_error *err);
+
+/* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
+const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
+
+#endif

@@ -1,0 +1,17 @@
+/* findings.h - findings from trial rings: which node, link or partition breaks or slows the full ring */
+#ifndef MUSTER_LOCALIZE_FINDINGS_H
+#define MUSTER_LOCALIZE_FINDINGS_H
+
+#include "muster/arena.h"
+#include "muster/finding.h"
+#include "muster/run.h"
+
+/* Called for each finding about the rings of a probe (its index), the strongest first. One that failed is a cause; one
+ * that is skipped says that no cause was found. */
+typedef void muster_trial_finding_fn(void *arg, size_t probe, struct muster_finding finding);
+
+/* Tell what the run's trials show. Pure; the findings' strings are the arena's or the run's. */
+void muster_localize_findings(
+	const struct muster_run *run, struct muster_arena *arena, muster_trial_finding_fn *tell, void *arg);
+
+#endif
