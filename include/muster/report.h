@@ -46,13 +46,4 @@ void muster_report_print_line(const struct muster_report *report, const char *re
  * leaves no pass: the last line then says report=none. */
 int muster_report_publish(struct muster_report *report, const char *path, const char *named, bool colour);
 
-/* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run.
- * write: a malloc'd text. read: appends a node to run; what is malformed is MUSTER_EPROTOCOL with the JSON path. */
-char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
-int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
-
-/* The same for a trial. */
-char *muster_trial_to_json(const struct muster_trial *trial);
-int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err);
-
 #endif

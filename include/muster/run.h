@@ -8,6 +8,7 @@
 #define MUSTER_RUN_H
 
 #include "muster/arena.h"
+#include "muster/error.h"
 #include "muster/sample.h"
 
 /* How much a run measures. */
@@ -131,5 +132,17 @@ extern const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT]; /
 const char *muster_trial_kind_name(enum muster_trial_kind kind);
 const char *muster_trial_status_name(enum muster_trial_status status);
 const char *muster_outcome_name(enum muster_outcome_status status);
+
+/* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run. find has the
+ * catalogue (muster_metric_find). write: a malloc'd text. read: appends a node to run; what is malformed is
+ * MUSTER_EPROTOCOL with the JSON path. */
+char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
+int muster_node_from_json(
+	struct muster_run *run, muster_metric_find_fn *find, const char *text, size_t length, struct muster_error *err);
+
+/* The same for a trial. */
+char *muster_trial_to_json(const struct muster_trial *trial);
+int muster_trial_from_json(
+	struct muster_run *run, muster_metric_find_fn *find, const char *text, size_t length, struct muster_error *err);
 
 #endif

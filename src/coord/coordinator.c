@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include "muster/report.h"
+#include "muster/probe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.schedulers = muster_calloc(muster_probe_count(), sizeof *c->schedulers),
 	};
 	muster_run_init(&c->run);
-	c->reader = muster_record_reader_new(c->run.arena);
+	c->reader = muster_record_reader_new(c->run.arena, muster_metric_find);
 	muster_membership_init(&c->members, ranks, c->run.arena);
 	muster_progress_init(&c->progress, transport->clock);
 	c->rings = (struct muster_ring_context){

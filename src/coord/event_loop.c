@@ -1,6 +1,7 @@
 /* event_loop.c - while a rank waits for anything it serves everything: its worker, its node's barriers, rank 0's part
  */
 #include "coord/supervisor.h"
+#include "muster/report.h"
 
 #include "coord/send.h"
 #include "coord/signals.h"

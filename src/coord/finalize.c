@@ -166,7 +166,7 @@ static void little_run(const struct muster_supervisor *s, struct muster_run *run
 			if (ranks[i] != s->rank)
 				muster_node_add_rank(&run->nodes[node], ranks[i]);
 	}
-	reader = muster_record_reader_new(run->arena);
+	reader = muster_record_reader_new(run->arena, muster_metric_find);
 	muster_record_parts_init(&parts, s->rank);
 	muster_record_read(reader, s->record.bytes, s->record.length, &parts);
 	muster_record_merge(run, (size_t)s->node_index, &parts);

@@ -272,7 +272,8 @@ static int take_line(
 	if (is_of_record(members))
 		return take_record(r, left, text, length, err);
 	if (members->text[TRIAL])
-		return muster_trial_from_json(&r->spooled->told, members->text[TRIAL], members->length[TRIAL], err);
+		return muster_trial_from_json(
+			&r->spooled->told, muster_metric_find, members->text[TRIAL], members->length[TRIAL], err);
 	if (members->text[RANKS])
 		take_place(left, members);
 	if (members->text[STEP]) {
@@ -442,7 +443,7 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 	struct muster_journal_set *ret, struct muster_error *err)
 {
 	struct muster_journal_set spooled = { .arena = arena, .told.arena = arena };
-	struct reading r = { .spooled = &spooled, .records = muster_record_reader_new(arena) };
+	struct reading r = { .spooled = &spooled, .records = muster_record_reader_new(arena, muster_metric_find) };
 	int rc = list_files(&r, directory, err);
 	for (size_t i = 0; i < r.path_count && rc == 0; i++)
 		read_file(&r, i, true);

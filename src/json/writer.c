@@ -170,3 +170,16 @@ void muster_json_writer_pair(struct muster_json_writer *w, const char *key, stru
 	muster_json_writer_key(w, key);
 	muster_json_writer_value(w, value);
 }
+
+int muster_json_writer_line_begin(struct muster_json_writer *w)
+{
+	int saved = w->indent_depth;
+	if (w->indent_depth > w->depth)
+		w->indent_depth = w->depth;
+	return saved;
+}
+
+void muster_json_writer_line_end(struct muster_json_writer *w, int saved)
+{
+	w->indent_depth = saved;
+}

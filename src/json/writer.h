@@ -5,7 +5,7 @@
 #ifndef MUSTER_JSON_WRITER_H
 #define MUSTER_JSON_WRITER_H
 
-#include "muster/sample.h"
+#include "muster/value.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,5 +49,9 @@ void muster_json_writer_value(struct muster_json_writer *w, struct muster_value 
 void muster_json_writer_raw(struct muster_json_writer *w, const char *json); /* a value that is JSON already */
 /* key and value in one */
 void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);
+
+/* Everything that is opened until the matching line_end, which takes what line_begin returned, stays on one line. */
+int muster_json_writer_line_begin(struct muster_json_writer *w);
+void muster_json_writer_line_end(struct muster_json_writer *w, int saved);
 
 #endif

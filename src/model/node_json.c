@@ -111,7 +111,7 @@ static int read_rank(struct muster_json_reader *r, void *into, const struct must
 		return muster_json_reader_fail_member(r, "rank", "rank %d stands twice in the run", number);
 	struct muster_rank *rank = muster_node_add_rank(node, number);
 	*rank = parts.rank;
-	struct sample_lists lists = { MUSTER_HOLDER_RANK,
+	struct muster_sample_lists lists = { MUSTER_HOLDER_RANK,
 		{ &reader->run->job.samples, &node->samples, &rank->samples } };
 	return muster_json_member_read(r, "probes", 0, read_outcomes, &rank->outcomes, parts.probes) < 0
 		       ? -1
@@ -146,7 +146,7 @@ int muster_node_read(struct muster_json_reader *r, void *into, const struct must
 		return -1;
 	struct muster_node *node = muster_run_add_node(run, parts.name);
 	node->simulated = parts.simulated;
-	struct sample_lists lists = { MUSTER_HOLDER_NODE, { &run->job.samples, &node->samples } };
+	struct muster_sample_lists lists = { MUSTER_HOLDER_NODE, { &run->job.samples, &node->samples } };
 	return muster_json_member_read(r, "samples", 0, muster_samples_read, &lists, parts.samples) < 0
 		       ? -1
 		       : muster_json_member_read(r, "ranks", 0, read_ranks, node, parts.ranks);

@@ -32,9 +32,9 @@ char *muster_record_outcome_line(const struct muster_outcome *outcome);
 char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated);
 char *muster_record_kept_line(size_t samples, bool job);
 
-/* Reads records into runs: one reader for many records, since ranks share their labels. */
+/* Reads records into runs: one reader for many records, since ranks share their labels. find has the catalogue. */
 struct muster_record_reader;
-struct muster_record_reader *muster_record_reader_new(struct muster_arena *arena);
+struct muster_record_reader *muster_record_reader_new(struct muster_arena *arena, muster_metric_find_fn *find);
 void muster_record_reader_free(struct muster_record_reader *reader);
 
 /* What was read of one rank so far; strings are in the reader's arena. */

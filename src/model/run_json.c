@@ -2,7 +2,6 @@
 #include "model/run_json.h"
 
 #include "model/trend.h"
-#include "muster/probe.h"
 #include "model/limits.h"
 
 #include <math.h>
@@ -52,7 +51,7 @@ static int read_job(struct muster_json_reader *r, void *into, const struct muste
 {
 	struct muster_job *job = &((struct muster_run_reader *)r)->run->job;
 	struct job_parts parts = { .job = *job };
-	struct sample_lists lists = { MUSTER_HOLDER_JOB, { &job->samples } };
+	struct muster_sample_lists lists = { MUSTER_HOLDER_JOB, { &job->samples } };
 	(void)into;
 	if (muster_object_read(r, json, &job_parts_type, &parts) < 0)
 		return -1;

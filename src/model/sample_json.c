@@ -4,7 +4,6 @@
 #include "model/trend.h"
 #include "muster/arena.h"
 #include "model/limits.h"
-#include "muster/probe.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -193,7 +192,7 @@ int muster_sample_read(struct muster_json_reader *r, void *ret, const struct mus
 	if (muster_object_read(r, json, &parts_type, &parts) < 0)
 		return -1;
 	const char *name = muster_json_string(parts.metric);
-	struct muster_sample sample = { .metric = muster_metric_find(name) };
+	struct muster_sample sample = { .metric = ((struct muster_sample_reader *)r)->find(name) };
 	if (!sample.metric)
 		return muster_json_reader_fail_member(
 			r, "metric", "unknown metric \"%.100s\"; `muster metrics` lists those there are", name);
@@ -223,7 +222,7 @@ static void make_room(struct muster_samples *samples, size_t more)
 
 static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct sample_lists *lists = into;
+	const struct muster_sample_lists *lists = into;
 	struct muster_sample sample;
 	if (muster_sample_read(r, &sample, json) < 0)
 		return -1;
@@ -237,7 +236,7 @@ static int read_listed(struct muster_json_reader *r, void *into, const struct mu
 
 int muster_samples_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct sample_lists *lists = into;
+	const struct muster_sample_lists *lists = into;
 	size_t count = muster_json_size(json);
 	if (count > MUSTER_RUN_SAMPLES_MAX)
 		return muster_json_reader_fail(r, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
@@ -245,11 +244,11 @@ int muster_samples_read(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_each_read(r, json, read_listed, into, 0);
 }
 
-void muster_sample_reader_init(struct muster_sample_reader *reader, struct muster_arena *arena)
+void muster_sample_reader_init(
+	struct muster_sample_reader *reader, struct muster_arena *arena, muster_metric_find_fn *find)
 {
-	*reader = (struct muster_sample_reader){
-		.json = { .arena = arena, .text_max = MUSTER_RUN_STRING_MAX, .part_max = MUSTER_RUN_PART_BYTES_MAX }
-	};
+	*reader = (struct muster_sample_reader){ .find = find,
+		.json = { .arena = arena, .text_max = MUSTER_RUN_STRING_MAX, .part_max = MUSTER_RUN_PART_BYTES_MAX } };
 }
 
 void muster_sample_reader_done(struct muster_sample_reader *reader)

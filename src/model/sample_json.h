@@ -10,13 +10,15 @@
 
 struct muster_sample_reader {
 	struct muster_json_reader json; /* first: functions that read a value are handed this */
-	bool lenient;                   /* a text that is too long becomes null; a null without a reason gets one */
-	struct label_set *sets;         /* open addressing; a power of two, at most half full */
+	muster_metric_find_fn *find;
+	bool lenient;           /* a text that is too long becomes null; a null without a reason gets one */
+	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 };
 
-/* What is read goes to the arena. `json.err` is the caller's to set. */
-void muster_sample_reader_init(struct muster_sample_reader *reader, struct muster_arena *arena);
+/* What is read goes to the arena; find has the catalogue. `json.err` is the caller's to set. */
+void muster_sample_reader_init(
+	struct muster_sample_reader *reader, struct muster_arena *arena, muster_metric_find_fn *find);
 void muster_sample_reader_done(struct muster_sample_reader *reader);
 
 /* One sample, into a struct muster_sample, with each label that the catalogue lists for its metric, and no other. The
@@ -24,13 +26,13 @@ void muster_sample_reader_done(struct muster_sample_reader *reader);
 muster_field_read_fn muster_sample_read;
 
 /* Who may hold samples of which scope: a rank may bring its node's and its job's facts along, never the other way. */
-enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER_RANK, HOLDER_COUNT };
+enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER_RANK, MUSTER_HOLDER_COUNT };
 
 /* Read an array of samples into the lists that their scopes name. */
-struct sample_lists {
+struct muster_sample_lists {
 	enum muster_sample_holder holder;
-	struct muster_samples *of[HOLDER_COUNT]; /* from the job's to the holder's */
+	struct muster_samples *of[MUSTER_HOLDER_COUNT]; /* from the job's to the holder's */
 };
-muster_field_read_fn muster_samples_read; /* into a struct sample_lists */
+muster_field_read_fn muster_samples_read; /* into a struct muster_sample_lists */
 
 #endif

@@ -1,4 +1,4 @@
-/* read_json.c - a run from its JSON: a saved report, or one node of it as leaders send it
+/* read_json.c - a run, and how it was judged, from a saved report
  *
  * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. The
  * text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the run.
@@ -8,58 +8,18 @@
 #include "util/file.h"
 #include "model/run_json.h"
 #include "model/limits.h"
+#include "muster/probe.h"
+#include "report/read_findings.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Take back what a node that proved malformed has left in the run. */
-static void drop_nodes(struct muster_run *run, size_t node_count, size_t job_samples)
-{
-	while (run->node_count > node_count) {
-		struct muster_node *node = &run->nodes[--run->node_count];
-		for (size_t i = 0; i < node->rank_count; i++) {
-			muster_samples_done(&node->ranks[i].samples);
-			free(node->ranks[i].outcomes.items);
-		}
-		free(node->ranks);
-		muster_samples_done(&node->samples);
-	}
-	run->job.samples.count = job_samples;
-}
-
-/* A node or a trial, as leaders send them. */
-static int read_alone(
-	struct muster_run *run, const char *text, size_t length, muster_field_read_fn *read, struct muster_error *err)
-{
-	struct muster_run_reader reader = { .run = run };
-	struct muster_json_reader *r = &reader.samples.json;
-	struct muster_json *json = NULL;
-	muster_sample_reader_init(&reader.samples, run->arena);
-	r->err = err;
-	int rc = muster_json_part_parse(r, (struct muster_json_part){ text, length }, &json);
-	if (rc == 0)
-		rc = read(r, NULL, json);
-	if (rc < 0 && err)
-		err->code = MUSTER_EPROTOCOL;
-	muster_json_free(json);
-	muster_sample_reader_done(&reader.samples);
-	return rc;
-}
-
-int muster_node_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
-{
-	size_t nodes = run->node_count, job_samples = run->job.samples.count;
-	int rc = read_alone(run, text, length, muster_node_read, err);
-	if (rc < 0)
-		drop_nodes(run, nodes, job_samples);
-	return rc;
-}
-
-int muster_trial_from_json(struct muster_run *run, const char *text, size_t length, struct muster_error *err)
-{
-	return read_alone(run, text, length, muster_trial_read, err);
-}
+struct report_reader {
+	struct muster_run_reader run;          /* first, so that a reader of the run is handed on */
+	struct muster_findings_reader *judged; /* NULL: only the run is wanted */
+	const struct muster_json *unread;      /* what is looked at for its type alone */
+};
 
 static int read_version(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
@@ -101,7 +61,7 @@ enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHEC
 
 #define UNREAD(type_)                                                                                                  \
 	.type = MUSTER_FIELD_JSON, .types = MUSTER_JSON_BIT(MUSTER_JSON_##type_),                                      \
-	.offset = offsetof(struct muster_run_reader, unread), .optional = true
+	.offset = offsetof(struct report_reader, unread), .optional = true
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. */
 static const struct muster_field fields[COUNT] = {
@@ -116,30 +76,30 @@ static const struct muster_field fields[COUNT] = {
 	[CHECKS] = { .key = "checks", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
 	[RUN] = { .key = "run" },
 };
-static const struct muster_object_type report_type = MUSTER_OBJECT_TYPE(muster_run_reader, fields);
+static const struct muster_object_type report_type = MUSTER_OBJECT_TYPE(report_reader, fields);
 
-static int read_judgement(struct muster_run_reader *reader, size_t index, struct muster_json_part part)
+static int read_judgement(struct report_reader *reader, size_t index, struct muster_json_part part)
 {
-	struct muster_json_reader *r = &reader->samples.json;
+	struct muster_json_reader *r = &reader->run.samples.json;
 	const struct muster_field *field = muster_findings_reader_field(fields[index].key);
 	if (!field)
 		return muster_json_part_read(r, part, &fields[index], reader);
 	r->arena = reader->judged->report.arena;
 	int rc = muster_json_part_read(r, part, field, reader->judged);
-	r->arena = reader->run->arena;
+	r->arena = reader->run.run->arena;
 	return rc;
 }
 
-static int read_report(struct muster_run_reader *reader, struct muster_json_part whole)
+static int read_report(struct report_reader *reader, struct muster_json_part whole)
 {
-	struct muster_json_reader *r = &reader->samples.json;
+	struct muster_json_reader *r = &reader->run.samples.json;
 	const struct muster_reader_path run_at = { .key = "run" };
 	struct muster_json_part parts[COUNT];
 	if (muster_json_part_split(r, whole, &report_type, parts) < 0 ||
 		muster_json_part_read(r, parts[SCHEMA], &fields[SCHEMA], reader) < 0)
 		return -1;
 	r->at = &run_at;
-	int rc = muster_run_read(reader, parts[RUN]);
+	int rc = muster_run_read(&reader->run, parts[RUN]);
 	r->at = NULL;
 	for (size_t i = VERDICT; i < RUN && rc == 0; i++)
 		if (reader->judged && !parts[i].text)
@@ -152,7 +112,7 @@ static int read_report(struct muster_run_reader *reader, struct muster_json_part
 			rc = reader->judged ? read_judgement(reader, i, parts[i])
 					    : muster_json_part_read(r, parts[i], &fields[i], reader);
 	if (rc == 0 && reader->judged)
-		reader->run->judged_as = muster_arena_string(reader->run->arena, reader->judged->report.sku);
+		reader->run.run->judged_as = muster_arena_string(reader->run.run->arena, reader->judged->report.sku);
 	return rc;
 }
 
@@ -166,13 +126,13 @@ static int read_file(
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
-	struct muster_run_reader reader = { .run = &run, .judged = judged };
-	muster_sample_reader_init(&reader.samples, run.arena);
-	reader.samples.json.err = err;
+	struct report_reader reader = { .run = { .run = &run }, .judged = judged };
+	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
+	reader.run.samples.json.err = err;
 	int rc = read_report(&reader, whole);
 	free(text);
-	muster_sample_reader_done(&reader.samples);
-	free(reader.seen);
+	muster_sample_reader_done(&reader.run.samples);
+	free(reader.run.seen);
 	if (rc < 0) {
 		muster_run_done(&run);
 		return muster_wrap(err, "%s", path);

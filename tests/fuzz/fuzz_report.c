@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "muster/arena.h"
+#include "muster/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,13 @@ static void try_node(const uint8_t *bytes, size_t size)
 	size_t length, length_again;
 	muster_run_init(&run);
 	muster_run_init(&back);
-	if (muster_node_from_json(&run, (const char *)bytes, size, &err) < 0) {
+	if (muster_node_from_json(&run, muster_metric_find, (const char *)bytes, size, &err) < 0) {
 		fuzz_check_error(&err);
 		FUZZ_CHECK(err.code == MUSTER_EPROTOCOL, "%s", err.text);
 		FUZZ_CHECK(run.node_count == 0 && run.job.samples.count == 0, "half a node is left behind");
 	} else {
 		char *text = muster_node_to_json(&run.nodes[0], &length);
-		FUZZ_CHECK(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+		FUZZ_CHECK(muster_node_from_json(&back, muster_metric_find, text, length, &err) == 0, "%s", err.text);
 		char *again = muster_node_to_json(&back.nodes[0], &length_again);
 		FUZZ_CHECK(length == length_again && memcmp(text, again, length) == 0, "it changed on the way");
 		free(again);

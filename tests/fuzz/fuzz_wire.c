@@ -7,6 +7,7 @@
 #include "util/text.h"
 #include "muster/arena.h"
 #include "coord/worker_process.h"
+#include "muster/probe.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -34,13 +35,13 @@ static void check_record(const struct muster_record *record)
 	muster_run_init(&run);
 	muster_run_init(&back);
 	muster_run_add_node(&run, "node-1");
-	struct muster_record_reader *reader = muster_record_reader_new(run.arena);
+	struct muster_record_reader *reader = muster_record_reader_new(run.arena, muster_metric_find);
 	muster_record_parts_init(&parts, 0);
 	muster_record_read(reader, record->bytes, record->length, &parts);
 	muster_record_merge(&run, 0, &parts);
 	muster_record_reader_free(reader);
 	char *text = muster_node_to_json(&run.nodes[0], &length);
-	FUZZ_CHECK(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	FUZZ_CHECK(muster_node_from_json(&back, muster_metric_find, text, length, &err) == 0, "%s", err.text);
 	free(text);
 	muster_run_done(&run);
 	muster_run_done(&back);

@@ -7,3 +7,13 @@ add_test(NAME style.shell COMMAND sh ${STYLE}/shell.sh ${CMAKE_SOURCE_DIR})
 add_test(NAME style.tidy COMMAND sh ${STYLE}/tidy.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 set_tests_properties(style.text style.text_finds_faults style.format style.shell style.tidy PROPERTIES
 	TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS style)
+
+# The folders of src/ use only those above them in src/README.md's map; and the test sees what goes the other way.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	add_test(NAME style.arrows COMMAND Python3::Interpreter -B ${STYLE}/arrows.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
+		${CMAKE_NM})
+	add_test(NAME style.arrows_find_faults COMMAND Python3::Interpreter -B ${STYLE}/arrows_find_faults.py
+		${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_NM} ${CMAKE_C_COMPILER})
+	set_tests_properties(style.arrows style.arrows_find_faults PROPERTIES TIMEOUT 120 LABELS style)
+endif()

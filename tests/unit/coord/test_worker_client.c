@@ -5,6 +5,7 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "coord/worker_process.h"
+#include "muster/probe.h"
 
 #include <check.h>
 #include <poll.h>
@@ -109,7 +110,7 @@ static void work(struct muster_run *run)
 	char *line = muster_record_outcome_line(&outcome);
 	muster_record_add(&crew.record, line, strlen(line));
 	free(line);
-	struct muster_record_reader *reader = muster_record_reader_new(run->arena);
+	struct muster_record_reader *reader = muster_record_reader_new(run->arena, muster_metric_find);
 	muster_record_parts_init(&parts, 0);
 	muster_record_read(reader, crew.record.bytes, crew.record.length, &parts);
 	muster_record_merge(run, 0, &parts);

@@ -3,6 +3,7 @@
  * The texts below are written with ' in place of ".
  */
 #include "muster/report.h"
+#include "muster/probe.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -285,10 +286,10 @@ START_TEST(a_malformed_node_leaves_the_run_as_it_was)
 	muster_run_init(&run);
 	run.job.ranks = 8;
 	char *good = quoted(NODE("", RANK("3", "{'metric': 'nccl.ring_nodes', 'value': 1}") ", " RANK("5", "")));
-	ck_assert_msg(muster_node_from_json(&run, good, strlen(good), &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_node_from_json(&run, muster_metric_find, good, strlen(good), &err) == 0, "%s", err.text);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		char *text = quoted(texts[i]);
-		ck_assert_int_eq(muster_node_from_json(&run, text, strlen(text), &err), -1);
+		ck_assert_int_eq(muster_node_from_json(&run, muster_metric_find, text, strlen(text), &err), -1);
 		ck_assert_int_eq(err.code, MUSTER_EPROTOCOL);
 		ck_assert_str_eq(err.text, wanted[i]);
 		ck_assert_uint_eq(run.node_count, 1);

@@ -210,7 +210,8 @@ START_TEST(a_node_goes_through_a_leaders_message)
 		char *text = muster_node_to_json(&run.nodes[i], &length);
 		ck_assert_uint_eq(length, strlen(text));
 		ck_assert_ptr_null(strchr(text, '\n'));
-		ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+		ck_assert_msg(
+			muster_node_from_json(&back, muster_metric_find, text, length, &err) == 0, "%s", err.text);
 		memset(text, 'x', length);
 		free(text);
 		assert_node(&run.nodes[i], &back.nodes[i]);
@@ -230,7 +231,7 @@ START_TEST(samples_go_where_their_scope_belongs)
 	struct muster_run run;
 	struct muster_error err;
 	muster_run_init(&run);
-	ck_assert_msg(muster_node_from_json(&run, text, strlen(text), &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_node_from_json(&run, muster_metric_find, text, strlen(text), &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(run.job.samples.count, 1);
 	ck_assert_str_eq(run.job.samples.items[0].metric->name, "nccl.ring_ranks");
 	ck_assert_uint_eq(run.nodes[0].samples.count, 1);
@@ -352,7 +353,7 @@ START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
 	size_t length;
 	char *text = muster_node_to_json(&run.nodes[0], &length);
 	muster_run_init(&back);
-	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_node_from_json(&back, muster_metric_find, text, length, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(back.nodes[0].name, "bad\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdname");
 	free(text);
 	muster_run_done(&run);
@@ -373,7 +374,7 @@ START_TEST(a_number_that_is_none_is_null_with_a_reason)
 							   .value = muster_number(odd[i]) });
 	size_t length;
 	char *text = muster_node_to_json(node, &length);
-	ck_assert_msg(muster_node_from_json(&back, text, length, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_node_from_json(&back, muster_metric_find, text, length, &err) == 0, "%s", err.text);
 	for (size_t i = 0; i < 3; i++) {
 		const struct muster_sample *sample = &back.nodes[0].samples.items[i];
 		ck_assert_int_eq(sample->value.type, MUSTER_NULL);

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""The folders of src/ stand in an order, and each uses only those above it: every #include, and every symbol that the
+objects need.
+
+usage: arrows.py SOURCE BUILD NM
+
+The order is the map of src/README.md, which is read from there. A header of include/muster belongs to the folder that
+its first comment names. The stand-in libraries are built apart, with sources of their own folder and of those above.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+
+def order_of(readme):
+    """The folders in the order of the map: lines that begin with - `name/`."""
+    with open(readme, encoding="utf-8") as file:
+        folders = re.findall(r"^- `([a-z]+)/` ", file.read(), re.MULTILINE)
+    if len(folders) < 10 or len(set(folders)) != len(folders):
+        sys.exit(f"{readme}: the map of the folders was not found")
+    return [*folders, "main"]
+
+
+def folder_of(path):
+    """The folder of src/x/y.c; main for what lies in src/ itself."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else "main"
+
+
+def sources(root):
+    for top in ("include/muster", "src"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def includes(root):
+    """Pairs of files: the one that includes, and the one of ours that is included."""
+    for path in sources(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for name in re.findall(r'^#include "([^"]+)"', file.read(), re.MULTILINE):
+                for candidate in (os.path.join(os.path.dirname(path), name), f"src/{name}", f"include/{name}"):
+                    if os.path.exists(os.path.join(root, candidate)):
+                        yield path, os.path.normpath(candidate)
+                        break
+
+
+def owner(root, path):
+    """The folder that a file belongs to; of a public header, the one that implements it."""
+    if path.startswith("src/"):
+        return folder_of(path)
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        comment = file.read().partition("*/")[0]
+    named = re.findall(r"src/([a-z]+)/", comment)
+    if len(set(named)) != 1:
+        sys.exit(f"{path}: the first comment must name the one folder that implements it (src/FOLDER/FILE.c)")
+    return named[0]
+
+
+def objects(build):
+    """Objects by their source, as CMake lays them out: TARGET.dir/src/FOLDER/FILE.c.o."""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(build, "CMakeFiles")):
+        for name in names:
+            path = os.path.join(folder, name)
+            source = re.search(r"\.dir/(src/.*\.c)\.o$", path)
+            if source and "/sim/standins/" not in path:
+                found.setdefault(source.group(1), path)
+    return found
+
+
+def symbols(root, build, nm):
+    """Triples: the file that needs a symbol, the one that defines it, and the symbol."""
+    files = {source: path for source, path in objects(build).items() if os.path.exists(os.path.join(root, source))}
+    if len(files) < 100:
+        sys.exit(f"{build}: only {len(files)} objects were found: this test cannot judge them")
+    defined, needed = {}, []
+    for source, path in sorted(files.items()):
+        text = subprocess.run([nm, path], check=True, stdout=subprocess.PIPE, text=True).stdout
+        for line in text.splitlines():
+            kind, symbol = line.split()[-2:]
+            if kind == "U":
+                needed.append((source, symbol))
+            elif kind.isupper():
+                defined.setdefault(symbol, source)
+    return [(source, defined[symbol], symbol) for source, symbol in needed if symbol in defined]
+
+
+def unknown_files(root):
+    """Files that src/README.md names and that are not there."""
+    with open(os.path.join(root, "src/README.md"), encoding="utf-8") as file:
+        names = re.findall(r"`(?:src/)?((?:[a-z_]+/)*[a-z_*]+/[a-z_*]+\.[ch]|main\.c)`", file.read())
+    return [name for name in names if not glob.glob(os.path.join(root, "src", name))]
+
+
+def main(root, build, nm):
+    order = order_of(os.path.join(root, "src/README.md"))
+    wrong = [f"src/README.md names src/{name}, which is not there" for name in unknown_files(root)]
+    unknown = sorted({folder_of(path) for path in sources(root) if path.startswith("src/")} - set(order))
+    wrong += [f"src/{folder}/ is not in the map of src/README.md" for folder in unknown]
+    rank = {folder: place for place, folder in enumerate(order)}
+    for path, other in includes(root):
+        here, there = owner(root, path), owner(root, other)
+        if rank.get(here, 99) < rank.get(there, 99):
+            wrong.append(f"{path} includes {other}: {here} must not use {there}")
+    for path, other, symbol in symbols(root, build, nm):
+        here, there = folder_of(path), folder_of(other)
+        if rank.get(here, 99) < rank.get(there, 99):
+            wrong.append(f"{path} uses {symbol} of {other}: {here} must not use {there}")
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
