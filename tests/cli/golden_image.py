@@ -157,7 +157,7 @@ class GoldenImage(unittest.TestCase):
             self.assertIn("### muster: FAIL", file.read())
         os.unlink(os.path.join(self.ci, "muster.json"))
         os.unlink(os.path.join(self.ci, "image.json"))
-        self.assertEqual(self.run_steps(steps, "")[1], ["actions/checkout@v4", "Muster the image"], "without a report")
+        self.assertEqual(self.run_steps(steps, "")[1], ["actions/checkout@v4", "Check the image"], "without a report")
 
     def test_packer(self):
         build = read_hcl(self.only("hcl"))[3][0]
