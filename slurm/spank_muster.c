@@ -1,14 +1,14 @@
-/* spank_muster.c - the option --muster[=quick|standard|full] of srun, sbatch and salloc: no task on nodes that are
- * unfit
+/* spank_muster.c - the option --muster[=quick|standard|full] of srun, sbatch and salloc: start only after a pass
  *
- * srun musters its job's nodes after they are allocated and before a task starts there; a batch job does before its
- * script starts, and then its own sruns no more. Either way it is preflight.sbatch that runs, as the user and inside
- * the job: nothing here measures or judges. Off unless asked for; whatever goes wrong means that nothing is started.
- * That is why a refusal ends the process: an error of a plugin that plugstack.conf calls optional would stop nobody.
+ * srun checks the nodes of its job after the allocation and before the first task starts. A batch job checks them
+ * before its script starts; the srun commands of the script then check nothing. Both run preflight.sbatch, as the user
+ * and inside the job: this plugin measures and evaluates nothing. Without the option it does nothing; with the option,
+ * every error means that nothing is started. A failed check calls exit(), because Slurm ignores an error return of a
+ * plugin that plugstack.conf marks as optional.
  *
  * plugstack.conf:   optional /usr/local/lib/muster/spank_muster.so [muster=PROGRAM] [preflight=SCRIPT]
  *
- * Without these words the program and the script are those of the prefix that this file is in, wherever that is.
+ * Without these arguments the program and the script are those of the prefix that contains this plugin.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Slurm looks these up by their names. */
+/* Slurm finds these symbols by name. */
 EXPORT extern const char plugin_name[], plugin_type[];
 EXPORT extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(muster, 1)
@@ -37,18 +37,18 @@ EXPORT int slurm_spank_task_init(spank_t spank, int argc, char **argv);
 
 enum { VARIABLES = 3 };
 
-/* Job id in the environment of a batch script whose nodes have been mustered. */
+/* Job id in the environment of a batch script whose nodes have been checked. */
 #define CHECKED "MUSTER_CHECKED"
 
-static const char *profile;             /* NULL: not asked for */
-static const char *program, *preflight; /* as plugstack.conf says; NULL: it does not */
+static const char *profile;             /* NULL: option not given */
+static const char *program, *preflight; /* from plugstack.conf; NULL: not set there */
 
 static int profile_set(int value, const char *text, int remote)
 {
 	static const char *const known[] = { "quick", "standard", "full" };
 
 	(void)value, (void)remote;
-	if (!text || !*text || strcmp(text, "(null)") == 0) /* what Slurm makes of no argument in the environment */
+	if (!text || !*text || strcmp(text, "(null)") == 0) /* Slurm's text for an option without argument */
 		text = known[0];
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		if (strcmp(text, known[i]) == 0) {
@@ -56,7 +56,7 @@ static int profile_set(int value, const char *text, int remote)
 			return ESPANK_SUCCESS;
 		}
 	}
-	slurm_error("--muster: quick, standard or full is needed, not \"%.60s\"", text);
+	slurm_error("--muster must be quick, standard or full, not \"%.60s\"", text);
 	return ESPANK_BAD_ARG;
 }
 
@@ -70,7 +70,7 @@ static const char *argument(int argc, char **argv, const char *name)
 	return NULL;
 }
 
-/* "first", mark, "second"; NULL when there is no memory for it. */
+/* A new string "first", mark, "second"; NULL when memory is exhausted. */
 static char *joined(const char *first, char mark, const char *second)
 {
 	size_t size = strlen(first) + strlen(second) + 2;
@@ -81,7 +81,7 @@ static char *joined(const char *first, char mark, const char *second)
 	return text;
 }
 
-/* PREFIX/rest, where this plugin is PREFIX/lib/muster/..., or some folders deeper. NULL: it is in no such tree. */
+/* PREFIX/rest, if this plugin is PREFIX/lib/muster/..., or some directories deeper; NULL if there is no such file. */
 static char *beside(const char *rest)
 {
 	Dl_info self;
@@ -99,8 +99,8 @@ static char *beside(const char *rest)
 	return found;
 }
 
-/* What describes the step that is about to start, or asks for --muster, is not for the one that comes before it: its
- * srun would take it for options of its own. In a batch script's environment only the latter is there. */
+/* Whether preflight.sbatch may have this variable. Its own srun would read the variables of the step that is about to
+ * start, and the option --muster, as options of its own. A batch script's environment has only the option. */
 static bool is_kept(const char *text, bool in_batch)
 {
 	static const char *const dropped[] = { "_SLURM_SPANK_OPTION_muster", "SLURM_SPANK__SLURM_SPANK_OPTION_muster" };
@@ -120,7 +120,7 @@ static bool is_set(char **environment, const char *name)
 	return *environment;
 }
 
-/* The exit code of the script in the environment; -1 when it could not be run. */
+/* Run the script with this environment. Returns its exit code, or -1 when it could not run. */
 static int run(char *script, char **environment)
 {
 	char options[] = "--profile", shell[] = "bash";
@@ -156,7 +156,7 @@ static int run(char *script, char **environment)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Muster the job's nodes, with variables of `base` in the environment. Whether they pass. */
+/* Check the nodes of the job, with the variables of `base` in the environment. Returns whether they pass. */
 static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 {
 	size_t count = 0, used = 0;
@@ -178,8 +178,8 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 		if (is_kept(base[i], in_batch))
 			environment[used++] = base[i];
 	if (!script)
-		slurm_error("muster: no share/muster/slurm/preflight.sbatch beside the plugin; plugstack.conf has to "
-			    "name it with preflight=SCRIPT");
+		slurm_error("muster: share/muster/slurm/preflight.sbatch not found in the prefix of the plugin; set "
+			    "preflight=SCRIPT in plugstack.conf");
 	else if (environment && own[0] && own[1])
 		code = run(script, environment);
 	for (size_t i = 0; i < VARIABLES; i++)
@@ -188,9 +188,7 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 	free(muster);
 	free(script);
 	if (code != 0)
-		slurm_error("muster: the nodes of job %u are not proved fit (exit code %d); nothing was started on "
-			    "them",
-			job, code);
+		slurm_error("muster: the nodes of job %u did not pass (exit code %d); nothing was started", job, code);
 	return code == 0;
 }
 
@@ -199,7 +197,7 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 	struct spank_option option = {
 		.name = (char *)"muster",
 		.arginfo = (char *)"quick|standard|full",
-		.usage = (char *)"muster the job's nodes first, and start nothing unless they pass",
+		.usage = (char *)"check the nodes of the job with muster first, and start nothing unless they pass",
 		.has_arg = 2,
 		.cb = profile_set,
 	};
@@ -209,10 +207,10 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 	return (int)spank_option_register(spank, &option);
 }
 
-/* Once for a job, in srun: go on when its nodes pass, and end otherwise, whatever plugstack.conf makes of an error. */
+/* Once per job, in srun: return when its nodes pass; otherwise exit, even if plugstack.conf says optional. */
 static void let_pass(uint32_t job)
 {
-	static uint32_t passed; /* the last one that did */
+	static uint32_t passed; /* the last job that passed */
 	const char *checked = getenv(CHECKED);
 	char number[16];
 
@@ -222,8 +220,8 @@ static void let_pass(uint32_t job)
 	passed = job;
 }
 
-/* In srun, before it asks for a step. With an allocation that is there already, salloc's or a batch job's, this is the
- * time: a step that is refused once it is there would block all that come after it. */
+/* In srun, before it requests a step. In an existing allocation (salloc, batch job) the check must run here: a step
+ * that is refused after its creation would block all later steps. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
 	const char *job = getenv("SLURM_JOB_ID");
@@ -234,7 +232,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 	return ESPANK_SUCCESS;
 }
 
-/* In srun: the nodes are allocated, and no task has been started. */
+/* In srun, after the allocation and before the first task starts. */
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
 	uint32_t job = 0;
@@ -243,14 +241,14 @@ int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 	if (!profile)
 		return ESPANK_SUCCESS;
 	if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS) {
-		slurm_error("muster: Slurm does not say which job this is");
+		slurm_error("muster: Slurm does not give the job id");
 		exit(EXIT_FAILURE);
 	}
 	let_pass(job);
 	return ESPANK_SUCCESS;
 }
 
-/* On a node, in the process that is about to become a task, as the user. Only a batch script is for us. */
+/* On a node, in the process that becomes a task, as the user. Only a batch script is checked here. */
 int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 {
 	uint32_t job = 0, step = 0;
@@ -262,7 +260,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 		return ESPANK_SUCCESS;
 	if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
 		spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS) {
-		slurm_error("muster: Slurm does not say which job this is");
+		slurm_error("muster: Slurm does not give the job id");
 		_exit(EXIT_FAILURE);
 	}
 	if (!nodes_pass(job, environment, true))

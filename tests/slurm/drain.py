@@ -63,7 +63,7 @@ def test_what_an_administrator_has_taken_over_is_left_alone(cluster):
     cluster.ask("scontrol", "update", "NodeName=gpu-2", "Reason=sent to the vendor")
     text = cluster.ask("muster", "resume", "gpu-[1-3]", "--apply")
     check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster resume")
-    check("# gpu-2: left alone: it is not muster that has drained it (IDLE+DRAIN: sent to the vendor)" in text, "why", text)
+    check("# gpu-2: skipped: drained by someone else (IDLE+DRAIN: sent to the vendor)" in text, "why", text)
     cluster.ask("muster", "drain", report, "--apply", "--simulated")
     check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster drain")
 

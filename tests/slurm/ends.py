@@ -35,7 +35,7 @@ def test_killed_supervisor(cluster):
     cluster.signal(13, signal.SIGKILL)
     job = cluster.wait(number)
     check_equal(files(cluster), ["json", "log", "spool", "txt"], "the files")
-    check("muster did not come to its end: the report is made from" in job.read("log"), "the log says so")
+    check("muster did not finish: building the report from" in job.read("log"), "the log says so")
     failed = [f for f in job.report()["findings"] if f["status"] == "fail"]
     check_equal(failed, [], "nothing has failed, though a supervisor may have noted that its worker was killed first")
     check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end")
@@ -78,7 +78,7 @@ def test_time_limit(cluster):
 def test_slurmd_that_dies_takes_nothing_with_it(cluster):
     number = cluster.preflight_at(COPIES)
     check_equal(cluster.script("kill", "2")[0], 0, "cluster.sh kill")
-    cluster.wait_for("the preflight ends", lambda: "preflight: srun ended" in cluster.log(number))
+    cluster.wait_for("the preflight ends", lambda: "preflight: srun exited" in cluster.log(number))
     check_equal(cluster.script("start", "2")[0], 0, "cluster.sh start")
     job = cluster.wait(number)
     check_equal((job.state, job.exit_code, job.report()["verdict"]), ("COMPLETED", 0, "pass"), "the job's end")

@@ -40,7 +40,7 @@ def test_bad_node_is_left_out(cluster):
             seen.append(file.read().split())
     check_equal(seen, [[node, str(local), "24", "3", "3", "gpu-[1-2,4]"] for node in ("gpu-1", "gpu-2", "gpu-4")
                        for local in range(8)], "what the tasks see")
-    check("train-with-preflight: left out: gpu-3\n" in text, "the log names the bad node", text)
+    check("train-with-preflight: excluded: gpu-3\n" in text, "the log names the bad node", text)
 
 
 main(globals())

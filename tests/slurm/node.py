@@ -103,7 +103,7 @@ def test_job_on_a_part_of_a_node_is_left_alone(cluster):
     cluster.fault(BAD)
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", "--gpus=1", "--wrap", "true"))
     check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
-    check("not mustered: the job has 1 of 2 GPUs" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
+    check("check skipped: the job has 1 of 2 GPUs" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
 
 
 def test_without_a_verdict_nobody_is_drained(cluster):
@@ -113,7 +113,7 @@ def test_without_a_verdict_nobody_is_drained(cluster):
     add_setting(cluster, "MUSTER=/no/such/muster")
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
     check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "without a program")
-    check("no program /no/such/muster" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
+    check("program /no/such/muster not found" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
 
 
 def health_check(cluster, node):

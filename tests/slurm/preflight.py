@@ -60,7 +60,7 @@ def test_without_pmix_mpirun_starts_the_tasks(cluster):
 def test_unknown_launcher_is_named(cluster):
     job = cluster.preflight(MUSTER_LAUNCHER="prun")
     check_equal((job.state, job.exit_code), ("FAILED", 2), "the job's end")
-    check("srun or mpirun is needed, not \"prun\"" in job.read("log"), "the reason", job.read("log"))
+    check("MUSTER_LAUNCHER must be srun or mpirun, not \"prun\"" in job.read("log"), "the reason", job.read("log"))
 
 
 def test_bad_node_fails_the_job(cluster):

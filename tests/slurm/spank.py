@@ -13,7 +13,7 @@ from cluster import SCRIPTS, check, check_equal, main, skip
 SKU = "Standard_NC80adis_H100_v5"
 JOB = ("-N2", "--exclusive", "--ntasks-per-node=2", "--gpus-per-node=2")
 TOUCH = ("sh", "-c", "touch started.$SLURM_PROCID")
-REFUSED = "are not proved fit (exit code 1); nothing was started on them"
+REFUSED = "did not pass (exit code 1); nothing was started"
 BAD = "h2d-slow@node2/gpu1=11.2"
 
 
@@ -143,7 +143,7 @@ def test_installed_plugin_finds_what_lies_beside_it(cluster):
     os.unlink(os.path.join(prefix, "share/muster/slurm/preflight.sbatch"))
     code, text = cluster.run("srun", *JOB, "--muster", "touch", "started.again")
     check_equal((code, len(started(cluster))), (1, 4), "without the script")
-    check("plugstack.conf has to name it with preflight=SCRIPT" in text and "nothing was started" in text, "the reason", text)
+    check("set preflight=SCRIPT in plugstack.conf" in text and "nothing was started" in text, "the reason", text)
 
 
 def test_plugstack_names_the_program_and_the_script(cluster):
@@ -161,7 +161,7 @@ def test_plugstack_names_the_program_and_the_script(cluster):
 
 def test_wrong_profile_is_named(cluster):
     code, text = cluster.run("srun", *JOB, "--muster=fast", *TOUCH)
-    check(code != 0 and "quick, standard or full is needed, not \"fast\"" in text, "the reason", text)
+    check(code != 0 and "--muster must be quick, standard or full, not \"fast\"" in text, "the reason", text)
     check_equal(started(cluster), [], "tasks")
 
 

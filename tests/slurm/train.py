@@ -76,7 +76,7 @@ def test_bad_node_is_left_out(cluster):
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
     check_equal(trained(cluster), on_nodes("gpu-1", "gpu-3", "gpu-[1,3]"), "what the tasks see")
     log = log_of(cluster, job)
-    check("train-with-preflight: left out: gpu-2\n" in log, "the log names the bad node", log)
+    check("train-with-preflight: excluded: gpu-2\n" in log, "the log names the bad node", log)
     check(f"MUSTER PASS sku={cluster.sku} nodes=2 ranks=4" in log, "the others are mustered again", log)
 
 
@@ -93,7 +93,7 @@ def test_too_few_good_nodes_start_nothing(cluster):
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
     check_equal(trained(cluster), [], "the tasks that were started")
     log = log_of(cluster, job)
-    check("left out: gpu-1 gpu-3\n" in log and "it needs 2 nodes that have not failed, and of 3 there are 1\n" in log, "the reasons", log)
+    check("excluded: gpu-1 gpu-3\n" in log and "2 nodes needed, but only 1 of 3 did not fail\n" in log, "the reasons", log)
 
 
 def test_all_bad_starts_nothing(cluster):
