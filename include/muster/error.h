@@ -19,7 +19,7 @@ enum muster_code {
 	MUSTER_ENOPERMISSION, /* the operating system or driver does not let us */
 	MUSTER_EPROTOCOL,     /* malformed data from another muster process */
 	MUSTER_EREMOTE,       /* a vendor library says that another process or the network between failed */
-	MUSTER_ECALLEDOFF,    /* somebody else failed, and so this was given up */
+	MUSTER_ECALLEDOFF,    /* cancelled because another rank failed */
 	MUSTER_EINTERRUPTED,  /* the whole run was ended early */
 	MUSTER_CODE_COUNT
 };

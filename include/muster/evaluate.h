@@ -20,11 +20,11 @@ struct muster_report {
 	size_t finding_count;
 	struct muster_tally *tallies; /* one for each check, in the expectations' order */
 	size_t tally_count;
-	size_t count[MUSTER_STATUS_COUNT]; /* of all judgements, passes included */
+	size_t count[MUSTER_STATUS_COUNT]; /* of all results, passes included */
 };
 
-/* Judge the run. No I/O, no clock. The report borrows run; expect may be freed afterwards. With expect NULL nothing is
- * known of this machine type: the verdict is inconclusive, and only probes and ranks are judged. */
+/* Evaluate the run. No I/O, no clock. The report borrows run; expect may be freed afterwards. With expect NULL the
+ * machine type is unknown: only probes and ranks are evaluated, and the verdict is inconclusive or fail. */
 void muster_evaluate(
 	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
 void muster_report_done(struct muster_report *report);

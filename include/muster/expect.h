@@ -48,7 +48,7 @@ struct muster_origin { /* a key of a check, and the file that said it last; remo
 struct muster_check {
 	const char *id;
 	const char *file;              /* the first in the chain that has this check */
-	struct muster_origin *changes; /* keys that files behind it said anew */
+	struct muster_origin *changes; /* keys that later files changed */
 	size_t change_count;
 	const struct muster_metric *metric;
 	struct muster_operand *operands; /* in the order of the operators' table; at least one */
@@ -58,7 +58,7 @@ struct muster_check {
 	const char *within;   /* same_across: only values with the same value of this label are compared; or NULL */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
-	int after;                  /* not judged where the check with this index has failed or warned; -1: none */
+	int after;                  /* skipped where the check with this index failed or warned; -1: none */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */
@@ -77,7 +77,7 @@ struct muster_expect {
 	const char *origin; /* the files it came from, "configs/a.json < configs/b.json" */
 	const char **files; /* the same one by one: the overlay, the file, its parents */
 	size_t file_count;
-	bool observe;                /* contract and consistency only: no floors for this machine */
+	bool observe; /* only launch and consistency checks: no absolute thresholds for this machine type */
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
 	/* identify: how the machine is recognised; arrays may be empty */
@@ -94,9 +94,9 @@ int muster_expect_load(const char *config_dir, const char *name, const char *ove
 	struct muster_error *err);
 void muster_expect_done(struct muster_expect *expect);
 
-/* Load the same, and hand every problem to tell() instead of stopping at the first. Here also counts what can be judged
- * but not meant: limits that contradict each other, and a number that was changed under the source of another one.
- * Returns how many problems there are. */
+/* Load the same, and report every problem to tell() instead of stopping at the first. Also reports values that are
+ * allowed but probably a mistake: limits that contradict each other, and a value changed without a source of its
+ * own. Returns the number of problems. */
 typedef void muster_problem_fn(void *arg, const char *problem);
 size_t muster_expect_lint(
 	const char *config_dir, const char *name, const char *overlay, muster_problem_fn *tell, void *arg);

@@ -15,7 +15,7 @@ enum muster_status {
 	MUSTER_STATUS_COUNT
 };
 
-/* One expectation judged on one thing, when it did not simply pass (passes are counted in the check's tally). */
+/* The result of one check at one place that is not a plain pass (passes are counted in the check's tally). */
 struct muster_finding {
 	const char *check; /* the check's id, or "probe.<name>" for a probe that did not end well, "rank.missing" ... */
 	enum muster_status status;
@@ -24,17 +24,17 @@ struct muster_finding {
 	const char *gpu;                   /* PCI bus id, or NULL */
 	const char *port;                  /* "mlx5_ib3/1", or NULL */
 	const char *metric;                /* NULL for findings about probes and ranks */
-	const struct muster_label *labels; /* the judged sample's labels (may be NULL) */
+	const struct muster_label *labels; /* labels of the sample (may be NULL) */
 	size_t label_count;
 	const char *expected;      /* for people: "at least 21", "one of A, B" */
 	const char *observed;      /* for people: "11.2", "null: not supported by this GPU" */
 	const char *evidence;      /* what a library or a process said, of the first rank that it has; or NULL */
-	struct muster_value value; /* the judged value; null when there was none */
+	struct muster_value value; /* the observed value; null when there was none */
 	const char *unit;          /* "" for none */
 	const char *advice;        /* NULL when there is none; placeholders filled in */
 	const char *source;        /* NULL when there is none */
 	const char *certainty;     /* NULL when there is none */
-	bool uncalibrated;         /* of a check without a floor, see muster_tally */
+	bool uncalibrated;         /* of a check without a threshold, see muster_tally */
 	const char **unjudged;     /* ids of the checks that this finding leaves without a measurement */
 	size_t unjudged_count;
 };
@@ -43,8 +43,8 @@ struct muster_finding {
 struct muster_tally {
 	const char *check, *metric, *probe, *unit;
 	const char *expected, *source, *certainty; /* as in a finding */
-	bool uncalibrated; /* held against no figure: a pass says that there is a value, or that it is like the others
-			    */
+	bool uncalibrated; /* no absolute threshold: a pass means that there is a value, or that it is close to the
+			      others */
 	size_t count[MUSTER_STATUS_COUNT];
 	/* observed values: for numbers min and max; for others one value if all were equal, else NULL */
 	bool has_numbers;

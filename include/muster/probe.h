@@ -1,7 +1,7 @@
-/* probe.h - what a probe is, and what it is given
+/* probe.h - the interface of a probe
  *
- * A probe measures and never judges. It runs in the worker process, so it may crash or hang without taking the rank
- * down. Adding a probe is adding one file to src/probes/ that exports `const struct muster_probe muster_probe_<file>`.
+ * A probe only measures. It runs in the worker process, so it may crash or hang without ending the rank. To add a
+ * probe, add one file to src/probes/ that exports `const struct muster_probe muster_probe_<file>`.
  * What probes call is implemented by src/probes/context.c, the tables of probes and metrics by src/probes/registry.c.
  */
 #ifndef MUSTER_PROBE_H
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* A rank of this node, as every worker of the node is told after all of them took a GPU. */
+/* A rank of this node; every worker of the node gets the list after all of them have a GPU. */
 struct muster_peer {
 	int rank, local_rank;
 	const char *gpu_bus_id; /* sysfs form, "0001:00:00.0"; "" if the rank has no GPU */

@@ -19,12 +19,11 @@ int muster_report_write_json(const struct muster_report *report, const char *pat
 /* The same to a stream, for tests; -1 when the stream has an error. */
 int muster_report_print_json(const struct muster_report *report, FILE *out, struct muster_error *err);
 
-/* Read the run back from a saved report (its findings are not read: they can be judged again), and what machine type it
- * was judged as. Input from outside:
- * every malformed report is MUSTER_EUSAGE with the file and the JSON path. */
+/* Read the run and the machine type of a saved report (the findings are not read: they can be computed again). Input
+ * from outside: every malformed report is MUSTER_EUSAGE with the file and the JSON path. */
 int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err);
 
-/* The same, and how it was judged: verdict, findings and checks as they stand in the file. ret borrows *ret_run. */
+/* The same, and verdict, findings and checks as in the file. ret borrows *ret_run. */
 int muster_report_load(
 	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err);
 

@@ -21,7 +21,7 @@ enum muster_outcome_status {
 	MUSTER_OUTCOME_ERROR,   /* it said that it could not tell, and why */
 	MUSTER_OUTCOME_CRASHED, /* its worker died: signal or exit status */
 	MUSTER_OUTCOME_HUNG,    /* it passed its deadline and was killed */
-	MUSTER_OUTCOME_NOT_RUN, /* it had nothing to run on (no GPU, left out of the ring, no time left) */
+	MUSTER_OUTCOME_NOT_RUN, /* it could not start (no GPU, excluded from the all-reduce, no time left) */
 	MUSTER_OUTCOME_COUNT
 };
 

@@ -1,7 +1,7 @@
-/* sample.h - one measured fact; implemented by src/model/sample.c
+/* sample.h - one measured value; implemented by src/model/sample.c
  *
- * A sample is {metric, labels, value}. A value that could not be had is null with a reason: never 0, never left out.
- * Metrics are those of the probes' own tables (probe.h): the only place that knows units and scopes.
+ * A sample is {metric, labels, value}. A value that could not be measured is null with a reason; it is never 0 and
+ * never absent. Metrics come from the tables of the probes (probe.h): the only place with units and scopes.
  */
 #ifndef MUSTER_SAMPLE_H
 #define MUSTER_SAMPLE_H
@@ -37,7 +37,7 @@ struct muster_sample {
 	size_t value_count;   /* 0 or at least 2 */
 };
 
-/* A growing array; the labels and strings behind its samples live in an arena. */
+/* A growing array; the labels and strings of its samples live in an arena. */
 struct muster_samples {
 	struct muster_sample *items;
 	size_t count, room;

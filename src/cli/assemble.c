@@ -30,35 +30,32 @@ static int options_parse(int argc, char **argv, struct assemble_options *o, stru
 		{ .name = "--expect-nodes",
 			.argument = "LIST",
 			.text = &o->nodes,
-			.help = "the nodes that must be there: gpu-[1-3,7], or a file with one a line (default: those "
+			.help = "expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes "
 				"that Slurm gave the run)" },
 		{ .name = "--report",
 			.argument = "FILE",
 			.text = &o->report,
-			.help = "write the JSON report; - for stdout" },
+			.help = "write the JSON report to FILE; - is standard output" },
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &o->sku,
-			.help = "what machine this must be (default: as the run was told)" },
+			.help = "expected machine type (default: that of the run)" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &o->overlay,
-			.help = "a site's changes to the expectations (default: those of the run)" },
-		{ .name = "--strict",
-			.flag = &o->strict,
-			.help = "warnings fail the run (default: as the run was told)" },
+			.help = "overlay with the thresholds of your site (default: that of the run)" },
+		{ .name = "--strict", .flag = &o->strict, .help = "warnings fail the run (default: as in the run)" },
 	};
 	struct muster_cli cli = {
 		.usage = "muster assemble DIR [options]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "Measures nothing: judges what the ranks of `muster run --spool DIR` left there, those of "
-			    "the run that was\n"
-			    "started last. For when rank 0 could not: it died, or everything was killed.\n"
-			    "Exit codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
+		.epilogue = "Builds the report of a run that could not write one (rank 0 died, job killed) from the "
+			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
+			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
 		.operands = &o->folder,
 		.operands_least = 1,
 		.operands_most = 1,
-		.needed = "the folder is needed: muster assemble DIR",
+		.needed = "no directory given: muster assemble DIR",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, err);
 	return parsed;
@@ -73,8 +70,8 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 	return i < count;
 }
 
-/* Nodes that nothing came from stand in the run without ranks; when there is just one, the ranks that nobody knows the
- * place of must be there. */
+/* Nodes without results are in the run without ranks; when there is exactly one, the ranks with an unknown node
+ * belong to it. */
 static void add_nodes(
 	struct muster_run *run, const struct muster_journal_set *spooled, const char *const *names, size_t count)
 {
@@ -120,19 +117,19 @@ static int expect_nodes(
 	return 0;
 }
 
-/* What was left out is said, and not judged. */
+/* Report ignored parts of the directory on standard error; they have no effect on the verdict. */
 static void remarks_print(const struct assemble_options *o, const struct muster_journal_set *spooled)
 {
 	if (spooled->other_runs > 0)
-		fprintf(stderr, "muster: %s: %zu other run%s left out; this one was started at %s\n", o->folder,
-			spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
+		fprintf(stderr, "muster: %s: %zu other run%s ignored; the report is about the run started at %s\n",
+			o->folder, spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
 	if (spooled->stray_count > 0)
 		fprintf(stderr,
-			"muster: %s: %zu process%s left out: by a wrong --mpi each was a job of one rank, and only the "
-			"first one's is shown\n",
+			"muster: %s: %zu process%s ignored: a wrong --mpi option made each process a job of one rank, "
+			"and only the first is shown\n",
 			o->folder, spooled->stray_count, spooled->stray_count == 1 ? "" : "es");
 	if (spooled->bad_lines + spooled->bad_files > 0)
-		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s left out; the first: %s: %s\n", o->folder,
+		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s ignored; the first: %s: %s\n", o->folder,
 			spooled->bad_lines, spooled->bad_lines == 1 ? "" : "s", spooled->bad_files,
 			spooled->bad_files == 1 ? "" : "s", spooled->bad_file, spooled->bad_why);
 }

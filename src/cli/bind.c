@@ -133,7 +133,7 @@ static int machine_described(struct machine *machine, const char *directory, con
 		homes_described(machine, node, err) < 0)
 		return -1;
 	machine->name = sku;
-	machine->origin = "as its hardware description says";
+	machine->origin = "from its hardware description";
 	machine->gpus = muster_arena_alloc(machine->arena, (node->gpu_count + 1) * sizeof *machine->gpus);
 	for (size_t i = 0; i < node->gpu_count; i++)
 		if (gpu_add(machine, node->gpus[i].bus_id, node->gpus[i].numa_node, err) < 0)
@@ -219,7 +219,7 @@ static int machine_here(struct machine *machine, struct muster_error *err)
 		return -1;
 	root = root ? root : "";
 	machine->name = "this machine";
-	machine->origin = "as hwloc and the kernel say";
+	machine->origin = "from hwloc and the kernel";
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
 		room += is_gpu(device);
 	machine->gpus = muster_arena_alloc(machine->arena, (room + 1) * sizeof *machine->gpus);
@@ -241,7 +241,7 @@ static int machine_here(struct machine *machine, struct muster_error *err)
 	}
 	if (machine->gpu_count == 0)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED,
-			"no NVIDIA GPU among this machine's PCI devices; --sku NAME asks about a machine type");
+			"no NVIDIA GPU among this machine's PCI devices; use --sku NAME for a machine type");
 	return 0;
 }
 
@@ -272,8 +272,8 @@ static void print_gpus(const struct machine *machine)
 
 static void print_srun(const struct machine *machine)
 {
-	printf("\n# one task a GPU: task i of a node takes GPU i, and the CPUs of its NUMA node\n"
-	       "srun --ntasks-per-node=%zu --cpu-bind=mask_cpu:",
+	printf("\n# one task per GPU: task i of a node uses GPU i and the CPUs of its NUMA node\nsrun "
+	       "--ntasks-per-node=%zu --cpu-bind=mask_cpu:",
 		machine->gpu_count);
 	for (size_t i = 0; i < machine->gpu_count; i++)
 		printf("%s%s", i ? "," : "", machine->homes[machine->gpus[i].home].mask);
@@ -288,8 +288,8 @@ static void print_sbatch(const struct machine *machine)
 	for (size_t i = 0; i < machine->home_count; i++)
 		cpus += machine->homes[i].cpus;
 	size_t share = gpus > 0 ? cpus / gpus : 0;
-	printf("\n# the same in a job's script: all of the machine\n"
-	       "#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu --cpus-per-task=%zu\n",
+	printf("\n# the same in a job script, for the whole node\n#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu "
+	       "--cpus-per-task=%zu\n",
 		gpus, gpus, share > 0 ? share : 1);
 }
 
@@ -307,8 +307,8 @@ static void print_mpirun(const struct machine *machine)
 			machine->homes[h].gpus);
 		return;
 	}
-	printf("\n# ranks go to the NUMA nodes in their order, so the GPUs are put into that order too\n"
-	       "mpirun --map-by ppr:%d:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID -x CUDA_VISIBLE_DEVICES=",
+	printf("\n# ranks follow the order of the NUMA nodes, so the GPUs are listed in the same order\nmpirun "
+	       "--map-by ppr:%d:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID -x CUDA_VISIBLE_DEVICES=",
 		machine->homes[0].gpus);
 	for (size_t h = 0; h < machine->home_count; h++)
 		for (size_t i = 0; i < machine->gpu_count; i++)
@@ -324,7 +324,7 @@ static void print_gres(const struct machine *machine)
 	const struct gpu *gpus = machine->gpus;
 
 	printf("\n# gres.conf; Cores= counts cores in their logical order, not CPUs%s\n",
-		machine->minors_known ? "" : "; device files taken to be in the order of the bus ids");
+		machine->minors_known ? "" : "; device files are assumed to be in the order of the bus ids");
 	for (size_t i = 0, last; i < machine->gpu_count; i = last + 1) {
 		for (last = i; last + 1 < machine->gpu_count && gpus[last + 1].home == gpus[i].home &&
 			       gpus[last + 1].minor == gpus[last].minor + 1;)
@@ -366,18 +366,16 @@ int muster_cmd_bind(int argc, char **argv)
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &sku,
-			.help = "a machine type that has a hardware description, instead of this machine" },
+			.help = "machine type with a hardware description, instead of this machine" },
 	};
 	struct muster_paths paths;
 	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster bind [--sku NAME]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue =
-			"Prints srun's CPU masks, sbatch's counts, mpirun's GPU order and gres.conf lines, each rank "
-			"next to its GPU.\n"
-			"Lines that begin with # are for people.\n"
-			"Exit codes: 0 printed, 2 usage, 3 this machine has no GPU or does not say where it is.\n",
+		.epilogue = "Prints the options of srun, sbatch and mpirun and the gres.conf lines that place each "
+			    "rank next to its GPU.\nLines that begin with # are comments.\nExit codes: 0 printed, 2 "
+			    "usage, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 

@@ -1,7 +1,7 @@
-/* check.c - `muster check`: judge a saved report again
+/* check.c - `muster check`: evaluate a saved report again
  *
- * Only the measurements are taken from the report; its findings are made anew from the expectations given here. The
- * machine type is the one that it was judged as, unless the user names another.
+ * Only the measurements of the report are used; the findings are computed from the expectations given here. The
+ * machine type is that of the report, unless the user names another.
  */
 #include "cli/cli.h"
 #include "eval/select.h"
@@ -23,28 +23,27 @@ static int options_parse(int argc, char **argv, struct check_options *o, struct 
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &o->sku,
-			.help = "what machine this must be: a name, a file, or \"auto\": recognise it (default: what "
-				"the "
-				"report was judged as, else auto)" },
+			.help = "expected machine type: NAME, FILE or auto (detect); default: that of the report, "
+				"otherwise auto" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &o->overlay,
-			.help = "a site's changes to the expectations (a JSON merge patch)" },
+			.help = "overlay with the thresholds of your site (a JSON merge patch)" },
 		{ .name = "--report",
 			.argument = "FILE",
 			.text = &o->report,
-			.help = "write the new report; - for stdout" },
+			.help = "write the new report to FILE; - is standard output" },
 		{ .name = "--strict", .flag = &o->strict, .help = "warnings fail the run" },
 	};
 	struct muster_cli cli = {
 		.usage = "muster check REPORT [options]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "Measures nothing: judges the measurements in REPORT.\n"
-			    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		.epilogue = "Evaluates the saved measurements of REPORT again; nothing is measured.\nExit codes: 0 "
+			    "pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		.operands = &o->input,
 		.operands_least = 1,
 		.operands_most = 1,
-		.needed = "the report to judge is needed: muster check REPORT",
+		.needed = "no report given: muster check REPORT",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, err);
 	return parsed;
@@ -60,7 +59,7 @@ static bool is_plain_name(const char *name)
 	       (length < 5 || strcmp(name + length - 5, ".json") != 0);
 }
 
-/* What to judge by when the user did not say: as before, and where that is not known, as the measurements show. */
+/* The machine type without --sku: that of the report; when unknown, detected from the measurements. */
 static int choose(const struct check_options *o, const char *configs, const char *before, struct muster_selection *ret,
 	struct muster_error *err)
 {
@@ -69,8 +68,8 @@ static int choose(const struct check_options *o, const char *configs, const char
 			return -1;
 		if (ret->known)
 			return 0;
-		fprintf(stderr, "muster: the report was judged as %s, which has no file in %s: recognising it\n",
-			before, configs);
+		fprintf(stderr, "muster: the machine type of the report, %s, has no file in %s: detecting it\n", before,
+			configs);
 		muster_selection_done(ret);
 	}
 	return muster_selection_load(configs, "auto", o->overlay, ret, err);

@@ -42,7 +42,7 @@ static void help_print(const struct muster_cli *cli)
 
 		printf("%*s%s\n", (int)width + 4 - used, "", options[i].help);
 	}
-	printf("  %-*s%s\n", (int)width + 2, "--help", "show this text");
+	printf("  %-*s%s\n", (int)width + 2, "--help", "print this help");
 	if (cli->epilogue)
 		printf("\n%s%s", cli->epilogue, cli->epilogue[strlen(cli->epilogue) - 1] == '\n' ? "" : "\n");
 }
@@ -64,8 +64,8 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 	const struct muster_option *option = option_find(cli, word, length);
 
 	if (!option)
-		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists them)", (int)length,
-			word, argv[0]);
+		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists all options)",
+			(int)length, word, argv[0]);
 	if (!option->argument) {
 		if (equals)
 			return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
@@ -120,7 +120,7 @@ int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muste
 		return result;
 	if (cli->rest < argc && !cli->takes_rest)
 		return muster_fail(
-			err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\" behind --", argv[0], argv[cli->rest]);
+			err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\" after --", argv[0], argv[cli->rest]);
 	if (cli->operand_count < cli->operands_least)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s%s", argv[0],
 			cli->needed ? "" : "usage: ", cli->needed ? cli->needed : cli->usage);

@@ -32,14 +32,13 @@ static int options_parse(int argc, char **argv, struct diff_options *o, struct m
 		.usage = "muster diff BEFORE AFTER [options]",
 		MUSTER_CLI_OPTIONS(table),
 		.epilogue =
-			"Figures differ when they do so beyond the noise of `muster run --repeat N`; of runs without "
-			"repeats, by more than 5 %\n(copies of all GPUs at once: 25 %).\n"
-			"Exit codes: 0 nothing is worse, 1 something is, 2 usage, or no readable report, 3 not "
-			"comparable.\n",
+			"A value counts as changed if it differs by more than the variation measured with --repeat; "
+			"without --repeat, by\nmore than 5 % (25 % for copies of all GPUs at once).\nExit codes: 0 "
+			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
 		.operands = o->inputs,
 		.operands_least = 2,
 		.operands_most = 2,
-		.needed = "two reports are needed: muster diff BEFORE AFTER",
+		.needed = "give two reports: muster diff BEFORE AFTER",
 	};
 	return muster_cli_parse(&cli, argc, argv, err);
 }

@@ -1,7 +1,7 @@
-/* drain.c - `muster drain` and `muster resume`: take bad nodes out of Slurm's service, and give them back
+/* drain.c - `muster drain` and `muster resume`: drain failed nodes in Slurm, and undrain them
  *
- * Without --apply the commands are printed, as a shell would take them, and what is left alone as a comment. A node
- * that someone else has drained, or whose reason is not one of ours, is never touched.
+ * Without --apply the commands are printed, quoted for a shell, and skipped nodes as comments. A node that someone
+ * else drained, or whose reason does not begin with our prefix, is never changed.
  */
 #include "cli/cli.h"
 #include "slurm/hostlist.h"
@@ -50,10 +50,12 @@ static int parse_deadline(void *arg, const char *text, struct muster_error *err)
 }
 
 #define OPTIONS_COMMON(o)                                                                                              \
-	{ .name = "--apply", .flag = &(o)->apply, .help = "do it; without this the commands are only printed" },       \
+	{ .name = "--apply",                                                                                           \
+		.flag = &(o)->apply,                                                                                   \
+		.help = "run the commands; without this option they are only printed" },                               \
 		{ .name = "--simulated",                                                                               \
 			.flag = &(o)->simulated,                                                                       \
-			.help = "apply a simulated report too: only where the cluster itself is a test" },             \
+			.help = "apply a simulated report too: only on a test cluster" },                              \
 	{                                                                                                              \
 		.name = "--deadline", .argument = "SECONDS", .each = parse_deadline, .arg = &(o)->deadline_s,          \
 		.help = "for each call of scontrol (default 20)"                                                       \
@@ -82,11 +84,10 @@ static int check_simulated(const struct drain_options *o, const struct muster_ru
 {
 	if (!o->apply || o->simulated || !run->job.simulated)
 		return 0;
-	return muster_fail(
-		err, MUSTER_EUSAGE, "%s: the report is simulated: no node's state is changed by it", o->input);
+	return muster_fail(err, MUSTER_EUSAGE, "%s: the report is simulated: no node is changed", o->input);
 }
 
-/* "# gpu-1: left alone: ..." among the commands. */
+/* "# gpu-1: skipped: ..." among the commands. */
 static void leave_alone(const char *node, const char *why, const struct muster_slurm_node *state)
 {
 	printf("# %s: %s", node, why);
@@ -140,7 +141,7 @@ static const struct muster_slurm_node *ask(
 		complain(tally, node, &err);
 	} else {
 		tally->deaf = err.code == MUSTER_ENOTSUPPORTED || err.code == MUSTER_ETIME;
-		printf("# %s: its present state is not known: ", node);
+		printf("# %s: cannot read its state: ", node);
 		muster_print_escaped(stdout, err.text);
 		putchar('\n');
 	}
@@ -156,9 +157,9 @@ static void drain_one(
 	if (!now && o->apply)
 		return;
 	if (now && now->drained && is_ours(now->reason)) {
-		leave_alone(entry->name, "muster has drained it already", now);
+		leave_alone(entry->name, "already drained by muster", now);
 	} else if (now && (now->drained || (*now->reason && !is_ours(now->reason)))) {
-		leave_alone(entry->name, "left alone: someone else has given a reason", now);
+		leave_alone(entry->name, "skipped: has a reason from someone else", now);
 	} else {
 		muster_drain_reason_write(entry->fault, entry->faults, reason);
 		change(o, tally, entry->name, "DRAIN", reason);
@@ -171,11 +172,11 @@ static void resume_one(const struct drain_options *o, struct drain_tally *tally,
 	const struct muster_slurm_node *now = ask(o, tally, name, &node);
 	if (!now) {
 		if (!o->apply)
-			leave_alone(name, "left alone: whether muster has drained it is not known", NULL);
+			leave_alone(name, "skipped: unknown whether muster drained it", NULL);
 	} else if (!now->drained) {
-		leave_alone(name, "is not drained", now);
+		leave_alone(name, "not drained", now);
 	} else if (!is_ours(now->reason)) {
-		leave_alone(name, "left alone: it is not muster that has drained it", now);
+		leave_alone(name, "skipped: drained by someone else", now);
 	} else {
 		change(o, tally, name, "RESUME", NULL);
 	}
@@ -185,7 +186,7 @@ static void resume_one(const struct drain_options *o, struct drain_tally *tally,
 static int tally_code(const struct drain_options *o, const struct drain_tally *tally, size_t left)
 {
 	if (left > 0 && o->apply)
-		fprintf(stderr, "muster: %zu more node%s not looked at\n", left, left == 1 ? " was" : "s were");
+		fprintf(stderr, "muster: %zu more node%s skipped\n", left, left == 1 ? " was" : "s were");
 	return muster_cli_printed(tally->failed ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS);
 }
 
@@ -193,8 +194,8 @@ static int check_names(const char *const *names, size_t count, struct muster_err
 {
 	for (size_t i = 0; i < count; i++)
 		if (!muster_slurm_name_is_plain(names[i]))
-			return muster_fail(
-				err, MUSTER_EUSAGE, "\"%.100s\" is no name of a node: nothing is changed", names[i]);
+			return muster_fail(err, MUSTER_EUSAGE,
+				"\"%.100s\" is not a valid node name: nothing is changed", names[i]);
 	return 0;
 }
 
@@ -211,19 +212,21 @@ static int drain_roster(
 		if (check_names(&entry->name, 1, err) < 0)
 			return muster_cli_usage(err);
 	}
-	if (o->apply && wanted > limit) {
+	if (wanted > limit) {
 		muster_fail(err, MUSTER_EUSAGE,
-			"drain: %zu of %zu nodes failed, and at most %zu are drained at once: when so many fail, the "
-			"cause is seldom the nodes; --limit %zu drains them all the same",
+			"drain: %zu of %zu nodes failed, and the limit is %zu: if so many nodes fail, the nodes are "
+			"seldom the cause; use --limit %zu to drain them anyway",
 			wanted, roster->count, limit, wanted);
-		return muster_cli_usage(err);
+		if (o->apply)
+			return muster_cli_usage(err);
+		fprintf(stderr, "muster: %s\n", err->text);
 	}
 	for (i = 0; i < roster->count && !(tally.deaf && o->apply); i++) {
 		const struct muster_node_selection_entry *entry = &roster->entries[i];
 		if (entry->fault)
 			drain_one(o, &tally, entry);
 		else if (entry->standing == MUSTER_STANDING_BAD && muster_slurm_name_is_plain(entry->name))
-			leave_alone(entry->name, "left alone: what failed there is how the job was launched", NULL);
+			leave_alone(entry->name, "skipped: only the launch of the job failed there", NULL);
 	}
 	for (wanted = 0; i < roster->count; i++)
 		wanted += roster->entries[i].fault != NULL;
@@ -239,8 +242,7 @@ int muster_cmd_drain(int argc, char **argv)
 			.argument = "N",
 			.each = parse_limit,
 			.arg = &options.limit,
-			.help = "drain nobody when more nodes than this would be (default: half of the report's "
-				"nodes)" },
+			.help = "drain no node if more than N would be drained (default: half of the nodes)" },
 	};
 	struct muster_node_selection roster;
 	struct muster_report report;

@@ -52,7 +52,7 @@ int muster_cmd_lint(int argc, char **argv)
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &sku,
-			.help = "the files are overlays on this machine type" },
+			.help = "the files are overlays for this machine type" },
 	};
 	struct muster_paths paths;
 	struct muster_error err;
@@ -60,9 +60,8 @@ int muster_cmd_lint(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster lint FILE... [--sku NAME]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue =
-			"Prints every problem on a line of its own: file, place, what is wrong and what is allowed.\n"
-			"Exit codes: 0 none, 2 at least one.\n",
+		.epilogue = "Prints one line per problem: file, place, the problem and what is allowed.\nExit codes: 0 "
+			    "no problem, 2 at least one problem.\n",
 		.operands = files,
 		.operands_most = (size_t)argc,
 		.takes_rest = true,
@@ -72,7 +71,7 @@ int muster_cmd_lint(int argc, char **argv)
 	while (parsed == 0 && cli.rest < argc)
 		files[cli.operand_count++] = argv[cli.rest++];
 	if (parsed == 0 && cli.operand_count == 0)
-		parsed = muster_fail(&err, MUSTER_EUSAGE, "lint: the file to look at is needed: muster lint FILE...");
+		parsed = muster_fail(&err, MUSTER_EUSAGE, "lint: no file given: muster lint FILE...");
 	if (parsed == 0)
 		parsed = muster_paths_find(&paths, &err);
 	if (parsed == 0)

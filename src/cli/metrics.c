@@ -94,13 +94,13 @@ int muster_cmd_metrics(int argc, char **argv)
 {
 	bool json = false;
 	const struct muster_option table[] = {
-		{ .name = "--json", .flag = &json, .help = "as a JSON array" },
+		{ .name = "--json", .flag = &json, .help = "print a JSON array" },
 	};
 	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster metrics [--json]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "An expectation names one of these metrics. docs/expectations.md says how.\n",
+		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md).\n",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 

@@ -45,7 +45,7 @@ static int visible_count(void)
 	return count;
 }
 
-/* The GPUs that ranks can take; 1 where nobody can say, for that rank's findings to tell why. */
+/* Number of GPUs for ranks; 1 when unknown, so that one rank can report the cause. */
 static int count_gpus(const char *program)
 {
 	struct muster_worker_process process;
@@ -86,10 +86,8 @@ int muster_cmd_node(int argc, char **argv)
 	struct muster_error err;
 	int code;
 	if (muster_run_options_parse(argc, argv, "muster node [options]",
-		    "Measures this node alone, with a rank for each GPU (of CUDA_VISIBLE_DEVICES, where that is set), "
-		    "and "
-		    "needs no launcher.\n"
-		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		    "Measures this node without a launcher, with one rank per GPU (of CUDA_VISIBLE_DEVICES, if "
+		    "set).\nExit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    true, &options, &code))
 		return code;
 	muster_env_unset_if(is_of_job);

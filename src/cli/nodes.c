@@ -1,7 +1,7 @@
-/* nodes.c - `muster nodes`: the good, the bad and the missing nodes of a saved report, for scripts
+/* nodes.c - `muster nodes`: print the good, bad or missing nodes of a saved report, for scripts
  *
- * Takes the report's own findings and judges nothing. Prints all of the names or none: half a list would let a bad node
- * through.
+ * Uses the findings of the report; nothing is evaluated again. Prints all names or none: half a list could hide a bad
+ * node.
  */
 #include "cli/cli.h"
 #include "slurm/hostlist.h"
@@ -44,34 +44,32 @@ static int options_parse(int argc, char **argv, struct nodes_options *o, struct 
 {
 	const struct muster_option table[] = {
 		{ .name = "--good", .flag = &o->good, .help = "nodes on which a job may run" },
-		{ .name = "--bad", .flag = &o->bad, .help = "nodes that a failed finding names, missing ones too" },
+		{ .name = "--bad", .flag = &o->bad, .help = "nodes that a failed finding names, and missing nodes" },
 		{ .name = "--inconclusive",
 			.flag = &o->inconclusive,
-			.help = "nodes on which nothing failed, and not everything required could be judged" },
-		{ .name = "--missing",
-			.flag = &o->missing,
-			.help = "nodes that were to report, and nothing came from them" },
+			.help = "nodes without a failed check on which a required check could not be evaluated" },
+		{ .name = "--missing", .flag = &o->missing, .help = "expected nodes without any result" },
 		{ .name = "--expect",
 			.argument = "LIST",
 			.text = &o->expected,
-			.help = "nodes that were to report, as a host list (\"$SLURM_JOB_NODELIST\")" },
+			.help = "expected nodes as a host list (\"$SLURM_JOB_NODELIST\")" },
 		{ .name = "--format",
 			.argument = "FORMAT",
 			.each = parse_format,
 			.arg = &o->format,
-			.help = "hostlist: gpu-[1-3,7] (default); lines: one a line; exclude: "
+			.help = "hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: "
 				"--exclude=gpu-[1-3,7]" },
 	};
 	struct muster_cli cli = {
 		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "An empty list prints nothing. Exit codes: 0 printed, empty or not; of --good 1 when no "
-			    "node is good and something failed,\n3 when no node is good and nothing failed; 2 usage, "
-			    "or no readable report.\n",
+		.epilogue = "An empty list prints nothing.\nExit codes:\n  0  printed (an empty list too, except for "
+			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
+			    "report\n  3  --good: list empty, no check failed\n",
 		.operands = &o->input,
 		.operands_least = 1,
 		.operands_most = 1,
-		.needed = "a report is needed: muster nodes REPORT --good",
+		.needed = "no report given: muster nodes REPORT --good",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, err);
 
@@ -79,7 +77,7 @@ static int options_parse(int argc, char **argv, struct nodes_options *o, struct 
 		return parsed;
 	if (o->good + o->bad + o->inconclusive + o->missing != 1)
 		return muster_fail(
-			err, MUSTER_EUSAGE, "nodes: one of --good, --bad, --inconclusive and --missing is needed");
+			err, MUSTER_EUSAGE, "nodes: give one of --good, --bad, --inconclusive and --missing");
 	return 0;
 }
 
@@ -107,18 +105,18 @@ static void print_list(enum format format, const char *const *names, size_t coun
 	free(list);
 }
 
-/* Why nobody is good, though nothing is wrong with single nodes. */
+/* Why no node is good although no finding names a node. */
 static void explain(const struct muster_node_selection *roster)
 {
 	const struct muster_finding *wide = roster->wide;
-	fputs("muster: no node can be called good: ", stderr);
+	fputs("muster: no good node: ", stderr);
 	if (wide) {
 		muster_print_escaped(stderr, wide->check);
-		fprintf(stderr, " %s the whole job and names no node: ",
-			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive for" : "fails");
+		fprintf(stderr, " %s for the whole job, without a node: ",
+			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails");
 		muster_print_escaped(stderr, wide->observed);
 	} else {
-		fputs("the run passed nothing", stderr);
+		fputs("no check passed", stderr);
 	}
 	fputc('\n', stderr);
 }
@@ -135,7 +133,8 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 			continue;
 		if (!muster_slurm_name_is_plain(entry->name)) {
 			muster_fail(err, MUSTER_EUSAGE,
-				"the node \"%.100s\" cannot stand in a host list: nothing is printed", entry->name);
+				"the node name \"%.100s\" is not possible in a host list: nothing is printed",
+				entry->name);
 			free(names);
 			return muster_cli_usage(err);
 		}
@@ -144,8 +143,11 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 	if (roster->nobody && (o->good || o->inconclusive))
 		explain(roster);
 	if (roster->homeless > 0 && o->missing)
-		fprintf(stderr, "muster: %zu rank%s of nodes that nobody knows never reported\n", roster->homeless,
+		fprintf(stderr, "muster: %zu missing rank%s of unknown nodes\n", roster->homeless,
 			roster->homeless == 1 ? "" : "s");
+	if (o->good && count == 0 && !roster->nobody)
+		fprintf(stderr, "muster: no good node: %s\n",
+			report->verdict == MUSTER_FAIL ? "at least one check failed" : "no check failed");
 	if (o->good && count == 0)
 		code = report->verdict == MUSTER_FAIL ? MUSTER_EXIT_FAIL : MUSTER_EXIT_INCONCLUSIVE;
 	print_list(o->format, names, count);

@@ -1,7 +1,7 @@
-/* paths.c - where the installation keeps its files, seen from the running binary
+/* paths.c - paths of the installed files, relative to the running binary
  *
- * Build tree: <dir>/muster beside <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster beside <prefix>/share and
- * <prefix>/<libdir>, which is lib, lib64 or a multiarch folder. Nothing is compiled in, so a moved prefix works.
+ * Build tree: <dir>/muster next to <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster, <prefix>/share and
+ * <prefix>/<libdir>, which is lib, lib64 or a multiarch directory. No path is compiled in, so a moved prefix works.
  */
 #include "cli/cli.h"
 #include "muster/arena.h"
@@ -96,7 +96,7 @@ int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
 
 		if (length < 0)
 			return muster_fail(err, MUSTER_EIO,
-				"cannot tell where the muster binary is: /proc/self/exe: %s", strerror(errno));
+				"cannot find the path of the muster binary: /proc/self/exe: %s", strerror(errno));
 		program[length] = '\0';
 		build = muster_strdup(program);
 		*strrchr(build, '/') = '\0';

@@ -1,6 +1,7 @@
-/* report.c - `muster report`: a saved report in another form
+/* report.c - `muster report`: print a saved report in another form
  *
- * Shows what stands in the file and judges nothing: the exit code tells only whether it could be shown.
+ * Prints the content of the file; nothing is evaluated again. The exit code says only whether the report could be
+ * printed.
  */
 #include "cli/cli.h"
 #include "util/file.h"
@@ -60,17 +61,17 @@ static int options_parse(int argc, char **argv, struct report_options *o, struct
 		{ .name = "--output",
 			.argument = "FILE",
 			.text = &o->output,
-			.help = "write it there, whole or not at all (default: standard output)" },
+			.help = "write to FILE, completely or not at all (default: standard output)" },
 	};
 	struct muster_cli cli = {
 		.usage = "muster report REPORT [options]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue =
-			"Judges nothing: exits with 0 whatever the verdict is, 2 when there is no readable report.\n",
+		.epilogue = "Prints a saved report; nothing is evaluated again.\nExit codes: 0 printed (with any "
+			    "verdict), 2 usage, or no readable report.\n",
 		.operands = &o->input,
 		.operands_least = 1,
 		.operands_most = 1,
-		.needed = "a report is needed: muster report REPORT",
+		.needed = "no report given: muster report REPORT",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, err);
 	return parsed;

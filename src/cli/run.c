@@ -1,4 +1,4 @@
-/* run.c - `muster run`: measure this job's nodes and judge them */
+/* run.c - `muster run`: measure and check the nodes of this job */
 #include "cli/cli.h"
 #include "cli/run_options.h"
 #include "coord/process.h"
@@ -19,8 +19,8 @@ int muster_cmd_run(int argc, char **argv)
 	bool speaks = muster_launch_rank() == 0;
 	int code;
 	if (muster_run_options_parse(argc, argv, "muster run [options]",
-		    "Started by srun or mpirun with one rank per GPU; alone it is one rank.\n"
-		    "Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		    "Start it with srun or mpirun, one rank per GPU; without a launcher it is one rank.\nExit codes: 0 "
+		    "pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    speaks, &options, &code))
 		return code;
 	const struct muster_mpi_module *mpi;

@@ -97,7 +97,7 @@ static int check(const char *command, const struct muster_options *options, size
 	struct muster_error *err)
 {
 	if (operands > 0)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\"; it takes options only",
+		return muster_fail(err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\"; only options are allowed",
 			command, operand);
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
@@ -113,27 +113,29 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	struct muster_options *options, int *ret_code)
 {
 	char profile[80], deadline[80];
-	snprintf(profile, sizeof profile, "quick, standard or full (default %s)",
+	snprintf(profile, sizeof profile,
+		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB; full: up to 8 GiB (default %s)",
 		muster_profile_names[options->profile]);
-	snprintf(deadline, sizeof deadline, "for the whole run (default %d)", options->deadline_s);
+	snprintf(deadline, sizeof deadline, "deadline of the whole run (default %d)", options->deadline_s);
 	const struct muster_option table[] = {
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &options->sku,
-			.help = "what machine this must be: a name, a file, \"generic-nvidia\" (no floors), or "
-				"\"auto\": recognise it (default)" },
+			.help = "expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA "
+				"machine, no absolute thresholds) or auto (detect; default)" },
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &options->overlay,
-			.help = "a site's changes to the expectations (a JSON merge patch)" },
+			.help = "overlay with the thresholds of your site (a JSON merge patch)" },
 		{ .name = "--report",
 			.argument = "FILE",
 			.text = &options->report,
-			.help = "the JSON report; - for standard output (default muster-report.json)" },
+			.help = "write the JSON report to FILE; - is standard output (default muster-report.json)" },
 		{ .name = "--spool",
 			.argument = "DIR",
 			.text = &options->spool,
-			.help = "keep what is measured in this folder as it grows, for muster assemble" },
+			.help = "write results to DIR during the run, so that `muster assemble DIR` can build the "
+				"report if the run dies" },
 		{ .name = "--profile",
 			.argument = "NAME",
 			.each = parse_profile,
@@ -148,34 +150,35 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			.argument = "N",
 			.each = parse_repeat,
 			.arg = &options->repeats,
-			.help = "measure copies and rings N times, judge the medians and keep all values" },
+			.help = "measure copies and all-reduces N times, check the medians and keep all values" },
 		{ .name = "--localise",
 			.argument = "WHEN",
 			.each = parse_localise,
 			.arg = &options->localise,
-			.help = "find the culprit by rings of few nodes: off, auto (when the ring of all fails or is "
-				"slow; default) or always" },
+			.help = "find the faulty node or link with all-reduces on single nodes and pairs: off, always, "
+				"auto (default: only if the full all-reduce fails or is slow)" },
 		{ .name = "--probe-deadline",
 			.argument = "SECONDS",
 			.each = parse_probe_deadline,
 			.arg = &options->probe_deadline_s,
-			.help = "the most that one probe may take (default: each has its own, 3 to 60)" },
+			.help = "longest time of one probe (default: each probe has its own, 3 to 60)" },
 		{ .name = "--log-format",
 			.argument = "FORMAT",
 			.each = parse_log_format,
-			.help = "text (default), or json: each line on standard error is an object, for a log "
+			.help = "text (default) or json: one JSON object per line on standard error, for a log "
 				"collector" },
 		{ .name = "--strict", .flag = &options->strict, .help = "warnings fail the run" },
 		{ .name = "--min-bytes",
 			.argument = "SIZE",
 			.each = parse_min,
 			.arg = &options->min_bytes,
-			.help = "smallest message of the ring: powers of two from here ..." },
+			.help = "smallest all-reduce message, e.g. 8M; sizes double up to --max-bytes and replace "
+				"those of --profile" },
 		{ .name = "--max-bytes",
 			.argument = "SIZE",
 			.each = parse_max,
 			.arg = &options->max_bytes,
-			.help = "... to here replace the profile's sizes (8388608, 8M, 1G)" },
+			.help = "largest all-reduce message, e.g. 1G" },
 	};
 	struct muster_paths paths;
 	struct muster_error err;

@@ -37,9 +37,9 @@ static int settle(struct options *o, struct muster_error *err)
 	if (o->cpu_masks)
 		s->cpu_masks = o->cpu_masks;
 	if (o->alone && s->nodes != 1)
-		return muster_fail(err, MUSTER_EUSAGE, "--alone is for one node");
+		return muster_fail(err, MUSTER_EUSAGE, "--alone is only for one node");
 	s->no_job = o->alone;
-	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is needed: which machine to simulate");
+	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
 }
 
 static int simulate(
@@ -80,18 +80,18 @@ int muster_cmd_sim(int argc, char **argv)
 		{ .name = "--sku",
 			.argument = "NAME",
 			.text = &o.sku,
-			.help = "the machine type to simulate, and to judge by" },
-		{ .name = "--nodes", .argument = "N", .text = &o.nodes, .help = "how many nodes of it (default: 1)" },
+			.help = "machine type to simulate, and to check against" },
+		{ .name = "--nodes", .argument = "N", .text = &o.nodes, .help = "number of nodes (default: 1)" },
 		{ .name = "--fault",
 			.argument = "KIND@WHERE[=VALUE]",
 			.each = add_fault,
 			.arg = &o.scenario,
-			.help = "break something; may be repeated" },
+			.help = "simulate a fault; may be repeated" },
 		{ .name = "--cpu-masks",
 			.argument = "LIST",
 			.text = &o.cpu_masks,
-			.help = "CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: the right "
-				"ones)" },
+			.help = "CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct "
+				"masks)" },
 		{ .name = "--scenario",
 			.argument = "FILE",
 			.text = &o.scenario_file,
@@ -99,17 +99,17 @@ int muster_cmd_sim(int argc, char **argv)
 		{ .name = "--report",
 			.argument = "FILE",
 			.text = &o.report,
-			.help = "where the report goes, as in muster run" },
+			.help = "output file of the report, as in muster run" },
 		{ .name = "--alone",
 			.flag = &o.alone,
 			.help = "run `muster node` on one node, without mpirun, instead of `muster run`" },
 		{ .name = "--prepare",
 			.argument = "DIRECTORY",
 			.text = &o.prepare,
-			.help = "make this directory, write the simulation's files into it, and start nothing" },
-		{ .name = "--keep", .flag = &o.keep, .help = "keep the simulation's files, and say where they are" },
-		{ .name = "--list-faults", .flag = &o.list_faults, .help = "show what can be broken" },
-		{ .name = "--list-skus", .flag = &o.list_skus, .help = "show which machine types can be simulated" },
+			.help = "create this directory with the files of the simulation, and start nothing" },
+		{ .name = "--keep", .flag = &o.keep, .help = "keep the files of the simulation, and print their path" },
+		{ .name = "--list-faults", .flag = &o.list_faults, .help = "list the kinds of faults" },
+		{ .name = "--list-skus", .flag = &o.list_skus, .help = "list the machine types that can be simulated" },
 	};
 	struct muster_error err = { 0 };
 	int code = -1, stopped_by = 0;
@@ -118,8 +118,8 @@ int muster_cmd_sim(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Ranks are simulated on this machine under mpirun, one for each GPU, on nodes called "
-			    "sim-1, sim-2, ...\nThe exit code is that of muster run.",
+		.epilogue = "Simulates ranks on this machine under mpirun, one per GPU, on nodes sim-1, sim-2, "
+			    "...\nThe exit code is that of muster run.",
 		.takes_rest = true,
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);

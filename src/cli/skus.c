@@ -157,9 +157,9 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
 		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
 							       : "fail",
-		check->optional ? "; skipped where it cannot be had" : "");
+		check->optional ? "; skipped if it cannot be measured" : "");
 	printf("    source     %s\n", check->source);
-	printf("    certainty  %s\n", check->certainty ? check->certainty : "not said");
+	printf("    certainty  %s\n", check->certainty ? check->certainty : "not given");
 	printf("    from       %s\n", origin_text(check, arena));
 }
 
@@ -264,18 +264,16 @@ int muster_cmd_skus(int argc, char **argv)
 		{ .name = "--overlay",
 			.argument = "FILE",
 			.text = &overlay,
-			.help = "with a site's changes (a JSON merge patch)" },
-		{ .name = "--json", .flag = &json, .help = "as JSON" },
+			.help = "overlay with the thresholds of your site (a JSON merge patch)" },
+		{ .name = "--json", .flag = &json, .help = "print JSON" },
 	};
 	struct muster_paths paths;
 	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster skus [NAME] [--overlay FILE] [--json]",
 		MUSTER_CLI_OPTIONS(table),
-		.epilogue =
-			"Without NAME, every machine type on a line. With it, each check: what is expected, where the "
-			"number comes\n"
-			"from and how certain it is, and which file of the chain it stands in.\n",
+		.epilogue = "Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
+			    "its source and certainty,\nand the file that contains it.\n",
 		.operands = &name,
 		.operands_most = 1,
 	};
@@ -285,7 +283,7 @@ int muster_cmd_skus(int argc, char **argv)
 		return MUSTER_EXIT_PASS;
 	if (parsed == 0 && overlay && !name)
 		parsed =
-			muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs the machine type that it is laid over");
+			muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs NAME, the machine type to apply it to");
 	if (parsed == 0)
 		parsed = muster_paths_find(&paths, &err);
 	if (parsed < 0)

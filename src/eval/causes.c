@@ -43,7 +43,7 @@ static size_t *blame_missing(const struct muster_eval *eval, size_t node, size_t
 
 static void wants_find(const struct muster_eval *eval, enum want *wants)
 {
-	if (!eval->expect) { /* nobody knows what this machine must have */
+	if (!eval->expect) { /* without expectations every probe is wanted */
 		for (size_t i = 0; i < muster_probe_count(); i++)
 			wants[i] = OPTIONAL;
 		return;
@@ -83,24 +83,21 @@ static const char *outcome_advice(const struct muster_outcome *outcome)
 		enum muster_code code;
 		const char *advice;
 	} by_code[] = {
-		{ MUSTER_ELIB, "install or repair that library on this node (ldconfig -p lists what the loader finds), "
-			       "then run muster there again" },
-		{ MUSTER_EVENDOR, "run muster on this node alone; if the same call fails again, look for Xid lines in "
-				  "dmesg and hand the node to whoever looks after the driver" },
-		{ MUSTER_EREMOTE, "run again with --localise always, which tells which node or link it is; look at the "
-				  "InfiniBand links and for mlx5 lines in dmesg" },
+		{ MUSTER_ELIB, "install or repair the library on this node (ldconfig -p lists the libraries that the "
+			       "loader finds), then run muster on this node again" },
+		{ MUSTER_EVENDOR, "run muster on this node only; if the same call fails again, check dmesg for Xid "
+				  "lines and open a ticket for the driver of the node" },
+		{ MUSTER_EREMOTE, "run again with --localise always to find the faulty node or link; check the "
+				  "InfiniBand links, and dmesg for mlx5 lines" },
 		{ MUSTER_ENOPERMISSION,
-			"run as a user who may open the files named there, or ask the administrator for "
-			"access to these devices" },
+			"run as a user who may open these files, or ask the administrator for access to the devices" },
 		{ MUSTER_ETIME,
-			"run again with a longer --deadline; if the time runs out at the same place, suspect the "
-			"node" },
+			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
 	};
 
 	if (ended_badly(outcome))
-		return "run muster on this node alone; if it ends in the same step, look for Xid and mlx5 lines in "
-		       "dmesg and "
-		       "leave the node out";
+		return "run muster on this node only; if the probe fails at the same step, check dmesg for Xid and "
+		       "mlx5 lines and exclude the node";
 	for (size_t i = 0; outcome->code && i < sizeof by_code / sizeof *by_code; i++)
 		if (strcmp(outcome->code, muster_code_name(by_code[i].code)) == 0)
 			return by_code[i].advice;
@@ -210,7 +207,8 @@ static bool any_missing(const struct muster_run *run)
 	return false;
 }
 
-/* Whether the rank's end in a ring is somebody else's doing, of whom another finding tells; then what to say of it. */
+/* The observed text when another rank, which has a finding of its own, caused the failure of this rank in the
+ * all-reduce; NULL otherwise. */
 static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
 {
 	int weight = ring_weight(outcome);
@@ -219,11 +217,11 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	if (outcome->ring <= 0 || weight >= 4)
 		return NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
-		return weight == 0 && outcome->detail
-			       ? outcome->detail
-			       : muster_arena_printf(eval->report->arena, "it ended with rank %d", ring->culprit);
+		return weight == 0 && outcome->detail ? outcome->detail
+						      : muster_arena_printf(eval->report->arena,
+								"ended by the failure of rank %d", ring->culprit);
 	if (eval->ring_cause[probe] || (weight == 0 && any_missing(eval->run)))
-		return outcome->detail ? outcome->detail : "it ended with the others";
+		return outcome->detail ? outcome->detail : "ended by the failure of another rank";
 	return NULL;
 }
 
@@ -253,7 +251,7 @@ static void judge_outcome(
 		.node = node->name,
 		.rank = node->ranks[r].rank,
 		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
-		.expected = "the probe runs to its end",
+		.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
 		.observed = outcome_text(outcome, want, arena),
 		.evidence = outcome->evidence,
 		.unit = "",
@@ -302,8 +300,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 		.expected = "a result from every rank",
 		.observed = rank->missing ? rank->missing : rank->unfinished,
 		.unit = "",
-		.advice = "look at the job's output and at dmesg on the node for why the process ended; start the job "
-			  "again "
+		.advice = "check the output of the job and dmesg on the node for the cause; start the job again "
 			  "without the node (srun --exclude)",
 	};
 	size_t draft =
@@ -324,10 +321,10 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 		.node = eval->run->nodes[n].name,
 		.rank = -1,
 		.expected = "a result from every node",
-		.observed = "nothing came from this node",
+		.observed = "no result from this node",
 		.unit = "",
-		.advice = "see whether the node is up, and whether the job's processes were started there; start the "
-			  "job again without it (srun --exclude)",
+		.advice = "check that the node is up and that the processes of the job were started there; start the "
+			  "job again without the node (srun --exclude)",
 	};
 
 	muster_finding_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
@@ -339,10 +336,10 @@ static void judge_interrupted(struct muster_eval *eval)
 		.check = "run.interrupted",
 		.status = MUSTER_INCONCLUSIVE,
 		.rank = -1,
-		.expected = "the run goes to its end",
+		.expected = "the run finishes",
 		.observed = eval->run->job.interrupted,
 		.unit = "",
-		.advice = "give the job more time, or see who ended it; what was measured before is judged",
+		.advice = "increase the time limit, or find out who cancelled the job; earlier results are included",
 	};
 
 	if (finding.observed)
@@ -363,9 +360,9 @@ static void judge_unlisted(struct muster_eval *eval)
 		.check = "rank.missing",
 		.status = MUSTER_FAIL,
 		.rank = -1,
-		.expected = muster_arena_printf(arena, "a result from every rank of %ld", expected),
+		.expected = muster_arena_printf(arena, "a result from each of %ld ranks", expected),
 		.unit = "",
-		.advice = "the report is not whole: run muster again",
+		.advice = "the report is incomplete: run muster again",
 	};
 
 	for (size_t n = 0; n < run->node_count; n++)
@@ -385,8 +382,8 @@ static void judge_unlisted(struct muster_eval *eval)
 			gaps = muster_arena_printf(arena, "%s-%ld", gaps, to);
 	}
 	if (known == 0 || known < (size_t)expected) {
-		finding.observed = known == 0 ? "the run tells of no rank"
-					      : muster_arena_printf(arena, "nothing is said of ranks %s", gaps);
+		finding.observed = known == 0 ? "the run contains no rank"
+					      : muster_arena_printf(arena, "the run does not contain ranks %s", gaps);
 		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 	}
 	free(ranks);

@@ -1,4 +1,4 @@
-/* depends_on.c - where a check is silent, because the one that it comes after has condemned the place already
+/* depends_on.c - skip a check where its prerequisite failed
  */
 #include "eval/eval.h"
 #include "muster/arena.h"

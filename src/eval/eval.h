@@ -47,7 +47,7 @@ struct muster_finding_draft_rank {
 	unsigned char text; /* which of the draft's texts; MUSTER_TEXTS_MOST: another one */
 };
 
-/* A finding that may still grow: folded with those of other ranks, or given checks that it leaves unjudged. */
+/* A finding that may still grow: folded with those of other ranks, or extended by the checks that it blocks. */
 struct muster_finding_draft {
 	struct muster_finding finding;
 	uint32_t node, rank;                     /* for the order */
@@ -70,10 +70,10 @@ struct muster_check_state {
 	bool done;
 	struct muster_median median; /* found only for checks that ask for it */
 	struct muster_tally *tally;
-	const struct muster_sample *first; /* the first one judged, for the tally's common value */
+	const struct muster_sample *first; /* the first evaluated sample, for the tally's common value */
 	bool mixed;                        /* others had another value */
 	bool has_dependents;               /* another check comes after this one, so its failed_at are kept */
-	struct muster_place *failed_at;    /* where it failed, warned or was left out, in order of node and rank */
+	struct muster_place *failed_at; /* places where it failed, warned or was skipped, in order of node and rank */
 	size_t failed_count, failed_room;
 };
 
@@ -85,9 +85,10 @@ struct muster_eval {
 	struct muster_check_state *states;
 	struct muster_finding_draft *drafts;
 	size_t draft_count, draft_room, fold_start, check_start;
-	struct muster_broken_ring *broken; /* while outcomes are judged */
+	struct muster_broken_ring *broken; /* while outcomes are evaluated */
 	size_t broken_count;
-	size_t *ring_cause; /* for each probe: 1 + the draft that says who breaks its rings; 0: nobody is known */
+	size_t *ring_cause; /* for each probe: 1 + the draft that names the cause of its failed all-reduces; 0: unknown
+			     */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
 	size_t rank_count;
 	size_t *causes; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it
@@ -108,7 +109,7 @@ void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
 
-/* causes.c: findings about probes and missing ranks, and the blame table. */
+/* causes.c: findings about probes and missing ranks, and the table of causes. */
 void muster_judge_outcomes(struct muster_eval *eval);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
 size_t muster_cause_find(
@@ -116,7 +117,7 @@ size_t muster_cause_find(
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 
-/* judge.c: one value against one check. Sets what was expected (unless the check's own words will do) and observed. */
+/* judge.c: evaluate one check on one value. Sets observed, and expected unless the text of the check is enough. */
 struct muster_verdict {
 	enum muster_status status;
 	const char *expected; /* NULL: as the check says */
@@ -133,17 +134,17 @@ bool muster_sample_chosen(const struct muster_check *check, const struct muster_
 /* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
 void muster_result_take(struct muster_eval *eval, size_t check, struct muster_place place,
 	const struct muster_sample *sample, struct muster_verdict verdict);
-/* A value that was judged: the tally keeps lowest, highest, or what all have in common. */
+/* An evaluated value: the tally keeps lowest and highest, or the common value. */
 void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
 /* There is no sample where there should be one: never a pass. */
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
 struct muster_place muster_entry_place(const struct muster_entry *entry);
 
-/* depends_on.c: keep a place that a check has condemned, for those that come after it. Sorted when the check is done.
- */
+/* depends_on.c: remember a place where a check failed, for the checks that name it in `after`. Sorted when the check is
+ * done. */
 void muster_failed_at_add(struct muster_check_state *state, struct muster_place place);
 void muster_failed_at_sort(struct muster_check_state *state);
-/* True when the check that this one comes after has condemned the place already. */
+/* True when the check named by `after` failed at this place. */
 bool muster_place_failed(const struct muster_eval *eval, size_t check, struct muster_place place);
 /* The same, and counted as skipped. */
 bool muster_result_skipped(struct muster_eval *eval, size_t check, struct muster_place place);

@@ -1,6 +1,6 @@
-/* evaluate.c - the run against the expectations: every check on every thing, then the verdict
+/* evaluate.c - evaluate every check of the expectations at every place of the run, then the verdict
  *
- * A pure function: no I/O, no clock, no MPI, so a saved run can be judged again. What has no sample is never a pass.
+ * A pure function: no I/O, no clock, no MPI, so a saved run can be evaluated again. A missing sample is never a pass.
  */
 #include "eval/eval.h"
 #include "localize/findings.h"
@@ -122,12 +122,12 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	if (check->optional && probe_unheard(eval, check->metric, node, rank))
 		verdict = (struct muster_verdict){
 			.status = MUSTER_SKIP,
-			.observed = "not measured: this run was without that probe",
+			.observed = "not measured: this run did not have the probe",
 		};
 	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
 		verdict = (struct muster_verdict){
 			.status = MUSTER_SKIP,
-			.observed = "not measured: this run was without that metric",
+			.observed = "not measured: this run did not have the metric",
 		};
 	muster_result_take(eval, at, place, NULL, verdict);
 }
@@ -142,7 +142,7 @@ struct walk {
 	size_t cursor;
 	const struct muster_operand *by; /* that lists this scope's own GPUs or ports; else NULL */
 	bool *seen;                      /* which of them the node has */
-	bool applies;                    /* something at this node was judged */
+	bool applies;                    /* at least one check was evaluated at this node */
 	struct muster_entry *skipped;    /* what does not apply at this node, until that is known */
 	size_t skipped_count, skipped_room;
 };
@@ -168,7 +168,8 @@ static void skipped_add(struct walk *w, struct muster_entry entry)
 	MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, entry);
 }
 
-/* What did not apply at a node is worth a finding where nothing else of it was judged; otherwise it is only counted. */
+/* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
+ * it is only counted. */
 static void skipped_settle(struct walk *w)
 {
 	struct muster_eval *eval = w->eval;
@@ -276,7 +277,7 @@ static void unseen_judge(struct walk *w, uint32_t node)
 			muster_result_take(eval, w->check_at, place, NULL,
 				(struct muster_verdict){ muster_check_status(check),
 					muster_describe_with_unit(listed->value, check->metric->unit, arena),
-					"not seen" });
+					"not found" });
 	}
 	memset(w->seen, 0, w->by->list_count * sizeof *w->seen);
 }

@@ -1,4 +1,4 @@
-/* finding_builder.c - findings being collected: folded, told what they leave unjudged, sorted, handed over
+/* finding_builder.c - collect findings: fold equal ones, add the checks that they block, sort, hand over
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -10,7 +10,7 @@
 #define MORE_SHOWN 4 /* observations of one finding, then "and N more" */
 #define LOOK_BACK 64 /* drafts that a new one is compared with; a node has few ranks */
 
-/* Worst first: what fails, what could not be told, what is doubtful, what does not apply. */
+/* Worst first: fail, inconclusive, warn, not applicable. */
 static const int weights[MUSTER_STATUS_COUNT] = {
 	[MUSTER_FAIL] = 4,
 	[MUSTER_INCONCLUSIVE] = 3,

@@ -1,7 +1,7 @@
-/* index.c - the samples of each check's metric, found in two walks over the run
+/* index.c - find the samples of each check's metric in two passes over the run
  *
- * One walk counts, the other fills: the cost is that of reading the run twice, however many checks there are. Samples
- * that lie where their metric's scope does not belong, and those of missing ranks, are left out.
+ * One pass counts, the other fills: the cost is that of reading the run twice, for any number of checks. Samples at a
+ * place that does not fit their metric's scope, and samples of missing ranks, are ignored.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"

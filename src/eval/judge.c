@@ -1,4 +1,4 @@
-/* judge.c - one value against one check
+/* judge.c - evaluate one check on one value
  */
 #include "eval/eval.h"
 
@@ -78,7 +78,7 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		return verdict;
 	} else if (value.type != check->metric->type) {
 		verdict.status = MUSTER_INCONCLUSIVE; /* only a report from elsewhere can hold such a value */
-		verdict.observed = muster_arena_printf(arena, "a %s where a %s belongs", muster_type_name(value.type),
+		verdict.observed = muster_arena_printf(arena, "a %s instead of a %s", muster_type_name(value.type),
 			muster_type_name(check->metric->type));
 		return verdict;
 	} else if ((why = muster_check_excuse(check, value))) {

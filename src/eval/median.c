@@ -1,6 +1,6 @@
-/* median.c - the median of all values that a check judges in a run
+/* median.c - the median of all values of a check in a run
  *
- * A GPU, a port or a node that is slower than all its like shows without any figure from elsewhere.
+ * It shows a GPU, a port or a node that is slower than the others without an absolute threshold.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#define VALUES_LEAST 3 /* of two that differ, nobody can say which one is wrong */
+#define VALUES_LEAST 3 /* of two different values it is unknown which one is wrong */
 
-/* Whether the check holds this sample against its operators. */
+/* Whether the check applies its operators to this sample. */
 static bool is_judged(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
@@ -35,7 +35,7 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 			values[count++] = entry->sample->value.number;
 	}
 	if (count < VALUES_LEAST) {
-		median.why_none = "fewer than 3 values";
+		median.why_none = "needs 3 values";
 	} else {
 		median.value = muster_median_of(values, count);
 		if (median.value < 0)

@@ -1,8 +1,8 @@
-/* same_across.c - what must be the same on all nodes or on all ranks
+/* same_across.c - check that a value is equal on all nodes or on all ranks
  *
- * Nodes are compared as wholes: the sorted set of the values seen on each, or, within the values of a label, on each as
- * far as they carry the same one. Where more than half agree, the others are the findings; where no value has a
- * majority, nobody can say who is right, and one finding lists what there is.
+ * Nodes are compared by the sorted set of values on each node, or, with `within`, by the set of values with the same
+ * value of that label. When more than half agree, each other node is a finding; without a majority, one finding lists
+ * all values.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -18,7 +18,7 @@ struct party {
 	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
 	const char *value;                  /* the arena's: equal values are equal pointers */
 	const char *within;                 /* the label's value, likewise; NULL when all are compared */
-	const struct muster_sample *sample; /* the only one behind the value, if it is about the party as a whole */
+	const struct muster_sample *sample; /* the only sample of the value, if it is about the whole node or rank */
 };
 
 struct parties {

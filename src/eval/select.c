@@ -1,7 +1,7 @@
-/* select.c - what a run is held against
+/* select.c - choose the expectations of a run
  *
- * A machine that nobody knows is held against what holds anywhere, and a finding says that its own figures were not
- * judged: such a run may fail, but it can never pass.
+ * An unknown machine type is checked only against common.json, and the finding sku.unknown is added: such a run may
+ * fail, but it can never pass.
  */
 #include "eval/select.h"
 
@@ -16,9 +16,8 @@
 #define AUTOMATIC "auto"
 
 static const char ways_out[] =
-	"name the machine type with --sku NAME (muster skus lists those that are known); or write an expectation file "
-	"for it, with identify in it, and give that by --sku FILE; or judge only what holds on any NVIDIA machine with "
-	"--sku generic-nvidia";
+	"set the machine type with --sku NAME (muster skus lists all names), or write an expectation file with "
+	"\"identify\" and use --sku FILE, or check only what holds on every NVIDIA machine with --sku generic-nvidia";
 
 int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err)
@@ -57,7 +56,7 @@ void muster_selection_done(struct muster_selection *choice)
 	*choice = (struct muster_selection){ 0 };
 }
 
-/* Put in a finding about the whole job, behind those that failed. */
+/* Insert a finding about the whole job, after the failed findings. */
 static void add_finding(struct muster_report *report, struct muster_finding finding)
 {
 	size_t before = report->count[MUSTER_FAIL], behind = report->finding_count - before;
@@ -81,7 +80,7 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 				 .check = "sku.unknown",
 				 .status = MUSTER_INCONCLUSIVE,
 				 .rank = -1,
-				 .expected = "one machine type that has an expectation file",
+				 .expected = "one machine type with an expectation file",
 				 .observed = muster_arena_string(ret->arena, why),
 				 .unit = "",
 				 .advice = ways_out,
@@ -113,10 +112,11 @@ void muster_selection_evaluate(
 	found = &choice->candidates.items[index];
 	if (found->misfit.code != MUSTER_OK) {
 		err = found->misfit;
-		muster_wrap(&err, "recognised as %s by %s, which the overlay does not fit", found->expect.name, how);
+		muster_wrap(&err, "detected as %s by %s, but the overlay does not fit this machine type",
+			found->expect.name, how);
 		evaluate_unknown(choice, run, strict, err.text, ret);
 		return;
 	}
 	muster_evaluate(run, &found->expect, strict, ret);
-	ret->sku_origin = muster_arena_printf(ret->arena, "%s (recognised by %s)", ret->sku_origin, how);
+	ret->sku_origin = muster_arena_printf(ret->arena, "%s (detected by %s)", ret->sku_origin, how);
 }

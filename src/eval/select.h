@@ -1,4 +1,4 @@
-/* select.h - what a run is held against: what the user named, what the machine is recognised as, or what holds anywhere
+/* select.h - choose the expectations of a run: the named file, the file of the detected machine type, or common.json
  */
 #ifndef MUSTER_EVAL_SELECT_H
 #define MUSTER_EVAL_SELECT_H
@@ -14,12 +14,12 @@ struct muster_selection {
 	struct muster_expect named;          /* when known */
 	struct muster_candidates candidates; /* when automatic */
 	bool has_common;
-	struct muster_expect common; /* what holds anywhere, for when nobody knows the machine */
+	struct muster_expect common; /* common.json, for an unknown machine type */
 };
 
-/* Load what `name` asks for: "auto", a name in config_dir, or a path. A name without a file is no error: the run is
- * then held against common.json, and inconclusive. The overlay is a path or NULL; where it does not fit common.json,
- * that is taken as it is. On failure -1 with MUSTER_EUSAGE and the file in err. */
+/* Load `name`: "auto", a name in config_dir, or a path. A name without a file is no error: the run is then checked
+ * against common.json, and inconclusive. The overlay is a path or NULL; when it does not fit common.json,
+ * common.json is used without it. On failure -1 with MUSTER_EUSAGE and the file in err. */
 int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err);
 void muster_selection_done(struct muster_selection *choice);

@@ -113,10 +113,10 @@ const char *muster_describe_when(
 
 	for (size_t i = 0; i < SIZES; i++)
 		if (!in_span(has[i], span_of(check, i)))
-			return muster_arena_printf(arena, "for runs of %s, this one has %zu",
+			return muster_arena_printf(arena, "only for runs of %s (this run has %zu)",
 				span_text(span_of(check, i), size_names[i], arena), has[i]);
 	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
-		return muster_arena_printf(arena, "for profile %s, this run has %s",
+		return muster_arena_printf(arena, "only for profile %s (this run has %s)",
 			profiles_text(check->when_profiles, arena), run->job.profile ? run->job.profile : "none");
 	return NULL;
 }

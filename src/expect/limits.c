@@ -73,8 +73,7 @@ int muster_limit_min_beside(struct muster_expect_parser *p, const struct muster_
 	return muster_expect_parse_complain(p, "%g is above max, %g", min->value.number, max->value.number);
 }
 
-/* A limit that makes no sense beside another one, and what comes of it: "8 never warns: what is below min, 9, fails".
- */
+/* A limit that contradicts another one, and the effect: "8 has no effect: min is 9". */
 struct conflict {
 	const char *other;
 	bool below; /* the limit lies below the other one; else above */
@@ -108,7 +107,7 @@ static int conflicts_lint(struct muster_expect_parser *p, const struct muster_op
 int muster_limit_warn_below_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	static const struct conflict conflicts[] = {
-		{ "min", true, true, "never warns: what is below min, ", ", fails" },
+		{ "min", true, true, "has no effect: min is ", "" },
 		{ "max", false, false, "always warns: max is ", "" },
 		{ "warn_above", false, false, "is above warn_above, ", ": every value warns" },
 	};
@@ -119,7 +118,7 @@ int muster_limit_warn_below_lint(struct muster_expect_parser *p, const struct mu
 int muster_limit_warn_above_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	static const struct conflict conflicts[] = {
-		{ "max", false, true, "never warns: what is above max, ", ", fails" },
+		{ "max", false, true, "has no effect: max is ", "" },
 		{ "min", true, false, "always warns: min is ", "" },
 	};
 
@@ -185,21 +184,20 @@ static const char *shares_text(
 	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
 }
 
-/* "at least 85 % of the run's median 25.9 GB/s, 22.02" */
+/* "at least 85 % of the median of this run"; with a known median "at least 22.02 GB/s (85 % of the median of this run,
+ * 25.9 GB/s)" */
 const char *muster_medians_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
 	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
-	const char *shares = muster_arena_printf(q->arena, "%s %s %% of the run's median",
-		min && max ? "from"
-		: min      ? "at least"
-			   : "at most",
-		shares_text(min, max, 100, q->arena));
+	const char *bound = min && max ? "from" : min ? "at least" : "at most", *unit = q->check->metric->unit;
+	const char *shares = shares_text(min, max, 100, q->arena);
+	const char *why = q->median ? q->median->why_none : NULL;
 
-	if (!q->median)
-		return shares;
-	if (q->median->why_none)
-		return muster_arena_printf(q->arena, "%s (untold: %s)", shares, q->median->why_none);
-	return muster_arena_printf(q->arena, "%s %s, %s", shares, with_unit(q, muster_number(q->median->value)),
-		shares_text(min, max, q->median->value, q->arena));
+	if (!q->median || why)
+		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
+			why ? " (not evaluated: " : "", why ? why : "", why ? ")" : "");
+	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of the median of this run, %s)", bound,
+		shares_text(min, max, q->median->value, q->arena), *unit ? " " : "", unit, shares,
+		with_unit(q, muster_number(q->median->value)));
 }

@@ -20,7 +20,7 @@
 #define SCHEMA_VERSION 1
 #define MEMBERS_MAX 1024    /* of one object or array */
 #define TEXT_BYTES_MAX 4096 /* of one key or string */
-#define PROBLEMS_MAX 100    /* told of one file and its parents */
+#define PROBLEMS_MAX 100    /* problems of one file and its parents */
 
 struct stack {
 	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
@@ -89,8 +89,8 @@ static int place_problem(const struct muster_layer *layer, const struct place *a
 	return muster_problem_take(problems, err);
 }
 
-/* What is read here is looked up, merged, compared and told piece by piece: within these limits that takes little time
- * and memory whatever a file holds. */
+/* Limits of a file: within them, reading, merging and printing problems needs little time and memory for every
+ * content. */
 static int sizes_check(const struct muster_layer *layer, const struct muster_json *json, const struct place *at,
 	struct muster_error *err)
 {
@@ -98,7 +98,7 @@ static int sizes_check(const struct muster_layer *layer, const struct muster_jso
 	struct place inner = { .up = at };
 	char what[64];
 
-	snprintf(what, sizeof what, "a text of more than %d bytes", TEXT_BYTES_MAX);
+	snprintf(what, sizeof what, "a string of more than %d bytes", TEXT_BYTES_MAX);
 	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > TEXT_BYTES_MAX)
 		return place_problem(layer, at, what, NULL, err);
 	if (type != MUSTER_JSON_ARRAY && type != MUSTER_JSON_OBJECT)
@@ -138,14 +138,13 @@ static int layer_check(const struct muster_layer *layer, struct muster_problems 
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: this muster reads version %d only",
 			layer->path, SCHEMA_VERSION);
 	if (!muster_json_member(json, "name") && !layer->overlay) {
-		muster_fail(err, MUSTER_EUSAGE, "%s: $.name: missing, each file has a name of its own", layer->path);
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.name: missing, each file needs its own name", layer->path);
 		if (muster_problem_take(problems, err) < 0)
 			return -1;
 	}
 	if (layer->overlay && muster_json_member(json, "extends")) {
 		muster_fail(err, MUSTER_EUSAGE,
-			"%s: $.extends: an overlay extends nothing: it is laid over the "
-			"file that was asked for",
+			"%s: $.extends: not allowed in an overlay, which is applied to the file of the machine type",
 			layer->path);
 		if (muster_problem_take(problems, err) < 0)
 			return -1;
@@ -194,7 +193,8 @@ static bool same_file(const char *a, const char *b)
 	return realpath(a, real_a) && realpath(b, real_b) && strcmp(real_a, real_b) == 0;
 }
 
-/* The path of what `layer` extends, malloc'd: relative to the folder that the layer lies in. *ret is NULL for none. */
+/* The path of the file that `layer` extends, malloc'd: relative to the directory of the layer. *ret is NULL for
+ * none. */
 static int parent_path(const struct muster_layer *layer, char **ret, struct muster_error *err)
 {
 	const struct muster_json *extends = muster_json_member(layer->json, "extends");
@@ -281,8 +281,8 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
 			if (target_is_object)
 				muster_suggest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
-			snprintf(what, sizeof what, "null removes nothing: there is no \"%.80s\"%s%s", key,
-				*near ? "; the closest is " : "", near);
+			snprintf(what, sizeof what, "cannot remove \"%.80s\": it does not exist%s%s%s", key,
+				*near ? "; did you mean " : "", near, *near ? "?" : "");
 			if (place_problem(layer, at, what, problems, err) < 0)
 				return -1;
 		}
@@ -469,7 +469,7 @@ size_t muster_expect_lint(
 		tell(arg, err.text);
 	}
 	if (problems.count == PROBLEMS_MAX) {
-		muster_fail(&err, MUSTER_EUSAGE, "%s: there may be more problems: after %d nobody looks for them", name,
+		muster_fail(&err, MUSTER_EUSAGE, "%s: there may be more problems: the check stops after %d", name,
 			PROBLEMS_MAX);
 		tell(arg, err.text);
 	}

@@ -16,14 +16,14 @@ struct muster_layer {
 	bool overlay;
 };
 
-/* Where problems go when the reading is to go on behind them. */
+/* Receiver of problems, when reading continues after a problem. */
 struct muster_problems {
 	muster_problem_fn *tell;
 	void *arg;
 	size_t count;
 };
 
-/* 0 when the problem was taken; -1 when nobody collects them (problems is NULL) and the first one ends the reading. */
+/* 0 when the problem was collected; -1 when problems is NULL, so that the first problem ends the reading. */
 int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
 
 /* Check the merged tree and fill expect (its arena is made already). Layers, parents first, tell which file to blame.

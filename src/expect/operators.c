@@ -247,7 +247,7 @@ static const char *equals_by_describe(const struct muster_question *q)
 		list = muster_arena_printf(q->arena, "%s%s%s", list, i ? ", " : "", operand->list[i].label_value);
 	if (operand->list_count > MUSTER_LIST_MOST)
 		list = muster_arena_printf(q->arena, "%s and %zu more", list, operand->list_count - MUSTER_LIST_MOST);
-	return muster_arena_printf(q->arena, "not expected here: allowed are %s", list);
+	return muster_arena_printf(q->arena, "not allowed here; allowed are %s", list);
 }
 
 /* ---- same_across ---- */
@@ -264,7 +264,7 @@ static int same_across_parse(
 	operand->peers = peers == 0 ? MUSTER_SCOPE_NODE : MUSTER_SCOPE_RANK;
 	if (operand->peers == MUSTER_SCOPE_RANK && (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT))
 		return muster_expect_parse_complain(
-			p, "%s is a fact about a node, not about a rank: use \"nodes\"", p->check->metric->name);
+			p, "%s is a metric of a node, not of a rank: use \"nodes\"", p->check->metric->name);
 	return 0;
 }
 
@@ -282,7 +282,8 @@ static int same_across_beside(struct muster_expect_parser *p, const struct muste
 	const char *other = other_name(p->check, operand);
 
 	return other && !muster_check_operand(p->check, MUSTER_OF_NOTHING)
-		       ? muster_expect_parse_complain(p, "same_across stands alone: give %s a check of its own", other)
+		       ? muster_expect_parse_complain(
+				 p, "same_across must be the only operator: give %s a check of its own", other)
 		       : 0;
 }
 
@@ -308,7 +309,7 @@ static int present_beside(struct muster_expect_parser *p, const struct muster_op
 	const char *other = other_name(p->check, operand);
 
 	return other && !operand->value.boolean
-		       ? muster_expect_parse_complain(p, "%s says nothing about what must not be present", other)
+		       ? muster_expect_parse_complain(p, "%s is not allowed with present: false", other)
 		       : 0;
 }
 
@@ -339,7 +340,7 @@ static int observe_beside(struct muster_expect_parser *p, const struct muster_op
 static const char *observe_describe(const struct muster_question *q)
 {
 	(void)q;
-	return "any value, no floor is set";
+	return "no threshold";
 }
 
 /* ---- the table ---- */

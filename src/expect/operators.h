@@ -21,10 +21,10 @@ enum muster_operator_kind {
 	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
 };
 
-/* The median of what a check judges in a run. */
+/* The median of the values that a check uses in a run. */
 struct muster_median {
 	double value;
-	const char *why_none; /* why no value can be held against it; NULL when it can */
+	const char *why_none; /* why the median cannot be used; NULL when it can */
 };
 
 /* What an operator is asked about. The sample has a value of the metric's type. */
@@ -69,7 +69,7 @@ const struct muster_operator *muster_operator_find(const char *name);
 const struct muster_operand *muster_check_operand(const struct muster_check *check, enum muster_operator_kind kind);
 /* The check's operand of the operator of this name; NULL when it has none. */
 const struct muster_operand *muster_check_operand_named(const struct muster_check *check, const char *operator);
-/* False when the check holds no value against a figure. */
+/* False when the check has no absolute threshold. */
 bool muster_check_calibrated(const struct muster_check *check);
 /* Free what operands own beside the arena. */
 void muster_check_done(struct muster_check *check);

@@ -37,8 +37,8 @@ static int resolve_after(struct muster_expect_parser *p, size_t at)
 		p->afters[at], p->expect->check_count, muster_expect_parse_check_id, checks, 2, near, sizeof near);
 	muster_expect_parse_enter(p, checks[at].id);
 	muster_expect_parse_enter(p, "after");
-	return muster_expect_parse_complain(
-		p, "there is no check \"%.64s\"%s%s", p->afters[at], *near ? "; the closest is " : "", near);
+	return muster_expect_parse_complain(p, "there is no check \"%.64s\"%s%s%s", p->afters[at],
+		*near ? "; did you mean " : "", near, *near ? "?" : "");
 }
 
 /* Following what a check comes after must end somewhere. */
@@ -52,7 +52,7 @@ static int circle_check(struct muster_expect_parser *p, size_t at)
 			continue;
 		muster_expect_parse_enter(p, checks[at].id);
 		muster_expect_parse_enter(p, "after");
-		return muster_expect_parse_complain(p, "these checks come after each other in a circle");
+		return muster_expect_parse_complain(p, "the \"after\" of these checks form a circle");
 	}
 	return 0;
 }
@@ -133,6 +133,6 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 	if (muster_expect_parse_object(&p, merged, keys, PARSE_COUNT(keys), expect) < 0)
 		return -1;
 	if (!expect->check_count)
-		return muster_expect_parse_complain(&p, "no checks: a run judged by this file would always pass");
+		return muster_expect_parse_complain(&p, "no checks: every run would pass");
 	return 0;
 }

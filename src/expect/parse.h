@@ -37,7 +37,7 @@ typedef int muster_expect_parse_reader(struct muster_expect_parser *p, void *int
 /* A key of an object: how its value is read, and into which field of the struct that stands for the object. */
 struct muster_expect_parse_key {
 	const char *name;
-	muster_expect_parse_reader *read; /* NULL: somebody else reads it */
+	muster_expect_parse_reader *read; /* NULL: read elsewhere */
 	size_t offset;
 };
 
@@ -46,8 +46,7 @@ struct muster_expect_parse_key {
 void muster_expect_parse_enter(struct muster_expect_parser *p, const char *key);
 void muster_expect_parse_enter_element(struct muster_expect_parser *p, size_t index);
 void muster_expect_parse_leave(struct muster_expect_parser *p);
-/* Whatever became of a part of the file, reading goes on behind it, with the path as long as before; unless nobody
- * collects problems: then -1. */
+/* Continue reading after a part of the file, with the path as before the part; -1 when problems are not collected. */
 int muster_expect_parse_go_on(struct muster_expect_parser *p, size_t depth, int result);
 /* -1 with the file that said it last, the path, and what is wrong. */
 int muster_expect_parse_complain(struct muster_expect_parser *p, const char *format, ...)

@@ -35,7 +35,7 @@ static int read_metric(struct muster_expect_parser *p, void *into, const struct 
 	muster_suggest(muster_json_string(json), muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
 	if (*near)
 		return muster_expect_parse_complain(
-			p, "no such metric: \"%.80s\"; the closest is %s", muster_json_string(json), near);
+			p, "no such metric: \"%.80s\"; did you mean %s?", muster_json_string(json), near);
 	return muster_expect_parse_complain(
 		p, "no such metric: \"%.80s\" (muster metrics lists them)", muster_json_string(json));
 }
@@ -137,15 +137,15 @@ static int read_advice(struct muster_expect_parser *p, void *into, const struct 
 		char near[300];
 
 		if (!end)
-			return muster_expect_parse_complain(p, "a placeholder without its end: \"%.40s\"", at);
+			return muster_expect_parse_complain(p, "a placeholder without closing brace: \"%.40s\"", at);
 		name = muster_arena_string_n(p->expect->arena, at + 2, (size_t)(end - at) - 2);
 		while (i < PARSE_COUNT(places) && strcmp(places[i], name) != 0)
 			i++;
 		if (i == PARSE_COUNT(places) && !muster_metric_find(name)) {
 			muster_suggest(name, muster_metric_count(), metric_at, NULL, 3, near, sizeof near);
 			muster_expect_parse_complain(p,
-				"the placeholder ${%.80s} is neither node, rank, gpu, port nor a metric%s%s", name,
-				*near ? "; the closest is " : "", near);
+				"the placeholder ${%.80s} must be node, rank, gpu, port or a metric%s%s%s", name,
+				*near ? "; did you mean " : "", near, *near ? "?" : "");
 			if (muster_expect_parse_go_on(p, p->depth, -1) < 0)
 				return -1;
 		}
@@ -221,8 +221,8 @@ static int id_check(struct muster_expect_parser *p, const char *id)
 		free_name = free_name && strcmp(id, taken[i]) != 0;
 	if (!free_name)
 		return muster_expect_parse_complain(p,
-			"this name is taken: muster itself reports probes, missing ranks and nodes, "
-			"runs that ended early and unknown machines");
+			"this name is reserved for muster's own findings (probes, missing ranks and "
+			"nodes, interrupted runs, unknown machine types)");
 	return 0;
 }
 
@@ -233,8 +233,8 @@ static int no_metric(struct muster_expect_parser *p)
 
 	muster_suggest(
 		p->check->id, (size_t)(p->check - checks), muster_expect_parse_check_id, checks, 2, near, sizeof near);
-	return muster_expect_parse_complain(p, "no metric is named%s%s",
-		*near ? ", and no check of this name is inherited; the closest is " : "", near);
+	return muster_expect_parse_complain(p, "no metric is given%s%s%s",
+		*near ? ", and no check of this name is inherited; did you mean " : "", near, *near ? "?" : "");
 }
 
 /* Complain of keys that no check has. */
@@ -269,7 +269,7 @@ static int keys_read(struct muster_expect_parser *p, const struct muster_json *j
 		return -1;
 	if (muster_json_member(json, "source"))
 		return 0;
-	return muster_expect_parse_complain(p, "no source: say where this expectation comes from");
+	return muster_expect_parse_complain(p, "no source: give the source of the expected value");
 }
 
 int muster_expect_parse_check(struct muster_expect_parser *p, void *into, const struct muster_json *json)
@@ -285,7 +285,7 @@ int muster_expect_parse_check(struct muster_expect_parser *p, void *into, const 
 	if (keys_read(p, json) < 0)
 		return -1;
 	if (p->problems && p->problems->count > before)
-		return 0; /* what the operators say together cannot be told */
+		return 0; /* the operators cannot be compared with each other */
 	if (muster_expect_parse_operators_check(p) < 0)
 		return -1;
 	if (p->problems && (muster_expect_parse_operators_lint(p) < 0 || muster_expect_parse_sources_check(p) < 0))

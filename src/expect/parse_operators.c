@@ -42,8 +42,8 @@ int muster_expect_parse_need_label(struct muster_expect_parser *p, const char *l
 			return 0;
 	if (count == 0)
 		return muster_expect_parse_complain(
-			p, "%s carries no labels, so none called \"%.60s\"", metric->name, label);
-	return muster_expect_parse_complain(p, "%s carries no label \"%.60s\", only %s", metric->name, label,
+			p, "%s has no labels, so it has no label \"%.60s\"", metric->name, label);
+	return muster_expect_parse_complain(p, "%s has no label \"%.60s\", only %s", metric->name, label,
 		muster_expect_parse_list(metric->labels, count, p->expect->arena));
 }
 
@@ -54,7 +54,7 @@ int muster_expect_parse_need_many(struct muster_expect_parser *p)
 	if (metric->scope != MUSTER_SCOPE_JOB)
 		return 0;
 	return muster_expect_parse_complain(
-		p, "%s is one fact about the whole job: there is nothing to compare", metric->name);
+		p, "%s has one value for the whole job: there is nothing to compare", metric->name);
 }
 
 int muster_expect_parse_within(struct muster_expect_parser *p, void *into, const struct muster_json *json)
@@ -124,7 +124,7 @@ static int companions_check(struct muster_expect_parser *p)
 	}
 	if (check->within && !(peers && peers->peers == MUSTER_SCOPE_NODE)) {
 		muster_expect_parse_enter(p, "within");
-		return muster_expect_parse_complain(p, "says something only beside same_across: \"nodes\"");
+		return muster_expect_parse_complain(p, "is only allowed with same_across: \"nodes\"");
 	}
 	if (check->in_words && !worded) {
 		muster_expect_parse_enter(p, "in_words");
@@ -146,7 +146,7 @@ int muster_expect_parse_operators_check(struct muster_expect_parser *p)
 
 	if (check->operand_count == 0)
 		return muster_expect_parse_complain(
-			p, "nothing is expected: give one of %s", operators_text(p, check->metric->type));
+			p, "no operator: give one of %s", operators_text(p, check->metric->type));
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
 

@@ -1,4 +1,4 @@
-/* parse_path.c - where in an expectation file the reading is, and which of the merged files to blame
+/* parse_path.c - the JSON path of a problem in an expectation file, and which of the merged files contains it
  */
 #include "expect/parse.h"
 

@@ -102,7 +102,7 @@ int muster_expect_parse_sources_check(struct muster_expect_parser *p)
 		muster_expect_parse_enter(p, change->key);
 		if (muster_expect_parse_go_on(p, depth,
 			    muster_expect_parse_complain(
-				    p, "changed without a source: the one that stands is of %s", file)) < 0)
+				    p, "changed without a source: the inherited source is that of %s", file)) < 0)
 			return -1;
 	}
 	return 0;

@@ -214,7 +214,7 @@ static const char *views_text(
 			muster_describe_nodes(names, count, arena));
 		if (taken_for)
 			text = muster_arena_printf(arena, "%s (%s%s)", text,
-				*views[i].fits ? "taken for " : "no file fits", views[i].fits);
+				*views[i].fits ? "detected as " : "no file fits", views[i].fits);
 	}
 	free(names);
 	return text;
@@ -234,7 +234,7 @@ static int views_settle(
 			continue;
 		if (chosen && (chosen->fit_count == 0 || view->fit_count == 0 ? chosen->key != view->key
 									      : chosen->fits != view->fits))
-			return muster_fail(err, MUSTER_ENOTSUPPORTED, "the nodes are not of one machine type: %s",
+			return muster_fail(err, MUSTER_ENOTSUPPORTED, "the nodes have different machine types: %s",
 				views_text(run, views, true, run->arena));
 		if (!chosen) {
 			chosen = view;
@@ -245,11 +245,11 @@ static int views_settle(
 		const char *seen = views_text(run, views, false, run->arena);
 
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s)",
-			*seen ? seen : "neither the metadata service nor the GPUs say what it is");
+			*seen ? seen : "neither the metadata service nor the GPUs identify it");
 	}
 	if (chosen->fit_count > 1)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "this machine (%s) fits more than one file: %s",
-			chosen->key, chosen->fits);
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"more than one expectation file fits this machine (%s): %s", chosen->key, chosen->fits);
 	return 0;
 }
 

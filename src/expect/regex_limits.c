@@ -31,7 +31,7 @@ static const char *behind_bracket(const char *at)
 	return *at ? at + 1 : at;
 }
 
-/* How many copies of what stands before it the repetition at `at` makes, at least 1; *ret_end is behind it. */
+/* The repeat count of the repetition at `at`, at least 1; *ret_end is the byte after it. */
 static unsigned long copies(const char *at, const char **ret_end)
 {
 	char *end;
@@ -61,7 +61,7 @@ const char *muster_regex_problem(const char *pattern)
 		char c = *pattern;
 
 		if (c == '\\' && pattern[1] >= '0' && pattern[1] <= '9')
-			return "it has a back reference, which POSIX extended expressions have not";
+			return "it has a back reference, which POSIX extended regular expressions do not have";
 		if (c == '(') {
 			parts[++depth] = 0;
 			last = 0;
@@ -96,7 +96,7 @@ regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, 
 	int code;
 
 	if (problem) {
-		snprintf(why, size, "too much of a regular expression: %s", problem);
+		snprintf(why, size, "too large a regular expression: %s", problem);
 		return NULL;
 	}
 	regex = muster_calloc(1, sizeof *regex);
@@ -104,7 +104,7 @@ regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, 
 	if (code == 0)
 		return regex;
 	regerror(code, regex, message, sizeof message);
-	snprintf(why, size, "no POSIX extended regular expression: %s", message);
+	snprintf(why, size, "not a POSIX extended regular expression: %s", message);
 	free(regex);
 	return NULL;
 }

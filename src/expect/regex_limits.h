@@ -10,7 +10,7 @@
 const char *muster_regex_problem(const char *pattern);
 
 /* Compile a POSIX extended regular expression of bounded cost. The caller ends it with regfree and free. NULL with what
- * it is, after "is", in why: "too much of a regular expression: ...". */
+ * it is, after "is", in why: "too large a regular expression: ...". */
 regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The byte behind the string whose opening quote is at `at`; -1 with err when it is malformed. */
+/* The byte after the string whose opening quote is at `at`; -1 with err when it is malformed. */
 int muster_json_string_end(const char *text, size_t at, size_t length, size_t *ret, struct muster_error *err);
 
 /* -1 with err at the first byte that cJSON would let through or could not bear. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The byte behind the string whose opening quote is at `at`, or length + 1 when it has no end. */
+/* The byte after the string whose opening quote is at `at`, or length + 1 when the string has no end. */
 static size_t behind_string(const char *text, size_t at, size_t length)
 {
 	const char *stop = text + length, *quote = text + at;

@@ -1,4 +1,4 @@
-/* blame.c - from trial rings to blame: which nodes, links or partitions explain the pairs that failed */
+/* blame.c - which nodes, links or partitions explain the localisation all-reduces that failed */
 #include "localize/blame.h"
 
 #include "muster/arena.h"
@@ -269,7 +269,8 @@ static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
 		struct muster_suspect *one = &s->nodes[i];
 		bool few = outcasts * 3 <= s->node_count || failed[i] + 1 >= outcasts;
 		if (one->blame == MUSTER_BLAME_NONE && one->passed == 0 && all[i] >= 2 && good[i] > 0 && few)
-			failed[i] = SIZE_MAX; /* all are found before any is blamed: blame makes a partner bad */
+			failed[i] = SIZE_MAX; /* all suspects are found before any is marked, because a mark makes its
+						 partners' evidence weaker */
 	}
 	for (size_t i = 0; i < s->node_count; i++)
 		if (failed[i] == SIZE_MAX)
@@ -388,8 +389,8 @@ static void find_split(struct muster_suspects *s)
 	s->split = s->part_count > 1 && wide == s->part_count * (s->part_count - 1) / 2;
 }
 
-/* Where there are parts, a node that works with nobody may belong to one that it was not tried with: it is not to blame
- * before it failed with all of them. */
+/* With separate parts, a node that works with no other node may belong to a part that it was not tried with: it is a
+ * suspect only after it failed with all parts. */
 static void pardon_outcasts(struct muster_suspects *s)
 {
 	for (size_t i = 0; s->split && i < s->node_count; i++) {

@@ -1,6 +1,6 @@
-/* blame.h - from trial rings to blame: which nodes, links or partitions explain the pairs that failed
+/* blame.h - which nodes, links or partitions explain the localisation all-reduces that failed
  *
- * Pure: the planner of trials asks it whether anything is left to explain, and evaluate what to report.
+ * Pure. The planner uses it to decide whether a failure is still unexplained, and evaluate to report the findings.
  */
 #ifndef MUSTER_LOCALIZE_BLAME_H
 #define MUSTER_LOCALIZE_BLAME_H
@@ -89,7 +89,7 @@ void muster_suspects_done(struct muster_suspects *suspects);
 bool muster_suspects_good(const struct muster_suspects *suspects, size_t node);
 /* The pair's edge; NULL when it was not tried. */
 const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b);
-/* Whether the node failed with somebody of the part. */
+/* Whether the node failed with a node of the part. */
 bool muster_suspects_failed_with(const struct muster_suspects *suspects, size_t node, size_t part);
 bool muster_edge_failed(const struct muster_edge *edge);
 /* Whether this edge, by index, passed, or failed by what is known: a node or link to blame, or a split. */

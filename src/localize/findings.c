@@ -1,6 +1,7 @@
-/* findings.c - findings from trial rings: which node, link or partition breaks or slows the ring of all
+/* findings.c - findings from localisation all-reduces: which node, link or partition breaks or slows the full
+ * all-reduce
  *
- * blame.c knows who is to blame; here it is said with the evidence, the strongest first.
+ * blame.c finds the cause; this file reports it with the evidence, the strongest first.
  */
 #include "localize/findings.h"
 
@@ -114,8 +115,8 @@ static const char *why_text(const struct trial_set *d, size_t attempt, double me
 	const struct muster_trial *trial = d->trials[attempt];
 
 	if (trial->status == MUSTER_TRIAL_OK)
-		return muster_arena_printf(d->arena, "slow: %s, where the median is %s",
-			gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
+		return muster_arena_printf(
+			d->arena, "slow: %s, the median is %s", gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
 	return muster_arena_printf(
 		d->arena, "%.*s%s", WHY_SHOWN, trial->why, strlen(trial->why) > WHY_SHOWN ? "..." : "");
 }
@@ -126,9 +127,10 @@ static const char *alone_text(const struct trial_set *d, size_t node)
 	const struct muster_suspect *one = &d->suspects.nodes[node];
 
 	if (one->alone == MUSTER_UNTRIED)
-		return "not tried alone";
-	return one->alone_gbps > 0 ? muster_arena_printf(d->arena, "alone %s", gbps_text(d, one->alone_gbps))
-				   : "alone it works";
+		return "single-node all-reduce not tried";
+	return one->alone_gbps > 0
+		       ? muster_arena_printf(d->arena, "single-node all-reduce %s", gbps_text(d, one->alone_gbps))
+		       : "its single-node all-reduce works";
 }
 
 static void accuse(struct trial_set *d, struct muster_finding finding)
@@ -145,23 +147,31 @@ static void accuse(struct trial_set *d, struct muster_finding finding)
 
 static void accuse_lone(struct trial_set *d, size_t node)
 {
-	accuse(d, (struct muster_finding){
-			  .check = "ring.suspect",
-			  .node = d->names[node],
-			  .expected = "a ring of this node alone works, and is no slower than those of other nodes",
-			  .observed = muster_arena_printf(d->arena, "its ring of itself alone failed: %s",
-				  why_text(d, d->suspects.nodes[node].trial, d->suspects.medians[0])),
-			  .advice = "leave the node out (srun --exclude), and run muster there alone; look at its GPUs "
-				    "and what connects them: NVLink, Xid lines in dmesg, the other findings of the "
-				    "node",
-		  });
+	accuse(d,
+		(struct muster_finding){
+			.check = "ring.suspect",
+			.node = d->names[node],
+			.expected = "the all-reduce on this node alone works and is not slower than on other nodes",
+			.observed = muster_arena_printf(d->arena, "its single-node all-reduce failed: %s",
+				why_text(d, d->suspects.nodes[node].trial, d->suspects.medians[0])),
+			.advice = "exclude the node (srun --exclude) and run muster on this node only; check its GPUs "
+				  "and their connections: NVLink, Xid lines in dmesg, the other findings of the node",
+		});
 }
 
-/* The partners with which the node failed, those first that are known to be good; what the first of them ended with. */
+/* Appends "all-reduce sim-2 + sim-1 failed" for one partner of the node. */
+static const char *attempt_text(
+	const struct trial_set *d, const char *text, size_t node, const struct muster_edge *edge)
+{
+	return muster_arena_printf(d->arena, "%s%s%s + %s %s", text, *text ? ", " : "all-reduce ", d->names[node],
+		d->names[edge->a == node ? edge->b : edge->a], edge->result == MUSTER_SLOW ? "was slow" : "failed");
+}
+
+/* The partners with which the node failed, good ones first, and the error of the last attempt with a good one. */
 static void accuse_by_partners(struct trial_set *d, size_t node)
 {
 	const struct muster_suspects *s = &d->suspects;
-	const char *good = "", *others = "", *slow = "", *why = NULL;
+	const char *failed = "", *good = "", *others = "", *why = NULL;
 	size_t good_count = 0, other_count = 0;
 
 	for (size_t i = 0; i < s->edge_count; i++) {
@@ -170,27 +180,26 @@ static void accuse_by_partners(struct trial_set *d, size_t node)
 
 		if (!muster_edge_failed(edge) || (edge->a != node && edge->b != node))
 			continue;
-		if (edge->result == MUSTER_SLOW)
-			slow = "slow ";
 		if (muster_suspects_good(s, other)) {
-			if (good_count++ < MUSTER_LIST_MOST)
+			if (good_count++ < MUSTER_LIST_MOST) {
+				failed = attempt_text(d, failed, node, edge);
 				good = muster_arena_printf(
 					d->arena, "%s%s%s", good, *good ? " and " : "", d->names[other]);
+			}
 			why = why_text(d, edge->trial, s->medians[1]);
 		} else if (other_count++ < MUSTER_LIST_MOST) {
-			others = muster_arena_printf(
-				d->arena, "%s%s%s", others, *others ? " and " : "", d->names[other]);
+			others = attempt_text(d, others, node, edge);
 		}
 	}
 	accuse(d, (struct muster_finding){
 			  .check = "ring.suspect",
 			  .node = d->names[node],
-			  .expected = "rings of this node and another one work",
+			  .expected = "all-reduces of this node with another node work",
 			  .observed = muster_arena_printf(d->arena,
-				  "%s with %s, which work%s with others%s%s; %s; the last of these: %s",
-				  *slow ? "slow" : "failed", good, good_count == 1 ? "s" : "",
-				  *others ? "; also with " : "", others, alone_text(d, node), why ? why : "?"),
-			  .advice = "leave the node out (srun --exclude), and look at what connects it to the others: "
+				  "%s; %s work%s with other nodes%s%s; %s; last error: %s", failed, good,
+				  good_count == 1 ? "s" : "", *others ? "; " : "", others, alone_text(d, node),
+				  why ? why : "?"),
+			  .advice = "exclude the node (srun --exclude) and check its connection to the other nodes: "
 				    "its InfiniBand links and their error counters, its switch port, P_Keys, mlx5 "
 				    "lines in dmesg",
 		  });
@@ -244,13 +253,12 @@ static void accuse_links(struct trial_set *d)
 		accuse(d,
 			(struct muster_finding){
 				.check = "ring.link",
-				.expected = "nodes that work with others work with each other",
+				.expected = "nodes that work with other nodes also work with each other",
 				.observed = muster_arena_printf(d->arena,
-					"%s and %s fail with each other, and each works with others: %s",
+					"the all-reduce %s + %s failed, and each of the two works with other nodes: %s",
 					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])),
-				.advice = "neither node need be bad: look at the switches and cables between them, "
-					  "and at routing; until then leave one of the two out of jobs with the "
-					  "other",
+				.advice = "check switches, cables and routing between the two nodes; until this is "
+					  "fixed, do not use both nodes in one job",
 			});
 	}
 }
@@ -275,16 +283,18 @@ static void accuse_split(struct trial_set *d)
 		parts = muster_arena_printf(
 			d->arena, "%s%s%s", parts, p ? " | " : "", muster_describe_nodes(names, count, d->arena));
 	}
-	accuse(d, (struct muster_finding){
-			  .check = "ring.split",
-			  .expected = "all nodes work with each other",
-			  .observed = muster_arena_printf(d->arena,
-				  "%s: the nodes of each part work with each other, and no pair across the parts does "
-				  "(%zu of them were tried)",
-				  parts, across),
-			  .advice = "a switch, a cable between switches or a partition (P_Key, placement group) stands "
-				    "between the parts; until that is repaired run jobs within one of them",
-		  });
+	accuse(d,
+		(struct muster_finding){
+			.check = "ring.split",
+			.expected = "all nodes work with each other",
+			.observed = muster_arena_printf(d->arena,
+				"%s: nodes of one group work with each other, and no pair of nodes from different "
+				"groups works (%zu such pairs were tried)",
+				parts, across),
+			.advice =
+				"check the switches, the cables between switches and the partitions (P_Key, placement "
+				"group) between the groups; until this is fixed, run each job within one group",
+		});
 	free(names);
 }
 
@@ -299,7 +309,7 @@ static void accuse_pairs(struct trial_set *d)
 		if (muster_suspects_explain(s, i))
 			continue;
 		if (count++ < MUSTER_LIST_MOST)
-			pairs = muster_arena_printf(d->arena, "%s%s%s with %s", pairs, *pairs ? ", " : "",
+			pairs = muster_arena_printf(d->arena, "%s%s%s + %s", pairs, *pairs ? ", " : "",
 				d->names[s->edges[i].a], d->names[s->edges[i].b]);
 		last = i;
 	}
@@ -310,12 +320,12 @@ static void accuse_pairs(struct trial_set *d)
 	why = why_text(d, s->edges[last].trial, s->medians[1]);
 	accuse(d, (struct muster_finding){
 			  .check = "ring.link",
-			  .expected = "nodes that work alone work with each other",
+			  .expected = "nodes that work alone also work with each other",
 			  .observed = muster_arena_printf(d->arena,
-				  "rings of two nodes fail (%s), and each of these nodes works alone: what was tried "
-				  "does not tell which of them is bad, or what lies between them: %s",
+				  "all-reduces of two nodes fail (%s), and each of these nodes works alone: the "
+				  "localisation could not decide which node or connection is at fault: %s",
 				  pairs, why),
-			  .advice = "run muster on each of them with nodes that are known to work together",
+			  .advice = "run muster on each of these nodes together with nodes that are known to work",
 		  });
 }
 
@@ -349,18 +359,20 @@ static void trial_set_judge(struct trial_set *d)
 			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
 			d->names[fastest - d->suspects.nodes]);
 	if (d->suspects.not_tried > 0)
-		late = muster_arena_printf(d->arena,
-			"; %zu more ran out of time, and had too little of it to tell anything", d->suspects.not_tried);
+		late = muster_arena_printf(
+			d->arena, "; %zu more ran out of time without a result", d->suspects.not_tried);
 	d->tell(d->arg, d->number,
 		(struct muster_finding){
 			.check = "ring.suspect",
 			.status = MUSTER_SKIP,
 			.rank = -1,
 			.metric = d->probe->ring_rate,
-			.expected = "rings of few nodes work",
+			.expected = "all-reduces on few nodes work",
 			.observed = muster_arena_printf(d->arena,
-				"nobody is suspected: no ring failed of %zu nodes alone%s and %zu pairs of nodes%s",
-				alone, rates, d->suspects.edge_count, late),
+				"no node is suspected: the all-reduces of %zu single node%s%s and %zu pair%s of nodes "
+				"all work%s",
+				alone, alone == 1 ? "" : "s", rates, d->suspects.edge_count,
+				d->suspects.edge_count == 1 ? "" : "s", late),
 			.unit = "",
 		});
 }

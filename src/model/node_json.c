@@ -106,9 +106,9 @@ static int read_rank(struct muster_json_reader *r, void *into, const struct must
 	int number = parts.rank.rank, last = node->rank_count > 0 ? node->ranks[node->rank_count - 1].rank : -1;
 	if (last > number)
 		return muster_json_reader_fail_member(
-			r, "rank", "rank %d stands after rank %d; they must ascend", number, last);
+			r, "rank", "rank %d after rank %d: ranks must be in ascending order", number, last);
 	if (last == number || rank_known(reader, number))
-		return muster_json_reader_fail_member(r, "rank", "rank %d stands twice in the run", number);
+		return muster_json_reader_fail_member(r, "rank", "rank %d occurs twice in the run", number);
 	struct muster_rank *rank = muster_node_add_rank(node, number);
 	*rank = parts.rank;
 	struct muster_sample_lists lists = { MUSTER_HOLDER_RANK,

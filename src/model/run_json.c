@@ -81,7 +81,7 @@ int muster_trial_read(struct muster_json_reader *r, void *into, const struct mus
 		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"why\" is needed");
 	if (trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
 					     : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1))
-		return muster_json_reader_fail_member(r, "nodes", "%zu nodes cannot be of the kind \"%s\"",
+		return muster_json_reader_fail_member(r, "nodes", "%zu nodes do not fit the kind \"%s\"",
 			trial.node_count, muster_trial_kind_name(trial.kind));
 	muster_run_add_trial(((struct muster_run_reader *)r)->run, trial);
 	return 0;
@@ -93,12 +93,12 @@ static int check_run(struct muster_json_reader *r, const struct muster_run *run,
 	for (size_t i = 0; i < run->node_count; i++)
 		if (run->nodes[i].simulated && !run->job.simulated)
 			return muster_json_reader_fail_member(r, "job",
-				"simulated is false, and yet the node \"%.100s\" is simulated", run->nodes[i].name);
+				"simulated is false, but the node \"%.100s\" is simulated", run->nodes[i].name);
 	for (size_t rank = 0; rank < (size_t)run->job.ranks; rank++)
 		if (!(seen[rank / 8] & 1u << rank % 8))
 			return muster_json_reader_fail_member(r, "nodes",
-				"rank %zu of %d stands nowhere; one that sent nothing stands there as missing", rank,
-				run->job.ranks);
+				"rank %zu of %d is absent; a rank without results must be present with \"missing\"",
+				rank, run->job.ranks);
 	return 0;
 }
 

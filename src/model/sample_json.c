@@ -168,11 +168,11 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 		return muster_json_reader_fail_member(r, "value", "%s is %s, found %s", sample->metric->name,
 			muster_json_type_name(wanted), muster_json_type_name(type));
 	if (type != MUSTER_JSON_NULL && parts->reason)
-		return muster_json_reader_fail(r, "a reason stands beside a value that is not null");
+		return muster_json_reader_fail(r, "\"reason\" is only allowed with a value that is null");
 	if (type == MUSTER_JSON_NULL && !parts->reason && !reader->lenient)
 		return muster_json_reader_fail(r, "the value is null, so the key \"reason\" is needed");
 	if (parts->values && type != MUSTER_JSON_NUMBER)
-		return muster_json_reader_fail(r, "values of repeats stand beside a value that is no number");
+		return muster_json_reader_fail(r, "\"values\" is only allowed with a value that is a number");
 	sample->values = parts->values;
 	sample->value_count = parts->value_count;
 	if (reader->lenient && type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX) {
@@ -195,7 +195,7 @@ int muster_sample_read(struct muster_json_reader *r, void *ret, const struct mus
 	struct muster_sample sample = { .metric = ((struct muster_sample_reader *)r)->find(name) };
 	if (!sample.metric)
 		return muster_json_reader_fail_member(
-			r, "metric", "unknown metric \"%.100s\"; `muster metrics` lists those there are", name);
+			r, "metric", "unknown metric \"%.100s\"; `muster metrics` lists all metrics", name);
 	if (read_value((struct muster_sample_reader *)r, &parts, &sample) < 0 ||
 		muster_json_member_read(r, "labels", 0, read_labels, &sample, parts.labels) < 0)
 		return -1;
@@ -228,7 +228,7 @@ static int read_listed(struct muster_json_reader *r, void *into, const struct mu
 		return -1;
 	enum muster_sample_holder target = widest[sample.metric->scope];
 	if (target > lists->holder)
-		return muster_json_reader_fail(r, "%s is a fact about a %s and cannot stand here", sample.metric->name,
+		return muster_json_reader_fail(r, "%s is a metric of a %s and is not allowed here", sample.metric->name,
 			muster_scope_name(sample.metric->scope));
 	muster_samples_add(lists->of[target], sample);
 	return 0;

@@ -101,7 +101,7 @@ static double judged_of(const struct muster_metric *metric, const double *values
 	return muster_metric_trend(metric) == MUSTER_TREND_MORE ? sorted[0] : sorted[count - 1];
 }
 
-/* Fold the samples behind `first` that are of the same thing into it; they are marked by a metric of NULL. */
+/* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. */
 static void fold_into(struct muster_samples *samples, size_t first, struct muster_arena *arena)
 {
 	struct muster_sample *sample = &samples->items[first];

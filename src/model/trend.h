@@ -7,7 +7,7 @@
 #include "muster/run.h"
 
 enum muster_trend {
-	MUSTER_TREND_FACT = 0, /* stays what it is until somebody changes it: versions, inventory, settings */
+	MUSTER_TREND_FACT = 0, /* constant between changes by an administrator: versions, inventory, settings */
 	MUSTER_TREND_MORE,     /* more is better */
 	MUSTER_TREND_LESS,     /* less is better */
 	MUSTER_TREND_DRIFTS,   /* is another one each time and says nothing: temperatures, clocks of the moment */

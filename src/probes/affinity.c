@@ -24,19 +24,20 @@
 static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.cpu_mask", MUSTER_STRING, "",
 		"CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu"),
-	RANK_METRIC("rank.cpu_list", MUSTER_STRING, "", "the same as a list: \"24-47\""),
-	RANK_METRIC("rank.cpus", MUSTER_NUMBER, "", "how many they are"),
-	RANK_METRIC("rank.cpu_numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that those CPUs lie in"),
+	RANK_METRIC("rank.cpu_list", MUSTER_STRING, "", "these CPUs as a list: \"24-47\""),
+	RANK_METRIC("rank.cpus", MUSTER_NUMBER, "", "number of these CPUs"),
+	RANK_METRIC("rank.cpu_numa_nodes", MUSTER_NUMBER, "", "NUMA nodes of these CPUs"),
 	RANK_METRIC("rank.gpu_numa_node", MUSTER_NUMBER, "",
-		"nearest NUMA node with CPUs of the rank's GPU; null when unknown"),
+		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown"),
 	RANK_METRIC("rank.gpu_cpu_mask", MUSTER_STRING, "", "CPUs of the GPU's NUMA node, as a hex mask"),
-	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "the same as a list"),
-	RANK_METRIC(
-		"rank.cpu_locality", MUSTER_STRING, "", "the rank's CPUs against the GPU's: inside, overlaps, outside"),
+	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "these CPUs as a list"),
+	RANK_METRIC("rank.cpu_locality", MUSTER_STRING, "",
+		"the rank's CPUs compared with the GPU's: inside, overlaps, outside"),
 	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
 		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_METRIC("rank.memory_locality", MUSTER_STRING, "",
-		"its NUMA nodes against the GPU's: inside, overlaps, outside; \"any\" when the policy names none"),
+		"NUMA nodes of the memory policy compared with the GPU's: inside, overlaps, outside; \"any\" when the "
+		"policy names none"),
 	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
@@ -159,7 +160,7 @@ static int find_gpu_node(
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
 	if (!gpu->bus_id[0])
 		return muster_fail(
-			err, MUSTER_ENOTSUPPORTED, "%s", gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
+			err, MUSTER_ENOTSUPPORTED, "%s", gpu->why_none[0] ? gpu->why_none : "the rank has no GPU");
 	return muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, gpu->bus_id, ret_node, err);
 }
 
@@ -208,7 +209,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 const struct muster_probe muster_probe_affinity = {
 	.name = "affinity",
-	.summary = "the rank's CPUs and memory against its GPU's NUMA node",
+	.summary = "CPUs and memory of the rank compared with the NUMA node of its GPU",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
 	.of_job = true,

@@ -1,7 +1,7 @@
-/* environment.c - the variables that steer CUDA, NCCL, UCX and MPI, and whether NCCL's topology file tells the truth
+/* environment.c - the variables that control CUDA, NCCL, UCX and MPI, and whether NCCL's topology file is correct
  *
- * What counts is what a job of the user's would get: the environment that the worker was started with, and the files
- * that NCCL reads. What muster or a library has put into its own environment since is nobody's setting.
+ * Records the settings that a job of the user would get: the environment at the start of the worker, and the files
+ * that NCCL reads. Variables that muster or a library has set in its own process since are ignored.
  */
 #include "vendor/nccl_topo.h"
 #include "system/topology.h"
@@ -36,15 +36,13 @@ static const struct muster_metric metrics[] = {
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
 		.labels = { "name" },
-		.meaning =
-			"who sets this variable: \"environment\", or the path of NCCL's file; only of those that are "
-			"set" },
+		.meaning = "where this variable is set: \"environment\", or the path of NCCL's file; only for "
+			   "variables that are set" },
 	{ .name = "rank.settings_left_out",
 		.type = MUSTER_NUMBER,
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
-		.meaning =
-			"NCCL_* variables that are set but not listed, because there are more than 64 unusual ones" },
+		.meaning = "NCCL_* variables that are set but not listed, because there are more than 64" },
 	{ .name = "node.topo_file",
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_NODE,
@@ -54,12 +52,12 @@ static const struct muster_metric metrics[] = {
 		.type = MUSTER_BOOLEAN,
 		.scope = MUSTER_SCOPE_NODE,
 		.unit = "",
-		.meaning = "that file gives GPUs and CPUs the NUMA nodes that they have" },
+		.meaning = "the NCCL topology file has the correct NUMA nodes of GPUs and CPUs" },
 	{ .name = "node.topo_file_differs",
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_NODE,
 		.unit = "",
-		.meaning = "what differs between that file and the node; null when nothing does" },
+		.meaning = "difference between the NCCL topology file and the node; null when there is none" },
 };
 
 /* A path that the user gave: in another root, one that is relative counts from there. */
@@ -86,7 +84,7 @@ static int read_conf(
 	return 0;
 }
 
-/* In NCCL's order. -1 with err when a file could not be read to its end: then it is not known what it sets. */
+/* In NCCL's order. -1 with err when a file could not be read completely: its settings are then unknown. */
 static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *settings, struct muster_error *err)
 {
 	const struct muster_setting *named = muster_settings_find(settings, "NCCL_CONF_FILE");
@@ -126,7 +124,7 @@ static void emit_settings(
 			muster_emit_null_for(ctx, "rank.setting", setting->name, "%s", unread->text);
 		else if (!setting->value && !is_nccls(setting) && !muster_probe_env(ctx)->in_job)
 			muster_emit_null_for(ctx, "rank.setting", setting->name,
-				"a job's environment would set it, and this is no job");
+				"only a job's environment sets this variable, and this is not a job");
 		else
 			muster_emit_for(ctx, "rank.setting", setting->name,
 				muster_string(setting->value ? setting->value : "not set"));
@@ -173,7 +171,7 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 			continue;
 		hwloc_obj_t real = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)node->numa_node);
 		if (!real) {
-			differ(all, "NUMA node %d is in the file and not in the kernel", node->numa_node);
+			differ(all, "NUMA node %d is in the file but not in the kernel", node->numa_node);
 			continue;
 		}
 		if (muster_cpuset_check(real->cpuset, err) < 0)
@@ -245,7 +243,8 @@ static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *
 	}
 	muster_names_done(&devices);
 	if (gpus == 0)
-		result = muster_fail(err, MUSTER_ENOTSUPPORTED, "the kernel shows no NVIDIA GPU to compare it with");
+		result = muster_fail(
+			err, MUSTER_ENOTSUPPORTED, "the kernel shows no NVIDIA GPU to compare with the file");
 	return all->count > 0 ? 0 : result;
 }
 
@@ -273,7 +272,7 @@ static int read_topo(struct muster_probe_ctx *ctx, const struct muster_setting *
 	if (!setting->value)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "NCCL_TOPO_FILE is not set");
 	if (!*setting->value)
-		return muster_fail(err, MUSTER_EIO, "NCCL_TOPO_FILE is set to nothing (%s)", setting->from);
+		return muster_fail(err, MUSTER_EIO, "NCCL_TOPO_FILE is empty (%s)", setting->from);
 	muster_step(ctx, "read %s", setting->value);
 	user_path(ctx, path, sizeof path, setting->value);
 	return muster_file_read(path, TOPO_FILE_MAX, ret_text, ret_length, err);
@@ -336,7 +335,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 const struct muster_probe muster_probe_environment = {
 	.name = "environment",
-	.summary = "variables that steer CUDA, NCCL, UCX and MPI, and NCCL's topology file",
+	.summary = "variables that control CUDA, NCCL, UCX and MPI, and NCCL's topology file",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
 	.of_job = true,

@@ -1,7 +1,7 @@
-/* fabric.c - what ties the rank's GPU to others and to the CPU: NVLink fabric, C2C links, peer access
+/* fabric.c - connections of the rank's GPU to other GPUs and to the CPU: NVLink fabric, C2C links, peer access
  *
- * NVML has told of fabrics since driver R525, in three forms of the same struct; the newest that the driver takes is
- * asked for. Whether the GPU ought to be in a fabric is not known here.
+ * NVML describes fabrics since driver R525, in three versions of one struct; the newest version that the driver
+ * accepts is used. Whether the GPU should be in a fabric is for the expectation file.
  */
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
@@ -18,10 +18,9 @@
 
 static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.fabric_state", MUSTER_STRING, "",
-		"how far the GPU has come in joining its NVLink fabric: not-supported, not-started, in-progress, "
-		"completed"),
+		"progress of joining the NVLink fabric: not-supported, not-started, in-progress, completed"),
 	GPU_METRIC("gpu.fabric_status", MUSTER_STRING, "",
-		"how joining the fabric ended: success, or NVML's words; null before it is completed"),
+		"result of joining the fabric: success, or the NVML error text; null before completion"),
 	GPU_METRIC("gpu.fabric_cluster", MUSTER_STRING, "", "UUID of the fabric; all zeros when it is in none"),
 	{ .name = "gpu.fabric_clique",
 		.type = MUSTER_NUMBER,
@@ -30,11 +29,11 @@ static const struct muster_metric metrics[] = {
 		.labels = { "gpu", "cluster" },
 		.meaning = "clique within the fabric: GPUs of one cluster and clique reach each other over NVLink" },
 	GPU_METRIC("gpu.fabric_health", MUSTER_STRING, "",
-		"healthy, or what is wrong with the GPU's place in the fabric, separated by spaces"),
+		"healthy, or the faults of the GPU in the fabric, separated by spaces"),
 	GPU_METRIC("gpu.c2c_links", MUSTER_NUMBER, "", "C2C links to the CPU that are up; 0 when the GPU has none"),
 	GPU_METRIC("gpu.c2c_gbps", MUSTER_NUMBER, "GB/s", "highest speed of one C2C link"),
 	GPU_METRIC("gpu.peers", MUSTER_NUMBER, "", "other GPUs that CUDA shows to this rank"),
-	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "those of them whose memory CUDA lets this GPU reach"),
+	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "number of these other GPUs whose memory this GPU may access"),
 };
 
 #define UUID_TEXT_SIZE sizeof "01234567-0123-0123-0123-0123456789ab"

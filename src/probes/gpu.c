@@ -31,8 +31,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.persistence", MUSTER_BOOLEAN, "", "persistence mode is enabled"),
 	GPU_METRIC("gpu.virtualization", MUSTER_STRING, "",
 		"how this system has the GPU: none (bare metal), passthrough, vgpu, host-vgpu, host-vsga"),
-	GPU_METRIC("gpu.vgpu_product", MUSTER_STRING, "", "product that the vGPU is licensed for; null if it is none"),
-	GPU_METRIC("gpu.vgpu_licensed", MUSTER_BOOLEAN, "", "the vGPU has its licence; null if it is none"),
+	GPU_METRIC("gpu.vgpu_product", MUSTER_STRING, "", "licensed product of the vGPU; null for other devices"),
+	GPU_METRIC("gpu.vgpu_licensed", MUSTER_BOOLEAN, "", "the vGPU has a licence; null for other devices"),
 	GPU_METRIC("gpu.pcie_gen", MUSTER_NUMBER, "", "PCIe generation of the link now (drops when idle)"),
 	GPU_METRIC("gpu.pcie_gen_max", MUSTER_NUMBER, "", "PCIe generation that GPU and slot allow"),
 	GPU_METRIC("gpu.pcie_width", MUSTER_NUMBER, "", "PCIe lanes now"),
@@ -40,27 +40,25 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.nvlinks", MUSTER_NUMBER, "", "NVLinks that are up"),
 	GPU_METRIC("gpu.nvlink_gbps", MUSTER_NUMBER, "GB/s", "speed of one NVLink, each direction"),
 	GPU_METRIC("gpu.sm_clock_mhz", MUSTER_NUMBER, "MHz", "SM clock now"),
-	GPU_METRIC(
-		"gpu.sm_clock_app_mhz", MUSTER_NUMBER, "MHz", "SM clock that applications ask for (application clock)"),
+	GPU_METRIC("gpu.sm_clock_app_mhz", MUSTER_NUMBER, "MHz", "application clock of the SMs"),
 	GPU_METRIC("gpu.sm_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest SM clock"),
 	GPU_METRIC("gpu.mem_clock_mhz", MUSTER_NUMBER, "MHz", "memory clock now"),
 	GPU_METRIC("gpu.mem_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest memory clock"),
 	GPU_METRIC("gpu.throttle_reasons", MUSTER_STRING, "",
-		"reasons that hold the clocks down now, separated by spaces; \"none\""),
+		"active reasons for lower clocks, separated by spaces; \"none\""),
 	GPU_METRIC("gpu.slowdown", MUSTER_BOOLEAN, "",
 		"one of the harmful reasons is active: HW slowdown, SW or HW thermal, power brake (mask 0xE8)"),
 	GPU_METRIC("gpu.temperature_celsius", MUSTER_NUMBER, "°C", "GPU temperature"),
-	GPU_METRIC("gpu.power_watts", MUSTER_NUMBER, "W", "power drawn now"),
+	GPU_METRIC("gpu.power_watts", MUSTER_NUMBER, "W", "power draw now"),
 	GPU_METRIC("gpu.power_limit_watts", MUSTER_NUMBER, "W", "enforced power limit"),
 	GPU_METRIC("gpu.ecc_uncorrected_volatile", MUSTER_NUMBER, "",
 		"uncorrected ECC errors since the driver was loaded"),
-	GPU_METRIC("gpu.ecc_uncorrected_aggregate", MUSTER_NUMBER, "", "uncorrected ECC errors in the GPU's life"),
+	GPU_METRIC("gpu.ecc_uncorrected_aggregate", MUSTER_NUMBER, "", "uncorrected ECC errors in the life of the GPU"),
 	GPU_METRIC("gpu.ecc_corrected_volatile", MUSTER_NUMBER, "", "corrected ECC errors since the driver was loaded"),
 	GPU_METRIC("gpu.remapped_correctable", MUSTER_NUMBER, "", "rows remapped because of correctable errors"),
 	GPU_METRIC("gpu.remapped_uncorrectable", MUSTER_NUMBER, "", "rows remapped because of uncorrectable errors"),
-	GPU_METRIC("gpu.remap_pending", MUSTER_BOOLEAN, "", "a row remap waits for a GPU reset"),
-	GPU_METRIC(
-		"gpu.remap_failed", MUSTER_BOOLEAN, "", "a row remap has failed: the GPU has no spare rows left there"),
+	GPU_METRIC("gpu.remap_pending", MUSTER_BOOLEAN, "", "a row remap is pending until a GPU reset"),
+	GPU_METRIC("gpu.remap_failed", MUSTER_BOOLEAN, "", "a row remap has failed: the GPU has no spare rows left"),
 };
 
 /* One GPU as NVML knows it. */
@@ -157,7 +155,7 @@ static void measure_virtualization(const struct view *v)
 	int found = muster_nvml_check(v->nvml, result, &why, "nvmlDeviceGetVirtualizationMode");
 	if (found == 0 && mode != NVML_GPU_VIRTUALIZATION_MODE_VGPU)
 		found = muster_fail(
-			&why, MUSTER_ENOTSUPPORTED, "the GPU is no vGPU: its virtualization mode is %s", name);
+			&why, MUSTER_ENOTSUPPORTED, "the GPU is not a vGPU: its virtualization mode is %s", name);
 	if (found == 0)
 		found = find_licence(v, &licence, &why);
 	if (found < 0) {

@@ -72,7 +72,7 @@ static const struct muster_metric metrics[] = {
 		.scope = MUSTER_SCOPE_PORT,
 		.unit = "",
 		.labels = { "port", "link_layer", "counter" },
-		.meaning = "what the run added to the error counter" },
+		.meaning = "increase of the error counter during the run" },
 };
 
 struct port {
@@ -506,8 +506,7 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return 0;
 	if (!start.known)
 		return muster_fail(err, MUSTER_EIO,
-			"the worker that read the error counters at the start was replaced: their increase is not "
-			"known");
+			"the worker that read the error counters at the start was replaced: the increase is unknown");
 	muster_step(ctx, "sysfs: read the error counters again");
 	for (size_t i = 0; i < start.ports.count; i++)
 		measure_counters(ctx, &start.ports.items[i], true, start.counters[i]);

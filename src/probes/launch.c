@@ -29,11 +29,11 @@ static const struct muster_metric metrics[] = {
 		"rank.slurm_procid", MUSTER_NUMBER, "", "SLURM_PROCID of this process; null when not started by Slurm"),
 	RANK_METRIC("rank.slurm_localid", MUSTER_NUMBER, "",
 		"SLURM_LOCALID of this process; null when not started by Slurm"),
-	RANK_METRIC("rank.slurm_cpu_bind", MUSTER_STRING, "",
-		"SLURM_CPU_BIND: how srun was told to bind; null when not set"),
+	RANK_METRIC(
+		"rank.slurm_cpu_bind", MUSTER_STRING, "", "SLURM_CPU_BIND: binding option of srun; null when not set"),
 	RANK_METRIC("rank.mpi_as_slurm", MUSTER_BOOLEAN, "",
-		"MPI's size, rank and local rank are Slurm's; null when not started by Slurm"),
-	RANK_METRIC("rank.local_rank", MUSTER_NUMBER, "", "place of this rank among those of its node"),
+		"size, rank and local rank of MPI are equal to Slurm's; null when not started by Slurm"),
+	RANK_METRIC("rank.local_rank", MUSTER_NUMBER, "", "index of this rank among the ranks of its node"),
 	RANK_METRIC("rank.visible_gpus", MUSTER_NUMBER, "", "GPUs that CUDA shows to this rank"),
 	RANK_METRIC("rank.cuda_visible_devices", MUSTER_STRING, "", "CUDA_VISIBLE_DEVICES; null when not set"),
 	RANK_METRIC("rank.gpu_choice", MUSTER_STRING, "", "how the GPU was chosen: only-visible, local-rank, none"),
@@ -42,19 +42,20 @@ static const struct muster_metric metrics[] = {
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
 		.labels = { "gpu" },
-		.meaning = "ranks of this node that took this GPU, this one included" },
+		.meaning = "ranks of this node that use this GPU, this rank included" },
 	NODE_METRIC("node.ranks", MUSTER_NUMBER, "", "ranks that run on the node"),
 	NODE_METRIC("node.ranks_per_gpu", MUSTER_NUMBER, "", "ranks on the node divided by GPUs that NVML shows on it"),
 	NODE_METRIC("node.slurm_tasks_per_node", MUSTER_NUMBER, "",
 		"this node's count in SLURM_TASKS_PER_NODE; null when not started by Slurm"),
 	NODE_METRIC("node.ranks_as_slurm", MUSTER_BOOLEAN, "",
-		"as many ranks run on the node as Slurm has tasks there; null when not started by Slurm"),
+		"number of ranks on the node is equal to Slurm's number of tasks; null when not started by Slurm"),
 	NODE_METRIC("node.slurm_gpus_on_node", MUSTER_NUMBER, "",
 		"SLURM_GPUS_ON_NODE, or the count in SLURM_GPUS_PER_NODE; null when neither is set"),
 	NODE_METRIC("node.gpus_as_slurm", MUSTER_BOOLEAN, "",
-		"NVML shows as many GPUs as Slurm gave to the job on the node; null when Slurm says nothing"),
+		"number of GPUs in NVML is equal to Slurm's number of GPUs of the job on the node; null when Slurm "
+		"gives none"),
 	NODE_METRIC("node.slurm_topology", MUSTER_STRING, "",
-		"switches or block that the node is in, from the top down (\"s0.s1\"); null when Slurm knows none"),
+		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology"),
 };
 
 /* A number from the environment: 0, or -1 with why there is none. */
@@ -93,7 +94,7 @@ static int started_by_srun(struct muster_error *err)
 	return of_step ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "started by mpirun inside a Slurm job");
 }
 
-/* The decimal number at *at, which moves behind it. */
+/* The decimal number at *at; *at moves to the first byte after it. */
 static bool take_number(const char **at, long *ret)
 {
 	char *end;
@@ -204,13 +205,13 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 		muster_emit_plain(ctx, "rank.visible_gpus", muster_number(gpu->visible));
 		muster_emit_plain(ctx, "rank.gpu_choice", muster_string(gpu->choice[0] ? gpu->choice : "none"));
 	} else {
-		const char *why = gpu->why_none[0] ? gpu->why_none : "CUDA could not be asked";
+		const char *why = gpu->why_none[0] ? gpu->why_none : "CUDA is not available";
 		muster_emit_null_plain(ctx, "rank.visible_gpus", "%s", why);
 		muster_emit_null_plain(ctx, "rank.gpu_choice", "%s", why);
 	}
 	if (!gpu->bus_id[0]) {
 		muster_emit_null_for(ctx, "rank.gpu_sharers", "none", "%s",
-			gpu->why_none[0] ? gpu->why_none : "the rank took no GPU");
+			gpu->why_none[0] ? gpu->why_none : "the rank has no GPU");
 		return;
 	}
 	/* By UUID: two MIG instances of one GPU have one bus id and are not shared. */
@@ -220,9 +221,9 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 			   strcmp(env->peers[i].gpu_bus_id, gpu->bus_id) == 0;
 	if (sharers > 0)
 		muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
-	else /* this one is not even among them: whoever passes it on has died */
+	else /* this rank is absent from the list: the rank that forwards it has died */
 		muster_emit_null_for(
-			ctx, "rank.gpu_sharers", gpu->bus_id, "nothing was heard of what the node's ranks took");
+			ctx, "rank.gpu_sharers", gpu->bus_id, "unknown which GPUs the ranks of the node use");
 }
 
 static void emit_same(
@@ -295,7 +296,7 @@ static void measure_topology(struct muster_probe_ctx *ctx)
 		muster_emit_null_plain(ctx, "node.slurm_topology", "%s is not set",
 			address ? "SLURMD_NODENAME" : "SLURM_TOPOLOGY_ADDR");
 	} else if (strcmp(address, node) == 0) {
-		muster_emit_null_plain(ctx, "node.slurm_topology", "Slurm knows no topology");
+		muster_emit_null_plain(ctx, "node.slurm_topology", "Slurm has no topology");
 	} else if (length < own + 2 || address[length - own - 1] != '.' || strcmp(address + length - own, node) != 0) {
 		muster_emit_null_plain(
 			ctx, "node.slurm_topology", "SLURM_TOPOLOGY_ADDR is not about node %s: \"%s\"", node, address);
@@ -327,7 +328,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 const struct muster_probe muster_probe_launch = {
 	.name = "launch",
-	.summary = "the launch contract: MPI against Slurm, ranks per node, which GPU each rank took",
+	.summary = "launch checks: MPI compared with Slurm, ranks per node, GPU of each rank",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = false,
 	.of_job = true,

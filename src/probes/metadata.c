@@ -28,10 +28,10 @@ enum {
 	}
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.vm_size", "machine type, as the cloud's instance metadata service names it"),
-	NODE_METRIC("node.placement_group", "placement group: nodes of different ones may share no fabric"),
+	NODE_METRIC("node.vm_size", "VM size from the cloud's instance metadata service"),
+	NODE_METRIC("node.placement_group", "placement group: nodes of different groups may have no common fabric"),
 	NODE_METRIC("node.location", "region of the cloud"),
-	NODE_METRIC("node.vm_id", "the virtual machine's id, for a support request"),
+	NODE_METRIC("node.vm_id", "id of the virtual machine, for a support request"),
 };
 
 /* Of the object "compute", in the order of metrics. */
@@ -84,14 +84,15 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 	if (!member)
 		muster_emit_null_plain(ctx, metric, "metadata service: compute has no %s", key);
 	else if (!text)
-		muster_emit_null_plain(ctx, metric, "metadata service: %s is no text", key);
+		muster_emit_null_plain(ctx, metric, "metadata service: %s is not a string", key);
 	else if (!*text)
 		muster_emit_null_plain(ctx, metric, "metadata service: %s is empty", key);
 	else if (strlen(text) > TEXT_BYTES_MAX)
 		muster_emit_null_plain(
 			ctx, metric, "metadata service: %s is longer than %d bytes", key, (int)TEXT_BYTES_MAX);
 	else if (!is_plain(text))
-		muster_emit_null_plain(ctx, metric, "metadata service: %s holds more than printable ASCII", key);
+		muster_emit_null_plain(
+			ctx, metric, "metadata service: %s contains characters other than printable ASCII", key);
 	else
 		muster_emit_plain(ctx, metric, muster_string(text));
 }
@@ -104,7 +105,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 	(void)err;
 	if (url && !*url) {
-		emit_nothing(ctx, "not asked: MUSTER_METADATA_URL is empty");
+		emit_nothing(ctx, "no request: MUSTER_METADATA_URL is empty");
 		return 0;
 	}
 	if (ask(ctx, url ? url : DEFAULT_URL, &answer, &why) < 0) {
@@ -125,7 +126,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 const struct muster_probe muster_probe_metadata = {
 	.name = "metadata",
-	.summary = "what the cloud's instance metadata service says of the node",
+	.summary = "the node as the cloud's instance metadata service describes it",
 	.scope = MUSTER_SCOPE_NODE,
 	.needs_gpu = false,
 	.deadline_ms = 3000,

@@ -33,17 +33,18 @@ static const struct muster_metric metrics[] = {
 		.type = MUSTER_NUMBER,
 		.scope = MUSTER_SCOPE_JOB,
 		.unit = "",
-		.meaning = "ranks that took part in the ring" },
+		.meaning = "ranks that took part in the all-reduce" },
 	{ .name = "nccl.ring_nodes",
 		.type = MUSTER_NUMBER,
 		.scope = MUSTER_SCOPE_JOB,
 		.unit = "",
-		.meaning = "nodes that the ring spans" },
+		.meaning = "nodes that took part in the all-reduce" },
 	{ .name = "rank.nccl_version",
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
-		.meaning = "NCCL as this rank's process loads it; ranks of different versions share no ring" },
+		.meaning = "NCCL version that this rank's process loads; ranks with different versions cannot share an "
+			   "all-reduce" },
 	{ .name = "rank.nccl_init_ms",
 		.type = MUSTER_NUMBER,
 		.scope = MUSTER_SCOPE_RANK,
@@ -65,13 +66,12 @@ static const struct muster_metric metrics[] = {
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
-		.meaning = "transports that carry this rank's part of the ring, from NCCL's own log: \"P2P/CUMEM "
-			   "NET/IB/GDRDMA\"" },
+		.meaning = "transports of this rank's channels, from NCCL's own log: \"P2P/CUMEM NET/IB/GDRDMA\"" },
 	{ .name = "rank.nccl_gdr",
 		.type = MUSTER_BOOLEAN,
 		.scope = MUSTER_SCOPE_RANK,
 		.unit = "",
-		.meaning = "GPUDirect RDMA carries its network channels; null when it has none" },
+		.meaning = "this rank's network channels use GPUDirect RDMA; null when it has none" },
 	{ .name = "rank.nccl_hcas",
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_RANK,
@@ -79,7 +79,7 @@ static const struct muster_metric metrics[] = {
 		.meaning = "network devices that NCCL uses, from its own log" },
 };
 
-/* The communicator of the ring before this one, in the same process, which nobody has waited to destroy. */
+/* The communicator of the previous all-reduce in this process; its destruction has not been awaited. */
 static ncclComm_t comm_before;
 
 static int connect_ranks(struct muster_allreduce_session *s, struct muster_error *err)
@@ -123,7 +123,7 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 {
 	if (!comm_before)
 		return;
-	muster_step(ctx, "ncclCommAbort of the ring before");
+	muster_step(ctx, "ncclCommAbort of the previous communicator");
 	nccl->ncclCommAbort(comm_before);
 	comm_before = NULL;
 	muster_allreduce_log_end_ring();
@@ -177,7 +177,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 		muster_step(ctx, "ncclCommAbort after: %s", err->text);
 		s.resources->nccl->ncclCommAbort(s.comm);
 	}
-	muster_step(ctx, "freeing what the ring used");
+	muster_step(ctx, "freeing the buffers of the all-reduce");
 	muster_allreduce_resources_release();
 	muster_allreduce_log_end_ring();
 	return -1;

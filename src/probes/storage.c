@@ -41,7 +41,7 @@ static int stay_inside(struct muster_probe_ctx *ctx, const char *path, struct mu
 		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
 	size_t length = strlen(root);
 	if (strncmp(real, root, length) != 0 || real[length] != '/')
-		return muster_fail(err, MUSTER_EIO, "%s leads out of the root", path);
+		return muster_fail(err, MUSTER_EIO, "%s points outside the root", path);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int find_temp_disk(struct muster_probe_ctx *ctx, char *ret, size_t size, 
 		if (!*name || strlen(name) >= size ||
 			name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789")] != '\0')
 			return muster_fail(
-				err, MUSTER_EIO, "%s leads to \"%.60s\", which is no disk", links[i], target);
+				err, MUSTER_EIO, "%s points to \"%.60s\", which is not a disk", links[i], target);
 		memcpy(ret, name, strlen(name) + 1);
 		return 0;
 	}

@@ -40,11 +40,11 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.memory_mib", MUSTER_NUMBER, "MiB", "MemTotal of /proc/meminfo"),
 	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "", "GPUs that NVML shows on the node"),
 	NODE_METRIC(
-		"node.gpu_bus_ids", MUSTER_STRING, "", "PCI bus ids of those GPUs, in NVML order, separated by spaces"),
+		"node.gpu_bus_ids", MUSTER_STRING, "", "PCI bus ids of these GPUs, in NVML order, separated by spaces"),
 	NODE_METRIC("node.driver_version", MUSTER_STRING, "", "NVIDIA driver, as NVML gives it"),
 	NODE_METRIC(
 		"node.cuda_driver_api", MUSTER_STRING, "", "newest CUDA version that the driver supports: \"13.0\""),
-	NODE_METRIC("node.nccl_version", MUSTER_STRING, "", "NCCL, as the library itself gives it: \"2.28.9\""),
+	NODE_METRIC("node.nccl_version", MUSTER_STRING, "", "NCCL version that the library reports: \"2.28.9\""),
 	{ .name = "node.library_path",
 		.type = MUSTER_STRING,
 		.scope = MUSTER_SCOPE_NODE,
@@ -56,9 +56,9 @@ static const struct muster_metric metrics[] = {
 		.scope = MUSTER_SCOPE_NODE,
 		.unit = "",
 		.labels = { "library" },
-		.meaning = "the loaded library's version, from its own answer or its file name" },
+		.meaning = "version of the loaded library, from the library or its file name" },
 	NODE_METRIC("node.coherent_memory_mode", MUSTER_STRING, "",
-		"the driver's CoherentGPUMemoryMode: \"driver\", \"numa\", \"\" when none was set"),
+		"CoherentGPUMemoryMode of the driver: \"driver\", \"numa\", \"\" when not set"),
 	NODE_METRIC("node.imex_channels", MUSTER_NUMBER, "", "IMEX channels in /dev/nvidia-caps-imex-channels"),
 	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
 		"limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none"),
@@ -307,7 +307,7 @@ static int verbs_version(char *ret, size_t size, struct muster_error *err)
 	const char *suffix = name ? strstr(name, ".so.") : NULL;
 	if (!suffix)
 		return muster_fail(
-			err, MUSTER_ENOTSUPPORTED, "the name of %s holds no version", muster_verbs_library.path);
+			err, MUSTER_ENOTSUPPORTED, "the name of %s contains no version", muster_verbs_library.path);
 	snprintf(ret, size, "%s", suffix + strlen(".so."));
 	return 0;
 }

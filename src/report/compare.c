@@ -1,4 +1,4 @@
-/* compare.c - two judged runs of the same machines, before and after */
+/* compare.c - compare two evaluated runs of the same machines, before and after a change */
 #include "report/compare.h"
 
 #include "model/trend.h"
@@ -206,7 +206,8 @@ static void compare_single(struct match *m, const struct muster_sample *before, 
 	if (muster_metric_trend(metric) == MUSTER_TREND_DRIFTS || !known[metric_index(metric)])
 		return;
 	if (metric->scope == MUSTER_SCOPE_JOB)
-		m->to->note = "the rings of the two runs differ in size: their bandwidths are not compared";
+		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
+			      "not compared";
 	else
 		add(m, begin(m, before, after));
 }
@@ -237,7 +238,7 @@ static void compare_samples(struct match *m, const struct muster_samples *before
 
 static void add_presence(struct match *m, const char *what, int rank, const char *gpu, bool before)
 {
-	static const char here[] = "there", gone[] = "not there";
+	static const char here[] = "there", gone[] = "absent";
 	add(m, (struct muster_change){
 		       .kind = MUSTER_CHANGE_CHANGED,
 		       .about = MUSTER_ABOUT_PRESENCE,
@@ -340,7 +341,7 @@ static size_t compare_nodes(struct match *m)
 	return pairs;
 }
 
-/* ---- judgements ---- */
+/* ---- results of checks ---- */
 
 static int weight(const struct muster_finding *finding)
 {
@@ -397,7 +398,7 @@ static struct muster_finding *sorted_findings(const struct muster_report *report
 	return findings;
 }
 
-/* The metric's own difference has been told already. */
+/* The difference of the metric itself is already reported. */
 static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding)
 {
 	for (size_t i = 0; i < until && finding->metric; i++) {
@@ -458,9 +459,9 @@ static const char *why_incomparable(const struct muster_report *before, const st
 {
 	const struct muster_job *x = &before->run->job, *y = &after->run->job;
 	if (x->simulated != y->simulated)
-		return "one of them is simulated";
+		return "one of the reports is simulated";
 	if (strcmp(x->profile, y->profile) != 0)
-		return "they were measured with different profiles";
+		return "the reports have different profiles";
 	return NULL;
 }
 
@@ -493,12 +494,11 @@ void muster_compare(
 		m.known_after = find_known(after->run);
 		compare_samples(&m, &before->run->job.samples, &after->run->job.samples);
 		if (compare_nodes(&m) == 0)
-			comparison.incomparable = "they have no node in common";
+			comparison.incomparable = "the reports have no node in common";
 		else if (same_expectations(before, after))
 			compare_judgements(&m);
 		else
-			comparison.note = "they were judged by different expectations: only what was measured is "
-					  "compared";
+			comparison.note = "the reports used different expectations: only measured values are compared";
 		free(m.known_before);
 		free(m.known_after);
 	}

@@ -1,7 +1,8 @@
-/* compare.h - two judged runs of the same machines, before and after: what is worse, what is better, what has changed
+/* compare.h - compare two evaluated runs of the same machines, before and after a change
  *
- * Pure: no I/O. Nodes are matched by name, the ranks of a node by their GPU's UUID or else its bus id, samples by
- * metric and labels. What drifts by nature is not looked at; a figure that scatters is worse only beyond its noise.
+ * Pure: no I/O. Nodes are matched by name, the ranks of a node by the UUID of their GPU or else its bus id, samples by
+ * metric and labels. Metrics that drift (temperatures, clocks) are not compared; a value is worse only beyond its
+ * variation.
  */
 #ifndef MUSTER_REPORT_COMPARE_H
 #define MUSTER_REPORT_COMPARE_H
@@ -40,12 +41,12 @@ struct muster_comparison {
 	struct muster_change *changes; /* by kind, then in the order of the run */
 	size_t count[MUSTER_CHANGE_COUNT], same;
 	size_t change_count, change_room;
-	const char *note; /* NULL, or what was left out of the comparison */
+	const char *note; /* NULL, or what was not compared */
 };
 
-/* Without repeats nobody knows how a figure scatters. What was measured on one kind of machine from run to run stayed
- * within 1 % (docs/measurements.md); five times that is taken for a difference. Copies of all GPUs at once share host
- * memory with whoever else uses it: there 41 to 55 GB/s were seen on the same machine. */
+/* Without repeats the variation is unknown. Runs on one machine type differed by at most 1 % (docs/measurements.md);
+ * five times that counts as a difference. Copies of all GPUs at once share host memory with other users: 41 to 55
+ * GB/s were seen on the same machine. */
 #define MUSTER_NOISE_DEFAULT 0.05
 #define MUSTER_NOISE_TOGETHER 0.25
 #define MUSTER_NOISE_LEAST 0.01 /* repeats that agree better than that prove no more */

@@ -1,7 +1,7 @@
-/* compare_print.c - what differs between two runs, for people and as JSON
+/* compare_print.c - print the differences between two runs as text and as JSON
  *
- * For people, changes that are alike on several things are one line: a new driver on a hundred nodes, eight copies that
- * are slower. The JSON has each of them. Its layout is that of docs/diff.schema.json.
+ * The text has one line for identical changes in several places: a new driver on a hundred nodes, eight slower copies.
+ * The JSON has each of them. docs/diff.schema.json describes the JSON.
  */
 #include "report/compare.h"
 
@@ -48,7 +48,7 @@ static bool alike(const struct muster_change *a, const struct muster_change *b)
 		if (!is_place(a->labels[i].key) && !same_value(a->labels[i].value, b->labels[i].value))
 			return false;
 	if (a->about == MUSTER_ABOUT_FIGURE && a->noise > 0 && b->noise > 0)
-		return true; /* figures that scatter are never quite the same */
+		return true; /* measured values are never exactly equal */
 	return same_value(a->before, b->before) && same_value(a->after, b->after) &&
 	       same_text(a->before_reason, b->before_reason) && same_text(a->after_reason, b->after_reason);
 }
@@ -100,7 +100,7 @@ static void print_place(FILE *out, const struct muster_change *change)
 	}
 }
 
-/* Changes that are alike, told by the worst of them. */
+/* Identical changes, represented by the worst. */
 struct bundle {
 	const struct muster_change *worst;
 	size_t count;
@@ -146,7 +146,7 @@ static void print_bundle(FILE *out, const struct bundle *bundle)
 	if (*change->unit)
 		fprintf(out, " %s", change->unit);
 	if (change->noise > 0)
-		fprintf(out, ", %+.1f %% (noise %.1f %%%s)", change->share * 100, change->noise * 100,
+		fprintf(out, ", %+.1f %% (variation %.1f %%%s)", change->share * 100, change->noise * 100,
 			change->noise_from_repeats ? "" : ", assumed");
 	fputs(": ", out);
 	print_places(out, bundle);
@@ -194,9 +194,9 @@ void muster_comparison_print_text(
 	muster_print_escaped(out, after);
 	fputc('\n', out);
 	if (comparison->incomparable)
-		fprintf(out, "These two cannot be compared: %s\n", comparison->incomparable);
+		fprintf(out, "The reports cannot be compared: %s\n", comparison->incomparable);
 	if (comparison->note)
-		fprintf(out, "Left out: %s\n", comparison->note);
+		fprintf(out, "Not compared: %s\n", comparison->note);
 	for (size_t at = 0; at < comparison->change_count;) {
 		size_t count = comparison->count[comparison->changes[at].kind];
 		print_kind(out, &comparison->changes[at], count);

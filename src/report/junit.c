@@ -131,7 +131,7 @@ static size_t find(const struct book *book, const char *node, const char *check,
 	return count;
 }
 
-/* A finding of this place that says that the check had nothing to judge there. */
+/* A finding of this place that has blocked the check. */
 static const struct muster_finding *unjudged_by(const struct book *book, const struct suite *suite, const char *check)
 {
 	for (size_t i = suite->first; i < suite->end; i++) {
@@ -212,8 +212,8 @@ static void add_check(const struct book *book, struct suite *suite, const struct
 		one.outcome = OUTCOME_SKIPPED;
 		one.why = tally->skipped ? tally->skipped
 			  : why          ? why->observed
-			  : of_job       ? "judged for the whole job, see there"
-					 : "nothing was there to judge";
+			  : of_job       ? "evaluated for the whole job, see test suite job"
+					 : "not evaluated: no value, or a previous check failed";
 	}
 	add(suite, one);
 }

@@ -31,7 +31,7 @@ static void put(FILE *out, const char *text)
 		case '<': fputs("&lt;", out); break;
 		case '>': fputs("&gt;", out); break;
 		case '&': fputs("&amp;", out); break;
-		case '@': fputs("&#64;", out); break; /* nobody is to be notified because of a host name */
+		case '@': fputs("&#64;", out); break; /* a host name must not notify a user (@name) */
 		default:
 			if (strchr("\\`*_{}[]()#!|~", safe[i]))
 				fputc('\\', out);
@@ -89,7 +89,7 @@ static void put_findings(FILE *out, const struct muster_report *report)
 		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - shown);
 }
 
-/* Checks on figures: what was measured, and what is asked for. */
+/* Checks of bandwidths: measured and expected values. */
 static void put_figures(FILE *out, const struct muster_report *report)
 {
 	bool first = true;
@@ -120,7 +120,7 @@ static void put_placement(FILE *out, const struct muster_report *report)
 		fputs("\n| placed by Slurm | nodes |\n|---|---|\n", out);
 	for (size_t i = 0; i < placement.count && i < ROWS_MAX; i++) {
 		fputs("| ", out);
-		put(out, placement.places[i].name ? placement.places[i].name : "not known");
+		put(out, placement.places[i].name ? placement.places[i].name : "unknown");
 		fputs(" | ", out);
 		put(out, placement.places[i].nodes);
 		fputs(" |\n", out);
@@ -154,7 +154,7 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 		report->count[MUSTER_FAIL], report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN],
 		report->count[MUSTER_PASS], report->count[MUSTER_SKIP]);
 	if (job->simulated)
-		fputs("\n**Simulated: this says nothing about a real machine.**\n", out);
+		fputs("\n**SIMULATED: results come from simulated hardware, not from a real machine.**\n", out);
 	if (report->strict)
 		fputs("\nStrict: warnings fail.\n", out);
 	put_findings(out, report);

@@ -30,7 +30,7 @@ int muster_report_publish(struct muster_report *report, const char *path, const 
 		muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written: %s", err.text);
 		report->unwritten = err.text;
 		if (report->verdict == MUSTER_PASS)
-			report->verdict = MUSTER_INCONCLUSIVE; /* whoever waits for the report does not have it */
+			report->verdict = MUSTER_INCONCLUSIVE; /* the report is missing for its reader */
 		named = "none";
 	}
 	if (out == stdout || !muster_log_is_json()) {

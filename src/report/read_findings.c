@@ -1,7 +1,7 @@
-/* read_findings.c - how a saved run was judged, from its JSON
+/* read_findings.c - read verdict, findings and checks of a saved report
  *
- * Input from outside, read as strictly as the run is. Nothing is judged again: the expectations of then, and the site's
- * overlay, need not be here.
+ * Input from outside, read as strictly as the run. Nothing is evaluated again, so the expectation files and the
+ * overlay of that run are not needed.
  */
 #include "report/read_findings.h"
 
@@ -130,7 +130,7 @@ static int read_check(struct muster_json_reader *r, void *into, const struct mus
 	if (muster_object_read(r, json, &muster_tally_type, &tally) < 0)
 		return -1;
 	if (!isnan(tally.lowest) != !isnan(tally.highest))
-		return muster_json_reader_fail(r, "\"lowest\" and \"highest\" come together");
+		return muster_json_reader_fail(r, "\"lowest\" and \"highest\" are only allowed together");
 	if (!tally.has_numbers)
 		tally.lowest = tally.highest = 0;
 	MUSTER_ARRAY_PUSH(report->tallies, report->tally_count, judged->tally_room, tally);
@@ -145,7 +145,7 @@ static int read_verdict(struct muster_json_reader *r, void *into, const struct m
 	if (verdict < 0)
 		return -1;
 	if (verdict != MUSTER_PASS && verdict != MUSTER_FAIL && verdict != MUSTER_INCONCLUSIVE)
-		return muster_json_reader_fail(r, "\"%s\" is no verdict", muster_status_names[verdict]);
+		return muster_json_reader_fail(r, "\"%s\" is not a verdict", muster_status_names[verdict]);
 	*(enum muster_status *)into = (enum muster_status)verdict;
 	return 0;
 }

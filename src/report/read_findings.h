@@ -1,4 +1,4 @@
-/* read_findings.h - how a saved run was judged: the part of a report that stands beside the run */
+/* read_findings.h - verdict, findings and checks of a saved report */
 #ifndef MUSTER_REPORT_READ_FINDINGS_H
 #define MUSTER_REPORT_READ_FINDINGS_H
 

@@ -29,7 +29,7 @@ static int read_version(struct muster_json_reader *r, void *into, const struct m
 		return -1;
 	return version == MUSTER_REPORT_SCHEMA_VERSION
 		       ? 0
-		       : muster_json_reader_fail(r, "this muster reads reports of version %d, found %d",
+		       : muster_json_reader_fail(r, "this muster reads reports of version %d, found version %d",
 				 MUSTER_REPORT_SCHEMA_VERSION, version);
 }
 
@@ -104,8 +104,8 @@ static int read_report(struct report_reader *reader, struct muster_json_part who
 	for (size_t i = VERDICT; i < RUN && rc == 0; i++)
 		if (reader->judged && !parts[i].text)
 			rc = muster_json_reader_fail(r,
-				"the key \"%s\" is missing: nobody has judged this run yet (muster check --report "
-				"FILE does)",
+				"the key \"%s\" is missing: this run has not been evaluated yet (use muster check "
+				"--report FILE)",
 				fields[i].key);
 	for (size_t i = VERSION; i < RUN && rc == 0; i++)
 		if (parts[i].text)

@@ -1,6 +1,6 @@
-/* text_figures.c - the bandwidths that were measured, against what was expected of them
+/* text_figures.c - print the measured and the expected bandwidths
  *
- * A machine type without floors has no check on a bandwidth: then the samples themselves are shown.
+ * A machine type without thresholds has no check of a bandwidth: then the samples are shown.
  */
 #include "report/text_summary.h"
 
@@ -129,7 +129,7 @@ static size_t print_checked(
 		const struct range range = sizes ? all : range_checked(tally);
 		fprintf(page->out, "  %s: ", figure->title);
 		print_range(page, metric, &range);
-		fputs(tally->uncalibrated ? "; observed by " : "; ", page->out);
+		fputs("; ", page->out);
 		muster_print_escaped(page->out, tally->check);
 		fputs(!tally->expected ? "" : tally->uncalibrated ? ": " : " expects ", page->out);
 		muster_print_escaped(page->out, tally->expected ? tally->expected : "");
@@ -137,6 +137,25 @@ static size_t print_checked(
 		printed++;
 	}
 	return printed;
+}
+
+/* A value without a result: a check before its own one has failed, or no check of this run is about it. */
+static void print_why_unchecked(const struct muster_text_page *page, const struct muster_metric *metric, double bytes)
+{
+	const struct muster_tally *found = NULL;
+	for (size_t i = 0; i < page->report->tally_count && !found; i++) {
+		const struct muster_tally *tally = &page->report->tallies[i];
+		if (tally->metric && strcmp(tally->metric, metric->name) == 0 && !tally->skipped &&
+			(bytes_of(tally) <= 0 || bytes_of(tally) == bytes)) /* sizes are whole numbers */
+			found = tally;
+	}
+	if (!found) {
+		fputs("; no check\n", page->out);
+		return;
+	}
+	fputs("; not evaluated: a check before ", page->out);
+	muster_print_escaped(page->out, found->check);
+	fputs(" failed\n", page->out);
 }
 
 static void print_unchecked(
@@ -147,7 +166,7 @@ static void print_unchecked(
 		return;
 	fprintf(page->out, "  %s: ", figure->title);
 	print_range(page, metric, &range);
-	fputs("; no check\n", page->out);
+	print_why_unchecked(page, metric, range.bytes);
 }
 
 static bool anything(const struct muster_text_page *page)
@@ -164,7 +183,7 @@ void muster_text_figures(const struct muster_text_page *page)
 {
 	if (!anything(page))
 		return;
-	fputs("\nmeasured\n", page->out);
+	fputs("\nbandwidth\n", page->out);
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
 		if (metric && print_checked(page, &figures[i], metric) == 0)
@@ -180,7 +199,7 @@ static bool is_figure(const char *metric)
 	return false;
 }
 
-/* "  copy.p2p: gpu.p2p_gbps 250 to 255 GB/s on 16 GPUs; any value, no floor is set" */
+/* "  copy.p2p: gpu.p2p_gbps 250 to 255 GB/s on 16 GPUs; no threshold" */
 static void print_observed(
 	const struct muster_text_page *page, const struct muster_tally *tally, const struct muster_metric *metric)
 {
@@ -206,7 +225,7 @@ void muster_text_observed(const struct muster_text_page *page)
 		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
 		if (!tally->uncalibrated || tally->count[MUSTER_PASS] == 0 || !metric || is_figure(tally->metric))
 			continue;
-		fputs(first ? "\nobserved\n" : "", page->out);
+		fputs(first ? "\nrecorded only\n" : "", page->out);
 		first = false;
 		print_observed(page, tally, metric);
 	}

@@ -42,14 +42,14 @@ void muster_text_paint(const struct muster_text_page *page, enum muster_paint pa
 const char *muster_text_mark(enum muster_status status)
 {
 	static const char *const marks[] = {
-		[MUSTER_PASS] = "ok",
+		[MUSTER_PASS] = "pass",
 		[MUSTER_WARN] = "warn",
 		[MUSTER_FAIL] = "FAIL",
-		[MUSTER_SKIP] = "-",
-		[MUSTER_INCONCLUSIVE] = "?",
+		[MUSTER_SKIP] = "n/a",
+		[MUSTER_INCONCLUSIVE] = "inconclusive",
 	};
 	_Static_assert(sizeof marks / sizeof *marks == MUSTER_STATUS_COUNT, "every status has a mark");
-	return (unsigned int)status < MUSTER_STATUS_COUNT ? marks[status] : "?";
+	return (unsigned int)status < MUSTER_STATUS_COUNT ? marks[status] : marks[MUSTER_INCONCLUSIVE];
 }
 
 enum muster_paint muster_text_status_paint(enum muster_status status)
@@ -95,8 +95,7 @@ static void print_header(const struct muster_text_page *page)
 	fputc('\n', page->out);
 	if (job->simulated) {
 		muster_text_paint(page, MUSTER_PAINT_WARN,
-			"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real "
-			"machine");
+			"SIMULATED: results come from simulated hardware, not from a real machine");
 		fputc('\n', page->out);
 	}
 	if (report->unwritten) {
@@ -105,14 +104,14 @@ static void print_header(const struct muster_text_page *page)
 		fputc('\n', page->out);
 	}
 	if (job->assembled)
-		fputs("Assembled from what the ranks left on disk: rank 0 did not write this report\n", page->out);
+		fputs("Built by muster assemble from files on disk: rank 0 did not write this report\n", page->out);
 	if (!report->sku_origin)
-		fputs("No expectation file is known for this machine type: nothing was held against it\n", page->out);
+		fputs("No expectation file for this machine type: nothing was checked\n", page->out);
 	if (report->observe)
-		fputs("Observed only: consistency was judged, no figure was held against a floor\n", page->out);
+		fputs("No absolute thresholds: only launch and consistency were checked\n", page->out);
 }
 
-/* How many of the passes were held against no figure. */
+/* Number of passes of checks without a threshold. */
 static size_t observed_count(const struct muster_report *report)
 {
 	size_t count = 0;
@@ -155,7 +154,7 @@ static void print_verdict(const struct muster_text_page *page)
 			fputs(text, page->out);
 		count = parts[i].status == MUSTER_PASS ? observed_count(page->report) : 0;
 		if (count > 0)
-			fprintf(page->out, " (%zu of them observed, without a floor)", count);
+			fprintf(page->out, " (%zu of them recorded only, no threshold)", count);
 	}
 	if (page->report->strict)
 		fputs("; strict: warnings fail", page->out);
@@ -247,12 +246,14 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	print_line(page, "source", finding->source, NULL, finding->certainty);
 	print_line(page, "advice", finding->advice, NULL, NULL);
 	if (finding->unjudged_count > 0) {
-		fprintf(page->out, "  %-9s ", "unjudged");
+		char checks[64];
+		fprintf(page->out, "  %-9s %s not evaluated because of this: ", "blocked",
+			muster_text_plural(checks, finding->unjudged_count, "check"));
 		print_ids(page, finding->unjudged, finding->unjudged_count, UNJUDGED_MAX);
 	}
 }
 
-/* Findings of one check and status: how many were shown, and what was left out. */
+/* Findings of one check and status: how many are shown and hidden. */
 struct group {
 	const char *check;
 	enum muster_status status;
@@ -332,7 +333,7 @@ static void print_findings(const struct muster_text_page *page)
 	free(groups.items);
 }
 
-/* "  s0.s1: gpu-[1-8]", to be held against the nodes of a finding */
+/* "  s0.s1: gpu-[1-8]", to be compared with the nodes of a finding */
 static void print_placement(const struct muster_text_page *page)
 {
 	struct muster_placement placement;
@@ -342,7 +343,7 @@ static void print_placement(const struct muster_text_page *page)
 	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
 		const struct muster_block *place = &placement.places[i];
 		fputs("  ", page->out);
-		muster_print_escaped(page->out, place->name ? place->name : "not known");
+		muster_print_escaped(page->out, place->name ? place->name : "unknown");
 		fputs(": ", page->out);
 		muster_print_escaped(page->out, place->nodes);
 		fputc('\n', page->out);
@@ -369,7 +370,7 @@ static void print_skipped(const struct muster_text_page *page)
 				ids[found++] = tallies[j].check;
 		if (told)
 			continue;
-		fputs(first ? "\nNot judged, " : "Not judged, ", page->out);
+		fputs(first ? "\nNot applicable, " : "Not applicable, ", page->out);
 		first = false;
 		muster_print_escaped(page->out, tallies[i].skipped);
 		fputs(": ", page->out);

@@ -34,6 +34,6 @@ void muster_text_where(const struct muster_text_page *page, const struct muster_
 
 void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
-void muster_text_observed(const struct muster_text_page *page); /* what else was measured and held against no figure */
+void muster_text_observed(const struct muster_text_page *page); /* other values without a threshold */
 
 #endif

@@ -29,8 +29,8 @@ struct row {
 
 struct table {
 	size_t columns;
-	bool *judged;     /* columns in which anything was judged */
-	struct row *rows; /* the nodes, in their order, and the job behind them */
+	bool *judged;     /* columns with at least one evaluated check */
+	struct row *rows; /* the nodes in their order, then the job */
 	size_t row_count;
 	struct row **by_name;
 	size_t name_width, *widths;
@@ -46,7 +46,7 @@ static size_t column_of(const struct table *table, const char *probe)
 	for (size_t i = 0; i < table->columns; i++)
 		if (strcmp(muster_probe_at(i)->name, probe) == 0)
 			return i;
-	return 0; /* ranks that never reported, and whatever else is nobody's metric: the launch, which comes first */
+	return 0; /* findings without a metric, such as missing ranks: the first column, launch */
 }
 
 static size_t finding_column(const struct table *table, const struct muster_finding *finding)
@@ -148,6 +148,9 @@ static bool row_shown(const struct table *table, size_t row)
 static size_t cell_text(const struct table *table, const struct row *row, size_t column, char out[32])
 {
 	enum muster_status status = cell_status(table, row, column);
+	bool of_job = row == &table->rows[table->row_count - 1];
+	if (status == MUSTER_SKIP && table->judged[column] && !of_job)
+		return (size_t)snprintf(out, 32, "not run");
 	if (status == MUSTER_PASS || status == MUSTER_SKIP)
 		return (size_t)snprintf(out, 32, "%s", muster_text_mark(status));
 	return (size_t)snprintf(out, 32, "%s %u", muster_text_mark(status), row->cells[column].count[status]);
@@ -225,7 +228,7 @@ void muster_text_table(const struct muster_text_page *page)
 		fprintf(page->out, "and %s with findings\n", muster_text_plural(nodes, cut, "more node"));
 	if (clean > 0) {
 		fprintf(page->out, "%s  ", muster_text_plural(nodes, clean, shown ? "other node" : "node"));
-		muster_text_paint(page, MUSTER_PAINT_OK, "ok");
+		muster_text_paint(page, MUSTER_PAINT_OK, muster_text_mark(MUSTER_PASS));
 		fputc('\n', page->out);
 	}
 	table_done(&table);

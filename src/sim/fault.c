@@ -42,7 +42,7 @@ void muster_sim_fault_kinds_print(FILE *out)
 	}
 }
 
-/* How many letters must be changed, added or left out to make b of a (Levenshtein). b has at most 63 letters. */
+/* Number of letters to change, add or remove to turn a into b (Levenshtein). b has at most 63 letters. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[64], length = strlen(b);
@@ -80,7 +80,7 @@ static int unknown_fault(const char *name, struct muster_error *err)
 	return muster_fail(err, MUSTER_EUSAGE, "there is no such fault; close to it: %s", close);
 }
 
-/* The number behind a word ("node" in "node12"), when text is just that. */
+/* The number after a word ("node" in "node12"), when text has exactly this form. */
 static bool numbered(const char *text, const char *word, long *ret)
 {
 	size_t length = strlen(word);
@@ -92,10 +92,10 @@ static int find_node(struct muster_fault_target *t, const char *text, struct mus
 {
 	long number = 0;
 	if (!numbered(text, "node", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is no node: write node1", text);
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a node: use the form node1", text);
 	if (number < 1 || (size_t)number > t->cluster->node_count)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "there is no %s: nodes are node1 to node%zu", text, t->cluster->node_count);
+		return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: nodes are node1 to node%zu", text,
+			t->cluster->node_count);
 	t->node = &t->cluster->nodes[number - 1];
 	return 0;
 }
@@ -104,12 +104,12 @@ static int find_gpu(struct muster_fault_target *t, const char *text, struct must
 {
 	long number = 0;
 	if (!numbered(text, "gpu", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is no GPU: write gpu4, by CUDA index", text);
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a GPU: use the form gpu4 (CUDA index)", text);
 	for (size_t i = 0; i < t->node->gpu_count && !t->gpu; i++)
 		if (t->node->gpus[i].cuda_index == number)
 			t->gpu = &t->node->gpus[i];
 	return t->gpu ? 0
-		      : muster_fail(err, MUSTER_EUSAGE, "there is no %s: GPUs are gpu0 to gpu%zu", text,
+		      : muster_fail(err, MUSTER_EUSAGE, "%s does not exist: GPUs are gpu0 to gpu%zu", text,
 				t->node->gpu_count - 1);
 }
 
@@ -125,9 +125,9 @@ static int find_rank(struct muster_fault_target *t, const char *text, struct mus
 {
 	long number = 0;
 	if (!numbered(text, "rank", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is no rank: write rank5", text);
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a rank: use the form rank5", text);
 	if ((size_t)number >= t->cluster->rank_count)
-		return muster_fail(err, MUSTER_EUSAGE, "there is no %s: ranks are rank0 to rank%zu", text,
+		return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: ranks are rank0 to rank%zu", text,
 			t->cluster->rank_count - 1);
 	t->rank = &t->cluster->ranks[number];
 	t->node = &t->cluster->nodes[t->rank->node];
@@ -141,13 +141,13 @@ static int find(struct muster_fault_target *t, enum muster_sim_where form, const
 	const char *slash = strchr(where, '/');
 	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT;
 	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == MUSTER_SIM_RANK))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is no place for this fault: write one such as %s", where,
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a place for this fault: use the form %s", where,
 			where_forms[form]);
 	if (form == MUSTER_SIM_RANK)
 		return find_rank(t, where, err);
 	size_t length = slash ? (size_t)(slash - where) : strlen(where);
 	if (length >= sizeof node)
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is no node: write node1", where);
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a node: use the form node1", where);
 	memcpy(node, where, length);
 	node[length] = '\0';
 	if (find_node(t, node, err) < 0)
@@ -229,7 +229,7 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 	struct muster_fault_target t = { .cluster = cluster };
 	char *where = strchr(text, '@');
 	if (!where)
-		return muster_fail(err, MUSTER_EUSAGE, "must be written KIND@WHERE or KIND@WHERE=VALUE");
+		return muster_fail(err, MUSTER_EUSAGE, "must have the form KIND@WHERE or KIND@WHERE=VALUE");
 	*where++ = '\0';
 	for (size_t i = 0; i < muster_fault_kind_count && !fault; i++)
 		if (strcmp(muster_fault_kinds[i].kind.name, text) == 0)

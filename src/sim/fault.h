@@ -16,7 +16,7 @@ struct muster_sim_fault_kind {
 	const char *name;
 	enum muster_sim_where where;
 	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
-	const char *default_value; /* what it is when left out; NULL when it depends on WHERE */
+	const char *default_value; /* default; NULL when it depends on WHERE */
 	const char *help;          /* one line */
 };
 

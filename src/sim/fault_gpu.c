@@ -56,7 +56,7 @@ int muster_fault_unlicensed(const struct muster_fault_target *t, const char *val
 {
 	(void)value;
 	if (!t->gpu->vgpu_licensed)
-		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence to lose");
+		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence");
 	t->gpu->vgpu_licensed = false;
 	return 0;
 }

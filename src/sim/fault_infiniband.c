@@ -111,7 +111,7 @@ int muster_fault_ib_extra(const struct muster_fault_target *t, const char *value
 	(void)value;
 	for (size_t i = 0; i < node->port_count; i++) {
 		if (strcmp(node->ports[i].device, MUSTER_FAULT_EXTRA_DEVICE) == 0)
-			return muster_fail(err, MUSTER_EUSAGE, "the node has it already");
+			return muster_fail(err, MUSTER_EUSAGE, "the node already has this device");
 		ports[i] = node->ports[i];
 	}
 	ports[node->port_count] = (struct muster_sim_port){

@@ -70,7 +70,7 @@ static int parse_how(const char *text, enum muster_sim_how *ret, struct muster_e
 		}
 		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
 	}
-	return muster_fail(err, MUSTER_EUSAGE, "\"%.60s\" is none of %s", text, all);
+	return muster_fail(err, MUSTER_EUSAGE, "must be one of %s, not \"%.60s\"", all, text);
 }
 
 int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err)
@@ -80,14 +80,14 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	if (length == 0 || length >= sizeof death.function)
 		return muster_fail(
-			err, MUSTER_EUSAGE, "\"%.200s\": must be written FUNCTION:HOW or FUNCTION#CALL:HOW", text);
+			err, MUSTER_EUSAGE, "\"%.200s\": must have the form FUNCTION:HOW or FUNCTION#CALL:HOW", text);
 	memcpy(death.function, text, length);
 	char *count = strchr(death.function, '#');
 	if (count)
 		*count++ = '\0';
 	if (!is_known(death.function))
-		return muster_fail(err, MUSTER_EUSAGE,
-			"\"%s\" is neither a function that a stand-in has nor \"dlopen:SONAME\"", death.function);
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"",
+			death.function);
 	if ((count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0) ||
 		parse_how(colon + 1, &death.how, err) < 0)
 		return -1;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* NVML's own version is the driver's behind the CUDA major version: "13.580.126.16". */
+/* NVML's version is the CUDA major version followed by the driver version: "13.580.126.16". */
 int muster_fault_driver_drift(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	if (strspn(value, "0123456789.") != strlen(value) || *value == '\0')
@@ -61,7 +61,7 @@ int muster_fault_topo_stale(const struct muster_fault_target *t, const char *val
 	if (*t->node->topo_file == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
 	if (t->node->numa_count < 2)
-		return muster_fail(err, MUSTER_EUSAGE, "this machine type has one NUMA node only");
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has only one NUMA node");
 	t->node->topo_file_swapped = true;
 	return 0;
 }

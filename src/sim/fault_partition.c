@@ -38,12 +38,12 @@ int muster_fault_net_bad(const struct muster_fault_target *t, const char *value,
 	return 0;
 }
 
-/* Between this node and those before it, and the nodes behind it. */
+/* Between nodes 1 to this one, and the nodes after it. */
 int muster_fault_cut(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	size_t before = (size_t)(t->node - t->cluster->nodes) + 1;
 	if (before == t->cluster->node_count)
-		return muster_fail(err, MUSTER_EUSAGE, "there is no node behind the last one");
+		return muster_fail(err, MUSTER_EUSAGE, "there is no node after the last one");
 	char *sides = add_barrier(t, value,
 		muster_arena_printf(t->cluster->arena, "%s and those before it, and those behind it", t->node->name),
 		err);

@@ -32,7 +32,7 @@ int muster_fault_cpu_mask(const struct muster_fault_target *t, const char *value
 {
 	const char *mask = value ? muster_fault_keep(t, value) : far_mask(t);
 	if (!mask)
-		return muster_fail(err, MUSTER_EUSAGE, "the node has one NUMA node only: a MASK is needed");
+		return muster_fail(err, MUSTER_EUSAGE, "the node has only one NUMA node: give a MASK");
 	if (muster_sim_mask_check(t->node, mask, err) < 0)
 		return -1;
 	t->rank->cpu_mask = mask;
@@ -43,7 +43,8 @@ int muster_fault_duplicate_gpu(const struct muster_fault_target *t, const char *
 {
 	(void)value;
 	if (t->rank->local_rank == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "it is the first rank of its node and has none before it");
+		return muster_fail(
+			err, MUSTER_EUSAGE, "it is the first rank of its node, and there is no rank before it");
 	t->rank->visible_gpus = muster_arena_printf(t->cluster->arena, "%d", t->rank->local_rank - 1);
 	return 0;
 }
@@ -52,7 +53,7 @@ int muster_fault_dies(const struct muster_fault_target *t, const char *value, st
 {
 	struct muster_sim_misbehaviour death;
 	if (!value)
-		return muster_fail(err, MUSTER_EUSAGE, "VALUE is needed: FUNCTION:HOW, such as cuInit:segv");
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE is missing: FUNCTION:HOW, for example cuInit:segv");
 	if (muster_sim_misbehaviour_parse(value, &death, err) < 0)
 		return -1;
 	muster_fault_append(t, &t->rank->deaths, &t->rank->death_count, value);

@@ -300,7 +300,7 @@ static void put_proc(struct tree *t, const struct muster_sim_node *node)
 		node->imex_channels > 0, mode);
 }
 
-/* What the driver's channels for memory shared between nodes look like; without IMEX there is no folder. */
+/* The driver's channels for memory shared between nodes; without IMEX the directory does not exist. */
 static void put_imex(struct tree *t, const struct muster_sim_node *node)
 {
 	if (node->imex_channels > 0)
@@ -349,7 +349,7 @@ static void put_nvme(struct tree *t, const struct muster_sim_disk *disk)
 	static const char prefix[] = "nvme";
 	char link[256];
 	if (strncmp(disk->device, prefix, strlen(prefix)) != 0) {
-		refuse(t, "disk", disk->device, "a name such as nvme0n1 is needed");
+		refuse(t, "disk", disk->device, "must be a name such as nvme0n1");
 		return;
 	}
 	int length = (int)(strlen(prefix) + strspn(disk->device + strlen(prefix), "0123456789"));
@@ -391,7 +391,7 @@ static void put_nccl(struct tree *t, const struct muster_sim_node *node, const s
 		return;
 	const char *slash = strrchr(node->topo_file, '/');
 	if (*node->topo_file != '/') {
-		refuse(t, "topo_file", node->topo_file, "a path from the root is needed");
+		refuse(t, "topo_file", node->topo_file, "must be an absolute path");
 		return;
 	}
 	enter(t, ".%.*s", (int)(slash - node->topo_file), node->topo_file);

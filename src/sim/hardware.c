@@ -1,7 +1,8 @@
-/* hardware.c - read a machine type's hardware description
+/* hardware.c - read the hardware description of a machine type
  *
- * Every key is required and none is unknown: a simulated machine has no property that nobody wrote down. "source" may
- * stand in every object and is for people. A description that "extends" another is a merge patch (RFC 7386) of it.
+ * Every key is required and an unknown key is an error, so every property of a simulated machine is written down.
+ * Every object may have a "source", which is not evaluated. A description that "extends" another is a merge patch (RFC
+ * 7386) of it.
  */
 #include "sim/hardware.h"
 
@@ -239,7 +240,7 @@ static int read_all(struct muster_arena *arena, const struct muster_json *root, 
 	if (muster_object_read(&reader, root, &description_type, &d) < 0)
 		return -1;
 	if (strcmp(d.hw.sku, sku) != 0)
-		return muster_fail(err, MUSTER_EUSAGE, "$.name: must be \"%s\", as the file is called", sku);
+		return muster_fail(err, MUSTER_EUSAGE, "$.name: must be \"%s\", the name of the file", sku);
 	*hw = d.hw;
 	return check_numas(&hw->node, err) < 0 || check_bandwidths(hw, err) < 0 ? -1 : make_devices(arena, hw, &d, err);
 }
@@ -255,7 +256,7 @@ static int read_file(struct muster_arena *arena, const char *directory, const ch
 	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') ||
 		muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
 		muster_fail(err, MUSTER_EUSAGE,
-			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus shows all", sku,
+			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus lists all", sku,
 			directory);
 	else if (muster_json_parse(text, length, ret, err) < 0)
 		muster_wrap(err, "%s", path);
@@ -335,11 +336,11 @@ int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, 
 	hwloc_bitmap_t wanted = muster_cpuset_parse_mask(mask, err), there = muster_sim_cpus(node, -1);
 	int rc = -1;
 	if (wanted && hwloc_bitmap_iszero(wanted)) {
-		muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds no CPU", mask);
+		muster_fail(err, MUSTER_EUSAGE, "\"%s\" contains no CPU", mask);
 	} else if (wanted && !hwloc_bitmap_isincluded(wanted, there)) {
 		hwloc_bitmap_andnot(wanted, wanted, there);
 		char *list = muster_cpuset_list(wanted);
-		muster_fail(err, MUSTER_EUSAGE, "\"%s\" holds CPUs that the node has not: %s", mask, list);
+		muster_fail(err, MUSTER_EUSAGE, "\"%s\" contains CPUs that the node does not have: %s", mask, list);
 		free(list);
 	} else if (wanted) {
 		rc = 0;

@@ -86,7 +86,7 @@ static bool is_of_job(const char *entry, size_t length)
 	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
 }
 
-/* Open MPI refuses root unless told so, and must not take an outer job for its own. */
+/* Open MPI refuses root without these variables, and must not mistake an outer job for its own. */
 static void prepare_environment(void)
 {
 	muster_env_unset_if(is_of_job);
@@ -122,7 +122,7 @@ static int exit_code(const struct muster_sim_cluster *cluster, struct muster_err
 	const char *path = muster_arena_printf(cluster->arena, "%s/exit", cluster->directory);
 	if (muster_read_line(path, text, sizeof text, NULL) < 0 ||
 		muster_parse_int(text, 0, 255, &code, path, NULL) < 0)
-		return muster_fail(err, MUSTER_EIO, "rank 0 ended without a verdict");
+		return muster_fail(err, MUSTER_EIO, "rank 0 exited without a verdict");
 	return (int)code;
 }
 
@@ -199,7 +199,7 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 	*ret_signal = wait_for(pid, s);
 	int code = exit_code(cluster, err);
 	if (code >= 0)
-		*ret_signal = 0; /* what was told to end has ended well */
+		*ret_signal = 0; /* a run that was asked to end has ended without error */
 	return *ret_signal ? 0 : code;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* This process's rank, whoever started it. */
+/* The rank of this process, for every launcher. */
 static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, struct muster_error *err)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };

@@ -1,7 +1,7 @@
-/* scenario.c - from what to simulate to the simulated cluster
+/* scenario.c - build the simulated cluster from a scenario
  *
- * Identities (UUIDs, GUIDs, LIDs, GIDs) are functions of the SKU, the node and the place in it: the same scenario gives
- * the same cluster on every machine, and no two of its devices are alike.
+ * Identities (UUIDs, GUIDs, LIDs, GIDs) are functions of the SKU, the node and the index in the node: the same
+ * scenario gives the same cluster on every machine, and all devices have different identities.
  */
 #include "sim/scenario.h"
 
@@ -101,7 +101,7 @@ static void name_gpu(struct muster_sim_gpu *gpu, struct muster_arena *arena, con
 			a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
-/* 0015:5d is the start of every address that Hyper-V hands out. */
+/* 0015:5d is the start of every address that Hyper-V assigns. */
 void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena *arena, size_t node, size_t index)
 {
 	unsigned int n = (unsigned int)node + 1, p = (unsigned int)index + 1;

@@ -17,7 +17,7 @@ struct muster_sim_scenario {
 	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
 	size_t fault_count, fault_room;
 	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
-	bool no_job;           /* nobody binds the ranks to CPUs, and no job script sets variables for them */
+	bool no_job;           /* without a launcher: ranks are not bound to CPUs, and no job script sets variables */
 };
 
 /* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in arena. */

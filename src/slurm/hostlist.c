@@ -50,7 +50,7 @@ static int put(struct names *names, const struct built *built, struct muster_err
 	return 0;
 }
 
-/* A number at *at, which moves behind it. */
+/* A number at *at; *at moves to the first byte after it. */
 static int number(const char **at, const char *end, unsigned long long *ret, int *ret_width, struct muster_error *err)
 {
 	size_t length = strspn(*at, digits);
@@ -66,7 +66,7 @@ static int number(const char **at, const char *end, unsigned long long *ret, int
 static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
 	struct muster_error *err);
 
-/* One entry of a bracket, "7" or "1-3", with what stands behind the bracket. */
+/* One entry of a bracket, "7" or "1-3", with the text after the bracket. */
 static int expand_range(struct names *names, const struct built *built, const char **at, const char *close,
 	const char *end, int brackets, struct muster_error *err)
 {
@@ -93,7 +93,7 @@ static int expand_range(struct names *names, const struct built *built, const ch
 	return 0;
 }
 
-/* The name between at and end, behind what is built already. */
+/* Append the name between at and end to the names so far. */
 static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
 	struct muster_error *err)
 {
@@ -152,8 +152,8 @@ int muster_hostlist_expand(const char *text, struct muster_arena *arena, const c
 
 /* ---- compressing ---- */
 
-/* A name and the number that it ends with: "gpu-" "07". Slurm takes nothing behind a bracket but another name with a
- * number, so "gpu-07-ib" has none. */
+/* A name and the number at its end: "gpu-" "07". After a bracket Slurm accepts only another name with a number, so
+ * "gpu-07-ib" has no number. */
 struct split {
 	const char *name;
 	size_t prefix, digits; /* lengths; digits 0: no number */

@@ -1,4 +1,4 @@
-/* node_selection.c - which nodes of a judged run are fit for a job, and which are not */
+/* node_selection.c - select the good, bad, inconclusive and missing nodes of an evaluated run */
 #include "slurm/node_selection.h"
 
 #include "muster/probe.h"

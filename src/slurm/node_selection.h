@@ -1,9 +1,10 @@
-/* node_selection.h - which nodes of a judged run are fit for a job, and which are not
+/* node_selection.h - select the good, bad, inconclusive and missing nodes of an evaluated run
  *
- * Pure: from a report's findings alone. A node is bad when a failed finding names it, inconclusive when nothing failed
- * there and something required could not be judged, missing when it was to report and nothing came from it, and good
- * otherwise. A failed or inconclusive finding that names no node leaves nobody good, unless the run has one node, whose
- * finding it then is, or a suspect of the ring is named, who then answers for what the ring showed.
+ * Pure: only from the findings of a report. A node is bad when a failed finding names it, inconclusive when no check
+ * failed there and a required check could not be evaluated, missing when it was expected and gave no result, and good
+ * otherwise. With a failed or inconclusive finding about the whole job no node is good. Two exceptions: in a run of
+ * one node the finding belongs to this node; and when ring.suspect names a node, findings about the all-reduce belong
+ * to that node.
  */
 #ifndef MUSTER_SLURM_NODE_SELECTION_H
 #define MUSTER_SLURM_NODE_SELECTION_H
@@ -32,7 +33,7 @@ struct muster_node_selection {
 	size_t count;
 	bool nobody;                       /* no node can be called good, whatever else is known of it ... */
 	const struct muster_finding *wide; /* ... because of this finding about the whole job; NULL: of the verdict */
-	size_t homeless;                   /* ranks that are missing, and nobody knows from which node */
+	size_t homeless;                   /* missing ranks whose node is unknown */
 };
 
 /* expected: names of nodes that should be in the run, or NULL. The roster borrows all names and findings. */

@@ -15,14 +15,14 @@ bool muster_slurm_name_is_plain(const char *name)
 	return length > 0 && length <= 255 && *name != '-' && strspn(name, allowed) == length;
 }
 
-/* The value behind the first " KEY=", up to its end. */
+/* The value after the first " KEY=". */
 static const char *value_find(const char *text, const char *key)
 {
 	const char *found = strstr(text, key);
 	return found ? found + strlen(key) : NULL;
 }
 
-/* "DOWN*+DRAIN": flags stand behind '+', and each may carry a mark. */
+/* "DOWN*+DRAIN": flags follow '+', and each may have a mark. */
 static bool has_flag(const char *state, const char *flag)
 {
 	for (const char *at = state; at; at = strchr(at, '+')) {
@@ -33,7 +33,7 @@ static bool has_flag(const char *state, const char *flag)
 	return false;
 }
 
-/* Slurm puts " [user@time]" behind a reason. */
+/* Slurm appends " [user@time]" to a reason. */
 static size_t reason_length(const char *reason)
 {
 	size_t length = strcspn(reason, "\n");

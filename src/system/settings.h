@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MUSTER_SETTING_NAME_MAX 64         /* bytes; a longer name is nobody's variable */
+#define MUSTER_SETTING_NAME_MAX 64         /* bytes; a longer name is not a variable */
 #define MUSTER_SETTING_VALUE_MAX 1023      /* bytes; the rest is cut off, as NCCL does with its files */
 #define MUSTER_SETTINGS_NAMED 23           /* those that always count, set or not */
 #define MUSTER_SETTINGS_OTHERS_MAX 64      /* other NCCL_* variables */
@@ -22,8 +22,8 @@
 
 struct muster_setting {
 	const char *name;
-	const char *value; /* NULL: nobody sets it */
-	const char *from;  /* MUSTER_SETTING_ENVIRONMENT or a path; NULL: nobody sets it */
+	const char *value; /* NULL: not set */
+	const char *from;  /* MUSTER_SETTING_ENVIRONMENT or a path; NULL: not set */
 };
 
 struct muster_settings {

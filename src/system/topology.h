@@ -14,8 +14,9 @@
  * loaded on the first call, never freed. NULL with err, each time the same, when hwloc cannot load it. */
 hwloc_topology_t muster_topology(struct muster_error *err);
 
-/* A CPU's home is the NUMA node with the fewest CPUs around it, the lowest index among equals: so memory without CPUs
- * of its own (HBM, CXL), which hwloc attaches to the CPUs next to it, is nobody's home. Sets ret to the homes of cpus.
+/* The home of a CPU is the NUMA node with the fewest CPUs that contains it, the lowest index among equals. So a NUMA
+ * node without CPUs of its own (HBM, CXL), which hwloc attaches to the CPUs next to it, is no home. Sets ret to the
+ * homes of cpus.
  */
 void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, hwloc_nodeset_t ret);
 

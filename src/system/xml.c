@@ -69,7 +69,7 @@ static void start_doctype(
 	(void)name, (void)system_id, (void)public_id, (void)internal_subset;
 	if (w->stopped)
 		return;
-	muster_fail(w->err, MUSTER_EUSAGE, "it has a DOCTYPE, which is not taken");
+	muster_fail(w->err, MUSTER_EUSAGE, "it has a DOCTYPE, which is not allowed");
 	stop(w);
 }
 
@@ -80,7 +80,7 @@ int muster_xml_read(const char *text, size_t length, const struct muster_xml_wal
 
 	if (length > MUSTER_XML_BYTES_MAX)
 		return muster_fail(
-			err, MUSTER_EUSAGE, "it has %zu bytes, at most %zu are taken", length, MUSTER_XML_BYTES_MAX);
+			err, MUSTER_EUSAGE, "it has %zu bytes, at most %zu are allowed", length, MUSTER_XML_BYTES_MAX);
 	w.parser = XML_ParserCreate(NULL);
 	if (!w.parser)
 		return muster_fail(err, MUSTER_ENOMEM, "XML_ParserCreate: out of memory");

@@ -32,7 +32,7 @@ hwloc_bitmap_t muster_cpuset_parse_mask(const char *text, struct muster_error *e
 	return set;
 }
 
-/* A number at *at, which moves behind it. */
+/* A number at *at; *at moves to the first byte after it. */
 static bool read_cpu(const char **at, unsigned long *ret)
 {
 	char *end;

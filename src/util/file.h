@@ -29,10 +29,10 @@ struct muster_file {
 	char *temporary; /* its name until committed; NULL when it has none */
 };
 
-/* Begin a new file that takes path's place when it is committed. "-" is stdout; a FIFO and a character device are
- * written to as they are, and a FIFO that nobody reads is an error. */
+/* Begin a new file that replaces path when it is committed. "-" is stdout; a FIFO and a character device are written
+ * directly, and a FIFO without a reader is an error. */
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err);
-/* Would that work? Leaves nothing behind. */
+/* Whether muster_file_open would work; no file remains. */
 int muster_file_check(const char *path, struct muster_error *err);
 /* Flush, fsync, rename over path, fsync the directory. On failure path is untouched, and nothing is left beside it. */
 int muster_file_commit(struct muster_file *file, struct muster_error *err);

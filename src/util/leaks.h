@@ -1,8 +1,8 @@
-/* leaks.h - a process that ends by _exit never comes to the end where LeakSanitizer looks for leaks: it asks for it
+/* leaks.h - run LeakSanitizer's check in a process that ends by _exit, which skips it
  *
- * Only with $MUSTER_LEAKS set, and nothing in a build without AddressSanitizer: MPI's own leaks can be told from ours
- * only with options that make everything slow (tests/scenarios/leaks.py). What leaked is reported as the sanitizer's
- * options say, and the process ends with the sanitizer's exit code.
+ * Only with $MUSTER_LEAKS set, and never in a build without AddressSanitizer: MPI's leaks can be distinguished from
+ * ours only with slow options (tests/scenarios/leaks.py). Leaks are reported as the sanitizer's options say, and the
+ * process exits with the sanitizer's exit code.
  */
 #ifndef MUSTER_UTIL_LEAKS_H
 #define MUSTER_UTIL_LEAKS_H

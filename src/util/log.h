@@ -1,7 +1,7 @@
-/* log.h - lines on standard error, for people or for a log collector
+/* log.h - lines on standard error, as text or for a log collector
  *
- * For people: "muster: rank 3 node gpu-1: text". For a collector each line is one JSON object: time (RFC 3339, UTC,
- * with milliseconds), level, job, node, rank, probe, message; what is not known is left out.
+ * Text: "muster: rank 3 node gpu-1: text". For a collector each line is one JSON object: time (RFC 3339, UTC, with
+ * milliseconds), level, job, node, rank, probe, message; unknown members are absent.
  */
 #ifndef MUSTER_UTIL_LOG_H
 #define MUSTER_UTIL_LOG_H

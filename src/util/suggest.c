@@ -1,4 +1,4 @@
-/* suggest.c - what somebody who mistyped a name may have meant */
+/* suggest.c - suggest names that are similar to a mistyped one */
 #include "util/suggest.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many letters must be changed, added or left out to make b of a (Levenshtein), case aside; a long name is far. */
+/* Number of letters to change, add or remove to turn a into b (Levenshtein), ignoring case; large for a long name. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[NAME_MAX_COMPARED + 1];

@@ -1,4 +1,4 @@
-/* suggest.h - what somebody who mistyped a name may have meant */
+/* suggest.h - suggest names that are similar to a mistyped one */
 #ifndef MUSTER_UTIL_SUGGEST_H
 #define MUSTER_UTIL_SUGGEST_H
 

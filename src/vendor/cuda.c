@@ -36,7 +36,7 @@ int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct mu
 	if (result == CUDA_SUCCESS)
 		return 0;
 	if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
-		return muster_fail(err, code, "%s: error %d, which this driver has no name for", call, (int)result);
+		return muster_fail(err, code, "%s: error %d, without a name in this driver", call, (int)result);
 	if (cuda->cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
 		return muster_fail(err, code, "%s: %s (%d)", call, name, (int)result);
 	return muster_fail(err, code, "%s: %s (%d): %s", call, name, (int)result, text);

@@ -38,7 +38,7 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	enum muster_code code = result == ncclRemoteError ? MUSTER_EREMOTE : MUSTER_EVENDOR;
 	text = nccl->ncclGetErrorString(result);
 	if (!text)
-		text = "an error that NCCL has no text for";
+		text = "an error without a text in NCCL";
 	last = nccl->ncclGetLastError ? nccl->ncclGetLastError(comm) : NULL;
 	if (!last || !*last)
 		return muster_fail(err, code, "%s: %s (%d)", call, text, (int)result);

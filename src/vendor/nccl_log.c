@@ -43,7 +43,7 @@ int muster_nccl_log_start(struct muster_error *err)
 	/* INIT carries the channels and devices; ENV says which variables and files steer NCCL. */
 	setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 0);
 	if (!getenv("NCCL_DEBUG_FILE")) {
-		/* NCCL opens the file by its name: /proc gives this nameless one a name, and nothing is left behind. */
+		/* NCCL opens the file by name: /proc gives this anonymous file a name, and no file remains on disk. */
 		log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
 		if (log_fd < 0)
 			return muster_fail(err, MUSTER_EIO, "memfd_create for NCCL's log: %s", strerror(errno));
@@ -153,7 +153,7 @@ static struct span take_until(struct span *text, const char *stops)
 	return piece;
 }
 
-/* Append a word to a list of distinct words separated by spaces; what does not fit is left out. */
+/* Append a word to a list of distinct words separated by spaces, if there is room. */
 static void add_word(char *list, size_t size, const char *word)
 {
 	size_t length = strlen(word), used = strlen(list);

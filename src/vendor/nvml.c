@@ -26,7 +26,7 @@ static const struct muster_symbol symbols[] = {
 			{ .name = "nvmlErrorString", .address = &functions.nvmlErrorString },
 };
 
-/* What stands in for each optional function that this NVML lacks. */
+/* Replacement for each optional function that this NVML lacks. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define X(symbol, parameters)                                                                                          \
@@ -90,7 +90,7 @@ int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struc
 		err, code, "%s: %s (%d)", call, text ? text : "an error that NVML has no text for", (int)result);
 }
 
-/* Read 1 to most hexadecimal digits and the character behind them. NULL when the text is not of that form. */
+/* Read 1 to most hexadecimal digits and the character after them. NULL when the text does not have this form. */
 static const char *read_hex(const char *text, size_t least, size_t most, char end, unsigned long *ret)
 {
 	size_t digits = 0;

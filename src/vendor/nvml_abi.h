@@ -133,7 +133,7 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY 4         /* since R570 */
 #define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY 6 /* since R570 */
 #define NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION 8 /* since R575 */
-#define NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE 1    /* since R545; the other fields of two bits are alike */
+#define NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE 1    /* since R545; the other two-bit fields have the same form */
 #define NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_FALSE 2   /* since R545 */
 #define NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_DEGRADED_BW 0x3 /* since R550; a mask, in spite of its name */
 #define NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_INCORRECT_CONFIGURATION 0xf              /* since R575 */

@@ -55,7 +55,7 @@ def check_table(report, directory):
         ("an unknown machine type", [report, "--sku", "Nobody_v1"], 3, "MUSTER INCONCLUSIVE "),
         ("a broken overlay", [report, "--sku", SKU, "--overlay", broken], 2, 'copy.h2d"].min: a number is needed'),
         ("no such report", [report + "x", "--sku", SKU], 2, "No such file"),
-        ("no report named", ["--sku", SKU], 2, "the report to judge is needed"),
+        ("no report named", ["--sku", SKU], 2, "no report given"),
         ("as it was judged before", [report], 0, f"MUSTER PASS {verdict}failed=0 warned=0 report={report}"),
         ("as it was judged before, with an overlay", [report, "--overlay", floor], 1, f"MUSTER FAIL {verdict}"),
         ("recognised", [report, "--sku", "auto"], 0, f"MUSTER PASS {verdict}"),
@@ -89,7 +89,7 @@ def judge_relative(path, directory):
     done = muster("check", changed, "--sku", SKU, "--overlay", site, "--report", judged)
     if healthy.returncode != 0 or done.returncode != 1:
         return [f"held against the median: exit codes {healthy.returncode} and {done.returncode}: {done.stdout}"]
-    if "; observed by copy.d2h: any value, no floor is set\n" not in done.stdout:
+    if "; copy.d2h: no threshold\n" not in done.stdout:
         return [f"the summary does not say what was only observed: {done.stdout}"]
     with open(judged, encoding="utf-8") as file:
         report = json.load(file)

@@ -134,10 +134,10 @@ class Skus(InDirectory):
                           "when": {"domains": 2}}}})
         sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
         checks = {check["check"]: check for check in sku["checks"]}
-        self.assertEqual(checks["site.seen"]["expected"], "any value, no floor is set")
+        self.assertEqual(checks["site.seen"]["expected"], "no threshold")
         self.assertEqual(checks["site.seen"]["only_for"], "at most 1 NVLink domain")
-        self.assertEqual(checks["site.like"]["expected"], "from 85 to 120 % of the run's median")
-        self.assertEqual(checks["site.both"]["expected"], "at least 5 GB/s, at least 90 % of the run's median")
+        self.assertEqual(checks["site.like"]["expected"], "from 85 to 120 % of the median of this run")
+        self.assertEqual(checks["site.both"]["expected"], "at least 5 GB/s, at least 90 % of the median of this run")
         self.assertEqual(checks["site.same"]["expected"], "the same on all nodes within each link_layer")
         self.assertEqual(checks["site.same"]["only_for"], "2 NVLink domains")
         self.assertEqual([name for name, check in checks.items()
@@ -177,8 +177,8 @@ class Lint(InDirectory):
         self.assertEqual(done.returncode, 2)
         self.assertEqual([re.sub(r"line \d.*", "", line) for line in done.stdout.splitlines()], [
             f'{parent}: $.checks.a.equals: a number is needed for node.gpu_count, found "8"',
-            f"{parent}: $.checks.a: no source: say where this expectation comes from",
-            f"{child}: $.checks.b.warn_below: 10 never warns: what is below min, 20, fails",
+            f"{parent}: $.checks.a: no source: give the source of the expected value",
+            f"{child}: $.checks.b.warn_below: 10 has no effect: min is 20",
             f"{broken}: "])
 
     def test_an_overlay_is_held_against_its_machine_type(self):
@@ -189,7 +189,7 @@ class Lint(InDirectory):
         done = muster("lint", "--sku", SKU, good, bad)
         self.assertEqual(done.returncode, 2)
         self.assertEqual(len(done.stdout.splitlines()), 2)
-        self.assertIn('null removes nothing: there is no "copy.hd2"', done.stdout)
+        self.assertIn('cannot remove "copy.hd2": it does not exist; did you mean "copy.h2d"', done.stdout)
         self.assertIn(f'{bad}: $.checks["copy.h2d"].min: changed without a source', done.stdout)
 
     def test_no_file_is_a_mistake(self):

@@ -212,7 +212,7 @@ class Diff(unittest.TestCase):
                 if "labels" in sample:
                     sample["labels"]["ranks"] = 3
         value = self.changes("one", self.change(smaller), 0)
-        self.assertIn("rings of the two runs differ in size", value["note"])
+        self.assertIn("all-reduces of the two runs have different numbers of ranks", value["note"])
 
     def test_hostile_values_are_printed_harmlessly(self):
         def evil(report):

@@ -72,12 +72,14 @@ class Nodes(Commands):
     def test_nobody_good_is_said_by_the_exit_code(self):
         everybody = self.save(["n1", "n2"], [h2d("n1"), h2d("n2")], name="everybody.json")
         self.assertEqual(self.select(everybody, "--good", code=1), "")
+        self.assertEqual(self.muster("nodes", everybody, "--good").stderr,
+                         "muster: no good node: at least one check failed\n")
         ring = finding("fail", "ring.busbw", metric="nccl.allreduce_busbw_gbps", observed="17")
         wide = self.save(["n1", "n2"], [ring], name="wide.json")
         done = self.muster("nodes", wide, "--good")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual(done.stderr, "muster: no node can be called good: ring.busbw fails the whole job and names "
-                                      "no node: 17\n")
+        self.assertEqual(done.stderr, "muster: no good node: ring.busbw fails for the whole job, without a "
+                                      "node: 17\n")
         self.assertEqual(self.select(wide, "--bad"), "")
         self.assertEqual(self.select(wide, "--inconclusive"), "n[1-2]\n")
         unknown = self.save(["n1"], [finding("inconclusive", "sku.unknown", observed="no file")],
@@ -95,7 +97,7 @@ class Nodes(Commands):
     def test_what_the_user_gets_wrong_is_one_line(self):
         path = self.save(["a"], verdict="pass")
         for arguments, said in (((path,), "one of --good"), ((path, "--good", "--bad"), "one of --good"),
-                                (("--good",), "a report is needed"), (("none.json", "--good"), "No such file"),
+                                (("--good",), "no report given"), (("none.json", "--good"), "No such file"),
                                 ((path, "--good", "--format", "csv"), "hostlist, lines or exclude"),
                                 ((path, "--missing", "--expect", "a[1"), "--expect: host list")):
             done = self.muster("nodes", *arguments)
@@ -109,7 +111,7 @@ class Nodes(Commands):
             del value[key]
         done = self.muster("nodes", save(self.folder, "bare.json", value), "--good")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("nobody has judged this run yet", done.stderr)
+        self.assertIn("this run has not been evaluated yet", done.stderr)
 
 
 @unittest.skipUnless(shutil.which("scontrol"), "no scontrol here")
@@ -180,7 +182,7 @@ class Drain(Commands):
         self.assertEqual(done.stdout.splitlines(), [
             "scontrol update NodeName=n2 State=DRAIN Reason='muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected "
             "at least 21 GB/s; and 1 more'",
-            "# n3: left alone: what failed there is how the job was launched"])
+            "# n3: skipped: only the launch of the job failed there"])
         self.assertEqual(self.updates(), [])
         shell = subprocess.run(["/bin/sh", "-c", done.stdout], env=dict(self.environment, PATH=self.environment["PATH"]
                                + ":/usr/bin:/bin"), timeout=60, check=False)
@@ -196,7 +198,7 @@ class Drain(Commands):
         self.assertEqual(self.state("n5"), ("IDLE+DRAIN", "muster: rank.missing: no message"))
         again = self.muster("drain", path, "--apply")
         self.assertEqual(again.returncode, 0)
-        self.assertIn("# n2: muster has drained it already (IDLE+DRAIN: muster: copy.h2d", again.stdout)
+        self.assertIn("# n2: already drained by muster (IDLE+DRAIN: muster: copy.h2d", again.stdout)
         self.assertEqual(len(self.updates()), 2)
         later = self.eight([h2d("n5")], name="later.json")
         self.assertEqual(self.muster("resume", later, "--apply").returncode, 0)
@@ -213,7 +215,7 @@ class Drain(Commands):
         done = self.muster("drain", path, "--apply", "--limit", "6")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual([call[1] for call in self.updates()], ["NodeName=n5", "NodeName=n6"])
-        self.assertIn("# n1: left alone: someone else has given a reason (IDLE+DRAIN: bad PSU)\n", done.stdout)
+        self.assertIn("# n1: skipped: has a reason from someone else (IDLE+DRAIN: bad PSU)\n", done.stdout)
         for name in ("n1", "n2", "n3", "n4"):
             self.assertEqual(self.state(name), others[name])
         done = self.muster("resume", "n[1-4]", "--apply")
@@ -225,7 +227,10 @@ class Drain(Commands):
         path = self.eight([h2d(f"n{i}") for i in range(1, 6)])
         done = self.muster("drain", path, "--apply")
         self.assertEqual((done.returncode, done.stdout, self.updates()), (2, "", []))
-        self.assertIn("5 of 8 nodes failed, and at most 4 are drained at once", done.stderr)
+        self.assertIn("5 of 8 nodes failed, and the limit is 4", done.stderr)
+        shown = self.muster("drain", path)
+        self.assertEqual((shown.returncode, shown.stdout.count("State=DRAIN")), (0, 5))
+        self.assertIn("the limit is 4", shown.stderr, "the preview says that --apply would refuse")
         self.assertEqual(self.muster("drain", path, "--apply", "--limit", "5").returncode, 0)
         self.assertEqual(len(self.updates()), 5)
 
@@ -252,7 +257,7 @@ class Drain(Commands):
         path = self.eight([h2d("n1"), h2d("n2"), h2d("n3")])
         for mood, said, calls in (
                 ("fail", "muster: n1: scontrol show: exit status 1: slurm_update error: Access/permission denied\n", 3),
-                ("hang", "muster: n1: scontrol gave no answer within 1 s\nmuster: 2 more nodes were not looked at\n", 1),
+                ("hang", "muster: n1: scontrol gave no answer within 1 s\nmuster: 2 more nodes were skipped\n", 1),
                 ("garbage", "muster: n1: scontrol show node printed no node", 3),
                 ("flood", "muster: n1: scontrol show node printed no node", 3)):
             self.mood(mood)
@@ -274,7 +279,7 @@ class Drain(Commands):
         done = self.muster("drain", path)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.count("\nscontrol update NodeName="), 2)
-        self.assertEqual(done.stdout.count("# n1: its present state is not known: scontrol is not in PATH\n"), 1)
+        self.assertEqual(done.stdout.count("# n1: cannot read its state: scontrol is not in PATH\n"), 1)
         done = self.muster("drain", path, "--apply")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("muster: n1: scontrol is not in PATH\n", done.stderr)

@@ -160,7 +160,7 @@ class Formats(unittest.TestCase):
     def test_text_is_the_summary_and_a_pass_is_no_exit_code(self):
         done = show(os.path.join(self.folder, "fail.json"), "text")
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"\nFAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them observed, without a floor), 1 not applicable\n", done.stdout)
+        self.assertIn(b"\nFAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them recorded only, no threshold), 1 not applicable\n", done.stdout)
 
     def test_output_is_written_whole_or_not_at_all(self):
         path, target = os.path.join(self.folder, "fail.json"), os.path.join(self.folder, "out.xml")
@@ -173,7 +173,7 @@ class Formats(unittest.TestCase):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([MUSTER, "report", path], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         self.assertEqual(done.returncode, 3)
-        for arguments, said in ((["x.json"], b"No such file"), ([], b"a report is needed"),
+        for arguments, said in ((["x.json"], b"No such file"), ([], b"no report given"),
                                 ([path, "--format", "pdf"], b"junit or markdown")):
             done = subprocess.run([MUSTER, "report", *arguments], capture_output=True, timeout=60, check=False)
             self.assertEqual((done.returncode, done.stdout), (2, b""))

@@ -45,7 +45,7 @@ run="$muster run --report report.json"
 	expect 2 'type.json: $.checks["copy.h2d"].min: a number is needed, found "8"' \
 		$run --sku Standard_ND96asr_v4 --overlay type.json
 	expect 2 'syntax.json: line 1, column' $run --sku Standard_ND96asr_v4 --overlay syntax.json
-	expect 2 'no such metric: "gpu.h2d_gps"; the closest is "gpu.h2d_gbps"' \
+	expect 2 'no such metric: "gpu.h2d_gps"; did you mean "gpu.h2d_gbps"' \
 		$run --sku Standard_ND96asr_v4 --overlay metric.json
 	expect 2 'a.json' $run --sku ./a.json
 	# on rank 0 only, and all ranks leave

@@ -48,7 +48,7 @@ class Auto(unittest.TestCase):
     def test_simulated_nodes_are_recognised_by_their_metadata(self):
         report = self.muster("sim", "--sku", SKU, "--nodes", "2", "--", *AUTO, exit_code=0)
         self.assertEqual(report["sku"]["name"], SKU)
-        self.assertTrue(report["sku"]["origin"].endswith(f"(recognised by vmSize {SKU} of the metadata service)"))
+        self.assertTrue(report["sku"]["origin"].endswith(f"(detected by vmSize {SKU} of the metadata service)"))
         self.assertEqual([f for f in report["findings"] if f["status"] != "skip"], [])
         sizes = [s["value"] for n in report["run"]["nodes"] for s in n["samples"] if s["metric"] == "node.vm_size"]
         self.assertEqual(sizes, [SKU, SKU])
@@ -96,7 +96,7 @@ class Auto(unittest.TestCase):
                 report = self.muster("sim", "--sku", SKU, "--", *AUTO, exit_code=0, MUSTER_METADATA_URL=url)
                 self.assertEqual(report["sku"]["name"], SKU)
                 self.assertTrue(report["sku"]["origin"].endswith(
-                    "(recognised by 8 x NVIDIA A100-SXM4-40GB on each node (no metadata service))"))
+                    "(detected by 8 x NVIDIA A100-SXM4-40GB on each node (no metadata service))"))
                 self.assertEqual(self.findings(report), {})
                 self.assertNotIn("metadata service", self.text)  # not a word about what is normal
 
@@ -123,8 +123,8 @@ class Auto(unittest.TestCase):
         self.assertEqual(self.findings(report),
                          {"same.vm_size": ("fail", "sim-2"), "sku.unknown": ("inconclusive", None)})
         self.assertEqual(report["summary"]["failed_nodes"], ["sim-2"])
-        self.assertEqual(self.assert_ways_out(report), "the nodes are not of one machine type: "
-                         f"vmSize {SKU} on sim-1, sim-3 (taken for {SKU}); vmSize Standard_Other on sim-2 (no file fits)")
+        self.assertEqual(self.assert_ways_out(report), "the nodes have different machine types: "
+                         f"vmSize {SKU} on sim-1, sim-3 (detected as {SKU}); vmSize Standard_Other on sim-2 (no file fits)")
 
     def test_an_overlay_that_fits_nothing_calls_the_run_off(self):
         overlay = self.file("overlay.json", {"checks": {"no.such.check": None}})

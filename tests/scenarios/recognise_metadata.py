@@ -173,7 +173,7 @@ class Metadata(unittest.TestCase):
         self.assert_values(samples, {"vmSize": "A" * 255, "placementGroupId": None, "location": None, "vmId": None})
         reasons = [samples[name].get("reason") for name in KEYS]
         self.assertEqual(reasons, [None, "metadata service: placementGroupId is empty",
-                                   "metadata service: location is no text", "metadata service: compute has no vmId"])
+                                   "metadata service: location is not a string", "metadata service: compute has no vmId"])
         samples = self.measure(self.base + "/long")
         self.assert_values(samples, dict(RIGHT, vmSize=None))
         self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize is longer than 255 bytes")
@@ -181,7 +181,7 @@ class Metadata(unittest.TestCase):
     def test_nothing_that_could_steer_a_terminal_is_taken(self):
         samples = self.measure(self.base + "/control")
         self.assert_values(samples, dict(RIGHT, vmSize=None, vmId=None))
-        self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize holds more than printable ASCII")
+        self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize contains characters other than printable ASCII")
 
     def test_an_answer_may_have_64_kib_and_no_more(self):
         self.assert_values(self.measure(self.base + "/fits"), RIGHT)
@@ -221,7 +221,7 @@ class Metadata(unittest.TestCase):
         self.assertNotIn("metadata service", self.text)
 
     def test_an_empty_address_asks_nobody(self):
-        self.assert_null(self.measure(""), "not asked: MUSTER_METADATA_URL is empty")
+        self.assert_null(self.measure(""), "no request: MUSTER_METADATA_URL is empty")
 
     def test_a_file_can_answer_and_other_protocols_cannot(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

@@ -21,7 +21,7 @@ struct muster_allreduce_resources {
 	CUstream stream;
 	CUevent start, end, arrived[2];
 	CUdeviceptr data, agreed;
-	uint64_t room;               /* bytes behind data */
+	uint64_t room;               /* bytes after data */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
 	struct muster_pinned chunks; /* two of CHUNK_BYTES */
 };

@@ -85,7 +85,7 @@ int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64
 			asked += size;
 		}
 		size_t size = bytes - compared < CHUNK_BYTES ? (size_t)(bytes - compared) : CHUNK_BYTES;
-		if (muster_allreduce_wait(s, resources->arrived[turn % 2], "bringing the sum back", err) < 0)
+		if (muster_allreduce_wait(s, resources->arrived[turn % 2], "copying the sum to the host", err) < 0)
 			return -1;
 		muster_allreduce_data_compare(
 			(const float *)resources->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,

@@ -20,7 +20,7 @@ void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 {
 	struct muster_error err = { 0 };
 	struct muster_nccl_log log = { 0 };
-	const char *reason = ranks == 1 ? "a ring of one rank has no channels" : "NCCL's log names none";
+	const char *reason = ranks == 1 ? "an all-reduce of one rank has no channels" : "NCCL's log names no channel";
 	char *text = NULL;
 	size_t length = 0;
 	if (muster_nccl_log_read(&text, &length, &err) < 0) {

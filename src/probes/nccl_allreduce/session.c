@@ -28,7 +28,7 @@ static int check_deadline(
 		return -1;
 	if (muster_now_ms() < s->deadline_ms)
 		return 0;
-	return muster_fail(err, MUSTER_ETIME, "%s did not end within %d ms", what, s->ring->timeout_ms);
+	return muster_fail(err, MUSTER_ETIME, "%s did not finish within %d ms", what, s->ring->timeout_ms);
 }
 
 int muster_allreduce_settle(
@@ -113,7 +113,7 @@ int muster_allreduce_agree(
 			cuda->cuMemcpyDtoHAsync_v2(resources->chunks.data, resources->agreed, bytes, resources->stream),
 			err, "cuMemcpyDtoHAsync_v2") < 0 ||
 		muster_allreduce_record(s, resources->end, err) < 0 ||
-		muster_allreduce_wait(s, resources->end, "the ranks' agreement", err) < 0)
+		muster_allreduce_wait(s, resources->end, "agreement of the ranks", err) < 0)
 		return -1;
 	memcpy(values, resources->chunks.data, bytes);
 	return 0;

@@ -1,4 +1,4 @@
-/* sweep.c - the sizes that are measured, and what the job's figures are for each of them */
+/* sweep.c - the message sizes to measure, and the job's values for each size */
 #include "probes/nccl_allreduce/allreduce.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 	return 1;
 }
 
-/* The job's figures for one size, from the slowest rank's time; with a reason, null. */
+/* The job's values for one size, from the time of the slowest rank; null with a reason. */
 static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, double slowest_us, const char *reason)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
@@ -56,9 +56,9 @@ static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, d
 	else
 		muster_emit(ctx, "nccl.allreduce_us", labels, 3, muster_number(slowest_us));
 	if (!reason && n == 1)
-		reason = "a ring of one rank moves no data";
+		reason = "an all-reduce of one rank moves no data";
 	if (!reason && !(slowest_us > 0))
-		reason = "the GPU's events show no time between them";
+		reason = "no time between the events of the GPU";
 	if (reason) {
 		muster_emit_null(ctx, "nccl.allreduce_algbw_gbps", labels, 3, "%s", reason);
 		muster_emit_null(ctx, "nccl.allreduce_busbw_gbps", labels, 3, "%s", reason);
@@ -102,7 +102,8 @@ int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct must
 		}
 		double next_ms = i ? muster_allreduce_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
 		if (!reason && timing.elapsed_ms + next_ms > s->ring->timeout_ms) {
-			snprintf(text, sizeof text, "no time left: %.0f of %d ms had passed, and it may take %.0f",
+			snprintf(text, sizeof text,
+				"no time left: %.0f of %d ms had passed, and this size may take %.0f ms",
 				timing.elapsed_ms, s->ring->timeout_ms, next_ms);
 			reason = text;
 		}

@@ -32,8 +32,8 @@ bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id 
 
 /* Work in a stream that another library carries out. */
 struct muster_standin_operation {
-	/* Called once the stream has come to it, and again whenever somebody looks at the stream. 0: not yet; 1: done,
-	 * and it took *seconds of virtual time; -1: failed, and the context with it. Must not block. */
+	/* Called when the operation is the next one of the stream, and again at each query of the stream. 0: not
+	 * yet; 1: done, after *seconds of virtual time; -1: failed, and the context with it. Must not block. */
 	int (*poll)(void *arg, double *seconds);
 	void (*done)(void *arg); /* the stream lets go of it, done or dropped; called exactly once */
 	void *arg;

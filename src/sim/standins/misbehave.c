@@ -131,7 +131,7 @@ static void overread(void)
 	free(block);
 }
 
-/* text again and again, until total bytes have been written or nobody takes them. */
+/* Write text repeatedly, until total bytes have been written or the reader is gone. */
 static void pour(int fd, const char *text, size_t length, size_t total)
 {
 	static char many[65536];
@@ -222,8 +222,8 @@ static void read_script(void)
 	free(text);
 }
 
-/* Whether there is anything to look for. Before the C library has the environment, nobody knows: a sanitizer that
- * starts earlier makes its first calls then. */
+/* Whether a fault is set. Unknown before the C library has the environment: a sanitizer that starts earlier makes
+ * its first calls then. */
 static bool has_script(void)
 {
 	if (!environ)

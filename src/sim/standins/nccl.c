@@ -1,8 +1,7 @@
 /* nccl.c - libnccl.so.2 for the simulation: communicators
  *
- * An all-reduce is an operation in a stream of the simulated device and advances whenever somebody looks at that stream
- * or at the communicator's state. A rank that died or never came makes the others wait for ever, as it does with NCCL,
- * until they abort.
+ * An all-reduce is an operation in a stream of the simulated device and advances at each query of that stream or of
+ * the communicator's state. If a rank died or never started, the others wait for ever, as with NCCL, until they abort.
  */
 #include "sim/standins/nccl.h"
 

@@ -45,7 +45,7 @@ struct muster_simring;
 /* Join the ring that token names. Does not wait for the others. NULL with err: it could not be joined. */
 struct muster_simring *muster_simring_join(
 	uint64_t token, int rank, int ranks, const struct muster_simring_member *self, struct muster_error *err);
-/* 1: all ranks are there, 0: not yet. Once it was 1 no file is left behind, whatever becomes of the processes. */
+/* 1: all ranks are present, 0: not yet. After 1 no file remains on disk, even if the processes die. */
 int muster_simring_is_complete(struct muster_simring *ring);
 const struct muster_simring_member *muster_simring_member(const struct muster_simring *ring, int rank);
 /* How many it spans; the ring must be complete. */

@@ -56,7 +56,7 @@ static unsigned char *window(const struct muster_simring *ring, int rank)
 	return (unsigned char *)ring->shared + header_bytes(ring->ranks) + (size_t)rank * MUSTER_STANDIN_WINDOW;
 }
 
-/* The result's window lies behind those of the ranks. */
+/* The window of the result follows the windows of the ranks. */
 static unsigned char *result(const struct muster_simring *ring)
 {
 	return window(ring, ring->ranks);
@@ -204,7 +204,7 @@ static bool publish(struct muster_simring *ring, struct muster_simring_work *wor
 {
 	struct shared *shared = ring->shared;
 	struct slot *slot = &shared->slots[ring->rank];
-	if (atomic_load(&shared->reduced) < before) /* somebody may still read this rank's window */
+	if (atomic_load(&shared->reduced) < before) /* another rank may still read this rank's window */
 		return false;
 	muster_simcuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, bytes);
 	slot->count = work->count;

@@ -221,7 +221,7 @@ static bool has_node(unsigned long os_index)
 	return false;
 }
 
-/* The kernel counts one bit less than it is told. EINVAL for nodes that the scenario does not have. */
+/* The kernel uses one bit less than maxnode. EINVAL for nodes that the scenario does not have. */
 static int read_policy(int mode, const unsigned long *mask, unsigned long maxnode, struct policy *ret)
 {
 	struct policy policy = { .mode = mode };

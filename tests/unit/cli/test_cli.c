@@ -103,9 +103,9 @@ END_TEST
 static const struct {
 	const char *words[MAX_WORDS], *said;
 } bad[] = {
-	{ { "--fil", "x" }, "unknown option --fil (muster cmd --help lists them)" },
-	{ { "--fil=x" }, "unknown option --fil (muster cmd --help lists them)" },
-	{ { "-x" }, "unknown option -x (muster cmd --help lists them)" },
+	{ { "--fil", "x" }, "unknown option --fil (muster cmd --help lists all options)" },
+	{ { "--fil=x" }, "unknown option --fil (muster cmd --help lists all options)" },
+	{ { "-x" }, "unknown option -x (muster cmd --help lists all options)" },
 	{ { "--file" }, "--file needs a value: FILE" },
 	{ { "--file", "--flag" }, "--file needs a value: FILE" },
 	{ { "--file=" }, "--file needs a value: FILE" },
@@ -131,7 +131,7 @@ static const struct {
 } wanting[] = {
 	{ { "a", "--flag" }, "two files are needed", "cmd: two files are needed" },
 	{ { NULL }, NULL, "cmd: usage: muster cmd [options] [FILE [FILE]]" },
-	{ { "a", "b", "--", "c" }, NULL, "cmd: unexpected argument \"c\" behind --" },
+	{ { "a", "b", "--", "c" }, NULL, "cmd: unexpected argument \"c\" after --" },
 };
 
 START_TEST(too_little_or_too_much_is_one_sentence)
@@ -168,7 +168,7 @@ START_TEST(help_lists_every_option)
 			       "  --file-name NAME  a name\n"
 			       "  --flag            a flag\n"
 			       "  --each X          may be repeated\n"
-			       "  --help            show this text\n"
+			       "  --help            print this help\n"
 			       "\nThe end.\n");
 }
 END_TEST

@@ -15,35 +15,35 @@ static const struct {
 	{ RING("a/0", "error", "vendor ncclSystemError ring=3") RING("a/1", "hung", "- silent ring=3")
 			RING("b/2", "error", "time late ring=3"),
 		BUSBW,
-		"fail probe.nccl_allreduce a rank=1: the probe runs to its end | silent\n"
-		"skip probe.nccl_allreduce: the probe runs to its end | it ended with rank 1 (2 ranks)\n",
+		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | silent\n"
+		"skip probe.nccl_allreduce: probe nccl_allreduce finishes | ended by the failure of rank 1 (2 ranks)\n",
 		MUSTER_FAIL },
 	{ RING("a/0", "error", "vendor ncclSystemError ring=2") RING("b/1", "error", "remote ncclRemoteError ring=2"),
 		BUSBW,
-		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | ncclSystemError\n"
-		"skip probe.nccl_allreduce b rank=1: the probe runs to its end | it ended with rank 0\n",
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | ncclSystemError\n"
+		"skip probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | ended by the failure of rank 0\n",
 		MUSTER_FAIL },
 	/* a crash says more than a hang, wherever it stands */
 	{ RING("a/0", "hung", "- silent ring=3") RING("b/1", "crashed", "- segfault ring=3")
 			RING("b/2", "error", "time late ring=3"),
 		BUSBW,
-		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
-		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | segfault\n"
-		"skip probe.nccl_allreduce b rank=2: the probe runs to its end | it ended with rank 1\n",
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | silent\n"
+		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | segfault\n"
+		"skip probe.nccl_allreduce b rank=2: probe nccl_allreduce finishes | ended by the failure of rank 1\n",
 		MUSTER_FAIL },
 	/* of another ring, of another size: its own affair */
 	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "error", "time late ring=4"), BUSBW,
-		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
-		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n",
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | silent\n"
+		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n",
 		MUSTER_FAIL },
 	/* a rank of no ring ended by itself */
 	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "error", "time late"), BUSBW,
-		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | silent\n"
-		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n",
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | silent\n"
+		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n",
 		MUSTER_FAIL },
 	/* the first rank of all is as missing as any other */
 	{ "a/1 rank.local_rank 1\na/2 rank.local_rank 2", "'c':{'metric':'rank.local_rank','min':0,'source':'s'}",
-		"fail rank.missing: a result from every rank of 2 | nothing is said of ranks 0\n", MUSTER_FAIL },
+		"fail rank.missing: a result from each of 2 ranks | the run does not contain ranks 0\n", MUSTER_FAIL },
 	/* a leader that lives had the node's facts to tell: a rank that is missing beside it did not take them along */
 	{ "a/0 probe system ok\na/0 rank.local_rank 0\na/1 missing\nb node.gpu_count 2\nb/2 rank.local_rank 0",
 		"'c':{'metric':'node.gpu_count','equals':2,'source':'s'}",
@@ -54,7 +54,7 @@ static const struct {
 	{ "a/0 rank.local_rank 0\na port.rate_gbps port=p0/1 link_layer=InfiniBand 200",
 		"'c':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/"
 		"1':200}},'source':'s'}",
-		"fail c a port=p1/1: 200 Gb/s | not seen\n", MUSTER_FAIL },
+		"fail c a port=p1/1: 200 Gb/s | not found\n", MUSTER_FAIL },
 	/* names of digits alone make ranges too */
 	{ "7 node.driver_version x\n8 node.driver_version x\n9 node.driver_version x\n10 node.driver_version x\n"
 	  "a node.driver_version y\nb node.driver_version y\nc node.driver_version y\nd node.driver_version y\n"

@@ -114,7 +114,7 @@ static const struct {
 		"'equals_by':{'label':'port','values':{'p0/1':200}}", "fail c sim-1 port=p0/1: 200 Gb/s | 100\n" },
 	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NUMBER, 100, NULL,
 		"'equals_by':{'label':'link_layer','values':{'Ethernet':40,'None':1}}",
-		"fail c sim-1 port=p9/1: not expected here: allowed are Ethernet, None | 100\n" },
+		"fail c sim-1 port=p9/1: not allowed here; allowed are Ethernet, None | 100\n" },
 	{ "port.state", "port=p0/1 link_layer=InfiniBand", MUSTER_STRING, 0, "active",
 		"'equals_by':{'label':'port','values':{'p0/1':'ACTIVE'}},'ignore_case':true", NO_FINDING },
 	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NULL, 0, NULL,
@@ -300,26 +300,26 @@ static const struct {
 	enum muster_status verdict;
 } ends[] = {
 	{ MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", "cuMemHostRegister_v2 of 64 MiB",
-		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed by signal 11; "
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed by signal 11; "
 		"last step: "
 		"cuMemHostRegister_v2 of 64 MiB\n",
 		MUSTER_FAIL },
 	{ MUSTER_OUTCOME_HUNG, NULL, "killed after 20 s", NULL,
-		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its end | killed after 20 s\n",
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed after 20 s\n",
 		MUSTER_FAIL },
 	{ MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL,
-		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | libx.so: not found\n", MUSTER_FAIL },
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | libx.so: not found\n", MUSTER_FAIL },
 	{ MUSTER_OUTCOME_ERROR, "vendor", "cuInit: 802", NULL,
-		"fail probe.gpu_copy sim-1 rank=1: the probe runs to its end | cuInit: 802\n", MUSTER_FAIL },
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | cuInit: 802\n", MUSTER_FAIL },
 	{ MUSTER_OUTCOME_ERROR, "permission", "/dev/x: no", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | /dev/x: no\n",
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | /dev/x: no\n",
 		MUSTER_INCONCLUSIVE },
 	{ MUSTER_OUTCOME_ERROR, "time", "late", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | late\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | late\n", MUSTER_INCONCLUSIVE },
 	{ MUSTER_OUTCOME_ERROR, NULL, NULL, NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | error\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | error\n", MUSTER_INCONCLUSIVE },
 	{ MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: the probe runs to its end | no GPU\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | no GPU\n", MUSTER_INCONCLUSIVE },
 };
 
 START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
@@ -356,8 +356,8 @@ START_TEST(a_probe_that_no_check_needs_is_skipped)
 	for (size_t i = 0; i < 2; i++) {
 		fixture_judge(&run, checks[i], false, &report);
 		ck_assert_str_eq(fixture_findings(&report),
-			"skip probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: the probe runs to its "
-			"end | killed by signal 11 (no check of this run "
+			"skip probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed by signal "
+			"11 (no check of this run "
 			"needs it)\n");
 		ck_assert_int_eq(report.verdict, MUSTER_PASS);
 		muster_report_done(&report);
@@ -416,8 +416,8 @@ START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 			NULL);
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail probe.gpu_copy sim-1: the probe runs to its end | ranks 0-1: libx.so: not found\n"
-		"fail probe.gpu_copy sim-2: the probe runs to its end | rank 2: libx.so: not found; rank 3: other\n");
+		"fail probe.gpu_copy sim-1: probe gpu_copy finishes | ranks 0-1: libx.so: not found\n"
+		"fail probe.gpu_copy sim-2: probe gpu_copy finishes | rank 2: libx.so: not found; rank 3: other\n");
 	ck_assert_uint_eq(report.count[MUSTER_FAIL], 2);
 	for (size_t i = 0; i < 2; i++) {
 		ck_assert_uint_eq(report.findings[i].unjudged_count, 1);
@@ -444,7 +444,7 @@ static struct muster_outcome timed_out(struct muster_run *run, int rank)
 	return (struct muster_outcome){ .probe = "nccl_allreduce",
 		.status = MUSTER_OUTCOME_ERROR,
 		.code = "time",
-		.detail = "the ranks' agreement did not end within 2000 ms",
+		.detail = "agreement of the ranks did not finish within 2000 ms",
 		.evidence = rank == 0 ? NULL
 				      : muster_arena_printf(
 						run->arena, "NCCL's log ends: comm 0x55e%d rank %d", rank, rank) };
@@ -458,8 +458,8 @@ START_TEST(evidence_that_differs_does_not_divide_a_cause)
 	eight_ranks(&run, timed_out);
 	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"inconclusive probe.nccl_allreduce sim-1: the probe runs to its end | "
-		"ranks 0-7: the ranks' agreement did not end within 2000 ms\n");
+		"inconclusive probe.nccl_allreduce sim-1: probe nccl_allreduce finishes | "
+		"ranks 0-7: agreement of the ranks did not finish within 2000 ms\n");
 	ck_assert_str_eq(report.findings[0].evidence, "rank 1, one of 8: NCCL's log ends: comm 0x55e1 rank 1");
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -482,9 +482,9 @@ START_TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 	eight_ranks(&run, crashed);
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail probe.gpu_copy sim-1: the probe runs to its end | ranks 0-1,4: signal 11; rank 2: exit status 2; "
+		"fail probe.gpu_copy sim-1: probe gpu_copy finishes | ranks 0-1,4: signal 11; rank 2: exit status 2; "
 		"rank 3: exit status 3; rank 5: exit status 5; and 1 more rank\n"
-		"fail probe.gpu_copy sim-1 rank=7 gpu=0007:00:00.0: the probe runs to its end | exit status 7\n");
+		"fail probe.gpu_copy sim-1 rank=7 gpu=0007:00:00.0: probe gpu_copy finishes | exit status 7\n");
 	ck_assert_str_eq(report.findings[0].evidence, "rank 0, one of 7: last words: bus error");
 	ck_assert_str_eq(report.findings[1].evidence, "last words: bus error");
 	muster_report_done(&report);
@@ -639,10 +639,10 @@ START_TEST(a_run_that_was_ended_early_blames_nobody)
 	ck_assert_uint_eq(report.count[MUSTER_FAIL], 0);
 	const char *found = fixture_findings(&report);
 	static const char *const parts[] = {
-		"inconclusive run.interrupted: the run goes to its end | SIGTERM came to rank 0 after 5.0 s\n",
+		"inconclusive run.interrupted: the run finishes | SIGTERM came to rank 0 after 5.0 s\n",
 		"inconclusive rank.missing sim-2 rank=2: ",
 		"inconclusive rank.missing sim-9 rank=4: ",
-		"inconclusive node.missing sim-7: a result from every node | nothing came from this node\n",
+		"inconclusive node.missing sim-7: a result from every node | no result from this node\n",
 		"skip probe.gpu_copy",
 		"skip probe.nccl_allreduce",
 	};
@@ -715,7 +715,7 @@ START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
 	run.nodes[0].ranks[1].rank = 6;
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail rank.missing: a result from every rank of 9 | nothing is said of ranks 1,4-5,7-8\n");
+		"fail rank.missing: a result from each of 9 ranks | the run does not contain ranks 1,4-5,7-8\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -729,7 +729,7 @@ START_TEST(an_empty_run_never_passes)
 	fixture_run(&run);
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail rank.missing: a result from every rank of 0 | the run tells of no rank\n");
+		"fail rank.missing: a result from each of 0 ranks | the run contains no rank\n");
 	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -798,14 +798,14 @@ static const struct {
 	const char *when, *skipped;
 } whens[] = {
 	{ "{'nodes':2}", NULL },
-	{ "{'nodes':1}", "for runs of 1 node, this one has 2" },
-	{ "{'nodes':{'min':3}}", "for runs of 3 nodes or more, this one has 2" },
-	{ "{'nodes':{'max':1}}", "for runs of at most 1 node, this one has 2" },
-	{ "{'nodes':{'min':3,'max':4}}", "for runs of 3 to 4 nodes, this one has 2" },
+	{ "{'nodes':1}", "only for runs of 1 node (this run has 2)" },
+	{ "{'nodes':{'min':3}}", "only for runs of 3 nodes or more (this run has 2)" },
+	{ "{'nodes':{'max':1}}", "only for runs of at most 1 node (this run has 2)" },
+	{ "{'nodes':{'min':3,'max':4}}", "only for runs of 3 to 4 nodes (this run has 2)" },
 	{ "{'nodes':{'min':1,'max':2},'ranks':{'min':4},'profile':['quick','standard']}", NULL },
-	{ "{'ranks':8}", "for runs of 8 ranks, this one has 4" },
-	{ "{'profile':'full'}", "for profile full, this run has standard" },
-	{ "{'profile':['quick','full']}", "for profile quick or full, this run has standard" },
+	{ "{'ranks':8}", "only for runs of 8 ranks (this run has 4)" },
+	{ "{'profile':'full'}", "only for profile full (this run has standard)" },
+	{ "{'profile':['quick','full']}", "only for profile quick or full (this run has standard)" },
 };
 
 START_TEST(when_says_which_runs_a_check_is_for)
@@ -841,8 +841,8 @@ START_TEST(equals_by_misses_what_is_listed_and_not_there)
 	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
 	set_value(&rank_of(&run, 3)->samples, "gpu.numa_node", muster_number(3));
 	fixture_judge(&run, NUMA, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail numa sim-1 gpu=0002:00:00.0: 1 | not seen\n"
-						    "fail numa sim-1 rank=1 gpu=0009:00:00.0: not expected here: "
+	ck_assert_str_eq(fixture_findings(&report), "fail numa sim-1 gpu=0002:00:00.0: 1 | not found\n"
+						    "fail numa sim-1 rank=1 gpu=0009:00:00.0: not allowed here; "
 						    "allowed are 0001:00:00.0, 0002:00:00.0 | 1\n"
 						    "fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n");
 	muster_report_done(&report);
@@ -859,7 +859,7 @@ START_TEST(equals_by_misses_nothing_where_the_probe_failed)
 	break_probe(&run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
 	fixture_judge(&run, NUMA, false, &report);
 	ck_assert_str_eq(
-		fixture_findings(&report), "inconclusive probe.gpu sim-1 rank=1: the probe runs to its end | no GPU\n");
+		fixture_findings(&report), "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | no GPU\n");
 	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);

@@ -23,63 +23,72 @@ static const struct {
 	enum muster_status verdict;
 } table[] = {
 	/* observed */
-	{ { 26, 11 }, "'observe':true", "any value, no floor is set", "", MUSTER_PASS },
-	{ { 26, -1 }, "'observe':true", "any value, no floor is set",
-		"inconclusive c n2 rank=1 gpu=g: any value, no floor is set | null: not supported here\n",
-		MUSTER_INCONCLUSIVE },
-	{ { 26, -1 }, "'observe':true,'optional':true", "any value, no floor is set",
-		"skip c n2 rank=1 gpu=g: any value, no floor is set | null: not supported here\n", MUSTER_PASS },
-	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "any value, no floor is set",
-		"inconclusive c n2 rank=1 gpu=g: any value, no floor is set | 7: too early\n", MUSTER_INCONCLUSIVE },
+	{ { 26, 11 }, "'observe':true", "no threshold", "", MUSTER_PASS },
+	{ { 26, -1 }, "'observe':true", "no threshold",
+		"inconclusive c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_INCONCLUSIVE },
+	{ { 26, -1 }, "'observe':true,'optional':true", "no threshold",
+		"skip c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_PASS },
+	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "no threshold",
+		"inconclusive c n2 rank=1 gpu=g: no threshold | 7: too early\n", MUSTER_INCONCLUSIVE },
 	/* one and two values tell nothing */
-	{ { 26 }, "'min_of_median':0.85", "at least 85 % of the run's median (untold: fewer than 3 values)", "",
+	{ { 26 }, "'min_of_median':0.85", "at least 85 % of the median of this run (not evaluated: needs 3 values)", "",
 		MUSTER_PASS },
-	{ { 26, 1 }, "'min_of_median':0.85", "at least 85 % of the run's median (untold: fewer than 3 values)", "",
-		MUSTER_PASS },
+	{ { 26, 1 }, "'min_of_median':0.85", "at least 85 % of the median of this run (not evaluated: needs 3 values)",
+		"", MUSTER_PASS },
 	{ { 26, 1, -1 }, "'min_of_median':0.85,'optional':true",
-		"at least 85 % of the run's median (untold: fewer than 3 values)",
-		"skip c n3 rank=2 gpu=g: at least 85 % of the run's median (untold: fewer than 3 values) | null: not "
+		"at least 85 % of the median of this run (not evaluated: needs 3 values)",
+		"skip c n3 rank=2 gpu=g: at least 85 % of the median of this run (not evaluated: needs 3 values) | "
+		"null: not "
 		"supported here\n",
 		MUSTER_PASS },
 	{ { 26, 1, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
-		"at least 85 % of the run's median (untold: fewer than 3 values)",
-		"inconclusive c n3 rank=2 gpu=g: at least 85 % of the run's median (untold: fewer than 3 values) | "
+		"at least 85 % of the median of this run (not evaluated: needs 3 values)",
+		"inconclusive c n3 rank=2 gpu=g: at least 85 % of the median of this run (not evaluated: needs 3 "
+		"values) | "
 		"2: x\n",
 		MUSTER_INCONCLUSIVE },
 	/* three do, and the limit itself passes */
-	{ { 20, 17, 20 }, "'min_of_median':0.85", "at least 85 % of the run's median 20 GB/s, 17", "", MUSTER_PASS },
-	{ { 20, 16.9, 20 }, "'min_of_median':0.85", "at least 85 % of the run's median 20 GB/s, 17",
-		"fail c n2 rank=1 gpu=g: at least 85 % of the run's median 20 GB/s, 17 | 16.9\n", MUSTER_FAIL },
-	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'severity':'warn'", "at least 85 % of the run's median 20 GB/s, 17",
-		"warn c n2 rank=1 gpu=g: at least 85 % of the run's median 20 GB/s, 17 | 16.9\n", MUSTER_PASS },
-	{ { 0.1, 0.1, 0.1 }, "'min_of_median':1,'max_of_median':1",
-		"from 100 to 100 % of the run's median 0.1 GB/s, 0.1 to 0.1", "", MUSTER_PASS },
-	{ { 26.3, 26.3, 26.3, 26.3 }, "'min_of_median':1", "at least 100 % of the run's median 26.3 GB/s, 26.3", "",
+	{ { 20, 17, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the median of this run, 20 GB/s)", "",
 		MUSTER_PASS },
+	{ { 20, 16.9, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"fail c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
+		MUSTER_FAIL },
+	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'severity':'warn'",
+		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
+		MUSTER_PASS },
+	{ { 0.1, 0.1, 0.1 }, "'min_of_median':1,'max_of_median':1",
+		"from 0.1 to 0.1 GB/s (100 to 100 % of the median of this run, 0.1 GB/s)", "", MUSTER_PASS },
+	{ { 26.3, 26.3, 26.3, 26.3 }, "'min_of_median':1",
+		"at least 26.3 GB/s (100 % of the median of this run, 26.3 GB/s)", "", MUSTER_PASS },
 	/* of an even number, the median lies between the two in the middle */
-	{ { 40, 10, 20, 30 }, "'min_of_median':0.5", "at least 50 % of the run's median 25 GB/s, 12.5",
-		"fail c n2 rank=1 gpu=g: at least 50 % of the run's median 25 GB/s, 12.5 | 10\n", MUSTER_FAIL },
-	{ { 10, 10, 15.1 }, "'max_of_median':1.5", "at most 150 % of the run's median 10 GB/s, 15",
-		"fail c n3 rank=2 gpu=g: at most 150 % of the run's median 10 GB/s, 15 | 15.1\n", MUSTER_FAIL },
+	{ { 40, 10, 20, 30 }, "'min_of_median':0.5", "at least 12.5 GB/s (50 % of the median of this run, 25 GB/s)",
+		"fail c n2 rank=1 gpu=g: at least 12.5 GB/s (50 % of the median of this run, 25 GB/s) | 10\n",
+		MUSTER_FAIL },
+	{ { 10, 10, 15.1 }, "'max_of_median':1.5", "at most 15 GB/s (150 % of the median of this run, 10 GB/s)",
+		"fail c n3 rank=2 gpu=g: at most 15 GB/s (150 % of the median of this run, 10 GB/s) | 15.1\n",
+		MUSTER_FAIL },
 	{ { 20, 10, 10, 10, 1 }, "'min_of_median':0.5,'max_of_median':1.5",
-		"from 50 to 150 % of the run's median 10 GB/s, 5 to 15",
-		"fail c n1 rank=0 gpu=g: from 50 to 150 % of the run's median 10 GB/s, 5 to 15 | 20\n"
-		"fail c n5 rank=4 gpu=g: from 50 to 150 % of the run's median 10 GB/s, 5 to 15 | 1\n",
+		"from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s)",
+		"fail c n1 rank=0 gpu=g: from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s) | 20\n"
+		"fail c n5 rank=4 gpu=g: from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s) | 1\n",
 		MUSTER_FAIL },
 	/* nulls do not move it */
 	{ { 20, -1, 20, 20, -1 }, "'min_of_median':0.9,'optional':true",
-		"at least 90 % of the run's median 20 GB/s, 18",
-		"skip c: at least 90 % of the run's median 20 GB/s, 18 | null: not supported here (2 GPUs)\n",
+		"at least 18 GB/s (90 % of the median of this run, 20 GB/s)",
+		"skip c: at least 18 GB/s (90 % of the median of this run, 20 GB/s) | null: not supported here (2 "
+		"GPUs)\n",
 		MUSTER_PASS },
 	/* beside a floor */
 	{ { 20, 20, 20, 19 }, "'min':19.5,'min_of_median':0.5",
-		"at least 19.5 GB/s, at least 50 % of the run's median 20 GB/s, 10",
-		"fail c n4 rank=3 gpu=g: at least 19.5 GB/s, at least 50 % of the run's median 20 GB/s, 10 | 19\n",
+		"at least 19.5 GB/s, at least 10 GB/s (50 % of the median of this run, 20 GB/s)",
+		"fail c n4 rank=3 gpu=g: at least 19.5 GB/s, at least 10 GB/s (50 % of the median of this run, 20 "
+		"GB/s) | 19\n",
 		MUSTER_FAIL },
 	/* what another check condemned does not count: 2 of 4 are left */
 	{ { 3, 3, 20, 10 },
 		"'min_of_median':0.9,'after':'floor'},'floor':{'metric':'gpu.h2d_gbps','min':5,'source':'s'",
-		"at least 90 % of the run's median (untold: fewer than 3 values)",
+		"at least 90 % of the median of this run (not evaluated: needs 3 values)",
 		"fail floor n1 rank=0 gpu=g: at least 5 GB/s | 3\n"
 		"fail floor n2 rank=1 gpu=g: at least 5 GB/s | 3\n",
 		MUSTER_FAIL },
@@ -120,7 +129,8 @@ START_TEST(a_median_below_zero_condemns_nothing)
 	fixture_judge(&run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false,
 		&report);
 	ck_assert_str_eq(fixture_findings(&report), "");
-	ck_assert_str_eq(report.tallies[0].expected, "from 50 to 200 % of the run's median (untold: below 0)");
+	ck_assert_str_eq(
+		report.tallies[0].expected, "from 50 to 200 % of the median of this run (not evaluated: below 0)");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -152,8 +162,8 @@ START_TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
 		"'ib':{'metric':'port.rate_gbps','where':{'link_layer':'InfiniBand'},'min_of_median':1,'source':'s'},"
 		"'eth':{'metric':'port.rate_gbps','where':{'link_layer':'Ethernet'},'min_of_median':1,'source':'s'}",
 		false, &report);
-	ck_assert_str_eq(report.tallies[0].expected, "at least 100 % of the run's median 400 Gb/s, 400");
-	ck_assert_str_eq(report.tallies[1].expected, "at least 100 % of the run's median 40 Gb/s, 40");
+	ck_assert_str_eq(report.tallies[0].expected, "at least 400 Gb/s (100 % of the median of this run, 400 Gb/s)");
+	ck_assert_str_eq(report.tallies[1].expected, "at least 40 Gb/s (100 % of the median of this run, 40 Gb/s)");
 	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 1);
 	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
 	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
@@ -178,8 +188,7 @@ START_TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
 		false, &report);
 	ck_assert_str_eq(report.tallies[0].value, "6.1");
 	ck_assert_str_eq(report.tallies[1].value, "false");
-	ck_assert_str_eq(
-		fixture_findings(&report), "inconclusive none n1: any value, no floor is set | not measured\n");
+	ck_assert_str_eq(fixture_findings(&report), "inconclusive none n1: no threshold | not measured\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

@@ -106,11 +106,11 @@ static const struct {
 	{ "{'domains':{'min':2}}", NULL },
 	{ "{'domains':{'max':2}}", NULL },
 	{ "{'domains':2,'nodes':2}", NULL },
-	{ "{'domains':1}", "for runs of 1 NVLink domain, this one has 2" },
-	{ "{'domains':{'max':1}}", "for runs of at most 1 NVLink domain, this one has 2" },
-	{ "{'domains':{'min':3}}", "for runs of 3 NVLink domains or more, this one has 2" },
-	{ "{'domains':{'min':3,'max':9}}", "for runs of 3 to 9 NVLink domains, this one has 2" },
-	{ "{'domains':1,'nodes':1}", "for runs of 1 node, this one has 2" },
+	{ "{'domains':1}", "only for runs of 1 NVLink domain (this run has 2)" },
+	{ "{'domains':{'max':1}}", "only for runs of at most 1 NVLink domain (this run has 2)" },
+	{ "{'domains':{'min':3}}", "only for runs of 3 NVLink domains or more (this run has 2)" },
+	{ "{'domains':{'min':3,'max':9}}", "only for runs of 3 to 9 NVLink domains (this run has 2)" },
+	{ "{'domains':1,'nodes':1}", "only for runs of 1 node (this run has 2)" },
 };
 
 /* On machines whose NVLink ends at the node, domains are nodes; a third one, which sent nothing, does not count. */
@@ -158,7 +158,7 @@ START_TEST(a_run_counts_by_the_fabric_probe)
 	ck_assert_uint_eq(report.domains, 3);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail same n2: the same on all nodes within cluster " RACK_A ": 7 (2 of 3) | 8\n");
-	ck_assert_str_eq(report.tallies[1].skipped, "for runs of 2 NVLink domains, this one has 3");
+	ck_assert_str_eq(report.tallies[1].skipped, "only for runs of 2 NVLink domains (this run has 3)");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

@@ -39,8 +39,8 @@ static const struct {
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8}"), "" },
 	{ "{", "x.json: line 1, column 1: " },
 	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing, this muster reads version 1\n"
-				 "x.json: $.name: missing, each file has a name of its own\n"
-				 "x.json: $.checks.a: no metric is named\n" },
+				 "x.json: $.name: missing, each file needs its own name\n"
+				 "x.json: $.checks.a: no metric is given\n" },
 	{ "{'schema_version':2,'checks':{'a':{}}}", "x.json: $.schema_version: this muster reads version 1 only\n" },
 	{ FILE_OF("'a':{'metric':'nccl.allreduce_us','source':'s','one_of':['x',8,true],'where':{'bytes':'8','colour':"
 		  "1},"
@@ -51,7 +51,7 @@ static const struct {
 		"x.json: $.checks.a.inconclusive_on[\"1\"]: must not be empty\n"
 		"x.json: $.checks.a.inconclusive_on[\"2\"]: a string is needed, found 3\n"
 		"x.json: $.checks.a.where.bytes: a number is needed, found \"8\"\n"
-		"x.json: $.checks.a.where.colour: nccl.allreduce_us carries no label *\n"
+		"x.json: $.checks.a.where.colour: nccl.allreduce_us has no label *\n"
 		"x.json: $.checks.a.when.day: unknown key, *\n"
 		"x.json: $.checks.a.when.nodes: a whole number from 1 is needed, found 0\n"
 		"x.json: $.checks.a.when.profile: one of quick, standard, full is needed, found \"slow\"\n"
@@ -64,8 +64,8 @@ static const struct {
 		"x.json: $.identify.gpu_count: a number is needed, found \"8\"\n" },
 	{ FILE_OF("'a':{'metric':'node.gpus','min':'x'},'b':{" COUNT_IS "'equals':true,'min':'7','severity':'bad'},"
 		  "'c':3,'d':{'metric':'node.os','equals':'x','min':1,'colour':1,'shape':2}"),
-		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; the closest is \"node.cpus\", \"node.os\" "
-		"or \"node.ranks\"\n"
+		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; did you mean \"node.cpus\", \"node.os\" "
+		"or \"node.ranks\"?\n"
 		"x.json: $.checks.b.equals: a number is needed for node.gpu_count, found true\n"
 		"x.json: $.checks.b.min: a number is needed, found \"7\"\n"
 		"x.json: $.checks.b.severity: one of fail, warn is needed, found \"bad\"\n"
@@ -73,7 +73,7 @@ static const struct {
 		"x.json: $.checks.d.colour: unknown key, *\n"
 		"x.json: $.checks.d.shape: unknown key, *\n"
 		"x.json: $.checks.d.min: does not fit: node.os is a string, *\n"
-		"x.json: $.checks.d: no source: say where this expectation comes from\n" },
+		"x.json: $.checks.d: no source: give the source of the expected value\n" },
 	{ "{'schema_version':1,'name':'','observe':1,'identify':{'gpu_count':0,'gpus':8},'checks':{'a':{" COUNT_IS
 	  "'equals':8,'after':'b'}},'more':1}",
 		"x.json: $.more: unknown key, *\n"
@@ -81,14 +81,14 @@ static const struct {
 		"x.json: $.observe: true or false is needed, found 1\n"
 		"x.json: $.identify.gpus: unknown key, *\n"
 		"x.json: $.identify.gpu_count: a whole number from 1 is needed, found 0\n"
-		"x.json: $.checks.a.after: there is no check \"b\"; the closest is \"a\"\n" },
+		"x.json: $.checks.a.after: there is no check \"b\"; did you mean \"a\"?\n" },
 	{ FILE_OF("'a':{" SPEED_IS "'min':9,'max':8},'b':{" SPEED_IS "'min':9,'warn_below':8},'c':{" SPEED_IS
 		  "'max':9,'warn_above':10},'d':{" SPEED_IS "'warn_below':9,'warn_above':8},'e':{" SPEED_IS
 		  "'max':9,'warn_below':10},'f':{" SPEED_IS "'min':9,'warn_above':8},'g':{" SPEED_IS
 		  "'min':9,'equals':8},'h':{" SPEED_IS "'max':9,'one_of':[8,10,11]}"),
 		"x.json: $.checks.a.min: 9 is above max, 8\n"
-		"x.json: $.checks.b.warn_below: 8 never warns: what is below min, 9, fails\n"
-		"x.json: $.checks.c.warn_above: 10 never warns: what is above max, 9, fails\n"
+		"x.json: $.checks.b.warn_below: 8 has no effect: min is 9\n"
+		"x.json: $.checks.c.warn_above: 10 has no effect: max is 9\n"
 		"x.json: $.checks.d.warn_below: 9 is above warn_above, 8: every value warns\n"
 		"x.json: $.checks.e.warn_below: 10 always warns: max is 9\n"
 		"x.json: $.checks.f.warn_above: 8 always warns: min is 9\n"
@@ -175,7 +175,7 @@ START_TEST(a_change_needs_a_source_of_its_own)
 		const char *child, *overlay, *said;
 	} changes[] = {
 		{ "'a':{'min':7}", "{}",
-			"child.json: $.checks.a.min: changed without a source: the one that stands is" },
+			"child.json: $.checks.a.min: changed without a source: the inherited source is" },
 		{ "'a':{'min':7,'source':'t'}", "{}", "" },
 		{ "'a':{'min':7}", "{'checks':{'a':{'source':'t'}}}", "" },
 		{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },

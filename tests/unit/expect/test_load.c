@@ -48,11 +48,11 @@ static const struct {
 	{ "{'name':'t','checks':{}}", "$.schema_version: missing, this muster reads version 1" },
 	{ "{'schema_version':2,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':'1','name':'t'}", "$.schema_version: this muster reads version 1 only" },
-	{ "{'schema_version':1,'checks':{}}", "$.name: missing, each file has a name of its own" },
+	{ "{'schema_version':1,'checks':{}}", "$.name: missing, each file needs its own name" },
 	{ "{'schema_version':1,'name':7}", "$.name: a string is needed, found 7" },
 	{ "{'schema_version':1,'name':''}", "$.name: must not be empty" },
-	{ "{'schema_version':1,'name':'t'}", "$: no checks: a run judged by this file would always pass" },
-	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: a run judged by this file would always pass" },
+	{ "{'schema_version':1,'name':'t'}", "$: no checks: every run would pass" },
+	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','chekcs':{}}",
 		"$.chekcs: unknown key, allowed are schema_version, name, title, extends, observe, identify, checks" },
 	{ "{'schema_version':1,'name':'t','observe':1}", "$.observe: true or false is needed, found 1" },
@@ -72,27 +72,26 @@ static const struct {
 	{ "{'schema_version':1,'name':'t','checks':{'Bad id':{}}}",
 		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
 	{ "{'schema_version':1,'name':'t','checks':{'probe.gpu':{}}}",
-		"$.checks[\"probe.gpu\"]: this name is taken: muster itself reports probes, missing ranks and nodes, "
-		"runs that ended early and unknown machines" },
+		"$.checks[\"probe.gpu\"]: this name is reserved for muster's own findings (probes, missing ranks and "
+		"nodes, interrupted runs, unknown machine types)" },
 	{ "{'schema_version':1,'name':'t','checks':{'run.interrupted':{}}}",
-		"$.checks[\"run.interrupted\"]: this name is taken" },
+		"$.checks[\"run.interrupted\"]: this name is reserved" },
 	{ "{'schema_version':1,'name':'t','checks':{'node.missing':{}}}",
-		"$.checks[\"node.missing\"]: this name is taken" },
+		"$.checks[\"node.missing\"]: this name is reserved" },
 	{ "{'schema_version':1,'name':'t','checks':{'sku.unknown':{}}}",
-		"$.checks[\"sku.unknown\"]: this name is taken" },
+		"$.checks[\"sku.unknown\"]: this name is reserved" },
 	{ "{'schema_version':1,'name':'t','checks':{'rank.missing':{}}}",
-		"$.checks[\"rank.missing\"]: this name is taken" },
-	{ "{'schema_version':1,'name':'t','checks':{'a':null}}", "$.checks: null removes nothing: there is no \"a\"" },
-	{ CHECK("'min':3"), "$.checks[\"a.check\"]: no metric is named" },
+		"$.checks[\"rank.missing\"]: this name is reserved" },
+	{ "{'schema_version':1,'name':'t','checks':{'a':null}}", "$.checks: cannot remove \"a\": it does not exist" },
+	{ CHECK("'min':3"), "$.checks[\"a.check\"]: no metric is given" },
 	{ CHECK("'metric':8"), "$.checks[\"a.check\"].metric: a string is needed, found 8" },
 	{ CHECK("'metric':'node.gpu_cuont','equals':8,'source':'s'"),
-		"$.checks[\"a.check\"].metric: no such metric: \"node.gpu_cuont\"; the closest is \"node.gpu_count\"" },
+		"$.checks[\"a.check\"].metric: no such metric: \"node.gpu_cuont\"; did you mean \"node.gpu_count\"" },
 	{ CHECK("'metric':'zzzzzzzz','equals':8,'source':'s'"),
 		"$.checks[\"a.check\"].metric: no such metric: \"zzzzzzzz\" (muster metrics lists them)" },
-	{ CHECK(NUMBER),
-		"$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, min, max, warn_below, "
-		"warn_above, equals_by, same_across, present" },
-	{ CHECK(STRING), "$.checks[\"a.check\"]: nothing is expected: give one of equals, one_of, matches, "
+	{ CHECK(NUMBER), "$.checks[\"a.check\"]: no operator: give one of equals, one_of, min, max, warn_below, "
+			 "warn_above, equals_by, same_across, present" },
+	{ CHECK(STRING), "$.checks[\"a.check\"]: no operator: give one of equals, one_of, matches, "
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
 		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, equals, one_of, matches, "
@@ -120,18 +119,18 @@ static const struct {
 	{ CHECK(NUMBER ",'one_of':[8,'9']"),
 		"$.checks[\"a.check\"].one_of[1]: a number is needed for node.gpu_count, found \"9\"" },
 	{ CHECK(STRING ",'matches':'a('"),
-		"$.checks[\"a.check\"].matches: \"a(\" is no POSIX extended regular expression:" },
+		"$.checks[\"a.check\"].matches: \"a(\" is not a POSIX extended regular expression:" },
 	{ CHECK(STRING ",'matches':'(((a{9}){9}){9})'"), "$.checks[\"a.check\"].matches: \"(((a{9}){9}){9})\" is too "
-							 "much of a regular expression: its repetitions "
+							 "large a regular expression: its repetitions "
 							 "multiply to more than 200 characters" },
 	{ CHECK(STRING ",'matches':'((((((((((a+)+)+)+)+)+)+)+)+)+)'"),
-		"$.checks[\"a.check\"].matches: \"((((((((((a+)+)+)+)+)+)+)+)+)+)\" is too much of a regular "
+		"$.checks[\"a.check\"].matches: \"((((((((((a+)+)+)+)+)+)+)+)+)+)\" is too large a regular "
 		"expression: " },
 	{ CHECK(STRING ",'matches':'a{1,32767}'"),
-		"$.checks[\"a.check\"].matches: \"a{1,32767}\" is too much of a regular expression: " },
-	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too much of a regular "
+		"$.checks[\"a.check\"].matches: \"a{1,32767}\" is too large a regular expression: " },
+	{ CHECK(STRING ",'matches':'(.*)\\\\1'"), "$.checks[\"a.check\"].matches: \"(.*)\\1\" is too large a regular "
 						  "expression: it has a back reference, "
-						  "which POSIX extended expressions have not" },
+						  "which POSIX extended regular expressions do not have" },
 	{ CHECK(STRING ",'equals':'5','in_words':'five'"),
 		"$.checks[\"a.check\"].in_words: says something only beside one_of or matches" },
 	{ CHECK(STRING ",'matches':'5','in_words':''"), "$.checks[\"a.check\"].in_words: must not be empty" },
@@ -153,22 +152,21 @@ static const struct {
 		"$.checks[\"a.check\"].ignore_case: true or false is needed, found \"yes\"" },
 	{ CHECK(NUMBER ",'equals':8,'one_of':[8]"),
 		"$.checks[\"a.check\"]: equals and one_of exclude each other: set one of them to null" },
-	{ CHECK(NUMBER ",'present':false,'min':1"),
-		"$.checks[\"a.check\"]: min says nothing about what must not be present" },
+	{ CHECK(NUMBER ",'present':false,'min':1"), "$.checks[\"a.check\"]: min is not allowed with present: false" },
 	{ CHECK(NUMBER ",'present':'no'"), "$.checks[\"a.check\"].present: true or false is needed, found \"no\"" },
 	{ CHECK(NUMBER ",'same_across':'racks'"),
 		"$.checks[\"a.check\"].same_across: one of nodes, ranks is needed, found \"racks\"" },
-	{ CHECK(NUMBER ",'same_across':'ranks'"), "$.checks[\"a.check\"].same_across: node.gpu_count is a fact about a "
-						  "node, not about a rank: use \"nodes\"" },
+	{ CHECK(NUMBER ",'same_across':'ranks'"), "$.checks[\"a.check\"].same_across: node.gpu_count is a metric of a "
+						  "node, not of a rank: use \"nodes\"" },
 	{ CHECK(NUMBER ",'same_across':'nodes','min':8"),
-		"$.checks[\"a.check\"]: same_across stands alone: give min a check of its own" },
+		"$.checks[\"a.check\"]: same_across must be the only operator: give min a check of its own" },
 	{ CHECK("'metric':'nccl.ring_ranks','source':'s','same_across':'nodes'"),
-		"$.checks[\"a.check\"].same_across: nccl.ring_ranks is one fact about the whole job: there is nothing "
+		"$.checks[\"a.check\"].same_across: nccl.ring_ranks has one value for the whole job: there is nothing "
 		"to compare" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu'}"),
 		"$.checks[\"a.check\"].equals_by: both \"label\" and \"values\" are needed" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'port','values':{'x':1}}"),
-		"$.checks[\"a.check\"].equals_by.label: gpu.numa_node carries no label \"port\", only gpu" },
+		"$.checks[\"a.check\"].equals_by.label: gpu.numa_node has no label \"port\", only gpu" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{}}"),
 		"$.checks[\"a.check\"].equals_by.values: at least one value is needed" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'0001:00:00.0':'1'}}"),
@@ -177,9 +175,9 @@ static const struct {
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','map':{}}"),
 		"$.checks[\"a.check\"].equals_by.map: unknown key, allowed are label, values" },
 	{ CHECK(NUMBER ",'equals':8,'where':{'gpu':'x'}"),
-		"$.checks[\"a.check\"].where.gpu: node.gpu_count carries no labels, so none called \"gpu\"" },
+		"$.checks[\"a.check\"].where.gpu: node.gpu_count has no labels, so it has no label \"gpu\"" },
 	{ CHECK("'metric':'port.state','source':'s','equals':'ACTIVE','where':{'prot':'x'}"),
-		"$.checks[\"a.check\"].where.prot: port.state carries no label \"prot\", only port, link_layer" },
+		"$.checks[\"a.check\"].where.prot: port.state has no label \"prot\", only port, link_layer" },
 	{ CHECK("'metric':'port.state','source':'s','equals':'ACTIVE','where':{'port':1}"),
 		"$.checks[\"a.check\"].where.port: a string is needed, found 1" },
 	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'bytes':'8G'}"),
@@ -230,16 +228,16 @@ static const struct {
 	{ CHECK(NUMBER ",'max_of_median':0.85"),
 		"$.checks[\"a.check\"].max_of_median: a number from 1 is needed, found 0.85" },
 	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max_of_median':2"),
-		"$.checks[\"a.check\"].max_of_median: nccl.allreduce_us is one fact about the whole job: there is "
+		"$.checks[\"a.check\"].max_of_median: nccl.allreduce_us has one value for the whole job: there is "
 		"nothing to compare" },
 	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':'gpu'"),
-		"$.checks[\"a.check\"].within: port.firmware carries no label \"gpu\", only port, link_layer" },
+		"$.checks[\"a.check\"].within: port.firmware has no label \"gpu\", only port, link_layer" },
 	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':''"),
 		"$.checks[\"a.check\"].within: must not be empty" },
 	{ CHECK("'metric':'port.firmware','source':'s','equals':'1','within':'port'"),
-		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
+		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
 	{ CHECK("'metric':'gpu.name','source':'s','same_across':'ranks','within':'gpu'"),
-		"$.checks[\"a.check\"].within: says something only beside same_across: \"nodes\"" },
+		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
 	{ CHECK(NUMBER ",'equals':8,'severity':'error'"),
 		"$.checks[\"a.check\"].severity: one of fail, warn is needed, found \"error\"" },
 	{ CHECK(NUMBER ",'equals':8,'certainty':'sure'"), "$.checks[\"a.check\"].certainty: one of measured, "
@@ -248,22 +246,21 @@ static const struct {
 		"$.checks[\"a.check\"].optional: true or false is needed, found \"yes\"" },
 	{ CHECK(NUMBER ",'equals':8,'advice':3"), "$.checks[\"a.check\"].advice: a string is needed, found 3" },
 	{ CHECK(NUMBER ",'equals':8,'advice':'see ${node'"),
-		"$.checks[\"a.check\"].advice: a placeholder without its end: \"${node\"" },
+		"$.checks[\"a.check\"].advice: a placeholder without closing brace: \"${node\"" },
 	{ CHECK(NUMBER ",'equals':8,'advice':'see ${node.kernle}'"),
-		"$.checks[\"a.check\"].advice: the placeholder ${node.kernle} is neither node, rank, gpu, port nor a "
-		"metric; the "
-		"closest is \"node.kernel\"" },
+		"$.checks[\"a.check\"].advice: the placeholder ${node.kernle} must be node, rank, gpu, port or a "
+		"metric; did you mean \"node.kernel\"" },
 	{ CHECK(NUMBER ",'equals':8,'title':''"), "$.checks[\"a.check\"].title: must not be empty" },
 	{ CHECK("'metric':'node.gpu_count','equals':8"),
-		"$.checks[\"a.check\"]: no source: say where this expectation comes from" },
+		"$.checks[\"a.check\"]: no source: give the source of the expected value" },
 	{ CHECK(NUMBER ",'equals':8,'inconclusive_on':['INIT']"),
 		"$.checks[\"a.check\"].inconclusive_on: an object is needed, found an array" },
 	{ CHECK(NUMBER ",'equals':8,'inconclusive_on':{'7':''}"),
 		"$.checks[\"a.check\"].inconclusive_on[\"7\"]: must not be empty" },
 	{ CHECK(NUMBER ",'equals':8,'after':'a.chekc'"),
-		"$.checks[\"a.check\"].after: there is no check \"a.chekc\"; the closest is \"a.check\"" },
+		"$.checks[\"a.check\"].after: there is no check \"a.chekc\"; did you mean \"a.check\"" },
 	{ CHECK(NUMBER ",'equals':8,'after':'a.check'"),
-		"$.checks[\"a.check\"].after: these checks come after each other in a circle" },
+		"$.checks[\"a.check\"].after: the \"after\" of these checks form a circle" },
 };
 
 START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
@@ -294,23 +291,23 @@ static const struct {
 		"overlay.json", "$.checks[\"a.check\"].min: a number is needed, found \"x\"" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.chekc':{'min':7}}}",
 		"overlay.json",
-		"$.checks[\"a.chekc\"]: no metric is named, and no check of this name is inherited; the closest is "
+		"$.checks[\"a.chekc\"]: no metric is given, and no check of this name is inherited; did you mean "
 		"\"a.check\"" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.chekc':null}}", "overlay.json",
-		"$.checks: null removes nothing: there is no \"a.chekc\"; the closest is \"a.check\"" },
+		"$.checks: cannot remove \"a.chekc\": it does not exist; did you mean \"a.check\"" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'mni':null}}}",
-		"overlay.json", "$.checks[\"a.check\"]: null removes nothing: there is no \"mni\"" },
+		"overlay.json", "$.checks[\"a.check\"]: cannot remove \"mni\": it does not exist" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'source':null}}}",
-		"overlay.json", "$.checks[\"a.check\"]: no source: say where this expectation comes from" },
+		"overlay.json", "$.checks[\"a.check\"]: no source: give the source of the expected value" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'extends':'x.json'}", "overlay.json",
-		"$.extends: an overlay extends nothing" },
+		"$.extends: not allowed in an overlay" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'schema_version':3}", "overlay.json",
 		"$.schema_version: this muster reads version 1 only" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':", "overlay.json",
 		"line 1, column" },
 	{ "{'schema_version':1}", "{'schema_version':1,'name':'c'}", NULL, "parent.json", "$.name: missing" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':null}", "parent.json",
-		"$: no checks: a run judged by this file would always pass" },
+		"$: no checks: every run would pass" },
 };
 
 START_TEST(the_file_that_said_it_last_is_blamed)
@@ -604,9 +601,9 @@ static const struct {
 	{ "[", "%zu,", 1024, "1]", "$.x: more than 1024 members" },
 	{ "{", "\"%zu\": 1, ", 1024, "\"x\": 1}", "$.x: more than 1024 members" },
 	{ "[[1], ", "[[%zu]],", 1000, "[]]", "$.x: unknown key" }, /* as many as may be */
-	{ "\"", "%06zu", 683, "\"", "$.x: a text of more than 4096 bytes" },
-	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a text of more than 4096 bytes" },
-	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a text of more than 4096 bytes" },
+	{ "\"", "%06zu", 683, "\"", "$.x: a string of more than 4096 bytes" },
+	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a string of more than 4096 bytes" },
+	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a string of more than 4096 bytes" },
 	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
 };
 

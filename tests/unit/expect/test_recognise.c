@@ -89,28 +89,31 @@ static const struct {
 	{ { { "Standard_Other", 8, { "GPU A" } } }, 1, NULL,
 		"no expectation file fits this machine (vmSize Standard_Other on n1)" },
 	{ { { "Standard_Other", 8, { "GPU A" } }, { "Standard_Big", 8, { "GPU A" } } }, 2, NULL,
-		"not of one machine type: vmSize Standard_Other on n1 (no file fits); vmSize Standard_Big on n2 (taken "
-		"for "
-		"big)" },
+		"have different machine types: vmSize Standard_Other on n1 (no file fits); vmSize Standard_Big on n2 "
+		"(detected as big)" },
 	{ { { "Standard_Big", 8, { "GPU A" } }, { "Standard_Small", 1, { "GPU A" } }, { "Standard_Big", 8, { NULL } } },
 		3, NULL,
-		"not of one machine type: vmSize Standard_Big on n1, n3 (taken for big); vmSize Standard_Small on n2 "
-		"(taken for small)" },
+		"have different machine types: vmSize Standard_Big on n1, n3 (detected as big); vmSize Standard_Small "
+		"on n2 "
+		"(detected as small)" },
 	{ { { "Standard_X", 8, { NULL } }, { "Standard_Y", 8, { NULL } } }, 2, NULL,
-		"not of one machine type: vmSize Standard_X on n1 (no file fits); vmSize Standard_Y on n2 (no file "
+		"have different machine types: vmSize Standard_X on n1 (no file fits); vmSize Standard_Y on n2 (no "
+		"file "
 		"fits)" },
 	/* without a service: names and number of GPUs */
 	{ { { NULL, 8, { "GPU A" } } }, 1, "big", "8 x GPU A on each node (no metadata service)" },
 	{ { { NULL, 8, { "GPU A", "NVIDIA GPU A" } } }, 1, "big", "8 x GPU A on each node (no metadata service)" },
 	{ { { NULL, 1, { "gpu a" } } }, 1, "small", "1 x gpu a on each node (no metadata service)" },
 	{ { { NULL, 3, { "GPU C" } } }, 1, "any", "3 x GPU C on each node (no metadata service)" },
-	{ { { NULL, 8, { NULL } } }, 1, NULL, "neither the metadata service nor the GPUs say what it is" },
-	{ { { NULL, -1, { "GPU A" } } }, 1, NULL, "neither the metadata service nor the GPUs say what it is" },
+	{ { { NULL, 8, { NULL } } }, 1, NULL, "neither the metadata service nor the GPUs identify it" },
+	{ { { NULL, -1, { "GPU A" } } }, 1, NULL, "neither the metadata service nor the GPUs identify it" },
 	{ { { NULL, 7, { "GPU A" } } }, 1, NULL, "no expectation file fits this machine (7 x GPU A on n1)" },
 	{ { { NULL, 8, { "GPU A", "GPU X" } } }, 1, NULL, "no expectation file fits this machine (8 x GPU A on n1)" },
-	{ { { NULL, 4, { "GPU B" } } }, 1, NULL, "this machine (4 x GPU B) fits more than one file: alike_1, alike_2" },
+	{ { { NULL, 4, { "GPU B" } } }, 1, NULL,
+		"more than one expectation file fits this machine (4 x GPU B): alike_1, alike_2" },
 	{ { { NULL, 8, { "GPU A" } }, { NULL, 1, { "GPU A" } } }, 2, NULL,
-		"not of one machine type: 8 x GPU A on n1 (taken for big); 1 x GPU A on n2 (taken for small)" },
+		"have different machine types: 8 x GPU A on n1 (detected as big); 1 x GPU A on n2 (detected as "
+		"small)" },
 	/* a node that has lost a GPU, or its driver, is a broken one of what the others are */
 	{ { { NULL, 7, { "GPU A" } }, { NULL, 8, { "GPU A" } } }, 2, "big",
 		"8 x GPU A on each node (no metadata service)" },
@@ -255,11 +258,11 @@ static const struct {
 	{ "auto", { { "Standard_Big", 8, { "GPU A" } }, { "Standard_Big", 8, { "GPU A" } } }, 2, "big", MUSTER_PASS,
 		"" },
 	{ "auto", { { "Standard_Other", 8, { "GPU A" } } }, 1, "unknown", MUSTER_INCONCLUSIVE,
-		"inconclusive sku.unknown: one machine type that has an expectation file | no expectation file fits "
+		"inconclusive sku.unknown: one machine type with an expectation file | no expectation file fits "
 		"this "
 		"machine (vmSize Standard_Other on n1)\n" },
 	{ "nobody", { { "Standard_Big", 8, { "GPU A" } } }, 1, "nobody", MUSTER_INCONCLUSIVE,
-		"inconclusive sku.unknown: one machine type that has an expectation file | no expectations for "
+		"inconclusive sku.unknown: one machine type with an expectation file | no expectations for "
 		"\"nobody\"" },
 	/* the odd one out is named, by the majority's word */
 	{ "auto",
@@ -267,9 +270,9 @@ static const struct {
 			{ "Standard_Big", 8, { "GPU A" } } },
 		3, "unknown", MUSTER_FAIL,
 		"fail same.vm_size n2: the same on all nodes: Standard_Big (2 of 3) | Standard_Small\n"
-		"inconclusive sku.unknown: one machine type that has an expectation file | the nodes are not of one "
-		"machine "
-		"type: vmSize Standard_Big on n1, n3 (taken for big); vmSize Standard_Small on n2 (taken for "
+		"inconclusive sku.unknown: one machine type with an expectation file | the nodes have different "
+		"machine types: vmSize Standard_Big on n1, n3 (detected as big); vmSize Standard_Small on n2 (detected "
+		"as "
 		"small)\n" },
 	/* without a service: by name and by number */
 	{ "auto", { { NULL, 8, { "GPU A" } }, { NULL, 3, { "GPU C" } }, { NULL, 8, { "GPU A" } } }, 3, "unknown",
@@ -349,7 +352,7 @@ START_TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_bein
 	add_nodes(&run, &big, 1);
 	muster_selection_evaluate(&choice, &run, false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "recognised as big by vmSize Standard_Big"));
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "detected as big by vmSize Standard_Big"));
 	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "small.check"));
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -392,9 +395,9 @@ START_TEST(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks)
 	static const char *const probes[] = { "system", "metadata" };
 	static const char *const found[] = {
 		"inconclusive needed n1: x | not measured\n"
-		"skip size n1: x | not measured: this run was without that probe\n",
+		"skip size n1: x | not measured: this run did not have the probe\n",
 		"inconclusive needed n1: x | not measured\n"
-		"skip size n1: x | not measured: this run was without that metric\n",
+		"skip size n1: x | not measured: this run did not have the metric\n",
 	};
 	struct muster_run run;
 	struct muster_report report;

@@ -13,58 +13,62 @@ static const struct {
 	const char *words[4];
 } cases[] = {
 	{ 3, "a ok; b ok; c ok; a-b ok; b-c ok", 1,
-		{ "skip ring.suspect", "nobody is suspected: no ring failed of 3 nodes alone and 2 pairs of nodes" } },
+		{ "skip ring.suspect",
+			"no node is suspected: the all-reduces of 3 single nodes and 2 pairs of nodes all work" } },
 	{ 2, "a ok 58; b ok 231; a-b ok 32", 1,
-		{ "skip ring.suspect", "2 nodes alone (from 58 GB/s on a to 231 GB/s on b) and 1 pairs" } },
+		{ "skip ring.suspect", "2 single nodes (from 58 GB/s on a to 231 GB/s on b) and 1 pair" } },
 	{ 3, "a ok 231; b failed; c ok 231", 1,
-		{ "fail ring.suspect b: a ring of this node alone works",
-			"its ring of itself alone failed: rank 7: no" } },
+		{ "fail ring.suspect b: the all-reduce on this node alone works",
+			"its single-node all-reduce failed: rank 7: no" } },
 	{ 4, "a ok 231; b ok 115; c ok 230; d ok 232", 1,
-		{ "fail ring.suspect b", "slow: 115 GB/s, where the median is 231 GB/s" } },
+		{ "fail ring.suspect b", "slow: 115 GB/s, the median is 231 GB/s" } },
 	{ 4, "a ok 231; b ok 220; c ok 230; d ok 232; a-b failed; c-d ok; b-c failed; a-d ok", 1,
-		{ "fail ring.suspect b: rings of this node and another one work | failed with a and c, which work with "
-		  "others; alone 220 GB/s; the last of these: rank 7: no" } },
+		{ "fail ring.suspect b: all-reduces of this node with another node work | all-reduce b + a failed, b + "
+		  "c failed; a and c work with other nodes; single-node all-reduce 220 GB/s; last error: rank 7: "
+		  "no" } },
 	{ 4, "a ok; b ok; c ok; d ok; a-b ok 9; c-d ok 180; a-c ok 181; b-d ok 9; a-d ok 183", 1,
 		{ "fail ring.suspect b",
-			"slow with a and d, which work with others; alone it works; the last of these: slow: 9 "
-			"GB/s, where the median is" } },
+			"all-reduce b + a was slow, b + d was slow; a and d work with other nodes; its single-node "
+			"all-reduce works; last error: slow: 9 GB/s, the median is" } },
 	/* the one that fails alone comes before the one that fails with others, whatever their names */
 	{ 6, "a ok; b ok; c ok; d ok; e ok; f failed; a-b failed; c-d ok; b-c failed; a-e ok", 2,
-		{ "fail ring.suspect f", "fail ring.suspect b", "failed with a and c" } },
+		{ "fail ring.suspect f", "fail ring.suspect b", "all-reduce b + a failed, b + c failed" } },
 	{ 3, "a ok; b ok; c ok; a-b failed; b-c ok; a-c ok", 1,
-		{ "fail ring.link: ", "a and b fail with each other, and each works with others: rank 7: no" } },
+		{ "fail ring.link: ",
+			"the all-reduce a + b failed, and each of the two works with other nodes: rank 7: no" } },
 	{ 4, "a ok; b ok; c ok; d ok; a-b ok; c-d ok; a-c failed; b-d failed", 1,
-		{ "fail ring.split: ", "a, b | c, d: the nodes of each part work", "(2 of them were tried)" } },
+		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(2 such pairs were tried)" } },
 	{ 2, "a ok; b ok; a-b failed", 1,
-		{ "fail ring.link: ", "rings of two nodes fail (a with b), and each of these nodes works alone" } },
+		{ "fail ring.link: ", "all-reduces of two nodes fail (a + b), and each of these nodes works alone" } },
 	/* what ran out of time failed when it had three times as long as the slowest that passed, and else tells
 	   nothing */
 	{ 3, "a ok; b ok; c ok; a-b ok; b-c late 3", 1,
-		{ "fail ring.link: ", "rings of two nodes fail (b with c)", "rank 7: no" } },
+		{ "fail ring.link: ", "all-reduces of two nodes fail (b + c)", "rank 7: no" } },
 	{ 3, "a ok; b ok; c ok; a-b ok; b-c late 2.9; a-c late 1", 1,
-		{ "skip ring.suspect",
-			"no ring failed of 3 nodes alone and 1 pairs of nodes; 2 more ran out of time, and "
-			"had too little of it to tell anything" } },
+		{ "skip ring.suspect", "no node is suspected: the all-reduces of 3 single nodes and 1 pair of nodes "
+				       "all work; 2 more ran out of time without a result" } },
 	{ 2, "a ok; b late 2.9", 1,
-		{ "no ring failed of 1 nodes alone and 0 pairs of nodes; 1 more ran out of time" } },
-	{ 2, "a ok; b late 3", 1, { "fail ring.suspect b: a ring of this node alone", "failed: rank 7: no" } },
+		{ "no node is suspected: the all-reduces of 1 single node and 0 pairs of nodes all work; 1 more ran "
+		  "out of time" } },
+	{ 2, "a ok; b late 3", 1, { "fail ring.suspect b: the all-reduce on this node alone", "failed: rank 7: no" } },
 	/* beside a split, a node of neither part is not forgotten */
 	{ 5, "a ok; b ok; c ok; d ok; e ok; a-b ok; c-d ok; a-c failed; b-d failed; a-e failed", 2,
-		{ "fail ring.split: ", "a, b | c, d: the nodes of each part work", "(2 of them were tried)",
-			"rings of two nodes fail (a with e)" } },
+		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(2 such pairs were tried)",
+			"all-reduces of two nodes fail (a + e)" } },
 	/* a list ends after twelve pairs */
 	{ 8,
 		"a-b failed; a-c failed; a-d failed; a-e failed; a-f failed; a-g failed; a-h failed; b-c failed; b-d "
 		"failed; b-e failed; b-f failed; b-g failed; b-h failed",
 		1,
-		{ "rings of two nodes fail (a with b, a with c, a with d, a with e, a with f, a with g, a with h, b "
-		  "with c, b with d, b with e, b with f, b with g and 1 more)" } },
+		{ "all-reduces of two nodes fail (a + b, a + c, a + d, a + e, a + f, a + g, a + h, b + c, b + d, b + "
+		  "e, b + f, b + g and 1 more)" } },
 	/* nodes that no trial was made of count for nothing, wherever they stand */
-	{ 4, "b ok; c failed; d ok", 1, { "fail ring.suspect c: a ring of this node alone" } },
+	{ 4, "b ok; c failed; d ok", 1, { "fail ring.suspect c: the all-reduce on this node alone" } },
 	{ 6, "a-b failed; a-c failed; d-b failed; d-c failed; b-c ok; e-b ok; a-d failed", 2,
 		{ "fail ring.suspect a", "fail ring.suspect d" } },
 	/* the first pair of all lies across */
-	{ 4, "a-b failed; a-c ok; b-d ok; c-d failed", 1, { "fail ring.split: ", "a, c | b, d: ", "(2 of them were" } },
+	{ 4, "a-b failed; a-c ok; b-d ok; c-d failed", 1,
+		{ "fail ring.split: ", "a, c | b, d: ", "(2 such pairs were" } },
 	/* the one with most failures first; rates may be small; partners of whom nothing good is known come last */
 	{ 9,
 		"a ok; b ok; c ok; d ok; e ok; f ok; g ok 0.5; h ok; a-c ok; a-i ok; c-d ok; d-e ok; e-f ok; b-a "
@@ -73,10 +77,13 @@ static const struct {
 		"g-a failed; g-c failed; g-d failed; g-h failed",
 		2,
 		{ "fail ring.suspect g",
-			"failed with a and c and d, which work with others; also with h; alone 0.5 GB/s",
-			"fail ring.suspect b", "failed with a and c, which work with others; alone it works" } },
+			"all-reduce g + a failed, g + c failed, g + d failed; a and c and d work with other nodes; "
+			"all-reduce g + h failed; single-node all-reduce 0.5 GB/s",
+			"fail ring.suspect b",
+			"all-reduce b + a failed, b + c failed; a and c work with other nodes; its single-node "
+			"all-reduce works" } },
 	/* a node of a run may be called anything, and trials of nodes that the run does not have count for nothing */
-	{ 2, "a ok; z failed", 1, { "nobody is suspected: no ring failed of 1 nodes alone" } },
+	{ 2, "a ok; z failed", 1, { "no node is suspected: the all-reduces of 1 single node" } },
 };
 
 static void add_trials(struct muster_run *run, const char *text)
@@ -170,40 +177,42 @@ static const struct {
 		  { MUSTER_OUTCOME_ERROR, "remote", 4, "remote process exited" },
 		  { MUSTER_OUTCOME_ERROR, "time", 4, "not within 9 s" } },
 		"",
-		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | signal 9\n"
-		"skip probe.nccl_allreduce a rank=0: the probe runs to its end | called off: rank 1's worker crashed\n"
-		"skip probe.nccl_allreduce: the probe runs to its end | it ended with rank 1 (2 ranks)\n" },
+		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | signal 9\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | called off: rank 1's worker "
+		"crashed\n"
+		"skip probe.nccl_allreduce: probe nccl_allreduce finishes | ended by the failure of rank 1 (2 "
+		"ranks)\n" },
 	/* and is no excuse in another ring, made without it, nor for those that were in none */
 	{ { { MUSTER_OUTCOME_ERROR, "remote", 3, "remote process exited" },
 		  { MUSTER_OUTCOME_CRASHED, NULL, 4, "signal 9" }, { MUSTER_OUTCOME_ERROR, "lib", 0, "no library" },
 		  { MUSTER_OUTCOME_ERROR, "called_off", 3, "called off: rank 0: remote process exited" } },
 		"",
-		"fail probe.nccl_allreduce a rank=0: the probe runs to its end | remote process exited\n"
-		"fail probe.nccl_allreduce b rank=1: the probe runs to its end | signal 9\n"
-		"fail probe.nccl_allreduce c rank=2: the probe runs to its end | no library\n"
-		"skip probe.nccl_allreduce d rank=3: the probe runs to its end | called off: rank 0: remote process "
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | remote process exited\n"
+		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | signal 9\n"
+		"fail probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | no library\n"
+		"skip probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | called off: rank 0: remote "
+		"process "
 		"exited\n" },
 	/* nobody says more than that time ran out: nobody is proved bad */
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" },
 		  { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" } },
 		"",
-		"inconclusive probe.nccl_allreduce a rank=0: the probe runs to its end | late\n"
-		"inconclusive probe.nccl_allreduce b rank=1: the probe runs to its end | late\n"
-		"inconclusive probe.nccl_allreduce c rank=2: the probe runs to its end | late\n"
-		"inconclusive probe.nccl_allreduce d rank=3: the probe runs to its end | late\n" },
+		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | late\n"
+		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n"
+		"inconclusive probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | late\n"
+		"inconclusive probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | late\n" },
 	/* called off, and nobody is there to blame for it */
 	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "called off: why?" } }, "",
-		"inconclusive probe.nccl_allreduce a rank=0: the probe runs to its end | called off: why?\n" },
+		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | called off: why?\n" },
 	/* trials tell who it was */
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_NOT_RUN, NULL, 4, "left out" },
 		  { MUSTER_OUTCOME_ERROR, "vendor", 4, "error 2" }, { MUSTER_OUTCOME_OK, NULL, 3, NULL } },
 		"a ok; b failed; c ok; d ok",
-		"fail ring.suspect b: a ring of this node alone works, and is no slower than those of other nodes | "
-		"its ring "
-		"of itself alone failed: rank 7: no\n"
-		"skip probe.nccl_allreduce a rank=0: the probe runs to its end | late\n"
-		"skip probe.nccl_allreduce b rank=1: the probe runs to its end | left out\n"
-		"skip probe.nccl_allreduce c rank=2: the probe runs to its end | error 2\n" },
+		"fail ring.suspect b: the all-reduce on this node alone works and is not slower than on other nodes | "
+		"its single-node all-reduce failed: rank 7: no\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | late\n"
+		"skip probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | left out\n"
+		"skip probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | error 2\n" },
 };
 
 START_TEST(a_broken_ring_is_the_culprits_alone)

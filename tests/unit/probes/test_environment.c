@@ -104,7 +104,7 @@ START_TEST(without_a_job_only_nccls_files_could_have_set_it)
 	environment_block = "UCX_TLS=tcp";
 	measure();
 	ck_assert_str_eq(fake_reason(context, "rank.setting", "CUDA_DEVICE_ORDER"),
-		"a job's environment would set it, and this is no job");
+		"only a job's environment sets this variable, and this is not a job");
 	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "tcp");
 	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_TOPO_FILE"), "not set");
 }
@@ -225,7 +225,7 @@ static const struct {
 						       "NUMA node 1: CPUs none in the file, 2-3 in the kernel" },
 	{ CPU("0", "3", GPU_0) CPU("1", "c", ""), "GPU 000b:00:00.0 is not in the file" },
 	{ CPU("0", "3", GPU_0) CPU("1", "c", GPU_1) CPU("2", "f", ""),
-		"NUMA node 2 is in the file and not in the kernel" },
+		"NUMA node 2 is in the file but not in the kernel" },
 	{ CPU("0", "3", GPU_0) CPU("1", "c", "") GPU_1, "GPU 000b:00:00.0: no NUMA node in the file, 1 in the kernel" },
 	{ "</system><system>", "it cannot be read: line 1: junk after document element" },
 };
@@ -259,7 +259,7 @@ START_TEST(of_many_differences_the_first_eight_are_told)
 	put_topo(text);
 	measure();
 	const char *differs = fake_string(context, "node.topo_file_differs", NULL);
-	ck_assert_ptr_nonnull(strstr(differs, "NUMA node 9 is in the file and not in the kernel; and 5 more"));
+	ck_assert_ptr_nonnull(strstr(differs, "NUMA node 9 is in the file but not in the kernel; and 5 more"));
 	ck_assert_ptr_null(strstr(differs, "NUMA node 10"));
 }
 END_TEST
@@ -283,7 +283,7 @@ END_TEST
 static const struct {
 	const char *value, *why;
 } paths[] = {
-	{ "", "NCCL_TOPO_FILE is set to nothing (environment)" },
+	{ "", "NCCL_TOPO_FILE is empty (environment)" },
 	{ "/opt/absent.xml", "/opt/absent.xml: No such file or directory" },
 	{ "/opt", "/opt: is not a regular file" },
 };
@@ -321,7 +321,7 @@ START_TEST(without_gpus_there_is_nothing_to_agree_with)
 	ck_assert_int_eq(rename("sys/bus/pci", "pci"), 0);
 	measure();
 	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL),
-		"the kernel shows no NVIDIA GPU to compare it with");
+		"the kernel shows no NVIDIA GPU to compare with the file");
 }
 END_TEST
 

@@ -424,7 +424,7 @@ START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), modes[_i].name);
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_product", BUS_ID), modes[_i].name));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "no vGPU"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "not a vGPU"));
 }
 END_TEST
 

@@ -328,8 +328,8 @@ static const struct {
 	{ "block4.gpu-1", "gpu-1", "block4", NULL },
 	{ "core[0-1].leaf-7.gpu-1", "gpu-1", "core[0-1].leaf-7", NULL },
 	{ "s0.gpu-1.site.org", "gpu-1.site.org", "s0", NULL },
-	{ "gpu-1", "gpu-1", NULL, "Slurm knows no topology" },
-	{ "gpu-1.site.org", "gpu-1.site.org", NULL, "Slurm knows no topology" },
+	{ "gpu-1", "gpu-1", NULL, "Slurm has no topology" },
+	{ "gpu-1.site.org", "gpu-1.site.org", NULL, "Slurm has no topology" },
 	{ NULL, "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not set" },
 	{ "s0.s1.gpu-1", NULL, NULL, "SLURMD_NODENAME is not set" },
 	{ "s0.s1.gpu-2", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1.gpu-2\"" },
@@ -387,7 +387,7 @@ START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
 	context->ctx.env.peer_count = 0;
 	measure();
 	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", "0001:00:00.0"),
-		"nothing was heard of what the node's ranks took");
+		"unknown which GPUs the ranks of the node use");
 }
 END_TEST
 

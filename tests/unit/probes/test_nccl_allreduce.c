@@ -298,7 +298,7 @@ START_TEST(one_rank_has_a_time_but_no_bandwidth)
 {
 	ck_assert_int_eq(play(1, 0, 60000), 0);
 	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
-	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "a ring of one rank moves no data");
+	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "an all-reduce of one rank moves no data");
 }
 END_TEST
 
@@ -350,7 +350,7 @@ START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
 	write_log(AT "hello\ngpu-1:1:2 [0] socket.cc:1 NCCL WARN peer refused\n");
 	ck_assert_int_eq(play(4, 0, 50), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_ptr_nonnull(strstr(err.text, "ncclCommInitRankConfig did not end within 50 ms"));
+	ck_assert_ptr_nonnull(strstr(err.text, "ncclCommInitRankConfig did not finish within 50 ms"));
 	ck_assert_ptr_null(strstr(err.text, "peer refused"));
 	ck_assert_str_eq(context->evidence, "NCCL's log ends: peer refused");
 	ck_assert_int_eq(nccl.aborted, 1);
@@ -478,8 +478,8 @@ END_TEST
 START_TEST(an_empty_log_is_null_with_the_reason)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names none");
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names none");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names no channel");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names no channel");
 }
 END_TEST
 

@@ -144,7 +144,7 @@ START_TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
 	ck_assert_int_eq(symlink(outside, path), 0);
 	measure();
 	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size leads out of the root"));
+		strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size points outside the root"));
 	ck_assert_int_eq(remove(outside), 0);
 }
 END_TEST
@@ -156,8 +156,8 @@ static const struct {
 	{ "/dev/disk/cloud/azure_resource", "../../sdb", NULL },
 	{ "/dev/disk/azure/resource", "/dev/sdb", NULL }, /* only its name is taken: it is looked for in the root */
 	{ "/dev/disk/azure/resource", "../../sdz", "/sys/block/sdz/size" },
-	{ "/dev/disk/azure/resource", "../../..", "leads to \"../../..\", which is no disk" },
-	{ "/dev/disk/azure/resource", "../../", "which is no disk" },
+	{ "/dev/disk/azure/resource", "../../..", "points to \"../../..\", which is not a disk" },
+	{ "/dev/disk/azure/resource", "../../", "which is not a disk" },
 };
 
 START_TEST(the_temporary_disk_is_where_the_link_leads)

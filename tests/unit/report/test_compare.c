@@ -80,24 +80,25 @@ static const struct {
 	{ "nothing", TWO_NODES H2D "20", TWO_NODES H2D "20",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "slower", GPU_0 H2D "20", GPU_0 H2D "18",
-		"\nworse\n  gpu.h2d_gbps: 20 -> 18 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 20 -> 18 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "faster", GPU_0 H2D "20", GPU_0 H2D "22",
-		"\nbetter\n  gpu.h2d_gbps: 20 -> 22 GB/s, +10.0 % (noise 5.0 %, assumed): node sim-1, GPU "
+		"\nbetter\n  gpu.h2d_gbps: 20 -> 22 GB/s, +10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
-	{ "as far as noise goes", GPU_0 H2D "100", GPU_0 H2D "95",
+	{ "as far as the variation goes", GPU_0 H2D "100", GPU_0 H2D "95",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "all GPUs at once scatter more", "sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 100",
 		"sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 80",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "beyond the noise of repeats", GPU_0 H2D "100,98,104", GPU_0 H2D "90,90,91",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (noise 6.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 6.0 %): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "within the noise of repeats", GPU_0 H2D "100,98,99", GPU_0 H2D "90,85,100",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "repeats of one side prove nothing", GPU_0 H2D "100,80,99", GPU_0 H2D "90",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-1, GPU "
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "repeats that agree prove no more than 1 %", GPU_0 H2D "100,100", GPU_0 H2D "99.5,99.5",
@@ -110,7 +111,8 @@ static const struct {
 		"\nbetter\n  rank.allreduce_wrong bytes=64 B: 2 -> 0: node sim-1, rank 0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
 	{ "from nothing", GPU_0 H2D "0", GPU_0 H2D "20",
-		"\nbetter\n  gpu.h2d_gbps: 0 -> 20 GB/s, +0.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nbetter\n  gpu.h2d_gbps: 0 -> 20 GB/s, +0.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
 	{ "what drifts says nothing", "sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 30",
 		"sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 90",
@@ -139,43 +141,46 @@ static const struct {
 		"job nccl.allreduce_busbw_gbps bytes=1048576 nodes=1 ranks=2 200",
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
 		"job nccl.allreduce_busbw_gbps bytes=1048576 nodes=1 ranks=2 180",
-		"\nworse\n  nccl.allreduce_busbw_gbps bytes=1 MiB nodes=1 ranks=2: 200 -> 180 GB/s, -10.0 % (noise 5.0 "
+		"\nworse\n  nccl.allreduce_busbw_gbps bytes=1 MiB nodes=1 ranks=2: 200 -> 180 GB/s, -10.0 % (variation "
+		"5.0 "
 		"%, "
 		"assumed): the whole job\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=2\n" },
 	{ "a ring of another size", "sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100",
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=2 ranks=4 50",
-		"Left out: the rings of the two runs differ in size: their bandwidths are not compared\n"
+		"Not compared: the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
+		"not compared\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	/* ---- whose samples are whose ---- */
 	{ "a single node under another name", GPU_0 H2D "20",
 		"new/7 = 0009:00:00.0 GPU-z\nnew/7 gpu.h2d_gbps gpu=0009:00:00.0 18",
 		"\nchanged\n"
-		"  rank: there -> null (not there): node new, GPU 0001:00:00.0\n"
-		"  rank: null (not there) -> there: node new, GPU 0009:00:00.0\n"
+		"  rank: there -> null (absent): node new, GPU 0001:00:00.0\n"
+		"  rank: null (absent) -> there: node new, GPU 0009:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=2 same=0\n" },
 	{ "a node that left and one that came", "a node.cpus 1\nb node.cpus 1\nc node.cpus 1",
 		"d node.cpus 1\nb node.cpus 1",
 		"\nchanged\n"
-		"  node: there -> null (not there): 2 nodes a,c\n"
-		"  node: null (not there) -> there: node d\n"
+		"  node: there -> null (absent): 2 nodes a,c\n"
+		"  node: null (absent) -> there: node d\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=3 same=1\n" },
 	{ "a GPU is known by its UUID, whatever its bus id", GPU_0 H2D "20\nsim-1/1 = 0002:00:00.0 GPU-b",
 		"sim-1/0 = 0001:00:00.0 GPU-b\nsim-1/1 = 0002:00:00.0 GPU-a\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "or else by its bus id", "sim-1/0 = 0001:00:00.0 -\n" H2D "20\nsim-1/1 = 0002:00:00.0 -",
 		"sim-1/4 = 0002:00:00.0 -\nsim-1/5 = 0001:00:00.0 -\nsim-1/5 gpu.h2d_gbps gpu=0001:00:00.0 10",
-		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "a rank without a GPU by its number", "sim-1/3 rank.allreduce_wrong bytes=64 0\nsim-1/4 = 0001:00:00.0 GPU-a",
 		"sim-1/3 rank.allreduce_wrong bytes=64 1\nsim-1/4 = 0001:00:00.0 GPU-a",
 		"\nworse\n  rank.allreduce_wrong bytes=64 B: 0 -> 1: node sim-1, rank 3\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "a rank from which nothing came", GPU_0 H2D "20", GPU_0 "sim-1/0 missing",
-		"\nchanged\n  rank: there -> null (not there): node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  rank: there -> null (absent): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "a rank that is back", GPU_0 "sim-1/0 missing", GPU_0 H2D "20",
-		"\nchanged\n  rank: null (not there) -> there: node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  rank: null (absent) -> there: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "a rank that is missing in both", GPU_0 "sim-1/0 missing", GPU_0 "sim-1/0 missing",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
@@ -215,28 +220,28 @@ static const struct {
 		"10\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0\n! fail copy sim-1 gpu.h2d_gbps 0002:00:00.0\n"
 		"! fail copy sim-2 gpu.h2d_gbps 0001:00:00.0\n! fail other sim-1 gpu.d2h_gbps 0001:00:00.0",
 		"\nworse\n"
-		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
 		"  copy: no finding -> fail: 2 nodes sim-[1-2]\n"
 		"  other: no finding -> fail: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
 	{ "judged by different expectations", "sim-1 node.cpus 1\nsku other", "sim-1 node.cpus 1\n! fail a sim-1",
-		"Left out: they were judged by different expectations: only what was measured is compared\n"
+		"Not compared: the reports used different expectations: only measured values are compared\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "judged strictly once", "sim-1 node.cpus 1", "sim-1 node.cpus 1\nstrict\n! fail a sim-1",
-		"Left out: they were judged by different expectations: only what was measured is compared\n"
+		"Not compared: the reports used different expectations: only measured values are compared\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	/* ---- what cannot be compared ---- */
 	{ "a simulation and a machine", "sim-1 node.cpus 1", "sim-1 node.cpus 2\nsimulated",
-		"These two cannot be compared: one of them is simulated\n"
+		"The reports cannot be compared: one of the reports is simulated\n"
 		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
 	{ "different profiles", "sim-1 node.cpus 1", "sim-1 node.cpus 2\nprofile quick",
-		"These two cannot be compared: they were measured with different profiles\n"
+		"The reports cannot be compared: the reports have different profiles\n"
 		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
 	{ "no node in common", "a node.cpus 1\nb node.cpus 1", "c node.cpus 1\nd node.cpus 1",
-		"These two cannot be compared: they have no node in common\n"
+		"The reports cannot be compared: the reports have no node in common\n"
 		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
 	{ "nodes whose name nobody knew", "? node.cpus 1", "? node.cpus 1",
-		"These two cannot be compared: they have no node in common\n"
+		"The reports cannot be compared: the reports have no node in common\n"
 		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
 	/* ---- what is alike is one line ---- */
 	{ "one line, told by the worst",
@@ -245,10 +250,11 @@ static const struct {
 		TWO_NODES H2D "18\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 10\n"
 			      "sim-2/2 gpu.h2d_gbps gpu=0001:00:00.0 17\nsim-2/3 gpu.d2h_gbps gpu=0002:00:00.0 18",
 		"\nworse\n"
-		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (noise 5.0 %, assumed): 3 GPUs of 2 nodes sim-[1-2], most on "
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): 3 GPUs of 2 nodes sim-[1-2], most "
+		"on "
 		"node "
 		"sim-1, GPU 0002:00:00.0\n"
-		"  gpu.d2h_gbps: 20 -> 18 GB/s, -10.0 % (noise 5.0 %, assumed): node sim-2, GPU 0002:00:00.0\n"
+		"  gpu.d2h_gbps: 20 -> 18 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-2, GPU 0002:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
 	{ "sizes are not alike, links of a port are",
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
@@ -260,10 +266,10 @@ static const struct {
 		"sim-1 port.rate_gbps port=m0/1 link_layer=InfiniBand 100\n"
 		"sim-1 port.rate_gbps port=m1/1 link_layer=Ethernet 100",
 		"\nworse\n"
-		"  nccl.allreduce_busbw_gbps bytes=64 B nodes=1 ranks=2: 100 -> 50 GB/s, -50.0 % (noise 5.0 %, "
+		"  nccl.allreduce_busbw_gbps bytes=64 B nodes=1 ranks=2: 100 -> 50 GB/s, -50.0 % (variation 5.0 %, "
 		"assumed): the "
 		"whole job\n"
-		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (noise 5.0 %, "
+		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (variation 5.0 %, "
 		"assumed): the "
 		"whole job\n"
 		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of 1 node sim-1\n"

@@ -24,7 +24,7 @@ static const char whole[] =
 	"failed, "
 	"1 inconclusive, 2 warned, 43 passed, 1 not applicable.\n"
 	"\n"
-	"**Simulated: this says nothing about a real machine.**\n"
+	"**SIMULATED: results come from simulated hardware, not from a real machine.**\n"
 	"\n"
 	"| status | check | where | expected | observed | advice |\n"
 	"|---|---|---|---|---|---|\n"
@@ -39,7 +39,7 @@ static const char whole[] =
 	"| check | lowest | highest | unit | expected |\n"
 	"|---|---|---|---|---|\n"
 	"| copy.h2d | 11.2 | 26.1 | GB/s | at least 21 GB/s |\n"
-	"| copy.d2h | 25.06 | 25.1 | GB/s | at least 85 % of the run's median 25.1 GB/s, 21.34 |\n";
+	"| copy.d2h | 25.06 | 25.1 | GB/s | at least 21.34 GB/s \\(85 % of the median of this run, 25.1 GB/s\\) |\n";
 
 START_TEST(the_worst_comes_first_and_figures_last)
 {

@@ -74,14 +74,14 @@ static const struct {
 	{ "\"rank\": 4", "\"rank\": -2", "$.findings[1].where.rank" },
 	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"",
 		"$.findings[1].where.xpu: unknown key, allowed are node, rank, gpu, port, labels" },
-	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is no verdict" },
+	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is not a verdict" },
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
-	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" come together" },
+	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" are only allowed together" },
 	{ "\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]", "\"unjudged\": [7]", "$.findings[0].unjudged[0]" },
 	{ "\"domains\": 2", "\"domains\": -2", "$.summary.domains" },
 	{ "\"count\": {\"pass\": 43", "\"count\": {\"pass\": -43", "$.summary.count.pass" },
 	{ "\"bytes\": 8589934592", "\"bytes\": [8589934592]", "$.findings[4].where.labels.bytes" },
-	{ "\"verdict\": \"fail\",", "", "the key \"verdict\" is missing: nobody has judged this run yet" },
+	{ "\"verdict\": \"fail\",", "", "the key \"verdict\" is missing: this run has not been evaluated yet" },
 };
 
 START_TEST(what_is_no_judgement_is_refused_with_its_place)

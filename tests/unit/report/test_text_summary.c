@@ -37,13 +37,14 @@ static size_t count_of(const char *text, const char *wanted)
 
 static const char *const whole =
 	"muster " MUSTER_VERSION ": Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711\n"
-	"SIMULATED: stand-in libraries answered in place of hardware; this says nothing about a real machine\n"
-	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them observed, without a floor), 1 not applicable\n"
+	"SIMULATED: results come from simulated hardware, not from a real machine\n"
+	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them recorded only, no threshold), 1 not "
+	"applicable\n"
 	"\n"
 	"FAIL rank.missing: node sim-2, rank 15\n"
 	"  expected  a report from every rank\n"
 	"  observed  no message within 60 s\n"
-	"  unjudged  copy.h2d, copy.d2h\n"
+	"  blocked   2 checks not evaluated because of this: copy.h2d, copy.d2h\n"
 	"\n"
 	"FAIL copy.h2d: node sim-1, rank 4, GPU 000b:00:00.0\n"
 	"  expected  at least 21 GB/s\n"
@@ -51,11 +52,11 @@ static const char *const whole =
 	"  source    vendor's guide (specified)\n"
 	"  advice    reseat it: see \"nvidia-smi -q\"\n"
 	"\n"
-	"? probe.gpu_copy: node sim-2, rank 8, GPU 0001:00:00.0\n"
+	"inconclusive probe.gpu_copy: node sim-2, rank 8, GPU 0001:00:00.0\n"
 	"  expected  the probe to end well\n"
 	"  observed  crashed: signal 11 in cuMemcpyHtoDAsync_v2\n"
 	"  evidence  last words: free(): invalid pointer\n"
-	"  unjudged  copy.h2d, copy.d2h\n"
+	"  blocked   2 checks not evaluated because of this: copy.h2d, copy.d2h\n"
 	"\n"
 	"warn ib.state: node sim-1, port mlx5_ib3/1\n"
 	"  expected  ACTIVE\n"
@@ -65,25 +66,26 @@ static const char *const whole =
 	"  expected  at least 180 GB/s\n"
 	"  observed  170.5 GB/s\n"
 	"\n"
-	"node   metadata  launch  environment  system  storage  gpu  fabric  affinity  ib_link  gpu_copy  "
+	"node   metadata  launch  environment  system  storage  gpu   fabric  affinity  ib_link  gpu_copy        "
 	"nccl_allreduce\n"
-	"sim-1  ok        ok      -            -       -        ok   -       -         warn 1   FAIL 1    ok\n"
-	"sim-2  FAIL 1    ok      -            -       -        ok   -       -         ok       ? 1       ok\n"
-	"job    -         -       -            -       -        -    -       -         -        -         warn 1\n"
+	"sim-1  pass      pass    n/a          n/a     n/a      pass  n/a     n/a       warn 1   FAIL 1          pass\n"
+	"sim-2  FAIL 1    pass    n/a          n/a     n/a      pass  n/a     n/a       pass     inconclusive 1  pass\n"
+	"job    n/a       n/a     n/a          n/a     n/a      n/a   n/a     n/a       n/a      n/a             warn "
+	"1\n"
 	"\n"
-	"measured\n"
+	"bandwidth\n"
 	"  H2D: 11.2 to 26.1 GB/s on 14 GPUs; copy.h2d expects at least 21 GB/s\n"
-	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; observed by copy.d2h: at least 85 % of the run's median 25.1 GB/s, "
-	"21.34\n"
+	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; copy.d2h: at least 21.34 GB/s (85 % of the median of this run, 25.1 "
+	"GB/s)\n"
 	"  H2D, all GPUs of a node at once: 25.06 to 25.1 GB/s on 15 GPUs; no check\n"
 	"  D2H, all GPUs of a node at once: 24.07 to 24.1 GB/s on 15 GPUs; no check\n"
 	"  all-reduce busbw: 229.5 GB/s at 8 GiB; no check\n"
 	"\n"
-	"observed\n"
-	"  site.rate: port.rate_gbps 200 Gb/s on 16 ports; any value, no floor is set\n"
-	"  site.driver: node.driver_version differs; any value, no floor is set\n"
+	"recorded only\n"
+	"  site.rate: port.rate_gbps 200 Gb/s on 16 ports; no threshold\n"
+	"  site.driver: node.driver_version differs; no threshold\n"
 	"\n"
-	"Not judged, for runs of 1 node, this one has 2: ring.one_node\n"
+	"Not applicable, only for runs of 1 node (this run has 2): ring.one_node\n"
 	"\n";
 
 START_TEST(the_summary_reads_from_the_worst_to_the_figures)
@@ -135,7 +137,7 @@ START_TEST(with_many_nodes_only_those_with_findings_have_rows)
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_uint_eq(count_of(text, "\nsim-"), 2);
-	ck_assert_msg(strstr(text, "\n18 other nodes  ok\n") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "\n18 other nodes  pass\n") != NULL, "%s", text);
 	free(text);
 	muster_run_done(&run);
 }
@@ -192,7 +194,8 @@ START_TEST(of_many_unjudged_checks_the_first_dozen_is_named)
 	report.findings = &finding;
 	report.finding_count = 1;
 	char *text = text_of(&report, false);
-	ck_assert_ptr_nonnull(strstr(text, "  unjudged  c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12\n"));
+	ck_assert_ptr_nonnull(strstr(text, "  blocked   12 checks not evaluated because of this: c1, c2, c3, c4, c5, "
+					   "c6, c7, c8, c9, c10, c11, c12\n"));
 	free(text);
 	finding.unjudged_count = 13;
 	text = text_of(&report, false);
@@ -356,7 +359,7 @@ START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 	FILE *out = open_memstream(&text, &length);
 	muster_report_print_text(&report, out, false);
 	fclose(out);
-	ck_assert_ptr_nonnull(strstr(text, "\nAssembled from what the ranks left on disk"));
+	ck_assert_ptr_nonnull(strstr(text, "\nBuilt by muster assemble from files on disk"));
 	ck_assert_ptr_nonnull(
 		strstr(text, "\nThe JSON report could not be written: report.json: No space left on \\x1b"));
 	free(text);
@@ -402,7 +405,7 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
-				   "  not known: sim-7\n\nmeasured\n"),
+				   "  unknown: sim-7\n\nbandwidth\n"),
 		"%s", text);
 	free(text);
 	size_t length;
@@ -410,7 +413,7 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	muster_report_print_markdown(&report, out);
 	fclose(out);
 	ck_assert_msg(strstr(text, "\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
-				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| not known | sim-7 |\n\n"),
+				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| unknown | sim-7 |\n\n"),
 		"%s", text);
 	free(text);
 	muster_run_done(&run);

@@ -106,7 +106,7 @@ START_TEST(an_unknown_sku_is_a_usage_error_that_says_where_to_look)
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
 		ck_assert_int_eq(muster_sim_hardware_read(SIM_HARDWARE_DIR, unknown[i], arena, &hw, &err), -1);
 		ck_assert_int_eq(err.code, MUSTER_EUSAGE);
-		ck_assert_msg(strstr(err.text, "muster sim --list-skus shows all"), "%s", err.text);
+		ck_assert_msg(strstr(err.text, "muster sim --list-skus lists all"), "%s", err.text);
 	}
 	muster_arena_free(arena);
 }
@@ -428,8 +428,8 @@ static const struct {
 	{ "1,,1", "local rank 1" },
 	{ "", "local rank 0" },
 	{ "1,xyz", "local rank 1" },
-	{ "1,0", "local rank 1: \"0\" holds no CPU" },
-	{ "1000000000000000000000000", "CPUs that the node has not: 96" },
+	{ "1,0", "local rank 1: \"0\" contains no CPU" },
+	{ "1000000000000000000000000", "CPUs that the node does not have: 96" },
 };
 
 START_TEST(masks_that_cannot_be_are_a_usage_error)

@@ -144,7 +144,7 @@ START_TEST(nccl_answers_carry_the_last_error_in_one_line)
 	ck_assert_str_eq(err.text, "ncclCall: unhandled system error (2)");
 	nccl.ncclGetLastError = NULL;
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclRemoteError, NULL, &err, "ncclCall"), -1);
-	ck_assert_str_eq(err.text, "ncclCall: an error that NCCL has no text for (6)");
+	ck_assert_str_eq(err.text, "ncclCall: an error without a text in NCCL (6)");
 }
 END_TEST
 

@@ -68,7 +68,7 @@ static const struct {
 	{ CUDA_ERROR_LAUNCH_FAILED, MUSTER_EVENDOR,
 		"cuCall: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure" },
 	{ CUDA_ERROR_NOT_SUPPORTED, MUSTER_ENOTSUPPORTED, "cuCall: CUDA_ERROR_NOT_SUPPORTED (801)" },
-	{ CUDA_ERROR_UNKNOWN, MUSTER_EVENDOR, "cuCall: error 999, which this driver has no name for" },
+	{ CUDA_ERROR_UNKNOWN, MUSTER_EVENDOR, "cuCall: error 999, without a name in this driver" },
 };
 
 START_TEST(a_failed_call_is_told_with_its_name_number_and_text)
