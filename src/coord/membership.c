@@ -27,7 +27,7 @@ void muster_membership_done(struct muster_membership *m)
 bool muster_membership_hello(struct muster_membership *m, int rank, const char *node, const char *host)
 {
 	struct muster_member *member = &m->members[rank];
-	if (member->here)
+	if (member->here || member->gone)
 		return false;
 	member->here = true;
 	member->host = muster_arena_string(m->arena, host);
@@ -38,9 +38,11 @@ bool muster_membership_hello(struct muster_membership *m, int rank, const char *
 
 void muster_membership_gone(struct muster_membership *m, int rank)
 {
-	m->here_count -= m->members[rank].here;
-	m->members[rank].here = false;
-	m->gone_count++;
+	struct muster_member *member = &m->members[rank];
+	m->here_count -= member->here;
+	m->gone_count += !member->gone;
+	member->here = false;
+	member->gone = true;
 }
 
 bool muster_membership_complete(const struct muster_membership *m)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct muster_member {
-	bool here;
+	bool here, gone;  /* gone: it died before the end of hellos */
 	const char *node; /* NULL before it said hello; "<name>#2" when it is the second host of this name */
 	const char *host; /* the kernel's name for this start of it */
 	int node_index;
@@ -33,9 +33,9 @@ struct muster_membership {
 void muster_membership_init(struct muster_membership *m, int ranks, struct muster_arena *arena);
 void muster_membership_done(struct muster_membership *m);
 
-/* A hello. False when this rank has said one already. */
+/* A hello. False when this rank has said one already, or has died. */
 bool muster_membership_hello(struct muster_membership *m, int rank, const char *node, const char *host);
-/* A rank has died, before the end of hellos. */
+/* A rank has died, before the end of hellos. Counts once, however often it is said. */
 void muster_membership_gone(struct muster_membership *m, int rank);
 /* Nothing more is to be expected. */
 bool muster_membership_complete(const struct muster_membership *m);

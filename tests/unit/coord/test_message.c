@@ -1,0 +1,621 @@
+/* test_message.c - every message survives its bytes, and bytes of no message are refused
+ *
+ * Each message of `messages` is packed, unpacked and packed again; then its bytes are cut, extended and damaged.
+ */
+#include "coord/message.h"
+
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 0x01020304 };
+static const struct muster_ring_figure figures[] = { { 8, 0.5 }, { (uint64_t)1 << 40, 393.25 } };
+
+static void pack_hello(struct muster_packer *p)
+{
+	muster_pack_hello(p, &(struct muster_hello){ .host = "boot-1", .node = "gpu-1" });
+}
+
+static bool unpack_hello(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_hello hello;
+	if (!muster_unpack_hello(bytes, length, &hello))
+		return false;
+	muster_pack_hello(again, &hello);
+	return true;
+}
+
+static void pack_membership(struct muster_packer *p)
+{
+	static const int32_t members[] = { 0, 2, 70000 };
+	muster_pack_membership(p, &(struct muster_membership_news){ .exit_code = 3,
+					  .node_index = 4,
+					  .nodes = 5,
+					  .left_ms = 600000,
+					  .node = "gpu-1#2",
+					  .members = members,
+					  .member_count = 3 });
+}
+
+static bool unpack_membership(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_membership_news news;
+	if (!muster_unpack_membership(bytes, length, &news))
+		return false;
+	muster_pack_membership(again, &news);
+	free((void *)(uintptr_t)news.members);
+	return true;
+}
+
+static void pack_enter(struct muster_packer *p)
+{
+	muster_pack_enter(
+		p, &(struct muster_enter){ .barrier = ring, .ended = MUSTER_PHASE_NONE, .payload = { "a\0b", 3 } });
+}
+
+static bool unpack_enter(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_enter enter;
+	if (!muster_unpack_enter(bytes, length, &enter))
+		return false;
+	muster_pack_enter(again, &enter);
+	return true;
+}
+
+static void pack_progress(struct muster_packer *p)
+{
+	muster_pack_progress(p, &(struct muster_progress_news){ .done = { 8, 7, 6, 5, 0x7fffffff } });
+}
+
+static bool unpack_progress(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_progress_news news;
+	if (!muster_unpack_progress(bytes, length, &news))
+		return false;
+	muster_pack_progress(again, &news);
+	return true;
+}
+
+static void pack_ring_failed(struct muster_packer *p)
+{
+	muster_pack_ring_failed(p, &(struct muster_ring_failed){ .ring = ring, .rank = 9, .why = "it hung" });
+}
+
+static bool unpack_ring_failed(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_ring_failed failed;
+	if (!muster_unpack_ring_failed(bytes, length, &failed))
+		return false;
+	muster_pack_ring_failed(again, &failed);
+	return true;
+}
+
+static void pack_text(struct muster_packer *p)
+{
+	muster_pack_text(p, "SIGTERM came");
+}
+
+static bool unpack_text(const char *bytes, size_t length, struct muster_packer *again)
+{
+	const char *text;
+	if (!muster_unpack_text(bytes, length, &text))
+		return false;
+	muster_pack_text(again, text);
+	return true;
+}
+
+static const struct muster_peer_entry entry = {
+	.local_rank = 7, .gpu = "0000:01:00.0", .uuid = "GPU-1", .path = "/sys/devices/x"
+};
+
+static void pack_peer_entry(struct muster_packer *p)
+{
+	muster_pack_peer_entry(p, &entry);
+}
+
+static bool unpack_peer_entry(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_peer_entry read;
+	if (!muster_unpack_peer_entry(bytes, length, &read))
+		return false;
+	muster_pack_peer_entry(again, &read);
+	return true;
+}
+
+static void pack_ring_ready(struct muster_packer *p)
+{
+	muster_pack_ring_ready(p, &(struct muster_ring_ready){ .can = true,
+					  .uuid = "GPU-1",
+					  .agree = "2.23",
+					  .why = "",
+					  .end = MUSTER_RING_CRASHED,
+					  .seconds = 1.25,
+					  .detail = "signal 11",
+					  .figures = figures,
+					  .figure_count = 2 });
+}
+
+static bool unpack_ring_ready(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_ring_figure read[MUSTER_RING_FIGURES_MAX];
+	struct muster_ring_ready ready;
+	if (!muster_unpack_ring_ready(bytes, length, &ready))
+		return false;
+	for (size_t i = 0; i < ready.figure_count; i++)
+		read[i] = muster_ring_figure_at(&ready, i);
+	ready.figures = read;
+	muster_pack_ring_ready(again, &ready);
+	return true;
+}
+
+static void pack_ring_place(struct muster_packer *p)
+{
+	muster_pack_ring_place(p, &(struct muster_ring_place){ .role = MUSTER_ROLE_MEMBER,
+					  .rank = 15,
+					  .ranks = 16,
+					  .nodes = 2,
+					  .trial = true,
+					  .deadline_ms = 30000,
+					  .why = "slow" });
+}
+
+static bool unpack_ring_place(const char *bytes, size_t length, struct muster_packer *again)
+{
+	struct muster_ring_place place;
+	if (!muster_unpack_ring_place(bytes, length, &place))
+		return false;
+	muster_pack_ring_place(again, &place);
+	return true;
+}
+
+/* Where bytes stand: offset 0 is the first of the message. */
+static const struct {
+	const char *name;
+	void (*pack)(struct muster_packer *p);
+	bool (*unpack)(const char *bytes, size_t length, struct muster_packer *again);
+	size_t length;
+	/* numbers with bounds: their offset, and values that are refused */
+	struct {
+		size_t at;
+		int32_t value;
+	} refused[12];
+	int text_at; /* the first byte of a text; -1: none */
+} messages[] = {
+	{ "hello", pack_hello, unpack_hello, 21, { { 0, 5 }, { 0, 7 }, { 0, -1 }, { 0, INT_MAX } }, 4 },
+	{ "membership", pack_membership, unpack_membership, 44,
+		{ { 0, -1 }, { 0, 256 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 28, 2 }, { 28, 4 }, { 28, -1 }, { 32, -1 },
+			{ 36, 0 }, { 40, 2 }, { 40, 1 } },
+		20 },
+	{ "enter", pack_enter, unpack_enter, 24,
+		{ { 0, MUSTER_BARRIER_NONE }, { 0, MUSTER_BARRIER_KIND_COUNT }, { 0, -1 }, { 4, -1 }, { 8, -1 },
+			{ 12, -2 }, { 12, MUSTER_PHASE_COUNT }, { 16, 2 }, { 16, 4 }, { 16, -1 } },
+		-1 },
+	{ "progress", pack_progress, unpack_progress, 20, { { 0, -1 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 16, -1 } },
+		-1 },
+	{ "ring_failed", pack_ring_failed, unpack_ring_failed, 28,
+		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
+	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
+	{ "peer_entry", pack_peer_entry, unpack_peer_entry, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
+	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 90,
+		{ { 0, -1 }, { 0, 2 }, { 28, -1 }, { 28, MUSTER_RING_END_COUNT }, { 36, 0x7ff00000 },
+			{ 36, (int32_t)0xfff00000 }, { 36, 0x7ff80000 }, { 54, 1 }, { 54, 3 },
+			{ 54, MUSTER_RING_FIGURES_MAX + 1 }, { 70, 0x7ff00000 }, { 86, 0x7ff00000 } },
+		8 },
+	{ "ring_place", pack_ring_place, unpack_ring_place, 33,
+		{ { 0, -1 }, { 0, MUSTER_ROLE_COUNT }, { 4, -1 }, { 4, 16 }, { 8, 15 }, { 8, 0 }, { 8, -1 }, { 12, -1 },
+			{ 16, 2 }, { 16, -1 }, { 20, -1 } },
+		28 },
+};
+enum { MESSAGES = sizeof messages / sizeof *messages };
+
+/* Unpacks a copy of exactly these bytes, so that a sanitizer sees a look beyond them. */
+static bool unpacks(int message, const char *bytes, size_t length)
+{
+	char *copy = malloc(length + 1);
+	struct muster_packer again = { 0 };
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy, bytes, length);
+	copy = realloc(copy, length ? length : 1);
+	bool good = messages[message].unpack(copy, length, &again);
+	muster_packer_done(&again);
+	free(copy);
+	return good;
+}
+
+START_TEST(what_is_packed_is_unpacked)
+{
+	struct muster_packer p = { 0 }, again = { 0 };
+	messages[_i].pack(&p);
+	ck_assert_uint_eq(p.length, messages[_i].length);
+	ck_assert_msg(messages[_i].unpack(p.bytes, p.length, &again), "%s", messages[_i].name);
+	ck_assert_uint_eq(again.length, p.length);
+	ck_assert_msg(memcmp(again.bytes, p.bytes, p.length) == 0, "%s", messages[_i].name);
+	muster_packer_done(&p);
+	ck_assert_ptr_null(p.bytes);
+	muster_packer_done(&again);
+}
+END_TEST
+
+START_TEST(a_message_that_is_cut_or_longer_is_refused)
+{
+	struct muster_packer p = { 0 };
+	messages[_i].pack(&p);
+	for (size_t length = 0; length < p.length; length++)
+		ck_assert_msg(!unpacks(_i, p.bytes, length), "%s cut to %zu bytes", messages[_i].name, length);
+	char *more = calloc(1, p.length + 4);
+	ck_assert_ptr_nonnull(more);
+	memcpy(more, p.bytes, p.length);
+	ck_assert(unpacks(_i, more, p.length));
+	ck_assert_msg(!unpacks(_i, more, p.length + 1), "%s and a byte", messages[_i].name);
+	ck_assert_msg(!unpacks(_i, more, p.length + 4), "%s and four bytes", messages[_i].name);
+	free(more);
+	muster_packer_done(&p);
+}
+END_TEST
+
+static void put(char *at, int32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (char)((uint32_t)value >> 8 * i);
+}
+
+START_TEST(numbers_out_of_range_are_refused)
+{
+	struct muster_packer p = { 0 };
+	messages[_i].pack(&p);
+	for (size_t i = 0; i < 12; i++) {
+		size_t at = messages[_i].refused[i].at;
+		char kept[4];
+		if (i > 0 && at == 0 && messages[_i].refused[i].value == 0)
+			continue; /* the rest of the row is empty */
+		memcpy(kept, p.bytes + at, 4);
+		put(p.bytes + at, messages[_i].refused[i].value);
+		ck_assert_msg(!unpacks(_i, p.bytes, p.length), "%s: %d at %zu", messages[_i].name,
+			messages[_i].refused[i].value, at);
+		memcpy(p.bytes + at, kept, 4);
+		ck_assert(unpacks(_i, p.bytes, p.length));
+	}
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_text_with_a_nul_inside_is_refused)
+{
+	struct muster_packer p = { 0 };
+	messages[_i].pack(&p);
+	if (messages[_i].text_at >= 0) {
+		p.bytes[messages[_i].text_at] = '\0';
+		ck_assert_msg(!unpacks(_i, p.bytes, p.length), "%s", messages[_i].name);
+	}
+	muster_packer_done(&p);
+}
+END_TEST
+
+/* ---- what the values are, and not only that they come back ---- */
+
+START_TEST(numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, ring);
+	ck_assert_uint_eq(p.length, 12);
+	ck_assert_mem_eq(p.bytes, "\3\0\0\0\3\0\0\0\4\3\2\1", 12);
+	muster_packer_done(&p);
+	muster_pack_text(&p, "ab");
+	ck_assert_mem_eq(p.bytes, "\2\0\0\0ab", 7);
+	muster_pack_text(&p, NULL); /* as "" */
+	ck_assert_uint_eq(p.length, 12);
+	ck_assert_mem_eq(p.bytes + 7, "\0\0\0\0", 5);
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_hello_needs_a_node_and_no_host)
+{
+	struct muster_packer p = { 0 };
+	struct muster_hello hello;
+	muster_pack_hello(&p, &(struct muster_hello){ .host = "", .node = "n" });
+	ck_assert(muster_unpack_hello(p.bytes, p.length, &hello));
+	ck_assert_str_eq(hello.host, "");
+	ck_assert_str_eq(hello.node, "n");
+	muster_packer_done(&p);
+	muster_pack_hello(&p, &(struct muster_hello){ .host = "h", .node = "" });
+	ck_assert(!muster_unpack_hello(p.bytes, p.length, &hello));
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_membership_without_members_is_one)
+{
+	struct muster_packer p = { 0 };
+	struct muster_membership_news news;
+	muster_pack_membership(&p, &(struct muster_membership_news){ .exit_code = 255, .node = "" });
+	ck_assert(muster_unpack_membership(p.bytes, p.length, &news));
+	ck_assert_int_eq(news.exit_code, 255);
+	ck_assert_uint_eq(news.member_count, 0);
+	free((void *)(uintptr_t)news.members);
+	muster_packer_done(&p);
+	pack_membership(&p);
+	ck_assert(muster_unpack_membership(p.bytes, p.length, &news));
+	ck_assert_int_eq(news.node_index, 4);
+	ck_assert_int_eq(news.nodes, 5);
+	ck_assert_int_eq(news.left_ms, 600000);
+	ck_assert_str_eq(news.node, "gpu-1#2");
+	ck_assert_uint_eq(news.member_count, 3);
+	ck_assert_int_eq(news.members[0], 0);
+	ck_assert_int_eq(news.members[1], 2);
+	ck_assert_int_eq(news.members[2], 70000);
+	free((void *)(uintptr_t)news.members);
+	p.bytes[0] = (char)0xff; /* more than an exit code can be */
+	p.bytes[1] = 1;
+	ck_assert(!muster_unpack_membership(p.bytes, p.length, &news));
+	ck_assert_ptr_null(news.members);
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_payload_may_hold_any_bytes)
+{
+	struct muster_packer p = { 0 };
+	struct muster_enter enter;
+	pack_enter(&p);
+	ck_assert(muster_unpack_enter(p.bytes, p.length, &enter));
+	ck_assert(muster_barrier_same(enter.barrier, ring));
+	ck_assert_int_eq(enter.ended, MUSTER_PHASE_NONE);
+	ck_assert_uint_eq(enter.payload.length, 3);
+	ck_assert_mem_eq(enter.payload.bytes, "a\0b", 4); /* and the NUL behind it */
+	p.bytes[p.length - 1] = 'c';
+	ck_assert(!muster_unpack_enter(p.bytes, p.length, &enter));
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(figures_are_read_one_by_one)
+{
+	struct muster_packer p = { 0 };
+	struct muster_ring_ready ready;
+	pack_ring_ready(&p);
+	ck_assert(muster_unpack_ring_ready(p.bytes, p.length, &ready));
+	ck_assert(ready.can);
+	ck_assert_str_eq(ready.uuid, "GPU-1");
+	ck_assert_str_eq(ready.agree, "2.23");
+	ck_assert_str_eq(ready.why, "");
+	ck_assert_int_eq(ready.end, MUSTER_RING_CRASHED);
+	ck_assert_double_eq(ready.seconds, 1.25);
+	ck_assert_str_eq(ready.detail, "signal 11");
+	ck_assert_uint_eq(ready.figure_count, 2);
+	ck_assert_ptr_null(ready.figures);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(muster_ring_figure_at(&ready, i).bytes, figures[i].bytes);
+		ck_assert_double_eq(muster_ring_figure_at(&ready, i).rate, figures[i].rate);
+	}
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
+{
+	struct muster_ring_figure many[MUSTER_RING_FIGURES_MAX + 1];
+	struct muster_packer p = { 0 };
+	struct muster_ring_ready ready = { .figures = many, .figure_count = MUSTER_RING_FIGURES_MAX }, read;
+	for (size_t i = 0; i <= MUSTER_RING_FIGURES_MAX; i++)
+		many[i] = (struct muster_ring_figure){ i, (double)i };
+	muster_pack_ring_ready(&p, &ready);
+	ck_assert(muster_unpack_ring_ready(p.bytes, p.length, &read));
+	ck_assert(!read.can);
+	ck_assert_uint_eq(muster_ring_figure_at(&read, MUSTER_RING_FIGURES_MAX - 1).bytes, MUSTER_RING_FIGURES_MAX - 1);
+	muster_packer_done(&p);
+	ready.figure_count++;
+	muster_pack_ring_ready(&p, &ready);
+	ck_assert(!muster_unpack_ring_ready(p.bytes, p.length, &read));
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(only_a_member_of_a_ring_needs_a_place_in_it)
+{
+	struct muster_packer p = { 0 };
+	struct muster_ring_place place;
+	for (int role = 0; role < MUSTER_ROLE_COUNT; role++) {
+		muster_pack_ring_place(&p, &(struct muster_ring_place){ .role = (enum muster_ring_role)role });
+		ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place) == (role != MUSTER_ROLE_MEMBER));
+		muster_packer_done(&p);
+	}
+	pack_ring_place(&p);
+	ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place));
+	ck_assert_int_eq(place.rank, 15);
+	ck_assert_int_eq(place.ranks, 16);
+	ck_assert_int_eq(place.nodes, 2);
+	ck_assert(place.trial);
+	ck_assert_int_eq(place.deadline_ms, 30000);
+	ck_assert_str_eq(place.why, "slow");
+	muster_packer_done(&p);
+}
+END_TEST
+
+/* ---- parts ---- */
+
+START_TEST(parts_come_one_after_the_other_to_a_proper_end)
+{
+	struct muster_packer p = { 0 };
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	int rank;
+	muster_pack_parts(&p, ring);
+	ck_assert(muster_unpack_parts(p.bytes, p.length, &parts));
+	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert(!parts.rest.bad);
+	muster_pack_part(&p, 5, "a\0b", 3);
+	muster_pack_part(&p, 70000, "", 0);
+	ck_assert(muster_unpack_parts(p.bytes, p.length, &parts));
+	ck_assert(muster_barrier_same(parts.barrier, ring));
+	ck_assert(muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert_int_eq(rank, 5);
+	ck_assert_uint_eq(bytes.length, 3);
+	ck_assert_mem_eq(bytes.bytes, "a\0b", 3);
+	ck_assert(muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert_int_eq(rank, 70000);
+	ck_assert_uint_eq(bytes.length, 0);
+	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert(!parts.rest.bad);
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(parts_that_are_cut_say_so_at_their_end)
+{
+	struct muster_packer p = { 0 };
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	int rank;
+	muster_pack_parts(&p, ring);
+	muster_pack_part(&p, 5, "ab", 2);
+	size_t whole = p.length;
+	muster_pack_part(&p, 6, "cd", 2);
+	for (size_t length = 0; length < 12; length++)
+		ck_assert(!muster_unpack_parts(p.bytes, length, &parts));
+	for (size_t length = 12; length < p.length; length++) {
+		int count = 0;
+		ck_assert(muster_unpack_parts(p.bytes, length, &parts));
+		while (muster_unpack_part(&parts, &rank, &bytes))
+			count++;
+		ck_assert_int_eq(count, length >= whole);
+		ck_assert_msg(parts.rest.bad == (length != 12 && length != whole), "%zu bytes", length);
+		ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
+	}
+	put(p.bytes + 12, -1); /* the first one's rank */
+	ck_assert(muster_unpack_parts(p.bytes, p.length, &parts));
+	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert(parts.rest.bad);
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(the_peers_of_a_node_come_one_after_the_other)
+{
+	struct muster_packer p = { 0 };
+	struct muster_peer_answer answer;
+	struct muster_peer_entry read;
+	int rank;
+	muster_pack_peer_answer(&p, 1, 2);
+	muster_pack_peer(&p, 8, &entry);
+	size_t whole = p.length;
+	muster_pack_peer(&p, 9, &(struct muster_peer_entry){ .local_rank = 1 });
+	ck_assert(muster_unpack_peer_answer(p.bytes, p.length, &answer));
+	ck_assert_int_eq(answer.turn, 1);
+	ck_assert_int_eq(answer.turns, 2);
+	ck_assert(muster_unpack_peer(&answer, &rank, &read));
+	ck_assert_int_eq(rank, 8);
+	ck_assert_int_eq(read.local_rank, 7);
+	ck_assert_str_eq(read.gpu, entry.gpu);
+	ck_assert_str_eq(read.uuid, entry.uuid);
+	ck_assert_str_eq(read.path, entry.path);
+	ck_assert(muster_unpack_peer(&answer, &rank, &read));
+	ck_assert_int_eq(rank, 9);
+	ck_assert_str_eq(read.gpu, "");
+	ck_assert(!muster_unpack_peer(&answer, &rank, &read));
+	ck_assert(!answer.rest.bad);
+	for (size_t length = 0; length < p.length; length++) {
+		bool begins = muster_unpack_peer_answer(p.bytes, length, &answer);
+		ck_assert(begins == (length >= 8));
+		while (begins && muster_unpack_peer(&answer, &rank, &read))
+			continue;
+		ck_assert_msg(answer.rest.bad == (length != 8 && length != whole), "%zu bytes", length);
+	}
+	put(p.bytes + 4, 0); /* no turns at all */
+	ck_assert(!muster_unpack_peer_answer(p.bytes, p.length, &answer));
+	put(p.bytes + 4, 1);
+	put(p.bytes, -1);
+	ck_assert(!muster_unpack_peer_answer(p.bytes, p.length, &answer));
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(a_packer_grows_with_what_it_gets)
+{
+	struct muster_packer p = { 0 };
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	char big[1000];
+	int rank, count = 0;
+	memset(big, 'x', sizeof big);
+	muster_pack_parts(&p, ring);
+	for (int i = 0; i < 300; i++)
+		muster_pack_part(&p, i, big, (size_t)(i * 3));
+	ck_assert(muster_unpack_parts(p.bytes, p.length, &parts));
+	for (; muster_unpack_part(&parts, &rank, &bytes); count++) {
+		ck_assert_int_eq(rank, count);
+		ck_assert_uint_eq(bytes.length, (size_t)(count * 3));
+		ck_assert(strspn(bytes.bytes, "x") == bytes.length);
+	}
+	ck_assert_int_eq(count, 300);
+	ck_assert(!parts.rest.bad);
+	muster_packer_done(&p);
+}
+END_TEST
+
+/* ---- barriers ---- */
+
+/* In the order in which every rank enters them. */
+static const struct muster_barrier_id ordered[] = {
+	{ MUSTER_BARRIER_NONE, 0, 0 },
+	{ MUSTER_BARRIER_PEERS, 0, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 1 },
+	{ MUSTER_BARRIER_TURN, 2, 0 },
+	{ MUSTER_BARRIER_RING, 3, 0 },
+	{ MUSTER_BARRIER_RING_ID, 3, 0 },
+	{ MUSTER_BARRIER_RING, 3, 1 },
+	{ MUSTER_BARRIER_RING_ID, 3, 1 },
+	{ MUSTER_BARRIER_RING, 4, 0 },
+	{ MUSTER_BARRIER_RING_ID, 4, 0 },
+	{ MUSTER_BARRIER_RECORD, 0, 0 },
+};
+
+START_TEST(barriers_are_in_one_order)
+{
+	for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++)
+		for (size_t k = 0; k < sizeof ordered / sizeof *ordered; k++) {
+			ck_assert_msg(muster_barrier_before(ordered[i], ordered[k]) == (i < k), "%zu, %zu", i, k);
+			ck_assert_msg(muster_barrier_same(ordered[i], ordered[k]) == (i == k), "%zu, %zu", i, k);
+		}
+}
+END_TEST
+
+START_TEST(rings_and_records_are_of_the_job)
+{
+	for (int kind = 0; kind < MUSTER_BARRIER_KIND_COUNT; kind++)
+		ck_assert(muster_barrier_is_of_job((struct muster_barrier_id){
+				  .kind = (enum muster_barrier_kind)kind }) == (kind >= MUSTER_BARRIER_RING));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("message");
+	TCase *tcase = tcase_create("bytes");
+	tcase_add_loop_test(tcase, what_is_packed_is_unpacked, 0, MESSAGES);
+	tcase_add_loop_test(tcase, a_message_that_is_cut_or_longer_is_refused, 0, MESSAGES);
+	tcase_add_loop_test(tcase, numbers_out_of_range_are_refused, 0, MESSAGES);
+	tcase_add_loop_test(tcase, a_text_with_a_nul_inside_is_refused, 0, MESSAGES);
+	tcase_add_test(tcase, numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it);
+	tcase_add_test(tcase, a_hello_needs_a_node_and_no_host);
+	tcase_add_test(tcase, a_membership_without_members_is_one);
+	tcase_add_test(tcase, a_payload_may_hold_any_bytes);
+	tcase_add_test(tcase, figures_are_read_one_by_one);
+	tcase_add_test(tcase, a_ring_may_have_as_many_figures_as_the_limit_says);
+	tcase_add_test(tcase, only_a_member_of_a_ring_needs_a_place_in_it);
+	tcase_add_test(tcase, parts_come_one_after_the_other_to_a_proper_end);
+	tcase_add_test(tcase, parts_that_are_cut_say_so_at_their_end);
+	tcase_add_test(tcase, the_peers_of_a_node_come_one_after_the_other);
+	tcase_add_test(tcase, a_packer_grows_with_what_it_gets);
+	tcase_add_test(tcase, barriers_are_in_one_order);
+	tcase_add_test(tcase, rings_and_records_are_of_the_job);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
