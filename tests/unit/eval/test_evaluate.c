@@ -55,6 +55,9 @@ static const struct {
 		"'c':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/"
 		"1':200}},'source':'s'}",
 		"fail c a port=p1/1: 200 Gb/s | not found\n", MUSTER_FAIL },
+	/* a value of another type, as a report from elsewhere may hold it */
+	{ "a node.kernel 5\na/0 rank.local_rank 0", "'c':{'metric':'node.kernel','equals':'5','source':'s'}",
+		"inconclusive c a: 5 | a number instead of a string\n", MUSTER_INCONCLUSIVE },
 	/* names of digits alone make ranges too */
 	{ "7 node.driver_version x\n8 node.driver_version x\n9 node.driver_version x\n10 node.driver_version x\n"
 	  "a node.driver_version y\nb node.driver_version y\nc node.driver_version y\nd node.driver_version y\n"
@@ -100,6 +103,32 @@ START_TEST(advice_names_the_port_and_the_one_rank)
 		"'c':{'metric':'rank.local_rank','equals':0,'source':'s','advice':'rank ${rank}, ${node.cpus}'}", false,
 		&report);
 	ck_assert_str_eq(report.findings[1].advice, "rank 5, ?");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+static const struct {
+	const char *outcome, *advice;
+} ends[] = {
+	{ "a/0 probe gpu crashed - segfault", "if the probe fails at the same step" },
+	{ "a/0 probe gpu hung - silent", "if the probe fails at the same step" },
+	{ "a/0 probe gpu error lib missing", "install or repair the library" },
+	{ "a/0 probe gpu error vendor broken", "if the same call fails again" },
+	{ "a/0 probe gpu error permission refused", "ask the administrator for access" },
+	{ "a/0 probe gpu error time late", "a longer --deadline" },
+};
+
+START_TEST(a_probe_that_did_not_end_well_comes_with_what_to_do)
+{
+	struct muster_run run;
+	struct muster_report report;
+
+	run_text(&run, ends[_i].outcome);
+	fixture_judge(&run, "'c':{'metric':'gpu.name','equals':'x','source':'s'}", false, &report);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_msg(report.findings[0].advice && strstr(report.findings[0].advice, ends[_i].advice), "%s",
+		report.findings[0].advice);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -237,6 +266,7 @@ int main(void)
 	TCase *tcase = tcase_create("findings");
 
 	tcase_add_loop_test(tcase, a_run_has_the_findings_that_it_earns, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tcase, a_probe_that_did_not_end_well_comes_with_what_to_do, 0, sizeof ends / sizeof *ends);
 	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);
 	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
 	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);

@@ -274,6 +274,15 @@ static const struct {
 		"whole job\n"
 		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of 1 node sim-1\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=1\n" },
+	{ "counts are alike when they are the same",
+		"a/0 rank.allreduce_wrong bytes=64 0\na/1 rank.allreduce_wrong bytes=64 0\na/2 rank.allreduce_wrong "
+		"bytes=64 0",
+		"a/0 rank.allreduce_wrong bytes=64 1\na/1 rank.allreduce_wrong bytes=64 2\na/2 rank.allreduce_wrong "
+		"bytes=64 1",
+		"\nworse\n"
+		"  rank.allreduce_wrong bytes=64 B: 0 -> 1: 2 ranks of 1 node a\n"
+		"  rank.allreduce_wrong bytes=64 B: 0 -> 2: node a, rank 1\n"
+		"\nMUSTER DIFF WORSE worse=3 better=0 changed=0 same=0\n" },
 	{ "facts are alike when they are the same",
 		"a node.kernel 1\nb node.kernel 1\nc node.kernel 1\nd node.kernel 2\ne node.kernel -",
 		"a node.kernel 3\nb node.kernel 3\nc node.kernel 4\nd node.kernel 3\ne node.kernel 3",

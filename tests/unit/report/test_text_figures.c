@@ -118,6 +118,27 @@ START_TEST(without_figures_there_is_no_heading)
 }
 END_TEST
 
+START_TEST(a_bandwidth_that_is_only_observed_is_shown_once)
+{
+	static const char *const metrics[] = { "gpu.h2d_gbps", "gpu.d2h_gbps", "gpu.h2d_together_gbps",
+		"gpu.d2h_together_gbps", "nccl.allreduce_busbw_gbps" };
+	struct muster_run run;
+	struct muster_tally tally = observed;
+	struct muster_report report = { .run = &run, .sku = "test", .tallies = &tally, .tally_count = 1 };
+
+	tally.metric = metrics[_i];
+	tally.count[MUSTER_PASS] = 1;
+	run_text(&run, "a/0 gpu.h2d_gbps gpu=g 26.1");
+	const char *text = text_of(&report);
+	ck_assert_msg(strstr(text, "; site.ring: "), "%s", text);
+	ck_assert_msg(!strstr(text, "\nrecorded only\n"), "%s", text);
+	tally.metric = "node.cpus";
+	text = text_of(&report);
+	ck_assert_msg(strstr(text, "\nrecorded only\n  site.ring: node.cpus 2 to 300"), "%s", text);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report/text_figures");
@@ -125,6 +146,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, figures_are_shown_with_their_size_and_their_check, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, without_figures_there_is_no_heading);
+	tcase_add_loop_test(tcase, a_bandwidth_that_is_only_observed_is_shown_once, 0, 5);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
