@@ -7,7 +7,7 @@
 # While the tests of the first build wait for deadlines, the other builds are made with what is left of the processors.
 #
 # For Debian 12, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages of the
-# same names; nobody has tried them.
+# same names; not tried.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -45,7 +45,7 @@ took() {
 
 install_missing() {
 	if ! command -v dpkg-query >/dev/null; then
-		say "no dpkg here: taking for granted that these or their like are installed: $*"
+		say "no dpkg here: assuming that these packages or equivalent ones are installed: $*"
 		return 0
 	fi
 	missing=

@@ -11,7 +11,7 @@ struct muster_value {
 	enum muster_type type;
 	union {
 		double number;
-		const char *string; /* owned by whoever holds the value, usually an arena */
+		const char *string; /* owned by the holder of the value, usually an arena */
 		bool boolean;
 	};
 };

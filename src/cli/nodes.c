@@ -140,12 +140,12 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 		}
 		names[count++] = entry->name;
 	}
-	if (roster->nobody && (o->good || o->inconclusive))
+	if (roster->none_good && (o->good || o->inconclusive))
 		explain(roster);
 	if (roster->homeless > 0 && o->missing)
 		fprintf(stderr, "muster: %zu missing rank%s of unknown nodes\n", roster->homeless,
 			roster->homeless == 1 ? "" : "s");
-	if (o->good && count == 0 && !roster->nobody)
+	if (o->good && count == 0 && !roster->none_good)
 		fprintf(stderr, "muster: no good node: %s\n",
 			report->verdict == MUSTER_FAIL ? "at least one check failed" : "no check failed");
 	if (o->good && count == 0)

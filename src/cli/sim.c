@@ -1,4 +1,4 @@
-/* sim.c - the subcommand sim: a cluster that is not there, mustered by the same program as a real one */
+/* sim.c - `muster sim`: run muster on a simulated cluster */
 #include "cli/cli.h"
 #include "util/text.h"
 #include "muster/report.h"

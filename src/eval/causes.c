@@ -135,7 +135,7 @@ static const struct muster_outcome *same_cause(
 /* A ring that broke, known by its probe and how many ranks it had, and the rank whose end says most about why. */
 struct muster_broken_ring {
 	size_t probe;
-	int ranks, culprit, weight;
+	int ranks, cause, weight;
 };
 
 /* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
@@ -179,7 +179,7 @@ static void broken_note(struct muster_eval *eval, const struct muster_outcome *o
 	}
 	if (weight > ring->weight) {
 		ring->weight = weight;
-		ring->culprit = rank;
+		ring->cause = rank;
 	}
 }
 
@@ -219,7 +219,7 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail ? outcome->detail
 						      : muster_arena_printf(eval->report->arena,
-								"ended by the failure of rank %d", ring->culprit);
+								"ended by the failure of rank %d", ring->cause);
 	if (eval->ring_cause[probe] || (weight == 0 && any_missing(eval->run)))
 		return outcome->detail ? outcome->detail : "ended by the failure of another rank";
 	return NULL;

@@ -3,8 +3,8 @@
  * evaluate.c walks checks and things, judge.c holds one value against one check, same_across.c compares nodes and ranks
  * with each other, median.c finds the value in the middle, nvlink_domains.c counts NVLink domains, depends_on.c skips
  * checks that come after others, causes.c turns probes' ends, missing ranks and what trial rings say into findings,
- * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has what
- * a run is held against.
+ * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has the
+ * expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What the run would be held against; NULL when its machine is not known and nothing holds anywhere. */
+/* The expectations of the run; NULL when its machine is not known and nothing holds anywhere. */
 static const struct muster_expect *expect_of(const struct muster_selection *choice, const struct muster_run *run)
 {
 	struct muster_error err;

@@ -1,6 +1,6 @@
 /* floors.h - what a metric of the whole job must reach, as plain numbers
  *
- * For whoever must know during the run whether a measurement is good enough to go on. Judging is evaluate's business.
+ * For code that must know during the run whether a measurement is good enough to go on. Judging is evaluate's business.
  */
 #ifndef MUSTER_EVAL_FLOORS_H
 #define MUSTER_EVAL_FLOORS_H

@@ -243,7 +243,7 @@ static void majority_judge(struct across *a, struct party *const *sorted, size_t
 	}
 }
 
-/* Nobody has more than half: one finding for the job. */
+/* No majority: one finding for the job. */
 static void split_judge(struct across *a, struct party *const *sorted, const struct group *groups, size_t count)
 {
 	struct muster_arena *arena = a->eval->report->arena;

@@ -26,7 +26,8 @@ struct muster_problems {
 /* 0 when the problem was collected; -1 when problems is NULL, so that the first problem ends the reading. */
 int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
 
-/* Check the merged tree and fill expect (its arena is made already). Layers, parents first, tell which file to blame.
+/* Check the merged tree and fill expect (its arena is made already). Layers, parents first, are used to name the file
+ * of a problem.
  */
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err);

@@ -113,7 +113,8 @@ muster_expect_parse_reader muster_expect_parse_when; /* struct muster_check */
 const char *muster_expect_parse_file_of(const struct muster_expect_parser *p, const char *key);
 /* Which files the check comes from. */
 void muster_expect_parse_trace(struct muster_expect_parser *p);
-/* Whoever changes what is expected says where the new expectation comes from, or the old source stands beside it. */
+/* A file that changes an operator must give a source of its own; otherwise the old source would be shown for the new
+ * value. */
 int muster_expect_parse_sources_check(struct muster_expect_parser *p);
 
 #endif

@@ -45,8 +45,8 @@ static void arena_free(void *memory)
 }
 
 /* From here to arena_end() this thread's allocations by cJSON are the arena's. cJSON's hooks belong to the whole
- * process: ours stay, so that other threads can be in the middle of a parse. They are set anew only when somebody
- * else's are there, as those of a stand-in library, which has a copy of this file. */
+ * process: ours stay, so that other threads can be in the middle of a parse. They are set again only when
+ * other hooks are set, such as those of a stand-in library, which has a copy of this file. */
 static void arena_begin(struct muster_arena *arena)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -178,7 +178,7 @@ static void find_results(const struct muster_attempt *attempts, size_t count, st
 	find_slow(s);
 }
 
-static bool blamed(const struct muster_suspects *s, size_t node)
+static bool suspected(const struct muster_suspects *s, size_t node)
 {
 	return s->nodes[node].blame != MUSTER_BLAME_NONE;
 }
@@ -200,7 +200,7 @@ static void find_parts(struct muster_suspects *s)
 		s->nodes[i].part = i;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		if (muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b))
+		if (muster_edge_failed(edge) || suspected(s, edge->a) || suspected(s, edge->b))
 			continue;
 		size_t a = find_root(s->nodes, edge->a), b = find_root(s->nodes, edge->b);
 		s->nodes[a > b ? a : b].part = a < b ? a : b;
@@ -242,7 +242,7 @@ static void count_failures(const struct muster_suspects *s, bool inside, size_t 
 			continue;
 		for (size_t end = 0; end < 2; end++) {
 			size_t node = ends[end], other = ends[1 - end];
-			if (inside && (blamed(s, other) || s->nodes[node].part != s->nodes[other].part))
+			if (inside && (suspected(s, other) || s->nodes[node].part != s->nodes[other].part))
 				continue;
 			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
 				continue; /* that one explains it */
@@ -252,18 +252,18 @@ static void count_failures(const struct muster_suspects *s, bool inside, size_t 
 	}
 }
 
-/* Nodes that work with nobody, and failed with two at least, of which one is good. When they are many they may work
- * with each other, behind a switch of their own: then each must have been tried with all the others of them. */
+/* Nodes that work with no other node, and failed with two at least, of which one is good. When they are many they may
+ * work with each other, behind a switch of their own: then each must have been tried with all the others of them. */
 static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
 {
 	size_t outcasts = 0, *failed = muster_calloc(s->node_count + 1, sizeof *failed);
 	count_failures(s, false, all, good);
 	for (size_t i = 0; i < s->node_count; i++)
-		outcasts += !blamed(s, i) && s->nodes[i].passed == 0;
+		outcasts += !suspected(s, i) && s->nodes[i].passed == 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		failed[edge->a] += s->nodes[edge->b].passed == 0 && !blamed(s, edge->b);
-		failed[edge->b] += s->nodes[edge->a].passed == 0 && !blamed(s, edge->a);
+		failed[edge->a] += s->nodes[edge->b].passed == 0 && !suspected(s, edge->b);
+		failed[edge->b] += s->nodes[edge->a].passed == 0 && !suspected(s, edge->a);
 	}
 	for (size_t i = 0; i < s->node_count; i++) {
 		struct muster_suspect *one = &s->nodes[i];
@@ -278,7 +278,7 @@ static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
 	free(failed);
 }
 
-/* The node is blamed: its failures count no more for its partners, and it is no good partner any more. */
+/* The node is a suspect: its failures count no more for its partners, and it is no good partner any more. */
 static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *all, size_t *good)
 {
 	bool was_good = muster_suspects_good(s, node);
@@ -303,7 +303,7 @@ static void blame_unsteady(struct muster_suspects *s, size_t *all, size_t *good)
 		most = all[i] > most ? all[i] : most;
 	for (; most >= 2; most--)
 		for (size_t i = 0; i < s->node_count; i++)
-			if (all[i] == most && good[i] > 0 && !blamed(s, i))
+			if (all[i] == most && good[i] > 0 && !suspected(s, i))
 				blame_for_partners(s, i, all, good);
 }
 
@@ -409,7 +409,7 @@ bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 {
 	const struct muster_edge *edge = &s->edges[i];
 	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
-	return !muster_edge_failed(edge) || blamed(s, edge->a) || blamed(s, edge->b) || s->links[i] ||
+	return !muster_edge_failed(edge) || suspected(s, edge->a) || suspected(s, edge->b) || s->links[i] ||
 	       (s->split && a != b && s->is_part[a] && s->is_part[b]);
 }
 
@@ -454,7 +454,7 @@ void muster_suspects_find(
 	pardon_outcasts(&s);
 	explain_edges(&s);
 	for (size_t i = 0; i < nodes; i++)
-		s.blamed += blamed(&s, i);
+		s.suspected += suspected(&s, i);
 	free(all);
 	free(good);
 	*ret = s;

@@ -66,7 +66,7 @@ struct muster_suspects {
 	struct muster_gap *gaps; /* between parts that have more than one node; sorted */
 	size_t gap_count;
 	bool split;         /* these parts work, each for itself, and no pair across them does */
-	size_t blamed;      /* nodes */
+	size_t suspected;   /* nodes */
 	size_t link_count;  /* edges */
 	size_t unexplained; /* failed pairs that none of these explains */
 	size_t counted;     /* attempts that count as passed, slow or failed */
@@ -92,7 +92,7 @@ const struct muster_edge *muster_suspects_edge(const struct muster_suspects *sus
 /* Whether the node failed with a node of the part. */
 bool muster_suspects_failed_with(const struct muster_suspects *suspects, size_t node, size_t part);
 bool muster_edge_failed(const struct muster_edge *edge);
-/* Whether this edge, by index, passed, or failed by what is known: a node or link to blame, or a split. */
+/* Whether this edge, by index, passed, or failed by what is known: a suspected node or link, or a split. */
 bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);
 /* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none
  */

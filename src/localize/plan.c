@@ -48,7 +48,7 @@ void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t coun
 	plan->groups[plan->group_count++] = group;
 }
 
-/* Who is to blame by what has been noted so far. */
+/* The suspects by the results so far. */
 static const struct muster_suspects *suspects_of(struct muster_plan *plan)
 {
 	if (!plan->judged) {
@@ -59,7 +59,7 @@ static const struct muster_suspects *suspects_of(struct muster_plan *plan)
 	return &plan->suspects;
 }
 
-static bool blamed(const struct muster_suspects *s, size_t node)
+static bool suspected(const struct muster_suspects *s, size_t node)
 {
 	return s->nodes[node].blame != MUSTER_BLAME_NONE;
 }
@@ -71,7 +71,7 @@ static bool group_explained(const struct muster_plan_group *group, const struct 
 	for (size_t i = 0; i < s->node_count; i++) {
 		if (!group->has[i])
 			continue;
-		if (blamed(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
+		if (suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
 			return true;
 		part = s->nodes[i].part;
 	}
@@ -194,7 +194,7 @@ static void round_init(struct round *round, const struct muster_suspects *s, siz
 		.heap = muster_calloc(nodes + 1, sizeof *round->heap),
 	};
 	for (size_t i = 0; i < nodes; i++)
-		if (!blamed(s, i)) {
+		if (!suspected(s, i)) {
 			list_append(&round->all, nodes, i);
 			list_append(&round->parts, nodes + s->nodes[i].part, i);
 		}
@@ -209,7 +209,7 @@ static void round_done(struct round *round)
 
 static bool is_free(const struct round *round, size_t node)
 {
-	return round->teams[node] == MUSTER_NO_GROUP && !blamed(round->s, node);
+	return round->teams[node] == MUSTER_NO_GROUP && !suspected(round->s, node);
 }
 
 /* The part's lowest free node; a head's number, higher than any node's, when there is none. */
@@ -290,7 +290,7 @@ static void pair_with_any(struct round *round, size_t node)
 		pair_up(round, node, other);
 }
 
-/* Nodes that nobody has worked with yet; those that failed with somebody come first. */
+/* Nodes without a partner that they work with; nodes with a failed partner come first. */
 static void pair_strangers(struct round *round, bool failed, bool good)
 {
 	heap_fill(round);
@@ -481,7 +481,7 @@ size_t muster_plan_next(struct muster_plan *plan, size_t *teams)
 		plan->alone_rounds++;
 		return plan->nodes;
 	}
-	bool ring_cause = s->blamed > 0 || s->link_count > 0 || s->split;
+	bool ring_cause = s->suspected > 0 || s->link_count > 0 || s->split;
 	if (!ring_cause || !is_explained(plan, s)) {
 		if (plan->pair_rounds < plan->rounds_max)
 			count = next_pairs(s, teams);
@@ -499,7 +499,7 @@ size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in)
 	const struct muster_suspects *s = suspects_of(plan);
 	size_t *sizes = muster_calloc(plan->nodes + 1, sizeof *sizes), largest = SIZE_MAX, count = 0;
 	for (size_t i = 0; i < plan->nodes; i++) {
-		ret_in[i] = !blamed(s, i);
+		ret_in[i] = !suspected(s, i);
 		sizes[s->nodes[i].part] += ret_in[i];
 	}
 	for (size_t i = 0; i < plan->nodes; i++)

@@ -63,11 +63,11 @@ double muster_plan_round_ms(struct muster_plan *plan, double wanted_ms, double l
  * when all that failed is explained, or when there is nothing left to try. */
 size_t muster_plan_next(struct muster_plan *plan, size_t *ret_teams);
 
-/* Whether everything that failed is explained by somebody's blame. */
+/* Whether suspects explain every failure. */
 bool muster_plan_explained(struct muster_plan *plan);
 
-/* The nodes that a ring can be made of that leaves the blame out: not the nodes that are blamed, one of the two of each
- * bad link, the largest part where there is a split. Returns how many. */
+/* The nodes of an all-reduce without suspects: without the suspected nodes and one of the two nodes of each bad
+ * link; only the largest part when there is a split. Returns how many. */
 size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in);
 
 #endif

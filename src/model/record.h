@@ -6,8 +6,8 @@
  *   {"kept":N,"job":BOOLEAN}                      of the samples so far, counted as they came, only the first N still
  *                                                 count, and with "job" those of the scope job too
  *
- * Nobody between the worker and rank 0 builds samples from these lines: a supervisor keeps them, leaders send them on,
- * and rank 0 reads them once. A journal holds the same lines.
+ * Between the worker and rank 0 no process builds samples from these lines: a supervisor keeps them, leaders send them
+ * on, and rank 0 reads them once. A journal holds the same lines.
  */
 #ifndef MUSTER_MODEL_RECORD_H
 #define MUSTER_MODEL_RECORD_H
@@ -27,7 +27,7 @@ void muster_record_done(struct muster_record *record);
 void muster_record_add(struct muster_record *record, const char *line, size_t length);
 void muster_record_add_sample(struct muster_record *record, const char *line, size_t length);
 
-/* These lines, malloc'd, for a record and for whoever keeps a copy. */
+/* These lines, malloc'd, for a record and for each holder of a copy. */
 char *muster_record_outcome_line(const struct muster_outcome *outcome);
 char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated);
 char *muster_record_kept_line(size_t samples, bool job);

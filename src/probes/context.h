@@ -1,4 +1,4 @@
-/* context.h - what stands between a probe and whoever takes its samples
+/* context.h - the interface between a probe and the receiver of its samples
  *
  * A probe emits through muster/probe.h; the context checks each sample against the probe's own table and hands it to a
  * sink. The worker's sink writes lines to its supervisor, a test's sink keeps the samples.

@@ -106,14 +106,14 @@ static void judge(struct muster_node_selection *roster, const struct muster_repo
 			entry = &roster->entries[0];
 		if (entry)
 			blame(entry, report, finding);
-		else if (!finding->node && !(suspect && is_of_ring(finding)) && !roster->nobody) {
+		else if (!finding->node && !(suspect && is_of_ring(finding)) && !roster->none_good) {
 			roster->wide = finding;
-			roster->nobody = true;
+			roster->none_good = true;
 		}
 	}
 	if (!any && report->verdict != MUSTER_PASS)
-		roster->nobody = true;
-	for (size_t i = 0; i < roster->count && roster->nobody; i++)
+		roster->none_good = true;
+	for (size_t i = 0; i < roster->count && roster->none_good; i++)
 		if (roster->entries[i].standing == MUSTER_STANDING_GOOD)
 			roster->entries[i].standing = MUSTER_STANDING_INCONCLUSIVE;
 }

@@ -31,7 +31,7 @@ struct muster_node_selection_entry {
 struct muster_node_selection {
 	struct muster_node_selection_entry *entries; /* sorted by name, each once */
 	size_t count;
-	bool nobody;                       /* no node can be called good, whatever else is known of it ... */
+	bool none_good;                    /* no node can be called good, whatever else is known of it ... */
 	const struct muster_finding *wide; /* ... because of this finding about the whole job; NULL: of the verdict */
 	size_t homeless;                   /* missing ranks whose node is unknown */
 };

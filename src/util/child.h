@@ -34,15 +34,15 @@ struct muster_child {
 };
 
 /* As fork(2); in the new process *ret is 0, and with `bound` it does not outlive the thread that called. A SIGCHLD that
- * whoever started us has ignored is no longer ignored: else nobody could wait for the end. */
+ * the parent has set to ignored is reset to its default: else waiting for the end would fail. */
 int muster_child_fork(bool bound, pid_t *ret, struct muster_error *err);
 
 /* -1 with err: MUSTER_EIO; MUSTER_ENOTSUPPORTED for an awaited program that is not there. */
 int muster_child_start(const struct muster_child *how, pid_t *ret, struct muster_error *err);
 
 /* Whether it has ended, now or within wait_ms; it is reaped then, and the pid must not be used again.
- * *ret_status (may be NULL) is as waitpid(2) gives it, or MUSTER_CHILD_STATUS_UNKNOWN when somebody else has
- * reaped it. */
+ * *ret_status (may be NULL) is as waitpid(2) gives it, or MUSTER_CHILD_STATUS_UNKNOWN when another
+ * caller has reaped it. */
 bool muster_child_ended(pid_t pid, int wait_ms, int *ret_status);
 
 /* SIGKILL to one that has not ended by itself, and at most wait_ms for its end. False when it is still there: it is in

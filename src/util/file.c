@@ -81,7 +81,7 @@ static int open_special(struct muster_file *file, const char *path, struct muste
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && (file->out = fdopen(fd, "w")))
 		return 0;
-	muster_fail(err, MUSTER_EIO, "%s: %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
+	muster_fail(err, MUSTER_EIO, "%s: %s", path, errno == ENXIO ? "it has no reader" : strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;

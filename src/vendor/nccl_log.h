@@ -22,7 +22,7 @@ struct muster_nccl_log {
 };
 
 /* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
- * environment. A user's own NCCL_DEBUG_FILE and NCCL_DEBUG_SUBSYS are left alone; NCCL_DEBUG is raised to INFO. Later
+ * environment. A user's own NCCL_DEBUG_FILE and NCCL_DEBUG_SUBSYS are not changed; NCCL_DEBUG is raised to INFO. Later
  * calls do nothing. */
 int muster_nccl_log_start(struct muster_error *err);
 

@@ -1,6 +1,6 @@
 /* cuda_stream.c - libcuda.so.1 for the simulation: streams, events and copies on a virtual clock
  *
- * A stream is a queue. Nothing runs when it is queued; what can run does when somebody looks (a query, a free), so host
+ * A stream is a queue. Nothing runs when it is queued; what can run does at a query or a free, so host
  * memory must not be read before the stream is done, as on a GPU. A copy takes bytes / bandwidth of virtual time and
  * nothing else: what a program measures with events is the scenario's figure exactly. Copies within the device and
  * fills take none: the scenario has no figure for them.

@@ -62,7 +62,7 @@ static unsigned char *result(const struct muster_simring *ring)
 	return window(ring, ring->ranks);
 }
 
-/* Whoever comes first makes the file; the others find it long enough. */
+/* The first rank makes the file; the others find it long enough. */
 static struct shared *map_file(const char *path, size_t bytes, struct muster_error *err)
 {
 	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

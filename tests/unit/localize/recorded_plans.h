@@ -1,4 +1,4 @@
-/* recorded_plans.h - a hash of each round that was planned and of who was blamed, for each kind of network and each
+/* recorded_plans.h - a hash of each round that was planned and of who was suspected, for each kind of network and each
  * seed
  *
  * What changes the plans on purpose changes these numbers: the test says those that it gets.

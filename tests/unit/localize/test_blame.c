@@ -52,7 +52,7 @@ static const struct {
 	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed", "unexplained 4", 7, 0 },
 	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed; 2-4 failed; 3-5 failed",
 		"split 0 2 4", 9, 0 },
-	/* beside a split a node that works with nobody is blamed when it failed with every part */
+	/* beside a split a node that works with nobody is suspected when it failed with every part */
 	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-1 failed", "split 0 2", 6, 0 },
 	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-3 failed", "node 4; split 0 2", 6, 0 },
 	/* slow is less than 0.7 of the median, of three nodes at least */
@@ -114,7 +114,7 @@ START_TEST(figures_are_of_the_best_and_of_the_slowest)
 	ck_assert_double_eq(s.medians[1], 60); /* 60, 55 and 60 */
 	ck_assert_uint_eq(s.compared[1], 3);
 	ck_assert_double_eq(s.slowest, 4);
-	ck_assert_uint_eq(s.blamed, 1);
+	ck_assert_uint_eq(s.suspected, 1);
 	ck_assert_uint_eq(s.nodes[0].passed, 2);
 	ck_assert_uint_eq(s.nodes[0].failed, 1);
 	ck_assert_uint_eq(s.nodes[3].trial, 3);

@@ -1,4 +1,4 @@
-/* test_findings.c - who is blamed for a ring that breaks, by trial rings and by how each rank ended in it */
+/* test_findings.c - who is suspected for a ring that breaks, by trial rings and by how each rank ended in it */
 #include "eval_fixture.h"
 
 #define PROBE "nccl_allreduce"

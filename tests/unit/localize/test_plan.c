@@ -120,7 +120,7 @@ static bool note(struct muster_plan *plan, const struct world *world, const size
 	return tried.status == MUSTER_TRIAL_OK && !tried.slow;
 }
 
-/* Try all teams of a round. No node may be in two of them, and none in one that was blamed before. */
+/* Try all teams of a round. No node may be in two of them, and none in one that was suspected before. */
 static void try_round(struct muster_plan *plan, const struct world *world, const size_t *teams, size_t count)
 {
 	size_t *nodes = muster_calloc(world->nodes, sizeof *nodes);
@@ -360,7 +360,7 @@ static const char *cause_of(const struct network *n, char *out, size_t size)
 	return out;
 }
 
-/* Whatever is wrong: exactly that is blamed, and what is left works. */
+/* Whatever is wrong: exactly that is suspected, and what is left works. */
 START_TEST(a_search_ends_with_the_cause_and_nothing_else)
 {
 	static const enum network_kind kinds[] = { BAD_NODES, BAD_LINKS, PARTITION, SLOW_NODES, DEAD_NODES };
@@ -534,7 +534,7 @@ START_TEST(what_is_left_makes_a_full_ring)
 	} cases[] = {
 		{ "", "012345" },
 		{ "2 failed; 3 failed", "0145" },
-		/* the largest part of a split, the first one of equals; blamed nodes make a part smaller */
+		/* the largest part of a split, the first one of equals; suspected nodes make a part smaller */
 		{ "0-1 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-2 failed; 1-3 failed", "2345" },
 		{ "0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 0-3 failed; 1-4 failed", "012" },
 		{ "0 failed; 0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 1-3 failed; 2-4 failed", "345" },
@@ -613,8 +613,8 @@ static void assert_no_other(const char *found, const char *expected)
 	}
 }
 
-/* However slow the beginning of a ring and however little time: nobody is blamed who is not bad. With time the cause is
- * found; but three times a very slow one is more than what a trial of all nodes alone gets, the first one. */
+/* However slow the beginning of a ring and however little time: nobody is suspected who is not bad. With time the cause
+ * is found; but three times a very slow one is more than what a trial of all nodes alone gets, the first one. */
 START_TEST(little_time_blames_nobody_wrongly)
 {
 	static const double begins_s[] = { 0.2, 1, 2.3, 4, 8 };

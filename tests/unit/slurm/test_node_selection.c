@@ -29,7 +29,7 @@ static const struct {
 	bool strict;
 	struct muster_finding findings[FINDINGS_MAX];
 	const char *roster;
-	bool nobody;
+	bool none_good;
 } cases[] = {
 	{ "all is well", "hhh", NULL, MUSTER_PASS, false, { { 0 } }, "g g g", false },
 	{ "one is bad", "hhh", NULL, MUSTER_FAIL, false, { FAIL("copy.h2d", "n2", "gpu.h2d_gbps") }, "g bd g", false },
@@ -105,7 +105,7 @@ START_TEST(nodes_are_what_the_findings_say)
 			roster.entries[i].fault ? "d" : "");
 	}
 	ck_assert_msg(strcmp(text, cases[_i].roster) == 0, "%s: %s, not %s", cases[_i].name, text, cases[_i].roster);
-	ck_assert_msg(roster.nobody == cases[_i].nobody, "%s", cases[_i].name);
+	ck_assert_msg(roster.none_good == cases[_i].none_good, "%s", cases[_i].name);
 	ck_assert_uint_eq(roster.homeless, strchr(cases[_i].nodes, '?') ? 2 : 0);
 	muster_node_selection_done(&roster);
 	muster_run_done(&run);
