@@ -484,6 +484,31 @@ START_TEST(every_key_of_a_check_arrives)
 }
 END_TEST
 
+/* Beside the file that names it, or anywhere by a whole path. */
+START_TEST(a_parent_is_found_by_its_name_and_by_its_path)
+{
+	static const char *const forms[] = { "parent.json", "sub/../parent.json", NULL };
+	struct muster_expect expect;
+	struct muster_error err;
+	char parent[128], child[512];
+
+	fixture_open();
+	ck_assert_int_eq(mkdir(fixture_path("sub"), 0700), 0);
+	fixture_write("parent.json", "{\"schema_version\":1,\"name\":\"p\",\"checks\":{\"c\":{\"metric\":"
+				     "\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		snprintf(parent, sizeof parent, "%s", forms[i] ? forms[i] : fixture_path("parent.json"));
+		snprintf(child, sizeof child, "{\"schema_version\":1,\"name\":\"child\",\"extends\":\"%s\"}", parent);
+		ck_assert_msg(
+			muster_expect_load(fixture_dir, fixture_write("child.json", child), NULL, &expect, &err) == 0,
+			"%s", err.text);
+		ck_assert_uint_eq(expect.check_count, 1);
+		muster_expect_done(&expect);
+	}
+	fixture_close();
+}
+END_TEST
+
 START_TEST(after_may_name_a_check_that_was_switched_off)
 {
 	struct muster_expect expect;
@@ -781,6 +806,7 @@ int main(void)
 	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);
 	tcase_add_test(tc, parents_come_first_and_each_patch_changes_what_it_names);
 	tcase_add_test(tc, every_key_of_a_check_arrives);
+	tcase_add_test(tc, a_parent_is_found_by_its_name_and_by_its_path);
 	tcase_add_test(tc, after_may_name_a_check_that_was_switched_off);
 	tcase_add_test(tc, a_loop_of_files_names_the_chain);
 	tcase_add_test(tc, a_long_chain_is_refused);

@@ -1,0 +1,71 @@
+/* test_suggest.c - what somebody who mistyped a name may have meant */
+#include "util/suggest.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_at(const void *names, size_t index)
+{
+	return ((const char *const *)names)[index];
+}
+
+static const struct {
+	const char *name, *names[6];
+	size_t most;
+	const char *found;
+} cases[] = {
+	{ "min", { "max", "min_of", "mine" }, 3, "\"mine\" or \"max\"" },
+	{ "equals", { "equal", "equals_by", "one_of" }, 3, "\"equal\" or \"equals_by\"" },
+	/* the nearest first; of equally near ones the first */
+	{ "abcd", { "abxy", "abcx", "abce", "abcd" }, 3, "\"abcd\", \"abcx\" or \"abce\"" },
+	{ "abcd", { "abxy", "abcx", "abce", "abcd" }, 1, "\"abcd\"" },
+	/* four at most, whatever is asked for */
+	{ "abcd", { "abc1", "abc2", "abc3", "abc4", "abc5", "abcd" }, 9, "\"abcd\", \"abc1\", \"abc2\" or \"abc3\"" },
+	{ "ABCD", { "abcd" }, 3, "\"abcd\"" },
+	/* half of the letters and one may differ */
+	{ "abcd", { "axyz", "wxyz" }, 3, "\"axyz\"" },
+	{ "a", { "", "b", "bc" }, 3, "\"\" or \"b\"" },
+	{ "abcd", { "wxyz" }, 3, "" },
+	{ "ab", { "abcdefgh" }, 3, "" },
+};
+
+START_TEST(the_nearest_names_are_offered)
+{
+	char out[256];
+	size_t count = 0;
+
+	while (count < 6 && cases[_i].names[count])
+		count++;
+	ck_assert_str_eq(
+		muster_suggest(cases[_i].name, count, name_at, cases[_i].names, cases[_i].most, out, sizeof out),
+		cases[_i].found);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
+{
+	char out[8], longer[200];
+	const char *names[] = { "abcdefgh", longer };
+
+	memset(longer, 'a', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	ck_assert_str_eq(muster_suggest("abcdefgh", 2, name_at, names, 3, out, sizeof out), "\"abcdef");
+	ck_assert_str_eq(muster_suggest(longer, 2, name_at, names, 3, out, sizeof out), "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("util/suggest");
+	TCase *tcase = tcase_create("names");
+
+	tcase_add_loop_test(tcase, the_nearest_names_are_offered, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, what_does_not_fit_is_cut_and_long_names_are_left_out);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
