@@ -343,8 +343,14 @@ static int take_progress(struct muster_coordinator *c, const struct muster_messa
 {
 	struct muster_progress_news news;
 	int node = muster_barrier_member(&c->barriers, message->from);
+	size_t members = 0;
 	if (!muster_unpack_progress(message->bytes, message->length, &news))
 		return malformed(message, err);
+	if (node >= 0)
+		(void)muster_membership_ranks(&c->members, (size_t)node, &members);
+	for (int phase = 0; node >= 0 && phase < MUSTER_PHASE_COUNT; phase++)
+		if ((size_t)news.done[phase] > members)
+			return malformed(message, err);
 	for (int phase = 0; node >= 0 && phase < MUSTER_PHASE_COUNT; phase++) {
 		c->done[phase] += news.done[phase] - c->progress_of[node].done[phase];
 		c->progress_of[node].done[phase] = news.done[phase];

@@ -157,19 +157,19 @@ static int take_outcome(struct muster_json_reader *r, void *into, const struct m
 		return -1;
 	if (outcome.status != MUSTER_OUTCOME_OK && !outcome.detail)
 		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"detail\" is needed");
+	size_t at = 0;
+	while (at < outcomes->count && strcmp(outcomes->items[at].probe, outcome.probe) != 0)
+		at++;
+	if (at >= MUSTER_RUN_OUTCOMES_MAX)
+		return muster_json_reader_fail(r, "more than %d probes", MUSTER_RUN_OUTCOMES_MAX);
+	if (at < outcomes->count)
+		outcomes->items[at] = outcome;
+	else
+		muster_outcomes_add(outcomes, outcome);
 	if (outcome.status == MUSTER_OUTCOME_CRASHED)
 		parts->died = outcome.probe;
 	if (parts->malformed && !parts->spoiled)
 		parts->spoiled = outcome.probe;
-	for (size_t i = 0; i < outcomes->count; i++) {
-		if (strcmp(outcomes->items[i].probe, outcome.probe) != 0)
-			continue;
-		outcomes->items[i] = outcome;
-		return 0;
-	}
-	if (outcomes->count >= MUSTER_RUN_OUTCOMES_MAX)
-		return muster_json_reader_fail(r, "more than %d probes", MUSTER_RUN_OUTCOMES_MAX);
-	muster_outcomes_add(outcomes, outcome);
 	return 0;
 }
 

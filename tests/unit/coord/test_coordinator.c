@@ -1,0 +1,235 @@
+/* test_coordinator.c - what rank 0 makes of the messages that come to it, without the ranks that send them */
+#include "coord/coordinator.h"
+#include "transport/transport_loop.h"
+
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { END = 600000, HELLO_UNTIL = 200000, PER_NODE = 8 };
+
+static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
+static struct muster_loop *loop;
+static struct muster_deadlines deadlines;
+static struct muster_coordinator c;
+static struct muster_error err;
+
+static void start(int ranks)
+{
+	loop = muster_loop_new(ranks, 4096, NULL);
+	muster_deadlines_init(&deadlines, 1);
+	muster_coordinator_init(&c, muster_loop_endpoint(loop, 0), &deadlines, END, HELLO_UNTIL, MUSTER_LOCALISE_OFF);
+}
+
+static void teardown(void)
+{
+	muster_coordinator_done(&c);
+	muster_loop_free(loop);
+}
+
+/* A message that came; frees what was packed. */
+static int came(enum muster_tag tag, int from, struct muster_packer *p)
+{
+	struct muster_message message = { .tag = (int)tag, .from = from, .bytes = p->bytes, .length = p->length };
+	int rc = muster_coordinator_message(&c, &message, &err);
+	muster_packer_done(p);
+	return rc;
+}
+
+static void hello(int rank, int node)
+{
+	char name[16];
+	struct muster_packer p = { 0 };
+	snprintf(name, sizeof name, "n%d", node);
+	muster_pack_hello(&p, &(struct muster_hello){ .host = name, .node = name });
+	ck_assert_int_eq(came(MUSTER_TAG_HELLO, rank, &p), 0);
+}
+
+static void start_nodes(int nodes)
+{
+	start(nodes * PER_NODE);
+	for (int rank = 0; rank < nodes * PER_NODE; rank++)
+		hello(rank, rank / PER_NODE);
+	muster_coordinator_poll(&c, 0);
+	ck_assert(c.closed);
+	ck_assert_uint_eq(c.run.node_count, (size_t)nodes);
+}
+
+static int progress(int from, int copies)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_progress(&p, &(struct muster_progress_news){ .done = { [MUSTER_PHASE_COPIES] = copies } });
+	return came(MUSTER_TAG_PROGRESS, from, &p);
+}
+
+static void part(struct muster_packer *p, int rank)
+{
+	char text[160];
+	int length = snprintf(text, sizeof text,
+		"{\"about_rank\":{\"rank\":%d,\"local_rank\":%d,\"gpu\":\"0000:0%d:00.0\",\"simulated\":true}}\n"
+		"{\"outcome\":{\"probe\":\"gpu_copy\",\"status\":\"ok\",\"elapsed_ms\":1}}\n",
+		rank, rank % PER_NODE, rank % PER_NODE);
+	muster_pack_part(p, rank, text, (size_t)length);
+}
+
+/* The records of a node's ranks, from its leader. */
+static void records(int node)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, record_barrier);
+	for (int i = 0; i < PER_NODE; i++)
+		part(&p, node * PER_NODE + i);
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, node * PER_NODE, &p), 0);
+}
+
+START_TEST(the_progress_of_nodes_adds_up)
+{
+	start_nodes(2);
+	ck_assert_int_eq(progress(0, 3), 0);
+	ck_assert_int_eq(progress(PER_NODE, 8), 0);
+	ck_assert_int_eq(c.done[MUSTER_PHASE_COPIES], 11);
+	ck_assert_int_eq(progress(0, 5), 0); /* in place of the 3 */
+	ck_assert_int_eq(progress(1, 7), 0); /* it leads no node */
+	ck_assert_int_eq(c.done[MUSTER_PHASE_COPIES], 13);
+	ck_assert_int_eq(c.done[MUSTER_PHASE_DRIVERS], 0);
+}
+END_TEST
+
+START_TEST(no_more_ranks_than_a_node_has_can_have_ended_a_phase)
+{
+	start_nodes(2);
+	ck_assert_int_eq(progress(0, PER_NODE), 0);
+	ck_assert_int_eq(progress(0, PER_NODE + 1), -1);
+	ck_assert_msg(strstr(err.text, "malformed") && strstr(err.text, "rank 0"), "%s", err.text);
+	ck_assert_int_eq(progress(PER_NODE, INT_MAX), -1);
+	ck_assert_int_eq(c.done[MUSTER_PHASE_COPIES], PER_NODE);
+}
+END_TEST
+
+START_TEST(records_are_taken_once_and_from_whom_they_may_come)
+{
+	struct muster_packer p = { 0 };
+	start_nodes(3);
+	records(0);
+	records(0);
+	ck_assert_int_eq(c.recorded_count, PER_NODE);
+	muster_pack_parts(&p, record_barrier); /* of another node */
+	part(&p, 0);
+	part(&p, 2 * PER_NODE);
+	part(&p, 3 * PER_NODE); /* there is no such rank */
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, PER_NODE, &p), 0);
+	ck_assert_int_eq(c.recorded_count, PER_NODE);
+	muster_pack_parts(&p, record_barrier); /* its own, past its leader */
+	part(&p, 2 * PER_NODE + 1);
+	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 2 * PER_NODE + 1, &p), 0);
+	ck_assert_int_eq(c.recorded_count, PER_NODE + 1);
+	ck_assert(c.orphan[2 * PER_NODE + 1] && !c.orphan[1]);
+	muster_pack_parts(&p, record_barrier);
+	part(&p, 2 * PER_NODE + 2);
+	p.length--; /* cut */
+	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 2 * PER_NODE + 2, &p), -1);
+	ck_assert_int_eq(c.recorded_count, PER_NODE + 1);
+}
+END_TEST
+
+START_TEST(the_run_is_gathered_when_every_record_is_in)
+{
+	start_nodes(2);
+	records(1);
+	muster_coordinator_poll(&c, 100);
+	ck_assert(!c.gathered);
+	records(0);
+	muster_coordinator_poll(&c, 200);
+	ck_assert(c.gathered);
+	for (size_t node = 0; node < 2; node++)
+		for (size_t i = 0; i < PER_NODE; i++)
+			ck_assert_ptr_null(c.run.nodes[node].ranks[i].missing);
+}
+END_TEST
+
+START_TEST(ranks_that_nothing_came_from_are_named)
+{
+	start(3);
+	hello(0, 0);
+	hello(1, 0);
+	muster_coordinator_poll(&c, HELLO_UNTIL);
+	ck_assert(!c.closed);
+	ck_assert_double_eq(muster_coordinator_next(&c, 0), HELLO_UNTIL);
+	muster_coordinator_poll(&c, HELLO_UNTIL + 1);
+	ck_assert(c.closed);
+	muster_coordinator_give_up(&c);
+	ck_assert_uint_eq(c.run.node_count, 2);
+	ck_assert_str_eq(c.run.nodes[0].name, "n0");
+	ck_assert_uint_eq(c.run.nodes[0].rank_count, 2);
+	ck_assert_msg(strstr(c.run.nodes[0].ranks[1].missing, "it had started"), "%s", c.run.nodes[0].ranks[1].missing);
+	ck_assert_str_eq(c.run.nodes[1].name, "?");
+	ck_assert_int_eq(c.run.nodes[1].ranks[0].rank, 2);
+	ck_assert_msg(strstr(c.run.nodes[1].ranks[0].missing, "never reported"), "%s", c.run.nodes[1].ranks[0].missing);
+}
+END_TEST
+
+/* ---- large jobs ---- */
+
+static double cpu_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* Microseconds of the processor for one rank's record, from the messages to the run. */
+static double merge_us(int nodes)
+{
+	start_nodes(nodes);
+	double began_ms = cpu_ms();
+	for (int node = nodes; node-- > 0;)
+		records(node);
+	muster_coordinator_poll(&c, 100);
+	double took_ms = cpu_ms() - began_ms;
+	ck_assert(c.gathered);
+	ck_assert_int_eq(c.recorded_count, nodes * PER_NODE);
+	teardown();
+	loop = NULL;
+	return took_ms * 1e3 / (nodes * PER_NODE);
+}
+
+START_TEST(a_record_costs_the_same_in_a_large_job)
+{
+	double small_us = merge_us(1024), again_us = merge_us(1024), large_us = merge_us(8192);
+	small_us = small_us > again_us ? small_us : again_us;
+	/* work for each pair of ranks would make it 8 times as much */
+	ck_assert_msg(large_us < 3 * small_us, "%.2f us a rank of 65,536, %.2f us of 8,192", large_us, small_us);
+}
+END_TEST
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLOWED 1 /* by a sanitizer: times say nothing */
+#else
+#define SLOWED 0
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("coordinator");
+	TCase *tcase = tcase_create("messages");
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_test(tcase, the_progress_of_nodes_adds_up);
+	tcase_add_test(tcase, no_more_ranks_than_a_node_has_can_have_ended_a_phase);
+	tcase_add_test(tcase, records_are_taken_once_and_from_whom_they_may_come);
+	tcase_add_test(tcase, the_run_is_gathered_when_every_record_is_in);
+	tcase_add_test(tcase, ranks_that_nothing_came_from_are_named);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("large");
+	tcase_set_timeout(tcase, 60);
+	if (!SLOWED)
+		tcase_add_test(tcase, a_record_costs_the_same_in_a_large_job);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
