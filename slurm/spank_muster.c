@@ -46,7 +46,6 @@ static const char *program, *preflight; /* from plugstack.conf; NULL: not set th
 static int profile_set(int value, const char *text, int remote)
 {
 	static const char *const known[] = { "quick", "standard", "full" };
-
 	(void)value, (void)remote;
 	if (!text || !*text || strcmp(text, "(null)") == 0) /* Slurm's text for an option without argument */
 		text = known[0];
@@ -63,7 +62,6 @@ static int profile_set(int value, const char *text, int remote)
 static const char *argument(int argc, char **argv, const char *name)
 {
 	size_t length = strlen(name);
-
 	for (int i = 0; i < argc; i++)
 		if (strncmp(argv[i], name, length) == 0 && argv[i][length] == '=')
 			return argv[i] + length + 1;
@@ -75,7 +73,6 @@ static char *joined(const char *first, char mark, const char *second)
 {
 	size_t size = strlen(first) + strlen(second) + 2;
 	char *text = malloc(size);
-
 	if (text)
 		snprintf(text, size, "%s%c%s", first, mark, second);
 	return text;
@@ -104,7 +101,6 @@ static char *beside(const char *rest)
 static bool is_kept(const char *text, bool in_batch)
 {
 	static const char *const dropped[] = { "_SLURM_SPANK_OPTION_muster", "SLURM_SPANK__SLURM_SPANK_OPTION_muster" };
-
 	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 		if (strncmp(text, dropped[i], strlen(dropped[i])) == 0)
 			return false;
@@ -114,7 +110,6 @@ static bool is_kept(const char *text, bool in_batch)
 static bool is_set(char **environment, const char *name)
 {
 	size_t length = strlen(name);
-
 	while (*environment && (strncmp(*environment, name, length) != 0 || (*environment)[length] != '='))
 		environment++;
 	return *environment;
@@ -130,7 +125,6 @@ static int run(char *script, char **environment)
 	sigset_t none, defaults;
 	int status, failed;
 	pid_t pid;
-
 	snprintf(level, sizeof level, "%s", profile);
 	sigemptyset(&none);
 	sigemptyset(&defaults);
@@ -162,7 +156,6 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 	size_t count = 0, used = 0;
 	char number[16];
 	int code = -1;
-
 	while (base[count])
 		count++;
 	snprintf(number, sizeof number, "%u", job);
@@ -201,7 +194,6 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 		.has_arg = 2,
 		.cb = profile_set,
 	};
-
 	program = argument(argc, argv, "muster");
 	preflight = argument(argc, argv, "preflight");
 	return (int)spank_option_register(spank, &option);
@@ -213,7 +205,6 @@ static void let_pass(uint32_t job)
 	static uint32_t passed; /* the last job that passed */
 	const char *checked = getenv(CHECKED);
 	char number[16];
-
 	snprintf(number, sizeof number, "%u", job);
 	if (passed != job && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false))
 		exit(EXIT_FAILURE);
@@ -225,7 +216,6 @@ static void let_pass(uint32_t job)
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
 	const char *job = getenv("SLURM_JOB_ID");
-
 	(void)spank, (void)argc, (void)argv;
 	if (profile && job && spank_context() == S_CTX_LOCAL)
 		let_pass((uint32_t)strtoul(job, NULL, 10));
@@ -236,7 +226,6 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
 	uint32_t job = 0;
-
 	(void)argc, (void)argv;
 	if (!profile)
 		return ESPANK_SUCCESS;
@@ -254,7 +243,6 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	uint32_t job = 0, step = 0;
 	char **environment = NULL;
 	char number[16];
-
 	(void)argc, (void)argv;
 	if (!profile || spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_BATCH_SCRIPT)
 		return ESPANK_SUCCESS;

@@ -40,7 +40,6 @@ static inline const char *fixture_path(const char *name)
 	static char paths[4][256];
 	static int next;
 	char *path = paths[next++ % 4];
-
 	snprintf(path, sizeof paths[0], "%s/%s", fixture_dir, name);
 	return path;
 }
@@ -49,7 +48,6 @@ static inline const char *fixture_write(const char *name, const char *text)
 {
 	const char *path = fixture_path(name);
 	FILE *out = fopen(path, "w");
-
 	ck_assert_ptr_nonnull(out);
 	fputs(text, out);
 	ck_assert_int_eq(fclose(out), 0);
@@ -70,7 +68,6 @@ static inline void fixture_run(struct muster_run *run)
 static inline struct muster_node *fixture_node(struct muster_run *run, const char *name, int ranks)
 {
 	struct muster_node *node = muster_run_add_node(run, name);
-
 	for (int i = 0; i < ranks; i++) {
 		struct muster_rank *rank = muster_node_add_rank(node, run->job.ranks++);
 
@@ -86,13 +83,11 @@ static inline struct muster_sample *fixture_sample(struct muster_run *run, struc
 	const struct muster_metric *metric = muster_metric_find(name);
 	struct muster_label *made = muster_arena_alloc(run->arena, MUSTER_LABELS_MAX * sizeof *made);
 	struct muster_sample sample = { .metric = metric, .labels = made, .value = value };
-
 	ck_assert_msg(metric != NULL, "no metric %s", name);
 	while (labels && *labels) {
 		const char *equals = strchr(labels, '=');
 		size_t length = strcspn(equals + 1, " ");
 		const char *text = muster_arena_string_n(run->arena, equals + 1, length);
-
 		made[sample.label_count].key = muster_arena_string_n(run->arena, labels, (size_t)(equals - labels));
 		made[sample.label_count++].value =
 			strspn(text, "0123456789") == length ? muster_number(strtod(text, NULL)) : muster_string(text);
@@ -121,7 +116,6 @@ static inline void fixture_load(const char *checks, struct muster_expect *ret)
 {
 	char text[8192];
 	struct muster_error err;
-
 	snprintf(text, sizeof text, "{\"schema_version\":1,\"name\":\"test\",\"checks\":{%s}}", checks);
 	for (char *at = text; *at; at++)
 		if (*at == '\'')
@@ -136,7 +130,6 @@ static inline void fixture_judge(
 	const struct muster_run *run, const char *checks, bool strict, struct muster_report *ret)
 {
 	struct muster_expect expect;
-
 	fixture_load(checks, &expect);
 	muster_evaluate(run, &expect, strict, ret);
 	muster_expect_done(&expect); /* the report must not need it any more */
@@ -147,7 +140,6 @@ static inline const char *fixture_findings(const struct muster_report *report)
 {
 	static char text[16384];
 	size_t used = 0;
-
 	text[0] = '\0';
 	for (size_t i = 0; i < report->finding_count && used < sizeof text - 1024; i++) {
 		const struct muster_finding *f = &report->findings[i];

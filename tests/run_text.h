@@ -49,7 +49,6 @@ static inline struct muster_value run_text_value(const char *text)
 {
 	char *end;
 	double number = strtod(text, &end);
-
 	if (strcmp(text, "-") == 0)
 		return muster_null();
 	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
@@ -60,7 +59,6 @@ static inline struct muster_value run_text_value(const char *text)
 static inline void run_text_sample(struct muster_run *run, char **words, size_t count)
 {
 	const char *labels = "", *text = words[count - 1];
-
 	for (size_t i = 2; i + 1 < count; i++)
 		labels = muster_arena_printf(run->arena, "%s%s%s", labels, i > 2 ? " " : "", words[i]);
 	struct muster_sample *sample =
@@ -82,7 +80,6 @@ static inline const char *run_text_or_null(char **words, size_t count, size_t at
 static inline void run_text_outcome(struct muster_run *run, char **words, size_t count)
 {
 	struct muster_outcome outcome = { .probe = words[2] };
-
 	if (count > 4 && strncmp(words[count - 1], "ring=", 5) == 0)
 		outcome.ring = (int)strtol(words[--count] + 5, NULL, 10);
 	while (strcmp(muster_outcome_name(outcome.status), words[3]) != 0)

@@ -64,7 +64,6 @@ static int options_parse(int argc, char **argv, struct assemble_options *o, stru
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
 	size_t i = 0;
-
 	while (i < count && strcmp(names[i], name) != 0)
 		i++;
 	return i < count;
@@ -77,7 +76,6 @@ static void add_nodes(
 {
 	const char *last = NULL;
 	size_t added = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		bool there = is_among(names[i], spooled->strays, spooled->stray_count);
 
@@ -105,7 +103,6 @@ static int expect_nodes(
 	const char *const *names;
 	char *text = NULL;
 	size_t length, count;
-
 	if ((strchr(list, '/') || (stat(list, &status) == 0 && S_ISREG(status.st_mode))) &&
 		muster_file_read(list, NODES_FILE_MAX, &text, &length, err) < 0)
 		return -1;
@@ -139,7 +136,6 @@ static int judge(
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	struct muster_report report;
-
 	muster_selection_evaluate(choice, run, strict, &report);
 	int code = muster_report_publish(&report, o->report, o->report ? o->report : "none",
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
@@ -156,7 +152,6 @@ int muster_cmd_assemble(int argc, char **argv)
 	struct muster_run run;
 	struct muster_error err;
 	int code;
-
 	if (muster_paths_find(&paths, &err) < 0)
 		return muster_cli_usage(&err);
 	int parsed = options_parse(argc, argv, &o, &err);
@@ -168,7 +163,6 @@ int muster_cmd_assemble(int argc, char **argv)
 	int failed = muster_journal_set_read(o.folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
 		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
-
 		muster_journal_set_make(&spooled, &run);
 		remarks_print(&o, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||

@@ -46,7 +46,6 @@ struct machine {
 static const char *keep(struct muster_arena *arena, char *text)
 {
 	const char *kept = muster_arena_string(arena, text);
-
 	free(text);
 	return kept;
 }
@@ -64,7 +63,6 @@ static void home_set(
 static size_t home_find(const struct machine *machine, int os_index)
 {
 	size_t i = 0;
-
 	while (i < machine->home_count && machine->homes[i].os_index != os_index)
 		i++;
 	return i;
@@ -74,21 +72,18 @@ static int by_bus_id(const void *a, const void *b)
 {
 	const struct gpu *x = a, *y = b;
 	size_t m = strlen(x->bus_id), n = strlen(y->bus_id);
-
 	return m == n ? strcmp(x->bus_id, y->bus_id) : m < n ? -1 : 1; /* a PCI domain may have more than four digits */
 }
 
 static int by_index(const void *a, const void *b)
 {
 	const struct home *x = a, *y = b;
-
 	return (x->os_index > y->os_index) - (x->os_index < y->os_index);
 }
 
 static int gpu_add(struct machine *machine, const char *bus_id, int os_index, struct muster_error *err)
 {
 	size_t home = home_find(machine, os_index);
-
 	if (home == machine->home_count)
 		return muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs", bus_id, os_index);
@@ -104,7 +99,6 @@ static int gpu_add(struct machine *machine, const char *bus_id, int os_index, st
 static int homes_described(struct machine *machine, const struct muster_sim_node *node, struct muster_error *err)
 {
 	unsigned int core = 0, threads = (unsigned int)node->threads_per_core;
-
 	machine->homes = muster_arena_alloc(machine->arena, (node->numa_count + 1) * sizeof *machine->homes);
 	for (size_t i = 0; i < node->numa_count; i++) {
 		struct home *home = &machine->homes[i];
@@ -128,7 +122,6 @@ static int machine_described(struct machine *machine, const char *directory, con
 {
 	struct muster_sim_hardware hardware;
 	const struct muster_sim_node *node = &hardware.node;
-
 	if (muster_sim_hardware_read(directory, sku, machine->arena, &hardware, err) < 0 ||
 		homes_described(machine, node, err) < 0)
 		return -1;
@@ -148,7 +141,6 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 	struct home *home = &machine->homes[machine->home_count++];
-
 	if (muster_cpuset_check(node->cpuset, err) < 0)
 		return -1;
 	hwloc_bitmap_t cores = hwloc_bitmap_alloc();
@@ -165,7 +157,6 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 {
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	int failed = 0, count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-
 	machine->homes =
 		muster_arena_alloc(machine->arena, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
@@ -181,7 +172,6 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 static bool is_gpu(hwloc_obj_t device)
 {
 	const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
-
 	return pci->vendor_id == VENDOR_NVIDIA && (pci->class_id == CLASS_3D || pci->class_id == CLASS_VGA);
 }
 
@@ -192,11 +182,9 @@ static int minor_read(const char *root, const char *bus_id, long *ret)
 	FILE *in = fopen(path, "r");
 	char line[256];
 	int found = -1;
-
 	free(path);
 	while (in && found < 0 && fgets(line, sizeof line, in)) {
 		const char *label = "Device Minor:";
-
 		if (strncmp(line, label, strlen(label)) != 0)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
@@ -214,7 +202,6 @@ static int machine_here(struct machine *machine, struct muster_error *err)
 	const char *root = muster_env(MUSTER_ENV_ROOT);
 	hwloc_topology_t topology = muster_topology(err);
 	size_t room = 0;
-
 	if (!topology || homes_here(machine, topology, err) < 0)
 		return -1;
 	root = root ? root : "";
@@ -284,7 +271,6 @@ static void print_srun(const struct machine *machine)
 static void print_sbatch(const struct machine *machine)
 {
 	size_t cpus = 0, gpus = machine->gpu_count;
-
 	for (size_t i = 0; i < machine->home_count; i++)
 		cpus += machine->homes[i].cpus;
 	size_t share = gpus > 0 ? cpus / gpus : 0;
@@ -297,7 +283,6 @@ static void print_sbatch(const struct machine *machine)
 static void print_mpirun(const struct machine *machine)
 {
 	const char *joint = "";
-
 	for (size_t h = 0; h < machine->home_count; h++) {
 		if (machine->homes[h].gpus == machine->homes[0].gpus)
 			continue;
@@ -322,7 +307,6 @@ static void print_mpirun(const struct machine *machine)
 static void print_gres(const struct machine *machine)
 {
 	const struct gpu *gpus = machine->gpus;
-
 	printf("\n# gres.conf; Cores= counts cores in their logical order, not CPUs%s\n",
 		machine->minors_known ? "" : "; device files are assumed to be in the order of the bus ids");
 	for (size_t i = 0, last; i < machine->gpu_count; i = last + 1) {
@@ -343,7 +327,6 @@ static int bind_print(const char *hardware, const char *sku)
 	const char *root = muster_env(MUSTER_ENV_ROOT);
 	struct muster_error err;
 	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, &err);
-
 	if (!failed) {
 		gpus_order(&machine, sku ? NULL : root ? root : "");
 		print_gpus(&machine);
@@ -378,7 +361,6 @@ int muster_cmd_bind(int argc, char **argv)
 			    "usage, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
 	if (parsed == 0)

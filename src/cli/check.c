@@ -54,7 +54,6 @@ static bool is_plain_name(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 	size_t length = strlen(name);
-
 	return length > 0 && length <= 100 && strspn(name, allowed) == length &&
 	       (length < 5 || strcmp(name + length - 5, ".json") != 0);
 }
@@ -79,7 +78,6 @@ static int judge(const struct check_options *o, const struct muster_run *run, st
 {
 	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
 	struct muster_report report;
-
 	muster_selection_evaluate(choice, run, o->strict, &report);
 	int code = muster_report_publish(&report, o->report, o->report ? o->report : o->input,
 		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
@@ -95,7 +93,6 @@ int muster_cmd_check(int argc, char **argv)
 	struct muster_run run = { 0 };
 	struct muster_error err;
 	int code;
-
 	if (muster_paths_find(&paths, &err) < 0)
 		return muster_cli_usage(&err);
 	int parsed = options_parse(argc, argv, &options, &err);

@@ -29,7 +29,6 @@ static void help_print(const struct muster_cli *cli)
 {
 	const struct muster_option *options = cli->options;
 	size_t width = strlen("--help");
-
 	for (size_t i = 0; i < cli->option_count; i++) {
 		size_t length = strlen(options[i].name) + (options[i].argument ? strlen(options[i].argument) + 1 : 0);
 
@@ -62,7 +61,6 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 	const char *word = argv[*at], *equals = strchr(word, '='), *text = NULL;
 	size_t length = equals ? (size_t)(equals - word) : strlen(word);
 	const struct muster_option *option = option_find(cli, word, length);
-
 	if (!option)
 		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists all options)",
 			(int)length, word, argv[0]);

@@ -19,7 +19,6 @@ static void say(void *arg, const char *problem)
 {
 	struct said *said = arg;
 	const char *text = muster_arena_string(said->arena, problem);
-
 	for (size_t i = 0; i < said->count; i++)
 		if (said->problems[i] == text)
 			return;
@@ -33,7 +32,6 @@ static int lint(const char *configs, const char *sku, const char *const *files, 
 {
 	struct said said = { .arena = muster_arena_new() };
 	size_t problems;
-
 	for (size_t i = 0; i < count; i++)
 		muster_expect_lint(configs, sku ? sku : files[i], sku ? files[i] : NULL, say, &said);
 	problems = said.count;
@@ -67,7 +65,6 @@ int muster_cmd_lint(int argc, char **argv)
 		.takes_rest = true,
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err), code;
-
 	while (parsed == 0 && cli.rest < argc)
 		files[cli.operand_count++] = argv[cli.rest++];
 	if (parsed == 0 && cli.operand_count == 0)

@@ -13,7 +13,6 @@
 static const char *labels_text(const struct muster_metric *metric, char *out, size_t size)
 {
 	size_t used = 0;
-
 	snprintf(out, size, "-");
 	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i] && used < size; i++)
 		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", metric->labels[i]);
@@ -23,7 +22,6 @@ static const char *labels_text(const struct muster_metric *metric, char *out, si
 static int wider(int width, const char *text)
 {
 	int length = (int)strlen(text);
-
 	return length > width ? length : width;
 }
 
@@ -66,7 +64,6 @@ static void print_table(FILE *out)
 static void print_json(FILE *out)
 {
 	struct muster_json_writer w;
-
 	muster_json_writer_init(&w, out, 1);
 	muster_json_writer_array(&w);
 	for (size_t i = 0; i < muster_metric_count(); i++) {
@@ -103,7 +100,6 @@ int muster_cmd_metrics(int argc, char **argv)
 		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md).\n",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
 	if (parsed < 0)

@@ -72,7 +72,6 @@ static int options_parse(int argc, char **argv, struct nodes_options *o, struct 
 		.needed = "no report given: muster nodes REPORT --good",
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, err);
-
 	if (parsed != 0)
 		return parsed;
 	if (o->good + o->bad + o->inconclusive + o->missing != 1)

@@ -19,7 +19,6 @@ static struct muster_paths paths;
 static bool is_directory(const char *path)
 {
 	struct stat st;
-
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
@@ -27,7 +26,6 @@ static bool is_directory(const char *path)
 static char *directory_try(const char *base, const char *rest)
 {
 	char *path = muster_asprintf("%s/%s", base, rest);
-
 	if (is_directory(path))
 		return path;
 	free(path);
@@ -39,7 +37,6 @@ static char *multiarch_find(const char *base, const char *name)
 {
 	char *lib = muster_asprintf("%s/lib", base), *found = NULL;
 	struct muster_names names = { 0 };
-
 	muster_file_names(lib, "", alphasort, &names, NULL);
 	for (size_t i = 0; i < names.count && !found; i++) {
 		char *rest = muster_asprintf("%s/muster/%s", names.items[i], name);
@@ -57,7 +54,6 @@ static char *library_find(const char *base, const char *name)
 {
 	static const char *const folders[] = { "lib/muster", "lib64/muster" };
 	char *found = NULL;
-
 	for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
 		char *rest = muster_asprintf("%s/%s", folders[i], name);
 
@@ -74,7 +70,6 @@ static bool base_try(const char *base)
 {
 	char *configs = directory_try(base, "share/muster/configs");
 	char *hardware;
-
 	if (!configs)
 		return false;
 	hardware = directory_try(base, "share/muster/hardware");
@@ -90,10 +85,8 @@ int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
 	char program[PATH_MAX];
 	char *build, *prefix;
 	bool found;
-
 	if (!paths.program) {
 		ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-
 		if (length < 0)
 			return muster_fail(err, MUSTER_EIO,
 				"cannot find the path of the muster binary: /proc/self/exe: %s", strerror(errno));

@@ -113,7 +113,6 @@ int muster_cmd_sim(int argc, char **argv)
 	};
 	struct muster_error err = { 0 };
 	int code = -1, stopped_by = 0;
-
 	muster_sim_scenario_init(&o.scenario);
 	struct muster_cli cli = {
 		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",

@@ -13,7 +13,6 @@ int muster_cmd_sim_rank(int argc, char **argv)
 {
 	struct muster_error err = { 0 };
 	int status;
-
 	if (argc < 4 || strcmp(argv[2], "--") != 0) {
 		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-rank DIRECTORY -- COMMAND...");
 		return muster_cli_usage(&err);

@@ -11,7 +11,6 @@ int muster_cmd_sim_worker(int argc, char **argv)
 	struct muster_error err = { 0 };
 	struct muster_paths paths;
 	int command = argc > 3 && strcmp(argv[3], "--") == 0 ? 4 : 3;
-
 	if (argc <= command) {
 		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-worker DIRECTORY RANK COMMAND...");
 	} else if (muster_paths_find(&paths, &err) == 0 &&

@@ -18,7 +18,6 @@ static bool is_machine_type(const struct muster_expect *expect)
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	return slash ? slash + 1 : path;
 }
 
@@ -27,7 +26,6 @@ static const char *file_name(const char *path)
 static void list_text(const struct muster_expect *all, size_t count)
 {
 	int width = (int)strlen("NAME");
-
 	for (size_t i = 0; i < count; i++)
 		width = (int)strlen(all[i].name) > width ? (int)strlen(all[i].name) : width;
 	printf("%-*s  GPUS  CHECKS  TITLE\n", width, "NAME");
@@ -65,7 +63,6 @@ static void put_head(struct muster_json_writer *w, const struct muster_expect *e
 static void list_json(const struct muster_expect *all, size_t count)
 {
 	struct muster_json_writer w;
-
 	muster_json_writer_init(&w, stdout, 1);
 	muster_json_writer_array(&w);
 	for (size_t i = 0; i < count; i++) {
@@ -86,7 +83,6 @@ static int list_all(const char *configs, bool json)
 	const char **names;
 	size_t name_count, count = 0;
 	int code = 0;
-
 	if (muster_expect_names(configs, arena, &names, &name_count, &err) < 0) {
 		muster_arena_free(arena);
 		return muster_cli_usage(&err);
@@ -116,7 +112,6 @@ static int list_all(const char *configs, bool json)
 static const char *origin_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = file_name(check->file), *last = NULL;
-
 	for (size_t i = 0; i < check->change_count; i++) {
 		const struct muster_origin *change = &check->changes[i];
 
@@ -134,7 +129,6 @@ static const char *origin_text(const struct muster_check *check, struct muster_a
 static const char *where_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = check->where_count ? " where " : "";
-
 	for (size_t i = 0; i < check->where_count; i++)
 		text = muster_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
 			muster_describe_value(check->where[i].value, arena));
@@ -145,7 +139,6 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 {
 	struct muster_arena *arena = expect->arena;
 	const char *runs = muster_describe_runs(check, arena);
-
 	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
 	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, arena),
 		muster_describe_expected(check, NULL, arena));
@@ -191,7 +184,6 @@ static void put_check(
 	struct muster_json_writer *w, const struct muster_expect *expect, const struct muster_check *check)
 {
 	struct muster_arena *arena = expect->arena;
-
 	muster_json_writer_object(w);
 	muster_json_writer_pair(w, "check", muster_string(check->id));
 	muster_json_writer_pair(w, "title", text_or_null(check->title));
@@ -229,7 +221,6 @@ static void put_check(
 static void show_json(const struct muster_expect *expect)
 {
 	struct muster_json_writer w;
-
 	muster_json_writer_init(&w, stdout, 2);
 	muster_json_writer_object(&w);
 	put_head(&w, expect);
@@ -245,7 +236,6 @@ static int show(const char *configs, const char *name, const char *overlay, bool
 {
 	struct muster_expect expect;
 	struct muster_error err;
-
 	if (muster_expect_load(configs, name, overlay, &expect, &err) < 0)
 		return muster_cli_usage(&err);
 	if (json)
@@ -278,7 +268,6 @@ int muster_cmd_skus(int argc, char **argv)
 		.operands_most = 1,
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-
 	if (parsed == 1)
 		return MUSTER_EXIT_PASS;
 	if (parsed == 0 && overlay && !name)

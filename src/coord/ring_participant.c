@@ -144,7 +144,7 @@ static struct muster_outcome take_part(
 	muster_command_number(&command, "ring_nodes", place->nodes);
 	muster_command_number(&command, "ring_trial", place->trial);
 	muster_command_number(
-		&command, "timeout_ms", (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2));
+		&command, "timeout_ms", (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0));
 	return send_worker(course, &command, deadline_ms, ring, place->ranks);
 }
 

@@ -35,7 +35,6 @@ static const char *placeholder_metric(const struct muster_eval *eval, const char
 	const struct muster_run *run = eval->run;
 	const struct muster_metric *metric = muster_metric_find(name);
 	const struct muster_sample *sample = NULL;
-
 	if (!metric)
 		return "?";
 	if (node != MUSTER_NOWHERE && rank != MUSTER_NOWHERE)
@@ -53,7 +52,6 @@ static const char *placeholder(const struct muster_eval *eval, const char *name,
 	uint32_t node, uint32_t rank)
 {
 	const char *value = NULL;
-
 	if (strcmp(name, "node") == 0)
 		value = finding->node;
 	else if (strcmp(name, "gpu") == 0)
@@ -73,7 +71,6 @@ const char *muster_describe_advice(const struct muster_eval *eval, const char *a
 {
 	struct muster_arena *arena = eval->report->arena;
 	const char *text = "", *open, *close;
-
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
 		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2);
 

@@ -25,7 +25,6 @@ uint32_t muster_node_leader(const struct muster_node *node)
 static size_t probe_number(const char *name)
 {
 	size_t i = 0;
-
 	while (i < muster_probe_count() && strcmp(muster_probe_at(i)->name, name) != 0)
 		i++;
 	return i;
@@ -68,7 +67,6 @@ static enum muster_status outcome_status(const struct muster_outcome *outcome, e
 	bool broken = outcome->code && (strcmp(outcome->code, muster_code_name(MUSTER_ELIB)) == 0 ||
 					       strcmp(outcome->code, muster_code_name(MUSTER_EVENDOR)) == 0 ||
 					       strcmp(outcome->code, muster_code_name(MUSTER_EREMOTE)) == 0);
-
 	switch (outcome->status) {
 	case MUSTER_OUTCOME_CRASHED:
 	case MUSTER_OUTCOME_HUNG: return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
@@ -107,7 +105,6 @@ static const char *outcome_advice(const struct muster_outcome *outcome)
 static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_arena *arena)
 {
 	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
-
 	if (outcome->step)
 		text = muster_arena_printf(arena, "%s; last step: %s", text, outcome->step);
 	if (want == UNWANTED)
@@ -121,7 +118,6 @@ static const struct muster_outcome *same_cause(
 	const struct muster_outcomes *all, const enum want *wants, const struct muster_outcome *outcome)
 {
 	size_t probe = probe_number(outcome->probe);
-
 	for (const struct muster_outcome *other = all->items; other < outcome; other++) {
 		size_t number = probe_number(other->probe);
 		if (other->status == outcome->status && other->detail && outcome->detail && !outcome->step &&
@@ -171,7 +167,6 @@ static void broken_note(struct muster_eval *eval, const struct muster_outcome *o
 	size_t probe = probe_number(outcome->probe);
 	struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
 	int weight = ring_weight(outcome);
-
 	if (!ring) {
 		eval->broken = muster_realloc(eval->broken, eval->broken_count + 1, sizeof *eval->broken);
 		ring = &eval->broken[eval->broken_count++];
@@ -186,7 +181,6 @@ static void broken_note(struct muster_eval *eval, const struct muster_outcome *o
 static void broken_find_all(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
-
 	for (size_t n = 0; n < run->node_count; n++) {
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
@@ -213,7 +207,6 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 {
 	int weight = ring_weight(outcome);
 	const struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
-
 	if (outcome->ring <= 0 || weight >= 4)
 		return NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
@@ -230,7 +223,6 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 static bool ended_with_run(const struct muster_run *run, const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-
 	if (outcome->code && strcmp(outcome->code, muster_code_name(MUSTER_EINTERRUPTED)) == 0)
 		return true;
 	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
@@ -256,7 +248,6 @@ static void judge_outcome(
 		.evidence = outcome->evidence,
 		.unit = "",
 	};
-
 	const struct muster_outcome *other = same_cause(&node->ranks[r].outcomes, wants, outcome);
 	if (other && blame_of(eval, n, r)[probe_number(other->probe)]) {
 		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
@@ -305,7 +296,6 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	};
 	size_t draft =
 		muster_finding_draft_add_cause(eval, finding, rank->missing ? "missing" : "unfinished", n, r) + 1;
-
 	if (rank->missing)
 		*blame_missing(eval, n, r) = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
@@ -326,7 +316,6 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 		.advice = "check that the node is up and that the processes of the job were started there; start the "
 			  "job again without the node (srun --exclude)",
 	};
-
 	muster_finding_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
 
@@ -341,7 +330,6 @@ static void judge_interrupted(struct muster_eval *eval)
 		.unit = "",
 		.advice = "increase the time limit, or find out who cancelled the job; earlier results are included",
 	};
-
 	if (finding.observed)
 		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
 }
@@ -364,7 +352,6 @@ static void judge_unlisted(struct muster_eval *eval)
 		.unit = "",
 		.advice = "the report is incomplete: run muster again",
 	};
-
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
 			ranks[count++] = run->nodes[n].ranks[r].rank;
@@ -393,7 +380,6 @@ void muster_judge_outcomes(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
 	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants);
-
 	eval->cause_width = muster_probe_count() + 1;
 	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -444,7 +430,6 @@ static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t prob
 {
 	const struct muster_node *node = &eval->run->nodes[n];
 	uint32_t leader = muster_node_leader(node);
-
 	if (leader != MUSTER_NOWHERE && blame_of(eval, n, leader)[probe])
 		return blame_of(eval, n, leader)[probe];
 	if (leader != MUSTER_NOWHERE && was_to_tell(node, leader, muster_probe_at(probe)))
@@ -459,7 +444,6 @@ static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t prob
 static size_t blame_any(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
 {
 	size_t other = 0, missing = 0;
-
 	for (size_t n = first; n < end; n++) {
 		for (size_t r = 0; r < eval->run->nodes[n].rank_count; r++) {
 			size_t found = blame_of(eval, n, r)[probe];
@@ -477,7 +461,6 @@ size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
 {
 	size_t probe = probe_number(muster_metric_probe(metric));
-
 	if (node == MUSTER_NOWHERE)
 		return blame_any(eval, 0, eval->run->node_count, probe);
 	if (rank != MUSTER_NOWHERE)

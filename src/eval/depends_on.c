@@ -17,7 +17,6 @@ void muster_failed_at_add(struct muster_check_state *state, struct muster_place 
 static int by_place(const void *a, const void *b)
 {
 	const struct muster_place *x = a, *y = b;
-
 	return (x->node > y->node) - (x->node < y->node); /* the whole job, nowhere, comes last */
 }
 
@@ -39,14 +38,12 @@ static bool overlap(const struct muster_place *a, const struct muster_place *b)
 static bool is_spotted(const struct muster_check_state *state, const struct muster_place *place)
 {
 	size_t low = 0, high = state->failed_count;
-
 	if (high == 0)
 		return false;
 	if (place->node == MUSTER_NOWHERE || state->failed_at[high - 1].node == MUSTER_NOWHERE)
 		return true;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-
 		if (state->failed_at[middle].node < place->node)
 			low = middle + 1;
 		else
@@ -61,14 +58,12 @@ static bool is_spotted(const struct muster_check_state *state, const struct must
 bool muster_place_failed(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
 	int after = eval->expect->checks[at].after;
-
 	return after >= 0 && is_spotted(&eval->states[after], &place);
 }
 
 bool muster_result_skipped(struct muster_eval *eval, size_t at, struct muster_place place)
 {
 	struct muster_check_state *state = &eval->states[at];
-
 	if (!muster_place_failed(eval, at, place))
 		return false;
 	state->tally->count[MUSTER_SKIP]++;

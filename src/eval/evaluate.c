@@ -15,7 +15,6 @@ void muster_result_value(struct muster_eval *eval, size_t check, const struct mu
 {
 	struct muster_check_state *state = &eval->states[check];
 	struct muster_tally *tally = state->tally;
-
 	if (sample->value.type == MUSTER_NUMBER) {
 		double number = sample->value.number;
 
@@ -34,7 +33,6 @@ void muster_result_value(struct muster_eval *eval, size_t check, const struct mu
 static const char *label_string(const struct muster_sample *sample, const char *key)
 {
 	const struct muster_value *label = sample ? muster_sample_label(sample, key) : NULL;
-
 	return label && label->type == MUSTER_STRING ? label->string : NULL;
 }
 
@@ -47,7 +45,6 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	const struct muster_node *node = place.node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[place.node];
 	size_t drafts = eval->draft_count;
 	struct muster_finding finding;
-
 	if (verdict.status == MUSTER_PASS) {
 		tally->count[MUSTER_PASS]++;
 		eval->report->count[MUSTER_PASS]++;
@@ -90,7 +87,6 @@ static bool probe_unheard(
 	const struct muster_run *run = eval->run;
 	const char *probe = muster_metric_probe(metric);
 	const struct muster_outcomes *outcomes;
-
 	if (node == MUSTER_NOWHERE)
 		return false;
 	if (rank == MUSTER_NOWHERE)
@@ -110,7 +106,6 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	struct muster_place place = { .node = node, .rank = rank };
 	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
 	size_t cause = muster_cause_find(eval, check->metric, node, rank);
-
 	if (cause) {
 		muster_finding_draft_unjudged(eval, cause - 1, eval->states[at].tally->check);
 		return;
@@ -150,7 +145,6 @@ struct walk {
 static void seen_mark(struct walk *w, const struct muster_sample *sample)
 {
 	const char *label = label_string(sample, w->by->label);
-
 	for (size_t i = 0; label && i < w->by->list_count; i++)
 		if (strcmp(w->by->list[i].label_value, label) == 0)
 			w->seen[i] = true;
@@ -159,7 +153,6 @@ static void seen_mark(struct walk *w, const struct muster_sample *sample)
 struct muster_place muster_entry_place(const struct muster_entry *entry)
 {
 	const char *gpu = label_string(entry->sample, "gpu");
-
 	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : label_string(entry->sample, "port") };
 }
 
@@ -173,7 +166,6 @@ static void skipped_add(struct walk *w, struct muster_entry entry)
 static void skipped_settle(struct walk *w)
 {
 	struct muster_eval *eval = w->eval;
-
 	for (size_t i = 0; i < w->skipped_count; i++) {
 		const struct muster_entry *entry = &w->skipped[i];
 
@@ -195,7 +187,6 @@ static void sample_judge(struct walk *w, const struct muster_entry *entry)
 	const struct muster_sample *sample = entry->sample;
 	struct muster_place place = muster_entry_place(entry);
 	struct muster_verdict verdict;
-
 	if (w->seen)
 		seen_mark(w, sample);
 	if (muster_result_skipped(eval, w->check_at, place))
@@ -228,7 +219,6 @@ static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
 	bool unwanted = presence && !presence->value.boolean, wanted = presence && presence->value.boolean;
 	size_t cause = muster_cause_find(eval, check->metric, node, rank);
-
 	if (cause)
 		muster_finding_draft_unjudged(eval, cause - 1, eval->states[w->check_at].tally->check);
 	else if (unwanted)
@@ -241,10 +231,8 @@ static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
 static void place_judge(struct walk *w, uint32_t node, uint32_t rank)
 {
 	size_t chosen = 0;
-
 	for (; w->cursor < w->range.start + w->range.count; w->cursor++) {
 		const struct muster_entry *entry = &w->eval->index.entries[w->cursor];
-
 		if (entry->node > node || (entry->node == node && entry->rank > rank))
 			break;
 		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(w->check, entry->sample))
@@ -264,7 +252,6 @@ static void unseen_judge(struct walk *w, uint32_t node)
 	struct muster_arena *arena = eval->report->arena;
 	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
 	size_t cause = muster_cause_find(eval, check->metric, node, MUSTER_NOWHERE);
-
 	for (size_t i = 0; i < w->by->list_count; i++) {
 		const struct muster_listed *listed = &w->by->list[i];
 		struct muster_place place = { node, MUSTER_NOWHERE, muster_arena_string(arena, listed->label_value) };
@@ -286,7 +273,6 @@ static void node_judge(struct walk *w, uint32_t n)
 {
 	const struct muster_node *node = &w->eval->run->nodes[n];
 	enum muster_scope scope = w->check->metric->scope;
-
 	if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT) {
 		place_judge(w, n, MUSTER_NOWHERE);
 	} else {
@@ -308,7 +294,6 @@ static void each_judge(struct muster_eval *eval, size_t at)
 		.cursor = eval->index.of_check[at].start,
 	};
 	const char *own_label = muster_scope_name(w.check->metric->scope); /* "gpu" and "port" are also labels */
-
 	if (w.check->metric->scope == MUSTER_SCOPE_JOB) {
 		place_judge(&w, MUSTER_NOWHERE, MUSTER_NOWHERE);
 		skipped_settle(&w);
@@ -335,7 +320,6 @@ static void check_judge(struct muster_eval *eval, size_t at)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_check_state *state = &eval->states[at];
-
 	if (state->done)
 		return;
 	state->done = true;
@@ -362,7 +346,6 @@ static const struct muster_label *copy_labels(
 	const struct muster_label *labels, size_t count, struct muster_arena *arena)
 {
 	struct muster_label *copy = count ? muster_arena_alloc(arena, count * sizeof *copy) : NULL;
-
 	for (size_t i = 0; i < count; i++) {
 		copy[i] = labels[i];
 		copy[i].key = muster_arena_string(arena, labels[i].key);
@@ -377,7 +360,6 @@ static void states_make(struct muster_eval *eval)
 	const struct muster_expect *expect = eval->expect;
 	struct muster_report *report = eval->report;
 	struct muster_arena *arena = report->arena;
-
 	report->tally_count = expect->check_count;
 	report->tallies = muster_arena_alloc(arena, (expect->check_count + 1) * sizeof *report->tallies);
 	eval->states = muster_calloc(expect->check_count + 1, sizeof *eval->states);
@@ -425,7 +407,6 @@ static void take_trial_finding(void *arg, size_t probe, struct muster_finding fi
 	bool cause = finding.status == MUSTER_FAIL;
 	size_t draft = muster_finding_draft_add(
 		eval, finding, MUSTER_NOWHERE, cause ? (uint32_t)eval->draft_count : MUSTER_NOWHERE, MUSTER_NO_CHECK);
-
 	if (cause && !eval->ring_cause[probe])
 		eval->ring_cause[probe] = draft + 1;
 }
@@ -448,7 +429,6 @@ void muster_evaluate(
 		.domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")),
 	};
 	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
-
 	if (expect) {
 		report.sku = muster_arena_string(report.arena, expect->name);
 		report.sku_origin = muster_arena_string(report.arena, expect->origin);

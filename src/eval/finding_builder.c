@@ -40,7 +40,6 @@ static bool foldable(
 	const struct muster_finding_draft *draft, const struct muster_finding *b, const char *cause, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
-
 	if (a->status == MUSTER_SKIP && b->status == MUSTER_SKIP)
 		return same_text(a->check, b->check) && same_text(a->observed, b->observed);
 	if (draft->rank_count == 0 || b->rank < 0 || draft->node != node || draft->more)
@@ -57,7 +56,6 @@ static bool foldable(
 static unsigned char text_add(struct muster_finding_draft *draft, const char *text)
 {
 	unsigned char at = 0;
-
 	while (at < draft->text_count && !same_text(draft->texts[at], text))
 		at++;
 	if (at == draft->text_count && at < MUSTER_TEXTS_MOST)
@@ -79,7 +77,6 @@ static bool continues(const struct muster_finding_draft *draft, const struct mus
 	const struct muster_finding *a = &draft->finding;
 	bool same_rank =
 		b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0].rank == b->rank;
-
 	return same_rank && draft->node == node && a->status == b->status && a->status != MUSTER_SKIP && a->metric &&
 	       b->label_count && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
 	       same_text(a->port, b->port) && same_text(a->expected, b->expected) && !same_labels(a, b);
@@ -89,7 +86,6 @@ static bool continues(const struct muster_finding_draft *draft, const struct mus
 static const char *labelled_text(const struct muster_finding *finding, struct muster_arena *arena)
 {
 	const char *text = finding->observed, *joint = " with";
-
 	for (size_t i = 0; i < finding->label_count; i++) {
 		const struct muster_label *label = &finding->labels[i];
 
@@ -117,7 +113,6 @@ static size_t draft_add(struct muster_eval *eval, struct muster_finding finding,
 {
 	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
 	struct muster_finding_draft *draft;
-
 	if (eval->draft_count > eval->check_start) {
 		draft = &eval->drafts[eval->draft_count - 1];
 		if (continues(draft, &finding, node)) {
@@ -193,7 +188,6 @@ void muster_finding_draft_unjudged(struct muster_eval *eval, size_t at, const ch
 static int compare_index(uint32_t a, uint32_t b)
 {
 	uint32_t x = a + 1, y = b + 1; /* nowhere comes first */
-
 	return (x > y) - (x < y);
 }
 
@@ -203,7 +197,6 @@ static int compare(const void *a, const void *b)
 	int order = weights[y->finding.status] - weights[x->finding.status];
 	const char *x_key = x->finding.gpu ? x->finding.gpu : x->finding.port ? x->finding.port : "";
 	const char *y_key = y->finding.gpu ? y->finding.gpu : y->finding.port ? y->finding.port : "";
-
 	if (!order)
 		order = compare_index(x->node, y->node);
 	if (!order)
@@ -221,7 +214,6 @@ static const char *ranks_text(const struct muster_finding_draft *draft, struct m
 	int *ranks = muster_calloc(draft->rank_count, sizeof *ranks);
 	const char *text = "";
 	size_t count;
-
 	for (unsigned char t = 0; t <= MUSTER_TEXTS_MOST; t++) {
 		count = 0;
 		for (size_t i = 0; i < draft->rank_count; i++)
@@ -275,7 +267,6 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
 	struct muster_arena *arena = report->arena;
-
 	if (eval->draft_count)
 		qsort(eval->drafts, eval->draft_count, sizeof *eval->drafts, compare);
 	report->findings = muster_arena_alloc(arena, (eval->draft_count + 1) * sizeof *report->findings);
@@ -287,7 +278,6 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 		unfold(draft, finding, arena);
 		if (finding->unjudged_count) {
 			size_t size = finding->unjudged_count * sizeof *finding->unjudged;
-
 			finding->unjudged = muster_arena_alloc(arena, size);
 			memcpy(finding->unjudged, draft->finding.unjudged, size);
 		}

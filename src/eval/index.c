@@ -20,7 +20,6 @@ struct slots {
 static size_t slot_place(const struct slots *slots, const struct muster_metric *metric)
 {
 	size_t at = (size_t)(((uintptr_t)metric >> 3) * 0x9e3779b97f4a7c15u >> 20) & slots->mask;
-
 	while (slots->metrics[at] && slots->metrics[at] != metric)
 		at = (at + 1) & slots->mask;
 	return at;
@@ -29,7 +28,6 @@ static size_t slot_place(const struct slots *slots, const struct muster_metric *
 static void slots_make(struct slots *slots, const struct muster_expect *expect)
 {
 	size_t room = 64;
-
 	while (room < 4 * expect->check_count)
 		room *= 2;
 	slots->mask = room - 1;
@@ -68,7 +66,6 @@ static void walk(struct slots *slots, struct muster_entry *entries, const struct
 {
 	const unsigned int of_node = 1u << MUSTER_SCOPE_NODE | 1u << MUSTER_SCOPE_PORT;
 	const unsigned int of_rank = 1u << MUSTER_SCOPE_RANK | 1u << MUSTER_SCOPE_GPU;
-
 	take(slots, entries, &run->job.samples, 1u << MUSTER_SCOPE_JOB, MUSTER_NOWHERE, MUSTER_NOWHERE);
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
@@ -84,7 +81,6 @@ void muster_index_make(struct muster_index *index, const struct muster_run *run,
 {
 	struct slots slots = { 0 };
 	size_t total = 0;
-
 	slots_make(&slots, expect);
 	walk(&slots, NULL, run);
 	for (size_t i = 0; i < slots.count; i++) {

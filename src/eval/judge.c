@@ -23,7 +23,6 @@ enum muster_status muster_check_status(const struct muster_check *check)
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value)
 {
 	char text[256];
-
 	if (check->inconclusive_on_count == 0)
 		return NULL;
 	muster_value_text(value, text, sizeof text);
@@ -42,7 +41,6 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		.check = check, .sample = sample, .median = &state->median, .arena = arena
 	};
 	bool refused = false;
-
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
 
@@ -68,7 +66,6 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
 	struct muster_value value = sample->value;
 	const char *why;
-
 	if (presence && !presence->value.boolean) {
 		verdict.status = muster_check_status(check);
 	} else if (value.type == MUSTER_NULL) {

@@ -15,7 +15,6 @@ static bool is_judged(const struct muster_eval *eval, size_t at, const struct mu
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	const struct muster_sample *sample = entry->sample;
-
 	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
 	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
 	       !muster_check_excuse(check, sample->value) && !muster_place_failed(eval, at, muster_entry_place(entry));
@@ -27,7 +26,6 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	double *values = muster_calloc(range.count + 1, sizeof *values);
 	struct muster_median median = { 0 };
 	size_t count = 0;
-
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
 

@@ -24,7 +24,6 @@ static int by_fabric(const void *a, const void *b)
 {
 	const struct fabric *x = a, *y = b;
 	int order = strcmp(x->cluster, y->cluster);
-
 	return order ? order : (x->clique > y->clique) - (x->clique < y->clique);
 }
 
@@ -46,7 +45,6 @@ static bool is_cluster(const struct muster_value *label)
 static bool rank_collect(struct fabrics *fabrics, const struct muster_rank *rank, const struct muster_metric *clique)
 {
 	bool found = false;
-
 	for (size_t i = 0; !rank->missing && i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];
 		const struct muster_value *cluster;
@@ -66,7 +64,6 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 {
 	struct fabrics fabrics = { 0 };
 	size_t domains = 0;
-
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
 		bool found = false;

@@ -65,7 +65,6 @@ static int by_text(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 	int order = muster_text_order(x->within, y->within);
-
 	return order ? order : muster_text_order(x->value, y->value);
 }
 
@@ -73,7 +72,6 @@ static int by_text(const void *a, const void *b)
 static const char *within_of(const struct across *a, const struct muster_sample *sample)
 {
 	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
-
 	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
 }
 
@@ -82,11 +80,9 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	size_t seen = 0;
-
 	for (; a->cursor < a->range.start + a->range.count; a->cursor++) {
 		const struct muster_entry *entry = &a->eval->index.entries[a->cursor];
 		struct muster_place place = { .node = node, .rank = rank };
-
 		if (entry->node > node || (entry->node == node && entry->rank + 1 > rank + 1))
 			break;
 		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(a->check, entry->sample))
@@ -112,7 +108,6 @@ static void party_close(struct across *a, uint32_t node, uint32_t rank)
 {
 	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
 	struct set *set = &a->set;
-
 	if (set->count)
 		qsort(set->items, set->count, sizeof *set->items, by_text);
 	for (size_t i = 0, next; i < set->count; i = next) {
@@ -130,7 +125,6 @@ static void party_close(struct across *a, uint32_t node, uint32_t rank)
 static void node_collect(struct across *a, uint32_t n)
 {
 	size_t cause;
-
 	if (values_take(a, n, MUSTER_NOWHERE) > 0) {
 		party_close(a, n, MUSTER_NOWHERE);
 	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
@@ -162,7 +156,6 @@ static int by_value(const void *a, const void *b)
 {
 	const struct party *x = *(const struct party *const *)a, *y = *(const struct party *const *)b;
 	int order = muster_text_order(x->within, y->within);
-
 	if (!order)
 		order = muster_text_order(x->value, y->value);
 	if (!order)
@@ -178,7 +171,6 @@ struct group {
 static int by_size(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
-
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
 	return (x->start > y->start) - (x->start < y->start);
@@ -190,17 +182,14 @@ static const char *group_text(const struct across *a, struct party *const *sorte
 	const struct muster_run *run = a->eval->run;
 	struct muster_arena *arena = a->eval->report->arena;
 	const char *text;
-
 	if (!a->of_ranks) {
 		const char **names = muster_calloc(group.count, sizeof *names);
-
 		for (size_t i = 0; i < group.count; i++)
 			names[i] = run->nodes[sorted[group.start + i]->node].name;
 		text = muster_describe_nodes(names, group.count, arena);
 		free(names);
 	} else {
 		int *ranks = muster_calloc(group.count, sizeof *ranks);
-
 		for (size_t i = 0; i < group.count; i++) {
 			const struct party *party = sorted[group.start + i];
 
@@ -218,7 +207,6 @@ static const char *expected_text(const struct across *a, const struct party *par
 {
 	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
-
 	if (!party->within)
 		return muster_arena_printf(arena, "the same on all %s", who);
 	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, party->within);
@@ -231,7 +219,6 @@ static void majority_judge(struct across *a, struct party *const *sorted, size_t
 	const char *value = sorted[group.start]->value, *unit = a->check->metric->unit;
 	const char *expected = muster_arena_printf(arena, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
 		*unit ? " " : "", unit, group.count, count);
-
 	for (size_t i = 0; i < count; i++) {
 		const struct party *party = sorted[i];
 		struct muster_place place = { .node = party->node, .rank = party->rank };
@@ -249,7 +236,6 @@ static void split_judge(struct across *a, struct party *const *sorted, const str
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
 	const char *text = "";
-
 	for (size_t i = 0; i < count && i < GROUPS_SHOWN; i++)
 		text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
 			group_text(a, sorted, groups[i]));
@@ -263,7 +249,6 @@ static void split_judge(struct across *a, struct party *const *sorted, const str
 static void parties_judge(struct across *a, struct party *const *sorted, size_t count, struct group *groups)
 {
 	size_t groups_count = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || sorted[i]->value != sorted[i - 1]->value)
 			groups[groups_count++] = (struct group){ .start = i };
@@ -281,7 +266,6 @@ static void all_judge(struct across *a)
 	size_t count = a->parties.count;
 	struct party **sorted = muster_calloc(count + 1, sizeof *sorted);
 	struct group *groups = muster_calloc(count + 1, sizeof *groups);
-
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &a->parties.items[i];
 	qsort(sorted, count, sizeof *sorted, by_value);
@@ -306,7 +290,6 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 		.range = eval->index.of_check[check_at],
 	};
 	enum muster_scope scope = a.check->metric->scope;
-
 	a.cursor = a.range.start;
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)

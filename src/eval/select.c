@@ -23,7 +23,6 @@ int muster_selection_load(const char *config_dir, const char *name, const char *
 	struct muster_error *err)
 {
 	struct muster_selection choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
-
 	if (overlay && muster_overlay_check(overlay, err) < 0)
 		return -1;
 	if (choice.automatic) {
@@ -62,7 +61,6 @@ static void add_finding(struct muster_report *report, struct muster_finding find
 	size_t before = report->count[MUSTER_FAIL], behind = report->finding_count - before;
 	struct muster_finding *all =
 		muster_arena_alloc(report->arena, (report->finding_count + 1) * sizeof *report->findings);
-
 	memcpy(all, report->findings, before * sizeof *all);
 	all[before] = finding;
 	memcpy(all + before + 1, report->findings + before, behind * sizeof *all);
@@ -96,7 +94,6 @@ void muster_selection_evaluate(
 	struct muster_error err;
 	const char *how;
 	size_t index = 0;
-
 	if (choice->known) {
 		muster_evaluate(run, &choice->named, strict, ret);
 		return;

@@ -9,7 +9,6 @@
 const char *muster_describe_value(struct muster_value value, struct muster_arena *arena)
 {
 	char text[512];
-
 	if (value.type == MUSTER_STRING)
 		return *value.string ? muster_arena_string(arena, value.string) : "\"\"";
 	return muster_arena_string(arena, muster_value_text(value, text, sizeof text));
@@ -18,7 +17,6 @@ const char *muster_describe_value(struct muster_value value, struct muster_arena
 const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena)
 {
 	const char *text = muster_describe_value(value, arena);
-
 	return *unit ? muster_arena_printf(arena, "%s %s", text, unit) : text;
 }
 
@@ -26,7 +24,6 @@ const char *muster_describe_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
 {
 	const char *text = "";
-
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_question question = {
 			.check = check, .operand = &check->operands[i], .median = median, .arena = arena
@@ -64,7 +61,6 @@ static bool in_span(size_t value, struct muster_span span)
 static const char *profiles_text(unsigned int profiles, struct muster_arena *arena)
 {
 	const char *text = "";
-
 	for (size_t i = 0; i < MUSTER_PROFILE_COUNT; i++)
 		if (profiles & 1u << i)
 			text = muster_arena_printf(arena, "%s%s%s", text, *text ? " or " : "", muster_profile_names[i]);
@@ -92,7 +88,6 @@ const char *muster_describe_runs(const struct muster_check *check, struct muster
 {
 	const char *parts[SIZES + 1], *text = "";
 	size_t count = 0;
-
 	for (size_t i = 0; i < SIZES; i++) {
 		struct muster_span span = span_of(check, i);
 
@@ -110,7 +105,6 @@ const char *muster_describe_when(
 	const struct muster_check *check, const struct muster_run *run, size_t domains, struct muster_arena *arena)
 {
 	const size_t has[SIZES] = { muster_run_known_nodes(run), (size_t)run->job.ranks, domains };
-
 	for (size_t i = 0; i < SIZES; i++)
 		if (!in_span(has[i], span_of(check, i)))
 			return muster_arena_printf(arena, "only for runs of %s (this run has %zu)",
@@ -127,7 +121,6 @@ const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_
 {
 	const char *text = "";
 	size_t parts = 0;
-
 	for (size_t i = 0, last; i < count; i = last + 1) {
 		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
 			last++;
@@ -149,7 +142,6 @@ struct name_parts {
 static struct name_parts name_split(const char *name)
 {
 	struct name_parts parts = { .stem = strlen(name) };
-
 	while (parts.stem > 0 && isdigit((unsigned char)name[parts.stem - 1]))
 		parts.stem--;
 	parts.digits = strlen(name + parts.stem);
@@ -167,7 +159,6 @@ static bool follows(const char *a, const char *b)
 {
 	struct name_parts x = name_split(a), y = name_split(b);
 	bool padded = (x.digits > 1 && a[x.stem] == '0') || (y.digits > 1 && b[y.stem] == '0');
-
 	return x.digits && y.digits && x.stem == y.stem && strncmp(a, b, x.stem) == 0 && y.number == x.number + 1 &&
 	       (x.digits == y.digits || !padded);
 }
@@ -176,7 +167,6 @@ const char *muster_describe_nodes(const char *const *names, size_t count, struct
 {
 	const char *text = "";
 	size_t parts = 0;
-
 	for (size_t i = 0, last; i < count; i = last + 1) {
 		for (last = i; last + 1 < count && follows(names[last], names[last + 1]);)
 			last++;
@@ -187,7 +177,6 @@ const char *muster_describe_nodes(const char *const *names, size_t count, struct
 			last = i;
 		} else {
 			size_t stem = name_split(names[i]).stem;
-
 			text = muster_arena_printf(arena, "%s%s%.*s[%s-%s]", text, i ? ", " : "", (int)stem, names[i],
 				names[i] + stem, names[last] + name_split(names[last]).stem);
 		}

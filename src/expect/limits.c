@@ -57,7 +57,6 @@ const char *muster_limits_describe(const struct muster_question *q)
 		: above        ? "above "
 			       : "",
 		number_of(above, q->arena));
-
 	if (*limits && *warnings)
 		return muster_arena_printf(q->arena, "%s (%s)", limits, warnings);
 	return *limits ? limits : muster_arena_printf(q->arena, "%s%s%s", warnings, blank, unit);
@@ -66,7 +65,6 @@ const char *muster_limits_describe(const struct muster_question *q)
 int muster_limit_min_beside(struct muster_expect_parser *p, const struct muster_operand *min)
 {
 	const struct muster_operand *max = muster_check_operand_named(p->check, "max");
-
 	if (!max || min->value.number <= max->value.number)
 		return 0;
 	muster_expect_parse_enter(p, "min");
@@ -85,7 +83,6 @@ static int conflicts_lint(struct muster_expect_parser *p, const struct muster_op
 	const struct conflict *conflicts, size_t count)
 {
 	size_t depth = p->depth;
-
 	for (size_t i = 0; i < count; i++) {
 		const struct conflict *conflict = &conflicts[i];
 		const struct muster_operand *other = muster_check_operand_named(p->check, conflict->other);
@@ -111,7 +108,6 @@ int muster_limit_warn_below_lint(struct muster_expect_parser *p, const struct mu
 		{ "max", false, false, "always warns: max is ", "" },
 		{ "warn_above", false, false, "is above warn_above, ", ": every value warns" },
 	};
-
 	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
 }
 
@@ -121,7 +117,6 @@ int muster_limit_warn_above_lint(struct muster_expect_parser *p, const struct mu
 		{ "max", false, true, "has no effect: max is ", "" },
 		{ "min", true, false, "always warns: min is ", "" },
 	};
-
 	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
 }
 
@@ -130,7 +125,6 @@ int muster_limits_outside_lint(struct muster_expect_parser *p, struct muster_val
 {
 	const struct muster_operand *min = muster_check_operand_named(p->check, "min"),
 				    *max = muster_check_operand_named(p->check, "max");
-
 	if (value.type != MUSTER_NUMBER ||
 		((!min || value.number >= min->value.number) && (!max || value.number <= max->value.number)))
 		return 0;
@@ -143,7 +137,6 @@ static int share_parse(struct muster_expect_parser *p, struct muster_operand *op
 	double least, double most, const char *needed)
 {
 	char found[96];
-
 	if (muster_limit_parse(p, operand, json) < 0 || muster_expect_parse_need_many(p) < 0)
 		return -1;
 	if (operand->value.number >= least && operand->value.number <= most)
@@ -180,7 +173,6 @@ static const char *shares_text(
 {
 	const char *low = min ? muster_describe_value(muster_number(min->value.number * factor), arena) : "";
 	const char *high = max ? muster_describe_value(muster_number(max->value.number * factor), arena) : "";
-
 	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
 }
 
@@ -193,7 +185,6 @@ const char *muster_medians_describe(const struct muster_question *q)
 	const char *bound = min && max ? "from" : min ? "at least" : "at most", *unit = q->check->metric->unit;
 	const char *shares = shares_text(min, max, 100, q->arena);
 	const char *why = q->median ? q->median->why_none : NULL;
-
 	if (!q->median || why)
 		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
 			why ? " (not evaluated: " : "", why ? why : "", why ? ")" : "");

@@ -40,7 +40,6 @@ static void stack_done(struct stack *stack)
 static const char *chain_text(const struct stack *stack, size_t start, struct muster_arena *arena)
 {
 	const char *text = "";
-
 	for (size_t i = start; i < stack->count; i++)
 		text = muster_arena_printf(arena, "%s%s%s", text, *text ? " < " : "", stack->layers[i].path);
 	return text;
@@ -49,7 +48,6 @@ static const char *chain_text(const struct stack *stack, size_t start, struct mu
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	return slash ? slash + 1 : path;
 }
 
@@ -83,7 +81,6 @@ static int place_problem(const struct muster_layer *layer, const struct place *a
 	struct muster_problems *problems, struct muster_error *err)
 {
 	struct muster_arena *arena = muster_arena_new();
-
 	muster_fail(err, MUSTER_EUSAGE, "%s: %s: %s", layer->path, place_text(at, arena), what);
 	muster_arena_free(arena);
 	return muster_problem_take(problems, err);
@@ -97,7 +94,6 @@ static int sizes_check(const struct muster_layer *layer, const struct muster_jso
 	enum muster_json_type type = muster_json_type(json);
 	struct place inner = { .up = at };
 	char what[64];
-
 	snprintf(what, sizeof what, "a string of more than %d bytes", TEXT_BYTES_MAX);
 	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > TEXT_BYTES_MAX)
 		return place_problem(layer, at, what, NULL, err);
@@ -121,7 +117,6 @@ static int sizes_check(const struct muster_layer *layer, const struct muster_jso
 static int layer_check(const struct muster_layer *layer, struct muster_problems *problems, struct muster_error *err)
 {
 	const struct muster_json *json = layer->json, *version;
-
 	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $: an object is needed, found %s", layer->path,
 			muster_json_type_name(muster_json_type(json)));
@@ -158,7 +153,6 @@ static int layer_read(struct stack *stack, const char *path, bool overlay, struc
 	struct muster_layer layer = { .overlay = overlay };
 	char *text;
 	size_t length;
-
 	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0) {
 		err->code = MUSTER_EUSAGE;
 		return -1;
@@ -181,7 +175,6 @@ int muster_overlay_check(const char *path, struct muster_error *err)
 {
 	struct stack stack = { .count = 0 };
 	int result = layer_read(&stack, path, true, err);
-
 	stack_done(&stack);
 	return result;
 }
@@ -189,7 +182,6 @@ int muster_overlay_check(const char *path, struct muster_error *err)
 static bool same_file(const char *a, const char *b)
 {
 	char real_a[PATH_MAX], real_b[PATH_MAX];
-
 	return realpath(a, real_a) && realpath(b, real_b) && strcmp(real_a, real_b) == 0;
 }
 
@@ -199,7 +191,6 @@ static int parent_path(const struct muster_layer *layer, char **ret, struct must
 {
 	const struct muster_json *extends = muster_json_member(layer->json, "extends");
 	const char *parent;
-
 	*ret = NULL;
 	if (!extends)
 		return 0;
@@ -219,7 +210,6 @@ static int parent_path(const struct muster_layer *layer, char **ret, struct must
 static int loop_check(const struct stack *stack, const char *path, struct muster_error *err)
 {
 	struct muster_arena *arena;
-
 	for (size_t i = 0; i < stack->count; i++) {
 		if (!same_file(path, stack->layers[i].path))
 			continue;
@@ -240,7 +230,6 @@ static int chain_read(struct stack *stack, const char *path, struct muster_error
 {
 	char *next = muster_strdup(path);
 	int result = 0;
-
 	while (next && result == 0) {
 		char *at = next;
 
@@ -257,7 +246,6 @@ static int chain_read(struct stack *stack, const char *path, struct muster_error
 static const char *key_at(const void *arg, size_t index)
 {
 	const struct muster_json *member = muster_json_first(arg);
-
 	while (index--)
 		member = muster_json_next(member);
 	return muster_json_key(member);
@@ -269,7 +257,6 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 	struct muster_error *err)
 {
 	bool target_is_object = target && muster_json_type(target) == MUSTER_JSON_OBJECT;
-
 	if (muster_json_type(patch) != MUSTER_JSON_OBJECT)
 		return 0;
 	for (const struct muster_json *m = muster_json_first(patch); m; m = muster_json_next(m)) {
@@ -295,7 +282,6 @@ static int removals_check(const struct muster_layer *layer, const struct muster_
 static bool is_path(const char *name)
 {
 	size_t length = strlen(name);
-
 	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
 }
 
@@ -303,7 +289,6 @@ int muster_expect_names(const char *config_dir, struct muster_arena *arena, cons
 	struct muster_error *err)
 {
 	struct muster_names names;
-
 	if (muster_file_names(config_dir, ".json", alphasort, &names, err) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
 	*ret = muster_arena_alloc(arena, (names.count + 1) * sizeof **ret);
@@ -319,7 +304,6 @@ static const struct muster_json *member_of(const struct muster_json *json, const
 {
 	const struct muster_json *member =
 		json && muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, key) : NULL;
-
 	return member && muster_json_type(member) == type ? member : NULL;
 }
 
@@ -333,7 +317,6 @@ static bool answers_to(const char *path, const char *name)
 	char *text;
 	size_t length;
 	bool found = false;
-
 	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, &ignored) < 0)
 		return false;
 	if (muster_json_parse(text, length, &json, &ignored) == 0) {
@@ -354,7 +337,6 @@ static int name_find(const char *config_dir, const char *name, char **ret, struc
 	struct muster_arena *arena = muster_arena_new();
 	const char **names, *found = NULL, *list = "";
 	size_t count;
-
 	if (muster_expect_names(config_dir, arena, &names, &count, err) < 0) {
 		muster_arena_free(arena);
 		return -1;
@@ -384,7 +366,6 @@ static int layers_merge(const struct muster_layer *layers, size_t count, struct 
 	const struct place top = { 0 };
 	struct muster_json *merged = NULL;
 	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
-
 	for (size_t i = 0; i < count && !failed; i++) {
 		failed = removals_check(&layers[i], merged, layers[i].json, &top, problems, err);
 		if (!failed)
@@ -401,7 +382,6 @@ static int layers_merge(const struct muster_layer *layers, size_t count, struct 
 static void files_name(struct muster_expect *expect, const struct stack *stack, bool overlay)
 {
 	size_t count = stack->count;
-
 	expect->files = muster_arena_alloc(expect->arena, count * sizeof *expect->files);
 	expect->file_count = count;
 	expect->origin = "";
@@ -423,7 +403,6 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 	struct muster_expect expect = { 0 };
 	char *path = NULL;
 	int failed;
-
 	if (is_path(name))
 		path = muster_strdup(name);
 	else if (name_find(config_dir, name, &path, err) < 0)

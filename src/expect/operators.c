@@ -71,7 +71,6 @@ static int equals_lint(struct muster_expect_parser *p, const struct muster_opera
 static int listed_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
-
 	if (muster_expect_parse_metric_value(p, &listed->value, json) < 0)
 		return -1;
 	if (listed->value.type == MUSTER_STRING && strlen(listed->value.string) > PATTERN_BYTES_MAX &&
@@ -89,7 +88,6 @@ static int one_of_parse(struct muster_expect_parser *p, struct muster_operand *o
 static bool one_of_judge(const struct muster_question *q)
 {
 	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
-
 	for (size_t i = 0; i < q->operand->list_count; i++) {
 		struct muster_value item = q->operand->list[i].value;
 
@@ -104,7 +102,6 @@ static const char *one_of_describe(const struct muster_question *q)
 {
 	const struct muster_operand *operand = q->operand;
 	const char *text = "";
-
 	if (q->check->in_words)
 		return q->check->in_words;
 	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
@@ -118,7 +115,6 @@ static const char *one_of_describe(const struct muster_question *q)
 static int one_of_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	size_t depth = p->depth;
-
 	for (size_t i = 0; i < operand->list_count; i++) {
 		muster_expect_parse_enter_element(p, i);
 		if (muster_expect_parse_go_on(p, depth, muster_limits_outside_lint(p, operand->list[i].value)) < 0)
@@ -132,7 +128,6 @@ static int one_of_lint(struct muster_expect_parser *p, const struct muster_opera
 static int matches_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
 {
 	char why[200];
-
 	if (value_text(p, operand, json) < 0)
 		return -1;
 	operand->regex = muster_regex_compile(operand->value.string, p->check->ignore_case, why, sizeof why);
@@ -177,7 +172,6 @@ static const char *min_version_describe(const struct muster_question *q)
 static int by_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
-
 	listed->label_value = muster_arena_string(p->expect->arena, muster_json_key(json));
 	return muster_expect_parse_metric_value(p, &listed->value, json);
 }
@@ -185,7 +179,6 @@ static int by_read(struct muster_expect_parser *p, void *into, const struct must
 static int by_label_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_operand *operand = into;
-
 	return muster_expect_parse_text(p, &operand->label, json) < 0
 		       ? -1
 		       : muster_expect_parse_need_label(p, operand->label);
@@ -201,7 +194,6 @@ static int equals_by_parse(
 {
 	static const struct muster_expect_parse_key keys[] = { { "label", by_label_read, 0 },
 		{ "values", by_values_read, 0 } };
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0 ||
 		muster_expect_parse_known(p, json, keys, PARSE_COUNT(keys)) < 0)
 		return -1;
@@ -216,7 +208,6 @@ static const struct muster_listed *by_find(const struct muster_question *q)
 {
 	const struct muster_value *label = muster_sample_label(q->sample, q->operand->label);
 	char text[256];
-
 	if (!label)
 		return NULL;
 	muster_value_text(*label, text, sizeof text);
@@ -229,7 +220,6 @@ static const struct muster_listed *by_find(const struct muster_question *q)
 static bool equals_by_judge(const struct muster_question *q)
 {
 	const struct muster_listed *by = by_find(q);
-
 	return by && is_value(q, by->value);
 }
 
@@ -238,7 +228,6 @@ static const char *equals_by_describe(const struct muster_question *q)
 	const struct muster_operand *operand = q->operand;
 	const struct muster_listed *by = q->sample ? by_find(q) : NULL;
 	const char *list = "";
-
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "as listed for each %s", operand->label);
 	if (by)
@@ -258,7 +247,6 @@ static int same_across_parse(
 	static const char *const names[] = { "nodes", "ranks" };
 	int peers = muster_expect_parse_one_of(p, json, names, PARSE_COUNT(names));
 	enum muster_scope scope = p->check->metric->scope;
-
 	if (peers < 0 || muster_expect_parse_need_many(p) < 0)
 		return -1;
 	operand->peers = peers == 0 ? MUSTER_SCOPE_NODE : MUSTER_SCOPE_RANK;
@@ -280,7 +268,6 @@ static const char *other_name(const struct muster_check *check, const struct mus
 static int same_across_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	const char *other = other_name(p->check, operand);
-
 	return other && !muster_check_operand(p->check, MUSTER_OF_NOTHING)
 		       ? muster_expect_parse_complain(
 				 p, "same_across must be the only operator: give %s a check of its own", other)
@@ -291,7 +278,6 @@ static int same_across_beside(struct muster_expect_parser *p, const struct muste
 static const char *same_across_describe(const struct muster_question *q)
 {
 	const char *within = q->check->within;
-
 	return muster_arena_printf(q->arena, "the same on all %ss%s%s", muster_scope_name(q->operand->peers),
 		within ? " within each " : "", within ? within : "");
 }
@@ -307,7 +293,6 @@ static int present_parse(struct muster_expect_parser *p, struct muster_operand *
 static int present_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	const char *other = other_name(p->check, operand);
-
 	return other && !operand->value.boolean
 		       ? muster_expect_parse_complain(p, "%s is not allowed with present: false", other)
 		       : 0;
@@ -331,7 +316,6 @@ static int observe_parse(struct muster_expect_parser *p, struct muster_operand *
 static int observe_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
 {
 	const char *other = other_name(p->check, operand);
-
 	return other ? muster_expect_parse_complain(
 			       p, "observe and %s exclude each other: set one of them to null", other)
 		     : 0;

@@ -24,7 +24,6 @@ static int resolve_after(struct muster_expect_parser *p, size_t at)
 {
 	struct muster_check *checks = p->expect->checks;
 	char near[300];
-
 	checks[at].after = -1;
 	if (!p->afters[at])
 		return 0;
@@ -46,7 +45,6 @@ static int circle_check(struct muster_expect_parser *p, size_t at)
 {
 	const struct muster_check *checks = p->expect->checks;
 	size_t steps = 0;
-
 	for (int next = checks[at].after; next >= 0; next = checks[next].after) {
 		if (++steps <= p->expect->check_count)
 			continue;
@@ -61,7 +59,6 @@ static int read_checks(struct muster_expect_parser *p, void *into, const struct 
 {
 	struct muster_expect *expect = into;
 	size_t depth = p->depth;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	expect->check_count = muster_json_size(json);
@@ -92,14 +89,12 @@ static int read_texts(
 static int read_vm_sizes(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
-
 	return read_texts(p, json, &expect->vm_sizes, &expect->vm_size_count);
 }
 
 static int read_gpu_names(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
-
 	return read_texts(p, json, &expect->gpu_names, &expect->gpu_name_count);
 }
 
@@ -110,7 +105,6 @@ static int read_identify(struct muster_expect_parser *p, void *into, const struc
 		{ "gpu_name", read_gpu_names, 0 },
 		{ "gpu_count", muster_expect_parse_count, offsetof(struct muster_expect, gpu_count) },
 	};
-
 	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);
 }
 
@@ -129,7 +123,6 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 	struct muster_expect_parser p = {
 		.layers = layers, .layer_count = layer_count, .expect = expect, .problems = problems, .err = err
 	};
-
 	if (muster_expect_parse_object(&p, merged, keys, PARSE_COUNT(keys), expect) < 0)
 		return -1;
 	if (!expect->check_count)

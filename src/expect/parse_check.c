@@ -26,7 +26,6 @@ static int read_metric(struct muster_expect_parser *p, void *into, const struct 
 {
 	struct muster_check *check = into;
 	char near[300];
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_STRING) < 0)
 		return -1;
 	check->metric = muster_metric_find(muster_json_string(json));
@@ -43,7 +42,6 @@ static int read_metric(struct muster_expect_parser *p, void *into, const struct 
 static int read_excuse(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_excuse *excuse = into;
-
 	excuse->value = muster_arena_string(p->expect->arena, muster_json_key(json));
 	return muster_expect_parse_text(p, &excuse->why, json);
 }
@@ -51,7 +49,6 @@ static int read_excuse(struct muster_expect_parser *p, void *into, const struct 
 static int read_inconclusive_on(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = into;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	check->inconclusive_on_count = muster_json_size(json);
@@ -73,7 +70,6 @@ static int read_label(struct muster_expect_parser *p, void *into, const struct m
 	struct muster_arena *arena = p->expect->arena;
 	struct muster_label *ret = into;
 	bool number = is_number_label(muster_json_key(json));
-
 	if (muster_expect_parse_need_label(p, muster_json_key(json)) < 0 ||
 		muster_expect_parse_need(p, json, number ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING) < 0)
 		return -1;
@@ -86,7 +82,6 @@ static int read_label(struct muster_expect_parser *p, void *into, const struct m
 static int read_where(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = into;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
 		return -1;
 	check->where_count = muster_json_size(json);
@@ -97,7 +92,6 @@ static int read_where(struct muster_expect_parser *p, void *into, const struct m
 static int read_after(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	const struct muster_check *check = into;
-
 	return muster_expect_parse_text(p, &p->afters[check - p->expect->checks], json);
 }
 
@@ -105,7 +99,6 @@ static int read_severity(struct muster_expect_parser *p, void *into, const struc
 {
 	enum muster_severity *ret = into;
 	int severity = muster_expect_parse_one_of(p, json, severities, PARSE_COUNT(severities));
-
 	if (severity < 0)
 		return -1;
 	*ret = (enum muster_severity)severity;
@@ -116,7 +109,6 @@ static int read_certainty(struct muster_expect_parser *p, void *into, const stru
 {
 	const char **ret = into;
 	int certainty = muster_expect_parse_one_of(p, json, certainties, PARSE_COUNT(certainties));
-
 	if (certainty < 0)
 		return -1;
 	*ret = certainties[certainty];
@@ -128,7 +120,6 @@ static int read_advice(struct muster_expect_parser *p, void *into, const struct 
 {
 	static const char *const places[] = { "node", "rank", "gpu", "port" };
 	const char **advice = into;
-
 	if (muster_expect_parse_text(p, advice, json) < 0)
 		return -1;
 	for (const char *at = *advice; (at = strstr(at, "${"));) {
@@ -159,7 +150,6 @@ static int read_in_words(struct muster_expect_parser *p, void *into, const struc
 {
 	const char *words, **in_words = into, *file = muster_expect_parse_file_of(p, "in_words");
 	bool any = false, own = true;
-
 	if (muster_expect_parse_text(p, &words, json) < 0)
 		return -1;
 	for (size_t i = 0; i < p->check->operand_count; i++)
@@ -211,7 +201,6 @@ const char *muster_expect_parse_check_id(const void *checks, size_t index)
 static int id_check(struct muster_expect_parser *p, const char *id)
 {
 	size_t good = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-
 	if (!*id || id[good] || strlen(id) > 64)
 		return muster_expect_parse_complain(
 			p, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
@@ -230,7 +219,6 @@ static int no_metric(struct muster_expect_parser *p)
 {
 	const struct muster_check *checks = p->expect->checks;
 	char near[300];
-
 	muster_suggest(
 		p->check->id, (size_t)(p->check - checks), muster_expect_parse_check_id, checks, 2, near, sizeof near);
 	return muster_expect_parse_complain(p, "no metric is given%s%s%s",
@@ -243,7 +231,6 @@ static int known_check(struct muster_expect_parser *p, const struct muster_json 
 	size_t firsts = PARSE_COUNT(first_keys), count = firsts + muster_operator_count + PARSE_COUNT(keys);
 	struct muster_expect_parse_key *all = muster_calloc(count, sizeof *all);
 	int result;
-
 	memcpy(all, first_keys, sizeof first_keys);
 	for (size_t i = 0; i < muster_operator_count; i++)
 		all[firsts + i].name = muster_operators[i].name;
@@ -275,7 +262,6 @@ static int keys_read(struct muster_expect_parser *p, const struct muster_json *j
 int muster_expect_parse_check(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	size_t depth = p->depth, before = p->problems ? p->problems->count : 0;
-
 	p->check = into;
 	p->check->id = muster_arena_string(p->expect->arena, muster_json_key(json));
 	if (muster_expect_parse_go_on(p, depth, id_check(p, p->check->id)) < 0 ||

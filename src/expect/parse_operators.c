@@ -36,7 +36,6 @@ int muster_expect_parse_need_label(struct muster_expect_parser *p, const char *l
 {
 	const struct muster_metric *metric = p->check->metric;
 	size_t count = 0;
-
 	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++)
 		if (strcmp(metric->labels[count], label) == 0)
 			return 0;
@@ -50,7 +49,6 @@ int muster_expect_parse_need_label(struct muster_expect_parser *p, const char *l
 int muster_expect_parse_need_many(struct muster_expect_parser *p)
 {
 	const struct muster_metric *metric = p->check->metric;
-
 	if (metric->scope != MUSTER_SCOPE_JOB)
 		return 0;
 	return muster_expect_parse_complain(
@@ -60,7 +58,6 @@ int muster_expect_parse_need_many(struct muster_expect_parser *p)
 int muster_expect_parse_within(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = into;
-
 	return muster_expect_parse_text(p, &check->within, json) < 0 ? -1
 								     : muster_expect_parse_need_label(p, check->within);
 }
@@ -69,7 +66,6 @@ int muster_expect_parse_within(struct muster_expect_parser *p, void *into, const
 static const char *operators_text(struct muster_expect_parser *p, enum muster_type type)
 {
 	const char *text = "";
-
 	for (size_t i = 0; i < muster_operator_count; i++)
 		if (muster_operators[i].types & 1u << type)
 			text = muster_arena_printf(
@@ -83,7 +79,6 @@ static int operator_read(
 	struct muster_check *check = p->check;
 	const struct muster_metric *metric = check->metric;
 	struct muster_operand *operand = &check->operands[check->operand_count];
-
 	if (!(operator->types & 1u << metric->type))
 		return muster_expect_parse_complain(p, "does not fit: %s is a %s, which has %s", metric->name,
 			muster_type_name(metric->type), operators_text(p, metric->type));
@@ -97,7 +92,6 @@ static int operator_read(
 int muster_expect_parse_operators(struct muster_expect_parser *p, const struct muster_json *check)
 {
 	size_t depth = p->depth;
-
 	p->check->operands = muster_arena_alloc(p->expect->arena, muster_json_size(check) * sizeof *p->check->operands);
 	for (size_t i = 0; i < muster_operator_count; i++) {
 		const struct muster_json *member = muster_json_member(check, muster_operators[i].name);
@@ -117,7 +111,6 @@ static int companions_check(struct muster_expect_parser *p)
 	const struct muster_check *check = p->check;
 	const struct muster_operand *peers = muster_check_operand(check, MUSTER_OF_PEERS);
 	bool any_case = false, worded = false;
-
 	for (size_t i = 0; i < check->operand_count; i++) {
 		any_case = any_case || check->operands[i].operator->any_case;
 		worded = worded || check->operands[i].operator->worded;
@@ -143,7 +136,6 @@ int muster_expect_parse_operators_check(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
 	const char *exact = NULL;
-
 	if (check->operand_count == 0)
 		return muster_expect_parse_complain(
 			p, "no operator: give one of %s", operators_text(p, check->metric->type));
@@ -170,7 +162,6 @@ int muster_expect_parse_operators_lint(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
 	size_t depth = p->depth;
-
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operand *operand = &check->operands[i];
 

@@ -52,11 +52,9 @@ static size_t layer_depth(const struct muster_expect_parser *p, const struct mus
 {
 	const struct muster_json *at = layer->json;
 	size_t depth = 0;
-
 	for (; depth < p->depth; depth++) {
 		const struct muster_expect_parse_step *step = &p->steps[depth];
 		enum muster_json_type type = muster_json_type(at);
-
 		if (step->key) {
 			at = type == MUSTER_JSON_OBJECT ? muster_json_member(at, step->key) : NULL;
 		} else if (type == MUSTER_JSON_ARRAY) {
@@ -77,7 +75,6 @@ static const char *layer_blame(const struct muster_expect_parser *p)
 {
 	const struct muster_layer *best = &p->layers[0];
 	size_t deepest = 0;
-
 	for (size_t i = 0; i < p->layer_count; i++) {
 		size_t depth = layer_depth(p, &p->layers[i]);
 
@@ -95,7 +92,6 @@ int muster_expect_parse_complain(struct muster_expect_parser *p, const char *for
 	const char *path = "$";
 	char what[512];
 	va_list args;
-
 	for (size_t i = 0; i < p->depth; i++) {
 		if (p->steps[i].key)
 			path = muster_path_member(path, p->steps[i].key, arena);

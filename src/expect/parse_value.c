@@ -10,7 +10,6 @@
 const char *muster_expect_parse_found(const struct muster_json *json, char *out, size_t size)
 {
 	char number[64];
-
 	switch (muster_json_type(json)) {
 	case MUSTER_JSON_STRING: snprintf(out, size, "\"%.60s\"", muster_json_string(json)); break;
 	case MUSTER_JSON_NUMBER:
@@ -26,7 +25,6 @@ const char *muster_expect_parse_found(const struct muster_json *json, char *out,
 int muster_expect_parse_need(struct muster_expect_parser *p, const struct muster_json *json, enum muster_json_type type)
 {
 	char found[96];
-
 	if (muster_json_type(json) == type)
 		return 0;
 	return muster_expect_parse_complain(p, "%s is needed, found %s", muster_json_type_name(type),
@@ -36,7 +34,6 @@ int muster_expect_parse_need(struct muster_expect_parser *p, const struct muster
 const char *muster_expect_parse_list(const char *const *names, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
-
 	for (size_t i = 0; i < count; i++)
 		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", names[i]);
 	return text;
@@ -46,7 +43,6 @@ int muster_expect_parse_one_of(
 	struct muster_expect_parser *p, const struct muster_json *json, const char *const *names, size_t count)
 {
 	char found[96];
-
 	for (size_t i = 0; muster_json_type(json) == MUSTER_JSON_STRING && i < count; i++)
 		if (strcmp(names[i], muster_json_string(json)) == 0)
 			return (int)i;
@@ -58,7 +54,6 @@ int muster_expect_parse_one_of(
 int muster_expect_parse_text(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	const char **ret = into;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_STRING) < 0)
 		return -1;
 	if (!*muster_json_string(json))
@@ -70,7 +65,6 @@ int muster_expect_parse_text(struct muster_expect_parser *p, void *into, const s
 int muster_expect_parse_number(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	double *ret = into;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_NUMBER) < 0)
 		return -1;
 	*ret = muster_json_number(json);
@@ -80,7 +74,6 @@ int muster_expect_parse_number(struct muster_expect_parser *p, void *into, const
 int muster_expect_parse_boolean(struct muster_expect_parser *p, void *into, const struct muster_json *json)
 {
 	bool *ret = into;
-
 	if (muster_expect_parse_need(p, json, MUSTER_JSON_BOOLEAN) < 0)
 		return -1;
 	*ret = muster_json_boolean(json);
@@ -92,7 +85,6 @@ int muster_expect_parse_count(struct muster_expect_parser *p, void *into, const 
 	int *ret = into;
 	double number;
 	char found[96];
-
 	if (muster_expect_parse_number(p, &number, json) < 0)
 		return -1;
 	if (!(number >= 1 && number <= INT_MAX) || number > (double)(int)number)
@@ -109,7 +101,6 @@ int muster_expect_parse_span(struct muster_expect_parser *p, void *into, const s
 		{ "max", muster_expect_parse_count, offsetof(struct muster_span, max) },
 	};
 	struct muster_span *span = into;
-
 	if (muster_json_type(json) == MUSTER_JSON_NUMBER) {
 		if (muster_expect_parse_count(p, &span->min, json) < 0)
 			return -1;
@@ -130,7 +121,6 @@ int muster_expect_parse_each(struct muster_expect_parser *p, const struct muster
 {
 	bool is_array = muster_json_type(json) == MUSTER_JSON_ARRAY;
 	size_t at = 0, depth = p->depth;
-
 	for (const struct muster_json *e = muster_json_first(json); e; e = muster_json_next(e), at++) {
 		if (is_array)
 			muster_expect_parse_enter_element(p, at);
@@ -147,7 +137,6 @@ int muster_expect_parse_known(struct muster_expect_parser *p, const struct muste
 {
 	const char *allowed = "";
 	size_t depth = p->depth;
-
 	for (size_t i = 0; i < count; i++)
 		allowed = muster_arena_printf(p->expect->arena, "%s%s%s", allowed, i ? ", " : "", keys[i].name);
 	for (const struct muster_json *m = muster_json_first(object); m; m = muster_json_next(m)) {
@@ -169,7 +158,6 @@ int muster_expect_parse_members(struct muster_expect_parser *p, const struct mus
 	const struct muster_expect_parse_key *keys, size_t count, void *into)
 {
 	size_t depth = p->depth;
-
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_json *member = muster_json_member(object, keys[i].name);
 

@@ -11,7 +11,6 @@ static int read_profiles(struct muster_expect_parser *p, void *into, const struc
 	bool list = muster_json_type(json) == MUSTER_JSON_ARRAY;
 	unsigned int *ret = into;
 	size_t at = 0;
-
 	for (const struct muster_json *e = list ? muster_json_first(json) : json; e;
 		e = list ? muster_json_next(e) : NULL, at++) {
 		int profile;
@@ -36,6 +35,5 @@ int muster_expect_parse_when(struct muster_expect_parser *p, void *into, const s
 		{ "profile", read_profiles, offsetof(struct muster_check, when_profiles) },
 		{ "domains", muster_expect_parse_span, offsetof(struct muster_check, when_domains) },
 	};
-
 	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);
 }

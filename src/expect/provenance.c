@@ -7,7 +7,6 @@
 static const struct muster_json *layer_check_member(const struct muster_layer *layer, const char *id)
 {
 	const struct muster_json *checks = muster_json_member(layer->json, "checks");
-
 	return checks && muster_json_type(checks) == MUSTER_JSON_OBJECT ? muster_json_member(checks, id) : NULL;
 }
 
@@ -24,7 +23,6 @@ static void change_note(
 	struct muster_check *check, const struct muster_json *said, const char *file, struct muster_arena *arena)
 {
 	struct muster_origin *change = change_find(check, muster_json_key(said));
-
 	if (!change)
 		change = &check->changes[check->change_count++];
 	change->key = muster_arena_string(arena, muster_json_key(said));
@@ -35,7 +33,6 @@ static void change_note(
 static size_t change_room(const struct muster_expect_parser *p, const char *id)
 {
 	size_t room = 1;
-
 	for (size_t i = 0; i < p->layer_count; i++) {
 		const struct muster_json *said = layer_check_member(&p->layers[i], id);
 
@@ -49,7 +46,6 @@ void muster_expect_parse_trace(struct muster_expect_parser *p)
 {
 	struct muster_check *check = p->check;
 	struct muster_arena *arena = p->expect->arena;
-
 	check->changes = muster_arena_alloc(arena, change_room(p, check->id) * sizeof *check->changes);
 	for (size_t i = 0; i < p->layer_count; i++) {
 		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
@@ -75,14 +71,12 @@ void muster_expect_parse_trace(struct muster_expect_parser *p)
 const char *muster_expect_parse_file_of(const struct muster_expect_parser *p, const char *key)
 {
 	const struct muster_origin *change = change_find(p->check, key);
-
 	return change ? change->file : p->check->file;
 }
 
 static size_t layer_index(const struct muster_expect_parser *p, const char *path)
 {
 	size_t i = 0;
-
 	while (i < p->layer_count && strcmp(p->layers[i].path, path) != 0)
 		i++;
 	return i;
@@ -93,7 +87,6 @@ int muster_expect_parse_sources_check(struct muster_expect_parser *p)
 	const struct muster_check *check = p->check;
 	const char *file = muster_expect_parse_file_of(p, "source");
 	size_t depth = p->depth, said = layer_index(p, file);
-
 	for (size_t i = 0; i < check->change_count; i++) {
 		const struct muster_origin *change = &check->changes[i];
 

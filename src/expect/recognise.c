@@ -21,7 +21,6 @@ static int identifies(const char *path, bool *ret, struct muster_error *err)
 	struct muster_json *json = NULL;
 	char *text;
 	size_t length;
-
 	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0)
 		return -1;
 	int result = muster_json_parse(text, length, &json, err);
@@ -40,7 +39,6 @@ static int candidate_add(struct muster_candidates *all, const char *path, const 
 	struct muster_candidate one = { 0 };
 	struct muster_expect changed;
 	bool own = false;
-
 	if (identifies(path, &own, err) < 0) {
 		err->code = MUSTER_EUSAGE;
 		return -1;
@@ -80,7 +78,6 @@ int muster_candidates_load(
 	struct muster_candidates all = { 0 };
 	struct muster_names names;
 	int failed = 0;
-
 	if (muster_file_names(config_dir, ".json", alphasort, &names, err) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
 	for (size_t i = 0; i < names.count && !failed; i++) {
@@ -147,7 +144,6 @@ static struct view view_size(
 {
 	const struct muster_sample *size = find(&node->samples, "node.vm_size");
 	struct view view = { .fits = "" };
-
 	if (!size)
 		return view;
 	view.key = muster_arena_printf(arena, "vmSize %s", size->value.string);
@@ -177,7 +173,6 @@ static struct view view_gpus(
 {
 	const struct muster_sample *count = find(&node->samples, "node.gpu_count"), *name = NULL;
 	struct view view = { .fits = "" };
-
 	for (size_t r = 0; r < node->rank_count && !name; r++)
 		name = find(&node->ranks[r].samples, "gpu.name");
 	if (!count || !name)
@@ -198,7 +193,6 @@ static const char *views_text(
 	const struct muster_run *run, const struct view *views, bool taken_for, struct muster_arena *arena)
 {
 	const char **names = muster_calloc(run->node_count, sizeof *names), *text = "";
-
 	for (size_t i = 0; i < run->node_count; i++) {
 		size_t count = 0;
 		bool told = !views[i].key;
@@ -226,7 +220,6 @@ static int views_settle(
 	const struct muster_run *run, const struct view *views, bool strict, size_t *ret_node, struct muster_error *err)
 {
 	const struct view *chosen = NULL;
-
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct view *view = &views[i];
 
@@ -259,7 +252,6 @@ int muster_recognise(const struct muster_run *run, const struct muster_candidate
 	struct view *views = muster_calloc(run->node_count + 1, sizeof *views);
 	bool sized = false;
 	size_t node = 0;
-
 	for (size_t i = 0; i < run->node_count; i++) {
 		views[i] = view_size(&run->nodes[i], candidates, run->arena);
 		sized = sized || views[i].key;

@@ -36,7 +36,6 @@ static unsigned long copies(const char *at, const char **ret_end)
 {
 	char *end;
 	unsigned long low, high;
-
 	*ret_end = at + 1;
 	if (*at != '{')
 		return *at == '+' ? 2 : 1; /* x+ becomes xx* */
@@ -54,12 +53,10 @@ const char *muster_regex_problem(const char *pattern)
 	unsigned long parts[PATTERN_BYTES_MAX + 1] = { 0 }; /* within each open parenthesis */
 	unsigned long last = 0;                             /* of what a repetition would copy */
 	size_t depth = 0;
-
 	if (strlen(pattern) > PATTERN_BYTES_MAX)
 		return "it is longer than 256 bytes";
 	while (*pattern) {
 		char c = *pattern;
-
 		if (c == '\\' && pattern[1] >= '0' && pattern[1] <= '9')
 			return "it has a back reference, which POSIX extended regular expressions do not have";
 		if (c == '(') {
@@ -94,7 +91,6 @@ regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, 
 	regex_t *regex;
 	char message[128];
 	int code;
-
 	if (problem) {
 		snprintf(why, size, "too large a regular expression: %s", problem);
 		return NULL;

@@ -9,7 +9,6 @@ bool muster_version_valid(const char *text)
 {
 	for (;; text++) {
 		size_t digits = strspn(text, DIGITS);
-
 		text += digits;
 		if (digits == 0 || !*text)
 			return digits > 0;
@@ -22,7 +21,6 @@ bool muster_version_valid(const char *text)
 static size_t take_number(const char **at, const char **ret_digits)
 {
 	size_t length;
-
 	*at += strspn(*at, "0");
 	*ret_digits = *at;
 	length = strspn(*at, DIGITS);
@@ -44,7 +42,6 @@ bool muster_version_reaches(const char *version, const char *least)
 		const char *has, *needs;
 		size_t length = take_number(&version, &has), least_length = take_number(&least, &needs);
 		int order = length != least_length ? (length > least_length ? 1 : -1) : strncmp(has, needs, length);
-
 		if (order)
 			return order > 0;
 		version = next_number(version);

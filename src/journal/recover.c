@@ -123,7 +123,6 @@ static void add_missing(struct muster_run *run)
 {
 	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);
 	struct muster_node *nowhere = NULL;
-
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
 			here[run->nodes[n].ranks[r].rank] = true;
@@ -143,7 +142,6 @@ static void add_missing(struct muster_run *run)
 static const char *interruption(const struct muster_journal_set *spooled)
 {
 	const char *why = muster_journal_set_interrupted(spooled);
-
 	return why                                     ? why
 	       : muster_journal_set_ended(spooled) > 0 ? NULL
 						       : "no rank came to its end: all were ended from outside";

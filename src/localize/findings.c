@@ -44,7 +44,6 @@ static int by_name(const void *a, const void *b)
 static const struct name *name_find(const struct name *names, size_t count, const char *name)
 {
 	const struct name key = { .name = name };
-
 	return count ? bsearch(&key, names, count, sizeof *names, by_name) : NULL;
 }
 
@@ -55,7 +54,6 @@ static void trial_set_fill(struct trial_set *d)
 	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
 	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
 	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
-
 	for (size_t n = 0; n < run->node_count; n++)
 		nodes[n] = (struct name){ run->nodes[n].name, n };
 	qsort(nodes, run->node_count, sizeof *nodes, by_name);
@@ -113,7 +111,6 @@ static const char *gbps_text(const struct trial_set *d, double gbps)
 static const char *why_text(const struct trial_set *d, size_t attempt, double median)
 {
 	const struct muster_trial *trial = d->trials[attempt];
-
 	if (trial->status == MUSTER_TRIAL_OK)
 		return muster_arena_printf(
 			d->arena, "slow: %s, the median is %s", gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
@@ -125,7 +122,6 @@ static const char *why_text(const struct trial_set *d, size_t attempt, double me
 static const char *alone_text(const struct trial_set *d, size_t node)
 {
 	const struct muster_suspect *one = &d->suspects.nodes[node];
-
 	if (one->alone == MUSTER_UNTRIED)
 		return "single-node all-reduce not tried";
 	return one->alone_gbps > 0
@@ -173,7 +169,6 @@ static void accuse_by_partners(struct trial_set *d, size_t node)
 	const struct muster_suspects *s = &d->suspects;
 	const char *failed = "", *good = "", *others = "", *why = NULL;
 	size_t good_count = 0, other_count = 0;
-
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		size_t other = edge->a == node ? edge->b : edge->a;
@@ -212,7 +207,6 @@ struct rated {
 static int by_weight(const void *a, const void *b)
 {
 	const struct rated *x = a, *y = b;
-
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
 	return (x->node > y->node) - (x->node < y->node);
@@ -224,7 +218,6 @@ static void accuse_nodes(struct trial_set *d)
 	const struct muster_suspects *s = &d->suspects;
 	struct rated *rated = muster_calloc(s->node_count + 1, sizeof *rated);
 	size_t count = 0;
-
 	for (size_t i = 0; i < s->node_count; i++)
 		if (s->nodes[i].blame != MUSTER_BLAME_NONE)
 			rated[count++] = (struct rated){ i,
@@ -244,7 +237,6 @@ static void accuse_nodes(struct trial_set *d)
 static void accuse_links(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
-
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 
@@ -269,7 +261,6 @@ static void accuse_split(struct trial_set *d)
 	const char **names = muster_calloc(s->node_count + 1, sizeof *names);
 	const char *parts = "";
 	size_t across = 0;
-
 	for (size_t i = 0; i < s->edge_count; i++)
 		across += muster_edge_failed(&s->edges[i]) &&
 			  s->nodes[s->edges[i].a].part != s->nodes[s->edges[i].b].part &&
@@ -304,7 +295,6 @@ static void accuse_pairs(struct trial_set *d)
 	const struct muster_suspects *s = &d->suspects;
 	const char *pairs = "", *why = "";
 	size_t count = 0, last = 0;
-
 	for (size_t i = 0; i < s->edge_count; i++) {
 		if (muster_suspects_explain(s, i))
 			continue;
@@ -336,7 +326,6 @@ static void trial_set_judge(struct trial_set *d)
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
 	const char *rates = "", *late = "";
 	size_t alone = 0;
-
 	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
 	accuse_nodes(d);
 	if (d->suspects.split)

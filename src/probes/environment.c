@@ -288,7 +288,6 @@ static void measure_topo(
 	size_t length = 0;
 	char *text = NULL;
 	int result = read_topo(ctx, setting, unread, &text, &length, &why);
-
 	if (result < 0 && why.code != MUSTER_EUSAGE)
 		muster_emit_null_plain(ctx, "node.topo_file", "%s", why.text);
 	else

@@ -57,7 +57,6 @@ static int ask(struct muster_probe_ctx *ctx, const char *url, struct muster_json
 	};
 	char *text;
 	size_t length;
-
 	muster_step(ctx, "GET %s", url);
 	if (muster_http_get(&request, &text, &length, err) < 0)
 		return muster_wrap(err, "metadata service");
@@ -78,7 +77,6 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 {
 	const struct muster_json *member = muster_json_member(compute, key);
 	const char *text = NULL;
-
 	if (member && muster_json_type(member) == MUSTER_JSON_STRING)
 		text = muster_json_string(member);
 	if (!member)
@@ -102,7 +100,6 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const char *url = muster_env(MUSTER_ENV_METADATA_URL);
 	struct muster_json *answer;
 	struct muster_error why;
-
 	(void)err;
 	if (url && !*url) {
 		emit_nothing(ctx, "no request: MUSTER_METADATA_URL is empty");

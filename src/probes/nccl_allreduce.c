@@ -139,7 +139,7 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 	muster_step(ctx, "ncclGetUniqueId");
 	if (muster_nccl_check(
 		    resources->nccl, resources->nccl->ncclGetUniqueId(&unique), NULL, err, "ncclGetUniqueId") < 0) {
-		log_tell_tail(ctx);
+		muster_allreduce_log_tell_tail(ctx);
 		return -1;
 	}
 	memcpy(id, unique.internal, MUSTER_RING_ID_BYTES);
@@ -170,7 +170,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 		return 0;
 	}
 	if (err->code != MUSTER_ECALLEDOFF)
-		log_tell_tail(ctx);
+		muster_allreduce_log_tell_tail(ctx);
 	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
 	muster_failing(ctx, err);
 	if (s.comm) {

@@ -25,7 +25,6 @@ int muster_report_publish(struct muster_report *report, const char *path, const 
 {
 	FILE *out = path && strcmp(path, "-") == 0 ? stderr : stdout;
 	struct muster_error err;
-
 	if (path && muster_report_write_json(report, path, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written: %s", err.text);
 		report->unwritten = err.text;

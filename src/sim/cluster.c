@@ -239,7 +239,6 @@ int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, st
 	struct muster_sim_cluster cluster = { .arena = NULL };
 	struct muster_json_reader reader = { .err = err };
 	int result = -1;
-
 	if (muster_file_read(path, CLUSTER_BYTES_MAX, &text, &length, err) < 0)
 		return -1;
 	if (muster_json_parse(text, length, &json, err) < 0)
@@ -305,7 +304,6 @@ static void read_environment(void)
 	const char *mask = muster_env(MUSTER_ENV_SIM_CPU_MASK);
 	struct muster_error err;
 	char *end;
-
 	if (!path || !*path)
 		end_unscripted("MUSTER_SIM_CLUSTER is not set");
 	if (!rank || *rank < '0' || *rank > '9')

@@ -184,7 +184,6 @@ static void put_port(struct tree *t, const struct muster_sim_port *port, size_t 
 	static const char *const phys_states[] = { NULL, "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
 		"LinkUp", "LinkErrorRecovery", "Phy Test" };
 	char device[512];
-
 	enter(t, "sys/class/infiniband/%s", port->device);
 	put(t, "node_type", "1: CA");
 	put(t, "fw_ver", "%s", port->firmware);

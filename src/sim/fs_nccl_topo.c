@@ -19,7 +19,6 @@ void muster_sim_topo_file_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out)
 {
 	unsigned int cpus = muster_sim_cpu_end(node);
-
 	fputs("<system version=\"1\">\n", out);
 	for (size_t i = 0; i < node->numa_count; i++) {
 		int devices = devices_of(node, i);

@@ -181,7 +181,6 @@ void muster_sim_topology_print(
 	struct printer p = { .out = out };
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
 	char *cpu_text = NULL, *node_text = NULL;
-
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
 	      "<topology version=\"2.0\">\n",
 		out);

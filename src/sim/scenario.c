@@ -204,7 +204,6 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 		.bandwidth_count = hardware->bandwidth_count,
 	};
 	const char **masks = muster_arena_alloc(arena, local_ranks * sizeof *masks);
-
 	for (size_t i = 0; i < local_ranks; i++)
 		masks[i] = numa_mask(arena, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
 	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, arena, model, masks, local_ranks, err) < 0)

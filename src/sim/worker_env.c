@@ -73,7 +73,6 @@ static void set_environment(
 	const struct muster_sim_rank *rank = &cluster->ranks[index];
 	const char *root = cluster->nodes[rank->node].directory;
 	const char *asan = getenv("ASAN_OPTIONS");
-
 	set_settings(cluster, rank);
 	const char *deaths = "";
 	for (size_t i = 0; i < rank->death_count; i++)

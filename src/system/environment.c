@@ -19,7 +19,6 @@ int muster_environment_read(char **ret_block, size_t *ret_length, struct muster_
 	size_t length = 0, room = 0;
 	char *block = NULL;
 	ssize_t got = fd < 0 ? -1 : 1;
-
 	while (got > 0 && length < BYTES_MAX) {
 		if (room - length < 4096)
 			block = muster_realloc(block, room = room ? 2 * room : 16384, 1);

@@ -31,7 +31,6 @@ static size_t take(char *piece, size_t size, size_t count, void *arg)
 {
 	struct answer *answer = arg;
 	size_t length = size * count; /* size is 1, says libcurl's manual */
-
 	answer->too_long = length > answer->most - answer->length;
 	if (answer->too_long)
 		return 0;
@@ -75,7 +74,6 @@ static int conclude(CURL *easy, CURLcode code, const struct muster_http_request 
 	struct muster_error *err)
 {
 	long status = 0;
-
 	if (answer->too_long)
 		return muster_fail(err, MUSTER_EIO, "the answer is longer than %zu bytes", request->most);
 	if (code != CURLE_OK)

@@ -38,7 +38,6 @@ static void start_element(void *data, const XML_Char *name, const XML_Char **att
 {
 	struct walker *w = data;
 	int result = 0;
-
 	if (w->stopped)
 		return;
 	if (++w->depth > MUSTER_XML_DEPTH_MAX)
@@ -53,7 +52,6 @@ static void start_element(void *data, const XML_Char *name, const XML_Char **att
 static void end_element(void *data, const XML_Char *name)
 {
 	struct walker *w = data;
-
 	if (w->stopped)
 		return;
 	w->depth--;
@@ -65,7 +63,6 @@ static void start_doctype(
 	void *data, const XML_Char *name, const XML_Char *system_id, const XML_Char *public_id, int internal_subset)
 {
 	struct walker *w = data;
-
 	(void)name, (void)system_id, (void)public_id, (void)internal_subset;
 	if (w->stopped)
 		return;
@@ -77,7 +74,6 @@ int muster_xml_read(const char *text, size_t length, const struct muster_xml_wal
 {
 	struct muster_error own;
 	struct walker w = { .walk = walk, .err = err ? err : &own };
-
 	if (length > MUSTER_XML_BYTES_MAX)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "it has %zu bytes, at most %zu are allowed", length, MUSTER_XML_BYTES_MAX);

@@ -19,7 +19,6 @@ static size_t distance(const char *a, const char *b)
 {
 	size_t row[NAME_MAX_COMPARED + 1];
 	size_t m = strlen(a), n = strlen(b);
-
 	if (m > NAME_MAX_COMPARED || n > NAME_MAX_COMPARED)
 		return SIZE_MAX;
 	for (size_t j = 0; j <= n; j++)

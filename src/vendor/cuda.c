@@ -32,7 +32,6 @@ int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct mu
 {
 	const char *name = NULL, *text = NULL;
 	enum muster_code code = result == CUDA_ERROR_NOT_SUPPORTED ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR;
-
 	if (result == CUDA_SUCCESS)
 		return 0;
 	if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
@@ -46,7 +45,6 @@ int muster_cuda_bus_id(
 	const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err)
 {
 	char bus_id[32] = "";
-
 	if (muster_cuda_check(cuda, cuda->cuDeviceGetPCIBusId(bus_id, (int)sizeof bus_id, device), err,
 		    "cuDeviceGetPCIBusId") < 0)
 		return -1;
@@ -58,7 +56,6 @@ int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret,
 	char text[sizeof "GPU-01234567-0123-0123-0123-0123456789ab"] = "GPU-";
 	size_t used = 4;
 	CUuuid uuid;
-
 	if (muster_cuda_check(cuda, cuda->cuDeviceGetUuid_v2(&uuid, device), err, "cuDeviceGetUuid_v2") < 0)
 		return -1;
 	if (size < sizeof text)
@@ -76,7 +73,6 @@ int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeou
 {
 	const struct timespec pause = { .tv_nsec = 20000 };
 	double deadline = muster_now_ms() + timeout_ms;
-
 	for (;;) {
 		CUresult result = cuda->cuStreamQuery(stream);
 		if (result != CUDA_ERROR_NOT_READY)

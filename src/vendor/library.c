@@ -26,7 +26,6 @@ static void find_path(struct muster_library *library, void *handle)
 {
 	struct link_map *map;
 	char *real;
-
 	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
 		return;
 	real = realpath(map->l_name, NULL);
@@ -68,7 +67,6 @@ int muster_library_open(
 	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
 {
 	int result;
-
 	pthread_mutex_lock(&opening);
 	if (!library->tried) {
 		open_once(library, symbols, count, &library->error);

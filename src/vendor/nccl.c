@@ -31,7 +31,6 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	const char *call)
 {
 	const char *text, *last;
-
 	if (result == ncclSuccess || result == ncclInProgress)
 		return 0;
 	/* ncclRemoteError says that this process is not where it began */
@@ -49,7 +48,6 @@ const char *muster_nccl_version_text(int version, char *out, size_t size)
 {
 	int major = version < 10000 ? version / 1000 : version / 10000;
 	int minor = version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
-
 	snprintf(out, size, "%d.%d.%d", major, minor, version % 100);
 	return out;
 }

@@ -26,7 +26,6 @@ static int read_cpu(struct reader *r, const char *const *attributes, struct must
 	const char *affinity = muster_xml_attribute(attributes, "affinity");
 	struct muster_nccl_topo_node *node = &r->topo->nodes[r->topo->node_count];
 	long number;
-
 	if (r->topo->node_count == MUSTER_NCCL_TOPO_NODES_MAX)
 		return muster_fail(err, MUSTER_EUSAGE, "more than %d elements cpu", MUSTER_NCCL_TOPO_NODES_MAX);
 	if (!numa)
@@ -46,7 +45,6 @@ static int read_pci(struct reader *r, const char *const *attributes, struct must
 	const char *class_code = muster_xml_attribute(attributes, "class");
 	const char *bus_id = muster_xml_attribute(attributes, "busid");
 	struct muster_nccl_topo_gpu *gpu = &r->topo->gpus[r->topo->gpu_count];
-
 	if (!class_code || strncmp(class_code, "0x03", 4) != 0)
 		return 0;
 	if (r->topo->gpu_count == MUSTER_NCCL_TOPO_GPUS_MAX)
@@ -63,7 +61,6 @@ static int read_pci(struct reader *r, const char *const *attributes, struct must
 static int open_element(void *arg, const char *name, const char *const *attributes, struct muster_error *err)
 {
 	struct reader *r = arg;
-
 	if (!r->inside && strcmp(name, "system") != 0)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"it is no NCCL topology: the first element is \"%.40s\", not \"system\"", name);
@@ -76,7 +73,6 @@ static int open_element(void *arg, const char *name, const char *const *attribut
 static void close_element(void *arg, const char *name)
 {
 	struct reader *r = arg;
-
 	if (strcmp(name, "cpu") == 0)
 		r->numa_node = -1;
 }
@@ -87,7 +83,6 @@ int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_t
 	struct reader r = { .topo = topo, .numa_node = -1 };
 	const struct muster_xml_walk walk = { .open = open_element, .close = close_element, .arg = &r };
 	int result = muster_xml_read(text, length, &walk, err);
-
 	if (result == 0)
 		*ret = *topo;
 	else

@@ -58,7 +58,6 @@ static struct {
 const struct muster_nvml *muster_nvml(struct muster_error *err)
 {
 	int result;
-
 	if (muster_library_open(&muster_nvml_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
 		return NULL;
 	pthread_mutex_lock(&start.lock);
@@ -78,7 +77,6 @@ int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struc
 {
 	enum muster_code code = MUSTER_EVENDOR;
 	const char *text;
-
 	if (result == NVML_SUCCESS)
 		return 0;
 	if (result == NVML_ERROR_NOT_SUPPORTED || result == NVML_ERROR_FUNCTION_NOT_FOUND)
@@ -94,7 +92,6 @@ int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struc
 static const char *read_hex(const char *text, size_t least, size_t most, char end, unsigned long *ret)
 {
 	size_t digits = 0;
-
 	while (isxdigit((unsigned char)text[digits]))
 		digits++;
 	if (digits < least || digits > most || text[digits] != end)
@@ -109,7 +106,6 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
 	const char *rest = bus_id;
 	char text[32];
 	int length;
-
 	if (!(rest = read_hex(rest, 1, 8, ':', &domain)) || !(rest = read_hex(rest, 2, 2, ':', &bus)) ||
 		!(rest = read_hex(rest, 2, 2, '.', &device)) || !read_hex(rest, 1, 1, '\0', &function) ||
 		device > 0x1f || function > 7)

@@ -38,7 +38,6 @@ int muster_verbs_query_port(
 	const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
 {
 	struct verbs_context *extended = __extension__ verbs_get_ctx_op(context, query_port);
-
 	memset(attr, 0, sizeof *attr);
 	if (extended)
 		return extended->query_port(context, port, attr, sizeof *attr);

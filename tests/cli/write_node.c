@@ -15,7 +15,6 @@ int main(int argc, char **argv)
 	struct muster_sim_cluster cluster;
 	struct muster_error err = { 0 };
 	int failed = argc != 4;
-
 	if (failed) {
 		fputs("usage: write_node HARDWARE-DIRECTORY SKU DIRECTORY\n", stderr);
 		muster_arena_free(arena);

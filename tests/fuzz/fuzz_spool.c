@@ -59,7 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct muster_run run, back;
 	struct muster_error err;
 	size_t second, first = fuzz_split(bytes, size, &second), length;
-
 	make_folder();
 	put_file(files[0], bytes, first);
 	put_file(files[1], bytes + second, size - second);

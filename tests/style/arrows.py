@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The folders of src/ stand in an order, and each uses only those above it: every #include, and every symbol that the
-objects need.
+objects need. Every symbol that they define begins with muster_.
 
 usage: arrows.py SOURCE BUILD NM
 
@@ -74,7 +74,7 @@ def objects(build):
 
 
 def symbols(root, build, nm):
-    """Triples: the file that needs a symbol, the one that defines it, and the symbol."""
+    """By symbol, the file that defines it; and pairs of a file and a symbol that it needs."""
     files = {source: path for source, path in objects(build).items() if os.path.exists(os.path.join(root, source))}
     if len(files) < 100:
         sys.exit(f"{build}: only {len(files)} objects were found: this test cannot judge them")
@@ -87,7 +87,7 @@ def symbols(root, build, nm):
                 needed.append((source, symbol))
             elif kind.isupper():
                 defined.setdefault(symbol, source)
-    return [(source, defined[symbol], symbol) for source, symbol in needed if symbol in defined]
+    return defined, needed
 
 
 def unknown_files(root):
@@ -107,10 +107,14 @@ def main(root, build, nm):
         here, there = owner(root, path), owner(root, other)
         if rank.get(here, 99) < rank.get(there, 99):
             wrong.append(f"{path} includes {other}: {here} must not use {there}")
-    for path, other, symbol in symbols(root, build, nm):
+    defined, needed = symbols(root, build, nm)
+    for path, symbol in needed:
+        other = defined.get(symbol, path)
         here, there = folder_of(path), folder_of(other)
         if rank.get(here, 99) < rank.get(there, 99):
             wrong.append(f"{path} uses {symbol} of {other}: {here} must not use {there}")
+    wrong += [f"{path} defines {symbol}, which does not begin with muster_" for symbol, path in sorted(defined.items())
+              if not symbol.startswith(("muster_", "__")) and path != "src/main.c"]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -96,7 +96,7 @@ int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct must
 /* NCCL's log: what it says about the way that the ring's data took; its end, as evidence of an error: what NCCL returns
  * is seldom the cause; and that what comes from here on is about another ring of the same process. */
 void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks);
-void log_tell_tail(struct muster_probe_ctx *ctx);
+void muster_allreduce_log_tell_tail(struct muster_probe_ctx *ctx);
 void muster_allreduce_log_end_ring(void);
 
 #endif

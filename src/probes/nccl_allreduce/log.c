@@ -43,7 +43,7 @@ void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 			ctx, "rank.nccl_gdr", "%s", log.transports[0] ? "no channel uses a network" : reason);
 }
 
-void log_tell_tail(struct muster_probe_ctx *ctx)
+void muster_allreduce_log_tell_tail(struct muster_probe_ctx *ctx)
 {
 	char *text, tail[MUSTER_ERROR_TEXT_MAX * 5 / 8];
 	size_t length;

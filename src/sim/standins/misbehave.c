@@ -164,7 +164,6 @@ static void misbehave(enum muster_sim_how how)
 	static const char step[] = "{\"step\":\"a vendor library writes to a descriptor that is not its own\"}\n";
 	static const char garbage[] = "\x7f\xff\x01{]\x1b[31m a vendor library's own log\n";
 	static const char half[] = "{\"sample\":{\"metric\":\"gpu.h2d_gbps\",\"val";
-
 	switch (how) {
 	case MUSTER_SIM_DIES_SEGV: take_signal(SIGSEGV); break;
 	case MUSTER_SIM_DIES_BUS: take_signal(SIGBUS); break;

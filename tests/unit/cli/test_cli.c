@@ -25,7 +25,6 @@ struct parsed {
 static int take_each(void *arg, const char *text, struct muster_error *err)
 {
 	struct parsed *p = arg;
-
 	if (strcmp(text, "bad") == 0)
 		return muster_fail(err, MUSTER_EUSAGE, "--each: bad is bad");
 	snprintf(p->each + strlen(p->each), sizeof p->each - strlen(p->each), "[%s]", text);
@@ -42,7 +41,6 @@ static int parse(const char *const *words, struct parsed *p, struct muster_error
 	};
 	char *argv[MAX_WORDS + 2] = { (char *)"cmd" };
 	int argc = 1;
-
 	for (; words[argc - 1]; argc++)
 		argv[argc] = (char *)words[argc - 1];
 	struct muster_cli cli = {
@@ -87,7 +85,6 @@ START_TEST(a_good_command_line_is_taken_apart)
 {
 	struct parsed p = { 0 };
 	struct muster_error err = { 0 };
-
 	ck_assert_msg(parse(good[_i].words, &p, &err) == 0, "%s", err.text);
 	ck_assert_pstr_eq(p.file, good[_i].file);
 	ck_assert_pstr_eq(p.name, good[_i].name);
@@ -119,7 +116,6 @@ START_TEST(a_bad_command_line_is_one_sentence)
 {
 	struct parsed p = { 0 };
 	struct muster_error err = { 0 };
-
 	ck_assert_int_eq(parse(bad[_i].words, &p, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_str_eq(err.text, bad[_i].said);
@@ -138,7 +134,6 @@ START_TEST(too_little_or_too_much_is_one_sentence)
 {
 	struct parsed p = { .least = 2, .needed = wanting[_i].needed, .no_rest = true };
 	struct muster_error err = { 0 };
-
 	ck_assert_int_eq(parse(wanting[_i].words, &p, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_str_eq(err.text, wanting[_i].said);
@@ -152,7 +147,6 @@ START_TEST(help_lists_every_option)
 	struct muster_error err = { 0 };
 	char text[2048] = "";
 	int pipe_fds[2], saved = dup(STDOUT_FILENO);
-
 	fflush(stdout);
 	ck_assert_int_eq(pipe(pipe_fds), 0);
 	dup2(pipe_fds[1], STDOUT_FILENO);
@@ -179,7 +173,6 @@ int main(void)
 	TCase *tc = tcase_create("parse");
 	SRunner *runner;
 	int failed;
-
 	tcase_add_loop_test(tc, a_good_command_line_is_taken_apart, 0, sizeof good / sizeof *good);
 	tcase_add_loop_test(tc, a_bad_command_line_is_one_sentence, 0, sizeof bad / sizeof *bad);
 	tcase_add_loop_test(tc, too_little_or_too_much_is_one_sentence, 0, sizeof wanting / sizeof *wanting);

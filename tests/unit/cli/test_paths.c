@@ -18,7 +18,6 @@ static int print_paths(void)
 {
 	struct muster_paths paths;
 	struct muster_error err;
-
 	if (muster_paths_find(&paths, &err) < 0) {
 		printf("%s\n", err.text);
 		return 2;
@@ -30,7 +29,6 @@ static int print_paths(void)
 static void make_folders(const char *path)
 {
 	char text[512];
-
 	snprintf(text, sizeof text, "%s/%s/", root, path);
 	for (char *at = text + strlen(root) + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
@@ -46,7 +44,6 @@ static const char *ask_copy(const char *path)
 	char to[512], block[65536];
 	FILE *in = fopen("/proc/self/exe", "rb"), *out;
 	size_t got;
-
 	snprintf(to, sizeof to, "%s/%s", root, path);
 	out = fopen(to, "wb");
 	ck_assert(in && out);
@@ -82,7 +79,6 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 START_TEST(files_are_found_in_each_layout)
 {
 	char path[256], said[2048];
-
 	ck_assert_ptr_nonnull(mkdtemp(root));
 	make_folders(layouts[_i].base);
 	snprintf(path, sizeof path, "%s/bin", layouts[_i].base);
@@ -105,7 +101,6 @@ END_TEST
 START_TEST(a_lost_binary_says_where_it_looked)
 {
 	char said[512];
-
 	ck_assert_ptr_nonnull(mkdtemp(root));
 	make_folders("bin");
 	snprintf(said, sizeof said,

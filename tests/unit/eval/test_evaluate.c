@@ -77,7 +77,6 @@ START_TEST(a_run_has_the_findings_that_it_earns)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	run_text(&run, cases[_i].run);
 	fixture_judge(&run, cases[_i].checks, false, &report);
 	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
@@ -91,7 +90,6 @@ START_TEST(advice_names_the_port_and_the_one_rank)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	run_text(&run, "a port.state port=p0/1 link_layer=InfiniBand INIT\na/0 rank.local_rank 0");
 	fixture_judge(&run,
 		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s','advice':'see ${port} of ${node}, ${rank}'}",
@@ -123,7 +121,6 @@ START_TEST(a_probe_that_did_not_end_well_comes_with_what_to_do)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	run_text(&run, ends[_i].outcome);
 	fixture_judge(&run, "'c':{'metric':'gpu.name','equals':'x','source':'s'}", false, &report);
 	ck_assert_uint_eq(report.finding_count, 1);
@@ -139,7 +136,6 @@ START_TEST(a_tally_keeps_the_labels_that_choose_its_samples)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	run_text(&run, "a port.rate_gbps port=p0/1 link_layer=InfiniBand 200\na/0 rank.local_rank 0\n"
 		       "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5");
 	fixture_judge(&run,
@@ -162,7 +158,6 @@ static void selected(const char *name, const char *overlay, struct muster_report
 {
 	struct muster_selection selection;
 	struct muster_error err;
-
 	run_text(run, "a node.cpus 4\na/0 rank.local_rank 0");
 	fixture_open();
 	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
@@ -182,7 +177,6 @@ START_TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	selected("small", NULL, &report, &run);
 	ck_assert_str_eq(fixture_findings(&report), "");
 	ck_assert_str_eq(report.sku, "small");
@@ -200,7 +194,6 @@ START_TEST(a_machine_type_that_nobody_knows_never_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	selected("huge", NULL, &report, &run);
 	ck_assert_uint_eq(report.finding_count, 1);
 	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
@@ -217,7 +210,6 @@ START_TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	selected("auto", "{\"checks\":{\"cpus\":{\"equals\":8,\"source\":\"site\"}}}", &report, &run);
 	ck_assert_uint_eq(report.finding_count, 1);
 	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
@@ -232,7 +224,6 @@ START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
 {
 	struct muster_selection selection;
 	struct muster_error err;
-
 	fixture_open();
 	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
 				     "\"rank.local_rank\",\"min\":0,\"source\":\"s\"}}}");
@@ -251,7 +242,6 @@ START_TEST(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file)
 	struct muster_selection selection;
 	struct muster_error err;
 	static const char *const names[] = { "auto", "small", "huge" };
-
 	fixture_open();
 	fixture_write(_i == 2 ? "common.json" : "small.json", "{\"schema_version\":1,\"name\":\"small\",");
 	ck_assert_int_eq(muster_selection_load(fixture_dir, names[_i], NULL, &selection, &err), -1);
@@ -264,7 +254,6 @@ int main(void)
 {
 	Suite *suite = suite_create("eval/evaluate");
 	TCase *tcase = tcase_create("findings");
-
 	tcase_add_loop_test(tcase, a_run_has_the_findings_that_it_earns, 0, sizeof cases / sizeof *cases);
 	tcase_add_loop_test(tcase, a_probe_that_did_not_end_well_comes_with_what_to_do, 0, sizeof ends / sizeof *ends);
 	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);

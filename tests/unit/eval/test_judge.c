@@ -132,7 +132,6 @@ START_TEST(a_value_is_held_against_the_operators)
 				    : table[_i].type == MUSTER_STRING  ? muster_string(table[_i].string)
 				    : table[_i].type == MUSTER_BOOLEAN ? muster_boolean(boolean)
 								       : muster_null();
-
 	fixture_run(&run);
 	struct muster_node *node = fixture_node(&run, "sim-1", 1);
 	fixture_sample(&run, &node->samples, table[_i].metric, table[_i].labels, value);
@@ -191,7 +190,6 @@ static void break_probe(struct muster_run *run, int number, const char *probe, e
 {
 	struct muster_rank *rank = rank_of(run, number);
 	size_t kept = 0;
-
 	for (size_t i = 0; i < rank->outcomes.count; i++)
 		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
 			rank->outcomes.items[i] = (struct muster_outcome){
@@ -206,7 +204,6 @@ static void break_probe(struct muster_run *run, int number, const char *probe, e
 static void drop_samples(struct muster_samples *samples, const char *metric)
 {
 	size_t kept = 0;
-
 	for (size_t i = 0; i < samples->count; i++)
 		if (strcmp(samples->items[i].metric->name, metric) != 0)
 			samples->items[kept++] = samples->items[i];
@@ -224,7 +221,6 @@ START_TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	fixture_judge(
 		&run, H2D "," NUMA ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
@@ -248,7 +244,6 @@ START_TEST(a_finding_says_all_that_is_known)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
 	fixture_judge(&run,
@@ -280,7 +275,6 @@ START_TEST(warnings_pass_unless_strict)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int strict = 0; strict <= 1; strict++) {
 		fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'}", strict, &report);
@@ -326,7 +320,6 @@ START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	break_probe(&run, 1, "gpu_copy", ends[_i].status, ends[_i].code, ends[_i].detail, ends[_i].step);
 	fixture_judge(&run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':1,'source':'s','when':{'profile':'full'}}",
@@ -350,7 +343,6 @@ START_TEST(a_probe_that_no_check_needs_is_skipped)
 	};
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
 	for (size_t i = 0; i < 2; i++) {
@@ -371,7 +363,6 @@ START_TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
 	struct muster_run run;
 	struct muster_report report;
 	const char *optional = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}";
-
 	two_nodes(&run);
 	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL);
 	fixture_judge(&run, optional, false, &report);
@@ -390,7 +381,6 @@ START_TEST(what_a_broken_probe_did_measure_is_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "vendor", "d2h failed", NULL);
 	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.h2d_gbps", gpu_labels[1], muster_number(5));
@@ -409,7 +399,6 @@ START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int r = 0; r < 4; r++)
 		break_probe(&run, r, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", r == 3 ? "other" : "libx.so: not found",
@@ -454,7 +443,6 @@ START_TEST(evidence_that_differs_does_not_divide_a_cause)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	eight_ranks(&run, timed_out);
 	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
@@ -478,7 +466,6 @@ START_TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	eight_ranks(&run, crashed);
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
@@ -496,7 +483,6 @@ START_TEST(ranks_that_share_a_fault_are_one_finding)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int r = 0; r < 2; r++)
 		fixture_sample(&run, &rank_of(&run, r)->samples, "rank.gpu_sharers", gpu_labels[0], muster_number(2));
@@ -520,7 +506,6 @@ START_TEST(one_rank_with_several_bad_sizes_is_one_finding)
 		"bytes=2048" };
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int r = 0; r < 4; r++)
 		for (size_t i = 0; i < 6; i++) {
@@ -547,7 +532,6 @@ START_TEST(what_does_not_apply_anywhere_is_said_once)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int r = 0; r < 4; r++)
 		set_value(&rank_of(&run, r)->samples, "gpu.h2d_gbps", muster_null());
@@ -564,7 +548,6 @@ START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
 	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
@@ -585,7 +568,6 @@ START_TEST(a_missing_rank_takes_what_it_would_have_measured)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	rank_of(&run, 2)->missing = rank_of(&run, 3)->missing = "no word within 30 s";
 	drop_samples(&run.nodes[1].samples, "node.gpu_count");
@@ -604,7 +586,6 @@ START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	rank_of(&run, 3)->unfinished = "it did not come to its end";
 	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
@@ -623,7 +604,6 @@ START_TEST(a_run_that_was_ended_early_blames_nobody)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	run.job.interrupted = "SIGTERM came to rank 0 after 5.0 s";
 	run.job.ranks = 5;
@@ -661,7 +641,6 @@ START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	rank_of(&run, 2)->missing = "no word within 30 s";
 	drop_samples(&run.nodes[1].samples, "node.gpu_count");
@@ -686,7 +665,6 @@ START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
 	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int r = 0; r < 4; r++)
 		fixture_outcome(rank_of(&run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
@@ -709,7 +687,6 @@ START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	run.job.ranks = 9;
 	run.nodes[0].ranks[1].rank = 6;
@@ -725,7 +702,6 @@ START_TEST(an_empty_run_never_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	fixture_judge(&run, H2D, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
@@ -740,7 +716,6 @@ START_TEST(a_missing_sample_is_never_a_pass)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
 	drop_samples(&run.nodes[1].samples, "node.gpu_count");
@@ -773,7 +748,6 @@ START_TEST(where_chooses_samples_by_their_labels)
 	struct muster_run run;
 	struct muster_report report;
 	struct muster_samples *job;
-
 	two_nodes(&run);
 	job = &run.job.samples;
 	fixture_sample(&run, job, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=2 ranks=4", muster_number(5));
@@ -813,7 +787,6 @@ START_TEST(when_says_which_runs_a_check_is_for)
 	struct muster_run run;
 	struct muster_report report;
 	char checks[256];
-
 	two_nodes(&run);
 	snprintf(
 		checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','min':27,'source':'s','when':%s}", whens[_i].when);
@@ -835,7 +808,6 @@ START_TEST(equals_by_misses_what_is_listed_and_not_there)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	drop_samples(&rank_of(&run, 1)->samples, "gpu.numa_node");
 	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
@@ -854,7 +826,6 @@ START_TEST(equals_by_misses_nothing_where_the_probe_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	break_probe(&run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
 	fixture_judge(&run, NUMA, false, &report);
@@ -870,7 +841,6 @@ START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	/* rank 1: its GPU; sim-2: the node */
 	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_number(5));
@@ -897,7 +867,6 @@ START_TEST(after_does_not_silence_where_the_other_could_not_be_told)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	for (int p = 0; p < 2; p++) {
 		const char *labels = p ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand";
@@ -921,7 +890,6 @@ START_TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_number(22));
 	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
@@ -948,7 +916,6 @@ START_TEST(without_expectations_only_probes_and_ranks_are_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	muster_evaluate(&run, NULL, false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
@@ -968,7 +935,6 @@ START_TEST(a_probe_of_another_version_is_no_reason_to_fail)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	fixture_outcome(rank_of(&run, 0), "quantum", MUSTER_OUTCOME_ERROR, "lib", "gone", NULL);
 	fixture_judge(&run, H2D, false, &report);
@@ -984,7 +950,6 @@ START_TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	two_nodes(&run);
 	fixture_outcome(rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_NOT_RUN, NULL, "left out", NULL);
 	fixture_outcome(rank_of(&run, 2), "nccl_allreduce", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
@@ -1004,7 +969,6 @@ int main(void)
 	TCase *tc = tcase_create("judge");
 	SRunner *runner;
 	int failed;
-
 	tcase_add_loop_test(tc, a_value_is_held_against_the_operators, 0, sizeof table / sizeof *table);
 	tcase_add_test(tc, a_healthy_run_has_no_finding_and_counts_its_passes);
 	tcase_add_test(tc, a_finding_says_all_that_is_known);

@@ -100,7 +100,6 @@ START_TEST(a_value_is_held_against_its_like)
 	struct muster_report report;
 	char checks[512];
 	size_t count = 0;
-
 	while (count < 8 && table[_i].values[count] != 0)
 		count++;
 	rates(&run, table[_i].values, count);
@@ -124,7 +123,6 @@ START_TEST(a_median_below_zero_condemns_nothing)
 	static const double values[] = { 1, 1, 1 };
 	struct muster_run run;
 	struct muster_report report;
-
 	rates(&run, values, 3);
 	fixture_judge(&run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false,
 		&report);
@@ -141,7 +139,6 @@ START_TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	for (int n = 0; n < 2; n++) {
 		struct muster_node *node = fixture_node(&run, n ? "n2" : "n1", 1);
@@ -176,7 +173,6 @@ START_TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	struct muster_node *node = fixture_node(&run, "n1", 1);
 	fixture_sample(&run, &node->samples, "node.kernel", NULL, muster_string("6.1"));
@@ -198,7 +194,6 @@ int main(void)
 {
 	Suite *suite = suite_create("eval_relative");
 	TCase *tc = tcase_create("relative");
-
 	tcase_add_loop_test(tc, a_value_is_held_against_its_like, 0, sizeof table / sizeof *table);
 	tcase_add_test(tc, a_median_below_zero_condemns_nothing);
 	tcase_add_test(tc, a_median_is_that_of_the_samples_that_the_check_chooses);

@@ -78,7 +78,6 @@ static void nodes_make(struct muster_run *run, int row)
 START_TEST(gpus_of_one_cluster_and_clique_are_one_domain)
 {
 	struct muster_run run;
-
 	nodes_make(&run, _i);
 	ck_assert_uint_eq(muster_nvlink_domains_count(&run, &clique), table[_i].domains);
 	muster_run_done(&run);
@@ -90,7 +89,6 @@ START_TEST(without_the_metric_each_node_is_a_domain)
 {
 	struct muster_run run;
 	size_t nodes = 0;
-
 	nodes_make(&run, _i);
 	for (size_t n = 0; n < table[_i].count; n++)
 		nodes += !table[_i].nodes[n].missing;
@@ -119,7 +117,6 @@ START_TEST(a_check_may_be_for_runs_of_so_many_domains)
 	struct muster_run run;
 	struct muster_report report;
 	char checks[256];
-
 	fixture_run(&run);
 	for (int n = 0; n < 2; n++)
 		fixture_sample(&run, &fixture_node(&run, n ? "n2" : "n1", 1)->samples, "node.gpu_count", NULL,
@@ -142,7 +139,6 @@ START_TEST(a_run_counts_by_the_fabric_probe)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	for (int n = 0; n < 4; n++) {
 		static const char *const names[] = { "n1", "n2", "n3", "n4" };
@@ -168,7 +164,6 @@ int main(void)
 {
 	Suite *suite = suite_create("eval_domains");
 	TCase *tc = tcase_create("domains");
-
 	tcase_add_loop_test(tc, gpus_of_one_cluster_and_clique_are_one_domain, 0, sizeof table / sizeof *table);
 	tcase_add_loop_test(tc, without_the_metric_each_node_is_a_domain, 0, sizeof table / sizeof *table);
 	tcase_add_loop_test(tc, a_check_may_be_for_runs_of_so_many_domains, 0, sizeof whens / sizeof *whens);

@@ -54,7 +54,6 @@ START_TEST(the_majority_is_right_and_without_one_all_are_listed)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	drivers(&run, table[_i].values, table[_i].count);
 	fixture_judge(&run, SAME_DRIVER, false, &report);
 	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
@@ -69,7 +68,6 @@ START_TEST(a_common_value_stands_in_the_tally)
 	static const char *const same[] = { "580.1", "580.1" }, *const differ[] = { "580.1", "570" };
 	struct muster_run run;
 	struct muster_report report;
-
 	drivers(&run, same, 2);
 	fixture_judge(&run, SAME_DRIVER, false, &report);
 	ck_assert_str_eq(report.tallies[0].value, "580.1");
@@ -90,7 +88,6 @@ START_TEST(an_optional_value_may_be_absent)
 	static const char *const values[] = { "1", NULL, "1" };
 	struct muster_run run;
 	struct muster_report report;
-
 	drivers(&run, values, 3);
 	fixture_judge(&run,
 		"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','optional':true,'severity':'"
@@ -146,7 +143,6 @@ START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	ports(&run, port_table[_i].nodes, port_table[_i].count);
 	fixture_judge(&run,
 		"'same':{'metric':'port.firmware','where':{'link_layer':'InfiniBand'},'same_across':'nodes','source':'"
@@ -183,7 +179,6 @@ START_TEST(within_a_label_only_its_like_is_compared)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	ports(&run, within_table[_i].nodes, within_table[_i].count);
 	fixture_judge(&run,
 		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false,
@@ -200,7 +195,6 @@ START_TEST(a_node_whose_probe_failed_is_not_compared)
 	static const char *const nodes[] = { "ib0=20", "", "ib0=20" };
 	struct muster_run run;
 	struct muster_report report;
-
 	ports(&run, nodes, 3);
 	fixture_outcome(
 		&run.nodes[1].ranks[0], "ib_link", MUSTER_OUTCOME_ERROR, "lib", "libibverbs.so.1: not found", NULL);
@@ -245,7 +239,6 @@ START_TEST(ranks_are_compared_one_by_one_or_by_node)
 	struct muster_run run;
 	struct muster_report report;
 	char checks[128];
-
 	names(&run, name_table[_i].values);
 	snprintf(checks, sizeof checks, "'same':{'metric':'gpu.name','same_across':'%s','source':'s'}",
 		name_table[_i].across);
@@ -261,7 +254,6 @@ START_TEST(what_another_check_condemned_is_left_out_of_the_comparison)
 	static const char *const values[] = { "A", "A", "A", "B" };
 	struct muster_run run;
 	struct muster_report report;
-
 	names(&run, values);
 	fixture_judge(&run,
 		"'same':{'metric':'gpu.name','same_across':'nodes','source':'s','after':'name'},"
@@ -277,7 +269,6 @@ START_TEST(long_lists_are_cut)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	for (int i = 0; i < 200; i++) {
 		char name[32], value[32];
@@ -304,7 +295,6 @@ START_TEST(padded_names_make_ranges)
 	static const char *const values[] = { "a", "b", "c", "a", "b", "c", "a" };
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	for (int i = 0; i < 7; i++) {
 		static const char *const nodes[] = { "g008", "x1", "y", "g009", "x2", "y2", "g010" };
@@ -325,7 +315,6 @@ int main(void)
 	TCase *tc = tcase_create("across");
 	SRunner *runner;
 	int failed;
-
 	tcase_add_loop_test(tc, the_majority_is_right_and_without_one_all_are_listed, 0, sizeof table / sizeof *table);
 	tcase_add_test(tc, a_common_value_stands_in_the_tally);
 	tcase_add_test(tc, an_optional_value_may_be_absent);

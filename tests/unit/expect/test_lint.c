@@ -10,7 +10,6 @@ struct heard {
 static void hear(void *arg, const char *problem)
 {
 	struct heard *heard = arg;
-
 	ck_assert_msg(strncmp(problem, fixture_dir, strlen(fixture_dir)) == 0, "said: %s", problem);
 	heard->used += (size_t)snprintf(
 		heard->text + heard->used, sizeof heard->text - heard->used, "%s\n", problem + strlen(fixture_dir) + 1);
@@ -19,7 +18,6 @@ static void hear(void *arg, const char *problem)
 static const char *put(const char *name, const char *text)
 {
 	char *copy = strdup(text);
-
 	for (char *at = copy; *at; at++)
 		if (*at == '\'')
 			*at = '"';
@@ -120,7 +118,6 @@ static bool same(const char *heard, const char *said)
 START_TEST(every_problem_of_a_file_is_told_in_its_order)
 {
 	struct heard heard = { .used = 0 };
-
 	fixture_open();
 	size_t count = muster_expect_lint("/none", put("x.json", cases[_i].text), NULL, hear, &heard);
 	fixture_close();
@@ -136,7 +133,6 @@ START_TEST(what_lint_alone_complains_of_can_still_be_judged)
 {
 	struct muster_expect expect;
 	struct muster_error err;
-
 	fixture_open();
 	const char *path = put("x.json", FILE_OF("'a':{" SPEED_IS "'min':9,'warn_below':8}"));
 	ck_assert_int_eq(muster_expect_load("/none", path, NULL, &expect, &err), 0);
@@ -148,7 +144,6 @@ END_TEST
 static void count(void *arg, const char *problem)
 {
 	size_t *lines = arg;
-
 	*lines += 1;
 	ck_assert_int_eq(strstr(problem, "there may be more problems") != NULL, *lines == 101);
 }
@@ -157,7 +152,6 @@ START_TEST(after_a_hundred_problems_the_reading_ends)
 {
 	char text[8192];
 	size_t used = (size_t)snprintf(text, sizeof text, "{'schema_version':1,'name':'t'"), lines = 0;
-
 	for (int i = 0; i < 150; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, ",'unknown%d':1", i);
 	snprintf(text + used, sizeof text - used, "}");

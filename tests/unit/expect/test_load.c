@@ -13,7 +13,6 @@
 static char *with_quotes(const char *text)
 {
 	char *copy = strdup(text);
-
 	for (char *at = copy; *at; at++)
 		if (*at == '\'')
 			*at = '"';
@@ -23,7 +22,6 @@ static char *with_quotes(const char *text)
 static void put(const char *name, const char *text)
 {
 	char *quoted = with_quotes(text);
-
 	fixture_write(name, quoted);
 	free(quoted);
 }
@@ -32,7 +30,6 @@ static void put(const char *name, const char *text)
 static void operators_are(const struct muster_check *check, const char *expected)
 {
 	char names[256] = "";
-
 	for (size_t i = 0, used = 0; i < check->operand_count; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s ", check->operands[i].operator->name);
 	ck_assert_str_eq(names, expected);
@@ -267,7 +264,6 @@ START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-
 	fixture_open();
 	put("x.json", bad[_i].text);
 	ck_assert_int_eq(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err), -1);
@@ -315,7 +311,6 @@ START_TEST(the_file_that_said_it_last_is_blamed)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char child[512], said[1024];
-
 	fixture_open();
 	put("parent.json", spread[_i].parent);
 	snprintf(child, sizeof child, "{'extends':'parent.json',%s", spread[_i].child + 1);
@@ -340,7 +335,6 @@ START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-
 	fixture_open();
 	ck_assert_int_eq(mkdir(fixture_path("sub"), 0755), 0);
 	put("sub/base.json", "{'schema_version':1,'name':'base','title':'T','checks':{"
@@ -399,7 +393,6 @@ START_TEST(words_hold_for_the_pattern_of_their_own_file)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char child[512];
-
 	fixture_open();
 	put("parent.json", CHECK("'metric':'node.kernel','matches':'^5','in_words':'five','source':'p'"));
 	snprintf(child, sizeof child,
@@ -416,7 +409,6 @@ END_TEST
 START_TEST(every_key_of_a_check_arrives)
 {
 	struct muster_expect expect;
-
 	fixture_load(
 		"'first':{'metric':'port.state','where':{'link_layer':'InfiniBand','port':'p/1'},"
 		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'after':'second','severity':'warn','optional':"
@@ -513,7 +505,6 @@ START_TEST(after_may_name_a_check_that_was_switched_off)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-
 	fixture_open();
 	put("x.json", "{'schema_version':1,'name':'x','checks':{'a':{" NUMBER ",'equals':8},'b':{" NUMBER
 		      ",'min':1,'after':'a'}}}");
@@ -533,7 +524,6 @@ START_TEST(a_loop_of_files_names_the_chain)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char said[1024];
-
 	fixture_open();
 	put("a.json", "{'schema_version':1,'name':'a','extends':'b.json'}");
 	put("b.json", "{'schema_version':1,'name':'b','extends':'./c.json'}");
@@ -552,7 +542,6 @@ START_TEST(a_long_chain_is_refused)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char name[32], text[128];
-
 	fixture_open();
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof name, "f%d.json", i);
@@ -571,7 +560,6 @@ START_TEST(a_missing_parent_is_named_with_who_wants_it)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char said[512];
-
 	fixture_open();
 	put("a.json", "{'schema_version':1,'name':'a','extends':'none.json'}");
 	ck_assert_int_eq(muster_expect_load("/none", fixture_path("a.json"), NULL, &expect, &err), -1);
@@ -590,7 +578,6 @@ START_TEST(a_file_beyond_the_limit_is_refused)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char *text = malloc(1024 * 1024 + 2);
-
 	fixture_open();
 	memset(text, ' ', 1024 * 1024 + 1);
 	text[1024 * 1024 + 1] = '\0';
@@ -609,7 +596,6 @@ static char *repeated(const char *before, const char *unit, size_t count, const 
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	fprintf(out, "{\"schema_version\": 1, \"name\": \"x\", \"x\": %s", before);
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, unit, i);
@@ -637,7 +623,6 @@ START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char *text = repeated(large[_i].before, large[_i].unit, large[_i].count, large[_i].behind);
-
 	fixture_open();
 	fixture_write("x.json", text);
 	free(text);
@@ -652,7 +637,6 @@ START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	char as[258] = { 0 }, pattern[512], plain[512];
-
 	memset(as, 'a', sizeof as - 1);
 	snprintf(pattern, sizeof pattern, CHECK(STRING ",'one_of':['x','*%.256s']"), as);
 	snprintf(plain, sizeof plain, CHECK(STRING ",'one_of':['x','%s']"), as);
@@ -710,7 +694,6 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-
 	fixture_open();
 	put("Some_SKU.json", CHECK(NUMBER ",'equals':8"));
 	put("other.json", CHECK(NUMBER ",'equals':8"));
@@ -733,7 +716,6 @@ START_TEST(a_file_is_found_by_what_its_machine_is_called)
 	static const char *const called[] = { "standard_x_V6", "Standard_xBSE_v6", "STANDARD_XBSE_V6" };
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-
 	fixture_open();
 	put("x.json", "{'schema_version':1,'name':'x','identify':{'vm_size':['Standard_X_v6','Standard_XBSE_v6'],"
 		      "'gpu_name':['GPU'],'gpu_count':1},'checks':{'a':{" NUMBER ",'equals':1}}}");
@@ -771,7 +753,6 @@ START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
 	struct muster_error err = { 0 };
 	const char **names;
 	size_t count;
-
 	ck_assert_int_eq(muster_expect_names(MUSTER_SOURCE_DIR "/configs", arena, &names, &count, &err), 0);
 	ck_assert_uint_gt(count, 22);
 	for (size_t n = 0; n < count; n++) {
@@ -800,7 +781,6 @@ int main(void)
 	TCase *tc = tcase_create("load");
 	SRunner *runner;
 	int failed;
-
 	tcase_add_loop_test(tc, a_bad_file_is_refused_with_its_path_and_what_is_allowed, 0, sizeof bad / sizeof *bad);
 	tcase_add_loop_test(tc, the_file_that_said_it_last_is_blamed, 0, sizeof spread / sizeof *spread);
 	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);

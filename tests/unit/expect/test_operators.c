@@ -45,7 +45,6 @@ static const struct {
 static bool takes(const struct muster_check *check, const char *text)
 {
 	const struct muster_sample sample = { .metric = check->metric, .value = muster_string(text) };
-
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_question question = {
 			.check = check, .operand = &check->operands[i], .sample = &sample
@@ -62,7 +61,6 @@ START_TEST(shipped_checks_take_the_texts_that_they_are_for)
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
 	const struct muster_check *check = NULL;
-
 	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", shipped[_i].sku, NULL, &expect, &err) == 0, "%s",
 		err.text);
 	for (size_t i = 0; i < expect.check_count; i++)
@@ -75,7 +73,6 @@ START_TEST(shipped_checks_take_the_texts_that_they_are_for)
 		for (;;) {
 			size_t length = strcspn(at, "|");
 			char *text = strndup(at, length);
-
 			ck_assert_msg(takes(check, text) == !refused, "%s of %s %s \"%s\"", check->id, shipped[_i].sku,
 				refused ? "takes" : "refuses", text);
 			free(text);
@@ -109,7 +106,6 @@ START_TEST(a_version_is_numbers_with_dots_between_them)
 {
 	static const char *const valid[] = { "0", "2", "2.9.9", "535.104.05", "0.0" };
 	static const char *const invalid[] = { "", ".", "2.", ".2", "2..9", "v2", "2.9-rc1", "2 .9", "-1" };
-
 	for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
 		ck_assert_msg(muster_version_valid(valid[i]), "%s", valid[i]);
 	for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
@@ -123,7 +119,6 @@ START_TEST(versions_are_compared_number_by_number)
 	static const char *const ascending[] = { "0", "0.0.1", "1", "1.0.1", "1.9", "1.10", "1.10.09", "1.10.10",
 		"2.0.0", "2.1", "9", "10", "10.0.0.1", "99999999999999999999", "100000000000000000000" };
 	size_t count = sizeof ascending / sizeof *ascending;
-
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < count; j++)
 			ck_assert_msg(muster_version_reaches(ascending[i], ascending[j]) == (i >= j), "%s and %s",
@@ -140,7 +135,6 @@ int main(void)
 {
 	Suite *suite = suite_create("expect operators");
 	TCase *tc = tcase_create("operators");
-
 	tcase_add_loop_test(tc, shipped_checks_take_the_texts_that_they_are_for, 0, sizeof shipped / sizeof *shipped);
 	tcase_add_test(tc, each_operator_has_a_name_of_its_own);
 	tcase_add_test(tc, a_version_is_numbers_with_dots_between_them);

@@ -128,7 +128,6 @@ START_TEST(a_run_is_recognised_or_the_reason_given)
 	struct muster_error err;
 	const char *how = NULL;
 	size_t index = 99;
-
 	write_files();
 	ck_assert_msg(muster_candidates_load(fixture_dir, NULL, &all, &err) == 0, "%s", err.text);
 	add_nodes(&run, table[_i].nodes, table[_i].count);
@@ -157,7 +156,6 @@ START_TEST(a_run_without_any_node_is_not_recognised)
 	struct muster_error err;
 	const char *how;
 	size_t index;
-
 	fixture_run(&run);
 	ck_assert_int_eq(muster_recognise(&run, &all, &index, &how, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "neither the metadata service nor the GPUs"));
@@ -170,7 +168,6 @@ START_TEST(only_files_that_identify_a_machine_are_candidates)
 	static const char *const names[] = { "alike_1", "alike_2", "any", "big", "small" };
 	struct muster_candidates all;
 	struct muster_error err;
-
 	write_files();
 	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), 0);
 	ck_assert_uint_eq(all.count, sizeof names / sizeof *names);
@@ -185,7 +182,6 @@ START_TEST(a_bad_file_is_an_error_that_names_it)
 {
 	struct muster_candidates all;
 	struct muster_error err;
-
 	write_files();
 	fixture_write("broken.json", "{\"schema_version\":1,\n\"name\":}");
 	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
@@ -202,7 +198,6 @@ START_TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 	struct muster_candidates all;
 	struct muster_error err;
 	const char *overlay;
-
 	write_files();
 	/* removes what only "small" has */
 	overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
@@ -227,7 +222,6 @@ START_TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
 {
 	struct muster_candidates all;
 	struct muster_error err;
-
 	ck_assert_msg(muster_candidates_load(MUSTER_SOURCE_DIR "/configs", NULL, &all, &err) == 0, "%s", err.text);
 	ck_assert_uint_ge(all.count, 1);
 	for (size_t i = 0; i < all.count; i++)
@@ -291,7 +285,6 @@ START_TEST(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail)
 	struct muster_run run;
 	struct muster_error err;
 	const struct muster_finding *unknown = NULL;
-
 	write_files();
 	ck_assert_msg(muster_selection_load(fixture_dir, judged[_i].name, NULL, &choice, &err) == 0, "%s", err.text);
 	add_nodes(&run, judged[_i].nodes, judged[_i].count);
@@ -338,7 +331,6 @@ START_TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_bein
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
-
 	write_files();
 	const char *overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
 	ck_assert_msg(muster_selection_load(fixture_dir, "auto", overlay, &choice, &err) == 0, "%s", err.text);
@@ -368,7 +360,6 @@ START_TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
-
 	write_files();
 	ck_assert_int_eq(unlink(fixture_path("common.json")), 0);
 	ck_assert_msg(muster_selection_load(fixture_dir, "auto", NULL, &choice, &err) == 0, "%s", err.text);
@@ -401,7 +392,6 @@ START_TEST(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks)
 	};
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	struct muster_node *node = fixture_node(&run, "n1", 1);
 	fixture_outcome(&node->ranks[0], probes[_i], MUSTER_OUTCOME_OK, NULL, NULL, NULL);
@@ -416,7 +406,6 @@ START_TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	for (int i = 0; i < 2; i++) {
 		struct muster_node *node = fixture_node(&run, i ? "n2" : "n1", 1);
@@ -439,7 +428,6 @@ int main(void)
 {
 	Suite *suite = suite_create("recognise");
 	TCase *tcase = tcase_create("recognise");
-
 	tcase_add_loop_test(tcase, a_run_is_recognised_or_the_reason_given, 0, LENGTH(table));
 	tcase_add_test(tcase, a_run_without_any_node_is_not_recognised);
 	tcase_add_test(tcase, only_files_that_identify_a_machine_are_candidates);

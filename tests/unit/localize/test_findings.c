@@ -93,7 +93,6 @@ static void add_trials(struct muster_run *run, const char *text)
 		const char **nodes = muster_arena_alloc(run->arena, 2 * sizeof *nodes);
 		struct muster_trial trial = { .probe = PROBE, .nodes = nodes, .node_count = text[1] == '-' ? 2 : 1 };
 		const char *rest = text + 2 * trial.node_count;
-
 		for (size_t i = 0; i < trial.node_count; i++)
 			nodes[i] = muster_arena_string_n(run->arena, text + 2 * i, 1);
 		trial.kind = trial.node_count == 2 ? MUSTER_TRIAL_PAIR : MUSTER_TRIAL_ALONE;

@@ -20,7 +20,6 @@ static void add_finding(struct side *side, char **words, size_t count)
 {
 	static const char *const names[] = { "pass", "warn", "fail", "skip", "inconclusive" };
 	struct muster_finding *finding = &side->findings[side->report.finding_count++];
-
 	*finding = (struct muster_finding){ .check = words[2], .rank = -1, .unit = "" };
 	while (strcmp(names[finding->status], words[1]) != 0)
 		finding->status++;
@@ -38,7 +37,6 @@ static void add_finding(struct side *side, char **words, size_t count)
 static void add_line(struct muster_run *run, void *data, char **words, size_t count)
 {
 	struct side *side = data;
-
 	if (strcmp(words[0], "!") == 0)
 		add_finding(side, words, count);
 	else if (strcmp(words[0], "profile") == 0)
@@ -310,7 +308,6 @@ static char *text_of(const struct side *before, const struct side *after)
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	muster_compare(&before->report, &after->report, &comparison);
 	muster_comparison_print_text(&comparison, "a.json", "b.json", out);
 	fclose(out);
@@ -321,7 +318,6 @@ static char *text_of(const struct side *before, const struct side *after)
 START_TEST(two_runs_differ_in_what_differs)
 {
 	struct side before, after;
-
 	make(&before, cases[_i].before);
 	make(&after, cases[_i].after);
 	char *text = text_of(&before, &after);
@@ -339,7 +335,6 @@ START_TEST(a_kind_has_sixty_lines_at_most)
 {
 	struct side before, after;
 	char names[2][64 * 32] = { "", "" };
-
 	for (size_t i = 0, used[2] = { 0 }; i < 63; i++)
 		for (size_t side = 0; side < 2; side++)
 			used[side] += (size_t)snprintf(names[side] + used[side], sizeof names[side] - used[side],
@@ -403,7 +398,6 @@ START_TEST(scripts_read_every_change_with_its_place)
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	make(&before, GPU_0 H2D "20\nsim-1 port.state port=m0/1 link_layer=InfiniBand ACTIVE");
 	make(&after, GPU_0 H2D "18\nsim-1 port.state port=m0/1 link_layer=InfiniBand -");
 	after.run.job.id = "4711";
@@ -425,7 +419,6 @@ int main(void)
 {
 	Suite *suite = suite_create("report/compare");
 	TCase *tcase = tcase_create("differences");
-
 	tcase_add_loop_test(tcase, two_runs_differ_in_what_differs, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, a_kind_has_sixty_lines_at_most);
 	tcase_add_test(tcase, scripts_read_every_change_with_its_place);

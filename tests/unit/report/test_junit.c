@@ -109,7 +109,6 @@ static void ran(struct muster_rank *rank, const char *probe, double elapsed_ms)
 static void make(struct muster_run *run, struct muster_report *report)
 {
 	static const char *const names[] = { "a", "a", "b", "c", "?" };
-
 	muster_run_init(run);
 	run->job.started = "2025-01-31T12:00:00Z";
 	run->job.profile = "quick";
@@ -142,7 +141,6 @@ static char *cases_of(const struct muster_report *report)
 	char *text = NULL, *from, *to;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	muster_report_print_junit(report, out);
 	fclose(out);
 	while ((from = strstr(text, "    <properties>\n"))) {
@@ -248,7 +246,6 @@ START_TEST(each_place_has_a_case_for_each_probe_and_check)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	make(&run, &report);
 	char *text = cases_of(&report);
 	ck_assert_str_eq(text, whole);
@@ -261,7 +258,6 @@ START_TEST(warnings_fail_where_they_are_judged_strictly)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	make(&run, &report);
 	report.strict = true;
 	char *text = cases_of(&report);
@@ -293,7 +289,6 @@ START_TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 	char *text = NULL, *at;
 	size_t length = 0, suites = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	make(&run, &report);
 	run.job.simulated = true;
 	run.job.id = "4711";
@@ -313,7 +308,6 @@ int main(void)
 {
 	Suite *suite = suite_create("report/junit");
 	TCase *tcase = tcase_create("cases");
-
 	tcase_add_test(tcase, each_place_has_a_case_for_each_probe_and_check);
 	tcase_add_test(tcase, warnings_fail_where_they_are_judged_strictly);
 	tcase_add_test(tcase, every_suite_says_what_was_measured_and_how_it_was_judged);

@@ -11,7 +11,6 @@ static char *text_of(const struct muster_report *report)
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
-
 	muster_report_print_markdown(report, out);
 	fclose(out);
 	return text;
@@ -45,7 +44,6 @@ START_TEST(the_worst_comes_first_and_figures_last)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	fixture_run(&run);
 	fixture_report(&report, &run);
 	char *text = text_of(&report);
@@ -59,7 +57,6 @@ START_TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 {
 	struct muster_run run;
 	struct muster_report report;
-
 	synthetic_run(&run, 1);
 	fixture_report(&report, &run);
 	run.job.simulated = false;
@@ -80,7 +77,6 @@ END_TEST
 static size_t count_of(const char *text, const char *wanted)
 {
 	size_t count = 0;
-
 	for (; (text = strstr(text, wanted)); text += strlen(wanted))
 		count++;
 	return count;
@@ -91,7 +87,6 @@ START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
 	struct muster_run run;
 	struct muster_report report;
 	struct muster_finding findings[60];
-
 	synthetic_run(&run, 8);
 	fixture_report(&report, &run);
 	for (size_t i = 0; i < 60; i++)
@@ -124,7 +119,6 @@ START_TEST(what_a_machine_gave_is_text_and_nothing_more)
 		.rank = -1,
 		.observed = "\\`*_{}[]()#!|~\x1b",
 		.unit = "GB/s" };
-
 	synthetic_run(&run, 8);
 	fixture_report(&report, &run);
 	report.findings = &finding;
@@ -142,7 +136,6 @@ int main(void)
 {
 	Suite *suite = suite_create("report/markdown");
 	TCase *tcase = tcase_create("summary");
-
 	tcase_add_test(tcase, the_worst_comes_first_and_figures_last);
 	tcase_add_test(tcase, what_is_not_known_is_left_out_and_strictness_is_said);
 	tcase_add_test(tcase, fifty_rows_at_most_and_how_many_more_there_are);

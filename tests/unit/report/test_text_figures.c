@@ -80,7 +80,6 @@ static const char *text_of(const struct muster_report *report)
 {
 	static char text[16384];
 	FILE *out = fmemopen(text, sizeof text, "w");
-
 	ck_assert_ptr_nonnull(out);
 	muster_report_print_text(report, out, false);
 	fclose(out);
@@ -94,7 +93,6 @@ START_TEST(figures_are_shown_with_their_size_and_their_check)
 	struct muster_report report = {
 		.run = &run, .sku = "test", .tallies = &tally, .tally_count = cases[_i].tally != NULL
 	};
-
 	run_text(&run, cases[_i].run);
 	const char *text = text_of(&report);
 	size_t length = strlen(cases[_i].lines);
@@ -110,7 +108,6 @@ START_TEST(without_figures_there_is_no_heading)
 {
 	struct muster_run run;
 	struct muster_report report = { .run = &run, .sku = "test" };
-
 	run_text(&run, "a/0 gpu.h2d_gbps gpu=g -\na/0 rank.local_rank 0");
 	const char *text = text_of(&report);
 	ck_assert_msg(!strstr(text, "\nbandwidth\n"), "%s", text);
@@ -125,7 +122,6 @@ START_TEST(a_bandwidth_that_is_only_observed_is_shown_once)
 	struct muster_run run;
 	struct muster_tally tally = observed;
 	struct muster_report report = { .run = &run, .sku = "test", .tallies = &tally, .tally_count = 1 };
-
 	tally.metric = metrics[_i];
 	tally.count[MUSTER_PASS] = 1;
 	run_text(&run, "a/0 gpu.h2d_gbps gpu=g 26.1");
@@ -143,7 +139,6 @@ int main(void)
 {
 	Suite *suite = suite_create("report/text_figures");
 	TCase *tcase = tcase_create("figures");
-
 	tcase_add_loop_test(tcase, figures_are_shown_with_their_size_and_their_check, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, without_figures_there_is_no_heading);
 	tcase_add_loop_test(tcase, a_bandwidth_that_is_only_observed_is_shown_once, 0, 5);

@@ -23,7 +23,6 @@ static void run(const char *program, char said[256], char how[64])
 	const char *line;
 	size_t length;
 	int state;
-
 	ck_assert_int_eq(muster_subprocess_start(&proc, program, environ, &err), 0);
 	while ((state = muster_subprocess_next_line(&proc, &line, &length, &err)) == 0) {
 		struct pollfd results = { .fd = proc.results, .events = POLLIN };
@@ -37,7 +36,6 @@ static void run(const char *program, char said[256], char how[64])
 START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
 {
 	char folder[] = "/tmp/muster-proc-XXXXXX", program[64], trace[64], expected[256], said[256], how[64];
-
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(program, sizeof program, "%s/program", folder);
 	snprintf(trace, sizeof trace, "%s/trace", folder);
@@ -60,7 +58,6 @@ END_TEST
 START_TEST(the_words_of_the_wrapper_come_before_the_program)
 {
 	char said[256], how[64];
-
 	setenv("MUSTER_WORKER_WRAPPER", "  echo\tone  two ", 1);
 	run("/somewhere/muster", said, how);
 	ck_assert_str_eq(said, "one two /somewhere/muster worker");
@@ -71,7 +68,6 @@ END_TEST
 START_TEST(a_wrapper_that_is_not_there_is_named)
 {
 	char said[256], how[64];
-
 	setenv("MUSTER_WORKER_WRAPPER", "no-such-wrapper --quiet", 1);
 	run("/somewhere/muster", said, how);
 	ck_assert_str_eq(said, "no-such-wrapper: No such file or directory");
@@ -82,7 +78,6 @@ END_TEST
 START_TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
 {
 	char said[256], how[64];
-
 	signal(SIGCHLD, SIG_IGN);
 	setenv("MUSTER_WORKER_WRAPPER", "sh -c kill${IFS}-SEGV${IFS}$$", 1);
 	run("/somewhere/muster", said, how);

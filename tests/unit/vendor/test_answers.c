@@ -43,7 +43,6 @@ START_TEST(bus_ids_become_as_sysfs_spells_them)
 	struct muster_error err = { 0 };
 	char text[32] = "untouched";
 	int result = muster_bus_id_normalise(bus_ids[_i].from, text, sizeof text, &err);
-
 	ck_assert_int_eq(result, bus_ids[_i].to ? 0 : -1);
 	ck_assert_str_eq(text, bus_ids[_i].to ? bus_ids[_i].to : "untouched");
 	if (result < 0) {
@@ -57,7 +56,6 @@ START_TEST(a_bus_id_is_never_cut)
 {
 	struct muster_error err = { 0 };
 	char text[13] = "untouched";
-
 	ck_assert_int_eq(muster_bus_id_normalise("00010000:00:00.0", text, sizeof text, &err), -1);
 	ck_assert_str_eq(text, "untouched");
 	ck_assert_int_eq(muster_bus_id_normalise("00000001:00:00.0", text, sizeof text, &err), 0);
@@ -86,7 +84,6 @@ START_TEST(nvml_answers_are_told_apart)
 {
 	const struct muster_nvml nvml = { .nvmlErrorString = nvml_text };
 	struct muster_error err = { 0 };
-
 	ck_assert_int_eq(muster_nvml_check(&nvml, NVML_SUCCESS, &err, "nvmlCall"), 0);
 	ck_assert_str_eq(err.text, "");
 	ck_assert_int_eq(muster_nvml_check(&nvml, nvml_checks[_i].result, &err, "nvmlCall"), -1);
@@ -111,7 +108,6 @@ static const struct {
 START_TEST(nccl_versions_read_as_people_write_them)
 {
 	char text[32];
-
 	ck_assert_str_eq(muster_nccl_version_text(versions[_i].number, text, sizeof text), versions[_i].text);
 }
 END_TEST
@@ -131,7 +127,6 @@ START_TEST(nccl_answers_carry_the_last_error_in_one_line)
 	struct muster_nccl nccl = { .ncclGetErrorString = nccl_text, .ncclGetLastError = nccl_last };
 	ncclComm_t comm = (ncclComm_t)(void *)&nccl; /* any pointer: only passed on */
 	struct muster_error err = { 0 };
-
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSuccess, NULL, &err, "ncclCall"), 0);
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclInProgress, NULL, &err, "ncclCall"), 0);
 	ck_assert_str_eq(err.text, "");
@@ -155,7 +150,6 @@ static int answer;
 static int compat_query(struct ibv_context *context, uint8_t port, void *attr)
 {
 	static const struct ibv_port_attr zero;
-
 	(void)context;
 	ck_assert_int_eq(port, 2);
 	ck_assert_int_eq(memcmp(attr, &zero, sizeof zero), 0);
@@ -186,7 +180,6 @@ START_TEST(a_port_is_asked_for_all_its_fields_where_the_context_can)
 	const struct muster_verbs verbs = { .query_port_compat = compat_query };
 	struct verbs_context context = { 0 };
 	struct ibv_port_attr attr;
-
 	context.context.abi_compat = ports[_i].extended ? __VERBS_ABI_IS_EXTENDED : NULL;
 	context.query_port = ports[_i].has_operation ? extended_query : NULL;
 	context.sz = ports[_i].long_enough ? sizeof context : 8;
@@ -204,7 +197,6 @@ int main(void)
 	TCase *tcase = tcase_create("vendor");
 	SRunner *runner = srunner_create(suite);
 	int failed;
-
 	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, sizeof bus_ids / sizeof *bus_ids);
 	tcase_add_test(tcase, a_bus_id_is_never_cut);
 	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, sizeof nvml_checks / sizeof *nvml_checks);

@@ -74,7 +74,6 @@ static const struct {
 START_TEST(a_failed_call_is_told_with_its_name_number_and_text)
 {
 	struct muster_error err = { 0 };
-
 	ck_assert_int_eq(muster_cuda_check(&driver, checks[_i].result, &err, "cuCall"), -1);
 	ck_assert_int_eq((int)err.code, checks[_i].code);
 	ck_assert_str_eq(err.text, checks[_i].text);
@@ -84,7 +83,6 @@ END_TEST
 START_TEST(success_leaves_the_error_alone)
 {
 	struct muster_error err = { .text = "as before" };
-
 	ck_assert_int_eq(muster_cuda_check(&driver, CUDA_SUCCESS, &err, "cuCall"), 0);
 	ck_assert_str_eq(err.text, "as before");
 }
@@ -94,7 +92,6 @@ START_TEST(the_bus_id_is_as_sysfs_spells_it)
 {
 	struct muster_error err = { 0 };
 	char text[32] = "untouched";
-
 	bus_id_answer = "00000001:0A:00.0";
 	ck_assert_int_eq(muster_cuda_bus_id(&driver, 3, text, sizeof text, &err), 0);
 	ck_assert_str_eq(text, "0001:0a:00.0");
@@ -121,7 +118,6 @@ START_TEST(the_uuid_is_as_nvml_spells_it)
 {
 	struct muster_error err = { 0 };
 	char text[48];
-
 	uuid_answer = uuids[_i].bytes;
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 3, text, sizeof text, &err), 0);
 	ck_assert_str_eq(text, uuids[_i].text);
@@ -133,7 +129,6 @@ START_TEST(a_uuid_is_never_cut)
 {
 	struct muster_error err = { 0 };
 	char text[40] = "untouched";
-
 	uuid_answer = uuids[0].bytes;
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 3, text, sizeof text, &err), -1);
 	ck_assert_str_eq(text, "untouched");
@@ -145,7 +140,6 @@ END_TEST
 START_TEST(waiting_goes_on_until_the_stream_is_done)
 {
 	struct muster_error err = { 0 };
-
 	busy = 5;
 	stream_answer = CUDA_SUCCESS;
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 60000, &err) == 0, "%s", err.text);
@@ -156,7 +150,6 @@ END_TEST
 START_TEST(waiting_ends_with_the_streams_error)
 {
 	struct muster_error err = { 0 };
-
 	busy = 2;
 	stream_answer = CUDA_ERROR_LAUNCH_FAILED;
 	ck_assert_int_eq(muster_cuda_wait(&driver, NULL, 60000, &err), -1);
@@ -168,7 +161,6 @@ END_TEST
 START_TEST(waiting_ends_when_the_time_is_over)
 {
 	struct muster_error err = { 0 };
-
 	busy = 1000000000;
 	ck_assert_int_eq(muster_cuda_wait(&driver, NULL, 5, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
@@ -179,7 +171,6 @@ END_TEST
 START_TEST(a_stream_that_is_done_needs_no_time)
 {
 	struct muster_error err = { 0 };
-
 	busy = 0;
 	stream_answer = CUDA_SUCCESS;
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 0, &err) == 0, "%s", err.text);
@@ -192,7 +183,6 @@ int main(void)
 	TCase *tcase = tcase_create("cuda");
 	SRunner *runner = srunner_create(suite);
 	int failed;
-
 	tcase_add_loop_test(
 		tcase, a_failed_call_is_told_with_its_name_number_and_text, 0, sizeof checks / sizeof *checks);
 	tcase_add_test(tcase, success_leaves_the_error_alone);

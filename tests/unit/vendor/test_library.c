@@ -20,7 +20,6 @@
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
-
 	ck_assert_msg(real != NULL, "%s is not there", path);
 	return real;
 }
@@ -28,7 +27,6 @@ static char *real_path(const char *path)
 static void put_in_place(const char *file_name)
 {
 	char path[4096];
-
 	snprintf(path, sizeof path, FAKES "%s", file_name);
 	ck_assert_msg(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
 }
@@ -37,7 +35,6 @@ START_TEST(a_missing_library_is_named_with_the_loaders_words_and_stays_missing)
 {
 	struct muster_library library = { .title = "A thing", .soname = "libmuster-none.so.7", .oldest = "thing 2" };
 	struct muster_error err = { 0 }, again = { 0 };
-
 	ck_assert_int_eq(muster_library_open(&library, NULL, 0, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_str_eq(err.text, "A thing: libmuster-none.so.7 cannot be opened: "
@@ -58,7 +55,6 @@ START_TEST(a_missing_function_is_named_with_the_file_and_what_would_have_it)
 {
 	char *path = real_path(FAKES "libcuda.so.1"), expected[8192];
 	struct muster_error err = { 0 }, again = { 0 };
-
 	put_in_place("libcuda.so.1");
 	ck_assert_ptr_null(muster_cuda(&err));
 	snprintf(expected, sizeof expected,
@@ -78,7 +74,6 @@ START_TEST(a_function_in_another_symbol_version_does_not_count)
 {
 	char *path = real_path(FAKES "libibverbs.so.1"), expected[8192];
 	struct muster_error err = { 0 };
-
 	put_in_place("libibverbs.so.1");
 	ck_assert_ptr_null(muster_verbs(&err));
 	snprintf(expected, sizeof expected,
@@ -91,7 +86,6 @@ END_TEST
 START_TEST(a_library_that_refuses_to_start_is_asked_once)
 {
 	struct muster_error err = { 0 }, again = { 0 };
-
 	put_in_place("libnvidia-ml.so.1");
 	ck_assert_ptr_null(muster_nvml(&err));
 	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
@@ -110,7 +104,6 @@ START_TEST(a_function_that_nvml_lacks_answers_that_it_is_not_there)
 	unsigned int mhz;
 	const struct muster_nvml *nvml;
 	struct muster_error err = { 0 };
-
 	put_in_place("libnvidia-ml.so.1");
 	setenv("MUSTER_FAKE_NVML_STARTS", "1", 1);
 	nvml = muster_nvml(&err);
@@ -129,7 +122,6 @@ START_TEST(an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mar
 	char *path = real_path(FAKES "libnccl.so.2");
 	const struct muster_nccl *nccl;
 	struct muster_error err = { 0 };
-
 	put_in_place("libnccl.so.2");
 	ck_assert(!muster_library_any_standin());
 	nccl = muster_nccl(&err);
@@ -150,7 +142,6 @@ START_TEST(the_packaged_libibverbs_has_every_function_in_its_version)
 	struct muster_error err = { 0 };
 	struct ibv_device **list;
 	int count = -1;
-
 	verbs = muster_verbs(&err);
 	ck_assert_msg(verbs != NULL, "%s", err.text);
 	ck_assert(strncmp(muster_verbs_library.path, "/", 1) == 0);
@@ -166,7 +157,6 @@ END_TEST
 START_TEST(the_four_libraries_are_listed_in_order)
 {
 	static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
-
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
 		ck_assert_str_eq(muster_library_at(i)->soname, sonames[i]);
 		ck_assert(!muster_library_at(i)->tried);
@@ -181,7 +171,6 @@ int main(void)
 	TCase *tcase = tcase_create("library");
 	SRunner *runner = srunner_create(suite);
 	int failed;
-
 	tcase_add_test(tcase, a_missing_library_is_named_with_the_loaders_words_and_stays_missing);
 	tcase_add_test(tcase, a_missing_function_is_named_with_the_file_and_what_would_have_it);
 	tcase_add_test(tcase, a_function_in_another_symbol_version_does_not_count);

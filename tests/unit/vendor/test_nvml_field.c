@@ -49,7 +49,6 @@ START_TEST(a_value_is_read_as_its_type_says)
 {
 	struct muster_error err = { 0 };
 	double number = -1;
-
 	answer = (nvmlFieldValue_t){ .valueType = types[_i].type, .value = types[_i].value };
 	ck_assert_msg(ask(&number, &err) == 0, "%s", err.text);
 	ck_assert_double_eq(number, types[_i].number);
@@ -62,7 +61,6 @@ START_TEST(a_type_of_a_later_driver_is_no_number)
 {
 	struct muster_error err;
 	double number = -1;
-
 	answer = (nvmlFieldValue_t){ .valueType = (nvmlValueType_t)5 };
 	ck_assert_int_eq(ask(&number, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
@@ -75,7 +73,6 @@ START_TEST(a_field_that_is_refused_is_told_from_a_call_that_is)
 {
 	struct muster_error err;
 	double number = -1;
-
 	answer = (nvmlFieldValue_t){ .nvmlReturn = NVML_ERROR_NOT_SUPPORTED };
 	ck_assert_int_eq(ask(&number, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
@@ -92,7 +89,6 @@ int main(void)
 {
 	Suite *suite = suite_create("vendor/nvml_field");
 	TCase *tcase = tcase_create("types");
-
 	tcase_add_loop_test(tcase, a_value_is_read_as_its_type_says, 0, sizeof types / sizeof *types);
 	tcase_add_test(tcase, a_type_of_a_later_driver_is_no_number);
 	tcase_add_test(tcase, a_field_that_is_refused_is_told_from_a_call_that_is);
