@@ -326,6 +326,42 @@ START_TEST(the_next_moment_is_when_something_may_be_complete)
 }
 END_TEST
 
+/* ---- their order ---- */
+
+/* In the order in which every rank enters them. */
+static const struct muster_barrier_id ordered[] = {
+	{ MUSTER_BARRIER_NONE, 0, 0 },
+	{ MUSTER_BARRIER_PEERS, 0, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 1 },
+	{ MUSTER_BARRIER_TURN, 2, 0 },
+	{ MUSTER_BARRIER_RING, 3, 0 },
+	{ MUSTER_BARRIER_RING_ID, 3, 0 },
+	{ MUSTER_BARRIER_RING, 3, 1 },
+	{ MUSTER_BARRIER_RING_ID, 3, 1 },
+	{ MUSTER_BARRIER_RING, 4, 0 },
+	{ MUSTER_BARRIER_RING_ID, 4, 0 },
+	{ MUSTER_BARRIER_RECORD, 0, 0 },
+};
+
+START_TEST(barriers_are_in_one_order)
+{
+	for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++)
+		for (size_t k = 0; k < sizeof ordered / sizeof *ordered; k++) {
+			ck_assert_msg(muster_barrier_before(ordered[i], ordered[k]) == (i < k), "%zu, %zu", i, k);
+			ck_assert_msg(muster_barrier_same(ordered[i], ordered[k]) == (i == k), "%zu, %zu", i, k);
+		}
+}
+END_TEST
+
+START_TEST(rings_and_records_are_of_the_job)
+{
+	for (int kind = 0; kind < MUSTER_BARRIER_KIND_COUNT; kind++)
+		ck_assert(muster_barrier_is_of_job((struct muster_barrier_id){
+				  .kind = (enum muster_barrier_kind)kind }) == (kind >= MUSTER_BARRIER_RING));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("barrier");
@@ -347,6 +383,10 @@ int main(void)
 	tcase_add_test(tcase, who_is_no_member_cannot_enter);
 	tcase_add_test(tcase, payloads_are_copied_with_a_nul_behind_them);
 	tcase_add_test(tcase, the_next_moment_is_when_something_may_be_complete);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("order");
+	tcase_add_test(tcase, barriers_are_in_one_order);
+	tcase_add_test(tcase, rings_and_records_are_of_the_job);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -555,42 +555,6 @@ START_TEST(a_packer_grows_with_what_it_gets)
 }
 END_TEST
 
-/* ---- barriers ---- */
-
-/* In the order in which every rank enters them. */
-static const struct muster_barrier_id ordered[] = {
-	{ MUSTER_BARRIER_NONE, 0, 0 },
-	{ MUSTER_BARRIER_PEERS, 0, 0 },
-	{ MUSTER_BARRIER_TURN, 1, 0 },
-	{ MUSTER_BARRIER_TURN, 1, 1 },
-	{ MUSTER_BARRIER_TURN, 2, 0 },
-	{ MUSTER_BARRIER_RING, 3, 0 },
-	{ MUSTER_BARRIER_RING_ID, 3, 0 },
-	{ MUSTER_BARRIER_RING, 3, 1 },
-	{ MUSTER_BARRIER_RING_ID, 3, 1 },
-	{ MUSTER_BARRIER_RING, 4, 0 },
-	{ MUSTER_BARRIER_RING_ID, 4, 0 },
-	{ MUSTER_BARRIER_RECORD, 0, 0 },
-};
-
-START_TEST(barriers_are_in_one_order)
-{
-	for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++)
-		for (size_t k = 0; k < sizeof ordered / sizeof *ordered; k++) {
-			ck_assert_msg(muster_barrier_before(ordered[i], ordered[k]) == (i < k), "%zu, %zu", i, k);
-			ck_assert_msg(muster_barrier_same(ordered[i], ordered[k]) == (i == k), "%zu, %zu", i, k);
-		}
-}
-END_TEST
-
-START_TEST(rings_and_records_are_of_the_job)
-{
-	for (int kind = 0; kind < MUSTER_BARRIER_KIND_COUNT; kind++)
-		ck_assert(muster_barrier_is_of_job((struct muster_barrier_id){
-				  .kind = (enum muster_barrier_kind)kind }) == (kind >= MUSTER_BARRIER_RING));
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("message");
@@ -610,8 +574,6 @@ int main(void)
 	tcase_add_test(tcase, parts_that_are_cut_say_so_at_their_end);
 	tcase_add_test(tcase, the_peers_of_a_node_come_one_after_the_other);
 	tcase_add_test(tcase, a_packer_grows_with_what_it_gets);
-	tcase_add_test(tcase, barriers_are_in_one_order);
-	tcase_add_test(tcase, rings_and_records_are_of_the_job);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
