@@ -79,13 +79,17 @@ int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct must
 		count = trial_size(sizes, count);
 	muster_allreduce_data_expect(s->ring->ranks, expected);
 
-	/* How many of the largest sizes some rank cannot hold. */
-	float absent = 0;
-	while ((size_t)absent < count && sizes[count - 1 - (size_t)absent] > resources->room)
+	size_t absent = 0;
+	while (absent < count && sizes[count - 1 - absent] > resources->room)
 		absent++;
 	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
-	if (muster_allreduce_agree(s, &absent, 1, err) < 0)
+	/* What all ranks go by, so that they make the same calls: how many of the largest sizes some rank cannot hold,
+	 * and the time that the rank with the least has, as a maximum. */
+	float agreed[] = { (float)absent, -(float)s->ring->timeout_ms };
+	if (muster_allreduce_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
 		return -1;
+	absent = (size_t)agreed[0];
+	double least_ms = -(double)agreed[1];
 
 	const char *reason = NULL;
 	char text[256];
@@ -95,16 +99,16 @@ int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct must
 	for (size_t turn = 0; turn < repeats * count; turn++) {
 		size_t i = turn % count;
 		reason = i == 0 ? NULL : reason;
-		if (!reason && i + (size_t)absent >= count) {
+		if (!reason && i + absent >= count) {
 			snprintf(text, sizeof text, "no room on the GPU%s%s",
 				resources->small[0] ? ": " : " of another rank", resources->small);
 			reason = text;
 		}
 		double next_ms = i ? muster_allreduce_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
-		if (!reason && timing.elapsed_ms + next_ms > s->ring->timeout_ms) {
+		if (!reason && timing.elapsed_ms + next_ms > least_ms) {
 			snprintf(text, sizeof text,
-				"no time left: %.0f of %d ms had passed, and this size may take %.0f ms",
-				timing.elapsed_ms, s->ring->timeout_ms, next_ms);
+				"no time left: %.0f of %.0f ms had passed, and this size may take %.0f ms",
+				timing.elapsed_ms, least_ms, next_ms);
 			reason = text;
 		}
 		if (!reason && muster_allreduce_time(s, sizes[i], expected, &timing, err) < 0)

@@ -4,6 +4,7 @@
 #include "gpu_fakes.h"
 #include "probe_fake.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define AT "gpu-1:2187:2301 [0] NCCL INFO "
@@ -158,6 +159,8 @@ static void set_up(void)
 	context = fake_gpu_new(&muster_probe_nccl_allreduce);
 	memset(&nccl, 0, sizeof nccl);
 	nccl.wrong_at = SIZE_MAX;
+	for (size_t i = 0; i < AGREED_MAX; i++)
+		nccl.others[i] = -INFINITY;
 	nccl.us_per_mib = 100;
 	nccl.version = 22809;
 	context->ctx.env.min_bytes = (uint64_t)1 << 20;
@@ -324,10 +327,39 @@ END_TEST
 
 START_TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
 {
-	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank */
+	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank after the first size */
+	nccl.agreements = 3;
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
 	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 2 << 20), "no time left"));
+}
+END_TEST
+
+/* How many all-reduces a rank with so much time makes, when another one has so much. The largest size needs 41 s. */
+static size_t sums_of(int timeout_ms, int others_ms)
+{
+	context->ctx.env.max_bytes = 64 * MIB;
+	nccl.us_per_mib = 160000;
+	nccl.others[1] = -(float)others_ms;
+	nccl.agreements = 1;
+	ck_assert_msg(play(4, 0, timeout_ms) == 0, "%s", err.text);
+	return nccl.sums;
+}
+
+START_TEST(ranks_with_different_time_outs_make_the_same_calls)
+{
+	size_t of_both = sums_of(60000, 60000);
+	ck_assert_double_gt(number_of("nccl.allreduce_us", 64 * MIB), 0);
+	tear_down();
+	set_up();
+	size_t of_short = sums_of(20000, 60000);
+	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 64 * MIB), "of 20000 ms had passed"));
+	tear_down();
+	set_up();
+	size_t of_long = sums_of(60000, 20000);
+	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 64 * MIB), "of 20000 ms had passed"));
+	ck_assert_uint_eq(of_long, of_short);
+	ck_assert_uint_lt(of_short, of_both);
 }
 END_TEST
 
@@ -559,6 +591,7 @@ int main(void)
 	tcase_add_test(tests, one_rank_has_a_time_but_no_bandwidth);
 	tcase_add_loop_test(tests, a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2);
 	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null_on_all_ranks);
+	tcase_add_test(tests, ranks_with_different_time_outs_make_the_same_calls);
 	tcase_add_loop_test(tests, a_fast_size_is_repeated_more_often_than_a_slow_one, 0, 3);
 	tcase_add_test(tests, ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words);
 	tcase_add_test(tests, a_communicator_that_breaks_while_waited_for_ends_at_once);
