@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COUNT_DEADLINE_MS = 10000, COUNT_POLL_MS = 20, RANKS_MAX = 256 };
@@ -91,7 +92,12 @@ int muster_cmd_node(int argc, char **argv)
 		    true, &options, &code))
 		return code;
 	muster_env_unset_if(is_of_job);
-	struct muster_process_job job = { .argc = argc, .argv = argv };
+	/* made before the ranks are: without a launcher they have no other name in common */
+	struct muster_process_job job = {
+		.argc = argc,
+		.argv = argv,
+		.run_name = muster_asprintf("node %lld %ld", (long long)time(NULL), (long)getpid()),
+	};
 	if (muster_transport_socket_start(count_gpus(options.program), &muster_clock_monotonic, &job.transport, &err) <
 		0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);

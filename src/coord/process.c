@@ -106,14 +106,14 @@ static const char *absolute(const char *name, bool path)
 }
 
 /* A journal that cannot be opened cancels the run when rank 0 says so; another rank goes on without. */
-static bool open_journal(struct process *p)
+static bool open_journal(struct process *p, const char *run_name)
 {
 	const struct muster_options *o = p->supervisor.options;
 	const char *nodes = getenv("SLURM_STEP_NODELIST");
 	struct muster_error err;
 	if (!o->spool)
 		return true;
-	p->finalize.run_name = muster_journal_run_name(p->supervisor.started);
+	p->finalize.run_name = run_name ? muster_strdup(run_name) : muster_journal_run_name(p->supervisor.started);
 	const struct muster_journal_header header = {
 		.run = p->finalize.run_name,
 		.job = getenv("SLURM_JOB_ID"),
@@ -286,7 +286,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	(void)muster_read_line("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof p->boot_id, NULL);
 	s->boot_id = p->boot_id;
 	muster_log_who(s->node, p->early_rank);
-	(void)open_journal(p);
+	(void)open_journal(p, job->run_name);
 
 	/* the driver's slow start runs beside MPI's */
 	muster_worker_process_init(&p->worker, options->program);

@@ -14,6 +14,8 @@ struct muster_process_job {
 	const struct muster_mpi_module *mpi;
 	int argc;
 	char **argv;
+	/* What the journals of all ranks call this run; NULL: what the launcher's environment makes of it. */
+	const char *run_name;
 };
 
 /* Measure with all ranks, and on rank 0 judge and write. Every rank of the job calls it; it does not return. */

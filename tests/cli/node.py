@@ -98,6 +98,15 @@ class Node(unittest.TestCase):
         bandwidth = [s for s in run["job"]["samples"] if s["metric"] == "nccl.allreduce_busbw_gbps"]
         self.assertEqual([s["labels"]["ranks"] for s in bandwidth], [GPUS], "the ring of the node's GPUs was measured")
 
+    def test_what_its_ranks_leave_on_disk_is_one_run(self):
+        spool = os.path.join(self.folder, "spool")
+        code, line, err = self.end(self.start(options=("--spool", spool)))
+        self.assertEqual(code, 0, line + err)
+        result = subprocess.run([MUSTER, "assemble", spool], capture_output=True, text=True, cwd=self.folder, timeout=100)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn(f"MUSTER PASS sku={SKU} nodes=1 ranks={GPUS} failed=0", result.stdout)
+        self.assertNotIn("left out", result.stderr)
+
     def test_a_parent_that_ignores_sigchld_does_not_delay_the_end(self):
         """Ranks that have ended are seen to have ended: nobody waits for them until they are to be killed."""
         def seconds():
