@@ -37,6 +37,15 @@ for script in preflight.sbatch train-with-preflight.sbatch healthcheck prolog.d/
 	}
 done
 
+# The MPI module is looked for in the moved tree; the simulation below also starts it.
+status=0
+(unset OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID && MUSTER_MPI=nobody "$muster" run) >run.txt 2>&1 || status=$?
+[ $status -eq 2 ] && grep -qF "there is no $prefix/lib" run.txt && [ "$(wc -l <run.txt)" -eq 1 ] || {
+	cat run.txt
+	echo "muster run ended with $status, and does not look for MPI below $prefix"
+	exit 1
+}
+
 # Expectations, hardware description and stand-ins must all be found, and the stand-ins be those of the moved tree.
 "$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --report report.json >sim.txt 2>&1 || {
 	cat sim.txt
