@@ -483,7 +483,6 @@ START_TEST(a_parent_is_found_by_its_name_and_by_its_path)
 	struct muster_expect expect;
 	struct muster_error err;
 	char parent[128], child[512];
-
 	fixture_open();
 	ck_assert_int_eq(mkdir(fixture_path("sub"), 0700), 0);
 	fixture_write("parent.json", "{\"schema_version\":1,\"name\":\"p\",\"checks\":{\"c\":{\"metric\":"

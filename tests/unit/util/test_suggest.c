@@ -34,7 +34,6 @@ START_TEST(the_nearest_names_are_offered)
 {
 	char out[256];
 	size_t count = 0;
-
 	while (count < 6 && cases[_i].names[count])
 		count++;
 	ck_assert_str_eq(
@@ -47,7 +46,6 @@ START_TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
 {
 	char out[8], longer[200];
 	const char *names[] = { "abcdefgh", longer };
-
 	memset(longer, 'a', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
 	ck_assert_str_eq(muster_suggest("abcdefgh", 2, name_at, names, 3, out, sizeof out), "\"abcdef");
@@ -59,7 +57,6 @@ int main(void)
 {
 	Suite *suite = suite_create("util/suggest");
 	TCase *tcase = tcase_create("names");
-
 	tcase_add_loop_test(tcase, the_nearest_names_are_offered, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, what_does_not_fit_is_cut_and_long_names_are_left_out);
 	suite_add_tcase(suite, tcase);
