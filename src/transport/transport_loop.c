@@ -21,7 +21,12 @@
 #endif
 
 #define AFTER_EVERYTHING 1e15 /* the dead's clock, in milliseconds */
-enum { STACK_BYTES = 256 << 10, PAGE = 4096 };
+enum {
+	STACK_BYTES = 256 << 10,
+	PAGE = 4096,
+	MANY = 4096,     /* with more ranks than this, stacks are trimmed ... */
+	TRIM_EVERY = 16, /* ... after so many waits */
+};
 #define LONG_MS 1e6
 #define MESSAGE_MS 0.1
 
@@ -267,7 +272,7 @@ static void loop_wait(struct muster_transport *t, int fd, double until_ms)
 	end->waits = true;
 	event_add(loop, (struct event){ .at_ms = until_ms, .kind = WAKE, .rank = t->rank, .wait = end->wait });
 #ifndef LOOP_ASAN
-	if (loop->size > 4096)
+	if (loop->size > MANY && end->wait % TRIM_EVERY == 0)
 		trim_stack(end);
 #else
 	(void)trim_stack;

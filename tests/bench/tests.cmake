@@ -5,9 +5,12 @@ target_compile_definitions(bench_report PRIVATE MUSTER_SOURCE_DIR="${CMAKE_SOURC
 target_link_libraries(bench_report PRIVATE muster_all)
 add_executable(bench_localize ${CMAKE_CURRENT_LIST_DIR}/bench_localize.c)
 target_link_libraries(bench_localize PRIVATE muster_all)
+add_executable(bench_protocol ${CMAKE_CURRENT_LIST_DIR}/bench_protocol.c)
+target_link_libraries(bench_protocol PRIVATE coord_job)
 add_custom_target(bench
 	COMMAND bench_report 8192 131072
 	COMMAND bench_localize 1024 2048 4096 8192 16384
+	COMMAND bench_protocol 1024 16384
 	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_sim.sh $<TARGET_FILE:muster>
-	DEPENDS bench_report bench_localize muster USES_TERMINAL
-	COMMENT "Reports of 8,192 and 131,072 ranks read, judged and written; trials of up to 16,384 nodes planned; 16 simulated ranks start to exit")
+	DEPENDS bench_report bench_localize bench_protocol muster USES_TERMINAL
+	COMMENT "Reports of 8,192 and 131,072 ranks read, judged and written; trials of up to 16,384 nodes planned; the protocol of 8,192 and 131,072 ranks; 16 simulated ranks start to exit")

@@ -1,0 +1,74 @@
+/* bench_protocol.c - what the protocol costs: a whole job over the loopback on one core, from hello to the written report
+ *
+ * usage: bench_protocol NODES...     nodes of 8 ranks each
+ *
+ * Supervisors, aggregators and rank 0 are the real ones; workers are scripts that yield as many samples as a rank of an
+ * eight-GPU node does. The report holds no expectations: bench_report has what judging costs.
+ */
+#include "job.h"
+
+#include "muster/report.h"
+#include "util/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { PER_NODE = 8, SAMPLES = 6 /* of each probe */ };
+
+static double cpu_s(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static int write_report(void *arg, struct muster_run *run)
+{
+	struct muster_report report;
+	struct muster_error err;
+	double *seconds = arg, began_s = cpu_s();
+	run->job.profile = "standard";
+	run->job.version = MUSTER_VERSION;
+	run->job.started = "2026-01-01T00:00:00Z";
+	muster_evaluate(run, NULL, false, &report);
+	FILE *out = fopen("/dev/null", "we");
+	if (!out || muster_report_print_json(&report, out, &err) < 0) {
+		fprintf(stderr, "the report could not be written\n");
+		exit(1);
+	}
+	fclose(out);
+	muster_report_done(&report);
+	*seconds = cpu_s() - began_s;
+	return MUSTER_EXIT_PASS;
+}
+
+int main(int argc, char **argv)
+{
+	double first = 0;
+	puts("|   ranks |  nodes | CPU s | of it the report | us a rank | times the first | longest turn ms | peak MiB |");
+	for (int i = 1; i < argc; i++) {
+		struct job_plan plan;
+		struct job_result result;
+		struct rusage usage;
+		double report_s = 0, began_s = cpu_s();
+		job_plan_healthy(&plan, (int)strtol(argv[i], NULL, 10), PER_NODE, SAMPLES);
+		struct job *job = job_new(&plan);
+		job_run(job, write_report, &report_s, &result);
+		double took_s = cpu_s() - began_s, each_us = took_s * 1e6 / plan.ranks;
+		first = first > 0 ? first : each_us;
+		getrusage(RUSAGE_SELF, &usage);
+		printf("| %7d | %6d | %5.1f | %16.1f | %9.0f | %15.2f | %15.0f | %8ld |\n", plan.ranks, plan.nodes, took_s,
+			report_s, each_us, each_us / first, result.longest_turn_ms - report_s * 1e3,
+			usage.ru_maxrss / 1024);
+		if (result.missing > 0 || result.code != 0) {
+			fprintf(stderr, "%zu ranks are missing, exit code %d\n", result.missing, result.code);
+			return 1;
+		}
+		job_free(job);
+		job_plan_done(&plan);
+	}
+	return 0;
+}
