@@ -304,6 +304,8 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 		code = s->host->prepare(s->host->arg, s);
 		if (code)
 			muster_coordinator_cancel(s->coordinator, code);
+		else
+			muster_progress_show(&s->coordinator->progress, s->coordinator->done, s->ranks);
 	}
 	if (!find_node(s, &code)) {
 		muster_journal_end(s->journal, "the run was called off");
