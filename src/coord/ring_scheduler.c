@@ -120,13 +120,15 @@ static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring
 	const struct result *result, const size_t *nodes, size_t count)
 {
 	struct muster_run *run = context->run;
+	/* in full time: what was late is compared with it, by the plan and by whoever judges the report */
+	double seconds = result->seconds / context->deadlines->scale;
 	struct muster_trial trial = {
 		.probe = s->probe->name,
 		.status = result->ok     ? MUSTER_TRIAL_OK
 			  : result->late ? MUSTER_TRIAL_LATE
 					 : MUSTER_TRIAL_FAILED,
 		.busbw_gbps = rate_of(result),
-		.seconds = result->seconds,
+		.seconds = seconds,
 		.node_count = count,
 		.kind = count == 1   ? MUSTER_TRIAL_ALONE
 			: count == 2 ? MUSTER_TRIAL_PAIR
@@ -350,7 +352,8 @@ static double trial_deadline(const struct muster_ring_context *context, double n
  */
 static double trial_least(struct muster_ring_scheduler *s, const struct muster_ring_context *context)
 {
-	double needed = muster_plan_least_ms(&s->plan), margin = 1000 * context->deadlines->scale;
+	double scale = context->deadlines->scale, needed = muster_plan_least_ms(&s->plan) * scale,
+	       margin = 1000 * scale;
 	double least = needed > 0 ? needed + margin : 0;
 	return least > context->deadlines->trial_least ? least : context->deadlines->trial_least;
 }

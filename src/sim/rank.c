@@ -114,11 +114,13 @@ static int note_exit(const struct muster_sim_cluster *cluster, int code, struct 
 }
 
 /* The supervisor starts its worker through sim-worker, so that only the worker finds stand-ins: the supervisor's MPI
- * runs on the machine that is really there. */
-static void wrap_worker(const struct muster_sim_cluster *cluster, const char *directory, size_t rank)
+ * runs on the machine that is really there. It learns that the run is simulated, which lets tests shorten its
+ * deadlines. path: of cluster.json. */
+static void set_muster(const struct muster_sim_cluster *cluster, const char *path, const char *directory, size_t rank)
 {
 	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER);
 	wrapper = wrapper ? wrapper : "";
+	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
 	muster_env_set(MUSTER_ENV_WORKER_WRAPPER,
 		muster_arena_printf(cluster->arena, "%s %s/muster sim-worker %s %zu %s", wrapper, directory, directory,
 			rank, wrapper),
@@ -132,18 +134,18 @@ int muster_sim_rank_run(const char *directory, char *const *command, int *ret_st
 	int status = 0;
 	char *path = muster_asprintf("%s/cluster.json", directory);
 	int rc = muster_sim_cluster_read(path, &cluster, err);
-	free(path);
 	if (rc == 0)
 		rc = find_rank(&cluster, &rank, err);
 	if (rc == 0) {
 		set_slurm(&cluster, rank);
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
-		wrap_worker(&cluster, directory, rank);
+		set_muster(&cluster, path, directory, rank);
 		rc = run(command, &status, err);
 	}
 	if (rc == 0 && WIFEXITED(status) && rank == 0)
 		rc = note_exit(&cluster, WEXITSTATUS(status), err);
 	muster_sim_cluster_done(&cluster);
+	free(path);
 	if (rc == 0)
 		*ret_status = status;
 	return rc;

@@ -131,5 +131,16 @@ class Environment(unittest.TestCase):
                             for gpu, wrong, right in places)
         self.assertEqual(facts(node, "node.topo_file_agrees", "node.topo_file_differs"), [False, differs])
 
+    def test_every_supervisor_of_a_simulated_run_knows_that_it_is_one_and_how_long_to_wait(self):
+        prepared = os.path.join(self.folder, "prepared")
+        subprocess.run([MUSTER, "sim", "--sku", "Standard_NC40ads_H100_v5", "--nodes", "2", "--prepare", prepared], check=True,
+                       env=self.environment, timeout=100)
+        done = subprocess.run(["mpirun", "-q", "--oversubscribe", "-np", "2", MUSTER, "sim-rank", prepared, "--", "env"],
+                              env=dict(self.environment, MUSTER_TEST_TIME_SCALE="0.2"), stdout=subprocess.PIPE, text=True,
+                              timeout=100, check=True)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines.count(f"MUSTER_SIM_CLUSTER={prepared}/cluster.json"), 2, done.stdout)
+        self.assertEqual(lines.count("MUSTER_TEST_TIME_SCALE=0.2"), 2, done.stdout)
+
 
 unittest.main()
