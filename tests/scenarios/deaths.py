@@ -17,6 +17,10 @@ from processes import processes_of
 
 SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]
 
+# A dead supervisor is noticed by its silence; muster's own deadlines are multiplied by this, so that it is soon. (In full:
+# a_node_vanishes of ends.py.)
+SCALE = 0.2
+
 # What is killed, of which rank, at which of its steps, the run's deadline; then the findings: check, status, node, rank,
 # and a part of what was observed.
 MIDDLE = "leader_while_rank_0_receives_its_records"
@@ -44,12 +48,13 @@ def hold_rank_0(mark):
     """Rank 0 sees nothing for a while; what is sent to it has begun to arrive then, and cannot come to its end."""
     for pid in processes_of(0, "run", mark):
         os.kill(pid, signal.SIGSTOP)
-    time.sleep(3)
+    time.sleep(3 * SCALE)
 
 
 def run(muster, name, report):
     command, rank, step, deadline, wanted = CASES[name]
-    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report)
+    scale = SCALE if command == "run" else 1  # workers die at full time
+    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report, MUSTER_TEST_TIME_SCALE=str(scale))
     words = [muster] + SIM + ["--report", report, "--", "--deadline", deadline]
     killed = False
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:

@@ -44,8 +44,9 @@ def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero
 
 # Who is sent what, when which rank comes to which step; the run's deadline; then rank 0's exit code and findings (None: it
 # writes no report), and those of the report assembled from the disk. A finding is its check, status, node, rank, and part of
-# what was observed. wrapper: what happens on rank 2 before its supervisor is started. most: the seconds that it may take, where
-# otherwise a broken ring's deadline would have to pass.
+# what was observed. wrapper: what happens on rank 2 before its supervisor is started. scale: muster's own deadlines are
+# multiplied by it where nothing else is waited for; a_node_vanishes waits for them in full. most: the seconds that it may take,
+# where otherwise a broken ring's deadline would have to pass.
 CASES = {
     "sigterm_to_all": dict(
         kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
@@ -64,7 +65,7 @@ CASES = {
         code=3, findings=[INTERRUPTED + ("SIGTERM came to rank ",)],
         disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank ",)]),
     "sigkill_to_rank_0": dict(
-        kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), deadline=30,
+        kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), scale=0.2, deadline=15,
         code=3, findings=None,
         disk_code=1, disk=lost(0) + leaderless(1, 2, 3)),
     "sigkill_to_all": dict(
@@ -83,7 +84,7 @@ CASES = {
         never_began("it did not come to its end; its last sign came", node="sim-2", why="", zero=True)),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
-        deadline=30, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
+        scale=0.2, deadline=15, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
     "sigterm_in_mpi_init": dict(
         wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
         code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),
@@ -94,7 +95,7 @@ CASES = {
         code=1, findings=lost(2, 3),
         disk_code=1, disk=lost(2, 3)),
     "a_node_vanishes_in_the_ring": dict(
-        kill=(signal.SIGKILL, "run", [2, 3]), at=(2, "timed all-reduces of 8 MiB"), deadline=240, most=65,
+        kill=(signal.SIGKILL, "run", [2, 3]), at=(2, "timed all-reduces of 8 MiB"), scale=0.2, deadline=240, most=30,
         code=1, findings=lost(2, 3),
         disk_code=1, disk=lost(2, 3)),
 }
@@ -194,7 +195,7 @@ def run(muster, case, folder):
     report, spool = os.path.join(folder, "report.json"), os.path.join(folder, "spool")
     deadline = case["deadline"]
     words = [muster, "sim"] + TWO_NODES + ["--report", report, "--", "--spool", spool, "--deadline", str(deadline)]
-    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_MARK=report)
+    environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_MARK=report, MUSTER_TEST_TIME_SCALE=str(case.get("scale", 1)))
     if "wrapper" in case:
         environment["MUSTER_SIM_WRAPPER"] = wrapper_of(case, folder)
     started = time.monotonic()
