@@ -112,7 +112,7 @@ static int check(const char *command, const struct muster_options *options, size
 int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
 	struct muster_options *options, int *ret_code)
 {
-	char profile[80], deadline[80];
+	char profile[120], deadline[80];
 	snprintf(profile, sizeof profile,
 		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB; full: up to 8 GiB (default %s)",
 		muster_profile_names[options->profile]);
