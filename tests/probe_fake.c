@@ -43,7 +43,7 @@ static void take_step(void *arg, const char *text)
 static int cancelled(void *arg, struct muster_error *err)
 {
 	struct probe_fake *fake = arg;
-	return fake->cancelled ? muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s", fake->cancelled) : 0;
+	return fake->cancelled ? muster_fail(err, MUSTER_ECALLEDOFF, "cancelled: %s", fake->cancelled) : 0;
 }
 
 static void evidence(void *arg, const char *text)

@@ -308,7 +308,7 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 			muster_progress_show(&s->coordinator->progress, s->coordinator->done, s->ranks);
 	}
 	if (!find_node(s, &code)) {
-		muster_journal_end(s->journal, "the run was called off");
+		muster_journal_end(s->journal, "the run was cancelled");
 		return code;
 	}
 	measure(s);

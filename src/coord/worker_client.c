@@ -257,7 +257,7 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 		free(before);
 	} else if (state == MUSTER_WORKER_HUNG && client->cancelled_why) { /* cancelled ranks are not at fault */
 		snprintf(client->code, sizeof client->code, "%s", muster_code_name(MUSTER_ECALLEDOFF));
-		set_text(&client->error, TEXT_MAX, "called off: %s; it did not give up within %.0f s in %s; %s",
+		set_text(&client->error, TEXT_MAX, "cancelled: %s; it did not give up within %.0f s in %s; %s",
 			client->cancelled_why, client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
 	} else if (state == MUSTER_WORKER_HUNG) {
 		set_text(&client->error, TEXT_MAX, "no answer within its deadline of %.1f s; %s",

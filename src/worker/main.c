@@ -307,7 +307,7 @@ static int cancelled(void *arg, struct muster_error *err)
 		snprintf(worker->cancelled, sizeof worker->cancelled, "%s", need_string(command, "why"));
 		muster_json_free(command);
 	}
-	return muster_fail(err, MUSTER_ECALLEDOFF, "called off: %s",
+	return muster_fail(err, MUSTER_ECALLEDOFF, "cancelled: %s",
 		*worker->cancelled ? worker->cancelled : "the supervisor is gone");
 }
 

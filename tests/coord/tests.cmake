@@ -5,8 +5,8 @@ target_link_libraries(coord_job PUBLIC muster_all)
 add_executable(coord_schedules ${CMAKE_CURRENT_LIST_DIR}/schedules.c)
 target_link_libraries(coord_schedules PRIVATE coord_job)
 set(COORD_SCHEDULES 2000)
-if(MUSTER_SANITIZE) # many times slower, and the same seeds
-	set(COORD_SCHEDULES 300)
+if(MUSTER_SANITIZE OR CMAKE_CROSSCOMPILING) # many times slower, and the same seeds
+	set(COORD_SCHEDULES 100)
 endif()
 add_test(NAME coord.schedules COMMAND coord_schedules 1 ${COORD_SCHEDULES})
 set_tests_properties(coord.schedules PROPERTIES TIMEOUT 300 LABELS "unit;coord")

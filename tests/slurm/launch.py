@@ -57,7 +57,7 @@ def test_what_jobs_of_one_rank_leave_on_disk(cluster):
                 "--spool", "spool")
     code, text = cluster.run("muster", "assemble", "spool", "--expect-nodes", "gpu-[1-2]", "--report", "assembled.json")
     check_equal(code, 1, "the exit code")
-    check("muster: spool: 15 processes left out: by a wrong --mpi each was a job of one rank" in text, "the remark", text)
+    check("muster: spool: 15 processes ignored: a wrong --mpi option made each process a job of one rank" in text, "the remark", text)
     with open(os.path.join(cluster.folder, "assembled.json"), encoding="utf-8") as file:
         report = json.load(file)
     check_equal({name for name, _, _ in problems(report)}, {"launch.mpi", "launch.ranks_per_gpu"}, "what fails")

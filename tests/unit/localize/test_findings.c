@@ -171,25 +171,25 @@ static const struct {
 	const char *findings;
 } endings[] = {
 	/* a worker that crashed explains those that were called off, and those that could not go on without it */
-	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "called off: rank 1's worker crashed" },
+	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "cancelled: rank 1's worker crashed" },
 		  { MUSTER_OUTCOME_CRASHED, NULL, 4, "signal 9" },
 		  { MUSTER_OUTCOME_ERROR, "remote", 4, "remote process exited" },
 		  { MUSTER_OUTCOME_ERROR, "time", 4, "not within 9 s" } },
 		"",
 		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | signal 9\n"
-		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | called off: rank 1's worker "
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled: rank 1's worker "
 		"crashed\n"
 		"skip probe.nccl_allreduce: probe nccl_allreduce finishes | ended by the failure of rank 1 (2 "
 		"ranks)\n" },
 	/* and is no excuse in another ring, made without it, nor for those that were in none */
 	{ { { MUSTER_OUTCOME_ERROR, "remote", 3, "remote process exited" },
 		  { MUSTER_OUTCOME_CRASHED, NULL, 4, "signal 9" }, { MUSTER_OUTCOME_ERROR, "lib", 0, "no library" },
-		  { MUSTER_OUTCOME_ERROR, "called_off", 3, "called off: rank 0: remote process exited" } },
+		  { MUSTER_OUTCOME_ERROR, "called_off", 3, "cancelled: rank 0: remote process exited" } },
 		"",
 		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | remote process exited\n"
 		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | signal 9\n"
 		"fail probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | no library\n"
-		"skip probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | called off: rank 0: remote "
+		"skip probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | cancelled: rank 0: remote "
 		"process "
 		"exited\n" },
 	/* nobody says more than that time ran out: nobody is proved bad */
@@ -201,8 +201,8 @@ static const struct {
 		"inconclusive probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | late\n"
 		"inconclusive probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | late\n" },
 	/* called off, and nobody is there to blame for it */
-	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "called off: why?" } }, "",
-		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | called off: why?\n" },
+	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "cancelled: why?" } }, "",
+		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled: why?\n" },
 	/* trials tell who it was */
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_NOT_RUN, NULL, 4, "left out" },
 		  { MUSTER_OUTCOME_ERROR, "vendor", 4, "error 2" }, { MUSTER_OUTCOME_OK, NULL, 3, NULL } },

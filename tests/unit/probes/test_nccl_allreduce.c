@@ -420,7 +420,7 @@ START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
 		fake.stuck = true;
 	ck_assert_int_eq(play(4, 0, 60000), -1);
 	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
-	ck_assert_ptr_nonnull(strstr(err.text, "called off: rank 2's worker crashed"));
+	ck_assert_ptr_nonnull(strstr(err.text, "cancelled: rank 2's worker crashed"));
 	ck_assert_int_eq(nccl.aborted, 1);
 	ck_assert_int_eq(context->given_up, 1);
 	ck_assert_int_eq(fake.held, 0);

@@ -46,8 +46,8 @@ START_TEST(it_may_come_later)
 	expect_command("{\"do\": \"ring\"}");
 	expect_called_off(NULL);
 	say(ABORT);
-	expect_called_off("called off: rank 2's worker crashed");
-	expect_called_off("called off: rank 2's worker crashed");
+	expect_called_off("cancelled: rank 2's worker crashed");
+	expect_called_off("cancelled: rank 2's worker crashed");
 	say("{\"do\": \"next\"}\n");
 	expect_command("{\"do\": \"next\"}");
 }
@@ -57,7 +57,7 @@ START_TEST(it_may_come_with_the_command)
 {
 	say("{\"do\": \"ring\"}\n" ABORT "{\"do\": \"next\"}\n");
 	expect_command("{\"do\": \"ring\"}");
-	expect_called_off("called off: rank 2's worker crashed");
+	expect_called_off("cancelled: rank 2's worker crashed");
 	expect_command("{\"do\": \"next\"}");
 }
 END_TEST
@@ -70,7 +70,7 @@ START_TEST(it_may_come_in_pieces)
 	say("ort\", \"why\": \"x\"}");
 	expect_called_off(NULL);
 	say("\n");
-	expect_called_off("called off: x");
+	expect_called_off("cancelled: x");
 }
 END_TEST
 
@@ -90,7 +90,7 @@ START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
 	say("{\"do\": \"ring\"}\n");
 	expect_command("{\"do\": \"ring\"}");
 	close(commands);
-	expect_called_off("called off: the supervisor is gone");
+	expect_called_off("cancelled: the supervisor is gone");
 	ck_assert_int_eq(next_command(&worker), -1);
 }
 END_TEST
