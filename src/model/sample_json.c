@@ -188,7 +188,7 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 
 int muster_sample_read(struct muster_json_reader *r, void *ret, const struct muster_json *json)
 {
-	struct parts parts = { NULL };
+	struct parts parts = { .metric = NULL };
 	if (muster_object_read(r, json, &parts_type, &parts) < 0)
 		return -1;
 	const char *name = muster_json_string(parts.metric);

@@ -1,4 +1,4 @@
-/* bench_protocol.c - what the protocol costs: a whole job over the loopback on one core, from hello to the written report
+/* bench_protocol.c - what the protocol costs: a whole job over the loopback on one core, from hello to the report
  *
  * usage: bench_protocol NODES...     nodes of 8 ranks each
  *
@@ -48,7 +48,7 @@ static int write_report(void *arg, struct muster_run *run)
 int main(int argc, char **argv)
 {
 	double first = 0;
-	puts("|   ranks |  nodes | CPU s | of it the report | us a rank | times the first | longest turn ms | peak MiB |");
+	puts("|   ranks |  nodes | CPU s | report s | us a rank | times the first | longest turn ms | peak MiB |");
 	for (int i = 1; i < argc; i++) {
 		struct job_plan plan;
 		struct job_result result;
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 		double took_s = cpu_s() - began_s, each_us = took_s * 1e6 / plan.ranks;
 		first = first > 0 ? first : each_us;
 		getrusage(RUSAGE_SELF, &usage);
-		printf("| %7d | %6d | %5.1f | %16.1f | %9.0f | %15.2f | %15.0f | %8ld |\n", plan.ranks, plan.nodes, took_s,
-			report_s, each_us, each_us / first, result.longest_turn_ms - report_s * 1e3,
+		printf("| %7d | %6d | %5.1f | %8.1f | %9.0f | %15.2f | %15.0f | %8ld |\n", plan.ranks, plan.nodes,
+			took_s, report_s, each_us, each_us / first, result.longest_turn_ms - report_s * 1e3,
 			usage.ru_maxrss / 1024);
 		if (result.missing > 0 || result.code != 0) {
 			fprintf(stderr, "%zu ranks are missing, exit code %d\n", result.missing, result.code);

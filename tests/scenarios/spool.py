@@ -106,16 +106,16 @@ def damages(folder, spool):
                 file.write(text.replace('"spool": 2,', '"spool": 7,'))
 
     return [
-        ("a truncated last line", cut, 1, "1 line and 0 files left out"),
-        ("half a line, then nothing", append(b'{"by": "'), 0, "1 line and 0 files left out"),
-        ("bytes that are no text", append(b"\xff\xfe\x00\x1b[31m\n" * 3), 0, "3 lines and 0 files left out"),
-        ("deep nesting", append(b"[" * 100000 + b"\n"), 0, "1 line and 0 files left out"),
-        ("a line of nobody", append(b'{"t": 1}\n'), 0, "1 line and 0 files left out"),
+        ("a truncated last line", cut, 1, "1 line and 0 files ignored"),
+        ("half a line, then nothing", append(b'{"by": "'), 0, "1 line and 0 files ignored"),
+        ("bytes that are no text", append(b"\xff\xfe\x00\x1b[31m\n" * 3), 0, "3 lines and 0 files ignored"),
+        ("deep nesting", append(b"[" * 100000 + b"\n"), 0, "1 line and 0 files ignored"),
+        ("a line of nobody", append(b'{"t": 1}\n'), 0, "1 line and 0 files ignored"),
         ("a line of a process that is not known", append(b'{"by": "00", "t": 1, "step": "x"}\n'), 0, "MUSTER PASS "),
-        ("an older run", foreign, 0, "1 other run left out"),
+        ("an older run", foreign, 0, "1 other run ignored"),
         ("100 MB without a newline", long_line, 0, "longer than any"),
         ("the same file twice", twice, 0, "MUSTER PASS "),
-        ("a FIFO", fifo, 0, "0 lines and 1 file left out"),
+        ("a FIFO", fifo, 0, "0 lines and 1 file ignored"),
         ("a node without a file", gone, 1, "FAIL rank.missing: node sim-2"),
         ("an empty folder", empty, 2, "none of its 0 files"),
         ("another version", version, 2, "another version of muster"),

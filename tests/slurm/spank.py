@@ -124,7 +124,7 @@ def test_salloc_refuses_a_bad_node(cluster):
 def test_muster_that_cannot_run_starts_nothing(cluster):
     code, text = cluster.run("srun", *JOB, "--muster", *TOUCH, MUSTER="/no/such/muster")
     check_equal((code, started(cluster)), (1, []), "srun")
-    check("no program /no/such/muster" in text, "the reason", text)
+    check("program /no/such/muster not found" in text, "the reason", text)
 
 
 def test_installed_plugin_finds_what_lies_beside_it(cluster):

@@ -101,7 +101,7 @@ def test_all_bad_starts_nothing(cluster):
     job = submit(cluster, "1")
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
     check_equal(trained(cluster), [], "the tasks that were started")
-    check("of 3 there are 0\n" in log_of(cluster, job), "the reasons", log_of(cluster, job))
+    check("only 0 of 3 did not fail\n" in log_of(cluster, job), "the reasons", log_of(cluster, job))
 
 
 def test_exit_code_is_that_of_the_command(cluster):
