@@ -96,6 +96,7 @@ START_TEST(advice_names_the_port_and_the_one_rank)
 		false, &report);
 	ck_assert_str_eq(report.findings[0].advice, "see p0/1 of a, ?");
 	muster_report_done(&report);
+	muster_run_done(&run);
 	run_text(&run, "a/5 rank.local_rank 5");
 	fixture_judge(&run,
 		"'c':{'metric':'rank.local_rank','equals':0,'source':'s','advice':'rank ${rank}, ${node.cpus}'}", false,

@@ -48,12 +48,14 @@ START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 	message = await(t);
 	ck_assert_int_eq(message.tag, MUSTER_TAG_PEER_DIED);
 	ck_assert_int_eq(message.from, 1);
+	muster_message_done(&message);
 	ck_assert_int_eq(muster_transport_send(t, 1, MUSTER_TAG_CANCEL, "", 0, &err), 0); /* to a rank that has died */
 	ck_assert(!muster_transport_receive(t, &message));
 	muster_transport_send(t, 2, MUSTER_TAG_CANCEL, "", 0, &err);
 	message = await(t);
 	ck_assert_int_eq(message.tag, MUSTER_TAG_PEER_DIED);
 	ck_assert_int_eq(message.from, 2);
+	muster_message_done(&message);
 	muster_transport_close(t, 0);
 }
 END_TEST
