@@ -51,8 +51,7 @@ int muster_worker_client_start(struct muster_worker_client *client, struct muste
 {
 	client->state = MUSTER_WORKER_IDLE;
 	client->born_ms = now(client);
-	client->running = client->ops->start(client->worker, err) == 0;
-	return client->running ? 0 : -1;
+	return client->ops->start(client->worker, err);
 }
 
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms)
@@ -233,8 +232,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 static void replace(struct muster_worker_client *client)
 {
 	struct muster_error err;
-	client->running = client->ops->start(client->worker, &err) == 0;
-	if (!client->running) {
+	if (client->ops->start(client->worker, &err) < 0) {
 		char *before = client->error;
 		client->error = NULL;
 		set_text(&client->error, TEXT_MAX, "%s; and no other worker: %.200s", or_empty(before), err.text);
@@ -325,7 +323,6 @@ void muster_worker_client_stop(struct muster_worker_client *client, enum muster_
 	if (client->ops)
 		client->ops->end(client->worker, 1000, how, sizeof how);
 	client->stopped = true;
-	client->running = false;
 	snprintf(client->code, sizeof client->code, "%s", muster_code_name(code));
 	set_text(&client->error, TEXT_MAX, "%s", why);
 	if (client->state == MUSTER_WORKER_BUSY)

@@ -51,7 +51,6 @@ struct muster_worker_client {
 	const char *node; /* for the log; rank: likewise, -1 when not known yet */
 	int rank;
 	enum muster_worker_state state;
-	bool running;
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;

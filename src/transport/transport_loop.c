@@ -74,7 +74,6 @@ struct muster_loop {
 	struct link *links; /* open addressing */
 	size_t link_count, link_room;
 	ucontext_t scheduler;
-	int running;
 	void (*main)(void *arg, int rank);
 	void *arg;
 #ifdef LOOP_ASAN
@@ -238,7 +237,6 @@ static void to_rank(struct muster_loop *loop, int rank)
 {
 	struct endpoint *end = &loop->ends[rank];
 	double began_ms = rank == 0 ? muster_now_ms() : 0; /* only rank 0 has much to do */
-	loop->running = rank;
 	loop->turns++;
 #ifdef LOOP_ASAN
 	__sanitizer_start_switch_fiber(
@@ -250,7 +248,6 @@ static void to_rank(struct muster_loop *loop, int rank)
 #endif
 	double took_ms = rank == 0 ? muster_now_ms() - began_ms : 0;
 	end->longest_turn_ms = took_ms > end->longest_turn_ms ? took_ms : end->longest_turn_ms;
-	loop->running = -1;
 }
 
 /* Give back the pages below the frames that are in use: a rank that once went deep then waits in few bytes. */
@@ -321,7 +318,6 @@ struct muster_loop *muster_loop_new(int size, size_t stack_bytes, const struct m
 	struct muster_loop *loop = muster_calloc(1, sizeof *loop);
 	loop->hooks = hooks ? *hooks : (struct muster_loop_hooks){ 0 };
 	loop->size = size;
-	loop->running = -1;
 	loop->stack_bytes = stack_bytes ? stack_bytes : STACK_BYTES;
 	loop->ends = muster_calloc((size_t)size, sizeof *loop->ends);
 	loop->stacks = mmap(NULL, (size_t)size * loop->stack_bytes, PROT_READ | PROT_WRITE,

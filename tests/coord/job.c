@@ -48,7 +48,6 @@ struct job {
 	struct seen *nodes; /* node's samples, by node */
 	bool reported, dumped;
 	size_t trials, missing;
-	char *localised; /* nodes that were left out of the last full ring, as the outcomes say */
 	job_finalize_fn *finalize;
 	void *finalize_arg;
 	double turn_began_ms, longest_turn_ms; /* of the real clock */
@@ -399,7 +398,6 @@ void job_free(struct job *job)
 	free(job->hosts);
 	free(job->seen);
 	free(job->nodes);
-	free(job->localised);
 	free(job);
 }
 

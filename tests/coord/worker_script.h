@@ -44,7 +44,7 @@ struct worker_script {
 	struct random random;
 	int commands;   /* given so far, by all incarnations */
 	double free_ms; /* when it is through with what it was told so far */
-	bool ended, hangs, silent;
+	bool ended, hangs;
 	struct script_line *first;
 	char *held; /* the line that the supervisor was handed last */
 	char how[64];
