@@ -22,7 +22,7 @@ one. Mutants are spread evenly over the groups, and one line of a file is change
 
 The tree is never touched: FOLDER/tree is a copy (files that git knows or does not ignore; all of them without git), FOLDER/plain a build of it,
 FOLDER/lines a build with gcov, which tells once which test runs which line. All three are kept in FOLDER for the next
-time. Tests run in name spaces of their own (processes, mounts: only FOLDER, /tmp and /dev/shm can be written, the last
+time. With --benches N, N mutants are tried at once, each in a copy and a build of its own (FOLDER/2, FOLDER/3, ...). Tests run in name spaces of their own (processes, mounts: only FOLDER, /tmp and /dev/shm can be written, the last
 two are private), because a mutant may well call kill(-1, SIGKILL); where that is not allowed, --unsafe runs without.
 Changes are made by c_mutants.py, which also says what is never changed.
 """
@@ -41,6 +41,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -369,20 +370,16 @@ def change_of(mutant, source):
 
 
 class Bench:
-    """The copy, its build and its tests: where mutants are tried."""
+    """A copy, its build and its tests: where mutants are tried, one after the other. The first one of several also
+    learns which test runs which line; the others are handed that one."""
 
-    def __init__(self, options):
+    def __init__(self, options, folder, first=None):
         self.options = options
-        self.folder = os.path.realpath(options.build)
+        self.folder = os.path.realpath(folder)
         self.tree = os.path.join(self.folder, "tree")
         os.makedirs(self.tree, exist_ok=True)
         sync(options.source, self.tree)
         self.shelter = Shelter(self.folder, options.unsafe)
-        self.map = Map(self.folder)
-        self.kills = {}  # (file, test) -> how many
-        self.prepare()
-
-    def prepare(self):
         lld = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"] if shutil.which("ld.lld") else []
         flags = [*self.options.cmake, "-DCMAKE_C_FLAGS_RELEASE=-O2 -w", *lld]
         if self.options.sanitize:
@@ -391,17 +388,33 @@ class Bench:
                            flags, self.options.jobs)
         self.build.ninja()
         self.objects = self.build.objects()
+        self.map = first.map if first else self.learned()
+        self.kills = first.kills if first else {}  # (file, test) -> how many
+        self.tests = {test.name: test for test in self.widened(tests_of(self.build, self.options))}
+        if first:
+            self.adopt(first.tests)
+        else:
+            self.baseline()
+
+    def learned(self):
+        """Which test runs which line."""
         flush = os.path.join(self.folder, "flush")
         write(flush + ".c", FLUSH.encode())
         call("cc", "-c", "-o", flush + ".o", flush + ".c")
         lines = Build(self.tree, os.path.join(self.folder, "lines"),
                       [*self.options.cmake, "-DCMAKE_C_FLAGS_RELEASE=-O0 -w --coverage",
-                       f"-DCMAKE_EXE_LINKER_FLAGS=-Wl,--wrap=_exit {flush}.o --coverage"], self.options.jobs)
+                       f"-DCMAKE_EXE_LINKER_FLAGS=-Wl,--wrap=_exit {flush}.o --coverage"],
+                      self.options.jobs * self.options.benches)
         lines.ninja()
-        counting = self.widened(tests_of(lines, self.options))
-        self.map.learn(lines, counting, self.shelter, self.tree)
-        self.tests = {test.name: test for test in self.widened(tests_of(self.build, self.options))}
-        self.baseline()
+        found = Map(self.folder)
+        found.learn(lines, self.widened(tests_of(lines, self.options)), self.shelter, self.tree)
+        return found
+
+    def adopt(self, tests):
+        """The tests that pass on the first bench, and the time that each takes there."""
+        self.tests = {name: test for name, test in self.tests.items() if name in tests}
+        for name, test in self.tests.items():
+            test.seconds, test.deadline = tests[name].seconds, tests[name].deadline
 
     def widened(self, tests):
         for test in tests:
@@ -534,6 +547,40 @@ def earlier(options):
     return {result["id"]: result for result in json.loads(read(options.replay))["results"]}
 
 
+class Trial:
+    """What is tried, handed out to benches that work side by side, and what became of it."""
+
+    def __init__(self, options, tried, count):
+        self.options, self.tried, self.count = options, tried, count
+        self.results, self.counted, self.running = earlier(options), 0, 0
+        self.lock = threading.Lock()
+
+    def next(self):
+        """(group, mutant), or None when those at work will do."""
+        with self.lock:
+            if self.counted + self.running >= self.count:
+                return None
+            one = next(self.tried, None)
+            self.running += one is not None
+            return one
+
+    def work(self, bench):
+        while one := self.next():
+            group, mutant = one
+            try:
+                result = {"group": group, **bench.attempt(mutant)}
+            except BaseException:
+                with self.lock:
+                    self.running -= 1
+                raise
+            with self.lock:
+                self.running -= 1
+                self.counted += result["outcome"] in COUNTED
+                self.results[mutant.id] = result
+                shown(result)
+                save(self.options.out, self.options, list(self.results.values()))
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--source", default=os.path.dirname(os.path.dirname(HERE)), help="the tree to measure")
@@ -547,7 +594,8 @@ def parse(arguments):
     parser.add_argument("--replay", metavar="RESULTS")
     parser.add_argument("--sanitize", action="store_true", help="build with -DMUSTER_SANITIZE=ON")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="compilers, and tests of one mutant, at once")
+    parser.add_argument("--benches", type=int, default=1, help="mutants at once")
     parser.add_argument("--timeout", type=float, help="seconds for one test; default: 10 + 5 times what it takes")
     parser.add_argument("--programs", action="append", default=["muster"], help="what tests start from the build")
     parser.add_argument("--cmake", action="append", default=[], help="an option for CMake")
@@ -569,17 +617,15 @@ def main(arguments):
             for mutant in found:
                 said(f"{group} {mutant.kind} {mutant.id}")
         return 0
-    bench = Bench(options)
-    tried, count = wanted(options, mutants)
-    results, counted = earlier(options), 0
-    for group, mutant in tried:
-        result = {"group": group, **bench.attempt(mutant)}
-        shown(result)
-        results[mutant.id] = result
-        save(options.out, options, list(results.values()))
-        counted += result["outcome"] in COUNTED
-        if counted >= count:
-            break
+    first = Bench(options, options.build)
+    with ThreadPoolExecutor(options.benches) as pool:
+        others = pool.map(lambda number: Bench(options, os.path.join(options.build, str(number)), first),
+                          range(2, options.benches + 1))
+        benches = [first, *others]
+        tried, count = wanted(options, mutants)
+        trial = Trial(options, tried, count)
+        list(pool.map(trial.work, benches))
+    results = trial.results
     said(table(results.values()))
     return 0
 

@@ -159,13 +159,19 @@ class Toy(unittest.TestCase):
             capture_output=True, text=True, timeout=100, check=False)
 
     def test_each_mutant_gets_its_outcome(self):
+        self.outcomes()
+
+    def test_the_same_on_two_benches(self):
+        self.outcomes("--benches=2")
+
+    def outcomes(self, *more):
         names = {"src/toy.c:7:6:negate": "killed", "src/toy.c:7:13:>=": "survived", "src/toy.c:8:3:no-return": "killed",
                  "src/toy.c:13:16:-": "unmet", "src/toy.c:18:2:drop": "equivalent"}
         results = os.path.join(self.top, "results.json")
-        done = self.mutate("--out", results, "--files", "toy=src/*.c", *(f"--only={name}" for name in names))
+        more = [*more, *(f"--only={name}" for name in names)]
+        done = self.mutate("--out", results, "--files", "toy=src/*.c", *more)
         if "--unsafe" in done.stderr:
-            done = self.mutate("--unsafe", "--out", results, "--files", "toy=src/*.c",
-                               *(f"--only={name}" for name in names))
+            done = self.mutate("--unsafe", "--out", results, "--files", "toy=src/*.c", *more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(results, encoding="utf-8") as file:
             outcomes = {result["id"]: result["outcome"] for result in json.load(file)["results"]}
