@@ -19,7 +19,7 @@ static inline void fixture_run(struct muster_run *run)
 	missing->missing = "no message within 60 s";
 	missing->samples.count = missing->outcomes.count = 0;
 	run->nodes[1].ranks[6].unfinished =
-		"it did not come to its end; its last sign, 3 s after its start, was: ncclAllReduce";
+		"the rank did not finish; its last message, 3 s after its start: ncclAllReduce";
 	run->job.interrupted = "SIGTERM came to rank 0 after 61.2 s";
 	struct muster_outcomes *outcomes = &run->nodes[1].ranks[0].outcomes;
 	muster_outcomes_add(outcomes, (struct muster_outcome){ .probe = "gpu",

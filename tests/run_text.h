@@ -96,7 +96,7 @@ static inline void run_text_words(struct muster_run *run, char **words, size_t c
 	if (strcmp(words[1], "missing") == 0) {
 		run_text_rank(run, words[0])->missing = "no message";
 	} else if (strcmp(words[1], "unfinished") == 0) {
-		run_text_rank(run, words[0])->unfinished = "it did not come to its end";
+		run_text_rank(run, words[0])->unfinished = "the rank did not finish";
 	} else if (strcmp(words[1], "node") == 0) {
 		run_text_node(run, words[0]);
 	} else if (strcmp(words[1], "probe") == 0) {

@@ -1,4 +1,4 @@
-/* left.h - what one process left in the spool: read by read.c, put into a run by recover.c */
+/* left.h - what one process wrote to its journal: read by read.c, put into a run by recover.c */
 #ifndef MUSTER_JOURNAL_LEFT_H
 #define MUSTER_JOURNAL_LEFT_H
 
@@ -15,15 +15,15 @@ struct muster_journal_process {
 	bool strict;
 	int repeats;
 	int rank, ranks;
-	bool stray;   /* a job of one rank, by a wrong --mpi, though it was started as one of many */
+	bool stray;   /* a wrong --mpi made a job of one rank of a process that was started as one of many */
 	size_t order; /* of the processes, as their first lines were found */
-	size_t path;  /* the file that it was in: copies of it elsewhere count for nothing */
+	size_t path;  /* the file with its first line: copies of its lines in other files are ignored */
 	double last_s, died_s;
 	const char *died; /* the probe at which its worker died last, at died_s; NULL */
 	const char *step; /* the last one */
 	double step_s;
-	const char *end;                   /* NULL: it did not write one */
-	struct muster_record_parts record; /* when something of it came */
+	const char *end;                   /* why it ended early, or ""; NULL: it wrote no such line */
+	struct muster_record_parts record; /* with has_record */
 	bool has_record;
 };
 

@@ -79,7 +79,7 @@ static int take_member(
 		if (strcmp(keys[i], key) != 0)
 			continue;
 		if (members->text[i])
-			return muster_fail(err, MUSTER_EUSAGE, "the key \"%s\" stands twice", key);
+			return muster_fail(err, MUSTER_EUSAGE, "the key \"%s\" occurs twice", key);
 		members->text[i] = value;
 		members->length[i] = length;
 	}
@@ -267,7 +267,7 @@ static int take_line(
 	const char *by = text_of(arena, members, BY);
 	struct muster_journal_process *left = by ? left_find(r, by) : NULL;
 	if (!left || left->path != r->path || members->text[SPOOL])
-		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line that does not say whose it is");
+		return by ? 0 : muster_fail(err, MUSTER_EUSAGE, "a line without \"by\", the process that wrote it");
 	left->last_s = number_of(members, TIME, left->last_s);
 	if (is_of_record(members))
 		return take_record(r, left, text, length, err);
@@ -347,7 +347,7 @@ static void read_file(struct reading *r, size_t index, bool first)
 		}
 	}
 	if (!first && lines.too_long)
-		bad_line(r, path, "a line that is longer than any of muster's");
+		bad_line(r, path, "a line longer than muster's maximum");
 	if (got < 0 && first)
 		r->spooled->bad_files++;
 	muster_line_reader_done(&lines);
@@ -453,9 +453,8 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 		part_strays(&r);
 	}
 	if (rc == 0 && (!r.all || r.count == 0)) {
-		rc = muster_fail(err, MUSTER_EUSAGE,
-			"%s: none of its %zu files with names that end in .jsonl holds %s%s%s", directory, r.path_count,
-			run ? "this run" : "what a run with --spool has left",
+		rc = muster_fail(err, MUSTER_EUSAGE, "%s: none of its %zu .jsonl files contains %s%s%s", directory,
+			r.path_count, run ? "this run" : "results of a run with --spool",
 			spooled.bad_why ? "; the first problem: " : "", spooled.bad_why ? spooled.bad_why : "");
 	} else if (rc == 0) {
 		sort_by_id(&r);

@@ -1,4 +1,4 @@
-/* recover.c - the run that what was left on disk makes */
+/* recover.c - journals become a run */
 #include "journal/read.h"
 
 #include "model/trend.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_DEATHS_S 1.0 /* before the last line of all: a death that may be part of everybody's end */
+#define LAST_DEATHS_S 1.0 /* before the last line of all: a crash that may be part of the end of the whole run */
 
 size_t muster_journal_set_ended(const struct muster_journal_set *spooled)
 {
@@ -35,7 +35,7 @@ static size_t node_of(struct muster_run *run, const char *name)
 	return run->node_count - 1;
 }
 
-/* Take a missing rank out of the run; why it was said to be missing. */
+/* Remove a missing rank from the run. Returns why it was missing; NULL when the rank is not there. */
 static const char *take_out(struct muster_run *run, int number)
 {
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -53,12 +53,13 @@ static const char *take_out(struct muster_run *run, int number)
 	return NULL;
 }
 
-static const char *last_sign(const struct muster_journal_process *left, struct muster_arena *arena)
+static const char *last_message(const struct muster_journal_process *left, struct muster_arena *arena)
 {
 	if (left->step)
-		return muster_arena_printf(arena, "its last sign, %.0f s after its start, was: %.*s", left->step_s,
+		return muster_arena_printf(arena, "its last message, %.0f s after its start: %.*s", left->step_s,
 			MUSTER_JOURNAL_SHOWN, left->step);
-	return muster_arena_printf(arena, "its last sign came %.0f s after its start, before any step", left->last_s);
+	return muster_arena_printf(
+		arena, "its last message, %.0f s after its start, came before the first step", left->last_s);
 }
 
 static void put(struct muster_journal_process *left, struct muster_run *run, const char *why)
@@ -75,7 +76,7 @@ static void put(struct muster_journal_process *left, struct muster_run *run, con
 	for (size_t i = 0; i < at->rank_count; i++)
 		if (at->ranks[i].rank == left->rank)
 			at->ranks[i].unfinished = muster_arena_printf(run->arena, "%s; %s",
-				left->end && *left->end ? left->end : why, last_sign(left, run->arena));
+				left->end && *left->end ? left->end : why, last_message(left, run->arena));
 }
 
 size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_run *run, const char *why)
@@ -96,13 +97,14 @@ size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_
 		count++;
 	}
 	free(known);
-	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++) /* rank 0 has told them all, or none */
+	/* the journal of rank 0 has all trials of the run, those that the run has already first */
+	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++)
 		muster_run_add_trial(run, spooled->told.trials[i]);
 	muster_run_sort(run);
 	return count;
 }
 
-/* When everything is ended from outside, some supervisors live long enough to note that their workers went first. */
+/* When a run is ended from outside, some supervisors live long enough to note that their workers were killed first. */
 static void excuse_last_deaths(struct muster_journal_set *spooled)
 {
 	for (size_t i = 0; i < spooled->rank_count; i++) {
@@ -131,20 +133,20 @@ static void add_missing(struct muster_run *run)
 			continue;
 		if (!nowhere)
 			nowhere = muster_run_add_node(run, "?");
-		muster_node_add_rank(nowhere, rank)->missing = "it left nothing on disk";
+		muster_node_add_rank(nowhere, rank)->missing = "there is no result of this rank on disk";
 	}
 	free(here);
 	muster_run_sort(run);
 }
 
-/* Does some rank prove that the run went on to its end? Otherwise it was ended as a whole, and that so many ranks did
- * not come to theirs says nothing about them. */
+/* NULL when a rank proves that the run went on to its end. Otherwise the run was ended as a whole, and a rank that did
+ * not finish is not at fault. */
 static const char *interruption(const struct muster_journal_set *spooled)
 {
 	const char *why = muster_journal_set_interrupted(spooled);
 	return why                                     ? why
 	       : muster_journal_set_ended(spooled) > 0 ? NULL
-						       : "no rank came to its end: all were ended from outside";
+						       : "no rank finished: the run was ended from outside";
 }
 
 void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_run *run)
@@ -162,7 +164,7 @@ void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_r
 	};
 	if (muster_journal_set_ended(spooled) == 0)
 		excuse_last_deaths(spooled);
-	muster_journal_set_add(spooled, run, "it did not come to its end");
+	muster_journal_set_add(spooled, run, "the rank did not finish");
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);
 	add_missing(run);

@@ -1,4 +1,4 @@
-/* write.c - what a rank has measured, on disk as it grows */
+/* write.c - the journal, written by a thread of its own */
 #include "journal/write.h"
 
 #include "json/writer.h"
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-	QUEUE_MAX = 32 << 20, /* bytes that wait for a disk that does not take them */
-	QUIET_MS = 250,       /* a step that lasts longer is a risky one, and goes to the disk itself */
+	QUEUE_MAX = 32 << 20, /* bytes that wait for a slow disk */
+	QUIET_MS = 250,       /* without a new line: then a step, too, is synced to the disk, as its call may hang */
 	NAME_MAX_BYTES = 200, /* of a file's name */
 };
 
@@ -74,8 +74,7 @@ static void note_trouble(struct muster_journal *spool, int why)
 		snprintf(spool->trouble, sizeof spool->trouble, "%s: %s", spool->path, strerror(why));
 }
 
-/* Write what there is in one piece, and have it on disk when a record is in it, or when nothing more comes for a while.
- */
+/* Write the queue in one piece. Sync when a line asked for that, and when no line has come for QUIET_MS. */
 static void *write_all(void *arg)
 {
 	struct muster_journal *spool = arg;
@@ -194,7 +193,7 @@ static void write_header(struct muster_journal *spool, const struct muster_journ
 
 char *muster_journal_run_name(const char *started)
 {
-	/* mpirun and srun with PMIx name each start of a program; srun without it has the step */
+	/* mpirun and srun with PMIx name each start of a program; srun without PMIx has the step */
 	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 	const char *restart = getenv("SLURM_RESTART_COUNT");
 	if (!space && !(job && step))
@@ -217,7 +216,7 @@ char *muster_journal_path(const char *directory, const char *node)
 static int open_file(const char *directory, const char *path, struct muster_error *err)
 {
 	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
-		return muster_fail(err, MUSTER_EIO, "%s: cannot make this folder: %s", directory, strerror(errno));
+		return muster_fail(err, MUSTER_EIO, "%s: cannot create this directory: %s", directory, strerror(errno));
 	/* never through a link, and a FIFO must not make us wait */
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
 	struct stat status;
@@ -225,7 +224,7 @@ static int open_file(const char *directory, const char *path, struct muster_erro
 		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
 		close(fd);
-		return muster_fail(err, MUSTER_EIO, "%s: is there, and no plain file", path);
+		return muster_fail(err, MUSTER_EIO, "%s: exists and is not a regular file", path);
 	}
 	return fd;
 }
@@ -251,7 +250,7 @@ int muster_journal_open(struct muster_journal **ret, const char *directory, cons
 	pthread_mutex_init(&spool->lock, NULL);
 	pthread_cond_init(&spool->news, &clock);
 	pthread_condattr_destroy(&clock);
-	sigset_t all, before; /* signals are for the thread that waits for things */
+	sigset_t all, before; /* signals are for the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int why = pthread_create(&spool->thread, NULL, write_all, spool);
@@ -340,7 +339,7 @@ void muster_journal_close(struct muster_journal *spool, int grace_ms)
 	pthread_mutex_unlock(&spool->lock);
 	struct timespec until = after_ms(grace_ms);
 	if (pthread_clockjoin_np(spool->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
-		pthread_detach(spool->thread); /* the disk hangs; the process is about to end */
+		pthread_detach(spool->thread); /* the disk hangs, and the process is about to exit: nothing is freed */
 		return;
 	}
 	close(spool->fd);

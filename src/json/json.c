@@ -91,7 +91,7 @@ static int check_duplicates(const cJSON *object, struct muster_error *err)
 	}
 	if (keys != few)
 		free(keys);
-	return twice ? muster_fail(err, MUSTER_EUSAGE, "the key \"%.200s\" stands twice in one object", twice) : 0;
+	return twice ? muster_fail(err, MUSTER_EUSAGE, "the key \"%.200s\" occurs twice in one object", twice) : 0;
 }
 
 static int check_tree(const cJSON *item, struct muster_error *err)

@@ -36,7 +36,7 @@ static int split_member(
 	if (i == split->type->count)
 		return muster_json_unknown_fail(split->reader, split->type, 0, key);
 	if (split->parts[i].text)
-		return muster_json_reader_fail(split->reader, "the key \"%s\" stands twice in one object", key);
+		return muster_json_reader_fail(split->reader, "the key \"%s\" occurs twice in one object", key);
 	split->parts[i] = (struct muster_json_part){ value, length };
 	return 0;
 }

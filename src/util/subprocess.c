@@ -107,7 +107,7 @@ int muster_subprocess_send(struct muster_subprocess *proc, const char *text, siz
 		left -= (size_t)sent;
 	}
 	if (left > 0)
-		result = muster_fail(err, MUSTER_EIO, "the worker no longer listens");
+		result = muster_fail(err, MUSTER_EIO, "the worker closed its command pipe");
 	free(line);
 	return result;
 }
@@ -178,7 +178,7 @@ static void say_status(int status, char *ret_how, size_t size)
 {
 	if (WIFSIGNALED(status))
 		snprintf(ret_how, size, "signal %d (%s%s)", WTERMSIG(status), strsignal(WTERMSIG(status)),
-			WTERMSIG(status) == SIGKILL ? "; the kernel does so when memory runs out" : "");
+			WTERMSIG(status) == SIGKILL ? "; the kernel sends it when memory is exhausted" : "");
 	else if (WIFEXITED(status))
 		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
 }

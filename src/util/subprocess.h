@@ -31,7 +31,7 @@ struct muster_subprocess {
 int muster_subprocess_start(
 	struct muster_subprocess *proc, const char *program, char *const *environment, struct muster_error *err);
 
-/* Send one line (without its newline). -1 when the worker no longer listens. */
+/* Send one line (without its newline). -1 with err when the worker has closed its command pipe. */
 int muster_subprocess_send(struct muster_subprocess *proc, const char *text, size_t length, struct muster_error *err);
 
 /* Read what has come, without waiting. *ret is the next line without its newline, valid until the next call; or NULL

@@ -40,7 +40,7 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 	if (!cuda)
 		return -1;
 	muster_step(ctx, "cuDeviceGetCount");
-	/* asked again so that a failed open is repeated in its own words */
+	/* again, so that the error of a failed open is reported here too */
 	if (muster_cuda_check(cuda, cuda->cuInit(0), err, "cuInit") < 0 ||
 		muster_cuda_check(cuda, cuda->cuDeviceGetCount(&ret->visible), err, "cuDeviceGetCount") < 0)
 		return -1;

@@ -1,7 +1,7 @@
-/* main.c - the process that may crash: it runs the probes and sends what they yield
+/* main.c - the worker process: runs the probes, which may crash it, and sends their samples
  *
- * It knows nothing of MPI. Standard output and standard error belong to the vendor libraries' chatter; results have a
- * pipe of their own.
+ * A worker never loads MPI. Standard output and standard error are for the messages of vendor libraries; results have
+ * a pipe of their own.
  */
 #include "worker/device_select.h"
 #include "worker/protocol.h"
@@ -34,18 +34,17 @@ struct inbox {
 struct worker {
 	struct muster_probe_ctx ctx; /* what probes are given */
 	struct inbox inbox;
-	char cancelled[400]; /* why the command at hand is to be given up; "" */
+	char cancelled[400]; /* why the present command is cancelled; "" when it is not */
 	struct muster_gpu gpu;
 	struct muster_arena *arena; /* node name, peers */
-	/* what the supervisor is told with the answer: the probe's ring_agree, and its ring_rate by size */
+	/* for the answer: the value of the probe's ring_agree, and its ring_rate by size */
 	char agree[48];
 	double figures[MUSTER_FIGURES_MAX][2]; /* bytes, rate */
 	size_t figure_count;
 	bool skip_cuda;
 };
 
-/* A broken promise between muster's own parts: there is no one to report it to but the supervisor, who keeps our last
- * words and names them. */
+/* A broken protocol between muster's own parts. The supervisor reports the last line of our standard error. */
 static _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static _Noreturn void die(const char *format, ...)
@@ -65,13 +64,13 @@ static void send_bytes(const char *bytes, size_t length)
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0)
-			_exit(MUSTER_WORKER_BROKEN); /* the supervisor is gone */
+			_exit(MUSTER_WORKER_BROKEN); /* the supervisor has exited */
 		bytes += sent;
 		length -= (size_t)sent;
 	}
 }
 
-/* A line is opened with its key, gets its value, and goes out at once, so that nothing is lost in a crash. */
+/* A line is sent as soon as it has its value, so that a crash loses nothing. */
 static void line_begin(struct muster_json_writer_text *line, const char *key)
 {
 	muster_json_writer_text_begin(line);
@@ -97,7 +96,7 @@ static void send_step(void *arg, const char *text)
 	line_end(&line);
 }
 
-/* The supervisor does not read samples: what it must know of them stands in the answer. */
+/* The supervisor does not read samples: the values that it needs are in the answer. */
 static void note_for_answer(struct worker *worker, const struct muster_sample *sample)
 {
 	const struct muster_probe *probe = worker->ctx.probe;
@@ -222,7 +221,7 @@ static const struct muster_field ring_fields[] = {
 };
 static const struct muster_object_type ring_type = COMMAND(ring, ring_fields);
 
-/* Commands come from our own supervisor: a wrong one is a bug, not input to be polite about. */
+/* Commands come from our own supervisor: a malformed one is a bug, not input from outside. */
 static void read_command(
 	struct worker *worker, const struct muster_json *command, const struct muster_object_type *type, void *into)
 {
@@ -300,15 +299,15 @@ static int cancelled(void *arg, struct muster_error *err)
 			inbox_fill(&worker->inbox);
 			continue;
 		}
-		/* while a command is under way there is no other one to come */
+		/* during a command the supervisor sends no other command */
 		struct muster_json *command = parse_command(worker->inbox.text, (size_t)length);
 		if (strcmp(need_string(command, "do"), "abort") != 0)
-			die("a command in the middle of another one");
+			die("a command during another command");
 		snprintf(worker->cancelled, sizeof worker->cancelled, "%s", need_string(command, "why"));
 		muster_json_free(command);
 	}
 	return muster_fail(err, MUSTER_ECALLEDOFF, "cancelled: %s",
-		*worker->cancelled ? worker->cancelled : "the supervisor is gone");
+		*worker->cancelled ? worker->cancelled : "the supervisor has exited");
 }
 
 static void send_evidence(void *arg, const char *text)
@@ -341,7 +340,7 @@ static const struct muster_probe_sink sink = {
 	.broken = broken,
 };
 
-/* NVML alone: CUDA takes its time, and the ranks will ask it. */
+/* By NVML alone: CUDA is slow to start, and the ranks ask it later. */
 static void do_count(void)
 {
 	struct muster_error err;
@@ -494,7 +493,7 @@ static bool obey(struct worker *worker, const char *text, size_t length)
 		do_take(worker, command);
 	else if (strcmp(action, "peers") == 0)
 		do_peers(worker, command);
-	else if (go_on && strcmp(action, "abort") != 0) /* that one came when it was over already */
+	else if (go_on && strcmp(action, "abort") != 0) /* an abort after its command had ended */
 		do_probe(worker, action, command);
 	muster_json_free(command);
 	return go_on;
@@ -522,5 +521,5 @@ int muster_cmd_worker(int argc, char **argv)
 	muster_arena_free(worker.arena);
 	fflush(NULL);
 	muster_leaks_check();
-	_exit(0); /* the drivers' exit handlers may hang, and the kernel takes everything back anyway */
+	_exit(0); /* exit handlers of drivers may hang, and the kernel releases everything */
 }

@@ -1,18 +1,18 @@
-/* protocol.h - what supervisors and their workers say to each other
+/* protocol.h - the messages between a supervisor and its worker
  *
  * One JSON object a line. To the worker:
- *   {"do":"open"}                        load the drivers; {"do":"open","skip":true}: never touch CUDA (it crashed)
- *   {"do":"count"}                       in place of all that follows: how many GPUs the node has, by NVML
+ *   {"do":"open"}                        load the drivers; with "skip":true do not use CUDA, which has crashed before
+ *   {"do":"count"}                       the number of GPUs of the node, by NVML; nothing else follows
  *   {"do":"take", rank, ranks, ...}      the job; take a GPU
- *   {"do":"peers","peers":[...]}         which GPUs the other ranks of the node took
+ *   {"do":"peers","peers":[...]}         the GPUs of the other ranks of the node
  *   {"do":"run"|"together"|"ring_id"|"ring"|"finish","probe":NAME, ...}
- *   {"do":"abort","why":TEXT}            while "ring" is under way: give up; has no answer of its own
+ *   {"do":"abort","why":TEXT}            during "ring": cancel it; has no answer of its own
  *   {"do":"quit"}
  * From the worker, for each command any number of
- *   {"step":TEXT}                        what comes next, before a call that may crash or hang
+ *   {"step":TEXT}                        the next step, before a call that may crash or hang
  *   {"sample":{metric,labels,value,reason}}
- *   {"evidence":TEXT}                    what may explain the error that follows: the end of a library's log
- *   {"failing":{"code":CODE,"error":TEXT}} the answer will be this, even if what comes before it hangs or crashes
+ *   {"evidence":TEXT}                    may explain the error that follows: the end of a library's log
+ *   {"failing":{"code":CODE,"error":TEXT}} the error of the answer, also when the worker hangs or crashes before it
  * and then one
  *   {"done":{"code":"ok"|CODE,"error":TEXT, ...answers}}
  */
@@ -24,13 +24,13 @@
 /* The worker's end of the pipes. */
 enum { MUSTER_WORKER_COMMANDS = MUSTER_SUBPROCESS_COMMANDS, MUSTER_WORKER_RESULTS = MUSTER_SUBPROCESS_RESULTS };
 
-/* Exit status of a worker that met a broken promise (its last words on stderr say which). */
+/* Exit status of a worker that met a broken protocol; the last line of its stderr says what was wrong. */
 enum { MUSTER_WORKER_BROKEN = 71 };
 
 /* Most figures in an answer. */
 enum { MUSTER_FIGURES_MAX = 64 };
 
-/* Most bytes that a worker may say to one command; far above what any probe has to say. */
+/* Most bytes that a worker may send for one command; far above what any probe sends. */
 #define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)
 
 #endif

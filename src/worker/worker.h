@@ -3,8 +3,8 @@
 #ifndef MUSTER_WORKER_WORKER_H
 #define MUSTER_WORKER_WORKER_H
 
-/* Take commands until the supervisor says quit or is gone (protocol.h). Does not return when all went well; otherwise
- * the exit status. */
+/* Take commands until the supervisor sends "quit" or exits (protocol.h). Does not return then. Otherwise the exit
+ * status. */
 int muster_cmd_worker(int argc, char **argv);
 
 #endif

@@ -29,7 +29,7 @@ def missing(rank, status, what):
 
 
 def lost(*ranks, status="fail"):
-    return [missing(rank, status, "its last sign") for rank in ranks]
+    return [missing(rank, status, "its last message") for rank in ranks]
 
 
 def leaderless(*ranks):
@@ -71,17 +71,18 @@ CASES = {
     "sigkill_to_all": dict(
         kill=(signal.SIGKILL, "run", range(4)), at=(2, COPIES), deadline=240,
         code=3, findings=None,
-        disk_code=3, disk=[INTERRUPTED + ("no rank came to its end",)] + lost(0, 1, 2, 3, status="inconclusive")),
+        disk_code=3, disk=[INTERRUPTED + ("no rank finished",)] + lost(0, 1, 2, 3, status="inconclusive")),
     "mpi_init_without_a_rank": dict(
         wrapper="kill -KILL $$", deadline=24,
         code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(),
-        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began("it left nothing on disk", zero=True)),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
+        never_began("there is no result of this rank on disk", zero=True)),
     # a failed MPI_Init aborts the job: mpirun may end one of the others before it has given up by itself
     "mpi_init_fails_on_a_rank": dict(
         wrapper="export OMPI_MCA_pml=nope", deadline=24,
         code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(node="sim-2"),
         disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
-        never_began("it did not come to its end; its last sign came", node="sim-2", why="", zero=True)),
+        never_began("the rank did not finish; its last message, ", node="sim-2", why="", zero=True)),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
         scale=0.2, deadline=15, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
@@ -89,7 +90,7 @@ CASES = {
         wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
         code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),
         disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] +
-        never_began("it left nothing on disk", why="SIGTERM came to rank", zero=True)),
+        never_began("there is no result of this rank on disk", why="SIGTERM came to rank", zero=True)),
     "a_node_vanishes": dict(
         kill=(signal.SIGKILL, "run", [2, 3]), at=(2, COPIES), deadline=60,
         code=1, findings=lost(2, 3),

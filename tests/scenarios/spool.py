@@ -113,11 +113,11 @@ def damages(folder, spool):
         ("a line of nobody", append(b'{"t": 1}\n'), 0, "1 line and 0 files ignored"),
         ("a line of a process that is not known", append(b'{"by": "00", "t": 1, "step": "x"}\n'), 0, "MUSTER PASS "),
         ("an older run", foreign, 0, "1 other run ignored"),
-        ("100 MB without a newline", long_line, 0, "longer than any"),
+        ("100 MB without a newline", long_line, 0, "longer than muster's maximum"),
         ("the same file twice", twice, 0, "MUSTER PASS "),
         ("a FIFO", fifo, 0, "0 lines and 1 file ignored"),
         ("a node without a file", gone, 1, "FAIL rank.missing: node sim-2"),
-        ("an empty folder", empty, 2, "none of its 0 files"),
+        ("an empty folder", empty, 2, "none of its 0 .jsonl files"),
         ("another version", version, 2, "another version of muster"),
     ]
 

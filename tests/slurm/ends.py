@@ -40,7 +40,7 @@ def test_killed_supervisor(cluster):
     check_equal(failed, [], "nothing has failed, though a supervisor may have noted that its worker was killed first")
     check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end")
     check_equal(len(job.report()["summary"]["missing_ranks"]), 16, "Slurm ended all of them")
-    check(any(node == "gpu-2" and "did not come to its end" in text for node, text in observed(job, "rank.missing")),
+    check(any(node == "gpu-2" and "did not finish" in text for node, text in observed(job, "rank.missing")),
           "what is known of the second node", observed(job, "rank.missing"))
 
 

@@ -34,8 +34,7 @@ for part in src include docs configs slurm README.md; do
 	[ -e "$part" ] || { echo "$part is missing" && exit 1; }
 done
 # The supervisor's folders have their own words still.
-sources=$(find src include -name '*.[ch]' ! -path 'src/coord/*' ! -path 'src/transport/*' ! -path 'src/journal/*' \
-	! -path 'src/worker/*')
+sources=$(find src include -name '*.[ch]' ! -path 'src/coord/*' ! -path 'src/transport/*')
 # shellcheck disable=SC2086
 find_words "$everywhere" '^$' $sources docs configs slurm README.md
 find_words "$for_users" "$names_of_json" docs configs slurm README.md

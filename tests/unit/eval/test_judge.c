@@ -587,12 +587,12 @@ START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 	struct muster_run run;
 	struct muster_report report;
 	two_nodes(&run);
-	rank_of(&run, 3)->unfinished = "it did not come to its end";
+	rank_of(&run, 3)->unfinished = "the rank did not finish";
 	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
 	drop_samples(&rank_of(&run, 3)->samples, "gpu.numa_node");
 	fixture_judge(&run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail rank.missing sim-2 rank=3: a result from every rank | it did not come to its end\n"
+		"fail rank.missing sim-2 rank=3: a result from every rank | the rank did not finish\n"
 		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
 	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
 	muster_report_done(&report);

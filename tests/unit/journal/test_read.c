@@ -128,7 +128,7 @@ START_TEST(a_first_line_must_be_whole)
 			"a malformed first line" },
 		{ "{'by':'a1','by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x',"
 		  "'profile':'quick'}",
-			"none of its 1 files" },
+			"none of its 1 .jsonl files" },
 	};
 	char text[512], *at;
 	snprintf(text, sizeof text, "%s", cases[_i].line);
@@ -136,7 +136,7 @@ START_TEST(a_first_line_must_be_whole)
 		*at = (char)('0' + MUSTER_SPOOL_VERSION);
 	put("a.jsonl", "%s\n", text);
 	read_fails(NULL, cases[_i].why);
-	read_fails(NULL, "none of its 1 files with names that end in .jsonl holds what a run with --spool has left");
+	read_fails(NULL, "none of its 1 .jsonl files contains results of a run with --spool");
 }
 END_TEST
 
@@ -163,7 +163,7 @@ START_TEST(of_several_runs_the_last_one_counts)
 	ck_assert_uint_eq(set.rank_count, 2);
 	ck_assert_int_eq(set.job_ranks, 4);
 	muster_journal_set_done(&set);
-	read_fails("r4", "holds this run");
+	read_fails("r4", "contains this run");
 }
 END_TEST
 
@@ -175,9 +175,9 @@ START_TEST(a_line_that_is_none_spoils_only_itself)
 		{ "{'by':'a1','t':2,'st", "" },
 		{ "\xff\xfe", "" },
 		{ "[]", "" },
-		{ "{'t':2,'step':'x'}", "a line that does not say whose it is" },
-		{ "{'by':7,'t':2,'step':'x'}", "a line that does not say whose it is" },
-		{ "{'by':'a1','t':2,'step':'x','step':'y'}", "the key \"step\" stands twice" },
+		{ "{'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
+		{ "{'by':7,'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
+		{ "{'by':'a1','t':2,'step':'x','step':'y'}", "the key \"step\" occurs twice" },
 		{ "{'by':'a1','t':2,'trial':{}}", "" },
 	};
 	put_first("a.jsonl", "a1", 0, "n1", "");
@@ -229,7 +229,7 @@ START_TEST(no_folder_and_an_empty_one_are_errors)
 	struct muster_error err;
 	ck_assert_int_eq(muster_journal_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
 	ck_assert_msg(strstr(err.text, "none: No such file or directory"), "%s", err.text);
-	read_fails(NULL, "none of its 0 files");
+	read_fails(NULL, "none of its 0 .jsonl files");
 	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), -1);
 	ck_assert_ptr_null(strstr(err.text, "the first problem"));
 }
@@ -320,7 +320,7 @@ START_TEST(a_line_beyond_all_limits_is_left_out)
 	free(large);
 	read_run(NULL);
 	ck_assert_uint_eq(set.bad_lines, 1);
-	ck_assert_msg(strstr(set.bad_why, "longer than any"), "%s", set.bad_why);
+	ck_assert_msg(strstr(set.bad_why, "longer than muster's maximum"), "%s", set.bad_why);
 	ck_assert_str_eq(set.ranks[0].step, "behind");
 }
 END_TEST

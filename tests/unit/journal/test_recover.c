@@ -73,13 +73,13 @@ START_TEST(a_run_is_made_of_what_was_left)
 	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
 	rank = find_rank(&run, 1, &node);
 	ck_assert_str_eq(node, "n1");
-	ck_assert_str_eq(rank->unfinished, "it did not come to its end; its last sign, 4 s after its start, was: two");
+	ck_assert_str_eq(rank->unfinished, "the rank did not finish; its last message, 4 s after its start: two");
 	rank = find_rank(&run, 2, &node);
 	ck_assert_str_eq(node, "n2");
 	ck_assert_ptr_null(rank->unfinished); /* it ended, and why it ended early stands with the run */
 	rank = find_rank(&run, 3, &node);
 	ck_assert_str_eq(node, "?");
-	ck_assert_str_eq(rank->missing, "it left nothing on disk");
+	ck_assert_str_eq(rank->missing, "there is no result of this rank on disk");
 
 	ck_assert_uint_eq(run.node_count, 3);
 	for (size_t n = 0; n < run.node_count; n++) {
@@ -102,7 +102,7 @@ START_TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
 	muster_journal_set_make(&set, &run);
 	ck_assert_ptr_null(run.job.interrupted);
 	ck_assert_str_eq(find_rank(&run, 0, NULL)->unfinished,
-		"it did not come to its end; its last sign came 2 s after its start, before any step");
+		"the rank did not finish; its last message, 2 s after its start, came before the first step");
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(a_run_without_any_end_was_ended_from_outside)
 	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
 	read_all();
 	muster_journal_set_make(&set, &run);
-	ck_assert_str_eq(run.job.interrupted, "no rank came to its end: all were ended from outside");
+	ck_assert_str_eq(run.job.interrupted, "no rank finished: the run was ended from outside");
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(only_missing_ranks_are_put_into_a_run)
 	ck_assert_str_eq(find_rank(&run, 0, NULL)->gpu, "here already");
 	ck_assert_ptr_null(find_rank(&run, 1, NULL)->missing);
 	ck_assert_str_eq(find_rank(&run, 1, NULL)->unfinished,
-		"nothing came from it any more; its last sign, 4 s after its start, was: two");
+		"nothing came from it any more; its last message, 4 s after its start: two");
 	ck_assert_str_eq(find_rank(&run, 3, NULL)->missing, "it never reported");
 	ck_assert_uint_eq(run.trial_count, 1);
 	ck_assert_int_eq(run.nodes[0].ranks[0].rank, 0);

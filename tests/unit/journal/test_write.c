@@ -233,7 +233,7 @@ START_TEST(only_a_plain_file_is_written)
 	ck_assert_int_eq(mkdir(in_folder("n1.jsonl"), 0700), 0);
 	open_fails(folder, "n1.jsonl: ");
 	open_fails("/dev/null", "/dev/null");
-	open_fails("/none/of/these", "cannot make this folder");
+	open_fails("/none/of/these", "cannot create this directory");
 }
 END_TEST
 

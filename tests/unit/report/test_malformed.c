@@ -43,7 +43,7 @@ static const struct {
 	{ "{'schema_version': 1, 'run': {'job': " JOB ", 'nodes': {}}}",
 		"$.run.nodes, lines counted from its start: line 1, column 1: an array is needed" },
 	{ REPORT(JOB, NODE("", TWO_RANKS) ", " NODE("", "{'rank': 0, 'rank': 1}")),
-		"$.run.nodes[1], lines counted from its start: the key \"rank\" stands twice in one object" },
+		"$.run.nodes[1], lines counted from its start: the key \"rank\" occurs twice in one object" },
 	/* trials */
 	{ WITH_TRIAL("7"), "$.run.trials[0]: an object is needed, found 7" },
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'ok'}"),
@@ -72,7 +72,7 @@ static const struct {
 		"$.schema_version: a whole number from 1 to 1048576 is needed, found 1.5" },
 	{ "{'schema_version': 1, 'run': {}, 'x': 1}", "$.x: unknown key, allowed are schema_version, muster, verdict, "
 						      "simulated, strict, sku, summary, findings, checks, run" },
-	{ "{'schema_version': 1, 'run': {}, 'run': {}}", "$: the key \"run\" stands twice in one object" },
+	{ "{'schema_version': 1, 'run': {}, 'run': {}}", "$: the key \"run\" occurs twice in one object" },
 	{ "{'schema_version': 1, 'verdict': 7, 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",
 		"$.verdict: a string is needed, found 7" },
 	{ "{'schema_version': 1, 'findings': [{}, 1], 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",

@@ -304,7 +304,7 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"simulated\": true",
 		"\"missing_ranks\": [14, 15]",
 		"\"interrupted\": \"SIGTERM came to rank 0 after 61.2 s\"",
-		("\"unfinished\": \"it did not come to its end; its last sign, 3 s after its start, was: "
+		("\"unfinished\": \"the rank did not finish; its last message, 3 s after its start: "
 		 "ncclAllReduce\""),
 		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
 		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1}",

@@ -190,7 +190,7 @@ START_TEST(one_that_does_not_listen_does_not_stop_us)
 	static char command[4 << 20]; /* more than any pipe has room for */
 	start(&proc, "waits");
 	ck_assert_int_eq(muster_subprocess_send(&proc, command, sizeof command, &err), -1);
-	ck_assert_str_eq(err.text, "the worker no longer listens");
+	ck_assert_str_eq(err.text, "the worker closed its command pipe");
 	muster_subprocess_end(&proc, 60000, how, sizeof how);
 }
 END_TEST

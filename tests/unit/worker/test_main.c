@@ -90,7 +90,7 @@ START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
 	say("{\"do\": \"ring\"}\n");
 	expect_command("{\"do\": \"ring\"}");
 	close(commands);
-	expect_called_off("cancelled: the supervisor is gone");
+	expect_called_off("cancelled: the supervisor has exited");
 	ck_assert_int_eq(next_command(&worker), -1);
 }
 END_TEST
