@@ -68,6 +68,9 @@ void muster_emit_null_for(struct muster_probe_ctx *ctx, const char *metric, cons
 	const char *reason_format, ...) __attribute__((format(printf, 4, 5)));
 void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What a call gave: the value, or when result is negative null with why. label NULL: the metric has none. */
+void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
+	struct muster_value value, const char *why);
 
 /* Say what comes next, before a call that may crash or hang: "cuMemHostRegister_v2 of 64 MiB". Sent at once, so the
  * supervisor can name the last step. */

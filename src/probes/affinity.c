@@ -7,19 +7,13 @@
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 #include "util/cpuset.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* metric, type, unit, meaning */
-#define RANK_METRIC(n, t, u, m)                                                                                        \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_RANK, .unit = u, .meaning = m                              \
-	}
 
 static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.cpu_mask", MUSTER_STRING, "",
@@ -115,11 +109,8 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 		muster_emit_plain(ctx, "rank.memory_policy", muster_string(text));
 		free(text);
 		free(list);
-		if (near)
-			muster_emit_plain(
-				ctx, "rank.memory_locality", muster_string(locality_of(nodes, near->nodeset)));
-		else
-			muster_emit_null_plain(ctx, "rank.memory_locality", "%s", why);
+		muster_emit_result(ctx, "rank.memory_locality", NULL, near ? 0 : -1,
+			muster_string(near ? locality_of(nodes, near->nodeset) : NULL), why);
 	}
 	hwloc_bitmap_free(nodes);
 }
@@ -211,7 +202,6 @@ const struct muster_probe muster_probe_affinity = {
 	.name = "affinity",
 	.summary = "CPUs and memory of the rank compared with the NUMA node of its GPU",
 	.scope = MUSTER_SCOPE_RANK,
-	.needs_gpu = false,
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 40,

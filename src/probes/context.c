@@ -156,3 +156,13 @@ void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, co
 	emit_null(ctx, metric, NULL, 0, reason_format, args);
 	va_end(args);
 }
+
+void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
+	struct muster_value value, const char *why)
+{
+	const struct muster_value labels[] = { muster_string(label) };
+	if (result < 0)
+		emit(ctx, metric, labels, label != NULL, muster_null(), why);
+	else
+		emit(ctx, metric, labels, label != NULL, value, NULL);
+}

@@ -8,7 +8,7 @@
 #include "util/file.h"
 #include "system/settings.h"
 #include "system/sysfs.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,39 +25,19 @@ enum {
 };
 
 static const struct muster_metric metrics[] = {
-	{ .name = "rank.setting",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.labels = { "name" },
-		.meaning = "value in effect of this variable; \"not set\"" },
-	{ .name = "rank.setting_from",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.labels = { "name" },
-		.meaning = "where this variable is set: \"environment\", or the path of NCCL's file; only for "
-			   "variables that are set" },
-	{ .name = "rank.settings_left_out",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.meaning = "NCCL_* variables that are set but not listed, because there are more than 64" },
-	{ .name = "node.topo_file",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.meaning = "NCCL topology file that NCCL_TOPO_FILE names" },
-	{ .name = "node.topo_file_agrees",
-		.type = MUSTER_BOOLEAN,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.meaning = "the NCCL topology file has the correct NUMA nodes of GPUs and CPUs" },
-	{ .name = "node.topo_file_differs",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.meaning = "difference between the NCCL topology file and the node; null when there is none" },
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.setting", MUSTER_STRING, "",
+		"value in effect of this variable; \"not set\"", "name"),
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.setting_from", MUSTER_STRING, "",
+		"where this variable is set: \"environment\", or the path of NCCL's file; only for "
+		"variables that are set",
+		"name"),
+	RANK_METRIC("rank.settings_left_out", MUSTER_NUMBER, "",
+		"NCCL_* variables that are set but not listed, because there are more than 64"),
+	NODE_METRIC("node.topo_file", MUSTER_STRING, "", "NCCL topology file that NCCL_TOPO_FILE names"),
+	NODE_METRIC("node.topo_file_agrees", MUSTER_BOOLEAN, "",
+		"the NCCL topology file has the correct NUMA nodes of GPUs and CPUs"),
+	NODE_METRIC("node.topo_file_differs", MUSTER_STRING, "",
+		"difference between the NCCL topology file and the node; null when there is none"),
 };
 
 /* A path that the user gave: in another root, one that is relative counts from there. */
@@ -288,10 +268,8 @@ static void measure_topo(
 	size_t length = 0;
 	char *text = NULL;
 	int result = read_topo(ctx, setting, unread, &text, &length, &why);
-	if (result < 0 && why.code != MUSTER_EUSAGE)
-		muster_emit_null_plain(ctx, "node.topo_file", "%s", why.text);
-	else
-		muster_emit_plain(ctx, "node.topo_file", muster_string(setting->value));
+	muster_emit_result(ctx, "node.topo_file", NULL, why.code == MUSTER_EUSAGE ? 0 : result,
+		muster_string(setting->value), why.text);
 	if (result == 0) {
 		result = muster_nccl_topo_parse(text, length, topo, &why);
 		if (result == 0) {
@@ -336,7 +314,6 @@ const struct muster_probe muster_probe_environment = {
 	.name = "environment",
 	.summary = "variables that control CUDA, NCCL, UCX and MPI, and NCCL's topology file",
 	.scope = MUSTER_SCOPE_RANK,
-	.needs_gpu = false,
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 15,

@@ -5,16 +5,12 @@
  */
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
-#include "muster/probe.h"
+#include "util/text.h"
+#include "probes/metrics.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* metric, type, unit, meaning */
-#define GPU_METRIC(n, t, u, m)                                                                                         \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_GPU, .unit = u, .labels = { "gpu" }, .meaning = m          \
-	}
 
 static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.fabric_state", MUSTER_STRING, "",
@@ -22,12 +18,9 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.fabric_status", MUSTER_STRING, "",
 		"result of joining the fabric: success, or the NVML error text; null before completion"),
 	GPU_METRIC("gpu.fabric_cluster", MUSTER_STRING, "", "UUID of the fabric; all zeros when it is in none"),
-	{ .name = "gpu.fabric_clique",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu", "cluster" },
-		.meaning = "clique within the fabric: GPUs of one cluster and clique reach each other over NVLink" },
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.fabric_clique", MUSTER_NUMBER, "",
+		"clique within the fabric: GPUs of one cluster and clique reach each other over NVLink", "gpu",
+		"cluster"),
 	GPU_METRIC("gpu.fabric_health", MUSTER_STRING, "",
 		"healthy, or the faults of the GPU in the fabric, separated by spaces"),
 	GPU_METRIC("gpu.c2c_links", MUSTER_NUMBER, "", "C2C links to the CPU that are up; 0 when the GPU has none"),
@@ -36,58 +29,31 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "number of these other GPUs whose memory this GPU may access"),
 };
 
-#define UUID_TEXT_SIZE sizeof "01234567-0123-0123-0123-0123456789ab"
-
-/* The GPU's place in its fabric, from whichever form of the struct the driver fills. */
-struct fabric {
-	char cluster[UUID_TEXT_SIZE];
-	nvmlReturn_t status;
-	unsigned int clique, state;
-	bool has_health;
-	unsigned int health_mask, health_summary; /* 0: not said */
-};
-
-static void print_uuid(const unsigned char bytes[16], char ret[UUID_TEXT_SIZE])
-{
-	for (size_t i = 0, used = 0; i < 16; i++) {
-		const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-		used += (size_t)snprintf(ret + used, UUID_TEXT_SIZE - used, "%s%02x", dash, bytes[i]);
-	}
-}
-
-/* 0, or -1 with err. When only the health is missing, no_health says why. */
-static int ask_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, struct fabric *ret,
+/* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.
+ * no_health: MUSTER_OK, or why mask and summary of the health are missing. */
+static int ask_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,
 	struct muster_error *no_health, struct muster_error *err)
 {
-	nvmlGpuFabricInfo_v3_t now = { .version = nvmlGpuFabricInfo_v3 };
 	nvmlGpuFabricInfo_t first = { 0 };
-	nvmlReturn_t result = nvml->nvmlDeviceGetGpuFabricInfoV(device, &now);
+	*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v3 };
+	*no_health = (struct muster_error){ 0 };
+	nvmlReturn_t result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
 	if (result == NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
-		now = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v2 };
-		result = nvml->nvmlDeviceGetGpuFabricInfoV(device, &now);
+		*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v2 };
+		result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
 	}
-	if (muster_nvml_check(nvml, result, no_health, "nvmlDeviceGetGpuFabricInfoV") == 0) {
-		print_uuid(now.clusterUuid, ret->cluster);
-		ret->status = now.status;
-		ret->clique = now.cliqueId;
-		ret->state = now.state;
-		ret->has_health = true;
-		ret->health_mask = now.healthMask;
-		ret->health_summary = now.healthSummary;
+	if (muster_nvml_check(nvml, result, no_health, "nvmlDeviceGetGpuFabricInfoV") == 0)
 		return 0;
-	}
 	if (result != NVML_ERROR_FUNCTION_NOT_FOUND && result != NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
 		*err = *no_health;
 		return -1;
 	}
-	if (muster_nvml_check(
-		    nvml, nvml->nvmlDeviceGetGpuFabricInfo(device, &first), err, "nvmlDeviceGetGpuFabricInfo") < 0)
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetGpuFabricInfo, device, &first) < 0)
 		return -1;
-	print_uuid(first.clusterUuid, ret->cluster);
 	ret->status = first.status;
-	ret->clique = first.cliqueId;
+	ret->cliqueId = first.cliqueId;
 	ret->state = first.state;
-	ret->has_health = false;
+	memcpy(ret->clusterUuid, first.clusterUuid, sizeof ret->clusterUuid);
 	return 0;
 }
 
@@ -136,30 +102,16 @@ static void describe_health(unsigned int mask, unsigned int summary, char *ret, 
 										     : "healthy");
 }
 
-static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, const struct fabric *fabric,
-	const struct muster_error *no_health)
+static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, const nvmlGpuFabricInfo_v3_t *fabric,
+	struct muster_error *no_health)
 {
 	char text[256];
-	if (!fabric->has_health) {
-		muster_emit_null_for(ctx, "gpu.fabric_health", bus_id, "%s", no_health->text);
-	} else if (fabric->health_mask == 0 && fabric->health_summary == 0) {
-		muster_emit_null_for(ctx, "gpu.fabric_health", bus_id,
+	if (no_health->code == MUSTER_OK && fabric->healthMask == 0 && fabric->healthSummary == 0)
+		muster_fail(no_health, MUSTER_ENOTSUPPORTED,
 			"nvmlDeviceGetGpuFabricInfoV gives no health of the GPU: mask and summary are 0");
-	} else {
-		describe_health(fabric->health_mask, fabric->health_summary, text, sizeof text);
-		muster_emit_for(ctx, "gpu.fabric_health", bus_id, muster_string(text));
-	}
-}
-
-static void emit_clique(
-	struct muster_probe_ctx *ctx, const char *bus_id, const struct fabric *fabric, const struct muster_error *why)
-{
-	const struct muster_value labels[] = { muster_string(bus_id),
-		muster_string(fabric ? fabric->cluster : "unknown") };
-	if (fabric)
-		muster_emit(ctx, "gpu.fabric_clique", labels, 2, muster_number(fabric->clique));
-	else
-		muster_emit_null(ctx, "gpu.fabric_clique", labels, 2, "%s", why->text);
+	describe_health(fabric->healthMask, fabric->healthSummary, text, sizeof text);
+	muster_emit_result(ctx, "gpu.fabric_health", bus_id, no_health->code == MUSTER_OK ? 0 : -1, muster_string(text),
+		no_health->text);
 }
 
 static void measure_fabric(
@@ -173,16 +125,18 @@ static void measure_fabric(
 	};
 	static const char *const all[] = { "gpu.fabric_state", "gpu.fabric_status", "gpu.fabric_cluster",
 		"gpu.fabric_health" };
-	struct fabric fabric = { 0 };
+	nvmlGpuFabricInfo_v3_t fabric;
 	struct muster_error why, no_health;
-	char other[32];
+	char other[32], cluster[MUSTER_UUID_TEXT_SIZE] = "unknown";
+	struct muster_value labels[] = { muster_string(bus_id), muster_string(cluster) };
 	muster_step(ctx, "NVML: NVLink fabric of GPU %s", bus_id);
 	if (ask_fabric(nvml, device, &fabric, &no_health, &why) < 0) {
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 			muster_emit_null_for(ctx, all[i], bus_id, "%s", why.text);
-		emit_clique(ctx, bus_id, NULL, &why);
+		muster_emit_null(ctx, "gpu.fabric_clique", labels, 2, "%s", why.text);
 		return;
 	}
+	muster_uuid_text(fabric.clusterUuid, cluster);
 	snprintf(other, sizeof other, "state %u", fabric.state);
 	const char *state = fabric.state < sizeof states / sizeof *states ? states[fabric.state] : other;
 	muster_emit_for(ctx, "gpu.fabric_state", bus_id, muster_string(state));
@@ -192,8 +146,8 @@ static void measure_fabric(
 		muster_emit_for(ctx, "gpu.fabric_status", bus_id, muster_string("success"));
 	else if (muster_nvml_check(nvml, fabric.status, &why, "fabric") < 0)
 		muster_emit_for(ctx, "gpu.fabric_status", bus_id, muster_string(why.text + strlen("fabric: ")));
-	muster_emit_for(ctx, "gpu.fabric_cluster", bus_id, muster_string(fabric.cluster));
-	emit_clique(ctx, bus_id, &fabric, NULL);
+	muster_emit_for(ctx, "gpu.fabric_cluster", bus_id, muster_string(cluster));
+	muster_emit(ctx, "gpu.fabric_clique", labels, 2, muster_number(fabric.cliqueId));
 	measure_health(ctx, bus_id, &fabric, &no_health);
 }
 
@@ -203,24 +157,20 @@ static int count_c2c(
 {
 	double links = 0, up = 0, highest = 0;
 	nvmlFieldValue_t count = { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT };
-	if (muster_nvml_check(
-		    nvml, nvml->nvmlDeviceGetFieldValues(device, 1, &count), err, "nvmlDeviceGetFieldValues") < 0)
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetFieldValues, device, 1, &count) < 0)
 		return -1;
 	/* A driver that does not know the field says "invalid argument". */
-	if (count.nvmlReturn != NVML_ERROR_NOT_SUPPORTED && muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_COUNT,
-								    0, "NVML_FI_DEV_C2C_LINK_COUNT", &links, err) < 0)
+	if (count.nvmlReturn != NVML_ERROR_NOT_SUPPORTED &&
+		MUSTER_NVML_FIELD(nvml, err, device, NVML_FI_DEV_C2C_LINK_COUNT, 0, &links) < 0)
 		return -1;
 	for (unsigned int link = 0; link < links; link++) {
 		double active, mbps;
-		if (muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_GET_STATUS, link,
-			    "NVML_FI_DEV_C2C_LINK_GET_STATUS", &active, err) < 0)
+		if (MUSTER_NVML_FIELD(nvml, err, device, NVML_FI_DEV_C2C_LINK_GET_STATUS, link, &active) < 0)
 			return muster_wrap(err, "C2C link %u", link);
 		if (active < 1)
 			continue;
-		if (muster_nvml_field(nvml, device, NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link,
-			    "NVML_FI_DEV_C2C_LINK_GET_MAX_BW", &mbps, err) == 0 &&
-			mbps > highest)
-			highest = mbps;
+		if (MUSTER_NVML_FIELD(nvml, err, device, NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link, &mbps) == 0)
+			highest = fmax(highest, mbps);
 		up++;
 	}
 	*ret_up = up;
@@ -234,18 +184,13 @@ static void measure_c2c(
 	struct muster_error why;
 	double up = 0, mbps = 0;
 	muster_step(ctx, "NVML: C2C links of GPU %s", bus_id);
-	if (count_c2c(nvml, device, &up, &mbps, &why) < 0) {
-		muster_emit_null_for(ctx, "gpu.c2c_links", bus_id, "%s", why.text);
-		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "%s", why.text);
-		return;
-	}
-	muster_emit_for(ctx, "gpu.c2c_links", bus_id, muster_number(up));
-	if (up < 1)
-		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "no C2C link is up");
-	else if (mbps <= 0)
-		muster_emit_null_for(ctx, "gpu.c2c_gbps", bus_id, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed");
-	else
-		muster_emit_for(ctx, "gpu.c2c_gbps", bus_id, muster_number(mbps / 1000));
+	int result = count_c2c(nvml, device, &up, &mbps, &why);
+	muster_emit_result(ctx, "gpu.c2c_links", bus_id, result, muster_number(up), why.text);
+	if (result == 0 && up < 1)
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "no C2C link is up");
+	else if (result == 0 && mbps <= 0)
+		result = muster_fail(&why, MUSTER_EVENDOR, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed");
+	muster_emit_result(ctx, "gpu.c2c_gbps", bus_id, result, muster_number(mbps / 1000), why.text);
 }
 
 /* How many of the `count` devices but our own it can reach. 0, or -1 with err. */
@@ -255,12 +200,11 @@ static int count_peers(const struct muster_cuda *cuda, CUdevice own, int count, 
 	for (int i = 0; i < count; i++) {
 		CUdevice peer;
 		int can = 0;
-		if (muster_cuda_check(cuda, cuda->cuDeviceGet(&peer, i), err, "cuDeviceGet") < 0)
+		if (MUSTER_CUDA(cuda, err, cuDeviceGet, &peer, i) < 0)
 			return -1;
 		if (peer == own)
 			continue;
-		if (muster_cuda_check(
-			    cuda, cuda->cuDeviceCanAccessPeer(&can, own, peer), err, "cuDeviceCanAccessPeer") < 0)
+		if (MUSTER_CUDA(cuda, err, cuDeviceCanAccessPeer, &can, own, peer) < 0)
 			return muster_wrap(err, "CUDA device %d", i);
 		reached += can != 0;
 	}
@@ -274,18 +218,13 @@ static void measure_peers(struct muster_probe_ctx *ctx, const struct muster_gpu 
 	int count = 0, reached = 0;
 	muster_step(ctx, "CUDA: peer access of GPU %s", gpu->bus_id);
 	const struct muster_cuda *cuda = muster_cuda(&why);
-	if (!cuda || muster_cuda_check(cuda, cuda->cuDeviceGetCount(&count), &why, "cuDeviceGetCount") < 0) {
-		muster_emit_null_for(ctx, "gpu.peers", gpu->bus_id, "%s", why.text);
-		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "%s", why.text);
-		return;
-	}
-	muster_emit_for(ctx, "gpu.peers", gpu->bus_id, muster_number(count - 1));
-	if (count < 2)
-		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "CUDA shows only this rank's own GPU");
-	else if (count_peers(cuda, gpu->cuda_device, count, &reached, &why) < 0)
-		muster_emit_null_for(ctx, "gpu.p2p_peers", gpu->bus_id, "%s", why.text);
-	else
-		muster_emit_for(ctx, "gpu.p2p_peers", gpu->bus_id, muster_number(reached));
+	int result = cuda ? MUSTER_CUDA(cuda, &why, cuDeviceGetCount, &count) : -1;
+	muster_emit_result(ctx, "gpu.peers", gpu->bus_id, result, muster_number(count - 1), why.text);
+	if (result == 0 && count < 2)
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "CUDA shows only this rank's own GPU");
+	else if (result == 0)
+		result = count_peers(cuda, gpu->cuda_device, count, &reached, &why);
+	muster_emit_result(ctx, "gpu.p2p_peers", gpu->bus_id, result, muster_number(reached), why.text);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)

@@ -6,16 +6,10 @@
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
 #include "system/sysfs.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <limits.h>
 #include <stdio.h>
-
-/* metric, type, unit, meaning */
-#define GPU_METRIC(n, t, u, m)                                                                                         \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_GPU, .unit = u, .labels = { "gpu" }, .meaning = m          \
-	}
 
 static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.name", MUSTER_STRING, "", "name as NVML gives it"),
@@ -74,10 +68,8 @@ static void yield(
 	const struct view *v, const char *metric, const char *call, nvmlReturn_t result, struct muster_value value)
 {
 	struct muster_error why;
-	if (muster_nvml_check(v->nvml, result, &why, call) < 0)
-		muster_emit_null_for(v->ctx, metric, v->bus_id, "%s", why.text);
-	else
-		muster_emit_for(v->ctx, metric, v->bus_id, value);
+	int answer = muster_nvml_check(v->nvml, result, &why, call);
+	muster_emit_result(v->ctx, metric, v->bus_id, answer, value, why.text);
 }
 
 static void measure_identity(const struct view *v)
@@ -125,8 +117,7 @@ static int find_licence(const struct view *v, nvmlGridLicensableFeature_t *ret, 
 {
 	nvmlGridLicensableFeatures_t features = { 0 };
 	const size_t room = sizeof features.gridLicensableFeatures / sizeof *features.gridLicensableFeatures;
-	if (muster_nvml_check(v->nvml, v->nvml->nvmlDeviceGetGridLicensableFeatures_v4(v->device, &features), err,
-		    "nvmlDeviceGetGridLicensableFeatures_v4") < 0)
+	if (MUSTER_NVML(v->nvml, err, nvmlDeviceGetGridLicensableFeatures_v4, v->device, &features) < 0)
 		return -1;
 	for (size_t i = 0; i < features.licensableFeaturesCount && i < room; i++)
 		if (features.gridLicensableFeatures[i].featureEnabled) {
@@ -158,13 +149,9 @@ static void measure_virtualization(const struct view *v)
 			&why, MUSTER_ENOTSUPPORTED, "the GPU is not a vGPU: its virtualization mode is %s", name);
 	if (found == 0)
 		found = find_licence(v, &licence, &why);
-	if (found < 0) {
-		muster_emit_null_for(v->ctx, "gpu.vgpu_product", v->bus_id, "%s", why.text);
-		muster_emit_null_for(v->ctx, "gpu.vgpu_licensed", v->bus_id, "%s", why.text);
-		return;
-	}
-	muster_emit_for(v->ctx, "gpu.vgpu_product", v->bus_id, muster_string(licence.productName));
-	muster_emit_for(v->ctx, "gpu.vgpu_licensed", v->bus_id, muster_boolean(licence.featureState != 0));
+	muster_emit_result(v->ctx, "gpu.vgpu_product", v->bus_id, found, muster_string(licence.productName), why.text);
+	muster_emit_result(
+		v->ctx, "gpu.vgpu_licensed", v->bus_id, found, muster_boolean(licence.featureState != 0), why.text);
 }
 
 static void measure_pcie(const struct view *v)
@@ -199,8 +186,7 @@ static int count_nvlinks(const struct view *v, double *ret, struct muster_error 
 		else
 			return muster_wrap(err, "NVLink %u", asked);
 	}
-	if (silent == asked && muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0,
-				       "NVML_FI_DEV_NVLINK_LINK_COUNT", &links, err) < 0)
+	if (silent == asked && MUSTER_NVML_FIELD(v->nvml, err, v->device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0, &links) < 0)
 		return -1;
 	if (silent == asked && links > 0)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED,
@@ -213,12 +199,10 @@ static int count_nvlinks(const struct view *v, double *ret, struct muster_error 
 static int ask_nvlink_speed(const struct view *v, double *ret, struct muster_error *err)
 {
 	double mbps = 0;
-	if (muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0,
-		    "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON", &mbps, err) == 0)
+	if (MUSTER_NVML_FIELD(v->nvml, err, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0, &mbps) == 0)
 		muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
 	for (unsigned int link = 0; mbps <= 0 && link < NVML_NVLINK_MAX_LINKS; link++)
-		muster_nvml_field(v->nvml, v->device, NVML_FI_DEV_NVLINK_GET_SPEED, link,
-			"NVML_FI_DEV_NVLINK_GET_SPEED", &mbps, NULL);
+		MUSTER_NVML_FIELD(v->nvml, NULL, v->device, NVML_FI_DEV_NVLINK_GET_SPEED, link, &mbps);
 	if (mbps <= 0)
 		return -1;
 	*ret = mbps;
@@ -228,19 +212,15 @@ static int ask_nvlink_speed(const struct view *v, double *ret, struct muster_err
 static void measure_nvlink(const struct view *v)
 {
 	struct muster_error why;
-	double links = 0, mbps;
+	double links = 0, mbps = 0;
 	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
 	int result = count_nvlinks(v, &links, &why);
-	if (result < 0)
-		muster_emit_null_for(v->ctx, "gpu.nvlinks", v->bus_id, "%s", why.text);
-	else
-		muster_emit_for(v->ctx, "gpu.nvlinks", v->bus_id, muster_number(links));
+	muster_emit_result(v->ctx, "gpu.nvlinks", v->bus_id, result, muster_number(links), why.text);
 	if (result == 0 && links < 1)
-		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "no NVLink is up");
-	else if (ask_nvlink_speed(v, &mbps, &why) < 0)
-		muster_emit_null_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, "%s", why.text);
-	else
-		muster_emit_for(v->ctx, "gpu.nvlink_gbps", v->bus_id, muster_number(mbps / 1000));
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "no NVLink is up");
+	else /* a vGPU may tell the speed where it does not tell the links */
+		result = ask_nvlink_speed(v, &mbps, &why);
+	muster_emit_result(v->ctx, "gpu.nvlink_gbps", v->bus_id, result, muster_number(mbps / 1000), why.text);
 }
 
 static const struct {
@@ -351,34 +331,24 @@ static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muste
 {
 	struct muster_error why;
 	char path[PATH_MAX], capability[32];
-	int major, minor;
-	long node;
+	int major = 0, minor = 0, result = -1;
+	long node = -1;
 	muster_emit_for(ctx, "gpu.cuda_index", gpu->bus_id, muster_number(gpu->cuda_device));
 
 	muster_step(ctx, "CUDA: compute capability of GPU %s", gpu->bus_id);
 	const struct muster_cuda *cuda = muster_cuda(&why);
-	if (!cuda ||
-		muster_cuda_check(cuda,
-			cuda->cuDeviceGetAttribute(
-				&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->cuda_device),
-			&why, "cuDeviceGetAttribute") < 0 ||
-		muster_cuda_check(cuda,
-			cuda->cuDeviceGetAttribute(
-				&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->cuda_device),
-			&why, "cuDeviceGetAttribute") < 0) {
-		muster_emit_null_for(ctx, "gpu.compute_capability", gpu->bus_id, "%s", why.text);
-	} else {
-		snprintf(capability, sizeof capability, "%d.%d", major, minor);
-		muster_emit_for(ctx, "gpu.compute_capability", gpu->bus_id, muster_string(capability));
-	}
+	if (cuda)
+		result = MUSTER_CUDA(cuda, &why, cuDeviceGetAttribute, &major,
+			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->cuda_device);
+	if (result == 0)
+		result = MUSTER_CUDA(cuda, &why, cuDeviceGetAttribute, &minor,
+			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->cuda_device);
+	snprintf(capability, sizeof capability, "%d.%d", major, minor);
+	muster_emit_result(ctx, "gpu.compute_capability", gpu->bus_id, result, muster_string(capability), why.text);
 
 	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
-	if (muster_sysfs_number(path, &node, &why) < 0)
-		muster_emit_null_for(ctx, "gpu.numa_node", gpu->bus_id, "%s", why.text);
-	else if (node < 0)
-		muster_emit_null_for(ctx, "gpu.numa_node", gpu->bus_id, "%s is %ld", path, node);
-	else
-		muster_emit_for(ctx, "gpu.numa_node", gpu->bus_id, muster_number((double)node));
+	result = muster_sysfs_natural(path, &node, &why);
+	muster_emit_result(ctx, "gpu.numa_node", gpu->bus_id, result, muster_number((double)node), why.text);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)

@@ -7,79 +7,24 @@
 #include "vendor/nvml.h"
 #include "vendor/pinned.h"
 #include "util/text.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 #include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	{ .name = "gpu.h2d_gbps",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "GB/s",
-		.labels = { "gpu" },
-		.meaning = "host to device, alone on its path: median of the repeats" },
-	{ .name = "gpu.d2h_gbps",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "GB/s",
-		.labels = { "gpu" },
-		.meaning = "device to host, alone on its path: median of the repeats" },
-	{ .name = "gpu.h2d_spread",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "(highest - lowest) / median of the h2d_gbps repeats" },
-	{ .name = "gpu.d2h_spread",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "(highest - lowest) / median of the d2h_gbps repeats" },
-	{ .name = "gpu.h2d_together_gbps",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "GB/s",
-		.labels = { "gpu" },
-		.meaning = "host to device with all GPUs of the node at once" },
-	{ .name = "gpu.d2h_together_gbps",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "GB/s",
-		.labels = { "gpu" },
-		.meaning = "device to host with all GPUs of the node at once" },
-	{ .name = "gpu.copy_mib",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "MiB",
-		.labels = { "gpu" },
-		.meaning = "size of one copy" },
-	{ .name = "gpu.copy_numa_node",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "NUMA node of the pinned memory; null when unknown" },
-	{ .name = "gpu.copy_intact",
-		.type = MUSTER_BOOLEAN,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "data copied to the GPU and back is unchanged" },
-	{ .name = "gpu.pcie_gen_loaded",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "PCIe generation while the copies ran" },
-	{ .name = "gpu.pcie_width_loaded",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_GPU,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "PCIe lanes while the copies ran" },
+	GPU_METRIC("gpu.h2d_gbps", MUSTER_NUMBER, "GB/s", "host to device, alone on its path: median of the repeats"),
+	GPU_METRIC("gpu.d2h_gbps", MUSTER_NUMBER, "GB/s", "device to host, alone on its path: median of the repeats"),
+	GPU_METRIC("gpu.h2d_spread", MUSTER_NUMBER, "", "(highest - lowest) / median of the h2d_gbps repeats"),
+	GPU_METRIC("gpu.d2h_spread", MUSTER_NUMBER, "", "(highest - lowest) / median of the d2h_gbps repeats"),
+	GPU_METRIC("gpu.h2d_together_gbps", MUSTER_NUMBER, "GB/s", "host to device with all GPUs of the node at once"),
+	GPU_METRIC("gpu.d2h_together_gbps", MUSTER_NUMBER, "GB/s", "device to host with all GPUs of the node at once"),
+	GPU_METRIC("gpu.copy_mib", MUSTER_NUMBER, "MiB", "size of one copy"),
+	GPU_METRIC("gpu.copy_numa_node", MUSTER_NUMBER, "", "NUMA node of the pinned memory; null when unknown"),
+	GPU_METRIC("gpu.copy_intact", MUSTER_BOOLEAN, "", "data copied to the GPU and back is unchanged"),
+	GPU_METRIC("gpu.pcie_gen_loaded", MUSTER_NUMBER, "", "PCIe generation while the copies ran"),
+	GPU_METRIC("gpu.pcie_width_loaded", MUSTER_NUMBER, "", "PCIe lanes while the copies ran"),
 };
 
 #define MIB ((size_t)1 << 20)
@@ -143,13 +88,11 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	state.cuda = cuda;
 
 	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
-	int failed = muster_cuda_check(cuda, cuda->cuMemAlloc_v2(&state.device, bytes), err, "cuMemAlloc_v2");
+	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, bytes);
 	if (failed == 0)
-		failed = muster_cuda_check(
-			cuda, cuda->cuStreamCreate(&state.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");
+		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.stream, CU_STREAM_NON_BLOCKING);
 	for (size_t i = 0; failed == 0 && i <= REPEATS_MAX; i++)
-		failed = muster_cuda_check(
-			cuda, cuda->cuEventCreate(&state.events[i], CU_EVENT_DEFAULT), err, "cuEventCreate");
+		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &state.events[i], CU_EVENT_DEFAULT);
 	if (failed < 0)
 		release();
 	return failed;
@@ -157,27 +100,22 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 static int queue_copy(enum direction direction, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = state.cuda;
+	void *host = state.host.data;
+	size_t bytes = state.host.bytes;
 	if (direction == H2D)
-		return muster_cuda_check(cuda,
-			cuda->cuMemcpyHtoDAsync_v2(state.device, state.host.data, state.host.bytes, state.stream), err,
-			"cuMemcpyHtoDAsync_v2");
-	return muster_cuda_check(cuda,
-		cuda->cuMemcpyDtoHAsync_v2(state.host.data, state.device, state.host.bytes, state.stream), err,
-		"cuMemcpyDtoHAsync_v2");
+		return MUSTER_CUDA(state.cuda, err, cuMemcpyHtoDAsync_v2, state.device, host, bytes, state.stream);
+	return MUSTER_CUDA(state.cuda, err, cuMemcpyDtoHAsync_v2, host, state.device, bytes, state.stream);
 }
 
 /* Queue one copy to warm up and `repeats` that are timed. */
 static int queue_copies(enum direction direction, size_t repeats, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = state.cuda;
 	if (queue_copy(direction, err) < 0)
 		return -1;
 	for (size_t i = 0; i <= repeats; i++) {
 		if (i > 0 && queue_copy(direction, err) < 0)
 			return -1;
-		if (muster_cuda_check(cuda, cuda->cuEventRecord(state.events[i], state.stream), err, "cuEventRecord") <
-			0)
+		if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[i], state.stream) < 0)
 			return -1;
 	}
 	return 0;
@@ -192,8 +130,7 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 		return -1;
 	for (size_t i = 0; i < repeats; i++) {
 		float ms = 0;
-		if (muster_cuda_check(cuda, cuda->cuEventElapsedTime(&ms, state.events[i], state.events[i + 1]), err,
-			    "cuEventElapsedTime") < 0)
+		if (MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, state.events[i], state.events[i + 1]) < 0)
 			return -1;
 		if (!(ms > 0))
 			return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: a copy of %zu bytes took %g ms",
@@ -206,34 +143,27 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 	return 0;
 }
 
-static void emit_pcie(struct muster_probe_ctx *ctx, const char *metric, const struct muster_nvml *nvml,
-	nvmlReturn_t result, unsigned int value, const char *call)
-{
-	struct muster_error err = { 0 };
-	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	if (muster_nvml_check(nvml, result, &err, call) < 0)
-		muster_emit_null_for(ctx, metric, bus_id, "%s", err.text);
-	else
-		muster_emit_for(ctx, metric, bus_id, muster_number(value));
-}
-
 /* The link may rest at a lower generation, so this is asked while copies are queued. */
 static void measure_pcie(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	struct muster_error err = { 0 };
-	const struct muster_nvml *nvml = muster_nvml(&err);
-	if (!nvml || !gpu->has_nvml) {
-		const char *reason = nvml ? "NVML does not show this GPU" : err.text;
-		muster_emit_null_for(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, "%s", reason);
-		muster_emit_null_for(ctx, "gpu.pcie_width_loaded", gpu->bus_id, "%s", reason);
-		return;
-	}
+	struct muster_error no_generation, no_width;
 	unsigned int generation = 0, width = 0;
-	nvmlReturn_t got_generation = nvml->nvmlDeviceGetCurrPcieLinkGeneration(gpu->nvml_device, &generation);
-	nvmlReturn_t got_width = nvml->nvmlDeviceGetCurrPcieLinkWidth(gpu->nvml_device, &width);
-	emit_pcie(ctx, "gpu.pcie_gen_loaded", nvml, got_generation, generation, "nvmlDeviceGetCurrPcieLinkGeneration");
-	emit_pcie(ctx, "gpu.pcie_width_loaded", nvml, got_width, width, "nvmlDeviceGetCurrPcieLinkWidth");
+	int generation_result = -1, width_result = -1;
+	const struct muster_nvml *nvml = muster_nvml(&no_generation);
+	if (nvml && gpu->has_nvml) {
+		generation_result = MUSTER_NVML(
+			nvml, &no_generation, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &generation);
+		width_result = MUSTER_NVML(nvml, &no_width, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &width);
+	} else {
+		if (nvml)
+			muster_fail(&no_generation, MUSTER_EVENDOR, "NVML does not show this GPU");
+		no_width = no_generation;
+	}
+	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, generation_result, muster_number(generation),
+		no_generation.text);
+	muster_emit_result(
+		ctx, "gpu.pcie_width_loaded", gpu->bus_id, width_result, muster_number(width), no_width.text);
 }
 
 /* A pattern without repetition inside a tile, repeated over the buffer. */
@@ -289,10 +219,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (prepare(ctx, err) < 0)
 		return -1;
 	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
-	if (state.host.numa_node >= 0)
-		muster_emit_for(ctx, "gpu.copy_numa_node", bus_id, muster_number(state.host.numa_node));
-	else
-		muster_emit_null_for(ctx, "gpu.copy_numa_node", bus_id, "%s", state.host.why);
+	muster_emit_result(ctx, "gpu.copy_numa_node", bus_id, state.host.numa_node, muster_number(state.host.numa_node),
+		state.host.why);
 	fill_tile(tile);
 	do {
 		if (measure_alone(ctx, tile, err) < 0)

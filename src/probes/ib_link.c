@@ -7,7 +7,7 @@
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,24 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* metric, type, unit, meaning */
-#define PORT_METRIC(n, t, u, m)                                                                                        \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_PORT, .unit = u, .labels = { "port", "link_layer" },       \
-		.meaning = m                                                                                           \
-	}
-
 static const struct muster_metric metrics[] = {
-	{ .name = "node.ib_ports",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.meaning = "RDMA ports whose link layer is InfiniBand" },
-	{ .name = "node.ethernet_ports",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.meaning = "RDMA ports whose link layer is Ethernet" },
+	NODE_METRIC("node.ib_ports", MUSTER_NUMBER, "", "RDMA ports whose link layer is InfiniBand"),
+	NODE_METRIC("node.ethernet_ports", MUSTER_NUMBER, "", "RDMA ports whose link layer is Ethernet"),
 	PORT_METRIC("port.state", MUSTER_STRING, "", "logical state: ACTIVE, INIT, ARMED, DOWN"),
 	PORT_METRIC("port.phys_state", MUSTER_STRING, "", "physical state: LinkUp, Polling, Disabled ..."),
 	PORT_METRIC("port.rate_gbps", MUSTER_NUMBER, "Gb/s", "rate as sysfs names it (\"200 Gb/sec (4X HDR)\")"),
@@ -51,28 +36,17 @@ static const struct muster_metric metrics[] = {
 	PORT_METRIC("port.board_id", MUSTER_STRING, "", "board id"),
 	PORT_METRIC("port.hca_type", MUSTER_STRING, "", "adapter type"),
 	PORT_METRIC("port.pci", MUSTER_STRING, "", "PCI address"),
-	{ .name = "port.numa_node",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_PORT,
-		.unit = "",
-		.labels = { "port", "link_layer", "pci" },
-		.meaning = "NUMA node from sysfs; null when the kernel does not know (-1)" },
+	MUSTER_METRIC(MUSTER_SCOPE_PORT, "port.numa_node", MUSTER_NUMBER, "",
+		"NUMA node from sysfs; null when the kernel does not know (-1)", "port", "link_layer", "pci"),
 	PORT_METRIC(
 		"port.pkeys", MUSTER_STRING, "", "valid P_Keys in the table's order, separated by spaces; \"none\""),
 	PORT_METRIC("port.full_member", MUSTER_BOOLEAN, "",
 		"at least one P_Key other than the default is a full-member key (0x8000 bit set)"),
-	{ .name = "port.counter",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_PORT,
-		.unit = "",
-		.labels = { "port", "link_layer", "counter" },
-		.meaning = "error counter at the start of the run; one null when the port has none" },
-	{ .name = "port.counter_increase",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_PORT,
-		.unit = "",
-		.labels = { "port", "link_layer", "counter" },
-		.meaning = "increase of the error counter during the run" },
+	MUSTER_METRIC(MUSTER_SCOPE_PORT, "port.counter", MUSTER_NUMBER, "",
+		"error counter at the start of the run; one null when the port has none", "port", "link_layer",
+		"counter"),
+	MUSTER_METRIC(MUSTER_SCOPE_PORT, "port.counter_increase", MUSTER_NUMBER, "",
+		"increase of the error counter during the run", "port", "link_layer", "counter"),
 };
 
 struct port {
@@ -92,21 +66,29 @@ static struct port *add_port(struct ports *ports, const char *device, int number
 {
 	ports->items = muster_realloc(ports->items, ports->count + 1, sizeof *ports->items);
 	struct port *port = &ports->items[ports->count++];
-	*port = (struct port){ .number = number, .link_layer = "unknown" };
+	*port = (struct port){ .number = number };
 	snprintf(port->device, sizeof port->device, "%s", device);
 	snprintf(port->label, sizeof port->label, "%s/%d", device, number);
 	return port;
 }
 
-/* The value, or null with why when result is negative. */
+/* The value, or null with why when result is negative; third: the metric's third label. */
+static void yield_with(struct muster_probe_ctx *ctx, const struct port *port, const char *metric, const char *third,
+	int result, struct muster_value value, const char *why)
+{
+	const struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
+		muster_string(third) };
+	size_t count = third ? 3 : 2;
+	if (result < 0)
+		muster_emit_null(ctx, metric, labels, count, "%s", why);
+	else
+		muster_emit(ctx, metric, labels, count, value);
+}
+
 static void yield(struct muster_probe_ctx *ctx, const struct port *port, const char *metric, int result,
 	struct muster_value value, const char *why)
 {
-	struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer) };
-	if (result < 0)
-		muster_emit_null(ctx, metric, labels, 2, "%s", why);
-	else
-		muster_emit(ctx, metric, labels, 2, value);
+	yield_with(ctx, port, metric, NULL, result, value, why);
 }
 
 /* The path of a file of the port's device, or with of_port of the port itself. */
@@ -152,9 +134,9 @@ static int find_ports(struct muster_probe_ctx *ctx, struct ports *ports, struct 
 			if (muster_parse_int(numbers.items[j], 1, UINT8_MAX, &number, "port", NULL) < 0)
 				continue;
 			struct port *port = add_port(ports, devices.items[i], (int)number);
-			char layer[sizeof port->link_layer];
-			if (read_port_line(ctx, port, true, "link_layer", layer, sizeof layer, NULL) == 0)
-				snprintf(port->link_layer, sizeof port->link_layer, "%s", layer);
+			if (read_port_line(
+				    ctx, port, true, "link_layer", port->link_layer, sizeof port->link_layer, NULL) < 0)
+				snprintf(port->link_layer, sizeof port->link_layer, "unknown");
 		}
 		if (result == 0)
 			muster_names_done(&numbers);
@@ -243,17 +225,6 @@ static const struct {
 	{ "port.hca_type", "hca_type", false },
 };
 
-/* A number that is not negative, from a file of the port's device, or with of_port of the port itself. */
-static int number_read(struct muster_probe_ctx *ctx, const struct port *port, bool of_port, const char *file, long *ret,
-	struct muster_error *err)
-{
-	char path[PATH_MAX];
-	port_path(ctx, port, of_port, file, path, sizeof path);
-	if (muster_sysfs_number(path, ret, err) < 0)
-		return -1;
-	return *ret < 0 ? muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is %ld", path, *ret) : 0;
-}
-
 /* A device's name says nothing of its place: the NUMA node goes with the PCI address, "unknown" when there is none. */
 static void measure_place(struct muster_probe_ctx *ctx, const struct port *port)
 {
@@ -263,17 +234,14 @@ static void measure_place(struct muster_probe_ctx *ctx, const struct port *port)
 	port_path(ctx, port, false, "device", path, sizeof path);
 	int result = muster_sysfs_pci_address(path, address, sizeof address, &why);
 	yield(ctx, port, "port.pci", result, muster_string(address), why.text);
-	struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
-		muster_string(result == 0 ? address : "unknown") };
-	if (number_read(ctx, port, false, "device/numa_node", &node, &why) < 0)
-		muster_emit_null(ctx, "port.numa_node", labels, 3, "%s", why.text);
-	else
-		muster_emit(ctx, "port.numa_node", labels, 3, muster_number((double)node));
+	const char *pci = result == 0 ? address : "unknown";
+	result = muster_sysfs_natural(port_path(ctx, port, false, "device/numa_node", path, sizeof path), &node, &why);
+	yield_with(ctx, port, "port.numa_node", pci, result, muster_number((double)node), why.text);
 }
 
 static void measure_files(struct muster_probe_ctx *ctx, const struct port *port)
 {
-	char text[256];
+	char text[256], path[PATH_MAX];
 	struct muster_error why;
 	long lid = 0;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -281,7 +249,7 @@ static void measure_files(struct muster_probe_ctx *ctx, const struct port *port)
 		bool numbered = result == 0 && *text >= '0' && *text <= '9' && strstr(text, ": ");
 		yield(ctx, port, texts[i].metric, result, muster_string(numbered ? after_colon(text) : text), why.text);
 	}
-	int result = number_read(ctx, port, true, "lid", &lid, &why);
+	int result = muster_sysfs_natural(port_path(ctx, port, true, "lid", path, sizeof path), &lid, &why);
 	yield(ctx, port, "port.lid", result, muster_number((double)lid), why.text);
 }
 
@@ -407,17 +375,6 @@ static const char *const counter_files[] = { "counters/link_downed", "counters/l
 	"hw_counters/implied_nak_seq_err" };
 #define COUNTERS (sizeof counter_files / sizeof *counter_files)
 
-static void yield_counter(struct muster_probe_ctx *ctx, const struct port *port, const char *metric,
-	const char *counter, int result, double value, const char *why)
-{
-	struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
-		muster_string(counter) };
-	if (result < 0)
-		muster_emit_null(ctx, metric, labels, 3, "%s", why);
-	else
-		muster_emit(ctx, metric, labels, 3, muster_number(value));
-}
-
 /* Read every counter that the port has into start, with metric port.counter; or when start is known, yield what was
  * added to it. Drivers differ in which counters they have: a missing file is no fact about the port. */
 static void measure_counters(struct muster_probe_ctx *ctx, const struct port *port, bool again, long start[COUNTERS])
@@ -441,10 +398,11 @@ static void measure_counters(struct muster_probe_ctx *ctx, const struct port *po
 			result = muster_fail(&why, MUSTER_EIO, "%s could not be read at the start", path);
 		else if (result == 0 && now < start[i])
 			result = muster_fail(&why, MUSTER_EIO, "%s was reset: from %ld to %ld", path, start[i], now);
-		yield_counter(ctx, port, metric, counter, result, (double)(again ? now - start[i] : now), why.text);
+		struct muster_value value = muster_number((double)(again ? now - start[i] : now));
+		yield_with(ctx, port, metric, counter, result, value, why.text);
 	}
 	if (present == 0)
-		yield_counter(ctx, port, metric, "none", -1, 0, "the port has no error counters in sysfs");
+		yield_with(ctx, port, metric, "none", -1, muster_null(), "the port has no error counters in sysfs");
 }
 
 /* What finish needs of run: the ports, and where their counters stood. */
@@ -517,7 +475,6 @@ const struct muster_probe muster_probe_ib_link = {
 	.name = "ib_link",
 	.summary = "state, speed and width of every RDMA port",
 	.scope = MUSTER_SCOPE_NODE,
-	.needs_gpu = false,
 	.deadline_ms = 10000,
 	.order = 50,
 	.metrics = metrics,

@@ -6,21 +6,11 @@
 #include "vendor/nvml.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* metric, type, unit, meaning */
-#define RANK_METRIC(n, t, u, m)                                                                                        \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_RANK, .unit = u, .meaning = m                              \
-	}
-#define NODE_METRIC(n, t, u, m)                                                                                        \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_NODE, .unit = u, .meaning = m                              \
-	}
 
 static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.mpi_size", MUSTER_NUMBER, "", "processes in MPI_COMM_WORLD"),
@@ -37,12 +27,8 @@ static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.visible_gpus", MUSTER_NUMBER, "", "GPUs that CUDA shows to this rank"),
 	RANK_METRIC("rank.cuda_visible_devices", MUSTER_STRING, "", "CUDA_VISIBLE_DEVICES; null when not set"),
 	RANK_METRIC("rank.gpu_choice", MUSTER_STRING, "", "how the GPU was chosen: only-visible, local-rank, none"),
-	{ .name = "rank.gpu_sharers",
-		.type = MUSTER_NUMBER,
-		.scope = MUSTER_SCOPE_RANK,
-		.unit = "",
-		.labels = { "gpu" },
-		.meaning = "ranks of this node that use this GPU, this rank included" },
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.gpu_sharers", MUSTER_NUMBER, "",
+		"ranks of this node that use this GPU, this rank included", "gpu"),
 	NODE_METRIC("node.ranks", MUSTER_NUMBER, "", "ranks that run on the node"),
 	NODE_METRIC("node.ranks_per_gpu", MUSTER_NUMBER, "", "ranks on the node divided by GPUs that NVML shows on it"),
 	NODE_METRIC("node.slurm_tasks_per_node", MUSTER_NUMBER, "",
@@ -149,15 +135,6 @@ static int count_gpus(const char *name, long *ret, struct muster_error *err)
 	return 0;
 }
 
-static void emit_long(
-	struct muster_probe_ctx *ctx, const char *metric, int result, long value, const struct muster_error *why)
-{
-	if (result < 0)
-		muster_emit_null_plain(ctx, metric, "%s", why->text);
-	else
-		muster_emit_plain(ctx, metric, muster_number((double)value));
-}
-
 static void emit_variable(struct muster_probe_ctx *ctx, const char *metric, const char *name)
 {
 	const char *text = getenv(name);
@@ -185,30 +162,24 @@ static void measure_slurm(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
 		long number = 0;
 		int result = srun < 0 ? srun : read_variable(pairs[i].variable, &number, &why);
-		emit_long(ctx, pairs[i].metric, result, number, &why);
+		muster_emit_result(ctx, pairs[i].metric, NULL, result, muster_number((double)number), why.text);
 		if (result < 0)
 			unknown = why;
 		else if (number != pairs[i].mpi)
 			agree = false;
 	}
-	if (unknown.code != MUSTER_OK)
-		muster_emit_null_plain(ctx, "rank.mpi_as_slurm", "%s", unknown.text);
-	else
-		muster_emit_plain(ctx, "rank.mpi_as_slurm", muster_boolean(agree));
+	muster_emit_result(ctx, "rank.mpi_as_slurm", NULL, unknown.code == MUSTER_OK ? 0 : -1, muster_boolean(agree),
+		unknown.text);
 }
 
 static void measure_gpu(struct muster_probe_ctx *ctx)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_gpu *gpu = env->gpu;
-	if (gpu->visible >= 0) {
-		muster_emit_plain(ctx, "rank.visible_gpus", muster_number(gpu->visible));
-		muster_emit_plain(ctx, "rank.gpu_choice", muster_string(gpu->choice[0] ? gpu->choice : "none"));
-	} else {
-		const char *why = gpu->why_none[0] ? gpu->why_none : "CUDA is not available";
-		muster_emit_null_plain(ctx, "rank.visible_gpus", "%s", why);
-		muster_emit_null_plain(ctx, "rank.gpu_choice", "%s", why);
-	}
+	const char *no_cuda = gpu->why_none[0] ? gpu->why_none : "CUDA is not available";
+	const char *choice = gpu->choice[0] ? gpu->choice : "none";
+	muster_emit_result(ctx, "rank.visible_gpus", NULL, gpu->visible, muster_number(gpu->visible), no_cuda);
+	muster_emit_result(ctx, "rank.gpu_choice", NULL, gpu->visible, muster_string(choice), no_cuda);
 	if (!gpu->bus_id[0]) {
 		muster_emit_null_for(ctx, "rank.gpu_sharers", "none", "%s",
 			gpu->why_none[0] ? gpu->why_none : "the rank has no GPU");
@@ -219,20 +190,9 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; i < env->peer_count; i++)
 		sharers += strcmp(env->peers[i].gpu_uuid, gpu->uuid) == 0 &&
 			   strcmp(env->peers[i].gpu_bus_id, gpu->bus_id) == 0;
-	if (sharers > 0)
-		muster_emit_for(ctx, "rank.gpu_sharers", gpu->bus_id, muster_number((double)sharers));
-	else /* this rank is absent from the list: the rank that forwards it has died */
-		muster_emit_null_for(
-			ctx, "rank.gpu_sharers", gpu->bus_id, "unknown which GPUs the ranks of the node use");
-}
-
-static void emit_same(
-	struct muster_probe_ctx *ctx, const char *metric, int result, bool same, const struct muster_error *why)
-{
-	if (result < 0)
-		muster_emit_null_plain(ctx, metric, "%s", why->text);
-	else
-		muster_emit_plain(ctx, metric, muster_boolean(same));
+	/* none: this rank is absent from the list, because the rank that forwards it has died */
+	muster_emit_result(ctx, "rank.gpu_sharers", gpu->bus_id, sharers > 0 ? 0 : -1, muster_number((double)sharers),
+		"unknown which GPUs the ranks of the node use");
 }
 
 /* Ranks on the node against Slurm's tasks there. */
@@ -246,8 +206,9 @@ static void measure_tasks(struct muster_probe_ctx *ctx)
 	if (result == 0)
 		result = tasks_of_node(
 			first_set("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), node, &tasks, &why);
-	emit_long(ctx, "node.slurm_tasks_per_node", result, tasks, &why);
-	emit_same(ctx, "node.ranks_as_slurm", result, tasks == muster_probe_env(ctx)->local_ranks, &why);
+	bool same = tasks == muster_probe_env(ctx)->local_ranks;
+	muster_emit_result(ctx, "node.slurm_tasks_per_node", NULL, result, muster_number((double)tasks), why.text);
+	muster_emit_result(ctx, "node.ranks_as_slurm", NULL, result, muster_boolean(same), why.text);
 }
 
 /* Whether a rank of the node sits on a MIG instance: Slurm counts those as GPUs, and NVML does not. */
@@ -268,22 +229,18 @@ static void measure_node_gpus(struct muster_probe_ctx *ctx)
 	long given = 0;
 	muster_step(ctx, "NVML: count the GPUs");
 	const struct muster_nvml *nvml = muster_nvml(&no_nvml);
-	int counted =
-		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&gpus), &no_nvml, "nvmlDeviceGetCount_v2")
-		     : -1;
-	if (counted < 0)
-		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "%s", no_nvml.text);
-	else if (gpus == 0)
-		muster_emit_null_plain(ctx, "node.ranks_per_gpu", "nvmlDeviceGetCount_v2 counts no GPU");
-	else
-		muster_emit_plain(ctx, "node.ranks_per_gpu", muster_number((double)env->local_ranks / gpus));
+	int counted = nvml ? MUSTER_NVML(nvml, &no_nvml, nvmlDeviceGetCount_v2, &gpus) : -1;
+	if (counted == 0 && gpus == 0)
+		muster_fail(&no_nvml, MUSTER_ENOTSUPPORTED, "nvmlDeviceGetCount_v2 counts no GPU");
+	muster_emit_result(ctx, "node.ranks_per_gpu", NULL, gpus > 0 ? counted : -1,
+		muster_number(gpus > 0 ? (double)env->local_ranks / gpus : 0), no_nvml.text);
 
 	int result = count_gpus(first_set("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), &given, &why);
-	emit_long(ctx, "node.slurm_gpus_on_node", result, given, &why);
+	muster_emit_result(ctx, "node.slurm_gpus_on_node", NULL, result, muster_number((double)given), why.text);
 	if (result == 0 && has_mig(env))
 		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "Slurm counts MIG instances, and NVML whole GPUs");
-	emit_same(ctx, "node.gpus_as_slurm", result < 0 ? result : counted, given == (long)gpus,
-		result < 0 ? &why : &no_nvml);
+	muster_emit_result(ctx, "node.gpus_as_slurm", NULL, result < 0 ? result : counted,
+		muster_boolean(given == (long)gpus), result < 0 ? why.text : no_nvml.text);
 }
 
 /* Slurm's address of the node is "s0.s1.gpu-1", and only "gpu-1" where no topology is configured. The node's name may
@@ -330,7 +287,6 @@ const struct muster_probe muster_probe_launch = {
 	.name = "launch",
 	.summary = "launch checks: MPI compared with Slurm, ranks per node, GPU of each rank",
 	.scope = MUSTER_SCOPE_RANK,
-	.needs_gpu = false,
 	.of_job = true,
 	.deadline_ms = 5000,
 	.order = 10,

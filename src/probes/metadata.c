@@ -5,7 +5,7 @@
  */
 #include "system/http.h"
 #include "json/json.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 #include "util/env.h"
 
 #include <stdbool.h>
@@ -21,17 +21,12 @@ enum {
 	TEXT_BYTES_MAX = 255,
 };
 
-/* metric, meaning */
-#define NODE_METRIC(n, m)                                                                                              \
-	{                                                                                                              \
-		.name = n, .type = MUSTER_STRING, .scope = MUSTER_SCOPE_NODE, .unit = "", .meaning = m                 \
-	}
-
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.vm_size", "VM size from the cloud's instance metadata service"),
-	NODE_METRIC("node.placement_group", "placement group: nodes of different groups may have no common fabric"),
-	NODE_METRIC("node.location", "region of the cloud"),
-	NODE_METRIC("node.vm_id", "id of the virtual machine, for a support request"),
+	NODE_METRIC("node.vm_size", MUSTER_STRING, "", "VM size from the cloud's instance metadata service"),
+	NODE_METRIC("node.placement_group", MUSTER_STRING, "",
+		"placement group: nodes of different groups may have no common fabric"),
+	NODE_METRIC("node.location", MUSTER_STRING, "", "region of the cloud"),
+	NODE_METRIC("node.vm_id", MUSTER_STRING, "", "id of the virtual machine, for a support request"),
 };
 
 /* Of the object "compute", in the order of metrics. */
@@ -125,7 +120,6 @@ const struct muster_probe muster_probe_metadata = {
 	.name = "metadata",
 	.summary = "the node as the cloud's instance metadata service describes it",
 	.scope = MUSTER_SCOPE_NODE,
-	.needs_gpu = false,
 	.deadline_ms = 3000,
 	.order = 5,
 	.metrics = metrics,

@@ -4,7 +4,7 @@
  */
 #include "system/sysfs.h"
 #include "util/text.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,16 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* metric, type, unit, meaning */
-#define NODE_METRIC(n, u, m)                                                                                           \
-	{                                                                                                              \
-		.name = n, .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = u, .meaning = m                  \
-	}
-
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.nvme_disks", "", "local NVMe disks"),
-	NODE_METRIC("node.nvme_gb", "GB", "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
-	NODE_METRIC("node.temp_disk_gb", "GB", "size of the cloud's temporary disk; null when there is none"),
+	NODE_METRIC("node.nvme_disks", MUSTER_NUMBER, "", "local NVMe disks"),
+	NODE_METRIC("node.nvme_gb", MUSTER_NUMBER, "GB", "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
+	NODE_METRIC("node.temp_disk_gb", MUSTER_NUMBER, "GB",
+		"size of the cloud's temporary disk; null when there is none"),
 };
 
 /* Parts of the model of NVMe disks that are at the other end of a network. */
@@ -131,14 +126,12 @@ static void measure_nvme(struct muster_probe_ctx *ctx)
 	if (result == 0)
 		result = count_nvme(ctx, &disks, &count, &gb, &why, &no_size);
 	muster_names_done(&disks);
-	if (result < 0)
-		muster_emit_null_plain(ctx, "node.nvme_disks", "%s", why.text);
-	else
-		muster_emit_plain(ctx, "node.nvme_disks", muster_number((double)count));
-	if (result < 0 || no_size.code != MUSTER_OK)
-		muster_emit_null_plain(ctx, "node.nvme_gb", "%s", result < 0 ? why.text : no_size.text);
-	else
-		muster_emit_plain(ctx, "node.nvme_gb", muster_number(gb));
+	muster_emit_result(ctx, "node.nvme_disks", NULL, result, muster_number((double)count), why.text);
+	if (result == 0 && no_size.code != MUSTER_OK) {
+		why = no_size;
+		result = -1;
+	}
+	muster_emit_result(ctx, "node.nvme_gb", NULL, result, muster_number(gb), why.text);
 }
 
 /* The block device that the distribution's rules call the temporary one. The link is read and not followed: its last
@@ -168,12 +161,12 @@ static void measure_temp_disk(struct muster_probe_ctx *ctx)
 {
 	struct muster_error why;
 	char disk[64];
-	double gb;
+	double gb = 0;
 	muster_step(ctx, "look for the temporary disk");
-	if (find_temp_disk(ctx, disk, sizeof disk, &why) < 0 || read_gb(ctx, disk, &gb, &why) < 0)
-		muster_emit_null_plain(ctx, "node.temp_disk_gb", "%s", why.text);
-	else
-		muster_emit_plain(ctx, "node.temp_disk_gb", muster_number(gb));
+	int result = find_temp_disk(ctx, disk, sizeof disk, &why);
+	if (result == 0)
+		result = read_gb(ctx, disk, &gb, &why);
+	muster_emit_result(ctx, "node.temp_disk_gb", NULL, result, muster_number(gb), why.text);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -188,7 +181,6 @@ const struct muster_probe muster_probe_storage = {
 	.name = "storage",
 	.summary = "local NVMe disks and the temporary disk of the node",
 	.scope = MUSTER_SCOPE_NODE,
-	.needs_gpu = false,
 	.deadline_ms = 5000,
 	.order = 25,
 	.metrics = metrics,

@@ -12,7 +12,7 @@
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,12 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-/* metric, type, unit, meaning */
-#define NODE_METRIC(n, t, u, m)                                                                                        \
-	{                                                                                                              \
-		.name = n, .type = t, .scope = MUSTER_SCOPE_NODE, .unit = u, .meaning = m                              \
-	}
 
 static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.os", MUSTER_STRING, "", "PRETTY_NAME of os-release"),
@@ -45,18 +39,10 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC(
 		"node.cuda_driver_api", MUSTER_STRING, "", "newest CUDA version that the driver supports: \"13.0\""),
 	NODE_METRIC("node.nccl_version", MUSTER_STRING, "", "NCCL version that the library reports: \"2.28.9\""),
-	{ .name = "node.library_path",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.labels = { "library" },
-		.meaning = "file that was loaded for this vendor library" },
-	{ .name = "node.library_version",
-		.type = MUSTER_STRING,
-		.scope = MUSTER_SCOPE_NODE,
-		.unit = "",
-		.labels = { "library" },
-		.meaning = "version of the loaded library, from the library or its file name" },
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.library_path", MUSTER_STRING, "",
+		"file that was loaded for this vendor library", "library"),
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.library_version", MUSTER_STRING, "",
+		"version of the loaded library, from the library or its file name", "library"),
 	NODE_METRIC("node.coherent_memory_mode", MUSTER_STRING, "",
 		"CoherentGPUMemoryMode of the driver: \"driver\", \"numa\", \"\" when not set"),
 	NODE_METRIC("node.imex_channels", MUSTER_NUMBER, "", "IMEX channels in /dev/nvidia-caps-imex-channels"),
@@ -104,15 +90,6 @@ static void unquote(char *text)
 	*to = '\0';
 }
 
-static void emit_text(
-	struct muster_probe_ctx *ctx, const char *metric, int result, const char *text, const struct muster_error *why)
-{
-	if (result < 0)
-		muster_emit_null_plain(ctx, metric, "%s", why->text);
-	else
-		muster_emit_plain(ctx, metric, muster_string(text));
-}
-
 static void measure_software(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[4096];
@@ -124,9 +101,10 @@ static void measure_software(struct muster_probe_ctx *ctx)
 			sizeof text, NULL);
 	if (result == 0)
 		unquote(text);
-	emit_text(ctx, "node.os", result, text, &why);
+	muster_emit_result(ctx, "node.os", NULL, result, muster_string(text), why.text);
 	muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/osrelease");
-	emit_text(ctx, "node.kernel", muster_read_line(path, text, sizeof text, &why), text, &why);
+	result = muster_read_line(path, text, sizeof text, &why);
+	muster_emit_result(ctx, "node.kernel", NULL, result, muster_string(text), why.text);
 }
 
 static void measure_memory(struct muster_probe_ctx *ctx)
@@ -137,12 +115,9 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	char *end = text;
 	int result = find_line(path, "MemTotal", text, sizeof text, &why);
 	double kib = result == 0 && isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
-	if (result < 0)
-		muster_emit_null_plain(ctx, "node.memory_mib", "%s", why.text);
-	else if (end == text || strcmp(end, " kB") != 0 || !isfinite(kib))
-		muster_emit_null_plain(ctx, "node.memory_mib", "MemTotal of %s is not in kB: \"%s\"", path, text);
-	else
-		muster_emit_plain(ctx, "node.memory_mib", muster_number(kib / 1024));
+	if (result == 0 && (end == text || strcmp(end, " kB") != 0 || !isfinite(kib)))
+		result = muster_fail(&why, MUSTER_EIO, "MemTotal of %s is not in kB: \"%s\"", path, text);
+	muster_emit_result(ctx, "node.memory_mib", NULL, result, muster_number(kib / 1024), why.text);
 
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
@@ -188,7 +163,8 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
 	if (root && !architecture)
 		muster_fail(&no_topology, MUSTER_EIO, "hwloc gives no Architecture");
-	emit_text(ctx, "node.architecture", architecture ? 0 : -1, architecture, &no_topology);
+	muster_emit_result(
+		ctx, "node.architecture", NULL, architecture ? 0 : -1, muster_string(architecture), no_topology.text);
 
 	/* Arm kernels name no model in cpuinfo; hwloc may know it from elsewhere. */
 	hwloc_obj_t package = root ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
@@ -196,7 +172,7 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	if (find_line(muster_root_path(ctx, path, sizeof path, "/proc/cpuinfo"), "model name", text, sizeof text,
 		    &why) == 0)
 		model = text;
-	emit_text(ctx, "node.cpu_model", model ? 0 : -1, model, &why);
+	muster_emit_result(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), why.text);
 }
 
 /* The bus ids of all GPUs, in NVML's order, separated by spaces. */
@@ -207,10 +183,8 @@ static int list_gpus(const struct muster_nvml *nvml, unsigned int count, char **
 		nvmlDevice_t device;
 		nvmlPciInfo_t pci;
 		char bus_id[32];
-		if (muster_nvml_check(nvml, nvml->nvmlDeviceGetHandleByIndex_v2(i, &device), err,
-			    "nvmlDeviceGetHandleByIndex_v2") < 0 ||
-			muster_nvml_check(nvml, nvml->nvmlDeviceGetPciInfo_v3(device, &pci), err,
-				"nvmlDeviceGetPciInfo_v3") < 0 ||
+		if (MUSTER_NVML(nvml, err, nvmlDeviceGetHandleByIndex_v2, i, &device) < 0 ||
+			MUSTER_NVML(nvml, err, nvmlDeviceGetPciInfo_v3, device, &pci) < 0 ||
 			muster_bus_id_normalise(pci.busId, bus_id, sizeof bus_id, err) < 0) {
 			free(list);
 			return muster_wrap(err, "GPU %u in NVML's order", i);
@@ -230,20 +204,14 @@ static void measure_gpus(struct muster_probe_ctx *ctx)
 	unsigned int count = 0;
 	muster_step(ctx, "NVML: count and list the GPUs");
 	const struct muster_nvml *nvml = muster_nvml(&why);
-	int result =
-		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &why, "nvmlDeviceGetCount_v2") : -1;
-	if (result < 0)
-		muster_emit_null_plain(ctx, "node.gpu_count", "%s", why.text);
-	else
-		muster_emit_plain(ctx, "node.gpu_count", muster_number(count));
+	int result = nvml ? MUSTER_NVML(nvml, &why, nvmlDeviceGetCount_v2, &count) : -1;
+	muster_emit_result(ctx, "node.gpu_count", NULL, result, muster_number(count), why.text);
 	if (result == 0)
 		result = list_gpus(nvml, count, &list, &why);
-	emit_text(ctx, "node.gpu_bus_ids", result, list, &why);
+	muster_emit_result(ctx, "node.gpu_bus_ids", NULL, result, muster_string(list), why.text);
 	free(list);
-	result = nvml ? muster_nvml_check(nvml, nvml->nvmlSystemGetDriverVersion(version, sizeof version), &why,
-				"nvmlSystemGetDriverVersion")
-		      : -1;
-	emit_text(ctx, "node.driver_version", result, version, &why);
+	result = nvml ? MUSTER_NVML(nvml, &why, nvmlSystemGetDriverVersion, version, sizeof version) : -1;
+	muster_emit_result(ctx, "node.driver_version", NULL, result, muster_string(version), why.text);
 }
 
 /* How the driver was set up to share memory: with the CPU, and with the GPUs of other nodes. */
@@ -256,24 +224,21 @@ static void measure_sharing(struct muster_probe_ctx *ctx)
 	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
 	int result = find_line(path, "CoherentGPUMemoryMode", text, sizeof text, &why);
 	unquote(text);
-	emit_text(ctx, "node.coherent_memory_mode", result, text, &why);
+	muster_emit_result(ctx, "node.coherent_memory_mode", NULL, result, muster_string(text), why.text);
 
 	muster_root_path(ctx, path, sizeof path, "/dev/nvidia-caps-imex-channels");
-	if (muster_sysfs_names(path, &channels, &why) < 0) {
-		muster_emit_null_plain(ctx, "node.imex_channels", "%s", why.text);
-		return;
-	}
+	result = muster_sysfs_names(path, &channels, &why);
 	for (size_t i = 0; i < channels.count; i++)
 		count += strncmp(channels.items[i], "channel", strlen("channel")) == 0;
 	muster_names_done(&channels);
-	muster_emit_plain(ctx, "node.imex_channels", muster_number((double)count));
+	muster_emit_result(ctx, "node.imex_channels", NULL, result, muster_number((double)count), why.text);
 }
 
 static int cuda_version(char *ret, size_t size, struct muster_error *err)
 {
 	int version;
 	const struct muster_cuda *cuda = muster_cuda(err);
-	if (!cuda || muster_cuda_check(cuda, cuda->cuDriverGetVersion(&version), err, "cuDriverGetVersion") < 0)
+	if (!cuda || MUSTER_CUDA(cuda, err, cuDriverGetVersion, &version) < 0)
 		return -1;
 	snprintf(ret, size, "%d.%d", version / 1000, version % 1000 / 10);
 	return 0;
@@ -282,10 +247,7 @@ static int cuda_version(char *ret, size_t size, struct muster_error *err)
 static int nvml_version(char *ret, size_t size, struct muster_error *err)
 {
 	const struct muster_nvml *nvml = muster_nvml(err);
-	if (!nvml)
-		return -1;
-	return muster_nvml_check(
-		nvml, nvml->nvmlSystemGetNVMLVersion(ret, (unsigned int)size), err, "nvmlSystemGetNVMLVersion");
+	return nvml ? MUSTER_NVML(nvml, err, nvmlSystemGetNVMLVersion, ret, (unsigned int)size) : -1;
 }
 
 static int nccl_version(char *ret, size_t size, struct muster_error *err)
@@ -332,19 +294,13 @@ static void measure_libraries(struct muster_probe_ctx *ctx)
 		char version[128];
 		muster_step(ctx, "open %s", library->soname);
 		int result = libraries[i].version(version, sizeof version, &why);
-		if (result < 0)
-			muster_emit_null_for(ctx, "node.library_version", library->soname, "%s", why.text);
-		else
-			muster_emit_for(ctx, "node.library_version", library->soname, muster_string(version));
+		muster_emit_result(
+			ctx, "node.library_version", library->soname, result, muster_string(version), why.text);
 		if (libraries[i].metric)
-			emit_text(ctx, libraries[i].metric, result, version, &why);
-		if (!library->handle)
-			muster_emit_null_for(ctx, "node.library_path", library->soname, "%s", library->error.text);
-		else if (!library->path[0])
-			muster_emit_null_for(
-				ctx, "node.library_path", library->soname, "dlinfo does not know its file");
-		else
-			muster_emit_for(ctx, "node.library_path", library->soname, muster_string(library->path));
+			muster_emit_result(ctx, libraries[i].metric, NULL, result, muster_string(version), why.text);
+		muster_emit_result(ctx, "node.library_path", library->soname,
+			library->handle && library->path[0] ? 0 : -1, muster_string(library->path),
+			library->handle ? "dlinfo does not know its file" : library->error.text);
 	}
 }
 
@@ -364,7 +320,6 @@ const struct muster_probe muster_probe_system = {
 	.name = "system",
 	.summary = "operating system, CPU, memory, driver and vendor libraries of the node",
 	.scope = MUSTER_SCOPE_NODE,
-	.needs_gpu = false,
 	.deadline_ms = 10000,
 	.order = 20,
 	.metrics = metrics,

@@ -4,7 +4,6 @@
 #include "util/text.h"
 #include "muster/arena.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -26,22 +25,39 @@ int muster_sysfs_number(const char *path, long *ret, struct muster_error *err)
 	return 0;
 }
 
+int muster_sysfs_natural(const char *path, long *ret, struct muster_error *err)
+{
+	long number;
+	if (muster_sysfs_number(path, &number, err) < 0)
+		return -1;
+	if (number < 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is %ld", path, number);
+	*ret = number;
+	return 0;
+}
+
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err)
 {
 	*ret = (struct muster_names){ 0 };
 	return muster_file_names(directory, "", versionsort, ret, err) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Copy text in lower case if it is domain:bus:device.function and nothing else. */
-static int copy_address(const char *text, char *ret, size_t size)
+int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err)
 {
-	unsigned int domain, bus, device, function;
+	char domain[9], bus[3], device[3], function[2], text[32];
 	int used = 0;
-	if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4 || text[used] ||
-		(size_t)used >= size)
-		return -1;
-	for (size_t i = 0; i <= (size_t)used; i++)
-		ret[i] = (char)tolower((unsigned char)text[i]);
+	/* digits as texts: %x would take blanks, signs and 0x */
+	if (sscanf(bus_id, "%8[0-9a-fA-F]:%2[0-9a-fA-F]:%2[0-9a-fA-F].%1[0-7]%n", domain, bus, device, function,
+		    &used) != 4 ||
+		bus_id[used] || strlen(bus) != 2 || strlen(device) != 2 || device[0] > '1')
+		return muster_fail(
+			err, MUSTER_EVENDOR, "\"%.40s\" is no PCI bus id (domain:bus:device.function)", bus_id);
+	size_t length = (size_t)snprintf(text, sizeof text, "%04lx:%02lx:%02lx.%s", strtoul(domain, NULL, 16),
+		strtoul(bus, NULL, 16), strtoul(device, NULL, 16), function);
+	if (length >= size)
+		return muster_fail(
+			err, MUSTER_EVENDOR, "PCI bus id %s needs %zu bytes, not %zu", text, length + 1, size);
+	memcpy(ret, text, length + 1);
 	return 0;
 }
 
@@ -51,7 +67,7 @@ int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct 
 	static const char key[] = "PCI_SLOT_NAME=";
 	if (realpath(device, real)) {
 		const char *last = strrchr(real, '/');
-		if (last && copy_address(last + 1, ret, size) == 0)
+		if (last && muster_bus_id_normalise(last + 1, ret, size, err) == 0)
 			return 0;
 	}
 	snprintf(path, sizeof path, "%s/uevent", device);
@@ -60,7 +76,7 @@ int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct 
 	while (in && result < 0 && fgets(line, sizeof line, in)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, key, sizeof key - 1) == 0)
-			result = copy_address(line + sizeof key - 1, ret, size);
+			result = muster_bus_id_normalise(line + sizeof key - 1, ret, size, err);
 	}
 	if (in)
 		fclose(in);

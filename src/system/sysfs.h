@@ -13,12 +13,18 @@
 /* The whole number that is all of a file's first line: decimal, or hexadecimal with 0x. 0, or -1 with err naming the
  * path (the codes of muster_read_line; MUSTER_EIO for a line that is no number). */
 int muster_sysfs_number(const char *path, long *ret, struct muster_error *err);
+/* The same, where a negative number stands for "not known": MUSTER_ENOTSUPPORTED. */
+int muster_sysfs_natural(const char *path, long *ret, struct muster_error *err);
 
 /* The entries of a directory in natural order (mlx5_2 before mlx5_10), without "." files. A directory that does not
  * exist has none; one that cannot be read is an error. The caller releases ret with muster_names_done. */
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err);
 
-/* The PCI address ("0101:00:00.0", lower case) of the device that a `device` link of a class leads to: the last part of
+/* "00000001:0A:00.0", as NVML and CUDA spell a PCI bus id, to "0001:0a:00.0", as sysfs does: lower case; the domain
+ * keeps more than four digits only if needed. -1 with err (MUSTER_EVENDOR) for what is no bus id or does not fit. */
+int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err);
+
+/* The PCI address ("0101:00:00.0") of the device that a `device` link of a class leads to: the last part of
  * the real path, or PCI_SLOT_NAME of its uevent file. -1 with err when neither is a PCI address. */
 int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err);
 

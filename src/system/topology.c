@@ -128,10 +128,8 @@ int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file
 	hwloc_obj_t device = bus_id ? hwloc_get_pcidev_by_busidstring(topology, bus_id) : NULL;
 	hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : hwloc_get_root_obj(topology);
 	struct muster_error kernel;
-	long index = -1;
-	if (muster_sysfs_number(numa_file, &index, &kernel) == 0 && index < 0)
-		muster_fail(&kernel, MUSTER_ENOTSUPPORTED, "%s is %ld", numa_file, index);
-	if (index < 0) {
+	long index;
+	if (muster_sysfs_natural(numa_file, &index, &kernel) < 0) {
 		int count;
 		hwloc_obj_t home = only_home(topology, place->cpuset, &count);
 		if (!home)

@@ -66,6 +66,16 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 	return out;
 }
 
+const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
+{
+	const unsigned char *byte = bytes;
+	for (size_t i = 0, used = 0; i < 16; i++) {
+		const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+		used += (size_t)snprintf(out + used, MUSTER_UUID_TEXT_SIZE - used, "%s%02x", dash, byte[i]);
+	}
+	return out;
+}
+
 int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

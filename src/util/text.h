@@ -16,6 +16,10 @@ int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct
 /* A byte count as people say it: "256 MiB", "8 B". Returns out. */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
+/* A UUID as text, "01234567-89ab-cdef-0123-456789abcdef", of its 16 bytes. Returns out. */
+#define MUSTER_UUID_TEXT_SIZE 37
+const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE]);
+
 /* The first line of a small file (at most 4096 bytes) without trailing white space, for sysfs and procfs. 0, or -1 with
  * err (MUSTER_EIO, or MUSTER_ENOPERMISSION) naming the path. */
 int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err);

@@ -1,17 +1,12 @@
 /* cuda.c - the CUDA driver API, opened at run time */
 #include "vendor/cuda.h"
 #include "vendor/library.h"
-#include "vendor/nvml.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
-
-struct muster_library muster_cuda_library = {
-	.title = "CUDA driver",
-	.soname = "libcuda.so.1",
-	.oldest = "driver R470",
-};
 
 static struct muster_cuda functions;
 
@@ -21,11 +16,17 @@ static const struct muster_symbol symbols[] = {
 #undef X
 };
 
+struct muster_library muster_cuda_library = {
+	.title = "CUDA driver",
+	.soname = "libcuda.so.1",
+	.oldest = "driver R470",
+	.symbols = symbols,
+	.symbol_count = sizeof symbols / sizeof *symbols,
+};
+
 const struct muster_cuda *muster_cuda(struct muster_error *err)
 {
-	if (muster_library_open(&muster_cuda_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
-		return NULL;
-	return &functions;
+	return muster_library_open(&muster_cuda_library, err) < 0 ? NULL : &functions;
 }
 
 int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
@@ -45,27 +46,21 @@ int muster_cuda_bus_id(
 	const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err)
 {
 	char bus_id[32] = "";
-	if (muster_cuda_check(cuda, cuda->cuDeviceGetPCIBusId(bus_id, (int)sizeof bus_id, device), err,
-		    "cuDeviceGetPCIBusId") < 0)
+	if (MUSTER_CUDA(cuda, err, cuDeviceGetPCIBusId, bus_id, (int)sizeof bus_id, device) < 0)
 		return -1;
 	return muster_bus_id_normalise(bus_id, ret, size, err);
 }
 
 int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err)
 {
-	char text[sizeof "GPU-01234567-0123-0123-0123-0123456789ab"] = "GPU-";
-	size_t used = 4;
+	char text[MUSTER_UUID_TEXT_SIZE];
+	size_t needed = strlen("GPU-") + sizeof text;
 	CUuuid uuid;
-	if (muster_cuda_check(cuda, cuda->cuDeviceGetUuid_v2(&uuid, device), err, "cuDeviceGetUuid_v2") < 0)
+	if (MUSTER_CUDA(cuda, err, cuDeviceGetUuid_v2, &uuid, device) < 0)
 		return -1;
-	if (size < sizeof text)
-		return muster_fail(err, MUSTER_EVENDOR, "a GPU's UUID needs %zu bytes, not %zu", sizeof text, size);
-	for (size_t i = 0; i < sizeof uuid.bytes; i++) {
-		const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-		int length = snprintf(text + used, sizeof text - used, "%s%02x", dash, (unsigned char)uuid.bytes[i]);
-		used += (size_t)length;
-	}
-	snprintf(ret, size, "%s", text);
+	if (size < needed)
+		return muster_fail(err, MUSTER_EVENDOR, "a GPU's UUID needs %zu bytes, not %zu", needed, size);
+	snprintf(ret, size, "GPU-%s", muster_uuid_text(uuid.bytes, text));
 	return 0;
 }
 

@@ -19,6 +19,9 @@ const struct muster_cuda *muster_cuda(struct muster_error *err);
  * NOT_SUPPORTED gives code MUSTER_ENOTSUPPORTED. Otherwise return 0. */
 int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call);
 
+/* Call one of the functions: 0, or -1 with err, which names it. MUSTER_CUDA(cuda, err, cuMemFree_v2, pointer) */
+#define MUSTER_CUDA(cuda, err, function, ...) muster_cuda_check(cuda, (cuda)->function(__VA_ARGS__), err, #function)
+
 /* The device's PCI bus id as sysfs spells it: lower case, four-digit domain when it fits ("0001:00:00.0"). */
 int muster_cuda_bus_id(
 	const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);

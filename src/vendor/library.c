@@ -12,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct muster_library *const libraries[] = {
+struct muster_library *const muster_libraries[MUSTER_LIBRARY_COUNT] = {
 	&muster_cuda_library,
 	&muster_nvml_library,
 	&muster_nccl_library,
 	&muster_verbs_library,
 };
-_Static_assert(sizeof libraries / sizeof *libraries == MUSTER_LIBRARY_COUNT, "the table names every library");
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
@@ -42,12 +41,14 @@ static int fill_symbol(const struct muster_library *library, void *handle, const
 		return muster_fail(err, MUSTER_ELIB, "%s: %s has no function %s%s%s; %s or later is needed",
 			library->title, library->path, symbol->name, symbol->version ? "@" : "",
 			symbol->version ? symbol->version : "", library->oldest);
-	memcpy(symbol->address, &function, sizeof function);
+	if (function)
+		memcpy(symbol->address, &function, sizeof function);
+	else
+		memcpy(symbol->address, &symbol->instead, sizeof symbol->instead);
 	return 0;
 }
 
-static int open_once(
-	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
+static int open_once(struct muster_library *library, struct muster_error *err)
 {
 	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
 
@@ -56,20 +57,19 @@ static int open_once(
 			err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname, dlerror());
 	find_path(library, handle);
 	library->standin = dlsym(handle, "muster_standin_mark") != NULL;
-	for (size_t i = 0; i < count; i++)
-		if (fill_symbol(library, handle, &symbols[i], err) < 0)
+	for (size_t i = 0; i < library->symbol_count; i++)
+		if (fill_symbol(library, handle, &library->symbols[i], err) < 0)
 			return -1;
 	library->handle = handle;
 	return 0;
 }
 
-int muster_library_open(
-	struct muster_library *library, const struct muster_symbol *symbols, size_t count, struct muster_error *err)
+int muster_library_open(struct muster_library *library, struct muster_error *err)
 {
 	int result;
 	pthread_mutex_lock(&opening);
 	if (!library->tried) {
-		open_once(library, symbols, count, &library->error);
+		open_once(library, &library->error);
 		library->tried = true;
 	}
 	result = library->handle ? 0 : -1;
@@ -79,15 +79,10 @@ int muster_library_open(
 	return result;
 }
 
-struct muster_library *muster_library_at(size_t index)
-{
-	return index < MUSTER_LIBRARY_COUNT ? libraries[index] : NULL;
-}
-
 bool muster_library_any_standin(void)
 {
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++)
-		if (libraries[i]->standin)
+		if (muster_libraries[i]->standin)
 			return true;
 	return false;
 }

@@ -4,12 +4,6 @@
 
 #include <stdio.h>
 
-struct muster_library muster_nccl_library = {
-	.title = "NCCL",
-	.soname = "libnccl.so.2",
-	.oldest = "NCCL 2.14",
-};
-
 static struct muster_nccl functions;
 
 static const struct muster_symbol symbols[] = {
@@ -20,11 +14,17 @@ static const struct muster_symbol symbols[] = {
 	{ .name = "ncclGetLastError", .address = &functions.ncclGetLastError, .optional = true },
 };
 
+struct muster_library muster_nccl_library = {
+	.title = "NCCL",
+	.soname = "libnccl.so.2",
+	.oldest = "NCCL 2.14",
+	.symbols = symbols,
+	.symbol_count = sizeof symbols / sizeof *symbols,
+};
+
 const struct muster_nccl *muster_nccl(struct muster_error *err)
 {
-	if (muster_library_open(&muster_nccl_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
-		return NULL;
-	return &functions;
+	return muster_library_open(&muster_nccl_library, err) < 0 ? NULL : &functions;
 }
 
 int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclComm_t comm, struct muster_error *err,

@@ -7,7 +7,7 @@
  */
 #include "vendor/nccl_topo.h"
 #include "system/xml.h"
-#include "vendor/nvml.h"
+#include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
 

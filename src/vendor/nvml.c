@@ -2,29 +2,10 @@
 #include "vendor/nvml.h"
 #include "vendor/library.h"
 
-#include <ctype.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct muster_library muster_nvml_library = {
-	.title = "NVML",
-	.soname = "libnvidia-ml.so.1",
-	.oldest = "driver R470",
-};
+#include <stdbool.h>
 
 static struct muster_nvml functions;
-
-static const struct muster_symbol symbols[] = {
-#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol },
-	MUSTER_NVML_FUNCTIONS(X)
-#undef X
-#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol, .optional = true },
-		MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
-#undef X
-			{ .name = "nvmlErrorString", .address = &functions.nvmlErrorString },
-};
 
 /* Replacement for each optional function that this NVML lacks. */
 #pragma GCC diagnostic push
@@ -38,14 +19,26 @@ MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
 #undef X
 #pragma GCC diagnostic pop
 
-static void fill_gaps(void)
-{
-#define X(symbol, parameters)                                                                                          \
-	if (!functions.symbol)                                                                                         \
-		functions.symbol = no_##symbol;
+/* clang-format off */
+static const struct muster_symbol symbols[] = {
+#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol },
+	MUSTER_NVML_FUNCTIONS(X)
+#undef X
+#define X(symbol, parameters) \
+	{ .name = #symbol, .address = &functions.symbol, .optional = true, .instead = (void (*)(void))no_##symbol },
 	MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
 #undef X
-}
+	{ .name = "nvmlErrorString", .address = &functions.nvmlErrorString },
+};
+/* clang-format on */
+
+struct muster_library muster_nvml_library = {
+	.title = "NVML",
+	.soname = "libnvidia-ml.so.1",
+	.oldest = "driver R470",
+	.symbols = symbols,
+	.symbol_count = sizeof symbols / sizeof *symbols,
+};
 
 /* nvmlInit_v2's answer, asked for once. */
 static struct {
@@ -58,11 +51,10 @@ static struct {
 const struct muster_nvml *muster_nvml(struct muster_error *err)
 {
 	int result;
-	if (muster_library_open(&muster_nvml_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
+	if (muster_library_open(&muster_nvml_library, err) < 0)
 		return NULL;
 	pthread_mutex_lock(&start.lock);
 	if (!start.asked) {
-		fill_gaps();
 		start.result = muster_nvml_check(&functions, functions.nvmlInit_v2(), &start.error, "nvmlInit_v2");
 		start.asked = true;
 	}
@@ -86,35 +78,4 @@ int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struc
 	text = nvml->nvmlErrorString(result);
 	return muster_fail(
 		err, code, "%s: %s (%d)", call, text ? text : "an error that NVML has no text for", (int)result);
-}
-
-/* Read 1 to most hexadecimal digits and the character after them. NULL when the text does not have this form. */
-static const char *read_hex(const char *text, size_t least, size_t most, char end, unsigned long *ret)
-{
-	size_t digits = 0;
-	while (isxdigit((unsigned char)text[digits]))
-		digits++;
-	if (digits < least || digits > most || text[digits] != end)
-		return NULL;
-	*ret = strtoul(text, NULL, 16);
-	return text + digits + (end != '\0');
-}
-
-int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err)
-{
-	unsigned long domain, bus, device, function;
-	const char *rest = bus_id;
-	char text[32];
-	int length;
-	if (!(rest = read_hex(rest, 1, 8, ':', &domain)) || !(rest = read_hex(rest, 2, 2, ':', &bus)) ||
-		!(rest = read_hex(rest, 2, 2, '.', &device)) || !read_hex(rest, 1, 1, '\0', &function) ||
-		device > 0x1f || function > 7)
-		return muster_fail(
-			err, MUSTER_EVENDOR, "\"%.40s\" is no PCI bus id (domain:bus:device.function)", bus_id);
-	length = snprintf(text, sizeof text, "%04lx:%02lx:%02lx.%lx", domain, bus, device, function);
-	if ((size_t)length >= size)
-		return muster_fail(
-			err, MUSTER_EVENDOR, "PCI bus id %s needs %d bytes, not %zu", text, length + 1, size);
-	memcpy(ret, text, (size_t)length + 1);
-	return 0;
 }

@@ -5,8 +5,6 @@
 #include "vendor/nvml_abi.h"
 #include "muster/error.h"
 
-#include <stddef.h>
-
 struct muster_nvml {
 #define X(symbol, parameters) nvmlReturn_t(*symbol) parameters;
 	MUSTER_NVML_FUNCTIONS(X)
@@ -22,13 +20,15 @@ const struct muster_nvml *muster_nvml(struct muster_error *err);
  * MUSTER_ENOPERMISSION. */
 int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call);
 
-/* One field value (NVML_FI_...) of the device as a number. scope: which link, for fields that have one. name is the
- * field's, for err. 0, or -1 with err. */
-int muster_nvml_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, unsigned int scope,
-	const char *name, double *ret, struct muster_error *err);
+/* Call one of the functions: 0, or -1 with err, which names it. MUSTER_NVML(nvml, err, nvmlDeviceGetCount_v2, &count)
+ */
+#define MUSTER_NVML(nvml, err, function, ...) muster_nvml_check(nvml, (nvml)->function(__VA_ARGS__), err, #function)
 
-/* "00000001:00:00.0" (NVML) to "0001:00:00.0" (sysfs): lower case; the domain keeps more than four digits only if
- * needed. */
-int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err);
+/* One field value of the device as a number. scope: which link, for fields that have one. name is the field's, for err.
+ * 0, or -1 with err. MUSTER_NVML_FIELD(nvml, err, device, NVML_FI_DEV_NVLINK_GET_SPEED, 3, &mbps) */
+int muster_nvml_field(const struct muster_nvml *nvml, struct muster_error *err, nvmlDevice_t device, unsigned int field,
+	const char *name, unsigned int scope, double *ret);
+#define MUSTER_NVML_FIELD(nvml, err, device, field, scope, ret)                                                        \
+	muster_nvml_field(nvml, err, device, field, #field, scope, ret)
 
 #endif

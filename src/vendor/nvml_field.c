@@ -1,13 +1,11 @@
-/* nvml_field.c - a field value of NVML as a number, whatever its type
- */
+/* nvml_field.c - a field value of NVML as a number, whatever its type */
 #include "vendor/nvml.h"
 
-int muster_nvml_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, unsigned int scope,
-	const char *name, double *ret, struct muster_error *err)
+int muster_nvml_field(const struct muster_nvml *nvml, struct muster_error *err, nvmlDevice_t device, unsigned int field,
+	const char *name, unsigned int scope, double *ret)
 {
 	nvmlFieldValue_t value = { .fieldId = field, .scopeId = scope };
-	if (muster_nvml_check(
-		    nvml, nvml->nvmlDeviceGetFieldValues(device, 1, &value), err, "nvmlDeviceGetFieldValues") < 0 ||
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetFieldValues, device, 1, &value) < 0 ||
 		muster_nvml_check(nvml, value.nvmlReturn, err, name) < 0)
 		return -1;
 	switch (value.valueType) {

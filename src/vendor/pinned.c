@@ -42,8 +42,7 @@ int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char
 	/* Huge pages make touching and pinning several times faster; without them it works as well. */
 	madvise(pinned.data, bytes, MADV_HUGEPAGE);
 	memset(pinned.data, 0, bytes);
-	if (muster_cuda_check(cuda, cuda->cuMemHostRegister_v2(pinned.data, bytes, CU_MEMHOSTREGISTER_PORTABLE), err,
-		    "cuMemHostRegister_v2") < 0) {
+	if (MUSTER_CUDA(cuda, err, cuMemHostRegister_v2, pinned.data, bytes, CU_MEMHOSTREGISTER_PORTABLE) < 0) {
 		muster_pinned_free(cuda, &pinned);
 		return -1;
 	}

@@ -8,12 +8,6 @@
 
 #include <string.h>
 
-struct muster_library muster_verbs_library = {
-	.title = "libibverbs",
-	.soname = "libibverbs.so.1",
-	.oldest = "libibverbs 1.1",
-};
-
 static struct muster_verbs functions;
 
 static const struct muster_symbol symbols[] = {
@@ -27,11 +21,17 @@ static const struct muster_symbol symbols[] = {
 	{ .name = "ibv_query_port", .version = "IBVERBS_1.1", .address = &functions.query_port_compat },
 };
 
+struct muster_library muster_verbs_library = {
+	.title = "libibverbs",
+	.soname = "libibverbs.so.1",
+	.oldest = "libibverbs 1.1",
+	.symbols = symbols,
+	.symbol_count = sizeof symbols / sizeof *symbols,
+};
+
 const struct muster_verbs *muster_verbs(struct muster_error *err)
 {
-	if (muster_library_open(&muster_verbs_library, symbols, sizeof symbols / sizeof *symbols, err) < 0)
-		return NULL;
-	return &functions;
+	return muster_library_open(&muster_verbs_library, err) < 0 ? NULL : &functions;
 }
 
 int muster_verbs_query_port(

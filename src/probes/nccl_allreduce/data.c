@@ -31,15 +31,12 @@ int muster_allreduce_data_fill(const struct muster_allreduce_session *s, uint64_
 	uint64_t done = bytes < TILE_BYTES ? bytes : TILE_BYTES;
 	for (size_t place = 0; place < TILE_VALUES; place++)
 		tile[place] = muster_allreduce_data_value(s->ring->rank, place);
-	if (muster_cuda_check(cuda, cuda->cuMemcpyHtoDAsync_v2(resources->data, tile, (size_t)done, resources->stream),
-		    err, "cuMemcpyHtoDAsync_v2") < 0)
+	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->data, tile, (size_t)done, resources->stream) < 0)
 		return -1;
 	for (; done < bytes; done *= 2) {
 		uint64_t more = bytes - done < done ? bytes - done : done;
-		if (muster_cuda_check(cuda,
-			    cuda->cuMemcpyDtoDAsync_v2(
-				    resources->data + done, resources->data, (size_t)more, resources->stream),
-			    err, "cuMemcpyDtoDAsync_v2") < 0)
+		if (MUSTER_CUDA(cuda, err, cuMemcpyDtoDAsync_v2, resources->data + done, resources->data, (size_t)more,
+			    resources->stream) < 0)
 			return -1;
 	}
 	return 0;
@@ -76,10 +73,9 @@ int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64
 		while (asked < bytes && asked < compared + 2 * CHUNK_BYTES) {
 			size_t slot = (size_t)(asked / CHUNK_BYTES % 2);
 			size_t size = bytes - asked < CHUNK_BYTES ? (size_t)(bytes - asked) : CHUNK_BYTES;
-			if (muster_cuda_check(cuda,
-				    cuda->cuMemcpyDtoHAsync_v2((char *)resources->chunks.data + slot * CHUNK_BYTES,
-					    resources->data + asked, size, resources->stream),
-				    err, "cuMemcpyDtoHAsync_v2") < 0 ||
+			char *chunk = (char *)resources->chunks.data + slot * CHUNK_BYTES;
+			if (MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, chunk, resources->data + asked, size,
+				    resources->stream) < 0 ||
 				muster_allreduce_record(s, resources->arrived[slot], err) < 0)
 				return -1;
 			asked += size;

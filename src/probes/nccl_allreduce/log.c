@@ -8,14 +8,6 @@
 
 static size_t ring_at; /* where the log of this ring begins */
 
-static void emit_text(struct muster_probe_ctx *ctx, const char *metric, const char *text, const char *reason)
-{
-	if (text[0])
-		muster_emit_plain(ctx, metric, muster_string(text));
-	else
-		muster_emit_null_plain(ctx, metric, "%s", reason);
-}
-
 void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 {
 	struct muster_error err = { 0 };
@@ -34,13 +26,12 @@ void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
 		memcpy(log.devices, whole.devices, sizeof log.devices);
 	}
 	free(text);
-	emit_text(ctx, "rank.nccl_transport", log.transports, reason);
-	emit_text(ctx, "rank.nccl_hcas", log.devices, reason);
-	if (log.network_channels > 0)
-		muster_emit_plain(ctx, "rank.nccl_gdr", muster_boolean(log.gdr_channels == log.network_channels));
-	else
-		muster_emit_null_plain(
-			ctx, "rank.nccl_gdr", "%s", log.transports[0] ? "no channel uses a network" : reason);
+	muster_emit_result(
+		ctx, "rank.nccl_transport", NULL, log.transports[0] ? 0 : -1, muster_string(log.transports), reason);
+	muster_emit_result(ctx, "rank.nccl_hcas", NULL, log.devices[0] ? 0 : -1, muster_string(log.devices), reason);
+	muster_emit_result(ctx, "rank.nccl_gdr", NULL, log.network_channels > 0 ? 0 : -1,
+		muster_boolean(log.gdr_channels == log.network_channels),
+		log.transports[0] ? "no channel uses a network" : reason);
 }
 
 void muster_allreduce_log_tell_tail(struct muster_probe_ctx *ctx)

@@ -37,7 +37,7 @@ static int allocate_data(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_cuda *cuda = resources.cuda;
 	uint64_t sizes[SIZES_MAX];
 	size_t count = muster_allreduce_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
-	if (muster_cuda_check(cuda, cuda->cuMemGetInfo_v2(&free_bytes, &total_bytes), err, "cuMemGetInfo_v2") < 0)
+	if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &total_bytes) < 0)
 		return -1;
 	uint64_t kept = free_bytes / 2 < NCCL_ROOM ? free_bytes / 2 : NCCL_ROOM, usable = free_bytes - kept;
 	CUresult result = CUDA_SUCCESS;
@@ -82,14 +82,11 @@ struct muster_allreduce_resources *muster_allreduce_resources_make(
 	CUevent *const events[] = { &resources.start, &resources.end, &resources.arrived[0], &resources.arrived[1] };
 	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, numa_file, env->gpu->bus_id, &resources.chunks, err);
 	if (failed == 0)
-		failed = muster_cuda_check(
-			cuda, cuda->cuStreamCreate(&resources.stream, CU_STREAM_NON_BLOCKING), err, "cuStreamCreate");
+		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &resources.stream, CU_STREAM_NON_BLOCKING);
 	for (size_t i = 0; failed == 0 && i < sizeof events / sizeof *events; i++)
-		failed =
-			muster_cuda_check(cuda, cuda->cuEventCreate(events[i], CU_EVENT_DEFAULT), err, "cuEventCreate");
+		failed = MUSTER_CUDA(cuda, err, cuEventCreate, events[i], CU_EVENT_DEFAULT);
 	if (failed == 0)
-		failed = muster_cuda_check(
-			cuda, cuda->cuMemAlloc_v2(&resources.agreed, AGREED_MAX * sizeof(float)), err, "cuMemAlloc_v2");
+		failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float));
 	if (failed == 0)
 		failed = allocate_data(ctx, err);
 	if (failed < 0)

@@ -71,18 +71,14 @@ int muster_allreduce_wait(
 
 int muster_allreduce_record(const struct muster_allreduce_session *s, CUevent event, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
-	return muster_cuda_check(
-		resources->cuda, resources->cuda->cuEventRecord(event, resources->stream), err, "cuEventRecord");
+	return MUSTER_CUDA(s->resources->cuda, err, cuEventRecord, event, s->resources->stream);
 }
 
 int muster_allreduce_elapsed_us(const struct muster_allreduce_session *s, double *ret, struct muster_error *err)
 {
 	const struct muster_allreduce_resources *resources = s->resources;
 	float ms = 0;
-	if (muster_cuda_check(resources->cuda,
-		    resources->cuda->cuEventElapsedTime(&ms, resources->start, resources->end), err,
-		    "cuEventElapsedTime") < 0)
+	if (MUSTER_CUDA(resources->cuda, err, cuEventElapsedTime, &ms, resources->start, resources->end) < 0)
 		return -1;
 	*ret = (double)ms * 1e3;
 	return 0;
@@ -103,18 +99,15 @@ int muster_allreduce_agree(
 {
 	const struct muster_allreduce_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
+	void *host = resources->chunks.data;
 	size_t bytes = count * sizeof *values;
-	memcpy(resources->chunks.data, values, bytes);
-	if (muster_cuda_check(cuda,
-		    cuda->cuMemcpyHtoDAsync_v2(resources->agreed, resources->chunks.data, bytes, resources->stream),
-		    err, "cuMemcpyHtoDAsync_v2") < 0 ||
+	memcpy(host, values, bytes);
+	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->agreed, host, bytes, resources->stream) < 0 ||
 		muster_allreduce_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
-		muster_cuda_check(cuda,
-			cuda->cuMemcpyDtoHAsync_v2(resources->chunks.data, resources->agreed, bytes, resources->stream),
-			err, "cuMemcpyDtoHAsync_v2") < 0 ||
+		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, host, resources->agreed, bytes, resources->stream) < 0 ||
 		muster_allreduce_record(s, resources->end, err) < 0 ||
 		muster_allreduce_wait(s, resources->end, "agreement of the ranks", err) < 0)
 		return -1;
-	memcpy(values, resources->chunks.data, bytes);
+	memcpy(values, host, bytes);
 	return 0;
 }

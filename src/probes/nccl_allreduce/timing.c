@@ -38,10 +38,8 @@ static int zero_data(const struct muster_allreduce_session *s, uint64_t bytes, i
 	double filled = 0;
 	int fills = 0;
 	do {
-		if (muster_cuda_check(resources->cuda,
-			    resources->cuda->cuMemsetD32Async(
-				    resources->data, 0, (size_t)resources->room / sizeof(float), resources->stream),
-			    err, "cuMemsetD32Async") < 0)
+		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, resources->data, 0,
+			    (size_t)resources->room / sizeof(float), resources->stream) < 0)
 			return -1;
 		filled += (double)resources->room;
 	} while (filled < needed && ++fills < FILLS_MAX);

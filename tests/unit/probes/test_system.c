@@ -171,7 +171,7 @@ START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 	ck_assert_uint_eq(fake_count(context, "node.library_path"), MUSTER_LIBRARY_COUNT);
 	ck_assert_uint_eq(fake_count(context, "node.library_version"), MUSTER_LIBRARY_COUNT);
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
-		const struct muster_library *library = muster_library_at(i);
+		const struct muster_library *library = muster_libraries[i];
 		if (library->handle)
 			ck_assert_str_eq(fake_string(context, "node.library_path", library->soname), library->path);
 		else

@@ -103,6 +103,60 @@ START_TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
 }
 END_TEST
 
+static const struct {
+	const char *from, *to; /* NULL: no bus id */
+} bus_ids[] = {
+	{ "00000001:00:00.0", "0001:00:00.0" },
+	{ "0000:3B:00.0", "0000:3b:00.0" },
+	{ "0001:00:00.0", "0001:00:00.0" },
+	{ "1:00:00.0", "0001:00:00.0" },
+	{ "00010000:00:00.0", "10000:00:00.0" },
+	{ "FFFFFFFF:FF:1F.7", "ffffffff:ff:1f.7" },
+	{ "", NULL },
+	{ "0001", NULL },
+	{ "00:00.0", NULL },
+	{ "0001:00:00", NULL },
+	{ "0001:00:00.", NULL },
+	{ "0001:00:00.8", NULL },
+	{ "0001:00:20.0", NULL },
+	{ "0001:0:00.0", NULL },
+	{ "0001:000:00.0", NULL },
+	{ "0001:00:000.0", NULL },
+	{ "0001:00:0.0", NULL },
+	{ ":00:00.0", NULL },
+	{ "000000001:00:00.0", NULL },
+	{ "0001:00:00.0 ", NULL },
+	{ " 0001:00:00.0", NULL },
+	{ "0x01:00:00.0", NULL },
+	{ "-001:00:00.0", NULL },
+	{ "000g:00:00.0", NULL },
+};
+
+START_TEST(bus_ids_become_as_sysfs_spells_them)
+{
+	struct muster_error err = { 0 };
+	char text[32] = "untouched";
+	int result = muster_bus_id_normalise(bus_ids[_i].from, text, sizeof text, &err);
+	ck_assert_int_eq(result, bus_ids[_i].to ? 0 : -1);
+	ck_assert_str_eq(text, bus_ids[_i].to ? bus_ids[_i].to : "untouched");
+	if (result < 0) {
+		ck_assert_int_eq(err.code, MUSTER_EVENDOR);
+		ck_assert_ptr_nonnull(strstr(err.text, "is no PCI bus id"));
+	}
+}
+END_TEST
+
+START_TEST(a_bus_id_is_never_cut)
+{
+	struct muster_error err = { 0 };
+	char text[13] = "untouched";
+	ck_assert_int_eq(muster_bus_id_normalise("00010000:00:00.0", text, sizeof text, &err), -1);
+	ck_assert_str_eq(text, "untouched");
+	ck_assert_int_eq(muster_bus_id_normalise("00000001:00:00.0", text, sizeof text, &err), 0);
+	ck_assert_str_eq(text, "0001:00:00.0");
+}
+END_TEST
+
 /* `device` of a class, as a link to somewhere, or a directory with a uevent. */
 static const struct {
 	const char *target, *uevent, *address; /* address NULL: an error */
@@ -147,6 +201,8 @@ int main(void)
 	tcase_add_test(tcase, a_missing_directory_has_no_names_and_a_file_is_an_error);
 	tcase_add_loop_test(
 		tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, sizeof devices / sizeof *devices);
+	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, sizeof bus_ids / sizeof *bus_ids);
+	tcase_add_test(tcase, a_bus_id_is_never_cut);
 	Suite *suite = suite_create("sysfs");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

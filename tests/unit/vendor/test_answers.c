@@ -9,60 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *from, *to; /* NULL: no bus id */
-} bus_ids[] = {
-	{ "00000001:00:00.0", "0001:00:00.0" },
-	{ "0000:3B:00.0", "0000:3b:00.0" },
-	{ "0001:00:00.0", "0001:00:00.0" },
-	{ "1:00:00.0", "0001:00:00.0" },
-	{ "00010000:00:00.0", "10000:00:00.0" },
-	{ "FFFFFFFF:FF:1F.7", "ffffffff:ff:1f.7" },
-	{ "", NULL },
-	{ "0001", NULL },
-	{ "00:00.0", NULL },
-	{ "0001:00:00", NULL },
-	{ "0001:00:00.", NULL },
-	{ "0001:00:00.8", NULL },
-	{ "0001:00:20.0", NULL },
-	{ "0001:0:00.0", NULL },
-	{ "0001:000:00.0", NULL },
-	{ "0001:00:000.0", NULL },
-	{ "0001:00:0.0", NULL },
-	{ ":00:00.0", NULL },
-	{ "000000001:00:00.0", NULL },
-	{ "0001:00:00.0 ", NULL },
-	{ " 0001:00:00.0", NULL },
-	{ "0x01:00:00.0", NULL },
-	{ "-001:00:00.0", NULL },
-	{ "000g:00:00.0", NULL },
-};
-
-START_TEST(bus_ids_become_as_sysfs_spells_them)
-{
-	struct muster_error err = { 0 };
-	char text[32] = "untouched";
-	int result = muster_bus_id_normalise(bus_ids[_i].from, text, sizeof text, &err);
-	ck_assert_int_eq(result, bus_ids[_i].to ? 0 : -1);
-	ck_assert_str_eq(text, bus_ids[_i].to ? bus_ids[_i].to : "untouched");
-	if (result < 0) {
-		ck_assert_int_eq(err.code, MUSTER_EVENDOR);
-		ck_assert_ptr_nonnull(strstr(err.text, "is no PCI bus id"));
-	}
-}
-END_TEST
-
-START_TEST(a_bus_id_is_never_cut)
-{
-	struct muster_error err = { 0 };
-	char text[13] = "untouched";
-	ck_assert_int_eq(muster_bus_id_normalise("00010000:00:00.0", text, sizeof text, &err), -1);
-	ck_assert_str_eq(text, "untouched");
-	ck_assert_int_eq(muster_bus_id_normalise("00000001:00:00.0", text, sizeof text, &err), 0);
-	ck_assert_str_eq(text, "0001:00:00.0");
-}
-END_TEST
-
 static const char *nvml_text(nvmlReturn_t result)
 {
 	return result == NVML_ERROR_UNKNOWN ? NULL : "Some Text";
@@ -197,8 +143,6 @@ int main(void)
 	TCase *tcase = tcase_create("vendor");
 	SRunner *runner = srunner_create(suite);
 	int failed;
-	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, sizeof bus_ids / sizeof *bus_ids);
-	tcase_add_test(tcase, a_bus_id_is_never_cut);
 	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, sizeof nvml_checks / sizeof *nvml_checks);
 	tcase_add_loop_test(tcase, nccl_versions_read_as_people_write_them, 0, sizeof versions / sizeof *versions);
 	tcase_add_test(tcase, nccl_answers_carry_the_last_error_in_one_line);

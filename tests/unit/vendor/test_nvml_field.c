@@ -29,7 +29,7 @@ static const struct muster_nvml nvml = { .nvmlDeviceGetFieldValues = get_field_v
 
 static int ask(double *ret, struct muster_error *err)
 {
-	return muster_nvml_field(&nvml, (nvmlDevice_t)&answer, 91, 3, "NVML_FI_TEST", ret, err);
+	return muster_nvml_field(&nvml, err, (nvmlDevice_t)&answer, 91, "NVML_FI_TEST", 3, ret);
 }
 
 /* Values that another member of the union would read as another number. */
