@@ -32,7 +32,7 @@ struct muster_outcome {
 	const char *detail; /* one sentence; NULL when status is OK */
 	const char *step;   /* the last step before it crashed or hung; NULL if none is known */
 	/* Text of a library or a process that may explain it, and that may differ where the cause is the same: the end
-	 * of a log, last words. NULL if there is none. */
+	 * of a log, the last output. NULL if there is none. */
 	const char *evidence;
 	int ring; /* how many ranks shared the last ring of all that it was in; 0: it was in none */
 	double elapsed_ms;

@@ -1,4 +1,4 @@
-/* barrier.c - where several ranks wait for each other, each with a deadline */
+/* barrier.c - a barrier with payloads and a deadline */
 #include "coord/barrier.h"
 
 #include "muster/arena.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_SHARE 100 /* who is silent is looked up this many times within the silence that counts */
+#define SCAN_SHARE 100 /* searches for silent members within silence_ms */
 
 void muster_barrier_set_init(struct muster_barrier_set *set, const int *members, size_t count, double now_ms)
 {
@@ -121,7 +121,8 @@ void muster_barrier_enter(struct muster_barrier_set *set, struct muster_barrier_
 	entry->bytes = NULL;
 }
 
-/* True when every living member has entered, or is further on: it was alone for a while, its leader silent. */
+/* True when every living member has entered, or has entered a later barrier: a member goes on alone while its leader is
+ * silent. */
 static bool has_all_living(const struct muster_barrier_set *set, const struct muster_barrier *barrier, double now_ms)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -138,7 +139,7 @@ static double limit_of(const struct muster_barrier_set *set, const struct muster
 
 void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
 {
-	/* with 16,384 members, looking for silent ones in every turn would cost more than all the rest */
+	/* with 16,384 members, a search for silent members in every turn would cost more than all the rest */
 	bool scan = now_ms - set->scanned_ms >= set->silence_ms / SCAN_SHARE;
 	for (struct muster_barrier *barrier = set->barriers; barrier; barrier = barrier->next) {
 		if (barrier->complete || barrier->entered == 0)

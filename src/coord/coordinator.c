@@ -1,4 +1,4 @@
-/* coordinator.c - rank 0's part for all others: who is there, barriers of the whole job, records, goodbye */
+/* coordinator.c - rank 0's work for the whole job: membership, barriers of the job, records, goodbye */
 #include "coord/coordinator.h"
 
 #include "coord/send.h"
@@ -80,7 +80,7 @@ void muster_coordinator_done(struct muster_coordinator *c)
 	*c = (struct muster_coordinator){ 0 };
 }
 
-/* ---- who is there ---- */
+/* ---- membership ---- */
 
 static void send_membership(struct muster_coordinator *c, int rank, const struct muster_membership_news *news)
 {
@@ -145,7 +145,7 @@ static int take_hello(struct muster_coordinator *c, const struct muster_message 
 		(void)muster_membership_hello(&c->members, message->from, hello.node, hello.host);
 		return 0;
 	}
-	/* too late: it will be named as missing; or the run was cancelled before it came */
+	/* too late: the rank will be named as missing; or the run was cancelled before */
 	if (!c->members.members[message->from].here) {
 		c->members.members[message->from].node = muster_arena_string(c->run.arena, hello.node);
 		send_off(c, message->from, c->cancelled ? c->cancelled : MUSTER_EXIT_INCONCLUSIVE);
@@ -163,14 +163,14 @@ static void take_record(struct muster_coordinator *c, int rank, struct muster_by
 	if (parts.malformed)
 		muster_log(MUSTER_LOG_WARN,
 			&(struct muster_log_place){ .node = c->members.members[rank].node, .rank = rank },
-			"its record has a malformed line: %s", parts.malformed);
+			"the record has a malformed line: %s", parts.malformed);
 	c->recorded[rank] = true;
 	c->recorded_count++;
 	muster_record_merge(&c->run, (size_t)c->members.members[rank].node_index, &parts);
 	muster_record_parts_done(&parts);
 }
 
-/* A message of one rank's record or of many. */
+/* A message with one record or many. */
 static int take_records(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
 	struct muster_parts parts;
@@ -181,7 +181,7 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 	while (muster_unpack_part(&parts, &rank, &bytes)) {
 		if (c->gathered || rank >= c->ranks || !c->members.members[rank].here || c->recorded[rank])
 			continue;
-		/* of its own, or of a node that it leads */
+		/* the sender's own record, or one of the node that it leads */
 		const struct muster_member *member = &c->members.members[rank];
 		if (message->from != rank && message->from != c->members.leaders[member->node_index])
 			continue;
@@ -191,7 +191,7 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 	return parts.rest.bad ? malformed(message, err) : 0;
 }
 
-/* Everyone but dead leaders: what their ranks have to say may still come. */
+/* Whether every record has arrived, except those of dead leaders. The records of their ranks may still arrive. */
 static bool everyone_is_in(struct muster_coordinator *c, double now_ms)
 {
 	if (c->recorded_count >= c->members.here_count)
@@ -209,7 +209,7 @@ static bool everyone_is_in(struct muster_coordinator *c, double now_ms)
 	return true;
 }
 
-/* The node of a rank without a record: its own, or that of its late hello, or "?". */
+/* The node of a rank without a record: its own, or the node of a late hello, or "?". */
 static size_t node_of_missing(struct muster_coordinator *c, const struct muster_member *member)
 {
 	const char *name = member->node ? member->node : "?";
@@ -222,7 +222,7 @@ static size_t node_of_missing(struct muster_coordinator *c, const struct muster_
 	return c->run.node_count - 1;
 }
 
-/* Every rank that no record came from is put where it belongs, with the reason. */
+/* Add every rank without a record to its node, with the reason. */
 static void add_missing(struct muster_coordinator *c)
 {
 	for (int rank = 0; rank < c->ranks; rank++) {
@@ -231,8 +231,8 @@ static void add_missing(struct muster_coordinator *c)
 			continue;
 		size_t node = node_of_missing(c, member); /* may move the nodes */
 		muster_node_add_rank(&c->run.nodes[node], rank)->missing =
-			member->node ? "it had started, and then nothing came from it any more"
-				     : "it never reported after MPI had started";
+			member->node ? "the rank started, then no further message arrived"
+				     : "the rank never reported after MPI_Init";
 	}
 	muster_run_sort(&c->run);
 }
@@ -268,7 +268,7 @@ static int take_ring_failed(
 	return 0;
 }
 
-/* A node whose leader has died cannot say that its ring has failed. */
+/* A node whose leader has died cannot report that its ring has failed. */
 static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 {
 	if (c->gathered || now_ms - c->looked_ms[1] < c->deadlines->turn)
@@ -278,7 +278,7 @@ static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 		if (!muster_barrier_is_dead(&c->barriers, node, now_ms))
 			continue;
 		char why[64];
-		snprintf(why, sizeof why, "nothing came from rank %d any more", c->members.leaders[node]);
+		snprintf(why, sizeof why, "no further message from rank %d", c->members.leaders[node]);
 		for (size_t probe = 0; probe < muster_probe_count(); probe++)
 			if (c->schedulers[probe])
 				muster_ring_scheduler_lost_node(c->schedulers[probe], &c->rings, node, why);
@@ -293,13 +293,13 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 	struct muster_ring_scheduler *scheduler = scheduler_of(c, barrier->id);
 	if (c->gathered)
 		return;
-	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks that miss their leader find out about now */
+	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks of a dead leader notice about now */
 		c->orphans_until_ms = now_ms + (barrier->entered == c->barriers.count ? 0 : c->deadlines->silence);
 	else if (scheduler)
 		muster_ring_scheduler_complete(scheduler, &c->rings, barrier, now_ms);
 }
 
-/* A whole node came too late: its ranks get the answer that sends them on. */
+/* A whole node was too late: its ranks get an answer, so that they go on. */
 static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
 {
 	struct muster_coordinator *c = arg;
@@ -334,7 +334,7 @@ static int take_reduce(
 			&c->barriers, parts.barrier, message->from, message->bytes, message->length, now_ms);
 		return 0;
 	}
-	int rc = take_records(c, message, err); /* now, not when the last one has come */
+	int rc = take_records(c, message, err); /* now, so that the work is spread over the arrivals */
 	muster_barrier_enter(&c->barriers, parts.barrier, message->from, "", 0, now_ms);
 	return rc;
 }
@@ -433,7 +433,7 @@ void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code)
 		bool dead = muster_barrier_is_dead(&c->barriers, node, now_ms);
 		for (size_t i = 0; i < count; i++) {
 			muster_pack_part(&answers[node], ranks[i], text, (size_t)length);
-			/* a leader passes the answers on before it leaves, so it must not get its own past them */
+			/* a leader forwards the answers before it exits, so it must not get its own answer first */
 			if (i == 0 || !(c->orphan[ranks[i]] || dead))
 				continue;
 			struct muster_packer p = { 0 };

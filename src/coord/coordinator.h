@@ -1,6 +1,6 @@
-/* coordinator.h - rank 0's part for all others: who is there, barriers of the whole job, records, goodbye
+/* coordinator.h - rank 0's work for the whole job: membership, barriers of the job, records, goodbye
  *
- * ring_scheduler.h has the rings. A record is read when it comes, and becomes a part of the run.
+ * The rings are in ring_scheduler.h. Each record is read when it arrives, and becomes a part of the run.
  */
 #ifndef MUSTER_COORD_COORDINATOR_H
 #define MUSTER_COORD_COORDINATOR_H
@@ -16,45 +16,43 @@ struct muster_coordinator {
 	struct muster_run run; /* grows as records come in */
 	struct muster_record_reader *reader;
 	struct muster_membership members;
-	bool *recorded, *orphan; /* by rank: its record is in; it came past its leader */
+	bool *recorded, *orphan; /* by rank: the record has arrived; it did not come through the leader */
 	int recorded_count;
 	bool closed;   /* hellos are over: the membership is known, or the run was cancelled */
-	int cancelled; /* the exit code that everyone leaves with; 0: the run goes on */
+	int cancelled; /* the exit code of every rank; 0: the run goes on */
 	double end_ms; /* of the whole run */
 	double hello_until_ms, limit_ms, record_limit_ms;
-	double orphans_until_ms; /* records past dead leaders may still come; 0 before the record barrier was complete
-				  */
-	double looked_ms[2];     /* when it was last looked up whose record is in, and whose leader is dead */
+	double orphans_until_ms; /* wait for records past dead leaders; 0: the record barrier is not complete */
+	double looked_ms[2];     /* time of the last search for missing records, and for dead leaders */
 	struct muster_barrier_set barriers;
 	struct muster_progress_news *progress_of; /* of each node */
 	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase */
-	bool gathered;                            /* every record that will come is in */
+	bool gathered;                            /* no more records are taken */
 	struct muster_progress progress;
 	struct muster_ring_context rings;
-	struct muster_ring_scheduler *
-		*schedulers; /* for each probe; NULL before its first ring's barrier was complete */
+	struct muster_ring_scheduler **schedulers; /* for each probe; NULL before its first ring */
 };
 
-/* Times are by the transport's clock. hello_until_ms: when ranks that have not said hello are given up. */
+/* Times are by the transport's clock. hello_until_ms: ranks without a hello by then are missing. */
 void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
 	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise);
 void muster_coordinator_done(struct muster_coordinator *c);
-/* The run ends this much earlier. */
+/* Move the end of the run forward by so much. */
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms);
 
-/* Every message that comes to rank 0. -1 with err when it is malformed: then it counts for nothing. */
+/* Take a message to rank 0. -1 with err when the message is malformed: then nothing changes. */
 int muster_coordinator_message(
 	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err);
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms);
 double muster_coordinator_next(const struct muster_coordinator *c, double now_ms);
 
-/* No time is left: what has come so far is the run. */
+/* No time is left: take no more records. */
 void muster_coordinator_give_up(struct muster_coordinator *c);
 
-/* The answer of the record barrier, to every rank that is there. */
+/* Answer the record barrier, to every rank of the membership. */
 void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code);
 
-/* Before the membership: the run cannot begin (a bad expectation file). All ranks leave with this code. */
+/* Before the membership: the run cannot begin (a bad expectation file). All ranks exit with this code. */
 void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code);
 
 #endif

@@ -1,4 +1,4 @@
-/* deadlines.c - every time that ranks wait for each other */
+/* deadlines.c - all time constants of a run */
 #include "coord/deadlines.h"
 
 #include "util/env.h"

@@ -1,5 +1,4 @@
-/* event_loop.c - while a rank waits for anything it serves everything: its worker, its node's barriers, rank 0's part
- */
+/* event_loop.c - one turn of a rank: its worker, its messages, its node's barriers, the coordinator */
 #include "coord/supervisor.h"
 #include "muster/report.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 #define LEAST_WAIT_MS 0.01
-enum { TURN_BYTES = 8 << 20 }; /* of messages in one turn; then everything else has its turn */
+enum { TURN_BYTES = 8 << 20 }; /* of messages in one turn */
 
 static double now(const struct muster_supervisor *s)
 {
@@ -44,7 +43,7 @@ void muster_answer_done(struct muster_answer *answer)
 	*answer = (struct muster_answer){ .bytes = { "", 0 } };
 }
 
-/* The ring of that round has failed. It may be under way here, or not begun yet, or over. */
+/* The ring of this round has failed. Here it may run, or may not have begun, or be over. */
 static void take_cancel(struct muster_supervisor *s, const struct muster_message *message)
 {
 	struct muster_parts parts;
@@ -71,7 +70,7 @@ static bool is_membership(const struct muster_message *message)
 	return well;
 }
 
-/* Where the straight line finds it; NULL: it is for the others. */
+/* The slot where supervisor.c waits for this message; NULL: none. */
 static struct muster_message *slot_of(struct muster_supervisor *s, const struct muster_message *message)
 {
 	struct muster_parts parts;
@@ -81,7 +80,7 @@ static struct muster_message *slot_of(struct muster_supervisor *s, const struct 
 		return &s->goodbye;
 	if (message->tag != MUSTER_TAG_RELEASE || s->member_count == 0 || message->from != s->members[0])
 		return NULL;
-	/* the last answer may come before a slow rank has asked for it */
+	/* the last answer may arrive before a slow rank has entered the barrier */
 	return muster_unpack_parts(message->bytes, message->length, &parts) &&
 			       parts.barrier.kind == MUSTER_BARRIER_RECORD
 		       ? &s->goodbye
@@ -102,7 +101,7 @@ static void log_malformed(const struct muster_supervisor *s, const struct muster
 			err->text);
 }
 
-/* Takes the message over. */
+/* Takes ownership of the message. */
 static void take_message(struct muster_supervisor *s, struct muster_message *message)
 {
 	struct muster_error err;
@@ -120,7 +119,7 @@ static void take_message(struct muster_supervisor *s, struct muster_message *mes
 		log_malformed(s, &err);
 	if (!s->aggregator && s->member_count == 0 &&
 		(message->tag == MUSTER_TAG_ENTER || message->tag == MUSTER_TAG_PEER_DIED)) {
-		/* of a member that heard of its membership before its leader did */
+		/* from a member that got its membership message before its leader */
 		s->early = muster_realloc(s->early, s->early_count + 1, sizeof *s->early);
 		s->early[s->early_count++] = *message;
 		return;
@@ -216,12 +215,12 @@ static void look_for_signal(struct muster_supervisor *s)
 	if (!number || s->interrupted)
 		return;
 	char *why = muster_asprintf(
-		"%s came to rank %d after %.1f s", muster_signals_name(number), s->rank, (at_ms - s->start_ms) / 1e3);
+		"rank %d received %s after %.1f s", s->rank, muster_signals_name(number), (at_ms - s->start_ms) / 1e3);
 	muster_supervisor_interrupt(s, why);
 	free(why);
 }
 
-/* ---- a round ---- */
+/* ---- a turn ---- */
 
 static double sooner(double a, double b)
 {
@@ -237,7 +236,7 @@ static double next_event(const struct muster_supervisor *s, double now_ms)
 		next = sooner(next, muster_node_aggregator_next(s->aggregator, now_ms));
 	if (s->coordinator)
 		next = sooner(next, muster_coordinator_next(s->coordinator, now_ms));
-	/* never at once: rounding may have put a moment that is a little ahead into the past */
+	/* never 0: rounding may put a time that is a little ahead into the past */
 	return next > now_ms + LEAST_WAIT_MS ? next : now_ms + LEAST_WAIT_MS;
 }
 
@@ -298,7 +297,7 @@ struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct mus
 	struct muster_answer answer = { .bytes = { "", 0 } };
 	muster_enter(s, id, ended, payload, length);
 	for (;;) {
-		double until_ms = s->end_ms - s->deadlines.barrier_member; /* moves when the run is interrupted */
+		double until_ms = s->end_ms - s->deadlines.barrier_member; /* changes when the run is interrupted */
 		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence + 1;
 		if (now(s) >= until_ms || muster_aggregator_is_dead(s))
 			return answer;

@@ -1,4 +1,4 @@
-/* finalize.c - the end of the run on rank 0: judge, write, print */
+/* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/finalize.h"
 
 #include "util/file.h"
@@ -28,7 +28,7 @@ struct work {
 	atomic_bool done;
 };
 
-/* What has not come as a message may be on disk, if this node sees the same folder as the others. */
+/* Results that did not arrive as a message may be on disk, if this node sees the same folder as the others. */
 static void add_journal(const struct work *work)
 {
 	struct muster_journal_set spooled;
@@ -45,11 +45,11 @@ static void add_journal(const struct work *work)
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
-	muster_journal_set_add(&spooled, run, "it did not come to its end");
+	muster_journal_set_add(&spooled, run, "the rank did not finish");
 	muster_journal_set_done(&spooled);
 }
 
-/* A log collector has what people read in the summary, a line for each finding. */
+/* For log collectors: the findings of the summary, one line each. */
 static void log_findings(const struct muster_report *report)
 {
 	for (size_t i = 0; i < report->finding_count && muster_log_is_json(); i++) {
@@ -105,7 +105,7 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
 }
 
-/* Something hangs, most likely the disk. The thread is left to itself. */
+/* Something hangs, most likely the disk. The thread is abandoned. */
 static int give_up(struct work *work)
 {
 	const struct muster_options *options = work->s->options;
@@ -151,7 +151,7 @@ int muster_finalize_run(void *finalize, struct muster_supervisor *s)
 	return code;
 }
 
-/* This run in little: all its nodes and ranks, of which nothing is known but what rank 0 has measured. */
+/* A run with all nodes and ranks of this one, but only with rank 0's own samples. */
 static void little_run(const struct muster_supervisor *s, struct muster_run *run)
 {
 	const struct muster_membership *m = &s->coordinator->members;
@@ -207,7 +207,7 @@ int muster_finalize_alone(struct muster_finalize *finalize, struct muster_superv
 						     });
 	node = ranks > 1 ? muster_run_add_node(&run, "?") : NULL;
 	for (int other = 1; other < ranks; other++)
-		muster_node_add_rank(node, other)->missing = "MPI_Init had not ended when the run was given up";
+		muster_node_add_rank(node, other)->missing = "MPI_Init had not returned when the run was given up";
 	muster_run_sort(&run);
 	complete_job(s, &run, ranks, muster_now_ms());
 	judge_and_write(&work);

@@ -1,5 +1,4 @@
-/* finalize.h - the end of the run on rank 0: judge, write, print
- */
+/* finalize.h - the end of the run on rank 0: evaluate, write, print */
 #ifndef MUSTER_COORD_FINALIZE_H
 #define MUSTER_COORD_FINALIZE_H
 
@@ -9,19 +8,19 @@
 struct muster_finalize {
 	struct muster_selection choice; /* what to expect */
 	char *run_name;                 /* of the journal; NULL */
-	bool silent; /* another process, started beside this one as a job of its own, writes and prints */
+	bool silent;                    /* another process of the same launch, a job of its own, writes and prints */
 };
 
-/* For struct muster_supervisor_host, whose arg is a struct muster_finalize. prepare: a machine type that is not known
- * is measured all the same, and inconclusive; a bad file cancels the run. */
+/* For struct muster_supervisor_host. prepare: an unknown machine type is measured all the same, and inconclusive; a bad
+ * file cancels the run. */
 int muster_finalize_prepare(void *finalize, struct muster_supervisor *s);
 struct muster_floors muster_finalize_floors(
 	void *finalize, struct muster_supervisor *s, const struct muster_probe *probe);
-/* Once all records are in (or overdue). A large report takes its time and a disk may hang: a thread does the work,
- * while rank 0 sends heartbeats, and gives up when its time is over. */
+/* When all records are there, or overdue. A large report takes time and a disk may hang: a thread does the work, while
+ * rank 0 sends heartbeats, and abandons it after its deadline. */
 int muster_finalize_run(void *finalize, struct muster_supervisor *s);
 
-/* MPI never began: the report of rank 0 alone, at once. s has no transport; ranks is its job's size. */
+/* MPI_Init did not return: the report of rank 0 alone, at once. s has no transport; ranks is the job's size. */
 int muster_finalize_alone(struct muster_finalize *finalize, struct muster_supervisor *s, int ranks);
 
 #endif

@@ -1,4 +1,4 @@
-/* membership.c - who is there: the ranks that said hello, their nodes, the leader of each node */
+/* membership.c - the ranks that said hello, their nodes, the leader of each node */
 #include "coord/membership.h"
 
 #include "util/log.h"
@@ -73,7 +73,7 @@ static struct slot *slot_of(struct table *table, const char *node, const char *h
 	return &table->slots[at];
 }
 
-/* The slot, which is made when there is none: *ret_new. */
+/* The slot; *ret_new: it was created by this call. */
 static struct slot *slot_get(struct table *table, const char *node, const char *host, bool *ret_new)
 {
 	struct slot *slot = slot_of(table, node, host);
@@ -91,7 +91,7 @@ static const char *name_host(struct muster_membership *m, struct table *table, c
 	if (++same->value == 1)
 		return node;
 	const char *name = muster_arena_printf(m->arena, "%s#%zu", node, same->value);
-	muster_log(MUSTER_LOG_WARN, NULL, "%zu hosts have the name %s; one of them is named %s here", same->value, node,
+	muster_log(MUSTER_LOG_WARN, NULL, "%zu hosts have the name %s; here one of them is named %s", same->value, node,
 		name);
 	return name;
 }

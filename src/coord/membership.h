@@ -1,6 +1,6 @@
-/* membership.h - who is there: the ranks that said hello, their nodes, the leader of each node
+/* membership.h - the ranks that said hello, their nodes, the leader of each node
  *
- * Filled hello by hello; muster_membership_close then numbers the nodes. Afterwards nothing changes any more.
+ * Filled hello by hello. muster_membership_close numbers the nodes; after it nothing changes.
  */
 #ifndef MUSTER_COORD_MEMBERSHIP_H
 #define MUSTER_COORD_MEMBERSHIP_H
@@ -13,7 +13,7 @@
 struct muster_member {
 	bool here, gone;  /* gone: it died before the end of hellos */
 	const char *node; /* NULL before it said hello; "<name>#2" when it is the second host of this name */
-	const char *host; /* the kernel's name for this start of it */
+	const char *host; /* the boot id of its kernel */
 	int node_index;
 };
 
@@ -21,7 +21,7 @@ struct muster_membership {
 	struct muster_arena *arena; /* borrowed: of all names */
 	int ranks;
 	struct muster_member *members; /* by rank */
-	int here_count, gone_count;    /* gone: ranks that died before they were counted */
+	int here_count, gone_count;    /* gone: ranks that died before hellos were over */
 	/* by node, in the order of the nodes' lowest ranks */
 	size_t node_count;
 	int *leaders;  /* the lowest rank of each */
@@ -35,9 +35,9 @@ void muster_membership_done(struct muster_membership *m);
 
 /* A hello. False when this rank has said one already, or has died. */
 bool muster_membership_hello(struct muster_membership *m, int rank, const char *node, const char *host);
-/* A rank has died, before the end of hellos. Counts once, however often it is said. */
+/* A rank has died, before the end of hellos. Further calls for the same rank change nothing. */
 void muster_membership_gone(struct muster_membership *m, int rank);
-/* Nothing more is to be expected. */
+/* Whether each rank has said hello or has died. */
 bool muster_membership_complete(const struct muster_membership *m);
 /* Number the nodes. Hosts that share a name are told apart, with a line in the log. */
 void muster_membership_close(struct muster_membership *m);

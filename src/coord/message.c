@@ -1,4 +1,4 @@
-/* message.c - everything that supervisors say to each other, as bytes */
+/* message.c - the messages between supervisors, as bytes */
 #include "coord/message.h"
 
 #include "muster/arena.h"
@@ -97,7 +97,7 @@ static uint64_t get_u64(struct muster_unpacker *u)
 	return low | (uint64_t)get_u32(u) << 32;
 }
 
-/* A number that people can be shown: neither infinite nor NaN. */
+/* Neither infinite nor NaN. */
 static double get_double(struct muster_unpacker *u)
 {
 	uint64_t bits = get_u64(u);
@@ -313,7 +313,7 @@ bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster
 	return !parts->rest.bad;
 }
 
-/* ---- which GPUs the ranks of a node took ---- */
+/* ---- the GPUs of a node's ranks ---- */
 
 void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry)
 {

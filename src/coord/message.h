@@ -1,7 +1,7 @@
-/* message.h - everything that supervisors say to each other, as structs; message.c alone knows their bytes
+/* message.h - the messages between supervisors, as structs; message.c alone knows their bytes
  *
- * Numbers are 32 bits, little-endian; a text is its length, its bytes and a NUL. Unpacking checks everything, and what
- * it returns points into the message's bytes.
+ * Numbers are 32 bits, little-endian; a text is its length, its bytes and a NUL. Unpacking checks everything; unpacked
+ * texts point into the message's bytes.
  */
 #ifndef MUSTER_COORD_MESSAGE_H
 #define MUSTER_COORD_MESSAGE_H
@@ -21,40 +21,39 @@ enum muster_tag {
 	MUSTER_TAG_REDUCE,      /* leader → rank 0: the payloads of its members at a barrier of the job: parts */
 	MUSTER_TAG_SCATTER,     /* rank 0 → leader: an answer for each of its members: parts */
 	MUSTER_TAG_PROGRESS,    /* leader → rank 0: struct muster_progress_news */
-	MUSTER_TAG_INTERRUPT,   /* rank → rank 0 → rank: the whole run ends now; a text: why */
+	MUSTER_TAG_INTERRUPT,   /* rank → rank 0 → rank: the whole run ends now; a text: the reason */
 	MUSTER_TAG_HEARTBEAT,   /* member ↔ leader, leader ↔ rank 0: no content */
 	MUSTER_TAG_RING_FAILED, /* rank or leader → rank 0: struct muster_ring_failed */
-	MUSTER_TAG_CANCEL, /* rank 0 → leader: parts, why for each rank that need not wait for its ring any more */
+	MUSTER_TAG_CANCEL,      /* rank 0 → leader: parts, a reason for each rank whose ring is cancelled */
 	MUSTER_TAG_CANCEL_RANK, /* leader → member: the same for one rank */
-	MUSTER_TAG_RECORD,      /* rank → rank 0, past a dead leader: its record as a part */
-	MUSTER_TAG_GOODBYE,     /* rank 0 → rank, past a dead leader: what the last barrier would have answered */
+	MUSTER_TAG_RECORD,      /* rank → rank 0, when the leader is dead: the record as a part */
+	MUSTER_TAG_GOODBYE,     /* rank 0 → rank, when the leader is dead: the answer of the record barrier */
 };
 
-/* Where ranks wait for each other. */
+/* The barriers of a run: what a rank enters with → the answer. */
 enum muster_barrier_kind {
 	MUSTER_BARRIER_NONE = 0,
-	MUSTER_BARRIER_PEERS, /* of a node: which GPU I took → which all of the node took, and my turn */
-	MUSTER_BARRIER_TURN,  /* of a node, for each probe and turn: go */
-	MUSTER_BARRIER_RING, /* of the job, for each probe and round: what I can and how the last ring went → my place
-			      */
-	MUSTER_BARRIER_RING_ID, /* of the job, likewise: a ring's id from its first rank → to all of its ranks */
-	MUSTER_BARRIER_RECORD,  /* of the job: what I measured → goodbye */
+	MUSTER_BARRIER_PEERS, /* of a node: the rank's GPU → the GPUs of all ranks, and the rank's turn */
+	MUSTER_BARRIER_TURN,  /* of a node, for each probe and turn: nothing → nothing */
+	MUSTER_BARRIER_RING,  /* of the job, for each probe and round: struct muster_ring_ready → muster_ring_place */
+	MUSTER_BARRIER_RING_ID, /* of the job, for each probe and round: the id from a ring's first rank → the id */
+	MUSTER_BARRIER_RECORD,  /* of the job: the record → goodbye */
 	MUSTER_BARRIER_KIND_COUNT
 };
 
 struct muster_barrier_id {
 	enum muster_barrier_kind kind;
-	int probe; /* index in the registry; 0 where none matters */
+	int probe; /* index in the registry; 0 where there is none */
 	int round; /* of a ring, or a probe's turn */
 };
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b);
 /* Every rank enters barriers in one order: true when a comes before b in it. */
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b);
-/* Rank 0 takes part, not only the node's leader. */
+/* True: rank 0 answers it; false: the node's leader does. */
 bool muster_barrier_is_of_job(struct muster_barrier_id id);
 
-/* What a run looks like from outside. Entering some barriers ends a phase. */
+/* The phases that the progress line shows. Entering some barriers ends a phase. */
 enum muster_phase {
 	MUSTER_PHASE_NONE = -1,
 	MUSTER_PHASE_START = 0,
@@ -74,10 +73,10 @@ struct muster_packer {
 
 struct muster_unpacker {
 	const char *at, *end;
-	bool bad; /* something did not fit; what was unpacked since is 0 or "" */
+	bool bad; /* the bytes are malformed; values unpacked since then are 0 or "" */
 };
 
-/* A text or other bytes, in somebody else's memory. */
+/* A text or other bytes; borrowed. */
 struct muster_bytes {
 	const char *bytes; /* a NUL follows */
 	size_t length;
@@ -88,15 +87,15 @@ void muster_packer_done(struct muster_packer *p);
 /* ---- the messages ---- */
 
 struct muster_hello {
-	const char *host; /* the kernel's name for this start of the node */
+	const char *host; /* the boot id of the node's kernel */
 	const char *node;
 };
 
 struct muster_membership_news {
-	int exit_code; /* 0: the run goes on. Otherwise the rank leaves with it, and nothing else is said */
+	int exit_code; /* 0: the run goes on. Otherwise the rank exits with it, and the rest is empty */
 	int node_index, nodes;
 	int left_ms;            /* of the whole run */
-	const char *node;       /* two hosts of one name have two names from here on */
+	const char *node;       /* unique, also when two hosts have one name */
 	const int32_t *members; /* ranks of the node, ascending; malloc'd by unpack, the caller frees */
 	size_t member_count;
 };
@@ -119,7 +118,7 @@ struct muster_progress_news {
 
 struct muster_ring_failed {
 	struct muster_barrier_id ring;
-	int rank; /* that cannot go on */
+	int rank; /* that failed */
 	const char *why;
 };
 
@@ -137,14 +136,14 @@ struct muster_peer_answer {
 	struct muster_unpacker rest; /* of each rank that entered: see muster_unpack_peer */
 };
 
-/* How a ring ended for a rank, in the order of how much that says about the rank itself. */
+/* How a ring ended for a rank; the stronger the evidence against the rank itself, the higher. */
 enum muster_ring_end {
-	MUSTER_RING_NONE = 0, /* it was in none */
+	MUSTER_RING_NONE = 0, /* it was in no ring */
 	MUSTER_RING_OK,
 	MUSTER_RING_CANCELLED,
-	MUSTER_RING_REMOTE, /* it failed elsewhere, says the library */
+	MUSTER_RING_REMOTE, /* the library reports a failure of another rank */
 	MUSTER_RING_LATE,   /* time ran out */
-	MUSTER_RING_GONE,   /* nothing came from the rank any more */
+	MUSTER_RING_GONE,   /* no further message from the rank */
 	MUSTER_RING_ERROR,
 	MUSTER_RING_HUNG,
 	MUSTER_RING_CRASHED,
@@ -158,13 +157,13 @@ struct muster_ring_figure {
 
 enum { MUSTER_RING_FIGURES_MAX = 64 };
 
-/* RING: what a rank brings. */
+/* RING: a rank enters with this. */
 struct muster_ring_ready {
 	bool can;
 	const char *uuid;         /* of its GPU, when it can */
-	const char *agree;        /* its value of the metric that ranks of one ring must agree on; "" */
-	const char *why;          /* it cannot; "" */
-	enum muster_ring_end end; /* of the ring before */
+	const char *agree;        /* its value of the metric that must be equal in a ring; "" */
+	const char *why;          /* the reason when it cannot; "" */
+	enum muster_ring_end end; /* of the previous ring */
 	double seconds;
 	const char *detail; /* of that end; "" */
 	/* From a ring's first rank. To pack: the figures; unpacked: see muster_ring_figure_at. */
@@ -173,12 +172,12 @@ struct muster_ring_ready {
 	size_t figure_count;
 };
 
-/* RING: what it hears. */
+/* RING: the answer. */
 enum muster_ring_role {
-	MUSTER_ROLE_OVER = 0, /* there will be no more rounds */
+	MUSTER_ROLE_OVER = 0, /* there are no more rounds */
 	MUSTER_ROLE_MEMBER,
-	MUSTER_ROLE_IDLE,     /* no part in this round of trials */
-	MUSTER_ROLE_EXCLUDED, /* a full ring is made without it: why */
+	MUSTER_ROLE_IDLE,     /* in no trial of this round */
+	MUSTER_ROLE_EXCLUDED, /* a full ring without this rank: why */
 	MUSTER_ROLE_COUNT
 };
 
@@ -190,7 +189,7 @@ struct muster_ring_place {
 	const char *why;
 };
 
-/* Each pack appends to p. Each unpack returns false when the bytes are not of this form, to their end. */
+/* Each pack appends to p. Each unpack returns false when the bytes do not have this form, or have a byte more. */
 void muster_pack_hello(struct muster_packer *p, const struct muster_hello *hello);
 bool muster_unpack_hello(const char *bytes, size_t length, struct muster_hello *ret);
 void muster_pack_membership(struct muster_packer *p, const struct muster_membership_news *news);
@@ -207,7 +206,7 @@ bool muster_unpack_text(const char *bytes, size_t length, const char **ret);
 void muster_pack_parts(struct muster_packer *p, struct muster_barrier_id barrier);
 void muster_pack_part(struct muster_packer *p, int rank, const char *bytes, size_t length);
 bool muster_unpack_parts(const char *bytes, size_t length, struct muster_parts *ret);
-/* The next part: false at the end. parts->rest.bad afterwards: the end was not a proper one. */
+/* The next part: false at the end. parts->rest.bad afterwards: the bytes are malformed there. */
 bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster_bytes *ret);
 
 void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry);

@@ -1,4 +1,4 @@
-/* node_aggregator.c - the lowest rank of a node owns the barriers for all of its ranks */
+/* node_aggregator.c - the leader of a node owns the barriers of the node's ranks */
 #include "coord/node_aggregator.h"
 
 #include "coord/send.h"
@@ -81,7 +81,8 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 				release(a, barrier->id, a->barriers.members[i], "", 0);
 }
 
-/* A record goes on to rank 0, which may still take it, and gives the answer; at a ring the rank is sent on its way. */
+/* Forward a late record: rank 0 may still take it, and answers. At any other barrier answer here, so that the rank goes
+ * on. */
 static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
 {
 	struct muster_node_aggregator *a = arg;
@@ -98,7 +99,7 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member,
 		bool over = a->ring_over && muster_barrier_same(barrier->id, a->ring_over_barrier);
 		const struct muster_ring_place place = {
 			.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
-			.why = "it came too late",
+			.why = "the rank was too late",
 		};
 		muster_pack_ring_place(&p, &place);
 	}
@@ -155,7 +156,7 @@ static int take_entry(
 	return 0;
 }
 
-/* Rank 0's answers; what they say about rings is kept for those that come late, and for those that die. */
+/* Rank 0's answers; those about rings are kept for members that are late or die. */
 static int take_answers(
 	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
 {
@@ -221,7 +222,7 @@ int muster_node_aggregator_message(
 	return 0;
 }
 
-/* A member that died in a ring cannot say so itself. */
+/* A member that died in a ring cannot report it. */
 static void report_the_dead(struct muster_node_aggregator *a, double now_ms)
 {
 	for (size_t i = 0; a->ring > 0 && i < a->barriers.count; i++) {
@@ -230,7 +231,7 @@ static void report_the_dead(struct muster_node_aggregator *a, double now_ms)
 		char why[64];
 		struct muster_packer p = { 0 };
 		a->dead_told[i] = a->ring;
-		snprintf(why, sizeof why, "nothing came from rank %d any more", a->barriers.members[i]);
+		snprintf(why, sizeof why, "no further message from rank %d", a->barriers.members[i]);
 		muster_pack_ring_failed(
 			&p, &(struct muster_ring_failed){ a->ring_barrier, a->barriers.members[i], why });
 		muster_send_packed(a->transport, 0, MUSTER_TAG_RING_FAILED, &p);

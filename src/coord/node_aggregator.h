@@ -1,7 +1,7 @@
-/* node_aggregator.h - the lowest rank of a node, its leader, owns the barriers for all of the node's ranks
+/* node_aggregator.h - the leader of a node, its lowest rank, owns the barriers of the node's ranks
  *
- * What ranks bring to a barrier of the whole job goes on to rank 0 as it came, in one message; rank 0's answers come
- * back in one.
+ * At a barrier of the job the payloads of all ranks are forwarded to rank 0, unchanged, in one message, and rank 0
+ * answers with one.
  */
 #ifndef MUSTER_COORD_NODE_AGGREGATOR_H
 #define MUSTER_COORD_NODE_AGGREGATOR_H
@@ -15,22 +15,21 @@ struct muster_node_aggregator {
 	struct muster_transport *transport;
 	const struct muster_deadlines *deadlines;
 	int done[MUSTER_PHASE_COUNT]; /* members that have ended each phase */
-	double progress_ms;           /* when rank 0 was last told */
+	double progress_ms;           /* when progress was last sent to rank 0 */
 	bool progress_due;
-	int ring; /* counts the rounds of rings that were dealt; 0: none yet */
+	int ring; /* number of ring rounds so far */
 	struct muster_barrier_id ring_barrier;
 	bool ring_over; /* the answer at ring_over_barrier was that there are no more rounds */
 	struct muster_barrier_id ring_over_barrier;
-	int *dead_told; /* of each member: the round in which rank 0 was told that it is silent */
+	int *dead_told; /* of each member: the round in which its death was reported to rank 0 */
 };
 
-/* limit_ms, record_limit_ms: when barriers, and the one of the records, are complete with those that are there. members
- * are borrowed. */
+/* limit_ms, record_limit_ms: of struct muster_barrier_set. members are borrowed. */
 void muster_node_aggregator_init(struct muster_node_aggregator *a, struct muster_transport *transport,
 	const struct muster_deadlines *deadlines, const int *members, size_t count, double limit_ms,
 	double record_limit_ms);
 void muster_node_aggregator_done(struct muster_node_aggregator *a);
-/* Everything ends this much earlier. */
+/* Move both limits forward by so much. */
 void muster_node_aggregator_hasten(struct muster_node_aggregator *a, double earlier_ms);
 
 /* ENTER, HEARTBEAT and PEER_DIED of a member, SCATTER and CANCEL of rank 0. -1 with err when the payload is malformed.

@@ -1,4 +1,4 @@
-/* options.h - what `muster run` was asked for */
+/* options.h - the options of `muster run` and `muster node` */
 #ifndef MUSTER_COORD_OPTIONS_H
 #define MUSTER_COORD_OPTIONS_H
 
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether to find out by trial rings what breaks or slows a ring. */
+/* Whether trial rings search for the cause of a failed or slow ring. */
 enum muster_localise {
 	MUSTER_LOCALISE_OFF = 0,
-	MUSTER_LOCALISE_AUTO, /* when it fails and nobody is to blame, or is slow */
+	MUSTER_LOCALISE_AUTO, /* when a full ring is slow, or fails without a known cause */
 	MUSTER_LOCALISE_ALWAYS,
 };
 
@@ -19,7 +19,7 @@ struct muster_options {
 	const char *spool; /* folder; NULL */
 	enum muster_profile profile;
 	int deadline_s;
-	int probe_deadline_s; /* the most that one probe's command may take; 0: as long as the probe says */
+	int probe_deadline_s; /* the most that one probe's command may take; 0: the probe's own deadline */
 	bool strict;
 	enum muster_localise localise;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */

@@ -1,4 +1,4 @@
-/* probe_runner.c - the worker's commands, probe by probe, and what becomes of them */
+/* probe_runner.c - the worker's commands, probe by probe, and their outcomes */
 #include "coord/supervisor.h"
 
 #include "muster/report.h"
@@ -60,7 +60,8 @@ void muster_probe_runner_open(struct muster_supervisor *s)
 	muster_command_start(s, &command, muster_supervisor_bounded(s, s->deadlines.command_open));
 }
 
-/* The drivers killed a worker: later ones leave them alone, and every probe that needs a GPU says why. */
+/* False when the drivers killed the worker: later workers do not load them, and the outcome of every probe that needs a
+ * GPU gives the reason. */
 static bool survived(struct muster_supervisor *s)
 {
 	struct muster_worker_client *w = &s->worker;
@@ -100,12 +101,12 @@ static void no_worker(struct muster_supervisor *s, const char *why)
 	s->no_worker = true;
 	const char *evidence = s->worker.evidence;
 	if (!s->interrupted)
-		s->take_error = muster_arena_printf(s->arena, "no worker stays alive: %s%s%s", why ? why : "",
+		s->take_error = muster_arena_printf(s->arena, "every worker died: %s%s%s", why ? why : "",
 			why == s->worker.error && evidence ? "; " : "",
 			why == s->worker.error && evidence ? evidence : "");
 }
 
-/* The open command is under way; a worker that dies of it is replaced by one that skips the drivers. */
+/* The open command was sent; a worker that dies of it is replaced by one that skips the drivers. */
 void muster_probe_runner_take(struct muster_supervisor *s)
 {
 	for (int attempt = 0; attempt < 2 && !s->interrupted; attempt++) {
@@ -127,7 +128,7 @@ void muster_probe_runner_take(struct muster_supervisor *s)
 	no_worker(s, s->worker.why_skipped);
 }
 
-/* After a crash or a hang: the new worker gets the same job. */
+/* After a crash or a hang: set up the new worker like the one before. */
 void muster_probe_runner_again(struct muster_supervisor *s)
 {
 	muster_probe_runner_open(s);
@@ -135,7 +136,7 @@ void muster_probe_runner_again(struct muster_supervisor *s)
 	if (s->no_worker || !s->peers)
 		return;
 	muster_worker_client_command(&s->worker, s->peers, muster_supervisor_bounded(s, s->deadlines.command_short));
-	if (muster_command_wait(s) != MUSTER_WORKER_DONE) /* its successor would run probes without knowing its job */
+	if (muster_command_wait(s) != MUSTER_WORKER_DONE) /* another worker would run probes without its peers */
 		no_worker(s, s->worker.error);
 }
 
@@ -205,7 +206,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;
 	if (before && !s->interrupted && (s->no_worker || muster_supervisor_time_left(s) == 0))
-		return false; /* what it measured stands; only its later part is left out */
+		return false; /* its samples stay; only its later part does not run */
 	if (s->interrupted)
 		muster_probe_not_run(
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
@@ -215,7 +216,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 		muster_probe_not_run(s, probe->name, s->open_status, s->take_code, why);
 	else if (muster_supervisor_time_left(s) == 0)
 		muster_probe_not_run(
-			s, probe->name, MUSTER_OUTCOME_NOT_RUN, "", "no time was left of the run's deadline");
+			s, probe->name, MUSTER_OUTCOME_NOT_RUN, "", "no time left before the run's deadline");
 	else
 		return true;
 	return false;

@@ -32,17 +32,17 @@ struct process {
 	int early_rank, early_size; /* as the launcher's environment says */
 };
 
-/* ---- whatever hangs ---- */
+/* ---- the limit of the process ---- */
 
-static volatile sig_atomic_t exit_code_at_hand;
-static char last_words[128]; /* "": nothing needs to be said */
+static volatile sig_atomic_t limit_exit_code;
+static char limit_message[128]; /* "": none */
 
 static void leave_now(int signal_number)
 {
 	(void)signal_number;
-	ssize_t said = write(STDERR_FILENO, last_words, strlen(last_words));
+	ssize_t said = write(STDERR_FILENO, limit_message, strlen(limit_message));
 	(void)said;
-	_exit(exit_code_at_hand);
+	_exit(limit_exit_code);
 }
 
 static void leave_in(double milliseconds, int exit_code)
@@ -50,7 +50,7 @@ static void leave_in(double milliseconds, int exit_code)
 	long whole = milliseconds < 1 ? 1 : (long)milliseconds;
 	struct sigaction action = { .sa_handler = leave_now };
 	struct itimerval timer = { .it_value = { .tv_sec = whole / 1000, .tv_usec = whole % 1000 * 1000 } };
-	exit_code_at_hand = exit_code;
+	limit_exit_code = exit_code;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -58,13 +58,13 @@ static void leave_in(double milliseconds, int exit_code)
 static void limit(void *arg, double until_ms, int exit_code)
 {
 	const struct process *p = arg;
-	snprintf(last_words, sizeof last_words,
-		"muster: rank %d: it has not come to its end, long after the run's deadline: given up\n",
+	snprintf(limit_message, sizeof limit_message,
+		"muster: rank %d: still running long after the run's deadline: exiting\n",
 		p->supervisor.transport ? p->supervisor.transport->rank : p->early_rank);
 	leave_in(until_ms - muster_now_ms(), exit_code);
 }
 
-/* ---- what a process knows of itself ---- */
+/* ---- facts about this process ---- */
 
 /* RFC 3339, UTC. */
 static void now_text(char *out, size_t size)
@@ -137,19 +137,20 @@ static bool open_journal(struct process *p, const char *run_name)
 
 /* ---- MPI ---- */
 
-/* The run cannot begin: what there is becomes the report. In a thread of its own, while MPI_Init is stuck. */
+/* The run cannot begin: rank 0 reports that. Runs in a thread of its own, while MPI_Init hangs in the main one. */
 static void never_began(void *arg, int signal_number)
 {
 	struct process *p = arg;
 	struct muster_supervisor *s = &p->supervisor;
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
-	char *why = signal_number
-			    ? muster_asprintf("%s came to rank %d after %.1f s, while MPI_Init had not ended",
-				      muster_signals_name(signal_number), p->early_rank, seconds)
-			    : muster_asprintf("MPI_Init did not end within %.0f s: a rank of this job never started "
-					      "or has died",
-				      seconds);
+	char *why = muster_asprintf(
+		"MPI_Init did not return within %.0f s: a rank of this job never started or has died", seconds);
+	if (signal_number) {
+		free(why);
+		why = muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned", p->early_rank,
+			muster_signals_name(signal_number), seconds);
+	}
 	s->interrupted = why;
 	muster_journal_end(s->journal, why);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
@@ -162,9 +163,9 @@ static void never_began(void *arg, int signal_number)
 	_exit(code);
 }
 
-/* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: every one would write the same
- * report. The first does; the others measure and judge as it does, so that none ends before it for another reason, and
- * leave with their exit code. */
+/* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: each of them would write the same
+ * report. Only the first writes; the others measure and evaluate too, so that none ends before it, and exit with their
+ * own exit code. */
 static void tell_worlds_apart(struct process *p)
 {
 	if (p->supervisor.transport->size > 1)
@@ -172,7 +173,7 @@ static void tell_worlds_apart(struct process *p)
 	p->finalize.silent = p->early_rank > 0;
 	if (!p->finalize.silent && p->early_size > 1)
 		muster_log(MUSTER_LOG_WARN, NULL,
-			"the launcher started %d processes, and MPI knows of one: this is a job of one rank",
+			"the launcher started %d processes, but MPI sees only one: this is a job of one rank",
 			p->early_size);
 	int nowhere = p->finalize.silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
 	if (nowhere < 0)
@@ -230,7 +231,7 @@ static int finalize(void *arg, struct muster_supervisor *s)
 static _Noreturn void leave(struct process *p, int code)
 {
 	struct muster_supervisor *s = &p->supervisor;
-	muster_supervisor_limit(s, code); /* what has been decided and printed holds, whatever hangs now */
+	muster_supervisor_limit(s, code); /* the exit code holds, even if something hangs from here on */
 	fflush(stdout);
 	trace(p, "ending the worker");
 	muster_worker_client_done(&s->worker, muster_leaks_grace_ms());
@@ -241,12 +242,12 @@ static _Noreturn void leave(struct process *p, int code)
 			"--spool: %s", trouble);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
 	trace(p, "leaving MPI");
-	/* with a rank missing MPI_Finalize does not end by itself, and the run is to be over by then */
+	/* MPI_Finalize does not return when a rank is missing */
 	const struct muster_deadlines *d = &s->deadlines;
 	double left = s->end_ms + d->leave - muster_now_ms();
 	double finalize_ms = left > d->finalize ? d->finalize : left > d->finalize_least ? left : d->finalize_least;
 	double grace_ms = d->finalize_least < finalize_ms / 2 ? finalize_ms / 2 : d->finalize_least;
-	last_words[0] = '\0';
+	limit_message[0] = '\0';
 	leave_in(d->finalize_least + finalize_ms, code);
 	fflush(NULL);
 	muster_leaks_check();
@@ -260,7 +261,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	struct muster_supervisor *s = &p->supervisor;
 	struct muster_error err;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, a worker's end could not be told */
+	signal(SIGCHLD, SIG_DFL); /* when ignored, the kernel would drop the exit status of a worker */
 	muster_signals_listen();
 	p->early_rank = job->transport ? job->transport->rank : muster_launch_rank();
 	p->early_size = job->transport ? job->transport->size : muster_launch_size();
@@ -288,7 +289,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	muster_log_who(s->node, p->early_rank);
 	(void)open_journal(p, job->run_name);
 
-	/* the driver's slow start runs beside MPI's */
+	/* the driver's slow start runs in parallel with MPI's */
 	muster_worker_process_init(&p->worker, options->program);
 	s->worker.ops = &muster_worker_process_ops;
 	s->worker.worker = &p->worker;

@@ -1,4 +1,4 @@
-/* progress.c - one line on a terminal's stderr that says how far the run is */
+/* progress.c - the progress of a run: one line on a terminal's stderr, or one log line for each phase */
 #include "progress.h"
 
 #include "util/log.h"
@@ -14,10 +14,10 @@ enum { TERMINAL_EVERY_MS = 100 };
 
 static const char *const phase_names[] = {
 	[MUSTER_PHASE_START] = "starting ranks",
-	[MUSTER_PHASE_DRIVERS] = "opening drivers",
+	[MUSTER_PHASE_DRIVERS] = "loading drivers",
 	[MUSTER_PHASE_INVENTORY] = "inventory: launch, system, GPU, affinity, links",
 	[MUSTER_PHASE_COPIES] = "host and device copies",
-	[MUSTER_PHASE_RING] = "all-reduce ring",
+	[MUSTER_PHASE_RING] = "all-reduce",
 };
 _Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "every phase has a name");
 

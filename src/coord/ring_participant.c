@@ -1,6 +1,4 @@
-/* ring_participant.c - a rank's part in the rings: round after round, whether it can, its place, the ring's id, the
- * ring
- */
+/* ring_participant.c - a rank's side of the rings: each round has two barriers (place, id) and then the ring itself */
 #include "coord/supervisor.h"
 
 #include "coord/send.h"
@@ -8,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* This rank's way through the rings of one probe. */
+/* The rings of one probe, as this rank sees them. */
 struct course {
 	struct muster_supervisor *s;
 	const struct muster_probe *probe;
 	int index, round;
-	bool can;            /* it could when the first ring was made, and no worker of its has crashed or hung since */
-	const char *why_not; /* of one that has */
-	bool was_in;         /* a full ring ... */
-	int ranks;           /* ... that had so many */
+	bool can;            /* at the first ring, and no worker has crashed or hung in a ring since */
+	const char *why_not; /* how a worker crashed or hung */
+	bool was_in;         /* in a full ring ... */
+	int ranks;           /* ... of so many ranks */
 	size_t from;         /* samples before the last full ring */
 	/* how the last round ended */
 	enum muster_ring_end end;
 	double seconds;
 	const char *detail;
-	bool first; /* it was its ring's first rank: the worker's figures are the ring's */
+	bool first; /* this rank was the ring's first: the worker's figures are the ring's */
 };
 
 static void pack_ready(const struct course *course, struct muster_packer *p)
@@ -32,7 +30,7 @@ static void pack_ready(const struct course *course, struct muster_packer *p)
 	const char *why = s->no_worker               ? s->take_error
 			  : course->why_not          ? course->why_not
 			  : before && before->detail ? before->detail
-						     : "it could not take part";
+						     : "the rank could not take part";
 	bool can = course->can && !s->no_worker && *s->worker.uuid;
 	struct muster_ring_ready ready = {
 		.can = can,
@@ -73,29 +71,27 @@ static enum muster_ring_end end_of(const struct muster_outcome *outcome)
 	return MUSTER_RING_ERROR;
 }
 
-/* Of the samples so far only the first `kept` count, and with job those about the job too. */
+/* Only the first `kept` samples still count, and with `job` those of scope job too. */
 static void keep_samples(struct muster_supervisor *s, size_t kept, bool job)
 {
 	if (s->record.samples > kept)
 		muster_record_line_add(s, muster_record_kept_line(kept, job));
 }
 
-/* Tell rank 0 at once, so that no other rank waits for this one. */
+/* Report it to rank 0 at once, so that no other rank waits for this one. */
 static void report_failure(
 	struct muster_supervisor *s, struct muster_barrier_id ring, enum muster_ring_end end, const char *detail)
 {
-	char *why = muster_asprintf("rank %d%s%s", s->rank,
-		end == MUSTER_RING_CRASHED ? "'s worker crashed"
-		: end == MUSTER_RING_HUNG  ? "'s worker hung"
-					   : ": ",
-		end < MUSTER_RING_HUNG && detail ? detail : "");
+	char *why = end == MUSTER_RING_CRASHED ? muster_asprintf("the worker of rank %d crashed", s->rank)
+		    : end == MUSTER_RING_HUNG  ? muster_asprintf("the worker of rank %d hung", s->rank)
+					       : muster_asprintf("rank %d: %s", s->rank, detail ? detail : "");
 	struct muster_packer p = { 0 };
 	muster_pack_ring_failed(&p, &(struct muster_ring_failed){ ring, s->rank, why });
 	muster_send_packed(s->transport, 0, MUSTER_TAG_RING_FAILED, &p);
 	free(why);
 }
 
-/* Have the worker do this, and see how it ended. A worker that does not come back is replaced. */
+/* Send the worker a command and wait for the outcome. A worker that does not answer is replaced. */
 static struct muster_outcome send_worker(struct course *course, struct muster_command *command, int deadline_ms,
 	struct muster_barrier_id ring, int ranks)
 {
@@ -109,14 +105,14 @@ static struct muster_outcome send_worker(struct course *course, struct muster_co
 	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, course->probe->name, s->arena);
 	outcome.ring = ranks;
 	enum muster_ring_end end = end_of(&outcome);
-	if (end > MUSTER_RING_CANCELLED && end != MUSTER_RING_LATE) /* the others' time is out as well */
+	if (end > MUSTER_RING_CANCELLED && end != MUSTER_RING_LATE) /* late: so are the others */
 		report_failure(s, ring, end, outcome.detail);
 	if (state != MUSTER_WORKER_DONE)
 		muster_probe_runner_again(s);
 	return outcome;
 }
 
-/* Ask the ring's first rank's worker for an id; *ret is NULL when it has none, and malloc'd otherwise. */
+/* As the ring's first rank, have the worker create the ring's id: *ret, malloc'd; NULL when it failed. */
 static struct muster_outcome make_ring_id(struct course *course, struct muster_barrier_id ring, int ranks, char **ret)
 {
 	struct muster_command command;
@@ -148,7 +144,7 @@ static struct muster_outcome take_part(
 	return send_worker(course, &command, deadline_ms, ring, place->ranks);
 }
 
-/* The rank's part in a ring, from its place to its end. */
+/* Take part in a ring, from the id to the end. */
 static struct muster_outcome play(
 	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -162,20 +158,20 @@ static struct muster_outcome play(
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
 	free(mine);
 	if (outcome.status != MUSTER_OUTCOME_OK) {
-		/* it is said already */
+		/* already reported */
 	} else if (shared.here && *shared.bytes.bytes) {
 		double before_ms = outcome.elapsed_ms;
 		outcome = take_part(course, place, ring, shared.bytes.bytes);
 		outcome.elapsed_ms += before_ms;
 	} else {
 		outcome.status = MUSTER_OUTCOME_NOT_RUN;
-		outcome.detail = "the ring's first rank could not make an id for it";
+		outcome.detail = "the first rank could not create the NCCL id";
 	}
 	muster_answer_done(&shared);
 	return outcome;
 }
 
-/* A full ring is made without this rank, though it could take part. */
+/* This rank could take part, but the full ring runs without it. */
 static void stay_out(struct course *course, const char *why)
 {
 	struct muster_outcome outcome = {
@@ -189,7 +185,7 @@ static void stay_out(struct course *course, const char *why)
 	muster_probe_replace_outcome(course->s, outcome);
 }
 
-/* A ring as one of its ranks. Of a trial nothing stays but how it went. */
+/* Play a ring as one of its ranks. Samples of a trial are not kept. */
 static void share(struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
@@ -210,7 +206,7 @@ static void share(struct course *course, const struct muster_ring_place *place, 
 	}
 }
 
-/* What this rank hears of the round: OVER without an answer. */
+/* This rank's place in the round; OVER without an answer. */
 static struct muster_ring_place place_of(const struct muster_answer *answer)
 {
 	struct muster_ring_place place;
@@ -219,7 +215,7 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
-/* One round. False: there will be no more. */
+/* One round. False: it was the last. */
 static bool go_round(struct course *course, enum muster_phase phase)
 {
 	struct muster_supervisor *s = course->s;
@@ -232,11 +228,11 @@ static bool go_round(struct course *course, enum muster_phase phase)
 	struct muster_ring_place place = place_of(&answer);
 	bool in = place.role == MUSTER_ROLE_MEMBER, over = place.role == MUSTER_ROLE_OVER;
 	if (over && !answer.here && !course->was_in)
-		stay_out(course, "rank 0 did not say who takes part");
+		stay_out(course, "no member list from rank 0");
 	if (place.role == MUSTER_ROLE_EXCLUDED)
 		stay_out(course, place.why);
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.trial);
-	if (full && course->was_in) /* the newest full ring is the one that counts */
+	if (full && course->was_in) /* only the last full ring counts */
 		keep_samples(s, course->from, !in);
 	if (in && !place.trial) {
 		course->was_in = true;

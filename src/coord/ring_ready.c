@@ -1,4 +1,4 @@
-/* ring_ready.c - what the ranks bring to a round of rings, and who cannot take part */
+/* ring_ready.c - the payloads of a ring barrier, and the ranks that cannot take part */
 #include "coord/ring_ready.h"
 
 #include "muster/arena.h"
@@ -8,38 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_MAX = 64 }; /* of versions that are told apart */
+enum { VERSIONS_MAX = 64 }; /* that are counted */
 
-static void add_entry(
-	struct muster_ring_entries *entries, int rank, size_t node, struct muster_bytes payload, bool with_ready)
+static void read_entry(
+	struct muster_ring_entry *entry, int rank, size_t node, struct muster_bytes payload, bool with_ready)
 {
-	struct muster_ring_entry *entry = &entries->items[entries->count++];
 	*entry = (struct muster_ring_entry){ .rank = rank, .node = node, .payload = payload };
 	if (!with_ready)
 		return;
 	if (!muster_unpack_ring_ready(payload.bytes, payload.length, &entry->ready)) {
 		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .detail = "" };
-		entry->why = "it did not say that it can take part";
+		entry->why = "the rank did not report that it is ready";
 	} else if (!entry->ready.can) {
 		entry->why = entry->ready.why;
 	}
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct muster_ring_entry *x = a, *y = b;
-	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 void muster_ring_entries_read(struct muster_ring_entries *ret, const struct muster_membership *members,
 	const struct muster_barrier *barrier, bool with_ready)
 {
 	size_t ranks = (size_t)members->ranks;
-	*ret = (struct muster_ring_entries){
-		.items = muster_calloc(ranks, sizeof *ret->items),
-		.by_rank = muster_calloc(ranks, sizeof(struct muster_ring_entry *)),
-	};
-	bool *seen = muster_calloc(ranks, sizeof *seen);
+	struct muster_bytes *payloads = muster_calloc(ranks, sizeof *payloads); /* by rank */
 	for (size_t node = 0; node < members->node_count; node++) {
 		const struct muster_barrier_entry *from = &barrier->entries[node];
 		struct muster_parts parts;
@@ -47,19 +36,23 @@ void muster_ring_entries_read(struct muster_ring_entries *ret, const struct must
 		int rank;
 		if (!from->here || !muster_unpack_parts(from->bytes, from->length, &parts))
 			continue;
-		while (muster_unpack_part(&parts, &rank, &payload)) {
-			if (rank >= members->ranks || !members->members[rank].here ||
-				members->members[rank].node_index != (int)node || seen[rank])
-				continue;
-			seen[rank] = true;
-			add_entry(ret, rank, node, payload, with_ready);
-		}
+		while (muster_unpack_part(&parts, &rank, &payload))
+			if (rank < members->ranks && members->members[rank].here &&
+				members->members[rank].node_index == (int)node && !payloads[rank].bytes)
+				payloads[rank] = payload;
 	}
-	free(seen);
-	if (ret->count > 0)
-		qsort(ret->items, ret->count, sizeof *ret->items, by_rank);
-	for (size_t i = 0; i < ret->count; i++)
-		ret->by_rank[ret->items[i].rank] = &ret->items[i];
+	*ret = (struct muster_ring_entries){
+		.items = muster_calloc(ranks, sizeof *ret->items),
+		.by_rank = muster_calloc(ranks, sizeof(struct muster_ring_entry *)),
+	};
+	for (int rank = 0; rank < members->ranks; rank++) {
+		if (!payloads[rank].bytes)
+			continue;
+		ret->by_rank[rank] = &ret->items[ret->count++];
+		read_entry(ret->by_rank[rank], rank, (size_t)members->members[rank].node_index, payloads[rank],
+			with_ready);
+	}
+	free(payloads);
 }
 
 void muster_ring_entries_done(struct muster_ring_entries *entries)
@@ -95,42 +88,60 @@ static struct muster_ring_entry *earlier_on_gpu(struct muster_ring_entries *entr
 void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++) {
-		struct muster_ring_entry *other = entries->items[i].why ? NULL : earlier_on_gpu(entries, i);
+		struct muster_ring_entry *entry = &entries->items[i];
+		const struct muster_ring_entry *other = entry->why ? NULL : earlier_on_gpu(entries, i);
 		if (other)
-			muster_ring_exclude(&entries->items[i], "left out of the ring: rank %d has taken the same GPU",
-				other->rank);
+			muster_ring_exclude(entry,
+				"excluded from the all-reduce: the rank would share GPU %.48s with rank %d",
+				entry->ready.uuid, other->rank);
 	}
+}
+
+struct version { /* a value of the probe's ring_agree metric */
+	const char *name;
+	size_t ranks;
+};
+
+struct versions {
+	struct version items[VERSIONS_MAX];
+	size_t count;
+};
+
+/* NULL when there are too many. */
+static struct version *find_version(struct versions *all, const char *name)
+{
+	size_t i = 0;
+	while (i < all->count && strcmp(all->items[i].name, name) != 0)
+		i++;
+	if (i == VERSIONS_MAX)
+		return NULL;
+	if (i == all->count)
+		all->items[all->count++] = (struct version){ .name = name };
+	return &all->items[i];
 }
 
 void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, struct muster_ring_entries *entries)
 {
-	struct {
-		const char *name;
-		size_t count;
-	} kinds[KINDS_MAX];
-	size_t kind_count = 0, most = 0;
+	struct versions all = { .count = 0 };
+	const struct version *most = all.items;
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
-		size_t k = 0;
-		if (entry->why || !*entry->ready.agree)
-			continue;
-		while (k < kind_count && strcmp(kinds[k].name, entry->ready.agree) != 0)
-			k++;
-		if (k == kind_count && kind_count < KINDS_MAX) {
-			kinds[kind_count].name = entry->ready.agree;
-			kinds[kind_count++].count = 0;
-		}
-		if (k < kind_count)
-			kinds[k].count++;
+		bool counts = !entry->why && *entry->ready.agree;
+		struct version *version = counts ? find_version(&all, entry->ready.agree) : NULL;
+		if (version)
+			version->ranks++;
 	}
-	for (size_t k = 1; k < kind_count; k++)
-		if (kinds[k].count > kinds[most].count)
-			most = k;
-	for (size_t i = 0; kind_count > 1 && i < entries->count; i++) {
+	for (size_t i = 1; i < all.count; i++)
+		if (all.items[i].ranks > most->ranks)
+			most = &all.items[i];
+	for (size_t i = 0; all.count > 1 && i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
-		if (entry->why || !*entry->ready.agree || strcmp(entry->ready.agree, kinds[most].name) == 0)
+		if (entry->why || !*entry->ready.agree || strcmp(entry->ready.agree, most->name) == 0)
 			continue;
-		muster_ring_exclude(entry, "left out of the ring: its %s is %.40s, and that of %zu ranks is %.40s",
-			probe->ring_agree, entry->ready.agree, kinds[most].count, kinds[most].name);
+		const struct version *version = find_version(&all, entry->ready.agree);
+		size_t ranks = version ? version->ranks : 1;
+		muster_ring_exclude(entry, "excluded from the all-reduce: %s %.40s, other ranks %.40s (%zu : %zu%s)",
+			probe->ring_agree, entry->ready.agree, most->name, ranks, most->ranks,
+			ranks == most->ranks ? ", no majority" : "");
 	}
 }

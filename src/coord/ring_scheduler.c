@@ -1,4 +1,4 @@
-/* ring_scheduler.c - rank 0 decides who shares a ring with whom, round after round */
+/* ring_scheduler.c - rank 0 assigns ranks to rings, round after round */
 #include "coord/ring_scheduler.h"
 
 #include "coord/send.h"
@@ -48,16 +48,16 @@ static void say(const struct muster_ring_context *context, const char *format, .
 	context->say(context->say_arg, text);
 }
 
-/* ---- how the last round went ---- */
+/* ---- the results of the last round ---- */
 
 struct result {
-	bool ok, fallen; /* fallen: one of its ranks can take part in nothing any more */
-	bool late;       /* it failed, and all that any rank says of it is that its time ran out */
+	bool ok, fallen; /* fallen: one of its ranks can be in no further ring */
+	bool late;       /* it failed, and the only reason of any rank is that its time ran out */
 	double seconds;
-	int cause; /* the rank whose end says most, -1 when all went well */
+	int cause; /* the rank with the highest end; -1: none */
 	enum muster_ring_end end;
 	const char *detail;
-	const struct muster_ring_ready *first; /* what the ring's first rank brought; NULL */
+	const struct muster_ring_ready *first; /* of the ring's first rank; NULL */
 };
 
 static void result_add(
@@ -75,7 +75,7 @@ static void result_add(
 	if (end > MUSTER_RING_OK && end > result->end) {
 		result->cause = rank;
 		result->end = end;
-		result->detail = entry ? entry->ready.detail : "nothing came from it any more";
+		result->detail = entry ? entry->ready.detail : "no further message from this rank";
 	}
 }
 
@@ -120,7 +120,7 @@ static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring
 	const struct result *result, const size_t *nodes, size_t count)
 {
 	struct muster_run *run = context->run;
-	/* in full time: what was late is compared with it, by the plan and by whoever judges the report */
+	/* unscaled, as the report has it, and as localize/ compares it with its constants */
 	double seconds = result->seconds / context->deadlines->scale;
 	struct muster_trial trial = {
 		.probe = s->probe->name,
@@ -213,7 +213,7 @@ static double full_deadline(
 	return share < wanted ? (share > 0 ? share : 0) : wanted;
 }
 
-/* Start a round without any ring in it. */
+/* Start a round, without rings so far. */
 static void begin_round(
 	struct muster_ring_scheduler *s, const struct muster_ring_context *context, bool trial, size_t groups)
 {
@@ -255,7 +255,7 @@ static void count_nodes(struct muster_ring_scheduler *s, const struct muster_mem
 	}
 }
 
-/* Give each rank its place by s->group; those without one are idle, or hear why not. */
+/* Give each rank its place by s->group; ranks without a group are idle, or excluded. */
 static void send_places(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	struct muster_barrier_id barrier, const struct muster_ring_entries *entries, double deadline_ms)
 {
@@ -263,7 +263,6 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 	int *places = muster_calloc(s->group_count + 1, sizeof *places);
 	count_groups(s, entries);
 	count_nodes(s, context->members, entries);
-	s->round_ms = deadline_ms;
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
 		int group = s->group[entry->rank];
@@ -287,7 +286,7 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 	free(places);
 }
 
-/* A ring of everyone who can take part; nodes: of these nodes only, by index, unless NULL. */
+/* A ring of all ranks that can take part; nodes (NULL: all): by index, only of these. */
 static void schedule_full(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	struct muster_barrier_id barrier, struct muster_ring_entries *entries, const bool *nodes, double now_ms)
 {
@@ -297,7 +296,7 @@ static void schedule_full(struct muster_ring_scheduler *s, const struct muster_r
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
 		if (!entry->why && nodes && !nodes[entry->node])
-			muster_ring_exclude(entry, "left out of the last ring, which would not work with this node");
+			muster_ring_exclude(entry, "excluded from the last all-reduce, which fails with this node");
 		if (entry->why)
 			continue;
 		s->group[entry->rank] = 0;
@@ -317,7 +316,7 @@ static void schedule_nothing(struct muster_ring_scheduler *s, const struct muste
 	s->over = true;
 }
 
-/* Trials are over: a last full ring of the nodes that work, unless that would be the one before. */
+/* Trials are over: a last full ring of the nodes that work, unless that ring was already run. */
 static void schedule_rest(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
 {
@@ -332,7 +331,7 @@ static void schedule_rest(struct muster_ring_scheduler *s, const struct muster_r
 	}
 	if (left > 0 && other && s->fulls < FULLS_MAX &&
 		time_left(context, now_ms) >= context->deadlines->trial_least) {
-		say(context, "a ring of the %zu nodes that are left", left);
+		say(context, "an all-reduce of the remaining %zu nodes", left);
 		schedule_full(s, context, barrier, entries, nodes, now_ms);
 	} else {
 		schedule_nothing(s, context, barrier, entries);
@@ -341,15 +340,15 @@ static void schedule_rest(struct muster_ring_scheduler *s, const struct muster_r
 	free(nodes);
 }
 
-/* What a round of trials may take; less than this is not tried. */
+/* The time for a round of trials. */
 static double trial_deadline(const struct muster_ring_context *context, double now_ms)
 {
 	double share = time_left(context, now_ms) / 5;
 	return share < context->deadlines->trial ? share : context->deadlines->trial;
 }
 
-/* What a round of trials needs: less would only show that time ran out. The worker has a little less than its deadline.
- */
+/* The least time for a round of trials: with less, only the deadline would be measured. The worker gets a little less
+ * than its deadline. */
 static double trial_least(struct muster_ring_scheduler *s, const struct muster_ring_context *context)
 {
 	double scale = context->deadlines->scale, needed = muster_plan_least_ms(&s->plan) * scale,
@@ -380,12 +379,12 @@ static void schedule_trials(struct muster_ring_scheduler *s, const struct muster
 		if (!entry->why && group_of_node[entry->node] != MUSTER_NO_GROUP)
 			s->group[entry->rank] = (int)group_of_node[entry->node];
 	}
-	say(context, "trial rings to find the cause: %zu", groups);
+	say(context, "localisation all-reduces: %zu", groups);
 	send_places(s, context, barrier, entries, deadline_ms);
 	free(group_of_node);
 }
 
-/* Trials are among the nodes of the ring that has just been made. */
+/* Trials use the nodes of the last full ring. */
 static void start_localising(struct muster_ring_scheduler *s, const struct muster_membership *members)
 {
 	size_t nodes = 0;
@@ -422,10 +421,10 @@ static void go_on(struct muster_ring_scheduler *s, const struct muster_ring_cont
 	bool slow = result.ok && context->localise != MUSTER_LOCALISE_OFF && is_slow(&context->floors, &result);
 	bool curious = context->localise == MUSTER_LOCALISE_ALWAYS && !s->localising;
 	if (!result.ok && s->groups[0].ranks > 0)
-		say(context, "the ring of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
+		say(context, "the all-reduce of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
 			result.detail);
 	else if (slow)
-		say(context, "the ring of %d ranks is slow", s->groups[0].ranks);
+		say(context, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
 	if (!result.ok && result.fallen && s->fulls < FULLS_MAX &&
 		time_left(context, now_ms) >= context->deadlines->trial_least) {
 		bool *before = muster_calloc(context->members->node_count + 1, sizeof *before);
@@ -497,7 +496,7 @@ void muster_ring_scheduler_late_answer(
 	bool over = s && s->over && barrier.round > s->round;
 	const struct muster_ring_place place = {
 		.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
-		.why = over ? "" : "left out of the ring: its node came too late",
+		.why = over ? "" : "excluded from the all-reduce: its node was too late",
 	};
 	muster_pack_ring_place(p, &place);
 }

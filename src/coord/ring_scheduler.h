@@ -1,9 +1,9 @@
-/* ring_scheduler.h - rank 0 decides who shares a ring with whom, round after round
+/* ring_scheduler.h - rank 0 assigns ranks to rings, round after round
  *
- * All ranks enter two barriers a round: one where each says whether it can take part and how the last round ended for
- * it, and hears of its place in this round; and one where the first rank of each ring brings the ring's id. The first
- * round is a full ring. When ranks fall out of it, another one is made of those that are left; when it fails or is slow
- * and no rank is the known cause, trial rings of few nodes look for the cause.
+ * All ranks enter two barriers a round. RING: each rank says whether it can take part and how the last round ended for
+ * it; the answer is its place in this round. RING_ID: the first rank of each ring brings the ring's id. The first round
+ * is a full ring. When ranks fail in it, another full ring follows without them; when a ring fails or is slow and no
+ * rank is the known cause, trial rings of few nodes search for the cause.
  */
 #ifndef MUSTER_COORD_RING_SCHEDULER_H
 #define MUSTER_COORD_RING_SCHEDULER_H
@@ -18,16 +18,16 @@
 
 enum { MUSTER_RING_ROUNDS_MAX = 400 };
 
-/* What the scheduler works with; borrowed. */
+/* What the scheduler uses; borrowed. */
 struct muster_ring_context {
 	struct muster_transport *transport;
 	const struct muster_membership *members;
 	const struct muster_deadlines *deadlines;
 	struct muster_run *run; /* its trials are added here */
-	double limit_ms;        /* when barriers are complete with those that are there */
+	double limit_ms;        /* of the barriers */
 	enum muster_localise localise;
-	struct muster_floors floors;              /* what a full ring must reach, found before the rings begin */
-	void (*say)(void *arg, const char *text); /* a line about how the run goes */
+	struct muster_floors floors;              /* the thresholds of a full ring, computed before the rings begin */
+	void (*say)(void *arg, const char *text); /* print a line about the progress */
 	void *say_arg;
 };
 
@@ -41,15 +41,14 @@ struct muster_ring_scheduler {
 	const struct muster_probe *probe;
 	int index; /* of the probe */
 	int round; /* scheduled last; -1 */
-	bool over; /* and that was the answer at the barrier of the round after it */
+	bool over; /* the round after it was answered with OVER */
 	bool trial;
 	int fulls;  /* full rings so far */
 	int *group; /* of each rank in this round; -1: none */
-	bool *in;   /* of each node: it has a part in the last full ring */
+	bool *in;   /* of each node: it is in the last full ring */
 	struct muster_ring_group *groups;
 	size_t group_count;
-	double round_ms;            /* what this round may take */
-	bool localising, localised; /* trials have begun; they are over */
+	bool localising, localised; /* trials have begun; trials are over */
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */
 	size_t *plan_groups; /* of this round of trials */
@@ -59,23 +58,23 @@ struct muster_ring_scheduler *muster_ring_scheduler_new(
 	const struct muster_ring_context *context, const struct muster_probe *probe, int index);
 void muster_ring_scheduler_free(struct muster_ring_scheduler *s);
 
-/* A barrier of the probe's rings is complete. */
+/* Take a complete barrier of the probe's rings, and send the answers. */
 void muster_ring_scheduler_complete(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	const struct muster_barrier *barrier, double now_ms);
-/* The answer for a node that entered a complete barrier; appended to p. s may be NULL. */
+/* Append the answer for a node that entered a complete barrier. s may be NULL. */
 void muster_ring_scheduler_late_answer(
 	const struct muster_ring_scheduler *s, struct muster_barrier_id barrier, struct muster_packer *p);
 
-/* The ring that this rank has a part in has failed: the others need not wait for it. */
+/* The ring of this rank has failed: cancel it for the other ranks. */
 void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
 	const struct muster_ring_failed *failed);
-/* The leader of this node has died: rings that its ranks have a part in have failed. */
+/* The leader of this node has died: the rings of its ranks have failed. */
 void muster_ring_scheduler_lost_node(
 	struct muster_ring_scheduler *s, const struct muster_ring_context *context, size_t node, const char *why);
 
-/* ---- answers, for whoever speaks to all leaders ---- */
+/* ---- answers to all leaders ---- */
 
-/* One message for each leader, to be filled with a part for each rank, and then sent. */
+/* One message for each leader; the caller adds a part for each rank, and sends them. */
 struct muster_packer *muster_answers_begin(const struct muster_membership *members, struct muster_barrier_id barrier);
 void muster_answers_send(const struct muster_membership *members, struct muster_transport *transport,
 	enum muster_tag tag, struct muster_packer *answers);

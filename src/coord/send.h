@@ -1,4 +1,4 @@
-/* send.h - a packed message on its way; one that cannot be sent is said aloud */
+/* send.h - send a packed message; a message that cannot be sent is logged */
 #ifndef MUSTER_COORD_SEND_H
 #define MUSTER_COORD_SEND_H
 

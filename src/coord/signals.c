@@ -1,4 +1,4 @@
-/* signals.c - what ends a run early: a signal, or an MPI_Init that does not come to its end */
+/* signals.c - a run ends early after a signal, or when MPI_Init does not return */
 #include "coord/signals.h"
 
 #include "util/text.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ECHO_MS = 1000 }; /* a second signal within this time says nothing new */
+enum { ECHO_MS = 1000 }; /* a second signal within this time is the same request */
 
 static const struct {
 	int number;
@@ -116,7 +116,7 @@ void muster_signals_watch_end(void)
 		return;
 	if (!atomic_compare_exchange_strong(&watch.state, &watching, ENDED))
 		for (;;)
-			pause(); /* it ends the process */
+			pause(); /* late() ends the process */
 	sem_post(&bell);
 	pthread_join(watch.thread, NULL);
 	watch.running = false;

@@ -1,7 +1,7 @@
-/* supervisor.c - one rank's way through the run, top to bottom
+/* supervisor.c - one rank of a run, top to bottom
  *
  * hello → membership → GPU taken → probes alone → in turns and together → rings → record sent → goodbye.
- * While a rank waits for anything it serves everything (event_loop.c): its worker, its node's barriers, rank 0's part.
+ * Each wait is a turn of event_loop.c, which handles the worker, the node's barriers and the coordinator too.
  */
 #include "coord/supervisor.h"
 
@@ -69,9 +69,9 @@ void muster_supervisor_start_worker(struct muster_supervisor *s)
 	s->no_worker = true;
 }
 
-/* ---- who is there ---- */
+/* ---- membership ---- */
 
-/* Lead the node: what members sent before this rank knew that it does is taken up. */
+/* Become the node's leader; take the messages that members have sent before. */
 static void lead(struct muster_supervisor *s)
 {
 	struct muster_error err;
@@ -101,7 +101,7 @@ static void join_node(struct muster_supervisor *s, const struct muster_membershi
 	s->member_count = news->member_count;
 	s->facts.local_rank = s->local_rank;
 	s->leader_heartbeat_ms = now(s);
-	if (!s->interrupted && s->rank != 0) { /* the run ends at the same moment for all ranks */
+	if (!s->interrupted && s->rank != 0) { /* the run ends at the same time for all ranks */
 		s->end_ms = end_ms;
 		muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);
 	}
@@ -109,7 +109,7 @@ static void join_node(struct muster_supervisor *s, const struct muster_membershi
 		lead(s);
 }
 
-/* Say hello to rank 0, learn who else is on this node. False: the run was cancelled, with this exit code. */
+/* Say hello to rank 0, get the members of this node. False: the run was cancelled, with this exit code. */
 static bool find_node(struct muster_supervisor *s, int *ret_exit)
 {
 	struct muster_packer p = { 0 };
@@ -132,7 +132,7 @@ static bool find_node(struct muster_supervisor *s, int *ret_exit)
 
 /* ---- measuring ---- */
 
-/* Keep the peers command, and give it to the worker. Returns the number of turns; *ret_turn is mine. */
+/* Send the worker the peers command, and keep it. Returns the number of turns; *ret_turn is this rank's. */
 static int tell_worker_of_peers(struct muster_supervisor *s, struct muster_answer *answer, int *ret_turn)
 {
 	struct muster_peer_answer peers = { .turns = 1 };
@@ -163,7 +163,7 @@ static int tell_worker_of_peers(struct muster_supervisor *s, struct muster_answe
 	return known ? peers.turns : 1;
 }
 
-/* Tell the node which GPU this rank took, and hear of the others. */
+/* Exchange with the node which rank has which GPU. */
 static int meet_peers(struct muster_supervisor *s, int *ret_turn)
 {
 	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_PEERS };
@@ -195,7 +195,7 @@ static void wait_for_turn(struct muster_supervisor *s, size_t probe, int turn, e
 	muster_answer_done(&answer);
 }
 
-/* GPUs that share a path go one after the other, then all at once. */
+/* GPUs that share a path run one after the other, then all at once. */
 static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 {
 	enum muster_phase phase = MUSTER_PHASE_INVENTORY;
@@ -233,7 +233,7 @@ static void measure(struct muster_supervisor *s)
 	run_in_turns(s, turn, turns);
 	muster_ring_participate(s);
 	finish(s);
-	/* once more at the end: a replaced worker may have said more about the rank */
+	/* again at the end: a later worker may have reported more about the rank */
 	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.simulated));
 }
 
@@ -241,7 +241,7 @@ static void measure(struct muster_supervisor *s)
 
 static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
 
-/* Past a dead leader: to rank 0 at once. */
+/* The leader is dead: to rank 0 itself. */
 static void send_record_directly(struct muster_supervisor *s)
 {
 	struct muster_packer p = { 0 };
@@ -274,7 +274,7 @@ static bool send_record(struct muster_supervisor *s)
 	}
 }
 
-/* Rank 0: its own record, then everybody's, then the report, then the goodbye. */
+/* Rank 0: its own record, then all others, then the report, then the goodbye. */
 static int collect(struct muster_supervisor *s)
 {
 	muster_enter(s, record_barrier, MUSTER_PHASE_RING, s->record.bytes, s->record.length);
@@ -283,11 +283,11 @@ static int collect(struct muster_supervisor *s)
 	muster_coordinator_give_up(s->coordinator);
 	int code = s->host->finalize(s->host->arg, s);
 	muster_coordinator_goodbye(s->coordinator, code);
-	muster_supervisor_receive(s); /* as its node's leader it passes the goodbye on */
+	muster_supervisor_receive(s); /* as its node's leader it forwards the goodbye */
 	return code;
 }
 
-/* ---- the whole way ---- */
+/* ---- the run ---- */
 
 int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 {
@@ -316,6 +316,6 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 	if (!s->coordinator)
 		return send_record(s) ? MUSTER_EXIT_PASS : MUSTER_EXIT_INCONCLUSIVE;
 
-	/* rank 0 enters like everyone, and then waits for the others' records where they wait for its goodbye */
+	/* rank 0 enters the record barrier too, but waits for the other records instead of the goodbye */
 	return collect(s);
 }

@@ -1,7 +1,7 @@
-/* supervisor.h - one rank's way through the run
+/* supervisor.h - one rank of a run, from hello to goodbye
  *
- * What it needs of the outside is handed in: a transport with its clock, a worker, and what only the real process does
- * (signals, judging, writing). So the same code runs as a process of a job and, a thousand times over, inside one test.
+ * The caller provides the transport with its clock, the worker, and what only a real process does (signals, evaluation,
+ * writing). So the same code runs as a process of a job, and a thousand times inside one test.
  */
 #ifndef MUSTER_COORD_SUPERVISOR_H
 #define MUSTER_COORD_SUPERVISOR_H
@@ -15,23 +15,23 @@
 
 struct muster_supervisor;
 
-/* What a real process does, and a test plays. */
+/* What a real process does, and a test replaces. */
 struct muster_supervisor_host {
 	void *arg;
-	/* A signal that asks for the run's end, or 0; *ret_ms is when it came. NULL: never. */
+	/* A signal that asks for the run's end, or 0; *ret_ms: when it came. NULL: never. */
 	int (*signal)(void *arg, double *ret_ms);
-	/* Whatever hangs, end the process with this exit code at this time. The last call counts. NULL: do not. */
+	/* End the process with this exit code at this time, whatever hangs. The last call counts. NULL: do not. */
 	void (*limit)(void *arg, double until_ms, int exit_code);
-	/* Rank 0, before the run: load what to expect, see that the report can be written. 0, or the exit code with
-	 * which the run is cancelled. */
+	/* Rank 0, before the run: load the expectations, check that the report can be written. 0, or the exit code
+	 * with which the run is cancelled. */
 	int (*prepare)(void *arg, struct muster_supervisor *s);
-	/* Rank 0, before the rings: what a ring of this probe must reach, as far as its own record says what this
-	 * machine is. malloc'd. */
+	/* Rank 0, before the rings: the thresholds of a ring of this probe, for the machine that its own record shows.
+	 * The items are malloc'd. */
 	struct muster_floors (*floors)(void *arg, struct muster_supervisor *s, const struct muster_probe *probe);
-	/* Rank 0, with all records: judge, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
+	/* Rank 0, with all records: evaluate, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
 	int (*finalize)(void *arg, struct muster_supervisor *s);
 	bool in_job; /* a job's launcher placed the ranks */
-	bool quiet;  /* no progress, no log lines of rank 0 about how the run goes */
+	bool quiet;  /* rank 0 prints no progress and logs no malformed messages */
 };
 
 struct muster_supervisor {
@@ -41,64 +41,62 @@ struct muster_supervisor {
 	const struct muster_clock *clock;
 	struct muster_deadlines deadlines;
 	int rank, ranks;
-	const char *node, *boot_id; /* node: as this rank says it, then as rank 0 calls it */
+	const char *node, *boot_id; /* node: its own name for it, then the name from rank 0 */
 	double start_ms, end_ms;    /* of the whole run, by the transport's clock */
 	char started[32];           /* the same moment, RFC 3339 */
 	struct muster_arena *arena;
 	struct muster_record record;
 	struct muster_rank facts; /* rank, local_rank, GPU; the outcome of each probe so far */
 	struct muster_worker_client worker;
-	/* where this rank stands */
+	/* the node */
 	int node_index, nodes, local_rank, *members;
 	size_t member_count;
 	struct muster_node_aggregator *aggregator; /* NULL unless this rank leads its node */
 	struct muster_coordinator *coordinator;    /* NULL unless rank 0 */
-	/* what the driver said when the GPU was taken */
+	/* the error when the GPU was taken */
 	char take_code[32];
 	const char *take_error;
 	char *peers;                            /* the peers command, kept for a replaced worker */
-	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped says so */
-	bool no_worker;                         /* no worker can be kept alive */
+	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped is set */
+	bool no_worker;                         /* every worker died */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
-	struct muster_barrier_id ring;          /* the ring that the worker has a part in now; kind NONE: none */
+	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */
 	struct muster_barrier_id cancelled;     /* the last ring that was cancelled, and why */
 	char *cancelled_why;
-	/* messages that the straight line waits for */
+	/* messages that supervisor.c waits for */
 	struct muster_message membership, released, goodbye;
 	double heartbeat_ms;          /* when this rank last sent one */
-	double leader_heartbeat_ms;   /* when something last came from its leader */
-	struct muster_message *early; /* for the aggregator, before this rank knew that it leads */
+	double leader_heartbeat_ms;   /* when a message last came from its leader */
+	struct muster_message *early; /* for the aggregator, before this rank knew that it is the leader */
 	size_t early_count;
-	struct muster_journal *journal; /* NULL unless asked for */
-	const char *interrupted;        /* the whole run ends early, and why; NULL */
+	struct muster_journal *journal; /* NULL without --spool */
+	const char *interrupted;        /* why the whole run ends early; NULL */
 };
 
-/* options, host, transport, node, boot_id, started, start_ms, end_ms and the worker's ops are set by the caller, who
- * has also begun the worker (muster_probe_runner_open) if there can be one. */
+/* The caller sets options, host, transport, clock, deadlines, node, boot_id, started, start_ms, end_ms, and the
+ * worker's ops. */
 void muster_supervisor_init(struct muster_supervisor *s);
 void muster_supervisor_done(struct muster_supervisor *s);
 
-/* Before the transport is there: the worker's start. */
+/* Start the worker and the driver's load, before the transport is open. */
 void muster_supervisor_start_worker(struct muster_supervisor *s);
-/* From hello to goodbye. Returns the exit code. ready_ms: when the transport was there. */
+/* From hello to goodbye. Returns the exit code. ready_ms: when the transport was open. */
 int muster_supervisor_run(struct muster_supervisor *s, double ready_ms);
 
 /* ---- event_loop.c ---- */
 
-/* One round of everything that may have happened meanwhile; sleeps until something does, or until_ms. */
+/* One turn: sleep until something happens, or until_ms, and handle it. */
 void muster_supervisor_poll(struct muster_supervisor *s, double until_ms);
 void muster_supervisor_receive(struct muster_supervisor *s);
-/* Only send heartbeats: whatever comes now comes too late. */
+/* Send heartbeats; drop every message, which is too late now. */
 void muster_serve_heartbeats(struct muster_supervisor *s);
 
-/* End the whole run: no new command is given, records go to rank 0 and the report is made of them. Every rank hears of
- * it. */
+/* End the whole run early, on every rank: no new command starts, and the report is made of the records so far. */
 void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why);
-/* Have the process ended with this exit code soon after the run's end, should it be stuck. Again when that end moved.
- */
+/* End the process with this exit code soon after the run's end, if it hangs. Call it again when the end has moved. */
 void muster_supervisor_limit(const struct muster_supervisor *s, int exit_code);
 
-/* Milliseconds that are left for measuring; and a command's deadline, cut to them, but never so short that a live
+/* Milliseconds that are left for measuring; and a command's deadline within them, but never so short that a healthy
  * worker could not answer. */
 int muster_supervisor_time_left(const struct muster_supervisor *s);
 int muster_supervisor_bounded(const struct muster_supervisor *s, double wanted_ms);
@@ -111,14 +109,14 @@ struct muster_answer {
 };
 void muster_answer_done(struct muster_answer *answer);
 
-/* Tell the leader that this rank is at a barrier; ended is the phase of the run that ends with it, or NONE. */
+/* Enter a barrier; ended is the phase of the run that ends with it, or NONE. */
 void muster_enter(struct muster_supervisor *s, struct muster_barrier_id id, enum muster_phase ended,
 	const char *payload, size_t length);
-/* Enter and wait for the answer. None comes when the time is over or the leader is dead: the rank goes on alone. */
+/* Enter and wait for the answer. There is none when the time is over or the leader is dead: the rank goes on alone. */
 struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct muster_barrier_id id,
 	enum muster_phase ended, const char *payload, size_t length);
 bool muster_aggregator_is_dead(const struct muster_supervisor *s);
-/* The answer that came for this barrier, if one has come. */
+/* The answer to this barrier, if the message is one; takes the message. */
 struct muster_answer muster_answer_of(struct muster_message *message, struct muster_barrier_id id, int rank);
 
 /* ---- probe_runner.c ---- */
@@ -136,22 +134,22 @@ void muster_command_text(struct muster_command *command, const char *key, const 
 void muster_command_number(struct muster_command *command, const char *key, double number);
 /* End the object; the caller frees the text. */
 char *muster_command_end(struct muster_command *command);
-/* Begin it; the caller serves until the worker is no longer busy. */
+/* Send it to the worker; wait until the worker is not busy. */
 void muster_command_start(struct muster_supervisor *s, struct muster_command *command, int deadline_ms);
 enum muster_worker_state muster_command_wait(struct muster_supervisor *s);
 
-/* Load the drivers (begun, not waited for); take a GPU; do all of it again with a new worker after one that ended. */
+/* Load the drivers (without waiting); take a GPU; do both again with a new worker after a crash or a hang. */
 void muster_probe_runner_open(struct muster_supervisor *s);
 void muster_probe_runner_take(struct muster_supervisor *s);
 void muster_probe_runner_again(struct muster_supervisor *s);
 
-/* Whether the probe can run now; otherwise its outcome is noted. */
+/* Whether the probe can run now; otherwise its outcome is set. */
 bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe *probe);
-/* Have the worker do this for the probe, and note how it ended. True when it went well. */
+/* Have the worker do this for the probe, and set its outcome. True when that is OK. */
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action);
-/* The outcome noted so far; NULL when there is none. */
+/* The outcome so far; NULL: none. */
 struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const char *probe);
-/* Note this outcome, whatever was noted before; only the times add up. */
+/* Replace the outcome; only the times add up. */
 void muster_probe_replace_outcome(struct muster_supervisor *s, struct muster_outcome outcome);
 void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum muster_outcome_status status,
 	const char *code, const char *why);

@@ -1,4 +1,4 @@
-/* worker_client.c - a supervisor's work with its worker */
+/* worker_client.c - a supervisor's side of its worker */
 #include "coord/worker_client.h"
 
 #include "json/json.h"
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far above what probes yield: of one rank, and of one command, so that a probe that floods leaves room for others. */
+/* Samples of one rank and of one command: far above what probes yield, and a probe that floods leaves room for others.
+ */
 enum { SAMPLES_MAX = 40000, COMMAND_SAMPLES_MAX = 4000, TEXT_MAX = 1599, STEP_MAX = 511, EVIDENCE_MAX = 1099 };
 
 /* Replace a text; at most `most` bytes of it. NULL clears it. */
@@ -74,7 +75,7 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 	clear(&client->ring_id);
 	clear(&client->cancelled_why);
 	client->failing = false;
-	/* when it no longer listens, the end of its results says so with more to say */
+	/* an error here is followed by the end of the results, which says more */
 	(void)client->ops->send(client->worker, text, strlen(text), &err);
 }
 
@@ -170,7 +171,7 @@ static void take_failing(struct muster_worker_client *client, const struct muste
 	client->failing = *client->code && strcmp(client->code, muster_code_name(MUSTER_OK)) != 0;
 }
 
-/* $MUSTER_TRACE shows every step with its time: where a run spends it, and where it stands. */
+/* $MUSTER_TRACE shows every step with its time. */
 static void take_step(struct muster_worker_client *client, const struct muster_json *line)
 {
 	copy_text(&client->step, STEP_MAX, line, "step");
@@ -185,7 +186,7 @@ static void tee(const struct muster_worker_client *client, const char *line, siz
 		client->tee(client->tee_arg, line, length);
 }
 
-/* Kept as it came: rank 0 reads it. What is no JSON ends the worker here, where it can be replaced. */
+/* Kept as bytes: rank 0 reads them. A line that is not JSON ends the worker here, where it can be replaced. */
 static int take_sample(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
 	if (muster_json_scan(text, length, err) < 0)
@@ -212,7 +213,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 	const struct muster_json *member = NULL;
 	int result = 0;
 	if (muster_json_type(line) != MUSTER_JSON_OBJECT) {
-		result = muster_fail(err, MUSTER_EPROTOCOL, "a line from the worker is no object");
+		result = muster_fail(err, MUSTER_EPROTOCOL, "a line from the worker is not a JSON object");
 	} else if (muster_json_get_object(line, "$", "done", &member, err) == 1) {
 		take_answer(client, member);
 	} else if (muster_json_get_object(line, "$", "failing", &member, err) == 1) {
@@ -245,17 +246,17 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 	char how[128], output[256];
 	bool by_itself = client->ops->end(client->worker, 2000, how, sizeof how);
 	if (*client->ops->last_output(client->worker, output, sizeof output) && !client->evidence)
-		set_text(&client->evidence, EVIDENCE_MAX, "last words: %s", output);
+		set_text(&client->evidence, EVIDENCE_MAX, "last output: %s", output);
 	const char *step = or_empty(client->step);
-	if (client->failing) { /* what it said is how the command ended; that cleaning up went wrong is a remark */
+	if (client->failing) { /* the announced failure is the error; how it cleaned up is added */
 		char *before = client->error;
 		client->error = NULL;
-		set_text(&client->error, TEXT_MAX, "%s; then its worker did not come back from %s (%s)",
-			or_empty(before), *step ? step : "cleaning up", how);
+		set_text(&client->error, TEXT_MAX, "%s; then its worker did not return from %s (%s)", or_empty(before),
+			*step ? step : "cleaning up", how);
 		free(before);
 	} else if (state == MUSTER_WORKER_HUNG && client->cancelled_why) { /* cancelled ranks are not at fault */
 		snprintf(client->code, sizeof client->code, "%s", muster_code_name(MUSTER_ECALLEDOFF));
-		set_text(&client->error, TEXT_MAX, "cancelled: %s; it did not give up within %.0f s in %s; %s",
+		set_text(&client->error, TEXT_MAX, "cancelled: %s; the worker did not stop within %.0f s in %s; %s",
 			client->cancelled_why, client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
 	} else if (state == MUSTER_WORKER_HUNG) {
 		set_text(&client->error, TEXT_MAX, "no answer within its deadline of %.1f s; %s",
@@ -264,7 +265,7 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 		set_text(&client->error, TEXT_MAX, "%s%s%s%s", what, *what ? "; " : "",
 			by_itself ? "the worker ended: "
 			: *what   ? ""
-				  : "the worker closed what its results go through, and did not end; ",
+				  : "the worker closed its result pipe and did not exit; ",
 			how);
 	}
 	client->state = state;
@@ -329,7 +330,7 @@ void muster_worker_client_stop(struct muster_worker_client *client, enum muster_
 		client->state = MUSTER_WORKER_DONE;
 }
 
-/* People have it in the summary; a log collector at once. */
+/* For log collectors; people read the summary. */
 static void log_outcome(const struct muster_worker_client *client, const struct muster_outcome *outcome)
 {
 	const struct muster_log_place at = { .node = client->node, .rank = client->rank, .probe = outcome->probe };

@@ -7,7 +7,7 @@
 
 struct muster_worker_process {
 	const char *program;
-	char **environment; /* of every worker, as ours was at first: MPI and what keeps it off the fabric add to it */
+	char **environment; /* of every worker: a copy of ours before MPI_Init, which adds variables to it */
 	struct muster_subprocess process;
 };
 

@@ -1,4 +1,4 @@
-/* module.c - finding and opening an MPI module; what a launcher's environment says */
+/* module.c - find and open an MPI module; read a launcher's environment */
 #include "transport/module.h"
 
 #include "util/env.h"
@@ -20,7 +20,7 @@ static int is_module(const struct dirent *entry)
 	return entry->d_name[0] != '.' && length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
 }
 
-/* NULL with the loader's words. Open MPI's own plugins look for libmpi's symbols in the global scope. */
+/* NULL with the loader's message. Global: Open MPI's plugins look for libmpi's symbols there. */
 static const struct muster_mpi_module *open_one(const char *path, char *ret_why, size_t size)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -28,7 +28,7 @@ static const struct muster_mpi_module *open_one(const char *path, char *ret_why,
 	const char *why = dlerror();
 	if (module && module->version == MUSTER_MPI_MODULE_VERSION)
 		return module;
-	snprintf(ret_why, size, "%s", module ? "it is of another version of muster" : why ? why : "unknown error");
+	snprintf(ret_why, size, "%s", module ? "it belongs to another version of muster" : why ? why : "unknown error");
 	if (handle)
 		dlclose(handle);
 	return NULL;

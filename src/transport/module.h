@@ -1,8 +1,7 @@
-/* module.h - MPI as a shared object of its own: the only thing that is linked with libmpi
+/* module.h - MPI as a shared object of its own, the only part that is linked with libmpi
  *
- * Only `muster run` opens it. So neither workers nor any other command load libmpi and what it brings along, a node
- * without MPI can be measured, and one installation can hold a module for each MPI of a site:
- * <libdir>/muster/mpi/<name>.so.
+ * Only `muster run` opens it. So no worker and no other command loads libmpi and its libraries, a node without MPI can
+ * be measured, and one installation can have a module for each MPI of a site: <libdir>/muster/mpi/<name>.so.
  */
 #ifndef MUSTER_TRANSPORT_MODULE_H
 #define MUSTER_TRANSPORT_MODULE_H
@@ -15,23 +14,22 @@ enum { MUSTER_MPI_MODULE_VERSION = 1 };
 /* What a module exports under that symbol. */
 struct muster_mpi_module {
 	unsigned int version;
-	/* Start MPI. The fabric under test is kept out of it: shared memory and TCP only, unless the user chose
-	 * otherwise. MPI_Init waits for ever for a rank that died on its way there. *ret lives as long as the process.
-	 * A warning, when there is one, is in warning->text; "" otherwise. */
+	/* Start MPI, without the fabric under test: shared memory and TCP only, unless the user chose otherwise.
+	 * MPI_Init waits for ever for a rank that died before it. *ret lives as long as the process. warning->text is
+	 * "" without a warning. */
 	int (*open)(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,
 		struct muster_error *warning, struct muster_error *err);
 };
 
-/* Open a module of that directory: the one that $MUSTER_MPI names, or else, in the order of their names, the first that
- * can be opened. -1 with MUSTER_ELIB and the loader's words about each that was tried. */
+/* Open a module of this directory: the one that $MUSTER_MPI names, or else the first in alphabetical order that can be
+ * opened. -1 with MUSTER_ELIB and the loader's message for each that was tried. */
 int muster_mpi_module_open(const char *directory, const struct muster_mpi_module **ret, struct muster_error *err);
 
-/* Before MPI starts: this process's rank and the job's size as the launcher's environment says; 0 and 1 when it says
- * nothing. */
+/* Before MPI starts: this process's rank and the job's size, from the launcher's environment; 0 and 1 without one. */
 int muster_launch_rank(void);
 int muster_launch_size(void);
-/* Whether a launcher that MPI can ask started this process. Without one, MPI_Init starts daemons or, inside a Slurm
- * step with the wrong --mpi, ends the process: such a process is a job of one rank, and MPI is left alone. */
+/* Whether a launcher that MPI knows started this process. Without one, MPI_Init starts daemons or, inside a Slurm step
+ * with the wrong --mpi, ends the process: such a process is a job of one rank, without MPI. */
 bool muster_launched(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* transport.c - what all transports share: messages to oneself, and the limits of a message */
+/* transport.c - common to all transports: messages to the own rank, and the limits of a message */
 #include "transport/transport.h"
 
 #include "muster/arena.h"

@@ -1,4 +1,4 @@
-/* transport_loop.c - a whole job inside one process, on a virtual clock */
+/* transport_loop.c - a whole job inside one process, with a virtual clock */
 #include "transport/transport_loop.h"
 
 #include "util/text.h"
@@ -20,7 +20,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#define AFTER_EVERYTHING 1e15 /* the dead's clock, in milliseconds */
+#define AFTER_EVERYTHING 1e15 /* the clock of a dead rank, in milliseconds */
 enum {
 	STACK_BYTES = 256 << 10,
 	PAGE = 4096,
@@ -37,11 +37,11 @@ struct event {
 	uint64_t number; /* events of one moment happen in the order in which they were made */
 	enum event_kind kind;
 	int rank;
-	unsigned int wait; /* WAKE: the wait that it ends; a later wait is not its business */
+	unsigned int wait; /* WAKE: the wait that it ends, and no later one */
 	struct muster_message *message;
 };
 
-struct link { /* when the last message of a sender to a receiver arrives: later ones may not overtake it */
+struct link { /* when the last message of a sender to a receiver arrives: later messages arrive after it */
 	uint64_t key;
 	double at_ms;
 };
@@ -55,7 +55,7 @@ struct endpoint {
 	unsigned int wait;
 	bool started, ended, dead, ready, told; /* told: rank 0 has its death among its messages */
 	bool waits;
-	double longest_turn_ms, looks; /* looks: at the clock, since it is dead */
+	double looks; /* at the clock, since it is dead */
 #ifdef LOOP_ASAN
 	void *fake_stack;
 #endif
@@ -67,7 +67,7 @@ struct muster_loop {
 	struct endpoint *ends;
 	char *stacks;
 	size_t stack_bytes;
-	double now_ms;
+	double now_ms, longest_turn_ms; /* longest_turn_ms: of rank 0, by the machine's clock */
 	uint64_t numbers, messages, turns;
 	struct event *heap;
 	size_t heap_count, heap_room;
@@ -149,7 +149,7 @@ static struct link *link_of(struct muster_loop *loop, int from, int to)
 	return link;
 }
 
-/* ---- a rank's end ---- */
+/* ---- a rank's transport ---- */
 
 static struct endpoint *endpoint_of(struct muster_transport *t)
 {
@@ -159,7 +159,7 @@ static struct endpoint *endpoint_of(struct muster_transport *t)
 static double endpoint_now(const struct muster_clock *clock)
 {
 	struct endpoint *end = (struct endpoint *)((uintptr_t)clock - offsetof(struct endpoint, clock));
-	/* after every deadline, those too that begin now */
+	/* after every deadline, also one that begins now */
 	return end->dead ? AFTER_EVERYTHING + ++end->looks * LONG_MS : end->loop->now_ms;
 }
 
@@ -236,7 +236,7 @@ static void to_scheduler(struct endpoint *end, bool last)
 static void to_rank(struct muster_loop *loop, int rank)
 {
 	struct endpoint *end = &loop->ends[rank];
-	double began_ms = rank == 0 ? muster_now_ms() : 0; /* only rank 0 has much to do */
+	double began_ms = rank == 0 ? muster_now_ms() : 0;
 	loop->turns++;
 #ifdef LOOP_ASAN
 	__sanitizer_start_switch_fiber(
@@ -247,10 +247,10 @@ static void to_rank(struct muster_loop *loop, int rank)
 	__sanitizer_finish_switch_fiber(loop->fake_stack, NULL, NULL);
 #endif
 	double took_ms = rank == 0 ? muster_now_ms() - began_ms : 0;
-	end->longest_turn_ms = took_ms > end->longest_turn_ms ? took_ms : end->longest_turn_ms;
+	loop->longest_turn_ms = took_ms > loop->longest_turn_ms ? took_ms : loop->longest_turn_ms;
 }
 
-/* Give back the pages below the frames that are in use: a rank that once went deep then waits in few bytes. */
+/* Free the pages below the frames in use: a rank that once used a deep stack then waits with little memory. */
 static void trim_stack(const struct endpoint *end)
 {
 	char here, *bottom = end->loop->stacks + (size_t)end->transport.rank * end->loop->stack_bytes;
@@ -400,9 +400,9 @@ uint64_t muster_loop_turns(const struct muster_loop *loop)
 	return loop->turns;
 }
 
-double muster_loop_longest_turn_ms(const struct muster_loop *loop, int rank)
+double muster_loop_longest_turn_ms(const struct muster_loop *loop)
 {
-	return loop->ends[rank].longest_turn_ms;
+	return loop->longest_turn_ms;
 }
 
 static void tell_of_death(struct muster_loop *loop, int rank)
@@ -412,7 +412,7 @@ static void tell_of_death(struct muster_loop *loop, int rank)
 			deliver_later(loop, rank, 0, MUSTER_TAG_PEER_DIED, "", 0);
 		return;
 	}
-	for (int other = 1; other < loop->size; other++) /* whoever was started by rank 0 does not outlive it */
+	for (int other = 1; other < loop->size; other++) /* rank 0 has started them: they do not outlive it */
 		if (!loop->ends[other].dead && !loop->ends[other].ended)
 			muster_loop_kill(loop, other);
 }
@@ -441,7 +441,7 @@ static void turn(struct muster_loop *loop, int rank)
 		event_add(loop,
 			(struct event){
 				.at_ms = loop->now_ms + stands_ms, .kind = WAKE, .rank = rank, .wait = end->wait });
-		end->waits = false; /* messages do not wake who stands still */
+		end->waits = false; /* messages do not wake a rank that pauses */
 		end->ready = true;
 		return;
 	}
@@ -470,7 +470,7 @@ static void happen(struct muster_loop *loop, struct event *event)
 	}
 	if (end->ended || event->wait != end->wait)
 		return;
-	if (end->ready) { /* it stood still until now */
+	if (end->ready) { /* its pause is over */
 		end->ready = end->waits = false;
 		end->wait++;
 		to_rank(loop, event->rank);

@@ -40,7 +40,7 @@ struct peer {
 static struct star {
 	struct muster_transport transport; /* first: the one is cast to the other */
 	struct peer *peers;
-	size_t count, next; /* next: who is listened to first */
+	size_t count, next; /* next: the peer whose messages are read first */
 } local;
 
 static void set_peers(size_t count)
@@ -53,7 +53,7 @@ static void set_peers(size_t count)
 	}
 }
 
-/* In the new process: nothing but the socket to rank 0 is left of what rank 0 has. */
+/* In the new process: close the sockets of rank 0, and keep the one to it. */
 static void become(int rank, int fd, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -150,7 +150,7 @@ static int socket_send(
 			peer = &local.peers[i];
 	if (!peer || peer->fd < 0) { /* a rank that has died is no error */
 		free(bytes);
-		return peer ? 0 : muster_fail(err, MUSTER_EPROTOCOL, "only rank 0 speaks to all ranks of a node");
+		return peer ? 0 : muster_fail(err, MUSTER_EPROTOCOL, "only rank 0 can send to every rank of the node");
 	}
 	(void)t;
 	struct frame *frame = muster_calloc(1, sizeof *frame);
@@ -261,7 +261,7 @@ static void socket_close(struct muster_transport *t, int grace_ms)
 	}
 }
 
-/* Until something comes: from a peer, or on fd. */
+/* Until bytes come from a peer or on fd. */
 static void socket_wait(struct muster_transport *t, int fd, double until_ms)
 {
 	struct pollfd *files = muster_calloc(local.count + 1, sizeof *files);
@@ -275,7 +275,7 @@ static void socket_wait(struct muster_transport *t, int fd, double until_ms)
 			};
 	if (fd >= 0)
 		files[count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	/* signals are looked for between two waits, so none may last */
+	/* the caller looks for signals between two waits, so a wait must be short */
 	if (left_ms > 0)
 		poll(files, count, left_ms < IDLE_MS ? 1 : IDLE_MS);
 	free(files);

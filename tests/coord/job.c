@@ -382,7 +382,7 @@ void job_run(struct job *job, job_finalize_fn *with, void *arg, struct job_resul
 	ret->total_ms = real_ms() - began_ms;
 	ret->messages = muster_loop_messages(job->loop);
 	ret->turns = muster_loop_turns(job->loop);
-	ret->longest_turn_ms = muster_loop_longest_turn_ms(job->loop, 0);
+	ret->longest_turn_ms = muster_loop_longest_turn_ms(job->loop);
 	ret->missing = job->missing;
 	ret->code = job->players[0].ended ? job->players[0].code : -1;
 	free(start_ms);

@@ -33,14 +33,14 @@ CASES = {
         [("probe.gpu_copy", "fail", "sim-1", 3, "signal 9")]),
     "supervisor": (
         "run", 11, "copies host to device", "60",
-        [("rank.missing", "fail", "sim-2", 11, "nothing came from it any more")]),
+        [("rank.missing", "fail", "sim-2", 11, "no further message arrived")]),
     "leader": (
         "run", 8, "copies host to device", "60",
-        [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more"),
-         ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "rank 0 did not say who takes part")]),
+        [("rank.missing", "fail", "sim-2", 8, "no further message arrived"),
+         ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "no member list from rank 0")]),
     MIDDLE: (
         "run", 8, "read the error counters again", "60",
-        [("rank.missing", "fail", "sim-2", 8, "nothing came from it any more")]),
+        [("rank.missing", "fail", "sim-2", 8, "no further message arrived")]),
 }
 
 

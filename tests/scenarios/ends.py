@@ -33,11 +33,11 @@ def lost(*ranks, status="fail"):
 
 
 def leaderless(*ranks):
-    return [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank, "rank 0 did not say who takes part")
+    return [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank, "no member list from rank 0")
             for rank in ranks]
 
 
-def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero=False):
+def never_began(rank_2="MPI_Init had not returned", node="?", why="MPI_Init ", zero=False):
     found = [missing(1, "inconclusive", why), missing(3, "inconclusive", why)]
     return found + [("rank.missing", "inconclusive", node, 2, rank_2)] + [missing(0, "inconclusive", why)] * zero
 
@@ -50,20 +50,20 @@ def never_began(rank_2="MPI_Init had not ended", node="?", why="MPI_Init ", zero
 CASES = {
     "sigterm_to_all": dict(
         kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
-        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank ",)],
-        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank ",)]),
+        code=3, findings=[INTERRUPTED + (" received SIGTERM after ",)],
+        disk_code=3, disk=[INTERRUPTED + (" received SIGTERM after ",)]),
     "sigint_to_one": dict(
         kill=(signal.SIGINT, "run", [3]), at=(3, COPIES), deadline=240,
-        code=3, findings=[INTERRUPTED + ("SIGINT came to rank 3 after ",)],
-        disk_code=3, disk=[INTERRUPTED + ("SIGINT came to rank 3 after ",)]),
+        code=3, findings=[INTERRUPTED + ("rank 3 received SIGINT after ",)],
+        disk_code=3, disk=[INTERRUPTED + ("rank 3 received SIGINT after ",)]),
     "sigusr1_to_rank_0_in_the_ring": dict(
         kill=(signal.SIGUSR1, "run", [0]), at=(0, "all-reduce"), deadline=240,
-        code=3, findings=[INTERRUPTED + ("SIGUSR1 came to rank 0 after ",)],
-        disk_code=3, disk=[INTERRUPTED + ("SIGUSR1 came to rank 0 after ",)]),
+        code=3, findings=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)],
+        disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)]),
     "sigterm_to_the_launcher": dict(
         kill=(signal.SIGTERM, "sim", None), at=(0, COPIES), deadline=240,
-        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank ",)],
-        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank ",)]),
+        code=3, findings=[INTERRUPTED + (" received SIGTERM after ",)],
+        disk_code=3, disk=[INTERRUPTED + (" received SIGTERM after ",)]),
     "sigkill_to_rank_0": dict(
         kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), scale=0.2, deadline=15,
         code=3, findings=None,
@@ -74,23 +74,23 @@ CASES = {
         disk_code=3, disk=[INTERRUPTED + ("no rank finished",)] + lost(0, 1, 2, 3, status="inconclusive")),
     "mpi_init_without_a_rank": dict(
         wrapper="kill -KILL $$", deadline=24,
-        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(),
-        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] +
         never_began("there is no result of this rank on disk", zero=True)),
     # a failed MPI_Init aborts the job: mpirun may end one of the others before it has given up by itself
     "mpi_init_fails_on_a_rank": dict(
         wrapper="export OMPI_MCA_pml=nope", deadline=24,
-        code=3, findings=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] + never_began(node="sim-2"),
-        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not end within 8 s: ",)] +
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] + never_began(node="sim-2"),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] +
         never_began("the rank did not finish; its last message, ", node="sim-2", why="", zero=True)),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
         scale=0.2, deadline=15, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
     "sigterm_in_mpi_init": dict(
         wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
-        code=3, findings=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] + never_began(),
-        disk_code=3, disk=[INTERRUPTED + ("SIGTERM came to rank 0 after ",)] +
-        never_began("there is no result of this rank on disk", why="SIGTERM came to rank", zero=True)),
+        code=3, findings=[INTERRUPTED + ("rank 0 received SIGTERM after ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGTERM after ",)] +
+        never_began("there is no result of this rank on disk", why=" received SIGTERM after ", zero=True)),
     "a_node_vanishes": dict(
         kill=(signal.SIGKILL, "run", [2, 3]), at=(2, COPIES), deadline=60,
         code=1, findings=lost(2, 3),

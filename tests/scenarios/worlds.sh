@@ -63,7 +63,7 @@ for rank in 0 3; do
 		>out$rank 2>err$rank </dev/null || :
 done
 cp out0 out && cp err0 err
-grep -q 'the launcher started 16 processes, and MPI knows of one' err || complain "rank 0 of a foreign launcher: no warning"
+grep -q 'the launcher started 16 processes, but MPI sees only one' err || complain "rank 0 of a foreign launcher: no warning"
 [ -s 0.json ] || complain "rank 0 of a foreign launcher: no report"
 cp out3 out && cp err3 err
 [ ! -s out ] && [ ! -s err ] && [ ! -e 3.json ] || complain "rank 3 of a foreign launcher is not silent"

@@ -26,7 +26,7 @@ def observed(job, name):
 def ended_by_signal(job):
     check_equal(job.report()["verdict"], "inconclusive", "the verdict")
     seen = observed(job, "run.interrupted")
-    check(len(seen) == 1 and re.match(r"SIGTERM came to rank \d+ after", seen[0][1]), "who ended it", seen)
+    check(len(seen) == 1 and re.match(r"rank \d+ received SIGTERM after", seen[0][1]), "who ended it", seen)
     check("MUSTER INCONCLUSIVE" in job.read("txt"), "the text")
 
 

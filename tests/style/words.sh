@@ -33,8 +33,7 @@ names_of_json='"unjudged"|figure: a metric|"figure"'
 for part in src include docs configs slurm README.md; do
 	[ -e "$part" ] || { echo "$part is missing" && exit 1; }
 done
-# The supervisor's folders have their own words still.
-sources=$(find src include -name '*.[ch]' ! -path 'src/coord/*' ! -path 'src/transport/*')
+sources=$(find src include -name '*.[ch]')
 # shellcheck disable=SC2086
 find_words "$everywhere" '^$' $sources docs configs slurm README.md
 find_words "$for_users" "$names_of_json" docs configs slurm README.md

@@ -29,7 +29,7 @@ try bad src/eval/fine.c '/* fine.c - the culprit */'
 try bad src/eval/fine.c 'puts("untold: fewer than 3 values");'
 try bad include/fine.h '/* Nobody is missing. */'
 try good src/eval/fine.c '	muster_crews = 1; /* a longer name */'
-try good src/coord/fine.c '/* nobody: a folder with words of its own */'
+try bad src/coord/fine.c '/* nobody enters the barrier */'
 for word in 'called off' condemned hopeless whoever 'its like' 'ways out' 'held against' mustered 'left alone'; do
 	try bad docs/page.md "It is $word here."
 done

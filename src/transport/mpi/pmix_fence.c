@@ -1,9 +1,9 @@
-/* pmix_fence.c - no rank of a job goes on before every rank has come this far
+/* pmix_fence.c - a barrier of all ranks of a job after MPI_Init
  *
- * MPI_Init ends with a fence, so that nobody sends to a rank that is not ready. It is a fence without data, and those
- * Slurm's PMIx plugin may end on each node by itself (22.05.8 does: in its tree every node is a root). A rank that
- * sends too early then kills the receiver, which has no handler for messages yet: SIGSEGV in mca_btl_tcp. A fence that
- * collects data goes round all nodes in a ring, and works.
+ * MPI_Init ends with a fence, so that no rank sends to a rank that is not ready. That fence has no data, and Slurm's
+ * PMIx plugin may end such a fence on each node by itself (22.05.8 does: in its tree every node is a root). A message
+ * that comes too early then kills the receiver, which has no handler yet: SIGSEGV in mca_btl_tcp. A fence that collects
+ * data goes round all nodes, and works.
  */
 #include "transport/mpi/pmix_fence.h"
 
@@ -19,7 +19,7 @@ static struct {
 #undef X
 } pmix;
 
-/* The library that MPI has loaded, and no other one. */
+/* The library that MPI has loaded, and no other. */
 static bool find_pmix(void)
 {
 	void *handle = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);

@@ -1,4 +1,4 @@
-/* pmix_fence.h - no rank of a job goes on before every rank has come this far */
+/* pmix_fence.h - a barrier of all ranks of a job after MPI_Init */
 #ifndef MUSTER_TRANSPORT_MPI_PMIX_FENCE_H
 #define MUSTER_TRANSPORT_MPI_PMIX_FENCE_H
 

@@ -16,17 +16,17 @@
 
 enum {
 	POLL_MS = 2,        /* MPI has nothing to sleep on */
-	BEGIN_AT_ONCE = 64, /* messages that begin to be received before it is looked at which are whole */
+	BEGIN_AT_ONCE = 64, /* receives that begin before one test for complete ones */
 };
 
-struct pending { /* on its way to a rank */
+struct pending { /* being sent */
 	MPI_Request request;
 	int to;
 	char *bytes;
 	struct pending *next;
 };
 
-struct arriving { /* on its way from one; never whole when that one dies in the middle */
+struct arriving { /* being received; never complete when the sender dies meanwhile */
 	struct muster_message message;
 	enum { ON_ITS_WAY, WHOLE, LOST, TAKEN } state;
 };
@@ -34,10 +34,10 @@ struct arriving { /* on its way from one; never whole when that one dies in the 
 static struct mpi {
 	struct muster_transport transport; /* first: the one is cast to the other */
 	struct pending *outbox;
-	struct { /* messages that have begun to arrive, in that order */
+	struct { /* messages whose receive has begun, in that order */
 		struct arriving *items;
 		MPI_Request *requests; /* of each */
-		int *ended;            /* of MPI_Testsome: which have, and how */
+		int *ended;            /* of MPI_Testsome: indices, and how each ended */
 		MPI_Status *statuses;
 		int count, room, taken;
 	} inbox;
@@ -69,7 +69,7 @@ static void raise_file_limit(void)
 	}
 }
 
-/* Said before the run rather than seen as missing ranks after it. */
+/* A warning before the run, instead of missing ranks after it. */
 static void check_file_limit(int rank, int size, struct muster_error *warning)
 {
 	enum { OTHERS = 256 }; /* files that MPI, the worker and the report need */
@@ -127,7 +127,7 @@ static bool mpi_owes(struct muster_transport *t, int to)
 
 /* ---- receiving ---- */
 
-/* Forget what was handed out and what MPI has given up; the rest keeps its order. */
+/* Remove messages that were taken or lost; the rest keeps its order. */
 static void compact_inbox(void)
 {
 	int kept = 0;
@@ -143,7 +143,7 @@ static void compact_inbox(void)
 	mpi.inbox.taken = 0;
 }
 
-/* Note what has become whole. */
+/* Test which messages are complete. */
 static void look_at_inbox(void)
 {
 	int ended = 0;
@@ -157,7 +157,7 @@ static void look_at_inbox(void)
 			all_well || mpi.inbox.statuses[e].MPI_ERROR == MPI_SUCCESS ? WHOLE : LOST;
 }
 
-/* The first message that is whole and has none before it from the same rank that is still on its way. */
+/* The first complete message without an incomplete one of the same rank before it. */
 static bool take_arrived(struct muster_message *ret)
 {
 	for (int i = mpi.inbox.taken, before; i < mpi.inbox.count; i++) {
@@ -190,8 +190,8 @@ static void make_room(void)
 	mpi.inbox.statuses = muster_realloc(mpi.inbox.statuses, room, sizeof *mpi.inbox.statuses);
 }
 
-/* A message that has been announced. Not received by a call that waits: a large one comes in several parts, and a rank
- * that dies between them would hold us for ever. */
+/* Begin to receive a message that was probed. A blocking receive would hang: a large message comes in several parts,
+ * and its sender may die between them. */
 static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
 {
 	int length = 0;
@@ -213,7 +213,7 @@ static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
 	};
 }
 
-/* Begin what has been announced, some at a time: one MPI_Testsome then serves all of them. False: nothing was. */
+/* Begin to receive some of the messages that MPI announces: one MPI_Testsome then tests all of them. False: none. */
 static bool begin_some(void)
 {
 	int there = 1, begun = 0;

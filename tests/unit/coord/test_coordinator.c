@@ -164,7 +164,8 @@ START_TEST(ranks_that_nothing_came_from_are_named)
 	ck_assert_uint_eq(c.run.node_count, 2);
 	ck_assert_str_eq(c.run.nodes[0].name, "n0");
 	ck_assert_uint_eq(c.run.nodes[0].rank_count, 2);
-	ck_assert_msg(strstr(c.run.nodes[0].ranks[1].missing, "it had started"), "%s", c.run.nodes[0].ranks[1].missing);
+	ck_assert_msg(
+		strstr(c.run.nodes[0].ranks[1].missing, "the rank started"), "%s", c.run.nodes[0].ranks[1].missing);
 	ck_assert_str_eq(c.run.nodes[1].name, "?");
 	ck_assert_int_eq(c.run.nodes[1].ranks[0].rank, 2);
 	ck_assert_msg(strstr(c.run.nodes[1].ranks[0].missing, "never reported"), "%s", c.run.nodes[1].ranks[0].missing);

@@ -149,7 +149,7 @@ static const struct {
 		"rank.cpus with values of repeats", 0, true },
 	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'weight': 1}}\n" DONE, "$.sample.weight: unknown key", 0,
 		true },
-	{ "[1]\n" DONE, "a line from the worker is no object", 0, false },
+	{ "[1]\n" DONE, "a line from the worker is not a JSON object", 0, false },
 	{ "{'sample'\n" DONE, "a malformed line from the worker", 0, false },
 };
 
