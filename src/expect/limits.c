@@ -20,10 +20,11 @@ static const char *number_of(const struct muster_operand *operand, struct muster
 
 /* ---- min, max, warn_below, warn_above ---- */
 
-int muster_limit_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+int muster_limit_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	struct muster_operand *operand = into;
 	operand->value.type = MUSTER_NUMBER;
-	return muster_expect_parse_number(p, &operand->value.number, json);
+	return muster_json_number_read(r, &operand->value.number, json);
 }
 
 bool muster_limit_lower_judge(const struct muster_question *q)
@@ -62,13 +63,14 @@ const char *muster_limits_describe(const struct muster_question *q)
 	return *limits ? limits : muster_arena_printf(q->arena, "%s%s%s", warnings, blank, unit);
 }
 
-int muster_limit_min_beside(struct muster_expect_parser *p, const struct muster_operand *min)
+int muster_limit_min_beside(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *min)
 {
-	const struct muster_operand *max = muster_check_operand_named(p->check, "max");
-	if (!max || min->value.number <= max->value.number)
-		return 0;
-	muster_expect_parse_enter(p, "min");
-	return muster_expect_parse_complain(p, "%g is above max, %g", min->value.number, max->value.number);
+	const struct muster_operand *max = muster_check_operand_named(check, "max");
+	return !max || min->value.number <= max->value.number
+		       ? 0
+		       : muster_json_reader_fail_member(
+				 r, "min", "%g is above max, %g", min->value.number, max->value.number);
 }
 
 /* A limit that contradicts another one, and the effect: "8 has no effect: min is 9". */
@@ -79,82 +81,82 @@ struct conflict {
 	const char *text, *tail;
 };
 
-static int conflicts_lint(struct muster_expect_parser *p, const struct muster_operand *operand,
+static int lint_conflicts(struct muster_json_reader *r, const struct muster_operand *operand,
 	const struct conflict *conflicts, size_t count)
 {
-	size_t depth = p->depth;
 	for (size_t i = 0; i < count; i++) {
 		const struct conflict *conflict = &conflicts[i];
-		const struct muster_operand *other = muster_check_operand_named(p->check, conflict->other);
-		double limit = operand->value.number, beyond;
-
+		const struct muster_operand *other =
+			muster_check_operand_named(muster_expect_check_at(r), conflict->other);
 		if (!other)
 			continue;
-		beyond = conflict->below ? other->value.number - limit : limit - other->value.number;
+		double limit = operand->value.number, bound = other->value.number;
+		double beyond = conflict->below ? bound - limit : limit - bound;
 		if (beyond < 0 || (!conflict->or_equal && beyond <= 0))
 			continue;
-		muster_expect_parse_complain(
-			p, "%g %s%g%s", limit, conflict->text, other->value.number, conflict->tail);
-		if (muster_expect_parse_go_on(p, depth, -1) < 0)
+		muster_json_reader_say(r, "%g %s%g%s", limit, conflict->text, bound, conflict->tail);
+		if (muster_json_reader_go_on(r) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int muster_limit_warn_below_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+int muster_limit_warn_below_lint(struct muster_json_reader *r, void *operand, const struct muster_json *json)
 {
 	static const struct conflict conflicts[] = {
 		{ "min", true, true, "has no effect: min is ", "" },
 		{ "max", false, false, "always warns: max is ", "" },
 		{ "warn_above", false, false, "is above warn_above, ", ": every value warns" },
 	};
-	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
+	(void)json;
+	return lint_conflicts(r, operand, conflicts, PARSE_COUNT(conflicts));
 }
 
-int muster_limit_warn_above_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+int muster_limit_warn_above_lint(struct muster_json_reader *r, void *operand, const struct muster_json *json)
 {
 	static const struct conflict conflicts[] = {
 		{ "max", false, true, "has no effect: max is ", "" },
 		{ "min", true, false, "always warns: min is ", "" },
 	};
-	return conflicts_lint(p, operand, conflicts, PARSE_COUNT(conflicts));
+	(void)json;
+	return lint_conflicts(r, operand, conflicts, PARSE_COUNT(conflicts));
 }
 
-/* Complain of a value that min and max refuse. */
-int muster_limits_outside_lint(struct muster_expect_parser *p, struct muster_value value)
+int muster_limits_outside_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct muster_operand *min = muster_check_operand_named(p->check, "min"),
-				    *max = muster_check_operand_named(p->check, "max");
-	if (value.type != MUSTER_NUMBER ||
-		((!min || value.number >= min->value.number) && (!max || value.number <= max->value.number)))
+	const struct muster_check *check = muster_expect_check_at(r);
+	const struct muster_operand *min = muster_check_operand_named(check, "min"),
+				    *max = muster_check_operand_named(check, "max");
+	const struct muster_value *value = into;
+	(void)json;
+	if (value->type != MUSTER_NUMBER ||
+		((!min || value->number >= min->value.number) && (!max || value->number <= max->value.number)))
 		return 0;
-	return muster_expect_parse_complain(p, "%g is outside min and max", value.number);
+	return muster_json_reader_fail(r, "%g is outside min and max", value->number);
 }
 
 /* ---- min_of_median, max_of_median ---- */
 
-static int share_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json,
+static int parse_share(struct muster_json_reader *r, struct muster_operand *operand, const struct muster_json *json,
 	double least, double most, const char *needed)
 {
 	char found[96];
-	if (muster_limit_parse(p, operand, json) < 0 || muster_expect_parse_need_many(p) < 0)
+	if (muster_limit_parse(r, operand, json) < 0 || muster_expect_need_many(r) < 0)
 		return -1;
 	if (operand->value.number >= least && operand->value.number <= most)
 		return 0;
-	return muster_expect_parse_complain(
-		p, "a number %s is needed, found %s", needed, muster_expect_parse_found(json, found, sizeof found));
+	return muster_json_reader_fail(
+		r, "a number %s is needed, found %s", needed, muster_json_shown(json, found, sizeof found));
 }
 
-int muster_median_min_parse(
-	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+int muster_median_min_parse(struct muster_json_reader *r, void *operand, const struct muster_json *json)
 {
-	return share_parse(p, operand, json, nextafter(0, 1), 1, "above 0 and up to 1");
+	return parse_share(r, operand, json, nextafter(0, 1), 1, "above 0 and up to 1");
 }
 
-int muster_median_max_parse(
-	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+int muster_median_max_parse(struct muster_json_reader *r, void *operand, const struct muster_json *json)
 {
-	return share_parse(p, operand, json, 1, HUGE_VAL, "from 1");
+	return parse_share(r, operand, json, 1, HUGE_VAL, "from 1");
 }
 
 bool muster_median_min_judge(const struct muster_question *q)

@@ -3,13 +3,12 @@
  * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
  */
+#include "expect/parse.h"
 #include "util/file.h"
-#include "util/suggest.h"
-#include "expect/load.h"
-#include "expect/operators.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,10 +16,8 @@
 
 #define CHAIN_MAX 8                /* a file and its parents */
 #define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
-#define SCHEMA_VERSION 1
-#define MEMBERS_MAX 1024    /* of one object or array */
-#define TEXT_BYTES_MAX 4096 /* of one key or string */
-#define PROBLEMS_MAX 100    /* problems of one file and its parents */
+#define MEMBERS_MAX 1024           /* of one object or array */
+#define TEXT_BYTES_MAX 4096        /* of one key or string */
 
 struct stack {
 	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
@@ -28,7 +25,7 @@ struct stack {
 	struct muster_problems *problems; /* NULL: the first one ends the reading */
 };
 
-static void stack_done(struct stack *stack)
+static void free_stack(struct stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++) {
 		free(stack->layers[i].path);
@@ -45,137 +42,89 @@ static const char *chain_text(const struct stack *stack, size_t start, struct mu
 	return text;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-int muster_problem_take(struct muster_problems *problems, const struct muster_error *err)
-{
-	if (!problems || problems->count + 1 >= PROBLEMS_MAX)
-		return -1;
-	problems->count++;
-	problems->tell(problems->arg, err->text);
-	return 0;
-}
-
-/* Where a value stands; the top has no `up`. Spelled out only when something is wrong there. */
-struct place {
-	const struct place *up;
-	const char *key; /* NULL: an array's element */
-	size_t index;
-};
-
-static const char *place_text(const struct place *at, struct muster_arena *arena)
-{
-	if (!at->up)
-		return "$";
-	if (at->key)
-		return muster_path_member(place_text(at->up, arena), at->key, arena);
-	return muster_arena_printf(arena, "%s[%zu]", place_text(at->up, arena), at->index);
-}
-
-/* A problem of the layer's at that place; -1 when it ends the reading. */
-static int place_problem(const struct muster_layer *layer, const struct place *at, const char *what,
-	struct muster_problems *problems, struct muster_error *err)
-{
-	struct muster_arena *arena = muster_arena_new();
-	muster_fail(err, MUSTER_EUSAGE, "%s: %s: %s", layer->path, place_text(at, arena), what);
-	muster_arena_free(arena);
-	return muster_problem_take(problems, err);
-}
-
 /* Limits of a file: within them, reading, merging and printing problems needs little time and memory for every
  * content. */
-static int sizes_check(const struct muster_layer *layer, const struct muster_json *json, const struct place *at,
-	struct muster_error *err)
+static int check_sizes(struct muster_json_reader *r, void *none, const struct muster_json *json)
 {
 	enum muster_json_type type = muster_json_type(json);
-	struct place inner = { .up = at };
-	char what[64];
-	snprintf(what, sizeof what, "a string of more than %d bytes", TEXT_BYTES_MAX);
-	if (type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > TEXT_BYTES_MAX)
-		return place_problem(layer, at, what, NULL, err);
 	if (type != MUSTER_JSON_ARRAY && type != MUSTER_JSON_OBJECT)
-		return 0;
-	for (json = muster_json_first(json); json; json = muster_json_next(json), inner.index++) {
-		inner.key = type == MUSTER_JSON_OBJECT ? muster_json_key(json) : NULL;
-		if (inner.key && strlen(inner.key) > TEXT_BYTES_MAX)
-			return place_problem(layer, at, what, NULL, err);
-		if (inner.index == MEMBERS_MAX) {
-			snprintf(what, sizeof what, "more than %d members", MEMBERS_MAX);
-			return place_problem(layer, at, what, NULL, err);
-		}
-		if (sizes_check(layer, json, &inner, err) < 0)
-			return -1;
-	}
-	return 0;
+		return muster_json_need(r, json, MUSTER_JSON_SCALAR);
+	if (muster_json_size(json) > MEMBERS_MAX)
+		return muster_json_reader_fail(r, "more than %d members", MEMBERS_MAX);
+	for (const struct muster_json *m = muster_json_first(json); m && type == MUSTER_JSON_OBJECT;
+		m = muster_json_next(m))
+		if (strlen(muster_json_key(m)) > TEXT_BYTES_MAX)
+			return muster_json_reader_fail(r, "a key of more than %d bytes", TEXT_BYTES_MAX);
+	return muster_json_each_read(r, json, check_sizes, none, 0);
 }
 
 /* What each file must say for itself, whatever it inherits. An overlay may leave it out, but not say anything else. */
-static int layer_check(const struct muster_layer *layer, struct muster_problems *problems, struct muster_error *err)
+static int check_layer(struct muster_json_reader *r, const struct muster_layer *layer)
 {
-	const struct muster_json *json = layer->json, *version;
-	if (muster_json_type(json) != MUSTER_JSON_OBJECT)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: $: an object is needed, found %s", layer->path,
-			muster_json_type_name(muster_json_type(json)));
-	version = muster_json_member(json, "schema_version");
-	if (!version && !layer->overlay) {
-		muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: missing, this muster reads version %d",
-			layer->path, SCHEMA_VERSION);
-		if (muster_problem_take(problems, err) < 0)
-			return -1;
-	}
-	if (version &&
-		(muster_json_type(version) != MUSTER_JSON_NUMBER || muster_json_number(version) < SCHEMA_VERSION ||
-			muster_json_number(version) > SCHEMA_VERSION)) /* what another version means is not known */
-		return muster_fail(err, MUSTER_EUSAGE, "%s: $.schema_version: this muster reads version %d only",
-			layer->path, SCHEMA_VERSION);
-	if (!muster_json_member(json, "name") && !layer->overlay) {
-		muster_fail(err, MUSTER_EUSAGE, "%s: $.name: missing, each file needs its own name", layer->path);
-		if (muster_problem_take(problems, err) < 0)
-			return -1;
-	}
-	if (layer->overlay && muster_json_member(json, "extends")) {
-		muster_fail(err, MUSTER_EUSAGE,
-			"%s: $.extends: not allowed in an overlay, which is applied to the file of the machine type",
-			layer->path);
-		if (muster_problem_take(problems, err) < 0)
+	if (muster_json_need(r, layer->json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
+		return -1;
+	const struct muster_json *version = muster_json_member(layer->json, "schema_version");
+	const struct muster_json *name = muster_json_member(layer->json, "name");
+	const struct {
+		bool wrong;
+		const char *key, *text;
+	} problems[] = {
+		{ !version && !layer->overlay, "schema_version", "missing, this muster reads version 1" },
+		{ name ? muster_json_type(name) == MUSTER_JSON_NULL : !layer->overlay, "name",
+			"missing, each file needs its own name" },
+		{ layer->overlay && muster_json_member(layer->json, "extends"), "extends",
+			"not allowed in an overlay, which is applied to the file of the machine type" },
+	};
+	if (version && (muster_json_type(version) != MUSTER_JSON_NUMBER || muster_json_number(version) < 1 ||
+			       muster_json_number(version) > 1))
+		return muster_json_reader_fail_member(r, "schema_version", "this muster reads version 1 only");
+	for (size_t i = 0; i < PARSE_COUNT(problems); i++) {
+		if (!problems[i].wrong)
+			continue;
+		muster_json_reader_say_member(r, problems[i].key, "%s", problems[i].text);
+		if (muster_json_reader_go_on(r) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Read one file and put it on the stack. */
-static int layer_read(struct stack *stack, const char *path, bool overlay, struct muster_error *err)
+int muster_layer_read(const char *path, struct muster_json **ret, struct muster_error *err)
 {
-	struct muster_layer layer = { .overlay = overlay };
 	char *text;
 	size_t length;
-	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0) {
-		err->code = MUSTER_EUSAGE;
-		return -1;
-	}
-	if (muster_json_parse(text, length, &layer.json, err) < 0) {
+	int result = muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err);
+	if (result == 0) {
+		result = muster_json_parse(text, length, ret, err);
 		free(text);
-		err->code = MUSTER_EUSAGE;
-		muster_wrap(err, "%s", path);
-		return -1;
+		if (result < 0)
+			muster_wrap(err, "%s", path);
 	}
-	free(text);
+	if (result < 0)
+		err->code = MUSTER_EUSAGE;
+	return result;
+}
+
+/* Read one file and put it on the stack. */
+static int read_layer(struct stack *stack, const char *path, bool overlay, struct muster_error *err)
+{
+	struct muster_layer layer = { .overlay = overlay };
+	if (muster_layer_read(path, &layer.json, err) < 0)
+		return -1;
 	layer.path = muster_strdup(path);
 	stack->layers[stack->count++] = layer;
-	if (sizes_check(&layer, layer.json, &(const struct place){ 0 }, err) < 0)
+	struct muster_expect_parser p = muster_expect_parser_make(&layer, 1, NULL, NULL, err);
+	p.json.text_max = TEXT_BYTES_MAX;
+	if (check_sizes(&p.json, &layer, layer.json) < 0)
 		return -1;
-	return layer_check(&stack->layers[stack->count - 1], stack->problems, err);
+	p.problems = stack->problems; /* only a file within the limits is read on after a problem */
+	return check_layer(&p.json, &layer);
 }
 
 int muster_overlay_check(const char *path, struct muster_error *err)
 {
 	struct stack stack = { .count = 0 };
-	int result = layer_read(&stack, path, true, err);
-	stack_done(&stack);
+	int result = read_layer(&stack, path, true, err);
+	free_stack(&stack);
 	return result;
 }
 
@@ -190,7 +139,7 @@ static bool same_file(const char *a, const char *b)
 static int parent_path(const struct muster_layer *layer, char **ret, struct muster_error *err)
 {
 	const struct muster_json *extends = muster_json_member(layer->json, "extends");
-	const char *parent;
+	const char *parent, *slash = strrchr(layer->path, '/');
 	*ret = NULL;
 	if (!extends)
 		return 0;
@@ -200,14 +149,14 @@ static int parent_path(const struct muster_layer *layer, char **ret, struct must
 	if (parent[0] == '/')
 		*ret = muster_strdup(parent);
 	else
-		*ret = muster_asprintf("%.*s%s", (int)(file_name(layer->path) - layer->path), layer->path, parent);
+		*ret = muster_asprintf("%.*s%s", slash ? (int)(slash - layer->path) + 1 : 0, layer->path, parent);
 	if (access(*ret, R_OK) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: %s: %s", layer->path, *ret, strerror(errno));
 	return 0;
 }
 
 /* -1 when `path` is on the stack already, or the stack has no room for it. */
-static int loop_check(const struct stack *stack, const char *path, struct muster_error *err)
+static int check_loop(const struct stack *stack, const char *path, struct muster_error *err)
 {
 	struct muster_arena *arena;
 	for (size_t i = 0; i < stack->count; i++) {
@@ -226,7 +175,7 @@ static int loop_check(const struct stack *stack, const char *path, struct muster
 }
 
 /* The file and all its parents. */
-static int chain_read(struct stack *stack, const char *path, struct muster_error *err)
+static int read_chain(struct stack *stack, const char *path, struct muster_error *err)
 {
 	char *next = muster_strdup(path);
 	int result = 0;
@@ -234,7 +183,7 @@ static int chain_read(struct stack *stack, const char *path, struct muster_error
 		char *at = next;
 
 		next = NULL;
-		if (loop_check(stack, at, err) < 0 || layer_read(stack, at, false, err) < 0 ||
+		if (check_loop(stack, at, err) < 0 || read_layer(stack, at, false, err) < 0 ||
 			parent_path(&stack->layers[stack->count - 1], &next, err) < 0)
 			result = -1;
 		free(at);
@@ -251,29 +200,27 @@ static const char *key_at(const void *arg, size_t index)
 	return muster_json_key(member);
 }
 
-/* Every null in patch must have something to remove. */
-static int removals_check(const struct muster_layer *layer, const struct muster_json *target,
-	const struct muster_json *patch, const struct place *at, struct muster_problems *problems,
-	struct muster_error *err)
+/* Every null in a patch must have something to remove. target: what is patched, or NULL. */
+static int check_removals(struct muster_json_reader *r, void *target, const struct muster_json *patch)
 {
-	bool target_is_object = target && muster_json_type(target) == MUSTER_JSON_OBJECT;
+	const struct muster_json *object = *(const struct muster_json **)target;
+	if (object && muster_json_type(object) != MUSTER_JSON_OBJECT)
+		object = NULL;
 	if (muster_json_type(patch) != MUSTER_JSON_OBJECT)
 		return 0;
 	for (const struct muster_json *m = muster_json_first(patch); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
-		const struct place inner = { .up = at, .key = key };
-		const struct muster_json *old = target_is_object ? muster_json_member(target, key) : NULL;
-		char near[256] = "", what[512];
-
-		if (muster_json_type(m) == MUSTER_JSON_NULL && !old) {
-			if (target_is_object)
-				muster_suggest(key, muster_json_size(target), key_at, target, 3, near, sizeof near);
-			snprintf(what, sizeof what, "cannot remove \"%.80s\": it does not exist%s%s%s", key,
-				*near ? "; did you mean " : "", near, *near ? "?" : "");
-			if (place_problem(layer, at, what, problems, err) < 0)
+		const struct muster_json *old = object ? muster_json_member(object, key) : NULL;
+		char hint[MUSTER_HINT_MAX] = "";
+		if (muster_json_type(m) != MUSTER_JSON_NULL || old) {
+			if (muster_json_member_read(r, key, 0, check_removals, &old, m) < 0)
 				return -1;
+			continue;
 		}
-		if (removals_check(layer, old, m, &inner, problems, err) < 0)
+		if (object)
+			muster_expect_hint(key, muster_json_size(object), key_at, object, hint);
+		muster_json_reader_say(r, "cannot remove \"%.80s\": it does not exist%s", key, hint);
+		if (muster_json_reader_go_on(r) < 0)
 			return -1;
 	}
 	return 0;
@@ -312,27 +259,22 @@ static const struct muster_json *member_of(const struct muster_json *json, const
 static bool answers_to(const char *path, const char *name)
 {
 	struct muster_json *json = NULL;
-	const struct muster_json *sizes;
 	struct muster_error ignored;
-	char *text;
-	size_t length;
 	bool found = false;
-	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, &ignored) < 0)
+	if (muster_layer_read(path, &json, &ignored) < 0)
 		return false;
-	if (muster_json_parse(text, length, &json, &ignored) == 0) {
-		sizes = member_of(member_of(json, "identify", MUSTER_JSON_OBJECT), "vm_size", MUSTER_JSON_ARRAY);
-		for (const struct muster_json *e = sizes ? muster_json_first(sizes) : NULL; e; e = muster_json_next(e))
-			found = found || (muster_json_type(e) == MUSTER_JSON_STRING &&
-						 strcasecmp(muster_json_string(e), name) == 0);
-	}
+	const struct muster_json *sizes =
+		member_of(member_of(json, "identify", MUSTER_JSON_OBJECT), "vm_size", MUSTER_JSON_ARRAY);
+	for (const struct muster_json *e = sizes ? muster_json_first(sizes) : NULL; e; e = muster_json_next(e))
+		found = found ||
+			(muster_json_type(e) == MUSTER_JSON_STRING && strcasecmp(muster_json_string(e), name) == 0);
 	muster_json_free(json);
-	free(text);
 	return found;
 }
 
 /* The file called `name` in the directory, else one whose machine is called so by the metadata service, whatever the
  * case; malloc'd. */
-static int name_find(const char *config_dir, const char *name, char **ret, struct muster_error *err)
+static int find_file(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
 	struct muster_arena *arena = muster_arena_new();
 	const char **names, *found = NULL, *list = "";
@@ -360,14 +302,15 @@ static int name_find(const char *config_dir, const char *name, char **ret, struc
 }
 
 /* Parents first, each laid over what is there. */
-static int layers_merge(const struct muster_layer *layers, size_t count, struct muster_json **ret,
+static int merge_layers(const struct muster_layer *layers, size_t count, struct muster_json **ret,
 	struct muster_problems *problems, struct muster_error *err)
 {
-	const struct place top = { 0 };
 	struct muster_json *merged = NULL;
 	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
 	for (size_t i = 0; i < count && !failed; i++) {
-		failed = removals_check(&layers[i], merged, layers[i].json, &top, problems, err);
+		struct muster_expect_parser p = muster_expect_parser_make(&layers[i], 1, NULL, problems, err);
+		const struct muster_json *target = merged;
+		failed = check_removals(&p.json, &target, layers[i].json);
 		if (!failed)
 			merged = muster_json_merge(merged, layers[i].json);
 	}
@@ -379,7 +322,7 @@ static int layers_merge(const struct muster_layer *layers, size_t count, struct 
 }
 
 /* The files' paths, the overlay first, then the file, then its parents. */
-static void files_name(struct muster_expect *expect, const struct stack *stack, bool overlay)
+static void name_files(struct muster_expect *expect, const struct stack *stack, bool overlay)
 {
 	size_t count = stack->count;
 	expect->files = muster_arena_alloc(expect->arena, count * sizeof *expect->files);
@@ -405,27 +348,27 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 	int failed;
 	if (is_path(name))
 		path = muster_strdup(name);
-	else if (name_find(config_dir, name, &path, err) < 0)
+	else if (find_file(config_dir, name, &path, err) < 0)
 		return -1;
 	expect.arena = muster_arena_new();
-	failed = chain_read(&stack, path, err);
+	failed = read_chain(&stack, path, err);
 	free(path);
 	for (size_t i = 0; i < stack.count; i++)
 		ordered[i] = stack.layers[stack.count - 1 - i];
 	if (!failed && overlay) {
-		failed = layer_read(&stack, overlay, true, err);
+		failed = read_layer(&stack, overlay, true, err);
 		ordered[stack.count - 1] = stack.layers[stack.count - 1];
 	}
-	failed = failed || layers_merge(ordered, stack.count, &merged, problems, err) < 0 ||
+	failed = failed || merge_layers(ordered, stack.count, &merged, problems, err) < 0 ||
 		 muster_expect_parse(merged, ordered, stack.count, &expect, problems, err) < 0;
 	if (!failed) {
-		files_name(&expect, &stack, overlay != NULL);
+		name_files(&expect, &stack, overlay != NULL);
 		*ret = expect;
 	} else {
 		muster_expect_done(&expect);
 	}
 	muster_json_free(merged);
-	stack_done(&stack);
+	free_stack(&stack);
 	return failed ? -1 : 0;
 }
 
@@ -447,9 +390,9 @@ size_t muster_expect_lint(
 		problems.count++;
 		tell(arg, err.text);
 	}
-	if (problems.count == PROBLEMS_MAX) {
+	if (problems.count == MUSTER_PROBLEMS_MAX) {
 		muster_fail(&err, MUSTER_EUSAGE, "%s: there may be more problems: the check stops after %d", name,
-			PROBLEMS_MAX);
+			MUSTER_PROBLEMS_MAX);
 		tell(arg, err.text);
 	}
 	muster_expect_done(&expect);

@@ -8,6 +8,7 @@
 #include "muster/expect.h"
 
 #define MUSTER_EXPECT_BYTES_MAX (1024u * 1024) /* of one file */
+#define MUSTER_PROBLEMS_MAX 100                /* of one file and its parents */
 
 /* One file of an extends chain, or the overlay. */
 struct muster_layer {
@@ -23,8 +24,11 @@ struct muster_problems {
 	size_t count;
 };
 
-/* 0 when the problem was collected; -1 when problems is NULL, so that the first problem ends the reading. */
-int muster_problem_take(struct muster_problems *problems, const struct muster_error *err);
+/* Read one file into a tree, which the caller frees. -1 with MUSTER_EUSAGE, the file, and the line of bad syntax. */
+int muster_layer_read(const char *path, struct muster_json **ret, struct muster_error *err);
+
+/* The check of that name as the file has it; NULL when it has none. */
+const struct muster_json *muster_layer_check(const struct muster_layer *layer, const char *id);
 
 /* Check the merged tree and fill expect (its arena is made already). Layers, parents first, are used to name the file
  * of a problem.
@@ -34,8 +38,5 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 
 /* Whether a file can be an overlay at all, of whatever machine type: -1 with the file and the place in err. */
 int muster_overlay_check(const char *path, struct muster_error *err);
-
-/* The JSON path of an object's member: "$.checks", "$.checks[\"gpu.count\"]". */
-const char *muster_path_member(const char *path, const char *key, struct muster_arena *arena);
 
 #endif

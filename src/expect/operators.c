@@ -22,28 +22,43 @@ static const char *with_unit(const struct muster_question *q, struct muster_valu
 	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
 }
 
+/* The first values of the operator's list, with commas. label_values: their labels' values instead. */
+static const char *list_text(const struct muster_question *q, bool label_values)
+{
+	const struct muster_operand *operand = q->operand;
+	const char *text = "";
+	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
+		text = muster_arena_printf(q->arena, "%s%s%s", text, i ? ", " : "",
+			label_values ? operand->list[i].label_value : with_unit(q, operand->list[i].value));
+	if (operand->list_count > MUSTER_LIST_MOST)
+		text = muster_arena_printf(q->arena, "%s and %zu more", text, operand->list_count - MUSTER_LIST_MOST);
+	return text;
+}
+
 /* The operator's members, each read into an item of the operand's list. */
-static int list_read(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json,
-	muster_expect_parse_reader *read)
+static int read_list(struct muster_json_reader *r, struct muster_operand *operand, const struct muster_json *json,
+	muster_field_read_fn *read)
 {
 	operand->list_count = muster_json_size(json);
 	if (operand->list_count == 0)
-		return muster_expect_parse_complain(p, "at least one value is needed");
-	operand->list = muster_arena_alloc(p->expect->arena, operand->list_count * sizeof *operand->list);
-	return muster_expect_parse_each(p, json, read, operand->list, sizeof *operand->list);
+		return muster_json_reader_fail(r, "at least one value is needed");
+	operand->list = muster_arena_alloc(r->arena, operand->list_count * sizeof *operand->list);
+	return muster_json_each_read(r, json, read, operand->list, sizeof *operand->list);
 }
 
-static int value_text(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int parse_text(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	struct muster_operand *operand = into;
 	operand->value.type = MUSTER_STRING;
-	return muster_expect_parse_text(p, &operand->value.string, json);
+	return muster_json_text_read(r, &operand->value.string, json);
 }
 
 /* ---- equals, one_of ---- */
 
-static int equals_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int equals_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_expect_parse_metric_value(p, &operand->value, json);
+	struct muster_operand *operand = into;
+	return muster_expect_metric_value_read(r, &operand->value, json);
 }
 
 static bool is_value(const struct muster_question *q, struct muster_value expected)
@@ -63,25 +78,28 @@ static const char *equals_describe(const struct muster_question *q)
 	return with_unit(q, q->operand->value);
 }
 
-static int equals_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+static int equals_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_limits_outside_lint(p, operand->value);
+	struct muster_operand *operand = into;
+	return muster_limits_outside_lint(r, &operand->value, json);
 }
 
-static int listed_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+static int listed_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
-	if (muster_expect_parse_metric_value(p, &listed->value, json) < 0)
+	if (muster_expect_metric_value_read(r, &listed->value, json) < 0)
 		return -1;
 	if (listed->value.type == MUSTER_STRING && strlen(listed->value.string) > PATTERN_BYTES_MAX &&
 		strpbrk(listed->value.string, "*?["))
-		return muster_expect_parse_complain(p, "a pattern of more than %d bytes", PATTERN_BYTES_MAX);
+		return muster_json_reader_fail(r, "a pattern of more than %d bytes", PATTERN_BYTES_MAX);
 	return 0;
 }
 
-static int one_of_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int one_of_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_expect_parse_need(p, json, MUSTER_JSON_ARRAY) < 0 ? -1 : list_read(p, operand, json, listed_read);
+	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0
+		       ? -1
+		       : read_list(r, into, json, listed_read);
 }
 
 /* Texts may be patterns, and each also stands for itself. */
@@ -100,38 +118,35 @@ static bool one_of_judge(const struct muster_question *q)
 
 static const char *one_of_describe(const struct muster_question *q)
 {
-	const struct muster_operand *operand = q->operand;
-	const char *text = "";
 	if (q->check->in_words)
 		return q->check->in_words;
-	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
-		text = muster_arena_printf(
-			q->arena, "%s%s%s", text, i ? ", " : "", with_unit(q, operand->list[i].value));
-	if (operand->list_count > MUSTER_LIST_MOST)
-		text = muster_arena_printf(q->arena, "%s and %zu more", text, operand->list_count - MUSTER_LIST_MOST);
-	return operand->list_count == 1 ? text : muster_arena_printf(q->arena, "one of %s", text);
+	return q->operand->list_count == 1 ? list_text(q, false)
+					   : muster_arena_printf(q->arena, "one of %s", list_text(q, false));
 }
 
-static int one_of_lint(struct muster_expect_parser *p, const struct muster_operand *operand)
+static int listed_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	size_t depth = p->depth;
-	for (size_t i = 0; i < operand->list_count; i++) {
-		muster_expect_parse_enter_element(p, i);
-		if (muster_expect_parse_go_on(p, depth, muster_limits_outside_lint(p, operand->list[i].value)) < 0)
-			return -1;
-	}
-	return 0;
+	struct muster_listed *listed = into;
+	return muster_limits_outside_lint(r, &listed->value, json);
+}
+
+static int one_of_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_operand *operand = into;
+	return muster_json_each_read(r, json, listed_lint, operand->list, sizeof *operand->list);
 }
 
 /* ---- matches, min_version ---- */
 
-static int matches_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int matches_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	struct muster_operand *operand = into;
 	char why[200];
-	if (value_text(p, operand, json) < 0)
+	if (parse_text(r, into, json) < 0)
 		return -1;
-	operand->regex = muster_regex_compile(operand->value.string, p->check->ignore_case, why, sizeof why);
-	return operand->regex ? 0 : muster_expect_parse_complain(p, "\"%.80s\" is %s", operand->value.string, why);
+	operand->regex =
+		muster_regex_compile(operand->value.string, muster_expect_check_at(r)->ignore_case, why, sizeof why);
+	return operand->regex ? 0 : muster_json_reader_fail(r, "\"%.80s\" is %s", operand->value.string, why);
 }
 
 static bool matches_judge(const struct muster_question *q)
@@ -145,14 +160,14 @@ static const char *matches_describe(const struct muster_question *q)
 				  : muster_arena_printf(q->arena, "text that matches %s", q->operand->value.string);
 }
 
-static int min_version_parse(
-	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int min_version_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	if (value_text(p, operand, json) < 0)
+	const struct muster_operand *operand = into;
+	if (parse_text(r, into, json) < 0)
 		return -1;
 	return muster_version_valid(operand->value.string)
 		       ? 0
-		       : muster_expect_parse_complain(p,
+		       : muster_json_reader_fail(r,
 				 "numbers with dots between them are needed (\"2.9.9\"), found \"%.60s\"",
 				 operand->value.string);
 }
@@ -169,38 +184,33 @@ static const char *min_version_describe(const struct muster_question *q)
 
 /* ---- equals_by ---- */
 
-static int by_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+static int by_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
-	listed->label_value = muster_arena_string(p->expect->arena, muster_json_key(json));
-	return muster_expect_parse_metric_value(p, &listed->value, json);
+	listed->label_value = muster_arena_string(r->arena, muster_json_key(json));
+	return muster_expect_metric_value_read(r, &listed->value, json);
 }
 
-static int by_label_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+static int by_label_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	struct muster_operand *operand = into;
-	return muster_expect_parse_text(p, &operand->label, json) < 0
-		       ? -1
-		       : muster_expect_parse_need_label(p, operand->label);
+	const char **label = into;
+	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
 }
 
-static int by_values_read(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+static int by_values_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0 ? -1 : list_read(p, into, json, by_read);
+	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0 ? -1
+										  : read_list(r, into, json, by_read);
 }
 
-static int equals_by_parse(
-	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int equals_by_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	static const struct muster_expect_parse_key keys[] = { { "label", by_label_read, 0 },
-		{ "values", by_values_read, 0 } };
-	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0 ||
-		muster_expect_parse_known(p, json, keys, PARSE_COUNT(keys)) < 0)
-		return -1;
-	for (size_t i = 0; i < PARSE_COUNT(keys); i++)
-		if (!muster_json_member(json, keys[i].name))
-			return muster_expect_parse_complain(p, "both \"label\" and \"values\" are needed");
-	return muster_expect_parse_members(p, json, keys, PARSE_COUNT(keys), operand);
+	static const struct muster_field fields[] = {
+		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = by_label_read },
+		{ .key = "values", .read = by_values_read },
+	};
+	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
+	return muster_object_read(r, json, &type, into);
 }
 
 /* What is listed for the sample's label; NULL when its value is not listed. */
@@ -227,32 +237,27 @@ static const char *equals_by_describe(const struct muster_question *q)
 {
 	const struct muster_operand *operand = q->operand;
 	const struct muster_listed *by = q->sample ? by_find(q) : NULL;
-	const char *list = "";
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "as listed for each %s", operand->label);
 	if (by)
 		return with_unit(q, by->value);
-	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
-		list = muster_arena_printf(q->arena, "%s%s%s", list, i ? ", " : "", operand->list[i].label_value);
-	if (operand->list_count > MUSTER_LIST_MOST)
-		list = muster_arena_printf(q->arena, "%s and %zu more", list, operand->list_count - MUSTER_LIST_MOST);
-	return muster_arena_printf(q->arena, "not allowed here; allowed are %s", list);
+	return muster_arena_printf(q->arena, "not allowed here; allowed are %s", list_text(q, true));
 }
 
 /* ---- same_across ---- */
 
-static int same_across_parse(
-	struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int same_across_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const char *const names[] = { "nodes", "ranks" };
-	int peers = muster_expect_parse_one_of(p, json, names, PARSE_COUNT(names));
-	enum muster_scope scope = p->check->metric->scope;
-	if (peers < 0 || muster_expect_parse_need_many(p) < 0)
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	struct muster_operand *operand = into;
+	int peers = muster_json_name_read(r, json, names, PARSE_COUNT(names));
+	if (peers < 0 || muster_expect_need_many(r) < 0)
 		return -1;
 	operand->peers = peers == 0 ? MUSTER_SCOPE_NODE : MUSTER_SCOPE_RANK;
-	if (operand->peers == MUSTER_SCOPE_RANK && (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT))
-		return muster_expect_parse_complain(
-			p, "%s is a metric of a node, not of a rank: use \"nodes\"", p->check->metric->name);
+	if (peers == 1 && (metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT))
+		return muster_json_reader_fail(
+			r, "%s is a metric of a node, not of a rank: use \"nodes\"", metric->name);
 	return 0;
 }
 
@@ -265,12 +270,13 @@ static const char *other_name(const struct muster_check *check, const struct mus
 	return NULL;
 }
 
-static int same_across_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+static int same_across_beside(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
-	const char *other = other_name(p->check, operand);
-	return other && !muster_check_operand(p->check, MUSTER_OF_NOTHING)
-		       ? muster_expect_parse_complain(
-				 p, "same_across must be the only operator: give %s a check of its own", other)
+	const char *other = other_name(check, operand);
+	return other && !muster_check_operand(check, MUSTER_OF_NOTHING)
+		       ? muster_json_reader_fail(
+				 r, "same_across must be the only operator: give %s a check of its own", other)
 		       : 0;
 }
 
@@ -284,17 +290,19 @@ static const char *same_across_describe(const struct muster_question *q)
 
 /* ---- present, observe ---- */
 
-static int present_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int present_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	struct muster_operand *operand = into;
 	operand->value.type = MUSTER_BOOLEAN;
-	return muster_expect_parse_boolean(p, &operand->value.boolean, json);
+	return muster_json_boolean_read(r, &operand->value.boolean, json);
 }
 
-static int present_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+static int present_beside(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
-	const char *other = other_name(p->check, operand);
+	const char *other = other_name(check, operand);
 	return other && !operand->value.boolean
-		       ? muster_expect_parse_complain(p, "%s is not allowed with present: false", other)
+		       ? muster_json_reader_fail(r, "%s is not allowed with present: false", other)
 		       : 0;
 }
 
@@ -306,18 +314,19 @@ static const char *present_describe(const struct muster_question *q)
 }
 
 /* True is all that it can be: false would be one more way to write nothing. */
-static int observe_parse(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json)
+static int observe_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	if (muster_expect_parse_boolean(p, &operand->value.boolean, json) < 0)
+	const struct muster_operand *operand = into;
+	if (present_parse(r, into, json) < 0)
 		return -1;
-	return operand->value.boolean ? 0 : muster_expect_parse_complain(p, "true is needed, or null to remove it");
+	return operand->value.boolean ? 0 : muster_json_reader_fail(r, "true is needed, or null to remove it");
 }
 
-static int observe_beside(struct muster_expect_parser *p, const struct muster_operand *operand)
+static int observe_beside(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
-	const char *other = other_name(p->check, operand);
-	return other ? muster_expect_parse_complain(
-			       p, "observe and %s exclude each other: set one of them to null", other)
+	const char *other = other_name(check, operand);
+	return other ? muster_json_reader_fail(r, "observe and %s exclude each other: set one of them to null", other)
 		     : 0;
 }
 

@@ -9,7 +9,7 @@
 #include "muster/expect.h"
 
 struct muster_json;
-struct muster_expect_parser;
+struct muster_json_reader;
 
 /* What an operator needs of the run, beyond the one value that it judges. */
 enum muster_operator_kind {
@@ -47,12 +47,14 @@ struct muster_operator {
 	bool any_case;     /* honours ignore_case */
 	bool worded;       /* honours in_words */
 
-	/* Read the operator's value into the operand. -1 with what is wrong in the parse's error. */
-	int (*parse)(struct muster_expect_parser *p, struct muster_operand *operand, const struct muster_json *json);
+	/* Read the operator's value into the struct muster_operand. -1 with what is wrong in the reader's error. */
+	int (*parse)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: -1 when the check's other operators make no sense beside this one. */
-	int (*beside)(struct muster_expect_parser *p, const struct muster_operand *operand);
-	/* Optional: -1 for what can be judged, but never comes true or never matters. */
-	int (*lint)(struct muster_expect_parser *p, const struct muster_operand *operand);
+	int (*beside)(
+		struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand);
+	/* Optional: as parse, of an operand that was read: -1 for what can be judged, but never comes true or never
+	 * matters. */
+	int (*lint)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: whether the value is as it should be. Called for each sample: no allocation. */
 	bool (*judge)(const struct muster_question *question);
 	/* What is expected, in words; "" when another operator says it. Operators of one check that share this

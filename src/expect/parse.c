@@ -5,127 +5,136 @@
 #include "expect/parse.h"
 #include "util/suggest.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+
+/* Keep a problem, and go on; -1 when it ends the reading. */
+static int take_problem(struct muster_json_reader *r)
+{
+	struct muster_problems *problems = ((struct muster_expect_parser *)r)->problems;
+	if (!problems || problems->count + 1 >= MUSTER_PROBLEMS_MAX)
+		return -1;
+	problems->count++;
+	problems->tell(problems->arg, r->err->text);
+	return 0;
+}
+
+struct muster_expect_parser muster_expect_parser_make(const struct muster_layer *layers, size_t layer_count,
+	struct muster_arena *arena, struct muster_problems *problems, struct muster_error *err)
+{
+	return (struct muster_expect_parser){
+		.json = { .arena = arena, .err = err, .file = muster_expect_file_at, .go_on = take_problem },
+		.layers = layers,
+		.layer_count = layer_count,
+		.problems = problems,
+	};
+}
+
+const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+	const void *arg, char out[MUSTER_HINT_MAX])
+{
+	char near[300];
+	muster_suggest(name, count, at, arg, 3, near, sizeof near);
+	snprintf(out, MUSTER_HINT_MAX, "%s%s%s", *near ? "; did you mean " : "", near, *near ? "?" : "");
+	return out;
+}
+
+/* ---- the order of the checks ---- */
 
 /* True when some file has a check of that name, though another may have removed it. */
 static bool id_ever_was(const struct muster_expect_parser *p, const char *id)
 {
-	for (size_t i = 0; i < p->layer_count; i++) {
-		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
-
-		if (checks && muster_json_type(checks) == MUSTER_JSON_OBJECT && muster_json_member(checks, id))
+	for (size_t i = 0; i < p->layer_count; i++)
+		if (muster_layer_check(&p->layers[i], id))
 			return true;
-	}
 	return false;
 }
 
-static int resolve_after(struct muster_expect_parser *p, size_t at)
+/* Find the check that this one comes after. */
+static int find_after(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	struct muster_check *checks = p->expect->checks;
-	char near[300];
-	checks[at].after = -1;
-	if (!p->afters[at])
+	const struct muster_expect_parser *p = (struct muster_expect_parser *)r;
+	const struct muster_expect *expect = p->expect;
+	struct muster_check *check = into;
+	char hint[MUSTER_HINT_MAX];
+	(void)json;
+	check->after = -1;
+	for (size_t i = 0; check->after_id && i < expect->check_count; i++)
+		if (strcmp(expect->checks[i].id, check->after_id) == 0)
+			check->after = (int)i;
+	if (!check->after_id || check->after >= 0 || id_ever_was(p, check->after_id))
 		return 0;
-	for (size_t i = 0; i < p->expect->check_count; i++)
-		if (strcmp(checks[i].id, p->afters[at]) == 0)
-			checks[at].after = (int)i;
-	if (checks[at].after >= 0 || id_ever_was(p, p->afters[at]))
-		return 0;
-	muster_suggest(
-		p->afters[at], p->expect->check_count, muster_expect_parse_check_id, checks, 2, near, sizeof near);
-	muster_expect_parse_enter(p, checks[at].id);
-	muster_expect_parse_enter(p, "after");
-	return muster_expect_parse_complain(p, "there is no check \"%.64s\"%s%s%s", p->afters[at],
-		*near ? "; did you mean " : "", near, *near ? "?" : "");
+	return muster_json_reader_fail_member(r, "after", "there is no check \"%.64s\"%s", check->after_id,
+		muster_expect_hint(check->after_id, expect->check_count, muster_expect_check_id, expect->checks, hint));
 }
 
-/* Following what a check comes after must end somewhere. */
-static int circle_check(struct muster_expect_parser *p, size_t at)
+/* Following what a check comes after must not lead back to it. */
+static int check_circle(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct muster_check *checks = p->expect->checks;
-	size_t steps = 0;
-	for (int next = checks[at].after; next >= 0; next = checks[next].after) {
-		if (++steps <= p->expect->check_count)
-			continue;
-		muster_expect_parse_enter(p, checks[at].id);
-		muster_expect_parse_enter(p, "after");
-		return muster_expect_parse_complain(p, "the \"after\" of these checks form a circle");
-	}
-	return 0;
+	const struct muster_expect *expect = ((struct muster_expect_parser *)r)->expect;
+	struct muster_check *check = into;
+	int next = check->after;
+	(void)json;
+	for (size_t steps = 0; next >= 0 && &expect->checks[next] != check && steps < expect->check_count; steps++)
+		next = expect->checks[next].after;
+	if (next < 0 || &expect->checks[next] != check)
+		return 0;
+	check->after = -1; /* the others of the circle need not say it again */
+	return muster_json_reader_fail_member(r, "after", "the \"after\" of these checks form a circle");
 }
 
-static int read_checks(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+static int read_checks(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
-	size_t depth = p->depth;
-	if (muster_expect_parse_need(p, json, MUSTER_JSON_OBJECT) < 0)
+	const size_t size = sizeof *expect->checks;
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
 		return -1;
 	expect->check_count = muster_json_size(json);
-	expect->checks = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *expect->checks);
-	p->afters = muster_arena_alloc(expect->arena, (expect->check_count + 1) * sizeof *p->afters);
-	if (muster_expect_parse_each(p, json, muster_expect_parse_check, expect->checks, sizeof *expect->checks) < 0)
+	expect->checks = muster_arena_alloc(r->arena, (expect->check_count + 1) * size);
+	if (muster_json_each_read(r, json, muster_expect_check_read, expect->checks, size) < 0 ||
+		muster_json_each_read(r, json, find_after, expect->checks, size) < 0)
 		return -1;
-	for (size_t i = 0; i < expect->check_count; i++)
-		if (muster_expect_parse_go_on(p, depth, resolve_after(p, i)) < 0)
-			return -1;
-	for (size_t i = 0; i < expect->check_count; i++)
-		if (circle_check(p, i) < 0)
-			return -1;
+	return muster_json_each_read(r, json, check_circle, expect->checks, size);
+}
+
+/* ---- the frame ---- */
+
+/* Each file's own affair: load.c has read it. */
+static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	(void)r, (void)into, (void)json;
 	return 0;
 }
 
-/* A list of strings, with its length. */
-static int read_texts(
-	struct muster_expect_parser *p, const struct muster_json *json, const char ***ret, size_t *ret_count)
-{
-	if (muster_expect_parse_need(p, json, MUSTER_JSON_ARRAY) < 0)
-		return -1;
-	*ret_count = muster_json_size(json);
-	*ret = muster_arena_alloc(p->expect->arena, (*ret_count + 1) * sizeof **ret);
-	return muster_expect_parse_each(p, json, muster_expect_parse_text, *ret, sizeof **ret);
-}
+#define TEXTS .read = muster_json_text_read, .size = sizeof(const char *)
 
-static int read_vm_sizes(struct muster_expect_parser *p, void *into, const struct muster_json *json)
-{
-	struct muster_expect *expect = into;
-	return read_texts(p, json, &expect->vm_sizes, &expect->vm_size_count);
-}
+static const struct muster_field identify_fields[] = {
+	{ MUSTER_FIELD_AS(muster_expect, "vm_size", vm_sizes, TEXT), TEXTS,
+		MUSTER_FIELD_MANY(muster_expect, vm_size_count), .optional = true },
+	{ MUSTER_FIELD_AS(muster_expect, "gpu_name", gpu_names, TEXT), TEXTS,
+		MUSTER_FIELD_MANY(muster_expect, gpu_name_count), .optional = true },
+	{ MUSTER_FIELD(muster_expect, gpu_count, INT), .low = 1, .optional = true },
+};
+static const struct muster_object_type identify_type = MUSTER_OBJECT_TYPE(muster_expect, identify_fields);
 
-static int read_gpu_names(struct muster_expect_parser *p, void *into, const struct muster_json *json)
-{
-	struct muster_expect *expect = into;
-	return read_texts(p, json, &expect->gpu_names, &expect->gpu_name_count);
-}
-
-static int read_identify(struct muster_expect_parser *p, void *into, const struct muster_json *json)
-{
-	static const struct muster_expect_parse_key keys[] = {
-		{ "vm_size", read_vm_sizes, 0 },
-		{ "gpu_name", read_gpu_names, 0 },
-		{ "gpu_count", muster_expect_parse_count, offsetof(struct muster_expect, gpu_count) },
-	};
-	return muster_expect_parse_object(p, json, keys, PARSE_COUNT(keys), into);
-}
+static const struct muster_field fields[] = {
+	{ .key = "schema_version", .read = read_before, .optional = true },
+	{ MUSTER_FIELD(muster_expect, name, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD(muster_expect, title, TEXT), .least = 1, .optional = true },
+	{ .key = "extends", .read = read_before, .optional = true },
+	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },
+	{ .key = "identify", .type = MUSTER_FIELD_OBJECT, .object = &identify_type, .optional = true },
+	{ .key = "checks", .read = read_checks, .optional = true },
+};
+static const struct muster_object_type file_type = MUSTER_OBJECT_TYPE(muster_expect, fields);
 
 int muster_expect_parse(const struct muster_json *merged, const struct muster_layer *layers, size_t layer_count,
 	struct muster_expect *expect, struct muster_problems *problems, struct muster_error *err)
 {
-	static const struct muster_expect_parse_key keys[] = {
-		{ "schema_version", NULL, 0 }, /* this and extends are each file's own affair */
-		{ "name", muster_expect_parse_text, offsetof(struct muster_expect, name) },
-		{ "title", muster_expect_parse_text, offsetof(struct muster_expect, title) },
-		{ "extends", NULL, 0 },
-		{ "observe", muster_expect_parse_boolean, offsetof(struct muster_expect, observe) },
-		{ "identify", read_identify, 0 },
-		{ "checks", read_checks, 0 },
-	};
-	struct muster_expect_parser p = {
-		.layers = layers, .layer_count = layer_count, .expect = expect, .problems = problems, .err = err
-	};
-	if (muster_expect_parse_object(&p, merged, keys, PARSE_COUNT(keys), expect) < 0)
+	struct muster_expect_parser p = muster_expect_parser_make(layers, layer_count, expect->arena, problems, err);
+	p.expect = expect;
+	p.check_type = muster_expect_check_type(expect->arena);
+	if (muster_object_read(&p.json, merged, &file_type, expect) < 0)
 		return -1;
-	if (!expect->check_count)
-		return muster_expect_parse_complain(&p, "no checks: every run would pass");
-	return 0;
+	return expect->check_count ? 0 : muster_json_reader_fail(&p.json, "no checks: every run would pass");
 }

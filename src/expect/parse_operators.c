@@ -4,171 +4,137 @@
 
 #include <string.h>
 
-int muster_expect_parse_metric_value(struct muster_expect_parser *p, void *into, const struct muster_json *json)
+struct muster_check *muster_expect_check_at(struct muster_json_reader *r)
 {
-	static const struct {
-		enum muster_json_type json;
-		const char *name;
-	} types[] = {
-		[MUSTER_NULL] = { MUSTER_JSON_NULL, "nothing" },
-		[MUSTER_NUMBER] = { MUSTER_JSON_NUMBER, "a number" },
-		[MUSTER_STRING] = { MUSTER_JSON_STRING, "a string" },
-		[MUSTER_BOOLEAN] = { MUSTER_JSON_BOOLEAN, "true or false" },
+	return ((struct muster_expect_parser *)r)->check;
+}
+
+int muster_expect_metric_value_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	static const enum muster_json_type types[] = {
+		[MUSTER_NUMBER] = MUSTER_JSON_NUMBER,
+		[MUSTER_STRING] = MUSTER_JSON_STRING,
+		[MUSTER_BOOLEAN] = MUSTER_JSON_BOOLEAN,
 	};
-	const struct muster_metric *metric = p->check->metric;
-	struct muster_value *ret = into;
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	enum muster_json_type type = types[metric->type];
 	char found[96];
-
 	_Static_assert(PARSE_COUNT(types) == MUSTER_TYPE_COUNT, "every type has its JSON type");
-	if (muster_json_type(json) != types[metric->type].json)
-		return muster_expect_parse_complain(p, "%s is needed for %s, found %s", types[metric->type].name,
-			metric->name, muster_expect_parse_found(json, found, sizeof found));
-	if (metric->type == MUSTER_NUMBER)
-		*ret = muster_number(muster_json_number(json));
-	else if (metric->type == MUSTER_STRING)
-		*ret = muster_string(muster_arena_string(p->expect->arena, muster_json_string(json)));
-	else
-		*ret = muster_boolean(muster_json_boolean(json));
-	return 0;
+	if (muster_json_type(json) != type)
+		return muster_json_reader_fail(r, "%s is needed for %s, found %s", muster_json_type_name(type),
+			metric->name, muster_json_shown(json, found, sizeof found));
+	return muster_json_value_read(r, into, json);
 }
 
-int muster_expect_parse_need_label(struct muster_expect_parser *p, const char *label)
+int muster_expect_need_label(struct muster_json_reader *r, const char *label)
 {
-	const struct muster_metric *metric = p->check->metric;
-	size_t count = 0;
-	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++)
-		if (strcmp(metric->labels[count], label) == 0)
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	const char *all = "";
+	if (!metric)
+		return 0; /* which is a problem of its own */
+	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i]; i++) {
+		if (strcmp(metric->labels[i], label) == 0)
 			return 0;
-	if (count == 0)
-		return muster_expect_parse_complain(
-			p, "%s has no labels, so it has no label \"%.60s\"", metric->name, label);
-	return muster_expect_parse_complain(p, "%s has no label \"%.60s\", only %s", metric->name, label,
-		muster_expect_parse_list(metric->labels, count, p->expect->arena));
+		all = muster_arena_printf(r->arena, "%s%s%s", all, *all ? ", " : "", metric->labels[i]);
+	}
+	if (!*all)
+		return muster_json_reader_fail(
+			r, "%s has no labels, so it has no label \"%.60s\"", metric->name, label);
+	return muster_json_reader_fail(r, "%s has no label \"%.60s\", only %s", metric->name, label, all);
 }
 
-int muster_expect_parse_need_many(struct muster_expect_parser *p)
+int muster_expect_need_many(struct muster_json_reader *r)
 {
-	const struct muster_metric *metric = p->check->metric;
-	if (metric->scope != MUSTER_SCOPE_JOB)
-		return 0;
-	return muster_expect_parse_complain(
-		p, "%s has one value for the whole job: there is nothing to compare", metric->name);
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	return metric->scope != MUSTER_SCOPE_JOB
+		       ? 0
+		       : muster_json_reader_fail(
+				 r, "%s has one value for the whole job: there is nothing to compare", metric->name);
 }
 
-int muster_expect_parse_within(struct muster_expect_parser *p, void *into, const struct muster_json *json)
-{
-	struct muster_check *check = into;
-	return muster_expect_parse_text(p, &check->within, json) < 0 ? -1
-								     : muster_expect_parse_need_label(p, check->within);
-}
-
-/* The operators that a type of metric has. */
-static const char *operators_text(struct muster_expect_parser *p, enum muster_type type)
+/* The operators of a type of metric. What any metric may have and that is no expectation is not among them. */
+static const char *list_operators(struct muster_json_reader *r, enum muster_type type)
 {
 	const char *text = "";
 	for (size_t i = 0; i < muster_operator_count; i++)
 		if (muster_operators[i].types & 1u << type)
 			text = muster_arena_printf(
-				p->expect->arena, "%s%s%s", text, *text ? ", " : "", muster_operators[i].name);
+				r->arena, "%s%s%s", text, *text ? ", " : "", muster_operators[i].name);
 	return text;
 }
 
-static int operator_read(
-	struct muster_expect_parser *p, const struct muster_operator *operator, const struct muster_json * json)
+int muster_expect_operator_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	struct muster_check *check = p->check;
+	struct muster_check *check = into;
 	const struct muster_metric *metric = check->metric;
-	struct muster_operand *operand = &check->operands[check->operand_count];
-	if (!(operator->types & 1u << metric->type))
-		return muster_expect_parse_complain(p, "does not fit: %s is a %s, which has %s", metric->name,
-			muster_type_name(metric->type), operators_text(p, metric->type));
-	*operand = (struct muster_operand){ .operator= operator};
-	if (operator->parse(p, operand, json) < 0)
+	struct muster_operand operand = { .operator= muster_operator_find(muster_json_key(json)) };
+	if (!metric)
+		return 0; /* which is a problem of its own */
+	if (!(operand.operator->types & 1u << metric->type))
+		return muster_json_reader_fail(r, "does not fit: %s is a %s, which has %s", metric->name,
+			muster_type_name(metric->type), list_operators(r, metric->type));
+	if (operand.operator->parse(r, &operand, json) < 0)
 		return -1;
-	check->operand_count++;
-	return 0;
-}
-
-int muster_expect_parse_operators(struct muster_expect_parser *p, const struct muster_json *check)
-{
-	size_t depth = p->depth;
-	p->check->operands = muster_arena_alloc(p->expect->arena, muster_json_size(check) * sizeof *p->check->operands);
-	for (size_t i = 0; i < muster_operator_count; i++) {
-		const struct muster_json *member = muster_json_member(check, muster_operators[i].name);
-
-		if (!member)
-			continue;
-		muster_expect_parse_enter(p, muster_operators[i].name);
-		if (muster_expect_parse_go_on(p, depth, operator_read(p, &muster_operators[i], member)) < 0)
-			return -1;
-	}
+	if (!check->operands)
+		check->operands = muster_arena_alloc(r->arena, muster_operator_count * sizeof *check->operands);
+	size_t at = check->operand_count++;
+	for (; at > 0 && check->operands[at - 1].operator> operand.operator; at--)
+		check->operands[at] = check->operands[at - 1];
+	check->operands[at] = operand;
 	return 0;
 }
 
 /* Keys that change how an operator works, which must be there. */
-static int companions_check(struct muster_expect_parser *p)
+static int check_companions(struct muster_json_reader *r, const struct muster_check *check)
 {
-	const struct muster_check *check = p->check;
 	const struct muster_operand *peers = muster_check_operand(check, MUSTER_OF_PEERS);
 	bool any_case = false, worded = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		any_case = any_case || check->operands[i].operator->any_case;
 		worded = worded || check->operands[i].operator->worded;
 	}
-	if (check->within && !(peers && peers->peers == MUSTER_SCOPE_NODE)) {
-		muster_expect_parse_enter(p, "within");
-		return muster_expect_parse_complain(p, "is only allowed with same_across: \"nodes\"");
-	}
-	if (check->in_words && !worded) {
-		muster_expect_parse_enter(p, "in_words");
-		return muster_expect_parse_complain(p, "says something only beside one_of or matches");
-	}
-	if (check->ignore_case && !(any_case && check->metric->type == MUSTER_STRING)) {
-		muster_expect_parse_enter(p, "ignore_case");
-		return muster_expect_parse_complain(p,
-			"says something only beside an operator that compares strings: equals, "
-			"one_of, matches or equals_by");
-	}
+	if (check->within && !(peers && peers->peers == MUSTER_SCOPE_NODE))
+		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across: \"nodes\"");
+	if (check->in_words && !worded)
+		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
+	if (check->ignore_case && !(any_case && check->metric->type == MUSTER_STRING))
+		return muster_json_reader_fail_member(r, "ignore_case",
+			"says something only beside an operator that compares strings: equals, one_of, matches or "
+			"equals_by");
 	return 0;
 }
 
-int muster_expect_parse_operators_check(struct muster_expect_parser *p)
+int muster_expect_operators_check(struct muster_json_reader *r)
 {
-	const struct muster_check *check = p->check;
+	const struct muster_check *check = muster_expect_check_at(r);
 	const char *exact = NULL;
 	if (check->operand_count == 0)
-		return muster_expect_parse_complain(
-			p, "no operator: give one of %s", operators_text(p, check->metric->type));
+		return muster_json_reader_fail(
+			r, "no operator: give one of %s", list_operators(r, check->metric->type));
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
-
 		if (exact && operator->exact)
-			return muster_expect_parse_complain(
-				p, "%s and %s exclude each other: set one of them to null", exact, operator->name);
+			return muster_json_reader_fail(
+				r, "%s and %s exclude each other: set one of them to null", exact, operator->name);
 		exact = operator->exact ? operator->name : exact;
 	}
-	if (companions_check(p) < 0)
+	if (check_companions(r, check) < 0)
 		return -1;
 	for (size_t i = 0; i < check->operand_count; i++) {
-		const struct muster_operand *operand = &check->operands[i];
-
-		if (operand->operator->beside && operand->operator->beside(p, operand) < 0)
+		const struct muster_operator *operator= check->operands[i].operator;
+		if (operator->beside && operator->beside(r, check, &check->operands[i]) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int muster_expect_parse_operators_lint(struct muster_expect_parser *p)
+int muster_expect_operators_lint(struct muster_json_reader *r, const struct muster_json *json)
 {
-	const struct muster_check *check = p->check;
-	size_t depth = p->depth;
+	const struct muster_check *check = muster_expect_check_at(r);
 	for (size_t i = 0; i < check->operand_count; i++) {
-		const struct muster_operand *operand = &check->operands[i];
-
-		if (!operand->operator->lint)
-			continue;
-		muster_expect_parse_enter(p, operand->operator->name);
-		if (muster_expect_parse_go_on(p, depth, operand->operator->lint(p, operand)) < 0)
+		const struct muster_operator *operator= check->operands[i].operator;
+		if (operator->lint && muster_json_member_read(r, operator->name, 0, operator->lint, &check->operands[i],
+			    muster_json_member(json, operator->name)) < 0)
 			return -1;
 	}
 	return 0;

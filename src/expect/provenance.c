@@ -1,16 +1,57 @@
-/* provenance.c - which files a check and its keys come from
+/* provenance.c - which files a value, a check and its keys come from
  */
 #include "expect/parse.h"
 
 #include <string.h>
 
-static const struct muster_json *layer_check_member(const struct muster_layer *layer, const char *id)
+/* ---- the value that is being read ---- */
+
+/* The value at the path in a file, or NULL; *ret_depth: how many steps of the path lead somewhere there. */
+static const struct muster_json *follow(
+	const struct muster_json *top, const struct muster_reader_path *at, size_t *ret_depth)
+{
+	*ret_depth = 0;
+	if (!at)
+		return top;
+	const struct muster_json *json = follow(top, at->up, ret_depth);
+	enum muster_json_type type = json ? muster_json_type(json) : MUSTER_JSON_NULL;
+	if (type == MUSTER_JSON_OBJECT && at->key) {
+		json = muster_json_member(json, at->key);
+	} else if (type == MUSTER_JSON_ARRAY && !at->key) {
+		json = muster_json_first(json);
+		for (size_t i = 0; json && i < at->index; i++)
+			json = muster_json_next(json);
+	} else {
+		json = NULL;
+	}
+	*ret_depth += json != NULL;
+	return json;
+}
+
+const char *muster_expect_file_at(const struct muster_json_reader *r)
+{
+	const struct muster_expect_parser *p = (const struct muster_expect_parser *)r;
+	const struct muster_layer *best = p->layers;
+	size_t deepest = 0, depth;
+	for (size_t i = 0; i < p->layer_count; i++) {
+		follow(p->layers[i].json, r->at, &depth);
+		if (depth >= deepest) {
+			best = &p->layers[i];
+			deepest = depth;
+		}
+	}
+	return best->path;
+}
+
+/* ---- a check ---- */
+
+const struct muster_json *muster_layer_check(const struct muster_layer *layer, const char *id)
 {
 	const struct muster_json *checks = muster_json_member(layer->json, "checks");
 	return checks && muster_json_type(checks) == MUSTER_JSON_OBJECT ? muster_json_member(checks, id) : NULL;
 }
 
-static struct muster_origin *change_find(const struct muster_check *check, const char *key)
+static struct muster_origin *find_change(const struct muster_check *check, const char *key)
 {
 	for (size_t i = 0; i < check->change_count; i++)
 		if (strcmp(check->changes[i].key, key) == 0)
@@ -19,39 +60,40 @@ static struct muster_origin *change_find(const struct muster_check *check, const
 }
 
 /* `said` is a member of the check in a later file; there is room for it. */
-static void change_note(
+static void note_change(
 	struct muster_check *check, const struct muster_json *said, const char *file, struct muster_arena *arena)
 {
-	struct muster_origin *change = change_find(check, muster_json_key(said));
+	struct muster_origin *change = find_change(check, muster_json_key(said));
 	if (!change)
 		change = &check->changes[check->change_count++];
-	change->key = muster_arena_string(arena, muster_json_key(said));
-	change->file = file;
-	change->removed = muster_json_type(said) == MUSTER_JSON_NULL;
+	*change = (struct muster_origin){
+		.key = muster_arena_string(arena, muster_json_key(said)),
+		.file = file,
+		.removed = muster_json_type(said) == MUSTER_JSON_NULL,
+	};
 }
 
-static size_t change_room(const struct muster_expect_parser *p, const char *id)
+/* How many members the check has in all files together. */
+static size_t count_members(const struct muster_expect_parser *p, const char *id)
 {
-	size_t room = 1;
+	size_t count = 0;
 	for (size_t i = 0; i < p->layer_count; i++) {
-		const struct muster_json *said = layer_check_member(&p->layers[i], id);
-
-		room += said ? muster_json_size(said) : 0;
+		const struct muster_json *said = muster_layer_check(&p->layers[i], id);
+		count += said ? muster_json_size(said) : 0;
 	}
-	return room;
+	return count;
 }
 
 /* A file that removes the check, or all checks, starts it anew. */
-void muster_expect_parse_trace(struct muster_expect_parser *p)
+void muster_expect_trace(struct muster_expect_parser *p)
 {
 	struct muster_check *check = p->check;
-	struct muster_arena *arena = p->expect->arena;
-	check->changes = muster_arena_alloc(arena, change_room(p, check->id) * sizeof *check->changes);
+	struct muster_arena *arena = p->json.arena;
+	check->changes = muster_arena_alloc(arena, count_members(p, check->id) * sizeof *check->changes);
 	for (size_t i = 0; i < p->layer_count; i++) {
 		const struct muster_json *checks = muster_json_member(p->layers[i].json, "checks");
-		const struct muster_json *said = layer_check_member(&p->layers[i], check->id);
+		const struct muster_json *said = muster_layer_check(&p->layers[i], check->id);
 		const char *file = muster_arena_string(arena, p->layers[i].path);
-
 		if (!checks || (!said && muster_json_type(checks) == MUSTER_JSON_OBJECT))
 			continue;
 		if (!said || muster_json_type(said) != MUSTER_JSON_OBJECT) {
@@ -64,14 +106,14 @@ void muster_expect_parse_trace(struct muster_expect_parser *p)
 			continue;
 		}
 		for (const struct muster_json *m = muster_json_first(said); m; m = muster_json_next(m))
-			change_note(check, m, file, arena);
+			note_change(check, m, file, arena);
 	}
 }
 
-const char *muster_expect_parse_file_of(const struct muster_expect_parser *p, const char *key)
+const char *muster_expect_file_of(const struct muster_check *check, const char *key)
 {
-	const struct muster_origin *change = change_find(p->check, key);
-	return change ? change->file : p->check->file;
+	const struct muster_origin *change = find_change(check, key);
+	return change ? change->file : check->file;
 }
 
 static size_t layer_index(const struct muster_expect_parser *p, const char *path)
@@ -82,20 +124,18 @@ static size_t layer_index(const struct muster_expect_parser *p, const char *path
 	return i;
 }
 
-int muster_expect_parse_sources_check(struct muster_expect_parser *p)
+int muster_expect_sources_lint(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;
-	const char *file = muster_expect_parse_file_of(p, "source");
-	size_t depth = p->depth, said = layer_index(p, file);
+	const char *file = muster_expect_file_of(check, "source");
+	size_t said = layer_index(p, file);
 	for (size_t i = 0; i < check->change_count; i++) {
 		const struct muster_origin *change = &check->changes[i];
-
 		if (change->removed || layer_index(p, change->file) <= said || !muster_operator_find(change->key))
 			continue;
-		muster_expect_parse_enter(p, change->key);
-		if (muster_expect_parse_go_on(p, depth,
-			    muster_expect_parse_complain(
-				    p, "changed without a source: the inherited source is that of %s", file)) < 0)
+		muster_json_reader_say_member(
+			&p->json, change->key, "changed without a source: the inherited source is that of %s", file);
+		if (muster_json_reader_go_on(&p->json) < 0)
 			return -1;
 	}
 	return 0;

@@ -18,19 +18,12 @@
  * extends a machine's would be mistaken for it. */
 static int identifies(const char *path, bool *ret, struct muster_error *err)
 {
-	struct muster_json *json = NULL;
-	char *text;
-	size_t length;
-	if (muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err) < 0)
+	struct muster_json *json;
+	if (muster_layer_read(path, &json, err) < 0)
 		return -1;
-	int result = muster_json_parse(text, length, &json, err);
-	free(text);
-	if (result == 0)
-		*ret = muster_json_type(json) == MUSTER_JSON_OBJECT && muster_json_member(json, "identify");
-	else
-		muster_wrap(err, "%s", path);
+	*ret = muster_json_type(json) == MUSTER_JSON_OBJECT && muster_json_member(json, "identify");
 	muster_json_free(json);
-	return result;
+	return 0;
 }
 
 /* Take the file in, if its machine can be recognised. */
@@ -39,10 +32,8 @@ static int candidate_add(struct muster_candidates *all, const char *path, const 
 	struct muster_candidate one = { 0 };
 	struct muster_expect changed;
 	bool own = false;
-	if (identifies(path, &own, err) < 0) {
-		err->code = MUSTER_EUSAGE;
+	if (identifies(path, &own, err) < 0)
 		return -1;
-	}
 	if (!own)
 		return 0;
 	if (muster_expect_load("", path, NULL, &one.expect, err) < 0)

@@ -137,6 +137,9 @@ void muster_json_reader_say(struct muster_json_reader *r, const char *format, ..
 void muster_json_reader_say_member(struct muster_json_reader *r, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* After something was said: 0 to go on behind the value at hand, -1 to end. */
+int muster_json_reader_go_on(struct muster_json_reader *r);
+
 /* -1 with the key that is in no field of these parts, and the keys that are allowed. */
 int muster_json_unknown_fail(
 	struct muster_json_reader *r, const struct muster_object_type *type, unsigned int part, const char *key);

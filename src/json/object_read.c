@@ -66,6 +66,11 @@ void muster_json_reader_say_member(struct muster_json_reader *r, const char *key
 	r->at = member.up;
 }
 
+int muster_json_reader_go_on(struct muster_json_reader *r)
+{
+	return r->go_on ? r->go_on(r) : -1;
+}
+
 /* ---- single values ---- */
 
 const char *muster_json_shown(const struct muster_json *json, char *out, size_t size)
@@ -304,12 +309,6 @@ int muster_field_read(
 	return muster_json_reader_fail(r, "a field of no known type");
 }
 
-/* After an error: 0 to go on. */
-static int go_on(struct muster_json_reader *r)
-{
-	return r->go_on ? r->go_on(r) : -1;
-}
-
 static int read_many(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
@@ -328,7 +327,7 @@ static int read_many(
 	for (json = muster_json_first(json); json && rc == 0; json = muster_json_next(json), element.index++) {
 		r->at = &element;
 		if (muster_field_read(r, field, items + element.index * size, json) < 0)
-			rc = go_on(r);
+			rc = muster_json_reader_go_on(r);
 	}
 	r->at = element.up;
 	memcpy((char *)base + field->offset, &items, sizeof items);
@@ -370,7 +369,7 @@ static int read_field(
 	if (field->present)
 		*(bool *)(void *)((char *)base + field->present) = true;
 	if (rc < 0)
-		rc = go_on(r);
+		rc = muster_json_reader_go_on(r);
 	r->at = member.up;
 	return rc;
 }
@@ -438,7 +437,7 @@ static int read_object(struct muster_json_reader *r, const struct muster_json *j
 				return -1;
 		} else if (!type->open && !(r->note && strcmp(r->note, key) == 0)) {
 			muster_json_unknown_fail(r, type, part, key);
-			if (go_on(r) < 0)
+			if (muster_json_reader_go_on(r) < 0)
 				return -1;
 		}
 	}
@@ -447,7 +446,7 @@ static int read_object(struct muster_json_reader *r, const struct muster_json *j
 		if (!field || field->optional || seen[i / 64] & (uint64_t)1 << i % 64)
 			continue;
 		muster_json_reader_say(r, "the key \"%s\" is missing", field->key);
-		if (go_on(r) < 0)
+		if (muster_json_reader_go_on(r) < 0)
 			return -1;
 	}
 	return 0;
@@ -466,7 +465,7 @@ int muster_json_member_read(struct muster_json_reader *r, const char *key, size_
 	r->at = &here;
 	int rc = read(r, into, json);
 	if (rc < 0)
-		rc = go_on(r);
+		rc = muster_json_reader_go_on(r);
 	r->at = here.up;
 	return rc;
 }

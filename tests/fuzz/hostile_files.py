@@ -218,7 +218,7 @@ class HostileFiles(unittest.TestCase):
                 with self.subTest(role=name, kind=kind):
                     just((frame % f'"matches": "{pattern}"').encode())(self.path)
                     long = len(pattern) > 4096
-                    said = "a string of more than 4096 bytes" if long else "is too large a regular expression"
+                    said = "bytes, at most 4096 are allowed" if long else "is too large a regular expression"
                     self.refuse(template, said, MEMORY)
 
     def test_things(self):

@@ -46,13 +46,13 @@ static const struct {
 		  "'advice':'${no.metric1} ${node} ${no.metric2}'}"),
 		"x.json: $.checks.a.one_of[0]: a number is needed *\n"
 		"x.json: $.checks.a.one_of[2]: a number is needed *\n"
-		"x.json: $.checks.a.inconclusive_on[\"1\"]: must not be empty\n"
-		"x.json: $.checks.a.inconclusive_on[\"2\"]: a string is needed, found 3\n"
 		"x.json: $.checks.a.where.bytes: a number is needed, found \"8\"\n"
 		"x.json: $.checks.a.where.colour: nccl.allreduce_us has no label *\n"
-		"x.json: $.checks.a.when.day: unknown key, *\n"
 		"x.json: $.checks.a.when.nodes: a whole number from 1 is needed, found 0\n"
 		"x.json: $.checks.a.when.profile: one of quick, standard, full is needed, found \"slow\"\n"
+		"x.json: $.checks.a.when.day: unknown key, *\n"
+		"x.json: $.checks.a.inconclusive_on[\"1\"]: must not be empty\n"
+		"x.json: $.checks.a.inconclusive_on[\"2\"]: a string is needed, found 3\n"
 		"x.json: $.checks.a.advice: the placeholder ${no.metric1} *\n"
 		"x.json: $.checks.a.advice: the placeholder ${no.metric2} *\n" },
 	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['',1],'gpu_count':'8'},'checks':{'a':{" COUNT_IS
@@ -68,18 +68,24 @@ static const struct {
 		"x.json: $.checks.b.min: a number is needed, found \"7\"\n"
 		"x.json: $.checks.b.severity: one of fail, warn is needed, found \"bad\"\n"
 		"x.json: $.checks.c: an object is needed, found 3\n"
+		"x.json: $.checks.d.min: does not fit: node.os is a string, *\n"
 		"x.json: $.checks.d.colour: unknown key, *\n"
 		"x.json: $.checks.d.shape: unknown key, *\n"
-		"x.json: $.checks.d.min: does not fit: node.os is a string, *\n"
 		"x.json: $.checks.d: no source: give the source of the expected value\n" },
 	{ "{'schema_version':1,'name':'','observe':1,'identify':{'gpu_count':0,'gpus':8},'checks':{'a':{" COUNT_IS
 	  "'equals':8,'after':'b'}},'more':1}",
-		"x.json: $.more: unknown key, *\n"
 		"x.json: $.name: must not be empty\n"
 		"x.json: $.observe: true or false is needed, found 1\n"
-		"x.json: $.identify.gpus: unknown key, *\n"
 		"x.json: $.identify.gpu_count: a whole number from 1 is needed, found 0\n"
-		"x.json: $.checks.a.after: there is no check \"b\"; did you mean \"a\"?\n" },
+		"x.json: $.identify.gpus: unknown key, *\n"
+		"x.json: $.checks.a.after: there is no check \"b\"; did you mean \"a\"?\n"
+		"x.json: $.more: unknown key, *\n" },
+	/* a circle is one problem, and what follows it is read */
+	{ "{'schema_version':1,'name':'t','checks':{'a':{" COUNT_IS "'equals':8,'after':'b'},'b':{" COUNT_IS
+	  "'equals':8,'after':'c'},'c':{" COUNT_IS "'equals':8,'after':'b'},'d':{" COUNT_IS
+	  "'equals':8,'after':'c'}},'more':1}",
+		"x.json: $.checks.b.after: the \"after\" of these checks form a circle\n"
+		"x.json: $.more: unknown key, *\n" },
 	{ FILE_OF("'a':{" SPEED_IS "'min':9,'max':8},'b':{" SPEED_IS "'min':9,'warn_below':8},'c':{" SPEED_IS
 		  "'max':9,'warn_above':10},'d':{" SPEED_IS "'warn_below':9,'warn_above':8},'e':{" SPEED_IS
 		  "'max':9,'warn_below':10},'f':{" SPEED_IS "'min':9,'warn_above':8},'g':{" SPEED_IS

@@ -91,8 +91,10 @@ static const struct {
 	{ CHECK(STRING), "$.checks[\"a.check\"]: no operator: give one of equals, one_of, matches, "
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
-		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, equals, one_of, matches, "
-		"min_version, min, max" },
+		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, within, in_words, "
+		"inconclusive_on, where, when, after, severity, optional, source, certainty, advice, title, equals, "
+		"one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, present, "
+		"observe, min_of_median, max_of_median" },
 	{ CHECK(NUMBER ",'min':'8'"), "$.checks[\"a.check\"].min: a number is needed, found \"8\"" },
 	{ CHECK(NUMBER ",'max':true"), "$.checks[\"a.check\"].max: a number is needed, found true" },
 	{ CHECK(NUMBER ",'warn_below':[1]"), "$.checks[\"a.check\"].warn_below: a number is needed, found an array" },
@@ -161,7 +163,7 @@ static const struct {
 		"$.checks[\"a.check\"].same_across: nccl.ring_ranks has one value for the whole job: there is nothing "
 		"to compare" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu'}"),
-		"$.checks[\"a.check\"].equals_by: both \"label\" and \"values\" are needed" },
+		"$.checks[\"a.check\"].equals_by: the key \"values\" is missing" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'port','values':{'x':1}}"),
 		"$.checks[\"a.check\"].equals_by.label: gpu.numa_node has no label \"port\", only gpu" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{}}"),
@@ -299,6 +301,9 @@ static const struct {
 		"$.extends: not allowed in an overlay" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'schema_version':3}", "overlay.json",
 		"$.schema_version: this muster reads version 1 only" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':null}", NULL, "child.json", "$.name: missing" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'name':null}", "overlay.json",
+		"$.name: missing" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':", "overlay.json",
 		"line 1, column" },
 	{ "{'schema_version':1}", "{'schema_version':1,'name':'c'}", NULL, "parent.json", "$.name: missing" },
@@ -611,9 +616,9 @@ static const struct {
 	{ "[", "%zu,", 1024, "1]", "$.x: more than 1024 members" },
 	{ "{", "\"%zu\": 1, ", 1024, "\"x\": 1}", "$.x: more than 1024 members" },
 	{ "[[1], ", "[[%zu]],", 1000, "[]]", "$.x: unknown key" }, /* as many as may be */
-	{ "\"", "%06zu", 683, "\"", "$.x: a string of more than 4096 bytes" },
-	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a string of more than 4096 bytes" },
-	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a string of more than 4096 bytes" },
+	{ "\"", "%06zu", 683, "\"", "$.x: a string of 4098 bytes, at most 4096 are allowed" },
+	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a key of more than 4096 bytes" },
+	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a string of 4098 bytes, at most 4096 are allowed" },
 	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
 };
 
