@@ -6,8 +6,6 @@
 #include "slurm/hostlist.h"
 #include "util/file.h"
 #include "eval/select.h"
-#include "muster/probe.h"
-#include "model/trend.h"
 #include "muster/report.h"
 #include "journal/read.h"
 
@@ -15,51 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { NODES_FILE_MAX = 32 << 20 };
-
-struct assemble_options {
-	const char *sku, *overlay, *report, *nodes, *folder;
-	bool strict;
-};
-
-static int options_parse(int argc, char **argv, struct assemble_options *o, struct muster_error *err)
-{
-	const struct muster_option table[] = {
-		{ .name = "--expect-nodes",
-			.argument = "LIST",
-			.text = &o->nodes,
-			.help = "expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes "
-				"that Slurm gave the run)" },
-		{ .name = "--report",
-			.argument = "FILE",
-			.text = &o->report,
-			.help = "write the JSON report to FILE; - is standard output" },
-		{ .name = "--sku",
-			.argument = "NAME",
-			.text = &o->sku,
-			.help = "expected machine type (default: that of the run)" },
-		{ .name = "--overlay",
-			.argument = "FILE",
-			.text = &o->overlay,
-			.help = "overlay with the thresholds of your site (default: that of the run)" },
-		{ .name = "--strict", .flag = &o->strict, .help = "warnings fail the run (default: as in the run)" },
-	};
-	struct muster_cli cli = {
-		.usage = "muster assemble DIR [options]",
-		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "Builds the report of a run that could not write one (rank 0 died, job killed) from the "
-			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
-			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
-		.operands = &o->folder,
-		.operands_least = 1,
-		.operands_most = 1,
-		.needed = "no directory given: muster assemble DIR",
-	};
-	int parsed = muster_cli_parse(&cli, argc, argv, err);
-	return parsed;
-}
 
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
@@ -78,7 +33,6 @@ static void add_nodes(
 	size_t added = 0;
 	for (size_t i = 0; i < count; i++) {
 		bool there = is_among(names[i], spooled->strays, spooled->stray_count);
-
 		for (size_t n = 0; n < run->node_count && !there; n++)
 			there = strcmp(run->nodes[n].name, names[i]) == 0;
 		if (there)
@@ -115,61 +69,68 @@ static int expect_nodes(
 }
 
 /* Report ignored parts of the directory on standard error; they have no effect on the verdict. */
-static void remarks_print(const struct assemble_options *o, const struct muster_journal_set *spooled)
+static void remarks_print(const char *folder, const struct muster_journal_set *spooled)
 {
 	if (spooled->other_runs > 0)
 		fprintf(stderr, "muster: %s: %zu other run%s ignored; the report is about the run started at %s\n",
-			o->folder, spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
+			folder, spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
 	if (spooled->stray_count > 0)
 		fprintf(stderr,
 			"muster: %s: %zu process%s ignored: a wrong --mpi option made each process a job of one rank, "
 			"and only the first is shown\n",
-			o->folder, spooled->stray_count, spooled->stray_count == 1 ? "" : "es");
+			folder, spooled->stray_count, spooled->stray_count == 1 ? "" : "es");
 	if (spooled->bad_lines + spooled->bad_files > 0)
-		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s ignored; the first: %s: %s\n", o->folder,
+		fprintf(stderr, "muster: %s: %zu line%s and %zu file%s ignored; the first: %s: %s\n", folder,
 			spooled->bad_lines, spooled->bad_lines == 1 ? "" : "s", spooled->bad_files,
 			spooled->bad_files == 1 ? "" : "s", spooled->bad_file, spooled->bad_why);
 }
 
-static int judge(
-	const struct assemble_options *o, const struct muster_run *run, struct muster_selection *choice, bool strict)
-{
-	bool to_stdout = o->report && strcmp(o->report, "-") == 0;
-	struct muster_report report;
-	muster_selection_evaluate(choice, run, strict, &report);
-	int code = muster_report_publish(&report, o->report, o->report ? o->report : "none",
-		isatty(fileno(to_stdout ? stderr : stdout)) && !getenv("NO_COLOR"));
-	muster_report_done(&report);
-	return code;
-}
-
 int muster_cmd_assemble(int argc, char **argv)
 {
-	struct assemble_options o = { 0 };
+	const char *sku = NULL, *overlay = NULL, *report = NULL, *nodes = NULL, *folder;
+	bool strict = false;
+	const struct muster_option options[] = {
+		{ "--expect-nodes", "LIST",
+			"expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes that Slurm "
+			"gave the run)",
+			.text = &nodes },
+		{ "--report", "FILE", "write the JSON report to FILE; - is standard output", .text = &report },
+		{ "--sku", "NAME", "expected machine type (default: that of the run)", .text = &sku },
+		{ "--overlay", "FILE", "overlay with the thresholds of your site (default: that of the run)",
+			.text = &overlay },
+		{ "--strict", NULL, "warnings fail the run (default: as in the run)", .flag = &strict },
+	};
+	struct muster_cli cli = {
+		.usage = "muster assemble DIR [options]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue = "Builds the report of a run that could not write one (rank 0 died, job killed) from the "
+			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
+			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
+		MUSTER_CLI_OPERANDS(&folder, 1),
+		.needed = "no directory given: muster assemble DIR",
+	};
 	struct muster_paths paths;
 	struct muster_selection choice = { 0 };
 	struct muster_journal_set spooled = { 0 };
 	struct muster_run run;
 	struct muster_error err;
 	int code;
-	if (muster_paths_find(&paths, &err) < 0)
-		return muster_cli_usage(&err);
-	int parsed = options_parse(argc, argv, &o, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed < 0)
-		return muster_cli_usage(&err);
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		return code;
 	muster_run_init(&run);
-	int failed = muster_journal_set_read(o.folder, NULL, run.arena, &spooled, &err);
+	int failed = muster_journal_set_read(folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
-		const char *nodes = o.nodes ? o.nodes : spooled.nodelist;
+		nodes = nodes ? nodes : spooled.nodelist;
 		muster_journal_set_make(&spooled, &run);
-		remarks_print(&o, &spooled);
+		remarks_print(folder, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
-			 muster_selection_load(paths.configs, o.sku ? o.sku : spooled.sku,
-				 o.overlay ? o.overlay : spooled.overlay, &choice, &err) < 0;
+			 muster_selection_load(paths.configs, sku ? sku : spooled.sku,
+				 overlay ? overlay : spooled.overlay, &choice, &err) < 0;
 	}
-	code = failed ? muster_cli_usage(&err) : judge(&o, &run, &choice, o.strict || spooled.strict);
+	if (failed)
+		code = muster_cli_usage(&err);
+	else
+		code = muster_cli_judge(&choice, &run, strict || spooled.strict, report, "none");
 	muster_selection_done(&choice);
 	muster_journal_set_done(&spooled);
 	muster_run_done(&run);

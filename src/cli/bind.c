@@ -7,9 +7,10 @@
 #include "cli/cli.h"
 #include "util/text.h"
 #include "muster/report.h"
-#include "sim/hardware.h"
+#include "system/hardware.h"
 #include "util/env.h"
 #include "util/cpuset.h"
+#include "util/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@
 #define CLASS_VGA 0x0300
 #define CLASS_3D 0x0302
 
-struct home { /* a NUMA node with CPUs */
-	int os_index;
+struct home {                    /* a NUMA node with CPUs */
+	int os_index;            /* first, for muster_by_int */
 	const char *mask, *list; /* of its CPUs */
 	unsigned int cpus;       /* how many they are */
 	const char *cores;       /* Slurm counts cores as hwloc's logical indices do, not CPUs */
@@ -50,13 +51,24 @@ static const char *keep(struct muster_arena *arena, char *text)
 	return kept;
 }
 
-static void home_set(
-	struct home *home, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t cores, struct muster_arena *arena)
+/* Room for what is added below. */
+static void machine_init(struct machine *machine, const char *name, const char *origin, size_t homes, size_t gpus)
 {
-	home->mask = keep(arena, muster_cpuset_mask(cpus));
-	home->list = keep(arena, muster_cpuset_list(cpus));
-	home->cpus = (unsigned int)hwloc_bitmap_weight(cpus);
-	home->cores = keep(arena, muster_cpuset_list(cores));
+	machine->name = name;
+	machine->origin = origin;
+	machine->homes = muster_arena_alloc(machine->arena, (homes + 1) * sizeof *machine->homes);
+	machine->gpus = muster_arena_alloc(machine->arena, (gpus + 1) * sizeof *machine->gpus);
+}
+
+static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t cores)
+{
+	machine->homes[machine->home_count++] = (struct home){
+		.os_index = os_index,
+		.mask = keep(machine->arena, muster_cpuset_mask(cpus)),
+		.list = keep(machine->arena, muster_cpuset_list(cpus)),
+		.cpus = (unsigned int)hwloc_bitmap_weight(cpus),
+		.cores = keep(machine->arena, muster_cpuset_list(cores)),
+	};
 }
 
 /* The place of a NUMA node; home_count when it has no CPUs, or is not there. */
@@ -75,12 +87,6 @@ static int by_bus_id(const void *a, const void *b)
 	return m == n ? strcmp(x->bus_id, y->bus_id) : m < n ? -1 : 1; /* a PCI domain may have more than four digits */
 }
 
-static int by_index(const void *a, const void *b)
-{
-	const struct home *x = a, *y = b;
-	return (x->os_index > y->os_index) - (x->os_index < y->os_index);
-}
-
 static int gpu_add(struct machine *machine, const char *bus_id, int os_index, struct muster_error *err)
 {
 	size_t home = home_find(machine, os_index);
@@ -96,59 +102,51 @@ static int gpu_add(struct machine *machine, const char *bus_id, int os_index, st
 /* ---- from a hardware description ---- */
 
 /* Cores are numbered along the NUMA nodes, and the threads of a core are neighbours. */
-static int homes_described(struct machine *machine, const struct muster_sim_node *node, struct muster_error *err)
+static int homes_described(struct machine *machine, const struct muster_hardware *hardware, struct muster_error *err)
 {
-	unsigned int core = 0, threads = (unsigned int)node->threads_per_core;
-	machine->homes = muster_arena_alloc(machine->arena, (node->numa_count + 1) * sizeof *machine->homes);
-	for (size_t i = 0; i < node->numa_count; i++) {
-		struct home *home = &machine->homes[i];
-		hwloc_bitmap_t cpus = muster_cpuset_parse_list(node->numas[i].cpu_list, err), cores;
-
+	unsigned int core = 0, threads = (unsigned int)hardware->threads_per_core;
+	for (size_t i = 0; i < hardware->numa_count; i++) {
+		hwloc_bitmap_t cpus = muster_cpuset_parse_list(hardware->numas[i].cpu_list, err), cores;
 		if (!cpus)
 			return -1;
-		home->os_index = node->numas[i].os_index;
 		cores = hwloc_bitmap_alloc();
 		for (unsigned int left = (unsigned int)hwloc_bitmap_weight(cpus) / threads; left > 0; left--)
 			hwloc_bitmap_set(cores, core++);
-		home_set(home, cpus, cores, machine->arena);
+		home_add(machine, hardware->numas[i].os_index, cpus, cores);
 		hwloc_bitmap_free(cpus);
 		hwloc_bitmap_free(cores);
 	}
-	machine->home_count = node->numa_count;
 	return 0;
 }
 
 static int machine_described(struct machine *machine, const char *directory, const char *sku, struct muster_error *err)
 {
-	struct muster_sim_hardware hardware;
-	const struct muster_sim_node *node = &hardware.node;
-	if (muster_sim_hardware_read(directory, sku, machine->arena, &hardware, err) < 0 ||
-		homes_described(machine, node, err) < 0)
+	struct muster_hardware hardware;
+	if (muster_hardware_read(directory, sku, machine->arena, &hardware, err) < 0)
 		return -1;
-	machine->name = sku;
-	machine->origin = "from its hardware description";
-	machine->gpus = muster_arena_alloc(machine->arena, (node->gpu_count + 1) * sizeof *machine->gpus);
-	for (size_t i = 0; i < node->gpu_count; i++)
-		if (gpu_add(machine, node->gpus[i].bus_id, node->gpus[i].numa_node, err) < 0)
+	machine_init(machine, sku, "from its hardware description", hardware.numa_count, hardware.gpu_count);
+	if (homes_described(machine, &hardware, err) < 0)
+		return -1;
+	for (size_t i = 0; i < hardware.gpu_count; i++)
+		if (gpu_add(machine, hardware.gpus[i].bus_id, hardware.gpus[i].numa_node, err) < 0)
 			return -1;
 	return 0;
 }
 
 /* ---- from this machine ---- */
 
+/* Slurm's cores are hwloc's, or CPUs where hwloc knows no cores. */
 static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err)
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-	struct home *home = &machine->homes[machine->home_count++];
 	if (muster_cpuset_check(node->cpuset, err) < 0)
 		return -1;
 	hwloc_bitmap_t cores = hwloc_bitmap_alloc();
 	for (hwloc_obj_t core = NULL;
 		(core = hwloc_get_next_obj_inside_cpuset_by_type(topology, node->cpuset, type, core));)
 		hwloc_bitmap_set(cores, core->logical_index);
-	home->os_index = (int)node->os_index;
-	home_set(home, node->cpuset, cores, machine->arena);
+	home_add(machine, (int)node->os_index, node->cpuset, cores);
 	hwloc_bitmap_free(cores);
 	return 0;
 }
@@ -156,17 +154,15 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
 {
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
-	int failed = 0, count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-	machine->homes =
-		muster_arena_alloc(machine->arena, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *machine->homes);
+	int rc = 0;
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
 	for (hwloc_obj_t node = NULL;
-		!failed && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
+		rc == 0 && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
 		if (hwloc_bitmap_isset(homes, node->os_index))
-			failed = home_here(machine, topology, node, err) < 0;
+			rc = home_here(machine, topology, node, err);
 	hwloc_bitmap_free(homes);
-	qsort(machine->homes, machine->home_count, sizeof *machine->homes, by_index);
-	return failed ? -1 : 0;
+	qsort(machine->homes, machine->home_count, sizeof *machine->homes, muster_by_int); /* by os_index */
+	return rc;
 }
 
 static bool is_gpu(hwloc_obj_t device)
@@ -197,31 +193,27 @@ static int minor_read(const char *root, const char *bus_id, long *ret)
 	return found;
 }
 
-static int machine_here(struct machine *machine, struct muster_error *err)
+static int machine_here(struct machine *machine, const char *root, struct muster_error *err)
 {
-	const char *root = muster_env(MUSTER_ENV_ROOT);
 	hwloc_topology_t topology = muster_topology(err);
-	size_t room = 0;
-	if (!topology || homes_here(machine, topology, err) < 0)
+	if (!topology)
 		return -1;
-	root = root ? root : "";
-	machine->name = "this machine";
-	machine->origin = "from hwloc and the kernel";
+	size_t gpus = 0;
+	int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
-		room += is_gpu(device);
-	machine->gpus = muster_arena_alloc(machine->arena, (room + 1) * sizeof *machine->gpus);
+		gpus += is_gpu(device);
+	machine_init(machine, "this machine", "from hwloc and the kernel", nodes > 0 ? (size_t)nodes : 0, gpus);
+	if (homes_here(machine, topology, err) < 0)
+		return -1;
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));) {
 		const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
 		char bus_id[32];
 		hwloc_obj_t node;
-
 		if (!is_gpu(device))
 			continue;
 		snprintf(bus_id, sizeof bus_id, "%04x:%02x:%02x.%x", (unsigned int)pci->domain, (unsigned int)pci->bus,
 			(unsigned int)pci->dev, (unsigned int)pci->func);
-		const char *numa =
-			muster_arena_printf(machine->arena, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
-		if (muster_topology_device_node(topology, numa, bus_id, &node, err) < 0)
+		if (muster_topology_gpu_node(topology, root, bus_id, &node, err) < 0)
 			return muster_wrap(err, "the NUMA node of GPU %s", bus_id);
 		if (gpu_add(machine, bus_id, (int)node->os_index, err) < 0)
 			return -1;
@@ -251,7 +243,6 @@ static void print_gpus(const struct machine *machine)
 		machine->gpu_count == 1 ? "" : "s", machine->home_count, machine->home_count == 1 ? "" : "s");
 	for (size_t i = 0; i < machine->gpu_count; i++) {
 		const struct home *home = &machine->homes[machine->gpus[i].home];
-
 		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
 			home->list);
 	}
@@ -326,9 +317,10 @@ static int bind_print(const char *hardware, const char *sku)
 	struct machine machine = { .arena = muster_arena_new() };
 	const char *root = muster_env(MUSTER_ENV_ROOT);
 	struct muster_error err;
-	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, &err);
+	root = root ? root : "";
+	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, root, &err);
 	if (!failed) {
-		gpus_order(&machine, sku ? NULL : root ? root : "");
+		gpus_order(&machine, sku ? NULL : root);
 		print_gpus(&machine);
 		print_srun(&machine);
 		print_sbatch(&machine);
@@ -345,27 +337,19 @@ static int bind_print(const char *hardware, const char *sku)
 int muster_cmd_bind(int argc, char **argv)
 {
 	const char *sku = NULL;
-	const struct muster_option table[] = {
-		{ .name = "--sku",
-			.argument = "NAME",
-			.text = &sku,
-			.help = "machine type with a hardware description, instead of this machine" },
+	const struct muster_option options[] = {
+		{ "--sku", "NAME", "machine type with a hardware description, instead of this machine", .text = &sku },
 	};
-	struct muster_paths paths;
-	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster bind [--sku NAME]",
-		MUSTER_CLI_OPTIONS(table),
+		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints the options of srun, sbatch and mpirun and the gres.conf lines that place each "
 			    "rank next to its GPU.\nLines that begin with # are comments.\nExit codes: 0 printed, 2 "
 			    "usage, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
 	};
-	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed == 0)
-		parsed = muster_paths_find(&paths, &err);
-	if (parsed < 0)
-		return muster_cli_usage(&err);
+	struct muster_paths paths;
+	int code;
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		return code;
 	return bind_print(paths.hardware, sku);
 }

@@ -4,12 +4,16 @@
  * caller knows whether this process is the one that should say it.
  */
 #include "cli/cli.h"
+#include "eval/select.h"
 #include "muster/report.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int muster_cli_usage(const struct muster_error *err)
 {
@@ -25,20 +29,35 @@ int muster_cli_printed(int code)
 	return MUSTER_EXIT_INCONCLUSIVE;
 }
 
+bool muster_cli_colours(FILE *out)
+{
+	return isatty(fileno(out)) && !getenv("NO_COLOR");
+}
+
+int muster_cli_judge(struct muster_selection *choice, const struct muster_run *run, bool strict, const char *path,
+	const char *otherwise)
+{
+	bool to_stdout = path && strcmp(path, "-") == 0;
+	struct muster_report report;
+	muster_selection_evaluate(choice, run, strict, &report);
+	int code = muster_report_publish(
+		&report, path, path ? path : otherwise, muster_cli_colours(to_stdout ? stderr : stdout));
+	muster_report_done(&report);
+	return code;
+}
+
 static void help_print(const struct muster_cli *cli)
 {
 	const struct muster_option *options = cli->options;
 	size_t width = strlen("--help");
 	for (size_t i = 0; i < cli->option_count; i++) {
 		size_t length = strlen(options[i].name) + (options[i].argument ? strlen(options[i].argument) + 1 : 0);
-
 		width = length > width ? length : width;
 	}
 	printf("usage: %s\n\n", cli->usage);
 	for (size_t i = 0; i < cli->option_count; i++) {
 		int used = printf("  %s%s%s", options[i].name, options[i].argument ? " " : "",
 			options[i].argument ? options[i].argument : "");
-
 		printf("%*s%s\n", (int)width + 4 - used, "", options[i].help);
 	}
 	printf("  %-*s%s\n", (int)width + 2, "--help", "print this help");
@@ -55,6 +74,30 @@ static const struct muster_option *option_find(const struct muster_cli *cli, con
 	return NULL;
 }
 
+/* Put the argument, NULL for a flag, where the table says. */
+static int argument_put(const struct muster_option *option, const char *text, struct muster_error *err)
+{
+	if (option->flag)
+		*option->flag = true;
+	if (option->text)
+		*option->text = text;
+	if (option->number) {
+		long number;
+		if (muster_parse_int(text, option->low, option->high, &number, option->name, err) < 0)
+			return -1;
+		*option->number = (int)number;
+	}
+	if (option->bytes && muster_parse_bytes(text, option->bytes, option->name, err) < 0)
+		return -1;
+	if (option->choice) {
+		int place = muster_parse_name(text, option->names, option->name_count, option->name, err);
+		if (place < 0)
+			return -1;
+		*(int *)option->choice = place;
+	}
+	return option->each ? option->each(option->arg, text, err) : 0;
+}
+
 /* Take the option at argv[*at], and its argument, which may be the next word. */
 static int option_take(const struct muster_cli *cli, int argc, char **argv, int *at, struct muster_error *err)
 {
@@ -64,22 +107,15 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 	if (!option)
 		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists all options)",
 			(int)length, word, argv[0]);
-	if (!option->argument) {
-		if (equals)
-			return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
-		if (option->flag)
-			*option->flag = true;
-		return option->each ? option->each(option->arg, NULL, err) : 0;
-	}
+	if (!option->argument && equals)
+		return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
 	if (equals)
 		text = equals + 1;
-	else if (*at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
+	else if (option->argument && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
 		text = argv[++*at];
-	if (!text || !*text)
+	if (option->argument && (!text || !*text))
 		return muster_fail(err, MUSTER_EUSAGE, "%s needs a value: %s", option->name, option->argument);
-	if (option->text)
-		*option->text = text;
-	return option->each ? option->each(option->arg, text, err) : 0;
+	return argument_put(option, text, err);
 }
 
 /* Options and operands, up to "--". 1 for --help. */
@@ -87,7 +123,6 @@ static int words_take(struct muster_cli *cli, int argc, char **argv, struct must
 {
 	for (cli->rest = 1; cli->rest < argc; cli->rest++) {
 		const char *word = argv[cli->rest];
-
 		if (strcmp(word, "--") == 0) {
 			cli->rest++;
 			break;
@@ -123,4 +158,17 @@ int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muste
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s%s", argv[0],
 			cli->needed ? "" : "usage: ", cli->needed ? cli->needed : cli->usage);
 	return 0;
+}
+
+bool muster_cli_begin(struct muster_cli *cli, int argc, char **argv, struct muster_paths *paths, int *ret_code)
+{
+	struct muster_error err;
+	int parsed = muster_cli_parse(cli, argc, argv, &err);
+	if (parsed == 0 && paths)
+		parsed = muster_paths_find(paths, &err);
+	if (parsed < 0)
+		*ret_code = muster_cli_usage(&err);
+	else
+		*ret_code = MUSTER_EXIT_PASS;
+	return parsed == 0;
 }

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 struct muster_command {
 	const char *name, *summary;
@@ -37,6 +39,16 @@ int muster_cli_usage(const struct muster_error *err);
  * stderr when stdout did not take it. */
 int muster_cli_printed(int code);
 
+/* Whether a stream is to have colours: on a terminal, and without $NO_COLOR. */
+bool muster_cli_colours(FILE *out);
+
+/* Judge the run by the expectations and publish the report: to path (NULL: to no file), or under the name `otherwise`.
+ * Returns the exit code. */
+struct muster_selection;
+struct muster_run;
+int muster_cli_judge(struct muster_selection *choice, const struct muster_run *run, bool strict, const char *path,
+	const char *otherwise);
+
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */
 struct muster_paths {
@@ -48,16 +60,25 @@ struct muster_paths {
 };
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err);
 
-/* Options of a subcommand are a table. */
+/* Options of a subcommand are a table. An argument goes where one of the pointers says; of repeated ones the last. */
 struct muster_option {
 	const char *name;     /* "--report" */
 	const char *argument; /* "FILE"; NULL for a flag */
 	const char *help;
-	const char **text; /* where the argument goes; repeated options: see each */
 	bool *flag;
+	const char **text;
+	int *number; /* from low to high */
+	long low, high;
+	uint64_t *bytes;          /* "8M" */
+	void *choice;             /* an enum: the place of the argument in names */
+	const char *const *names; /* name_count of them */
+	size_t name_count;
 	int (*each)(void *arg, const char *text, struct muster_error *err); /* called for every occurrence instead */
 	void *arg;
 };
+
+/* For the initialiser of a struct muster_option: an argument that is one of the names. */
+#define MUSTER_CLI_CHOICE(into, array) .choice = (into), .names = (array), .name_count = sizeof(array) / sizeof *(array)
 
 struct muster_cli {
 	const char *usage; /* "muster check REPORT [options]" */
@@ -72,12 +93,17 @@ struct muster_cli {
 	int rest;             /* found: index of the first argument behind "--", or argc */
 };
 
-/* For the initialiser of a struct muster_cli: an array of options. */
+/* For the initialiser of a struct muster_cli: an array of options; exactly so many operands. */
 #define MUSTER_CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
+#define MUSTER_CLI_OPERANDS(to, count) .operands = (to), .operands_least = (count), .operands_most = (count)
 
 /* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand; "--" ends
  * the options. "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err, and nothing
  * printed, for anything unknown, too much or too little. */
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err);
+
+/* The same, and then find the paths (NULL: the command needs none). False: the command has printed its help or an
+ * error, and *ret_code is its exit code. */
+bool muster_cli_begin(struct muster_cli *cli, int argc, char **argv, struct muster_paths *paths, int *ret_code);
 
 #endif

@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "slurm/hostlist.h"
 #include "slurm/scontrol.h"
-#include "util/text.h"
 #include "slurm/drain_reason.h"
 #include "slurm/node_selection.h"
 #include "report/print_escaped.h"
@@ -16,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { NUMBER_MAX = 1000000 };
 
 struct drain_options {
 	const char *input;
@@ -30,76 +31,34 @@ struct drain_tally {
 	bool deaf; /* scontrol is not there or does not answer: asking again is of no use */
 };
 
-static int parse_number(const char *text, long low, int *ret, const char *what, struct muster_error *err)
+/* As muster_cli_begin; both commands have one operand, and only drain has a limit. */
+static bool begin(int argc, char **argv, const char *usage, bool has_limit, struct drain_options *o, int *ret_code)
 {
-	long number;
-	if (muster_parse_int(text, low, 1000000, &number, what, err) < 0)
-		return -1;
-	*ret = (int)number;
-	return 0;
-}
-
-static int parse_limit(void *arg, const char *text, struct muster_error *err)
-{
-	return parse_number(text, 0, arg, "--limit", err);
-}
-
-static int parse_deadline(void *arg, const char *text, struct muster_error *err)
-{
-	return parse_number(text, 1, arg, "--deadline", err);
-}
-
-#define OPTIONS_COMMON(o)                                                                                              \
-	{ .name = "--apply",                                                                                           \
-		.flag = &(o)->apply,                                                                                   \
-		.help = "run the commands; without this option they are only printed" },                               \
-		{ .name = "--simulated",                                                                               \
-			.flag = &(o)->simulated,                                                                       \
-			.help = "apply a simulated report too: only on a test cluster" },                              \
-	{                                                                                                              \
-		.name = "--deadline", .argument = "SECONDS", .each = parse_deadline, .arg = &(o)->deadline_s,          \
-		.help = "for each call of scontrol (default 20)"                                                       \
-	}
-static const char epilogue[] =
-	"Exit codes: 0 done, printed, or nothing to do; 2 usage, or no readable report; 3 a node's "
-	"state could not be read or changed.\n";
-
-static int options_parse(int argc, char **argv, const char *usage, const struct muster_option *table, size_t count,
-	struct drain_options *o, struct muster_error *err)
-{
+	const struct muster_option options[] = {
+		{ "--apply", NULL, "run the commands; without this option they are only printed", .flag = &o->apply },
+		{ "--simulated", NULL, "apply a simulated report too: only on a test cluster", .flag = &o->simulated },
+		{ "--deadline", "SECONDS", "for each call of scontrol (default 20)", .number = &o->deadline_s, .low = 1,
+			.high = NUMBER_MAX },
+		{ "--limit", "N", "drain no node if more than N would be drained (default: half of the nodes)",
+			.number = &o->limit, .low = 0, .high = NUMBER_MAX },
+	};
 	struct muster_cli cli = {
 		.usage = usage,
-		.options = table,
-		.option_count = count,
-		.epilogue = epilogue,
-		.operands = &o->input,
-		.operands_least = 1,
-		.operands_most = 1,
+		.options = options,
+		.option_count = sizeof options / sizeof *options - !has_limit,
+		.epilogue = "Exit codes: 0 done, printed, or nothing to do; 2 usage, or no readable report; 3 a node's "
+			    "state could not be read or changed.\n",
+		MUSTER_CLI_OPERANDS(&o->input, 1),
 	};
-	return muster_cli_parse(&cli, argc, argv, err);
-}
-
-/* A finding on a simulated machine says nothing about the one whose name it bears. */
-static int check_simulated(const struct drain_options *o, const struct muster_run *run, struct muster_error *err)
-{
-	if (!o->apply || o->simulated || !run->job.simulated)
-		return 0;
-	return muster_fail(err, MUSTER_EUSAGE, "%s: the report is simulated: no node is changed", o->input);
+	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }
 
 /* "# gpu-1: skipped: ..." among the commands. */
 static void leave_alone(const char *node, const char *why, const struct muster_slurm_node *state)
 {
 	printf("# %s: %s", node, why);
-	if (state) {
-		fputs(" (", stdout);
-		muster_print_escaped(stdout, state->state);
-		if (*state->reason) {
-			fputs(": ", stdout);
-			muster_print_escaped(stdout, state->reason);
-		}
-		fputc(')', stdout);
-	}
+	if (state)
+		muster_print_text(stdout, " (%s%s%s)", state->state, *state->reason ? ": " : "", state->reason);
 	fputc('\n', stdout);
 }
 
@@ -141,8 +100,7 @@ static const struct muster_slurm_node *ask(
 		complain(tally, node, &err);
 	} else {
 		tally->deaf = err.code == MUSTER_ENOTSUPPORTED || err.code == MUSTER_ETIME;
-		printf("# %s: cannot read its state: ", node);
-		muster_print_escaped(stdout, err.text);
+		muster_print_text(stdout, "# %s: cannot read its state: %s", node, err.text);
 		putchar('\n');
 	}
 	return NULL;
@@ -199,13 +157,13 @@ static int check_names(const char *const *names, size_t count, struct muster_err
 	return 0;
 }
 
-static int drain_roster(
-	const struct drain_options *o, const struct muster_node_selection *roster, struct muster_error *err)
+static int drain_nodes(
+	const struct drain_options *o, const struct muster_node_selection *nodes, struct muster_error *err)
 {
 	struct drain_tally tally = { 0 };
-	size_t wanted = 0, limit = o->limit >= 0 ? (size_t)o->limit : (roster->count + 1) / 2, i;
-	for (i = 0; i < roster->count; i++) {
-		const struct muster_node_selection_entry *entry = &roster->entries[i];
+	size_t wanted = 0, limit = o->limit >= 0 ? (size_t)o->limit : (nodes->count + 1) / 2, i;
+	for (i = 0; i < nodes->count; i++) {
+		const struct muster_node_selection_entry *entry = &nodes->entries[i];
 		if (!entry->fault)
 			continue;
 		wanted++;
@@ -216,55 +174,21 @@ static int drain_roster(
 		muster_fail(err, MUSTER_EUSAGE,
 			"drain: %zu of %zu nodes failed, and the limit is %zu: if so many nodes fail, the nodes are "
 			"seldom the cause; use --limit %zu to drain them anyway",
-			wanted, roster->count, limit, wanted);
+			wanted, nodes->count, limit, wanted);
 		if (o->apply)
 			return muster_cli_usage(err);
 		fprintf(stderr, "muster: %s\n", err->text);
 	}
-	for (i = 0; i < roster->count && !(tally.deaf && o->apply); i++) {
-		const struct muster_node_selection_entry *entry = &roster->entries[i];
+	for (i = 0; i < nodes->count && !(tally.deaf && o->apply); i++) {
+		const struct muster_node_selection_entry *entry = &nodes->entries[i];
 		if (entry->fault)
 			drain_one(o, &tally, entry);
 		else if (entry->standing == MUSTER_STANDING_BAD && muster_slurm_name_is_plain(entry->name))
 			leave_alone(entry->name, "skipped: only the launch of the job failed there", NULL);
 	}
-	for (wanted = 0; i < roster->count; i++)
-		wanted += roster->entries[i].fault != NULL;
+	for (wanted = 0; i < nodes->count; i++)
+		wanted += nodes->entries[i].fault != NULL;
 	return tally_code(o, &tally, wanted);
-}
-
-int muster_cmd_drain(int argc, char **argv)
-{
-	struct drain_options options = { .limit = -1, .deadline_s = 20 };
-	const struct muster_option table[] = {
-		OPTIONS_COMMON(&options),
-		{ .name = "--limit",
-			.argument = "N",
-			.each = parse_limit,
-			.arg = &options.limit,
-			.help = "drain no node if more than N would be drained (default: half of the nodes)" },
-	};
-	struct muster_node_selection roster;
-	struct muster_report report;
-	struct muster_run run;
-	struct muster_error err;
-	int parsed = options_parse(argc, argv, "muster drain REPORT [--apply] [options]", table,
-		sizeof table / sizeof *table, &options, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed < 0 || muster_report_load(options.input, &run, &report, &err) < 0)
-		return muster_cli_usage(&err);
-	int code;
-	if (check_simulated(&options, &run, &err) < 0) {
-		code = muster_cli_usage(&err);
-	} else {
-		muster_node_selection_make(&report, NULL, 0, &roster);
-		code = drain_roster(&options, &roster, &err);
-		muster_node_selection_done(&roster);
-	}
-	muster_report_done(&report);
-	muster_run_done(&run);
-	return code;
 }
 
 static int resume_names(const struct drain_options *o, const char *const *names, size_t count, struct muster_error *err)
@@ -279,51 +203,69 @@ static int resume_names(const struct drain_options *o, const char *const *names,
 }
 
 /* The nodes that a report calls good. */
-static int resume_report(const struct drain_options *o, struct muster_error *err)
+static int resume_nodes(
+	const struct drain_options *o, const struct muster_node_selection *nodes, struct muster_error *err)
 {
-	struct muster_node_selection roster;
+	const char **names = muster_calloc(nodes->count + 1, sizeof *names);
+	size_t count = 0;
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->entries[i].standing == MUSTER_STANDING_GOOD)
+			names[count++] = nodes->entries[i].name;
+	int code = resume_names(o, names, count, err);
+	free(names);
+	return code;
+}
+
+/* Do something about the nodes of the report that was named. */
+static int with_report(const struct drain_options *o,
+	int (*act)(const struct drain_options *o, const struct muster_node_selection *nodes, struct muster_error *err))
+{
+	struct muster_node_selection nodes;
 	struct muster_report report;
 	struct muster_run run;
+	struct muster_error err;
 	int code;
-	if (muster_report_load(o->input, &run, &report, err) < 0)
-		return muster_cli_usage(err);
-	if (check_simulated(o, &run, err) < 0) {
-		code = muster_cli_usage(err);
+	if (muster_report_load(o->input, &run, &report, &err) < 0)
+		return muster_cli_usage(&err);
+	if (o->apply && run.job.simulated && !o->simulated) {
+		/* a finding on a simulated machine says nothing about the one whose name it bears */
+		muster_fail(&err, MUSTER_EUSAGE, "%s: the report is simulated: no node is changed", o->input);
+		code = muster_cli_usage(&err);
 	} else {
-		muster_node_selection_make(&report, NULL, 0, &roster);
-		const char **names = muster_calloc(roster.count + 1, sizeof *names);
-		size_t count = 0;
-		for (size_t i = 0; i < roster.count; i++)
-			if (roster.entries[i].standing == MUSTER_STANDING_GOOD)
-				names[count++] = roster.entries[i].name;
-		code = resume_names(o, names, count, err);
-		free(names);
-		muster_node_selection_done(&roster);
+		muster_node_selection_make(&report, NULL, 0, &nodes);
+		code = act(o, &nodes, &err);
+		muster_node_selection_done(&nodes);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);
 	return code;
 }
 
+int muster_cmd_drain(int argc, char **argv)
+{
+	struct drain_options o = { .limit = -1, .deadline_s = 20 };
+	int code;
+	if (!begin(argc, argv, "muster drain REPORT [--apply] [options]", true, &o, &code))
+		return code;
+	return with_report(&o, drain_nodes);
+}
+
 int muster_cmd_resume(int argc, char **argv)
 {
-	struct drain_options options = { .deadline_s = 20 };
-	const struct muster_option table[] = { OPTIONS_COMMON(&options) };
+	struct drain_options o = { .deadline_s = 20 };
 	const char *const *names;
 	struct muster_error err;
 	size_t count;
-	int parsed = options_parse(argc, argv, "muster resume REPORT|NODES [--apply] [options]", table,
-		sizeof table / sizeof *table, &options, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed < 0)
-		return muster_cli_usage(&err);
-	if (strchr(options.input, '/') || access(options.input, F_OK) == 0)
-		return resume_report(&options, &err);
+	int code;
+	if (!begin(argc, argv, "muster resume REPORT|NODES [--apply] [options]", false, &o, &code))
+		return code;
+	if (strchr(o.input, '/') || access(o.input, F_OK) == 0)
+		return with_report(&o, resume_nodes);
 	struct muster_arena *arena = muster_arena_new();
-	int code = muster_hostlist_expand(options.input, arena, &names, &count, &err) < 0
-			   ? muster_cli_usage(&err)
-			   : resume_names(&options, names, count, &err);
+	if (muster_hostlist_expand(o.input, arena, &names, &count, &err) < 0)
+		code = muster_cli_usage(&err);
+	else
+		code = resume_names(&o, names, count, &err);
 	muster_arena_free(arena);
 	return code;
 }

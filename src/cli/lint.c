@@ -46,35 +46,32 @@ static int lint(const char *configs, const char *sku, const char *const *files, 
 int muster_cmd_lint(int argc, char **argv)
 {
 	const char *sku = NULL;
-	const struct muster_option table[] = {
-		{ .name = "--sku",
-			.argument = "NAME",
-			.text = &sku,
-			.help = "the files are overlays for this machine type" },
+	const struct muster_option options[] = {
+		{ "--sku", "NAME", "the files are overlays for this machine type", .text = &sku },
 	};
 	struct muster_paths paths;
 	struct muster_error err;
 	const char **files = muster_calloc((size_t)argc, sizeof *files);
 	struct muster_cli cli = {
 		.usage = "muster lint FILE... [--sku NAME]",
-		MUSTER_CLI_OPTIONS(table),
+		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints one line per problem: file, place, the problem and what is allowed.\nExit codes: 0 "
 			    "no problem, 2 at least one problem.\n",
 		.operands = files,
 		.operands_most = (size_t)argc,
 		.takes_rest = true,
 	};
-	int parsed = muster_cli_parse(&cli, argc, argv, &err), code;
-	while (parsed == 0 && cli.rest < argc)
-		files[cli.operand_count++] = argv[cli.rest++];
-	if (parsed == 0 && cli.operand_count == 0)
-		parsed = muster_fail(&err, MUSTER_EUSAGE, "lint: no file given: muster lint FILE...");
-	if (parsed == 0)
-		parsed = muster_paths_find(&paths, &err);
-	if (parsed == 0)
-		code = muster_cli_printed(lint(paths.configs, sku, files, cli.operand_count));
-	else
-		code = parsed < 0 ? muster_cli_usage(&err) : MUSTER_EXIT_PASS;
+	int code;
+	if (muster_cli_begin(&cli, argc, argv, &paths, &code)) {
+		while (cli.rest < argc)
+			files[cli.operand_count++] = argv[cli.rest++];
+		if (cli.operand_count == 0) {
+			muster_fail(&err, MUSTER_EUSAGE, "lint: no file given: muster lint FILE...");
+			code = muster_cli_usage(&err);
+		} else {
+			code = muster_cli_printed(lint(paths.configs, sku, files, cli.operand_count));
+		}
+	}
 	free(files);
 	return code;
 }

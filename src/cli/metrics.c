@@ -19,45 +19,35 @@ static const char *labels_text(const struct muster_metric *metric, char *out, si
 	return out;
 }
 
-static int wider(int width, const char *text)
+/* One line a metric, in columns; the meaning last, because it is long. Without out only the columns' widths are set. */
+enum { COLUMNS = 6 };
+
+static void print_row(FILE *out, const char *const *cells, const char *meaning, int widths[COLUMNS])
 {
-	int length = (int)strlen(text);
-	return length > width ? length : width;
+	for (size_t c = 0; c < COLUMNS; c++) {
+		/* "°C" has one byte more than it shows */
+		int extra = strncmp(cells[c], "\xc2\xb0", 2) == 0, length = (int)strlen(cells[c]) - extra;
+
+		if (out)
+			fprintf(out, "%-*s  ", widths[c] + extra, cells[c]);
+		else if (length > widths[c])
+			widths[c] = length;
+	}
+	if (out)
+		fprintf(out, "%s\n", meaning);
 }
 
-/* One line a metric, in columns; the meaning last, because it is long. */
-static void print_table(FILE *out)
+static void print_rows(FILE *out, int widths[COLUMNS])
 {
-	const char *const heads[] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS" };
-	enum { COLUMNS = sizeof heads / sizeof *heads };
-	int widths[COLUMNS];
+	static const char *const heads[COLUMNS] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS" };
 	char labels[256];
-
-	for (size_t c = 0; c < COLUMNS; c++)
-		widths[c] = (int)strlen(heads[c]);
-	for (int print = 0; print <= 1; print++) {
-		for (size_t c = 0; print && c < COLUMNS; c++)
-			fprintf(out, "%-*s  ", widths[c], heads[c]);
-		if (print)
-			fputs("MEANING\n", out);
-		for (size_t i = 0; i < muster_metric_count(); i++) {
-			const struct muster_metric *metric = muster_metric_at(i);
-			const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
-				*metric->unit ? metric->unit : "-", muster_scope_name(metric->scope),
-				muster_metric_probe(metric), labels_text(metric, labels, sizeof labels) };
-
-			for (size_t c = 0; c < COLUMNS; c++) {
-				/* "°C" has one byte more than it shows */
-				int extra = strncmp(cells[c], "\xc2\xb0", 2) == 0;
-
-				if (print)
-					fprintf(out, "%-*s  ", widths[c] + extra, cells[c]);
-				else
-					widths[c] = wider(widths[c], cells[c]);
-			}
-			if (print)
-				fprintf(out, "%s\n", metric->meaning);
-		}
+	print_row(out, heads, "MEANING", widths);
+	for (size_t i = 0; i < muster_metric_count(); i++) {
+		const struct muster_metric *metric = muster_metric_at(i);
+		const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
+			*metric->unit ? metric->unit : "-", muster_scope_name(metric->scope),
+			muster_metric_probe(metric), labels_text(metric, labels, sizeof labels) };
+		print_row(out, cells, metric->meaning, widths);
 	}
 }
 
@@ -68,7 +58,6 @@ static void print_json(FILE *out)
 	muster_json_writer_array(&w);
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
-
 		muster_json_writer_object(&w);
 		muster_json_writer_pair(&w, "name", muster_string(metric->name));
 		muster_json_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
@@ -90,23 +79,23 @@ static void print_json(FILE *out)
 int muster_cmd_metrics(int argc, char **argv)
 {
 	bool json = false;
-	const struct muster_option table[] = {
-		{ .name = "--json", .flag = &json, .help = "print a JSON array" },
+	const struct muster_option options[] = {
+		{ "--json", NULL, "print a JSON array", .flag = &json },
 	};
-	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster metrics [--json]",
-		MUSTER_CLI_OPTIONS(table),
+		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md).\n",
 	};
-	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed < 0)
-		return muster_cli_usage(&err);
-	if (json)
+	int code;
+	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
+		return code;
+	int widths[COLUMNS] = { 0 };
+	if (json) {
 		print_json(stdout);
-	else
-		print_table(stdout);
+	} else {
+		print_rows(NULL, widths);
+		print_rows(stdout, widths);
+	}
 	return muster_cli_printed(MUSTER_EXIT_PASS);
 }

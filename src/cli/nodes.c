@@ -29,57 +29,6 @@ struct nodes_options {
 	enum format format;
 };
 
-static int parse_format(void *arg, const char *text, struct muster_error *err)
-{
-	for (enum format format = 0; format < FORMAT_COUNT; format++) {
-		if (strcmp(text, format_names[format]) == 0) {
-			*(enum format *)arg = format;
-			return 0;
-		}
-	}
-	return muster_fail(err, MUSTER_EUSAGE, "--format: hostlist, lines or exclude is needed, found \"%.60s\"", text);
-}
-
-static int options_parse(int argc, char **argv, struct nodes_options *o, struct muster_error *err)
-{
-	const struct muster_option table[] = {
-		{ .name = "--good", .flag = &o->good, .help = "nodes on which a job may run" },
-		{ .name = "--bad", .flag = &o->bad, .help = "nodes that a failed finding names, and missing nodes" },
-		{ .name = "--inconclusive",
-			.flag = &o->inconclusive,
-			.help = "nodes without a failed check on which a required check could not be evaluated" },
-		{ .name = "--missing", .flag = &o->missing, .help = "expected nodes without any result" },
-		{ .name = "--expect",
-			.argument = "LIST",
-			.text = &o->expected,
-			.help = "expected nodes as a host list (\"$SLURM_JOB_NODELIST\")" },
-		{ .name = "--format",
-			.argument = "FORMAT",
-			.each = parse_format,
-			.arg = &o->format,
-			.help = "hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: "
-				"--exclude=gpu-[1-3,7]" },
-	};
-	struct muster_cli cli = {
-		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
-		MUSTER_CLI_OPTIONS(table),
-		.epilogue = "An empty list prints nothing.\nExit codes:\n  0  printed (an empty list too, except for "
-			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
-			    "report\n  3  --good: list empty, no check failed\n",
-		.operands = &o->input,
-		.operands_least = 1,
-		.operands_most = 1,
-		.needed = "no report given: muster nodes REPORT --good",
-	};
-	int parsed = muster_cli_parse(&cli, argc, argv, err);
-	if (parsed != 0)
-		return parsed;
-	if (o->good + o->bad + o->inconclusive + o->missing != 1)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "nodes: give one of --good, --bad, --inconclusive and --missing");
-	return 0;
-}
-
 static bool chosen(const struct nodes_options *o, enum muster_standing standing)
 {
 	switch (standing) {
@@ -109,14 +58,12 @@ static void explain(const struct muster_node_selection *roster)
 {
 	const struct muster_finding *wide = roster->wide;
 	fputs("muster: no good node: ", stderr);
-	if (wide) {
-		muster_print_escaped(stderr, wide->check);
-		fprintf(stderr, " %s for the whole job, without a node: ",
-			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails");
-		muster_print_escaped(stderr, wide->observed);
-	} else {
+	if (wide)
+		muster_print_text(stderr, "%s %s for the whole job, without a node: %s", wide->check,
+			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails",
+			wide->observed ? wide->observed : "-");
+	else
 		fputs("no check passed", stderr);
-	}
 	fputc('\n', stderr);
 }
 
@@ -156,26 +103,49 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 
 int muster_cmd_nodes(int argc, char **argv)
 {
-	struct nodes_options options = { 0 };
+	struct nodes_options o = { 0 };
+	const struct muster_option options[] = {
+		{ "--good", NULL, "nodes on which a job may run", .flag = &o.good },
+		{ "--bad", NULL, "nodes that a failed finding names, and missing nodes", .flag = &o.bad },
+		{ "--inconclusive", NULL,
+			"nodes without a failed check on which a required check could not be evaluated",
+			.flag = &o.inconclusive },
+		{ "--missing", NULL, "expected nodes without any result", .flag = &o.missing },
+		{ "--expect", "LIST", "expected nodes as a host list (\"$SLURM_JOB_NODELIST\")", .text = &o.expected },
+		{ "--format", "FORMAT",
+			"hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: --exclude=gpu-[1-3,7]",
+			MUSTER_CLI_CHOICE(&o.format, format_names) },
+	};
+	struct muster_cli cli = {
+		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue = "An empty list prints nothing.\nExit codes:\n  0  printed (an empty list too, except for "
+			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
+			    "report\n  3  --good: list empty, no check failed\n",
+		MUSTER_CLI_OPERANDS(&o.input, 1),
+		.needed = "no report given: muster nodes REPORT --good",
+	};
 	const char *const *expected = NULL;
 	size_t expected_count = 0;
 	struct muster_node_selection roster;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
-	int parsed = options_parse(argc, argv, &options, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed < 0 || muster_report_load(options.input, &run, &report, &err) < 0)
-		return muster_cli_usage(&err);
 	int code;
-	if (options.expected &&
-		muster_hostlist_expand(options.expected, run.arena, &expected, &expected_count, &err) < 0) {
+	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
+		return code;
+	if (o.good + o.bad + o.inconclusive + o.missing != 1) {
+		muster_fail(&err, MUSTER_EUSAGE, "nodes: give one of --good, --bad, --inconclusive and --missing");
+		return muster_cli_usage(&err);
+	}
+	if (muster_report_load(o.input, &run, &report, &err) < 0)
+		return muster_cli_usage(&err);
+	if (o.expected && muster_hostlist_expand(o.expected, run.arena, &expected, &expected_count, &err) < 0) {
 		muster_wrap(&err, "--expect");
 		code = muster_cli_usage(&err);
 	} else {
 		muster_node_selection_make(&report, expected, expected_count, &roster);
-		code = select_nodes(&options, &report, &roster, &err);
+		code = select_nodes(&o, &report, &roster, &err);
 		muster_node_selection_done(&roster);
 	}
 	muster_report_done(&report);

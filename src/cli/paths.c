@@ -40,7 +40,6 @@ static char *multiarch_find(const char *base, const char *name)
 	muster_file_names(lib, "", alphasort, &names, NULL);
 	for (size_t i = 0; i < names.count && !found; i++) {
 		char *rest = muster_asprintf("%s/muster/%s", names.items[i], name);
-
 		found = directory_try(lib, rest);
 		free(rest);
 	}
@@ -56,7 +55,6 @@ static char *library_find(const char *base, const char *name)
 	char *found = NULL;
 	for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
 		char *rest = muster_asprintf("%s/%s", folders[i], name);
-
 		found = directory_try(base, rest);
 		free(rest);
 	}

@@ -1,16 +1,17 @@
 /* sim.c - `muster sim`: run muster on a simulated cluster */
 #include "cli/cli.h"
-#include "util/text.h"
 #include "muster/report.h"
 #include "sim/fault.h"
 #include "sim/launch.h"
+#include "system/hardware.h"
 
 #include <signal.h>
 #include <stdio.h>
 
 struct options {
 	struct muster_sim_scenario scenario;
-	const char *sku, *nodes, *cpu_masks, *scenario_file, *report, *prepare;
+	const char *sku, *cpu_masks, *scenario_file, *report, *prepare;
+	int nodes; /* 0: not said */
 	bool alone, keep, list_faults, list_skus;
 };
 
@@ -25,13 +26,12 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 static int settle(struct options *o, struct muster_error *err)
 {
 	struct muster_sim_scenario *s = &o->scenario;
-	long nodes = 1;
 	if (o->scenario_file && muster_sim_scenario_read(s, o->scenario_file, err) < 0)
 		return -1;
-	if (o->nodes && muster_parse_int(o->nodes, 1, MUSTER_SIM_NODES_MAX, &nodes, "--nodes", err) < 0)
-		return -1;
-	if (o->nodes || s->nodes == 0)
-		s->nodes = (int)nodes;
+	if (o->nodes > 0)
+		s->nodes = o->nodes;
+	else if (s->nodes == 0)
+		s->nodes = 1;
 	if (o->sku)
 		s->sku = o->sku;
 	if (o->cpu_masks)
@@ -42,16 +42,13 @@ static int settle(struct options *o, struct muster_error *err)
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
 }
 
-static int simulate(
-	const struct options *o, char *const *more, size_t more_count, int *ret_signal, struct muster_error *err)
+static int simulate(const struct options *o, const struct muster_paths *paths, char *const *more, size_t more_count,
+	int *ret_signal, struct muster_error *err)
 {
-	struct muster_paths paths;
-	if (muster_paths_find(&paths, err) < 0)
-		return -1;
 	const struct muster_sim_launch launch = {
 		.scenario = &o->scenario,
-		.program = paths.program,
-		.hardware = paths.hardware,
+		.program = paths->program,
+		.hardware = paths->hardware,
 		.report = o->report,
 		.prepare = o->prepare,
 		.alone = o->alone,
@@ -62,13 +59,10 @@ static int simulate(
 	return muster_sim_launch(&launch, ret_signal, err);
 }
 
-static int list_skus(struct muster_error *err)
+static int list_skus(const struct muster_paths *paths)
 {
-	struct muster_paths paths;
-	if (muster_paths_find(&paths, err) < 0)
-		return muster_cli_usage(err);
 	struct muster_arena *arena = muster_arena_new();
-	fputs(muster_sim_hardware_list(paths.hardware, arena), stdout);
+	fputs(muster_hardware_list(paths->hardware, arena), stdout);
 	muster_arena_free(arena);
 	return MUSTER_EXIT_PASS;
 }
@@ -77,43 +71,24 @@ int muster_cmd_sim(int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct muster_option options[] = {
-		{ .name = "--sku",
-			.argument = "NAME",
-			.text = &o.sku,
-			.help = "machine type to simulate, and to check against" },
-		{ .name = "--nodes", .argument = "N", .text = &o.nodes, .help = "number of nodes (default: 1)" },
-		{ .name = "--fault",
-			.argument = "KIND@WHERE[=VALUE]",
-			.each = add_fault,
-			.arg = &o.scenario,
-			.help = "simulate a fault; may be repeated" },
-		{ .name = "--cpu-masks",
-			.argument = "LIST",
-			.text = &o.cpu_masks,
-			.help = "CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct "
-				"masks)" },
-		{ .name = "--scenario",
-			.argument = "FILE",
-			.text = &o.scenario_file,
-			.help = "JSON file with sku, nodes, faults and cpu_masks" },
-		{ .name = "--report",
-			.argument = "FILE",
-			.text = &o.report,
-			.help = "output file of the report, as in muster run" },
-		{ .name = "--alone",
-			.flag = &o.alone,
-			.help = "run `muster node` on one node, without mpirun, instead of `muster run`" },
-		{ .name = "--prepare",
-			.argument = "DIRECTORY",
-			.text = &o.prepare,
-			.help = "create this directory with the files of the simulation, and start nothing" },
-		{ .name = "--keep", .flag = &o.keep, .help = "keep the files of the simulation, and print their path" },
-		{ .name = "--list-faults", .flag = &o.list_faults, .help = "list the kinds of faults" },
-		{ .name = "--list-skus", .flag = &o.list_skus, .help = "list the machine types that can be simulated" },
+		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.sku },
+		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.nodes, .low = 1,
+			.high = MUSTER_SIM_NODES_MAX },
+		{ "--fault", "KIND@WHERE[=VALUE]", "simulate a fault; may be repeated", .each = add_fault,
+			.arg = &o.scenario },
+		{ "--cpu-masks", "LIST",
+			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
+			.text = &o.cpu_masks },
+		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
+		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.report },
+		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",
+			.flag = &o.alone },
+		{ "--prepare", "DIRECTORY", "create this directory with the files of the simulation, and start nothing",
+			.text = &o.prepare },
+		{ "--keep", NULL, "keep the files of the simulation, and print their path", .flag = &o.keep },
+		{ "--list-faults", NULL, "list the kinds of faults", .flag = &o.list_faults },
+		{ "--list-skus", NULL, "list the machine types that can be simulated", .flag = &o.list_skus },
 	};
-	struct muster_error err = { 0 };
-	int code = -1, stopped_by = 0;
-	muster_sim_scenario_init(&o.scenario);
 	struct muster_cli cli = {
 		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",
 		MUSTER_CLI_OPTIONS(options),
@@ -121,24 +96,30 @@ int muster_cmd_sim(int argc, char **argv)
 			    "...\nThe exit code is that of muster run.",
 		.takes_rest = true,
 	};
-	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-	if (parsed > 0) {
-		code = MUSTER_EXIT_PASS;
-	} else if (parsed == 0 && o.list_faults) {
+	struct muster_paths paths;
+	struct muster_error err = { 0 };
+	int code, stopped_by = 0;
+	muster_sim_scenario_init(&o.scenario);
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		goto out;
+	if (o.list_faults) {
 		muster_sim_fault_kinds_print(stdout);
-		code = MUSTER_EXIT_PASS;
-	} else if (parsed == 0 && o.list_skus) {
-		code = list_skus(&err);
-	} else if (parsed == 0 && settle(&o, &err) == 0) {
-		code = simulate(&o, argv + cli.rest, (size_t)(argc - cli.rest), &stopped_by, &err);
+	} else if (o.list_skus) {
+		code = list_skus(&paths);
+	} else {
+		code = settle(&o, &err);
+		if (code == 0)
+			code = simulate(&o, &paths, argv + cli.rest, (size_t)(argc - cli.rest), &stopped_by, &err);
+		if (code < 0) {
+			muster_cli_usage(&err);
+			code = err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+		}
 	}
+out:
 	muster_sim_scenario_done(&o.scenario);
 	if (stopped_by) {
 		signal(stopped_by, SIG_DFL);
 		raise(stopped_by);
 	}
-	if (code >= 0)
-		return code;
-	muster_cli_usage(&err);
-	return err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+	return code;
 }

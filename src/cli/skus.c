@@ -31,7 +31,6 @@ static void list_text(const struct muster_expect *all, size_t count)
 	printf("%-*s  GPUS  CHECKS  TITLE\n", width, "NAME");
 	for (size_t i = 0; i < count; i++) {
 		char gpus[16] = "-";
-
 		if (all[i].gpu_count)
 			snprintf(gpus, sizeof gpus, "%d", all[i].gpu_count);
 		printf("%-*s  %4s  %6zu  %s\n", width, all[i].name, gpus, all[i].check_count,
@@ -114,7 +113,6 @@ static const char *origin_text(const struct muster_check *check, struct muster_a
 	const char *text = file_name(check->file), *last = NULL;
 	for (size_t i = 0; i < check->change_count; i++) {
 		const struct muster_origin *change = &check->changes[i];
-
 		if (change->file != last)
 			text = muster_arena_printf(
 				arena, "%s%s by %s: ", text, last ? ";" : ", changed", file_name(change->file));
@@ -250,32 +248,27 @@ int muster_cmd_skus(int argc, char **argv)
 {
 	const char *overlay = NULL, *name = NULL;
 	bool json = false;
-	const struct muster_option table[] = {
-		{ .name = "--overlay",
-			.argument = "FILE",
-			.text = &overlay,
-			.help = "overlay with the thresholds of your site (a JSON merge patch)" },
-		{ .name = "--json", .flag = &json, .help = "print JSON" },
+	const struct muster_option options[] = {
+		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
+			.text = &overlay },
+		{ "--json", NULL, "print JSON", .flag = &json },
 	};
-	struct muster_paths paths;
-	struct muster_error err;
 	struct muster_cli cli = {
 		.usage = "muster skus [NAME] [--overlay FILE] [--json]",
-		MUSTER_CLI_OPTIONS(table),
+		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
 			    "its source and certainty,\nand the file that contains it.\n",
 		.operands = &name,
 		.operands_most = 1,
 	};
-	int parsed = muster_cli_parse(&cli, argc, argv, &err);
-	if (parsed == 1)
-		return MUSTER_EXIT_PASS;
-	if (parsed == 0 && overlay && !name)
-		parsed =
-			muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs NAME, the machine type to apply it to");
-	if (parsed == 0)
-		parsed = muster_paths_find(&paths, &err);
-	if (parsed < 0)
+	struct muster_paths paths;
+	struct muster_error err;
+	int code;
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		return code;
+	if (overlay && !name) {
+		muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs NAME, the machine type to apply it to");
 		return muster_cli_usage(&err);
+	}
 	return muster_cli_printed(name ? show(paths.configs, name, overlay, json) : list_all(paths.configs, json));
 }

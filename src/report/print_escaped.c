@@ -4,8 +4,11 @@
  */
 #include "report/print_escaped.h"
 
+#include "util/text.h"
 #include "util/utf8.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t muster_print_escaped(FILE *out, const char *text)
@@ -36,4 +39,26 @@ size_t muster_print_escaped(FILE *out, const char *text)
 		left -= step;
 	}
 	return columns;
+}
+
+void muster_print_text(FILE *out, const char *format, ...)
+{
+	char *text;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort(); /* out of memory */
+	va_end(args);
+	muster_print_escaped(out, text);
+	free(text);
+}
+
+char *muster_escaped(const char *text)
+{
+	char *escaped;
+	size_t length;
+	FILE *out = muster_memory_open(&escaped, &length);
+	muster_print_escaped(out, text);
+	muster_memory_close(out);
+	return escaped;
 }

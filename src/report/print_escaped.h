@@ -10,4 +10,10 @@
  * counting one for each character. NULL prints "-". With out NULL only the columns are counted. */
 size_t muster_print_escaped(FILE *out, const char *text);
 
+/* Print a formatted text in the same way; no argument of %s is NULL. */
+void muster_print_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The text that muster_print_escaped prints, malloc'd. */
+char *muster_escaped(const char *text);
+
 #endif

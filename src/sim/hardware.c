@@ -1,12 +1,11 @@
 /* hardware.c - read the hardware description of a machine type
  *
  * Every key is required and an unknown key is an error, so every property of a simulated machine is written down.
- * Every object may have a "source", which is not evaluated. A description that "extends" another is a merge patch (RFC
- * 7386) of it.
+ * Every object may have a "source", which is not evaluated.
  */
 #include "sim/hardware.h"
 
-#include "util/file.h"
+#include "system/hardware.h"
 #include "util/text.h"
 #include "json/object.h"
 #include "util/cpuset.h"
@@ -15,8 +14,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FILE_LIMIT (1 << 20)
 
 /* What all devices of one kind have in common comes first, then the devices themselves. */
 struct gpus {
@@ -245,76 +242,19 @@ static int read_all(struct muster_arena *arena, const struct muster_json *root, 
 	return check_numas(&hw->node, err) < 0 || check_bandwidths(hw, err) < 0 ? -1 : make_devices(arena, hw, &d, err);
 }
 
-static int read_file(struct muster_arena *arena, const char *directory, const char *sku, struct muster_json **ret,
-	struct muster_error *err)
-{
-	const char *path = muster_arena_printf(arena, "%s/%s.json", directory, sku);
-	char *text = NULL;
-	size_t length = 0;
-	int rc = -1;
-	/* A SKU is a name, never a path out of the directory. */
-	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') ||
-		muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
-		muster_fail(err, MUSTER_EUSAGE,
-			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus lists all", sku,
-			directory);
-	else if (muster_json_parse(text, length, ret, err) < 0)
-		muster_wrap(err, "%s", path);
-	else
-		rc = 0;
-	free(text);
-	return rc;
-}
-
-/* What "extends" names is a whole machine type that extends none itself: there is one place to look, and no circle. */
-static int extend(
-	struct muster_arena *arena, const char *directory, struct muster_json **root, struct muster_error *err)
-{
-	const struct muster_json *name =
-		muster_json_type(*root) == MUSTER_JSON_OBJECT ? muster_json_member(*root, "extends") : NULL;
-	struct muster_json *parent = NULL;
-	if (!name || muster_json_type(name) != MUSTER_JSON_STRING)
-		return 0; /* and read_all says what is wrong */
-	if (read_file(arena, directory, muster_json_string(name), &parent, err) < 0)
-		return muster_wrap(err, "$.extends");
-	if (muster_json_type(parent) == MUSTER_JSON_OBJECT && muster_json_member(parent, "extends")) {
-		muster_json_free(parent);
-		return muster_fail(
-			err, MUSTER_EUSAGE, "$.extends: \"%s\" extends another itself", muster_json_string(name));
-	}
-	parent = muster_json_merge(parent, *root);
-	muster_json_free(*root);
-	*root = parent;
-	return 0;
-}
-
 int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_arena *arena,
 	struct muster_sim_hardware *ret, struct muster_error *err)
 {
 	struct muster_sim_hardware hw = { 0 };
 	struct muster_json *root = NULL;
-	if (read_file(arena, directory, sku, &root, err) < 0)
+	if (muster_hardware_load(directory, sku, &root, err) < 0)
 		return -1;
-	int rc = extend(arena, directory, &root, err);
-	if (rc == 0)
-		rc = read_all(arena, root, sku, &hw, err);
+	int rc = read_all(arena, root, sku, &hw, err);
 	muster_json_free(root);
 	if (rc < 0)
 		return muster_wrap(err, "%s/%s.json", directory, sku);
 	*ret = hw;
 	return 0;
-}
-
-const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena)
-{
-	struct muster_names names = { 0 };
-	const char *list = "";
-	muster_file_names(directory, ".json", alphasort, &names, NULL);
-	for (size_t i = 0; i < names.count; i++)
-		list = muster_arena_printf(
-			arena, "%s%.*s\n", list, (int)(strlen(names.items[i]) - strlen(".json")), names.items[i]);
-	muster_names_done(&names);
-	return list;
 }
 
 hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node)

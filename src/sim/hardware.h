@@ -29,9 +29,6 @@ struct muster_sim_hardware {
 int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_arena *arena,
 	struct muster_sim_hardware *ret, struct muster_error *err);
 
-/* The SKUs that directory describes, one a line, sorted. */
-const char *muster_sim_hardware_list(const char *directory, struct muster_arena *arena);
-
 /* The CPUs of one NUMA node of the node, by its os_index (-1: of all of them); the caller frees the set. */
 hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node);
 

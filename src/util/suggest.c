@@ -14,8 +14,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Number of letters to change, add or remove to turn a into b (Levenshtein), ignoring case; large for a long name. */
-static size_t distance(const char *a, const char *b)
+size_t muster_suggest_distance(const char *a, const char *b)
 {
 	size_t row[NAME_MAX_COMPARED + 1];
 	size_t m = strlen(a), n = strlen(b);
@@ -49,7 +48,7 @@ const char *muster_suggest(const char *name, size_t count, const char *(*at)(con
 	most = least(most, KEPT_MAX);
 	for (size_t i = 0; i < count; i++) {
 		const char *candidate = at(arg, i);
-		size_t d = distance(name, candidate), place = kept;
+		size_t d = muster_suggest_distance(name, candidate), place = kept;
 
 		if (d > limit)
 			continue;

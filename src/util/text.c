@@ -54,6 +54,20 @@ int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct
 	return 0;
 }
 
+int muster_parse_name(
+	const char *text, const char *const *names, size_t count, const char *what, struct muster_error *err)
+{
+	char all[512] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < count && used < sizeof all; i++) {
+		if (strcmp(names[i], text) == 0)
+			return (int)i;
+		const char *joint = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", joint, names[i]);
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "%s: %s is needed, found \"%.60s\"", what, all, text);
+}
+
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -94,6 +108,20 @@ int muster_read_line(const char *path, char *ret, size_t size, struct muster_err
 		text[--length] = '\0';
 	snprintf(ret, size, "%s", text);
 	return 0;
+}
+
+FILE *muster_memory_open(char **ret_text, size_t *ret_length)
+{
+	FILE *stream = open_memstream(ret_text, ret_length);
+	if (!stream)
+		abort(); /* out of memory */
+	return stream;
+}
+
+void muster_memory_close(FILE *stream)
+{
+	if (fclose(stream) != 0)
+		abort(); /* out of memory */
 }
 
 double muster_now_ms(void)

@@ -7,12 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A whole decimal number in [low, high]; `what` names it in the message ("--deadline"). Code MUSTER_EUSAGE. */
 int muster_parse_int(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
 int muster_parse_double(const char *text, double *ret, const char *what, struct muster_error *err);
 /* A byte count with an optional K, M or G (powers of 1024): "256M". */
 int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct muster_error *err);
+/* The place of text among the names; -1 with "<what>: a, b or c is needed, found ..." when it is none of them. */
+int muster_parse_name(
+	const char *text, const char *const *names, size_t count, const char *what, struct muster_error *err);
 /* A byte count as people say it: "256 MiB", "8 B". Returns out. */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
@@ -23,6 +27,11 @@ const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
 /* The first line of a small file (at most 4096 bytes) without trailing white space, for sysfs and procfs. 0, or -1 with
  * err (MUSTER_EIO, or MUSTER_ENOPERMISSION) naming the path. */
 int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err);
+
+/* A stream into memory, as of open_memstream(3). *ret_text is complete, and the caller's, once the stream is closed.
+ * Out of memory ends the process. */
+FILE *muster_memory_open(char **ret_text, size_t *ret_length);
+void muster_memory_close(FILE *stream);
 
 /* Milliseconds of the monotonic clock. */
 double muster_now_ms(void);

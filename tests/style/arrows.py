@@ -6,6 +6,7 @@ usage: arrows.py SOURCE BUILD NM
 
 The order is the map of src/README.md, which is read from there. A header of include/muster belongs to the folder that
 its first comment names. The stand-in libraries are built apart, with sources of their own folder and of those above.
+The simulation is no part of the product: of cli/, only the files of `muster sim` (sim*.c) use sim/.
 """
 
 import glob
@@ -103,15 +104,21 @@ def main(root, build, nm):
     unknown = sorted({folder_of(path) for path in sources(root) if path.startswith("src/")} - set(order))
     wrong += [f"src/{folder}/ is not in the map of src/README.md" for folder in unknown]
     rank = {folder: place for place, folder in enumerate(order)}
+
+    def is_wrong(path, here, there):
+        if (here, there) == ("cli", "sim"):
+            return not os.path.basename(path).startswith("sim")
+        return rank.get(here, 99) < rank.get(there, 99)
+
     for path, other in includes(root):
         here, there = owner(root, path), owner(root, other)
-        if rank.get(here, 99) < rank.get(there, 99):
+        if is_wrong(path, here, there):
             wrong.append(f"{path} includes {other}: {here} must not use {there}")
     defined, needed = symbols(root, build, nm)
     for path, symbol in needed:
         other = defined.get(symbol, path)
         here, there = folder_of(path), folder_of(other)
-        if rank.get(here, 99) < rank.get(there, 99):
+        if is_wrong(path, here, there):
             wrong.append(f"{path} uses {symbol} of {other}: {here} must not use {there}")
     wrong += [f"{path} defines {symbol}, which does not begin with muster_" for symbol, path in sorted(defined.items())
               if not symbol.startswith(("muster_", "__")) and path != "src/main.c"]

@@ -13,6 +13,9 @@ struct parsed {
 	const char *file, *name;
 	bool flag;
 	char each[64];
+	int number;
+	uint64_t bytes;
+	enum colour { RED, GREEN, BLUE } colour;
 	const char *operands[2];
 	size_t operand_count;
 	int rest;
@@ -33,11 +36,15 @@ static int take_each(void *arg, const char *text, struct muster_error *err)
 
 static int parse(const char *const *words, struct parsed *p, struct muster_error *err)
 {
+	static const char *const colours[] = { "red", "green", "blue" };
 	const struct muster_option table[] = {
-		{ .name = "--file", .argument = "FILE", .help = "a file", .text = &p->file },
-		{ .name = "--file-name", .argument = "NAME", .help = "a name", .text = &p->name },
-		{ .name = "--flag", .help = "a flag", .flag = &p->flag },
-		{ .name = "--each", .argument = "X", .help = "may be repeated", .each = take_each, .arg = p },
+		{ "--file", "FILE", "a file", .text = &p->file },
+		{ "--file-name", "NAME", "a name", .text = &p->name },
+		{ "--flag", NULL, "a flag", .flag = &p->flag },
+		{ "--each", "X", "may be repeated", .each = take_each, .arg = p },
+		{ "--number", "N", "a number", .number = &p->number, .low = 2, .high = 9 },
+		{ "--bytes", "SIZE", "a size", .bytes = &p->bytes },
+		{ "--colour", "NAME", "a colour", MUSTER_CLI_CHOICE(&p->colour, colours) },
 	};
 	char *argv[MAX_WORDS + 2] = { (char *)"cmd" };
 	int argc = 1;
@@ -97,6 +104,44 @@ START_TEST(a_good_command_line_is_taken_apart)
 }
 END_TEST
 
+START_TEST(an_argument_goes_where_its_type_says)
+{
+	static const char *const words[] = { "--number", "9", "--bytes=8K", "--colour", "blue", NULL };
+	static const char *const none[] = { NULL };
+	struct parsed p = { .number = 5, .bytes = 6, .colour = GREEN };
+	struct muster_error err = { 0 };
+	ck_assert_int_eq(parse(none, &p, &err), 0);
+	ck_assert_int_eq(p.number, 5);
+	ck_assert_uint_eq(p.bytes, 6);
+	ck_assert_int_eq(p.colour, GREEN);
+	ck_assert_int_eq(parse(words, &p, &err), 0);
+	ck_assert_int_eq(p.number, 9);
+	ck_assert_uint_eq(p.bytes, 8192);
+	ck_assert_int_eq(p.colour, BLUE);
+}
+END_TEST
+
+START_TEST(a_command_begins_or_has_its_exit_code)
+{
+	static const struct {
+		const char *word;
+		bool begins;
+		int code;
+	} rows[] = { { "--flag", true, 0 }, { "--help", false, 0 }, { "--nonsense", false, 2 } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool flag = false;
+		const struct muster_option table[] = { { "--flag", NULL, "a flag", .flag = &flag } };
+		struct muster_cli cli = { .usage = "muster cmd", MUSTER_CLI_OPTIONS(table) };
+		struct muster_paths paths = { 0 };
+		char *argv[] = { (char *)"cmd", (char *)rows[i].word, NULL };
+		int code = -1;
+		ck_assert_int_eq(muster_cli_begin(&cli, 2, argv, &paths, &code), rows[i].begins);
+		ck_assert_int_eq(code, rows[i].code);
+		ck_assert_int_eq(paths.configs != NULL, rows[i].begins);
+	}
+}
+END_TEST
+
 static const struct {
 	const char *words[MAX_WORDS], *said;
 } bad[] = {
@@ -109,6 +154,10 @@ static const struct {
 	{ { "--file", "" }, "--file needs a value: FILE" },
 	{ { "--flag=yes" }, "--flag takes no value" },
 	{ { "--each", "bad" }, "--each: bad is bad" },
+	{ { "--number", "1" }, "--number: a whole number from 2 to 9 is needed, found \"1\"" },
+	{ { "--number", "10" }, "--number: a whole number from 2 to 9 is needed, found \"10\"" },
+	{ { "--bytes", "8X" }, "--bytes: a byte count such as 8388608, 8M or 1G is needed, found \"8X\"" },
+	{ { "--colour", "pink" }, "--colour: red, green or blue is needed, found \"pink\"" },
 	{ { "a", "b", "c" }, "unexpected argument 'c' (usage: muster cmd [options] [FILE [FILE]])" },
 };
 
@@ -162,6 +211,9 @@ START_TEST(help_lists_every_option)
 			       "  --file-name NAME  a name\n"
 			       "  --flag            a flag\n"
 			       "  --each X          may be repeated\n"
+			       "  --number N        a number\n"
+			       "  --bytes SIZE      a size\n"
+			       "  --colour NAME     a colour\n"
 			       "  --help            print this help\n"
 			       "\nThe end.\n");
 }
@@ -176,6 +228,8 @@ int main(void)
 	tcase_add_loop_test(tc, a_good_command_line_is_taken_apart, 0, sizeof good / sizeof *good);
 	tcase_add_loop_test(tc, a_bad_command_line_is_one_sentence, 0, sizeof bad / sizeof *bad);
 	tcase_add_loop_test(tc, too_little_or_too_much_is_one_sentence, 0, sizeof wanting / sizeof *wanting);
+	tcase_add_test(tc, an_argument_goes_where_its_type_says);
+	tcase_add_test(tc, a_command_begins_or_has_its_exit_code);
 	tcase_add_test(tc, help_lists_every_option);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

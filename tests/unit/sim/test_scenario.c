@@ -4,6 +4,7 @@
 #include "vendor/nvml_abi.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "system/hardware.h"
 #include "util/cpuset.h"
 
 #include <stdio.h>
@@ -276,7 +277,7 @@ static void check_cpus_run_on(const struct muster_sim_node *node)
 START_TEST(every_description_makes_a_cluster)
 {
 	struct muster_arena *names = muster_arena_new();
-	const char *list = muster_sim_hardware_list(SIM_HARDWARE_DIR, names);
+	const char *list = muster_hardware_list(SIM_HARDWARE_DIR, names);
 	size_t count = 0;
 	while (*list) {
 		size_t length = strcspn(list, "\n");

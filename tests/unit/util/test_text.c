@@ -4,6 +4,7 @@
 #include "muster/error.h"
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -99,6 +100,35 @@ START_TEST(a_long_error_is_cut_between_characters)
 }
 END_TEST
 
+START_TEST(a_name_is_found_by_its_place_or_all_are_named)
+{
+	static const char *const names[] = { "hang", "error", "slow" };
+	struct muster_error err;
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(muster_parse_name(names[i], names, 3, "VALUE", &err), i);
+	ck_assert_int_eq(muster_parse_name("han", names, 3, "VALUE", &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_str_eq(err.text, "VALUE: hang, error or slow is needed, found \"han\"");
+	ck_assert_int_eq(muster_parse_name("slow", names, 2, "--x", &err), -1);
+	ck_assert_str_eq(err.text, "--x: hang or error is needed, found \"slow\"");
+	ck_assert_int_eq(muster_parse_name("", names, 1, "--x", &err), -1);
+	ck_assert_str_eq(err.text, "--x: hang is needed, found \"\"");
+}
+END_TEST
+
+START_TEST(a_stream_into_memory_is_complete_when_it_is_closed)
+{
+	char *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
+	fprintf(out, "%d of %s", 3, "four");
+	muster_memory_close(out);
+	ck_assert_str_eq(text, "3 of four");
+	ck_assert_uint_eq(length, 9);
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("text");
@@ -107,6 +137,8 @@ int main(void)
 	tcase_add_loop_test(
 		tcase, an_error_is_one_plain_line_whatever_is_put_into_it, 0, sizeof errors / sizeof *errors);
 	tcase_add_test(tcase, a_long_error_is_cut_between_characters);
+	tcase_add_test(tcase, a_name_is_found_by_its_place_or_all_are_named);
+	tcase_add_test(tcase, a_stream_into_memory_is_complete_when_it_is_closed);
 	Suite *suite = suite_create("text");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

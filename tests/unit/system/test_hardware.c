@@ -1,0 +1,106 @@
+/* test_hardware.c - the part of a hardware description that places GPUs */
+#include "system/hardware.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/muster-hardware-XXXXXX";
+static struct muster_arena *arena;
+
+static void put(const char *name, const char *text)
+{
+	FILE *out = fopen(muster_arena_printf(arena, "%s/%s", root, name), "we");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void setup(void)
+{
+	arena = muster_arena_new();
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	put("b.json", "{ \"name\": \"b\", \"host\": { \"threads_per_core\": 2, \"sockets\": 1 },"
+		      "  \"numa_nodes\": [ { \"os_index\": 0, \"cpu_list\": \"0-3\", \"socket\": 0 },"
+		      "                  { \"os_index\": 2, \"cpu_list\": \"4-7\", \"socket\": 0 } ],"
+		      "  \"gpu\": { \"name\": \"x\", \"devices\": [ { \"bus_id\": \"0001:00:00.0\", \"numa_node\": 2 } "
+		      "] } }");
+	put("a.json", "{ \"extends\": \"b\", \"host\": { \"threads_per_core\": 4 } }");
+	put("chain.json", "{ \"extends\": \"a\" }");
+	put("orphan.json", "{ \"extends\": \"none\" }");
+	put("threads.json", "{ \"extends\": \"b\", \"host\": { \"threads_per_core\": 0 } }");
+	put("gpu.json", "{ \"extends\": \"b\", \"gpu\": { \"devices\": [ { \"numa_node\": 2 } ] } }");
+	put("cut.json", "{ \"extends\": ");
+}
+
+static void teardown(void)
+{
+	static const char *const files[] = { "a", "b", "chain", "orphan", "threads", "gpu", "cut" };
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		unlink(muster_arena_printf(arena, "%s/%s.json", root, files[i]));
+	rmdir(root);
+	muster_arena_free(arena);
+}
+
+START_TEST(a_description_is_read_with_the_one_that_it_extends)
+{
+	struct muster_hardware hardware;
+	struct muster_error err;
+	ck_assert_msg(muster_hardware_read(root, "a", arena, &hardware, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(hardware.threads_per_core, 4);
+	ck_assert_uint_eq(hardware.numa_count, 2);
+	ck_assert_int_eq(hardware.numas[1].os_index, 2);
+	ck_assert_str_eq(hardware.numas[1].cpu_list, "4-7");
+	ck_assert_uint_eq(hardware.gpu_count, 1);
+	ck_assert_str_eq(hardware.gpus[0].bus_id, "0001:00:00.0");
+	ck_assert_int_eq(hardware.gpus[0].numa_node, 2);
+}
+END_TEST
+
+static const struct {
+	const char *sku, *said;
+} bad[] = {
+	{ "none", "no hardware description of SKU \"none\" in " },
+	{ "", "no hardware description of SKU \"\" in " },
+	{ "../a", "no hardware description of SKU \"../a\" in " },
+	{ "chain", "/chain.json: $.extends: \"a\" extends another itself" },
+	{ "orphan", "/orphan.json: $.extends: no hardware description of SKU \"none\"" },
+	{ "threads", "/threads.json: $.host.threads_per_core: a whole number from 1 is needed, found 0" },
+	{ "gpu", "/gpu.json: $.gpu.devices[0]: the key \"bus_id\" is missing" },
+	{ "cut", "/cut.json: line 1" },
+};
+
+START_TEST(a_bad_description_is_named_with_the_place)
+{
+	struct muster_hardware hardware;
+	struct muster_error err;
+	ck_assert_int_eq(muster_hardware_read(root, bad[_i].sku, arena, &hardware, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, bad[_i].said), "%s", err.text);
+}
+END_TEST
+
+START_TEST(the_list_has_every_name_once)
+{
+	ck_assert_str_eq(muster_hardware_list(root, arena), "a\nb\nchain\ncut\ngpu\norphan\nthreads\n");
+	ck_assert_str_eq(muster_hardware_list("/nowhere", arena), "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hardware");
+	TCase *tcase = tcase_create("all");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_description_is_read_with_the_one_that_it_extends);
+	tcase_add_loop_test(tcase, a_bad_description_is_named_with_the_place, 0, sizeof bad / sizeof *bad);
+	tcase_add_test(tcase, the_list_has_every_name_once);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
