@@ -10,7 +10,6 @@ static bool about_the_same(const struct muster_sample *candidate, const struct m
 {
 	for (size_t i = 0; i < candidate->label_count; i++) {
 		const struct muster_label *label = &candidate->labels[i];
-
 		for (size_t j = 0; j < finding->label_count; j++)
 			if (strcmp(label->key, finding->labels[j].key) == 0 &&
 				!muster_value_equal(label->value, finding->labels[j].value))
@@ -19,7 +18,7 @@ static bool about_the_same(const struct muster_sample *candidate, const struct m
 	return true;
 }
 
-static const struct muster_sample *sample_find(
+static const struct muster_sample *find_sample(
 	const struct muster_samples *samples, const struct muster_metric *metric, const struct muster_finding *finding)
 {
 	for (size_t i = 0; i < samples->count; i++)
@@ -29,40 +28,38 @@ static const struct muster_sample *sample_find(
 }
 
 /* The metric's value for what the finding is about: on the same rank, else the same node, else the whole job. */
-static const char *placeholder_metric(const struct muster_eval *eval, const char *name,
-	const struct muster_finding *finding, uint32_t node, uint32_t rank)
+static const char *metric_text(const struct muster_eval *eval, const char *name, const struct muster_finding *finding,
+	uint32_t node, uint32_t rank)
 {
 	const struct muster_run *run = eval->run;
 	const struct muster_metric *metric = muster_metric_find(name);
+	const struct muster_node *its_node = node == MUSTER_NOWHERE ? NULL : &run->nodes[node];
+	const struct muster_samples *places[] = {
+		its_node && rank != MUSTER_NOWHERE ? &its_node->ranks[rank].samples : NULL,
+		its_node ? &its_node->samples : NULL,
+		&run->job.samples,
+	};
 	const struct muster_sample *sample = NULL;
-	if (!metric)
-		return "?";
-	if (node != MUSTER_NOWHERE && rank != MUSTER_NOWHERE)
-		sample = sample_find(&run->nodes[node].ranks[rank].samples, metric, finding);
-	if (!sample && node != MUSTER_NOWHERE)
-		sample = sample_find(&run->nodes[node].samples, metric, finding);
-	if (!sample)
-		sample = sample_find(&run->job.samples, metric, finding);
-	if (!sample || sample->value.type == MUSTER_NULL)
-		return "?";
-	return muster_describe_value(sample->value, eval->report->arena);
+	for (size_t i = 0; metric && !sample && i < sizeof places / sizeof *places; i++)
+		sample = places[i] ? find_sample(places[i], metric, finding) : NULL;
+	return sample && sample->value.type != MUSTER_NULL ? muster_describe_value(sample->value, eval->report->arena)
+							   : "?";
 }
 
-static const char *placeholder(const struct muster_eval *eval, const char *name, const struct muster_finding *finding,
-	uint32_t node, uint32_t rank)
+static const char *placeholder_text(const struct muster_eval *eval, const char *name,
+	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
-	const char *value = NULL;
+	const char *value;
 	if (strcmp(name, "node") == 0)
 		value = finding->node;
 	else if (strcmp(name, "gpu") == 0)
 		value = finding->gpu;
 	else if (strcmp(name, "port") == 0)
 		value = finding->port;
-	else if (strcmp(name, "rank") == 0)
-		value = finding->rank < 0 ? NULL
-					  : muster_describe_value(muster_number(finding->rank), eval->report->arena);
+	else if (strcmp(name, "rank") != 0)
+		value = metric_text(eval, name, finding, node, rank);
 	else
-		value = placeholder_metric(eval, name, finding, node, rank);
+		value = finding->rank < 0 ? NULL : muster_arena_printf(eval->report->arena, "%d", finding->rank);
 	return value ? value : "?";
 }
 
@@ -73,9 +70,8 @@ const char *muster_describe_advice(const struct muster_eval *eval, const char *a
 	const char *text = "", *open, *close;
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
 		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2);
-
 		text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
-			placeholder(eval, name, finding, node, rank));
+			placeholder_text(eval, name, finding, node, rank));
 		advice = close + 1;
 	}
 	return muster_arena_printf(arena, "%s%s", text, advice);

@@ -5,7 +5,6 @@
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +29,17 @@ static size_t probe_number(const char *name)
 	return i;
 }
 
-static size_t *blame_of(const struct muster_eval *eval, size_t node, size_t rank)
+static size_t *cause_of(const struct muster_eval *eval, size_t node, size_t rank)
 {
 	return &eval->causes[(eval->first_rank[node] + rank) * eval->cause_width];
 }
 
-static size_t *blame_missing(const struct muster_eval *eval, size_t node, size_t rank)
+static size_t *cause_of_missing(const struct muster_eval *eval, size_t node, size_t rank)
 {
-	return blame_of(eval, node, rank) + muster_probe_count();
+	return cause_of(eval, node, rank) + muster_probe_count();
 }
 
-static void wants_find(const struct muster_eval *eval, enum want *wants)
+static void find_wants(const struct muster_eval *eval, enum want *wants)
 {
 	if (!eval->expect) { /* without expectations every probe is wanted */
 		for (size_t i = 0; i < muster_probe_count(); i++)
@@ -51,7 +50,6 @@ static void wants_find(const struct muster_eval *eval, enum want *wants)
 		const struct muster_check *check = &eval->expect->checks[i];
 		size_t probe = probe_number(muster_metric_probe(check->metric));
 		enum want want = check->optional ? OPTIONAL : WANTED;
-
 		if (!eval->states[i].tally->skipped && want > wants[probe])
 			wants[probe] = want;
 	}
@@ -62,44 +60,59 @@ static bool ended_badly(const struct muster_outcome *outcome)
 	return outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG;
 }
 
+static bool has_code(const struct muster_outcome *outcome, enum muster_code code)
+{
+	return outcome->code && strcmp(outcome->code, muster_code_name(code)) == 0;
+}
+
+/* What an error's code says of the rank that reports it. */
+struct code_meaning {
+	enum muster_code code;
+	bool broken; /* the node or what it is connected to; else it could not be measured */
+	int weight;  /* as ring_weight() */
+	const char *advice;
+};
+
+static const struct code_meaning *meaning_of(const struct muster_outcome *outcome)
+{
+	static const struct code_meaning meanings[] = {
+		{ MUSTER_ELIB, true, 3,
+			"install or repair the library on this node (ldconfig -p lists the libraries that the loader "
+			"finds), then run muster on this node again" },
+		{ MUSTER_EVENDOR, true, 3,
+			"run muster on this node only; if the same call fails again, check dmesg for Xid lines and "
+			"open a ticket for the driver of the node" },
+		{ MUSTER_EREMOTE, true, 2,
+			"run again with --localise always to find the faulty node or link; check the InfiniBand links, "
+			"and dmesg for mlx5 lines" },
+		{ MUSTER_ENOPERMISSION, false, 3,
+			"run as a user who may open these files, or ask the administrator for access to the devices" },
+		{ MUSTER_ETIME, false, 1,
+			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
+		{ MUSTER_ECALLEDOFF, false, 0, NULL },
+	};
+	static const struct code_meaning other = { .weight = 3 };
+	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+		if (has_code(outcome, meanings[i].code))
+			return &meanings[i];
+	return &other;
+}
+
 static enum muster_status outcome_status(const struct muster_outcome *outcome, enum want want)
 {
-	bool broken = outcome->code && (strcmp(outcome->code, muster_code_name(MUSTER_ELIB)) == 0 ||
-					       strcmp(outcome->code, muster_code_name(MUSTER_EVENDOR)) == 0 ||
-					       strcmp(outcome->code, muster_code_name(MUSTER_EREMOTE)) == 0);
-	switch (outcome->status) {
-	case MUSTER_OUTCOME_CRASHED:
-	case MUSTER_OUTCOME_HUNG: return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
-	case MUSTER_OUTCOME_ERROR: return want != WANTED ? MUSTER_SKIP : broken ? MUSTER_FAIL : MUSTER_INCONCLUSIVE;
-	default: return want == WANTED ? MUSTER_INCONCLUSIVE : MUSTER_SKIP;
-	}
+	if (ended_badly(outcome))
+		return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
+	if (want != WANTED)
+		return MUSTER_SKIP;
+	return outcome->status == MUSTER_OUTCOME_ERROR && meaning_of(outcome)->broken ? MUSTER_FAIL
+										      : MUSTER_INCONCLUSIVE;
 }
 
 static const char *outcome_advice(const struct muster_outcome *outcome)
 {
-	static const struct {
-		enum muster_code code;
-		const char *advice;
-	} by_code[] = {
-		{ MUSTER_ELIB, "install or repair the library on this node (ldconfig -p lists the libraries that the "
-			       "loader finds), then run muster on this node again" },
-		{ MUSTER_EVENDOR, "run muster on this node only; if the same call fails again, check dmesg for Xid "
-				  "lines and open a ticket for the driver of the node" },
-		{ MUSTER_EREMOTE, "run again with --localise always to find the faulty node or link; check the "
-				  "InfiniBand links, and dmesg for mlx5 lines" },
-		{ MUSTER_ENOPERMISSION,
-			"run as a user who may open these files, or ask the administrator for access to the devices" },
-		{ MUSTER_ETIME,
-			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
-	};
-
-	if (ended_badly(outcome))
-		return "run muster on this node only; if the probe fails at the same step, check dmesg for Xid and "
-		       "mlx5 lines and exclude the node";
-	for (size_t i = 0; outcome->code && i < sizeof by_code / sizeof *by_code; i++)
-		if (strcmp(outcome->code, muster_code_name(by_code[i].code)) == 0)
-			return by_code[i].advice;
-	return NULL;
+	return ended_badly(outcome) ? "run muster on this node only; if the probe fails at the same step, check dmesg "
+				      "for Xid and mlx5 lines and exclude the node"
+				    : meaning_of(outcome)->advice;
 }
 
 static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_arena *arena)
@@ -113,19 +126,20 @@ static const char *outcome_text(const struct muster_outcome *outcome, enum want 
 }
 
 /* An earlier probe of the rank that ended in the same way for the same reason (no GPU, no libcuda): one cause, and its
- * finding speaks for both. NULL when there is none. */
-static const struct muster_outcome *same_cause(
+ * finding speaks for both. Its number; the number of probes when there is none. */
+static size_t same_cause(
 	const struct muster_outcomes *all, const enum want *wants, const struct muster_outcome *outcome)
 {
-	size_t probe = probe_number(outcome->probe);
+	size_t probe = probe_number(outcome->probe), none = muster_probe_count();
+	if (probe == none || !outcome->detail || outcome->step)
+		return none;
 	for (const struct muster_outcome *other = all->items; other < outcome; other++) {
 		size_t number = probe_number(other->probe);
-		if (other->status == outcome->status && other->detail && outcome->detail && !outcome->step &&
-			!other->step && strcmp(other->detail, outcome->detail) == 0 && probe < muster_probe_count() &&
-			number < muster_probe_count() && wants[probe] == wants[number])
-			return other;
+		if (other->status == outcome->status && other->detail && !other->step &&
+			strcmp(other->detail, outcome->detail) == 0 && number < none && wants[probe] == wants[number])
+			return number;
 	}
-	return NULL;
+	return none;
 }
 
 /* A ring that broke, known by its probe and how many ranks it had, and the rank whose end says most about why. */
@@ -137,24 +151,15 @@ struct muster_broken_ring {
 /* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
 static int ring_weight(const struct muster_outcome *outcome)
 {
-	static const struct {
-		enum muster_code code;
-		int weight;
-	} by_code[] = { { MUSTER_ECALLEDOFF, 0 }, { MUSTER_ETIME, 1 }, { MUSTER_EREMOTE, 2 } };
-
 	switch (outcome->status) {
 	case MUSTER_OUTCOME_CRASHED: return 5;
 	case MUSTER_OUTCOME_HUNG: return 4;
 	case MUSTER_OUTCOME_NOT_RUN: return 0;
-	default: break;
+	default: return meaning_of(outcome)->weight;
 	}
-	for (size_t i = 0; outcome->code && i < sizeof by_code / sizeof *by_code; i++)
-		if (strcmp(outcome->code, muster_code_name(by_code[i].code)) == 0)
-			return by_code[i].weight;
-	return 3;
 }
 
-static struct muster_broken_ring *broken_find(const struct muster_eval *eval, size_t probe, int ranks)
+static struct muster_broken_ring *find_broken(const struct muster_eval *eval, size_t probe, int ranks)
 {
 	for (size_t i = 0; i < eval->broken_count; i++)
 		if (eval->broken[i].probe == probe && eval->broken[i].ranks == ranks)
@@ -162,10 +167,10 @@ static struct muster_broken_ring *broken_find(const struct muster_eval *eval, si
 	return NULL;
 }
 
-static void broken_note(struct muster_eval *eval, const struct muster_outcome *outcome, int rank)
+static void note_broken(struct muster_eval *eval, const struct muster_outcome *outcome, int rank)
 {
 	size_t probe = probe_number(outcome->probe);
-	struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
+	struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	int weight = ring_weight(outcome);
 	if (!ring) {
 		eval->broken = muster_realloc(eval->broken, eval->broken_count + 1, sizeof *eval->broken);
@@ -178,27 +183,20 @@ static void broken_note(struct muster_eval *eval, const struct muster_outcome *o
 	}
 }
 
-static void broken_find_all(struct muster_eval *eval)
+/* The broken rings, and whether a rank is missing. */
+static void find_all_broken(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
 	for (size_t n = 0; n < run->node_count; n++) {
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+			eval->any_missing = eval->any_missing || rank->missing;
 			for (size_t i = 0; i < rank->outcomes.count; i++)
 				if (rank->outcomes.items[i].ring > 0 &&
 					rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)
-					broken_note(eval, &rank->outcomes.items[i], rank->rank);
+					note_broken(eval, &rank->outcomes.items[i], rank->rank);
 		}
 	}
-}
-
-static bool any_missing(const struct muster_run *run)
-{
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
-			if (run->nodes[n].ranks[r].missing)
-				return true;
-	return false;
 }
 
 /* The observed text when another rank, which has a finding of its own, caused the failure of this rank in the
@@ -206,14 +204,14 @@ static bool any_missing(const struct muster_run *run)
 static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
 {
 	int weight = ring_weight(outcome);
-	const struct muster_broken_ring *ring = broken_find(eval, probe, outcome->ring);
+	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	if (outcome->ring <= 0 || weight >= 4)
 		return NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail ? outcome->detail
 						      : muster_arena_printf(eval->report->arena,
 								"ended by the failure of rank %d", ring->cause);
-	if (eval->ring_cause[probe] || (weight == 0 && any_missing(eval->run)))
+	if (eval->ring_cause[probe] || (weight == 0 && eval->any_missing))
 		return outcome->detail ? outcome->detail : "ended by the failure of another rank";
 	return NULL;
 }
@@ -223,10 +221,21 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 static bool ended_with_run(const struct muster_run *run, const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	if (outcome->code && strcmp(outcome->code, muster_code_name(MUSTER_EINTERRUPTED)) == 0)
+	if (has_code(outcome, MUSTER_EINTERRUPTED))
 		return true;
 	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
 					       (outcome->status == MUSTER_OUTCOME_ERROR && probe && probe->ring));
+}
+
+/* Add a finding about a rank, a node or, where both are MUSTER_NOWHERE, the run. Returns its draft. */
+static size_t add_finding(
+	struct muster_eval *eval, struct muster_finding finding, uint32_t n, uint32_t r, const char *cause)
+{
+	const struct muster_node *node = n == MUSTER_NOWHERE ? NULL : &eval->run->nodes[n];
+	finding.node = node ? node->name : NULL;
+	finding.rank = node && r != MUSTER_NOWHERE ? node->ranks[r].rank : -1;
+	finding.unit = "";
+	return muster_finding_draft_add(eval, finding, (struct muster_place){ n, r, NULL }, MUSTER_NO_CHECK, cause);
 }
 
 static void judge_outcome(
@@ -234,23 +243,19 @@ static void judge_outcome(
 {
 	const struct muster_node *node = &eval->run->nodes[n];
 	struct muster_arena *arena = eval->report->arena;
-	size_t probe = probe_number(outcome->probe), draft;
-	bool known = probe < muster_probe_count();
-	enum want want = known ? wants[probe] : UNWANTED;
+	size_t probe = probe_number(outcome->probe), *causes = cause_of(eval, n, r), draft;
+	enum want want = wants[probe];
 	struct muster_finding finding = {
 		.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
 		.status = outcome_status(outcome, want),
-		.node = node->name,
-		.rank = node->ranks[r].rank,
 		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
 		.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
 		.observed = outcome_text(outcome, want, arena),
 		.evidence = outcome->evidence,
-		.unit = "",
 	};
-	const struct muster_outcome *other = same_cause(&node->ranks[r].outcomes, wants, outcome);
-	if (other && blame_of(eval, n, r)[probe_number(other->probe)]) {
-		blame_of(eval, n, r)[probe] = blame_of(eval, n, r)[probe_number(other->probe)];
+	size_t other = same_cause(&node->ranks[r].outcomes, wants, outcome);
+	if (other < muster_probe_count() && causes[other]) {
+		causes[probe] = causes[other];
 		return;
 	}
 	const char *ended = ended_by_others(eval, probe, outcome);
@@ -264,12 +269,11 @@ static void judge_outcome(
 		finding.advice = outcome_advice(outcome);
 	else
 		finding.evidence = NULL;
-	draft = muster_finding_draft_add_cause(
-		eval, finding, outcome->code ? outcome->code : muster_outcome_name(outcome->status), n, r);
+	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
 	if (ended && eval->ring_cause[probe])
 		draft = eval->ring_cause[probe] - 1; /* what is not measured now is that one's doing */
-	if (known)
-		blame_of(eval, n, r)[probe] = draft + 1;
+	if (probe < muster_probe_count())
+		causes[probe] = draft + 1;
 }
 
 /* A run that was ended early is no proof against those that it has nothing of. */
@@ -281,25 +285,20 @@ static enum muster_status missing_status(const struct muster_run *run)
 /* Nothing came from the rank, or not all: then the probes that it says nothing of are what is missing. */
 static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 {
-	const struct muster_node *node = &eval->run->nodes[n];
-	const struct muster_rank *rank = &node->ranks[r];
+	const struct muster_rank *rank = &eval->run->nodes[n].ranks[r];
 	struct muster_finding finding = {
 		.check = "rank.missing",
 		.status = missing_status(eval->run),
-		.node = node->name,
-		.rank = rank->rank,
 		.expected = "a result from every rank",
 		.observed = rank->missing ? rank->missing : rank->unfinished,
-		.unit = "",
 		.advice = "check the output of the job and dmesg on the node for the cause; start the job again "
 			  "without the node (srun --exclude)",
 	};
-	size_t draft =
-		muster_finding_draft_add_cause(eval, finding, rank->missing ? "missing" : "unfinished", n, r) + 1;
+	size_t draft = add_finding(eval, finding, n, r, rank->missing ? "missing" : "unfinished") + 1;
 	if (rank->missing)
-		*blame_missing(eval, n, r) = draft;
+		*cause_of_missing(eval, n, r) = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
-		blame_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
+		cause_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
 }
 
 /* A node of the job without any rank: nothing at all came from there. */
@@ -308,15 +307,12 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 	struct muster_finding finding = {
 		.check = "node.missing",
 		.status = missing_status(eval->run),
-		.node = eval->run->nodes[n].name,
-		.rank = -1,
 		.expected = "a result from every node",
 		.observed = "no result from this node",
-		.unit = "",
 		.advice = "check that the node is up and that the processes of the job were started there; start the "
 			  "job again without the node (srun --exclude)",
 	};
-	muster_finding_draft_add(eval, finding, n, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+	add_finding(eval, finding, n, MUSTER_NOWHERE, NULL);
 }
 
 static void judge_interrupted(struct muster_eval *eval)
@@ -324,14 +320,12 @@ static void judge_interrupted(struct muster_eval *eval)
 	struct muster_finding finding = {
 		.check = "run.interrupted",
 		.status = MUSTER_INCONCLUSIVE,
-		.rank = -1,
 		.expected = "the run finishes",
 		.observed = eval->run->job.interrupted,
-		.unit = "",
 		.advice = "increase the time limit, or find out who cancelled the job; earlier results are included",
 	};
 	if (finding.observed)
-		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
+		add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL);
 }
 
 /* A run tells of every rank that MPI had, missing ones included. One that does not was cut, and is no proof of health.
@@ -340,46 +334,38 @@ static void judge_unlisted(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
 	struct muster_arena *arena = eval->report->arena;
-	int *ranks = muster_calloc(eval->rank_count + 1, sizeof *ranks);
-	long expected = run->job.ranks > 0 ? run->job.ranks : 0;
-	const char *gaps = "";
-	size_t count = 0, known = 0;
+	size_t expected = run->job.ranks > 0 ? (size_t)run->job.ranks : 0, count = 0;
+	bool *listed = muster_calloc(expected + 1, sizeof *listed);
+	int *unlisted = muster_calloc(expected + 1, sizeof *unlisted);
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			int rank = run->nodes[n].ranks[r].rank;
+			if (rank >= 0 && (size_t)rank < expected)
+				listed[rank] = true;
+		}
+	for (size_t rank = 0; rank < expected; rank++)
+		if (!listed[rank])
+			unlisted[count++] = (int)rank;
 	struct muster_finding finding = {
 		.check = "rank.missing",
 		.status = MUSTER_FAIL,
-		.rank = -1,
-		.expected = muster_arena_printf(arena, "a result from each of %ld ranks", expected),
-		.unit = "",
+		.expected = muster_arena_printf(arena, "a result from each of %zu ranks", expected),
+		.observed = "the run contains no rank",
 		.advice = "the report is incomplete: run muster again",
 	};
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
-			ranks[count++] = run->nodes[n].ranks[r].rank;
-	qsort(ranks, count, sizeof *ranks, muster_by_int);
-	for (size_t i = 0; i < count; i++)
-		known += ranks[i] >= 0 && ranks[i] < expected && (i == 0 || ranks[i] != ranks[i - 1]);
-	for (size_t i = 0, gap = 0; i <= count && gap < 12; i++) {
-		long from = i ? ranks[i - 1] + 1L : 0, to = (i < count ? (long)ranks[i] : expected) - 1;
-
-		if (from > to)
-			continue;
-		gap++;
-		gaps = muster_arena_printf(arena, "%s%s%ld", gaps, *gaps ? "," : "", from);
-		if (from < to)
-			gaps = muster_arena_printf(arena, "%s-%ld", gaps, to);
-	}
-	if (known == 0 || known < (size_t)expected) {
-		finding.observed = known == 0 ? "the run contains no rank"
-					      : muster_arena_printf(arena, "the run does not contain ranks %s", gaps);
-		muster_finding_draft_add(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, MUSTER_NO_CHECK);
-	}
-	free(ranks);
+	if (count < expected)
+		finding.observed = muster_arena_printf(
+			arena, "the run does not contain ranks %s", muster_describe_ranks(unlisted, count, arena));
+	if (count > 0 || expected == 0)
+		add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL);
+	free(listed);
+	free(unlisted);
 }
 
 void muster_judge_outcomes(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
-	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants);
+	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants); /* the last: of an unknown probe */
 	eval->cause_width = muster_probe_count() + 1;
 	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -387,8 +373,8 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		eval->rank_count += run->nodes[n].rank_count;
 	}
 	eval->causes = muster_calloc(eval->rank_count * eval->cause_width + 1, sizeof *eval->causes);
-	wants_find(eval, wants);
-	broken_find_all(eval);
+	find_wants(eval, wants);
+	find_all_broken(eval);
 	judge_unlisted(eval);
 	judge_interrupted(eval);
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -397,7 +383,6 @@ void muster_judge_outcomes(struct muster_eval *eval)
 			judge_missing_node(eval, (uint32_t)n);
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-
 			if (rank->missing || rank->unfinished)
 				judge_missing(eval, (uint32_t)n, (uint32_t)r);
 			for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++)
@@ -420,38 +405,37 @@ static bool outcome_known(const struct muster_rank *rank, const char *probe)
 
 /* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
  * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
-static bool was_to_tell(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
+static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
 {
 	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && outcome_known(&node->ranks[rank], probe->name);
 }
 
 /* The node's own facts come from its leader. A leader that died took them along. */
-static size_t blame_node(const struct muster_eval *eval, uint32_t n, size_t probe)
+static size_t find_node_cause(const struct muster_eval *eval, uint32_t n, size_t probe)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
 	uint32_t leader = muster_node_leader(node);
-	if (leader != MUSTER_NOWHERE && blame_of(eval, n, leader)[probe])
-		return blame_of(eval, n, leader)[probe];
-	if (leader != MUSTER_NOWHERE && was_to_tell(node, leader, muster_probe_at(probe)))
+	if (leader != MUSTER_NOWHERE && cause_of(eval, n, leader)[probe])
+		return cause_of(eval, n, leader)[probe];
+	if (leader != MUSTER_NOWHERE && reports_node_facts(node, leader, muster_probe_at(probe)))
 		return 0;
 	for (size_t r = 0; r < node->rank_count; r++)
-		if (*blame_missing(eval, n, r))
-			return *blame_missing(eval, n, r);
+		if (*cause_of_missing(eval, n, r))
+			return *cause_of_missing(eval, n, r);
 	return 0;
 }
 
 /* Any rank of nodes [first, end) will do: a failed probe first, then one that did not run, then a missing rank. */
-static size_t blame_any(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
+static size_t find_any_cause(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
 {
 	size_t other = 0, missing = 0;
 	for (size_t n = first; n < end; n++) {
 		for (size_t r = 0; r < eval->run->nodes[n].rank_count; r++) {
-			size_t found = blame_of(eval, n, r)[probe];
-
+			size_t found = cause_of(eval, n, r)[probe];
 			if (found && eval->drafts[found - 1].finding.status == MUSTER_FAIL)
 				return found;
 			other = other ? other : found;
-			missing = missing ? missing : *blame_missing(eval, n, r);
+			missing = missing ? missing : *cause_of_missing(eval, n, r);
 		}
 	}
 	return other ? other : missing;
@@ -462,10 +446,10 @@ size_t muster_cause_find(
 {
 	size_t probe = probe_number(muster_metric_probe(metric));
 	if (node == MUSTER_NOWHERE)
-		return blame_any(eval, 0, eval->run->node_count, probe);
+		return find_any_cause(eval, 0, eval->run->node_count, probe);
 	if (rank != MUSTER_NOWHERE)
-		return blame_of(eval, node, rank)[probe];
+		return cause_of(eval, node, rank)[probe];
 	if (metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT)
-		return blame_node(eval, node, probe);
-	return blame_any(eval, node, (size_t)node + 1, probe);
+		return find_node_cause(eval, node, probe);
+	return find_any_cause(eval, node, (size_t)node + 1, probe);
 }

@@ -34,31 +34,26 @@ static bool overlap(const struct muster_place *a, const struct muster_place *b)
 	return !a->key || !b->key || strcmp(a->key, b->key) == 0;
 }
 
-/* True when the check failed or warned at that place. Its failed_at are sorted. */
-static bool is_spotted(const struct muster_check_state *state, const struct muster_place *place)
+bool muster_place_failed(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
-	size_t low = 0, high = state->failed_count;
+	int after = eval->expect->checks[at].after;
+	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
+	size_t low = 0, high = state ? state->failed_count : 0;
 	if (high == 0)
 		return false;
-	if (place->node == MUSTER_NOWHERE || state->failed_at[high - 1].node == MUSTER_NOWHERE)
+	if (place.node == MUSTER_NOWHERE || state->failed_at[high - 1].node == MUSTER_NOWHERE)
 		return true;
-	while (low < high) {
+	while (low < high) { /* the first of the node's */
 		size_t middle = low + (high - low) / 2;
-		if (state->failed_at[middle].node < place->node)
+		if (state->failed_at[middle].node < place.node)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < state->failed_count && state->failed_at[low].node == place->node; low++)
-		if (overlap(&state->failed_at[low], place))
+	for (; low < state->failed_count && state->failed_at[low].node == place.node; low++)
+		if (overlap(&state->failed_at[low], &place))
 			return true;
 	return false;
-}
-
-bool muster_place_failed(const struct muster_eval *eval, size_t at, struct muster_place place)
-{
-	int after = eval->expect->checks[at].after;
-	return after >= 0 && is_spotted(&eval->states[after], &place);
 }
 
 bool muster_result_skipped(struct muster_eval *eval, size_t at, struct muster_place place)

@@ -87,6 +87,7 @@ struct muster_eval {
 	size_t draft_count, draft_room, fold_start, check_start;
 	struct muster_broken_ring *broken; /* while outcomes are evaluated */
 	size_t broken_count;
+	bool any_missing;   /* likewise: a rank is */
 	size_t *ring_cause; /* for each probe: 1 + the draft that names the cause of its failed all-reduces; 0: unknown
 			     */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
@@ -96,14 +97,12 @@ struct muster_eval {
 	size_t cause_width;
 };
 
-/* finding_builder.c: take a finding in. One that differs in nothing but the rank from another of its node (since
- * fold_here) becomes one with it; so does one that does not apply for the same reason (since check_here), and one about
- * the same place as the one before but with other labels. Returns its place. */
-size_t muster_finding_draft_add(
-	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check);
-/* The same about a probe or a rank. Ranks of a node with the same cause are one finding, whatever they say of it. */
-size_t muster_finding_draft_add_cause(
-	struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node, uint32_t rank);
+/* finding_builder.c: take a finding in, about a check (its index) or, with MUSTER_NO_CHECK, about a probe or a rank.
+ * One that differs in nothing but the rank from another of its node (since fold_here) becomes one with it; so do ranks
+ * of a node with the same cause (NULL: none), whatever they say of it; one that does not apply for the same reason
+ * (since check_here); and one about the same place as the one before but with other labels. Returns its place. */
+size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding finding, struct muster_place place,
+	size_t check, const char *cause);
 void muster_finding_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
 void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
@@ -136,6 +135,8 @@ void muster_result_take(struct muster_eval *eval, size_t check, struct muster_pl
 	const struct muster_sample *sample, struct muster_verdict verdict);
 /* An evaluated value: the tally keeps lowest and highest, or the common value. */
 void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
+/* Whether a finding about a probe or a rank explains that there is no sample at a place: it then lists the check. */
+bool muster_result_explained(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
 /* There is no sample where there should be one: never a pass. */
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
 struct muster_place muster_entry_place(const struct muster_entry *entry);

@@ -17,7 +17,6 @@ void muster_result_value(struct muster_eval *eval, size_t check, const struct mu
 	struct muster_tally *tally = state->tally;
 	if (sample->value.type == MUSTER_NUMBER) {
 		double number = sample->value.number;
-
 		if (!tally->has_numbers || number < tally->lowest)
 			tally->lowest = number;
 		if (!tally->has_numbers || number > tally->highest)
@@ -74,7 +73,7 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		finding.port = place.key;
 	if (check->advice && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
 		finding.advice = muster_describe_advice(eval, check->advice, &finding, place.node, place.rank);
-	muster_finding_draft_add(eval, finding, place.node, place.rank, at);
+	muster_finding_draft_add(eval, finding, place, at, NULL);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
 		muster_failed_at_add(state, place);
@@ -100,30 +99,28 @@ static bool probe_unheard(
 	return outcomes->count > 0;
 }
 
+bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
+{
+	size_t cause = muster_cause_find(eval, eval->expect->checks[at].metric, node, rank);
+	if (cause)
+		muster_finding_draft_unjudged(eval, cause - 1, eval->states[at].tally->check);
+	return cause > 0;
+}
+
 void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_place place = { .node = node, .rank = rank };
 	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
-	size_t cause = muster_cause_find(eval, check->metric, node, rank);
-	if (cause) {
-		muster_finding_draft_unjudged(eval, cause - 1, eval->states[at].tally->check);
-		return;
-	}
-	if (muster_result_skipped(eval, at, place))
+	if (muster_result_explained(eval, at, node, rank) || muster_result_skipped(eval, at, place))
 		return;
 	if (muster_check_operand(check, MUSTER_OF_PRESENCE))
 		verdict.status = muster_check_status(check);
 	if (check->optional && probe_unheard(eval, check->metric, node, rank))
-		verdict = (struct muster_verdict){
-			.status = MUSTER_SKIP,
-			.observed = "not measured: this run did not have the probe",
-		};
+		verdict = (struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the probe" };
 	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
-		verdict = (struct muster_verdict){
-			.status = MUSTER_SKIP,
-			.observed = "not measured: this run did not have the metric",
-		};
+		verdict =
+			(struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the metric" };
 	muster_result_take(eval, at, place, NULL, verdict);
 }
 
@@ -142,7 +139,7 @@ struct walk {
 	size_t skipped_count, skipped_room;
 };
 
-static void seen_mark(struct walk *w, const struct muster_sample *sample)
+static void mark_seen(struct walk *w, const struct muster_sample *sample)
 {
 	const char *label = label_string(sample, w->by->label);
 	for (size_t i = 0; label && i < w->by->list_count; i++)
@@ -156,19 +153,13 @@ struct muster_place muster_entry_place(const struct muster_entry *entry)
 	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : label_string(entry->sample, "port") };
 }
 
-static void skipped_add(struct walk *w, struct muster_entry entry)
-{
-	MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, entry);
-}
-
 /* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
  * it is only counted. */
-static void skipped_settle(struct walk *w)
+static void take_skipped(struct walk *w)
 {
 	struct muster_eval *eval = w->eval;
 	for (size_t i = 0; i < w->skipped_count; i++) {
 		const struct muster_entry *entry = &w->skipped[i];
-
 		if (w->applies) {
 			eval->states[w->check_at].tally->count[MUSTER_SKIP]++;
 			eval->report->count[MUSTER_SKIP]++;
@@ -181,21 +172,21 @@ static void skipped_settle(struct walk *w)
 	w->applies = false;
 }
 
-static void sample_judge(struct walk *w, const struct muster_entry *entry)
+static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
 	const struct muster_sample *sample = entry->sample;
 	struct muster_place place = muster_entry_place(entry);
 	struct muster_verdict verdict;
 	if (w->seen)
-		seen_mark(w, sample);
+		mark_seen(w, sample);
 	if (muster_result_skipped(eval, w->check_at, place))
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);
 	verdict = muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena);
 	if (verdict.status == MUSTER_SKIP) {
-		skipped_add(w, *entry);
+		MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, *entry);
 		return;
 	}
 	w->applies = true;
@@ -211,24 +202,22 @@ static bool names_one_port(const struct muster_check *check)
 }
 
 /* No sample at a place. That may be what is wanted; and a node need not have ports, unless one is asked for by name. */
-static void nothing_judge(struct walk *w, uint32_t node, uint32_t rank)
+static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 {
 	struct muster_eval *eval = w->eval;
 	const struct muster_check *check = w->check;
 	struct muster_place place = { .node = node, .rank = rank };
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
-	bool unwanted = presence && !presence->value.boolean, wanted = presence && presence->value.boolean;
-	size_t cause = muster_cause_find(eval, check->metric, node, rank);
-	if (cause)
-		muster_finding_draft_unjudged(eval, cause - 1, eval->states[w->check_at].tally->check);
-	else if (unwanted)
+	if (muster_result_explained(eval, w->check_at, node, rank))
+		return;
+	if (presence && !presence->value.boolean)
 		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
-	else if (check->metric->scope != MUSTER_SCOPE_PORT || wanted || names_one_port(check))
+	else if (check->metric->scope != MUSTER_SCOPE_PORT || presence || names_one_port(check))
 		muster_result_missing(eval, w->check_at, node, rank);
 }
 
 /* All samples at one place. The cursor only moves forward: places come in the order of the index. */
-static void place_judge(struct walk *w, uint32_t node, uint32_t rank)
+static void judge_place(struct walk *w, uint32_t node, uint32_t rank)
 {
 	size_t chosen = 0;
 	for (; w->cursor < w->range.start + w->range.count; w->cursor++) {
@@ -238,53 +227,48 @@ static void place_judge(struct walk *w, uint32_t node, uint32_t rank)
 		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(w->check, entry->sample))
 			continue;
 		chosen++;
-		sample_judge(w, entry);
+		judge_sample(w, entry);
 	}
 	if (chosen == 0)
-		nothing_judge(w, node, rank);
+		judge_empty_place(w, node, rank);
 }
 
 /* The keys of equals_by that no sample of the node had. */
-static void unseen_judge(struct walk *w, uint32_t node)
+static void judge_unseen(struct walk *w, uint32_t node)
 {
 	struct muster_eval *eval = w->eval;
-	const struct muster_check *check = w->check;
 	struct muster_arena *arena = eval->report->arena;
 	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
-	size_t cause = muster_cause_find(eval, check->metric, node, MUSTER_NOWHERE);
 	for (size_t i = 0; i < w->by->list_count; i++) {
 		const struct muster_listed *listed = &w->by->list[i];
 		struct muster_place place = { node, MUSTER_NOWHERE, muster_arena_string(arena, listed->label_value) };
-
-		if (w->seen[i])
+		if (w->seen[i] || muster_result_explained(eval, w->check_at, node, MUSTER_NOWHERE) ||
+			muster_result_skipped(eval, w->check_at, whole))
 			continue;
-		if (cause)
-			muster_finding_draft_unjudged(eval, cause - 1, eval->states[w->check_at].tally->check);
-		else if (!muster_result_skipped(eval, w->check_at, whole))
-			muster_result_take(eval, w->check_at, place, NULL,
-				(struct muster_verdict){ muster_check_status(check),
-					muster_describe_with_unit(listed->value, check->metric->unit, arena),
-					"not found" });
+		muster_result_take(eval, w->check_at, place, NULL,
+			(struct muster_verdict){ muster_check_status(w->check),
+				muster_describe_with_unit(listed->value, w->check->metric->unit, arena), "not found" });
 	}
 	memset(w->seen, 0, w->by->list_count * sizeof *w->seen);
 }
 
-static void node_judge(struct walk *w, uint32_t n)
+static void judge_node(struct walk *w, uint32_t n)
 {
 	const struct muster_node *node = &w->eval->run->nodes[n];
 	enum muster_scope scope = w->check->metric->scope;
 	if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT) {
-		place_judge(w, n, MUSTER_NOWHERE);
+		judge_place(w, n, MUSTER_NOWHERE);
 	} else {
 		for (uint32_t r = 0; r < node->rank_count; r++)
 			if (!node->ranks[r].missing)
-				place_judge(w, n, r);
+				judge_place(w, n, r);
 	}
 	if (w->seen)
-		unseen_judge(w, n);
+		judge_unseen(w, n);
+	take_skipped(w);
 }
 
-static void each_judge(struct muster_eval *eval, size_t at)
+static void judge_samples(struct muster_eval *eval, size_t at)
 {
 	struct walk w = {
 		.eval = eval,
@@ -293,22 +277,20 @@ static void each_judge(struct muster_eval *eval, size_t at)
 		.range = eval->index.of_check[at],
 		.cursor = eval->index.of_check[at].start,
 	};
-	const char *own_label = muster_scope_name(w.check->metric->scope); /* "gpu" and "port" are also labels */
-	if (w.check->metric->scope == MUSTER_SCOPE_JOB) {
-		place_judge(&w, MUSTER_NOWHERE, MUSTER_NOWHERE);
-		skipped_settle(&w);
-		free(w.skipped);
-		return;
+	enum muster_scope scope = w.check->metric->scope;
+	size_t nodes = scope == MUSTER_SCOPE_JOB ? 0 : eval->run->node_count;
+	if (scope == MUSTER_SCOPE_JOB) {
+		judge_place(&w, MUSTER_NOWHERE, MUSTER_NOWHERE);
+		take_skipped(&w);
 	}
 	w.by = muster_check_operand(w.check, MUSTER_OF_LABEL);
-	if (w.by && strcmp(w.by->label, own_label) == 0)
+	if (w.by && strcmp(w.by->label, muster_scope_name(scope)) == 0) /* "gpu" and "port" are also labels */
 		w.seen = muster_calloc(w.by->list_count, sizeof *w.seen);
-	for (uint32_t n = 0; n < eval->run->node_count; n++) {
+	for (uint32_t n = 0; n < nodes; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
 			continue;
 		muster_finding_draft_fold_here(eval);
-		node_judge(&w, n);
-		skipped_settle(&w);
+		judge_node(&w, n);
 	}
 	muster_finding_draft_fold_here(eval);
 	free(w.skipped);
@@ -316,7 +298,7 @@ static void each_judge(struct muster_eval *eval, size_t at)
 }
 
 /* A check, after the one that it comes after. */
-static void check_judge(struct muster_eval *eval, size_t at)
+static void judge_check(struct muster_eval *eval, size_t at)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_check_state *state = &eval->states[at];
@@ -324,7 +306,7 @@ static void check_judge(struct muster_eval *eval, size_t at)
 		return;
 	state->done = true;
 	if (check->after >= 0)
-		check_judge(eval, (size_t)check->after);
+		judge_check(eval, (size_t)check->after);
 	if (state->tally->skipped)
 		return;
 	muster_finding_draft_check_here(eval);
@@ -335,7 +317,7 @@ static void check_judge(struct muster_eval *eval, size_t at)
 	if (muster_check_operand(check, MUSTER_OF_PEERS))
 		muster_judge_across(eval, at);
 	else
-		each_judge(eval, at);
+		judge_samples(eval, at);
 	muster_failed_at_sort(state);
 	if (state->first && !state->mixed)
 		state->tally->value = muster_describe_value(state->first->value, eval->report->arena);
@@ -355,7 +337,7 @@ static const struct muster_label *copy_labels(
 	return copy;
 }
 
-static void states_make(struct muster_eval *eval)
+static void make_states(struct muster_eval *eval)
 {
 	const struct muster_expect *expect = eval->expect;
 	struct muster_report *report = eval->report;
@@ -366,7 +348,6 @@ static void states_make(struct muster_eval *eval)
 	for (size_t i = 0; i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
 		struct muster_check_state *state = &eval->states[i];
-
 		report->tallies[i] = (struct muster_tally){
 			.check = muster_arena_string(arena, check->id),
 			.metric = check->metric->name,
@@ -386,14 +367,14 @@ static void states_make(struct muster_eval *eval)
 	}
 }
 
-static void states_done(struct muster_eval *eval)
+static void free_states(struct muster_eval *eval)
 {
 	for (size_t i = 0; i < eval->expect->check_count; i++)
 		free(eval->states[i].failed_at);
 	free(eval->states);
 }
 
-static enum muster_status verdict_find(const struct muster_report *report)
+static enum muster_status find_verdict(const struct muster_report *report)
 {
 	if (report->count[MUSTER_FAIL] || (report->strict && report->count[MUSTER_WARN]))
 		return MUSTER_FAIL;
@@ -405,8 +386,8 @@ static void take_trial_finding(void *arg, size_t probe, struct muster_finding fi
 {
 	struct muster_eval *eval = arg;
 	bool cause = finding.status == MUSTER_FAIL;
-	size_t draft = muster_finding_draft_add(
-		eval, finding, MUSTER_NOWHERE, cause ? (uint32_t)eval->draft_count : MUSTER_NOWHERE, MUSTER_NO_CHECK);
+	struct muster_place place = { MUSTER_NOWHERE, cause ? (uint32_t)eval->draft_count : MUSTER_NOWHERE, NULL };
+	size_t draft = muster_finding_draft_add(eval, finding, place, MUSTER_NO_CHECK, NULL);
 	if (cause && !eval->ring_cause[probe])
 		eval->ring_cause[probe] = draft + 1;
 }
@@ -433,22 +414,22 @@ void muster_evaluate(
 		report.sku = muster_arena_string(report.arena, expect->name);
 		report.sku_origin = muster_arena_string(report.arena, expect->origin);
 		report.observe = expect->observe;
-		states_make(&eval);
+		make_states(&eval);
 		muster_index_make(&eval.index, run, expect);
 	}
 	judge_trials(&eval);
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
-		check_judge(&eval, i);
+		judge_check(&eval, i);
 	muster_finding_drafts_finish(&eval);
 	if (expect) {
-		states_done(&eval);
+		free_states(&eval);
 		muster_index_done(&eval.index);
 	}
 	free(eval.first_rank);
 	free(eval.causes);
 	free(eval.ring_cause);
-	report.verdict = verdict_find(&report);
+	report.verdict = find_verdict(&report);
 	if (!expect && report.verdict == MUSTER_PASS)
 		report.verdict = MUSTER_INCONCLUSIVE;
 	*ret = report;

@@ -34,6 +34,13 @@ static bool same_labels(const struct muster_finding *a, const struct muster_find
 	return true;
 }
 
+/* One result of one check, at one GPU or port if at any. */
+static bool same_result(const struct muster_finding *a, const struct muster_finding *b)
+{
+	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
+	       same_text(a->port, b->port) && same_text(a->expected, b->expected);
+}
+
 /* What does not apply for one and the same reason is said once for the whole job; what has one cause, or else differs
  * in nothing but the rank, once for its node. */
 static bool foldable(
@@ -46,14 +53,12 @@ static bool foldable(
 		return false;
 	if (draft->cause || cause)
 		return a->status == b->status && same_text(a->check, b->check) && same_text(draft->cause, cause);
-	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
-	       same_text(a->port, b->port) && same_text(a->observed, b->observed) &&
-	       same_text(a->expected, b->expected) && same_text(a->advice, b->advice) && same_labels(a, b) &&
-	       muster_value_equal(a->value, b->value);
+	return same_result(a, b) && same_text(a->observed, b->observed) && same_text(a->advice, b->advice) &&
+	       same_labels(a, b) && muster_value_equal(a->value, b->value);
 }
 
 /* The place of a text among those of the draft, where it is put if there is room. */
-static unsigned char text_add(struct muster_finding_draft *draft, const char *text)
+static unsigned char add_text(struct muster_finding_draft *draft, const char *text)
 {
 	unsigned char at = 0;
 	while (at < draft->text_count && !same_text(draft->texts[at], text))
@@ -63,12 +68,12 @@ static unsigned char text_add(struct muster_finding_draft *draft, const char *te
 	return at;
 }
 
-static void rank_add(struct muster_finding_draft *draft, int rank, const char *observed)
+static void add_rank(struct muster_finding_draft *draft, int rank, const char *observed)
 {
 	if (draft->rank_count && draft->ranks[draft->rank_count - 1].rank == rank)
 		return;
 	MUSTER_ARRAY_PUSH(draft->ranks, draft->rank_count, draft->rank_room,
-		((struct muster_finding_draft_rank){ rank, text_add(draft, observed) }));
+		((struct muster_finding_draft_rank){ rank, add_text(draft, observed) }));
 }
 
 /* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
@@ -77,9 +82,8 @@ static bool continues(const struct muster_finding_draft *draft, const struct mus
 	const struct muster_finding *a = &draft->finding;
 	bool same_rank =
 		b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0].rank == b->rank;
-	return same_rank && draft->node == node && a->status == b->status && a->status != MUSTER_SKIP && a->metric &&
-	       b->label_count && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
-	       same_text(a->port, b->port) && same_text(a->expected, b->expected) && !same_labels(a, b);
+	return same_rank && draft->node == node && a->status != MUSTER_SKIP && a->metric && b->label_count &&
+	       same_result(a, b) && !same_labels(a, b);
 }
 
 /* "256 with bytes 67108864" */
@@ -88,7 +92,6 @@ static const char *labelled_text(const struct muster_finding *finding, struct mu
 	const char *text = finding->observed, *joint = " with";
 	for (size_t i = 0; i < finding->label_count; i++) {
 		const struct muster_label *label = &finding->labels[i];
-
 		if (label->value.type == MUSTER_STRING &&
 			(same_text(label->value.string, finding->gpu) || same_text(label->value.string, finding->port)))
 			continue;
@@ -108,14 +111,14 @@ static void continue_with(
 		draft->all = muster_arena_printf(arena, "%s; %s", draft->all, labelled_text(finding, arena));
 }
 
-static size_t draft_add(struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node,
-	uint32_t rank, size_t check)
+size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding finding, struct muster_place place,
+	size_t check, const char *cause)
 {
 	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
 	struct muster_finding_draft *draft;
 	if (eval->draft_count > eval->check_start) {
 		draft = &eval->drafts[eval->draft_count - 1];
-		if (continues(draft, &finding, node)) {
+		if (continues(draft, &finding, place.node)) {
 			continue_with(draft, &finding, eval->report->arena);
 			return eval->draft_count - 1;
 		}
@@ -124,10 +127,10 @@ static size_t draft_add(struct muster_eval *eval, struct muster_finding finding,
 		first = eval->draft_count - LOOK_BACK;
 	for (size_t i = first; i < eval->draft_count; i++) {
 		draft = &eval->drafts[i];
-		if (!foldable(draft, &finding, cause, node))
+		if (!foldable(draft, &finding, cause, place.node))
 			continue;
 		if (finding.rank >= 0)
-			rank_add(draft, finding.rank, finding.observed);
+			add_rank(draft, finding.rank, finding.observed);
 		if (!draft->finding.evidence) {
 			draft->finding.evidence = finding.evidence;
 			draft->evidence_rank = finding.rank;
@@ -135,33 +138,26 @@ static size_t draft_add(struct muster_eval *eval, struct muster_finding finding,
 		if (finding.status != MUSTER_SKIP && !same_text(draft->finding.gpu, finding.gpu))
 			draft->finding.gpu = NULL;
 		draft->things++;
-		draft->nodes += draft->last_node != node;
-		draft->last_node = node;
+		draft->nodes += draft->last_node != place.node;
+		draft->last_node = place.node;
 		return i;
 	}
 	MUSTER_ARRAY_GROW(eval->drafts, eval->draft_count, eval->draft_room);
 	draft = &eval->drafts[eval->draft_count];
 	*draft = (struct muster_finding_draft){
-		.finding = finding, .node = node, .rank = rank, .check = check, .cause = cause
+		.finding = finding,
+		.node = place.node,
+		.rank = place.rank,
+		.check = check,
+		.cause = cause,
+		.things = 1,
+		.nodes = 1,
+		.last_node = place.node,
+		.evidence_rank = finding.rank,
 	};
-	draft->things = draft->nodes = 1;
-	draft->last_node = node;
-	draft->evidence_rank = finding.rank;
 	if (finding.rank >= 0)
-		rank_add(draft, finding.rank, finding.observed);
+		add_rank(draft, finding.rank, finding.observed);
 	return eval->draft_count++;
-}
-
-size_t muster_finding_draft_add(
-	struct muster_eval *eval, struct muster_finding finding, uint32_t node, uint32_t rank, size_t check)
-{
-	return draft_add(eval, finding, NULL, node, rank, check);
-}
-
-size_t muster_finding_draft_add_cause(
-	struct muster_eval *eval, struct muster_finding finding, const char *cause, uint32_t node, uint32_t rank)
-{
-	return draft_add(eval, finding, cause, node, rank, MUSTER_NO_CHECK);
 }
 
 void muster_finding_draft_fold_here(struct muster_eval *eval)
@@ -273,7 +269,6 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 	for (size_t i = 0; i < eval->draft_count; i++) {
 		struct muster_finding_draft *draft = &eval->drafts[i];
 		struct muster_finding *finding = &report->findings[i];
-
 		*finding = draft->finding;
 		unfold(draft, finding, arena);
 		if (finding->unjudged_count) {

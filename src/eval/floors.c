@@ -29,14 +29,6 @@ static uint64_t bytes_of(const struct muster_check *check)
 	return 0;
 }
 
-static const struct muster_operand *operand_of(const struct muster_check *check, const char *name)
-{
-	for (size_t i = 0; i < check->operand_count; i++)
-		if (strcmp(check->operands[i].operator->name, name) == 0)
-			return &check->operands[i];
-	return NULL;
-}
-
 struct muster_floors muster_selection_floors(
 	const struct muster_selection *choice, const struct muster_run *run, const char *metric)
 {
@@ -45,7 +37,7 @@ struct muster_floors muster_selection_floors(
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
 	for (size_t i = 0; expect && i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
-		const struct muster_operand *least = operand_of(check, "min");
+		const struct muster_operand *least = muster_check_operand_named(check, "min");
 		if (strcmp(check->metric->name, metric) != 0 || check->severity != MUSTER_SEVERITY_FAIL || !least ||
 			muster_describe_when(check, run, domains, run->arena))
 			continue;

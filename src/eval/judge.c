@@ -8,7 +8,6 @@ bool muster_sample_chosen(const struct muster_check *check, const struct muster_
 {
 	for (size_t i = 0; i < check->where_count; i++) {
 		const struct muster_value *label = muster_sample_label(sample, check->where[i].key);
-
 		if (!label || !muster_value_equal(*label, check->where[i].value))
 			return false;
 	}
@@ -43,7 +42,6 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 	bool refused = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
-
 		question.operand = &check->operands[i];
 		if (!operator->judge || operator->judge(&question))
 			continue;

@@ -28,7 +28,6 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	size_t count = 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-
 		if (is_judged(eval, at, entry))
 			values[count++] = entry->sample->value.number;
 	}

@@ -28,7 +28,7 @@ static int by_fabric(const void *a, const void *b)
 }
 
 /* The GPUs of a node are of one fabric, as a rule: the same one again is not kept. */
-static void fabric_add(struct fabrics *fabrics, struct fabric fabric)
+static void add_fabric(struct fabrics *fabrics, struct fabric fabric)
 {
 	if (fabrics->count && by_fabric(&fabrics->items[fabrics->count - 1], &fabric) == 0)
 		return;
@@ -42,19 +42,18 @@ static bool is_cluster(const struct muster_value *label)
 }
 
 /* Returns whether one of the rank's GPUs has a fabric. */
-static bool rank_collect(struct fabrics *fabrics, const struct muster_rank *rank, const struct muster_metric *clique)
+static bool collect_rank(struct fabrics *fabrics, const struct muster_rank *rank, const struct muster_metric *clique)
 {
 	bool found = false;
 	for (size_t i = 0; !rank->missing && i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];
 		const struct muster_value *cluster;
-
 		if (sample->metric != clique || sample->value.type != MUSTER_NUMBER)
 			continue;
 		cluster = muster_sample_label(sample, "cluster");
 		if (!is_cluster(cluster))
 			continue;
-		fabric_add(fabrics, (struct fabric){ cluster->string, sample->value.number });
+		add_fabric(fabrics, (struct fabric){ cluster->string, sample->value.number });
 		found = true;
 	}
 	return found;
@@ -67,11 +66,10 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
 		bool found = false;
-
 		if (muster_node_leader(node) == MUSTER_NOWHERE)
 			continue;
 		for (size_t r = 0; clique && r < node->rank_count; r++)
-			found = rank_collect(&fabrics, &node->ranks[r], clique) || found;
+			found = collect_rank(&fabrics, &node->ranks[r], clique) || found;
 		domains += !found;
 	}
 	if (fabrics.count)

@@ -14,19 +14,15 @@
 
 #define GROUPS_SHOWN 6
 
-struct party {
+/* A node or a rank that is compared with the others. */
+struct peer {
 	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
 	const char *value;                  /* the arena's: equal values are equal pointers */
 	const char *within;                 /* the label's value, likewise; NULL when all are compared */
 	const struct muster_sample *sample; /* the only sample of the value, if it is about the whole node or rank */
 };
 
-struct parties {
-	struct party *items;
-	size_t count, room;
-};
-
-/* Values seen at one party, each within a label's value. */
+/* Values seen at one peer, each within a label's value. */
 struct seen {
 	const char *within, *value;
 };
@@ -42,17 +38,13 @@ struct across {
 	bool of_ranks; /* ranks are compared; else nodes */
 	struct muster_range range;
 	size_t cursor;
-	struct parties parties;
+	struct peer *peers;
+	size_t peer_count, peer_room;
 	struct set set;
 	const struct muster_sample *last; /* the latest sample that went into the set */
 };
 
-static void party_add(struct parties *parties, struct party party)
-{
-	MUSTER_ARRAY_PUSH(parties->items, parties->count, parties->room, party);
-}
-
-static void set_add(struct set *set, struct seen seen)
+static void add_to_set(struct set *set, struct seen seen)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->items[i].value == seen.value && set->items[i].within == seen.within)
@@ -76,7 +68,7 @@ static const char *within_of(const struct across *a, const struct muster_sample 
 }
 
 /* Put the values at a place into the set. Returns how many samples there are, null ones included. */
-static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
+static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	size_t seen = 0;
@@ -96,15 +88,15 @@ static size_t values_take(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample);
-		set_add(&a->set, (struct seen){ within_of(a, entry->sample),
-					 muster_describe_value(entry->sample->value, arena) });
+		add_to_set(&a->set, (struct seen){ within_of(a, entry->sample),
+					    muster_describe_value(entry->sample->value, arena) });
 		a->last = entry->sample;
 	}
 	return seen;
 }
 
-/* One party, or one for each of the label's values seen there. */
-static void party_close(struct across *a, uint32_t node, uint32_t rank)
+/* One peer, or one for each of the label's values seen there. */
+static void add_peers(struct across *a, uint32_t node, uint32_t rank)
 {
 	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
 	struct set *set = &a->set;
@@ -112,49 +104,46 @@ static void party_close(struct across *a, uint32_t node, uint32_t rank)
 		qsort(set->items, set->count, sizeof *set->items, by_text);
 	for (size_t i = 0, next; i < set->count; i = next) {
 		const char *text = set->items[i].value;
-
 		for (next = i + 1; next < set->count && set->items[next].within == set->items[i].within; next++)
 			text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, set->items[next].value);
-		party_add(
-			&a->parties, (struct party){ node, rank, text, set->items[i].within, whole ? a->last : NULL });
+		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
+			(struct peer){ node, rank, text, set->items[i].within, whole ? a->last : NULL });
 	}
 	set->count = 0;
 }
 
-/* The node's own facts and its ports. A node without any port is a party too, unless its probe failed. */
-static void node_collect(struct across *a, uint32_t n)
+/* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
+static void collect_node(struct across *a, uint32_t n)
 {
-	size_t cause;
-	if (values_take(a, n, MUSTER_NOWHERE) > 0) {
-		party_close(a, n, MUSTER_NOWHERE);
+	if (take_values(a, n, MUSTER_NOWHERE) > 0) {
+		add_peers(a, n, MUSTER_NOWHERE);
 	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
 		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
-	} else if ((cause = muster_cause_find(a->eval, a->check->metric, n, MUSTER_NOWHERE))) {
-		muster_finding_draft_unjudged(a->eval, cause - 1, a->eval->states[a->check_at].tally->check);
-	} else if (!a->check->within) {
-		party_add(&a->parties, (struct party){ n, MUSTER_NOWHERE,
-					       muster_arena_string(a->eval->report->arena, "none"), NULL, NULL });
+	} else if (!muster_result_explained(a->eval, a->check_at, n, MUSTER_NOWHERE) && !a->check->within) {
+		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
+			(struct peer){
+				n, MUSTER_NOWHERE, muster_arena_string(a->eval->report->arena, "none"), NULL, NULL });
 	}
 }
 
-static void ranks_collect(struct across *a, uint32_t n)
+static void collect_ranks(struct across *a, uint32_t n)
 {
 	const struct muster_node *node = &a->eval->run->nodes[n];
 	for (uint32_t r = 0; r < node->rank_count; r++) {
 		if (node->ranks[r].missing)
 			continue;
-		if (values_take(a, n, r) == 0)
+		if (take_values(a, n, r) == 0)
 			muster_result_missing(a->eval, a->check_at, n, r);
 		if (a->of_ranks)
-			party_close(a, n, r);
+			add_peers(a, n, r);
 	}
 	if (!a->of_ranks)
-		party_close(a, n, MUSTER_NOWHERE);
+		add_peers(a, n, MUSTER_NOWHERE);
 }
 
 static int by_value(const void *a, const void *b)
 {
-	const struct party *x = *(const struct party *const *)a, *y = *(const struct party *const *)b;
+	const struct peer *x = *(const struct peer *const *)a, *y = *(const struct peer *const *)b;
 	int order = muster_text_order(x->within, y->within);
 	if (!order)
 		order = muster_text_order(x->value, y->value);
@@ -163,7 +152,7 @@ static int by_value(const void *a, const void *b)
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Parties of one value, side by side. */
+/* Peers of one value, side by side. */
 struct group {
 	size_t start, count;
 };
@@ -177,61 +166,56 @@ static int by_size(const void *a, const void *b)
 }
 
 /* "sim-[1-3]" or "ranks 0-7" */
-static const char *group_text(const struct across *a, struct party *const *sorted, struct group group)
+static const char *group_text(const struct across *a, struct peer *const *sorted, struct group group)
 {
-	const struct muster_run *run = a->eval->run;
+	const struct muster_node *nodes = a->eval->run->nodes;
 	struct muster_arena *arena = a->eval->report->arena;
-	const char *text;
-	if (!a->of_ranks) {
-		const char **names = muster_calloc(group.count, sizeof *names);
-		for (size_t i = 0; i < group.count; i++)
-			names[i] = run->nodes[sorted[group.start + i]->node].name;
-		text = muster_describe_nodes(names, group.count, arena);
-		free(names);
-	} else {
-		int *ranks = muster_calloc(group.count, sizeof *ranks);
-		for (size_t i = 0; i < group.count; i++) {
-			const struct party *party = sorted[group.start + i];
-
-			ranks[i] = run->nodes[party->node].ranks[party->rank].rank;
-		}
+	const char **names = muster_calloc(group.count, sizeof *names), *text;
+	int *ranks = muster_calloc(group.count, sizeof *ranks);
+	for (size_t i = 0; i < group.count; i++) {
+		const struct peer *peer = sorted[group.start + i];
+		names[i] = nodes[peer->node].name;
+		ranks[i] = a->of_ranks ? nodes[peer->node].ranks[peer->rank].rank : -1;
+	}
+	if (a->of_ranks)
 		text = muster_arena_printf(arena, "rank%s %s", group.count == 1 ? "" : "s",
 			muster_describe_ranks(ranks, group.count, arena));
-		free(ranks);
-	}
+	else
+		text = muster_describe_nodes(names, group.count, arena);
+	free(names);
+	free(ranks);
 	return text;
 }
 
-/* What is expected of parties that are compared with each other, but for the value. */
-static const char *expected_text(const struct across *a, const struct party *party)
+/* What is expected of peers that are compared with each other, but for the value. */
+static const char *expected_text(const struct across *a, const struct peer *peer)
 {
 	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
-	if (!party->within)
+	if (!peer->within)
 		return muster_arena_printf(arena, "the same on all %s", who);
-	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, party->within);
+	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, peer->within);
 }
 
 /* Most agree: those who do not are the findings. */
-static void majority_judge(struct across *a, struct party *const *sorted, size_t count, struct group group)
+static void judge_majority(struct across *a, struct peer *const *sorted, size_t count, struct group group)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	const char *value = sorted[group.start]->value, *unit = a->check->metric->unit;
 	const char *expected = muster_arena_printf(arena, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
 		*unit ? " " : "", unit, group.count, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct party *party = sorted[i];
-		struct muster_place place = { .node = party->node, .rank = party->rank };
+		const struct peer *peer = sorted[i];
+		struct muster_place place = { .node = peer->node, .rank = peer->rank };
 		struct muster_verdict verdict = { .status = MUSTER_PASS };
-
-		if (party->value != value)
-			verdict = (struct muster_verdict){ muster_check_status(a->check), expected, party->value };
-		muster_result_take(a->eval, a->check_at, place, party->sample, verdict);
+		if (peer->value != value)
+			verdict = (struct muster_verdict){ muster_check_status(a->check), expected, peer->value };
+		muster_result_take(a->eval, a->check_at, place, peer->sample, verdict);
 	}
 }
 
 /* No majority: one finding for the job. */
-static void split_judge(struct across *a, struct party *const *sorted, const struct group *groups, size_t count)
+static void judge_split(struct across *a, struct peer *const *sorted, const struct group *groups, size_t count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
@@ -245,8 +229,8 @@ static void split_judge(struct across *a, struct party *const *sorted, const str
 		(struct muster_verdict){ muster_check_status(a->check), expected_text(a, sorted[0]), text });
 }
 
-/* Parties that are compared with each other, sorted by value. There is room for as many groups as parties. */
-static void parties_judge(struct across *a, struct party *const *sorted, size_t count, struct group *groups)
+/* Peers that are compared with each other, sorted by value. There is room for as many groups as peers. */
+static void judge_peers(struct across *a, struct peer *const *sorted, size_t count, struct group *groups)
 {
 	size_t groups_count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -256,24 +240,24 @@ static void parties_judge(struct across *a, struct party *const *sorted, size_t 
 	}
 	qsort(groups, groups_count, sizeof *groups, by_size);
 	if (groups[0].count > count / 2)
-		majority_judge(a, sorted, count, groups[0]);
+		judge_majority(a, sorted, count, groups[0]);
 	else
-		split_judge(a, sorted, groups, groups_count);
+		judge_split(a, sorted, groups, groups_count);
 }
 
-static void all_judge(struct across *a)
+static void judge_all(struct across *a)
 {
-	size_t count = a->parties.count;
-	struct party **sorted = muster_calloc(count + 1, sizeof *sorted);
+	size_t count = a->peer_count;
+	struct peer **sorted = muster_calloc(count + 1, sizeof *sorted);
 	struct group *groups = muster_calloc(count + 1, sizeof *groups);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &a->parties.items[i];
+		sorted[i] = &a->peers[i];
 	qsort(sorted, count, sizeof *sorted, by_value);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && sorted[next]->within == sorted[i]->within;)
 			next++;
 		memset(groups, 0, (next - i) * sizeof *groups);
-		parties_judge(a, &sorted[i], next - i, groups);
+		judge_peers(a, &sorted[i], next - i, groups);
 	}
 	free(sorted);
 	free(groups);
@@ -296,12 +280,12 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 			continue;
 		muster_finding_draft_fold_here(eval);
 		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
-			node_collect(&a, n);
+			collect_node(&a, n);
 		else
-			ranks_collect(&a, n);
+			collect_ranks(&a, n);
 	}
 	muster_finding_draft_fold_here(eval);
-	all_judge(&a);
-	free(a.parties.items);
+	judge_all(&a);
+	free(a.peers);
 	free(a.set.items);
 }

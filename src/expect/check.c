@@ -33,7 +33,6 @@ void muster_check_done(struct muster_check *check)
 {
 	for (size_t i = 0; i < check->operand_count; i++) {
 		regex_t *regex = check->operands[i].regex;
-
 		if (regex)
 			regfree(regex);
 		free(regex);

@@ -30,7 +30,6 @@ const char *muster_describe_expected(
 		};
 		const char *part;
 		size_t first = 0;
-
 		while (check->operands[first].operator->describe != check->operands[i].operator->describe)
 			first++;
 		part = first == i ? check->operands[i].operator->describe(&question) : "";
@@ -90,7 +89,6 @@ const char *muster_describe_runs(const struct muster_check *check, struct muster
 	size_t count = 0;
 	for (size_t i = 0; i < SIZES; i++) {
 		struct muster_span span = span_of(check, i);
-
 		if (span.min || span.max)
 			parts[count++] = span_text(span, size_names[i], arena);
 	}

@@ -181,7 +181,6 @@ static int read_chain(struct stack *stack, const char *path, struct muster_error
 	int result = 0;
 	while (next && result == 0) {
 		char *at = next;
-
 		next = NULL;
 		if (check_loop(stack, at, err) < 0 || read_layer(stack, at, false, err) < 0 ||
 			parent_path(&stack->layers[stack->count - 1], &next, err) < 0)
@@ -330,7 +329,6 @@ static void name_files(struct muster_expect *expect, const struct stack *stack, 
 	expect->origin = "";
 	for (size_t i = 0; i < count; i++) {
 		size_t from = overlay ? (i + count - 1) % count : i; /* read last, but on top of all */
-
 		expect->files[i] = muster_arena_string(expect->arena, stack->layers[from].path);
 		expect->origin =
 			muster_arena_printf(expect->arena, "%s%s%s", expect->origin, i ? " < " : "", expect->files[i]);

@@ -108,7 +108,6 @@ static bool one_of_judge(const struct muster_question *q)
 	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
 	for (size_t i = 0; i < q->operand->list_count; i++) {
 		struct muster_value item = q->operand->list[i].value;
-
 		if (is_value(q, item) ||
 			(item.type == MUSTER_STRING && fnmatch(item.string, q->sample->value.string, flags) == 0))
 			return true;

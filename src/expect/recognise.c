@@ -73,7 +73,6 @@ int muster_candidates_load(
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
 	for (size_t i = 0; i < names.count && !failed; i++) {
 		char *path = muster_asprintf("%s/%s", config_dir, names.items[i]);
-
 		failed = candidate_add(&all, path, overlay, err) < 0;
 		free(path);
 	}
@@ -140,7 +139,6 @@ static struct view view_size(
 	view.key = muster_arena_printf(arena, "vmSize %s", size->value.string);
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct muster_expect *expect = &candidates->items[i].expect;
-
 		if (listed(size->value.string, expect->vm_sizes, expect->vm_size_count))
 			view_add(&view, candidates, i, arena);
 	}
@@ -152,7 +150,6 @@ static bool names_fit(const struct muster_node *node, const struct muster_expect
 {
 	for (size_t r = 0; r < node->rank_count; r++) {
 		const struct muster_sample *name = find(&node->ranks[r].samples, "gpu.name");
-
 		if (name && !listed(name->value.string, expect->gpu_names, expect->gpu_name_count))
 			return false;
 	}
@@ -172,7 +169,6 @@ static struct view view_gpus(
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct muster_expect *expect = &candidates->items[i].expect;
 		bool as_many = expect->gpu_count == 0 || (double)expect->gpu_count == count->value.number;
-
 		if (as_many && names_fit(node, expect))
 			view_add(&view, candidates, i, arena);
 	}
@@ -187,7 +183,6 @@ static const char *views_text(
 	for (size_t i = 0; i < run->node_count; i++) {
 		size_t count = 0;
 		bool told = !views[i].key;
-
 		for (size_t j = 0; j < i && !told; j++)
 			told = views[j].key == views[i].key; /* the arena has each string once */
 		for (size_t j = i; j < run->node_count && !told; j++)
@@ -213,7 +208,6 @@ static int views_settle(
 	const struct view *chosen = NULL;
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct view *view = &views[i];
-
 		if (!view->key || (!strict && view->fit_count == 0))
 			continue;
 		if (chosen && (chosen->fit_count == 0 || view->fit_count == 0 ? chosen->key != view->key
@@ -227,7 +221,6 @@ static int views_settle(
 	}
 	if (!chosen || chosen->fit_count == 0) {
 		const char *seen = views_text(run, views, false, run->arena);
-
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectation file fits this machine (%s)",
 			*seen ? seen : "neither the metadata service nor the GPUs identify it");
 	}

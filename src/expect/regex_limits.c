@@ -67,7 +67,6 @@ const char *muster_regex_problem(const char *pattern)
 		}
 		if (c == '*' || c == '?' || c == '+' || c == '{') {
 			unsigned long times = copies(pattern, &pattern);
-
 			parts[depth] += last * (times - 1);
 			last *= times;
 		} else if (c == ')' && depth > 0) {

@@ -63,7 +63,6 @@ static void trial_set_fill(struct trial_set *d)
 	for (size_t i = 0; i < run->trial_count; i++) {
 		const struct muster_trial *trial = &run->trials[i];
 		const struct name *first, *last;
-
 		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1 || trial->node_count > 2)
 			continue;
 		first = name_find(nodes, run->node_count, trial->nodes[0]);
@@ -172,7 +171,6 @@ static void accuse_by_partners(struct trial_set *d, size_t node)
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		size_t other = edge->a == node ? edge->b : edge->a;
-
 		if (!muster_edge_failed(edge) || (edge->a != node && edge->b != node))
 			continue;
 		if (muster_suspects_good(s, other)) {
@@ -239,7 +237,6 @@ static void accuse_links(struct trial_set *d)
 	const struct muster_suspects *s = &d->suspects;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-
 		if (!s->links[i])
 			continue;
 		accuse(d,
@@ -267,7 +264,6 @@ static void accuse_split(struct trial_set *d)
 			  s->is_part[s->nodes[s->edges[i].a].part] && s->is_part[s->nodes[s->edges[i].b].part];
 	for (size_t p = 0; p < s->part_count; p++) {
 		size_t count = 0;
-
 		for (size_t i = 0; i < s->node_count; i++)
 			if (s->nodes[i].part == s->parts[p])
 				names[count++] = d->names[i];
@@ -336,7 +332,6 @@ static void trial_set_judge(struct trial_set *d)
 		return;
 	for (size_t i = 0; i < d->name_count; i++) {
 		const struct muster_suspect *one = &d->suspects.nodes[i];
-
 		alone += one->alone == MUSTER_PASSED;
 		if (one->alone_gbps > 0 && (!slowest || one->alone_gbps < slowest->alone_gbps))
 			slowest = one;
@@ -374,7 +369,6 @@ void muster_localize_findings(
 		struct trial_set set = {
 			.run = run, .arena = arena, .tell = tell, .arg = arg, .number = i, .probe = probe
 		};
-
 		if (!probe->ring || run->trial_count == 0)
 			continue;
 		trial_set_fill(&set);
