@@ -116,11 +116,16 @@ start_other_builds() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# Its exit code: 1 when the one with the sanitizers failed, 2 when the one with clang did, 3 when both.
+# Its exit code: 1 when the one with the sanitizers failed, 2 when the one with clang did, 4 when a unit test did; added up.
 other_builds() {
 	bad=0
-	build_asan || bad=1
-	build_clang || bad=$((bad + 2))
+	build_clang || bad=2
+	if build_asan; then
+		play_tests build-asan unit.xml "the unit tests" -L unit || bad=$((bad + 4))
+		took "$began" "the unit tests in build-asan/"
+	else
+		bad=$((bad + 1))
+	fi
 	exit "$bad"
 }
 
@@ -138,24 +143,35 @@ attribute() {
 	sed -nE "s/.*[[:space:]]$1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1
 }
 
-# run_tests FOLDER WHAT CTEST-OPTIONS...
-run_tests() {
-	folder=$1 what=$2 result=$PWD/$1/results.xml status=0 began=$(date +%s)
-	say "running $what in $folder/"
-	shift 2
+# play_tests FOLDER RESULTS WHAT CTEST-OPTIONS...: the results as a JUnit file in the folder
+play_tests() {
+	folder=$1 result=$PWD/$1/$2 began=$(date +%s)
+	say "running $3 in $folder/"
+	shift 3
 	rm -f "$result"
-	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null ||
-		status=1
-	all=0 bad=0 left=0
+	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null
+}
+
+# count_tests FOLDER RESULTS WHAT STATUS: add up what play_tests left, and what ctest ended with
+count_tests() {
+	result=$PWD/$1/$2 all=0 bad=0 left=0
 	if [ -e "$result" ]; then
 		# To the file, a test that could not be started was skipped; to us it failed.
 		all=$(attribute tests "$result")
 		left=$(grep -c '<skipped message="SKIP_' "$result" || true)
 		bad=$(($(attribute failures "$result") + $(attribute skipped "$result") - left))
 	fi
-	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
+	[ "$4" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
 	passed=$((passed + all - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
-	took "$began" "$what in $folder/: $((all - bad - left)) passed, $bad failed, $left skipped"
+	took "$began" "$3 in $1/: $((all - bad - left)) passed, $bad failed, $left skipped"
+}
+
+# run_tests FOLDER WHAT CTEST-OPTIONS...
+run_tests() {
+	folder=$1 what=$2 status=0
+	shift 2
+	play_tests "$folder" results.xml "$what" "$@" || status=1
+	count_tests "$folder" results.xml "$what" "$status"
 }
 
 run() {
@@ -167,7 +183,7 @@ run() {
 }
 
 run_all_tests() {
-	at_once=$((2 * $(nproc))) # of the tests that start other programs: they wait more than they compute
+	at_once=$((3 * $(nproc))) # of the tests that start other programs: they wait more than they compute
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)
@@ -186,16 +202,17 @@ run_all_tests() {
 		start_other_builds
 	fi
 	wait_for_other_builds
-	if [ "$((bad % 2))" -eq 0 ]; then
-		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
+	ended=$bad
+	if [ "$((ended % 2))" -eq 0 ]; then
+		count_tests build-asan unit.xml "counting the unit tests" "$((ended / 4))"
 		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$at_once" \
 			-R '^scenarios\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
 	else
 		failed=$((failed + 1))
 	fi
-	[ "$((bad / 2 % 2))" -eq 0 ] || failed=$((failed + 1))
+	[ "$((ended / 2 % 2))" -eq 0 ] || failed=$((failed + 1))
 
-	say "where the time went (the second and the third build beside the tests)"
+	say "where the time went (the second and the third build and its unit tests beside the other tests)"
 	cat "$times"
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
