@@ -30,7 +30,6 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.deadlines = deadlines,
 		.ranks = ranks,
 		.recorded = muster_calloc((size_t)ranks, sizeof *c->recorded),
-		.orphan = muster_calloc((size_t)ranks, sizeof *c->orphan),
 		.end_ms = end_ms,
 		.hello_until_ms = hello_until_ms,
 		.limit_ms = end_ms - deadlines->barrier_coordinator,
@@ -55,8 +54,9 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms)
 {
+	double hello_until_ms = muster_clock_now(c->transport->clock) + c->deadlines->hello_interrupted;
 	c->end_ms -= earlier_ms;
-	c->hello_until_ms -= earlier_ms;
+	c->hello_until_ms = c->hello_until_ms < hello_until_ms ? c->hello_until_ms : hello_until_ms;
 	c->limit_ms -= earlier_ms;
 	c->record_limit_ms -= earlier_ms;
 	c->barriers.limit_ms -= earlier_ms;
@@ -75,7 +75,6 @@ void muster_coordinator_done(struct muster_coordinator *c)
 	muster_run_done(&c->run);
 	free(c->rings.floors.items);
 	free(c->recorded);
-	free(c->orphan);
 	free(c->progress_of);
 	*c = (struct muster_coordinator){ 0 };
 }
@@ -185,8 +184,10 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 		const struct muster_member *member = &c->members.members[rank];
 		if (message->from != rank && message->from != c->members.leaders[member->node_index])
 			continue;
-		take_record(c, rank, bytes);
-		c->orphan[rank] = c->orphan[rank] || (message->tag == MUSTER_TAG_RECORD && message->from == rank);
+		if (bytes.length > 0)
+			take_record(c, rank, bytes);
+		else
+			c->announced = true;
 	}
 	return parts.rest.bad ? malformed(message, err) : 0;
 }
@@ -294,7 +295,8 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 	if (c->gathered)
 		return;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks of a dead leader notice about now */
-		c->orphans_until_ms = now_ms + (barrier->entered == c->barriers.count ? 0 : c->deadlines->silence);
+		c->late_until_ms =
+			now_ms + (barrier->entered < c->barriers.count || c->announced ? c->deadlines->silence : 0);
 	else if (scheduler)
 		muster_ring_scheduler_complete(scheduler, &c->rings, barrier, now_ms);
 }
@@ -358,6 +360,15 @@ static int take_progress(struct muster_coordinator *c, const struct muster_messa
 	return 0;
 }
 
+/* A rank that lives and has not sent its record when all others have: its leader is dead, so that its heartbeats come
+ * here, or it is a leader that was silent for so long that it counted as dead. */
+static void take_heartbeat(struct muster_coordinator *c, int rank, double now_ms)
+{
+	double until_ms = now_ms + c->deadlines->silence;
+	if (c->late_until_ms > 0 && until_ms > c->late_until_ms && c->members.members[rank].here && !c->recorded[rank])
+		c->late_until_ms = until_ms;
+}
+
 int muster_coordinator_message(
 	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
@@ -377,6 +388,7 @@ int muster_coordinator_message(
 		return 0;
 	muster_barrier_heartbeat(&c->barriers, message->from, now_ms);
 	switch (message->tag) {
+	case MUSTER_TAG_HEARTBEAT: take_heartbeat(c, message->from, now_ms); return 0;
 	case MUSTER_TAG_REDUCE: return take_reduce(c, message, now_ms, err);
 	case MUSTER_TAG_RECORD: return take_records(c, message, err);
 	case MUSTER_TAG_PROGRESS: return take_progress(c, message, err);
@@ -393,8 +405,8 @@ void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
 		return;
 	muster_barrier_poll(&c->barriers, now_ms);
 	report_dead_leaders(c, now_ms);
-	if (!c->gathered && c->orphans_until_ms > 0 &&
-		(now_ms >= c->orphans_until_ms || now_ms >= c->record_limit_ms || everyone_is_in(c, now_ms)))
+	if (!c->gathered && c->late_until_ms > 0 &&
+		(now_ms >= c->late_until_ms || now_ms >= c->record_limit_ms || everyone_is_in(c, now_ms)))
 		end_gather(c);
 	c->done[MUSTER_PHASE_START] = c->members.here_count;
 	if (!c->gathered)
@@ -408,10 +420,10 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 	if (c->cancelled || c->gathered)
 		return INFINITY;
 	double next = muster_barrier_next(&c->barriers, now_ms);
-	double orphans = c->orphans_until_ms > 0 ? c->orphans_until_ms : INFINITY;
-	orphans = c->orphans_until_ms > 0 && orphans > now_ms + c->deadlines->turn ? now_ms + c->deadlines->turn
-										   : orphans;
-	return orphans < next ? orphans : next;
+	if (c->late_until_ms <= 0)
+		return next;
+	double look_ms = now_ms + c->deadlines->turn, late_ms = c->late_until_ms < look_ms ? c->late_until_ms : look_ms;
+	return late_ms < next ? late_ms : next;
 }
 
 void muster_coordinator_give_up(struct muster_coordinator *c)
@@ -420,27 +432,15 @@ void muster_coordinator_give_up(struct muster_coordinator *c)
 		end_gather(c);
 }
 
-void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code)
+void muster_coordinator_goodbye(struct muster_coordinator *c)
 {
 	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_RECORD };
-	struct muster_packer *answers = muster_answers_begin(&c->members, id);
-	double now_ms = muster_clock_now(c->transport->clock);
-	char text[16];
-	int length = snprintf(text, sizeof text, "%d", exit_code);
-	for (size_t node = 0; node < c->members.node_count; node++) {
-		size_t count;
-		const int *ranks = muster_membership_ranks(&c->members, node, &count);
-		bool dead = muster_barrier_is_dead(&c->barriers, node, now_ms);
-		for (size_t i = 0; i < count; i++) {
-			muster_pack_part(&answers[node], ranks[i], text, (size_t)length);
-			/* a leader forwards the answers before it exits, so it must not get its own answer first */
-			if (i == 0 || !(c->orphan[ranks[i]] || dead))
-				continue;
-			struct muster_packer p = { 0 };
-			muster_pack_parts(&p, id);
-			muster_pack_part(&p, ranks[i], text, (size_t)length);
-			muster_send_packed(c->transport, ranks[i], MUSTER_TAG_GOODBYE, &p);
-		}
+	for (int rank = 0; rank < c->ranks; rank++) {
+		struct muster_packer p = { 0 };
+		if (rank == c->transport->rank || !c->members.members[rank].here)
+			continue;
+		muster_pack_parts(&p, id);
+		muster_pack_part(&p, rank, "", 0);
+		muster_send_packed(c->transport, rank, MUSTER_TAG_GOODBYE, &p);
 	}
-	muster_answers_send(&c->members, c->transport, MUSTER_TAG_SCATTER, answers);
 }

@@ -16,14 +16,15 @@ struct muster_coordinator {
 	struct muster_run run; /* grows as records come in */
 	struct muster_record_reader *reader;
 	struct muster_membership members;
-	bool *recorded, *orphan; /* by rank: the record has arrived; it did not come through the leader */
+	bool *recorded; /* by rank: the record has arrived */
 	int recorded_count;
 	bool closed;   /* hellos are over: the membership is known, or the run was cancelled */
 	int cancelled; /* the exit code of every rank; 0: the run goes on */
 	double end_ms; /* of the whole run */
 	double hello_until_ms, limit_ms, record_limit_ms;
-	double orphans_until_ms; /* wait for records past dead leaders; 0: the record barrier is not complete */
-	double looked_ms[2];     /* time of the last search for missing records, and for dead leaders */
+	bool announced;       /* a leader sent its node's records, and a late one will follow */
+	double late_until_ms; /* wait for late records of ranks that live; 0: the record barrier is not complete */
+	double looked_ms[2];  /* time of the last search for missing records, and for dead leaders */
 	struct muster_barrier_set barriers;
 	struct muster_progress_news *progress_of; /* of each node */
 	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase */
@@ -50,7 +51,7 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 void muster_coordinator_give_up(struct muster_coordinator *c);
 
 /* Answer the record barrier, to every rank of the membership. */
-void muster_coordinator_goodbye(struct muster_coordinator *c, int exit_code);
+void muster_coordinator_goodbye(struct muster_coordinator *c);
 
 /* Before the membership: the run cannot begin (a bad expectation file). All ranks exit with this code. */
 void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code);

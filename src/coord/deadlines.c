@@ -10,6 +10,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.heartbeat_every = 1000 * scale,
 		.silence = 15000 * scale,
 		.hello_least = 5000 * scale,
+		.hello_interrupted = 1000 * scale,
 		.hello_share = 1.0 / 12,
 		.hello_per_rank = scale,
 		.start_share = 1.0 / 3,

@@ -27,7 +27,8 @@ struct muster_deadlines {
 	/* time for hellos after MPI_Init: the largest of hello_least, hello_share of the whole deadline, and
 	 * hello_per_rank for each rank (all connect to rank 0) */
 	double hello_least, hello_share, hello_per_rank;
-	double start_share; /* the part of the whole deadline that MPI_Init may take */
+	double hello_interrupted; /* time for hellos after an interruption, at most */
+	double start_share;       /* the part of the whole deadline that MPI_Init may take */
 	/* before the run's end */
 	double barrier_aggregator, barrier_coordinator, barrier_member;
 	double record_aggregator, record_coordinator;

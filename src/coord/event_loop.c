@@ -73,18 +73,12 @@ static bool is_membership(const struct muster_message *message)
 /* The slot where supervisor.c waits for this message; NULL: none. */
 static struct muster_message *slot_of(struct muster_supervisor *s, const struct muster_message *message)
 {
-	struct muster_parts parts;
 	if (message->tag == MUSTER_TAG_MEMBERSHIP && message->from == 0 && is_membership(message))
 		return &s->membership;
 	if (message->tag == MUSTER_TAG_GOODBYE && message->from == 0)
 		return &s->goodbye;
-	if (message->tag != MUSTER_TAG_RELEASE || s->member_count == 0 || message->from != s->members[0])
-		return NULL;
-	/* the last answer may arrive before a slow rank has entered the barrier */
-	return muster_unpack_parts(message->bytes, message->length, &parts) &&
-			       parts.barrier.kind == MUSTER_BARRIER_RECORD
-		       ? &s->goodbye
-		       : &s->released;
+	bool released = message->tag == MUSTER_TAG_RELEASE && s->member_count > 0 && message->from == s->members[0];
+	return released ? &s->released : NULL;
 }
 
 static void take_interrupt(struct muster_supervisor *s, const struct muster_message *message)
@@ -150,7 +144,7 @@ static void beat(struct muster_supervisor *s, int to)
 	muster_send_packed(s->transport, to, MUSTER_TAG_HEARTBEAT, &none);
 }
 
-/* Members to their leader and back, leaders to rank 0. */
+/* Members to their leader and back, leaders to rank 0; and members of a dead leader, so that rank 0 waits for them. */
 static void send_heartbeats(struct muster_supervisor *s)
 {
 	double now_ms = now(s);
@@ -159,6 +153,8 @@ static void send_heartbeats(struct muster_supervisor *s)
 	s->heartbeat_ms = now_ms;
 	if (!s->aggregator)
 		beat(s, s->members[0]);
+	if (muster_aggregator_is_dead(s))
+		beat(s, 0);
 	for (size_t i = 1; s->aggregator && i < s->member_count; i++)
 		beat(s, s->members[i]);
 	if (s->aggregator && !s->coordinator)

@@ -14,20 +14,21 @@
 
 enum muster_tag {
 	/* 0 is MUSTER_TAG_PEER_DIED of transport.h */
-	MUSTER_TAG_HELLO = 1,   /* rank → rank 0: struct muster_hello */
-	MUSTER_TAG_MEMBERSHIP,  /* rank 0 → rank: struct muster_membership_news */
-	MUSTER_TAG_ENTER,       /* member → leader: struct muster_enter */
-	MUSTER_TAG_RELEASE,     /* leader → member: struct muster_part behind a barrier's id */
-	MUSTER_TAG_REDUCE,      /* leader → rank 0: the payloads of its members at a barrier of the job: parts */
-	MUSTER_TAG_SCATTER,     /* rank 0 → leader: an answer for each of its members: parts */
-	MUSTER_TAG_PROGRESS,    /* leader → rank 0: struct muster_progress_news */
-	MUSTER_TAG_INTERRUPT,   /* rank → rank 0 → rank: the whole run ends now; a text: the reason */
-	MUSTER_TAG_HEARTBEAT,   /* member ↔ leader, leader ↔ rank 0: no content */
+	MUSTER_TAG_HELLO = 1,  /* rank → rank 0: struct muster_hello */
+	MUSTER_TAG_MEMBERSHIP, /* rank 0 → rank: struct muster_membership_news */
+	MUSTER_TAG_ENTER,      /* member → leader: struct muster_enter */
+	MUSTER_TAG_RELEASE,    /* leader → member: struct muster_part behind a barrier's id */
+	MUSTER_TAG_REDUCE,     /* leader → rank 0: the payloads of its members at a barrier of the job: parts */
+	MUSTER_TAG_SCATTER,    /* rank 0 → leader: an answer for each of its members: parts */
+	MUSTER_TAG_PROGRESS,   /* leader → rank 0: struct muster_progress_news */
+	MUSTER_TAG_INTERRUPT,  /* rank → rank 0 → rank: the whole run ends now; a text: the reason */
+	MUSTER_TAG_HEARTBEAT, /* member ↔ leader, leader → rank 0, member → rank 0 when the leader is dead: no content
+			       */
 	MUSTER_TAG_RING_FAILED, /* rank or leader → rank 0: struct muster_ring_failed */
 	MUSTER_TAG_CANCEL,      /* rank 0 → leader: parts, a reason for each rank whose ring is cancelled */
 	MUSTER_TAG_CANCEL_RANK, /* leader → member: the same for one rank */
 	MUSTER_TAG_RECORD,      /* rank → rank 0, when the leader is dead: the record as a part */
-	MUSTER_TAG_GOODBYE,     /* rank 0 → rank, when the leader is dead: the answer of the record barrier */
+	MUSTER_TAG_GOODBYE,     /* rank 0 → rank: the answer of the record barrier */
 };
 
 /* The barriers of a run: what a rank enters with → the answer. */

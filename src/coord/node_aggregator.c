@@ -56,25 +56,28 @@ static void complete_peers(struct muster_node_aggregator *a, const struct muster
 	free(all);
 }
 
-static void forward(struct muster_node_aggregator *a, const struct muster_barrier *barrier)
+/* At the end of the run's time, an empty record announces that of a member that lives and is late. */
+static void forward(struct muster_node_aggregator *a, const struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_packer p = { 0 };
 	muster_pack_parts(&p, barrier->id);
-	for (size_t i = 0; i < a->barriers.count; i++)
-		if (barrier->entries[i].here)
-			muster_pack_part(
-				&p, a->barriers.members[i], barrier->entries[i].bytes, barrier->entries[i].length);
+	for (size_t i = 0; i < a->barriers.count; i++) {
+		const struct muster_barrier_entry *entry = &barrier->entries[i];
+		if (entry->here)
+			muster_pack_part(&p, a->barriers.members[i], entry->bytes, entry->length);
+		else if (barrier->id.kind == MUSTER_BARRIER_RECORD && !muster_barrier_is_dead(&a->barriers, i, now_ms))
+			muster_pack_part(&p, a->barriers.members[i], "", 0);
+	}
 	muster_send_packed(a->transport, 0, MUSTER_TAG_REDUCE, &p);
 }
 
 static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_node_aggregator *a = arg;
-	(void)now_ms;
 	if (barrier->id.kind == MUSTER_BARRIER_PEERS)
 		complete_peers(a, barrier);
 	else if (muster_barrier_is_of_job(barrier->id))
-		forward(a, barrier);
+		forward(a, barrier, now_ms);
 	else
 		for (size_t i = 0; i < a->barriers.count; i++)
 			if (barrier->entries[i].here)

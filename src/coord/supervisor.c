@@ -282,8 +282,7 @@ static int collect(struct muster_supervisor *s)
 		muster_supervisor_poll(s, s->end_ms);
 	muster_coordinator_give_up(s->coordinator);
 	int code = s->host->finalize(s->host->arg, s);
-	muster_coordinator_goodbye(s->coordinator, code);
-	muster_supervisor_receive(s); /* as its node's leader it forwards the goodbye */
+	muster_coordinator_goodbye(s->coordinator);
 	return code;
 }
 

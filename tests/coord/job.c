@@ -22,7 +22,7 @@ struct player { /* a rank and its script */
 	struct worker_script script;
 	uint64_t turns;
 	int code;
-	bool ended;
+	bool ended, sent_record; /* sent_record: before it died */
 	double ended_ms;
 	struct random random;
 	char node[32];
@@ -291,6 +291,7 @@ static double on_turn(void *arg, int rank)
 		send_garbage(p);
 	if (p->turns++ != plan->at_turn || plan->fate == FATE_LIVES)
 		return 0;
+	p->sent_record = p->supervisor.at.kind == MUSTER_BARRIER_RECORD;
 	return plan->fate == FATE_DIES ? -1 : plan->pause_ms;
 }
 
@@ -470,15 +471,13 @@ static char *check_end(const struct job *job, int rank)
 	return NULL;
 }
 
-/* Died early: before it can have sent its record. */
+/* Died before it sent its record. */
 static char *check_dead(const struct job *job, int rank)
 {
 	const struct player *p = &job->players[rank];
-	if (p->ended || p->supervisor.record.length > 0 || job->seen[rank].missing || !job->players[0].ended)
+	if (p->ended || p->sent_record || job->seen[rank].missing || !job->players[0].ended)
 		return NULL;
-	return p->script.commands < 3
-		       ? muster_asprintf("rank %d died before it measured anything, and is not missing", rank)
-		       : NULL;
+	return muster_asprintf("rank %d died before it sent its record, and is not missing", rank);
 }
 
 static char *check_nodes(const struct job *job)

@@ -126,7 +126,6 @@ START_TEST(records_are_taken_once_and_from_whom_they_may_come)
 	part(&p, 2 * PER_NODE + 1);
 	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 2 * PER_NODE + 1, &p), 0);
 	ck_assert_int_eq(c.recorded_count, PER_NODE + 1);
-	ck_assert(c.orphan[2 * PER_NODE + 1] && !c.orphan[1]);
 	muster_pack_parts(&p, record_barrier);
 	part(&p, 2 * PER_NODE + 2);
 	p.length--; /* cut */
@@ -169,6 +168,111 @@ START_TEST(ranks_that_nothing_came_from_are_named)
 	ck_assert_str_eq(c.run.nodes[1].name, "?");
 	ck_assert_int_eq(c.run.nodes[1].ranks[0].rank, 2);
 	ck_assert_msg(strstr(c.run.nodes[1].ranks[0].missing, "never reported"), "%s", c.run.nodes[1].ranks[0].missing);
+}
+END_TEST
+
+static double clock_ms;
+
+static double shown(const struct muster_clock *clock)
+{
+	(void)clock;
+	return clock_ms;
+}
+
+START_TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
+{
+	const struct muster_clock clock = { .now_ms = shown };
+	struct muster_packer none = { 0 };
+	start_nodes(2);
+	c.transport->clock = &clock;
+	clock_ms = 100;
+	records(0);
+	ck_assert_int_eq(came(MUSTER_TAG_PEER_DIED, PER_NODE, &none), 0);
+	muster_coordinator_poll(&c, clock_ms);
+	ck_assert(!c.gathered);
+	for (; clock_ms < 60000; clock_ms += deadlines.silence - 1) {
+		ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, PER_NODE + 1, &none), 0);
+		muster_coordinator_poll(&c, clock_ms);
+		ck_assert(!c.gathered);
+	}
+	clock_ms += 2; /* silent for long enough */
+	muster_coordinator_poll(&c, clock_ms);
+	ck_assert(c.gathered);
+	ck_assert_ptr_nonnull(c.run.nodes[1].ranks[1].missing);
+}
+END_TEST
+
+START_TEST(ranks_that_have_sent_their_record_hold_nobody_up)
+{
+	const struct muster_clock clock = { .now_ms = shown };
+	struct muster_packer none = { 0 }, p = { 0 };
+	start_nodes(2);
+	c.transport->clock = &clock;
+	clock_ms = 100;
+	records(0);
+	muster_pack_parts(&p, record_barrier);
+	part(&p, PER_NODE + 1);
+	ck_assert_int_eq(came(MUSTER_TAG_RECORD, PER_NODE + 1, &p), 0);
+	ck_assert_int_eq(came(MUSTER_TAG_PEER_DIED, PER_NODE, &none), 0);
+	muster_coordinator_poll(&c, clock_ms);
+	clock_ms += deadlines.silence;
+	ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, PER_NODE + 1, &none), 0);
+	ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, 1, &none), 0);
+	muster_coordinator_poll(&c, clock_ms);
+	ck_assert(c.gathered);
+}
+END_TEST
+
+START_TEST(a_record_that_a_leader_announces_is_waited_for)
+{
+	struct muster_packer p = { 0 };
+	start_nodes(1);
+	muster_pack_parts(&p, record_barrier);
+	for (int rank = 0; rank < PER_NODE - 1; rank++)
+		part(&p, rank);
+	muster_pack_part(&p, PER_NODE - 1, "", 0);
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), 0);
+	muster_coordinator_poll(&c, 100);
+	ck_assert(!c.gathered);
+	ck_assert_int_eq(c.recorded_count, PER_NODE - 1);
+	muster_pack_parts(&p, record_barrier);
+	part(&p, PER_NODE - 1);
+	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 0, &p), 0);
+	muster_coordinator_poll(&c, 101);
+	ck_assert(c.gathered);
+	ck_assert_ptr_null(c.run.nodes[0].ranks[PER_NODE - 1].missing);
+}
+END_TEST
+
+START_TEST(every_rank_that_was_there_hears_the_goodbye_from_rank_0)
+{
+	start(4);
+	for (int rank = 0; rank < 3; rank++)
+		hello(rank, rank / 2);
+	muster_coordinator_poll(&c, HELLO_UNTIL + 1);
+	uint64_t before = muster_loop_messages(loop);
+	muster_coordinator_goodbye(&c);
+	ck_assert_uint_eq(muster_loop_messages(loop) - before, 2);
+}
+END_TEST
+
+START_TEST(an_interrupted_run_still_takes_the_hellos_of_a_second)
+{
+	start(2);
+	hello(0, 0);
+	muster_coordinator_hasten(&c, END - 5000);
+	muster_coordinator_poll(&c, 999);
+	ck_assert(!c.closed);
+	hello(1, 0);
+	muster_coordinator_poll(&c, 1000);
+	ck_assert(c.closed);
+	ck_assert_int_eq(c.members.here_count, 2);
+	teardown();
+	start(2);
+	hello(0, 0);
+	muster_coordinator_hasten(&c, END - 5000);
+	muster_coordinator_poll(&c, 1001);
+	ck_assert(c.closed);
 }
 END_TEST
 
@@ -222,6 +326,11 @@ int main(void)
 	tcase_add_test(tcase, records_are_taken_once_and_from_whom_they_may_come);
 	tcase_add_test(tcase, the_run_is_gathered_when_every_record_is_in);
 	tcase_add_test(tcase, ranks_that_nothing_came_from_are_named);
+	tcase_add_test(tcase, ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live);
+	tcase_add_test(tcase, ranks_that_have_sent_their_record_hold_nobody_up);
+	tcase_add_test(tcase, a_record_that_a_leader_announces_is_waited_for);
+	tcase_add_test(tcase, every_rank_that_was_there_hears_the_goodbye_from_rank_0);
+	tcase_add_test(tcase, an_interrupted_run_still_takes_the_hellos_of_a_second);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("large");
 	tcase_set_timeout(tcase, 60);
