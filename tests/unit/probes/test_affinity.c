@@ -2,12 +2,12 @@
  *
  * hwloc loads each machine from XML and asks the kernel for the mask; sched_getaffinity below is that kernel.
  */
+#include "check_main.h"
 #include "probe_fake.h"
 #include "util/cpuset.h"
 
 #include "system/topology.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -432,7 +432,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("affinity");
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, the_mask_is_compared_with_the_gpus_node_as_a_set, 0, sizeof tasks / sizeof *tasks);
+	tcase_add_loop_test(tcase, the_mask_is_compared_with_the_gpus_node_as_a_set, 0, LENGTH(tasks));
 	tcase_add_test(tcase, the_right_mask_is_told_as_srun_takes_it);
 	tcase_add_test(tcase, without_a_gpu_the_cpus_are_still_told);
 	tcase_add_test(tcase, an_unknown_node_is_taken_from_where_hwloc_places_the_gpu);
@@ -445,13 +445,6 @@ int main(void)
 	tcase_add_test(tcase, memory_as_far_from_every_node_leads_nowhere);
 	tcase_add_test(tcase, near_nics_are_found_by_numa_node_and_not_by_name);
 	tcase_add_test(tcase, no_nic_nearby_is_a_fact);
-	tcase_add_loop_test(
-		tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, sizeof policies / sizeof *policies);
-	Suite *suite = suite_create("affinity");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	tcase_add_loop_test(tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, LENGTH(policies));
+	return check_main(tcase);
 }

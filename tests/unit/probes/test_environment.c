@@ -1,9 +1,9 @@
 /* test_environment.c - what steers a rank, and NCCL topology files against a machine of two NUMA nodes */
+#include "check_main.h"
 #include "probe_fake.h"
 
 #include "system/settings.h"
 
-#include <check.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,18 +337,11 @@ int main(void)
 	tcase_add_test(tcase, a_file_that_is_too_long_leaves_unknown_what_it_may_set);
 	tcase_add_test(tcase, without_an_environment_there_is_nothing_to_tell);
 	tcase_add_test(tcase, only_the_leader_speaks_for_the_node);
-	tcase_add_loop_test(tcase, a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not, 0,
-		sizeof files / sizeof *files);
+	tcase_add_loop_test(tcase, a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not, 0, LENGTH(files));
 	tcase_add_test(tcase, of_many_differences_the_first_eight_are_told);
 	tcase_add_test(tcase, a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs);
-	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, sizeof paths / sizeof *paths);
+	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, LENGTH(paths));
 	tcase_add_test(tcase, a_file_that_is_too_long_is_there_but_not_judged);
 	tcase_add_test(tcase, without_gpus_there_is_nothing_to_agree_with);
-	Suite *suite = suite_create("environment");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -2,12 +2,11 @@
  *
  * The scripts below stand where src/vendor/ would open the vendor's libraries.
  */
+#include "check_main.h"
 #include "probe_fake.h"
 
-#include "vendor/cuda.h"
-#include "vendor/nvml.h"
+#include "vendor_fakes.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,6 @@ extern const struct muster_probe muster_probe_fabric;
 static struct probe_fake *context;
 
 static struct {
-	bool missing;
 	unsigned int
 		newest; /* version of the fabric's struct: 3, 2, or 1 when NVML has only the first function, 0: none */
 	nvmlReturn_t fabric_result, status;
@@ -88,25 +86,6 @@ static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t
 	return script.fields_result;
 }
 
-const struct muster_nvml *muster_nvml(struct muster_error *err)
-{
-	static const struct muster_nvml nvml = {
-		.nvmlDeviceGetGpuFabricInfo = give_fabric,
-		.nvmlDeviceGetGpuFabricInfoV = give_fabric_version,
-		.nvmlDeviceGetFieldValues = give_fields,
-	};
-	if (!script.missing)
-		return &nvml;
-	muster_fail(err, MUSTER_ELIB, "NVML: libnvidia-ml.so.1 cannot be opened");
-	return NULL;
-}
-
-int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
-{
-	(void)nvml;
-	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
 static CUresult give_count(int *count)
 {
 	*count = script.devices;
@@ -127,23 +106,6 @@ static CUresult give_access(int *can, CUdevice device, CUdevice peer)
 	return script.peer_result;
 }
 
-const struct muster_cuda *muster_cuda(struct muster_error *err)
-{
-	static const struct muster_cuda cuda = {
-		.cuDeviceGetCount = give_count,
-		.cuDeviceGet = give_device,
-		.cuDeviceCanAccessPeer = give_access,
-	};
-	(void)err;
-	return &cuda;
-}
-
-int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
-{
-	(void)cuda;
-	return result == CUDA_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
 /* A GPU of a rack, all well. */
 static void setup(void)
 {
@@ -152,6 +114,13 @@ static void setup(void)
 	context = fake_new(&muster_probe_fabric);
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
+	scripted_nvml = (struct muster_nvml){ .nvmlDeviceGetGpuFabricInfo = give_fabric,
+		.nvmlDeviceGetGpuFabricInfoV = give_fabric_version,
+		.nvmlDeviceGetFieldValues = give_fields };
+	scripted_cuda = (struct muster_cuda){
+		.cuDeviceGetCount = give_count, .cuDeviceGet = give_device, .cuDeviceCanAccessPeer = give_access
+	};
+	nvml_missing = false;
 	memset(&script, 0, sizeof script);
 	memcpy(script.uuid, uuid, sizeof uuid);
 	script.newest = 3;
@@ -367,18 +336,16 @@ END_TEST
 START_TEST(without_nvml_the_peers_are_told_all_the_same)
 {
 	struct muster_error err;
-	script.missing = true;
+	nvml_missing = true;
 	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
 	fake_forget(context);
-	script.missing = context->gpu.has_nvml = false;
+	nvml_missing = context->gpu.has_nvml = false;
 	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
 END_TEST
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 int main(void)
 {
@@ -394,11 +361,5 @@ int main(void)
 	tcase_add_test(tcase, a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access);
 	tcase_add_test(tcase, peers_that_cannot_be_reached_do_not_count);
 	tcase_add_test(tcase, without_nvml_the_peers_are_told_all_the_same);
-	Suite *suite = suite_create("fabric");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -2,12 +2,11 @@
  *
  * The scripts below stand where src/vendor/ would open the vendor's libraries.
  */
+#include "check_main.h"
 #include "probe_fake.h"
 
-#include "vendor/cuda.h"
-#include "vendor/nvml.h"
+#include "vendor_fakes.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@ static struct probe_fake *context;
 
 /* What NVML answers; the result of every call that is not scripted on its own is `result`. */
 static struct {
-	bool missing;
 	nvmlReturn_t result, link_result, count_result;
 	unsigned int links, links_up; /* links beyond `links` are invalid arguments */
 	double link_count;
@@ -170,9 +168,16 @@ static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeature
 	return script.licence_result;
 }
 
-const struct muster_nvml *muster_nvml(struct muster_error *err)
+static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-	static const struct muster_nvml nvml = {
+	(void)device;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return CUDA_SUCCESS;
+}
+
+static void setup(void)
+{
+	scripted_nvml = (struct muster_nvml){
 		.nvmlDeviceGetName = give_text,
 		.nvmlDeviceGetUUID = give_text,
 		.nvmlDeviceGetVbiosVersion = give_text,
@@ -199,44 +204,12 @@ const struct muster_nvml *muster_nvml(struct muster_error *err)
 		.nvmlDeviceGetGridLicensableFeatures_v4 = give_licences,
 		.nvmlDeviceGetApplicationsClock = give_clock,
 	};
-	if (!script.missing)
-		return &nvml;
-	muster_fail(err, MUSTER_ELIB, "NVML: libnvidia-ml.so.1 cannot be opened");
-	return NULL;
-}
-
-int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
-{
-	(void)nvml;
-	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
-static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
-{
-	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
-	return CUDA_SUCCESS;
-}
-
-const struct muster_cuda *muster_cuda(struct muster_error *err)
-{
-	static const struct muster_cuda cuda = { .cuDeviceGetAttribute = give_attribute };
-	(void)err;
-	return &cuda;
-}
-
-int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
-{
-	(void)cuda;
-	return result == CUDA_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
-static void setup(void)
-{
+	scripted_cuda = (struct muster_cuda){ .cuDeviceGetAttribute = give_attribute };
 	context = fake_new(&muster_probe_gpu);
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
+	nvml_missing = false;
 	memset(&script, 0, sizeof script);
 	script.links = script.links_up = 12;
 	script.common_mbps = 25000;
@@ -472,7 +445,7 @@ END_TEST
 START_TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
 {
 	struct muster_error err;
-	script.missing = true;
+	nvml_missing = true;
 	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
@@ -488,8 +461,6 @@ START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
 END_TEST
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 int main(void)
 {
@@ -507,11 +478,5 @@ int main(void)
 	tcase_add_test(tcase, numa_node_minus_one_is_unknown_and_not_a_node);
 	tcase_add_test(tcase, without_nvml_the_probe_could_not_tell_and_names_the_library);
 	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);
-	Suite *suite = suite_create("gpu");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

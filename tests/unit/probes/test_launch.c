@@ -1,9 +1,9 @@
 /* test_launch.c - the launch contract as the environment tells it */
+#include "check_main.h"
 #include "probe_fake.h"
 
-#include "vendor/nvml.h"
+#include "vendor_fakes.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,21 +18,6 @@ static nvmlReturn_t count_gpus(unsigned int *count)
 		return NVML_ERROR_UNKNOWN;
 	*count = (unsigned int)nvml_gpus;
 	return NVML_SUCCESS;
-}
-
-const struct muster_nvml *muster_nvml(struct muster_error *err)
-{
-	static const struct muster_nvml nvml = { .nvmlDeviceGetCount_v2 = count_gpus };
-	if (nvml_gpus != -1)
-		return &nvml;
-	muster_fail(err, MUSTER_ELIB, "no NVML");
-	return NULL;
-}
-
-int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
-{
-	(void)nvml;
-	return result == NVML_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s: failed", call);
 }
 
 /* What srun sets in rank 9 of 16 on two nodes. */
@@ -64,6 +49,8 @@ static void setup(void)
 	context->ctx.env.local_ranks = 8;
 	context->ctx.env.nodes = 2;
 	nvml_gpus = 8;
+	nvml_missing = false;
+	scripted_nvml.nvmlDeviceGetCount_v2 = count_gpus;
 }
 
 static void teardown(void)
@@ -296,7 +283,7 @@ static const struct {
 	{ "8", 1, "GPU-1", "false", 8 },
 	{ "8", 0, "GPU-1", "false", -1 },
 	{ NULL, 8, "GPU-1", "SLURM_GPUS_PER_NODE is not set", 1 },
-	{ "8", -1, "GPU-1", "no NVML", -1 },
+	{ "8", -1, "GPU-1", "libnvidia-ml.so.1", -1 },
 	{ "8", -2, "GPU-1", "nvmlDeviceGetCount_v2", -1 },
 	{ "14", 2, "MIG-1", "MIG instances", 4 },
 };
@@ -306,6 +293,7 @@ START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
 	if (node_gpus[_i].given)
 		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
 	nvml_gpus = node_gpus[_i].nvml;
+	nvml_missing = nvml_gpus == -1;
 	fake_gpu(context, "0001:00:00.0", node_gpus[_i].uuid);
 	measure();
 	fake_complete(context, NULL);
@@ -402,8 +390,6 @@ START_TEST(without_a_gpu_the_reason_is_the_workers)
 }
 END_TEST
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-
 int main(void)
 {
 	TCase *tcase = tcase_create("launch");
@@ -424,11 +410,5 @@ int main(void)
 	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
 	tcase_add_test(tcase, a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu);
 	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);
-	Suite *suite = suite_create("launch");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -1,9 +1,9 @@
 /* test_storage.c - disks of nodes of our own making */
+#include "check_main.h"
 #include "probe_fake.h"
 
 #include "system/sysfs.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,13 +216,7 @@ int main(void)
 	tcase_add_test(tcase, a_disk_without_a_size_leaves_the_total_open);
 	tcase_add_test(tcase, a_node_that_does_not_show_its_disks_is_not_one_without_any);
 	tcase_add_test(tcase, links_inside_the_root_are_followed_and_links_out_of_it_are_not);
-	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, sizeof links / sizeof *links);
-	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, sizeof sizes / sizeof *sizes);
-	Suite *suite = suite_create("storage");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, LENGTH(links));
+	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, LENGTH(sizes));
+	return check_main(tcase);
 }

@@ -1,10 +1,10 @@
 /* test_system.c - a node's software and hardware, from a root of our own making */
+#include "check_main.h"
 #include "probe_fake.h"
 
 #include "sim_fixture.h"
 #include "vendor/library.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,7 +268,7 @@ int main(void)
 	TCase *tcase = tcase_create("system");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, the_root_tells_what_the_node_is);
-	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, sizeof odd_files / sizeof *odd_files);
+	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, LENGTH(odd_files));
 	tcase_add_test(tcase, without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel);
 	tcase_add_test(tcase, imex_channels_are_counted_and_nothing_beside_them);
 	tcase_add_test(tcase, imex_channels_that_cannot_be_listed_are_unknown_and_not_none);
@@ -279,11 +279,5 @@ int main(void)
 	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
 	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
 	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);
-	Suite *suite = suite_create("system");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -1,7 +1,7 @@
 /* test_hostlist.c - lists of host names as Slurm writes them, there and back */
+#include "check_main.h"
 #include "slurm/hostlist.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,17 +168,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("hostlist");
 	TCase *tests = tcase_create("hostlist");
-	tcase_add_loop_test(tests, a_list_stands_for_these_names, 0, sizeof expansions / sizeof *expansions);
-	tcase_add_loop_test(tests, what_is_no_list_is_refused_with_the_reason, 0, sizeof refusals / sizeof *refusals);
+	tcase_add_loop_test(tests, a_list_stands_for_these_names, 0, LENGTH(expansions));
+	tcase_add_loop_test(tests, what_is_no_list_is_refused_with_the_reason, 0, LENGTH(refusals));
 	tcase_add_test(tests, a_name_has_at_most_255_characters);
-	tcase_add_loop_test(tests, these_names_make_this_list, 0, sizeof compressions / sizeof *compressions);
+	tcase_add_loop_test(tests, these_names_make_this_list, 0, LENGTH(compressions));
 	tcase_add_test(tests, a_compressed_list_expands_to_the_same_names);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return check_main(tests);
 }

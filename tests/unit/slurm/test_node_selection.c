@@ -1,10 +1,10 @@
 /* test_node_selection.c - which nodes are good, bad, inconclusive or missing, and why one is drained */
+#include "check_main.h"
 #include "slurm/node_selection.h"
 
 #include "slurm/scontrol.h"
 #include "slurm/drain_reason.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,18 +215,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("report_roster");
 	TCase *tcase = tcase_create("roster");
-	tcase_add_loop_test(tcase, nodes_are_what_the_findings_say, 0, (int)(sizeof cases / sizeof *cases));
+	tcase_add_loop_test(tcase, nodes_are_what_the_findings_say, 0, LENGTH(cases));
 	tcase_add_test(tcase, a_reason_says_what_failed);
 	tcase_add_test(tcase, a_reason_holds_nothing_that_acts);
 	tcase_add_test(tcase, a_long_reason_is_cut_at_a_word);
-	tcase_add_loop_test(tcase, what_scontrol_prints_is_understood, 0, (int)(sizeof lines / sizeof *lines));
+	tcase_add_loop_test(tcase, what_scontrol_prints_is_understood, 0, LENGTH(lines));
 	tcase_add_test(tcase, a_node_s_name_is_no_option_and_no_list);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -1,7 +1,7 @@
 /* test_settings.c - environments and configuration files, whole and broken */
+#include "check_main.h"
 #include "system/settings.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,16 +179,10 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, what_nobody_sets_is_listed_without_a_value);
 	tcase_add_test(tcase, an_environment_sets_what_counts_and_the_first_of_two_wins);
-	tcase_add_loop_test(tcase, a_file_means_what_it_means_to_nccl, 0, sizeof files / sizeof *files);
+	tcase_add_loop_test(tcase, a_file_means_what_it_means_to_nccl, 0, LENGTH(files));
 	tcase_add_test(tcase, a_nul_ends_a_line_as_it_does_for_nccl);
 	tcase_add_test(tcase, the_environment_goes_before_the_files_and_the_first_file_before_the_second);
 	tcase_add_test(tcase, what_finds_no_room_is_counted_and_long_texts_are_cut);
 	tcase_add_test(tcase, the_environment_that_counts_is_the_one_at_the_start_of_the_process);
-	Suite *suite = suite_create("settings");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

@@ -1,7 +1,7 @@
 /* test_sysfs.c - numbers, directories and PCI links of a small tree */
+#include "check_main.h"
 #include "system/sysfs.h"
 
-#include <check.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,18 +196,11 @@ int main(void)
 {
 	TCase *tcase = tcase_create("sysfs");
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_number_is_the_whole_first_line, 0, sizeof lines / sizeof *lines);
+	tcase_add_loop_test(tcase, a_number_is_the_whole_first_line, 0, LENGTH(lines));
 	tcase_add_test(tcase, names_come_in_natural_order);
 	tcase_add_test(tcase, a_missing_directory_has_no_names_and_a_file_is_an_error);
-	tcase_add_loop_test(
-		tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, sizeof devices / sizeof *devices);
-	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, sizeof bus_ids / sizeof *bus_ids);
+	tcase_add_loop_test(tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, LENGTH(devices));
+	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, LENGTH(bus_ids));
 	tcase_add_test(tcase, a_bus_id_is_never_cut);
-	Suite *suite = suite_create("sysfs");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return check_main(tcase);
 }

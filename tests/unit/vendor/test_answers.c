@@ -1,9 +1,9 @@
 /* test_answers.c - what src/vendor/ makes of the answers of NVML, NCCL and libibverbs */
+#include "check_main.h"
 #include "vendor/nccl.h"
 #include "vendor/nvml.h"
 #include "vendor/verbs.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -139,18 +139,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("bind_vendor");
 	TCase *tcase = tcase_create("vendor");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, sizeof nvml_checks / sizeof *nvml_checks);
-	tcase_add_loop_test(tcase, nccl_versions_read_as_people_write_them, 0, sizeof versions / sizeof *versions);
+	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, LENGTH(nvml_checks));
+	tcase_add_loop_test(tcase, nccl_versions_read_as_people_write_them, 0, LENGTH(versions));
 	tcase_add_test(tcase, nccl_answers_carry_the_last_error_in_one_line);
-	tcase_add_loop_test(
-		tcase, a_port_is_asked_for_all_its_fields_where_the_context_can, 0, sizeof ports / sizeof *ports);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	tcase_add_loop_test(tcase, a_port_is_asked_for_all_its_fields_where_the_context_can, 0, LENGTH(ports));
+	return check_main(tcase);
 }

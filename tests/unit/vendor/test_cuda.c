@@ -2,9 +2,9 @@
  *
  * The driver is a handful of functions in this file.
  */
+#include "check_main.h"
 #include "vendor/cuda.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,23 +179,15 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("bind_cuda");
 	TCase *tcase = tcase_create("cuda");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-	tcase_add_loop_test(
-		tcase, a_failed_call_is_told_with_its_name_number_and_text, 0, sizeof checks / sizeof *checks);
+	tcase_add_loop_test(tcase, a_failed_call_is_told_with_its_name_number_and_text, 0, LENGTH(checks));
 	tcase_add_test(tcase, success_leaves_the_error_alone);
 	tcase_add_test(tcase, the_bus_id_is_as_sysfs_spells_it);
-	tcase_add_loop_test(tcase, the_uuid_is_as_nvml_spells_it, 0, sizeof uuids / sizeof *uuids);
+	tcase_add_loop_test(tcase, the_uuid_is_as_nvml_spells_it, 0, LENGTH(uuids));
 	tcase_add_test(tcase, a_uuid_is_never_cut);
 	tcase_add_test(tcase, waiting_goes_on_until_the_stream_is_done);
 	tcase_add_test(tcase, waiting_ends_with_the_streams_error);
 	tcase_add_test(tcase, waiting_ends_when_the_time_is_over);
 	tcase_add_test(tcase, a_stream_that_is_done_needs_no_time);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_main(tcase);
 }

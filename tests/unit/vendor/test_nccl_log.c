@@ -1,7 +1,7 @@
 /* test_nccl_log.c - what NCCL's debug output says, over the versions that write it differently */
+#include "check_main.h"
 #include "vendor/nccl_log.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,24 +274,15 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("nccl_log");
 	TCase *tests = tcase_create("nccl_log");
-	tcase_add_loop_test(
-		tests, a_log_names_transports_devices_and_gdr, 0, (int)(sizeof parse_cases / sizeof *parse_cases));
+	tcase_add_loop_test(tests, a_log_names_transports_devices_and_gdr, 0, LENGTH(parse_cases));
 	tcase_add_test(tests, every_cut_of_a_log_is_read_without_harm);
 	tcase_add_test(tests, noise_is_read_without_harm);
 	tcase_add_test(tests, many_devices_are_cut_at_a_whole_name);
-	tcase_add_loop_test(
-		tests, the_tail_is_one_printable_line_that_fits, 0, (int)(sizeof tail_cases / sizeof *tail_cases));
+	tcase_add_loop_test(tests, the_tail_is_one_printable_line_that_fits, 0, LENGTH(tail_cases));
 	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
-	tcase_add_loop_test(
-		tests, the_debug_level_is_raised_and_never_lowered, 0, (int)(sizeof levels / sizeof *levels));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));
+	return check_main(tests);
 }

@@ -1,9 +1,9 @@
 /* test_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
+#include "check_main.h"
 #include "system/xml.h"
 #include "vendor/nccl_topo.h"
 #include "muster/arena.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,13 +134,7 @@ int main(void)
 	TCase *tcase = tcase_create("nccl_topo");
 	tcase_add_test(tcase, a_file_places_gpus_and_cpus);
 	tcase_add_test(tcase, a_file_cut_off_anywhere_is_an_error);
-	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, sizeof wrong / sizeof *wrong);
-	tcase_add_loop_test(tcase, everything_has_a_limit, 0, sizeof limits / sizeof *limits);
-	Suite *suite = suite_create("nccl_topo");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, LENGTH(wrong));
+	tcase_add_loop_test(tcase, everything_has_a_limit, 0, LENGTH(limits));
+	return check_main(tcase);
 }

@@ -1,7 +1,7 @@
 /* test_nvml_field.c - a field value is a number, whatever type the driver gives it */
+#include "check_main.h"
 #include "vendor/nvml.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,15 +87,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("vendor/nvml_field");
 	TCase *tcase = tcase_create("types");
-	tcase_add_loop_test(tcase, a_value_is_read_as_its_type_says, 0, sizeof types / sizeof *types);
+	tcase_add_loop_test(tcase, a_value_is_read_as_its_type_says, 0, LENGTH(types));
 	tcase_add_test(tcase, a_type_of_a_later_driver_is_no_number);
 	tcase_add_test(tcase, a_field_that_is_refused_is_told_from_a_call_that_is);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_main(tcase);
 }
