@@ -61,14 +61,11 @@ void muster_emit(struct muster_probe_ctx *ctx, const char *metric, const struct 
 /* The same with null and the reason why. */
 void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
 	size_t label_count, const char *reason_format, ...) __attribute__((format(printf, 5, 6)));
-/* Shorthands: no label, or one string label. */
-void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value);
+/* Shorthands for metrics with one label, a string, or with none: label is NULL. */
 void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value);
 void muster_emit_null_for(struct muster_probe_ctx *ctx, const char *metric, const char *label,
 	const char *reason_format, ...) __attribute__((format(printf, 4, 5)));
-void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* What a call gave: the value, or when result is negative null with why. label NULL: the metric has none. */
+/* What a call gave: the value, or when result is negative null with why. */
 void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
 	struct muster_value value, const char *why);
 

@@ -40,8 +40,8 @@ static void emit_cpus(
 	struct muster_probe_ctx *ctx, const char *mask_metric, const char *list_metric, hwloc_const_cpuset_t cpus)
 {
 	char *mask = muster_cpuset_mask(cpus), *list = muster_cpuset_list(cpus);
-	muster_emit_plain(ctx, mask_metric, muster_string(mask));
-	muster_emit_plain(ctx, list_metric, muster_string(list));
+	muster_emit_for(ctx, mask_metric, NULL, muster_string(mask));
+	muster_emit_for(ctx, list_metric, NULL, muster_string(list));
 	free(mask);
 	free(list);
 }
@@ -55,10 +55,10 @@ static int measure_cpus(
 	if (muster_cpuset_check(ret_set, err) < 0)
 		return -1;
 	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", ret_set);
-	muster_emit_plain(ctx, "rank.cpus", muster_number(hwloc_bitmap_weight(ret_set)));
+	muster_emit_for(ctx, "rank.cpus", NULL, muster_number(hwloc_bitmap_weight(ret_set)));
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	muster_topology_homes(topology, ret_set, homes);
-	muster_emit_plain(ctx, "rank.cpu_numa_nodes", muster_number(hwloc_bitmap_weight(homes)));
+	muster_emit_for(ctx, "rank.cpu_numa_nodes", NULL, muster_number(hwloc_bitmap_weight(homes)));
 	hwloc_bitmap_free(homes);
 	return 0;
 }
@@ -97,16 +97,16 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 	else if (!(name = policy_name(policy)))
 		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
 	if (!name) {
-		muster_emit_null_plain(ctx, "rank.memory_policy", "%s", err.text);
-		muster_emit_null_plain(ctx, "rank.memory_locality", "%s", err.text);
+		muster_emit_null_for(ctx, "rank.memory_policy", NULL, "%s", err.text);
+		muster_emit_null_for(ctx, "rank.memory_locality", NULL, "%s", err.text);
 	} else if (strcmp(name, "default") == 0) {
-		muster_emit_plain(ctx, "rank.memory_policy", muster_string("default"));
-		muster_emit_plain(ctx, "rank.memory_locality", muster_string("any"));
+		muster_emit_for(ctx, "rank.memory_policy", NULL, muster_string("default"));
+		muster_emit_for(ctx, "rank.memory_locality", NULL, muster_string("any"));
 	} else {
 		char *list = NULL;
 		hwloc_bitmap_list_asprintf(&list, nodes);
 		char *text = muster_asprintf("%s:%s", name, list ? list : "?");
-		muster_emit_plain(ctx, "rank.memory_policy", muster_string(text));
+		muster_emit_for(ctx, "rank.memory_policy", NULL, muster_string(text));
 		free(text);
 		free(list);
 		muster_emit_result(ctx, "rank.memory_locality", NULL, near ? 0 : -1,
@@ -123,7 +123,7 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 	struct muster_names devices;
 	struct muster_error why;
 	if (muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband"), &devices, &why) < 0) {
-		muster_emit_null_plain(ctx, "rank.near_nics", "%s", why.text);
+		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
 		return;
 	}
 	char *list = muster_strdup("");
@@ -139,7 +139,7 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 		free(list);
 		list = longer;
 	}
-	muster_emit_plain(ctx, "rank.near_nics", muster_string(*list ? list : "none"));
+	muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(*list ? list : "none"));
 	free(list);
 	muster_names_done(&devices);
 }
@@ -168,12 +168,12 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 	}
 	if (!node) {
 		for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-			muster_emit_null_plain(ctx, of_gpu[i], "%s", why);
+			muster_emit_null_for(ctx, of_gpu[i], NULL, "%s", why);
 		return;
 	}
-	muster_emit_plain(ctx, "rank.gpu_numa_node", muster_number(node->os_index));
+	muster_emit_for(ctx, "rank.gpu_numa_node", NULL, muster_number(node->os_index));
 	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", node->cpuset);
-	muster_emit_plain(ctx, "rank.cpu_locality", muster_string(locality_of(mine, node->cpuset)));
+	muster_emit_for(ctx, "rank.cpu_locality", NULL, muster_string(locality_of(mine, node->cpuset)));
 	measure_nics(ctx, topology, node);
 }
 

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Noreturn void broken(struct muster_probe_ctx *ctx, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static _Noreturn void broken(struct muster_probe_ctx *ctx, const char *format, ...)
+static _Noreturn __attribute__((format(printf, 2, 3))) void broken(
+	struct muster_probe_ctx *ctx, const char *format, ...)
 {
 	char why[1024];
 	va_list args;
@@ -129,31 +127,18 @@ void muster_emit_null(struct muster_probe_ctx *ctx, const char *metric, const st
 	va_end(args);
 }
 
-void muster_emit_plain(struct muster_probe_ctx *ctx, const char *metric, struct muster_value value)
-{
-	emit(ctx, metric, NULL, 0, value, NULL);
-}
-
 void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const char *label, struct muster_value value)
 {
-	emit(ctx, metric, &(const struct muster_value){ .type = MUSTER_STRING, .string = label }, 1, value, NULL);
+	muster_emit_result(ctx, metric, label, 0, value, NULL);
 }
 
 void muster_emit_null_for(
 	struct muster_probe_ctx *ctx, const char *metric, const char *label, const char *reason_format, ...)
 {
+	const struct muster_value labels[] = { muster_string(label) };
 	va_list args;
 	va_start(args, reason_format);
-	emit_null(ctx, metric, &(const struct muster_value){ .type = MUSTER_STRING, .string = label }, 1, reason_format,
-		args);
-	va_end(args);
-}
-
-void muster_emit_null_plain(struct muster_probe_ctx *ctx, const char *metric, const char *reason_format, ...)
-{
-	va_list args;
-	va_start(args, reason_format);
-	emit_null(ctx, metric, NULL, 0, reason_format, args);
+	emit_null(ctx, metric, labels, label != NULL, reason_format, args);
 	va_end(args);
 }
 

@@ -111,7 +111,7 @@ static void emit_settings(
 		if (setting->value)
 			muster_emit_for(ctx, "rank.setting_from", setting->name, muster_string(setting->from));
 	}
-	muster_emit_plain(ctx, "rank.settings_left_out", muster_number((double)settings->left_out));
+	muster_emit_for(ctx, "rank.settings_left_out", NULL, muster_number((double)settings->left_out));
 }
 
 /* Differences as one text. */
@@ -230,14 +230,14 @@ static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *
 
 static void emit_differences(struct muster_probe_ctx *ctx, const struct differences *all)
 {
-	muster_emit_plain(ctx, "node.topo_file_agrees", muster_boolean(all->count == 0));
+	muster_emit_for(ctx, "node.topo_file_agrees", NULL, muster_boolean(all->count == 0));
 	if (all->count == 0) {
-		muster_emit_null_plain(ctx, "node.topo_file_differs", "the file agrees");
+		muster_emit_null_for(ctx, "node.topo_file_differs", NULL, "the file agrees");
 	} else if (all->count <= DIFFERENCES_SHOWN) {
-		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(all->text));
+		muster_emit_for(ctx, "node.topo_file_differs", NULL, muster_string(all->text));
 	} else {
 		char *text = muster_asprintf("%s; and %d more", all->text, all->count - DIFFERENCES_SHOWN);
-		muster_emit_plain(ctx, "node.topo_file_differs", muster_string(text));
+		muster_emit_for(ctx, "node.topo_file_differs", NULL, muster_string(text));
 		free(text);
 	}
 }
@@ -282,8 +282,8 @@ static void measure_topo(
 	if (result == 0) {
 		emit_differences(ctx, &all);
 	} else {
-		muster_emit_null_plain(ctx, "node.topo_file_agrees", "%s", why.text);
-		muster_emit_null_plain(ctx, "node.topo_file_differs", "%s", why.text);
+		muster_emit_null_for(ctx, "node.topo_file_agrees", NULL, "%s", why.text);
+		muster_emit_null_for(ctx, "node.topo_file_differs", NULL, "%s", why.text);
 	}
 	free(text);
 	muster_nccl_topo_done(topo);

@@ -80,10 +80,8 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!cuda)
 		return -1;
 	size_t bytes = (env->profile == MUSTER_QUICK ? 32 : 64) * MIB;
-	char numa_file[512];
-	muster_root_path(ctx, numa_file, sizeof numa_file, "/sys/bus/pci/devices/%s/numa_node", env->gpu->bus_id);
 	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", bytes / MIB);
-	if (muster_pinned_alloc(cuda, bytes, numa_file, env->gpu->bus_id, &state.host, err) < 0)
+	if (muster_pinned_alloc(cuda, bytes, env->root, env->gpu->bus_id, &state.host, err) < 0)
 		return -1;
 	state.cuda = cuda;
 

@@ -256,31 +256,28 @@ static void measure_files(struct muster_probe_ctx *ctx, const struct port *port)
 /* libibverbs' codes for the speed of a lane and the number of lanes. The rates are those that sysfs calculates with:
  * FDR is 14 and not 14.0625, FDR10 is 10 and not 10.3125. */
 static const struct speed {
-	unsigned int code;
 	const char *name;
 	double gbps;
-} speeds[] = { { 1, "SDR", 2.5 }, { 2, "DDR", 5 }, { 4, "QDR", 10 }, { 8, "FDR10", 10 }, { 16, "FDR", 14 },
-	{ 32, "EDR", 25 }, { 64, "HDR", 50 }, { 128, "NDR", 100 } };
-
-static const struct {
-	unsigned int code;
-	int lanes;
-} widths[] = { { 1, 1 }, { 2, 4 }, { 4, 8 }, { 8, 12 }, { 16, 2 } };
+} speeds[] = {
+	[1] = { "SDR", 2.5 },
+	[2] = { "DDR", 5 },
+	[4] = { "QDR", 10 },
+	[8] = { "FDR10", 10 },
+	[16] = { "FDR", 14 },
+	[32] = { "EDR", 25 },
+	[64] = { "HDR", 50 },
+	[128] = { "NDR", 100 },
+};
+static const int lanes_of[] = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 };
 
 static const struct speed *find_speed(unsigned int code)
 {
-	for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++)
-		if (speeds[i].code == code)
-			return &speeds[i];
-	return NULL;
+	return code < sizeof speeds / sizeof *speeds && speeds[code].name ? &speeds[code] : NULL;
 }
 
 static int find_lanes(unsigned int code)
 {
-	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
-		if (widths[i].code == code)
-			return widths[i].lanes;
-	return -1;
+	return code < sizeof lanes_of / sizeof *lanes_of && lanes_of[code] ? lanes_of[code] : -1;
 }
 
 /* The rate that begins sysfs' words: "200 Gb/sec (4X HDR)". */
@@ -442,8 +439,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		measure_pkeys(ctx, port);
 		measure_counters(ctx, port, false, start.counters[i]);
 	}
-	muster_emit_plain(ctx, "node.ib_ports", muster_number((double)infiniband));
-	muster_emit_plain(ctx, "node.ethernet_ports", muster_number((double)ethernet));
+	muster_emit_for(ctx, "node.ib_ports", NULL, muster_number((double)infiniband));
+	muster_emit_for(ctx, "node.ethernet_ports", NULL, muster_number((double)ethernet));
 	free(start.ports.items);
 	start.ports = ports;
 	start.known = true;

@@ -139,9 +139,9 @@ static void emit_variable(struct muster_probe_ctx *ctx, const char *metric, cons
 {
 	const char *text = getenv(name);
 	if (text)
-		muster_emit_plain(ctx, metric, muster_string(text));
+		muster_emit_for(ctx, metric, NULL, muster_string(text));
 	else
-		muster_emit_null_plain(ctx, metric, "%s is not set", name);
+		muster_emit_null_for(ctx, metric, NULL, "%s is not set", name);
 }
 
 /* MPI's size, rank and local rank against Slurm's. */
@@ -250,16 +250,16 @@ static void measure_topology(struct muster_probe_ctx *ctx)
 	const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *node = getenv("SLURMD_NODENAME");
 	size_t length = address ? strlen(address) : 0, own = node ? strlen(node) : 0;
 	if (!address || !node) {
-		muster_emit_null_plain(ctx, "node.slurm_topology", "%s is not set",
+		muster_emit_null_for(ctx, "node.slurm_topology", NULL, "%s is not set",
 			address ? "SLURMD_NODENAME" : "SLURM_TOPOLOGY_ADDR");
 	} else if (strcmp(address, node) == 0) {
-		muster_emit_null_plain(ctx, "node.slurm_topology", "Slurm has no topology");
+		muster_emit_null_for(ctx, "node.slurm_topology", NULL, "Slurm has no topology");
 	} else if (length < own + 2 || address[length - own - 1] != '.' || strcmp(address + length - own, node) != 0) {
-		muster_emit_null_plain(
-			ctx, "node.slurm_topology", "SLURM_TOPOLOGY_ADDR is not about node %s: \"%s\"", node, address);
+		muster_emit_null_for(ctx, "node.slurm_topology", NULL,
+			"SLURM_TOPOLOGY_ADDR is not about node %s: \"%s\"", node, address);
 	} else {
 		char *place = muster_asprintf("%.*s", (int)(length - own - 1), address);
-		muster_emit_plain(ctx, "node.slurm_topology", muster_string(place));
+		muster_emit_for(ctx, "node.slurm_topology", NULL, muster_string(place));
 		free(place);
 	}
 }
@@ -268,15 +268,15 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	(void)err;
-	muster_emit_plain(ctx, "rank.mpi_size", muster_number(env->ranks));
-	muster_emit_plain(ctx, "rank.local_rank", muster_number(env->local_rank));
+	muster_emit_for(ctx, "rank.mpi_size", NULL, muster_number(env->ranks));
+	muster_emit_for(ctx, "rank.local_rank", NULL, muster_number(env->local_rank));
 	measure_slurm(ctx);
 	emit_variable(ctx, "rank.slurm_cpu_bind", "SLURM_CPU_BIND");
 	emit_variable(ctx, "rank.cuda_visible_devices", "CUDA_VISIBLE_DEVICES");
 	measure_gpu(ctx);
 	if (!env->leader)
 		return 0;
-	muster_emit_plain(ctx, "node.ranks", muster_number(env->local_ranks));
+	muster_emit_for(ctx, "node.ranks", NULL, muster_number(env->local_ranks));
 	measure_node_gpus(ctx);
 	measure_tasks(ctx);
 	measure_topology(ctx);

@@ -37,7 +37,7 @@ _Static_assert(KEY_COUNT == sizeof metrics / sizeof *metrics, "a key for each me
 static void emit_nothing(struct muster_probe_ctx *ctx, const char *reason)
 {
 	for (size_t i = 0; i < KEY_COUNT; i++)
-		muster_emit_null_plain(ctx, metrics[i].name, "%s", reason);
+		muster_emit_null_for(ctx, metrics[i].name, NULL, "%s", reason);
 }
 
 /* The answer's tree; the caller frees it. */
@@ -75,19 +75,19 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 	if (member && muster_json_type(member) == MUSTER_JSON_STRING)
 		text = muster_json_string(member);
 	if (!member)
-		muster_emit_null_plain(ctx, metric, "metadata service: compute has no %s", key);
+		muster_emit_null_for(ctx, metric, NULL, "metadata service: compute has no %s", key);
 	else if (!text)
-		muster_emit_null_plain(ctx, metric, "metadata service: %s is not a string", key);
+		muster_emit_null_for(ctx, metric, NULL, "metadata service: %s is not a string", key);
 	else if (!*text)
-		muster_emit_null_plain(ctx, metric, "metadata service: %s is empty", key);
+		muster_emit_null_for(ctx, metric, NULL, "metadata service: %s is empty", key);
 	else if (strlen(text) > TEXT_BYTES_MAX)
-		muster_emit_null_plain(
-			ctx, metric, "metadata service: %s is longer than %d bytes", key, (int)TEXT_BYTES_MAX);
+		muster_emit_null_for(
+			ctx, metric, NULL, "metadata service: %s is longer than %d bytes", key, (int)TEXT_BYTES_MAX);
 	else if (!is_plain(text))
-		muster_emit_null_plain(
-			ctx, metric, "metadata service: %s contains characters other than printable ASCII", key);
+		muster_emit_null_for(
+			ctx, metric, NULL, "metadata service: %s contains characters other than printable ASCII", key);
 	else
-		muster_emit_plain(ctx, metric, muster_string(text));
+		muster_emit_for(ctx, metric, NULL, muster_string(text));
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)

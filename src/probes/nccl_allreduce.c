@@ -55,7 +55,7 @@ static int connect_ranks(struct muster_allreduce_session *s, struct muster_error
 		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring->ranks, id, s->ring->rank, &config);
 	if (muster_allreduce_settle(s, result, "ncclCommInitRankConfig", err) < 0)
 		return -1;
-	muster_emit_plain(s->ctx, "rank.nccl_init_ms", muster_number(muster_now_ms() - began_ms));
+	muster_emit_for(s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_now_ms() - began_ms));
 	return 0;
 }
 
@@ -68,10 +68,10 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return -1;
 	ncclResult_t result = resources->nccl->ncclGetVersion(&version);
 	if (result == ncclSuccess)
-		muster_emit_plain(
-			ctx, "rank.nccl_version", muster_string(muster_nccl_version_text(version, text, sizeof text)));
+		muster_emit_for(ctx, "rank.nccl_version", NULL,
+			muster_string(muster_nccl_version_text(version, text, sizeof text)));
 	else
-		muster_emit_null_plain(ctx, "rank.nccl_version", "ncclGetVersion: result %d", (int)result);
+		muster_emit_null_for(ctx, "rank.nccl_version", NULL, "ncclGetVersion: result %d", (int)result);
 	return 0;
 }
 
@@ -112,8 +112,8 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 		return -1;
 	leave_ring_before(ctx, s.resources->nccl);
 	if (ring->rank == 0) {
-		muster_emit_plain(ctx, "nccl.ring_ranks", muster_number(ring->ranks));
-		muster_emit_plain(ctx, "nccl.ring_nodes", muster_number(ring->nodes));
+		muster_emit_for(ctx, "nccl.ring_ranks", NULL, muster_number(ring->ranks));
+		muster_emit_for(ctx, "nccl.ring_nodes", NULL, muster_number(ring->nodes));
 	}
 	int failed = connect_ranks(&s, err);
 	if (failed == 0)

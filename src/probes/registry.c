@@ -1,6 +1,7 @@
 /* registry.c - all probes in running order, and all their metrics by name */
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 enum { PROBE_COUNT = sizeof probe_table / sizeof *probe_table };
 
 struct entry {
+	const char *name; /* the metric's; first, for muster_by_text */
 	const struct muster_metric *metric;
 	const struct muster_probe *probe;
 };
@@ -24,11 +26,6 @@ static int by_order(const void *a, const void *b)
 	const struct muster_probe *x = *(const struct muster_probe *const *)a,
 				  *y = *(const struct muster_probe *const *)b;
 	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct entry *)a)->metric->name, ((const struct entry *)b)->metric->name);
 }
 
 static void release(void)
@@ -51,11 +48,11 @@ static void prepare(void)
 	size_t at = 0;
 	for (size_t i = 0; i < PROBE_COUNT; i++)
 		for (size_t j = 0; j < probes[i]->metric_count; j++)
-			entries[at++] = (struct entry){ &probes[i]->metrics[j], probes[i] };
-	qsort(entries, entry_count, sizeof *entries, by_name);
+			entries[at++] = (struct entry){ probes[i]->metrics[j].name, &probes[i]->metrics[j], probes[i] };
+	qsort(entries, entry_count, sizeof *entries, muster_by_text);
 	for (size_t i = 1; i < entry_count; i++) {
-		if (by_name(&entries[i - 1], &entries[i]) == 0) {
-			fprintf(stderr, "muster: two probes list the metric %s\n", entries[i].metric->name);
+		if (strcmp(entries[i - 1].name, entries[i].name) == 0) {
+			fprintf(stderr, "muster: two probes list the metric %s\n", entries[i].name);
 			abort();
 		}
 	}
@@ -97,9 +94,7 @@ const struct muster_metric *muster_metric_at(size_t index)
 static const struct entry *find(const char *name)
 {
 	prepare();
-	const struct muster_metric key = { .name = name };
-	const struct entry wanted = { .metric = &key };
-	return bsearch(&wanted, entries, entry_count, sizeof *entries, by_name);
+	return bsearch(&name, entries, entry_count, sizeof *entries, muster_by_text);
 }
 
 const struct muster_metric *muster_metric_find(const char *name)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,15 +63,8 @@ static int read_gb(struct muster_probe_ctx *ctx, const char *disk, double *ret, 
 /* nvme0n1, but neither nvme0n1p1 nor nvme0c1n1, which is one of the paths to nvme0n1. */
 static bool is_nvme_disk(const char *name)
 {
-	size_t prefix = strlen("nvme");
-	if (strncmp(name, "nvme", prefix) != 0)
-		return false;
-	name += prefix;
-	size_t controller = strspn(name, "0123456789");
-	if (controller == 0 || name[controller] != 'n')
-		return false;
-	name += controller + 1;
-	return *name && name[strspn(name, "0123456789")] == '\0';
+	int used = 0;
+	return sscanf(name, "nvme%*[0-9]n%*[0-9]%n", &used) == 0 && used > 0 && !name[used];
 }
 
 /* -1 with err when that is not known. */

@@ -121,11 +121,11 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
-		muster_emit_null_plain(ctx, "node.memlock_mib", "getrlimit: %s", strerror(errno));
+		muster_emit_null_for(ctx, "node.memlock_mib", NULL, "getrlimit: %s", strerror(errno));
 	else if (limit.rlim_cur == RLIM_INFINITY)
-		muster_emit_null_plain(ctx, "node.memlock_mib", "unlimited");
+		muster_emit_null_for(ctx, "node.memlock_mib", NULL, "unlimited");
 	else
-		muster_emit_plain(ctx, "node.memlock_mib", muster_number((double)limit.rlim_cur / (1 << 20)));
+		muster_emit_for(ctx, "node.memlock_mib", NULL, muster_number((double)limit.rlim_cur / (1 << 20)));
 }
 
 static int count_homes(hwloc_topology_t topology)
@@ -154,11 +154,11 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (!root)
-			muster_emit_null_plain(ctx, counts[i].metric, "%s", no_topology.text);
+			muster_emit_null_for(ctx, counts[i].metric, NULL, "%s", no_topology.text);
 		else if (counts[i].count < 1)
-			muster_emit_null_plain(ctx, counts[i].metric, "hwloc shows no %s", counts[i].what);
+			muster_emit_null_for(ctx, counts[i].metric, NULL, "hwloc shows no %s", counts[i].what);
 		else
-			muster_emit_plain(ctx, counts[i].metric, muster_number(counts[i].count));
+			muster_emit_for(ctx, counts[i].metric, NULL, muster_number(counts[i].count));
 
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
 	if (root && !architecture)

@@ -1,16 +1,18 @@
 /* drain_reason.c - why a node is drained, as Slurm keeps it */
 #include "slurm/drain_reason.h"
 
+#include "muster/arena.h"
 #include "util/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Append text, made harmless; runs of blanks become one. Returns the length, which never exceeds size - 1. */
-static size_t append(char *out, size_t used, size_t size, const char *text)
+/* Copy text, made harmless; runs of blanks become one. What does not fit into size bytes with the NUL is left out. */
+static void copy_harmless(char *out, size_t size, const char *text)
 {
-	for (size_t left = text ? strlen(text) : 0, step; left > 0 && used + 1 < size; text += step, left -= step) {
+	size_t used = 0;
+	for (size_t left = strlen(text), step; left > 0 && used + 1 < size; text += step, left -= step) {
 		unsigned long point = 0;
 		step = muster_utf8_next(text, left, &point);
 		char c = step == 1 && point >= 0x20 && point < 0x7f ? (char)point : '?';
@@ -23,7 +25,6 @@ static size_t append(char *out, size_t used, size_t size, const char *text)
 		out[used++] = c;
 	}
 	out[used] = '\0';
-	return used;
 }
 
 /* Cut at the last blank that leaves room for the dots, unless a single word is nearly all there is. */
@@ -49,24 +50,16 @@ static bool has_unit(const struct muster_finding *finding)
 void muster_drain_reason_write(
 	const struct muster_finding *finding, size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
+	const char *kind = finding->gpu ? " GPU " : finding->port ? " port " : "";
+	const char *part = finding->gpu ? finding->gpu : finding->port ? finding->port : "";
+	bool unit = has_unit(finding);
+	char *whole = muster_asprintf("%s %s%s%s: %s%s%s%s%s", MUSTER_REASON_PREFIX, finding->check, kind, part,
+		finding->observed ? finding->observed : "", unit ? " " : "", unit ? finding->unit : "",
+		finding->expected ? "; expected " : "", finding->expected ? finding->expected : "");
 	char text[1024], more[64] = "";
-	size_t room = MUSTER_DRAIN_REASON_MAX, used = 0;
-	used = append(text, used, sizeof text, MUSTER_REASON_PREFIX " ");
-	used = append(text, used, sizeof text, finding->check);
-	if (finding->gpu || finding->port) {
-		used = append(text, used, sizeof text, finding->gpu ? " GPU " : " port ");
-		used = append(text, used, sizeof text, finding->gpu ? finding->gpu : finding->port);
-	}
-	used = append(text, used, sizeof text, ": ");
-	used = append(text, used, sizeof text, finding->observed);
-	if (has_unit(finding)) {
-		used = append(text, used, sizeof text, " ");
-		used = append(text, used, sizeof text, finding->unit);
-	}
-	if (finding->expected) {
-		used = append(text, used, sizeof text, "; expected ");
-		append(text, used, sizeof text, finding->expected);
-	}
+	size_t room = MUSTER_DRAIN_REASON_MAX;
+	copy_harmless(text, sizeof text, whole);
+	free(whole);
 	if (faults > 1)
 		room -= (size_t)snprintf(more, sizeof more, "; and %zu more", faults - 1);
 	cut(text, room);

@@ -21,32 +21,11 @@ struct names {
 	size_t count, room;
 };
 
-/* A name as it is being put together from the brackets in front. */
-struct built {
-	char text[MUSTER_HOST_NAME_MAX + 1];
-	size_t length;
-};
-
-static int too_long(struct muster_error *err)
-{
-	return muster_fail(err, MUSTER_EUSAGE, "host list: a name of more than %d characters", MUSTER_HOST_NAME_MAX);
-}
-
-static int add(struct built *built, const char *text, size_t length, struct muster_error *err)
-{
-	if (built->length + length > MUSTER_HOST_NAME_MAX)
-		return too_long(err);
-	memcpy(built->text + built->length, text, length);
-	built->length += length;
-	return 0;
-}
-
-static int put(struct names *names, const struct built *built, struct muster_error *err)
+static int put(struct names *names, const char *name, struct muster_error *err)
 {
 	if (names->count == MUSTER_HOSTS_MAX)
 		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d names", MUSTER_HOSTS_MAX);
-	MUSTER_ARRAY_PUSH(names->items, names->count, names->room,
-		muster_arena_string_n(names->arena, built->text, built->length));
+	MUSTER_ARRAY_PUSH(names->items, names->count, names->room, muster_arena_string(names->arena, name));
 	return 0;
 }
 
@@ -63,12 +42,12 @@ static int number(const char **at, const char *end, unsigned long long *ret, int
 	return 0;
 }
 
-static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
+static int expand_from(struct names *names, const char *built, const char *at, const char *end, int brackets,
 	struct muster_error *err);
 
-/* One entry of a bracket, "7" or "1-3", with the text after the bracket. */
-static int expand_range(struct names *names, const struct built *built, const char **at, const char *close,
-	const char *end, int brackets, struct muster_error *err)
+/* One entry of a bracket, "7" or "1-3", with the text after the bracket; built is the name in front of it. */
+static int expand_range(struct names *names, const char *built, const char **at, const char *close, const char *end,
+	int brackets, struct muster_error *err)
 {
 	unsigned long long low, high;
 	int width, ignored;
@@ -83,34 +62,35 @@ static int expand_range(struct names *names, const struct built *built, const ch
 	if (high < low)
 		return muster_fail(err, MUSTER_EUSAGE, "host list: the range %llu-%llu goes backwards", low, high);
 	for (; low <= high; low++) {
-		struct built more = *built;
-		char text[24];
-		int length = snprintf(text, sizeof text, "%0*llu", width, low);
-		if (add(&more, text, (size_t)length, err) < 0 ||
-			expand_from(names, more, close + 1, end, brackets + 1, err) < 0)
+		char longer[MUSTER_HOST_NAME_MAX + DIGITS_MAX + 8];
+		snprintf(longer, sizeof longer, "%s%0*llu", built, width, low);
+		if (expand_from(names, longer, close + 1, end, brackets + 1, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Append the name between at and end to the names so far. */
-static int expand_from(struct names *names, struct built built, const char *at, const char *end, int brackets,
-	struct muster_error *err)
+/* Append the text between at and end to the name that is built so far, and the name to the names. */
+static int expand_from(
+	struct names *names, const char *built, const char *at, const char *end, int brackets, struct muster_error *err)
 {
 	const char *open = memchr(at, '[', (size_t)(end - at));
 	const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
 	const char *plain = open ? open : end;
+	char name[MUSTER_HOST_NAME_MAX + 1];
 	if ((open && !close) || memchr(at, ']', (size_t)(plain - at)))
 		return muster_fail(err, MUSTER_EUSAGE, "host list: a bracket without its other half in \"%.*s\"",
 			(int)(end - at < 60 ? end - at : 60), at);
 	if (brackets > BRACKETS_MAX)
 		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d brackets in one name", BRACKETS_MAX);
-	if (add(&built, at, (size_t)(plain - at), err) < 0)
-		return -1;
+	if (strlen(built) + (size_t)(plain - at) >= sizeof name)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "host list: a name of more than %d characters", MUSTER_HOST_NAME_MAX);
+	snprintf(name, sizeof name, "%s%.*s", built, (int)(plain - at), at);
 	if (!open)
-		return put(names, &built, err);
+		return put(names, name, err);
 	for (at = open + 1;; at++) {
-		if (expand_range(names, &built, &at, close, end, brackets, err) < 0)
+		if (expand_range(names, name, &at, close, end, brackets, err) < 0)
 			return -1;
 		if (at == close)
 			return 0;
@@ -134,9 +114,8 @@ int muster_hostlist_expand(const char *text, struct muster_arena *arena, const c
 	struct names names = { .arena = arena };
 	int rc = 0;
 	for (const char *at = text, *end; rc == 0 && *(at += strspn(at, separators)); at = end) {
-		const struct built nothing = { .length = 0 };
 		end = name_end(at);
-		rc = expand_from(&names, nothing, at, end, 0, err);
+		rc = expand_from(&names, "", at, end, 0, err);
 	}
 	if (rc == 0 && names.count == 0)
 		rc = muster_fail(err, MUSTER_EUSAGE, "host list: no name in it");

@@ -39,34 +39,18 @@ static size_t take(char *piece, size_t size, size_t count, void *arg)
 	return length;
 }
 
-static CURLcode configure(
+static bool configure(
 	CURL *easy, const struct muster_http_request *request, struct curl_slist *headers, struct answer *answer)
 {
-	const struct {
-		CURLoption option;
-		long number;
-	} numbers[] = {
-		{ CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_FILE },
-		{ CURLOPT_CONNECTTIMEOUT_MS, request->connect_ms },
-		{ CURLOPT_TIMEOUT_MS, request->total_ms },
-		{ CURLOPT_NOSIGNAL, 1 },
-	};
-	const struct {
-		CURLoption option;
-		const void *pointer;
-	} pointers[] = {
-		{ CURLOPT_URL, request->url },
-		{ CURLOPT_PROXY, "" }, /* whatever http_proxy says */
-		{ CURLOPT_HTTPHEADER, headers },
-		{ CURLOPT_WRITEDATA, answer },
-	};
-	CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
-
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers && code == CURLE_OK; i++)
-		code = curl_easy_setopt(easy, numbers[i].option, numbers[i].number);
-	for (size_t i = 0; i < sizeof pointers / sizeof *pointers && code == CURLE_OK; i++)
-		code = curl_easy_setopt(easy, pointers[i].option, pointers[i].pointer);
-	return code;
+	return curl_easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_FILE)) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK && /* whatever http_proxy says */
+	       curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, request->connect_ms) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, request->total_ms) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer) == CURLE_OK;
 }
 
 /* What became of the request. file:// has no status. */
@@ -104,9 +88,8 @@ int muster_http_get(
 	if (request->header && !headers) {
 		muster_fail(err, MUSTER_ENOMEM, "curl_slist_append: out of memory");
 	} else {
-		CURLcode code = configure(easy, request, headers, &answer);
-		if (code == CURLE_OK)
-			code = curl_easy_perform(easy);
+		bool ready_to_ask = configure(easy, request, headers, &answer);
+		CURLcode code = ready_to_ask ? curl_easy_perform(easy) : CURLE_FAILED_INIT;
 		result = conclude(easy, code, request, &answer, err);
 	}
 	curl_slist_free_all(headers);

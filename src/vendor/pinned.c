@@ -10,12 +10,11 @@
 #include <sys/mman.h>
 
 /* Memory that can only lie on the device's node; -1 with the reason in err. */
-static int alloc_bound(
-	const char *numa_file, const char *bus_id, struct muster_pinned *pinned, struct muster_error *err)
+static int alloc_bound(const char *root, const char *bus_id, struct muster_pinned *pinned, struct muster_error *err)
 {
 	hwloc_topology_t topology = muster_topology(err);
 	hwloc_obj_t node;
-	if (!topology || muster_topology_device_node(topology, numa_file, bus_id, &node, err) < 0)
+	if (!topology || muster_topology_gpu_node(topology, root, bus_id, &node, err) < 0)
 		return -1;
 	void *data = hwloc_alloc_membind(topology, pinned->bytes, node->nodeset, HWLOC_MEMBIND_BIND,
 		HWLOC_MEMBIND_STRICT | HWLOC_MEMBIND_BYNODESET);
@@ -28,12 +27,12 @@ static int alloc_bound(
 	return 0;
 }
 
-int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *numa_file, const char *bus_id,
+int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *root, const char *bus_id,
 	struct muster_pinned *ret, struct muster_error *err)
 {
 	struct muster_pinned pinned = { .bytes = bytes, .numa_node = -1 };
 	struct muster_error why = { 0 };
-	if (alloc_bound(numa_file, bus_id, &pinned, &why) < 0) {
+	if (alloc_bound(root, bus_id, &pinned, &why) < 0) {
 		memcpy(pinned.why, why.text, sizeof pinned.why);
 		pinned.data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (pinned.data == MAP_FAILED)

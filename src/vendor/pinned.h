@@ -17,10 +17,9 @@ struct muster_pinned {
 	bool bound;                      /* hwloc allocated it */
 };
 
-/* Allocate bytes of zeroed memory on the NUMA node with CPUs that is nearest to a PCI device, and pin it for the
- * current context. numa_file and bus_id are as for muster_topology_device_node. Memory that cannot be placed there is
- * still given, with the reason in why. */
-int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *numa_file, const char *bus_id,
+/* Allocate bytes of zeroed memory on the NUMA node with CPUs that is nearest to a GPU, and pin it for the current
+ * context. root is the prefix of /sys. Memory that cannot be placed there is still given, with the reason in why. */
+int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *root, const char *bus_id,
 	struct muster_pinned *ret, struct muster_error *err);
 void muster_pinned_free(const struct muster_cuda *cuda, struct muster_pinned *pinned); /* half-made is fine */
 
