@@ -1,7 +1,7 @@
 /* blame.c - which nodes, links or partitions explain the localisation all-reduces that failed */
 #include "localize/blame.h"
 
-#include "muster/arena.h"
+#include "util/sort.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -18,18 +18,31 @@ double muster_late_seconds(double slowest)
 	return slowest > 0 ? MUSTER_LATE_FACTOR * slowest : MUSTER_LATE_FULL_SECONDS;
 }
 
+size_t muster_edge_other(const struct muster_edge *edge, size_t node)
+{
+	return edge->a == node ? edge->b : edge->a;
+}
+
+bool muster_suspects_suspected(const struct muster_suspects *suspects, size_t node)
+{
+	return suspects->nodes[node].blame != MUSTER_BLAME_NONE;
+}
+
+static int compare(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
 static int by_nodes(const void *x, const void *y)
 {
 	const struct muster_edge *a = x, *b = y;
-	int order = (a->a > b->a) - (a->a < b->a);
-	return order ? order : (a->b > b->b) - (a->b < b->b);
+	return a->a != b->a ? compare(a->a, b->a) : compare(a->b, b->b);
 }
 
 static int by_nodes_then_last(const void *x, const void *y)
 {
-	const struct muster_edge *a = x, *b = y;
 	int order = by_nodes(x, y);
-	return order ? order : (a->trial < b->trial) - (a->trial > b->trial);
+	return order ? order : compare(((const struct muster_edge *)y)->trial, ((const struct muster_edge *)x)->trial);
 }
 
 const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b)
@@ -102,35 +115,26 @@ static void list_edges(struct muster_suspects *s)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* The median of what each node showed at best; 0 when fewer than three showed anything. */
-static double median_of_best(const double *best, size_t nodes, size_t *ret_count)
+static double median_of_best(struct muster_suspects *s, const double *best, size_t *ret_count)
 {
-	double *values = muster_calloc(nodes + 1, sizeof *values), median = 0;
+	double *values = muster_arena_alloc(s->arena, s->node_count * sizeof *values);
 	size_t count = 0;
-	for (size_t i = 0; i < nodes; i++)
+	for (size_t i = 0; i < s->node_count; i++)
 		if (best[i] > 0)
 			values[count++] = best[i];
-	qsort(values, count, sizeof *values, by_number);
-	if (count >= 3)
-		median = values[count / 2];
-	free(values);
+	qsort(values, count, sizeof *values, muster_by_double);
 	*ret_count = count;
-	return median;
+	return count >= 3 ? values[count / 2] : 0;
 }
 
 static void find_slow(struct muster_suspects *s)
 {
-	double *best = muster_calloc(s->node_count + 1, sizeof *best);
+	double *best = muster_arena_alloc(s->arena, s->node_count * sizeof *best);
 	for (size_t i = 0; i < s->node_count; i++)
 		if (s->nodes[i].alone == MUSTER_PASSED)
 			best[i] = s->nodes[i].alone_gbps;
-	s->medians[0] = median_of_best(best, s->node_count, &s->compared[0]);
+	s->medians[0] = median_of_best(s, best, &s->compared[0]);
 	memset(best, 0, s->node_count * sizeof *best);
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
@@ -139,8 +143,7 @@ static void find_slow(struct muster_suspects *s)
 		best[edge->a] = edge->gbps > best[edge->a] ? edge->gbps : best[edge->a];
 		best[edge->b] = edge->gbps > best[edge->b] ? edge->gbps : best[edge->b];
 	}
-	s->medians[1] = median_of_best(best, s->node_count, &s->compared[1]);
-	free(best);
+	s->medians[1] = median_of_best(s, best, &s->compared[1]);
 	for (size_t i = 0; i < s->node_count; i++) {
 		struct muster_suspect *node = &s->nodes[i];
 		if (node->alone == MUSTER_PASSED && node->alone_gbps > 0 &&
@@ -178,11 +181,6 @@ static void find_results(const struct muster_attempt *attempts, size_t count, st
 	find_slow(s);
 }
 
-static bool suspected(const struct muster_suspects *s, size_t node)
-{
-	return s->nodes[node].blame != MUSTER_BLAME_NONE;
-}
-
 static size_t find_root(struct muster_suspect *nodes, size_t node)
 {
 	while (nodes[node].part != node) {
@@ -195,12 +193,13 @@ static size_t find_root(struct muster_suspect *nodes, size_t node)
 /* Nodes that passed together belong to one part; its number is that of its lowest node. */
 static void find_parts(struct muster_suspects *s)
 {
-	size_t *sizes = muster_calloc(s->node_count + 1, sizeof *sizes);
+	size_t *sizes = muster_arena_alloc(s->arena, s->node_count * sizeof *sizes);
 	for (size_t i = 0; i < s->node_count; i++)
 		s->nodes[i].part = i;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		if (muster_edge_failed(edge) || suspected(s, edge->a) || suspected(s, edge->b))
+		if (muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
+			muster_suspects_suspected(s, edge->b))
 			continue;
 		size_t a = find_root(s->nodes, edge->a), b = find_root(s->nodes, edge->b);
 		s->nodes[a > b ? a : b].part = a < b ? a : b;
@@ -215,7 +214,6 @@ static void find_parts(struct muster_suspects *s)
 		if (sizes[i] > 1)
 			s->parts[s->part_count++] = i;
 	}
-	free(sizes);
 }
 
 static void count_partners(struct muster_suspects *s)
@@ -242,7 +240,8 @@ static void count_failures(const struct muster_suspects *s, bool inside, size_t 
 			continue;
 		for (size_t end = 0; end < 2; end++) {
 			size_t node = ends[end], other = ends[1 - end];
-			if (inside && (suspected(s, other) || s->nodes[node].part != s->nodes[other].part))
+			if (inside &&
+				(muster_suspects_suspected(s, other) || s->nodes[node].part != s->nodes[other].part))
 				continue;
 			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
 				continue; /* that one explains it */
@@ -254,20 +253,20 @@ static void count_failures(const struct muster_suspects *s, bool inside, size_t 
 
 /* Nodes that work with no other node, and failed with two at least, of which one is good. When they are many they may
  * work with each other, behind a switch of their own: then each must have been tried with all the others of them. */
-static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
+static void blame_isolated(struct muster_suspects *s, size_t *all, size_t *good)
 {
-	size_t outcasts = 0, *failed = muster_calloc(s->node_count + 1, sizeof *failed);
+	size_t isolated = 0, *failed = muster_arena_alloc(s->arena, s->node_count * sizeof *failed);
 	count_failures(s, false, all, good);
 	for (size_t i = 0; i < s->node_count; i++)
-		outcasts += !suspected(s, i) && s->nodes[i].passed == 0;
+		isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		failed[edge->a] += s->nodes[edge->b].passed == 0 && !suspected(s, edge->b);
-		failed[edge->b] += s->nodes[edge->a].passed == 0 && !suspected(s, edge->a);
+		failed[edge->a] += s->nodes[edge->b].passed == 0 && !muster_suspects_suspected(s, edge->b);
+		failed[edge->b] += s->nodes[edge->a].passed == 0 && !muster_suspects_suspected(s, edge->a);
 	}
 	for (size_t i = 0; i < s->node_count; i++) {
 		struct muster_suspect *one = &s->nodes[i];
-		bool few = outcasts * 3 <= s->node_count || failed[i] + 1 >= outcasts;
+		bool few = isolated * 3 <= s->node_count || failed[i] + 1 >= isolated;
 		if (one->blame == MUSTER_BLAME_NONE && one->passed == 0 && all[i] >= 2 && good[i] > 0 && few)
 			failed[i] = SIZE_MAX; /* all suspects are found before any is marked, because a mark makes its
 						 partners' evidence weaker */
@@ -275,7 +274,6 @@ static void blame_outcasts(struct muster_suspects *s, size_t *all, size_t *good)
 	for (size_t i = 0; i < s->node_count; i++)
 		if (failed[i] == SIZE_MAX)
 			s->nodes[i].blame = MUSTER_BLAME_PARTNERS;
-	free(failed);
 }
 
 /* The node is a suspect: its failures count no more for its partners, and it is no good partner any more. */
@@ -285,7 +283,7 @@ static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *a
 	s->nodes[node].blame = MUSTER_BLAME_PARTNERS;
 	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
 		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
-		size_t other = edge->a == node ? edge->b : edge->a;
+		size_t other = muster_edge_other(edge, node);
 		if (!muster_edge_failed(edge) || s->nodes[other].part != s->nodes[node].part)
 			continue;
 		all[other]--;
@@ -303,7 +301,7 @@ static void blame_unsteady(struct muster_suspects *s, size_t *all, size_t *good)
 		most = all[i] > most ? all[i] : most;
 	for (; most >= 2; most--)
 		for (size_t i = 0; i < s->node_count; i++)
-			if (all[i] == most && good[i] > 0 && !suspected(s, i))
+			if (all[i] == most && good[i] > 0 && !muster_suspects_suspected(s, i))
 				blame_for_partners(s, i, all, good);
 }
 
@@ -311,7 +309,7 @@ bool muster_suspects_failed_with(const struct muster_suspects *s, size_t node, s
 {
 	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
 		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
-		size_t other = edge->a == node ? edge->b : edge->a;
+		size_t other = muster_edge_other(edge, node);
 		if (muster_edge_failed(edge) && s->nodes[other].part == part)
 			return true;
 	}
@@ -322,16 +320,15 @@ bool muster_suspects_failed_with(const struct muster_suspects *s, size_t node, s
 
 static int by_parts(const void *x, const void *y)
 {
-	const struct muster_gap *a = x, *b = y;
-	int order = (a->parts[0] > b->parts[0]) - (a->parts[0] < b->parts[0]);
-	return order ? order : (a->parts[1] > b->parts[1]) - (a->parts[1] < b->parts[1]);
+	const size_t *a = ((const struct muster_gap *)x)->parts, *b = ((const struct muster_gap *)y)->parts;
+	return a[0] != b[0] ? compare(a[0], b[0]) : compare(a[1], b[1]);
 }
 
 static int by_parts_then_edge(const void *x, const void *y)
 {
-	const struct muster_gap *a = x, *b = y;
 	int order = by_parts(x, y);
-	return order ? order : (a->edges[0] > b->edges[0]) - (a->edges[0] < b->edges[0]);
+	return order ? order
+		     : compare(((const struct muster_gap *)x)->edges[0], ((const struct muster_gap *)y)->edges[0]);
 }
 
 const struct muster_gap *muster_suspects_gap(const struct muster_suspects *s, size_t part, size_t other)
@@ -391,7 +388,7 @@ static void find_split(struct muster_suspects *s)
 
 /* With separate parts, a node that works with no other node may belong to a part that it was not tried with: it is a
  * suspect only after it failed with all parts. */
-static void pardon_outcasts(struct muster_suspects *s)
+static void clear_isolated(struct muster_suspects *s)
 {
 	for (size_t i = 0; s->split && i < s->node_count; i++) {
 		struct muster_suspect *one = &s->nodes[i];
@@ -409,7 +406,8 @@ bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 {
 	const struct muster_edge *edge = &s->edges[i];
 	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
-	return !muster_edge_failed(edge) || suspected(s, edge->a) || suspected(s, edge->b) || s->links[i] ||
+	return !muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
+	       muster_suspects_suspected(s, edge->b) || s->links[i] ||
 	       (s->split && a != b && s->is_part[a] && s->is_part[b]);
 }
 
@@ -427,48 +425,42 @@ static void explain_edges(struct muster_suspects *s)
 void muster_suspects_find(
 	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret)
 {
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_suspects s = {
-		.nodes = muster_calloc(nodes + 1, sizeof *s.nodes),
+		.arena = arena,
+		.nodes = muster_arena_alloc(arena, nodes * sizeof *s.nodes),
 		.node_count = nodes,
-		.edges = muster_calloc(count + 1, sizeof *s.edges),
-		.node_edges = muster_calloc(2 * count + 1, sizeof *s.node_edges),
-		.first_edge = muster_calloc(nodes + 2, sizeof *s.first_edge),
-		.links = muster_calloc(count + 1, sizeof *s.links),
-		.parts = muster_calloc(nodes + 1, sizeof *s.parts),
-		.is_part = muster_calloc(nodes + 1, sizeof *s.is_part),
-		.gaps = muster_calloc(count + 1, sizeof *s.gaps),
+		.edges = muster_arena_alloc(arena, count * sizeof *s.edges),
+		.node_edges = muster_arena_alloc(arena, 2 * count * sizeof *s.node_edges),
+		.first_edge = muster_arena_alloc(arena, (nodes + 2) * sizeof *s.first_edge),
+		.links = muster_arena_alloc(arena, count * sizeof *s.links),
+		.parts = muster_arena_alloc(arena, nodes * sizeof *s.parts),
+		.is_part = muster_arena_alloc(arena, nodes * sizeof *s.is_part),
+		.gaps = muster_arena_alloc(arena, count * sizeof *s.gaps),
 	};
-	size_t *all = muster_calloc(nodes + 1, sizeof *all), *good = muster_calloc(nodes + 1, sizeof *good);
+	size_t *all = muster_arena_alloc(arena, nodes * sizeof *all);
+	size_t *good = muster_arena_alloc(arena, nodes * sizeof *good);
 	find_results(attempts, count, &s);
 	list_edges(&s);
 	count_partners(&s);
 	for (size_t i = 0; i < nodes; i++)
 		if (s.nodes[i].alone > MUSTER_PASSED)
 			s.nodes[i].blame = MUSTER_BLAME_ALONE;
-	blame_outcasts(&s, all, good);
+	blame_isolated(&s, all, good);
 	find_parts(&s);
 	blame_unsteady(&s, all, good);
 	find_parts(&s);
 	find_gaps(&s);
 	find_split(&s);
-	pardon_outcasts(&s);
+	clear_isolated(&s);
 	explain_edges(&s);
 	for (size_t i = 0; i < nodes; i++)
-		s.suspected += suspected(&s, i);
-	free(all);
-	free(good);
+		s.suspected += muster_suspects_suspected(&s, i);
 	*ret = s;
 }
 
 void muster_suspects_done(struct muster_suspects *suspects)
 {
-	free(suspects->nodes);
-	free(suspects->edges);
-	free(suspects->node_edges);
-	free(suspects->first_edge);
-	free(suspects->links);
-	free(suspects->parts);
-	free(suspects->is_part);
-	free(suspects->gaps);
+	muster_arena_free(suspects->arena);
 	*suspects = (struct muster_suspects){ 0 };
 }

@@ -5,6 +5,7 @@
 #ifndef MUSTER_LOCALIZE_BLAME_H
 #define MUSTER_LOCALIZE_BLAME_H
 
+#include "muster/arena.h"
 #include "muster/run.h"
 
 /* A trial ring of one node or of two. */
@@ -53,6 +54,7 @@ struct muster_gap {
 };
 
 struct muster_suspects {
+	struct muster_arena *arena; /* owns the arrays */
 	struct muster_suspect *nodes;
 	size_t node_count;
 	struct muster_edge *edges; /* sorted; each pair once, its last trial counts */
@@ -85,6 +87,8 @@ void muster_suspects_find(
 	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret);
 void muster_suspects_done(struct muster_suspects *suspects);
 
+/* Whether the node is to blame. */
+bool muster_suspects_suspected(const struct muster_suspects *suspects, size_t node);
 /* Whether the node passed alone and with another one. */
 bool muster_suspects_good(const struct muster_suspects *suspects, size_t node);
 /* The pair's edge; NULL when it was not tried. */
@@ -92,6 +96,8 @@ const struct muster_edge *muster_suspects_edge(const struct muster_suspects *sus
 /* Whether the node failed with a node of the part. */
 bool muster_suspects_failed_with(const struct muster_suspects *suspects, size_t node, size_t part);
 bool muster_edge_failed(const struct muster_edge *edge);
+/* The edge's other node. */
+size_t muster_edge_other(const struct muster_edge *edge, size_t node);
 /* Whether this edge, by index, passed, or failed by what is known: a suspected node or link, or a split. */
 bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);
 /* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none

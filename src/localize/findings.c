@@ -8,6 +8,7 @@
 #include "expect/describe.h"
 #include "localize/blame.h"
 #include "muster/probe.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,19 +37,15 @@ struct name {
 	size_t index;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct name *)a)->name, ((const struct name *)b)->name);
-}
-
-static const struct name *name_find(const struct name *names, size_t count, const char *name)
+/* Of names that are sorted; NULL when there is none. */
+static const struct name *find_name(const struct name *names, size_t count, const char *name)
 {
 	const struct name key = { .name = name };
-	return count ? bsearch(&key, names, count, sizeof *names, by_name) : NULL;
+	return count ? bsearch(&key, names, count, sizeof *names, muster_by_text) : NULL;
 }
 
 /* The nodes that were tried, and the rings of one or two of them. */
-static void trial_set_fill(struct trial_set *d)
+static void fill_trial_set(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
 	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
@@ -56,17 +53,17 @@ static void trial_set_fill(struct trial_set *d)
 	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
 	for (size_t n = 0; n < run->node_count; n++)
 		nodes[n] = (struct name){ run->nodes[n].name, n };
-	qsort(nodes, run->node_count, sizeof *nodes, by_name);
-	d->names = muster_calloc(run->node_count + 1, sizeof *d->names);
-	d->attempts = muster_calloc(run->trial_count + 1, sizeof *d->attempts);
-	d->trials = muster_calloc(run->trial_count + 1, sizeof *d->trials);
+	qsort(nodes, run->node_count, sizeof *nodes, muster_by_text);
+	d->names = muster_arena_alloc(d->arena, run->node_count * sizeof *d->names);
+	d->attempts = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->attempts);
+	d->trials = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->trials);
 	for (size_t i = 0; i < run->trial_count; i++) {
 		const struct muster_trial *trial = &run->trials[i];
 		const struct name *first, *last;
 		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1 || trial->node_count > 2)
 			continue;
-		first = name_find(nodes, run->node_count, trial->nodes[0]);
-		last = name_find(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
+		first = find_name(nodes, run->node_count, trial->nodes[0]);
+		last = find_name(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
 		if (!first || !last)
 			continue;
 		tried[first->index] = tried[last->index] = true;
@@ -89,14 +86,6 @@ static void trial_set_fill(struct trial_set *d)
 	free(nodes);
 	free(tried);
 	free(place);
-}
-
-static void trial_set_done(struct trial_set *d)
-{
-	muster_suspects_done(&d->suspects);
-	free(d->names);
-	free(d->attempts);
-	free(d->trials);
 }
 
 /* ---- words ---- */
@@ -128,7 +117,7 @@ static const char *alone_text(const struct trial_set *d, size_t node)
 		       : "its single-node all-reduce works";
 }
 
-static void accuse(struct trial_set *d, struct muster_finding finding)
+static void report(struct trial_set *d, struct muster_finding finding)
 {
 	finding.status = MUSTER_FAIL;
 	finding.rank = -1;
@@ -140,9 +129,9 @@ static void accuse(struct trial_set *d, struct muster_finding finding)
 
 /* ---- nodes ---- */
 
-static void accuse_lone(struct trial_set *d, size_t node)
+static void report_alone(struct trial_set *d, size_t node)
 {
-	accuse(d,
+	report(d,
 		(struct muster_finding){
 			.check = "ring.suspect",
 			.node = d->names[node],
@@ -159,18 +148,18 @@ static const char *attempt_text(
 	const struct trial_set *d, const char *text, size_t node, const struct muster_edge *edge)
 {
 	return muster_arena_printf(d->arena, "%s%s%s + %s %s", text, *text ? ", " : "all-reduce ", d->names[node],
-		d->names[edge->a == node ? edge->b : edge->a], edge->result == MUSTER_SLOW ? "was slow" : "failed");
+		d->names[muster_edge_other(edge, node)], edge->result == MUSTER_SLOW ? "was slow" : "failed");
 }
 
 /* The partners with which the node failed, good ones first, and the error of the last attempt with a good one. */
-static void accuse_by_partners(struct trial_set *d, size_t node)
+static void report_by_partners(struct trial_set *d, size_t node)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char *failed = "", *good = "", *others = "", *why = NULL;
 	size_t good_count = 0, other_count = 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		size_t other = edge->a == node ? edge->b : edge->a;
+		size_t other = muster_edge_other(edge, node);
 		if (!muster_edge_failed(edge) || (edge->a != node && edge->b != node))
 			continue;
 		if (muster_suspects_good(s, other)) {
@@ -184,7 +173,7 @@ static void accuse_by_partners(struct trial_set *d, size_t node)
 			others = attempt_text(d, others, node, edge);
 		}
 	}
-	accuse(d, (struct muster_finding){
+	report(d, (struct muster_finding){
 			  .check = "ring.suspect",
 			  .node = d->names[node],
 			  .expected = "all-reduces of this node with another node work",
@@ -211,35 +200,35 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Nodes that fail alone first, then those that failed with most others. */
-static void accuse_nodes(struct trial_set *d)
+static void report_nodes(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	struct rated *rated = muster_calloc(s->node_count + 1, sizeof *rated);
 	size_t count = 0;
 	for (size_t i = 0; i < s->node_count; i++)
-		if (s->nodes[i].blame != MUSTER_BLAME_NONE)
+		if (muster_suspects_suspected(s, i))
 			rated[count++] = (struct rated){ i,
 				s->nodes[i].blame == MUSTER_BLAME_ALONE ? SIZE_MAX : s->nodes[i].failed };
 	qsort(rated, count, sizeof *rated, by_weight);
 	for (size_t i = 0; i < count; i++) {
 		if (rated[i].weight == SIZE_MAX)
-			accuse_lone(d, rated[i].node);
+			report_alone(d, rated[i].node);
 		else
-			accuse_by_partners(d, rated[i].node);
+			report_by_partners(d, rated[i].node);
 	}
 	free(rated);
 }
 
 /* ---- what lies between nodes ---- */
 
-static void accuse_links(struct trial_set *d)
+static void report_links(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		if (!s->links[i])
 			continue;
-		accuse(d,
+		report(d,
 			(struct muster_finding){
 				.check = "ring.link",
 				.expected = "nodes that work with other nodes also work with each other",
@@ -252,7 +241,7 @@ static void accuse_links(struct trial_set *d)
 	}
 }
 
-static void accuse_split(struct trial_set *d)
+static void report_split(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char **names = muster_calloc(s->node_count + 1, sizeof *names);
@@ -270,7 +259,7 @@ static void accuse_split(struct trial_set *d)
 		parts = muster_arena_printf(
 			d->arena, "%s%s%s", parts, p ? " | " : "", muster_describe_nodes(names, count, d->arena));
 	}
-	accuse(d,
+	report(d,
 		(struct muster_finding){
 			.check = "ring.split",
 			.expected = "all nodes work with each other",
@@ -286,7 +275,7 @@ static void accuse_split(struct trial_set *d)
 }
 
 /* Pairs that fail, and no telling which of the two it is. */
-static void accuse_pairs(struct trial_set *d)
+static void report_pairs(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
 	const char *pairs = "", *why = "";
@@ -304,7 +293,7 @@ static void accuse_pairs(struct trial_set *d)
 	if (count > MUSTER_LIST_MOST)
 		pairs = muster_arena_printf(d->arena, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
 	why = why_text(d, s->edges[last].trial, s->medians[1]);
-	accuse(d, (struct muster_finding){
+	report(d, (struct muster_finding){
 			  .check = "ring.link",
 			  .expected = "nodes that work alone also work with each other",
 			  .observed = muster_arena_printf(d->arena,
@@ -317,17 +306,17 @@ static void accuse_pairs(struct trial_set *d)
 
 /* ---- all of it ---- */
 
-static void trial_set_judge(struct trial_set *d)
+static void judge_trial_set(struct trial_set *d)
 {
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
 	const char *rates = "", *late = "";
 	size_t alone = 0;
 	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
-	accuse_nodes(d);
+	report_nodes(d);
 	if (d->suspects.split)
-		accuse_split(d);
-	accuse_links(d);
-	accuse_pairs(d);
+		report_split(d);
+	report_links(d);
+	report_pairs(d);
 	if (d->found > 0 || d->attempt_count == 0)
 		return;
 	for (size_t i = 0; i < d->name_count; i++) {
@@ -371,8 +360,8 @@ void muster_localize_findings(
 		};
 		if (!probe->ring || run->trial_count == 0)
 			continue;
-		trial_set_fill(&set);
-		trial_set_judge(&set);
-		trial_set_done(&set);
+		fill_trial_set(&set);
+		judge_trial_set(&set);
+		muster_suspects_done(&set.suspects);
 	}
 }

@@ -1,7 +1,7 @@
 /* plan.c - which small rings to try next, to find what breaks or slows the ring of all */
 #include "localize/plan.h"
 
-#include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,16 +28,13 @@ void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t coun
 {
 	if (count == 1 || count == 2) {
 		plan->judged = false;
-		if (plan->attempt_count == plan->attempt_room) {
-			plan->attempt_room = plan->attempt_room ? plan->attempt_room * 2 : 64;
-			plan->attempts = muster_realloc(plan->attempts, plan->attempt_room, sizeof *plan->attempts);
-		}
-		plan->attempts[plan->attempt_count++] = (struct muster_attempt){
-			.nodes = { nodes[0], nodes[count - 1] },
-			.status = result.status,
-			.seconds = result.seconds,
-			.gbps = result.gbps,
-		};
+		MUSTER_ARRAY_PUSH(plan->attempts, plan->attempt_count, plan->attempt_room,
+			((struct muster_attempt){
+				.nodes = { nodes[0], nodes[count - 1] },
+				.status = result.status,
+				.seconds = result.seconds,
+				.gbps = result.gbps,
+			}));
 		return;
 	}
 	struct muster_plan_group group = { .count = count, .result = result };
@@ -59,11 +56,6 @@ static const struct muster_suspects *suspects_of(struct muster_plan *plan)
 	return &plan->suspects;
 }
 
-static bool suspected(const struct muster_suspects *s, size_t node)
-{
-	return s->nodes[node].blame != MUSTER_BLAME_NONE;
-}
-
 /* Whether what is known to be bad is in the group. */
 static bool group_explained(const struct muster_plan_group *group, const struct muster_suspects *s)
 {
@@ -71,7 +63,7 @@ static bool group_explained(const struct muster_plan_group *group, const struct 
 	for (size_t i = 0; i < s->node_count; i++) {
 		if (!group->has[i])
 			continue;
-		if (suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
+		if (muster_suspects_suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
 			return true;
 		part = s->nodes[i].part;
 	}
@@ -142,21 +134,15 @@ struct lists {
 	size_t *next, *before;
 };
 
-static struct lists lists_new(size_t nodes, size_t heads)
+static struct lists make_lists(struct muster_arena *arena, size_t nodes, size_t heads)
 {
 	struct lists lists = {
-		.next = muster_calloc(nodes + heads, sizeof *lists.next),
-		.before = muster_calloc(nodes + heads, sizeof *lists.before),
+		.next = muster_arena_alloc(arena, (nodes + heads) * sizeof *lists.next),
+		.before = muster_arena_alloc(arena, (nodes + heads) * sizeof *lists.before),
 	};
 	for (size_t i = 0; i < heads; i++)
 		lists.next[nodes + i] = lists.before[nodes + i] = nodes + i;
 	return lists;
-}
-
-static void lists_free(struct lists *lists)
-{
-	free(lists->next);
-	free(lists->before);
 }
 
 static void list_append(struct lists *lists, size_t head, size_t node)
@@ -175,6 +161,7 @@ static void list_remove(struct lists *lists, size_t node)
 
 /* A round in the making. Free nodes are those without a team and without blame. */
 struct round {
+	struct muster_arena *arena; /* owns lists and heap */
 	const struct muster_suspects *s;
 	size_t *teams, count;
 	struct lists all;   /* the free nodes; the head is node_count */
@@ -183,33 +170,28 @@ struct round {
 	size_t heap_count;
 };
 
-static void round_init(struct round *round, const struct muster_suspects *s, size_t *teams)
+static void make_round(struct round *round, const struct muster_suspects *s, size_t *teams)
 {
+	struct muster_arena *arena = muster_arena_new();
 	size_t nodes = s->node_count;
 	*round = (struct round){
+		.arena = arena,
 		.s = s,
 		.teams = teams,
-		.all = lists_new(nodes, 1),
-		.parts = lists_new(nodes, nodes),
-		.heap = muster_calloc(nodes + 1, sizeof *round->heap),
+		.all = make_lists(arena, nodes, 1),
+		.parts = make_lists(arena, nodes, nodes),
+		.heap = muster_arena_alloc(arena, nodes * sizeof *round->heap),
 	};
 	for (size_t i = 0; i < nodes; i++)
-		if (!suspected(s, i)) {
+		if (!muster_suspects_suspected(s, i)) {
 			list_append(&round->all, nodes, i);
 			list_append(&round->parts, nodes + s->nodes[i].part, i);
 		}
 }
 
-static void round_done(struct round *round)
-{
-	lists_free(&round->all);
-	lists_free(&round->parts);
-	free(round->heap);
-}
-
 static bool is_free(const struct round *round, size_t node)
 {
-	return round->teams[node] == MUSTER_NO_GROUP && !suspected(round->s, node);
+	return round->teams[node] == MUSTER_NO_GROUP && !muster_suspects_suspected(round->s, node);
 }
 
 /* The part's lowest free node; a head's number, higher than any node's, when there is none. */
@@ -336,7 +318,7 @@ static void pair_parts(struct round *round, size_t part, size_t other)
 static void pair_all_parts(struct round *round)
 {
 	const struct muster_suspects *s = round->s;
-	struct lists open = lists_new(s->node_count, 1); /* numbers of parts that have a free node */
+	struct lists open = make_lists(round->arena, s->node_count, 1); /* numbers of parts that have a free node */
 	size_t none = s->node_count, j;
 	for (size_t i = 0; i < s->part_count; i++)
 		if (first_of_part(round, s->parts[i]) < none)
@@ -347,37 +329,22 @@ static void pair_all_parts(struct round *round)
 			if (first_of_part(round, j) >= none)
 				list_remove(&open, j);
 		}
-	lists_free(&open);
 }
 
 static size_t next_pairs(const struct muster_suspects *s, size_t *teams)
 {
 	struct round round;
-	round_init(&round, s, teams);
+	make_round(&round, s, teams);
 	pair_strangers(&round, true, true);
 	pair_strangers(&round, true, false);
 	pair_strangers(&round, false, true);
 	pair_strangers(&round, false, false);
 	pair_all_parts(&round);
-	round_done(&round);
+	muster_arena_free(round.arena);
 	return round.count;
 }
 
 /* ---- halves ---- */
-
-/* Nodes in ascending order. */
-struct set {
-	size_t *nodes, count;
-};
-
-static struct set set_of(const struct muster_plan *plan, const struct muster_plan_group *group)
-{
-	struct set set = { .nodes = muster_calloc(plan->nodes + 1, sizeof *set.nodes) };
-	for (size_t i = 0; i < plan->nodes; i++)
-		if (group->has[i])
-			set.nodes[set.count++] = i;
-	return set;
-}
 
 /* Two lists of nodes that make one ring; the second may be empty. */
 struct halves {
@@ -448,11 +415,14 @@ static struct muster_plan_group *find_unexplained(const struct muster_plan *plan
 static size_t next_halves(const struct muster_plan *plan, const struct muster_suspects *s, size_t *teams)
 {
 	struct muster_plan_group *failed;
-	size_t count = 0;
+	size_t *list = muster_calloc(plan->nodes + 1, sizeof *list), count = 0; /* the group's nodes */
 	while (count == 0 && (failed = find_unexplained(plan, s)) != NULL) {
-		struct set set = set_of(plan, failed);
-		size_t a = set.count / 2, b = set.count - a, low = a / 2, high = b / 2;
-		const size_t *first = set.nodes, *second = set.nodes + a;
+		size_t nodes = 0;
+		for (size_t i = 0; i < plan->nodes; i++)
+			if (failed->has[i])
+				list[nodes++] = i;
+		size_t a = nodes / 2, b = nodes - a, low = a / 2, high = b / 2;
+		const size_t *first = list, *second = list + a;
 		const struct halves tries[][2] = {
 			{ { { first, NULL }, { a, 0 } }, { { second, NULL }, { b, 0 } } },
 			{ { { first, second }, { low, high } },
@@ -463,8 +433,8 @@ static size_t next_halves(const struct muster_plan *plan, const struct muster_su
 		for (size_t i = 0; i < sizeof tries / sizeof *tries && count == 0; i++)
 			count = team_up(plan, s, tries[i], teams);
 		failed->given_up = count == 0;
-		free(set.nodes);
 	}
+	free(list);
 	return count;
 }
 
@@ -499,7 +469,7 @@ size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in)
 	const struct muster_suspects *s = suspects_of(plan);
 	size_t *sizes = muster_calloc(plan->nodes + 1, sizeof *sizes), largest = SIZE_MAX, count = 0;
 	for (size_t i = 0; i < plan->nodes; i++) {
-		ret_in[i] = !suspected(s, i);
+		ret_in[i] = !muster_suspects_suspected(s, i);
 		sizes[s->nodes[i].part] += ret_in[i];
 	}
 	for (size_t i = 0; i < plan->nodes; i++)
