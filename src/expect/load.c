@@ -19,27 +19,30 @@
 #define MEMBERS_MAX 1024           /* of one object or array */
 #define TEXT_BYTES_MAX 4096        /* of one key or string */
 
+/* The files of one loading: parents first, then the file, then the overlay. Parents are read after the file, so the
+ * stack grows downwards. */
 struct stack {
-	struct muster_layer layers[LAYERS_MAX]; /* in the order of reading: the file, its parents */
-	size_t count;
+	struct muster_layer layers[LAYERS_MAX];
+	size_t first, end;
 	struct muster_problems *problems; /* NULL: the first one ends the reading */
 };
+#define STACK_EMPTY .first = CHAIN_MAX, .end = CHAIN_MAX
 
 static void free_stack(struct stack *stack)
 {
-	for (size_t i = 0; i < stack->count; i++) {
+	for (size_t i = stack->first; i < stack->end; i++) {
 		free(stack->layers[i].path);
 		muster_json_free(stack->layers[i].json);
 	}
 }
 
-/* "a.json < b.json < c.json" from layers[start] on. */
-static const char *chain_text(const struct stack *stack, size_t start, struct muster_arena *arena)
+/* "site.json < a.json < b.json": the layer before `end`, and those that it is laid over. */
+static const char *chain_text(const struct stack *stack, size_t end, struct muster_arena *arena)
 {
-	const char *text = "";
-	for (size_t i = start; i < stack->count; i++)
-		text = muster_arena_printf(arena, "%s%s%s", text, *text ? " < " : "", stack->layers[i].path);
-	return text;
+	const char *text = stack->layers[end - 1].path;
+	for (size_t i = end - 1; i-- > stack->first;)
+		text = muster_arena_printf(arena, "%s < %s", text, stack->layers[i].path);
+	return muster_arena_string(arena, text);
 }
 
 /* Limits of a file: within them, reading, merging and printing problems needs little time and memory for every
@@ -111,7 +114,7 @@ static int read_layer(struct stack *stack, const char *path, bool overlay, struc
 	if (muster_layer_read(path, &layer.json, err) < 0)
 		return -1;
 	layer.path = muster_strdup(path);
-	stack->layers[stack->count++] = layer;
+	stack->layers[overlay ? stack->end++ : --stack->first] = layer;
 	struct muster_expect_parser p = muster_expect_parser_make(&layer, 1, NULL, NULL, err);
 	p.json.text_max = TEXT_BYTES_MAX;
 	if (check_sizes(&p.json, &layer, layer.json) < 0)
@@ -122,7 +125,7 @@ static int read_layer(struct stack *stack, const char *path, bool overlay, struc
 
 int muster_overlay_check(const char *path, struct muster_error *err)
 {
-	struct stack stack = { .count = 0 };
+	struct stack stack = { STACK_EMPTY };
 	int result = read_layer(&stack, path, true, err);
 	free_stack(&stack);
 	return result;
@@ -158,20 +161,19 @@ static int parent_path(const struct muster_layer *layer, char **ret, struct must
 /* -1 when `path` is on the stack already, or the stack has no room for it. */
 static int check_loop(const struct stack *stack, const char *path, struct muster_error *err)
 {
-	struct muster_arena *arena;
-	for (size_t i = 0; i < stack->count; i++) {
+	const char *child = stack->layers[stack->first].path;
+	for (size_t i = stack->first; i < stack->end; i++) {
 		if (!same_file(path, stack->layers[i].path))
 			continue;
-		arena = muster_arena_new();
-		muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: a loop: %s < %s", stack->layers[stack->count - 1].path,
-			chain_text(stack, i, arena), path);
+		struct muster_arena *arena = muster_arena_new();
+		muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: a loop: %s < %s", child,
+			chain_text(stack, i + 1, arena), path);
 		muster_arena_free(arena);
 		return -1;
 	}
-	if (stack->count == CHAIN_MAX)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: more than %d files extend each other",
-			stack->layers[stack->count - 1].path, CHAIN_MAX);
-	return 0;
+	return stack->first > 0 ? 0
+				: muster_fail(err, MUSTER_EUSAGE, "%s: $.extends: more than %d files extend each other",
+					  child, CHAIN_MAX);
 }
 
 /* The file and all its parents. */
@@ -183,7 +185,7 @@ static int read_chain(struct stack *stack, const char *path, struct muster_error
 		char *at = next;
 		next = NULL;
 		if (check_loop(stack, at, err) < 0 || read_layer(stack, at, false, err) < 0 ||
-			parent_path(&stack->layers[stack->count - 1], &next, err) < 0)
+			parent_path(&stack->layers[stack->first], &next, err) < 0)
 			result = -1;
 		free(at);
 	}
@@ -278,93 +280,73 @@ static int find_file(const char *config_dir, const char *name, char **ret, struc
 	struct muster_arena *arena = muster_arena_new();
 	const char **names, *found = NULL, *list = "";
 	size_t count;
-	if (muster_expect_names(config_dir, arena, &names, &count, err) < 0) {
-		muster_arena_free(arena);
-		return -1;
-	}
-	for (size_t i = 0; i < count; i++)
+	int result = muster_expect_names(config_dir, arena, &names, &count, err);
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
 		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
 			found = names[i];
-	for (size_t i = 0; i < count && !found; i++)
+	}
+	for (size_t i = 0; result == 0 && i < count && !found; i++)
 		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names[i]), name))
 			found = names[i];
-	if (found) {
+	if (found)
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
-	} else {
-		for (size_t i = 0; i < count; i++)
-			list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
-		muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s", name,
-			config_dir, count ? list : "none");
-	}
+	else if (result == 0)
+		result = muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s",
+			name, config_dir, *list ? list : "none");
 	muster_arena_free(arena);
-	return found ? 0 : -1;
+	return result;
 }
 
 /* Parents first, each laid over what is there. */
-static int merge_layers(const struct muster_layer *layers, size_t count, struct muster_json **ret,
-	struct muster_problems *problems, struct muster_error *err)
+static int merge_layers(const struct stack *stack, struct muster_json **ret, struct muster_error *err)
 {
 	struct muster_json *merged = NULL;
 	int failed = muster_json_parse("{}", strlen("{}"), &merged, err);
-	for (size_t i = 0; i < count && !failed; i++) {
-		struct muster_expect_parser p = muster_expect_parser_make(&layers[i], 1, NULL, problems, err);
+	for (size_t i = stack->first; i < stack->end && !failed; i++) {
+		const struct muster_layer *layer = &stack->layers[i];
+		struct muster_expect_parser p = muster_expect_parser_make(layer, 1, NULL, stack->problems, err);
 		const struct muster_json *target = merged;
-		failed = check_removals(&p.json, &target, layers[i].json);
+		failed = check_removals(&p.json, &target, layer->json);
 		if (!failed)
-			merged = muster_json_merge(merged, layers[i].json);
+			merged = muster_json_merge(merged, layer->json);
 	}
-	if (failed)
-		muster_json_free(merged);
-	else
-		*ret = merged;
+	*ret = merged;
 	return failed;
 }
 
 /* The files' paths, the overlay first, then the file, then its parents. */
-static void name_files(struct muster_expect *expect, const struct stack *stack, bool overlay)
+static void name_files(struct muster_expect *expect, const struct stack *stack)
 {
-	size_t count = stack->count;
-	expect->files = muster_arena_alloc(expect->arena, count * sizeof *expect->files);
-	expect->file_count = count;
-	expect->origin = "";
-	for (size_t i = 0; i < count; i++) {
-		size_t from = overlay ? (i + count - 1) % count : i; /* read last, but on top of all */
-		expect->files[i] = muster_arena_string(expect->arena, stack->layers[from].path);
-		expect->origin =
-			muster_arena_printf(expect->arena, "%s%s%s", expect->origin, i ? " < " : "", expect->files[i]);
-	}
+	expect->origin = chain_text(stack, stack->end, expect->arena);
+	expect->files = muster_arena_alloc(expect->arena, (stack->end - stack->first) * sizeof *expect->files);
+	for (size_t i = stack->end; i-- > stack->first;)
+		expect->files[expect->file_count++] = muster_arena_string(expect->arena, stack->layers[i].path);
 }
 
 static int load(const char *config_dir, const char *name, const char *overlay, struct muster_problems *problems,
 	struct muster_expect *ret, struct muster_error *err)
 {
-	struct stack stack = { .problems = problems };
-	struct muster_layer ordered[LAYERS_MAX];
+	struct stack stack = { STACK_EMPTY, .problems = problems };
 	struct muster_json *merged = NULL;
 	struct muster_expect expect = { 0 };
 	char *path = NULL;
-	int failed;
 	if (is_path(name))
 		path = muster_strdup(name);
 	else if (find_file(config_dir, name, &path, err) < 0)
 		return -1;
 	expect.arena = muster_arena_new();
-	failed = read_chain(&stack, path, err);
-	free(path);
-	for (size_t i = 0; i < stack.count; i++)
-		ordered[i] = stack.layers[stack.count - 1 - i];
-	if (!failed && overlay) {
-		failed = read_layer(&stack, overlay, true, err);
-		ordered[stack.count - 1] = stack.layers[stack.count - 1];
-	}
-	failed = failed || merge_layers(ordered, stack.count, &merged, problems, err) < 0 ||
-		 muster_expect_parse(merged, ordered, stack.count, &expect, problems, err) < 0;
+	bool failed = read_chain(&stack, path, err) < 0 || (overlay && read_layer(&stack, overlay, true, err) < 0) ||
+		      merge_layers(&stack, &merged, err) < 0 ||
+		      muster_expect_parse(
+			      merged, &stack.layers[stack.first], stack.end - stack.first, &expect, problems, err) < 0;
 	if (!failed) {
-		name_files(&expect, &stack, overlay != NULL);
+		name_files(&expect, &stack);
 		*ret = expect;
 	} else {
 		muster_expect_done(&expect);
 	}
+	free(path);
 	muster_json_free(merged);
 	free_stack(&stack);
 	return failed ? -1 : 0;

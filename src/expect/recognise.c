@@ -27,16 +27,12 @@ static int identifies(const char *path, bool *ret, struct muster_error *err)
 }
 
 /* Take the file in, if its machine can be recognised. */
-static int candidate_add(struct muster_candidates *all, const char *path, const char *overlay, struct muster_error *err)
+static int add_candidate(struct muster_candidates *all, const char *path, const char *overlay, struct muster_error *err)
 {
 	struct muster_candidate one = { 0 };
 	struct muster_expect changed;
 	bool own = false;
-	if (identifies(path, &own, err) < 0)
-		return -1;
-	if (!own)
-		return 0;
-	if (muster_expect_load("", path, NULL, &one.expect, err) < 0)
+	if (identifies(path, &own, err) < 0 || (own && muster_expect_load("", path, NULL, &one.expect, err) < 0))
 		return -1;
 	if (one.expect.vm_size_count == 0 && one.expect.gpu_name_count == 0) {
 		muster_expect_done(&one.expect);
@@ -53,14 +49,15 @@ static int candidate_add(struct muster_candidates *all, const char *path, const 
 }
 
 /* An overlay that fits no machine at all is a mistake of the overlay's. */
-static int overlay_check(const struct muster_candidates *all, struct muster_error *err)
+static int check_overlay(const struct muster_candidates *all, struct muster_error *err)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (all->items[i].misfit.code == MUSTER_OK)
 			return 0;
-	if (all->count > 0)
-		*err = all->items[0].misfit;
-	return all->count > 0 ? -1 : 0;
+	if (all->count == 0)
+		return 0;
+	*err = all->items[0].misfit;
+	return -1;
 }
 
 int muster_candidates_load(
@@ -73,11 +70,11 @@ int muster_candidates_load(
 		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", config_dir, strerror(errno));
 	for (size_t i = 0; i < names.count && !failed; i++) {
 		char *path = muster_asprintf("%s/%s", config_dir, names.items[i]);
-		failed = candidate_add(&all, path, overlay, err) < 0;
+		failed = add_candidate(&all, path, overlay, err) < 0;
 		free(path);
 	}
 	muster_names_done(&names);
-	if (failed || overlay_check(&all, err) < 0) {
+	if (failed || check_overlay(&all, err) < 0) {
 		muster_candidates_done(&all);
 		return -1;
 	}
@@ -120,34 +117,11 @@ struct view {
 	size_t fit_count;
 };
 
-static void view_add(
-	struct view *view, const struct muster_candidates *candidates, size_t index, struct muster_arena *arena)
+/* Whether every GPU that was named on the node is one of these, and there are as many. */
+static bool gpus_fit(const struct muster_node *node, double count, const struct muster_expect *expect)
 {
-	if (view->fit_count++ == 0)
-		view->candidate = index;
-	view->fits = muster_arena_printf(
-		arena, "%s%s%s", view->fits, *view->fits ? ", " : "", candidates->items[index].expect.name);
-}
-
-static struct view view_size(
-	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_arena *arena)
-{
-	const struct muster_sample *size = find(&node->samples, "node.vm_size");
-	struct view view = { .fits = "" };
-	if (!size)
-		return view;
-	view.key = muster_arena_printf(arena, "vmSize %s", size->value.string);
-	for (size_t i = 0; i < candidates->count; i++) {
-		const struct muster_expect *expect = &candidates->items[i].expect;
-		if (listed(size->value.string, expect->vm_sizes, expect->vm_size_count))
-			view_add(&view, candidates, i, arena);
-	}
-	return view;
-}
-
-/* Whether every GPU that was named on the node is one of these. */
-static bool names_fit(const struct muster_node *node, const struct muster_expect *expect)
-{
+	if (expect->gpu_count != 0 && (double)expect->gpu_count != count)
+		return false;
 	for (size_t r = 0; r < node->rank_count; r++) {
 		const struct muster_sample *name = find(&node->ranks[r].samples, "gpu.name");
 		if (name && !listed(name->value.string, expect->gpu_names, expect->gpu_name_count))
@@ -156,21 +130,27 @@ static bool names_fit(const struct muster_node *node, const struct muster_expect
 	return true;
 }
 
-static struct view view_gpus(
-	const struct muster_node *node, const struct muster_candidates *candidates, struct muster_arena *arena)
+/* The node by its vmSize, or by its GPUs. */
+static struct view make_view(const struct muster_node *node, bool by_size, const struct muster_candidates *candidates,
+	struct muster_arena *arena)
 {
-	const struct muster_sample *count = find(&node->samples, "node.gpu_count"), *name = NULL;
+	const struct muster_sample *size = find(&node->samples, "node.vm_size"), *name = NULL;
+	const struct muster_sample *count = find(&node->samples, "node.gpu_count");
 	struct view view = { .fits = "" };
 	for (size_t r = 0; r < node->rank_count && !name; r++)
 		name = find(&node->ranks[r].samples, "gpu.name");
-	if (!count || !name)
+	if (by_size ? !size : !count || !name)
 		return view;
-	view.key = muster_arena_printf(arena, "%.0f x %s", count->value.number, name->value.string);
+	view.key = by_size ? muster_arena_printf(arena, "vmSize %s", size->value.string)
+			   : muster_arena_printf(arena, "%.0f x %s", count->value.number, name->value.string);
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct muster_expect *expect = &candidates->items[i].expect;
-		bool as_many = expect->gpu_count == 0 || (double)expect->gpu_count == count->value.number;
-		if (as_many && names_fit(node, expect))
-			view_add(&view, candidates, i, arena);
+		if (by_size ? !listed(size->value.string, expect->vm_sizes, expect->vm_size_count)
+			    : !gpus_fit(node, count->value.number, expect))
+			continue;
+		if (view.fit_count++ == 0)
+			view.candidate = i;
+		view.fits = muster_arena_printf(arena, "%s%s%s", view.fits, *view.fits ? ", " : "", expect->name);
 	}
 	return view;
 }
@@ -202,7 +182,7 @@ static const char *views_text(
 
 /* Judge the views together: the one machine type that they agree on. strict: a node that fits no file is a machine of
  * another kind, not a broken one of this. */
-static int views_settle(
+static int find_common(
 	const struct muster_run *run, const struct view *views, bool strict, size_t *ret_node, struct muster_error *err)
 {
 	const struct view *chosen = NULL;
@@ -237,12 +217,12 @@ int muster_recognise(const struct muster_run *run, const struct muster_candidate
 	bool sized = false;
 	size_t node = 0;
 	for (size_t i = 0; i < run->node_count; i++) {
-		views[i] = view_size(&run->nodes[i], candidates, run->arena);
+		views[i] = make_view(&run->nodes[i], true, candidates, run->arena);
 		sized = sized || views[i].key;
 	}
 	for (size_t i = 0; i < run->node_count && !sized; i++)
-		views[i] = view_gpus(&run->nodes[i], candidates, run->arena);
-	int result = views_settle(run, views, sized, &node, err);
+		views[i] = make_view(&run->nodes[i], false, candidates, run->arena);
+	int result = find_common(run, views, sized, &node, err);
 	if (result == 0) {
 		*ret_index = views[node].candidate;
 		*ret_how = muster_arena_printf(run->arena, "%s%s", views[node].key,
