@@ -128,21 +128,7 @@ void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome
 extern const char *const muster_trial_kind_names[MUSTER_TRIAL_KIND_COUNT]; /* "alone", "pair", "group" */
 extern const char *const muster_outcome_names[MUSTER_OUTCOME_COUNT]; /* "ok", "error", "crashed", "hung", "not_run" */
 extern const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT]; /* "failed", "ok", "late" */
-/* The same; "unknown" for what has no name. */
-const char *muster_trial_kind_name(enum muster_trial_kind kind);
-const char *muster_trial_status_name(enum muster_trial_status status);
+/* The name of an outcome; "unknown" for what has none. */
 const char *muster_outcome_name(enum muster_outcome_status status);
-
-/* One node's part of a run, as leaders send it and as it stands in a report: JSON text to and from a run. find has the
- * catalogue (muster_metric_find). write: a malloc'd text. read: appends a node to run; what is malformed is
- * MUSTER_EPROTOCOL with the JSON path. */
-char *muster_node_to_json(const struct muster_node *node, size_t *ret_length);
-int muster_node_from_json(
-	struct muster_run *run, muster_metric_find_fn *find, const char *text, size_t length, struct muster_error *err);
-
-/* The same for a trial. */
-char *muster_trial_to_json(const struct muster_trial *trial);
-int muster_trial_from_json(
-	struct muster_run *run, muster_metric_find_fn *find, const char *text, size_t length, struct muster_error *err);
 
 #endif

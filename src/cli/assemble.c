@@ -73,7 +73,7 @@ static void remarks_print(const char *folder, const struct muster_journal_set *s
 {
 	if (spooled->other_runs > 0)
 		fprintf(stderr, "muster: %s: %zu other run%s ignored; the report is about the run started at %s\n",
-			folder, spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->started);
+			folder, spooled->other_runs, spooled->other_runs == 1 ? "" : "s", spooled->header->started);
 	if (spooled->stray_count > 0)
 		fprintf(stderr,
 			"muster: %s: %zu process%s ignored: a wrong --mpi option made each process a job of one rank, "
@@ -120,17 +120,17 @@ int muster_cmd_assemble(int argc, char **argv)
 	muster_run_init(&run);
 	int failed = muster_journal_set_read(folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
-		nodes = nodes ? nodes : spooled.nodelist;
+		nodes = nodes ? nodes : spooled.header->nodelist;
 		muster_journal_set_make(&spooled, &run);
 		remarks_print(folder, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
-			 muster_selection_load(paths.configs, sku ? sku : spooled.sku,
-				 overlay ? overlay : spooled.overlay, &choice, &err) < 0;
+			 muster_selection_load(paths.configs, sku ? sku : spooled.header->sku,
+				 overlay ? overlay : spooled.header->overlay, &choice, &err) < 0;
 	}
 	if (failed)
 		code = muster_cli_usage(&err);
 	else
-		code = muster_cli_judge(&choice, &run, strict || spooled.strict, report, "none");
+		code = muster_cli_judge(&choice, &run, strict || spooled.header->strict, report, "none");
 	muster_selection_done(&choice);
 	muster_journal_set_done(&spooled);
 	muster_run_done(&run);

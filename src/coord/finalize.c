@@ -45,7 +45,7 @@ static void add_journal(const struct work *work)
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 		return;
 	}
-	muster_journal_set_add(&spooled, run, "the rank did not finish");
+	muster_journal_set_add(&spooled, run);
 	muster_journal_set_done(&spooled);
 }
 

@@ -5,6 +5,7 @@
 #ifndef MUSTER_JOURNAL_READ_H
 #define MUSTER_JOURNAL_READ_H
 
+#include "journal/write.h"
 #include "muster/error.h"
 #include "muster/run.h"
 
@@ -12,13 +13,10 @@ struct muster_journal_set {
 	struct muster_arena *arena;           /* borrowed: that of the run into which they are put */
 	struct muster_journal_process *ranks; /* by rank, ascending, each once */
 	size_t rank_count;
-	int job_ranks; /* of the whole job */
-	/* from the first line of the lowest rank; NULL where that line has none */
-	const char *run, *job, *started, *version, *nodelist, *sku, *overlay, *profile;
-	bool strict;
-	int repeats;
-	double elapsed_s;       /* until the last line */
-	struct muster_run told; /* only its trials, as rank 0 wrote them */
+	int job_ranks;                              /* of the whole job */
+	const struct muster_journal_header *header; /* of the lowest rank */
+	double elapsed_s;                           /* until the last line */
+	struct muster_run told;                     /* only its trials, as rank 0 wrote them */
 	const char **strays; /* nodes of processes of which a wrong --mpi made jobs of one rank: no part of the run */
 	size_t stray_count;
 	size_t files, other_runs, bad_lines, bad_files;
@@ -26,21 +24,16 @@ struct muster_journal_set {
 };
 
 /* Read all DIR/NAME.jsonl. run: of this run only; NULL: of the run that was started last. -1 when the directory cannot
- * be read, or contains nothing of such a run (MUSTER_EUSAGE). The caller releases ret with muster_journal_set_done. */
+ * be read, or (MUSTER_EUSAGE) contains nothing of such a run. The caller releases ret with muster_journal_set_done. */
 int muster_journal_set_read(const char *directory, const char *run, struct muster_arena *arena,
 	struct muster_journal_set *ret, struct muster_error *err);
-void muster_journal_set_done(struct muster_journal_set *spooled);
+void muster_journal_set_done(struct muster_journal_set *set);
 
-/* Put into the run, whose arena is spooled->arena, the ranks that are absent there or missing. A rank without an end
- * line is unfinished: the reason is that of the missing rank, or else `why`, with its last message. Records are moved.
- * Returns how many ranks were put in. */
-size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_run *run, const char *why);
+/* Put into the run, whose arena is set->arena, the ranks that are absent there or missing. A rank without an end
+ * line is unfinished: the reason is that of the missing rank, or else that it did not finish, with its last message.
+ * Records are moved. Returns how many ranks were put in. */
+size_t muster_journal_set_add(struct muster_journal_set *set, struct muster_run *run);
 
 /* The whole run from the journals alone: ranks that wrote nothing are in it as missing. */
-void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_run *run);
-
-/* How many ranks wrote that they finished; why the first of the others ended early, with its rank, or NULL. */
-size_t muster_journal_set_ended(const struct muster_journal_set *spooled);
-const char *muster_journal_set_interrupted(const struct muster_journal_set *spooled);
-
+void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *run);
 #endif

@@ -3,117 +3,104 @@
 
 #include "model/trend.h"
 #include "muster/arena.h"
-#include "journal/left.h"
+#include "journal/process.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LAST_DEATHS_S 1.0 /* before the last line of all: a crash that may be part of the end of the whole run */
 
-size_t muster_journal_set_ended(const struct muster_journal_set *spooled)
+/* The node with this name, which is added when the run does not have it. Ranks come by blocks or in turn over the
+ * nodes: the search begins at the node of the rank before. */
+static size_t node_of(struct muster_run *run, const char *name, size_t before)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < spooled->rank_count; i++)
-		count += spooled->ranks[i].end && !*spooled->ranks[i].end;
-	return count;
-}
-
-const char *muster_journal_set_interrupted(const struct muster_journal_set *spooled)
-{
-	for (size_t i = 0; i < spooled->rank_count; i++)
-		if (spooled->ranks[i].end && *spooled->ranks[i].end)
-			return spooled->ranks[i].end;
-	return NULL;
-}
-
-static size_t node_of(struct muster_run *run, const char *name)
-{
-	for (size_t i = run->node_count; i-- > 0;)
-		if (strcmp(run->nodes[i].name, name) == 0)
-			return i;
+	for (size_t i = 0; i < run->node_count; i++) {
+		size_t at = (before + i) % run->node_count;
+		if (run->nodes[at].name == name) /* strings of one arena */
+			return at;
+	}
 	muster_run_add_node(run, name);
 	return run->node_count - 1;
 }
 
-/* Remove a missing rank from the run. Returns why it was missing; NULL when the rank is not there. */
-static const char *take_out(struct muster_run *run, int number)
+static const char *last_message(const struct muster_journal_process *process, struct muster_arena *arena)
+{
+	if (process->step)
+		return muster_arena_printf(arena, "its last message, %.0f s after its start: %.*s", process->step_s,
+			MUSTER_JOURNAL_SHOWN, process->step);
+	return muster_arena_printf(
+		arena, "its last message, %.0f s after its start, came before the first step", process->last_s);
+}
+
+static void put(struct muster_journal_process *process, struct muster_run *run, size_t node)
+{
+	const char *why = process->end && *process->end ? process->end
+			  : process->missing            ? process->missing
+							: "the rank did not finish";
+	bool whole = process->end && process->has_record;
+	if (!process->has_record)
+		muster_record_parts_init(&process->record, process->header.rank);
+	struct muster_rank *rank = muster_record_merge(run, node, &process->record);
+	process->has_record = false;
+	if (!whole)
+		rank->unfinished = muster_arena_printf(run->arena, "%s; %s", why, last_message(process, run->arena));
+}
+
+/* Remove from the run the missing ranks that have a journal, and from the journals the ranks that the run has. */
+static void replace_missing(struct muster_run *run, struct muster_journal_process **journals, int count)
 {
 	for (size_t n = 0; n < run->node_count; n++) {
 		struct muster_node *node = &run->nodes[n];
+		size_t kept = 0;
 		for (size_t i = 0; i < node->rank_count; i++) {
 			struct muster_rank *rank = &node->ranks[i];
-			if (rank->rank != number || !rank->missing)
+			struct muster_journal_process **journal = rank->rank < count ? &journals[rank->rank] : NULL;
+			if (journal && *journal && rank->missing) {
+				(*journal)->missing = rank->missing;
 				continue;
-			const char *why = rank->missing;
-			memmove(rank, rank + 1, (node->rank_count - i - 1) * sizeof *rank);
-			node->rank_count--;
-			return why;
+			}
+			if (journal)
+				*journal = NULL;
+			node->ranks[kept++] = *rank;
 		}
+		node->rank_count = kept;
 	}
-	return NULL;
 }
 
-static const char *last_message(const struct muster_journal_process *left, struct muster_arena *arena)
+size_t muster_journal_set_add(struct muster_journal_set *set, struct muster_run *run)
 {
-	if (left->step)
-		return muster_arena_printf(arena, "its last message, %.0f s after its start: %.*s", left->step_s,
-			MUSTER_JOURNAL_SHOWN, left->step);
-	return muster_arena_printf(
-		arena, "its last message, %.0f s after its start, came before the first step", left->last_s);
-}
-
-static void put(struct muster_journal_process *left, struct muster_run *run, const char *why)
-{
-	size_t node = node_of(run, left->has_record && left->record.node ? left->record.node : left->node);
-	bool whole = left->end && left->has_record;
-	if (!left->has_record)
-		muster_record_parts_init(&left->record, left->rank);
-	muster_record_merge(run, node, &left->record);
-	left->has_record = false;
-	if (whole)
-		return;
-	struct muster_node *at = &run->nodes[node];
-	for (size_t i = 0; i < at->rank_count; i++)
-		if (at->ranks[i].rank == left->rank)
-			at->ranks[i].unfinished = muster_arena_printf(run->arena, "%s; %s",
-				left->end && *left->end ? left->end : why, last_message(left, run->arena));
-}
-
-size_t muster_journal_set_add(struct muster_journal_set *spooled, struct muster_run *run, const char *why)
-{
-	enum { ABSENT, MISSING, HERE };
-	char *known = muster_calloc((size_t)spooled->job_ranks, sizeof *known);
-	size_t count = 0;
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t i = 0; i < run->nodes[n].rank_count; i++)
-			if (run->nodes[n].ranks[i].rank < spooled->job_ranks)
-				known[run->nodes[n].ranks[i].rank] = run->nodes[n].ranks[i].missing ? MISSING : HERE;
-	for (size_t i = 0; i < spooled->rank_count; i++) {
-		struct muster_journal_process *left = &spooled->ranks[i];
-		if (known[left->rank] == HERE)
+	struct muster_journal_process **journals = muster_calloc((size_t)set->job_ranks, sizeof *journals);
+	size_t count = 0, node = 0;
+	for (size_t i = 0; i < set->rank_count; i++)
+		journals[set->ranks[i].header.rank] = &set->ranks[i];
+	replace_missing(run, journals, set->job_ranks);
+	for (int rank = 0; rank < set->job_ranks; rank++) {
+		struct muster_journal_process *process = journals[rank];
+		if (!process)
 			continue;
-		const char *reason = known[left->rank] == MISSING ? take_out(run, left->rank) : NULL;
-		put(left, run, reason ? reason : why);
+		bool named = process->has_record && process->record.node;
+		node = node_of(run, named ? process->record.node : process->header.node, node);
+		put(process, run, node);
 		count++;
 	}
-	free(known);
+	free(journals);
 	/* the journal of rank 0 has all trials of the run, those that the run has already first */
-	for (size_t i = run->trial_count; i < spooled->told.trial_count; i++)
-		muster_run_add_trial(run, spooled->told.trials[i]);
+	for (size_t i = run->trial_count; i < set->told.trial_count; i++)
+		muster_run_add_trial(run, set->told.trials[i]);
 	muster_run_sort(run);
 	return count;
 }
 
 /* When a run is ended from outside, some supervisors live long enough to note that their workers were killed first. */
-static void excuse_last_deaths(struct muster_journal_set *spooled)
+static void excuse_last_deaths(struct muster_journal_set *set)
 {
-	for (size_t i = 0; i < spooled->rank_count; i++) {
-		struct muster_journal_process *left = &spooled->ranks[i];
-		if (left->end || !left->died || spooled->elapsed_s - left->died_s > LAST_DEATHS_S)
+	for (size_t i = 0; i < set->rank_count; i++) {
+		struct muster_journal_process *process = &set->ranks[i];
+		if (process->end || !process->died || set->elapsed_s - process->died_s > LAST_DEATHS_S)
 			continue;
-		struct muster_outcomes *outcomes = &left->record.rank.outcomes;
+		struct muster_outcomes *outcomes = &process->record.rank.outcomes;
 		for (size_t o = 0; o < outcomes->count; o++) {
-			if (strcmp(outcomes->items[o].probe, left->died) != 0)
+			if (strcmp(outcomes->items[o].probe, process->died) != 0)
 				continue;
 			outcomes->items[o].status = MUSTER_OUTCOME_ERROR;
 			outcomes->items[o].code = muster_code_name(MUSTER_EINTERRUPTED);
@@ -139,32 +126,31 @@ static void add_missing(struct muster_run *run)
 	muster_run_sort(run);
 }
 
-/* NULL when a rank proves that the run went on to its end. Otherwise the run was ended as a whole, and a rank that did
- * not finish is not at fault. */
-static const char *interruption(const struct muster_journal_set *spooled)
+void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *run)
 {
-	const char *why = muster_journal_set_interrupted(spooled);
-	return why                                     ? why
-	       : muster_journal_set_ended(spooled) > 0 ? NULL
-						       : "no rank finished: the run was ended from outside";
-}
-
-void muster_journal_set_make(struct muster_journal_set *spooled, struct muster_run *run)
-{
+	const char *interrupted = NULL;
+	bool finished = false;
+	for (size_t i = set->rank_count; i-- > 0;) {
+		const char *end = set->ranks[i].end;
+		finished = finished || (end && !*end);
+		interrupted = end && *end ? end : interrupted;
+	}
+	if (!interrupted && !finished)
+		interrupted = "no rank finished: the run was ended from outside";
 	run->job = (struct muster_job){
-		.id = spooled->job,
-		.started = spooled->started,
-		.elapsed_s = spooled->elapsed_s,
-		.profile = spooled->profile,
-		.ranks = spooled->job_ranks,
-		.version = spooled->version,
-		.interrupted = interruption(spooled),
+		.id = set->header->job,
+		.started = set->header->started,
+		.elapsed_s = set->elapsed_s,
+		.profile = set->header->profile,
+		.ranks = set->job_ranks,
+		.version = set->header->version,
+		.interrupted = interrupted,
 		.assembled = true,
-		.repeats = spooled->repeats,
+		.repeats = set->header->repeats,
 	};
-	if (muster_journal_set_ended(spooled) == 0)
-		excuse_last_deaths(spooled);
-	muster_journal_set_add(spooled, run, "the rank did not finish");
+	if (!finished)
+		excuse_last_deaths(set);
+	muster_journal_set_add(set, run);
 	if (run->job.repeats > 1)
 		muster_run_fold_repeats(run);
 	add_missing(run);

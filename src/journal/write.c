@@ -1,7 +1,10 @@
 /* write.c - the journal, written by a thread of its own */
 #include "journal/write.h"
 
-#include "json/writer.h"
+#include "json/object.h"
+#include "model/limits.h"
+#include "model/run_json.h"
+#include "model/trend.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -9,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -109,33 +113,18 @@ static void *write_all(void *arg)
 
 /* ---- lines ---- */
 
-struct line {
-	char *text;
-	size_t length;
-	FILE *out;
-	struct muster_json_writer w;
-};
-
-static void line_begin(const struct muster_journal *spool, struct line *line)
+/* Whole milliseconds since the process's start, in seconds. */
+static double elapsed_s(const struct muster_journal *spool)
 {
-	line->out = open_memstream(&line->text, &line->length);
-	if (!line->out)
-		abort(); /* out of memory */
-	fputc('\n', line->out);
-	muster_json_writer_init(&line->w, line->out, 0);
+	return (double)(long)(muster_now_ms() - spool->start_ms) / 1e3;
+}
+
+static void line_begin(const struct muster_journal *spool, struct muster_json_writer_text *line)
+{
+	muster_json_writer_text_begin(line);
+	fputc('\n', line->w.out);
 	muster_json_writer_object(&line->w);
 	muster_json_writer_pair(&line->w, "by", muster_string(spool->id));
-}
-
-static void line_time(const struct muster_journal *spool, struct line *line)
-{
-	muster_json_writer_pair(&line->w, "t", muster_number((double)(long)(muster_now_ms() - spool->start_ms) / 1e3));
-}
-
-static void line_text(struct line *line, const char *key, const char *text)
-{
-	if (text)
-		muster_json_writer_pair(&line->w, key, muster_string(text));
 }
 
 /* Hand a line to the thread. */
@@ -158,34 +147,40 @@ static void append_text(struct muster_journal *spool, const char *text, size_t l
 	pthread_mutex_unlock(&spool->lock);
 }
 
-static void line_end(struct muster_journal *spool, struct line *line, bool sync)
+static void line_end(struct muster_journal *spool, struct muster_json_writer_text *line, bool sync)
 {
 	muster_json_writer_object_end(&line->w);
-	fputc('\n', line->out);
-	if (fclose(line->out) != 0)
-		abort(); /* out of memory */
-	append_text(spool, line->text, line->length, sync);
-	free(line->text);
+	fputc('\n', line->w.out);
+	char *text = muster_json_writer_text_end(line);
+	append_text(spool, text, line->length, sync);
+	free(text);
 }
 
-static void write_header(struct muster_journal *spool, const struct muster_journal_header *header)
+static const struct muster_field header_fields[] = {
+	{ MUSTER_FIELD_AS(muster_journal_header, "spool", format, INT) },
+	{ MUSTER_FIELD_AS(muster_journal_header, "muster", version, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, run, TEXT) },
+	{ MUSTER_FIELD(muster_journal_header, job, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, started, TEXT) },
+	{ MUSTER_FIELD(muster_journal_header, rank, INT), .low = 0, .high = MUSTER_RUN_RANKS_MAX - 1 },
+	{ MUSTER_FIELD(muster_journal_header, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX },
+	{ MUSTER_FIELD(muster_journal_header, node, TEXT) },
+	{ MUSTER_FIELD(muster_journal_header, nodelist, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, sku, TEXT) },
+	{ MUSTER_FIELD(muster_journal_header, overlay, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, profile, TEXT), .read = muster_profile_read },
+	{ MUSTER_FIELD(muster_journal_header, strict, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, repeats, INT), .high = MUSTER_REPEATS_MAX, .optional = true },
+};
+const struct muster_object_type muster_journal_header_type = MUSTER_OBJECT_TYPE(muster_journal_header, header_fields);
+
+static void write_header(struct muster_journal *spool, struct muster_journal_header header)
 {
-	struct line line;
+	struct muster_json_writer_text line;
+	header.format = MUSTER_SPOOL_VERSION;
+	header.version = MUSTER_VERSION;
 	line_begin(spool, &line);
-	muster_json_writer_pair(&line.w, "spool", muster_number(MUSTER_SPOOL_VERSION));
-	line_text(&line, "muster", MUSTER_VERSION);
-	line_text(&line, "run", header->run);
-	line_text(&line, "job", header->job);
-	line_text(&line, "started", header->started);
-	muster_json_writer_pair(&line.w, "rank", muster_number(header->rank));
-	muster_json_writer_pair(&line.w, "ranks", muster_number(header->ranks));
-	line_text(&line, "node", header->node);
-	line_text(&line, "nodelist", header->nodelist);
-	line_text(&line, "sku", header->sku);
-	line_text(&line, "overlay", header->overlay);
-	line_text(&line, "profile", header->profile);
-	muster_json_writer_pair(&line.w, "strict", muster_boolean(header->strict));
-	muster_json_writer_pair(&line.w, "repeats", muster_number(header->repeats));
+	muster_members_write(&line.w, &muster_journal_header_type, &header);
 	line_end(spool, &line, true);
 }
 
@@ -261,14 +256,14 @@ int muster_journal_open(struct muster_journal **ret, const char *directory, cons
 		free(spool);
 		return muster_fail(err, MUSTER_EIO, "cannot start a thread: %s", strerror(why));
 	}
-	write_header(spool, header);
+	write_header(spool, *header);
 	*ret = spool;
 	return 0;
 }
 
 void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
 {
-	struct line line;
+	struct muster_json_writer_text line;
 	if (!spool)
 		return;
 	line_begin(spool, &line);
@@ -283,13 +278,13 @@ void muster_journal_line(struct muster_journal *spool, const char *line, size_t 
 	bool is_step = length > sizeof step && memcmp(line, step, sizeof step - 1) == 0;
 	if (!spool || length < 3 || (is_step && length == spool->step_length && memcmp(line, spool->step, length) == 0))
 		return;
-	if (is_step && length <= sizeof spool->step) {
-		memcpy(spool->step, line, length);
-		spool->step_length = length;
+	if (is_step) {
+		spool->step_length = length <= sizeof spool->step ? length : 0;
+		memcpy(spool->step, line, spool->step_length);
 	}
 	/* "{" and the rest, with the writer's name and the time between them */
-	char *text = muster_asprintf("\n{\"by\":\"%s\",\"t\":%.3f,%.*s\n", spool->id,
-		(double)(long)(muster_now_ms() - spool->start_ms) / 1e3, (int)length - 1, line + 1);
+	char *text = muster_asprintf(
+		"\n{\"by\":\"%s\",\"t\":%.3f,%.*s\n", spool->id, elapsed_s(spool), (int)length - 1, line + 1);
 	append_text(spool, text, strlen(text), sync);
 	free(text);
 }
@@ -297,25 +292,23 @@ void muster_journal_line(struct muster_journal *spool, const char *line, size_t 
 void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run)
 {
 	while (spool && spool->trials_written < run->trial_count) {
-		char *text = muster_trial_to_json(&run->trials[spool->trials_written++]);
-		struct line line;
+		struct muster_json_writer_text line;
 		line_begin(spool, &line);
-		line_time(spool, &line);
+		muster_json_writer_pair(&line.w, "t", muster_number(elapsed_s(spool)));
 		muster_json_writer_key(&line.w, "trial");
-		muster_json_writer_raw(&line.w, text);
+		muster_object_write(&line.w, &muster_trial_type, &run->trials[spool->trials_written++]);
 		line_end(spool, &line, true);
-		free(text);
 	}
 }
 
 void muster_journal_end(struct muster_journal *spool, const char *why)
 {
-	struct line line;
+	struct muster_json_writer_text line;
 	if (!spool)
 		return;
 	line_begin(spool, &line);
-	line_time(spool, &line);
-	line_text(&line, "end", why);
+	muster_json_writer_pair(&line.w, "t", muster_number(elapsed_s(spool)));
+	muster_json_writer_pair(&line.w, "end", muster_string(why));
 	line_end(spool, &line, true);
 }
 

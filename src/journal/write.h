@@ -23,8 +23,10 @@ enum { MUSTER_SPOOL_VERSION = 2, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
 
 struct muster_journal;
 
-/* The first line of a process. */
+/* The first line of a process, and that line's object type. */
 struct muster_journal_header {
+	int format;           /* MUSTER_SPOOL_VERSION; set by muster_journal_open */
+	const char *version;  /* of muster; set by muster_journal_open */
 	const char *run;      /* the same for all ranks of a run, and for no other run */
 	const char *job;      /* Slurm's job id; NULL */
 	int rank, ranks;      /* from the launcher's environment */
@@ -35,6 +37,7 @@ struct muster_journal_header {
 	bool strict;
 	int repeats;
 };
+extern const struct muster_object_type muster_journal_header_type;
 
 /* The name of the run, from the launcher's environment: equal on all ranks; malloc'd. */
 char *muster_journal_run_name(const char *started);

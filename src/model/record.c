@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "model/run_json.h"
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,15 +53,21 @@ static const struct muster_field about_fields[] = {
 };
 static const struct muster_object_type about_type = MUSTER_OBJECT_TYPE(about_rank, about_fields);
 
-char *muster_record_outcome_line(const struct muster_outcome *outcome)
+/* {"KEY":OBJECT} */
+static char *object_line(const char *key, const struct muster_object_type *type, const void *from)
 {
 	struct muster_json_writer_text line;
 	muster_json_writer_text_begin(&line);
 	muster_json_writer_object(&line.w);
-	muster_json_writer_key(&line.w, "outcome");
-	muster_object_write(&line.w, &muster_outcome_type, outcome);
+	muster_json_writer_key(&line.w, key);
+	muster_object_write(&line.w, type, from);
 	muster_json_writer_object_end(&line.w);
 	return muster_json_writer_text_end(&line);
+}
+
+char *muster_record_outcome_line(const struct muster_outcome *outcome)
+{
+	return object_line("outcome", &muster_outcome_type, outcome);
 }
 
 char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated)
@@ -73,24 +80,12 @@ char *muster_record_rank_line(const struct muster_rank *rank, const char *node, 
 		.gpu_uuid = rank->gpu_uuid,
 		.simulated = simulated,
 	};
-	struct muster_json_writer_text line;
-	muster_json_writer_text_begin(&line);
-	muster_json_writer_object(&line.w);
-	muster_json_writer_key(&line.w, "about_rank");
-	muster_object_write(&line.w, &about_type, &about);
-	muster_json_writer_object_end(&line.w);
-	return muster_json_writer_text_end(&line);
+	return object_line("about_rank", &about_type, &about);
 }
 
 char *muster_record_kept_line(size_t samples, bool job)
 {
-	struct muster_json_writer_text line;
-	muster_json_writer_text_begin(&line);
-	muster_json_writer_object(&line.w);
-	muster_json_writer_pair(&line.w, "kept", muster_number((double)samples));
-	muster_json_writer_pair(&line.w, "job", muster_boolean(job));
-	muster_json_writer_object_end(&line.w);
-	return muster_json_writer_text_end(&line);
+	return muster_asprintf("{\"kept\": %zu, \"job\": %s}", samples, job ? "true" : "false");
 }
 
 /* ---- reading ---- */
@@ -139,10 +134,7 @@ static int take_sample(struct muster_json_reader *r, void *into, const struct mu
 		return -1;
 	if (sample.value_count > 0)
 		return muster_json_reader_fail(r, "%s with values of repeats", sample.metric->name);
-	if (parts->samples.count == parts->number_room) {
-		parts->number_room = parts->number_room ? 2 * parts->number_room : 64;
-		parts->numbers = muster_realloc(parts->numbers, parts->number_room, sizeof *parts->numbers);
-	}
+	MUSTER_ARRAY_GROW(parts->numbers, parts->samples.count, parts->number_room);
 	parts->numbers[parts->samples.count] = parts->came++;
 	muster_samples_add(&parts->samples, sample);
 	return 0;
@@ -153,10 +145,8 @@ static int take_outcome(struct muster_json_reader *r, void *into, const struct m
 	struct muster_record_parts *parts = into;
 	struct muster_outcomes *outcomes = &parts->rank.outcomes;
 	struct muster_outcome outcome = { .ring = 0 };
-	if (muster_object_read(r, json, &muster_outcome_type, &outcome) < 0)
+	if (muster_outcome_read(r, &outcome, json) < 0)
 		return -1;
-	if (outcome.status != MUSTER_OUTCOME_OK && !outcome.detail)
-		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"detail\" is needed");
 	size_t at = 0;
 	while (at < outcomes->count && strcmp(outcomes->items[at].probe, outcome.probe) != 0)
 		at++;
@@ -166,6 +156,7 @@ static int take_outcome(struct muster_json_reader *r, void *into, const struct m
 		outcomes->items[at] = outcome;
 	else
 		muster_outcomes_add(outcomes, outcome);
+	parts->decided = parts->samples.count;
 	if (outcome.status == MUSTER_OUTCOME_CRASHED)
 		parts->died = outcome.probe;
 	if (parts->malformed && !parts->spoiled)
@@ -207,7 +198,7 @@ static int take_kept(struct muster_json_reader *r, void *into, const struct must
 		samples->items[left] = samples->items[i];
 		parts->numbers[left++] = parts->numbers[i];
 	}
-	samples->count = left;
+	samples->count = parts->decided = left;
 	return 0;
 }
 
@@ -222,9 +213,11 @@ static const struct {
 	{ "kept", take_kept },
 };
 
-static int take_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
+int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
 	const struct muster_json *line, struct muster_error *err)
 {
+	if (muster_json_type(line) != MUSTER_JSON_OBJECT)
+		return 1;
 	const struct muster_json *job = muster_json_member(line, "job");
 	reader->samples.json.err = err;
 	parts->keeps_job = job && muster_json_type(job) == MUSTER_JSON_BOOLEAN && muster_json_boolean(job);
@@ -234,20 +227,18 @@ static int take_line(struct muster_record_reader *reader, struct muster_record_p
 			return muster_json_member_read(
 				&reader->samples.json, kinds[i].key, 0, kinds[i].take, parts, member);
 	}
-	return muster_fail(err, MUSTER_EPROTOCOL, "the line is of no kind that is known");
+	return 1;
 }
 
-int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts, const char *line,
-	size_t length, struct muster_error *err)
+static int read_text(struct muster_record_reader *reader, const char *text, size_t length,
+	struct muster_record_parts *parts, struct muster_error *err)
 {
-	struct muster_json *json = NULL;
-	if (muster_json_parse(line, length, &json, err) < 0)
+	struct muster_json *line = NULL;
+	if (muster_json_parse(text, length, &line, err) < 0)
 		return -1;
-	int rc = muster_json_type(json) == MUSTER_JSON_OBJECT
-			 ? take_line(reader, parts, json, err)
-			 : muster_fail(err, MUSTER_EPROTOCOL, "the line is no object");
-	muster_json_free(json);
-	return rc;
+	int rc = muster_record_line(reader, parts, line, err);
+	muster_json_free(line);
+	return rc <= 0 ? rc : muster_fail(err, MUSTER_EPROTOCOL, "the line is not one of a record");
 }
 
 void muster_record_read(
@@ -258,7 +249,7 @@ void muster_record_read(
 		const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
 		size_t size = (size_t)((stop ? stop : end) - bytes);
 		struct muster_error err;
-		if (size > 0 && muster_record_line(reader, parts, bytes, size, &err) < 0 && !parts->malformed)
+		if (size > 0 && read_text(reader, bytes, size, parts, &err) < 0 && !parts->malformed)
 			parts->malformed = muster_arena_string(reader->samples.json.arena, err.text);
 		bytes += size + 1;
 	}
@@ -279,7 +270,7 @@ static void spoil(struct muster_run *run, struct muster_record_parts *parts)
 	}
 }
 
-void muster_record_merge(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
+struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
 {
 	struct muster_node *node = &run->nodes[node_index];
 	spoil(run, parts);
@@ -287,15 +278,13 @@ void muster_record_merge(struct muster_run *run, size_t node_index, struct muste
 	*rank = parts->rank;
 	node->simulated |= parts->simulated;
 	run->job.simulated |= parts->simulated;
-	for (size_t i = 0; i < parts->samples.count; i++) {
+	struct muster_samples *lists[] = { &run->job.samples, &node->samples, &rank->samples };
+	for (size_t i = 0; i < parts->decided; i++) {
 		const struct muster_sample *sample = &parts->samples.items[i];
-		enum muster_scope scope = sample->metric->scope;
-		muster_samples_add(scope == MUSTER_SCOPE_JOB                                  ? &run->job.samples
-				   : scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT ? &node->samples
-											      : &rank->samples,
-			*sample);
+		muster_samples_add(lists[muster_scope_holder(sample->metric->scope)], *sample);
 	}
 	muster_samples_done(&parts->samples);
 	free(parts->numbers);
 	*parts = (struct muster_record_parts){ 0 };
+	return rank;
 }

@@ -6,12 +6,15 @@
  *   {"kept":N,"job":BOOLEAN}                      of the samples so far, counted as they came, only the first N still
  *                                                 count, and with "job" those of the scope job too
  *
+ * A sample counts once an outcome or a kept line follows: until then its command is under way, and its outcome may be
+ * that the sample does not count (a localisation all-reduce).
  * Between the worker and rank 0 no process builds samples from these lines: a supervisor keeps them, leaders send them
  * on, and rank 0 reads them once. A journal holds the same lines.
  */
 #ifndef MUSTER_MODEL_RECORD_H
 #define MUSTER_MODEL_RECORD_H
 
+#include "json/json.h"
 #include "muster/error.h"
 #include "muster/run.h"
 
@@ -43,6 +46,7 @@ struct muster_record_parts {
 	struct muster_samples samples; /* ... here, of all scopes, in their order */
 	size_t *numbers, number_room;  /* of each: how many came before it */
 	size_t came;                   /* samples, whether or not they still count */
+	size_t decided;                /* of samples: those before the last outcome or kept line */
 	const char *node;              /* its name, as its supervisor knew it; NULL */
 	bool simulated, keeps_job;     /* keeps_job: the line at hand says so */
 	const char *malformed;         /* why the first line that could not be read could not; NULL */
@@ -53,15 +57,15 @@ struct muster_record_parts {
 void muster_record_parts_init(struct muster_record_parts *parts, int rank);
 void muster_record_parts_done(struct muster_record_parts *parts);
 
-/* One line. -1 with err when it is none of the above; nothing is changed then. */
-int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts, const char *line,
-	size_t length, struct muster_error *err);
+/* One parsed line. 1 when it is none of the above; -1 with err when it is malformed. Nothing is changed then. */
+int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
+	const struct muster_json *line, struct muster_error *err);
 /* All lines of a record. A malformed line is left out, and parts->malformed says so. */
 void muster_record_read(
 	struct muster_record_reader *reader, const char *bytes, size_t length, struct muster_record_parts *parts);
 
-/* The parts become a rank of this node of the run; what they hold is moved. A probe that is spoiled by a malformed line
- * has not gone well: its outcome becomes an error. */
-void muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
+/* The parts become a rank of this node of the run, which is returned; what they hold is moved. Samples without a
+ * decision are dropped. A probe that is spoiled by a malformed line has not gone well: its outcome becomes an error. */
+struct muster_rank *muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
 
 #endif

@@ -31,21 +31,11 @@ const char *const muster_trial_kind_names[MUSTER_TRIAL_KIND_COUNT] = {
 	[MUSTER_TRIAL_GROUP] = "group",
 };
 
-const char *muster_trial_kind_name(enum muster_trial_kind kind)
-{
-	return (unsigned int)kind < MUSTER_TRIAL_KIND_COUNT ? muster_trial_kind_names[kind] : "unknown";
-}
-
 const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT] = {
 	[MUSTER_TRIAL_FAILED] = "failed",
 	[MUSTER_TRIAL_OK] = "ok",
 	[MUSTER_TRIAL_LATE] = "late",
 };
-
-const char *muster_trial_status_name(enum muster_trial_status status)
-{
-	return (unsigned int)status < MUSTER_TRIAL_STATUS_COUNT ? muster_trial_status_names[status] : "unknown";
-}
 
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial)
 {

@@ -1,4 +1,4 @@
-/* run_json.c - a run: its job, its nodes, and the trials that were made of the ring */
+/* run_json.c - a run: its job, its nodes, and its localisation all-reduces */
 #include "model/run_json.h"
 
 #include "model/trend.h"
@@ -14,7 +14,7 @@ void muster_time_write(struct muster_json_writer *w, const void *from)
 	muster_json_writer_number(w, isfinite(time) ? time : 0);
 }
 
-static int read_profile(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_profile_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	int profile = muster_json_name_read(r, json, muster_profile_names, MUSTER_PROFILE_COUNT);
 	if (profile >= 0)
@@ -22,42 +22,26 @@ static int read_profile(struct muster_json_reader *r, void *into, const struct m
 	return profile < 0 ? -1 : 0;
 }
 
+static int read_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_sample_lists lists = { MUSTER_HOLDER_JOB, { into } };
+	return muster_samples_read(r, &lists, json);
+}
+
 static const struct muster_field job_fields[] = {
 	{ MUSTER_FIELD(muster_job, id, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, started, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, elapsed_s, NUMBER), .write = muster_time_write },
-	{ MUSTER_FIELD(muster_job, profile, TEXT), .read = read_profile },
+	{ MUSTER_FIELD(muster_job, profile, TEXT), .read = muster_profile_read },
 	{ MUSTER_FIELD(muster_job, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX },
 	{ MUSTER_FIELD(muster_job, simulated, BOOLEAN) },
 	{ MUSTER_FIELD_AS(muster_job, "muster", version, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, repeats, INT), .low = 1, .high = MUSTER_REPEATS_MAX, .optional = true, .absent = 1 },
 	{ MUSTER_FIELD(muster_job, interrupted, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, assembled, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_job, samples, OBJECT), .read = read_samples, .write = muster_samples_write },
 };
-const struct muster_object_type muster_job_type = MUSTER_OBJECT_TYPE(muster_job, job_fields);
-
-struct job_parts {
-	struct muster_job job;
-	const struct muster_json *samples;
-};
-static const struct muster_field job_lists[] = {
-	{ MUSTER_FIELD(job_parts, samples, JSON), .types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
-};
-static const struct muster_object_type job_parts_type = {
-	.fields = job_lists, .count = 1, .size = sizeof(struct job_parts), .base = &muster_job_type
-};
-
-static int read_job(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_job *job = &((struct muster_run_reader *)r)->run->job;
-	struct job_parts parts = { .job = *job };
-	struct muster_sample_lists lists = { MUSTER_HOLDER_JOB, { &job->samples } };
-	(void)into;
-	if (muster_object_read(r, json, &job_parts_type, &parts) < 0)
-		return -1;
-	*job = parts.job;
-	return muster_json_member_read(r, "samples", 0, muster_samples_read, &lists, parts.samples);
-}
+static const struct muster_object_type job_type = MUSTER_OBJECT_TYPE(muster_job, job_fields);
 
 static const struct muster_field trial_fields[] = {
 	{ MUSTER_FIELD(muster_trial, probe, TEXT) },
@@ -82,7 +66,7 @@ int muster_trial_read(struct muster_json_reader *r, void *into, const struct mus
 	if (trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
 					     : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1))
 		return muster_json_reader_fail_member(r, "nodes", "%zu nodes do not fit the kind \"%s\"",
-			trial.node_count, muster_trial_kind_name(trial.kind));
+			trial.node_count, muster_trial_kind_names[trial.kind]);
 	muster_run_add_trial(((struct muster_run_reader *)r)->run, trial);
 	return 0;
 }
@@ -102,27 +86,33 @@ static int check_run(struct muster_json_reader *r, const struct muster_run *run,
 	return 0;
 }
 
+enum { JOB, NODES, TRIALS, COUNT };
+static const struct muster_field run_fields[COUNT] = {
+	[JOB] = { MUSTER_FIELD(muster_run, job, OBJECT), .object = &job_type },
+	[NODES] = { MUSTER_FIELD(muster_run, nodes, OBJECT), MUSTER_FIELD_MANY(muster_run, node_count),
+		.most = MUSTER_RUN_NODES_MAX, .read = muster_node_read, .write = muster_node_write,
+		.size = sizeof(struct muster_node) },
+	[TRIALS] = { MUSTER_FIELD(muster_run, trials, OBJECT), MUSTER_FIELD_MANY(muster_run, trial_count),
+		.most = MUSTER_RUN_NODES_MAX, .read = muster_trial_read, .size = sizeof(struct muster_trial),
+		.object = &muster_trial_type, .one_line = true, .optional = true },
+};
+static const struct muster_object_type run_type = MUSTER_OBJECT_TYPE(muster_run, run_fields);
+
 int muster_run_read(struct muster_run_reader *reader, struct muster_json_part whole)
 {
-	enum { JOB, NODES, TRIALS, COUNT };
-	static const struct muster_field fields[COUNT] = {
-		[JOB] = { .key = "job", .read = read_job },
-		[NODES] = { .key = "nodes", .read = muster_node_read, .many = true, .most = MUSTER_RUN_NODES_MAX },
-		[TRIALS] = { .key = "trials",
-			.read = muster_trial_read,
-			.many = true,
-			.most = MUSTER_RUN_NODES_MAX,
-			.optional = true },
-	};
-	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_run, fields);
 	struct muster_json_reader *r = &reader->samples.json;
 	struct muster_json_part parts[COUNT];
-	if (muster_json_part_split(r, whole, &type, parts) < 0 ||
-		muster_json_part_read(r, parts[JOB], &fields[JOB], reader->run) < 0)
+	if (muster_json_part_split(r, whole, &run_type, parts) < 0 ||
+		muster_json_part_read(r, parts[JOB], &run_fields[JOB], reader->run) < 0)
 		return -1;
 	reader->seen = muster_calloc((size_t)reader->run->job.ranks / 8 + 1, 1);
 	for (size_t i = NODES; i < COUNT; i++)
-		if (parts[i].text && muster_json_part_read(r, parts[i], &fields[i], reader->run) < 0)
+		if (parts[i].text && muster_json_part_read(r, parts[i], &run_fields[i], reader->run) < 0)
 			return -1;
 	return check_run(r, reader->run, reader->seen);
+}
+
+void muster_run_write(struct muster_json_writer *w, const struct muster_run *run)
+{
+	muster_object_write(w, &run_type, run);
 }

@@ -1,4 +1,8 @@
-/* run_json.h - the one JSON form of a run: what its readers and writers share */
+/* run_json.h - the one JSON form of a run: what its readers and writers share
+ *
+ * One sample, one probe's outcome and one trial on a line, so that two reports can be compared line by line. What is
+ * absent is left out; only a sample's value may be null.
+ */
 #ifndef MUSTER_MODEL_RUN_JSON_H
 #define MUSTER_MODEL_RUN_JSON_H
 
@@ -7,20 +11,20 @@
 
 struct muster_run_reader {
 	struct muster_sample_reader
-		samples; /* first, and its struct muster_json_reader first in it: that is handed around */
-	struct muster_run *run;
-	unsigned char *seen; /* a bit for each rank of the job; NULL: look through the run instead */
+		samples;          /* first, and its struct muster_json_reader first in it: that is handed around */
+	struct muster_run *run;   /* what is read is added to it */
+	struct muster_node *node; /* of the run, while it is read */
+	unsigned char *seen;      /* a bit for each rank of the job; muster_run_read's, the caller frees it */
 };
 
-/* How the structs of a run stand in JSON, their samples, outcomes and ranks aside. */
-extern const struct muster_object_type muster_job_type, muster_rank_type, muster_outcome_type, muster_trial_type;
-muster_field_write_fn muster_time_write;
+extern const struct muster_object_type muster_outcome_type, muster_trial_type;
+muster_field_write_fn muster_node_write, muster_time_write;
+muster_field_read_fn muster_node_read, muster_trial_read; /* added to the run of the struct muster_run_reader */
+muster_field_read_fn muster_outcome_read;                 /* into a struct muster_outcome */
+muster_field_read_fn muster_profile_read;                 /* into a const char *: one of muster_profile_names */
 
-/* What is read is added to the run of the struct muster_run_reader. */
-muster_field_read_fn muster_node_read, muster_trial_read;
+/* "run" of a report. reader->run has only its arena. -1 with err; the caller frees the run in any case. */
 int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part);
-
-/* As "run" stands in a report. */
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run);
 
 #endif

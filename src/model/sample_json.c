@@ -5,6 +5,7 @@
 #include "muster/arena.h"
 #include "model/limits.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -212,6 +213,11 @@ static const enum muster_sample_holder widest[] = {
 };
 _Static_assert(sizeof widest / sizeof *widest == MUSTER_SCOPE_COUNT, "every scope has a holder");
 
+enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
+{
+	return widest[scope];
+}
+
 static void make_room(struct muster_samples *samples, size_t more)
 {
 	if (samples->room - samples->count >= more)
@@ -255,4 +261,46 @@ void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
 	free(reader->sets);
 	*reader = (struct muster_sample_reader){ .lenient = false };
+}
+
+/* ---- writing ---- */
+
+static void write_metric(struct muster_json_writer *w, const void *from)
+{
+	muster_json_writer_string(w, (*(const struct muster_metric *const *)from)->name);
+}
+
+static const struct muster_field sample_fields[] = {
+	{ MUSTER_FIELD(muster_sample, metric, TEXT), .write = write_metric },
+	{ MUSTER_FIELD(muster_sample, labels, LABELS), .count_offset = offsetof(struct muster_sample, label_count),
+		.optional = true },
+	{ MUSTER_FIELD(muster_sample, value, VALUE) },
+	{ MUSTER_FIELD(muster_sample, reason, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_sample, values, NUMBER), MUSTER_FIELD_MANY(muster_sample, value_count),
+		.optional = true },
+};
+static const struct muster_object_type sample_type = MUSTER_OBJECT_TYPE(muster_sample, sample_fields);
+
+void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample)
+{
+	struct muster_sample null;
+	if (sample->value.type == MUSTER_NUMBER && !isfinite(sample->value.number)) {
+		null = *sample;
+		null.value = muster_null();
+		null.reason = "the measured value is not a finite number";
+		null.value_count = 0;
+		sample = &null;
+	}
+	muster_object_write(w, &sample_type, sample);
+}
+
+void muster_samples_write(struct muster_json_writer *w, const void *from)
+{
+	const struct muster_samples *samples = from;
+	muster_json_writer_array(w);
+	int saved = muster_json_writer_line_begin(w);
+	for (size_t i = 0; i < samples->count; i++)
+		muster_sample_write(w, &samples->items[i]);
+	muster_json_writer_line_end(w, saved);
+	muster_json_writer_array_end(w);
 }

@@ -28,11 +28,18 @@ muster_field_read_fn muster_sample_read;
 /* Who may hold samples of which scope: a rank may bring its node's and its job's facts along, never the other way. */
 enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER_RANK, MUSTER_HOLDER_COUNT };
 
+/* Where a sample of this scope belongs. */
+enum muster_sample_holder muster_scope_holder(enum muster_scope scope);
+
 /* Read an array of samples into the lists that their scopes name. */
 struct muster_sample_lists {
 	enum muster_sample_holder holder;
 	struct muster_samples *of[MUSTER_HOLDER_COUNT]; /* from the job's to the holder's */
 };
 muster_field_read_fn muster_samples_read; /* into a struct muster_sample_lists */
+
+/* JSON has neither NaN nor infinity: such a value becomes null with a reason. */
+void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample);
+muster_field_write_fn muster_samples_write; /* a struct muster_samples, one on a line */
 
 #endif

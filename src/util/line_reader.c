@@ -22,10 +22,10 @@ int muster_line_reader_open(struct muster_line_reader *lines, const char *path, 
 	struct stat status;
 	muster_line_reader_init(lines, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), most);
 	if (lines->fd < 0)
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+		return muster_fail(err, MUSTER_EIO, "%s", strerror(errno));
 	if (fstat(lines->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
 		close(lines->fd);
-		return muster_fail(err, MUSTER_EIO, "%s: no plain file", path);
+		return muster_fail(err, MUSTER_EIO, "is not a regular file");
 	}
 	return 0;
 }

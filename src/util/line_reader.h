@@ -20,7 +20,7 @@ struct muster_line_reader {
 /* Begin to read from fd, which muster_line_reader_done closes. */
 void muster_line_reader_init(struct muster_line_reader *lines, int fd, size_t most);
 
-/* The same of a file. Code MUSTER_EIO when the path cannot be opened, or is no plain file. */
+/* The same of a file. Code MUSTER_EIO, without the path, when it cannot be opened or is not a regular file. */
 int muster_line_reader_open(struct muster_line_reader *lines, const char *path, size_t most, struct muster_error *err);
 void muster_line_reader_done(struct muster_line_reader *lines);
 

@@ -38,20 +38,20 @@ START_TEST(the_first_line_says_what_to_judge_by)
 {
 	put_first("a.jsonl", "a1", 1, "n1", ",'job':'77','nodelist':'n[1-2]','overlay':'o.json','later':[1]");
 	read_run(NULL);
-	ck_assert_str_eq(set.run, "r1");
-	ck_assert_str_eq(set.job, "77");
-	ck_assert_str_eq(set.started, "2026-11-21T10:00:00Z");
-	ck_assert_str_eq(set.version, "0.1.0");
-	ck_assert_str_eq(set.nodelist, "n[1-2]");
-	ck_assert_str_eq(set.sku, "x.json");
-	ck_assert_str_eq(set.overlay, "o.json");
-	ck_assert_str_eq(set.profile, "quick");
-	ck_assert(!set.strict);
-	ck_assert_int_eq(set.repeats, 1);
+	ck_assert_str_eq(set.header->run, "r1");
+	ck_assert_str_eq(set.header->job, "77");
+	ck_assert_str_eq(set.header->started, "2026-11-21T10:00:00Z");
+	ck_assert_str_eq(set.header->version, "0.1.0");
+	ck_assert_str_eq(set.header->nodelist, "n[1-2]");
+	ck_assert_str_eq(set.header->sku, "x.json");
+	ck_assert_str_eq(set.header->overlay, "o.json");
+	ck_assert_str_eq(set.header->profile, "quick");
+	ck_assert(!set.header->strict);
+	ck_assert_int_eq(set.header->repeats, 1);
 	ck_assert_int_eq(set.job_ranks, 4);
 	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_int_eq(set.ranks[0].rank, 1);
-	ck_assert_str_eq(set.ranks[0].node, "n1");
+	ck_assert_int_eq(set.ranks[0].header.rank, 1);
+	ck_assert_str_eq(set.ranks[0].header.node, "n1");
 	ck_assert_uint_eq(set.files, 1);
 	ck_assert_uint_eq(set.bad_lines + set.bad_files + set.other_runs + set.stray_count, 0);
 }
@@ -66,14 +66,14 @@ START_TEST(the_lowest_rank_speaks_for_the_run)
 		MUSTER_SPOOL_VERSION);
 	read_run(NULL);
 	ck_assert_uint_eq(set.rank_count, 2);
-	ck_assert_int_eq(set.ranks[0].rank, 0);
-	ck_assert_int_eq(set.ranks[1].rank, 2);
-	ck_assert_str_eq(set.sku, "first.json");
-	ck_assert_str_eq(set.profile, "full");
-	ck_assert(set.strict);
-	ck_assert_int_eq(set.repeats, 3);
-	ck_assert_ptr_null(set.version);
-	ck_assert_ptr_null(set.job);
+	ck_assert_int_eq(set.ranks[0].header.rank, 0);
+	ck_assert_int_eq(set.ranks[1].header.rank, 2);
+	ck_assert_str_eq(set.header->sku, "first.json");
+	ck_assert_str_eq(set.header->profile, "full");
+	ck_assert(set.header->strict);
+	ck_assert_int_eq(set.header->repeats, 3);
+	ck_assert_ptr_null(set.header->version);
+	ck_assert_ptr_null(set.header->job);
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(a_first_line_must_be_whole)
 		{ "{'by':'a1','spool':true,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
 		  "quick'}",
 			"another version of muster" },
-		{ "{'by':'A!','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
+		{ "{'by':7,'spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
 		  "quick'}",
 			"a malformed first line" },
 		{ "{'by':'','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'"
@@ -154,12 +154,12 @@ START_TEST(of_several_runs_the_last_one_counts)
 		"'sku':'y.json','profile':'quick'}\n",
 		MUSTER_SPOOL_VERSION);
 	read_run(NULL);
-	ck_assert_str_eq(set.run, "r2");
+	ck_assert_str_eq(set.header->run, "r2");
 	ck_assert_uint_eq(set.rank_count, 2);
 	ck_assert_uint_eq(set.other_runs, 2);
 	muster_journal_set_done(&set);
 	read_run("r1");
-	ck_assert_str_eq(set.run, "r1");
+	ck_assert_str_eq(set.header->run, "r1");
 	ck_assert_uint_eq(set.rank_count, 2);
 	ck_assert_int_eq(set.job_ranks, 4);
 	muster_journal_set_done(&set);
@@ -221,6 +221,7 @@ START_TEST(files_that_are_none_are_counted)
 	ck_assert_uint_eq(set.files, 3);
 	ck_assert_uint_eq(set.bad_files, 2);
 	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
+	ck_assert_str_eq(set.bad_why, "is not a regular file");
 }
 END_TEST
 
@@ -235,6 +236,26 @@ START_TEST(no_folder_and_an_empty_one_are_errors)
 }
 END_TEST
 
+/* The first of two first lines of a process counts, also in another file. */
+START_TEST(a_process_counts_once)
+{
+	put_first("a.jsonl", "a1", 1, "n1", "");
+	put_first("a.jsonl", "a1", 2, "n1", "");
+	put_first("b.jsonl", "a1", 3, "n1", "");
+	put_first("b.jsonl", "b1", 0, "n2", "");
+	put_first("b.jsonl", "b2", 2, "n2", "");
+	put("a.jsonl", "{'by':'a1','t':3,'step':'mine'}\n");
+	put("b.jsonl", "{'by':'a1','t':4,'step':'copy'}\n{'by':'b2','t':5,'step':'last'}\n");
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 3);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(set.ranks[i].header.rank, i);
+	ck_assert_str_eq(set.ranks[1].step, "mine");
+	ck_assert_str_eq(set.ranks[2].step, "last");
+	ck_assert_uint_eq(set.bad_lines, 0);
+}
+END_TEST
+
 /* As MPI counts, which may be otherwise than the launcher; but never once something was measured. */
 START_TEST(a_place_replaces_the_launchers)
 {
@@ -244,9 +265,9 @@ START_TEST(a_place_replaces_the_launchers)
 	put_record("a.jsonl", "a1", 2, 3, "n1", "system", "ok", 8);
 	put("a.jsonl", "{'by':'a1','rank':5,'ranks':8}\n");
 	read_run(NULL);
-	ck_assert_int_eq(set.ranks[0].rank, 3);
+	ck_assert_int_eq(set.ranks[0].header.rank, 3);
 	ck_assert_int_eq(set.job_ranks, 8);
-	ck_assert_uint_eq(set.bad_lines, 0);
+	ck_assert_uint_eq(set.bad_lines, 1); /* rank -1 */
 }
 END_TEST
 
@@ -262,7 +283,8 @@ START_TEST(a_rank_that_was_started_again_counts_once)
 	put_record("a.jsonl", "a2", 3, 2, "n2", "system", "ok", 8);
 	read_run(NULL);
 	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_str_eq(set.ranks[0].node, "n2"); /* of those that began in the same second, the last in the files */
+	ck_assert_str_eq(
+		set.ranks[0].header.node, "n2"); /* of those that began in the same second, the last in the files */
 	ck_assert_double_eq(set.elapsed_s, 3);
 }
 END_TEST
@@ -276,7 +298,7 @@ START_TEST(the_later_start_counts_wherever_it_stands)
 		MUSTER_SPOOL_VERSION);
 	read_run(NULL);
 	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_str_eq(set.ranks[0].node, "n1");
+	ck_assert_str_eq(set.ranks[0].header.node, "n1");
 }
 END_TEST
 
@@ -338,6 +360,7 @@ int main(void)
 	tcase_add_test(tcase, lines_that_are_not_ours_mean_nothing);
 	tcase_add_test(tcase, files_that_are_none_are_counted);
 	tcase_add_test(tcase, no_folder_and_an_empty_one_are_errors);
+	tcase_add_test(tcase, a_process_counts_once);
 	tcase_add_test(tcase, a_place_replaces_the_launchers);
 	tcase_add_test(tcase, a_rank_that_was_started_again_counts_once);
 	tcase_add_test(tcase, the_later_start_counts_wherever_it_stands);

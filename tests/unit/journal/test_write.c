@@ -69,19 +69,19 @@ START_TEST(what_is_written_is_read)
 	muster_journal_end(journal, "enough");
 	muster_journal_close(journal, 10000);
 	read_back(&run, &set);
-	ck_assert_str_eq(set.run, "r1");
-	ck_assert_str_eq(set.job, "77");
-	ck_assert_str_eq(set.nodelist, "n[1-2]");
-	ck_assert_str_eq(set.started, "2026-11-21T10:00:00Z");
-	ck_assert_str_eq(set.version, MUSTER_VERSION);
-	ck_assert_str_eq(set.sku, "x.json");
-	ck_assert_str_eq(set.overlay, "o.json");
-	ck_assert_str_eq(set.profile, "quick");
-	ck_assert(set.strict);
-	ck_assert_int_eq(set.repeats, 3);
-	ck_assert_int_eq(set.ranks[0].rank, 2);
-	ck_assert_int_eq(set.ranks[0].ranks, 8);
-	ck_assert_str_eq(set.ranks[0].node, "n1");
+	ck_assert_str_eq(set.header->run, "r1");
+	ck_assert_str_eq(set.header->job, "77");
+	ck_assert_str_eq(set.header->nodelist, "n[1-2]");
+	ck_assert_str_eq(set.header->started, "2026-11-21T10:00:00Z");
+	ck_assert_str_eq(set.header->version, MUSTER_VERSION);
+	ck_assert_str_eq(set.header->sku, "x.json");
+	ck_assert_str_eq(set.header->overlay, "o.json");
+	ck_assert_str_eq(set.header->profile, "quick");
+	ck_assert(set.header->strict);
+	ck_assert_int_eq(set.header->repeats, 3);
+	ck_assert_int_eq(set.ranks[0].header.rank, 2);
+	ck_assert_int_eq(set.ranks[0].header.ranks, 8);
+	ck_assert_str_eq(set.ranks[0].header.node, "n1");
 	ck_assert_str_eq(set.ranks[0].end, "enough");
 	ck_assert_uint_eq(set.told.trial_count, 1);
 	ck_assert_int_eq(set.told.trials[0].status, MUSTER_TRIAL_LATE);
@@ -115,6 +115,61 @@ START_TEST(a_step_is_written_when_it_is_another)
 	ck_assert_double_lt(set.ranks[0].step_s, 60);
 	muster_journal_set_done(&set);
 	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_step_after_a_long_one_is_written_again)
+{
+	struct muster_run run;
+	struct muster_journal_set set;
+	struct muster_journal *journal = open_one(&header);
+	static const char step[] = "{\"step\":\"cuInit\"}";
+	char large[2000];
+	int length = snprintf(large, sizeof large, "{\"step\":\"%01500d\"}", 7);
+	muster_journal_line(journal, step, strlen(step), false);
+	muster_journal_line(journal, large, (size_t)length, false);
+	muster_journal_line(journal, step, strlen(step), false);
+	muster_journal_close(journal, 10000);
+	read_back(&run, &set);
+	ck_assert_str_eq(set.ranks[0].step, "cuInit");
+	muster_journal_set_done(&set);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Only steps are left out when they come again. An object without members has nothing to write. */
+START_TEST(every_line_of_a_record_is_written)
+{
+	struct muster_journal *journal = open_one(&header);
+	static const char kept[] = "{\"kept\": 0, \"job\": false}";
+	for (int i = 0; i < 3; i++)
+		muster_journal_line(journal, kept, strlen(kept), true);
+	muster_journal_line(journal, "{}", 2, true);
+	muster_journal_close(journal, 10000);
+	size_t lines = 0;
+	for (const char *at = file_text("n1.jsonl"); (at = strstr(at, "\"t\":")); at++)
+		lines++;
+	ck_assert_uint_eq(lines, 3);
+}
+END_TEST
+
+/* Within the grace everything is written, and the file closed. */
+START_TEST(a_journal_is_whole_once_it_is_closed)
+{
+	for (int i = 0; i < 20; i++) {
+		int before = dup(0);
+		close(before);
+		struct muster_journal *journal = open_one(&header);
+		muster_journal_end(journal, "");
+		muster_journal_close(journal, 9900);
+		int after = dup(0);
+		close(after);
+		ck_assert_int_eq(before, after);
+		const char *text = file_text("n1.jsonl");
+		ck_assert_str_eq(strrchr(text, '\"'), "\"}\n");
+		ck_assert_msg(strstr(text, "\"end\": \"\""), "%s", text);
+		unlink(in_folder("n1.jsonl"));
+	}
 }
 END_TEST
 
@@ -317,6 +372,9 @@ int main(void)
 	tcase_add_checked_fixture(tcase, folder_setup, folder_teardown);
 	tcase_add_test(tcase, what_is_written_is_read);
 	tcase_add_test(tcase, a_step_is_written_when_it_is_another);
+	tcase_add_test(tcase, a_step_after_a_long_one_is_written_again);
+	tcase_add_test(tcase, every_line_of_a_record_is_written);
+	tcase_add_test(tcase, a_journal_is_whole_once_it_is_closed);
 	tcase_add_test(tcase, each_line_is_an_object_between_newlines);
 	tcase_add_test(tcase, a_file_is_named_after_its_node);
 	tcase_add_test(tcase, the_launcher_names_the_run);

