@@ -10,7 +10,9 @@
 #include "vendor/library.h"
 #include "vendor/nvml.h"
 #include "json/object.h"
+#include "model/sample_json.h"
 #include "util/leaks.h"
+#include "util/line_reader.h"
 #include "muster/arena.h"
 #include "probes/context.h"
 #include "util/env.h"
@@ -23,17 +25,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What has come from the supervisor and was not looked at yet. Read here and not by stdio, so that a call to give up is
- * seen in the middle of a command. */
-struct inbox {
-	char *text;
-	size_t length, room, taken; /* taken: bytes of the line that was handed out last */
-	bool ended;
-};
-
 struct worker {
 	struct muster_probe_ctx ctx; /* what probes are given */
-	struct inbox inbox;
+	struct muster_line_reader commands;
+	bool ended;          /* no more commands come */
 	char cancelled[400]; /* why the present command is cancelled; "" when it is not */
 	struct muster_gpu gpu;
 	struct muster_arena *arena; /* node name, peers */
@@ -87,13 +82,24 @@ static void line_end(struct muster_json_writer_text *line)
 	free(text);
 }
 
+static void send_text(const char *key, const char *text)
+{
+	struct muster_json_writer_text line;
+	line_begin(&line, key);
+	muster_json_writer_string(&line.w, text);
+	line_end(&line);
+}
+
 static void send_step(void *arg, const char *text)
 {
 	(void)arg;
-	struct muster_json_writer_text line;
-	line_begin(&line, "step");
-	muster_json_writer_string(&line.w, text);
-	line_end(&line);
+	send_text("step", text);
+}
+
+static void send_evidence(void *arg, const char *text)
+{
+	(void)arg;
+	send_text("evidence", text);
 }
 
 /* The supervisor does not read samples: the values that it needs are in the answer. */
@@ -117,19 +123,7 @@ static void send_sample(void *arg, const struct muster_sample *sample)
 	note_for_answer(arg, sample);
 	struct muster_json_writer_text line;
 	line_begin(&line, "sample");
-	muster_json_writer_object(&line.w);
-	muster_json_writer_pair(&line.w, "metric", muster_string(sample->metric->name));
-	if (sample->label_count > 0) {
-		muster_json_writer_key(&line.w, "labels");
-		muster_json_writer_object(&line.w);
-		for (size_t i = 0; i < sample->label_count; i++)
-			muster_json_writer_pair(&line.w, sample->labels[i].key, sample->labels[i].value);
-		muster_json_writer_object_end(&line.w);
-	}
-	muster_json_writer_pair(&line.w, "value", sample->value);
-	if (sample->value.type == MUSTER_NULL)
-		muster_json_writer_pair(&line.w, "reason", muster_string(sample->reason));
-	muster_json_writer_object_end(&line.w);
+	muster_sample_write(&line.w, sample);
 	line_end(&line);
 }
 
@@ -240,42 +234,22 @@ static const char *need_string(const struct muster_json *command, const char *ke
 	return muster_json_string(text);
 }
 
-/* Read what there is; waits when there is nothing. */
-static void inbox_fill(struct inbox *inbox)
+/* The next command, good until the next call: 1 when there is one; 0 when none has come within wait_ms (-1: wait for
+ * one); -1 when no more come. */
+static int next_command(struct worker *worker, int wait_ms, const char **ret, size_t *ret_length)
 {
-	if (inbox->room - inbox->length < 4096) {
-		inbox->room = inbox->room ? inbox->room * 2 : 16384;
-		inbox->text = muster_realloc(inbox->text, inbox->room, 1);
+	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
+	while (!worker->ended) {
+		int got = muster_line_reader_next(&worker->commands, ret, ret_length);
+		if (worker->commands.too_long > 0)
+			die("a command of more than %zu bytes", worker->commands.most);
+		if (got > 0 && !worker->commands.cut)
+			return 1;
+		worker->ended = got >= 0 || errno != EAGAIN;
+		if (!worker->ended && poll(&commands, 1, wait_ms) == 0)
+			return 0;
 	}
-	ssize_t got = read(MUSTER_WORKER_COMMANDS, inbox->text + inbox->length, inbox->room - inbox->length);
-	if (got > 0)
-		inbox->length += (size_t)got;
-	else if (got == 0 || errno != EINTR)
-		inbox->ended = true;
-}
-
-/* The length of the first line, without its newline; -1 when it is not whole yet. */
-static ssize_t inbox_line(struct inbox *inbox)
-{
-	if (inbox->taken > 0) {
-		memmove(inbox->text, inbox->text + inbox->taken, inbox->length - inbox->taken);
-		inbox->length -= inbox->taken;
-		inbox->taken = 0;
-	}
-	const char *end = inbox->length > 0 ? memchr(inbox->text, '\n', inbox->length) : NULL;
-	if (!end)
-		return -1;
-	inbox->taken = (size_t)(end - inbox->text) + 1;
-	return end - inbox->text;
-}
-
-/* The next command; -1 when there will be none. */
-static ssize_t next_command(struct worker *worker)
-{
-	ssize_t length;
-	while ((length = inbox_line(&worker->inbox)) < 0 && !worker->inbox.ended)
-		inbox_fill(&worker->inbox);
-	return length;
+	return -1;
 }
 
 static struct muster_json *parse_command(const char *text, size_t length)
@@ -287,36 +261,30 @@ static struct muster_json *parse_command(const char *text, size_t length)
 	return command;
 }
 
+/* During a command the supervisor sends no other one. */
+static void take_abort(struct worker *worker, const char *text, size_t length)
+{
+	struct muster_json *command = parse_command(text, length);
+	if (strcmp(need_string(command, "do"), "abort") != 0)
+		die("a command during another command");
+	snprintf(worker->cancelled, sizeof worker->cancelled, "%s", need_string(command, "why"));
+	muster_json_free(command);
+}
+
 static int cancelled(void *arg, struct muster_error *err)
 {
 	struct worker *worker = arg;
-	struct pollfd commands = { .fd = MUSTER_WORKER_COMMANDS, .events = POLLIN };
-	while (!*worker->cancelled && !worker->inbox.ended) {
-		ssize_t length = inbox_line(&worker->inbox);
-		if (length < 0 && poll(&commands, 1, 0) <= 0)
+	const char *text;
+	size_t length;
+	if (!*worker->cancelled) {
+		int got = next_command(worker, 0, &text, &length);
+		if (got == 0)
 			return 0;
-		if (length < 0) {
-			inbox_fill(&worker->inbox);
-			continue;
-		}
-		/* during a command the supervisor sends no other command */
-		struct muster_json *command = parse_command(worker->inbox.text, (size_t)length);
-		if (strcmp(need_string(command, "do"), "abort") != 0)
-			die("a command during another command");
-		snprintf(worker->cancelled, sizeof worker->cancelled, "%s", need_string(command, "why"));
-		muster_json_free(command);
+		if (got > 0)
+			take_abort(worker, text, length);
 	}
 	return muster_fail(err, MUSTER_ECALLEDOFF, "cancelled: %s",
 		*worker->cancelled ? worker->cancelled : "the supervisor has exited");
-}
-
-static void send_evidence(void *arg, const char *text)
-{
-	(void)arg;
-	struct muster_json_writer_text line;
-	line_begin(&line, "evidence");
-	muster_json_writer_string(&line.w, text);
-	line_end(&line);
 }
 
 static void send_failing(void *arg, const struct muster_error *err)
@@ -514,10 +482,13 @@ int muster_cmd_worker(int argc, char **argv)
 		.sink = &sink,
 		.arg = &worker,
 	};
-	ssize_t length;
-	while ((length = next_command(&worker)) >= 0 && obey(&worker, worker.inbox.text, (size_t)length))
+	const char *text;
+	size_t length;
+	fcntl(MUSTER_WORKER_COMMANDS, F_SETFL, O_NONBLOCK); /* so that a command can be cancelled while it runs */
+	muster_line_reader_init(&worker.commands, MUSTER_WORKER_COMMANDS, MUSTER_PROTOCOL_COMMAND_MAX);
+	while (next_command(&worker, -1, &text, &length) > 0 && obey(&worker, text, length))
 		;
-	free(worker.inbox.text);
+	muster_line_reader_done(&worker.commands);
 	muster_arena_free(worker.arena);
 	fflush(NULL);
 	muster_leaks_check();

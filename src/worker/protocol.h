@@ -30,7 +30,7 @@ enum { MUSTER_WORKER_BROKEN = 71 };
 /* Most figures in an answer. */
 enum { MUSTER_FIGURES_MAX = 64 };
 
-/* Most bytes that a worker may send for one command; far above what any probe sends. */
+/* Most bytes of a command, and of all that a worker may send for one command; far above what any probe sends. */
 #define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)
 
 #endif
