@@ -64,8 +64,7 @@ static void print_json(FILE *out)
 		muster_json_writer_pair(&w, "unit", muster_string(metric->unit));
 		muster_json_writer_pair(&w, "scope", muster_string(muster_scope_name(metric->scope)));
 		muster_json_writer_pair(&w, "probe", muster_string(muster_metric_probe(metric)));
-		muster_json_writer_key(&w, "labels");
-		muster_json_writer_array(&w);
+		muster_json_writer_array_of(&w, "labels");
 		for (size_t j = 0; j < MUSTER_LABELS_MAX && metric->labels[j]; j++)
 			muster_json_writer_string(&w, metric->labels[j]);
 		muster_json_writer_array_end(&w);

@@ -40,8 +40,7 @@ static void list_text(const struct muster_expect *all, size_t count)
 
 static void put_texts(struct muster_json_writer *w, const char *key, const char *const *texts, size_t count)
 {
-	muster_json_writer_key(w, key);
-	muster_json_writer_array(w);
+	muster_json_writer_array_of(w, key);
 	for (size_t i = 0; i < count; i++)
 		muster_json_writer_string(w, texts[i]);
 	muster_json_writer_array_end(w);
@@ -186,8 +185,7 @@ static void put_check(
 	muster_json_writer_pair(w, "check", muster_string(check->id));
 	muster_json_writer_pair(w, "title", text_or_null(check->title));
 	muster_json_writer_pair(w, "metric", muster_string(check->metric->name));
-	muster_json_writer_key(w, "where");
-	muster_json_writer_object(w);
+	muster_json_writer_object_of(w, "where");
 	for (size_t i = 0; i < check->where_count; i++)
 		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
 	muster_json_writer_object_end(w);
@@ -203,8 +201,7 @@ static void put_check(
 	muster_json_writer_pair(w, "certainty", text_or_null(check->certainty));
 	muster_json_writer_pair(w, "advice", text_or_null(check->advice));
 	muster_json_writer_pair(w, "file", muster_string(check->file));
-	muster_json_writer_key(w, "changes");
-	muster_json_writer_array(w);
+	muster_json_writer_array_of(w, "changes");
 	for (size_t i = 0; i < check->change_count; i++) {
 		muster_json_writer_object(w);
 		muster_json_writer_pair(w, "key", muster_string(check->changes[i].key));
@@ -222,8 +219,7 @@ static void show_json(const struct muster_expect *expect)
 	muster_json_writer_init(&w, stdout, 2);
 	muster_json_writer_object(&w);
 	put_head(&w, expect);
-	muster_json_writer_key(&w, "checks");
-	muster_json_writer_array(&w);
+	muster_json_writer_array_of(&w, "checks");
 	for (size_t i = 0; i < expect->check_count; i++)
 		put_check(&w, expect, &expect->checks[i]);
 	muster_json_writer_array_end(&w);

@@ -171,6 +171,24 @@ void muster_json_writer_pair(struct muster_json_writer *w, const char *key, stru
 	muster_json_writer_value(w, value);
 }
 
+void muster_json_writer_object_of(struct muster_json_writer *w, const char *key)
+{
+	muster_json_writer_key(w, key);
+	muster_json_writer_object(w);
+}
+
+void muster_json_writer_array_of(struct muster_json_writer *w, const char *key)
+{
+	muster_json_writer_key(w, key);
+	muster_json_writer_array(w);
+}
+
+void muster_json_writer_text(struct muster_json_writer *w, const char *key, const char *text)
+{
+	if (text)
+		muster_json_writer_pair(w, key, muster_string(text));
+}
+
 int muster_json_writer_line_begin(struct muster_json_writer *w)
 {
 	int saved = w->indent_depth;

@@ -47,8 +47,12 @@ void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean);
 void muster_json_writer_null(struct muster_json_writer *w);
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value);
 void muster_json_writer_raw(struct muster_json_writer *w, const char *json); /* a value that is JSON already */
-/* key and value in one */
+/* key and value, or the begin of one, in one */
 void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);
+void muster_json_writer_object_of(struct muster_json_writer *w, const char *key);
+void muster_json_writer_array_of(struct muster_json_writer *w, const char *key);
+/* The pair, or nothing when text is NULL. */
+void muster_json_writer_text(struct muster_json_writer *w, const char *key, const char *text);
 
 /* Everything that is opened until the matching line_end, which takes what line_begin returned, stays on one line. */
 int muster_json_writer_line_begin(struct muster_json_writer *w);

@@ -96,20 +96,13 @@ static bool *find_known(const struct muster_run *run)
 	return known;
 }
 
-static bool same_value(struct muster_value a, struct muster_value b)
-{
-	if (a.type == MUSTER_STRING && b.type == MUSTER_STRING)
-		return strcmp(a.string, b.string) == 0;
-	return muster_value_equal(a, b);
-}
-
 /* The two are of the same GPU already, whatever its bus id is by now. */
 static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
 {
 	if (a->label_count != b->label_count)
 		return false;
 	for (size_t i = 0; i < a->label_count; i++)
-		if (strcmp(a->labels[i].key, "gpu") != 0 && !same_value(a->labels[i].value, b->labels[i].value))
+		if (strcmp(a->labels[i].key, "gpu") != 0 && !muster_value_equal(a->labels[i].value, b->labels[i].value))
 			return false;
 	return true;
 }
@@ -178,7 +171,7 @@ static void compare_pair(struct match *m, const struct muster_sample *before, co
 		return;
 	struct muster_change change = begin(m, before, after);
 	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
-	if (same_value(before->value, after->value)) {
+	if (muster_value_equal(before->value, after->value)) {
 		m->to->same++;
 		return;
 	}

@@ -7,6 +7,7 @@
 
 #include "slurm/hostlist.h"
 #include "json/writer.h"
+#include "util/sort.h"
 #include "util/text.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
@@ -17,17 +18,6 @@
 #include <string.h>
 
 enum { LINES_MAX = 60, NAME_MAX_SHOWN = 200 };
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_value(struct muster_value a, struct muster_value b)
-{
-	return a.type == MUSTER_STRING && b.type == MUSTER_STRING ? strcmp(a.string, b.string) == 0
-								  : muster_value_equal(a, b);
-}
 
 /* Labels that do not name a thing: "bytes", "library", "name". */
 static bool is_place(const char *key)
@@ -45,59 +35,38 @@ static bool alike(const struct muster_change *a, const struct muster_change *b)
 		a->label_count != b->label_count)
 		return false;
 	for (size_t i = 0; i < a->label_count; i++)
-		if (!is_place(a->labels[i].key) && !same_value(a->labels[i].value, b->labels[i].value))
+		if (!is_place(a->labels[i].key) && !muster_value_equal(a->labels[i].value, b->labels[i].value))
 			return false;
 	if (a->about == MUSTER_ABOUT_FIGURE && a->noise > 0 && b->noise > 0)
 		return true; /* measured values are never exactly equal */
-	return same_value(a->before, b->before) && same_value(a->after, b->after) &&
-	       same_text(a->before_reason, b->before_reason) && same_text(a->after_reason, b->after_reason);
+	return muster_value_equal(a->before, b->before) && muster_value_equal(a->after, b->after) &&
+	       muster_text_order(a->before_reason, b->before_reason) == 0 &&
+	       muster_text_order(a->after_reason, b->after_reason) == 0;
 }
 
 static void print_value(FILE *out, struct muster_value value, const char *reason)
 {
 	char text[128];
-	if (value.type == MUSTER_NULL) {
-		fputs("null (", out);
-		muster_print_escaped(out, reason ? reason : "no reason given");
-		fputc(')', out);
-	} else if (value.type == MUSTER_STRING) {
+	if (value.type == MUSTER_NULL)
+		muster_print_text(out, "null (%s)", reason ? reason : "no reason given");
+	else if (value.type == MUSTER_STRING)
 		muster_print_escaped(out, value.string);
-	} else {
+	else
 		fputs(muster_value_text(value, text, sizeof text), out);
-	}
-}
-
-static void print_labels(FILE *out, const struct muster_change *change)
-{
-	char text[128];
-	for (size_t i = 0; i < change->label_count; i++) {
-		const struct muster_label *label = &change->labels[i];
-		if (is_place(label->key))
-			continue;
-		fprintf(out, " %s=", label->key);
-		if (label->value.type == MUSTER_STRING)
-			muster_print_escaped(out, label->value.string);
-		else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
-			fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), out);
-		else
-			fputs(muster_value_text(label->value, text, sizeof text), out);
-	}
 }
 
 static void print_place(FILE *out, const struct muster_change *change)
 {
-	fputs(change->node ? "node " : "the whole job", out);
 	if (change->node)
-		muster_print_escaped(out, change->node);
-	if (change->gpu) {
-		fputs(", GPU ", out);
-		muster_print_escaped(out, change->gpu);
-	} else if (change->port) {
-		fputs(", port ", out);
-		muster_print_escaped(out, change->port);
-	} else if (change->rank >= 0) {
+		muster_print_text(out, "node %s", change->node);
+	else
+		fputs("the whole job", out);
+	if (change->gpu)
+		muster_print_text(out, ", GPU %s", change->gpu);
+	else if (change->port)
+		muster_print_text(out, ", port %s", change->port);
+	else if (change->rank >= 0)
 		fprintf(out, ", rank %d", change->rank);
-	}
 }
 
 /* Identical changes, represented by the worst. */
@@ -117,7 +86,7 @@ static void print_places(FILE *out, const struct bundle *bundle)
 		return;
 	}
 	for (size_t i = 0; i < bundle->count; i++)
-		nodes += i == 0 || !same_text(bundle->nodes[i], bundle->nodes[i - 1]);
+		nodes += i == 0 || strcmp(bundle->nodes[i], bundle->nodes[i - 1]) != 0;
 	if (bundle->count > nodes)
 		fprintf(out, "%s of ", muster_text_plural(text, bundle->count, things));
 	fprintf(out, "%s ", muster_text_plural(text, nodes, "node"));
@@ -136,9 +105,13 @@ static void print_places(FILE *out, const struct bundle *bundle)
 static void print_bundle(FILE *out, const struct bundle *bundle)
 {
 	const struct muster_change *change = bundle->worst;
-	fputs("  ", out);
-	muster_print_escaped(out, change->what);
-	print_labels(out, change);
+	muster_print_text(out, "  %s", change->what);
+	for (size_t i = 0; i < change->label_count; i++) {
+		if (is_place(change->labels[i].key))
+			continue;
+		fprintf(out, " %s=", change->labels[i].key);
+		muster_text_label(out, &change->labels[i]);
+	}
 	fputs(": ", out);
 	print_value(out, change->before, change->before_reason);
 	fputs(" -> ", out);
@@ -188,10 +161,9 @@ static void print_kind(FILE *out, const struct muster_change *changes, size_t co
 void muster_comparison_print_text(
 	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out)
 {
-	fputs("before: ", out);
-	muster_print_escaped(out, before);
-	fputs("\nafter:  ", out);
-	muster_print_escaped(out, after);
+	muster_print_text(out, "before: %s", before);
+	fputc('\n', out);
+	muster_print_text(out, "after:  %s", after);
 	fputc('\n', out);
 	if (comparison->incomparable)
 		fprintf(out, "The reports cannot be compared: %s\n", comparison->incomparable);
@@ -211,22 +183,15 @@ void muster_comparison_print_text(
 
 /* ---- JSON ---- */
 
-static void write_text(struct muster_json_writer *w, const char *key, const char *text)
-{
-	if (text)
-		muster_json_writer_pair(w, key, muster_string(text));
-}
-
 static void write_run(
 	struct muster_json_writer *w, const char *key, const struct muster_report *report, const char *path)
 {
 	const struct muster_job *job = &report->run->job;
-	muster_json_writer_key(w, key);
-	muster_json_writer_object(w);
+	muster_json_writer_object_of(w, key);
 	muster_json_writer_pair(w, "path", muster_string(path));
-	write_text(w, "job", job->id);
-	write_text(w, "started", job->started);
-	write_text(w, "muster", job->version);
+	muster_json_writer_text(w, "job", job->id);
+	muster_json_writer_text(w, "started", job->started);
+	muster_json_writer_text(w, "muster", job->version);
 	muster_json_writer_pair(w, "sku", muster_string(report->sku));
 	muster_json_writer_pair(w, "profile", muster_string(job->profile));
 	muster_json_writer_pair(w, "simulated", muster_boolean(job->simulated));
@@ -242,25 +207,23 @@ static void write_change(struct muster_json_writer *w, const struct muster_chang
 	muster_json_writer_pair(w, "kind", muster_string(muster_change_kind_name(change->kind)));
 	muster_json_writer_pair(w, "about", muster_string(muster_change_about_name(change->about)));
 	muster_json_writer_pair(w, "what", muster_string(change->what));
-	muster_json_writer_key(w, "where");
-	muster_json_writer_object(w);
-	write_text(w, "node", change->node);
+	muster_json_writer_object_of(w, "where");
+	muster_json_writer_text(w, "node", change->node);
 	if (change->rank >= 0)
 		muster_json_writer_pair(w, "rank", muster_number(change->rank));
-	write_text(w, "gpu", change->gpu);
-	write_text(w, "port", change->port);
+	muster_json_writer_text(w, "gpu", change->gpu);
+	muster_json_writer_text(w, "port", change->port);
 	if (change->label_count > 0) {
-		muster_json_writer_key(w, "labels");
-		muster_json_writer_object(w);
+		muster_json_writer_object_of(w, "labels");
 		for (size_t i = 0; i < change->label_count; i++)
 			muster_json_writer_pair(w, change->labels[i].key, change->labels[i].value);
 		muster_json_writer_object_end(w);
 	}
 	muster_json_writer_object_end(w);
 	muster_json_writer_pair(w, "before", change->before);
-	write_text(w, "before_reason", change->before_reason);
+	muster_json_writer_text(w, "before_reason", change->before_reason);
 	muster_json_writer_pair(w, "after", change->after);
-	write_text(w, "after_reason", change->after_reason);
+	muster_json_writer_text(w, "after_reason", change->after_reason);
 	muster_json_writer_pair(w, "unit", muster_string(change->unit));
 	if (change->share != 0)
 		muster_json_writer_pair(w, "percent", muster_number(change->share * 100));
@@ -281,19 +244,17 @@ void muster_comparison_print_json(const struct muster_comparison *comparison, co
 	muster_json_writer_pair(&w, "schema_version", muster_number(1));
 	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
 	muster_json_writer_pair(&w, "verdict", muster_string(muster_comparison_verdict(comparison)));
-	write_text(&w, "incomparable", comparison->incomparable);
-	write_text(&w, "note", comparison->note);
+	muster_json_writer_text(&w, "incomparable", comparison->incomparable);
+	muster_json_writer_text(&w, "note", comparison->note);
 	write_run(&w, "before", before, before_path);
 	write_run(&w, "after", after, after_path);
-	muster_json_writer_key(&w, "count");
-	muster_json_writer_object(&w);
+	muster_json_writer_object_of(&w, "count");
 	for (enum muster_change_kind kind = 0; kind < MUSTER_CHANGE_COUNT; kind++)
 		muster_json_writer_pair(
 			&w, muster_change_kind_name(kind), muster_number((double)comparison->count[kind]));
 	muster_json_writer_pair(&w, "same", muster_number((double)comparison->same));
 	muster_json_writer_object_end(&w);
-	muster_json_writer_key(&w, "changes");
-	muster_json_writer_array(&w);
+	muster_json_writer_array_of(&w, "changes");
 	for (size_t i = 0; i < comparison->change_count; i++)
 		write_change(&w, &comparison->changes[i]);
 	muster_json_writer_array_end(&w);

@@ -44,34 +44,24 @@ struct book {
 
 /* ---- XML ---- */
 
-static void put_escaped(FILE *out, const char *text, size_t length)
+/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_print_escaped has spelled out. */
+static void put_text(FILE *out, const char *text)
 {
-	for (size_t i = 0; i < length; i++) {
-		switch (text[i]) {
+	char *safe = muster_escaped(text ? text : "");
+	for (const char *at = safe; *at; at++) {
+		bool forbidden = strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0;
+		switch (*at) {
 		case '&': fputs("&amp;", out); break;
 		case '<': fputs("&lt;", out); break;
 		case '>': fputs("&gt;", out); break;
 		case '"': fputs("&quot;", out); break;
-		default: fputc(text[i], out);
+		default: fputc(*at, out);
+		}
+		if (forbidden) {
+			fputs("\xbf\xbd", out); /* U+FFFD */
+			at += 2;
 		}
 	}
-}
-
-/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_print_escaped has spelled out. */
-static void put_text(FILE *out, const char *text)
-{
-	char *safe = NULL;
-	size_t length = 0;
-	FILE *stream = open_memstream(&safe, &length);
-	if (!stream)
-		abort(); /* out of memory */
-	muster_print_escaped(stream, text ? text : "");
-	if (fclose(stream) != 0)
-		abort(); /* out of memory */
-	for (size_t i = 0; i + 2 < length; i++)
-		if (memcmp(safe + i, "\xef\xbf\xbe", 3) == 0 || memcmp(safe + i, "\xef\xbf\xbf", 3) == 0)
-			memcpy(safe + i, "\xef\xbf\xbd", 3);
-	put_escaped(out, safe, length);
 	free(safe);
 }
 
@@ -295,18 +285,13 @@ static void suite_fill(const struct book *book, struct suite *suite, const struc
 
 static void put_message(FILE *out, const struct muster_finding *finding, size_t count)
 {
+	bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
+	char *text = muster_asprintf("%s%s%sobserved %s%s%s", finding->expected ? "expected " : "",
+		finding->expected ? finding->expected : "", finding->expected ? ", " : "",
+		finding->observed ? finding->observed : "nothing", unit ? " " : "", unit ? finding->unit : "");
 	fputs(" message=\"", out);
-	if (finding->expected) {
-		fputs("expected ", out);
-		put_text(out, finding->expected);
-		fputs(", ", out);
-	}
-	fputs("observed ", out);
-	put_text(out, finding->observed ? finding->observed : "nothing");
-	if (finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit) {
-		fputc(' ', out);
-		put_text(out, finding->unit);
-	}
+	put_text(out, text);
+	free(text);
 	if (count > 1)
 		fprintf(out, " (and %zu more)", count - 1);
 	fputc('"', out);
@@ -324,14 +309,7 @@ static void put_line(FILE *out, const char *name, const char *text)
 /* Where, and all that is known: what a person reads in the server's page. */
 static void put_body(FILE *out, const struct muster_finding *finding)
 {
-	char *where = NULL;
-	size_t length;
-	const struct muster_text_page page = { .out = open_memstream(&where, &length) };
-	if (!page.out)
-		abort(); /* out of memory */
-	muster_text_where(&page, finding);
-	if (fclose(page.out) != 0)
-		abort(); /* out of memory */
+	char *where = muster_text_where(finding);
 	put_text(out, where);
 	fputc('\n', out);
 	free(where);

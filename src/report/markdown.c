@@ -18,75 +18,61 @@ enum { ROWS_MAX = 50 };
 /* Escape one line of text, for a table's cell too. */
 static void put(FILE *out, const char *text)
 {
-	char *safe = NULL;
-	size_t length = 0;
-	FILE *stream = open_memstream(&safe, &length);
-	if (!stream)
-		abort(); /* out of memory */
-	muster_print_escaped(stream, text ? text : "");
-	if (fclose(stream) != 0)
-		abort(); /* out of memory */
-	for (size_t i = 0; i < length; i++) {
-		switch (safe[i]) {
+	char *safe = muster_escaped(text ? text : "");
+	for (const char *at = safe; *at; at++) {
+		switch (*at) {
 		case '<': fputs("&lt;", out); break;
 		case '>': fputs("&gt;", out); break;
 		case '&': fputs("&amp;", out); break;
 		case '@': fputs("&#64;", out); break; /* a host name must not notify a user (@name) */
 		default:
-			if (strchr("\\`*_{}[]()#!|~", safe[i]))
+			if (strchr("\\`*_{}[]()#!|~", *at))
 				fputc('\\', out);
-			fputc(safe[i], out);
+			fputc(*at, out);
 		}
 	}
 	free(safe);
 }
 
-static void put_where(FILE *out, const struct muster_finding *finding)
+static void put_row(FILE *out, const char *const *cells, size_t count)
 {
-	char *where = NULL;
-	size_t length;
-	const struct muster_text_page page = { .out = open_memstream(&where, &length) };
-	if (!page.out)
-		abort(); /* out of memory */
-	muster_text_where(&page, finding);
-	if (fclose(page.out) != 0)
-		abort(); /* out of memory */
-	put(out, where);
+	for (size_t i = 0; i < count; i++) {
+		fputs(i ? " | " : "| ", out);
+		put(out, cells[i]);
+	}
+	fputs(" |\n", out);
+}
+
+static void put_finding(FILE *out, const struct muster_finding *finding)
+{
+	bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
+	char *where = muster_text_where(finding);
+	char *observed = muster_asprintf(
+		"%s%s%s", finding->observed ? finding->observed : "", unit ? " " : "", unit ? finding->unit : "");
+	const char *const cells[] = { muster_status_name(finding->status), finding->check, where, finding->expected,
+		observed, finding->advice };
+	put_row(out, cells, sizeof cells / sizeof *cells);
 	free(where);
+	free(observed);
 }
 
 static void put_findings(FILE *out, const struct muster_report *report)
 {
 	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
-	size_t shown = 0, all = 0;
+	size_t all = 0;
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
 		for (size_t j = 0; j < report->finding_count; j++) {
-			const struct muster_finding *finding = &report->findings[j];
-			if (finding->status != order[i] || ++all > ROWS_MAX)
+			if (report->findings[j].status != order[i] || ++all > ROWS_MAX)
 				continue;
-			if (shown++ == 0)
+			if (all == 1)
 				fputs("\n| status | check | where | expected | observed | advice |\n"
 				      "|---|---|---|---|---|---|\n",
 					out);
-			fprintf(out, "| %s | ", muster_status_name(finding->status));
-			put(out, finding->check);
-			fputs(" | ", out);
-			put_where(out, finding);
-			fputs(" | ", out);
-			put(out, finding->expected);
-			fputs(" | ", out);
-			put(out, finding->observed);
-			if (finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit) {
-				fputc(' ', out);
-				put(out, finding->unit);
-			}
-			fputs(" | ", out);
-			put(out, finding->advice);
-			fputs(" |\n", out);
+			put_finding(out, &report->findings[j]);
 		}
 	}
-	if (all > shown)
-		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - shown);
+	if (all > ROWS_MAX)
+		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - ROWS_MAX);
 }
 
 /* Checks of bandwidths: measured and expected values. */
@@ -102,13 +88,11 @@ static void put_figures(FILE *out, const struct muster_report *report)
 		if (first)
 			fputs("\n| check | lowest | highest | unit | expected |\n|---|---|---|---|---|\n", out);
 		first = false;
-		muster_value_text(muster_number(tally->lowest), lowest, sizeof lowest);
-		muster_value_text(muster_number(tally->highest), highest, sizeof highest);
-		fputs("| ", out);
-		put(out, tally->check);
-		fprintf(out, " | %s | %s | %s | ", lowest, highest, metric->unit);
-		put(out, tally->expected);
-		fputs(" |\n", out);
+		const char *const cells[] = { tally->check,
+			muster_value_text(muster_number(tally->lowest), lowest, sizeof lowest),
+			muster_value_text(muster_number(tally->highest), highest, sizeof highest), metric->unit,
+			tally->expected };
+		put_row(out, cells, sizeof cells / sizeof *cells);
 	}
 }
 
@@ -119,11 +103,9 @@ static void put_placement(FILE *out, const struct muster_report *report)
 	if (placement.count > 0)
 		fputs("\n| placed by Slurm | nodes |\n|---|---|\n", out);
 	for (size_t i = 0; i < placement.count && i < ROWS_MAX; i++) {
-		fputs("| ", out);
-		put(out, placement.places[i].name ? placement.places[i].name : "unknown");
-		fputs(" | ", out);
-		put(out, placement.places[i].nodes);
-		fputs(" |\n", out);
+		const struct muster_block *place = &placement.places[i];
+		const char *const cells[] = { place->name ? place->name : "unknown", place->nodes };
+		put_row(out, cells, sizeof cells / sizeof *cells);
 	}
 	if (placement.count > ROWS_MAX)
 		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", placement.count - ROWS_MAX);

@@ -1,6 +1,7 @@
 /* publish.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +12,9 @@ static void log_line(const struct muster_report *report, const char *named)
 {
 	char *line = NULL;
 	size_t length = 0;
-	FILE *out = open_memstream(&line, &length);
-	if (!out)
-		abort(); /* out of memory */
+	FILE *out = muster_memory_open(&line, &length);
 	muster_report_print_line(report, named, out);
-	if (fclose(out) != 0)
-		abort(); /* out of memory */
+	muster_memory_close(out);
 	muster_log(MUSTER_LOG_INFO, NULL, "%.*s", (int)strcspn(line, "\n"), line);
 	free(line);
 }

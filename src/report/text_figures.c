@@ -10,11 +10,9 @@
 
 #include <string.h>
 
-struct figure {
+static const struct {
 	const char *metric, *title;
-};
-
-static const struct figure figures[] = {
+} figures[] = {
 	{ "gpu.h2d_gbps", "H2D" },
 	{ "gpu.d2h_gbps", "D2H" },
 	{ "gpu.h2d_together_gbps", "H2D, all GPUs of a node at once" },
@@ -114,25 +112,25 @@ static struct range range_checked(const struct muster_tally *tally)
 	};
 }
 
-/* One line for each check on the metric; how many there were. */
-static size_t print_checked(
-	const struct muster_text_page *page, const struct figure *figure, const struct muster_metric *metric)
+/* One line for each check on the metric; how many there were. all: what the samples show. */
+static size_t print_checked(const struct muster_text_page *page, const char *title, const struct muster_metric *metric,
+	const struct range *all)
 {
 	size_t printed = 0;
 	for (size_t i = 0; i < page->report->tally_count; i++) {
 		const struct muster_tally *tally = &page->report->tallies[i];
 		if (!tally->metric || strcmp(tally->metric, metric->name) != 0 || tally->skipped || !tally->has_numbers)
 			continue;
-		const struct range all = range_of(page->report->run, metric);
 		/* one that observes every message size at once says no more than the samples do */
-		bool sizes = tally->uncalibrated && tally->where_count == 0 && all.bytes > 0;
-		const struct range range = sizes ? all : range_checked(tally);
-		fprintf(page->out, "  %s: ", figure->title);
+		bool sizes = tally->uncalibrated && tally->where_count == 0 && all->bytes > 0;
+		const struct range range = sizes ? *all : range_checked(tally);
+		fprintf(page->out, "  %s: ", title);
 		print_range(page, metric, &range);
-		fputs("; ", page->out);
-		muster_print_escaped(page->out, tally->check);
-		fputs(!tally->expected ? "" : tally->uncalibrated ? ": " : " expects ", page->out);
-		muster_print_escaped(page->out, tally->expected ? tally->expected : "");
+		muster_print_text(page->out, "; %s%s%s", tally->check,
+			!tally->expected      ? ""
+			: tally->uncalibrated ? ": "
+					      : " expects ",
+			tally->expected ? tally->expected : "");
 		fputc('\n', page->out);
 		printed++;
 	}
@@ -149,24 +147,11 @@ static void print_why_unchecked(const struct muster_text_page *page, const struc
 			(bytes_of(tally) <= 0 || bytes_of(tally) == bytes)) /* sizes are whole numbers */
 			found = tally;
 	}
-	if (!found) {
-		fputs("; no check\n", page->out);
-		return;
-	}
-	fputs("; not evaluated: a check before ", page->out);
-	muster_print_escaped(page->out, found->check);
-	fputs(" failed\n", page->out);
-}
-
-static void print_unchecked(
-	const struct muster_text_page *page, const struct figure *figure, const struct muster_metric *metric)
-{
-	const struct range range = range_of(page->report->run, metric);
-	if (range.count == 0)
-		return;
-	fprintf(page->out, "  %s: ", figure->title);
-	print_range(page, metric, &range);
-	print_why_unchecked(page, metric, range.bytes);
+	if (found)
+		muster_print_text(page->out, "; not evaluated: a check before %s failed", found->check);
+	else
+		fputs("; no check", page->out);
+	fputc('\n', page->out);
 }
 
 static bool anything(const struct muster_text_page *page)
@@ -186,8 +171,14 @@ void muster_text_figures(const struct muster_text_page *page)
 	fputs("\nbandwidth\n", page->out);
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
-		if (metric && print_checked(page, &figures[i], metric) == 0)
-			print_unchecked(page, &figures[i], metric);
+		if (!metric)
+			continue;
+		const struct range all = range_of(page->report->run, metric);
+		if (print_checked(page, figures[i].title, metric, &all) > 0 || all.count == 0)
+			continue;
+		fprintf(page->out, "  %s: ", figures[i].title);
+		print_range(page, metric, &all);
+		print_why_unchecked(page, metric, all.bytes);
 	}
 }
 
@@ -203,17 +194,14 @@ static bool is_figure(const char *metric)
 static void print_observed(
 	const struct muster_text_page *page, const struct muster_tally *tally, const struct muster_metric *metric)
 {
-	fputs("  ", page->out);
-	muster_print_escaped(page->out, tally->check);
-	fprintf(page->out, ": %s ", metric->name);
+	muster_print_text(page->out, "  %s: %s ", tally->check, metric->name);
 	if (tally->has_numbers) {
 		const struct range range = range_checked(tally);
 		print_range(page, metric, &range);
 	} else {
 		muster_print_escaped(page->out, tally->value ? tally->value : "differs");
 	}
-	fputs("; ", page->out);
-	muster_print_escaped(page->out, tally->expected ? tally->expected : "");
+	muster_print_text(page->out, "; %s", tally->expected ? tally->expected : "");
 	fputc('\n', page->out);
 }
 

@@ -39,30 +39,31 @@ void muster_text_paint(const struct muster_text_page *page, enum muster_paint pa
 		fputs(text, page->out);
 }
 
-const char *muster_text_mark(enum muster_status status)
+static const struct look {
+	const char *mark;
+	enum muster_paint paint;
+} looks[] = {
+	[MUSTER_PASS] = { "pass", MUSTER_PAINT_OK },
+	[MUSTER_WARN] = { "warn", MUSTER_PAINT_WARN },
+	[MUSTER_FAIL] = { "FAIL", MUSTER_PAINT_FAIL },
+	[MUSTER_SKIP] = { "n/a", MUSTER_PAINT_DIM },
+	[MUSTER_INCONCLUSIVE] = { "inconclusive", MUSTER_PAINT_DOUBT },
+};
+_Static_assert(sizeof looks / sizeof *looks == MUSTER_STATUS_COUNT, "every status has its look");
+
+static const struct look *look_of(enum muster_status status)
 {
-	static const char *const marks[] = {
-		[MUSTER_PASS] = "pass",
-		[MUSTER_WARN] = "warn",
-		[MUSTER_FAIL] = "FAIL",
-		[MUSTER_SKIP] = "n/a",
-		[MUSTER_INCONCLUSIVE] = "inconclusive",
-	};
-	_Static_assert(sizeof marks / sizeof *marks == MUSTER_STATUS_COUNT, "every status has a mark");
-	return (unsigned int)status < MUSTER_STATUS_COUNT ? marks[status] : marks[MUSTER_INCONCLUSIVE];
+	return &looks[(unsigned int)status < MUSTER_STATUS_COUNT ? status : MUSTER_INCONCLUSIVE];
 }
 
-enum muster_paint muster_text_status_paint(enum muster_status status)
+const char *muster_text_mark(enum muster_status status)
 {
-	static const enum muster_paint paints[] = {
-		[MUSTER_PASS] = MUSTER_PAINT_OK,
-		[MUSTER_WARN] = MUSTER_PAINT_WARN,
-		[MUSTER_FAIL] = MUSTER_PAINT_FAIL,
-		[MUSTER_SKIP] = MUSTER_PAINT_DIM,
-		[MUSTER_INCONCLUSIVE] = MUSTER_PAINT_DOUBT,
-	};
-	_Static_assert(sizeof paints / sizeof *paints == MUSTER_STATUS_COUNT, "every status has a colour");
-	return (unsigned int)status < MUSTER_STATUS_COUNT ? paints[status] : MUSTER_PAINT_DOUBT;
+	return look_of(status)->mark;
+}
+
+void muster_text_paint_status(const struct muster_text_page *page, enum muster_status status, const char *text)
+{
+	muster_text_paint(page, look_of(status)->paint, text ? text : look_of(status)->mark);
 }
 
 const char *muster_text_plural(char out[64], size_t count, const char *noun)
@@ -77,21 +78,14 @@ static void print_header(const struct muster_text_page *page)
 	const struct muster_job *job = &report->run->job;
 	char nodes[64], ranks[64];
 	muster_text_paint(page, MUSTER_PAINT_STRONG, "muster " MUSTER_VERSION);
-	fputs(": ", page->out);
-	muster_print_escaped(page->out, report->sku ? report->sku : "unknown");
-	fprintf(page->out, ", %s, %s, profile ", muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
-		muster_text_plural(ranks, (size_t)job->ranks, "rank"));
-	muster_print_escaped(page->out, job->profile);
-	fprintf(page->out, ", %.1f s", job->elapsed_s);
-	if (job->id) {
-		fputs(", job ", page->out);
-		muster_print_escaped(page->out, job->id);
-	}
-	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0) {
-		fputs(" (measured by muster ", page->out);
-		muster_print_escaped(page->out, job->version);
-		fputc(')', page->out);
-	}
+	muster_print_text(page->out, ": %s, %s, %s, profile %s, %.1f s", report->sku ? report->sku : "unknown",
+		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
+		muster_text_plural(ranks, (size_t)job->ranks, "rank"), job->profile ? job->profile : "-",
+		job->elapsed_s);
+	if (job->id)
+		muster_print_text(page->out, ", job %s", job->id);
+	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0)
+		muster_print_text(page->out, " (measured by muster %s)", job->version);
 	fputc('\n', page->out);
 	if (job->simulated) {
 		muster_text_paint(page, MUSTER_PAINT_WARN,
@@ -141,7 +135,7 @@ static void print_verdict(const struct muster_text_page *page)
 	};
 	enum muster_status verdict = page->report->verdict;
 	bool known = verdict == MUSTER_PASS || verdict == MUSTER_FAIL;
-	muster_text_paint(page, muster_text_status_paint(verdict), verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
+	muster_text_paint_status(page, verdict, verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
 	fputs(": ", page->out);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		char text[64];
@@ -149,7 +143,7 @@ static void print_verdict(const struct muster_text_page *page)
 		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
 		fputs(i == 0 ? "" : ", ", page->out);
 		if (count > 0)
-			muster_text_paint(page, muster_text_status_paint(parts[i].status), text);
+			muster_text_paint_status(page, parts[i].status, text);
 		else
 			fputs(text, page->out);
 		count = parts[i].status == MUSTER_PASS ? observed_count(page->report) : 0;
@@ -161,42 +155,46 @@ static void print_verdict(const struct muster_text_page *page)
 	fputc('\n', page->out);
 }
 
-/* A label that the place does not name already: "bytes 8 GiB". */
-static void print_label(const struct muster_text_page *page, const struct muster_label *label)
+void muster_text_label(FILE *out, const struct muster_label *label)
 {
-	char text[64];
-	if (strcmp(label->key, "gpu") == 0 || strcmp(label->key, "port") == 0 || strcmp(label->key, "link_layer") == 0)
-		return;
-	fprintf(page->out, ", %s ", label->key);
+	char text[128];
 	if (label->value.type == MUSTER_STRING)
-		muster_print_escaped(page->out, label->value.string);
+		muster_print_escaped(out, label->value.string);
 	else if (strcmp(label->key, "bytes") == 0 && label->value.number >= 0 && label->value.number < 0x1p63)
-		fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), page->out);
+		fputs(muster_bytes_text((uint64_t)label->value.number, text, sizeof text), out);
 	else
-		fputs(muster_value_text(label->value, text, sizeof text), page->out);
+		fputs(muster_value_text(label->value, text, sizeof text), out);
 }
 
-void muster_text_where(const struct muster_text_page *page, const struct muster_finding *finding)
+/* Labels that a place has besides. */
+static bool is_place(const char *key)
 {
-	FILE *out = page->out;
-	if (finding->node) {
-		fputs("node ", out);
-		muster_print_escaped(out, finding->node);
-	} else {
+	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
+}
+
+char *muster_text_where(const struct muster_finding *finding)
+{
+	char *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
+	if (finding->node)
+		muster_print_text(out, "node %s", finding->node);
+	else
 		fputs("whole job", out);
-	}
 	if (finding->rank >= 0)
 		fprintf(out, ", rank %d", finding->rank);
-	if (finding->gpu) {
-		fputs(", GPU ", out);
-		muster_print_escaped(out, finding->gpu);
+	if (finding->gpu)
+		muster_print_text(out, ", GPU %s", finding->gpu);
+	if (finding->port)
+		muster_print_text(out, ", port %s", finding->port);
+	for (size_t i = 0; i < finding->label_count; i++) {
+		if (is_place(finding->labels[i].key))
+			continue;
+		fprintf(out, ", %s ", finding->labels[i].key);
+		muster_text_label(out, &finding->labels[i]);
 	}
-	if (finding->port) {
-		fputs(", port ", out);
-		muster_print_escaped(out, finding->port);
-	}
-	for (size_t i = 0; i < finding->label_count; i++)
-		print_label(page, &finding->labels[i]);
+	muster_memory_close(out);
+	return text;
 }
 
 /* "  expected  at least 21 GB/s (measured)" */
@@ -205,26 +203,18 @@ static void print_line(
 {
 	if (!text || !*text)
 		return;
-	fprintf(page->out, "  %-9s ", name);
-	muster_print_escaped(page->out, text);
-	if (unit && *unit) {
-		fputc(' ', page->out);
-		muster_print_escaped(page->out, unit);
-	}
-	if (remark && *remark) {
-		fputs(" (", page->out);
-		muster_print_escaped(page->out, remark);
-		fputc(')', page->out);
-	}
+	muster_print_text(page->out, "  %-9s %s", name, text);
+	if (unit && *unit)
+		muster_print_text(page->out, " %s", unit);
+	if (remark && *remark)
+		muster_print_text(page->out, " (%s)", remark);
 	fputc('\n', page->out);
 }
 
 static void print_ids(const struct muster_text_page *page, const char *const *ids, size_t count, size_t most)
 {
-	for (size_t i = 0; i < count && i < most; i++) {
-		fputs(i ? ", " : "", page->out);
-		muster_print_escaped(page->out, ids[i]);
-	}
+	for (size_t i = 0; i < count && i < most; i++)
+		muster_print_text(page->out, "%s%s", i ? ", " : "", ids[i]);
 	if (count > most)
 		fprintf(page->out, " and %zu more", count - most);
 	fputc('\n', page->out);
@@ -232,13 +222,12 @@ static void print_ids(const struct muster_text_page *page, const char *const *id
 
 static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
 {
+	char *where = muster_text_where(finding);
 	fputc('\n', page->out);
-	muster_text_paint(page, muster_text_status_paint(finding->status), muster_text_mark(finding->status));
-	fputc(' ', page->out);
-	muster_print_escaped(page->out, finding->check);
-	fputs(": ", page->out);
-	muster_text_where(page, finding);
+	muster_text_paint_status(page, finding->status, NULL);
+	muster_print_text(page->out, " %s: %s", finding->check, where);
 	fputc('\n', page->out);
+	free(where);
 	print_line(page, "expected", finding->expected, NULL, NULL);
 	print_line(
 		page, "observed", finding->observed, finding->value.type == MUSTER_NUMBER ? finding->unit : NULL, NULL);
@@ -297,10 +286,8 @@ static void print_hidden(const struct muster_text_page *page, const struct group
 		if (group->hidden == 0)
 			continue;
 		fputs("  ", page->out);
-		muster_text_paint(page, muster_text_status_paint(group->status), muster_text_mark(group->status));
-		fputc(' ', page->out);
-		muster_print_escaped(page->out, group->check);
-		fprintf(page->out, ": %zu", group->hidden);
+		muster_text_paint_status(page, group->status, NULL);
+		muster_print_text(page->out, " %s: %zu", group->check, group->hidden);
 		if (group->nodes > 0)
 			fprintf(page->out, " on %s", muster_text_plural(nodes, group->nodes, "node"));
 		fputc('\n', page->out);
@@ -342,10 +329,7 @@ static void print_placement(const struct muster_text_page *page)
 		fputs("\nplaced by Slurm\n", page->out);
 	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
 		const struct muster_block *place = &placement.places[i];
-		fputs("  ", page->out);
-		muster_print_escaped(page->out, place->name ? place->name : "unknown");
-		fputs(": ", page->out);
-		muster_print_escaped(page->out, place->nodes);
+		muster_print_text(page->out, "  %s: %s", place->name ? place->name : "unknown", place->nodes);
 		fputc('\n', page->out);
 	}
 	if (placement.count > PLACES_MAX)
@@ -370,10 +354,9 @@ static void print_skipped(const struct muster_text_page *page)
 				ids[found++] = tallies[j].check;
 		if (told)
 			continue;
-		fputs(first ? "\nNot applicable, " : "Not applicable, ", page->out);
+		fputs(first ? "\n" : "", page->out);
 		first = false;
-		muster_print_escaped(page->out, tallies[i].skipped);
-		fputs(": ", page->out);
+		muster_print_text(page->out, "Not applicable, %s: ", tallies[i].skipped);
 		print_ids(page, ids, found, SKIPPED_MAX);
 	}
 	free(ids);

@@ -22,15 +22,18 @@ enum muster_paint {
 /* Print text in a colour when the page has colours. text is our own, never a machine's. */
 void muster_text_paint(const struct muster_text_page *page, enum muster_paint paint, const char *text);
 
-/* What stands for a status: "FAIL", "?", "warn", and in which colour. */
+/* What stands for a status: "FAIL", "n/a", "warn"; and print text, or that mark when text is NULL, in its colour. */
 const char *muster_text_mark(enum muster_status status);
-enum muster_paint muster_text_status_paint(enum muster_status status);
+void muster_text_paint_status(const struct muster_text_page *page, enum muster_status status, const char *text);
 
 /* "1 rank", "16 ranks" */
 const char *muster_text_plural(char out[64], size_t count, const char *noun);
 
-/* "node gpu-1, rank 4, GPU 000b:00:00.0, bytes 8 GiB" or "whole job" */
-void muster_text_where(const struct muster_text_page *page, const struct muster_finding *finding);
+/* "node gpu-1, rank 4, GPU 000b:00:00.0, bytes 8 GiB" or "whole job"; escaped, malloc'd */
+char *muster_text_where(const struct muster_finding *finding);
+
+/* The value of a label, escaped; "bytes" as people say it: "8 GiB". */
+void muster_text_label(FILE *out, const struct muster_label *label);
 
 void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */

@@ -169,7 +169,7 @@ static void print_row(const struct muster_text_page *page, const struct table *t
 		char text[32];
 		pad(page->out, printed, i == 0 ? table->name_width : table->widths[i - 1]);
 		printed = cell_text(table, row, i, text);
-		muster_text_paint(page, muster_text_status_paint(cell_status(table, row, i)), text);
+		muster_text_paint_status(page, cell_status(table, row, i), text);
 	}
 	fputc('\n', page->out);
 }
@@ -228,7 +228,7 @@ void muster_text_table(const struct muster_text_page *page)
 		fprintf(page->out, "and %s with findings\n", muster_text_plural(nodes, cut, "more node"));
 	if (clean > 0) {
 		fprintf(page->out, "%s  ", muster_text_plural(nodes, clean, shown ? "other node" : "node"));
-		muster_text_paint(page, MUSTER_PAINT_OK, muster_text_mark(MUSTER_PASS));
+		muster_text_paint_status(page, MUSTER_PASS, NULL);
 		fputc('\n', page->out);
 	}
 	table_done(&table);

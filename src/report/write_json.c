@@ -15,12 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-static void write_text(struct muster_json_writer *w, const char *key, const char *text)
-{
-	if (text)
-		muster_json_writer_pair(w, key, muster_string(text));
-}
-
 static void write_count(struct muster_json_writer *w, const char *key, size_t count)
 {
 	muster_json_writer_pair(w, key, muster_number((double)count));
@@ -66,15 +60,13 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 	muster_json_writer_pair(w, "verdict", muster_string(muster_status_name(report->verdict)));
 	muster_json_writer_pair(w, "simulated", muster_boolean(report->run->job.simulated));
 	muster_json_writer_pair(w, "strict", muster_boolean(report->strict));
-	muster_json_writer_key(w, "sku");
-	muster_json_writer_object(w);
+	muster_json_writer_object_of(w, "sku");
 	muster_json_writer_pair(w, "name", muster_string(report->sku ? report->sku : "unknown"));
-	write_text(w, "origin", report->sku_origin);
+	muster_json_writer_text(w, "origin", report->sku_origin);
 	muster_json_writer_pair(w, "observe", muster_boolean(report->observe));
 	muster_json_writer_object_end(w);
 
-	muster_json_writer_key(w, "summary");
-	muster_json_writer_object(w);
+	muster_json_writer_object_of(w, "summary");
 	write_count(w, "nodes", muster_run_known_nodes(report->run));
 	muster_json_writer_pair(w, "ranks", muster_number(report->run->job.ranks));
 	if (report->domains)
@@ -87,14 +79,12 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 	muster_json_writer_line_end(w, saved);
 	muster_json_writer_object_end(w);
 
-	muster_json_writer_key(w, "findings");
-	muster_json_writer_array(w);
+	muster_json_writer_array_of(w, "findings");
 	for (size_t i = 0; i < report->finding_count; i++)
 		muster_object_write(w, &muster_finding_type, &report->findings[i]);
 	muster_json_writer_array_end(w);
 
-	muster_json_writer_key(w, "checks");
-	muster_json_writer_array(w);
+	muster_json_writer_array_of(w, "checks");
 	saved = muster_json_writer_line_begin(w);
 	for (size_t i = 0; i < report->tally_count; i++)
 		muster_object_write(w, &muster_tally_type, &report->tallies[i]);

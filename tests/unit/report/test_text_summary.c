@@ -306,6 +306,21 @@ START_TEST(only_plain_text_is_printed)
 }
 END_TEST
 
+START_TEST(what_is_formatted_is_escaped_as_well)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	muster_print_text(out, "%s on %d:\t%s", "a\x1b[1m", 3, "\xc2\xb5\xff");
+	fclose(out);
+	ck_assert_str_eq(text, "a\\x1b[1m on 3:\\t\xc2\xb5\\xff");
+	free(text);
+	text = muster_escaped("a\nb");
+	ck_assert_str_eq(text, "a\\nb");
+	free(text);
+}
+END_TEST
+
 START_TEST(the_last_line_is_stable)
 {
 	static const char *const wanted[] = {
@@ -466,6 +481,7 @@ int main(void)
 	tcase_add_test(tcase, colours_come_only_when_asked_for);
 	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);
 	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);
+	tcase_add_test(tcase, what_is_formatted_is_escaped_as_well);
 	tcase_add_test(tcase, the_last_line_is_stable);
 	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
 	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
