@@ -14,23 +14,20 @@
 
 #define F(tag, name, kind)                                                                                             \
 	{                                                                                                              \
-		.key = #name, .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, name)                        \
+		MUSTER_FIELD(tag, name, kind)                                                                          \
 	}
 /* A field that a hardware description gives, in the object of that part. */
 #define D(tag, name, kind, in)                                                                                         \
 	{                                                                                                              \
-		.key = #name, .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, name),                       \
-		.part = MUSTER_SIM_##in                                                                                \
+		MUSTER_FIELD(tag, name, kind), .part = MUSTER_SIM_##in                                                 \
 	}
 #define TEXTS(tag, name, count, in)                                                                                    \
 	{                                                                                                              \
-		.key = #name, .type = MUSTER_FIELD_TEXT, .offset = offsetof(struct tag, name), .many = true,           \
-		.count_offset = offsetof(struct tag, count), .part = (in)                                              \
+		MUSTER_FIELD(tag, name, TEXT), MUSTER_FIELD_MANY(tag, count), .part = (in)                             \
 	}
-#define OBJECTS(tag, name, count, object_)                                                                             \
+#define OBJECTS(tag, name, count, type_)                                                                               \
 	{                                                                                                              \
-		.key = #name, .type = MUSTER_FIELD_OBJECT, .offset = offsetof(struct tag, name), .many = true,         \
-		.count_offset = offsetof(struct tag, count), .object = (object_)                                       \
+		MUSTER_FIELD(tag, name, OBJECT), MUSTER_FIELD_MANY(tag, count), .object = (type_)                      \
 	}
 
 static const struct muster_field gpu_fields[] = {
@@ -122,6 +119,20 @@ static const struct muster_field port_fields[] = {
 };
 const struct muster_object_type muster_sim_port_type = MUSTER_OBJECT_TYPE(muster_sim_port, port_fields);
 
+int muster_sim_port_word_number(enum muster_sim_port_word kind, const char *name)
+{
+	static const char *const names[][8] = {
+		[MUSTER_SIM_PORT_STATE] = { NULL, "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER" },
+		[MUSTER_SIM_PORT_PHYS_STATE] = { NULL, "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
+			"LinkUp", "LinkErrorRecovery", "Phy Test" },
+		[MUSTER_SIM_PORT_LINK_LAYER] = { NULL, "InfiniBand", "Ethernet" },
+	};
+	for (int i = 1; i < 8 && names[kind][i]; i++)
+		if (strcmp(names[kind][i], name) == 0)
+			return i;
+	return -1;
+}
+
 static const struct muster_field numa_fields[] = {
 	F(muster_sim_numa, os_index, INT),
 	F(muster_sim_numa, cpu_list, TEXT),
@@ -144,16 +155,8 @@ static const struct muster_field node_fields[] = {
 	D(muster_sim_node, kernel, TEXT, HOST),
 	D(muster_sim_node, cpu_model, TEXT, HOST),
 	D(muster_sim_node, architecture, TEXT, HOST),
-	{ .key = "sockets",
-		.type = MUSTER_FIELD_INT,
-		.offset = offsetof(struct muster_sim_node, sockets),
-		.low = 1,
-		.part = MUSTER_SIM_HOST },
-	{ .key = "threads_per_core",
-		.type = MUSTER_FIELD_INT,
-		.offset = offsetof(struct muster_sim_node, threads_per_core),
-		.low = 1,
-		.part = MUSTER_SIM_HOST },
+	{ MUSTER_FIELD(muster_sim_node, sockets, INT), .low = 1, .part = MUSTER_SIM_HOST },
+	{ MUSTER_FIELD(muster_sim_node, threads_per_core, INT), .low = 1, .part = MUSTER_SIM_HOST },
 	F(muster_sim_node, vm_size, TEXT),
 	F(muster_sim_node, placement_group, TEXT),
 	D(muster_sim_node, coherent_memory_mode, TEXT, HOST),
@@ -179,10 +182,7 @@ static const struct muster_field rank_fields[] = {
 	F(muster_sim_rank, node, INT),
 	F(muster_sim_rank, local_rank, INT),
 	F(muster_sim_rank, cpu_mask, TEXT),
-	{ .key = "visible_gpus",
-		.type = MUSTER_FIELD_TEXT,
-		.offset = offsetof(struct muster_sim_rank, visible_gpus),
-		.or_null = true },
+	{ MUSTER_FIELD(muster_sim_rank, visible_gpus, TEXT), .or_null = true },
 	F(muster_sim_rank, nccl_slow, NUMBER),
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
 	F(muster_sim_rank, nccl_hang, TEXT),

@@ -78,6 +78,12 @@ struct muster_sim_port {
 	size_t counter_count;
 };
 
+/* What a port says of itself has a number in the InfiniBand specification and in verbs, and a name in sysfs. */
+enum muster_sim_port_word { MUSTER_SIM_PORT_STATE, MUSTER_SIM_PORT_PHYS_STATE, MUSTER_SIM_PORT_LINK_LAYER };
+
+/* The number of a name; -1 when there is none. */
+int muster_sim_port_word_number(enum muster_sim_port_word kind, const char *name);
+
 struct muster_sim_numa {
 	int os_index;
 	const char *cpu_list; /* "24-47" */

@@ -4,6 +4,8 @@
  */
 #include "sim/fault_kinds.h"
 
+#include "sim/scenario.h"
+#include "util/suggest.h"
 #include "util/text.h"
 
 #include <stdint.h>
@@ -42,35 +44,13 @@ void muster_sim_fault_kinds_print(FILE *out)
 	}
 }
 
-/* Number of letters to change, add or remove to turn a into b (Levenshtein). b has at most 63 letters. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[64], length = strlen(b);
-	for (size_t j = 0; j <= length; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= length; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[length];
-}
-
 static int unknown_fault(const char *name, struct muster_error *err)
 {
 	char close[512] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < muster_fault_kind_count; i++) {
 		const char *known = muster_fault_kinds[i].kind.name;
-		size_t changes = distance(name, known);
+		size_t changes = muster_suggest_distance(name, known);
 		bool near = (changes <= 3 && 2 * changes <= strlen(known)) || (*name && strstr(known, name));
 		if (near && used < sizeof close - 64)
 			used += (size_t)snprintf(close + used, sizeof close - used, "%s%s", used ? ", " : "", known);
@@ -134,27 +114,23 @@ static int find_rank(struct muster_fault_target *t, const char *text, struct mus
 	return 0;
 }
 
-/* WHERE, in the form that the fault takes. */
-static int find(struct muster_fault_target *t, enum muster_sim_where form, const char *where, struct muster_error *err)
+/* WHERE, in the form that the fault takes; it is cut up. */
+static int find(struct muster_fault_target *t, enum muster_sim_where form, char *where, struct muster_error *err)
 {
-	char node[32];
-	const char *slash = strchr(where, '/');
+	char *slash = strchr(where, '/');
 	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT;
 	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == MUSTER_SIM_RANK))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a place for this fault: use the form %s", where,
 			where_forms[form]);
 	if (form == MUSTER_SIM_RANK)
 		return find_rank(t, where, err);
-	size_t length = slash ? (size_t)(slash - where) : strlen(where);
-	if (length >= sizeof node)
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a node: use the form node1", where);
-	memcpy(node, where, length);
-	node[length] = '\0';
-	if (find_node(t, node, err) < 0)
+	if (slash)
+		*slash++ = '\0';
+	if (find_node(t, where, err) < 0)
 		return -1;
 	if (form == MUSTER_SIM_GPU)
-		return find_gpu(t, slash + 1, err);
-	return form == MUSTER_SIM_PORT ? find_port(t, slash + 1, err) : 0;
+		return find_gpu(t, slash, err);
+	return form == MUSTER_SIM_PORT ? find_port(t, slash, err) : 0;
 }
 
 int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err)
@@ -168,19 +144,6 @@ int muster_fault_number(const char *value, double low, double high, double *ret,
 	return 0;
 }
 
-int muster_fault_word(const char *value, const char *const *words, struct muster_error *err)
-{
-	char all[256] = "";
-	size_t used = 0;
-	for (int i = 0; words[i] && used < sizeof all; i++) {
-		if (strcmp(words[i], value) == 0)
-			return i;
-		const char *before = i == 0 ? "" : words[i + 1] ? ", " : " or ";
-		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", before, words[i]);
-	}
-	return muster_fail(err, MUSTER_EUSAGE, "VALUE must be %s, not \"%s\"", all, value);
-}
-
 const char *muster_fault_keep(const struct muster_fault_target *t, const char *text)
 {
 	return muster_arena_string(t->cluster->arena, text);
@@ -188,38 +151,40 @@ const char *muster_fault_keep(const struct muster_fault_target *t, const char *t
 
 void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text)
 {
-	const char **longer = muster_arena_alloc(t->cluster->arena, (*count + 1) * sizeof *longer);
-	for (size_t i = 0; i < *count; i++)
-		longer[i] = (*list)[i];
+	const char **longer = muster_sim_copy(t->cluster->arena, *list, *count, sizeof *longer);
 	longer[(*count)++] = muster_fault_keep(t, text);
 	*list = longer;
 }
 
-static int set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value,
+/* word: the place of VALUE in the fault's words. */
+static int set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value, int word,
 	struct muster_error *err)
 {
-	char *base = fault->kind.where == MUSTER_SIM_GPU    ? (char *)t->gpu
-		     : fault->kind.where == MUSTER_SIM_RANK ? (char *)t->rank
-							    : (char *)t->node;
-	if (!base)
-		abort(); /* find() has found it */
-	void *field = base + fault->offset;
-	double number = 0;
-	if (fault->set == SET_TRUE) {
-		*(bool *)field = true;
+	char *const bases[] = {
+		[MUSTER_SIM_NODE] = (char *)t->node,
+		[MUSTER_SIM_GPU] = (char *)t->gpu,
+		[MUSTER_SIM_PORT] = (char *)t->port,
+		[MUSTER_SIM_RANK] = (char *)t->rank,
+	};
+	void *field = bases[fault->kind.where] + fault->offset;
+	long number;
+	switch (fault->set) {
+	case SET_CLEARED: memset(field, 0, fault->size); return 0;
+	case SET_TRUE: *(bool *)field = true; return 0;
+	case SET_TEXT: *(const char **)field = muster_fault_keep(t, value); return 0;
+	case SET_PLACE: *(int *)field = word; return 0;
+	case SET_NUMBER: return muster_fault_number(value, (double)fault->low, (double)fault->high, field, err);
+	case SET_INT:
+		if (muster_parse_int(value, fault->low, fault->high, &number, "VALUE", err) < 0)
+			return -1;
+		if (fault->size == sizeof(int))
+			*(int *)field = (int)number;
+		else
+			*(unsigned long long *)field = (unsigned long long)number;
 		return 0;
+	case SET_NOTHING: break;
 	}
-	if (fault->set == SET_TEXT) {
-		*(const char **)field = muster_fault_keep(t, value);
-		return 0;
-	}
-	if (muster_fault_number(value, fault->low, fault->high, &number, err) < 0)
-		return -1;
-	if (fault->set == SET_INT)
-		*(int *)field = (int)number;
-	else
-		*(double *)field = number;
-	return 0;
+	abort(); /* a row of the table that does nothing */
 }
 
 /* text is a copy that may be cut up. */
@@ -245,8 +210,13 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->kind.value);
 	if (find(&t, fault->kind.where, where, err) < 0)
 		return -1;
+	if (fault->needs && fault->needs(&t, err) < 0)
+		return -1;
 	const char *given = value ? value : fault->kind.default_value;
-	return fault->apply ? fault->apply(&t, given, err) : set(fault, &t, given, err);
+	int word = fault->words ? muster_parse_name(given, fault->words, fault->word_count, "VALUE", err) : 0;
+	if (word < 0)
+		return -1;
+	return fault->apply ? fault->apply(&t, given, err) : set(fault, &t, given, word, err);
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */

@@ -3,13 +3,6 @@
 
 #include "util/text.h"
 
-int muster_fault_gpu_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value, (void)err;
-	t->gpu->bus_id = NULL; /* sweep() takes it out */
-	return 0;
-}
-
 static int slow_copy(double *alone, double *together, const char *value, struct muster_error *err)
 {
 	if (muster_fault_number(value, 0.001, 10000, alone, err) < 0)
@@ -40,23 +33,14 @@ int muster_fault_ecc_uncorrected(const struct muster_fault_target *t, const char
 
 int muster_fault_mig(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	static const char *const states[] = { "off", "on", NULL };
+	static const char *const states[] = { "off", "on" };
 	if (!t->gpu->mig_supported)
 		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no MIG");
-	int on = muster_fault_word(value, states, err);
+	int on = muster_parse_name(value, states, 2, "VALUE", err);
 	if (on < 0)
 		return -1;
 	if (t->gpu->mig == (on == 1))
 		return muster_fail(err, MUSTER_EUSAGE, "MIG is %s in the healthy GPU", value);
 	t->gpu->mig = on == 1;
-	return 0;
-}
-
-int muster_fault_unlicensed(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value;
-	if (!t->gpu->vgpu_licensed)
-		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence");
-	t->gpu->vgpu_licensed = false;
 	return 0;
 }

@@ -77,11 +77,11 @@ int muster_fault_counter(const struct muster_fault_target *t, const char *value,
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be NAME:NUMBER, not \"%s\"", value);
 	if (muster_parse_int(colon + 1, 1, INT32_MAX, &increase, "NUMBER", err) < 0)
 		return -1;
-	struct muster_sim_counter *own = muster_arena_alloc(t->cluster->arena, (port->counter_count + 1) * sizeof *own);
+	struct muster_sim_counter *own =
+		muster_sim_copy(t->cluster->arena, port->counters, port->counter_count, sizeof *own);
 	bool found = false;
 	for (size_t i = 0; i < port->counter_count; i++) {
-		size_t length = strlen(port->counters[i].name);
-		own[i] = port->counters[i];
+		size_t length = strlen(own[i].name);
 		if (length != (size_t)(colon - value) || strncmp(own[i].name, value, length) != 0)
 			continue;
 		own[i].increase = (double)increase;
@@ -93,13 +93,6 @@ int muster_fault_counter(const struct muster_fault_target *t, const char *value,
 	return 0;
 }
 
-int muster_fault_ib_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value, (void)err;
-	t->port->pci = NULL; /* sweep() takes it out */
-	return 0;
-}
-
 /* An InfiniBand device like those of other machine types, at the end of the list. */
 int muster_fault_ib_extra(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
@@ -107,13 +100,12 @@ int muster_fault_ib_extra(const struct muster_fault_target *t, const char *value
 	static struct muster_sim_counter counters[] = { { .name = "symbol_error" }, { .name = "link_downed" },
 		{ .name = "port_rcv_errors" }, { .name = "hw:out_of_sequence" } };
 	struct muster_sim_node *node = t->node;
-	struct muster_sim_port *ports = muster_arena_alloc(t->cluster->arena, (node->port_count + 1) * sizeof *ports);
 	(void)value;
-	for (size_t i = 0; i < node->port_count; i++) {
+	for (size_t i = 0; i < node->port_count; i++)
 		if (strcmp(node->ports[i].device, MUSTER_FAULT_EXTRA_DEVICE) == 0)
 			return muster_fail(err, MUSTER_EUSAGE, "the node already has this device");
-		ports[i] = node->ports[i];
-	}
+	struct muster_sim_port *ports =
+		muster_sim_copy(t->cluster->arena, node->ports, node->port_count, sizeof *ports);
 	ports[node->port_count] = (struct muster_sim_port){
 		.device = MUSTER_FAULT_EXTRA_DEVICE,
 		.port = 1,

@@ -1,13 +1,56 @@
 /* fault_kinds.c - the table of faults, and which function or field each of them is */
 #include "sim/fault_kinds.h"
 
-#define SETS(type, member, kind_) .set = SET_##kind_, .offset = offsetof(struct type, member)
+#include <limits.h>
+#include <string.h>
+
+#define SETS(type, member, kind_)                                                                                      \
+	.set = SET_##kind_, .offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
+#define WORDS(array) .words = (array), .word_count = sizeof(array) / sizeof *(array)
+
+/* By nvmlGpuFabricState_t. */
+static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
+static const char *const hangs[] = { "init", "reduce" };
+static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
+
+static int needs_fabric(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return t->gpu->fabric_state > 0 ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU joins no NVLink fabric");
+}
+
+/* Whether NVLink goes on to other nodes; each node of such a machine type has the cluster UUID of its rack. */
+static int needs_rack(const struct muster_fault_target *t, struct muster_error *err)
+{
+	const char *cluster = t->node->gpus[0].fabric_cluster;
+	if (strspn(cluster, "0-") == strlen(cluster))
+		return muster_fail(err, MUSTER_EUSAGE, "NVLink ends at the node on this machine type");
+	return 0;
+}
+
+static int needs_imex(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return t->node->imex_channels ? 0 : muster_fail(err, MUSTER_EUSAGE, "this machine type has no IMEX channel");
+}
+
+static int needs_licence(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return t->gpu->vgpu_licensed ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence");
+}
+
+static int needs_topo_file(const struct muster_fault_target *t, struct muster_error *err)
+{
+	if (*t->node->topo_file == '\0')
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
+	if (t->node->numa_count < 2)
+		return muster_fail(err, MUSTER_EUSAGE, "this machine type has only one NUMA node");
+	return 0;
+}
 
 const struct muster_fault muster_fault_kinds[] = {
 	{ { "c2c-down", MUSTER_SIM_GPU, "LINKS", "1", "this many C2C links of the GPU are down" },
 		.apply = muster_fault_c2c_down },
 	{ { "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique" },
-		.apply = muster_fault_clique },
+		.needs = needs_rack, .apply = muster_fault_clique },
 	{ { "coherent-mode", MUSTER_SIM_NODE, "TEXT", "numa", "the driver's CoherentGPUMemoryMode" },
 		SETS(muster_sim_node, coherent_memory_mode, TEXT) },
 	{ { "counter", MUSTER_SIM_PORT, "NAME:NUMBER", "symbol_error:5",
@@ -36,15 +79,15 @@ const struct muster_fault muster_fault_kinds[] = {
 		  "set or remove a variable of the node's ranks (removes it from nccl.conf too)" },
 		.apply = muster_fault_env },
 	{ { "fabric-health", MUSTER_SIM_GPU, "MASK", "169", "the GPU's fabric health mask, as a decimal number" },
-		.apply = muster_fault_fabric_health },
+		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_health, INT), .high = INT_MAX },
 	{ { "fabric-state", MUSTER_SIM_GPU, "STATE", "in-progress", "the progress of the GPU in joining its fabric" },
-		.apply = muster_fault_fabric_state },
+		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_state, PLACE), WORDS(fabric_states) },
 	{ { "fabric-status", MUSTER_SIM_GPU, "CODE", "999", "the NVML result code of joining the fabric" },
-		.apply = muster_fault_fabric_status },
+		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_status, INT), .high = 999 },
 	{ { "gpu-memory", MUSTER_SIM_GPU, "MiB", "98304", "this GPU has this memory size" },
-		SETS(muster_sim_gpu, memory_mib, NUMBER), .low = 1, .high = 1e7 },
+		SETS(muster_sim_gpu, memory_mib, NUMBER), .low = 1, .high = 10000000 },
 	{ { "gpu-missing", MUSTER_SIM_GPU, NULL, NULL, "this GPU has fallen off the bus" },
-		.apply = muster_fault_gpu_missing },
+		SETS(muster_sim_gpu, bus_id, CLEARED) },
 	{ { "gpu-name", MUSTER_SIM_GPU, "NAME", "NVIDIA A100-SXM4-80GB", "this GPU is another model" },
 		SETS(muster_sim_gpu, name, TEXT) },
 	{ { "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU have this bandwidth" },
@@ -56,13 +99,13 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_ib_extra },
 	{ { "ib-init", MUSTER_SIM_PORT, NULL, NULL, "the port has a link, but no subnet manager has responded yet" },
 		.apply = muster_fault_ib_init },
-	{ { "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is missing" }, .apply = muster_fault_ib_missing },
+	{ { "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is missing" }, SETS(muster_sim_port, pci, CLEARED) },
 	{ { "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link runs at another rate" },
 		.apply = muster_fault_ib_rate },
-	{ { "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel" },
-		.apply = muster_fault_imex_missing },
+	{ { "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel" }, .needs = needs_imex,
+		SETS(muster_sim_node, imex_channels, CLEARED) },
 	{ { "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library" },
-		.apply = muster_fault_lib_missing },
+		.apply = muster_fault_lib_missing, WORDS(sonames) },
 	{ { "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
 		  "all-reduces between this node and node NUMBER fail" },
 		.apply = muster_fault_link_bad },
@@ -71,9 +114,9 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_rank, nccl_async_error, TRUE) },
 	{ { "nccl-hang", MUSTER_SIM_RANK, "init|reduce", "init",
 		  "NCCL of the rank never returns from its init, or never finishes an all-reduce" },
-		.apply = muster_fault_nccl_hang },
+		SETS(muster_sim_rank, nccl_hang, TEXT), WORDS(hangs) },
 	{ { "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4", "collectives of the rank take this many times longer" },
-		SETS(muster_sim_rank, nccl_slow, NUMBER), .low = 1, .high = 1e6 },
+		SETS(muster_sim_rank, nccl_slow, NUMBER), .low = 1, .high = 1000000 },
 	{ { "nccl-version", MUSTER_SIM_NODE, "NUMBER", "21805",
 		  "the node has this NCCL version, in the form of ncclGetVersion" },
 		SETS(muster_sim_node, nccl_version, INT), .low = 2000, .high = 99999 },
@@ -89,12 +132,13 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ { "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU" },
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ { "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric" },
-		.apply = muster_fault_rack },
+		.needs = needs_rack, .apply = muster_fault_rack },
 	{ { "sm-clock", MUSTER_SIM_GPU, "MHz", "1095", "the GPU's application clock" },
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
 	{ { "topo-stale", MUSTER_SIM_NODE, NULL, NULL, "the NCCL topology file has two NUMA nodes swapped" },
-		.apply = muster_fault_topo_stale },
-	{ { "unlicensed", MUSTER_SIM_GPU, NULL, NULL, "the vGPU has no licence" }, .apply = muster_fault_unlicensed },
+		.needs = needs_topo_file, SETS(muster_sim_node, topo_file_swapped, TRUE) },
+	{ { "unlicensed", MUSTER_SIM_GPU, NULL, NULL, "the vGPU has no licence" }, .needs = needs_licence,
+		SETS(muster_sim_gpu, vgpu_licensed, CLEARED) },
 	{ { "vm-size", MUSTER_SIM_NODE, "NAME", "Standard_D2s_v5", "the instance metadata gives this VM size" },
 		SETS(muster_sim_node, vm_size, TEXT) },
 };

@@ -24,18 +24,22 @@ typedef int muster_fault_apply(const struct muster_fault_target *t, const char *
 /* A fault either only sets one field of what WHERE names, or apply() breaks it. */
 struct muster_fault {
 	struct muster_sim_fault_kind kind;
+	int (*needs)(
+		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
 	muster_fault_apply *apply;
-	enum { SET_NOTHING, SET_TRUE, SET_TEXT, SET_INT, SET_NUMBER } set;
-	size_t offset;
-	double low, high; /* of a number */
+	/* CLEARED: to false, 0 or NULL, which sweep() takes out; PLACE: an int, the place of VALUE in words */
+	enum { SET_NOTHING, SET_CLEARED, SET_TRUE, SET_TEXT, SET_PLACE, SET_INT, SET_NUMBER } set;
+	size_t offset, size;
+	long low, high;           /* of an INT, and of a NUMBER */
+	const char *const *words; /* VALUE is one of these; NULL: any text */
+	size_t word_count;
 };
 
 extern const struct muster_fault muster_fault_kinds[]; /* sorted by name */
 extern const size_t muster_fault_kind_count;
 
-/* VALUE as a number within bounds; as one of the words, of which NULL is the last: its index. -1 with err. */
+/* VALUE as a number within bounds. -1 with err. */
 int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);
-int muster_fault_word(const char *value, const char *const *words, struct muster_error *err);
 
 /* A text that lives as long as the cluster; a list of them that has one more. */
 const char *muster_fault_keep(const struct muster_fault_target *t, const char *text);
@@ -44,15 +48,12 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 #define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
 /* fault_gpu.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_rank.c, fault_node.c */
-muster_fault_apply muster_fault_gpu_missing, muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected,
-	muster_fault_mig, muster_fault_unlicensed;
-muster_fault_apply muster_fault_nvlink_down, muster_fault_c2c_down, muster_fault_rack, muster_fault_clique,
-	muster_fault_imex_missing, muster_fault_fabric_state, muster_fault_fabric_status, muster_fault_fabric_health;
-muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_missing,
-	muster_fault_ib_extra, muster_fault_counter;
+muster_fault_apply muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected, muster_fault_mig;
+muster_fault_apply muster_fault_nvlink_down, muster_fault_c2c_down, muster_fault_rack, muster_fault_clique;
+muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_extra,
+	muster_fault_counter;
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad;
-muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_nccl_hang;
-muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_topo_stale,
-	muster_fault_disk_missing;
+muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
+muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing;
 
 #endif

@@ -59,20 +59,6 @@ static bool is_known(const char *function)
 	return false;
 }
 
-static int parse_how(const char *text, enum muster_sim_how *ret, struct muster_error *err)
-{
-	char all[512] = "";
-	size_t used = 0;
-	for (int i = 0; i < MUSTER_SIM_DIES_COUNT; i++) {
-		if (strcmp(words[i], text) == 0) {
-			*ret = (enum muster_sim_how)i;
-			return 0;
-		}
-		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
-	}
-	return muster_fail(err, MUSTER_EUSAGE, "must be one of %s, not \"%.60s\"", all, text);
-}
-
 int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death = { .call = 1 };
@@ -88,9 +74,12 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	if (!is_known(death.function))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"",
 			death.function);
-	if ((count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0) ||
-		parse_how(colon + 1, &death.how, err) < 0)
+	if (count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0)
 		return -1;
+	int how = muster_parse_name(colon + 1, words, MUSTER_SIM_DIES_COUNT, "HOW", err);
+	if (how < 0)
+		return -1;
+	death.how = (enum muster_sim_how)how;
 	*ret = death;
 	return 0;
 }

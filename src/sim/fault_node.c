@@ -15,10 +15,7 @@ int muster_fault_driver_drift(const struct muster_fault_target *t, const char *v
 
 int muster_fault_lib_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
-		NULL };
-	if (muster_fault_word(value, sonames, err) < 0)
-		return -1;
+	(void)err;
 	muster_fault_append(t, &t->node->missing_libraries, &t->node->missing_library_count, value);
 	return 0;
 }
@@ -52,17 +49,6 @@ int muster_fault_env(const struct muster_fault_target *t, const char *value, str
 	node->environment_count = counts[0];
 	node->nccl_conf = lists[1];
 	node->nccl_conf_count = counts[1];
-	return 0;
-}
-
-int muster_fault_topo_stale(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value;
-	if (*t->node->topo_file == '\0')
-		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no NCCL topology file");
-	if (t->node->numa_count < 2)
-		return muster_fail(err, MUSTER_EUSAGE, "this machine type has only one NUMA node");
-	t->node->topo_file_swapped = true;
 	return 0;
 }
 

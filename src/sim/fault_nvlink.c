@@ -28,20 +28,11 @@ int muster_fault_c2c_down(const struct muster_fault_target *t, const char *value
 	return links_down(t->gpu->c2c_links, "C2C links", value, &t->gpu->c2c_links, err);
 }
 
-/* Whether NVLink goes on to other nodes; each node of such a machine type has the cluster UUID of its rack. */
-static int check_rack(const struct muster_fault_target *t, struct muster_error *err)
-{
-	const char *cluster = t->node->gpus[0].fabric_cluster;
-	if (strspn(cluster, "0-") == strlen(cluster))
-		return muster_fail(err, MUSTER_EUSAGE, "NVLink ends at the node on this machine type");
-	return 0;
-}
-
 /* The nodes' NVLink fabrics, by racks counted from 1. */
 int muster_fault_rack(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
-	if (check_rack(t, err) < 0 || muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
+	if (muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_cluster =
@@ -52,51 +43,9 @@ int muster_fault_rack(const struct muster_fault_target *t, const char *value, st
 int muster_fault_clique(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	long number = 0;
-	if (check_rack(t, err) < 0 || muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
+	if (muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_clique = (int)number;
-	return 0;
-}
-
-int muster_fault_imex_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value;
-	if (t->node->imex_channels == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "this machine type has no IMEX channel");
-	t->node->imex_channels = 0;
-	return 0;
-}
-
-static int check_fabric(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return t->gpu->fabric_state > 0 ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU joins no NVLink fabric");
-}
-
-int muster_fault_fabric_state(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	static const char *const states[] = { "not-supported", "not-started", "in-progress", "completed", NULL };
-	int state = check_fabric(t, err) < 0 ? -1 : muster_fault_word(value, states, err);
-	if (state < 0)
-		return -1;
-	t->gpu->fabric_state = state; /* by nvmlGpuFabricState_t */
-	return 0;
-}
-
-int muster_fault_fabric_status(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	long code = 0;
-	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, 999, &code, "VALUE", err) < 0)
-		return -1;
-	t->gpu->fabric_status = (int)code;
-	return 0;
-}
-
-int muster_fault_fabric_health(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	long mask = 0;
-	if (check_fabric(t, err) < 0 || muster_parse_int(value, 0, INT32_MAX, &mask, "VALUE", err) < 0)
-		return -1;
-	t->gpu->fabric_health = (unsigned long long)mask;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* fault_partition.c - nodes that cannot work in one ring, though each of them is well */
 #include "sim/fault_kinds.h"
 
+#include "sim/scenario.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -10,15 +11,13 @@
 static char *add_barrier(
 	const struct muster_fault_target *t, const char *mode, const char *name, struct muster_error *err)
 {
-	static const char *const modes[] = { "hang", "error", "slow", NULL };
+	static const char *const modes[] = { "hang", "error", "slow" };
 	struct muster_sim_cluster *cluster = t->cluster;
-	int found = muster_fault_word(mode, modes, err);
+	int found = muster_parse_name(mode, modes, 3, "VALUE", err);
 	if (found < 0)
 		return NULL;
 	struct muster_sim_partition *all =
-		muster_arena_alloc(cluster->arena, (cluster->barrier_count + 1) * sizeof *all);
-	if (cluster->barrier_count > 0)
-		memcpy(all, cluster->barriers, cluster->barrier_count * sizeof *all);
+		muster_sim_copy(cluster->arena, cluster->barriers, cluster->barrier_count, sizeof *all);
 	char *sides = muster_arena_alloc(cluster->arena, cluster->node_count + 1);
 	memset(sides, '-', cluster->node_count);
 	all[cluster->barrier_count++] =

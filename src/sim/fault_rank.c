@@ -59,12 +59,3 @@ int muster_fault_dies(const struct muster_fault_target *t, const char *value, st
 	muster_fault_append(t, &t->rank->deaths, &t->rank->death_count, value);
 	return 0;
 }
-
-int muster_fault_nccl_hang(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	static const char *const places[] = { "init", "reduce", NULL };
-	if (muster_fault_word(value, places, err) < 0)
-		return -1;
-	t->rank->nccl_hang = muster_fault_keep(t, value);
-	return 0;
-}

@@ -167,22 +167,18 @@ static void put_pci(struct tree *t, const struct muster_sim_node *node, const st
 	put(t, "uevent", "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s", pci->vendor + 2, pci->device + 2, bus_id);
 }
 
-/* A state as sysfs prints it: its number in the InfiniBand specification, and its name. */
-static void put_state(struct tree *t, const char *file, const char *const *names, size_t count, const char *name)
+/* A state as sysfs prints it. */
+static void put_state(struct tree *t, const char *file, enum muster_sim_port_word kind, const char *name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (names[i] && strcmp(names[i], name) == 0) {
-			put(t, file, "%zu: %s", i, name);
-			return;
-		}
-	refuse(t, file, name, "no port has this state");
+	int number = muster_sim_port_word_number(kind, name);
+	if (number < 0)
+		refuse(t, file, name, "no port has this state");
+	else
+		put(t, file, "%d: %s", number, name);
 }
 
 static void put_port(struct tree *t, const struct muster_sim_port *port, size_t index)
 {
-	static const char *const states[] = { NULL, "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER" };
-	static const char *const phys_states[] = { NULL, "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
-		"LinkUp", "LinkErrorRecovery", "Phy Test" };
 	char device[512];
 	enter(t, "sys/class/infiniband/%s", port->device);
 	put(t, "node_type", "1: CA");
@@ -196,8 +192,8 @@ static void put_port(struct tree *t, const struct muster_sim_port *port, size_t 
 	put_link(t, "device", device);
 
 	enter(t, "sys/class/infiniband/%s/ports/%d", port->device, port->port);
-	put_state(t, "state", states, sizeof states / sizeof *states, port->state);
-	put_state(t, "phys_state", phys_states, sizeof phys_states / sizeof *phys_states, port->phys_state);
+	put_state(t, "state", MUSTER_SIM_PORT_STATE, port->state);
+	put_state(t, "phys_state", MUSTER_SIM_PORT_PHYS_STATE, port->phys_state);
 	put(t, "rate", "%s", port->rate);
 	put(t, "link_layer", "%s", port->link_layer);
 	put(t, "lid", "0x%x", (unsigned int)port->lid);

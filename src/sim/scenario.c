@@ -120,7 +120,7 @@ const char *muster_sim_fabric_cluster(struct muster_arena *arena, const char *sk
 		a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
-static void *copy(struct muster_arena *arena, const void *from, size_t count, size_t size)
+void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count, size_t size)
 {
 	void *to = muster_arena_alloc(arena, (count + 1) * size);
 	if (count > 0)
@@ -134,8 +134,8 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	*node = hw->node;
 	node->name = muster_arena_printf(arena, "sim-%zu", index + 1);
 	node->directory = muster_arena_printf(arena, "%s/%s", directory, node->name);
-	node->gpus = copy(arena, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
-	node->ports = copy(arena, hw->node.ports, hw->node.port_count, sizeof *node->ports);
+	node->gpus = muster_sim_copy(arena, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
+	node->ports = muster_sim_copy(arena, hw->node.ports, hw->node.port_count, sizeof *node->ports);
 	node->vm_size = hw->sku;
 	node->placement_group = "sim";
 	const char *cluster = NO_CLUSTER;
@@ -147,7 +147,7 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	}
 	for (size_t i = 0; i < node->port_count; i++) {
 		struct muster_sim_port *port = &node->ports[i];
-		port->counters = copy(arena, port->counters, port->counter_count, sizeof *port->counters);
+		port->counters = muster_sim_copy(arena, port->counters, port->counter_count, sizeof *port->counters);
 		muster_sim_port_identify(port, arena, index, i);
 	}
 }

@@ -2,6 +2,7 @@
  */
 #include "sim/standins/base.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +22,35 @@ void muster_standin_end(const char *format, ...)
 
 bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id *ret)
 {
-	char *end;
-	unsigned long domain = strtoul(text, &end, 16);
-	if (end == text || *end != ':')
+	struct muster_standin_bus_id id;
+	int used = 0;
+	if (sscanf(text, "%8x:%2x:%2x%n", &id.domain, &id.bus, &id.device, &used) != 3 ||
+		(text[used] != '\0' && text[used] != '.') || id.device > 0x1f)
 		return false;
-	text = end + 1;
-	unsigned long bus = strtoul(text, &end, 16);
-	if (end == text || *end != ':')
-		return false;
-	text = end + 1;
-	unsigned long device = strtoul(text, &end, 16);
-	if (end == text || (*end != '\0' && *end != '.') || domain > 0xffffffff || bus > 0xff || device > 0x1f)
-		return false;
-	*ret = (struct muster_standin_bus_id){ (unsigned int)domain, (unsigned int)bus, (unsigned int)device };
+	*ret = id;
 	return true;
+}
+
+struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gpu *gpu)
+{
+	struct muster_standin_bus_id id;
+	if (!muster_standin_bus_id_parse(gpu->bus_id, &id))
+		muster_standin_end("\"%s\" is not a PCI bus id", gpu->bus_id);
+	return id;
+}
+
+void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes)
+{
+	size_t digits = 0;
+	for (const char *at = text; *at; at++) {
+		const char digit[] = { *at, '\0' };
+		if (*at == '-' || *at == ':')
+			continue;
+		if (!isxdigit((unsigned char)*at) || digits == 2 * bytes)
+			muster_standin_end("\"%s\" is not %s", text, what);
+		ret[digits / 2] = (unsigned char)(ret[digits / 2] << 4 | strtoul(digit, NULL, 16));
+		digits++;
+	}
+	if (digits != 2 * bytes)
+		muster_standin_end("\"%s\" is not %s", text, what);
 }

@@ -6,6 +6,7 @@
 #ifndef MUSTER_SIM_STANDINS_BASE_H
 #define MUSTER_SIM_STANDINS_BASE_H
 
+#include "sim/cluster.h"
 #include "vendor/cuda_abi.h"
 
 #include <stdbool.h>
@@ -24,6 +25,12 @@ struct muster_standin_bus_id {
 	unsigned int domain, bus, device;
 };
 bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id *ret);
+/* The same of a simulated GPU; what is none ends the process. */
+struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gpu *gpu);
+
+/* The bytes of a number in hex, two digits each, with '-' or ':' anywhere ("fe80:0000:..."). Any other text ends the
+ * process: it is not `what` ("a GID"). */
+void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes);
 
 /* Simulated device memory is folded: an allocation of any size keeps min(size, window) real bytes, and byte x of it
  * lives at x modulo that. Data whose period divides the window survives a trip to the device and back; other data does

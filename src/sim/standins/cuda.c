@@ -93,8 +93,6 @@ bool muster_standin_cuda_current(struct muster_standin_device *ret)
 
 /* -- which devices there are -- */
 
-typedef int order(const void *, const void *);
-
 static int by_cuda_index(const void *a, const void *b)
 {
 	const struct muster_sim_gpu *const *x = a, *const *y = b;
@@ -163,10 +161,10 @@ static void find_devices(void)
 	const struct muster_sim_gpu **picked = muster_calloc(node->gpu_count + 1, sizeof *picked);
 	size_t count = node->gpu_count;
 	for (size_t i = 0; i < count; i++)
-		gpus[i] = picked[i] = &node->gpus[i];
-	order *compare = order_text && strcmp(order_text, "PCI_BUS_ID") == 0 ? by_bus_id : by_cuda_index;
-	qsort(gpus, count, sizeof *gpus, compare);
-	qsort(picked, count, sizeof *picked, compare);
+		gpus[i] = &node->gpus[i];
+	qsort(gpus, count, sizeof *gpus,
+		order_text && strcmp(order_text, "PCI_BUS_ID") == 0 ? by_bus_id : by_cuda_index);
+	memcpy(picked, gpus, count * sizeof *gpus);
 	if (visible)
 		count = pick_visible(gpus, count, visible, picked);
 	driver.devices = muster_calloc(count + 1, sizeof *driver.devices);
@@ -224,26 +222,26 @@ static const struct {
 	{ CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
+/* Sets *ret to the name of a result, or to its text; NULL for one that the driver does not know. */
+static CUresult explain(CUresult error, bool by_name, const char **ret)
+{
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret = NULL;
+	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*ret; i++)
+		if (errors[i].code == error)
+			*ret = by_name ? errors[i].name : errors[i].text;
+	return *ret ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuGetErrorName(CUresult error, const char **name)
 {
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
-	*name = NULL;
-	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*name; i++)
-		if (errors[i].code == error)
-			*name = errors[i].name;
-	return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return explain(error, true, name);
 }
 
 CUresult cuGetErrorString(CUresult error, const char **text)
 {
-	if (!text)
-		return CUDA_ERROR_INVALID_VALUE;
-	*text = NULL;
-	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*text; i++)
-		if (errors[i].code == error)
-			*text = errors[i].text;
-	return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return explain(error, false, text);
 }
 
 /* -- devices -- */
@@ -294,22 +292,13 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
 	struct CUctx_st *found;
 	CUresult result = enter_device(device, uuid != NULL, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
-	const char *text = found->gpu->uuid;
-	size_t digits = 0;
-	unsigned char bytes[sizeof uuid->bytes] = { 0 };
-	for (text += strncmp(text, "GPU-", 4) == 0 ? 4 : 0; *text && digits < 2 * sizeof bytes; text++) {
-		if (!isxdigit((unsigned char)*text))
-			continue;
-		int digit = isdigit((unsigned char)*text) ? *text - '0' : tolower((unsigned char)*text) - 'a' + 10;
-		bytes[digits / 2] = (unsigned char)(bytes[digits / 2] << 4 | digit);
-		digits++;
+	if (result == CUDA_SUCCESS) {
+		unsigned char bytes[sizeof uuid->bytes] = { 0 };
+		const char *text = found->gpu->uuid;
+		muster_standin_hex("a GPU's UUID", text + (strncmp(text, "GPU-", 4) == 0 ? 4 : 0), bytes, sizeof bytes);
+		memcpy(uuid->bytes, bytes, sizeof bytes);
 	}
-	if (digits != 2 * sizeof bytes)
-		muster_standin_end("\"%s\" is not a GPU's UUID", found->gpu->uuid);
-	memcpy(uuid->bytes, bytes, sizeof bytes);
-	return muster_simcuda_leave(CUDA_SUCCESS);
+	return muster_simcuda_leave(result);
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
@@ -321,21 +310,13 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	return muster_simcuda_leave(result);
 }
 
-static struct muster_standin_bus_id bus_id_of(const struct CUctx_st *device)
-{
-	struct muster_standin_bus_id id;
-	if (!muster_standin_bus_id_parse(device->gpu->bus_id, &id))
-		muster_standin_end("\"%s\" is not a PCI bus id", device->gpu->bus_id);
-	return id;
-}
-
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	struct CUctx_st *found;
 	CUresult result = enter_device(device, value != NULL, &found);
 	if (result != CUDA_SUCCESS)
 		return muster_simcuda_leave(result);
-	struct muster_standin_bus_id id = bus_id_of(found);
+	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	switch (attribute) {
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = (int)id.bus; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: *value = (int)id.device; break;
@@ -365,7 +346,7 @@ CUresult cuDeviceGetPCIBusId(char *bus_id, int size, CUdevice device)
 	CUresult result = enter_device(device, bus_id && size > 0, &found);
 	if (result != CUDA_SUCCESS)
 		return muster_simcuda_leave(result);
-	struct muster_standin_bus_id id = bus_id_of(found);
+	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	char text[32];
 	int length = snprintf(text, sizeof text, "%04X:%02X:%02X.0", id.domain, id.bus, id.device);
 	if (length >= size)

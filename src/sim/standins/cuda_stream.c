@@ -410,65 +410,60 @@ static double host_seconds(struct CUctx_st *context, enum operation_kind kind, c
 }
 
 /* A copy from or to pageable memory is over with it when the call returns, as far as the stream lets it. */
-static CUresult enqueue_host(struct CUstream_st *stream, struct muster_simcuda_operation *operation, const void *host)
+static void enqueue_host(struct CUstream_st *stream, struct muster_simcuda_operation *operation, const void *host)
 {
 	operation->seconds = host_seconds(stream->context, operation->kind, host, operation->bytes);
 	enqueue(stream, operation);
 	if (!muster_simcuda_pinned(host, operation->bytes))
 		progress(stream);
-	return CUDA_SUCCESS;
+}
+
+/* Queue work on device memory, which `to` and `from` are as far as the kind needs them; nothing when it has no bytes.
+ */
+static CUresult enter_and_enqueue(
+	CUstream stream, struct muster_simcuda_operation *operation, CUdeviceptr to, CUdeviceptr from)
+{
+	enum operation_kind kind = operation->kind;
+	const void *host = kind == TO_DEVICE ? operation->source : operation->target;
+	size_t bytes = operation->bytes;
+	struct CUstream_st *found;
+	CUresult result = enter_stream(stream, &found);
+	if (result != CUDA_SUCCESS || bytes == 0)
+		return muster_simcuda_leave(result);
+	if (((kind == TO_DEVICE || kind == TO_HOST) && !host) ||
+		(kind != TO_HOST && !muster_simcuda_range_find(to, bytes, &operation->to)) ||
+		((kind == TO_HOST || kind == WITHIN_DEVICE) &&
+			!muster_simcuda_range_find(from, bytes, &operation->from)))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	if (host)
+		enqueue_host(found, operation, host);
+	else
+		enqueue(found, operation);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
 	struct muster_simcuda_operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
-	if (result != CUDA_SUCCESS || bytes == 0)
-		return muster_simcuda_leave(result);
-	if (!from || !muster_simcuda_range_find(to, bytes, &operation.to))
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	return muster_simcuda_leave(enqueue_host(found, &operation, from));
+	return enter_and_enqueue(stream, &operation, to, 0);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
 	struct muster_simcuda_operation operation = { .kind = TO_HOST, .target = to, .bytes = bytes };
-	if (result != CUDA_SUCCESS || bytes == 0)
-		return muster_simcuda_leave(result);
-	if (!to || !muster_simcuda_range_find(from, bytes, &operation.from))
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	return muster_simcuda_leave(enqueue_host(found, &operation, to));
+	return enter_and_enqueue(stream, &operation, 0, from);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
 	struct muster_simcuda_operation operation = { .kind = WITHIN_DEVICE, .bytes = bytes };
-	if (result != CUDA_SUCCESS || bytes == 0)
-		return muster_simcuda_leave(result);
-	if (!muster_simcuda_range_find(to, bytes, &operation.to) ||
-		!muster_simcuda_range_find(from, bytes, &operation.from))
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	enqueue(found, &operation);
-	return muster_simcuda_leave(CUDA_SUCCESS);
+	return enter_and_enqueue(stream, &operation, to, from);
 }
 
+/* No range is SIZE_MAX bytes long, and none begins at 1. */
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
 {
-	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
 	struct muster_simcuda_operation operation = { .kind = FILL, .value = value };
-	if (result != CUDA_SUCCESS || words == 0)
-		return muster_simcuda_leave(result);
-	if (to % sizeof value != 0 || words > SIZE_MAX / sizeof value)
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	operation.bytes = words * sizeof value;
-	if (!muster_simcuda_range_find(to, operation.bytes, &operation.to))
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	enqueue(found, &operation);
-	return muster_simcuda_leave(CUDA_SUCCESS);
+	operation.bytes = words > SIZE_MAX / sizeof value ? SIZE_MAX : words * sizeof value;
+	return enter_and_enqueue(stream, &operation, to % sizeof value == 0 ? to : 1, 0);
 }

@@ -139,6 +139,13 @@ static void release(struct ncclComm *comm)
 	free(comm);
 }
 
+/* A bus id as NCCL numbers it. */
+static uint64_t bus_number(const struct muster_sim_gpu *gpu)
+{
+	struct muster_standin_bus_id id = muster_standin_bus_id_of(gpu);
+	return (uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4;
+}
+
 /* As init.cc of NCCL: each rank looks for another one on its own GPU; the rest see the connection close. */
 static ncclResult_t check_duplicates(struct ncclComm *comm)
 {
@@ -147,16 +154,14 @@ static ncclResult_t check_duplicates(struct ncclComm *comm)
 		for (int j = 0; j < comm->ranks; j++) {
 			const struct muster_simring_member *a = muster_simring_member(comm->ring, i);
 			const struct muster_simring_member *b = muster_simring_member(comm->ring, j);
-			struct muster_standin_bus_id id = { 0 };
 			if (i == j || a->node != b->node || strcmp(a->bus_id, b->bus_id) != 0)
 				continue;
 			if (i != comm->rank) {
 				result = result == ncclSuccess ? ncclRemoteError : result;
 				continue;
 			}
-			muster_standin_bus_id_parse(a->bus_id, &id);
 			muster_simlog_warn("Duplicate GPU detected : rank %d and rank %d both on CUDA device %" PRIx64,
-				i, j, (uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4);
+				i, j, bus_number(comm->device.gpu));
 			return ncclInvalidUsage;
 		}
 	}
@@ -189,12 +194,10 @@ static void advance_init(struct ncclComm *comm)
 	comm->ready = true;
 	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION)
 		connect_ring(comm);
-	struct muster_standin_bus_id id = { 0 };
-	muster_standin_bus_id_parse(comm->device.gpu->bus_id, &id);
 	muster_simlog_info("ncclCommInitRankConfig comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64
 			   " commId 0x%" PRIx64 " - Init COMPLETE",
 		(void *)comm, comm->rank, comm->ranks, comm->device.ordinal, comm->device.gpu->nvml_index,
-		(uint64_t)id.domain << 20 | (uint64_t)id.bus << 12 | (uint64_t)id.device << 4, comm->token);
+		bus_number(comm->device.gpu), comm->token);
 }
 
 /* The scenario's hang and error come when the ring has worked for a moment. */

@@ -141,6 +141,30 @@ static nvmlReturn_t copy_text(const char *text, char *ret, unsigned int length)
 	return NVML_SUCCESS;
 }
 
+/* A call that gives one fact of the device; a text; a clock, which is of the SMs or of the memory. */
+#define GIVES(symbol, kind, value)                                                                                     \
+	nvmlReturn_t symbol(nvmlDevice_t device, kind *ret)                                                            \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, ret != NULL);                                                      \
+		if (result == NVML_SUCCESS)                                                                            \
+			*ret = (kind)(value);                                                                          \
+		return result;                                                                                         \
+	}
+#define GIVES_TEXT(symbol, member)                                                                                     \
+	nvmlReturn_t symbol(nvmlDevice_t device, char *ret, unsigned int length)                                       \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, ret != NULL);                                                      \
+		return result == NVML_SUCCESS ? copy_text(device->gpu->member, ret, length) : result;                  \
+	}
+#define GIVES_CLOCK(symbol, sm, memory)                                                                                \
+	nvmlReturn_t symbol(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)                              \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);                      \
+		if (result == NVML_SUCCESS)                                                                            \
+			*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->memory : device->gpu->sm);         \
+		return result;                                                                                         \
+	}
+
 /* -- system -- */
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
@@ -194,37 +218,21 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *
 	return NVML_ERROR_NOT_FOUND;
 }
 
-nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
-{
-	nvmlReturn_t result = check(device, index != NULL);
-	if (result == NVML_SUCCESS)
-		*index = (unsigned int)(device - library.devices);
-	return result;
-}
+GIVES(nvmlDeviceGetIndex, unsigned int, device - library.devices)
 
 /* -- what a device is -- */
 
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
-{
-	nvmlReturn_t result = check(device, name != NULL);
-	return result == NVML_SUCCESS ? copy_text(device->gpu->name, name, length) : result;
-}
-
-nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
-{
-	nvmlReturn_t result = check(device, uuid != NULL);
-	return result == NVML_SUCCESS ? copy_text(device->gpu->uuid, uuid, length) : result;
-}
+GIVES_TEXT(nvmlDeviceGetName, name)
+GIVES_TEXT(nvmlDeviceGetUUID, uuid)
+GIVES_TEXT(nvmlDeviceGetVbiosVersion, vbios)
 
 /* The legacy form has four digits of the domain, the other one eight. */
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
-	struct muster_standin_bus_id id;
 	nvmlReturn_t result = check(device, pci != NULL);
 	if (result != NVML_SUCCESS)
 		return result;
-	if (!muster_standin_bus_id_parse(device->gpu->bus_id, &id))
-		muster_standin_end("\"%s\" is not a PCI bus id", device->gpu->bus_id);
+	struct muster_standin_bus_id id = muster_standin_bus_id_of(device->gpu);
 	memset(pci, 0, sizeof *pci);
 	pci->domain = id.domain;
 	pci->bus = id.bus;
@@ -233,12 +241,6 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 		id.device & 0x1f);
 	snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:%02X.0", id.domain, id.bus, id.device);
 	return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char *version, unsigned int length)
-{
-	nvmlReturn_t result = check(device, version != NULL);
-	return result == NVML_SUCCESS ? copy_text(device->gpu->vbios, version, length) : result;
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
@@ -287,29 +289,14 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, un
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t *mode)
-{
-	nvmlReturn_t result = check(device, mode != NULL);
-	if (result == NVML_SUCCESS)
-		*mode = enabled(device->gpu->persistence);
-	return result;
-}
+GIVES(nvmlDeviceGetPersistenceMode, nvmlEnableState_t, enabled(device->gpu->persistence))
 
 /* -- PCIe and NVLink -- */
 
-/* A call that gives one whole number of the scenario. */
-#define GIVES(symbol, field)                                                                                           \
-	nvmlReturn_t symbol(nvmlDevice_t device, unsigned int *ret)                                                    \
-	{                                                                                                              \
-		nvmlReturn_t result = check(device, ret != NULL);                                                      \
-		if (result == NVML_SUCCESS)                                                                            \
-			*ret = (unsigned int)device->gpu->field;                                                       \
-		return result;                                                                                         \
-	}
-GIVES(nvmlDeviceGetCurrPcieLinkGeneration, pcie_gen)
-GIVES(nvmlDeviceGetMaxPcieLinkGeneration, pcie_gen_max)
-GIVES(nvmlDeviceGetCurrPcieLinkWidth, pcie_width)
-GIVES(nvmlDeviceGetMaxPcieLinkWidth, pcie_width_max)
+GIVES(nvmlDeviceGetCurrPcieLinkGeneration, unsigned int, device->gpu->pcie_gen)
+GIVES(nvmlDeviceGetMaxPcieLinkGeneration, unsigned int, device->gpu->pcie_gen_max)
+GIVES(nvmlDeviceGetCurrPcieLinkWidth, unsigned int, device->gpu->pcie_width)
+GIVES(nvmlDeviceGetMaxPcieLinkWidth, unsigned int, device->gpu->pcie_width_max)
 
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)
 {
@@ -376,61 +363,18 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
 
 /* -- clocks, temperature, power -- */
 
-nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
-{
-	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
-	if (result == NVML_SUCCESS)
-		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_mhz : device->gpu->sm_clock_mhz);
-	return result;
-}
-
-nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
-{
-	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
-	if (result == NVML_SUCCESS)
-		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_max_mhz
-							     : device->gpu->sm_clock_max_mhz);
-	return result;
-}
-
-nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
-{
-	nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);
-	if (result == NVML_SUCCESS)
-		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? device->gpu->mem_clock_max_mhz
-							     : device->gpu->sm_clock_app_mhz);
-	return result;
-}
-
-nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons)
-{
-	nvmlReturn_t result = check(device, reasons != NULL);
-	if (result == NVML_SUCCESS)
-		*reasons = device->gpu->throttle_reasons;
-	return result;
-}
+GIVES_CLOCK(nvmlDeviceGetClockInfo, sm_clock_mhz, mem_clock_mhz)
+GIVES_CLOCK(nvmlDeviceGetMaxClockInfo, sm_clock_max_mhz, mem_clock_max_mhz)
+GIVES_CLOCK(nvmlDeviceGetApplicationsClock, sm_clock_app_mhz, mem_clock_max_mhz)
+GIVES(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, device->gpu->throttle_reasons)
+GIVES(nvmlDeviceGetPowerUsage, unsigned int, device->gpu->power_watts * 1000 + 0.5)
+GIVES(nvmlDeviceGetEnforcedPowerLimit, unsigned int, device->gpu->power_limit_watts * 1000 + 0.5)
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
 {
 	nvmlReturn_t result = check(device, celsius && sensor == NVML_TEMPERATURE_GPU);
 	if (result == NVML_SUCCESS)
 		*celsius = (unsigned int)device->gpu->temperature_celsius;
-	return result;
-}
-
-nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *milliwatts)
-{
-	nvmlReturn_t result = check(device, milliwatts != NULL);
-	if (result == NVML_SUCCESS)
-		*milliwatts = (unsigned int)(device->gpu->power_watts * 1000 + 0.5);
-	return result;
-}
-
-nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *milliwatts)
-{
-	nvmlReturn_t result = check(device, milliwatts != NULL);
-	if (result == NVML_SUCCESS)
-		*milliwatts = (unsigned int)(device->gpu->power_limit_watts * 1000 + 0.5);
 	return result;
 }
 
@@ -470,26 +414,10 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
 
 /* -- fabric -- */
 
-static void fill_uuid(const char *text, unsigned char ret[16])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t count = 0;
-	for (const char *at = text; *at; at++) {
-		const char *digit = strchr(digits, *at);
-		if (*at == '-')
-			continue;
-		if (!digit || count == 32)
-			muster_standin_end("fabric_cluster: \"%s\" is not a UUID in lower case", text);
-		ret[count / 2] = (unsigned char)(ret[count / 2] << 4 | (digit - digits));
-		count++;
-	}
-	if (count != 32)
-		muster_standin_end("fabric_cluster: \"%s\" is not a UUID in lower case", text);
-}
-
 static void fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *ret)
 {
-	fill_uuid(gpu->fabric_cluster, ret->clusterUuid);
+	memset(ret, 0, sizeof *ret);
+	muster_standin_hex("the UUID of a fabric", gpu->fabric_cluster, ret->clusterUuid, sizeof ret->clusterUuid);
 	ret->status = (nvmlReturn_t)gpu->fabric_status;
 	ret->cliqueId = (unsigned int)gpu->fabric_clique;
 	ret->state = (nvmlGpuFabricState_t)gpu->fabric_state;

@@ -63,28 +63,26 @@ static void find_next(void)
 
 /* -- the rank's CPU mask: the scenario's until a thread of the rank sets another one, for all of them here -- */
 
-#define CPUS_MAX 4096
+enum { CPUS_MAX = 4096 };
 
-struct cpus {
-	unsigned char digits[CPUS_MAX / 4]; /* of four CPUs each */
-};
-
-static struct cpus own_cpus;
+static cpu_set_t own_cpus[CPUS_MAX / CPU_SETSIZE];
 static bool has_own_cpus;
 
 /* Hex, without 0x or with. hwloc must not be linked here: it is what the worker tests this library with. */
-static struct cpus read_mask(const char *text)
+static void read_mask(const char *text, cpu_set_t *ret, size_t size)
 {
 	const char *first = strncasecmp(text, "0x", 2) == 0 ? text + 2 : text;
 	size_t length = strspn(first, "0123456789abcdefABCDEF");
-	struct cpus cpus = { { 0 } };
-	if (length == 0 || length > sizeof cpus.digits || first[length])
+	if (length == 0 || length > CPUS_MAX / 4 || first[length])
 		muster_standin_end("cpu_mask: \"%.60s\" is no CPU mask", text);
+	CPU_ZERO_S(size, ret);
 	for (size_t i = 0; i < length; i++) {
 		const char digit[] = { first[length - 1 - i], '\0' };
-		cpus.digits[i] = (unsigned char)strtoul(digit, NULL, 16);
+		unsigned long cpus = strtoul(digit, NULL, 16);
+		for (size_t cpu = 0; cpu < 4; cpu++)
+			if (cpus >> cpu & 1)
+				CPU_SET_S(4 * i + cpu, size, ret);
 	}
-	return cpus;
 }
 
 static bool is_own_thread(pid_t pid)
@@ -100,37 +98,35 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 		errno = kept_errno;
 		return next.sched_getaffinity(pid, size, set);
 	}
-	struct cpus cpus = has_own_cpus ? own_cpus : read_mask(muster_sim_this_rank()->cpu_mask);
-	CPU_ZERO_S(size, set);
-	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (!(cpus.digits[cpu / 4] >> cpu % 4 & 1))
-			continue;
-		if (cpu / 8 >= size) {
+	cpu_set_t cpus[CPUS_MAX / CPU_SETSIZE];
+	memcpy(cpus, own_cpus, sizeof cpus);
+	if (!has_own_cpus)
+		read_mask(muster_sim_this_rank()->cpu_mask, cpus, sizeof cpus);
+	for (size_t cpu = 8 * size; cpu < CPUS_MAX; cpu++) {
+		if (CPU_ISSET_S(cpu, sizeof cpus, cpus)) {
 			errno = EINVAL; /* as the kernel, for a set that is too short */
 			return -1;
 		}
-		CPU_SET_S(cpu, size, set);
 	}
+	CPU_ZERO_S(size, set);
+	memcpy(set, cpus, size < sizeof cpus ? size : sizeof cpus);
 	return 0;
 }
 
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
-	struct cpus cpus = { { 0 } };
 	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	bool own = is_own_thread(pid);
 	errno = kept_errno;
 	if (!own)
 		return next.sched_setaffinity(pid, size, set);
-	for (unsigned int cpu = 0; cpu < CPUS_MAX && cpu / 8 < size; cpu++)
-		if (CPU_ISSET_S(cpu, size, set))
-			cpus.digits[cpu / 4] |= (unsigned char)(1 << cpu % 4);
 	if (CPU_COUNT_S(size, set) == 0) {
 		errno = EINVAL;
 		return -1;
 	}
-	own_cpus = cpus;
+	CPU_ZERO_S(sizeof own_cpus, own_cpus);
+	memcpy(own_cpus, set, size < sizeof own_cpus ? size : sizeof own_cpus);
 	has_own_cpus = true;
 	return 0;
 }

@@ -112,16 +112,11 @@ const char *ibv_get_device_name(struct ibv_device *device)
 /* The number that sysfs writes in groups of four digits: "0015:5dff:fe33:ff1e". */
 static __be64 parse_guid(const char *text)
 {
-	uint64_t guid = 0;
-	for (; *text; text++) {
-		if (*text == ':')
-			continue;
-		if (!isxdigit((unsigned char)*text))
-			muster_standin_end("a GUID of the scenario has a character that is no hex digit");
-		char digit[2] = { *text, '\0' };
-		guid = guid << 4 | strtoul(digit, NULL, 16);
-	}
-	return htobe64(guid);
+	__be64 guid;
+	unsigned char bytes[sizeof guid] = { 0 };
+	muster_standin_hex("a GUID", text, bytes, sizeof bytes);
+	memcpy(&guid, bytes, sizeof guid);
+	return guid;
 }
 
 __be64 ibv_get_device_guid(struct ibv_device *device)
@@ -178,42 +173,13 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 
 /* -- ports -- */
 
-struct word {
-	const char *name;
-	int value;
-};
-
-static const struct word states[] = {
-	{ "NOP", IBV_PORT_NOP },
-	{ "DOWN", IBV_PORT_DOWN },
-	{ "INIT", IBV_PORT_INIT },
-	{ "ARMED", IBV_PORT_ARMED },
-	{ "ACTIVE", IBV_PORT_ACTIVE },
-	{ "ACTIVE_DEFER", IBV_PORT_ACTIVE_DEFER },
-};
-/* PortPhysicalState of the InfiniBand specification, in the kernel's spelling */
-static const struct word physical_states[] = {
-	{ "Sleep", 1 },
-	{ "Polling", 2 },
-	{ "Disabled", 3 },
-	{ "PortConfigurationTraining", 4 },
-	{ "LinkUp", 5 },
-	{ "LinkErrorRecovery", 6 },
-	{ "Phy Test", 7 },
-};
-static const struct word link_layers[] = {
-	{ "InfiniBand", IBV_LINK_LAYER_INFINIBAND },
-	{ "Ethernet", IBV_LINK_LAYER_ETHERNET },
-};
-
-static int lookup(const struct word *words, size_t count, const char *name, const char *what)
+static uint8_t number_of(enum muster_sim_port_word kind, const char *word)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(words[i].name, name) == 0)
-			return words[i].value;
-	muster_standin_end("\"%s\" is not %s of a port", name, what);
+	int number = muster_sim_port_word_number(kind, word);
+	if (number < 0)
+		muster_standin_end("\"%s\" is not a state or link layer of a port", word);
+	return (uint8_t)number;
 }
-#define LOOKUP(words, name, what) lookup(words, sizeof(words) / sizeof *(words), name, what)
 
 static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *ret)
 {
@@ -221,7 +187,7 @@ static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_por
 	if (!port)
 		return EINVAL;
 	*ret = (struct ibv_port_attr){
-		.state = (enum ibv_port_state)LOOKUP(states, port->state, "a state"),
+		.state = (enum ibv_port_state)number_of(MUSTER_SIM_PORT_STATE, port->state),
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = (enum ibv_mtu)port->active_mtu,
 		.gid_tbl_len = 1,
@@ -231,8 +197,8 @@ static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_por
 		.sm_lid = (uint16_t)port->sm_lid,
 		.active_width = (uint8_t)port->active_width,
 		.active_speed = (uint8_t)port->active_speed,
-		.phys_state = (uint8_t)LOOKUP(physical_states, port->phys_state, "a physical state"),
-		.link_layer = (uint8_t)LOOKUP(link_layers, port->link_layer, "a link layer"),
+		.phys_state = number_of(MUSTER_SIM_PORT_PHYS_STATE, port->phys_state),
+		.link_layer = number_of(MUSTER_SIM_PORT_LINK_LAYER, port->link_layer),
 	};
 	return 0;
 }
@@ -254,18 +220,12 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
 {
 	const struct muster_sim_port *port = find_port(context->device->name, number);
-	unsigned int group[8];
 	if (!port || index != 0) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (sscanf(port->gid, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x", &group[0], &group[1], &group[2], &group[3], &group[4],
-		    &group[5], &group[6], &group[7]) != 8)
-		muster_standin_end("\"%s\" is not a GID", port->gid);
-	for (size_t i = 0; i < 8; i++) {
-		gid->raw[2 * i] = (uint8_t)(group[i] >> 8);
-		gid->raw[2 * i + 1] = (uint8_t)group[i];
-	}
+	memset(gid, 0, sizeof *gid);
+	muster_standin_hex("a GID", port->gid, gid->raw, sizeof gid->raw);
 	return 0;
 }
 
