@@ -99,6 +99,42 @@ static const struct {
 		"x.json: $.checks.g.equals: 8 is outside min and max\n"
 		"x.json: $.checks.h.one_of[1]: 10 is outside min and max\n"
 		"x.json: $.checks.h.one_of[2]: 11 is outside min and max\n" },
+	/* at the bounds */
+	{ FILE_OF("'a':{" SPEED_IS "'min':9,'warn_below':9},'b':{" SPEED_IS "'max':9,'warn_above':9},'c':{" SPEED_IS
+		  "'min':5,'equals':4},'d':{" SPEED_IS "'max':5,'equals':6},'e':{" SPEED_IS
+		  "'min':5,'max':6,'one_of':[5,6,4.9,6.1]}"),
+		"x.json: $.checks.a.warn_below: 9 has no effect: min is 9\n"
+		"x.json: $.checks.b.warn_above: 9 has no effect: max is 9\n"
+		"x.json: $.checks.c.equals: 4 is outside min and max\n"
+		"x.json: $.checks.d.equals: 6 is outside min and max\n"
+		"x.json: $.checks.e.one_of[2]: 4.9 is outside min and max\n"
+		"x.json: $.checks.e.one_of[3]: 6.1 is outside min and max\n" },
+	{ FILE_OF("'a':{" SPEED_IS "'max':9,'warn_below':9},'b':{" SPEED_IS "'min':9,'warn_above':9},'c':{" SPEED_IS
+		  "'warn_below':9,'warn_above':9},'d':{" SPEED_IS "'min':5,'equals':5},'e':{" SPEED_IS
+		  "'max':5,'equals':5}"),
+		"" },
+	/* one value, and more than one contradiction */
+	{ FILE_OF("'a':{" SPEED_IS "'min':20,'max':30,'warn_below':50,'warn_above':10},'b':{" SPEED_IS
+		  "'min':20,'warn_below':10,'warn_above':5}"),
+		"x.json: $.checks.a.warn_below: 50 always warns: max is 30\n"
+		"x.json: $.checks.a.warn_below: 50 is above warn_above, 10: every value warns\n"
+		"x.json: $.checks.a.warn_above: 10 always warns: min is 20\n"
+		"x.json: $.checks.b.warn_below: 10 has no effect: min is 20\n"
+		"x.json: $.checks.b.warn_below: 10 is above warn_above, 5: every value warns\n"
+		"x.json: $.checks.b.warn_above: 5 always warns: min is 20\n" },
+	/* a metric that is not known hides no problem but those of its values */
+	{ FILE_OF("'a':{'metric':'x','min':'7','within':7,'where':{'bytes':'x','gpu':'a'},'severity':'bad','title':''"
+		  "}"),
+		"x.json: $.checks.a.metric: no such metric: \"x\" *\n"
+		"x.json: $.checks.a.within: a string is needed, found 7\n"
+		"x.json: $.checks.a.where.bytes: a number is needed, found \"x\"\n"
+		"x.json: $.checks.a.severity: one of fail, warn is needed, found \"bad\"\n"
+		"x.json: $.checks.a.title: must not be empty\n" },
+	/* only what stands before it is what a check without a metric may have meant */
+	{ FILE_OF("'gpu.on':{'min':1},'gpu.one':{" SPEED_IS "'min':1},'gpu.onn':{'min':1}"),
+		"x.json: $.checks[\"gpu.on\"]: no metric is given\n"
+		"x.json: $.checks[\"gpu.onn\"]: no metric is given, and no check of this name is inherited; did you "
+		"mean *\n" },
 	{ FILE_OF("'a':{" SPEED_IS "'min':8,'warn_below':9,'warn_above':10,'max':11},'b':{" SPEED_IS
 		  "'min':8,'max':8,'equals':8}"),
 		"" },

@@ -2,13 +2,13 @@
 #include "eval_fixture.h"
 
 #include "eval/eval.h"
-#include "expect/regex_limits.h"
 #include "muster/arena.h"
 
 /* A file of one check; quotes are written as apostrophes. */
 #define CHECK(body) "{'schema_version':1,'name':'t','checks':{'a.check':{" body "}}}"
 #define NUMBER "'metric':'node.gpu_count','source':'s'"
 #define STRING "'metric':'node.kernel','source':'s'"
+#define LETTERS_64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 static char *with_quotes(const char *text)
 {
@@ -258,9 +258,112 @@ static const struct {
 		"$.checks[\"a.check\"].inconclusive_on[\"7\"]: must not be empty" },
 	{ CHECK(NUMBER ",'equals':8,'after':'a.chekc'"),
 		"$.checks[\"a.check\"].after: there is no check \"a.chekc\"; did you mean \"a.check\"" },
+	{ "{'schema_version':1.5,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
+	{ "{'schema_version':0,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
+	{ "{'schema_version':1,'name':'t','title':''}", "$.title: must not be empty" },
+	{ "{'schema_version':1,'name':'t','identify':8}", "$.identify: an object is needed, found 8" },
+	{ "{'schema_version':1,'name':'t','identify':{'gpu_name':['']}}", "$.identify.gpu_name[0]: must not be empty" },
+	{ "{'schema_version':1,'name':'t','identify':{'gpu_count':1.5}}",
+		"$.identify.gpu_count: a whole number from 1 is needed, found 1.5" },
+	{ "{'schema_version':1,'name':'t','checks':{'':{}}}",
+		"$.checks[\"\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
+	{ "{'schema_version':1,'name':'t','checks':{'a" LETTERS_64 "':{}}}",
+		"$.checks.a" LETTERS_64 ": a check's name has 1 to 64 of a to z" },
+	{ "{'schema_version':1,'name':'t','checks':{'" LETTERS_64 "':{}}}",
+		"$.checks." LETTERS_64 ": no metric is given" },
+	{ "{'schema_version':1,'name':'t','checks':{'gpu.probe':{}}}", "$.checks[\"gpu.probe\"]: no metric is given" },
+	{ CHECK(STRING ",'warn_below':9"), "$.checks[\"a.check\"].warn_below: does not fit: node.kernel is a string" },
+	{ CHECK(STRING ",'warn_above':9"), "$.checks[\"a.check\"].warn_above: does not fit: node.kernel is a string" },
+	{ CHECK(STRING ",'max':9"), "$.checks[\"a.check\"].max: does not fit: node.kernel is a string" },
+	{ CHECK(STRING ",'min_of_median':0.9"),
+		"$.checks[\"a.check\"].min_of_median: does not fit: node.kernel is a string" },
+	{ CHECK(STRING ",'max_of_median':2"),
+		"$.checks[\"a.check\"].max_of_median: does not fit: node.kernel is a string" },
+	{ CHECK("'metric':'nccl.ring_ranks','source':'s','min_of_median':0.9"),
+		"$.checks[\"a.check\"].min_of_median: nccl.ring_ranks has one value for the whole job" },
+	{ CHECK("'metric':'nccl.ring_ranks','source':'s','max_of_median':2"),
+		"$.checks[\"a.check\"].max_of_median: nccl.ring_ranks has one value for the whole job" },
+	{ CHECK(NUMBER ",'min_of_median':'x'"),
+		"$.checks[\"a.check\"].min_of_median: a number is needed, found \"x\"" },
+	{ CHECK(NUMBER ",'equals':8,'equals_by':{'label':'gpu','values':{'a':1}}"),
+		"$.checks[\"a.check\"].equals_by.label: node.gpu_count has no labels, so it has no label \"gpu\"" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals':1,'equals_by':{'label':'gpu','values':{'a':1}}"),
+		"$.checks[\"a.check\"]: equals and equals_by exclude each other: set one of them to null" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':['gpu']"),
+		"$.checks[\"a.check\"].equals_by: an object is needed, found an array" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'values':{'a':1}}"),
+		"$.checks[\"a.check\"].equals_by: the key \"label\" is missing" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':['a']}"),
+		"$.checks[\"a.check\"].equals_by.values: an object is needed, found an array" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','same_across':'ranks','within':'gpu'"),
+		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
+	{ CHECK("'metric':'gpu.numa_node','source':'s','min':1,'within':'gpu'"),
+		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
+	{ CHECK("'metric':'port.rate_gbps','source':'s','same_across':'ranks'"),
+		"$.checks[\"a.check\"].same_across: port.rate_gbps is a metric of a node, not of a rank" },
+	{ CHECK(NUMBER ",'observe':true,'min':1"),
+		"$.checks[\"a.check\"]: observe and min exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'observe':true,'same_across':'nodes'"),
+		"$.checks[\"a.check\"]: observe and same_across exclude each other: set one of them to null" },
+	{ CHECK(NUMBER ",'present':false,'same_across':'nodes'"),
+		"$.checks[\"a.check\"]: same_across must be the only operator: give present a check of its own" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'nodes':'8'}"),
+		"$.checks[\"a.check\"].where.nodes: a number is needed, found \"8\"" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'ranks':true}"),
+		"$.checks[\"a.check\"].where.ranks: a number is needed, found true" },
+	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':[8]"),
+		"$.checks[\"a.check\"].where: an object is needed, found an array" },
+	{ CHECK(NUMBER ",'equals':8,'when':8"), "$.checks[\"a.check\"].when: an object is needed, found 8" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':{'min':0}}"),
+		"$.checks[\"a.check\"].when.nodes.min: a whole number from 1 is needed, found 0" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':3000000000}"),
+		"$.checks[\"a.check\"].when.nodes: a whole number from 1 is needed, found 3000000000" },
+	{ CHECK(NUMBER ",'equals':8,'advice':'${rank} ${rankk}'"),
+		"$.checks[\"a.check\"].advice: the placeholder ${rankk} must be node, rank, gpu, port or a metric" },
+	{ CHECK(NUMBER ",'equals':8,'advice':''"), "$.checks[\"a.check\"].advice: must not be empty" },
+	{ CHECK(NUMBER ",'equals':8,'after':7"), "$.checks[\"a.check\"].after: a string is needed, found 7" },
+	{ CHECK("'metric':'node.gpu_count','equals':8,'source':''"),
+		"$.checks[\"a.check\"].source: must not be empty" },
+	{ CHECK(NUMBER ",'equals':8,'inconclusive_on':{'7':8}"),
+		"$.checks[\"a.check\"].inconclusive_on[\"7\"]: a string is needed, found 8" },
 	{ CHECK(NUMBER ",'equals':8,'after':'a.check'"),
 		"$.checks[\"a.check\"].after: the \"after\" of these checks form a circle" },
 };
+
+/* What may be said, at its bounds. */
+static const char *const good[] = {
+	"{'schema_version':1,'name':'t','checks':{'" LETTERS_64 "':{" NUMBER ",'equals':8}}}",
+	"{'schema_version':1,'name':'t','checks':{'09._-z':{" NUMBER ",'equals':8}}}",
+	"{'schema_version':1,'name':'t','checks':{'probe':{" NUMBER ",'equals':8}}}",
+	CHECK(NUMBER ",'min':8,'max':8"),
+	CHECK(NUMBER ",'min_of_median':1,'max_of_median':1"),
+	CHECK(NUMBER ",'equals':8,'when':{'nodes':{'min':2,'max':2},'ranks':{'max':1},'profile':'quick'}"),
+	CHECK(NUMBER ",'equals':8,'when':{}"),
+	CHECK(NUMBER ",'present':true,'min':1"),
+	CHECK(NUMBER ",'equals':8,'advice':'${node} ${rank} ${gpu} ${port} ${node.cpus} $ {x} }'"),
+	CHECK("'metric':'gpu.name','source':'s','same_across':'ranks'"),
+	CHECK("'metric':'gpu.name','source':'s','same_across':'nodes','within':'gpu'"),
+	CHECK("'metric':'gpu.name','source':'s','equals_by':{'label':'gpu','values':{'a':'b'}},'ignore_case':true"),
+	CHECK("'metric':'gpu.name','source':'s','matches':'a','ignore_case':true"),
+	CHECK("'metric':'gpu.name','source':'s','matches':'a','min_version':'5','ignore_case':true"),
+	CHECK("'metric':'gpu.name','source':'s','min_version':'5','ignore_case':false"),
+	CHECK("'metric':'gpu.name','source':'s','one_of':['a'],'in_words':'an a'"),
+	CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'bytes':8,'nodes':1,'ranks':2}"),
+};
+
+START_TEST(what_may_be_said_is_taken)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	fixture_open();
+	put("x.json", good[_i]);
+	ck_assert_msg(muster_expect_load("/none", fixture_path("x.json"), NULL, &expect, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(expect.check_count, 1);
+	ck_assert_int_eq(expect.checks[0].after, -1);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
 
 START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
 {
@@ -295,6 +398,13 @@ static const struct {
 		"$.checks: cannot remove \"a.chekc\": it does not exist; did you mean \"a.check\"" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'mni':null}}}",
 		"overlay.json", "$.checks[\"a.check\"]: cannot remove \"mni\": it does not exist" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}",
+		"{'checks':{'a.check':{'equals':{'x':null}}}}", "overlay.json",
+		"$.checks[\"a.check\"].equals: cannot remove \"x\": it does not exist" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c','checks':{'new':{'x':{'y':null}}}}", NULL,
+		"child.json", "$.checks.new.x: cannot remove \"y\": it does not exist" },
+	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c','checks':{'a.check':{'mni':{'y':null}}}}", NULL,
+		"child.json", "$.checks[\"a.check\"].mni: cannot remove \"y\": it does not exist" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'source':null}}}",
 		"overlay.json", "$.checks[\"a.check\"]: no source: give the source of the expected value" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'extends':'x.json'}", "overlay.json",
@@ -559,6 +669,32 @@ START_TEST(a_long_chain_is_refused)
 }
 END_TEST
 
+START_TEST(a_chain_of_eight_files_is_read)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	char name[32], text[256];
+	fixture_open();
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof name, "f%d.json", i);
+		if (i < 7)
+			snprintf(text, sizeof text, "{'schema_version':1,'name':'f','extends':'f%d.json'}", i + 1);
+		else
+			snprintf(text, sizeof text,
+				"{'schema_version':1,'name':'f','checks':{'a':{" NUMBER ",'equals':8}}}");
+		put(name, text);
+	}
+	put("site.json", "{'schema_version':1,'name':'site'}");
+	ck_assert_msg(
+		muster_expect_load("/none", fixture_path("f0.json"), fixture_path("site.json"), &expect, &err) == 0,
+		"%s", err.text);
+	ck_assert_str_eq(expect.name, "site");
+	ck_assert_uint_eq(expect.file_count, 9);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(a_missing_parent_is_named_with_who_wants_it)
 {
 	struct muster_expect expect;
@@ -615,7 +751,9 @@ static const struct {
 } large[] = {
 	{ "[", "%zu,", 1024, "1]", "$.x: more than 1024 members" },
 	{ "{", "\"%zu\": 1, ", 1024, "\"x\": 1}", "$.x: more than 1024 members" },
-	{ "[[1], ", "[[%zu]],", 1000, "[]]", "$.x: unknown key" }, /* as many as may be */
+	{ "[[1], ", "[[%zu]],", 1022, "[]]", "$.x: unknown key" }, /* as many as may be */
+	{ "\"", "%04zu", 1024, "\"", "$.x: unknown key" },         /* as long as may be */
+	{ "{\"", "%04zu", 1024, "\": 1}", "$.x: unknown key" },
 	{ "\"", "%06zu", 683, "\"", "$.x: a string of 4098 bytes, at most 4096 are allowed" },
 	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a key of more than 4096 bytes" },
 	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a string of 4098 bytes, at most 4096 are allowed" },
@@ -656,44 +794,6 @@ START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
 }
 END_TEST
 
-START_TEST(a_regular_expression_is_judged_by_what_it_costs)
-{
-	static const struct {
-		const char *pattern;
-		bool fine;
-	} patterns[] = {
-		{ "^5[0-9]{2}\\.[0-9]+(\\.[0-9]+)?$", true },
-		{ "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", true },
-		{ "[[:alpha:]{99999}]{100}", true }, /* a class that holds digits and braces */
-		{ "[]{99999}]", true },
-		{ "a\\{99999}", true },
-		{ "a{200}", true },
-		{ "a{201}", false },
-		{ "a{200,}", false },
-		{ "a{100}b{101}", false },
-		{ "(ab){100}", false },
-		{ "a{2}{3}{4}{5}{6}", false },
-		{ "(((a{6}){6}){6})", false },
-		{ "a{99999999999999999999999}", false },
-		{ "\\(\\1", false },
-	};
-	char text[258] = "";
-
-	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-		ck_assert_msg((muster_regex_problem(patterns[i].pattern) == NULL) == patterns[i].fine, "%s",
-			patterns[i].pattern);
-	for (const char *c = "([\\+*{)^$"; *c; c++) {
-		memset(text, *c, 256);
-		(void)muster_regex_problem(text);
-	}
-	memset(text, 'a', 200);
-	text[200] = '\0';
-	ck_assert_ptr_null(muster_regex_problem(text));
-	memset(text, '*', 257);
-	ck_assert_str_eq(muster_regex_problem(text), "it is longer than 256 bytes");
-}
-END_TEST
-
 START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 {
 	struct muster_expect expect;
@@ -711,6 +811,51 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 		"%s", err.text);
 	ck_assert_int_eq(muster_expect_load(fixture_path("none"), "x", NULL, &expect, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	fixture_close();
+}
+END_TEST
+
+/* With a slash or ".json" behind a name it is a path; else the name of a file in the folder. */
+START_TEST(a_path_is_told_from_a_name)
+{
+	static const struct {
+		const char *name;
+		enum muster_code code;
+		const char *said;
+	} names[] = {
+		{ "sub/x", MUSTER_EUSAGE, "sub/x: No such file" },
+		{ "x.json", MUSTER_EUSAGE, "x.json: No such file" },
+		{ ".json", MUSTER_ENOTSUPPORTED, "no expectations for \".json\" in " },
+		{ "x.jso", MUSTER_ENOTSUPPORTED, "there are: none" },
+		{ "abcdefgh", MUSTER_ENOTSUPPORTED, "no expectations for \"abcdefgh\" in " },
+		{ "", MUSTER_ENOTSUPPORTED, "no expectations for \"\" in " },
+	};
+	struct muster_expect expect;
+	fixture_open();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct muster_error err = { 0 };
+		ck_assert_int_eq(muster_expect_load(fixture_dir, names[i].name, NULL, &expect, &err), -1);
+		ck_assert_int_eq(err.code, names[i].code);
+		ck_assert_msg(strstr(err.text, names[i].said) != NULL, "%s", err.text);
+	}
+	fixture_close();
+}
+END_TEST
+
+START_TEST(of_two_names_that_differ_in_case_the_same_one_is_taken)
+{
+	static const char *const names[] = { "abc", "ABC", "aBC", "Abc" };
+	static const char *const taken[] = { "abc", "ABC", "ABC", "ABC" };
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	fixture_open();
+	put("ABC.json", "{'schema_version':1,'name':'ABC','checks':{'a':{" NUMBER ",'equals':8}}}");
+	put("abc.json", "{'schema_version':1,'name':'abc','checks':{'a':{" NUMBER ",'equals':8}}}");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		ck_assert_int_eq(muster_expect_load(fixture_dir, names[i], NULL, &expect, &err), 0);
+		ck_assert_str_eq(expect.name, taken[i]);
+		muster_expect_done(&expect);
+	}
 	fixture_close();
 }
 END_TEST
@@ -786,6 +931,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 	tcase_add_loop_test(tc, a_bad_file_is_refused_with_its_path_and_what_is_allowed, 0, sizeof bad / sizeof *bad);
+	tcase_add_loop_test(tc, what_may_be_said_is_taken, 0, sizeof good / sizeof *good);
 	tcase_add_loop_test(tc, the_file_that_said_it_last_is_blamed, 0, sizeof spread / sizeof *spread);
 	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);
 	tcase_add_test(tc, parents_come_first_and_each_patch_changes_what_it_names);
@@ -794,12 +940,14 @@ int main(void)
 	tcase_add_test(tc, after_may_name_a_check_that_was_switched_off);
 	tcase_add_test(tc, a_loop_of_files_names_the_chain);
 	tcase_add_test(tc, a_long_chain_is_refused);
+	tcase_add_test(tc, a_chain_of_eight_files_is_read);
 	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
 	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
 	tcase_add_loop_test(tc, a_file_of_more_than_any_machine_needs_is_refused, 0, sizeof large / sizeof *large);
 	tcase_add_test(tc, a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be);
-	tcase_add_test(tc, a_regular_expression_is_judged_by_what_it_costs);
 	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
+	tcase_add_test(tc, a_path_is_told_from_a_name);
+	tcase_add_test(tc, of_two_names_that_differ_in_case_the_same_one_is_taken);
 	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
 	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);
 	suite_add_tcase(suite, tc);

@@ -3,6 +3,7 @@
 
 #include "expect/operators.h"
 #include "expect/version.h"
+#include "muster/arena.h"
 
 /* Texts with a bar between them. */
 static const struct {
@@ -42,18 +43,23 @@ static const struct {
 	{ "Standard_ND96asr_v4", "env.socket_ifname", "eth0|eth0,eth1", "not set|" },
 };
 
-static bool takes(const struct muster_check *check, const char *text)
+static bool takes_sample(const struct muster_check *check, const struct muster_sample *sample)
 {
-	const struct muster_sample sample = { .metric = check->metric, .value = muster_string(text) };
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_question question = {
-			.check = check, .operand = &check->operands[i], .sample = &sample
+			.check = check, .operand = &check->operands[i], .sample = sample
 		};
 
 		if (check->operands[i].operator->judge && !check->operands[i].operator->judge(&question))
 			return false;
 	}
 	return true;
+}
+
+static bool takes(const struct muster_check *check, const char *text)
+{
+	const struct muster_sample sample = { .metric = check->metric, .value = muster_string(text) };
+	return takes_sample(check, &sample);
 }
 
 START_TEST(shipped_checks_take_the_texts_that_they_are_for)
@@ -81,6 +87,159 @@ START_TEST(shipped_checks_take_the_texts_that_they_are_for)
 			at += length + 1;
 		}
 	}
+	muster_expect_done(&expect);
+}
+END_TEST
+
+#define SPEED "'metric':'gpu.h2d_gbps','source':'s',"
+#define KERNEL "'metric':'node.kernel','source':'s',"
+#define ECC "'metric':'gpu.ecc','source':'s',"
+
+/* Values with a bar between them, as JSON would have them but for the quotes of texts. */
+static const struct {
+	const char *check, *taken, *refused;
+} bounds[] = {
+	{ SPEED "'min':21", "21|21.5|1000", "20.999|0|-21" },
+	{ SPEED "'max':21", "21|20.5|-1000", "21.001|22" },
+	{ SPEED "'min':21,'max':23", "21|22|23", "20|24" },
+	{ SPEED "'warn_below':24", "24|25", "23.9" },
+	{ SPEED "'warn_above':24", "24|23", "24.1" },
+	{ SPEED "'equals':8", "8|8.0", "8.1|7.9|-8" },
+	{ SPEED "'one_of':[4,8]", "4|8", "6|48" },
+	{ SPEED "'present':true", "0", "" },
+	{ SPEED "'observe':true", "0|99", "" },
+	{ ECC "'equals':true", "true", "false" },
+	{ ECC "'one_of':[false]", "false", "true" },
+	{ KERNEL "'equals':'Five'", "Five", "five|Five |Fiv|" },
+	{ KERNEL "'equals':'Five','ignore_case':true", "Five|five|FIVE", "six|five " },
+	{ KERNEL "'one_of':['5*','six']", "5|5.15|six", "six.1|15|SIX|" },
+	{ KERNEL "'one_of':['5*','Six'],'ignore_case':true", "5.x|SIX|six", "siX6" },
+	{ KERNEL "'one_of':['[a-c]?','*']", "anything|", "" },
+	{ KERNEL "'one_of':['[x','\\\\*']", "[x|*|\\*", "x|[|\\\\" },
+	{ KERNEL "'matches':'^5\\\\.1[0-9]$'", "5.15|5.10", "5.1|5.155|5x15|" },
+	{ KERNEL "'matches':'^a'", "abc", "Abc|ba" },
+	{ KERNEL "'matches':'^a','ignore_case':true", "abc|Abc", "ba" },
+	{ KERNEL "'min_version':'5.15'", "5.15|5.15.1-azure|6", "5.14.9|5|x5.16" },
+};
+
+static struct muster_value value_of(const struct muster_metric *metric, const char *text)
+{
+	if (metric->type == MUSTER_NUMBER)
+		return muster_number(strtod(text, NULL));
+	return metric->type == MUSTER_BOOLEAN ? muster_boolean(strcmp(text, "true") == 0) : muster_string(text);
+}
+
+START_TEST(an_operator_takes_its_bound_and_what_is_beyond)
+{
+	struct muster_expect expect;
+	char text[512];
+	snprintf(text, sizeof text, "'c':{%s}", bounds[_i].check);
+	fixture_load(text, &expect);
+	const struct muster_check *check = &expect.checks[0];
+	for (int refused = 0; refused < 2; refused++) {
+		const char *list = refused ? bounds[_i].refused : bounds[_i].taken;
+		if (!*list)
+			continue;
+		char *copy = strdup(list), *rest = copy, *one;
+		while ((one = strsep(&rest, "|"))) {
+			const struct muster_sample sample = { .metric = check->metric,
+				.value = value_of(check->metric, one) };
+			ck_assert_msg(takes_sample(check, &sample) == !refused, "%s %s \"%s\"", bounds[_i].check,
+				refused ? "takes" : "refuses", one);
+		}
+		free(copy);
+	}
+	muster_expect_done(&expect);
+}
+END_TEST
+
+START_TEST(a_share_of_the_median_is_taken_at_its_bound)
+{
+	static const struct {
+		const char *check;
+		struct muster_median median;
+		double value;
+		bool taken;
+	} shares[] = {
+		{ SPEED "'min_of_median':0.5", { .value = 20 }, 10, true },
+		{ SPEED "'min_of_median':0.5", { .value = 20 }, 9.9, false },
+		{ SPEED "'min_of_median':0.5", { .value = 20, .why_none = "few" }, 9.9, true },
+		{ SPEED "'max_of_median':1.5", { .value = 20 }, 30, true },
+		{ SPEED "'max_of_median':1.5", { .value = 20 }, 30.1, false },
+		{ SPEED "'max_of_median':1.5", { .value = 20, .why_none = "few" }, 30.1, true },
+		{ SPEED "'min_of_median':1", { .value = 20 }, 20, true },
+		{ SPEED "'max_of_median':1", { .value = 20 }, 20, true },
+	};
+	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+		struct muster_expect expect;
+		char text[256];
+		snprintf(text, sizeof text, "'c':{%s}", shares[i].check);
+		fixture_load(text, &expect);
+		const struct muster_check *check = &expect.checks[0];
+		const struct muster_sample sample = { .metric = check->metric,
+			.value = muster_number(shares[i].value) };
+		const struct muster_question question = {
+			.check = check, .operand = check->operands, .sample = &sample, .median = &shares[i].median
+		};
+		ck_assert_msg(check->operands->operator->judge(&question) == shares[i].taken, "case %zu", i);
+		muster_expect_done(&expect);
+	}
+}
+END_TEST
+
+/* By the label's value, and nothing for a value that is not listed. */
+START_TEST(equals_by_takes_what_is_listed_for_the_label)
+{
+	static const struct {
+		const char *gpu;
+		double value;
+		bool taken;
+		const char *expected;
+	} cases[] = {
+		{ "a", 1, true, "1" },
+		{ "a", 2, false, "1" },
+		{ "b", 2, true, "2" },
+		{ "c", 1, false, "not allowed here; allowed are a, b" },
+		{ NULL, 1, false, "not allowed here; allowed are a, b" },
+	};
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_expect expect;
+	fixture_load("'c':{'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'a':1,'b':2}}}",
+		&expect);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct muster_label label = { "gpu", muster_string(cases[i].gpu ? cases[i].gpu : "") };
+		const struct muster_sample sample = {
+			.metric = expect.checks->metric,
+			.value = muster_number(cases[i].value),
+			.labels = &label,
+			.label_count = cases[i].gpu != NULL,
+		};
+		const struct muster_question question = {
+			.check = expect.checks, .operand = expect.checks->operands, .sample = &sample, .arena = arena
+		};
+		const struct muster_operator *row = expect.checks->operands->operator;
+		ck_assert_msg(row->judge(&question) == cases[i].taken, "case %zu", i);
+		ck_assert_str_eq(row->describe(&question), cases[i].expected);
+	}
+	muster_expect_done(&expect);
+	muster_arena_free(arena);
+}
+END_TEST
+
+/* In the file's order they are read, and in the table's they are kept: the text of a check has one order. */
+START_TEST(operands_lie_in_the_order_of_the_table)
+{
+	struct muster_expect expect;
+	fixture_load(
+		"'c':{" SPEED "'max_of_median':2,'warn_above':9,'min':1,'warn_below':2,'max':10,'equals':5}", &expect);
+	static const char *const names[] = { "equals", "min", "max", "warn_below", "warn_above", "max_of_median" };
+	ck_assert_uint_eq(expect.checks->operand_count, sizeof names / sizeof *names);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		ck_assert_str_eq(expect.checks->operands[i].operator->name, names[i]);
+	ck_assert_ptr_eq(muster_check_operand(expect.checks, MUSTER_OF_VALUE), expect.checks->operands);
+	ck_assert_ptr_null(muster_check_operand(expect.checks, MUSTER_OF_PEERS));
+	ck_assert_ptr_eq(muster_check_operand_named(expect.checks, "max"), &expect.checks->operands[2]);
+	ck_assert_ptr_null(muster_check_operand_named(expect.checks, "one_of"));
 	muster_expect_done(&expect);
 }
 END_TEST
@@ -136,6 +295,10 @@ int main(void)
 	Suite *suite = suite_create("expect operators");
 	TCase *tc = tcase_create("operators");
 	tcase_add_loop_test(tc, shipped_checks_take_the_texts_that_they_are_for, 0, sizeof shipped / sizeof *shipped);
+	tcase_add_loop_test(tc, an_operator_takes_its_bound_and_what_is_beyond, 0, sizeof bounds / sizeof *bounds);
+	tcase_add_test(tc, a_share_of_the_median_is_taken_at_its_bound);
+	tcase_add_test(tc, equals_by_takes_what_is_listed_for_the_label);
+	tcase_add_test(tc, operands_lie_in_the_order_of_the_table);
 	tcase_add_test(tc, each_operator_has_a_name_of_its_own);
 	tcase_add_test(tc, a_version_is_numbers_with_dots_between_them);
 	tcase_add_test(tc, versions_are_compared_number_by_number);

@@ -1,0 +1,242 @@
+/* test_describe.c - values, expectations, runs and lists as people read them */
+#include "eval_fixture.h"
+
+#include "expect/describe.h"
+#include "muster/arena.h"
+
+START_TEST(a_value_is_shown_with_its_unit)
+{
+	struct muster_arena *arena = muster_arena_new();
+	ck_assert_str_eq(muster_describe_value(muster_number(26.1), arena), "26.1");
+	ck_assert_str_eq(muster_describe_value(muster_boolean(false), arena), "false");
+	ck_assert_str_eq(muster_describe_value(muster_null(), arena), "null");
+	ck_assert_str_eq(muster_describe_value(muster_string("ACTIVE"), arena), "ACTIVE");
+	ck_assert_str_eq(muster_describe_value(muster_string(""), arena), "\"\"");
+	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "GB/s", arena), "21 GB/s");
+	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "", arena), "21");
+	muster_arena_free(arena);
+}
+END_TEST
+
+/* ---- what is expected ---- */
+
+#define SPEED "'metric':'gpu.h2d_gbps','source':'s',"
+#define CPUS "'metric':'node.cpus','source':'s',"
+#define KERNEL "'metric':'node.kernel','source':'s',"
+#define NUMA "'metric':'gpu.numa_node','source':'s',"
+
+static const struct {
+	const char *check, *expected;
+	bool calibrated; /* against an absolute threshold */
+} checks[] = {
+	{ SPEED "'min':21", "at least 21 GB/s", true },
+	{ SPEED "'max':30", "at most 30 GB/s", true },
+	{ SPEED "'max':30,'min':21", "from 21 to 30 GB/s", true },
+	{ SPEED "'min':21,'warn_below':24", "at least 21 GB/s (warning below 24)", true },
+	{ SPEED "'max':30,'warn_above':28,'warn_below':24", "at most 30 GB/s (warning below 24 and above 28)", true },
+	{ SPEED "'min':21,'warn_above':28", "at least 21 GB/s (warning above 28)", true },
+	{ SPEED "'warn_below':24", "warning below 24 GB/s", true },
+	{ SPEED "'warn_above':28", "warning above 28 GB/s", true },
+	{ SPEED "'warn_above':28,'warn_below':24", "warning below 24 and above 28 GB/s", true },
+	{ CPUS "'min':4", "at least 4", true },
+	{ CPUS "'min':4,'max':8", "from 4 to 8", true },
+	{ CPUS "'warn_below':4", "warning below 4", true },
+	{ SPEED "'equals':21", "21 GB/s", true },
+	{ SPEED "'one_of':[21]", "21 GB/s", true },
+	{ SPEED "'one_of':[21,22]", "one of 21 GB/s, 22 GB/s", true },
+	{ CPUS "'one_of':[1,2,3,4,5,6,7,8,9,10,11,12]", "one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12", true },
+	{ CPUS "'one_of':[1,2,3,4,5,6,7,8,9,10,11,12,13]", "one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 1 more",
+		true },
+	{ KERNEL "'one_of':['5*'],'in_words':'a five'", "a five", true },
+	{ KERNEL "'matches':'^5'", "text that matches ^5", true },
+	{ KERNEL "'matches':'^5','in_words':'a five'", "a five", true },
+	{ KERNEL "'min_version':'5.15'", "5.15 or later", true },
+	{ KERNEL "'min_version':'5.15','equals':'6'", "6, 5.15 or later", true },
+	{ NUMA "'equals_by':{'label':'gpu','values':{'a':1}}", "as listed for each gpu", true },
+	{ KERNEL "'same_across':'nodes'", "the same on all nodes", true },
+	{ SPEED "'same_across':'ranks'", "the same on all ranks", true },
+	{ "'metric':'port.firmware','source':'s','same_across':'nodes','within':'link_layer'",
+		"the same on all nodes within each link_layer", true },
+	{ SPEED "'present':true", "present", true },
+	{ SPEED "'present':false", "not present", true },
+	{ SPEED "'present':true,'min':2", "at least 2 GB/s", true },
+	{ SPEED "'observe':true", "no threshold", false },
+	{ SPEED "'min_of_median':0.85", "at least 85 % of the median of this run", false },
+	{ SPEED "'max_of_median':1.2", "at most 120 % of the median of this run", false },
+	{ SPEED "'max_of_median':1.2,'min_of_median':0.9", "from 90 to 120 % of the median of this run", false },
+	{ SPEED "'min':2,'min_of_median':0.9", "at least 2 GB/s, at least 90 % of the median of this run", true },
+};
+
+START_TEST(a_check_says_what_is_expected)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_expect expect;
+	char text[512];
+	snprintf(text, sizeof text, "'c':{%s}", checks[_i].check);
+	fixture_load(text, &expect);
+	ck_assert_str_eq(muster_describe_expected(&expect.checks[0], NULL, arena), checks[_i].expected);
+	ck_assert_int_eq(muster_check_calibrated(&expect.checks[0]), checks[_i].calibrated);
+	muster_expect_done(&expect);
+	muster_arena_free(arena);
+}
+END_TEST
+
+START_TEST(a_known_median_gives_the_bound)
+{
+	static const struct {
+		const char *check;
+		struct muster_median median;
+		const char *expected;
+	} medians[] = {
+		{ SPEED "'min_of_median':0.5", { .value = 26 },
+			"at least 13 GB/s (50 % of the median of this run, 26 GB/s)" },
+		{ SPEED "'max_of_median':2", { .value = 26 },
+			"at most 52 GB/s (200 % of the median of this run, 26 GB/s)" },
+		{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26 },
+			"from 13 to 52 GB/s (50 to 200 % of the median of this run, 26 GB/s)" },
+		{ CPUS "'min_of_median':0.5", { .value = 8 }, "at least 4 (50 % of the median of this run, 8)" },
+		{ CPUS "'min_of_median':0.5", { .why_none = "needs 3 values" },
+			"at least 50 % of the median of this run (not evaluated: needs 3 values)" },
+	};
+	struct muster_arena *arena = muster_arena_new();
+	for (size_t i = 0; i < sizeof medians / sizeof *medians; i++) {
+		struct muster_expect expect;
+		char text[512];
+		snprintf(text, sizeof text, "'c':{%s}", medians[i].check);
+		fixture_load(text, &expect);
+		ck_assert_str_eq(
+			muster_describe_expected(&expect.checks[0], &medians[i].median, arena), medians[i].expected);
+		muster_expect_done(&expect);
+	}
+	muster_arena_free(arena);
+}
+END_TEST
+
+/* ---- when ---- */
+
+/* why: for a run of 2 nodes, 3 ranks and 4 NVLink domains, profile standard; NULL: the check is for it. */
+static const struct {
+	const char *when, *runs, *why;
+} whens[] = {
+	{ "", "", NULL },
+	{ "'nodes':2", "2 nodes", NULL },
+	{ "'nodes':1", "1 node", "only for runs of 1 node (this run has 2)" },
+	{ "'nodes':3", "3 nodes", "only for runs of 3 nodes (this run has 2)" },
+	{ "'nodes':{'min':2}", "2 nodes or more", NULL },
+	{ "'nodes':{'min':3}", "3 nodes or more", "only for runs of 3 nodes or more (this run has 2)" },
+	{ "'nodes':{'max':2}", "at most 2 nodes", NULL },
+	{ "'nodes':{'max':1}", "at most 1 node", "only for runs of at most 1 node (this run has 2)" },
+	{ "'nodes':{'min':1,'max':2}", "1 to 2 nodes", NULL },
+	{ "'nodes':{'min':2,'max':2}", "2 nodes", NULL },
+	{ "'ranks':{'min':4,'max':5}", "4 to 5 ranks", "only for runs of 4 to 5 ranks (this run has 3)" },
+	{ "'ranks':3", "3 ranks", NULL },
+	{ "'domains':4", "4 NVLink domains", NULL },
+	{ "'domains':2", "2 NVLink domains", "only for runs of 2 NVLink domains (this run has 4)" },
+	{ "'profile':'standard'", "profile standard", NULL },
+	{ "'profile':'full'", "profile full", "only for profile full (this run has standard)" },
+	{ "'profile':['full','quick']", "profile quick or full",
+		"only for profile quick or full (this run has standard)" },
+	{ "'profile':['full','standard']", "profile standard or full", NULL },
+	{ "'nodes':2,'profile':'quick','ranks':{'min':2}", "2 nodes, 2 ranks or more, profile quick",
+		"only for profile quick (this run has standard)" },
+};
+
+START_TEST(a_check_says_which_runs_it_is_for)
+{
+	struct muster_run run;
+	struct muster_expect expect;
+	char text[512];
+	fixture_run(&run);
+	fixture_node(&run, "a", 2);
+	fixture_node(&run, "b", 1);
+	snprintf(text, sizeof text, "'c':{" CPUS "'min':1,'when':{%s}}", whens[_i].when);
+	fixture_load(text, &expect);
+	ck_assert_str_eq(muster_describe_runs(&expect.checks[0], run.arena), whens[_i].runs);
+	ck_assert_pstr_eq(muster_describe_when(&expect.checks[0], &run, 4, run.arena), whens[_i].why);
+	run.job.profile = NULL;
+	if (expect.checks[0].when_profiles)
+		ck_assert_ptr_nonnull(
+			strstr(muster_describe_when(&expect.checks[0], &run, 4, run.arena), "(this run has none)"));
+	muster_expect_done(&expect);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* ---- lists ---- */
+
+START_TEST(ranks_in_a_row_are_a_range)
+{
+	static const struct {
+		int ranks[16];
+		size_t count;
+		const char *text;
+	} lists[] = {
+		{ { 0 }, 0, "" },
+		{ { 7 }, 1, "7" },
+		{ { 0, 1 }, 2, "0-1" },
+		{ { 0, 1, 2, 5, 7, 8 }, 6, "0-2,5,7-8" },
+		{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 }, 12, "0,2,4,6,8,10,12,14,16,18,20,22" },
+		{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26 }, 14,
+			"0,2,4,6,8,10,12,14,16,18,20,22 and 2 more" },
+	};
+	struct muster_arena *arena = muster_arena_new();
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		ck_assert_str_eq(muster_describe_ranks(lists[i].ranks, lists[i].count, arena), lists[i].text);
+	muster_arena_free(arena);
+}
+END_TEST
+
+START_TEST(nodes_in_a_row_are_a_range_from_three_on)
+{
+	static const struct {
+		const char *names[15];
+		const char *text;
+	} lists[] = {
+		{ { NULL }, "" },
+		{ { "a" }, "a" },
+		{ { "n1", "n2" }, "n1, n2" },
+		{ { "n1", "n2", "n3" }, "n[1-3]" },
+		{ { "n1", "n2", "n3", "n5", "n6" }, "n[1-3], n5, n6" },
+		{ { "n8", "n9", "n10" }, "n[8-10]" },
+		{ { "n08", "n09", "n10" }, "n[08-10]" },
+		{ { "n08", "n9", "n10" }, "n08, n9, n10" },
+		{ { "n8", "n09", "n010" }, "n8, n09, n010" },
+		{ { "n0", "n1", "n2" }, "n[0-2]" },
+		{ { "n1", "m2", "n3" }, "n1, m2, n3" },
+		{ { "n1", "nn2", "n3" }, "n1, nn2, n3" },
+		{ { "1", "2", "3" }, "[1-3]" },
+		{ { "n123456788", "n123456789", "n123456790" }, "n[123456788-123456790]" },
+		{ { "n1234567888", "n1234567889", "n1234567890" }, "n1234567888, n1234567889, n1234567890" },
+		{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" },
+			"a, b, c, d, e, f, g, h, i, j, k, l" },
+		{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n" },
+			"a, b, c, d, e, f, g, h, i, j, k, l and 2 more" },
+	};
+	struct muster_arena *arena = muster_arena_new();
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		size_t count = 0;
+		while (lists[i].names[count])
+			count++;
+		ck_assert_str_eq(muster_describe_nodes(lists[i].names, count, arena), lists[i].text);
+	}
+	muster_arena_free(arena);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("expect describe");
+	TCase *tc = tcase_create("describe");
+	tcase_add_test(tc, a_value_is_shown_with_its_unit);
+	tcase_add_loop_test(tc, a_check_says_what_is_expected, 0, sizeof checks / sizeof *checks);
+	tcase_add_test(tc, a_known_median_gives_the_bound);
+	tcase_add_loop_test(tc, a_check_says_which_runs_it_is_for, 0, sizeof whens / sizeof *whens);
+	tcase_add_test(tc, ranks_in_a_row_are_a_range);
+	tcase_add_test(tc, nodes_in_a_row_are_a_range_from_three_on);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
