@@ -72,11 +72,6 @@ void muster_transport_wait(struct muster_transport *t, int fd, double until_ms)
 		t->ops->wait(t, fd, until_ms);
 }
 
-bool muster_transport_owes(struct muster_transport *t, int to)
-{
-	return t->ops->owes(t, to);
-}
-
 void muster_transport_close(struct muster_transport *t, int grace_ms)
 {
 	struct muster_message message;

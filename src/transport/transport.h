@@ -37,8 +37,6 @@ struct muster_transport_ops {
 	/* Sleep until a message may have come, fd (-1: none) can be read, or until_ms by the transport's clock. May
 	 * return early. */
 	void (*wait)(struct muster_transport *t, int fd, double until_ms);
-	/* Whether this process is still needed for what was sent to that rank. */
-	bool (*owes)(struct muster_transport *t, int to);
 	/* Wait at most grace_ms for pending messages and started processes, and close. */
 	void (*close)(struct muster_transport *t, int grace_ms);
 };
@@ -63,7 +61,6 @@ int muster_transport_send(
 /* The next message, if one has come. Messages of one rank keep their order. The caller frees it. */
 bool muster_transport_receive(struct muster_transport *t, struct muster_message *ret);
 void muster_transport_wait(struct muster_transport *t, int fd, double until_ms);
-bool muster_transport_owes(struct muster_transport *t, int to);
 /* Frees everything except t itself. */
 void muster_transport_close(struct muster_transport *t, int grace_ms);
 

@@ -1,6 +1,7 @@
 /* transport_loop.c - a whole job inside one process, with a virtual clock */
 #include "transport/transport_loop.h"
 
+#include "util/array.h"
 #include "util/text.h"
 #include "muster/arena.h"
 
@@ -53,8 +54,7 @@ struct endpoint {
 	ucontext_t context;
 	struct muster_message *first, **last;
 	unsigned int wait;
-	bool started, ended, dead, ready, told; /* told: rank 0 has its death among its messages */
-	bool waits;
+	bool ended, dead, waits, paused;
 	double looks; /* at the clock, since it is dead */
 #ifdef LOOP_ASAN
 	void *fake_stack;
@@ -92,10 +92,7 @@ static bool before(const struct event *a, const struct event *b)
 
 static void event_add(struct muster_loop *loop, struct event event)
 {
-	if (loop->heap_count == loop->heap_room) {
-		loop->heap_room = loop->heap_room ? 2 * loop->heap_room : 256;
-		loop->heap = muster_realloc(loop->heap, loop->heap_room, sizeof *loop->heap);
-	}
+	MUSTER_ARRAY_GROW(loop->heap, loop->heap_count, loop->heap_room);
 	event.number = loop->numbers++;
 	size_t at = loop->heap_count++;
 	for (; at > 0 && before(&event, &loop->heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -165,7 +162,6 @@ static double endpoint_now(const struct muster_clock *clock)
 
 static void deliver_later(struct muster_loop *loop, int from, int to, int tag, const char *bytes, size_t length)
 {
-	struct muster_message *message = muster_calloc(1, sizeof *message);
 	int copies = 1;
 	double takes_ms = loop->hooks.send && from != to
 				  ? loop->hooks.send(loop->hooks.arg, from, to, tag, length, &copies)
@@ -175,21 +171,12 @@ static void deliver_later(struct muster_loop *loop, int from, int to, int tag, c
 	at_ms = at_ms < link->at_ms ? link->at_ms : at_ms;
 	link->at_ms = at_ms;
 	loop->messages++;
-	*message = (struct muster_message){ .tag = tag, .from = from, .length = length };
-	message->bytes = muster_realloc(NULL, length + 1, 1);
-	memcpy(message->bytes, bytes, length + 1);
-	if (copies == 0) {
-		muster_message_done(message);
-		free(message);
-		return;
-	}
-	event_add(loop, (struct event){ .at_ms = at_ms, .kind = DELIVER, .rank = to, .message = message });
-	for (; copies > 1; copies--) {
-		struct muster_message *again = muster_calloc(1, sizeof *again);
-		*again = *message;
-		again->bytes = muster_realloc(NULL, length + 1, 1);
-		memcpy(again->bytes, bytes, length + 1);
-		event_add(loop, (struct event){ .at_ms = at_ms, .kind = DELIVER, .rank = to, .message = again });
+	for (; copies > 0; copies--) {
+		struct muster_message *message = muster_calloc(1, sizeof *message);
+		*message = (struct muster_message){ .tag = tag, .from = from, .length = length };
+		message->bytes = muster_realloc(NULL, length + 1, 1);
+		memcpy(message->bytes, bytes, length + 1);
+		event_add(loop, (struct event){ .at_ms = at_ms, .kind = DELIVER, .rank = to, .message = message });
 	}
 }
 
@@ -267,7 +254,7 @@ static void loop_wait(struct muster_transport *t, int fd, double until_ms)
 	if (end->dead || end->first || until_ms <= loop->now_ms)
 		return;
 	end->waits = true;
-	event_add(loop, (struct event){ .at_ms = until_ms, .kind = WAKE, .rank = t->rank, .wait = end->wait });
+	muster_loop_wake(loop, t->rank, until_ms);
 #ifndef LOOP_ASAN
 	if (loop->size > MANY && end->wait % TRIM_EVERY == 0)
 		trim_stack(end);
@@ -275,13 +262,6 @@ static void loop_wait(struct muster_transport *t, int fd, double until_ms)
 	(void)trim_stack;
 #endif
 	to_scheduler(end, false);
-}
-
-static bool loop_owes(struct muster_transport *t, int to)
-{
-	(void)t;
-	(void)to;
-	return false;
 }
 
 static void loop_close(struct muster_transport *t, int grace_ms)
@@ -295,7 +275,6 @@ static const struct muster_transport_ops loop_ops = {
 	.send = loop_send,
 	.receive = loop_receive,
 	.wait = loop_wait,
-	.owes = loop_owes,
 	.close = loop_close,
 };
 
@@ -334,14 +313,19 @@ struct muster_loop *muster_loop_new(int size, size_t stack_bytes, const struct m
 	return loop;
 }
 
+static void drop_message(struct muster_message *message)
+{
+	muster_message_done(message);
+	free(message);
+}
+
 static void drop_messages(struct endpoint *end)
 {
-	while (end->first) {
-		struct muster_message *message = end->first;
-		end->first = message->next;
-		muster_message_done(message);
-		free(message);
+	for (struct muster_message *message = end->first, *next; message; message = next) {
+		next = message->next;
+		drop_message(message);
 	}
+	end->first = NULL;
 	end->last = &end->first;
 }
 
@@ -350,18 +334,12 @@ void muster_loop_free(struct muster_loop *loop)
 	if (!loop)
 		return;
 	for (int rank = 0; rank < loop->size; rank++) {
-		struct muster_message message;
 		drop_messages(&loop->ends[rank]);
-		while (loop->ends[rank].transport.own &&
-			muster_transport_receive(&loop->ends[rank].transport, &message))
-			muster_message_done(&message);
+		muster_transport_close(&loop->ends[rank].transport, 0); /* messages to the own rank */
 	}
-	for (size_t i = 0; i < loop->heap_count; i++) {
-		if (!loop->heap[i].message)
-			continue;
-		muster_message_done(loop->heap[i].message);
-		free(loop->heap[i].message);
-	}
+	for (size_t i = 0; i < loop->heap_count; i++)
+		if (loop->heap[i].message)
+			drop_message(loop->heap[i].message);
 	munmap(loop->stacks, (size_t)loop->size * loop->stack_bytes);
 	free(loop->ends);
 	free(loop->heap);
@@ -376,8 +354,7 @@ struct muster_transport *muster_loop_endpoint(struct muster_loop *loop, int rank
 
 void muster_loop_wake(struct muster_loop *loop, int rank, double at_ms)
 {
-	struct endpoint *end = &loop->ends[rank];
-	event_add(loop, (struct event){ .at_ms = at_ms, .kind = WAKE, .rank = rank, .wait = end->wait });
+	event_add(loop, (struct event){ .at_ms = at_ms, .kind = WAKE, .rank = rank, .wait = loop->ends[rank].wait });
 }
 
 bool muster_loop_is_dead(const struct muster_loop *loop, int rank)
@@ -426,60 +403,55 @@ void muster_loop_kill(struct muster_loop *loop, int rank)
 	drop_messages(end);
 	if (loop->hooks.tells_of_deaths)
 		tell_of_death(loop, rank);
-	event_add(loop, (struct event){ .at_ms = loop->now_ms, .kind = WAKE, .rank = rank, .wait = end->wait });
+	muster_loop_wake(loop, rank, loop->now_ms);
 }
 
-/* One turn of a rank that may go on. */
+static void run(struct muster_loop *loop, int rank)
+{
+	struct endpoint *end = &loop->ends[rank];
+	end->waits = end->paused = false;
+	end->wait++;
+	to_rank(loop, rank);
+	if (!end->ended)
+		return;
+	loop->alive--;
+	drop_messages(end);
+}
+
+/* A rank whose wait is over: it runs, pauses or dies. */
 static void turn(struct muster_loop *loop, int rank)
 {
 	struct endpoint *end = &loop->ends[rank];
-	double stands_ms = loop->hooks.turn && !end->dead ? loop->hooks.turn(loop->hooks.arg, rank) : 0;
-	if (stands_ms < 0)
+	double pause_ms = loop->hooks.turn && !end->dead ? loop->hooks.turn(loop->hooks.arg, rank) : 0;
+	if (pause_ms < 0)
 		muster_loop_kill(loop, rank);
-	end->wait++;
-	if (stands_ms > 0) {
-		event_add(loop,
-			(struct event){
-				.at_ms = loop->now_ms + stands_ms, .kind = WAKE, .rank = rank, .wait = end->wait });
-		end->waits = false; /* messages do not wake a rank that pauses */
-		end->ready = true;
+	if (pause_ms <= 0) {
+		run(loop, rank);
 		return;
 	}
-	end->waits = end->ready = false;
-	to_rank(loop, rank);
-	loop->alive -= end->ended;
-	if (end->ended)
-		drop_messages(end);
+	end->waits = false; /* messages do not wake a rank that pauses */
+	end->paused = true;
+	end->wait++;
+	muster_loop_wake(loop, rank, loop->now_ms + pause_ms);
 }
 
 static void happen(struct muster_loop *loop, struct event *event)
 {
 	struct endpoint *end = &loop->ends[event->rank];
 	if (event->kind == DELIVER && (end->dead || end->ended)) {
-		muster_message_done(event->message);
-		free(event->message);
-		return;
-	}
-	if (event->kind == DELIVER) {
+		drop_message(event->message);
+	} else if (event->kind == DELIVER) {
 		event->message->next = NULL;
 		*end->last = event->message;
 		end->last = &event->message->next;
 		if (end->waits)
 			turn(loop, event->rank);
-		return;
+	} else if (!end->ended && event->wait == end->wait) {
+		if (end->paused)
+			run(loop, event->rank);
+		else
+			turn(loop, event->rank);
 	}
-	if (end->ended || event->wait != end->wait)
-		return;
-	if (end->ready) { /* its pause is over */
-		end->ready = end->waits = false;
-		end->wait++;
-		to_rank(loop, event->rank);
-		loop->alive -= end->ended;
-		if (end->ended)
-			drop_messages(end);
-		return;
-	}
-	turn(loop, event->rank);
 }
 
 static void prepare(struct muster_loop *loop, int rank)
@@ -502,9 +474,7 @@ double muster_loop_run(struct muster_loop *loop, const double *start_ms, void (*
 	loop->alive = loop->size;
 	for (int rank = 0; rank < loop->size; rank++) {
 		prepare(loop, rank);
-		event_add(
-			loop, (struct event){
-				      .at_ms = start_ms ? start_ms[rank] : 0, .kind = WAKE, .rank = rank, .wait = 0 });
+		muster_loop_wake(loop, rank, start_ms ? start_ms[rank] : 0);
 	}
 	while (loop->alive > 0 && loop->heap_count > 0) {
 		struct event event = event_take(loop);

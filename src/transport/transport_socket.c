@@ -2,21 +2,19 @@
 #include "transport/transport_socket.h"
 
 #include "muster/arena.h"
+#include "util/child.h"
+#include "util/env.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16, END_POLL_MS = 2, IDLE_MS = 2 };
+enum { READ_BYTES = 1 << 16, END_POLL_MS = 2, IDLE_MS = 2, KILLED_MS = 10000 };
 
 struct header { /* of a message on a socket; both ends are this program on this machine */
 	uint32_t tag, length;
@@ -53,68 +51,62 @@ static void set_peers(size_t count)
 	}
 }
 
+static void socket_close(struct muster_transport *t, int grace_ms);
+
 /* In the new process: close the sockets of rank 0, and keep the one to it. */
-static void become(int rank, int fd, pid_t parent)
+static void become(int rank, int fd)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(3);
+	char text[16];
 	for (size_t i = 0; i < local.count; i++)
 		if (local.peers[i].fd >= 0)
 			close(local.peers[i].fd);
 	free(local.peers);
 	set_peers(1);
 	local.peers[0].fd = fd;
-	char text[16];
 	snprintf(text, sizeof text, "%d", rank);
-	setenv(MUSTER_LOCAL_RANK, text, 1);
+	muster_env_set(MUSTER_ENV_LOCAL_RANK, text, false);
 }
 
-static void socket_close(struct muster_transport *t, int grace_ms);
-
 /* The rank that this process becomes, or -1 with err. */
-static int start_ranks(int ranks, const struct muster_clock *clock, struct muster_error *err)
+static int start_ranks(int ranks, struct muster_error *err)
 {
-	pid_t parent = getpid();
 	fflush(NULL); /* or each process would print what has not been printed yet */
 	for (int rank = 1; rank < ranks; rank++) {
 		struct peer *peer = &local.peers[rank - 1];
-		int ends[2] = { -1, -1 };
-		pid_t pid = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ? -1 : fork();
-		if (pid < 0) {
-			muster_fail(err, MUSTER_EIO, "cannot start rank %d of %d: %s", rank, ranks, strerror(errno));
-			if (ends[0] >= 0) {
-				close(ends[0]);
-				close(ends[1]);
-			}
-			local.transport.clock = clock;
-			socket_close(&local.transport, 0);
-			return -1;
-		}
-		if (pid == 0) {
+		int ends[2];
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+			return muster_fail(err, MUSTER_EIO, "socketpair: %s", strerror(errno));
+		int rc = muster_child_fork(true, &peer->pid, err);
+		if (rc == 0 && peer->pid == 0) {
 			close(ends[0]);
-			become(rank, ends[1], parent);
+			become(rank, ends[1]);
 			return rank;
 		}
 		close(ends[1]);
 		peer->rank = rank;
 		peer->fd = ends[0];
-		peer->pid = pid;
+		if (rc < 0)
+			return -1;
 	}
 	return 0;
+}
+
+static void drop_frame(struct peer *peer)
+{
+	struct frame *frame = peer->first;
+	peer->first = frame->next;
+	if (!peer->first)
+		peer->last = &peer->first;
+	free(frame->bytes);
+	free(frame);
 }
 
 static void peer_gone(struct peer *peer)
 {
 	close(peer->fd);
 	peer->fd = -1;
-	while (peer->first) {
-		struct frame *frame = peer->first;
-		peer->first = frame->next;
-		free(frame->bytes);
-		free(frame);
-	}
-	peer->last = &peer->first;
+	while (peer->first)
+		drop_frame(peer);
 }
 
 static void peer_write(struct peer *peer)
@@ -123,20 +115,13 @@ static void peer_write(struct peer *peer)
 		struct frame *frame = peer->first;
 		ssize_t sent = send(
 			peer->fd, frame->bytes + frame->sent, frame->length - frame->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (sent < 0) {
+		if (sent < 0 && errno != EAGAIN && errno != EINTR)
 			peer_gone(peer);
+		if (sent < 0)
 			return;
-		}
 		frame->sent += (size_t)sent;
-		if (frame->sent < frame->length)
-			continue;
-		peer->first = frame->next;
-		if (!peer->first)
-			peer->last = &peer->first;
-		free(frame->bytes);
-		free(frame);
+		if (frame->sent == frame->length)
+			drop_frame(peer);
 	}
 }
 
@@ -233,14 +218,14 @@ static bool socket_receive(struct muster_transport *t, struct muster_message *re
 	return false;
 }
 
+/* Also makes progress with sending. */
 static bool all_ended(void)
 {
 	bool ended = true;
 	for (size_t i = 0; i < local.count; i++) {
 		struct peer *peer = &local.peers[i];
 		peer_write(peer);
-		pid_t gone = peer->pid > 0 ? waitpid(peer->pid, NULL, WNOHANG) : 0;
-		if (gone == peer->pid || (gone < 0 && errno == ECHILD))
+		if (peer->pid > 0 && muster_child_ended(peer->pid, 0, NULL))
 			peer->pid = 0;
 		ended = ended && peer->pid == 0 && !(peer->first && peer->fd >= 0);
 	}
@@ -252,13 +237,9 @@ static void socket_close(struct muster_transport *t, int grace_ms)
 	double until_ms = muster_clock_now(t->clock) + grace_ms;
 	while (!all_ended() && muster_clock_now(t->clock) < until_ms)
 		poll(NULL, 0, END_POLL_MS);
-	for (size_t i = 0; i < local.count; i++) {
-		if (local.peers[i].pid <= 0)
-			continue;
-		kill(local.peers[i].pid, SIGKILL);
-		waitpid(local.peers[i].pid, NULL, 0);
-		local.peers[i].pid = 0;
-	}
+	for (size_t i = 0; i < local.count; i++)
+		if (local.peers[i].pid > 0)
+			muster_child_kill(local.peers[i].pid, KILLED_MS, NULL);
 }
 
 /* Until bytes come from a peer or on fd. */
@@ -281,34 +262,24 @@ static void socket_wait(struct muster_transport *t, int fd, double until_ms)
 	free(files);
 }
 
-static bool socket_owes(struct muster_transport *t, int to)
-{
-	(void)t;
-	for (size_t i = 0; i < local.count; i++)
-		if (local.peers[i].rank == to)
-			return local.peers[i].fd >= 0 && local.peers[i].first;
-	return false;
-}
-
 static const struct muster_transport_ops socket_ops = {
 	.name = "socket",
 	.send = socket_send,
 	.receive = socket_receive,
 	.wait = socket_wait,
-	.owes = socket_owes,
 	.close = socket_close,
 };
 
 int muster_transport_socket_start(
 	int ranks, const struct muster_clock *clock, struct muster_transport **ret, struct muster_error *err)
 {
-	/* with SIGCHLD ignored the kernel forgets children at once, and their pids may soon be others' */
-	signal(SIGCHLD, SIG_DFL);
 	set_peers((size_t)ranks - 1);
-	int rank = start_ranks(ranks, clock, err);
-	if (rank < 0)
-		return -1;
+	int rank = start_ranks(ranks, err);
 	muster_transport_init(&local.transport, &socket_ops, clock, rank, ranks);
+	if (rank < 0) {
+		socket_close(&local.transport, 0);
+		return muster_wrap(err, "cannot start %d ranks", ranks);
+	}
 	*ret = &local.transport;
 	return 0;
 }

@@ -7,12 +7,10 @@
 
 #include "transport/transport.h"
 
-/* In the environment of every rank but rank 0, and of its worker. */
-#define MUSTER_LOCAL_RANK "MUSTER_LOCAL_RANK"
-
 /* Become `ranks` processes: returns in each of them, with a transport that lives as long as the process, or -1 with err
  * after all started processes have ended. A process that is started here does not outlive this one. Call it before
- * there are threads. ranks 1: no process is started. */
+ * there are threads. ranks 1: no process is started. The others have
+ * $MUSTER_LOCAL_RANK in their environment, and in that of their workers. */
 int muster_transport_socket_start(
 	int ranks, const struct muster_clock *clock, struct muster_transport **ret, struct muster_error *err);
 

@@ -21,7 +21,6 @@ enum {
 
 struct pending { /* being sent */
 	MPI_Request request;
-	int to;
 	char *bytes;
 	struct pending *next;
 };
@@ -104,7 +103,6 @@ static int mpi_send(struct muster_transport *t, int to, int tag, char *bytes, si
 	struct pending *pending = muster_calloc(1, sizeof *pending);
 	(void)t;
 	pending->bytes = bytes;
-	pending->to = to;
 	int result = MPI_Isend(bytes, (int)length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &pending->request);
 	if (result != MPI_SUCCESS) {
 		free(bytes);
@@ -114,15 +112,6 @@ static int mpi_send(struct muster_transport *t, int to, int tag, char *bytes, si
 	pending->next = mpi.outbox;
 	mpi.outbox = pending;
 	return 0;
-}
-
-static bool mpi_owes(struct muster_transport *t, int to)
-{
-	const struct pending *pending = mpi.outbox;
-	(void)t;
-	while (pending && pending->to != to)
-		pending = pending->next;
-	return pending != NULL;
 }
 
 /* ---- receiving ---- */
@@ -269,7 +258,6 @@ static const struct muster_transport_ops mpi_ops = {
 	.send = mpi_send,
 	.receive = mpi_receive,
 	.wait = mpi_wait,
-	.owes = mpi_owes,
 	.close = mpi_close,
 };
 
