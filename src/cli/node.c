@@ -60,16 +60,18 @@ static int count_gpus(const char *program)
 	muster_worker_process_init(&process, program);
 	client.clock = &muster_clock_monotonic;
 	client.deadlines = &deadlines;
+	client.arena = muster_arena_new();
 	if (muster_worker_client_start(&client, &err) == 0) {
 		muster_worker_client_command(&client, "{\"do\":\"count\"}", COUNT_DEADLINE_MS);
 		while (muster_worker_client_poll(&client) == MUSTER_WORKER_BUSY) {
 			struct pollfd results = { .fd = client.ops->fd(client.worker), .events = POLLIN };
 			poll(&results, 1, COUNT_POLL_MS);
 		}
-		count = client.gpus;
+		count = client.answer.gpus;
 	}
 	muster_worker_client_done(&client, muster_leaks_grace_ms());
 	muster_worker_process_done(&process);
+	muster_arena_free(client.arena);
 	if (visible >= 0 && (visible < count || count == 0))
 		count = visible;
 	return count < 1 ? 1 : count > RANKS_MAX ? RANKS_MAX : count;

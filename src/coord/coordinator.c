@@ -2,11 +2,10 @@
 #include "coord/coordinator.h"
 
 #include "coord/send.h"
+#include "muster/probe.h"
+#include "muster/report.h"
 
 #include <limits.h>
-#include "muster/report.h"
-#include "muster/probe.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,13 @@ static void say(void *arg, const char *text)
 	muster_progress_say(&c->progress, text);
 }
 
+/* All that depends on the end of the run. */
+static void set_limits(struct muster_coordinator *c)
+{
+	c->rings.limit_ms = c->barriers.limit_ms = c->end_ms - c->deadlines->barrier_coordinator;
+	c->barriers.record_limit_ms = c->end_ms - c->deadlines->record_coordinator;
+}
+
 void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
 	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise)
 {
@@ -32,8 +38,6 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.recorded = muster_calloc((size_t)ranks, sizeof *c->recorded),
 		.end_ms = end_ms,
 		.hello_until_ms = hello_until_ms,
-		.limit_ms = end_ms - deadlines->barrier_coordinator,
-		.record_limit_ms = end_ms - deadlines->record_coordinator,
 		.schedulers = muster_calloc(muster_probe_count(), sizeof *c->schedulers),
 	};
 	muster_run_init(&c->run);
@@ -45,23 +49,19 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.members = &c->members,
 		.deadlines = deadlines,
 		.run = &c->run,
-		.limit_ms = c->limit_ms,
 		.localise = localise,
 		.say = say,
 		.say_arg = c,
 	};
+	set_limits(c);
 }
 
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms)
 {
-	double hello_until_ms = muster_clock_now(c->transport->clock) + c->deadlines->hello_interrupted;
 	c->end_ms -= earlier_ms;
-	c->hello_until_ms = c->hello_until_ms < hello_until_ms ? c->hello_until_ms : hello_until_ms;
-	c->limit_ms -= earlier_ms;
-	c->record_limit_ms -= earlier_ms;
-	c->barriers.limit_ms -= earlier_ms;
-	c->barriers.record_limit_ms -= earlier_ms;
-	c->rings.limit_ms -= earlier_ms;
+	c->hello_until_ms =
+		fmin(c->hello_until_ms, muster_clock_now(c->transport->clock) + c->deadlines->hello_interrupted);
+	set_limits(c);
 }
 
 void muster_coordinator_done(struct muster_coordinator *c)
@@ -112,8 +112,7 @@ static void close_membership(struct muster_coordinator *c, double now_ms)
 	}
 	muster_barrier_set_init(&c->barriers, m->leaders, m->node_count, now_ms);
 	c->barriers.silence_ms = c->deadlines->silence;
-	c->barriers.limit_ms = c->limit_ms;
-	c->barriers.record_limit_ms = c->record_limit_ms;
+	set_limits(c);
 	c->barriers.complete = complete;
 	c->barriers.late_entry = late_entry;
 	c->barriers.arg = c;
@@ -129,17 +128,11 @@ void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code)
 	c->cancelled = exit_code;
 }
 
-static int malformed(const struct muster_message *message, struct muster_error *err)
-{
-	return muster_fail(err, MUSTER_EPROTOCOL, "a malformed message (tag %d, %zu bytes) from rank %d", message->tag,
-		message->length, message->from);
-}
-
 static int take_hello(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
 	struct muster_hello hello;
 	if (!muster_unpack_hello(message->bytes, message->length, &hello))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	if (!c->closed) {
 		(void)muster_membership_hello(&c->members, message->from, hello.node, hello.host);
 		return 0;
@@ -176,7 +169,7 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 	struct muster_bytes bytes;
 	int rank;
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	while (muster_unpack_part(&parts, &rank, &bytes)) {
 		if (c->gathered || rank >= c->ranks || !c->members.members[rank].here || c->recorded[rank])
 			continue;
@@ -189,7 +182,7 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 		else
 			c->announced = true;
 	}
-	return parts.rest.bad ? malformed(message, err) : 0;
+	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
 }
 
 /* Whether every record has arrived, except those of dead leaders. The records of their ranks may still arrive. */
@@ -262,7 +255,7 @@ static int take_ring_failed(
 {
 	struct muster_ring_failed failed;
 	if (!muster_unpack_ring_failed(message->bytes, message->length, &failed))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	struct muster_ring_scheduler *scheduler = scheduler_of(c, failed.ring);
 	if (scheduler && !c->gathered)
 		muster_ring_scheduler_failed(scheduler, &c->rings, &failed);
@@ -326,12 +319,12 @@ static int take_reduce(
 {
 	struct muster_parts parts;
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	if (muster_barrier_member(&c->barriers, message->from) < 0 || !muster_barrier_is_of_job(parts.barrier))
 		return 0;
 	if (parts.barrier.kind != MUSTER_BARRIER_RECORD) {
 		if (!scheduler_of(c, parts.barrier))
-			return malformed(message, err);
+			return muster_message_malformed(message, err);
 		muster_barrier_enter(
 			&c->barriers, parts.barrier, message->from, message->bytes, message->length, now_ms);
 		return 0;
@@ -345,18 +338,18 @@ static int take_progress(struct muster_coordinator *c, const struct muster_messa
 {
 	struct muster_progress_news news;
 	int node = muster_barrier_member(&c->barriers, message->from);
-	size_t members = 0;
+	size_t members;
 	if (!muster_unpack_progress(message->bytes, message->length, &news))
-		return malformed(message, err);
-	if (node >= 0)
-		(void)muster_membership_ranks(&c->members, (size_t)node, &members);
-	for (int phase = 0; node >= 0 && phase < MUSTER_PHASE_COUNT; phase++)
+		return muster_message_malformed(message, err);
+	if (node < 0) /* not a leader */
+		return 0;
+	(void)muster_membership_ranks(&c->members, (size_t)node, &members);
+	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
 		if ((size_t)news.done[phase] > members)
-			return malformed(message, err);
-	for (int phase = 0; node >= 0 && phase < MUSTER_PHASE_COUNT; phase++) {
+			return muster_message_malformed(message, err);
+	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
 		c->done[phase] += news.done[phase] - c->progress_of[node].done[phase];
-		c->progress_of[node].done[phase] = news.done[phase];
-	}
+	c->progress_of[node] = news;
 	return 0;
 }
 
@@ -364,9 +357,8 @@ static int take_progress(struct muster_coordinator *c, const struct muster_messa
  * here, or it is a leader that was silent for so long that it counted as dead. */
 static void take_heartbeat(struct muster_coordinator *c, int rank, double now_ms)
 {
-	double until_ms = now_ms + c->deadlines->silence;
-	if (c->late_until_ms > 0 && until_ms > c->late_until_ms && c->members.members[rank].here && !c->recorded[rank])
-		c->late_until_ms = until_ms;
+	if (c->late_until_ms > 0 && c->members.members[rank].here && !c->recorded[rank])
+		c->late_until_ms = fmax(c->late_until_ms, now_ms + c->deadlines->silence);
 }
 
 int muster_coordinator_message(
@@ -374,7 +366,7 @@ int muster_coordinator_message(
 {
 	double now_ms = muster_clock_now(c->transport->clock);
 	if (message->from < 0 || message->from >= c->ranks)
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	if (message->tag == MUSTER_TAG_HELLO)
 		return take_hello(c, message, err);
 	if (message->tag == MUSTER_TAG_PEER_DIED) {
@@ -399,14 +391,14 @@ int muster_coordinator_message(
 
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
 {
-	if (!c->closed && (muster_membership_complete(&c->members) || now_ms > c->hello_until_ms))
+	if (!c->closed && (muster_membership_complete(&c->members) || now_ms >= c->hello_until_ms))
 		close_membership(c, now_ms);
 	if (!c->closed || c->cancelled)
 		return;
 	muster_barrier_poll(&c->barriers, now_ms);
 	report_dead_leaders(c, now_ms);
 	if (!c->gathered && c->late_until_ms > 0 &&
-		(now_ms >= c->late_until_ms || now_ms >= c->record_limit_ms || everyone_is_in(c, now_ms)))
+		(now_ms >= c->late_until_ms || now_ms >= c->barriers.record_limit_ms || everyone_is_in(c, now_ms)))
 		end_gather(c);
 	c->done[MUSTER_PHASE_START] = c->members.here_count;
 	if (!c->gathered)
@@ -420,10 +412,9 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 	if (c->cancelled || c->gathered)
 		return INFINITY;
 	double next = muster_barrier_next(&c->barriers, now_ms);
-	if (c->late_until_ms <= 0)
-		return next;
-	double look_ms = now_ms + c->deadlines->turn, late_ms = c->late_until_ms < look_ms ? c->late_until_ms : look_ms;
-	return late_ms < next ? late_ms : next;
+	if (c->late_until_ms > 0)
+		next = fmin(next, fmin(c->late_until_ms, now_ms + c->deadlines->turn));
+	return next;
 }
 
 void muster_coordinator_give_up(struct muster_coordinator *c)

@@ -21,7 +21,7 @@ struct muster_coordinator {
 	bool closed;   /* hellos are over: the membership is known, or the run was cancelled */
 	int cancelled; /* the exit code of every rank; 0: the run goes on */
 	double end_ms; /* of the whole run */
-	double hello_until_ms, limit_ms, record_limit_ms;
+	double hello_until_ms;
 	bool announced;       /* a leader sent its node's records, and a late one will follow */
 	double late_until_ms; /* wait for late records of ranks that live; 0: the record barrier is not complete */
 	double looked_ms[2];  /* time of the last search for missing records, and for dead leaders */

@@ -1,13 +1,12 @@
 /* event_loop.c - one turn of a rank: its worker, its messages, its node's barriers, the coordinator */
 #include "coord/supervisor.h"
-#include "muster/report.h"
 
 #include "coord/send.h"
 #include "coord/signals.h"
+#include "muster/report.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LEAST_WAIT_MS 0.01
 enum { TURN_BYTES = 8 << 20 }; /* of messages in one turn */
@@ -55,25 +54,17 @@ static void take_cancel(struct muster_supervisor *s, const struct muster_message
 		!muster_unpack_text(bytes.bytes, bytes.length, &why))
 		return;
 	s->cancelled = parts.barrier;
-	free(s->cancelled_why);
-	s->cancelled_why = muster_strdup(why);
+	s->cancelled_why = muster_arena_string(s->arena, why);
 	if (muster_barrier_same(s->ring, s->cancelled))
 		muster_worker_client_cancel(&s->worker, why);
-}
-
-static bool is_membership(const struct muster_message *message)
-{
-	struct muster_membership_news news;
-	bool well = muster_unpack_membership(message->bytes, message->length, &news);
-	if (well)
-		free((void *)(uintptr_t)news.members);
-	return well;
 }
 
 /* The slot where supervisor.c waits for this message; NULL: none. */
 static struct muster_message *slot_of(struct muster_supervisor *s, const struct muster_message *message)
 {
-	if (message->tag == MUSTER_TAG_MEMBERSHIP && message->from == 0 && is_membership(message))
+	struct muster_membership_news news;
+	if (message->tag == MUSTER_TAG_MEMBERSHIP && message->from == 0 &&
+		muster_unpack_membership(message->bytes, message->length, &news))
 		return &s->membership;
 	if (message->tag == MUSTER_TAG_GOODBYE && message->from == 0)
 		return &s->goodbye;
@@ -178,8 +169,8 @@ void muster_serve_heartbeats(struct muster_supervisor *s)
 void muster_supervisor_limit(const struct muster_supervisor *s, int exit_code)
 {
 	if (s->host->limit)
-		s->host->limit(s->host->arg,
-			s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks) + s->deadlines.limit, exit_code);
+		s->host->limit(s, s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks) + s->deadlines.limit,
+			exit_code);
 }
 
 void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
@@ -207,40 +198,33 @@ void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
 static void look_for_signal(struct muster_supervisor *s)
 {
 	double at_ms;
-	int number = s->host->signal ? s->host->signal(s->host->arg, &at_ms) : 0;
+	int number = s->host->signal ? s->host->signal(s, &at_ms) : 0;
 	if (!number || s->interrupted)
 		return;
-	char *why = muster_asprintf(
-		"rank %d received %s after %.1f s", s->rank, muster_signals_name(number), (at_ms - s->start_ms) / 1e3);
-	muster_supervisor_interrupt(s, why);
-	free(why);
+	muster_supervisor_interrupt(s, muster_arena_printf(s->arena, "rank %d received %s after %.1f s", s->rank,
+					       muster_signals_name(number), (at_ms - s->start_ms) / 1e3));
 }
 
 /* ---- a turn ---- */
-
-static double sooner(double a, double b)
-{
-	return a < b ? a : b;
-}
 
 static double next_event(const struct muster_supervisor *s, double now_ms)
 {
 	double next = muster_worker_client_next(&s->worker);
 	if (s->member_count > 0)
-		next = sooner(next, s->heartbeat_ms + s->deadlines.heartbeat_every);
+		next = fmin(next, s->heartbeat_ms + s->deadlines.heartbeat_every);
 	if (s->aggregator)
-		next = sooner(next, muster_node_aggregator_next(s->aggregator, now_ms));
+		next = fmin(next, muster_node_aggregator_next(s->aggregator, now_ms));
 	if (s->coordinator)
-		next = sooner(next, muster_coordinator_next(s->coordinator, now_ms));
+		next = fmin(next, muster_coordinator_next(s->coordinator, now_ms));
 	/* never 0: rounding may put a time that is a little ahead into the past */
-	return next > now_ms + LEAST_WAIT_MS ? next : now_ms + LEAST_WAIT_MS;
+	return fmax(next, now_ms + LEAST_WAIT_MS);
 }
 
 void muster_supervisor_poll(struct muster_supervisor *s, double until_ms)
 {
 	bool busy = s->worker.state == MUSTER_WORKER_BUSY;
 	muster_transport_wait(
-		s->transport, busy ? s->worker.ops->fd(s->worker.worker) : -1, sooner(until_ms, next_event(s, now(s))));
+		s->transport, busy ? s->worker.ops->fd(s->worker.worker) : -1, fmin(until_ms, next_event(s, now(s))));
 	look_for_signal(s);
 	muster_supervisor_receive(s);
 	double now_ms = now(s);
@@ -265,10 +249,9 @@ int muster_supervisor_time_left(const struct muster_supervisor *s)
 int muster_supervisor_bounded(const struct muster_supervisor *s, double wanted_ms)
 {
 	double left = muster_supervisor_time_left(s), most = s->options->probe_deadline_s * 1e3;
-	if (most > 0 && most < wanted_ms)
-		wanted_ms = most;
-	double least = left > s->deadlines.command_least ? left : s->deadlines.command_least;
-	return (int)(wanted_ms < left ? wanted_ms : least);
+	if (most > 0)
+		wanted_ms = fmin(wanted_ms, most);
+	return (int)(wanted_ms < left ? wanted_ms : fmax(left, s->deadlines.command_least));
 }
 
 /* ---- barriers ---- */
@@ -284,7 +267,7 @@ void muster_enter(struct muster_supervisor *s, struct muster_barrier_id id, enum
 
 bool muster_aggregator_is_dead(const struct muster_supervisor *s)
 {
-	return !s->aggregator && now(s) - s->leader_heartbeat_ms > s->deadlines.silence;
+	return !s->aggregator && now(s) >= s->leader_heartbeat_ms + s->deadlines.silence;
 }
 
 struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct muster_barrier_id id,
@@ -294,10 +277,10 @@ struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct mus
 	muster_enter(s, id, ended, payload, length);
 	for (;;) {
 		double until_ms = s->end_ms - s->deadlines.barrier_member; /* changes when the run is interrupted */
-		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence + 1;
+		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence;
 		if (now(s) >= until_ms || muster_aggregator_is_dead(s))
 			return answer;
-		muster_supervisor_poll(s, s->aggregator ? until_ms : sooner(until_ms, silent_ms));
+		muster_supervisor_poll(s, s->aggregator ? until_ms : fmin(until_ms, silent_ms));
 		answer = muster_answer_of(&s->released, id, s->rank);
 		if (answer.here)
 			return answer;

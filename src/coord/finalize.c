@@ -1,13 +1,13 @@
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/finalize.h"
 
+#include "journal/read.h"
+#include "model/trend.h"
+#include "muster/probe.h"
+#include "muster/report.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "model/trend.h"
-#include "muster/report.h"
-#include "journal/read.h"
-#include "muster/probe.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -40,13 +40,13 @@ static void add_journal(const struct work *work)
 			missing = missing || run->nodes[i].ranks[j].missing;
 	if (!missing || !work->finalize->run_name)
 		return;
-	if (muster_journal_set_read(work->s->options->spool, work->finalize->run_name, run->arena, &spooled, &err) <
-		0) {
+	const char *spool = work->s->options->spool;
+	if (muster_journal_set_read(spool, work->finalize->run_name, run->arena, &spooled, &err) == 0) {
+		muster_journal_set_add(&spooled, run);
+		muster_journal_set_done(&spooled);
+	} else {
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
-		return;
 	}
-	muster_journal_set_add(&spooled, run);
-	muster_journal_set_done(&spooled);
 }
 
 /* For log collectors: the findings of the summary, one line each. */
@@ -93,13 +93,13 @@ static void *judge_and_write(void *arg)
 	return NULL;
 }
 
-static void complete_job(const struct muster_supervisor *s, struct muster_run *run, int ranks, double now_ms)
+static void complete_job(const struct muster_supervisor *s, struct muster_run *run, double now_ms)
 {
 	run->job.id = muster_arena_string(run->arena, getenv("SLURM_JOB_ID"));
 	run->job.started = muster_arena_string(run->arena, s->started);
 	run->job.elapsed_s = (now_ms - s->start_ms) / 1e3;
 	run->job.profile = muster_profile_names[s->options->profile];
-	run->job.ranks = ranks;
+	run->job.ranks = s->ranks;
 	run->job.version = MUSTER_VERSION;
 	run->job.repeats = s->options->repeats;
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
@@ -122,22 +122,19 @@ static int give_up(struct work *work)
 	return (int)muster_report_exit(&report);
 }
 
-int muster_finalize_run(void *finalize, struct muster_supervisor *s)
+int muster_finalize_run(struct muster_supervisor *s)
 {
 	struct work *work = muster_calloc(1, sizeof *work);
-	double until = s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks);
+	double until_ms = s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks);
 	pthread_t thread;
-	*work = (struct work){ .finalize = finalize, .s = s, .run = &s->coordinator->run };
+	*work = (struct work){ .finalize = s->host->arg, .s = s, .run = &s->coordinator->run };
 	atomic_store(&work->verdict, MUSTER_INCONCLUSIVE);
 	muster_progress_end(&s->coordinator->progress);
-	complete_job(s, work->run, s->ranks, muster_clock_now(s->clock));
-	if (pthread_create(&thread, NULL, judge_and_write, work) != 0) {
+	complete_job(s, work->run, muster_clock_now(s->clock));
+	bool parallel = pthread_create(&thread, NULL, judge_and_write, work) == 0;
+	if (!parallel)
 		judge_and_write(work);
-		int code = work->code;
-		free(work);
-		return code;
-	}
-	while (!atomic_load(&work->done) && muster_clock_now(s->clock) < until) {
+	while (!atomic_load(&work->done) && muster_clock_now(s->clock) < until_ms) {
 		poll(NULL, 0, LOOK_MS);
 		muster_serve_heartbeats(s);
 	}
@@ -145,14 +142,15 @@ int muster_finalize_run(void *finalize, struct muster_supervisor *s)
 		pthread_detach(thread);
 		return give_up(work);
 	}
-	pthread_join(thread, NULL);
+	if (parallel)
+		pthread_join(thread, NULL);
 	int code = work->code;
 	free(work);
 	return code;
 }
 
 /* A run with all nodes and ranks of this one, but only with rank 0's own samples. */
-static void little_run(const struct muster_supervisor *s, struct muster_run *run)
+static void own_run(const struct muster_supervisor *s, struct muster_run *run)
 {
 	const struct muster_membership *m = &s->coordinator->members;
 	struct muster_record_reader *reader;
@@ -178,22 +176,22 @@ static void little_run(const struct muster_supervisor *s, struct muster_run *run
 		muster_run_fold_repeats(run);
 }
 
-struct muster_floors muster_finalize_floors(void *arg, struct muster_supervisor *s, const struct muster_probe *probe)
+struct muster_floors muster_finalize_floors(struct muster_supervisor *s, const struct muster_probe *probe)
 {
-	const struct muster_finalize *finalize = arg;
+	const struct muster_finalize *finalize = s->host->arg;
 	struct muster_run run;
 	if (!probe->ring_rate)
 		return (struct muster_floors){ 0 };
-	little_run(s, &run);
+	own_run(s, &run);
 	struct muster_floors floors = muster_selection_floors(&finalize->choice, &run, probe->ring_rate);
 	muster_run_done(&run);
 	return floors;
 }
 
-int muster_finalize_alone(struct muster_finalize *finalize, struct muster_supervisor *s, int ranks)
+int muster_finalize_alone(struct muster_supervisor *s)
 {
 	struct muster_run run;
-	struct work work = { .finalize = finalize, .s = s, .run = &run };
+	struct work work = { .finalize = s->host->arg, .s = s, .run = &run };
 	muster_run_init(&run);
 	struct muster_node *node = muster_run_add_node(&run, s->node);
 	struct muster_rank *rank = muster_node_add_rank(node, 0);
@@ -205,19 +203,19 @@ int muster_finalize_alone(struct muster_finalize *finalize, struct muster_superv
 							     .code = muster_code_name(MUSTER_EINTERRUPTED),
 							     .detail = s->interrupted,
 						     });
-	node = ranks > 1 ? muster_run_add_node(&run, "?") : NULL;
-	for (int other = 1; other < ranks; other++)
+	node = s->ranks > 1 ? muster_run_add_node(&run, "?") : NULL;
+	for (int other = 1; other < s->ranks; other++)
 		muster_node_add_rank(node, other)->missing = "MPI_Init had not returned when the run was given up";
 	muster_run_sort(&run);
-	complete_job(s, &run, ranks, muster_now_ms());
+	complete_job(s, &run, muster_clock_now(s->clock));
 	judge_and_write(&work);
 	muster_run_done(&run);
 	return work.code;
 }
 
-int muster_finalize_prepare(void *arg, struct muster_supervisor *s)
+int muster_finalize_prepare(struct muster_supervisor *s)
 {
-	struct muster_finalize *finalize = arg;
+	struct muster_finalize *finalize = s->host->arg;
 	const struct muster_options *o = s->options;
 	struct muster_selection *choice = &finalize->choice;
 	struct muster_error err;
@@ -232,5 +230,5 @@ int muster_finalize_prepare(void *arg, struct muster_supervisor *s)
 	}
 	if (!choice->automatic && !choice->known) /* said before anything is measured */
 		muster_log(MUSTER_LOG_WARN, NULL, "%s", choice->unknown.text);
-	return MUSTER_EXIT_PASS;
+	return o->spool && !s->journal ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS; /* why is logged already */
 }

@@ -11,16 +11,16 @@ struct muster_finalize {
 	bool silent;                    /* another process of the same launch, a job of its own, writes and prints */
 };
 
-/* For struct muster_supervisor_host. prepare: an unknown machine type is measured all the same, and inconclusive; a bad
- * file cancels the run. */
-int muster_finalize_prepare(void *finalize, struct muster_supervisor *s);
-struct muster_floors muster_finalize_floors(
-	void *finalize, struct muster_supervisor *s, const struct muster_probe *probe);
+/* For struct muster_supervisor_host, whose arg is a struct muster_finalize. */
+
+/* An unknown machine type is measured all the same, and inconclusive; a bad file or no journal cancels the run. */
+int muster_finalize_prepare(struct muster_supervisor *s);
+struct muster_floors muster_finalize_floors(struct muster_supervisor *s, const struct muster_probe *probe);
 /* When all records are there, or overdue. A large report takes time and a disk may hang: a thread does the work, while
  * rank 0 sends heartbeats, and abandons it after its deadline. */
-int muster_finalize_run(void *finalize, struct muster_supervisor *s);
+int muster_finalize_run(struct muster_supervisor *s);
 
-/* MPI_Init did not return: the report of rank 0 alone, at once. s has no transport; ranks is the job's size. */
-int muster_finalize_alone(struct muster_finalize *finalize, struct muster_supervisor *s, int ranks);
+/* MPI_Init did not return: the report of rank 0 alone, at once. s has no transport. */
+int muster_finalize_alone(struct muster_supervisor *s);
 
 #endif

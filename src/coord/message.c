@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INT_BYTES = 4, FIGURE_BYTES = 16 };
+
 /* ---- bytes ---- */
 
 void muster_packer_done(struct muster_packer *p)
@@ -141,11 +143,14 @@ bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b)
 	return a.kind == b.kind && a.probe == b.probe && a.round == b.round;
 }
 
+static bool is_ring(struct muster_barrier_id id)
+{
+	return id.kind == MUSTER_BARRIER_RING || id.kind == MUSTER_BARRIER_RING_ID;
+}
+
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b)
 {
-	bool a_ring = a.kind == MUSTER_BARRIER_RING || a.kind == MUSTER_BARRIER_RING_ID,
-	     b_ring = b.kind == MUSTER_BARRIER_RING || b.kind == MUSTER_BARRIER_RING_ID;
-	if (a.kind != b.kind && !(a_ring && b_ring))
+	if (a.kind != b.kind && !(is_ring(a) && is_ring(b)))
 		return a.kind < b.kind;
 	if (a.probe != b.probe)
 		return a.probe < b.probe;
@@ -154,7 +159,7 @@ bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id 
 
 bool muster_barrier_is_of_job(struct muster_barrier_id id)
 {
-	return id.kind == MUSTER_BARRIER_RING || id.kind == MUSTER_BARRIER_RING_ID || id.kind == MUSTER_BARRIER_RECORD;
+	return is_ring(id) || id.kind == MUSTER_BARRIER_RECORD;
 }
 
 static void put_barrier(struct muster_packer *p, struct muster_barrier_id id)
@@ -210,20 +215,19 @@ bool muster_unpack_membership(const char *bytes, size_t length, struct muster_me
 	ret->left_ms = get_int(&u, 0, INT_MAX);
 	ret->node = get_text(&u);
 	ret->member_count = get_u32(&u);
-	ret->members = NULL;
-	if (u.bad || (size_t)(u.end - u.at) != 4 * ret->member_count)
-		return false;
-	int32_t *members = muster_calloc(ret->member_count + 1, sizeof *members);
-	for (size_t i = 0; i < ret->member_count; i++) {
-		members[i] = get_int(&u, 0, INT_MAX);
-		u.bad = u.bad || (i > 0 && members[i] <= members[i - 1]);
+	ret->packed_members = u.at;
+	for (size_t i = 0, least = 0; !u.bad && i < ret->member_count; i++) {
+		size_t member = (size_t)get_int(&u, 0, INT_MAX);
+		u.bad = u.bad || member < least;
+		least = member + 1;
 	}
-	ret->members = members;
-	if (at_end(&u))
-		return true;
-	free(members);
-	ret->members = NULL;
-	return false;
+	return at_end(&u);
+}
+
+int muster_member_at(const struct muster_membership_news *news, size_t index)
+{
+	struct muster_unpacker u = unpacker(news->packed_members + index * INT_BYTES, INT_BYTES);
+	return get_int(&u, 0, INT_MAX);
 }
 
 void muster_pack_enter(struct muster_packer *p, const struct muster_enter *enter)
@@ -323,53 +327,17 @@ void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_en
 	put_text(p, entry->path);
 }
 
-static void get_peer_entry(struct muster_unpacker *u, struct muster_peer_entry *ret)
-{
-	ret->local_rank = get_int(u, 0, INT_MAX);
-	ret->gpu = get_text(u);
-	ret->uuid = get_text(u);
-	ret->path = get_text(u);
-}
-
 bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_peer_entry *ret)
 {
 	struct muster_unpacker u = unpacker(bytes, length);
-	get_peer_entry(&u, ret);
+	ret->local_rank = get_int(&u, 0, INT_MAX);
+	ret->gpu = get_text(&u);
+	ret->uuid = get_text(&u);
+	ret->path = get_text(&u);
 	return at_end(&u);
 }
 
-void muster_pack_peer_answer(struct muster_packer *p, int turn, int turns)
-{
-	put_int(p, turn);
-	put_int(p, turns);
-}
-
-void muster_pack_peer(struct muster_packer *p, int rank, const struct muster_peer_entry *entry)
-{
-	put_int(p, rank);
-	muster_pack_peer_entry(p, entry);
-}
-
-bool muster_unpack_peer_answer(const char *bytes, size_t length, struct muster_peer_answer *ret)
-{
-	ret->rest = unpacker(bytes, length);
-	ret->turn = get_int(&ret->rest, 0, INT_MAX);
-	ret->turns = get_int(&ret->rest, 1, INT_MAX);
-	return !ret->rest.bad;
-}
-
-bool muster_unpack_peer(struct muster_peer_answer *answer, int *ret_rank, struct muster_peer_entry *ret)
-{
-	if (answer->rest.bad || answer->rest.at == answer->rest.end)
-		return false;
-	*ret_rank = get_int(&answer->rest, 0, INT_MAX);
-	get_peer_entry(&answer->rest, ret);
-	return !answer->rest.bad;
-}
-
 /* ---- rings ---- */
-
-enum { FIGURE_BYTES = 16 };
 
 void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready)
 {

@@ -95,9 +95,10 @@ struct muster_hello {
 struct muster_membership_news {
 	int exit_code; /* 0: the run goes on. Otherwise the rank exits with it, and the rest is empty */
 	int node_index, nodes;
-	int left_ms;            /* of the whole run */
-	const char *node;       /* unique, also when two hosts have one name */
-	const int32_t *members; /* ranks of the node, ascending; malloc'd by unpack, the caller frees */
+	int left_ms;                /* of the whole run */
+	const char *node;           /* unique, also when two hosts have one name */
+	const int *members;         /* to pack: ranks of the node, ascending */
+	const char *packed_members; /* unpacked: see muster_member_at */
 	size_t member_count;
 };
 
@@ -125,16 +126,11 @@ struct muster_ring_failed {
 
 /* ---- payloads of barriers ---- */
 
-/* PEERS. */
+/* PEERS. The answer is parts: the entries of all ranks. */
 struct muster_peer_entry {
 	int local_rank;
 	const char *gpu, *uuid; /* "" when there is none */
 	const char *path;       /* GPUs on one path take turns */
-};
-
-struct muster_peer_answer {
-	int turn, turns;
-	struct muster_unpacker rest; /* of each rank that entered: see muster_unpack_peer */
 };
 
 /* How a ring ended for a rank; the stronger the evidence against the rank itself, the higher. */
@@ -195,6 +191,8 @@ void muster_pack_hello(struct muster_packer *p, const struct muster_hello *hello
 bool muster_unpack_hello(const char *bytes, size_t length, struct muster_hello *ret);
 void muster_pack_membership(struct muster_packer *p, const struct muster_membership_news *news);
 bool muster_unpack_membership(const char *bytes, size_t length, struct muster_membership_news *ret);
+/* One of an unpacked message's members; index < member_count. */
+int muster_member_at(const struct muster_membership_news *news, size_t index);
 void muster_pack_enter(struct muster_packer *p, const struct muster_enter *enter);
 bool muster_unpack_enter(const char *bytes, size_t length, struct muster_enter *ret);
 void muster_pack_progress(struct muster_packer *p, const struct muster_progress_news *news);
@@ -212,10 +210,6 @@ bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster
 
 void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry);
 bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_peer_entry *ret);
-void muster_pack_peer_answer(struct muster_packer *p, int turn, int turns);
-void muster_pack_peer(struct muster_packer *p, int rank, const struct muster_peer_entry *entry);
-bool muster_unpack_peer_answer(const char *bytes, size_t length, struct muster_peer_answer *ret);
-bool muster_unpack_peer(struct muster_peer_answer *answer, int *ret_rank, struct muster_peer_entry *ret);
 
 void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready);
 bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret);

@@ -18,70 +18,45 @@ static void release(
 	muster_send_packed(a->transport, rank, MUSTER_TAG_RELEASE, &p);
 }
 
-/* GPUs on one path take turns, in the order of their ranks. */
-static void complete_peers(struct muster_node_aggregator *a, const struct muster_barrier *barrier)
+static void release_all(
+	struct muster_node_aggregator *a, const struct muster_barrier *barrier, const char *bytes, size_t length)
 {
-	size_t count = a->barriers.count;
-	struct muster_peer_entry *all = muster_calloc(count, sizeof *all);
-	bool *here = muster_calloc(count, sizeof *here);
-	int *turn = muster_calloc(count, sizeof *turn), turns = 1;
-	struct muster_packer list = { 0 };
-	for (size_t i = 0; i < count; i++) {
-		const struct muster_barrier_entry *entry = &barrier->entries[i];
-		here[i] = entry->here && muster_unpack_peer_entry(entry->bytes, entry->length, &all[i]);
-		if (!here[i])
-			continue;
-		for (size_t j = 0; j < i; j++)
-			turn[i] += here[j] && *all[j].gpu && strcmp(all[j].path, all[i].path) == 0;
-		if (*all[i].gpu && turn[i] + 1 > turns)
-			turns = turn[i] + 1;
-		muster_pack_peer(&list, a->barriers.members[i], &all[i]);
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (!barrier->entries[i].here)
-			continue;
-		struct muster_packer p = { 0 };
-		muster_pack_peer_answer(&p, turn[i], turns);
-		struct muster_packer answer = { 0 };
-		muster_pack_parts(&answer, barrier->id);
-		p.bytes = muster_realloc(p.bytes, p.length + list.length + 1, 1);
-		memcpy(p.bytes + p.length, list.bytes ? list.bytes : "", list.length);
-		muster_pack_part(&answer, a->barriers.members[i], p.bytes, p.length + list.length);
-		muster_send_packed(a->transport, a->barriers.members[i], MUSTER_TAG_RELEASE, &answer);
-		muster_packer_done(&p);
-	}
-	muster_packer_done(&list);
-	free(turn);
-	free(here);
-	free(all);
+	for (size_t i = 0; i < a->barriers.count; i++)
+		if (barrier->entries[i].here)
+			release(a, barrier->id, a->barriers.members[i], bytes, length);
 }
 
-/* At the end of the run's time, an empty record announces that of a member that lives and is late. */
-static void forward(struct muster_node_aggregator *a, const struct muster_barrier *barrier, double now_ms)
+/* The payloads of all members that have entered, as parts. At the end of the run's time, an empty record announces that
+ * of a member that lives and is late. */
+static void collect(const struct muster_node_aggregator *a, const struct muster_barrier *barrier, double now_ms,
+	struct muster_packer *p)
 {
-	struct muster_packer p = { 0 };
-	muster_pack_parts(&p, barrier->id);
+	bool record = barrier->id.kind == MUSTER_BARRIER_RECORD;
+	muster_pack_parts(p, barrier->id);
 	for (size_t i = 0; i < a->barriers.count; i++) {
 		const struct muster_barrier_entry *entry = &barrier->entries[i];
 		if (entry->here)
-			muster_pack_part(&p, a->barriers.members[i], entry->bytes, entry->length);
-		else if (barrier->id.kind == MUSTER_BARRIER_RECORD && !muster_barrier_is_dead(&a->barriers, i, now_ms))
-			muster_pack_part(&p, a->barriers.members[i], "", 0);
+			muster_pack_part(p, a->barriers.members[i], entry->bytes, entry->length);
+		else if (record && !muster_barrier_is_dead(&a->barriers, i, now_ms))
+			muster_pack_part(p, a->barriers.members[i], "", 0);
 	}
-	muster_send_packed(a->transport, 0, MUSTER_TAG_REDUCE, &p);
 }
 
 static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_node_aggregator *a = arg;
-	if (barrier->id.kind == MUSTER_BARRIER_PEERS)
-		complete_peers(a, barrier);
-	else if (muster_barrier_is_of_job(barrier->id))
-		forward(a, barrier, now_ms);
-	else
-		for (size_t i = 0; i < a->barriers.count; i++)
-			if (barrier->entries[i].here)
-				release(a, barrier->id, a->barriers.members[i], "", 0);
+	struct muster_packer p = { 0 };
+	if (barrier->id.kind == MUSTER_BARRIER_TURN) {
+		release_all(a, barrier, "", 0);
+		return;
+	}
+	collect(a, barrier, now_ms, &p);
+	if (muster_barrier_is_of_job(barrier->id)) {
+		muster_send_packed(a->transport, 0, MUSTER_TAG_REDUCE, &p);
+	} else {
+		release_all(a, barrier, p.bytes, p.length);
+		muster_packer_done(&p);
+	}
 }
 
 /* Forward a late record: rank 0 may still take it, and answers. At any other barrier answer here, so that the rank goes
@@ -111,15 +86,14 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member,
 }
 
 void muster_node_aggregator_init(struct muster_node_aggregator *a, struct muster_transport *transport,
-	const struct muster_deadlines *deadlines, const int *members, size_t count, double limit_ms,
-	double record_limit_ms)
+	const struct muster_deadlines *deadlines, const int *members, size_t count, double end_ms)
 {
 	*a = (struct muster_node_aggregator){ .transport = transport, .deadlines = deadlines };
 	a->dead_told = muster_calloc(count + 1, sizeof *a->dead_told);
 	muster_barrier_set_init(&a->barriers, members, count, muster_clock_now(transport->clock));
 	a->barriers.silence_ms = deadlines->silence;
-	a->barriers.limit_ms = limit_ms;
-	a->barriers.record_limit_ms = record_limit_ms;
+	a->barriers.limit_ms = end_ms - deadlines->barrier_aggregator;
+	a->barriers.record_limit_ms = end_ms - deadlines->record_aggregator;
 	a->barriers.complete = complete;
 	a->barriers.late_entry = late_entry;
 	a->barriers.arg = a;
@@ -138,20 +112,14 @@ void muster_node_aggregator_done(struct muster_node_aggregator *a)
 	*a = (struct muster_node_aggregator){ 0 };
 }
 
-static int malformed(const struct muster_message *message, struct muster_error *err)
-{
-	return muster_fail(err, MUSTER_EPROTOCOL, "a malformed message (tag %d, %zu bytes) from rank %d", message->tag,
-		message->length, message->from);
-}
-
 static int take_entry(
 	struct muster_node_aggregator *a, const struct muster_message *message, double now_ms, struct muster_error *err)
 {
 	struct muster_enter enter;
 	if (!muster_unpack_enter(message->bytes, message->length, &enter))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	if (enter.ended != MUSTER_PHASE_NONE) {
-		a->done[enter.ended]++;
+		a->progress.done[enter.ended]++;
 		a->progress_due = true;
 	}
 	muster_barrier_enter(
@@ -168,7 +136,7 @@ static int take_answers(
 	struct muster_ring_place place;
 	int rank;
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	struct muster_barrier_id id = parts.barrier;
 	bool ring = id.kind == MUSTER_BARRIER_RING;
 	if (ring && !(a->ring > 0 && muster_barrier_same(id, a->ring_barrier))) {
@@ -185,7 +153,7 @@ static int take_answers(
 		}
 		release(a, id, rank, answer.bytes, answer.length);
 	}
-	return parts.rest.bad ? malformed(message, err) : 0;
+	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
 }
 
 static int cancel_ranks(
@@ -195,7 +163,7 @@ static int cancel_ranks(
 	struct muster_bytes why;
 	int rank;
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
-		return malformed(message, err);
+		return muster_message_malformed(message, err);
 	while (muster_unpack_part(&parts, &rank, &why)) {
 		struct muster_packer p = { 0 };
 		if (muster_barrier_member(&a->barriers, rank) < 0)
@@ -204,7 +172,7 @@ static int cancel_ranks(
 		muster_pack_part(&p, rank, why.bytes, why.length);
 		muster_send_packed(a->transport, rank, MUSTER_TAG_CANCEL_RANK, &p);
 	}
-	return parts.rest.bad ? malformed(message, err) : 0;
+	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
 }
 
 int muster_node_aggregator_message(
@@ -248,9 +216,7 @@ void muster_node_aggregator_poll(struct muster_node_aggregator *a, double now_ms
 	if (!a->progress_due || now_ms - a->progress_ms < a->deadlines->progress_every)
 		return;
 	struct muster_packer p = { 0 };
-	struct muster_progress_news news;
-	memcpy(news.done, a->done, sizeof news.done);
-	muster_pack_progress(&p, &news);
+	muster_pack_progress(&p, &a->progress);
 	muster_send_packed(a->transport, 0, MUSTER_TAG_PROGRESS, &p);
 	a->progress_due = false;
 	a->progress_ms = now_ms;

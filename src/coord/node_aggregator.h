@@ -14,8 +14,8 @@ struct muster_node_aggregator {
 	struct muster_barrier_set barriers;
 	struct muster_transport *transport;
 	const struct muster_deadlines *deadlines;
-	int done[MUSTER_PHASE_COUNT]; /* members that have ended each phase */
-	double progress_ms;           /* when progress was last sent to rank 0 */
+	struct muster_progress_news progress;
+	double progress_ms; /* when it was last sent to rank 0 */
 	bool progress_due;
 	int ring; /* number of ring rounds so far */
 	struct muster_barrier_id ring_barrier;
@@ -24,10 +24,9 @@ struct muster_node_aggregator {
 	int *dead_told; /* of each member: the round in which its death was reported to rank 0 */
 };
 
-/* limit_ms, record_limit_ms: of struct muster_barrier_set. members are borrowed. */
+/* members are borrowed; end_ms: the end of the run. */
 void muster_node_aggregator_init(struct muster_node_aggregator *a, struct muster_transport *transport,
-	const struct muster_deadlines *deadlines, const int *members, size_t count, double limit_ms,
-	double record_limit_ms);
+	const struct muster_deadlines *deadlines, const int *members, size_t count, double end_ms);
 void muster_node_aggregator_done(struct muster_node_aggregator *a);
 /* Move both limits forward by so much. */
 void muster_node_aggregator_hasten(struct muster_node_aggregator *a, double earlier_ms);

@@ -7,35 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_command_begin(struct muster_command *command, const char *action)
-{
-	command->out = open_memstream(&command->text, &command->length);
-	if (!command->out)
-		abort(); /* out of memory */
-	muster_json_writer_init(&command->w, command->out, 0);
-	muster_json_writer_object(&command->w);
-	muster_json_writer_pair(&command->w, "do", muster_string(action));
-}
-
-void muster_command_text(struct muster_command *command, const char *key, const char *text)
-{
-	muster_json_writer_pair(&command->w, key, muster_string(text));
-}
-
-void muster_command_number(struct muster_command *command, const char *key, double number)
-{
-	muster_json_writer_pair(&command->w, key, muster_number(number));
-}
-
-char *muster_command_end(struct muster_command *command)
-{
-	muster_json_writer_object_end(&command->w);
-	if (fclose(command->out) != 0)
-		abort(); /* out of memory */
-	return command->text;
-}
-
-void muster_command_start(struct muster_supervisor *s, struct muster_command *command, int deadline_ms)
+void muster_command_start(struct muster_supervisor *s, struct muster_json_writer_text *command, int deadline_ms)
 {
 	char *text = muster_command_end(command);
 	muster_worker_client_command(&s->worker, text, deadline_ms);
@@ -53,7 +25,7 @@ enum muster_worker_state muster_command_wait(struct muster_supervisor *s)
 
 void muster_probe_runner_open(struct muster_supervisor *s)
 {
-	struct muster_command command;
+	struct muster_json_writer_text command;
 	muster_command_begin(&command, "open");
 	if (s->worker.why_skipped)
 		muster_json_writer_pair(&command.w, "skip", muster_boolean(true));
@@ -68,42 +40,48 @@ static bool survived(struct muster_supervisor *s)
 	if (muster_command_wait(s) == MUSTER_WORKER_DONE)
 		return true;
 	s->open_status = w->state == MUSTER_WORKER_HUNG ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED;
-	free(w->why_skipped);
-	w->why_skipped = muster_asprintf("%s%s%s%s%s", w->error ? w->error : "", w->evidence ? "; " : "",
-		w->evidence ? w->evidence : "", w->step ? "; last step: " : "", w->step ? w->step : "");
+	const char *evidence = w->evidence, *step = w->step;
+	w->why_skipped = muster_arena_printf(s->arena, "%s%s%s%s%s", w->answer.error, evidence ? "; " : "",
+		evidence ? evidence : "", step ? "; last step: " : "", step ? step : "");
 	return false;
 }
 
 static bool take(struct muster_supervisor *s)
 {
-	struct muster_command command;
+	struct muster_json_writer_text command;
+	const struct {
+		const char *key;
+		double value;
+	} numbers[] = {
+		{ "rank", s->rank },
+		{ "ranks", s->ranks },
+		{ "local_rank", s->local_rank },
+		{ "local_ranks", (double)s->member_count },
+		{ "node_index", s->node_index },
+		{ "nodes", s->nodes },
+		{ "leader", s->aggregator != NULL },
+		{ "in_job", s->host->in_job },
+		{ "profile", s->options->profile },
+		{ "min_bytes", (double)s->options->min_bytes },
+		{ "max_bytes", (double)s->options->max_bytes },
+		{ "repeats", s->options->repeats },
+	};
 	muster_command_begin(&command, "take");
-	muster_command_number(&command, "rank", s->rank);
-	muster_command_number(&command, "ranks", s->ranks);
-	muster_command_number(&command, "local_rank", s->local_rank);
-	muster_command_number(&command, "local_ranks", (double)s->member_count);
-	muster_command_number(&command, "node_index", s->node_index);
-	muster_command_number(&command, "nodes", s->nodes);
-	muster_command_number(&command, "leader", s->aggregator != NULL);
-	muster_command_number(&command, "in_job", s->host->in_job);
-	muster_command_number(&command, "profile", s->options->profile);
-	muster_command_number(&command, "min_bytes", (double)s->options->min_bytes);
-	muster_command_number(&command, "max_bytes", (double)s->options->max_bytes);
-	muster_command_number(&command, "repeats", s->options->repeats);
-	muster_command_text(&command, "node", s->node);
-	muster_command_text(&command, "why_skipped", s->worker.why_skipped ? s->worker.why_skipped : "");
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		muster_json_writer_pair(&command.w, numbers[i].key, muster_number(numbers[i].value));
+	muster_json_writer_pair(&command.w, "node", muster_string(s->node));
+	muster_json_writer_pair(
+		&command.w, "why_skipped", muster_string(s->worker.why_skipped ? s->worker.why_skipped : ""));
 	muster_command_start(s, &command, muster_supervisor_bounded(s, s->deadlines.command_open));
 	return survived(s);
 }
 
-static void no_worker(struct muster_supervisor *s, const char *why)
+static void no_worker(struct muster_supervisor *s, const char *why, const char *evidence)
 {
 	s->no_worker = true;
-	const char *evidence = s->worker.evidence;
 	if (!s->interrupted)
 		s->take_error = muster_arena_printf(s->arena, "every worker died: %s%s%s", why ? why : "",
-			why == s->worker.error && evidence ? "; " : "",
-			why == s->worker.error && evidence ? evidence : "");
+			evidence ? "; " : "", evidence ? evidence : "");
 }
 
 /* The open command was sent; a worker that dies of it is replaced by one that skips the drivers. */
@@ -111,21 +89,19 @@ void muster_probe_runner_take(struct muster_supervisor *s)
 {
 	for (int attempt = 0; attempt < 2 && !s->interrupted; attempt++) {
 		if (survived(s) && take(s)) {
-			const struct muster_worker_client *w = &s->worker;
-			snprintf(s->take_code, sizeof s->take_code, "%s", w->code);
-			s->take_error = muster_arena_string(s->arena, w->error      ? w->error
-								      : w->why_none ? w->why_none
-										    : "");
+			const struct muster_worker_answer *w = &s->worker.answer;
+			s->take_code = w->code;
+			s->take_error = w->error ? w->error : w->why_none;
 			if (*w->gpu && !s->facts.gpu) {
-				s->facts.gpu = muster_arena_string(s->arena, w->gpu);
-				s->facts.gpu_uuid = muster_arena_string(s->arena, w->uuid);
+				s->facts.gpu = w->gpu;
+				s->facts.gpu_uuid = w->uuid;
 			}
 			muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, w->simulated));
 			return;
 		}
 		muster_probe_runner_open(s);
 	}
-	no_worker(s, s->worker.why_skipped);
+	no_worker(s, s->worker.why_skipped, NULL); /* which has the evidence */
 }
 
 /* After a crash or a hang: set up the new worker like the one before. */
@@ -137,7 +113,7 @@ void muster_probe_runner_again(struct muster_supervisor *s)
 		return;
 	muster_worker_client_command(&s->worker, s->peers, muster_supervisor_bounded(s, s->deadlines.command_short));
 	if (muster_command_wait(s) != MUSTER_WORKER_DONE) /* another worker would run probes without its peers */
-		no_worker(s, s->worker.error);
+		no_worker(s, s->worker.answer.error, s->worker.evidence);
 }
 
 /* ---- outcomes ---- */
@@ -192,8 +168,8 @@ void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum m
 	note(s, (struct muster_outcome){
 			.probe = probe,
 			.status = error ? MUSTER_OUTCOME_ERROR : status,
-			.code = error ? muster_arena_string(s->arena, code) : NULL,
-			.detail = muster_arena_string(s->arena, why),
+			.code = error ? code : NULL,
+			.detail = why,
 		});
 }
 
@@ -212,7 +188,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
 	else if (s->no_worker)
 		muster_probe_not_run(s, probe->name, s->open_status, "", why);
-	else if (probe->needs_gpu && !*s->worker.gpu)
+	else if (probe->needs_gpu && !*s->worker.answer.gpu)
 		muster_probe_not_run(s, probe->name, s->open_status, s->take_code, why);
 	else if (muster_supervisor_time_left(s) == 0)
 		muster_probe_not_run(
@@ -224,15 +200,15 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action)
 {
-	struct muster_command command;
+	struct muster_json_writer_text command;
 	if (!muster_probe_may_run(s, probe))
 		return false;
 	muster_command_begin(&command, action);
-	muster_command_text(&command, "probe", probe->name);
+	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
 	muster_command_start(s, &command, muster_supervisor_bounded(s, probe->deadline_ms));
 	enum muster_worker_state state = muster_command_wait(s);
-	note(s, muster_worker_client_outcome(&s->worker, probe->name, s->arena));
+	note(s, muster_worker_client_outcome(&s->worker, probe->name));
 	if (state != MUSTER_WORKER_DONE)
 		muster_probe_runner_again(s);
-	return state == MUSTER_WORKER_DONE && strcmp(s->worker.code, "ok") == 0;
+	return state == MUSTER_WORKER_DONE && strcmp(s->worker.answer.code, "ok") == 0;
 }

@@ -5,16 +5,17 @@
 #include "coord/process.h"
 
 #include "coord/finalize.h"
+#include "coord/signals.h"
 #include "coord/worker_process.h"
+#include "muster/report.h"
+#include "transport/transport_socket.h"
 #include "util/env.h"
 #include "util/leaks.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "muster/report.h"
-#include "coord/signals.h"
-#include "transport/transport_socket.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,11 @@
 #include <unistd.h>
 
 struct process {
-	struct muster_supervisor supervisor;
+	struct muster_supervisor supervisor; /* rank and ranks: before MPI_Init as the launcher's environment says */
 	struct muster_supervisor_host host;
 	struct muster_worker_process worker;
 	struct muster_finalize finalize;
 	char boot_id[64];
-	int early_rank, early_size; /* as the launcher's environment says */
 };
 
 /* ---- the limit of the process ---- */
@@ -55,12 +55,10 @@ static void leave_in(double milliseconds, int exit_code)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void limit(void *arg, double until_ms, int exit_code)
+static void limit(const struct muster_supervisor *s, double until_ms, int exit_code)
 {
-	const struct process *p = arg;
 	snprintf(limit_message, sizeof limit_message,
-		"muster: rank %d: still running long after the run's deadline: exiting\n",
-		p->supervisor.transport ? p->supervisor.transport->rank : p->early_rank);
+		"muster: rank %d: still running long after the run's deadline: exiting\n", s->rank);
 	leave_in(until_ms - muster_now_ms(), exit_code);
 }
 
@@ -86,11 +84,11 @@ static const char *node_name(struct muster_arena *arena)
 	return muster_arena_string(arena, name);
 }
 
-static void trace(const struct process *p, const char *what)
+static void trace(const struct muster_supervisor *s, const char *what)
 {
 	if (muster_env(MUSTER_ENV_TRACE))
-		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = p->supervisor.rank }, "%.3f s: %s",
-			(muster_now_ms() - p->supervisor.start_ms) / 1e3, what);
+		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = s->rank }, "%.3f s: %s",
+			(muster_now_ms() - s->start_ms) / 1e3, what);
 }
 
 /* ---- the journal ---- */
@@ -105,60 +103,55 @@ static const char *absolute(const char *name, bool path)
 	return whole ? whole : name;
 }
 
-/* A journal that cannot be opened cancels the run when rank 0 says so; another rank goes on without. */
-static bool open_journal(struct process *p, const char *run_name)
+/* A journal that cannot be opened cancels the run on rank 0; another rank goes on without. */
+static void open_journal(struct process *p, const char *run_name)
 {
-	const struct muster_options *o = p->supervisor.options;
+	struct muster_supervisor *s = &p->supervisor;
+	const struct muster_options *o = s->options;
 	const char *nodes = getenv("SLURM_STEP_NODELIST");
 	struct muster_error err;
 	if (!o->spool)
-		return true;
-	p->finalize.run_name = run_name ? muster_strdup(run_name) : muster_journal_run_name(p->supervisor.started);
+		return;
+	p->finalize.run_name = run_name ? muster_strdup(run_name) : muster_journal_run_name(s->started);
 	const struct muster_journal_header header = {
 		.run = p->finalize.run_name,
 		.job = getenv("SLURM_JOB_ID"),
-		.rank = p->early_rank,
-		.ranks = p->early_size,
-		.node = p->supervisor.node,
+		.rank = s->rank,
+		.ranks = s->ranks,
+		.node = s->node,
 		.nodelist = nodes ? nodes : getenv("SLURM_JOB_NODELIST"),
-		.started = p->supervisor.started,
+		.started = s->started,
 		.sku = absolute(o->sku, false),
 		.overlay = absolute(o->overlay, true),
 		.profile = muster_profile_names[o->profile],
 		.strict = o->strict,
 		.repeats = o->repeats,
 	};
-	if (muster_journal_open(&p->supervisor.journal, o->spool, &header, p->supervisor.start_ms, &err) == 0)
-		return true;
-	muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = p->supervisor.node, .rank = p->early_rank },
-		"--spool %s", err.text);
-	return false;
+	if (muster_journal_open(&s->journal, o->spool, &header, s->start_ms, &err) < 0)
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
+			"--spool %s", err.text);
 }
 
 /* ---- MPI ---- */
 
 /* The run cannot begin: rank 0 reports that. Runs in a thread of its own, while MPI_Init hangs in the main one. */
-static void never_began(void *arg, int signal_number)
+static void report_alone(void *arg, int signal_number)
 {
-	struct process *p = arg;
-	struct muster_supervisor *s = &p->supervisor;
+	struct muster_supervisor *s = arg;
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
-	char *why = muster_asprintf(
-		"MPI_Init did not return within %.0f s: a rank of this job never started or has died", seconds);
-	if (signal_number) {
-		free(why);
-		why = muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned", p->early_rank,
-			muster_signals_name(signal_number), seconds);
-	}
+	char *why = signal_number ? muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned",
+					    s->rank, muster_signals_name(signal_number), seconds)
+				  : muster_asprintf("MPI_Init did not return within %.0f s: a rank of this job never "
+						    "started or has died",
+					    seconds);
 	s->interrupted = why;
 	muster_journal_end(s->journal, why);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
-	if (p->early_rank != 0)
-		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = p->early_rank }, "%s",
-			why);
-	else if ((code = muster_finalize_prepare(&p->finalize, s)) == 0)
-		code = muster_finalize_alone(&p->finalize, s, p->early_size);
+	if (s->rank != 0)
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank }, "%s", why);
+	else if ((code = muster_finalize_prepare(s)) == 0)
+		code = muster_finalize_alone(s);
 	fflush(NULL);
 	_exit(code);
 }
@@ -166,74 +159,51 @@ static void never_began(void *arg, int signal_number)
 /* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: each of them would write the same
  * report. Only the first writes; the others measure and evaluate too, so that none ends before it, and exit with their
  * own exit code. */
-static void tell_worlds_apart(struct process *p)
+static void check_single_rank(struct process *p)
 {
-	if (p->supervisor.transport->size > 1)
-		return;
-	p->finalize.silent = p->early_rank > 0;
-	if (!p->finalize.silent && p->early_size > 1)
+	int launch_size = p->supervisor.ranks, nowhere;
+	p->finalize.silent = p->supervisor.rank > 0;
+	if (!p->finalize.silent && launch_size > 1)
 		muster_log(MUSTER_LOG_WARN, NULL,
 			"the launcher started %d processes, but MPI sees only one: this is a job of one rank",
-			p->early_size);
-	int nowhere = p->finalize.silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-	if (nowhere < 0)
+			launch_size);
+	if (!p->finalize.silent || (nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
 		return;
 	dup2(nowhere, STDOUT_FILENO);
 	dup2(nowhere, STDERR_FILENO);
 	close(nowhere);
 }
 
-static int start_mpi(struct process *p, const struct muster_process_job *job, struct muster_error *err)
+static int start_mpi(struct muster_supervisor *s, const struct muster_process_job *job, struct muster_error *err)
 {
-	struct muster_supervisor *s = &p->supervisor;
 	struct muster_error warning;
 	int argc = job->argc;
 	char **argv = job->argv;
 	if (!job->mpi)
 		return muster_transport_socket_start(1, s->clock, &s->transport, err);
-	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, never_began, p);
+	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, report_alone, s);
 	int failed = job->mpi->open(s->clock, &argc, &argv, &s->transport, &warning, err);
 	muster_signals_watch_end();
-	if (failed)
-		return -1;
-	if (*warning.text)
+	if (!failed && *warning.text)
 		muster_log(MUSTER_LOG_WARN, NULL, "%s", warning.text);
-	return 0;
+	return failed;
 }
 
 /* ---- start and exit ---- */
 
-static int signal_came(void *arg, double *ret_ms)
+static int received_signal(const struct muster_supervisor *s, double *ret_ms)
 {
-	(void)arg;
+	(void)s;
 	return muster_signals_received(ret_ms);
-}
-
-static int prepare(void *arg, struct muster_supervisor *s)
-{
-	struct process *p = arg;
-	int code = muster_finalize_prepare(&p->finalize, s);
-	return code ? code : s->options->spool && !s->journal ? MUSTER_EXIT_USAGE : 0;
-}
-
-static struct muster_floors floors(void *arg, struct muster_supervisor *s, const struct muster_probe *probe)
-{
-	struct process *p = arg;
-	return muster_finalize_floors(&p->finalize, s, probe);
-}
-
-static int finalize(void *arg, struct muster_supervisor *s)
-{
-	struct process *p = arg;
-	return muster_finalize_run(&p->finalize, s);
 }
 
 static _Noreturn void leave(struct process *p, int code)
 {
 	struct muster_supervisor *s = &p->supervisor;
+	const struct muster_deadlines *d = &s->deadlines;
 	muster_supervisor_limit(s, code); /* the exit code holds, even if something hangs from here on */
 	fflush(stdout);
-	trace(p, "ending the worker");
+	trace(s, "ending the worker");
 	muster_worker_client_done(&s->worker, muster_leaks_grace_ms());
 	muster_worker_process_done(&p->worker);
 	const char *trouble = muster_journal_trouble(s->journal);
@@ -241,12 +211,11 @@ static _Noreturn void leave(struct process *p, int code)
 		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
 			"--spool: %s", trouble);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
-	trace(p, "leaving MPI");
+	trace(s, "leaving MPI");
 	/* MPI_Finalize does not return when a rank is missing */
-	const struct muster_deadlines *d = &s->deadlines;
-	double left = s->end_ms + d->leave - muster_now_ms();
-	double finalize_ms = left > d->finalize ? d->finalize : left > d->finalize_least ? left : d->finalize_least;
-	double grace_ms = d->finalize_least < finalize_ms / 2 ? finalize_ms / 2 : d->finalize_least;
+	double left_ms = s->end_ms + d->leave - muster_now_ms();
+	double finalize_ms = fmax(fmin(left_ms, d->finalize), d->finalize_least);
+	double grace_ms = fmax(finalize_ms / 2, d->finalize_least);
 	limit_message[0] = '\0';
 	leave_in(d->finalize_least + finalize_ms, code);
 	fflush(NULL);
@@ -261,23 +230,22 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	struct muster_supervisor *s = &p->supervisor;
 	struct muster_error err;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* when ignored, the kernel would drop the exit status of a worker */
 	muster_signals_listen();
-	p->early_rank = job->transport ? job->transport->rank : muster_launch_rank();
-	p->early_size = job->transport ? job->transport->size : muster_launch_size();
 	p->host = (struct muster_supervisor_host){
-		.arg = p,
-		.signal = signal_came,
+		.arg = &p->finalize,
+		.signal = received_signal,
 		.limit = limit,
-		.prepare = prepare,
-		.floors = floors,
-		.finalize = finalize,
+		.prepare = muster_finalize_prepare,
+		.floors = muster_finalize_floors,
+		.finalize = muster_finalize_run,
 		.in_job = !job->transport,
 	};
 	s->options = options;
 	s->host = &p->host;
 	s->clock = &muster_clock_monotonic;
 	s->transport = job->transport;
+	s->rank = job->transport ? job->transport->rank : muster_launch_rank();
+	s->ranks = job->transport ? job->transport->size : muster_launch_size();
 	muster_deadlines_init(&s->deadlines, muster_deadlines_scale());
 	muster_supervisor_init(s);
 	now_text(s->started, sizeof s->started);
@@ -286,21 +254,22 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->node = node_name(s->arena);
 	(void)muster_read_line("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof p->boot_id, NULL);
 	s->boot_id = p->boot_id;
-	muster_log_who(s->node, p->early_rank);
-	(void)open_journal(p, job->run_name);
+	muster_log_who(s->node, s->rank);
+	open_journal(p, job->run_name);
 
 	/* the driver's slow start runs in parallel with MPI's */
 	muster_worker_process_init(&p->worker, options->program);
 	s->worker.ops = &muster_worker_process_ops;
 	s->worker.worker = &p->worker;
 	muster_supervisor_start_worker(s);
-	if (!s->transport && start_mpi(p, job, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = p->early_rank }, "%s", err.text);
+	if (!s->transport && start_mpi(s, job, &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = s->rank }, "%s", err.text);
 		_exit(MUSTER_EXIT_INCONCLUSIVE);
 	}
+	if (s->transport->size == 1)
+		check_single_rank(p);
 	s->ranks = s->transport->size;
 	muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);
-	tell_worlds_apart(p);
 	muster_journal_place(s->journal, s->transport->rank, s->transport->size);
 	leave(p, muster_supervisor_run(s, muster_now_ms()));
 }

@@ -31,19 +31,19 @@ static void pack_ready(const struct course *course, struct muster_packer *p)
 			  : course->why_not          ? course->why_not
 			  : before && before->detail ? before->detail
 						     : "the rank could not take part";
-	bool can = course->can && !s->no_worker && *s->worker.uuid;
+	bool can = course->can && !s->no_worker && *s->worker.answer.uuid;
 	struct muster_ring_ready ready = {
 		.can = can,
-		.uuid = can ? s->worker.uuid : "",
-		.agree = can ? s->worker.agree : "",
+		.uuid = can ? s->worker.answer.uuid : "",
+		.agree = can ? s->worker.answer.agree : "",
 		.why = can   ? ""
 		       : why ? why
 			     : "",
 		.end = course->end,
 		.seconds = course->seconds,
 		.detail = course->detail ? course->detail : "",
-		.figures = s->worker.figures,
-		.figure_count = course->first ? s->worker.figure_count : 0,
+		.figures = s->worker.answer.figures,
+		.figure_count = course->first ? s->worker.answer.figure_count : 0,
 	};
 	muster_pack_ring_ready(p, &ready);
 }
@@ -92,8 +92,8 @@ static void report_failure(
 }
 
 /* Send the worker a command and wait for the outcome. A worker that does not answer is replaced. */
-static struct muster_outcome send_worker(struct course *course, struct muster_command *command, int deadline_ms,
-	struct muster_barrier_id ring, int ranks)
+static struct muster_outcome send_worker(struct course *course, struct muster_json_writer_text *command,
+	int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
 	muster_command_start(s, command, deadline_ms);
@@ -102,7 +102,7 @@ static struct muster_outcome send_worker(struct course *course, struct muster_co
 		muster_worker_client_cancel(&s->worker, s->cancelled_why);
 	enum muster_worker_state state = muster_command_wait(s);
 	s->ring = (struct muster_barrier_id){ 0 };
-	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, course->probe->name, s->arena);
+	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, course->probe->name);
 	outcome.ring = ranks;
 	enum muster_ring_end end = end_of(&outcome);
 	if (end > MUSTER_RING_CANCELLED && end != MUSTER_RING_LATE) /* late: so are the others */
@@ -112,35 +112,34 @@ static struct muster_outcome send_worker(struct course *course, struct muster_co
 	return outcome;
 }
 
-/* As the ring's first rank, have the worker create the ring's id: *ret, malloc'd; NULL when it failed. */
-static struct muster_outcome make_ring_id(struct course *course, struct muster_barrier_id ring, int ranks, char **ret)
+/* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
+static struct muster_outcome make_ring_id(
+	struct course *course, struct muster_barrier_id ring, int ranks, const char **ret)
 {
-	struct muster_command command;
+	struct muster_json_writer_text command;
 	muster_command_begin(&command, "ring_id");
-	muster_command_text(&command, "probe", course->probe->name);
+	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
 	struct muster_outcome outcome = send_worker(
 		course, &command, muster_supervisor_bounded(course->s, course->probe->deadline_ms), ring, ranks);
-	*ret = outcome.status == MUSTER_OUTCOME_OK && course->s->worker.ring_id
-		       ? muster_strdup(course->s->worker.ring_id)
-		       : NULL;
+	*ret = outcome.status == MUSTER_OUTCOME_OK ? course->s->worker.answer.ring_id : NULL;
 	return outcome;
 }
 
 static struct muster_outcome take_part(
 	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring, const char *id)
 {
-	struct muster_command command;
+	struct muster_json_writer_text command;
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
 	double margin = 1000 * course->s->deadlines.scale;
 	muster_command_begin(&command, "ring");
-	muster_command_text(&command, "probe", course->probe->name);
-	muster_command_text(&command, "ring_id", id);
-	muster_command_number(&command, "ring_rank", place->rank);
-	muster_command_number(&command, "ring_ranks", place->ranks);
-	muster_command_number(&command, "ring_nodes", place->nodes);
-	muster_command_number(&command, "ring_trial", place->trial);
-	muster_command_number(
-		&command, "timeout_ms", (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0));
+	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
+	muster_json_writer_pair(&command.w, "ring_id", muster_string(id));
+	muster_json_writer_pair(&command.w, "ring_rank", muster_number(place->rank));
+	muster_json_writer_pair(&command.w, "ring_ranks", muster_number(place->ranks));
+	muster_json_writer_pair(&command.w, "ring_nodes", muster_number(place->nodes));
+	muster_json_writer_pair(&command.w, "ring_trial", muster_number(place->trial));
+	muster_json_writer_pair(&command.w, "timeout_ms",
+		muster_number((int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0)));
 	return send_worker(course, &command, deadline_ms, ring, place->ranks);
 }
 
@@ -151,12 +150,11 @@ static struct muster_outcome play(
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round };
 	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ranks };
-	char *mine = NULL;
+	const char *mine = NULL;
 	if (place->rank == 0)
 		outcome = make_ring_id(course, ring, place->ranks, &mine);
 	struct muster_answer shared =
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
-	free(mine);
 	if (outcome.status != MUSTER_OUTCOME_OK) {
 		/* already reported */
 	} else if (shared.here && *shared.bytes.bytes) {
@@ -263,7 +261,7 @@ void muster_ring_participate(struct muster_supervisor *s)
 		struct course course = { .s = s, .probe = probe, .index = (int)i };
 		if (s->coordinator && s->host->floors) {
 			free(s->coordinator->rings.floors.items);
-			s->coordinator->rings.floors = s->host->floors(s->host->arg, s, probe);
+			s->coordinator->rings.floors = s->host->floors(s, probe);
 		}
 		course.can = muster_probe_may_run(s, probe);
 		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course, phase)) {

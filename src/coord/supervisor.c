@@ -26,8 +26,10 @@ void muster_supervisor_init(struct muster_supervisor *s)
 {
 	s->arena = muster_arena_new();
 	s->open_status = MUSTER_OUTCOME_NOT_RUN;
+	s->take_code = "";
 	s->facts = (struct muster_rank){ .local_rank = -1 };
 	s->worker.deadlines = &s->deadlines;
+	s->worker.arena = s->arena;
 	s->worker.record = &s->record;
 	s->worker.tee = tee;
 	s->worker.tee_arg = s;
@@ -50,7 +52,6 @@ void muster_supervisor_done(struct muster_supervisor *s)
 	free(s->early);
 	free(s->members);
 	free(s->peers);
-	free(s->cancelled_why);
 	free(s->facts.outcomes.items);
 	muster_record_done(&s->record);
 	muster_arena_free(s->arena);
@@ -76,8 +77,7 @@ static void lead(struct muster_supervisor *s)
 {
 	struct muster_error err;
 	s->aggregator = muster_calloc(1, sizeof *s->aggregator);
-	muster_node_aggregator_init(s->aggregator, s->transport, &s->deadlines, s->members, s->member_count,
-		s->end_ms - s->deadlines.barrier_aggregator, s->end_ms - s->deadlines.record_aggregator);
+	muster_node_aggregator_init(s->aggregator, s->transport, &s->deadlines, s->members, s->member_count, s->end_ms);
 	for (size_t i = 0; i < s->early_count; i++) {
 		(void)muster_node_aggregator_message(s->aggregator, &s->early[i], &err);
 		muster_message_done(&s->early[i]);
@@ -94,7 +94,7 @@ static void join_node(struct muster_supervisor *s, const struct muster_membershi
 	s->worker.node = s->node;
 	s->members = muster_calloc(news->member_count + 1, sizeof *s->members);
 	for (size_t i = 0; i < news->member_count; i++) {
-		s->members[i] = news->members[i];
+		s->members[i] = muster_member_at(news, i);
 		if (s->members[i] == s->rank)
 			s->local_rank = (int)i;
 	}
@@ -121,61 +121,91 @@ static bool find_node(struct muster_supervisor *s, int *ret_exit)
 	*ret_exit = MUSTER_EXIT_INCONCLUSIVE;
 	if (!s->membership.bytes || !muster_unpack_membership(s->membership.bytes, s->membership.length, &news))
 		return false;
-	bool goes_on = news.exit_code == 0 && news.member_count > 0;
-	if (goes_on)
-		join_node(s, &news);
-	else
-		*ret_exit = news.exit_code;
-	free((void *)(uintptr_t)news.members);
-	return goes_on;
+	*ret_exit = news.exit_code;
+	if (news.exit_code != 0 || news.member_count == 0)
+		return false;
+	join_node(s, &news);
+	return true;
 }
 
 /* ---- measuring ---- */
 
-/* Send the worker the peers command, and keep it. Returns the number of turns; *ret_turn is this rank's. */
-static int tell_worker_of_peers(struct muster_supervisor *s, struct muster_answer *answer, int *ret_turn)
-{
-	struct muster_peer_answer peers = { .turns = 1 };
-	struct muster_peer_entry entry;
-	struct muster_command command;
+struct peer {
 	int rank;
-	bool known = answer->here && muster_unpack_peer_answer(answer->bytes.bytes, answer->bytes.length, &peers);
-	*ret_turn = known ? peers.turn : 0;
+	struct muster_peer_entry entry;
+};
+
+/* The entries of the node's ranks, ascending: at most member_count. Returns how many. */
+static size_t read_peers(const struct muster_supervisor *s, const struct muster_answer *answer, struct peer *ret)
+{
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	size_t count = 0;
+	if (!answer->here || !muster_unpack_parts(answer->bytes.bytes, answer->bytes.length, &parts))
+		return 0;
+	while (count < s->member_count && muster_unpack_part(&parts, &ret[count].rank, &bytes))
+		count += muster_unpack_peer_entry(bytes.bytes, bytes.length, &ret[count].entry);
+	return count;
+}
+
+/* GPUs on one path take turns, in the order of their ranks. Returns the number of turns; *ret_turn is this rank's. */
+static int count_turns(const struct peer *peers, size_t count, int rank, int *ret_turn)
+{
+	int turns = 1;
+	*ret_turn = 0;
+	for (size_t i = 0; i < count; i++) {
+		int turn = 0;
+		for (size_t j = 0; j < i; j++)
+			turn += *peers[j].entry.gpu && strcmp(peers[j].entry.path, peers[i].entry.path) == 0;
+		if (*peers[i].entry.gpu && turn + 1 > turns)
+			turns = turn + 1;
+		if (peers[i].rank == rank)
+			*ret_turn = turn;
+	}
+	return turns;
+}
+
+/* Send the worker the peers command, and keep it. */
+static void tell_worker_of_peers(struct muster_supervisor *s, const struct peer *peers, size_t count)
+{
+	struct muster_json_writer_text command;
 	muster_command_begin(&command, "peers");
 	muster_json_writer_key(&command.w, "peers");
 	muster_json_writer_array(&command.w);
-	while (known && muster_unpack_peer(&peers, &rank, &entry)) {
+	for (size_t i = 0; i < count; i++) {
 		muster_json_writer_object(&command.w);
-		muster_command_number(&command, "rank", rank);
-		muster_command_number(&command, "local_rank", entry.local_rank);
-		muster_command_text(&command, "gpu", entry.gpu);
-		muster_command_text(&command, "uuid", entry.uuid);
+		muster_json_writer_pair(&command.w, "rank", muster_number(peers[i].rank));
+		muster_json_writer_pair(&command.w, "local_rank", muster_number(peers[i].entry.local_rank));
+		muster_json_writer_pair(&command.w, "gpu", muster_string(peers[i].entry.gpu));
+		muster_json_writer_pair(&command.w, "uuid", muster_string(peers[i].entry.uuid));
 		muster_json_writer_object_end(&command.w);
 	}
 	muster_json_writer_array_end(&command.w);
 	s->peers = muster_command_end(&command);
-	if (!s->no_worker) {
-		muster_worker_client_command(
-			&s->worker, s->peers, muster_supervisor_bounded(s, s->deadlines.command_short));
-		if (muster_command_wait(s) != MUSTER_WORKER_DONE)
-			muster_probe_runner_again(s);
-	}
-	return known ? peers.turns : 1;
+	if (s->no_worker)
+		return;
+	muster_worker_client_command(&s->worker, s->peers, muster_supervisor_bounded(s, s->deadlines.command_short));
+	if (muster_command_wait(s) != MUSTER_WORKER_DONE)
+		muster_probe_runner_again(s);
 }
 
-/* Exchange with the node which rank has which GPU. */
+/* Exchange with the node which rank has which GPU. Returns the number of turns; *ret_turn is this rank's. */
 static int meet_peers(struct muster_supervisor *s, int *ret_turn)
 {
 	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_PEERS };
-	const struct muster_peer_entry mine = {
-		.local_rank = s->local_rank, .gpu = s->worker.gpu, .uuid = s->worker.uuid, .path = s->worker.path
-	};
+	const struct muster_worker_answer *w = &s->worker.answer;
+	struct peer *peers = muster_calloc(s->member_count + 1, sizeof *peers);
 	struct muster_packer p = { 0 };
-	muster_pack_peer_entry(&p, &mine);
+	muster_pack_peer_entry(
+		&p, &(struct muster_peer_entry){
+			    .local_rank = s->local_rank, .gpu = w->gpu, .uuid = w->uuid, .path = w->path });
 	struct muster_answer answer = muster_barrier_wait(s, id, MUSTER_PHASE_DRIVERS, p.bytes, p.length);
+	size_t count = read_peers(s, &answer, peers);
+	int turns = count_turns(peers, count, s->rank, ret_turn);
+	tell_worker_of_peers(s, peers, count);
 	muster_packer_done(&p);
-	int turns = tell_worker_of_peers(s, &answer, ret_turn);
 	muster_answer_done(&answer);
+	free(peers);
 	return turns;
 }
 
@@ -234,7 +264,7 @@ static void measure(struct muster_supervisor *s)
 	muster_ring_participate(s);
 	finish(s);
 	/* again at the end: a later worker may have reported more about the rank */
-	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.simulated));
+	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.answer.simulated));
 }
 
 /* ---- the record ---- */
@@ -269,7 +299,7 @@ static bool send_record(struct muster_supervisor *s)
 			if (s->members[0] == 0)
 				return false; /* rank 0 itself is dead */
 		}
-		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence + 1;
+		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence;
 		muster_supervisor_poll(s, !directly && !s->aggregator && silent_ms < until_ms ? silent_ms : until_ms);
 	}
 }
@@ -281,7 +311,7 @@ static int collect(struct muster_supervisor *s)
 	while (!s->coordinator->gathered && now(s) < s->end_ms)
 		muster_supervisor_poll(s, s->end_ms);
 	muster_coordinator_give_up(s->coordinator);
-	int code = s->host->finalize(s->host->arg, s);
+	int code = s->host->finalize(s);
 	muster_coordinator_goodbye(s->coordinator);
 	return code;
 }
@@ -300,7 +330,7 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 		muster_coordinator_init(
 			s->coordinator, s->transport, &s->deadlines, s->end_ms, hello_until_ms, s->options->localise);
 		s->coordinator->progress.silent = s->host->quiet;
-		code = s->host->prepare(s->host->arg, s);
+		code = s->host->prepare(s);
 		if (code)
 			muster_coordinator_cancel(s->coordinator, code);
 		else

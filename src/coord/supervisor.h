@@ -9,7 +9,6 @@
 #include "coord/coordinator.h"
 #include "coord/node_aggregator.h"
 #include "coord/worker_client.h"
-#include "json/writer.h"
 #include "coord/options.h"
 #include "journal/write.h"
 
@@ -17,19 +16,19 @@ struct muster_supervisor;
 
 /* What a real process does, and a test replaces. */
 struct muster_supervisor_host {
-	void *arg;
+	void *arg; /* theirs */
 	/* A signal that asks for the run's end, or 0; *ret_ms: when it came. NULL: never. */
-	int (*signal)(void *arg, double *ret_ms);
+	int (*signal)(const struct muster_supervisor *s, double *ret_ms);
 	/* End the process with this exit code at this time, whatever hangs. The last call counts. NULL: do not. */
-	void (*limit)(void *arg, double until_ms, int exit_code);
+	void (*limit)(const struct muster_supervisor *s, double until_ms, int exit_code);
 	/* Rank 0, before the run: load the expectations, check that the report can be written. 0, or the exit code
 	 * with which the run is cancelled. */
-	int (*prepare)(void *arg, struct muster_supervisor *s);
+	int (*prepare)(struct muster_supervisor *s);
 	/* Rank 0, before the rings: the thresholds of a ring of this probe, for the machine that its own record shows.
 	 * The items are malloc'd. */
-	struct muster_floors (*floors)(void *arg, struct muster_supervisor *s, const struct muster_probe *probe);
+	struct muster_floors (*floors)(struct muster_supervisor *s, const struct muster_probe *probe);
 	/* Rank 0, with all records: evaluate, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
-	int (*finalize)(void *arg, struct muster_supervisor *s);
+	int (*finalize)(struct muster_supervisor *s);
 	bool in_job; /* a job's launcher placed the ranks */
 	bool quiet;  /* rank 0 prints no progress and logs no malformed messages */
 };
@@ -54,15 +53,14 @@ struct muster_supervisor {
 	struct muster_node_aggregator *aggregator; /* NULL unless this rank leads its node */
 	struct muster_coordinator *coordinator;    /* NULL unless rank 0 */
 	/* the error when the GPU was taken */
-	char take_code[32];
-	const char *take_error;
+	const char *take_code, *take_error;
 	char *peers;                            /* the peers command, kept for a replaced worker */
 	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped is set */
 	bool no_worker;                         /* every worker died */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
 	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */
 	struct muster_barrier_id cancelled;     /* the last ring that was cancelled, and why */
-	char *cancelled_why;
+	const char *cancelled_why;
 	/* messages that supervisor.c waits for */
 	struct muster_message membership, released, goodbye;
 	double heartbeat_ms;          /* when this rank last sent one */
@@ -121,21 +119,8 @@ struct muster_answer muster_answer_of(struct muster_message *message, struct mus
 
 /* ---- probe_runner.c ---- */
 
-/* A command object for the worker: {"do": action, ...}. */
-struct muster_command {
-	char *text;
-	size_t length;
-	FILE *out;
-	struct muster_json_writer w;
-};
-
-void muster_command_begin(struct muster_command *command, const char *action);
-void muster_command_text(struct muster_command *command, const char *key, const char *text);
-void muster_command_number(struct muster_command *command, const char *key, double number);
-/* End the object; the caller frees the text. */
-char *muster_command_end(struct muster_command *command);
-/* Send it to the worker; wait until the worker is not busy. */
-void muster_command_start(struct muster_supervisor *s, struct muster_command *command, int deadline_ms);
+/* End the command and send it to the worker; wait until the worker is not busy. */
+void muster_command_start(struct muster_supervisor *s, struct muster_json_writer_text *command, int deadline_ms);
 enum muster_worker_state muster_command_wait(struct muster_supervisor *s);
 
 /* Load the drivers (without waiting); take a GPU; do both again with a new worker after a crash or a hang. */

@@ -1,42 +1,28 @@
 /* worker_client.c - a supervisor's side of its worker */
 #include "coord/worker_client.h"
 
-#include "json/json.h"
+#include "json/object.h"
 #include "json/scan.h"
-#include "json/writer.h"
+#include "util/env.h"
 #include "util/log.h"
 #include "worker/protocol.h"
-#include "util/env.h"
 
 #include <math.h>
-#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Samples of one rank and of one command: far above what probes yield, and a probe that floods leaves room for others.
- */
-enum { SAMPLES_MAX = 40000, COMMAND_SAMPLES_MAX = 4000, TEXT_MAX = 1599, STEP_MAX = 511, EVIDENCE_MAX = 1099 };
-
-/* Replace a text; at most `most` bytes of it. NULL clears it. */
-static void set_text(char **at, size_t most, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void set_text(char **at, size_t most, const char *format, ...)
-{
-	char text[TEXT_MAX + 1];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, most + 1 < sizeof text ? most + 1 : sizeof text, format, args);
-	va_end(args);
-	free(*at);
-	*at = *text ? muster_strdup(text) : NULL;
-}
-
-static void clear(char **at)
-{
-	free(*at);
-	*at = NULL;
-}
+ * TEXT_MAX: bytes of a text, more than a worker sends. */
+enum {
+	SAMPLES_MAX = 40000,
+	COMMAND_SAMPLES_MAX = 4000,
+	TEXT_MAX = 1599,
+	CANCEL_MAX = 399,
+	END_MS = 2000,
+	STOP_MS = 1000
+};
 
 static const char *or_empty(const char *text)
 {
@@ -52,7 +38,23 @@ int muster_worker_client_start(struct muster_worker_client *client, struct muste
 {
 	client->state = MUSTER_WORKER_IDLE;
 	client->born_ms = now(client);
+	client->answer = (struct muster_worker_answer){ .code = "", .gpu = "", .uuid = "", .path = "", .agree = "" };
 	return client->ops->start(client->worker, err);
+}
+
+/* ---- commands ---- */
+
+void muster_command_begin(struct muster_json_writer_text *command, const char *action)
+{
+	muster_json_writer_text_begin(command);
+	muster_json_writer_object(&command->w);
+	muster_json_writer_pair(&command->w, "do", muster_string(action));
+}
+
+char *muster_command_end(struct muster_json_writer_text *command)
+{
+	muster_json_writer_object_end(&command->w);
+	return muster_json_writer_text_end(command);
 }
 
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms)
@@ -65,16 +67,13 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 	}
 	client->state = MUSTER_WORKER_BUSY;
 	client->deadline_ms = deadline_ms;
-	client->heard = client->samples = 0;
 	client->until_ms = client->started_ms + deadline_ms;
-	client->figure_count = 0;
-	*client->code = '\0';
-	clear(&client->step);
-	clear(&client->error);
-	clear(&client->evidence);
-	clear(&client->ring_id);
-	clear(&client->cancelled_why);
+	client->heard = client->samples = 0;
 	client->failing = false;
+	client->step = client->evidence = client->cancelled_why = NULL;
+	client->answer.code = "";
+	client->answer.error = client->answer.ring_id = NULL;
+	client->answer.figure_count = 0;
 	/* an error here is followed by the end of the results, which says more */
 	(void)client->ops->send(client->worker, text, strlen(text), &err);
 }
@@ -82,102 +81,85 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 void muster_worker_client_cancel(struct muster_worker_client *client, const char *why)
 {
 	struct muster_error err;
-	struct muster_json_writer w;
-	char *text = NULL;
-	size_t length = 0;
-	double until_ms = now(client) + client->deadlines->command_cancel;
+	struct muster_json_writer_text command;
 	if (client->state != MUSTER_WORKER_BUSY || client->cancelled_why)
 		return;
-	set_text(&client->cancelled_why, 399, "%s", *why ? why : "no reason given");
-	client->until_ms = until_ms < client->until_ms ? until_ms : client->until_ms;
-	FILE *out = open_memstream(&text, &length);
-	if (!out)
-		abort(); /* out of memory */
-	muster_json_writer_init(&w, out, 0);
-	muster_json_writer_object(&w);
-	muster_json_writer_pair(&w, "do", muster_string("abort"));
-	muster_json_writer_pair(&w, "why", muster_string(client->cancelled_why));
-	muster_json_writer_object_end(&w);
-	if (fclose(out) != 0)
-		abort(); /* out of memory */
-	(void)client->ops->send(client->worker, text, length, &err);
+	client->cancelled_why = muster_arena_printf(client->arena, "%.*s", CANCEL_MAX, *why ? why : "no reason given");
+	client->until_ms = fmin(client->until_ms, now(client) + client->deadlines->command_cancel);
+	muster_command_begin(&command, "abort");
+	muster_json_writer_pair(&command.w, "why", muster_string(client->cancelled_why));
+	char *text = muster_command_end(&command);
+	(void)client->ops->send(client->worker, text, command.length, &err);
 	free(text);
 }
 
 /* ---- lines ---- */
 
-static void copy(char *to, size_t size, const struct muster_json *object, const char *key)
+/* [bytes, rate] */
+static int read_figure(struct muster_json_reader *r, void *into, const struct muster_json *pair)
 {
-	const char *text;
-	struct muster_error err;
-	if (muster_json_get_string(object, "$", key, &text, &err) == 1)
-		snprintf(to, size, "%s", text);
+	struct muster_ring_figure *figure = into;
+	double bytes;
+	const struct muster_json *first = muster_json_type(pair) == MUSTER_JSON_ARRAY ? muster_json_first(pair) : NULL;
+	const struct muster_json *second = first ? muster_json_next(first) : NULL;
+	if (!second)
+		return muster_json_reader_fail(r, "two numbers are needed");
+	if (muster_json_number_read(r, &bytes, first) < 0 || muster_json_number_read(r, &figure->rate, second) < 0)
+		return -1;
+	if (bytes < 0 || bytes > 1e18)
+		return muster_json_reader_fail(r, "%g is not a number of bytes", bytes);
+	figure->bytes = (uint64_t)bytes;
+	return 0;
 }
 
-static void copy_text(char **to, size_t most, const struct muster_json *object, const char *key)
-{
-	const char *text;
-	struct muster_error err;
-	if (muster_json_get_string(object, "$", key, &text, &err) == 1)
-		set_text(to, most, "%s", text);
-}
+#define ANSWER(member, kind) MUSTER_FIELD(muster_worker_answer, member, kind), .optional = true
+static const struct muster_field answer_fields[] = {
+	{ ANSWER(code, TEXT) },
+	{ ANSWER(error, TEXT) },
+	{ ANSWER(ring_id, TEXT) },
+	{ ANSWER(gpus, INT) },
+	{ ANSWER(gpu, TEXT) },
+	{ ANSWER(uuid, TEXT) },
+	{ ANSWER(path, TEXT) },
+	{ ANSWER(agree, TEXT) },
+	{ ANSWER(why_none, TEXT) },
+	{ ANSWER(simulated, BOOLEAN) },
+	{ ANSWER(figures, JSON), MUSTER_FIELD_MANY(muster_worker_answer, figure_count), .most = MUSTER_RING_FIGURES_MAX,
+		.read = read_figure, .size = sizeof(struct muster_ring_figure) },
+};
+static const struct muster_object_type answer_type = {
+	.fields = answer_fields,
+	.count = sizeof answer_fields / sizeof *answer_fields,
+	.size = sizeof(struct muster_worker_answer),
+	.open = true,
+};
 
-/* "figures":[[bytes, rate], ...]: what a ring's first rank measured. */
-static void take_figures(struct muster_worker_client *client, const struct muster_json *answer)
-{
-	const struct muster_json *list;
-	struct muster_error err;
-	if (muster_json_get_array(answer, "$.done", "figures", &list, &err) != 1)
-		return;
-	free(client->figures);
-	client->figures = muster_calloc(MUSTER_RING_FIGURES_MAX, sizeof *client->figures);
-	for (const struct muster_json *pair = muster_json_first(list);
-		pair && client->figure_count < MUSTER_RING_FIGURES_MAX; pair = muster_json_next(pair)) {
-		const struct muster_json *bytes =
-			muster_json_type(pair) == MUSTER_JSON_ARRAY ? muster_json_first(pair) : NULL;
-		const struct muster_json *rate = bytes ? muster_json_next(bytes) : NULL;
-		if (!rate || muster_json_type(bytes) != MUSTER_JSON_NUMBER ||
-			muster_json_type(rate) != MUSTER_JSON_NUMBER || muster_json_number(bytes) < 0 ||
-			muster_json_number(bytes) > 1e18)
-			continue;
-		client->figures[client->figure_count++] =
-			(struct muster_ring_figure){ (uint64_t)muster_json_number(bytes), muster_json_number(rate) };
-	}
-}
+/* A line that is not a sample: one of these. */
+struct line {
+	struct muster_worker_answer answer;
+	bool done, failing;
+	const char *evidence, *step;
+};
+static const struct muster_field line_fields[] = {
+	{ MUSTER_FIELD_AS(line, "done", answer, OBJECT), .optional = true, .present = offsetof(struct line, done),
+		.object = &answer_type },
+	{ MUSTER_FIELD_AS(line, "failing", answer, OBJECT), .optional = true, .present = offsetof(struct line, failing),
+		.object = &answer_type },
+	{ MUSTER_FIELD(line, evidence, TEXT), .optional = true },
+	{ MUSTER_FIELD(line, step, TEXT), .optional = true },
+};
+static const struct muster_object_type line_type = MUSTER_OBJECT_TYPE(line, line_fields);
 
-static void take_answer(struct muster_worker_client *client, const struct muster_json *answer)
+static int read_line(struct muster_worker_client *client, const char *text, size_t length, struct line *ret,
+	struct muster_error *err)
 {
-	struct muster_error err;
-	bool simulated = false;
-	copy(client->code, sizeof client->code, answer, "code");
-	copy_text(&client->error, TEXT_MAX, answer, "error");
-	copy_text(&client->ring_id, 2 * MUSTER_RING_ID_BYTES, answer, "ring_id");
-	copy(client->gpu, sizeof client->gpu, answer, "gpu");
-	copy(client->uuid, sizeof client->uuid, answer, "uuid");
-	copy(client->path, sizeof client->path, answer, "path");
-	copy(client->agree, sizeof client->agree, answer, "agree");
-	copy_text(&client->why_none, STEP_MAX, answer, "why_none");
-	(void)muster_json_get_int(answer, "$.done", "gpus", &client->gpus, &err);
-	take_figures(client, answer);
-	if (muster_json_get_boolean(answer, "$.done", "simulated", &simulated, &err) == 1 && simulated)
-		client->simulated = true;
-	client->state = MUSTER_WORKER_DONE;
-}
-
-static void take_failing(struct muster_worker_client *client, const struct muster_json *answer)
-{
-	copy(client->code, sizeof client->code, answer, "code");
-	copy_text(&client->error, TEXT_MAX, answer, "error");
-	client->failing = *client->code && strcmp(client->code, muster_code_name(MUSTER_OK)) != 0;
-}
-
-/* $MUSTER_TRACE shows every step with its time. */
-static void take_step(struct muster_worker_client *client, const struct muster_json *line)
-{
-	copy_text(&client->step, STEP_MAX, line, "step");
-	if (muster_env(MUSTER_ENV_TRACE))
-		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = client->rank }, "%.3f s: %s",
-			(now(client) - client->born_ms) / 1e3, or_empty(client->step));
+	struct muster_json_reader reader = { .arena = client->arena, .err = err, .text_max = TEXT_MAX };
+	struct muster_json *json = NULL;
+	if (muster_json_parse(text, length, &json, err) < 0)
+		return -1;
+	int rc = muster_object_read(&reader, json, &line_type, ret);
+	muster_json_free(json);
+	return rc;
 }
 
 static void tee(const struct muster_worker_client *client, const char *line, size_t length)
@@ -202,30 +184,37 @@ static int take_sample(struct muster_worker_client *client, const char *text, si
 	return 0;
 }
 
+/* $MUSTER_TRACE shows every step with its time. */
+static void trace_step(const struct muster_worker_client *client)
+{
+	if (muster_env(MUSTER_ENV_TRACE))
+		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = client->rank }, "%.3f s: %s",
+			(now(client) - client->born_ms) / 1e3, client->step);
+}
+
 static int take_line(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
 	static const char sample[] = "{\"sample\":";
-	struct muster_json *line = NULL;
+	struct line line = { .answer = client->answer };
 	if (length > sizeof sample && memcmp(text, sample, sizeof sample - 1) == 0)
 		return take_sample(client, text, length, err);
-	if (muster_json_parse(text, length, &line, err) < 0)
+	if (read_line(client, text, length, &line, err) < 0)
 		return muster_wrap(err, "a malformed line from the worker");
-	const struct muster_json *member = NULL;
-	int result = 0;
-	if (muster_json_type(line) != MUSTER_JSON_OBJECT) {
-		result = muster_fail(err, MUSTER_EPROTOCOL, "a line from the worker is not a JSON object");
-	} else if (muster_json_get_object(line, "$", "done", &member, err) == 1) {
-		take_answer(client, member);
-	} else if (muster_json_get_object(line, "$", "failing", &member, err) == 1) {
-		take_failing(client, member);
-	} else if (muster_json_member(line, "evidence")) {
-		copy_text(&client->evidence, EVIDENCE_MAX, line, "evidence");
-	} else if (muster_json_member(line, "step")) {
-		take_step(client, line);
+	line.answer.simulated = line.answer.simulated || client->answer.simulated;
+	if (line.done || line.failing)
+		client->answer = line.answer;
+	if (line.done)
+		client->state = MUSTER_WORKER_DONE;
+	else if (line.failing)
+		client->failing = strcmp(client->answer.code, muster_code_name(MUSTER_OK)) != 0;
+	if (line.evidence)
+		client->evidence = line.evidence;
+	if (line.step) {
+		client->step = line.step;
+		trace_step(client);
 		tee(client, text, length);
 	}
-	muster_json_free(line);
-	return result;
+	return 0;
 }
 
 /* ---- ends ---- */
@@ -233,41 +222,37 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 static void replace(struct muster_worker_client *client)
 {
 	struct muster_error err;
-	if (client->ops->start(client->worker, &err) < 0) {
-		char *before = client->error;
-		client->error = NULL;
-		set_text(&client->error, TEXT_MAX, "%s; and no other worker: %.200s", or_empty(before), err.text);
-		free(before);
-	}
+	if (client->ops->start(client->worker, &err) < 0)
+		client->answer.error = muster_arena_printf(
+			client->arena, "%s; and no other worker: %.200s", or_empty(client->answer.error), err.text);
 }
 
 static void end(struct muster_worker_client *client, enum muster_worker_state state, const char *what)
 {
 	char how[128], output[256];
-	bool by_itself = client->ops->end(client->worker, 2000, how, sizeof how);
+	const char *step = or_empty(client->step), *error;
+	bool by_itself = client->ops->end(client->worker, END_MS, how, sizeof how);
 	if (*client->ops->last_output(client->worker, output, sizeof output) && !client->evidence)
-		set_text(&client->evidence, EVIDENCE_MAX, "last output: %s", output);
-	const char *step = or_empty(client->step);
+		client->evidence = muster_arena_printf(client->arena, "last output: %s", output);
 	if (client->failing) { /* the announced failure is the error; how it cleaned up is added */
-		char *before = client->error;
-		client->error = NULL;
-		set_text(&client->error, TEXT_MAX, "%s; then its worker did not return from %s (%s)", or_empty(before),
-			*step ? step : "cleaning up", how);
-		free(before);
+		error = muster_arena_printf(client->arena, "%s; then its worker did not return from %s (%s)",
+			or_empty(client->answer.error), *step ? step : "cleaning up", how);
 	} else if (state == MUSTER_WORKER_HUNG && client->cancelled_why) { /* cancelled ranks are not at fault */
-		snprintf(client->code, sizeof client->code, "%s", muster_code_name(MUSTER_ECALLEDOFF));
-		set_text(&client->error, TEXT_MAX, "cancelled: %s; the worker did not stop within %.0f s in %s; %s",
-			client->cancelled_why, client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
+		client->answer.code = muster_code_name(MUSTER_ECALLEDOFF);
+		error = muster_arena_printf(client->arena,
+			"cancelled: %s; the worker did not stop within %.0f s in %s; %s", client->cancelled_why,
+			client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
 	} else if (state == MUSTER_WORKER_HUNG) {
-		set_text(&client->error, TEXT_MAX, "no answer within its deadline of %.1f s; %s",
-			client->deadline_ms / 1e3, how);
+		error = muster_arena_printf(
+			client->arena, "no answer within its deadline of %.1f s; %s", client->deadline_ms / 1e3, how);
 	} else {
-		set_text(&client->error, TEXT_MAX, "%s%s%s%s", what, *what ? "; " : "",
+		error = muster_arena_printf(client->arena, "%s%s%s%s", what, *what ? "; " : "",
 			by_itself ? "the worker ended: "
 			: *what   ? ""
 				  : "the worker closed its result pipe and did not exit; ",
 			how);
 	}
+	client->answer.error = error;
 	client->state = state;
 	replace(client);
 }
@@ -298,14 +283,12 @@ enum muster_worker_state muster_worker_client_poll(struct muster_worker_client *
 	if (!client->ops)
 		return client->state;
 	client->ops->read_output(client->worker);
-	if (client->state != MUSTER_WORKER_BUSY)
-		return client->state;
 	int ended = take_lines(client, &err);
 	if (client->state != MUSTER_WORKER_BUSY)
 		return client->state;
 	if (ended)
 		end(client, MUSTER_WORKER_CRASHED, ended < 0 ? err.text : "");
-	else if (now(client) > client->until_ms)
+	else if (now(client) >= client->until_ms)
 		end(client, MUSTER_WORKER_HUNG, "");
 	return client->state;
 }
@@ -314,18 +297,17 @@ double muster_worker_client_next(const struct muster_worker_client *client)
 {
 	if (client->state != MUSTER_WORKER_BUSY)
 		return INFINITY;
-	double line = client->ops->next_ms ? client->ops->next_ms(client->worker) : INFINITY;
-	return line < client->until_ms ? line : client->until_ms + 1;
+	return client->ops->next_ms ? fmin(client->ops->next_ms(client->worker), client->until_ms) : client->until_ms;
 }
 
 void muster_worker_client_stop(struct muster_worker_client *client, enum muster_code code, const char *why)
 {
 	char how[128];
 	if (client->ops)
-		client->ops->end(client->worker, 1000, how, sizeof how);
+		client->ops->end(client->worker, STOP_MS, how, sizeof how);
 	client->stopped = true;
-	snprintf(client->code, sizeof client->code, "%s", muster_code_name(code));
-	set_text(&client->error, TEXT_MAX, "%s", why);
+	client->answer.code = muster_code_name(code);
+	client->answer.error = muster_arena_string(client->arena, why);
 	if (client->state == MUSTER_WORKER_BUSY)
 		client->state = MUSTER_WORKER_DONE;
 }
@@ -336,30 +318,23 @@ static void log_outcome(const struct muster_worker_client *client, const struct 
 	const struct muster_log_place at = { .node = client->node, .rank = client->rank, .probe = outcome->probe };
 	if (muster_log_is_json())
 		muster_log(MUSTER_LOG_WARN, &at, "%s: %s%s%s%s%s", muster_outcome_name(outcome->status),
-			outcome->detail, outcome->step ? "; last step: " : "", outcome->step ? outcome->step : "",
-			outcome->evidence ? "; " : "", outcome->evidence ? outcome->evidence : "");
+			outcome->detail, outcome->step ? "; last step: " : "", or_empty(outcome->step),
+			outcome->evidence ? "; " : "", or_empty(outcome->evidence));
 }
 
-struct muster_outcome muster_worker_client_outcome(
-	const struct muster_worker_client *client, const char *probe, struct muster_arena *arena)
+struct muster_outcome muster_worker_client_outcome(const struct muster_worker_client *client, const char *probe)
 {
-	bool good = client->state == MUSTER_WORKER_DONE && strcmp(client->code, "ok") == 0;
-	struct muster_outcome outcome = {
-		.probe = muster_arena_string(arena, probe),
-		.elapsed_ms = now(client) - client->started_ms,
-	};
-	if (good)
+	bool answered = client->state == MUSTER_WORKER_DONE, said = answered || *client->answer.code;
+	struct muster_outcome outcome = { .probe = probe, .elapsed_ms = now(client) - client->started_ms };
+	if (answered && strcmp(client->answer.code, muster_code_name(MUSTER_OK)) == 0)
 		return outcome;
-	bool said = client->state == MUSTER_WORKER_DONE || *client->code;
 	outcome.status = said                                  ? MUSTER_OUTCOME_ERROR
 			 : client->state == MUSTER_WORKER_HUNG ? MUSTER_OUTCOME_HUNG
 							       : MUSTER_OUTCOME_CRASHED;
-	if (outcome.status == MUSTER_OUTCOME_ERROR)
-		outcome.code = muster_arena_string(arena, client->code);
-	else if (client->step)
-		outcome.step = muster_arena_string(arena, client->step);
-	outcome.detail = muster_arena_string(arena, or_empty(client->error));
-	outcome.evidence = muster_arena_string(arena, client->evidence);
+	outcome.code = said ? client->answer.code : NULL;
+	outcome.step = said ? NULL : client->step;
+	outcome.detail = or_empty(client->answer.error);
+	outcome.evidence = client->evidence;
 	log_outcome(client, &outcome);
 	return outcome;
 }
@@ -367,14 +342,8 @@ struct muster_outcome muster_worker_client_outcome(
 void muster_worker_client_done(struct muster_worker_client *client, int grace_ms)
 {
 	char how[128];
-	if (client->ops) {
-		client->ops->quit(client->worker, grace_ms);
-		client->ops->end(client->worker, 1000, how, sizeof how);
-	}
-	char **texts[] = { &client->cancelled_why, &client->step, &client->why_skipped, &client->error,
-		&client->evidence, &client->ring_id, &client->why_none };
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		clear(texts[i]);
-	free(client->figures);
-	client->figures = NULL;
+	if (!client->ops)
+		return;
+	client->ops->quit(client->worker, grace_ms);
+	client->ops->end(client->worker, STOP_MS, how, sizeof how);
 }

@@ -6,6 +6,7 @@
 
 #include "coord/deadlines.h"
 #include "coord/message.h"
+#include "json/writer.h"
 #include "model/record.h"
 #include "util/clock.h"
 
@@ -39,11 +40,26 @@ enum muster_worker_state {
 	MUSTER_WORKER_HUNG,    /* passed its deadline and was killed */
 };
 
+/* What the worker has answered; texts are in the client's arena. Each command changes only what its answer has, but for
+ * code, error, ring_id and figures, which are the last command's. */
+struct muster_worker_answer {
+	const char *code;    /* "" without an answer; "ok" or an error's code name */
+	const char *error;   /* NULL: none */
+	const char *ring_id; /* NULL: none */
+	int gpus;            /* of the node, after the command "count" */
+	const char *gpu, *uuid, *path, *agree;
+	const char *why_none;               /* why it has no GPU; NULL */
+	bool simulated;                     /* a worker has loaded a stand-in library */
+	struct muster_ring_figure *figures; /* at most MUSTER_RING_FIGURES_MAX */
+	size_t figure_count;
+};
+
 struct muster_worker_client {
 	const struct muster_worker_ops *ops;
 	void *worker; /* for ops */
 	const struct muster_clock *clock;
 	const struct muster_deadlines *deadlines;
+	struct muster_arena *arena;   /* of all texts */
 	struct muster_record *record; /* for samples; NULL: dropped */
 	/* Called with each line that has a sample or a step; NULL. */
 	void (*tee)(void *arg, const char *line, size_t length);
@@ -54,29 +70,24 @@ struct muster_worker_client {
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
 	int deadline_ms;
-	bool failing;          /* the worker has announced its failure: code and error have it */
-	char *cancelled_why;   /* why the current command was cancelled; NULL */
-	size_t heard, samples; /* bytes and samples from the worker for the current command */
-	char *step;            /* the last step of the current command; NULL */
-	char *why_skipped;     /* why later workers do not load the drivers; NULL */
-	bool stopped;          /* commands are no longer sent, but answered with the code and the error at once */
-	bool simulated;        /* the worker has loaded a stand-in library */
-	/* the answer */
-	char code[32];  /* "ok" or an error's code name */
-	char *error;    /* NULL: none */
-	char *evidence; /* what the worker or a library printed before; NULL */
-	char *ring_id;  /* NULL: none */
-	int gpus;       /* of the node, after the command "count" */
-	char gpu[32], uuid[48], path[64], agree[48];
-	char *why_none;                     /* why it has no GPU; NULL */
-	struct muster_ring_figure *figures; /* of the current command, at most MUSTER_RING_FIGURES_MAX */
-	size_t figure_count;
+	bool failing;              /* the worker has announced its failure: code and error have it */
+	const char *cancelled_why; /* why the current command was cancelled; NULL */
+	size_t heard, samples;     /* bytes and samples from the worker for the current command */
+	const char *step;          /* the last step of the current command; NULL */
+	const char *evidence;      /* what the worker or a library printed before; NULL */
+	const char *why_skipped;   /* why later workers do not load the drivers; NULL */
+	bool stopped;              /* commands are no longer sent, but answered with the code and the error at once */
+	struct muster_worker_answer answer;
 };
 
-/* Start a worker. ops, worker, clock and deadlines must be set. */
+/* Start a worker. ops, worker, clock, deadlines and arena must be set. */
 int muster_worker_client_start(struct muster_worker_client *client, struct muster_error *err);
 
-/* Give the worker a command (a JSON object without newline). */
+/* A command for the worker: {"do": action, ...}. The caller frees the text of the end. */
+void muster_command_begin(struct muster_json_writer_text *command, const char *action);
+char *muster_command_end(struct muster_json_writer_text *command);
+
+/* Give the worker a command. */
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms);
 
 /* Cancel the current command: the worker has deadlines->command_cancel to answer. Does nothing when it is not busy. */
@@ -90,11 +101,10 @@ double muster_worker_client_next(const struct muster_worker_client *client);
 /* End the worker and start no other: the current command and all later ones end with this error. */
 void muster_worker_client_stop(struct muster_worker_client *client, enum muster_code code, const char *why);
 
-/* The outcome of the current command; its strings are interned in the arena. */
-struct muster_outcome muster_worker_client_outcome(
-	const struct muster_worker_client *client, const char *probe, struct muster_arena *arena);
+/* The outcome of the current command; its strings are in the client's arena. */
+struct muster_outcome muster_worker_client_outcome(const struct muster_worker_client *client, const char *probe);
 
-/* No more commands: the worker may exit within grace_ms, and is ended then; everything is freed. */
+/* No more commands: the worker may exit within grace_ms, and is ended then. */
 void muster_worker_client_done(struct muster_worker_client *client, int grace_ms);
 
 #endif

@@ -164,9 +164,9 @@ void job_plan_print(const struct job_plan *plan)
 
 /* ---- what a real process would do ---- */
 
-static int signal_of(void *arg, double *ret_ms)
+static int signal_of(const struct muster_supervisor *s, double *ret_ms)
 {
-	struct player *p = arg;
+	const struct player *p = s->host->arg;
 	const struct job_plan *plan = p->job->plan;
 	*ret_ms = plan->interrupt_ms;
 	return plan->interrupt_rank == p->supervisor.transport->rank && plan->interrupt_ms > 0 &&
@@ -175,18 +175,16 @@ static int signal_of(void *arg, double *ret_ms)
 		       : 0;
 }
 
-static int prepare(void *arg, struct muster_supervisor *s)
+static int prepare(struct muster_supervisor *s)
 {
-	(void)arg;
 	(void)s;
 	return 0;
 }
 
-static struct muster_floors floors(void *arg, struct muster_supervisor *s, const struct muster_probe *probe)
+static struct muster_floors floors(struct muster_supervisor *s, const struct muster_probe *probe)
 {
-	const struct player *p = arg;
+	const struct player *p = s->host->arg;
 	struct muster_floors floors = { .items = muster_calloc(1, sizeof *floors.items), .count = 1 };
-	(void)s;
 	(void)probe;
 	floors.items[0] = (struct muster_floor){ .bytes = 536870912, .least = p->job->plan->floor_gbps };
 	return floors;
@@ -203,9 +201,9 @@ static void add_numbers(struct seen *seen, const struct muster_samples *samples)
 	}
 }
 
-static int finalize(void *arg, struct muster_supervisor *s)
+static int finalize(struct muster_supervisor *s)
 {
-	struct job *job = ((struct player *)arg)->job;
+	struct job *job = ((struct player *)s->host->arg)->job;
 	struct muster_run *run = &s->coordinator->run;
 	job->reported = true;
 	job->trials = run->trial_count;

@@ -71,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		.worker = &process,
 		.clock = &muster_clock_monotonic,
 		.deadlines = &deadlines,
+		.arena = arena,
 		.record = &record,
 	};
 	struct muster_rank rank = { .rank = 0, .local_rank = 0 };
@@ -85,14 +86,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		muster_worker_client_poll(&client);
 		FUZZ_CHECK(client.state == MUSTER_WORKER_DONE || client.state == MUSTER_WORKER_CRASHED, "state %d",
 			(int)client.state);
-		struct muster_outcome outcome = muster_worker_client_outcome(&client, "gpu", arena);
+		struct muster_outcome outcome = muster_worker_client_outcome(&client, "gpu");
 		char *line = muster_record_outcome_line(&outcome);
 		muster_record_add(&record, line, strlen(line));
 		free(line);
 	} while (client.state == MUSTER_WORKER_DONE && ++outcomes < 100);
-	rank.gpu = *client.gpu ? client.gpu : NULL;
-	rank.gpu_uuid = *client.uuid ? client.uuid : NULL;
-	char *line = muster_record_rank_line(&rank, "node-1", client.simulated);
+	rank.gpu = *client.answer.gpu ? client.answer.gpu : NULL;
+	rank.gpu_uuid = *client.answer.uuid ? client.answer.uuid : NULL;
+	char *line = muster_record_rank_line(&rank, "node-1", client.answer.simulated);
 	muster_record_add(&record, line, strlen(line));
 	free(line);
 	check_record(&record);

@@ -57,42 +57,43 @@ static void write_lines(const char *text)
 }
 
 /* A client of the script, with everything that its supervisor has. */
-struct crew {
+struct client_of_script {
 	struct muster_worker_client client;
 	struct muster_worker_process process;
 	struct muster_deadlines deadlines;
 	struct muster_record record;
 };
 
-static void start(struct crew *crew)
+static void start(struct client_of_script *it, struct muster_arena *arena)
 {
 	struct muster_error err;
-	*crew = (struct crew){ 0 };
-	muster_deadlines_init(&crew->deadlines, 1);
-	muster_worker_process_init(&crew->process, script);
-	crew->client = (struct muster_worker_client){
+	*it = (struct client_of_script){ 0 };
+	muster_deadlines_init(&it->deadlines, 1);
+	muster_worker_process_init(&it->process, script);
+	it->client = (struct muster_worker_client){
 		.ops = &muster_worker_process_ops,
-		.worker = &crew->process,
+		.worker = &it->process,
 		.clock = &muster_clock_monotonic,
-		.deadlines = &crew->deadlines,
-		.record = &crew->record,
+		.deadlines = &it->deadlines,
+		.record = &it->record,
+		.arena = arena,
 		.rank = 0,
 	};
-	ck_assert_msg(muster_worker_client_start(&crew->client, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_worker_client_start(&it->client, &err) == 0, "%s", err.text);
 }
 
-static void stop(struct crew *crew)
+static void stop(struct client_of_script *it)
 {
-	muster_worker_client_done(&crew->client, 0);
-	muster_worker_process_done(&crew->process);
-	muster_record_done(&crew->record);
+	muster_worker_client_done(&it->client, 0);
+	muster_worker_process_done(&it->process);
+	muster_record_done(&it->record);
 }
 
-static enum muster_worker_state give_command(struct crew *crew)
+static enum muster_worker_state give_command(struct client_of_script *it)
 {
 	enum muster_worker_state state;
-	muster_worker_client_command(&crew->client, "{}", 60000);
-	while ((state = muster_worker_client_poll(&crew->client)) == MUSTER_WORKER_BUSY)
+	muster_worker_client_command(&it->client, "{}", 60000);
+	while ((state = muster_worker_client_poll(&it->client)) == MUSTER_WORKER_BUSY)
 		poll(NULL, 0, 1);
 	return state;
 }
@@ -100,22 +101,22 @@ static enum muster_worker_state give_command(struct crew *crew)
 /* Give the worker a command and wait for its end; run is what rank 0 then reads. */
 static void work(struct muster_run *run)
 {
-	struct crew crew;
+	struct client_of_script it;
 	struct muster_record_parts parts;
 	muster_run_init(run);
 	muster_run_add_node(run, "node-1");
-	start(&crew);
-	give_command(&crew);
-	struct muster_outcome outcome = muster_worker_client_outcome(&crew.client, "gpu_copy", run->arena);
+	start(&it, run->arena);
+	give_command(&it);
+	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
 	char *line = muster_record_outcome_line(&outcome);
-	muster_record_add(&crew.record, line, strlen(line));
+	muster_record_add(&it.record, line, strlen(line));
 	free(line);
 	struct muster_record_reader *reader = muster_record_reader_new(run->arena, muster_metric_find);
 	muster_record_parts_init(&parts, 0);
-	muster_record_read(reader, crew.record.bytes, crew.record.length, &parts);
+	muster_record_read(reader, it.record.bytes, it.record.length, &parts);
 	muster_record_merge(run, 0, &parts);
 	muster_record_reader_free(reader);
-	stop(&crew);
+	stop(&it);
 }
 
 #define DONE "{'done': {'code': 'ok'}}\n"
@@ -149,7 +150,7 @@ static const struct {
 		"rank.cpus with values of repeats", 0, true },
 	{ "{'sample': {'metric': 'rank.cpus', 'value': 8, 'weight': 1}}\n" DONE, "$.sample.weight: unknown key", 0,
 		true },
-	{ "[1]\n" DONE, "a line from the worker is not a JSON object", 0, false },
+	{ "[1]\n" DONE, "a malformed line from the worker: $: an object is needed, found an array", 0, false },
 	{ "{'sample'\n" DONE, "a malformed line from the worker", 0, false },
 };
 
@@ -176,7 +177,8 @@ static const struct {
 } ends[] = {
 	{ TAIL "{'done': {'code': 'vendor', 'error': 'it failed'}}\n", "it failed", "the log ends: last" },
 	{ TAIL DONE, NULL, NULL },
-	{ "{'evidence': 3}\n{'done': {'code': 'vendor', 'error': 'it failed'}}\n", "it failed", NULL },
+	{ "{'evidence': 3}\n{'done': {'code': 'vendor', 'error': 'it failed'}}\n",
+		"a malformed line from the worker: $.evidence: a string is needed, found 3; killed", NULL },
 };
 
 START_TEST(evidence_is_kept_apart_from_the_error)
@@ -241,19 +243,21 @@ static const struct {
 
 START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 {
-	struct crew crew;
+	struct client_of_script it;
 	write_flood(floods[_i].line, floods[_i].count);
 	write_file(next, SAMPLE DONE);
-	start(&crew);
-	enum muster_worker_state state = give_command(&crew);
-	ck_assert_uint_eq(crew.record.samples, floods[_i].samples);
+	struct muster_arena *arena = muster_arena_new();
+	start(&it, arena);
+	enum muster_worker_state state = give_command(&it);
+	ck_assert_uint_eq(it.record.samples, floods[_i].samples);
 	ck_assert_int_eq(state, floods[_i].error ? MUSTER_WORKER_CRASHED : MUSTER_WORKER_DONE);
 	if (floods[_i].error) {
-		ck_assert_msg(strstr(crew.client.error, floods[_i].error) != NULL, "%s", crew.client.error);
-		ck_assert_int_eq(give_command(&crew), MUSTER_WORKER_DONE);
-		ck_assert_uint_eq(crew.record.samples, floods[_i].samples + 1);
+		ck_assert_msg(strstr(it.client.answer.error, floods[_i].error) != NULL, "%s", it.client.answer.error);
+		ck_assert_int_eq(give_command(&it), MUSTER_WORKER_DONE);
+		ck_assert_uint_eq(it.record.samples, floods[_i].samples + 1);
 	}
-	stop(&crew);
+	stop(&it);
+	muster_arena_free(arena);
 }
 END_TEST
 
