@@ -258,7 +258,7 @@ static int take_ring_failed(
 		return muster_message_malformed(message, err);
 	struct muster_ring_scheduler *scheduler = scheduler_of(c, failed.ring);
 	if (scheduler && !c->gathered)
-		muster_ring_scheduler_failed(scheduler, &c->rings, &failed);
+		muster_ring_scheduler_failed(scheduler, &failed);
 	return 0;
 }
 
@@ -275,7 +275,7 @@ static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 		snprintf(why, sizeof why, "no further message from rank %d", c->members.leaders[node]);
 		for (size_t probe = 0; probe < muster_probe_count(); probe++)
 			if (c->schedulers[probe])
-				muster_ring_scheduler_lost_node(c->schedulers[probe], &c->rings, node, why);
+				muster_ring_scheduler_lost_node(c->schedulers[probe], node, why);
 	}
 }
 
@@ -291,7 +291,7 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 		c->late_until_ms =
 			now_ms + (barrier->entered < c->barriers.count || c->announced ? c->deadlines->silence : 0);
 	else if (scheduler)
-		muster_ring_scheduler_complete(scheduler, &c->rings, barrier, now_ms);
+		muster_ring_scheduler_complete(scheduler, barrier, now_ms);
 }
 
 /* A whole node was too late: its ranks get an answer, so that they go on. */

@@ -52,7 +52,8 @@ bool muster_membership_complete(const struct muster_membership *m)
 
 /* ---- nodes ---- */
 
-/* A host, or, with no host, how many hosts have this name. Names are interned: equal texts are equal pointers. */
+/* A host and its node, or, without a host, a name and how many hosts have it. Names are interned: equal texts are equal
+ * pointers. */
 struct slot {
 	const char *node, *host;
 	size_t value;
@@ -64,35 +65,33 @@ struct table { /* open addressing; a power of two, at most half full */
 	size_t room;
 };
 
-static struct slot *slot_of(struct table *table, const char *node, const char *host)
+/* The slot; *ret_new: it was created by this call. */
+static struct slot *slot_get(struct table *table, const char *node, const char *host, bool *ret_new)
 {
 	uint64_t hash = ((uint64_t)(uintptr_t)node ^ (uint64_t)(uintptr_t)host * 31) * 0x9e3779b97f4a7c15u;
 	size_t at = (size_t)(hash >> 24) & (table->room - 1);
 	while (table->slots[at].used && (table->slots[at].node != node || table->slots[at].host != host))
 		at = (at + 1) & (table->room - 1);
+	*ret_new = !table->slots[at].used;
+	if (*ret_new)
+		table->slots[at] = (struct slot){ .node = node, .host = host, .used = true };
 	return &table->slots[at];
 }
 
-/* The slot; *ret_new: it was created by this call. */
-static struct slot *slot_get(struct table *table, const char *node, const char *host, bool *ret_new)
-{
-	struct slot *slot = slot_of(table, node, host);
-	*ret_new = !slot->used;
-	if (*ret_new)
-		*slot = (struct slot){ .node = node, .host = host, .used = true };
-	return slot;
-}
-
-/* Hosts that share a name are told apart: the first keeps it. */
+/* The node's name for a new host: the first host keeps its name, others get a name that no node has. */
 static const char *name_host(struct muster_membership *m, struct table *table, const char *node)
 {
-	bool first;
-	struct slot *same = slot_get(table, node, NULL, &first);
-	if (++same->value == 1)
+	const char *name;
+	bool is_new;
+	size_t hosts = ++slot_get(table, node, NULL, &is_new)->value, number = hosts;
+	if (hosts == 1)
 		return node;
-	const char *name = muster_arena_printf(m->arena, "%s#%zu", node, same->value);
-	muster_log(MUSTER_LOG_WARN, NULL, "%zu hosts have the name %s; here one of them is named %s", same->value, node,
-		name);
+	do {
+		name = muster_arena_printf(m->arena, "%s#%zu", node, number++);
+		(void)slot_get(table, name, NULL, &is_new);
+	} while (!is_new);
+	muster_log(
+		MUSTER_LOG_WARN, NULL, "%zu hosts have the name %s; here one of them is named %s", hosts, node, name);
 	return name;
 }
 
@@ -103,9 +102,12 @@ static void number_nodes(struct muster_membership *m)
 	while (table.room < 4 * (size_t)m->ranks)
 		table.room *= 2;
 	table.slots = muster_calloc(table.room, sizeof *table.slots);
+	bool new_host;
+	for (int rank = 0; rank < m->ranks; rank++) /* names that no host can get */
+		if (m->members[rank].here)
+			(void)slot_get(&table, m->members[rank].node, NULL, &new_host);
 	for (int rank = 0; rank < m->ranks; rank++) {
 		struct muster_member *member = &m->members[rank];
-		bool new_host;
 		if (!member->here)
 			continue;
 		struct slot *host = slot_get(&table, member->node, member->host, &new_host);

@@ -130,7 +130,7 @@ static struct muster_outcome take_part(
 {
 	struct muster_json_writer_text command;
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
-	double margin = 1000 * course->s->deadlines.scale;
+	double margin = course->s->deadlines.worker_margin;
 	muster_command_begin(&command, "ring");
 	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
 	muster_json_writer_pair(&command.w, "ring_id", muster_string(id));

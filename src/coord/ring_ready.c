@@ -42,6 +42,7 @@ void muster_ring_entries_read(struct muster_ring_entries *ret, const struct must
 				payloads[rank] = payload;
 	}
 	*ret = (struct muster_ring_entries){
+		.barrier = barrier->id,
 		.items = muster_calloc(ranks, sizeof *ret->items),
 		.by_rank = muster_calloc(ranks, sizeof(struct muster_ring_entry *)),
 	};

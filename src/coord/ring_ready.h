@@ -16,6 +16,7 @@ struct muster_ring_entry {
 };
 
 struct muster_ring_entries {
+	struct muster_barrier_id barrier;
 	struct muster_ring_entry *items; /* by rank, ascending */
 	size_t count;
 	struct muster_ring_entry **by_rank; /* of every rank of the job; NULL: it did not enter */

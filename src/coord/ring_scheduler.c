@@ -3,6 +3,7 @@
 
 #include "coord/send.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,13 @@ struct muster_ring_scheduler *muster_ring_scheduler_new(
 	const struct muster_ring_context *context, const struct muster_probe *probe, int index)
 {
 	struct muster_ring_scheduler *s = muster_calloc(1, sizeof *s);
+	s->context = context;
 	s->probe = probe;
 	s->index = index;
 	s->round = -1;
 	s->group = muster_calloc((size_t)context->members->ranks, sizeof *s->group);
 	s->in = muster_calloc(context->members->node_count + 1, sizeof *s->in);
+	memset(s->in, true, context->members->node_count * sizeof *s->in);
 	return s;
 }
 
@@ -35,17 +38,16 @@ void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 	free(s);
 }
 
-static void say(const struct muster_ring_context *context, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static void say(const struct muster_ring_scheduler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(const struct muster_ring_context *context, const char *format, ...)
+static void say(const struct muster_ring_scheduler *s, const char *format, ...)
 {
 	char text[MUSTER_ERROR_TEXT_MAX];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	context->say(context->say_arg, text);
+	s->context->say(s->context->say_arg, text);
 }
 
 /* ---- the results of the last round ---- */
@@ -80,15 +82,14 @@ static void result_add(
 }
 
 /* Of every ring of this round; malloc'd. */
-static struct result *results_of(const struct muster_ring_scheduler *s, const struct muster_membership *members,
-	const struct muster_ring_entries *entries)
+static struct result *results_of(const struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
 	struct result *results = muster_calloc(s->group_count + 1, sizeof *results);
 	for (size_t i = 0; i < s->group_count; i++)
 		results[i] = (struct result){
 			.ok = s->groups[i].ranks > 0, .late = true, .cause = -1, .end = MUSTER_RING_OK, .detail = ""
 		};
-	for (int rank = 0; rank < members->ranks; rank++)
+	for (int rank = 0; rank < s->context->members->ranks; rank++)
 		if (s->group[rank] >= 0)
 			result_add(s, &results[s->group[rank]], rank, entries->by_rank[rank]);
 	for (size_t i = 0; i < s->group_count; i++)
@@ -116,12 +117,11 @@ static bool is_slow(const struct muster_floors *floors, const struct result *res
 	return false;
 }
 
-static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct result *result, const size_t *nodes, size_t count)
+static void note_trial(struct muster_ring_scheduler *s, const struct result *result, const size_t *nodes, size_t count)
 {
-	struct muster_run *run = context->run;
+	struct muster_run *run = s->context->run;
 	/* unscaled, as the report has it, and as localize/ compares it with its constants */
-	double seconds = result->seconds / context->deadlines->scale;
+	double seconds = result->seconds / s->context->deadlines->scale;
 	struct muster_trial trial = {
 		.probe = s->probe->name,
 		.status = result->ok     ? MUSTER_TRIAL_OK
@@ -136,7 +136,7 @@ static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring
 	};
 	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < count; i++)
-		trial.nodes[i] = context->members->names[s->plan_nodes[nodes[i]]];
+		trial.nodes[i] = s->context->members->names[s->plan_nodes[nodes[i]]];
 	if (!result->ok)
 		trial.why = result->cause < 0
 				    ? "none of its ranks can take part"
@@ -148,10 +148,9 @@ static void note_trial(struct muster_ring_scheduler *s, const struct muster_ring
 }
 
 /* All trials of this round, in the order of their numbers. */
-static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_ring_entries *entries)
+static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
-	struct result *results = results_of(s, context->members, entries);
+	struct result *results = results_of(s, entries);
 	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes);
 	size_t *first = muster_calloc(s->group_count + 2, sizeof *first);
 	for (size_t i = 0; i < s->plan.nodes; i++) /* count, then place: nodes by their group */
@@ -163,7 +162,7 @@ static void note_trials(struct muster_ring_scheduler *s, const struct muster_rin
 		if (s->plan_groups[i] != MUSTER_NO_GROUP)
 			nodes[first[s->plan_groups[i] + 1]++] = i;
 	for (size_t group = 0; group < s->group_count; group++)
-		note_trial(s, context, &results[group], nodes + first[group], first[group + 1] - first[group]);
+		note_trial(s, &results[group], nodes + first[group], first[group + 1] - first[group]);
 	free(first);
 	free(nodes);
 	free(results);
@@ -171,19 +170,21 @@ static void note_trials(struct muster_ring_scheduler *s, const struct muster_rin
 
 /* ---- answers ---- */
 
-struct muster_packer *muster_answers_begin(const struct muster_membership *members, struct muster_barrier_id barrier)
+/* One message for each leader; the caller adds a part for each rank, and sends them. */
+static struct muster_packer *answers_begin(const struct muster_ring_scheduler *s, struct muster_barrier_id barrier)
 {
+	const struct muster_membership *members = s->context->members;
 	struct muster_packer *answers = muster_calloc(members->node_count + 1, sizeof *answers);
 	for (size_t i = 0; i < members->node_count; i++)
 		muster_pack_parts(&answers[i], barrier);
 	return answers;
 }
 
-void muster_answers_send(const struct muster_membership *members, struct muster_transport *transport,
-	enum muster_tag tag, struct muster_packer *answers)
+static void answers_send(const struct muster_ring_scheduler *s, enum muster_tag tag, struct muster_packer *answers)
 {
+	const struct muster_membership *members = s->context->members;
 	for (size_t i = 0; i < members->node_count; i++)
-		muster_send_packed(transport, members->leaders[i], tag, &answers[i]);
+		muster_send_packed(s->context->transport, members->leaders[i], tag, &answers[i]);
 	free(answers);
 }
 
@@ -198,77 +199,80 @@ static void add_place(
 
 /* ---- scheduling ---- */
 
-static double time_left(const struct muster_ring_context *context, double now_ms)
+static double time_left(const struct muster_ring_scheduler *s, double now_ms)
 {
-	return context->limit_ms - now_ms - context->deadlines->last_ring;
+	return s->context->limit_ms - now_ms - s->context->deadlines->last_ring;
 }
 
-static double full_deadline(
-	const struct muster_ring_scheduler *s, const struct muster_ring_context *context, double now_ms)
+/* Whether another full ring may follow. */
+static bool may_repeat(const struct muster_ring_scheduler *s, double now_ms)
 {
-	double left = time_left(context, now_ms), wanted = s->probe->deadline_ms;
-	double share = context->localise == MUSTER_LOCALISE_OFF || context->members->ranks == 1 ? wanted
-		       : s->localised                                                           ? left
-				      : context->deadlines->ring_share * left;
-	return share < wanted ? (share > 0 ? share : 0) : wanted;
+	return s->fulls < FULLS_MAX && time_left(s, now_ms) >= s->context->deadlines->trial_least;
+}
+
+static double full_deadline(const struct muster_ring_scheduler *s, double now_ms)
+{
+	double most = time_left(s, now_ms);
+	if (s->context->localise == MUSTER_LOCALISE_OFF || s->context->members->ranks == 1)
+		return s->probe->deadline_ms;
+	if (!s->localised)
+		most *= s->context->deadlines->ring_share;
+	return fmax(fmin(most, s->probe->deadline_ms), 0);
+}
+
+/* The time for the next round of trials: what slow rings need may be more than the usual deadline. 0: too little is
+ * left, and a ring that runs out of time tells nothing. The plan counts unscaled time of workers. */
+static double trial_deadline(struct muster_ring_scheduler *s, double now_ms)
+{
+	const struct muster_deadlines *d = s->context->deadlines;
+	double left_ms = time_left(s, now_ms), wanted_ms = fmin(left_ms / 5, d->trial);
+	double worker_ms = d->scale * muster_plan_round_ms(&s->plan, (wanted_ms - d->worker_margin) / d->scale,
+					      (left_ms - d->worker_margin) / d->scale);
+	return worker_ms + d->worker_margin >= d->trial_least ? worker_ms + d->worker_margin : 0;
 }
 
 /* Start a round, without rings so far. */
-static void begin_round(
-	struct muster_ring_scheduler *s, const struct muster_ring_context *context, bool trial, size_t groups)
+static void begin_round(struct muster_ring_scheduler *s, bool trial, size_t groups)
 {
 	s->round++;
 	s->trial = trial;
 	free(s->groups);
 	s->groups = muster_calloc(groups + 1, sizeof *s->groups);
 	s->group_count = groups;
-	for (int rank = 0; rank < context->members->ranks; rank++)
+	for (int rank = 0; rank < s->context->members->ranks; rank++)
 		s->group[rank] = -1;
 }
 
-static void count_groups(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
+static void count_groups(struct muster_ring_scheduler *s)
 {
-	for (size_t i = 0; i < entries->count; i++) {
-		const struct muster_ring_entry *entry = &entries->items[i];
-		if (s->group[entry->rank] < 0)
-			continue;
-		struct muster_ring_group *group = &s->groups[s->group[entry->rank]];
-		if (group->ranks++ == 0)
-			group->first = entry->rank;
-	}
-}
-
-/* How many nodes each group spans: a node counts once, whatever the order of its ranks. */
-static void count_nodes(struct muster_ring_scheduler *s, const struct muster_membership *members,
-	const struct muster_ring_entries *entries)
-{
-	for (size_t node = 0; node < members->node_count; node++) {
+	for (size_t node = 0; node < s->context->members->node_count; node++) {
 		size_t count;
 		int last = -1;
-		const int *ranks = muster_membership_ranks(members, node, &count);
+		const int *ranks = muster_membership_ranks(s->context->members, node, &count);
 		for (size_t i = 0; i < count; i++) {
-			int group = entries->by_rank[ranks[i]] ? s->group[ranks[i]] : -1;
-			if (group >= 0 && group != last) /* the ranks of a node are all of one group */
-				s->groups[group].nodes++;
-			last = group >= 0 ? group : last;
+			if (s->group[ranks[i]] < 0)
+				continue;
+			struct muster_ring_group *group = &s->groups[s->group[ranks[i]]];
+			if (group->ranks++ == 0 || ranks[i] < group->first)
+				group->first = ranks[i];
+			group->nodes += s->group[ranks[i]] != last; /* the ranks of a node are all in one group */
+			last = s->group[ranks[i]];
 		}
 	}
 }
 
 /* Give each rank its place by s->group; ranks without a group are idle, or excluded. */
-static void send_places(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, const struct muster_ring_entries *entries, double deadline_ms)
+static void send_places(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries, double deadline_ms)
 {
-	struct muster_packer *answers = muster_answers_begin(context->members, barrier);
+	struct muster_packer *answers = answers_begin(s, entries->barrier);
 	int *places = muster_calloc(s->group_count + 1, sizeof *places);
-	count_groups(s, entries);
-	count_nodes(s, context->members, entries);
+	count_groups(s);
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
 		int group = s->group[entry->rank];
 		struct muster_ring_place place = {
 			.role = s->trial ? MUSTER_ROLE_IDLE : MUSTER_ROLE_EXCLUDED,
-			.why = entry->why ? entry->why : "",
+			.why = entry->why,
 		};
 		if (group >= 0)
 			place = (struct muster_ring_place){
@@ -278,119 +282,95 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 				.nodes = s->groups[group].nodes,
 				.trial = s->trial,
 				.deadline_ms = (int)deadline_ms,
-				.why = "",
 			};
 		add_place(answers, entry, place);
 	}
-	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
+	answers_send(s, MUSTER_TAG_SCATTER, answers);
 	free(places);
 }
 
-/* A ring of all ranks that can take part; nodes (NULL: all): by index, only of these. */
-static void schedule_full(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, struct muster_ring_entries *entries, const bool *nodes, double now_ms)
+/* A ring of all ranks that can take part, on nodes with s->in. */
+static void schedule_full(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	begin_round(s, context, false, 1);
+	bool *in = muster_calloc(s->context->members->node_count + 1, sizeof *in);
+	begin_round(s, false, 1);
 	s->fulls++;
-	memset(s->in, 0, context->members->node_count * sizeof *s->in);
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
-		if (!entry->why && nodes && !nodes[entry->node])
+		if (!entry->why && !s->in[entry->node])
 			muster_ring_exclude(entry, "excluded from the last all-reduce, which fails with this node");
 		if (entry->why)
 			continue;
 		s->group[entry->rank] = 0;
-		s->in[entry->node] = true;
+		in[entry->node] = true;
 	}
-	send_places(s, context, barrier, entries, full_deadline(s, context, now_ms));
+	free(s->in);
+	s->in = in;
+	send_places(s, entries, full_deadline(s, now_ms));
 }
 
-static void schedule_nothing(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, const struct muster_ring_entries *entries)
+static void schedule_nothing(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
-	struct muster_packer *answers = muster_answers_begin(context->members, barrier);
+	struct muster_packer *answers = answers_begin(s, entries->barrier);
 	for (size_t i = 0; i < entries->count; i++)
-		add_place(
-			answers, &entries->items[i], (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" });
-	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
+		add_place(answers, &entries->items[i], (struct muster_ring_place){ .role = MUSTER_ROLE_OVER });
+	answers_send(s, MUSTER_TAG_SCATTER, answers);
 	s->over = true;
 }
 
 /* Trials are over: a last full ring of the nodes that work, unless that ring was already run. */
-static void schedule_rest(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
+static void schedule_rest(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	bool *rest = muster_calloc(s->plan.nodes + 1, sizeof *rest),
-	     *nodes = muster_calloc(context->members->node_count + 1, sizeof *nodes);
+	bool *rest = muster_calloc(s->plan.nodes + 1, sizeof *rest);
 	size_t left = muster_plan_rest(&s->plan, rest);
 	bool other = false;
 	s->localised = true;
-	for (size_t i = 0; i < s->plan.nodes; i++) {
-		nodes[s->plan_nodes[i]] = rest[i];
+	for (size_t i = 0; i < s->plan.nodes; i++)
 		other = other || rest[i] != s->in[s->plan_nodes[i]];
-	}
-	if (left > 0 && other && s->fulls < FULLS_MAX &&
-		time_left(context, now_ms) >= context->deadlines->trial_least) {
-		say(context, "an all-reduce of the remaining %zu nodes", left);
-		schedule_full(s, context, barrier, entries, nodes, now_ms);
+	if (left > 0 && other && may_repeat(s, now_ms)) {
+		for (size_t i = 0; i < s->plan.nodes; i++)
+			s->in[s->plan_nodes[i]] = rest[i];
+		say(s, "an all-reduce of the remaining %zu nodes", left);
+		schedule_full(s, entries, now_ms);
 	} else {
-		schedule_nothing(s, context, barrier, entries);
+		schedule_nothing(s, entries);
 	}
 	free(rest);
-	free(nodes);
 }
 
-/* The time for a round of trials. */
-static double trial_deadline(const struct muster_ring_context *context, double now_ms)
+static void schedule_trials(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	double share = time_left(context, now_ms) / 5;
-	return share < context->deadlines->trial ? share : context->deadlines->trial;
-}
-
-/* The least time for a round of trials: with less, only the deadline would be measured. The worker gets a little less
- * than its deadline. */
-static double trial_least(struct muster_ring_scheduler *s, const struct muster_ring_context *context)
-{
-	double scale = context->deadlines->scale, needed = muster_plan_least_ms(&s->plan) * scale,
-	       margin = 1000 * scale;
-	double least = needed > 0 ? needed + margin : 0;
-	return least > context->deadlines->trial_least ? least : context->deadlines->trial_least;
-}
-
-static void schedule_trials(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
-{
-	double deadline_ms = trial_deadline(context, now_ms);
-	size_t groups = deadline_ms < trial_least(s, context) || s->round + 2 >= MUSTER_RING_ROUNDS_MAX
-				? 0
-				: muster_plan_next(&s->plan, s->plan_groups);
+	double deadline_ms = trial_deadline(s, now_ms);
+	size_t nodes = s->context->members->node_count, groups = 0;
+	if (deadline_ms > 0 && s->round + 2 < MUSTER_RING_ROUNDS_MAX)
+		groups = muster_plan_next(&s->plan, s->plan_groups);
 	if (groups == 0) {
-		schedule_rest(s, context, barrier, entries, now_ms);
+		schedule_rest(s, entries, now_ms);
 		return;
 	}
-	size_t *group_of_node = muster_calloc(context->members->node_count + 1, sizeof *group_of_node);
-	for (size_t i = 0; i < context->members->node_count; i++)
+	size_t *group_of_node = muster_calloc(nodes + 1, sizeof *group_of_node);
+	for (size_t i = 0; i < nodes; i++)
 		group_of_node[i] = MUSTER_NO_GROUP;
 	for (size_t i = 0; i < s->plan.nodes; i++)
 		group_of_node[s->plan_nodes[i]] = s->plan_groups[i];
-	begin_round(s, context, true, groups);
+	begin_round(s, true, groups);
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
 		if (!entry->why && group_of_node[entry->node] != MUSTER_NO_GROUP)
 			s->group[entry->rank] = (int)group_of_node[entry->node];
 	}
-	say(context, "localisation all-reduces: %zu", groups);
-	send_places(s, context, barrier, entries, deadline_ms);
 	free(group_of_node);
+	say(s, "localisation all-reduces: %zu", groups);
+	send_places(s, entries, deadline_ms);
 }
 
 /* Trials use the nodes of the last full ring. */
-static void start_localising(struct muster_ring_scheduler *s, const struct muster_membership *members)
+static void start_localising(struct muster_ring_scheduler *s)
 {
-	size_t nodes = 0;
-	s->plan_nodes = muster_calloc(members->node_count + 1, sizeof *s->plan_nodes);
-	s->plan_groups = muster_calloc(members->node_count + 1, sizeof *s->plan_groups);
-	for (size_t i = 0; i < members->node_count; i++)
+	size_t all = s->context->members->node_count, nodes = 0;
+	s->plan_nodes = muster_calloc(all + 1, sizeof *s->plan_nodes);
+	s->plan_groups = muster_calloc(all + 1, sizeof *s->plan_groups);
+	for (size_t i = 0; i < all; i++)
 		if (s->in[i])
 			s->plan_nodes[nodes++] = i;
 	muster_plan_init(&s->plan, nodes);
@@ -410,82 +390,74 @@ static void note_full(struct muster_ring_scheduler *s, bool ok, bool slow)
 	free(nodes);
 }
 
-/* After a full ring. */
-static void go_on(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	struct muster_barrier_id barrier, struct muster_ring_entries *entries, double now_ms)
+static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	struct result *results = results_of(s, context->members, entries), result = results[0];
+	struct result *results = results_of(s, entries), result = results[0];
+	enum muster_localise localise = s->context->localise;
 	size_t nodes = 0;
-	for (size_t i = 0; i < context->members->node_count; i++)
+	for (size_t i = 0; i < s->context->members->node_count; i++)
 		nodes += s->in[i];
-	bool slow = result.ok && context->localise != MUSTER_LOCALISE_OFF && is_slow(&context->floors, &result);
-	bool curious = context->localise == MUSTER_LOCALISE_ALWAYS && !s->localising;
+	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && is_slow(&s->context->floors, &result);
+	bool wanted = !result.ok || slow || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
 	if (!result.ok && s->groups[0].ranks > 0)
-		say(context, "the all-reduce of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
+		say(s, "the all-reduce of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
 			result.detail);
 	else if (slow)
-		say(context, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
-	if (!result.ok && result.fallen && s->fulls < FULLS_MAX &&
-		time_left(context, now_ms) >= context->deadlines->trial_least) {
-		bool *before = muster_calloc(context->members->node_count + 1, sizeof *before);
-		memcpy(before, s->in, context->members->node_count * sizeof *before);
-		schedule_full(s, context, barrier, entries, before, now_ms);
-		free(before);
-	} else if ((s->localising || nodes > 1) && context->localise != MUSTER_LOCALISE_OFF &&
-		   (!result.ok || slow || curious)) {
+		say(s, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
+	if (!result.ok && result.fallen && may_repeat(s, now_ms)) {
+		schedule_full(s, entries, now_ms);
+	} else if (wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1)) {
 		if (!s->localising)
-			start_localising(s, context->members);
+			start_localising(s);
 		note_full(s, result.ok, slow);
-		schedule_trials(s, context, barrier, entries, now_ms);
+		schedule_trials(s, entries, now_ms);
 	} else {
-		schedule_nothing(s, context, barrier, entries);
+		schedule_nothing(s, entries);
 	}
 	free(results);
 }
 
-static void schedule(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_barrier *barrier, double now_ms)
+static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_ring_entries entries;
-	muster_ring_entries_read(&entries, context->members, barrier, true);
+	muster_ring_entries_read(&entries, s->context->members, barrier, true);
 	muster_ring_exclude_duplicate_gpus(&entries);
 	muster_ring_exclude_version_mismatches(s->probe, &entries);
 	if (s->round < 0) {
-		schedule_full(s, context, barrier->id, &entries, NULL, now_ms);
+		schedule_full(s, &entries, now_ms);
 	} else if (!s->trial) {
-		go_on(s, context, barrier->id, &entries, now_ms);
+		schedule_after_full(s, &entries, now_ms);
 	} else {
-		note_trials(s, context, &entries);
-		schedule_trials(s, context, barrier->id, &entries, now_ms);
+		note_trials(s, &entries);
+		schedule_trials(s, &entries, now_ms);
 	}
 	muster_ring_entries_done(&entries);
 }
 
 /* Each ring's id to all of its ranks. */
-static void send_ids(const struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_barrier *barrier)
+static void send_ids(const struct muster_ring_scheduler *s, const struct muster_barrier *barrier)
 {
 	struct muster_ring_entries entries;
-	struct muster_packer *answers = muster_answers_begin(context->members, barrier->id);
-	muster_ring_entries_read(&entries, context->members, barrier, false);
+	struct muster_packer *answers = answers_begin(s, barrier->id);
+	muster_ring_entries_read(&entries, s->context->members, barrier, false);
 	for (size_t i = 0; i < entries.count; i++) {
 		const struct muster_ring_entry *entry = &entries.items[i];
 		int group = s->group[entry->rank];
 		const struct muster_ring_entry *first = group < 0 ? NULL : entries.by_rank[s->groups[group].first];
-		muster_pack_part(&answers[entry->node], entry->rank, first ? first->payload.bytes : "",
-			first ? first->payload.length : 0);
+		struct muster_bytes id = first ? first->payload : (struct muster_bytes){ "", 0 };
+		muster_pack_part(&answers[entry->node], entry->rank, id.bytes, id.length);
 	}
-	muster_answers_send(context->members, context->transport, MUSTER_TAG_SCATTER, answers);
+	answers_send(s, MUSTER_TAG_SCATTER, answers);
 	muster_ring_entries_done(&entries);
 }
 
-void muster_ring_scheduler_complete(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_barrier *barrier, double now_ms)
+void muster_ring_scheduler_complete(
+	struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
 	if (barrier->id.kind == MUSTER_BARRIER_RING_ID)
-		send_ids(s, context, barrier);
+		send_ids(s, barrier);
 	else
-		schedule(s, context, barrier, now_ms);
+		schedule(s, barrier, now_ms);
 }
 
 void muster_ring_scheduler_late_answer(
@@ -503,37 +475,33 @@ void muster_ring_scheduler_late_answer(
 
 /* ---- rings that have failed ---- */
 
-static void cancel(
-	struct muster_ring_scheduler *s, const struct muster_ring_context *context, int rank, const char *why)
+static void cancel(struct muster_ring_scheduler *s, int rank, const char *why)
 {
-	int group = s->group[rank];
+	const struct muster_membership *members = s->context->members;
 	const struct muster_barrier_id id = { MUSTER_BARRIER_RING, s->index, s->round };
+	int group = s->group[rank];
 	if (group < 0 || s->groups[group].cancelled)
 		return;
-	struct muster_packer *answers = muster_answers_begin(context->members, id), text = { 0 };
+	struct muster_packer *answers = answers_begin(s, id), text = { 0 };
 	muster_pack_text(&text, why);
 	s->groups[group].cancelled = true;
-	for (int other = 0; other < context->members->ranks; other++)
+	for (int other = 0; other < members->ranks; other++)
 		if (other != rank && s->group[other] == group)
-			muster_pack_part(
-				&answers[context->members->members[other].node_index], other, text.bytes, text.length);
+			muster_pack_part(&answers[members->members[other].node_index], other, text.bytes, text.length);
 	muster_packer_done(&text);
-	muster_answers_send(context->members, context->transport, MUSTER_TAG_CANCEL, answers);
+	answers_send(s, MUSTER_TAG_CANCEL, answers);
 }
 
-void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_ring_failed *failed)
+void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_failed *failed)
 {
-	if (failed->rank < context->members->ranks && !s->over && failed->ring.round == s->round)
-		cancel(s, context, failed->rank, failed->why);
+	if (failed->rank < s->context->members->ranks && !s->over && failed->ring.round == s->round)
+		cancel(s, failed->rank, failed->why);
 }
 
-void muster_ring_scheduler_lost_node(
-	struct muster_ring_scheduler *s, const struct muster_ring_context *context, size_t node, const char *why)
+void muster_ring_scheduler_lost_node(struct muster_ring_scheduler *s, size_t node, const char *why)
 {
 	size_t count;
-	const int *ranks = muster_membership_ranks(context->members, node, &count);
+	const int *ranks = muster_membership_ranks(s->context->members, node, &count);
 	for (size_t i = 0; s->round >= 0 && !s->over && i < count; i++)
-		if (s->group[ranks[i]] >= 0)
-			cancel(s, context, ranks[i], why);
+		cancel(s, ranks[i], why);
 }

@@ -38,6 +38,7 @@ struct muster_ring_group {       /* the ranks of one ring */
 
 /* The rings of one probe. */
 struct muster_ring_scheduler {
+	const struct muster_ring_context *context; /* borrowed */
 	const struct muster_probe *probe;
 	int index; /* of the probe */
 	int round; /* scheduled last; -1 */
@@ -45,7 +46,7 @@ struct muster_ring_scheduler {
 	bool trial;
 	int fulls;  /* full rings so far */
 	int *group; /* of each rank in this round; -1: none */
-	bool *in;   /* of each node: it is in the last full ring */
+	bool *in;   /* of each node: it is in the last full ring, or may be in the first */
 	struct muster_ring_group *groups;
 	size_t group_count;
 	bool localising, localised; /* trials have begun; trials are over */
@@ -59,24 +60,15 @@ struct muster_ring_scheduler *muster_ring_scheduler_new(
 void muster_ring_scheduler_free(struct muster_ring_scheduler *s);
 
 /* Take a complete barrier of the probe's rings, and send the answers. */
-void muster_ring_scheduler_complete(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_barrier *barrier, double now_ms);
+void muster_ring_scheduler_complete(
+	struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms);
 /* Append the answer for a node that entered a complete barrier. s may be NULL. */
 void muster_ring_scheduler_late_answer(
 	const struct muster_ring_scheduler *s, struct muster_barrier_id barrier, struct muster_packer *p);
 
 /* The ring of this rank has failed: cancel it for the other ranks. */
-void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_context *context,
-	const struct muster_ring_failed *failed);
+void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_failed *failed);
 /* The leader of this node has died: the rings of its ranks have failed. */
-void muster_ring_scheduler_lost_node(
-	struct muster_ring_scheduler *s, const struct muster_ring_context *context, size_t node, const char *why);
-
-/* ---- answers to all leaders ---- */
-
-/* One message for each leader; the caller adds a part for each rank, and sends them. */
-struct muster_packer *muster_answers_begin(const struct muster_membership *members, struct muster_barrier_id barrier);
-void muster_answers_send(const struct muster_membership *members, struct muster_transport *transport,
-	enum muster_tag tag, struct muster_packer *answers);
+void muster_ring_scheduler_lost_node(struct muster_ring_scheduler *s, size_t node, const char *why);
 
 #endif

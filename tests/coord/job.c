@@ -23,7 +23,7 @@ struct player { /* a rank and its script */
 	uint64_t turns;
 	int code;
 	bool ended, sent_record; /* sent_record: before it died */
-	double ended_ms;
+	double ended_ms, paused_until_ms;
 	struct random random;
 	char node[32];
 };
@@ -290,7 +290,10 @@ static double on_turn(void *arg, int rank)
 	if (p->turns++ != plan->at_turn || plan->fate == FATE_LIVES)
 		return 0;
 	p->sent_record = p->supervisor.at.kind == MUSTER_BARRIER_RECORD;
-	return plan->fate == FATE_DIES ? -1 : plan->pause_ms;
+	if (plan->fate == FATE_DIES)
+		return -1;
+	p->paused_until_ms = muster_loop_now(job->loop) + plan->pause_ms;
+	return plan->pause_ms;
 }
 
 /* ---- playing ---- */
@@ -412,11 +415,22 @@ static bool is_sound(const struct job *job, int rank)
 	       !(hasty && (plan->fate != FATE_LIVES || plan->slow > 3 || plan->start_ms > 400));
 }
 
+/* It paused in the last seconds of the run, when records are on their way. */
+static bool pauses_at_the_end(const struct job *job, int rank)
+{
+	struct muster_deadlines d;
+	muster_deadlines_init(&d, 1);
+	double end_ms = job->plan->rank[0].start_ms + job->plan->deadline_s * 1e3;
+	return job->players[rank].paused_until_ms > end_ms - d.gather_reserve;
+}
+
 /* Nothing stood in the way of the rank's record: its own supervisor, its leader, rank 0. */
 static bool must_be_there(const struct job *job, int rank)
 {
 	bool hasty = job->plan->interrupt_ms > 0; /* no time to find out that the leader is silent */
-	return is_sound(job, rank) && is_sound(job, 0) && (!hasty || is_sound(job, leader_of(job->plan, rank)));
+	int leader = leader_of(job->plan, rank);
+	return is_sound(job, rank) && is_sound(job, 0) && (!hasty || is_sound(job, leader)) &&
+	       !pauses_at_the_end(job, rank) && !pauses_at_the_end(job, leader) && !pauses_at_the_end(job, 0);
 }
 
 static bool same_sum(double a, double b)

@@ -1,7 +1,8 @@
 /* schedules.c - many jobs, each drawn from a seed, each held against what must always be true
  *
- * usage: schedules [FROM [COUNT]]    seeds FROM to FROM + COUNT - 1 (1, 2000)
- *        schedules --seed SEED       one, with its plan
+ * usage: schedules [--first] [FROM [COUNT]]    seeds FROM to FROM + COUNT - 1 (1, 2000); --first: stop at the first
+ *                                              wrong one, else at the fifth
+ *        schedules --seed SEED                 one, with its plan
  */
 #include "job.h"
 
@@ -42,11 +43,14 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 3 && strcmp(argv[1], "--seed") == 0)
 		return play(strtoull(argv[2], NULL, 10), true);
+	bool first = argc > 1 && strcmp(argv[1], "--first") == 0;
+	argc -= first;
+	argv += first;
 	uint64_t from = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
-		 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000;
-	int bad = 0;
-	for (uint64_t seed = from; seed < from + count && bad < 5; seed++)
+		 count = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000, seed = from;
+	int bad = 0, enough = first ? 1 : 5;
+	for (; seed < from + count && bad < enough; seed++)
 		bad += play(seed, false);
-	printf("%llu schedules, %d wrong\n", (unsigned long long)count, bad);
+	printf("%llu schedules, %d wrong\n", (unsigned long long)(seed - from), bad);
 	return bad != 0;
 }

@@ -100,6 +100,7 @@ START_TEST(a_scale_multiplies_times_and_no_shares)
 		{ d.trial, s.trial },
 		{ d.trial_least, s.trial_least },
 		{ d.last_ring, s.last_ring },
+		{ d.worker_margin, s.worker_margin },
 	};
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		ck_assert_msg(times[i][0] > 0, "%zu", i);

@@ -94,6 +94,18 @@ START_TEST(hosts_of_one_name_are_told_apart)
 }
 END_TEST
 
+START_TEST(a_second_host_of_a_name_gets_one_that_no_node_has)
+{
+	static const char *const names[] = { "n", "n", "n#2", "n", "n#2", "n#3" };
+	static const char *const hosts[] = { "a", "b", "c", "d", "e", "f" };
+	muster_membership_init(&members, 6, arena);
+	for (int rank = 0; rank < 6; rank++)
+		muster_membership_hello(&members, rank, names[rank], hosts[rank]);
+	muster_membership_close(&members);
+	ck_assert_str_eq(nodes(), "n:0,;n#4:1,;n#2:2,;n#5:3,;n#2#2:4,;n#3:5,;");
+}
+END_TEST
+
 START_TEST(one_host_of_two_names_is_two_nodes)
 {
 	muster_membership_init(&members, 2, arena);
@@ -217,6 +229,7 @@ int main(void)
 	tcase_add_loop_test(
 		tcase, nodes_are_in_the_order_of_their_lowest_ranks, 0, (int)(sizeof placements / sizeof *placements));
 	tcase_add_test(tcase, hosts_of_one_name_are_told_apart);
+	tcase_add_test(tcase, a_second_host_of_a_name_gets_one_that_no_node_has);
 	tcase_add_test(tcase, one_host_of_two_names_is_two_nodes);
 	tcase_add_test(tcase, hosts_without_a_boot_are_told_by_their_names);
 	tcase_add_test(tcase, the_first_hello_of_a_rank_counts);

@@ -1,0 +1,315 @@
+/* test_ring_scheduler.c - which ranks share a ring in the next round, for how long, and what the report hears of trials
+ *
+ * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.
+ */
+#include "coord/ring_scheduler.h"
+#include "transport/transport_loop.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 8, LIMIT_MS = 600000 };
+
+static struct muster_loop *loop;
+static struct muster_deadlines deadlines;
+static struct muster_membership members;
+static struct muster_run run;
+static struct muster_ring_context context;
+static struct muster_ring_scheduler *scheduler;
+static int probe_index, nodes;
+static char said[200];
+/* what each rank enters with */
+static struct muster_ring_ready ready[NODES_MAX];
+/* the answer to rank 0, with what place.why points to */
+static struct muster_ring_place place;
+static char why[200];
+
+static void say(void *arg, const char *text)
+{
+	(void)arg;
+	snprintf(said, sizeof said, "%s", text);
+}
+
+static void start(int count, double scale)
+{
+	nodes = count;
+	muster_deadlines_init(&deadlines, scale);
+	loop = muster_loop_new(nodes, 4096, NULL);
+	muster_run_init(&run);
+	muster_membership_init(&members, nodes, run.arena);
+	for (int rank = 0; rank < nodes; rank++) {
+		char name[16];
+		snprintf(name, sizeof name, "n%d", rank);
+		muster_membership_hello(&members, rank, name, name);
+		ready[rank] = (struct muster_ring_ready){
+			.can = true,
+			.uuid = muster_arena_printf(run.arena, "GPU-%d", rank),
+			.agree = "2.28.9",
+		};
+	}
+	muster_membership_close(&members);
+	while (!muster_probe_at((size_t)probe_index)->ring)
+		probe_index++;
+	context = (struct muster_ring_context){
+		.transport = muster_loop_endpoint(loop, 0),
+		.members = &members,
+		.deadlines = &deadlines,
+		.run = &run,
+		.limit_ms = LIMIT_MS,
+		.localise = MUSTER_LOCALISE_AUTO,
+		.say = say,
+	};
+	scheduler = muster_ring_scheduler_new(&context, muster_probe_at((size_t)probe_index), probe_index);
+}
+
+static void teardown(void)
+{
+	muster_ring_scheduler_free(scheduler);
+	muster_membership_done(&members);
+	muster_run_done(&run);
+	muster_loop_free(loop);
+}
+
+/* The last message to rank 0 becomes `place`. */
+static void read_answer(void)
+{
+	struct muster_message message;
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	int rank;
+	ck_assert(muster_transport_receive(context.transport, &message));
+	ck_assert_int_eq(message.tag, MUSTER_TAG_SCATTER);
+	ck_assert(muster_unpack_parts(message.bytes, message.length, &parts));
+	ck_assert(muster_unpack_part(&parts, &rank, &bytes) && rank == 0);
+	ck_assert(muster_unpack_ring_place(bytes.bytes, bytes.length, &place));
+	snprintf(why, sizeof why, "%s", place.why);
+	muster_message_done(&message);
+}
+
+/* All ranks enter the next round with `ready`. */
+static void play(double now_ms)
+{
+	struct muster_barrier_entry *entries = calloc((size_t)nodes, sizeof *entries);
+	struct muster_barrier barrier = {
+		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1 },
+		.complete = true,
+		.entered = (size_t)nodes,
+		.entries = entries,
+	};
+	ck_assert_ptr_nonnull(entries);
+	for (int rank = 0; rank < nodes; rank++) {
+		struct muster_packer p = { 0 }, payload = { 0 };
+		muster_pack_ring_ready(&payload, &ready[rank]);
+		muster_pack_parts(&p, barrier.id);
+		muster_pack_part(&p, rank, payload.bytes, payload.length);
+		muster_packer_done(&payload);
+		entries[rank] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
+	}
+	muster_ring_scheduler_complete(scheduler, &barrier, now_ms);
+	for (int rank = 0; rank < nodes; rank++)
+		free(entries[rank].bytes);
+	free(entries);
+	read_answer();
+}
+
+/* How the last ring ended, for every rank. */
+static void all_ended(enum muster_ring_end end, double seconds)
+{
+	for (int rank = 0; rank < nodes; rank++) {
+		ready[rank].end = end;
+		ready[rank].seconds = seconds;
+		ready[rank].detail = end == MUSTER_RING_OK ? "" : "remote error";
+	}
+}
+
+/* A full ring, and then trials because it failed. */
+static void fail_full_ring(void)
+{
+	play(0);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
+	ck_assert(!place.trial);
+	ck_assert_int_eq(place.ranks, nodes);
+	all_ended(MUSTER_RING_REMOTE, 1);
+	play(1000);
+	ck_assert_str_eq(said, nodes == 1 ? "" : "localisation all-reduces: 4");
+	ck_assert(place.trial);
+	ck_assert_int_eq(place.ranks, 1);
+	ck_assert_int_eq(place.deadline_ms, (int)deadlines.trial);
+}
+
+START_TEST(a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds)
+{
+	start(4, 1);
+	fail_full_ring();
+	all_ended(MUSTER_RING_OK, 5);
+	play(6000); /* four times 5 s, and a second more than the workers */
+	ck_assert(place.trial);
+	ck_assert_int_eq(place.ranks, 2);
+	ck_assert_int_eq(place.deadline_ms, 21000);
+	all_ended(MUSTER_RING_OK, 0.5); /* the slowest one counts */
+	play(7000);
+	ck_assert(place.trial);
+	ck_assert_int_eq(place.deadline_ms, 21000);
+}
+END_TEST
+
+START_TEST(a_round_that_slow_trials_leave_no_time_for_is_not_begun)
+{
+	start(4, 1);
+	fail_full_ring();
+	all_ended(MUSTER_RING_OK, 5);
+	play(LIMIT_MS - deadlines.last_ring - (_i ? 21000 : 20999));
+	ck_assert_int_eq(place.role, _i ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
+	ck_assert(place.trial == (_i == 1));
+}
+END_TEST
+
+/* The report has full time whatever the scale: 1.8 s of 2 s at a scale of 0.2 are 9 s of 10, which is enough to count
+ * as a failure of trials that ran out of time when none passed. */
+START_TEST(trials_are_reported_in_full_time)
+{
+	static const double scales[] = { 1, 0.2 };
+	double scale = scales[_i];
+	start(4, scale);
+	fail_full_ring();
+	all_ended(MUSTER_RING_LATE, 9 * scale);
+	play(11000);
+	ck_assert_uint_eq(run.trial_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert_int_eq(run.trials[i].status, MUSTER_TRIAL_LATE);
+		ck_assert_double_eq_tol(run.trials[i].seconds, 9, 1e-9);
+		ck_assert_int_eq(run.trials[i].kind, MUSTER_TRIAL_ALONE);
+		ck_assert_str_eq(run.trials[i].nodes[0], members.names[i]);
+	}
+	ck_assert_str_eq(run.trials[2].why, "rank 2: remote error");
+	/* all of them failed: no ring of other nodes is left to try */
+	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+}
+END_TEST
+
+START_TEST(trials_that_had_too_little_time_are_tried_again)
+{
+	start(4, 0.2);
+	fail_full_ring();
+	all_ended(MUSTER_RING_LATE, 8.9 * 0.2);
+	play(11000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
+	ck_assert(place.trial);
+	ck_assert_int_eq(place.ranks, 1);
+}
+END_TEST
+
+START_TEST(the_nodes_that_failed_alone_are_not_in_the_last_ring)
+{
+	start(4, 1);
+	fail_full_ring();
+	all_ended(MUSTER_RING_OK, 1);
+	ready[_i].end = MUSTER_RING_ERROR;
+	play(3000);
+	while (place.trial || place.role == MUSTER_ROLE_IDLE) {
+		all_ended(MUSTER_RING_OK, 1);
+		play(4000);
+	}
+	ck_assert_str_eq(said, "an all-reduce of the remaining 3 nodes");
+	ck_assert_int_eq(place.role, _i == 0 ? MUSTER_ROLE_EXCLUDED : MUSTER_ROLE_MEMBER);
+	ck_assert_int_eq(place.ranks, _i == 0 ? 0 : 3);
+	ck_assert_str_eq(why, _i == 0 ? "excluded from the last all-reduce, which fails with this node" : "");
+	all_ended(MUSTER_RING_OK, 1);
+	play(5000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+}
+END_TEST
+
+START_TEST(a_ring_is_repeated_without_the_rank_that_crashed)
+{
+	start(4, 1);
+	play(0);
+	all_ended(MUSTER_RING_CANCELLED, 1);
+	ready[3].end = MUSTER_RING_CRASHED;
+	ready[3].can = false;
+	ready[3].why = "signal 11";
+	play(1000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
+	ck_assert(!place.trial);
+	ck_assert_int_eq(place.ranks, 3);
+	ck_assert_int_eq(place.nodes, 3);
+	ck_assert_str_eq(said, "the all-reduce of 4 ranks failed: rank 3: remote error");
+}
+END_TEST
+
+/* ---- ranks that are excluded ---- */
+
+START_TEST(of_two_ranks_with_one_gpu_the_first_is_in_the_ring)
+{
+	struct muster_ring_entry items[] = { { .rank = 4 }, { .rank = 5 }, { .rank = 6, .node = 1 } };
+	struct muster_ring_entries entries = { .items = items, .count = 3 };
+	for (size_t i = 0; i < 3; i++)
+		items[i].ready.uuid = "GPU-7";
+	muster_ring_exclude_duplicate_gpus(&entries);
+	ck_assert_ptr_null(items[0].why);
+	ck_assert_str_eq(items[1].why, "excluded from the all-reduce: the rank would share GPU GPU-7 with rank 4");
+	ck_assert_ptr_null(items[2].why); /* another node */
+}
+END_TEST
+
+static const struct {
+	const char *versions; /* of each rank, one character; '-': none */
+	const char *excluded; /* the ranks */
+	const char *why;      /* of the first of them */
+} mixtures[] = {
+	{ "aaaa", "", NULL },
+	{ "aaba", "2", "excluded from the all-reduce: rank.nccl_version b, other ranks a (1 : 3)" },
+	{ "abbb", "0", "excluded from the all-reduce: rank.nccl_version a, other ranks b (1 : 3)" },
+	{ "aabb", "23", "excluded from the all-reduce: rank.nccl_version b, other ranks a (2 : 2, no majority)" },
+	{ "bacc", "01", "excluded from the all-reduce: rank.nccl_version b, other ranks c (1 : 2)" },
+	{ "-ab-", "2", "excluded from the all-reduce: rank.nccl_version b, other ranks a (1 : 1, no majority)" },
+	{ "----", "", NULL },
+};
+
+START_TEST(ranks_with_another_version_than_most_are_excluded)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	struct muster_ring_entry items[4] = { { .rank = 0 }, { .rank = 1 }, { .rank = 2 }, { .rank = 3 } };
+	struct muster_ring_entries entries = { .items = items, .count = 4 };
+	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
+	char excluded[8] = "";
+	const char *first = NULL;
+	for (size_t i = 0; i < 4; i++)
+		items[i].ready.agree = mixtures[_i].versions[i] == '-' ? "" : names[mixtures[_i].versions[i] - 'a'];
+	muster_ring_exclude_version_mismatches(probe, &entries);
+	for (size_t i = 0; i < 4; i++) {
+		if (!items[i].why)
+			continue;
+		first = first ? first : items[i].why;
+		snprintf(excluded + strlen(excluded), sizeof excluded - strlen(excluded), "%zu", i);
+	}
+	ck_assert_str_eq(excluded, mixtures[_i].excluded);
+	ck_assert_pstr_eq(first, mixtures[_i].why);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ring_scheduler");
+	TCase *tcase = tcase_create("rounds");
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_test(tcase, a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds);
+	tcase_add_loop_test(tcase, a_round_that_slow_trials_leave_no_time_for_is_not_begun, 0, 2);
+	tcase_add_loop_test(tcase, trials_are_reported_in_full_time, 0, 2);
+	tcase_add_test(tcase, trials_that_had_too_little_time_are_tried_again);
+	tcase_add_loop_test(tcase, the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4);
+	tcase_add_test(tcase, a_ring_is_repeated_without_the_rank_that_crashed);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("excluded");
+	tcase_add_test(tcase, of_two_ranks_with_one_gpu_the_first_is_in_the_ring);
+	tcase_add_loop_test(
+		tcase, ranks_with_another_version_than_most_are_excluded, 0, (int)(sizeof mixtures / sizeof *mixtures));
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
