@@ -245,8 +245,12 @@ START_TEST(a_message_that_is_cut_or_longer_is_refused)
 {
 	struct muster_packer p = { 0 };
 	messages[_i].pack(&p);
-	for (size_t length = 0; length < p.length; length++)
+	for (size_t length = 0; length < p.length; length++) {
+		struct muster_packer again = { 0 };
 		ck_assert_msg(!unpacks(_i, p.bytes, length), "%s cut to %zu bytes", messages[_i].name, length);
+		/* what lies behind the end does not count, though it is right */
+		ck_assert_msg(!messages[_i].unpack(p.bytes, length, &again), "%s up to %zu", messages[_i].name, length);
+	}
 	char *more = calloc(1, p.length + 4);
 	ck_assert_ptr_nonnull(more);
 	memcpy(more, p.bytes, p.length);
@@ -394,6 +398,23 @@ START_TEST(figures_are_read_one_by_one)
 }
 END_TEST
 
+START_TEST(numbers_that_people_are_shown_are_finite)
+{
+	static const struct {
+		double seconds;
+		bool taken;
+	} cases[] = { { 1e300, true }, { -1e300, true }, { 1.01e300, false }, { -1.01e300, false }, { 0, true } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct muster_packer p = { 0 };
+		struct muster_ring_ready ready;
+		muster_pack_ring_ready(&p, &(struct muster_ring_ready){ .seconds = cases[i].seconds });
+		ck_assert_msg(
+			muster_unpack_ring_ready(p.bytes, p.length, &ready) == cases[i].taken, "%g", cases[i].seconds);
+		muster_packer_done(&p);
+	}
+}
+END_TEST
+
 START_TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
 {
 	struct muster_ring_figure many[MUSTER_RING_FIGURES_MAX + 1];
@@ -528,6 +549,7 @@ int main(void)
 	tcase_add_test(tcase, a_membership_without_members_is_one);
 	tcase_add_test(tcase, a_payload_may_hold_any_bytes);
 	tcase_add_test(tcase, figures_are_read_one_by_one);
+	tcase_add_test(tcase, numbers_that_people_are_shown_are_finite);
 	tcase_add_test(tcase, a_ring_may_have_as_many_figures_as_the_limit_says);
 	tcase_add_test(tcase, only_a_member_of_a_ring_needs_a_place_in_it);
 	tcase_add_test(tcase, parts_come_one_after_the_other_to_a_proper_end);

@@ -183,6 +183,44 @@ START_TEST(messages_of_one_rank_keep_their_order_whatever_each_takes)
 }
 END_TEST
 
+enum { MANY = 40 };
+
+/* The later a message is sent, the less time it would take. */
+static double shrinking_delay(void *arg, int from, int to, int tag, size_t length, int *copies)
+{
+	(void)arg;
+	(void)from;
+	(void)to;
+	(void)length;
+	(void)copies;
+	return 300 - 100 * tag;
+}
+
+static void mesh_main(void *arg, int rank)
+{
+	int *received = arg, next[MANY] = { 0 };
+	struct muster_message message;
+	for (int tag = 0; tag < 3; tag++)
+		for (int to = 0; to < MANY; to++)
+			if (to != rank)
+				ck_assert_int_eq(muster_transport_send(endpoint(rank), to, tag, "", 0, &err), 0);
+	while (await(rank, 1000, &message)) {
+		ck_assert_int_eq(message.tag, next[message.from]++);
+		muster_message_done(&message);
+		++*received;
+	}
+}
+
+START_TEST(every_pair_of_many_ranks_keeps_its_order)
+{
+	int received = 0;
+	hooks.send = shrinking_delay;
+	loop = muster_loop_new(MANY, 0, &hooks);
+	muster_loop_run(loop, NULL, mesh_main, &received);
+	ck_assert_int_eq(received, 3 * MANY * (MANY - 1));
+}
+END_TEST
+
 static double fixed_delay(void *arg, int from, int to, int tag, size_t length, int *copies)
 {
 	int *wanted = arg;
@@ -395,6 +433,7 @@ int main(void)
 	tcase = tcase_create("loop");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, messages_of_one_rank_keep_their_order_whatever_each_takes, 0, 5);
+	tcase_add_test(tcase, every_pair_of_many_ranks_keeps_its_order);
 	tcase_add_loop_test(tcase, a_message_comes_as_often_as_the_hook_says, 0, 4);
 	tcase_add_loop_test(tcase, nothing_comes_from_a_rank_that_died, 0, 2);
 	tcase_add_loop_test(tcase, ranks_that_rank_0_started_do_not_outlive_it, 0, 2);

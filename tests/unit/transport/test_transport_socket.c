@@ -6,9 +6,11 @@
 
 #include <check.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 20000 };
@@ -60,12 +62,99 @@ START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 }
 END_TEST
 
+/* More than a socket holds, both ways at once: neither end waits for the other. */
+START_TEST(large_messages_come_whole_and_in_their_order)
+{
+	enum { LARGE = 3000000, TIMES = 3 };
+	struct muster_error err;
+	struct muster_transport *t;
+	char *bytes = muster_calloc(LARGE, 1);
+	ck_assert_int_eq(muster_transport_socket_start(2, &muster_clock_monotonic, &t, &err), 0);
+	for (int i = 0; i < TIMES; i++) {
+		memset(bytes, 'a' + i + t->rank, LARGE);
+		ck_assert_int_eq(muster_transport_send(t, 1 - t->rank, 1 + i, bytes, (size_t)(LARGE - i), &err), 0);
+	}
+	for (int i = 0; i < TIMES; i++) {
+		struct muster_message message = await(t);
+		memset(bytes, 'a' + i + 1 - t->rank, LARGE);
+		ck_assert_int_eq(message.tag, 1 + i);
+		ck_assert_uint_eq(message.length, (size_t)(LARGE - i));
+		ck_assert_int_eq(memcmp(message.bytes, bytes, message.length), 0);
+		ck_assert_int_eq(message.bytes[message.length], '\0');
+		muster_message_done(&message);
+	}
+	free(bytes);
+	int rank = t->rank;
+	muster_transport_close(t, PATIENCE_MS);
+	if (rank == 1)
+		_exit(0);
+}
+END_TEST
+
+/* The socket of this process to rank 0. */
+static int socket_of_this_process(void)
+{
+	for (int fd = 0; fd < 256; fd++) {
+		struct stat status;
+		if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+			return fd;
+	}
+	return -1;
+}
+
+START_TEST(a_rank_that_sends_no_messages_counts_as_dead)
+{
+	const uint32_t headers[][2] = { { MUSTER_TAG_HELLO, MUSTER_MESSAGE_BYTES_MAX + 1 }, { 0, 0xffffffff } };
+	struct muster_error err;
+	struct muster_transport *t;
+	ck_assert_int_eq(muster_transport_socket_start(2, &muster_clock_monotonic, &t, &err), 0);
+	if (t->rank == 1) {
+		ck_assert_int_eq(write(socket_of_this_process(), headers[_i], sizeof headers[_i]), sizeof headers[_i]);
+		sleep(60); /* until it is ended */
+	}
+	struct muster_message message = await(t);
+	ck_assert_int_eq(message.tag, MUSTER_TAG_PEER_DIED);
+	ck_assert_int_eq(message.from, 1);
+	muster_message_done(&message);
+	ck_assert(!muster_transport_receive(t, &message));
+	ck_assert_int_eq(muster_transport_send(t, 1, MUSTER_TAG_CANCEL, "", 0, &err), 0);
+	muster_transport_close(t, 0);
+}
+END_TEST
+
+START_TEST(ranks_other_than_0_reach_only_rank_0)
+{
+	struct muster_error err;
+	struct muster_transport *t;
+	ck_assert_int_eq(muster_transport_socket_start(3, &muster_clock_monotonic, &t, &err), 0);
+	if (t->rank > 0) {
+		const char *name = getenv("MUSTER_LOCAL_RANK");
+		bool right = name && strtol(name, NULL, 10) == t->rank &&
+			     muster_transport_send(t, 3 - t->rank, MUSTER_TAG_HELLO, "", 0, &err) < 0 &&
+			     strstr(err.text, "only rank 0 can send to every rank of the node");
+		muster_transport_send(t, 0, right ? MUSTER_TAG_HELLO : MUSTER_TAG_CANCEL, "", 0, &err);
+		muster_transport_close(t, PATIENCE_MS);
+		_exit(0);
+	}
+	ck_assert_ptr_null(getenv("MUSTER_LOCAL_RANK"));
+	for (int i = 0; i < 4; i++) { /* two messages, two deaths */
+		struct muster_message message = await(t);
+		ck_assert(message.tag == MUSTER_TAG_HELLO || message.tag == MUSTER_TAG_PEER_DIED);
+		muster_message_done(&message);
+	}
+	muster_transport_close(t, PATIENCE_MS);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("transport_socket");
 	TCase *tcase = tcase_create("ranks");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_rank_that_dies_is_the_last_that_is_heard_of_it);
+	tcase_add_test(tcase, large_messages_come_whole_and_in_their_order);
+	tcase_add_loop_test(tcase, a_rank_that_sends_no_messages_counts_as_dead, 0, 2);
+	tcase_add_test(tcase, ranks_other_than_0_reach_only_rank_0);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,145 @@
+/* test_progress.c - the progress of a run on standard error: one line that moves, or one line for each phase */
+#include "coord/progress.h"
+
+#include "check_main.h"
+#include "coord/message.h"
+#include "util/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static double now_ms;
+
+static double shown(const struct muster_clock *clock)
+{
+	(void)clock;
+	return now_ms;
+}
+static const struct muster_clock hands = { .now_ms = shown };
+
+static struct muster_progress progress;
+static FILE *caught;
+static char text[4096];
+
+/* Standard error goes to a file; `terminal` is what $MUSTER_TERMINAL says. */
+static void start(const char *terminal)
+{
+	caught = tmpfile();
+	ck_assert_ptr_nonnull(caught);
+	fflush(stderr);
+	ck_assert_int_ge(dup2(fileno(caught), STDERR_FILENO), 0);
+	setenv("MUSTER_TERMINAL", terminal, 1);
+	now_ms = 5000;
+	muster_progress_init(&progress, &hands);
+	now_ms += 1500;
+}
+
+/* What was printed since the last call. */
+static const char *printed(void)
+{
+	fflush(stderr);
+	rewind(caught);
+	text[fread(text, 1, sizeof text - 1, caught)] = '\0';
+	ck_assert_int_eq(ftruncate(fileno(caught), 0), 0);
+	rewind(caught);
+	return text;
+}
+
+static void show(int start_done, int drivers_done, int inventory_done)
+{
+	const int done[MUSTER_PHASE_COUNT] = { start_done, drivers_done, inventory_done };
+	muster_progress_show(&progress, done, 8);
+}
+
+START_TEST(without_a_terminal_each_phase_is_a_line_once)
+{
+	start("0");
+	show(3, 0, 0);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: starting ranks\n");
+	show(7, 0, 0);
+	ck_assert_str_eq(printed(), "");
+	show(8, 0, 0);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: loading drivers\n");
+	now_ms += 500;
+	show(8, 8, 8); /* a phase that was over at once is not shown */
+	ck_assert_str_eq(printed(), "muster: 2.0 s: host and device copies\n");
+	show(8, 8, 7); /* never back */
+	ck_assert_str_eq(printed(), "");
+	muster_progress_say(&progress, "localisation all-reduces: 4");
+	muster_progress_end(&progress);
+	ck_assert_str_eq(printed(), "muster: 2.0 s: localisation all-reduces: 4\n");
+}
+END_TEST
+
+START_TEST(the_last_phase_is_shown_when_all_have_ended_it)
+{
+	const int done[MUSTER_PHASE_COUNT] = { 8, 8, 8, 8, 8 };
+	start("0");
+	muster_progress_show(&progress, done, 8);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: all-reduce\n");
+}
+END_TEST
+
+#define CLEAR "\r\033[K"
+
+START_TEST(on_a_terminal_one_line_moves)
+{
+	start("1");
+	show(3, 0, 0);
+	ck_assert_str_eq(printed(), CLEAR "  1.5 s  starting ranks: 3 of 8 ranks done");
+	now_ms += 99;
+	show(4, 0, 0); /* too soon */
+	ck_assert_str_eq(printed(), "");
+	now_ms += 1;
+	show(5, 0, 0);
+	ck_assert_str_eq(printed(), CLEAR "  1.6 s  starting ranks: 5 of 8 ranks done");
+	show(8, 2, 0); /* another phase is shown at once */
+	ck_assert_str_eq(printed(), CLEAR "  1.6 s  loading drivers: 2 of 8 ranks done");
+	muster_progress_say(&progress, "the all-reduce of 8 ranks is slow");
+	ck_assert_str_eq(printed(), CLEAR "muster: 1.6 s: the all-reduce of 8 ranks is slow\n");
+	muster_progress_end(&progress);
+	ck_assert_str_eq(printed(), CLEAR);
+	muster_progress_end(&progress); /* nothing left to clear */
+	muster_progress_say(&progress, "more");
+	ck_assert_str_eq(printed(), "muster: 1.6 s: more\n");
+}
+END_TEST
+
+START_TEST(silent_progress_prints_nothing)
+{
+	start("1");
+	progress.silent = true;
+	show(3, 0, 0);
+	muster_progress_say(&progress, "more");
+	muster_progress_end(&progress);
+	ck_assert_str_eq(printed(), "");
+}
+END_TEST
+
+START_TEST(json_lines_are_never_for_a_terminal)
+{
+	setenv("MUSTER_TERMINAL", "1", 1);
+	ck_assert(muster_on_terminal());
+	muster_log_as_json(true);
+	ck_assert(!muster_on_terminal());
+	muster_log_as_json(false);
+	setenv("MUSTER_TERMINAL", "0", 1);
+	ck_assert(!muster_on_terminal());
+	unsetenv("MUSTER_TERMINAL");
+	ck_assert_int_ge(dup2(fileno(tmpfile()), STDOUT_FILENO), 0);
+	ck_assert(!muster_on_terminal()); /* a file */
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("progress");
+	tcase_add_test(tcase, without_a_terminal_each_phase_is_a_line_once);
+	tcase_add_test(tcase, the_last_phase_is_shown_when_all_have_ended_it);
+	tcase_add_test(tcase, on_a_terminal_one_line_moves);
+	tcase_add_test(tcase, silent_progress_prints_nothing);
+	tcase_add_test(tcase, json_lines_are_never_for_a_terminal);
+	return check_main(tcase);
+}

@@ -1,0 +1,130 @@
+/* test_signals.c - a run ends early after a signal, or when a call hangs; each case is a process of its own */
+#include "coord/signals.h"
+
+#include "check_main.h"
+#include "muster/report.h"
+#include "util/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	int number;
+	const char *name;
+} known[] = {
+	{ SIGTERM, "SIGTERM" },
+	{ SIGINT, "SIGINT" },
+	{ SIGHUP, "SIGHUP" },
+	{ SIGUSR1, "SIGUSR1" },
+	{ SIGUSR2, "SIGUSR2" },
+	{ SIGXCPU, "SIGXCPU" },
+};
+
+START_TEST(the_first_signal_is_recorded_with_its_time)
+{
+	double at_ms = -1, before_ms = muster_now_ms();
+	muster_signals_listen();
+	ck_assert_int_eq(muster_signals_received(&at_ms), 0);
+	ck_assert_double_eq(at_ms, 0);
+	raise(known[_i].number);
+	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i].number);
+	ck_assert(at_ms >= before_ms && at_ms <= muster_now_ms());
+	ck_assert_str_eq(muster_signals_name(known[_i].number), known[_i].name);
+	double first_ms = at_ms;
+	raise(SIGINT); /* at once: the same request by another way */
+	raise(SIGTERM);
+	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i].number);
+	ck_assert_double_eq(at_ms, first_ms);
+}
+END_TEST
+
+START_TEST(a_signal_that_is_ignored_stays_so)
+{
+	signal(SIGHUP, SIG_IGN);
+	muster_signals_listen();
+	raise(SIGHUP);
+	ck_assert_int_eq(muster_signals_received(NULL), 0);
+	ck_assert_str_eq(muster_signals_name(SIGWINCH), "a signal");
+}
+END_TEST
+
+/* Expected to exit with MUSTER_EXIT_INCONCLUSIVE. */
+START_TEST(another_signal_after_more_than_a_second_ends_the_process)
+{
+	muster_signals_listen();
+	raise(SIGTERM);
+	for (double until_ms = muster_now_ms() + 1100; muster_now_ms() < until_ms;)
+		usleep(10000);
+	raise(SIGTERM);
+	_exit(0);
+}
+END_TEST
+
+/* ---- the watch ---- */
+
+static double began_ms;
+
+/* Ends the process with its signal, or 100 when the time was over; 101 when that was too early. */
+static void late(void *arg, int signal_number)
+{
+	if (arg != &began_ms)
+		_exit(102);
+	_exit(signal_number ? signal_number : muster_now_ms() - began_ms >= 199 ? 100 : 101);
+}
+
+/* Expected to exit with 100. */
+START_TEST(a_call_that_hangs_is_late_at_its_time)
+{
+	muster_signals_listen();
+	began_ms = muster_now_ms();
+	muster_signals_watch(began_ms + 200, late, &began_ms);
+	sleep(20);
+	_exit(0);
+}
+END_TEST
+
+/* Expected to exit with SIGUSR1. */
+START_TEST(a_call_that_hangs_is_late_when_a_signal_comes)
+{
+	muster_signals_listen();
+	began_ms = muster_now_ms();
+	muster_signals_watch(began_ms + 20000, late, &began_ms);
+	if (_i == 0)
+		raise(SIGUSR1);
+	else
+		kill(getpid(), SIGUSR1);
+	for (;;)
+		sleep(20);
+}
+END_TEST
+
+START_TEST(a_call_that_returns_in_time_is_not_late)
+{
+	muster_signals_listen();
+	muster_signals_watch_end(); /* without a watch: nothing */
+	for (int i = 0; i < 2; i++) {
+		began_ms = muster_now_ms();
+		muster_signals_watch(began_ms + 300, late, &began_ms);
+		muster_signals_watch_end();
+		ck_assert_double_lt(muster_now_ms() - began_ms, 299); /* it does not wait for the time either */
+	}
+	usleep(400000);
+	raise(SIGTERM);
+	ck_assert_int_eq(muster_signals_received(NULL), SIGTERM);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("signals");
+	tcase_set_timeout(tcase, 30);
+	tcase_add_loop_test(tcase, the_first_signal_is_recorded_with_its_time, 0, LENGTH(known));
+	tcase_add_test(tcase, a_signal_that_is_ignored_stays_so);
+	tcase_add_exit_test(tcase, another_signal_after_more_than_a_second_ends_the_process, MUSTER_EXIT_INCONCLUSIVE);
+	tcase_add_exit_test(tcase, a_call_that_hangs_is_late_at_its_time, 100);
+	tcase_add_loop_exit_test(tcase, a_call_that_hangs_is_late_when_a_signal_comes, SIGUSR1, 0, 2);
+	tcase_add_test(tcase, a_call_that_returns_in_time_is_not_late);
+	return check_main(tcase);
+}
