@@ -142,11 +142,11 @@ class Node(unittest.TestCase):
 
     def test_a_rank_that_is_killed_is_missing_and_nothing_else_is_lost(self):
         process = self.start("--fault", "nccl-hang@rank1=init")
-        ranks = []
-        # a worker that is not yet the program it will be has the name of its rank
-        while len(ranks) != GPUS and process.poll() is None:
-            time.sleep(0.02)
-            ranks = named(process.pid, "node")
+        ranks, before = [], None
+        # a worker that is not yet the program it will be has the name of its rank, but only for a moment
+        while (len(ranks) != GPUS or ranks != before) and process.poll() is None:
+            time.sleep(0.1)
+            ranks, before = named(process.pid, "node"), ranks
         self.assertEqual(len(ranks), GPUS)
         os.kill(ranks[1], signal.SIGKILL)
         code, line, err = self.end(process)
