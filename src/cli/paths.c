@@ -16,65 +16,43 @@
 
 static struct muster_paths paths;
 
-static bool is_directory(const char *path)
+/* The path, which is malloc'd, when it is a directory; else it is freed, and NULL returned. */
+static char *directory(char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* "<base>/<rest>" when that is a directory, else NULL; malloc'd. */
-static char *directory_try(const char *base, const char *rest)
-{
-	char *path = muster_asprintf("%s/%s", base, rest);
-	if (is_directory(path))
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return path;
 	free(path);
 	return NULL;
 }
 
-/* <base>/lib/<triplet>/muster/<name>: the triplet is whichever folder has it. */
-static char *multiarch_find(const char *base, const char *name)
-{
-	char *lib = muster_asprintf("%s/lib", base), *found = NULL;
-	struct muster_names names = { 0 };
-	muster_file_names(lib, "", alphasort, &names, NULL);
-	for (size_t i = 0; i < names.count && !found; i++) {
-		char *rest = muster_asprintf("%s/muster/%s", names.items[i], name);
-		found = directory_try(lib, rest);
-		free(rest);
-	}
-	muster_names_done(&names);
-	free(lib);
-	return found;
-}
-
-/* <base>/<libdir>/muster/<name>, or where it would be. */
+/* <base>/<libdir>/muster/<name>, where libdir is lib, lib64 or whichever lib/<triplet> has it; or where it would be. */
 static char *library_find(const char *base, const char *name)
 {
-	static const char *const folders[] = { "lib/muster", "lib64/muster" };
-	char *found = NULL;
-	for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
-		char *rest = muster_asprintf("%s/%s", folders[i], name);
-		found = directory_try(base, rest);
-		free(rest);
-	}
+	char *lib = muster_asprintf("%s/lib", base);
+	struct muster_names triplets = { 0 };
+	char *found = directory(muster_asprintf("%s/lib/muster/%s", base, name));
 	if (!found)
-		found = multiarch_find(base, name);
+		found = directory(muster_asprintf("%s/lib64/muster/%s", base, name));
+	if (!found)
+		muster_file_names(lib, "", alphasort, &triplets, NULL);
+	for (size_t i = 0; i < triplets.count && !found; i++)
+		found = directory(muster_asprintf("%s/%s/muster/%s", lib, triplets.items[i], name));
+	muster_names_done(&triplets);
+	free(lib);
 	return found ? found : muster_asprintf("%s/lib/muster/%s", base, name);
 }
 
-/* All below one base; stand-ins and MPI modules may be left out of a package. */
+/* All below one base; stand-ins, hardware descriptions and MPI modules may be left out of a package. */
 static bool base_try(const char *base)
 {
-	char *configs = directory_try(base, "share/muster/configs");
-	char *hardware;
+	char *configs = directory(muster_asprintf("%s/share/muster/configs", base));
 	if (!configs)
 		return false;
-	hardware = directory_try(base, "share/muster/hardware");
 	paths.configs = configs;
 	paths.standins = library_find(base, "sim");
 	paths.mpi = library_find(base, "mpi");
-	paths.hardware = hardware ? hardware : muster_asprintf("%s/share/muster/hardware", base);
+	paths.hardware = muster_asprintf("%s/share/muster/hardware", base);
 	return true;
 }
 

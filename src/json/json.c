@@ -7,6 +7,7 @@
 #include "json/scan.h"
 
 #include "muster/arena.h"
+#include "util/file.h"
 #include "util/sort.h"
 
 #include <cjson/cJSON.h>
@@ -133,6 +134,17 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 	root->string = (char *)arena;
 	*ret = (struct muster_json *)root;
 	return 0;
+}
+
+int muster_json_parse_file(const char *path, size_t limit, struct muster_json **ret, struct muster_error *err)
+{
+	char *text;
+	size_t length;
+	if (muster_file_read(path, limit, &text, &length, err) < 0)
+		return -1;
+	int rc = muster_json_parse(text, length, ret, err);
+	free(text);
+	return rc < 0 ? muster_wrap(err, "%s", path) : 0;
 }
 
 void muster_json_free(struct muster_json *json)

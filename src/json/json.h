@@ -22,6 +22,9 @@ struct muster_json; /* a node of a parsed text */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err);
 void muster_json_free(struct muster_json *json);
 
+/* The same of a file of at most `limit` bytes; errors name the path, and MUSTER_EIO is that of muster_file_read. */
+int muster_json_parse_file(const char *path, size_t limit, struct muster_json **ret, struct muster_error *err);
+
 enum muster_json_type {
 	MUSTER_JSON_NULL,
 	MUSTER_JSON_BOOLEAN,

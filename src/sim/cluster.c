@@ -233,29 +233,22 @@ static int check(const struct muster_sim_cluster *cluster, struct muster_error *
 
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err)
 {
-	char *text;
-	size_t length;
-	struct muster_json *json = NULL;
 	struct muster_sim_cluster cluster = { .arena = NULL };
 	struct muster_json_reader reader = { .err = err };
-	int result = -1;
-	if (muster_file_read(path, CLUSTER_BYTES_MAX, &text, &length, err) < 0)
+	struct muster_json *json;
+	if (muster_json_parse_file(path, CLUSTER_BYTES_MAX, &json, err) < 0)
 		return -1;
-	if (muster_json_parse(text, length, &json, err) < 0)
-		goto out;
 	cluster.arena = reader.arena = muster_arena_new();
-	if (muster_object_read(&reader, json, &muster_sim_cluster_type, &cluster) < 0 || check(&cluster, err) < 0)
-		goto out;
-	*ret = cluster;
-	result = 0;
-out:
-	if (result < 0) {
-		muster_wrap(err, "%s", path);
-		muster_arena_free(cluster.arena);
-	}
+	int rc = muster_object_read(&reader, json, &muster_sim_cluster_type, &cluster);
+	if (rc == 0)
+		rc = check(&cluster, err);
 	muster_json_free(json);
-	free(text);
-	return result;
+	if (rc < 0) {
+		muster_arena_free(cluster.arena);
+		return muster_wrap(err, "%s", path);
+	}
+	*ret = cluster;
+	return 0;
 }
 
 void muster_sim_cluster_done(struct muster_sim_cluster *cluster)

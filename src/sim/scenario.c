@@ -5,7 +5,6 @@
  */
 #include "sim/scenario.h"
 
-#include "util/file.h"
 #include "util/text.h"
 #include "json/object.h"
 #include "sim/fault.h"
@@ -38,26 +37,11 @@ void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const c
 		muster_arena_string(scenario->arena, fault));
 }
 
-static int read_fault(struct muster_json_reader *r, void *scenario, const struct muster_json *json)
-{
-	const char *fault;
-	if (muster_json_text_read(r, &fault, json) < 0)
-		return -1;
-	muster_sim_scenario_add_fault(scenario, fault);
-	return 0;
-}
-
-static int read_faults(struct muster_json_reader *r, void *scenario, const struct muster_json *json)
-{
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0)
-		return -1;
-	return muster_json_each_read(r, json, read_fault, scenario, 0);
-}
-
 static const struct muster_field fields[] = {
 	{ MUSTER_FIELD(muster_sim_scenario, sku, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_sim_scenario, nodes, INT), .low = 1, .high = MUSTER_SIM_NODES_MAX, .optional = true },
-	{ .key = "faults", .read = read_faults, .optional = true },
+	{ MUSTER_FIELD(muster_sim_scenario, faults, TEXT), MUSTER_FIELD_MANY(muster_sim_scenario, fault_count),
+		.optional = true },
 	{ MUSTER_FIELD(muster_sim_scenario, cpu_masks, TEXT), .optional = true },
 };
 static const struct muster_object_type scenario_type = MUSTER_OBJECT_TYPE(muster_sim_scenario, fields);
@@ -65,21 +49,25 @@ static const struct muster_object_type scenario_type = MUSTER_OBJECT_TYPE(muster
 int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err)
 {
 	struct muster_json_reader reader = { .arena = scenario->arena, .err = err };
-	struct muster_json *root = NULL;
-	char *text = NULL;
-	size_t length = 0;
-	int rc = -1;
-	if (muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "%s", err ? muster_arena_string(scenario->arena, err->text) : "");
-	if (muster_json_parse(text, length, &root, err) < 0 ||
-		muster_object_read(&reader, root, &scenario_type, scenario) < 0)
-		muster_wrap(err, "%s", path);
-	else
-		rc = 0;
+	struct muster_sim_scenario read = {
+		.sku = scenario->sku, .nodes = scenario->nodes, .cpu_masks = scenario->cpu_masks
+	};
+	struct muster_json *root;
+	if (muster_json_parse_file(path, FILE_LIMIT, &root, err) < 0) {
+		if (err)
+			err->code = MUSTER_EUSAGE;
+		return -1;
+	}
+	int rc = muster_object_read(&reader, root, &scenario_type, &read);
 	muster_json_free(root);
-	free(text);
-	return rc;
+	if (rc < 0)
+		return muster_wrap(err, "%s", path);
+	scenario->sku = read.sku;
+	scenario->nodes = read.nodes;
+	scenario->cpu_masks = read.cpu_masks;
+	for (size_t i = 0; i < read.fault_count; i++)
+		muster_sim_scenario_add_fault(scenario, read.faults[i]);
+	return 0;
 }
 
 /* FNV-1a: spreads a few small numbers over 64 bits, the same everywhere. */

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_LIMIT (1 << 20)
 
@@ -49,20 +50,15 @@ static const struct muster_object_type hardware_type = { .fields = fields, .coun
 
 static int read_file(const char *directory, const char *sku, struct muster_json **ret, struct muster_error *err)
 {
-	char *path = muster_asprintf("%s/%s.json", directory, sku), *text = NULL;
-	size_t length = 0;
+	char *path = muster_asprintf("%s/%s.json", directory, sku);
 	int rc = -1;
 	/* A SKU is a name, never a path out of the directory. */
-	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') ||
-		muster_file_read(path, FILE_LIMIT, &text, &length, err) < 0)
+	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') || access(path, R_OK) < 0)
 		muster_fail(err, MUSTER_EUSAGE,
 			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus lists all", sku,
 			directory);
-	else if (muster_json_parse(text, length, ret, err) < 0)
-		muster_wrap(err, "%s", path);
 	else
-		rc = 0;
-	free(text);
+		rc = muster_json_parse_file(path, FILE_LIMIT, ret, err);
 	free(path);
 	return rc;
 }

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 MUSTER_STANDIN_MARK;
@@ -43,7 +42,7 @@ struct ncclComm {
 	int rank, ranks;
 	uint64_t token, numbers; /* numbers: all-reduces so far */
 	ncclResult_t state;
-	bool blocking, ready, connected, aborted, finalizing;
+	bool ready, connected, aborted, finalizing;
 	struct work *deferred; /* waits for the ring to be connected */
 	size_t references;     /* the caller's, and one for each all-reduce */
 };
@@ -218,10 +217,9 @@ static int work_poll(void *arg, double *seconds)
 		return 0;
 	int state = muster_simring_advance(comm->ring, &work->ring);
 	if (state > 0)
-		*seconds = muster_simring_seconds(comm->ring, work->ring.count * work->ring.size);
+		*seconds = muster_simring_seconds(comm->ring, work->ring.count * sizeof(float));
 	if (state < 0) {
-		muster_simlog_warn(
-			"The ranks' counts, types or operations differ in all-reduce %" PRIu64, work->ring.number);
+		muster_simlog_warn("The ranks' counts or operations differ in all-reduce %" PRIu64, work->ring.number);
 		comm->state = ncclInvalidUsage;
 	}
 	return state != 0;
@@ -259,21 +257,10 @@ static ncclResult_t advance(struct ncclComm *comm)
 	return comm->state;
 }
 
-/* A blocking call waits; the lock is free while it sleeps. */
-static ncclResult_t wait_for(struct ncclComm *comm)
-{
-	while (advance(comm) == ncclInProgress) {
-		unlock(ncclSuccess);
-		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
-		lock();
-	}
-	return comm->state;
-}
-
 static bool is_config(const ncclConfig_t *config)
 {
-	return !config || (config->magic == MUSTER_NCCL_CONFIG_MAGIC && config->version >= MUSTER_NCCL_CONFIG_VERSION &&
-				  config->size >= sizeof(struct muster_nccl_config));
+	return config && config->magic == MUSTER_NCCL_CONFIG_MAGIC && config->version >= MUSTER_NCCL_CONFIG_VERSION &&
+	       config->size >= sizeof(struct muster_nccl_config) && config->blocking == 0;
 }
 
 #define FABRIC_COMPLETED 3 /* NVML_GPU_FABRIC_STATE_COMPLETED */
@@ -319,7 +306,7 @@ static void raise_counters(void)
 				raise_counter(&node->ports[i], &node->ports[i].counters[c]);
 }
 
-static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank, const ncclConfig_t *config)
+static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank)
 {
 	struct muster_standin_device device;
 	struct muster_error err;
@@ -346,16 +333,10 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		.ranks = ranks,
 		.token = id->token,
 		.state = ncclInProgress,
-		.blocking = !config || config->blocking != 0,
 		.references = 1,
 		.device = device };
-	ncclResult_t result = comm->blocking ? wait_for(comm) : ncclInProgress;
-	if (result != ncclSuccess && result != ncclInProgress) {
-		release(comm);
-		return result;
-	}
 	*ret = comm;
-	return result;
+	return ncclInProgress;
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
@@ -364,7 +345,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	memcpy(&given, id.internal, sizeof given);
 	muster_sim_cluster();
 	if (!comm || ranks < 1 || rank < 0 || rank >= ranks || !is_config(config)) {
-		muster_simlog_warn("Invalid arguments: rank %d of %d, or a configuration that is none", rank, ranks);
+		muster_simlog_warn(
+			"Invalid arguments: rank %d of %d, or a configuration that is none, or blocking", rank, ranks);
 		return ncclInvalidArgument;
 	}
 	if (memcmp(given.mark, ID_MARK, sizeof ID_MARK) != 0) {
@@ -375,7 +357,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 		pause();
 	lock();
 	*comm = NULL;
-	return unlock(init(comm, ranks, &given, rank, config));
+	return unlock(init(comm, ranks, &given, rank));
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
@@ -397,7 +379,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 		return unlock(ncclInvalidUsage);
 	comm->finalizing = true;
 	comm->state = comm->state == ncclSuccess ? ncclInProgress : comm->state;
-	return unlock(comm->blocking ? wait_for(comm) : advance(comm));
+	return unlock(advance(comm));
 }
 
 static ncclResult_t leave(ncclComm_t comm, bool abort)
@@ -427,10 +409,12 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 
 /* -- all-reduce -- */
 
-/* The first one of a non-blocking communicator connects the ring, and so it is not in the stream yet when the call
- * returns ncclInProgress: an event that is recorded before ncclCommGetAsyncError says ncclSuccess comes before it. */
+/* The first one connects the ring, and so it is not in the stream yet when the call returns ncclInProgress: an event
+ * that is recorded before ncclCommGetAsyncError says ncclSuccess comes before it. */
 static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work *work, cudaStream_t stream)
 {
+	const struct muster_simcuda *simcuda = muster_simcuda();
+	size_t bytes = work->count * sizeof(float);
 	advance_init(comm);
 	if (comm->state == ncclInProgress || comm->finalizing) {
 		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
@@ -438,14 +422,10 @@ static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work
 	}
 	if (comm->state != ncclSuccess)
 		return comm->state;
-	if (!work->size || (work->op != ncclSum && work->op != ncclMax) || work->count > SIZE_MAX / work->size) {
-		muster_simlog_warn("The simulated NCCL sums and compares float32 and float64 only");
-		return ncclInvalidArgument;
-	}
 	if (work->count == 0)
 		return ncclSuccess;
-	if (!muster_simcuda()->muster_standin_cuda_check(work->send, work->count * work->size) ||
-		!muster_simcuda()->muster_standin_cuda_check(work->receive, work->count * work->size)) {
+	if (!simcuda->muster_standin_cuda_check(work->send, bytes) ||
+		!simcuda->muster_standin_cuda_check(work->receive, bytes)) {
 		muster_simlog_warn("A buffer of the all-reduce is not device memory, or too short");
 		return ncclInvalidArgument;
 	}
@@ -453,12 +433,10 @@ static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work
 	*new = (struct work){ .comm = comm, .stream = stream, .ring = *work };
 	new->ring.number = ++comm->numbers;
 	comm->references++;
-	if (!comm->connected && !comm->blocking) {
-		comm->deferred = new;
-		return comm->state = ncclInProgress;
-	}
-	connect_ring(comm);
-	return launch(new);
+	if (comm->connected)
+		return launch(new);
+	comm->deferred = new;
+	return comm->state = ncclInProgress;
 }
 
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
@@ -466,13 +444,13 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
 {
 	if (!comm)
 		return ncclInvalidArgument;
+	if (type != ncclFloat32 || (op != ncclSum && op != ncclMax) || count > SIZE_MAX / sizeof(float)) {
+		muster_simlog_warn("The simulated NCCL sums and compares float32 only");
+		return ncclInvalidArgument;
+	}
 	struct muster_simring_work work = { .send = (CUdeviceptr)(uintptr_t)send,
 		.receive = (CUdeviceptr)(uintptr_t)receive,
 		.count = count,
-		.size = type == ncclFloat32   ? sizeof(float)
-			: type == ncclFloat64 ? sizeof(double)
-					      : 0,
-		.type = type,
 		.op = op };
 	lock();
 	return unlock(all_reduce(comm, &work, stream));

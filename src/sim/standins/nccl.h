@@ -55,14 +55,14 @@ int muster_simring_domains(const struct muster_simring *ring);
 bool muster_simring_is_broken(const struct muster_simring *ring, const char *mode);
 void muster_simring_leave(struct muster_simring *ring);
 
-/* One all-reduce as one rank sees it. All ranks must start theirs in the same order with the same count, type and op.
+/* One all-reduce of floats as one rank sees it. All ranks must start theirs in the same order with the same count and
+ * op.
  */
 struct muster_simring_work {
 	uint64_t number; /* 1, 2, ... */
 	int step;        /* 0 at first */
 	CUdeviceptr send, receive;
-	size_t count, size; /* elements, bytes of one */
-	ncclDataType_t type;
+	size_t count;
 	ncclRedOp_t op;
 };
 /* Do what can be done without waiting. 1: finished; 0: not yet; -1: the ranks' arguments differ. */

@@ -27,7 +27,6 @@ struct slot {
 	struct muster_simring_member member;
 	/* of the all-reduce that the rank published last */
 	size_t count;
-	ncclDataType_t type;
 	ncclRedOp_t op;
 };
 
@@ -51,13 +50,14 @@ static size_t header_bytes(int ranks)
 	return (bytes + 4095) / 4096 * 4096;
 }
 
-static unsigned char *window(const struct muster_simring *ring, int rank)
+static float *window(const struct muster_simring *ring, int rank)
 {
-	return (unsigned char *)ring->shared + header_bytes(ring->ranks) + (size_t)rank * MUSTER_STANDIN_WINDOW;
+	return (float *)(void *)((unsigned char *)ring->shared + header_bytes(ring->ranks) +
+				 (size_t)rank * MUSTER_STANDIN_WINDOW);
 }
 
 /* The window of the result follows the windows of the ranks. */
-static unsigned char *result(const struct muster_simring *ring)
+static float *result(const struct muster_simring *ring)
 {
 	return window(ring, ring->ranks);
 }
@@ -182,33 +182,26 @@ void muster_simring_leave(struct muster_simring *ring)
 
 /* -- all-reduce -- */
 
-#define REDUCE(type)                                                                                                   \
-	for (size_t i = from; i < to; i++) {                                                                           \
-		type value = ((const type *)window(ring, 0))[i];                                                       \
-		for (int rank = 1; rank < ring->ranks; rank++) {                                                       \
-			type other = ((const type *)window(ring, rank))[i];                                            \
-			value = op == ncclMax ? (other > value ? other : value) : value + other;                       \
-		}                                                                                                      \
-		((type *)result(ring))[i] = value;                                                                     \
-	}
-
-static void reduce(const struct muster_simring *ring, ncclDataType_t type, ncclRedOp_t op, size_t from, size_t to)
+static void reduce(const struct muster_simring *ring, ncclRedOp_t op, size_t from, size_t to)
 {
-	if (type == ncclFloat64)
-		REDUCE(double)
-	else
-		REDUCE(float)
+	for (size_t i = from; i < to; i++) {
+		float value = window(ring, 0)[i];
+		for (int rank = 1; rank < ring->ranks; rank++) {
+			float other = window(ring, rank)[i];
+			value = op == ncclMax ? (other > value ? other : value) : value + other;
+		}
+		result(ring)[i] = value;
+	}
 }
 
-static bool publish(struct muster_simring *ring, struct muster_simring_work *work, size_t bytes, uint64_t before)
+static bool publish(struct muster_simring *ring, struct muster_simring_work *work, size_t elements, uint64_t before)
 {
 	struct shared *shared = ring->shared;
 	struct slot *slot = &shared->slots[ring->rank];
 	if (atomic_load(&shared->reduced) < before) /* another rank may still read this rank's window */
 		return false;
-	muster_simcuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, bytes);
+	muster_simcuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, elements * sizeof(float));
 	slot->count = work->count;
-	slot->type = work->type;
 	slot->op = work->op;
 	atomic_fetch_add(&shared->published, 1);
 	return true;
@@ -221,7 +214,7 @@ static bool reduce_slice(
 	if (atomic_load(&shared->published) < all || atomic_load(&shared->gathered) < before)
 		return false;
 	size_t rank = (size_t)ring->rank, ranks = (size_t)ring->ranks;
-	reduce(ring, work->type, work->op, elements * rank / ranks, elements * (rank + 1) / ranks);
+	reduce(ring, work->op, elements * rank / ranks, elements * (rank + 1) / ranks);
 	return true;
 }
 
@@ -230,40 +223,26 @@ static bool is_agreed(const struct muster_simring *ring, const struct muster_sim
 {
 	for (int i = 0; i < ring->ranks; i++) {
 		const struct slot *slot = &ring->shared->slots[i];
-		if (slot->count != work->count || slot->type != work->type || slot->op != work->op)
+		if (slot->count != work->count || slot->op != work->op)
 			return false;
 	}
 	return true;
 }
 
-/* The scenario's wrong value: never the first one, which a careless check would look at. */
-static void spoil(struct muster_simring_work *work, unsigned char *data, size_t elements)
-{
-	if (elements < 2)
-		return;
-	size_t at = elements - elements / 3 - 1;
-	if (at == 0)
-		at = 1;
-	if (work->type == ncclFloat64)
-		((double *)data)[at] += 1;
-	else
-		((float *)data)[at] += 1;
-}
-
-static bool gather(struct muster_simring *ring, struct muster_simring_work *work, size_t bytes, uint64_t all)
+static bool gather(struct muster_simring *ring, struct muster_simring_work *work, size_t elements, uint64_t all)
 {
 	struct shared *shared = ring->shared;
+	size_t bytes = elements * sizeof(float);
 	if (atomic_load(&shared->reduced) < all)
 		return false;
-	const void *sum = result(ring);
-	unsigned char *own = NULL;
-	if (muster_sim_this_rank()->nccl_wrong_sum) {
-		own = muster_calloc(1, bytes);
-		memcpy(own, sum, bytes);
-		spoil(work, own, bytes / work->size);
-		sum = own;
+	float *own = muster_calloc(1, bytes);
+	memcpy(own, result(ring), bytes);
+	if (muster_sim_this_rank()->nccl_wrong_sum && elements > 1) {
+		/* never the first value, which a careless check would look at */
+		size_t at = elements - elements / 3 - 1;
+		own[at > 0 ? at : 1] += 1;
 	}
-	muster_simcuda()->muster_standin_cuda_write(work->receive, sum, bytes);
+	muster_simcuda()->muster_standin_cuda_write(work->receive, own, bytes);
 	free(own);
 	atomic_fetch_add(&shared->gathered, 1);
 	return true;
@@ -272,23 +251,21 @@ static bool gather(struct muster_simring *ring, struct muster_simring_work *work
 int muster_simring_advance(struct muster_simring *ring, struct muster_simring_work *work)
 {
 	uint64_t before = (work->number - 1) * (uint64_t)ring->ranks, all = before + (uint64_t)ring->ranks;
-	size_t bytes = work->count * work->size;
-	if (bytes > MUSTER_STANDIN_WINDOW)
-		bytes = MUSTER_STANDIN_WINDOW;
+	size_t most = MUSTER_STANDIN_WINDOW / sizeof(float), elements = work->count < most ? work->count : most;
 	if (work->step == 0) {
-		if (!publish(ring, work, bytes, before))
+		if (!publish(ring, work, elements, before))
 			return 0;
 		work->step = 1;
 	}
 	if (work->step == 1) {
-		if (!reduce_slice(ring, work, bytes / work->size, before, all))
+		if (!reduce_slice(ring, work, elements, before, all))
 			return 0;
 		if (!is_agreed(ring, work))
 			return -1;
 		atomic_fetch_add(&ring->shared->reduced, 1);
 		work->step = 2;
 	}
-	return gather(ring, work, bytes, all) ? 1 : 0;
+	return gather(ring, work, elements, all) ? 1 : 0;
 }
 
 /* -- time -- */

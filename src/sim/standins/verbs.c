@@ -11,8 +11,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,13 +23,11 @@
 MUSTER_STANDIN_EXPORT struct ibv_device **ibv_get_device_list(int *count);
 MUSTER_STANDIN_EXPORT void ibv_free_device_list(struct ibv_device **list);
 MUSTER_STANDIN_EXPORT const char *ibv_get_device_name(struct ibv_device *device);
-MUSTER_STANDIN_EXPORT __be64 ibv_get_device_guid(struct ibv_device *device);
 MUSTER_STANDIN_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device);
 MUSTER_STANDIN_EXPORT int ibv_close_device(struct ibv_context *context);
 MUSTER_STANDIN_EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 MUSTER_STANDIN_EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr);
 MUSTER_STANDIN_EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
-MUSTER_STANDIN_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey);
 
 MUSTER_STANDIN_MARK;
 
@@ -109,21 +105,6 @@ const char *ibv_get_device_name(struct ibv_device *device)
 	return device->name;
 }
 
-/* The number that sysfs writes in groups of four digits: "0015:5dff:fe33:ff1e". */
-static __be64 parse_guid(const char *text)
-{
-	__be64 guid;
-	unsigned char bytes[sizeof guid] = { 0 };
-	muster_standin_hex("a GUID", text, bytes, sizeof bytes);
-	memcpy(&guid, bytes, sizeof guid);
-	return guid;
-}
-
-__be64 ibv_get_device_guid(struct ibv_device *device)
-{
-	return parse_guid(first_port(device)->guid);
-}
-
 /* -- contexts -- */
 
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size);
@@ -157,7 +138,10 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	const struct muster_sim_port *port = first_port(context->device);
 	memset(attr, 0, sizeof *attr);
 	snprintf(attr->fw_ver, sizeof attr->fw_ver, "%s", port->firmware);
-	attr->node_guid = attr->sys_image_guid = parse_guid(port->guid);
+	unsigned char guid[sizeof attr->node_guid] = { 0 };
+	muster_standin_hex("a GUID", port->guid, guid, sizeof guid);
+	memcpy(&attr->node_guid, guid, sizeof guid);
+	attr->sys_image_guid = attr->node_guid;
 	attr->vendor_id = VENDOR_MELLANOX;
 	if (strncmp(port->hca_type, "MT", 2) == 0) /* "MT4124": the device's PCI id in decimal */
 		attr->vendor_part_id = (uint32_t)strtoul(port->hca_type + 2, NULL, 10);
@@ -226,16 +210,5 @@ int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union 
 	}
 	memset(gid, 0, sizeof *gid);
 	muster_standin_hex("a GID", port->gid, gid->raw, sizeof gid->raw);
-	return 0;
-}
-
-int ibv_query_pkey(struct ibv_context *context, uint8_t number, int index, __be16 *pkey)
-{
-	const struct muster_sim_port *port = find_port(context->device->name, number);
-	if (!port || index < 0 || (size_t)index >= port->pkey_count) {
-		errno = EINVAL;
-		return -1;
-	}
-	*pkey = htobe16((uint16_t)strtoul(port->pkeys[index], NULL, 16));
 	return 0;
 }
