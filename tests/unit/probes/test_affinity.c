@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,21 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
 		*policy = scripted_memory.policy;
 	if (nodes)
 		nodes[0] = scripted_memory.nodes;
+	return 0;
+}
+
+/* A policy that hwloc names in place of the kernel's; INT_MIN: none. */
+static int scripted_policy = INT_MIN;
+
+__attribute__((visibility("default"))) int hwloc_get_membind(
+	hwloc_topology_t topology, hwloc_bitmap_t set, hwloc_membind_policy_t *policy, int flags)
+{
+	int (*real)(hwloc_topology_t, hwloc_bitmap_t, hwloc_membind_policy_t *, int) = (int (*)(hwloc_topology_t,
+		hwloc_bitmap_t, hwloc_membind_policy_t *, int))(uintptr_t)dlsym(RTLD_NEXT, "hwloc_get_membind");
+	if (scripted_policy == INT_MIN)
+		return real(topology, set, policy, flags);
+	hwloc_bitmap_only(set, 1);
+	*policy = (hwloc_membind_policy_t)scripted_policy;
 	return 0;
 }
 
@@ -189,6 +205,7 @@ static void setup(void)
 	scripted_mask = "1";
 	scripted_memory.policy = POLICY_DEFAULT;
 	scripted_memory.nodes = 0;
+	scripted_policy = INT_MIN;
 }
 
 static void teardown(void)
@@ -428,6 +445,30 @@ START_TEST(the_memory_policy_is_compared_with_the_gpus_node)
 }
 END_TEST
 
+static const struct {
+	int policy;
+	const char *text; /* NULL: it has no name */
+} named[] = {
+	{ HWLOC_MEMBIND_DEFAULT, "default" },
+	{ HWLOC_MEMBIND_FIRSTTOUCH, "default" },
+	{ HWLOC_MEMBIND_NEXTTOUCH, "next-touch:1" },
+	{ HWLOC_MEMBIND_NEXTTOUCH + 1, NULL },
+	{ HWLOC_MEMBIND_MIXED, NULL },
+};
+
+START_TEST(each_policy_of_hwloc_has_its_name_or_is_null)
+{
+	write_machine(&nd);
+	place_gpu("0002:00:00.0", "1");
+	scripted_policy = named[_i].policy;
+	measure();
+	if (named[_i].text)
+		ck_assert_str_eq(fake_string(context, "rank.memory_policy", NULL), named[_i].text);
+	else
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_policy", NULL), "has no name"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("affinity");
@@ -446,5 +487,6 @@ int main(void)
 	tcase_add_test(tcase, near_nics_are_found_by_numa_node_and_not_by_name);
 	tcase_add_test(tcase, no_nic_nearby_is_a_fact);
 	tcase_add_loop_test(tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, LENGTH(policies));
+	tcase_add_loop_test(tcase, each_policy_of_hwloc_has_its_name_or_is_null, 0, LENGTH(named));
 	return check_main(tcase);
 }

@@ -27,7 +27,8 @@ static struct {
 	unsigned int clique, mask;
 	unsigned char summary, uuid[16];
 	nvmlReturn_t fields_result, count_result, speed_result;
-	unsigned int links, links_up, mbps;
+	nvmlReturn_t last_status;                   /* of asking the last link */
+	unsigned int links, links_up, mbps, slower; /* mbps: of link 1; the others have so much less */
 	int devices;
 	unsigned int unreachable; /* a bit for each device that cannot be reached */
 	CUresult count_devices_result, peer_result;
@@ -75,10 +76,14 @@ static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t
 		values->value.uiVal = script.links;
 		values->nvmlReturn = script.count_result;
 		break;
-	case NVML_FI_DEV_C2C_LINK_GET_STATUS: values->value.uiVal = values->scopeId < script.links_up; break;
+	case NVML_FI_DEV_C2C_LINK_GET_STATUS:
+		values->value.uiVal = values->scopeId < script.links_up;
+		if (values->scopeId + 1 == script.links)
+			values->nvmlReturn = script.last_status;
+		break;
 	case NVML_FI_DEV_C2C_LINK_GET_MAX_BW:
 		ck_assert_uint_lt(values->scopeId, script.links_up);
-		values->value.uiVal = script.mbps;
+		values->value.uiVal = script.mbps - (values->scopeId == 1 ? 0 : script.slower);
 		values->nvmlReturn = script.speed_result;
 		break;
 	default: ck_abort_msg("field %u", values->fieldId);
@@ -120,7 +125,7 @@ static void setup(void)
 	scripted_cuda = (struct muster_cuda){
 		.cuDeviceGetCount = give_count, .cuDeviceGet = give_device, .cuDeviceCanAccessPeer = give_access
 	};
-	nvml_missing = false;
+	nvml_missing = cuda_missing = false;
 	memset(&script, 0, sizeof script);
 	memcpy(script.uuid, uuid, sizeof uuid);
 	script.newest = 3;
@@ -251,6 +256,10 @@ static const struct {
 	{ 0x5aa, 0, "incorrect-configuration:insufficient-nvlinks" },
 	{ 0x8aa, 0, "incorrect-configuration:gpu-state-invalid" },
 	{ 0xfaa, 0, "incorrect-configuration:unknown" },
+	{ 0x3aa, 0, "incorrect-configuration:incorrect-chassis-sn" },
+	{ 0x6aa, 0, "incorrect-configuration:incompatible-gpu-firmware" },
+	{ 0x7aa, 0, "incorrect-configuration:invalid-location" },
+	{ 0x9aa, 0, "incorrect-configuration:unknown" },
 	{ 0x51aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY, "healthy" }, /* fields of newer drivers where 1 is good */
 	{ 0x91aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY, "unhealthy" },
 	{ 0x1aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY, "limited-capacity" },
@@ -306,6 +315,36 @@ START_TEST(c2c_links_that_are_up_are_counted)
 }
 END_TEST
 
+START_TEST(the_speed_of_c2c_is_that_of_the_fastest_link)
+{
+	script.slower = 10000;
+	measure();
+	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
+}
+END_TEST
+
+START_TEST(a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down)
+{
+	static const char *const both[] = { "gpu.c2c_links", "gpu.c2c_gbps" };
+	script.last_status = NVML_ERROR_GPU_IS_LOST;
+	measure();
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_str_eq(fake_reason(context, both[i], BUS_ID),
+			"C2C link 9: NVML_FI_DEV_C2C_LINK_GET_STATUS: result 15");
+}
+END_TEST
+
+START_TEST(without_cuda_the_peers_are_unknown_and_the_fabric_is_told)
+{
+	static const char *const both[] = { "gpu.peers", "gpu.p2p_peers" };
+	cuda_missing = true;
+	measure();
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], BUS_ID), "libcuda.so.1"));
+	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "success");
+}
+END_TEST
+
 START_TEST(a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access)
 {
 	script.devices = 1;
@@ -358,6 +397,9 @@ int main(void)
 	tcase_add_test(tcase, a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words);
 	tcase_add_loop_test(tcase, health_is_what_the_fields_of_the_mask_say, 0, LENGTH(healths));
 	tcase_add_loop_test(tcase, c2c_links_that_are_up_are_counted, 0, LENGTH(c2cs));
+	tcase_add_test(tcase, the_speed_of_c2c_is_that_of_the_fastest_link);
+	tcase_add_test(tcase, a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down);
+	tcase_add_test(tcase, without_cuda_the_peers_are_unknown_and_the_fabric_is_told);
 	tcase_add_test(tcase, a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access);
 	tcase_add_test(tcase, peers_that_cannot_be_reached_do_not_count);
 	tcase_add_test(tcase, without_nvml_the_peers_are_told_all_the_same);

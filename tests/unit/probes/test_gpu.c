@@ -29,6 +29,7 @@ static struct {
 	nvmlGpuVirtualizationMode_t mode;
 	nvmlReturn_t licence_result;
 	nvmlGridLicensableFeatures_t licences;
+	CUdevice_attribute no_attribute; /* CUDA refuses this one */
 } script;
 
 static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
@@ -38,19 +39,22 @@ static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int leng
 	return script.result;
 }
 
-static nvmlReturn_t give_number(nvmlDevice_t device, unsigned int *number)
-{
-	(void)device;
-	*number = 16;
-	return script.result;
-}
-
-static nvmlReturn_t give_watts(nvmlDevice_t device, unsigned int *number)
-{
-	(void)device;
-	*number = 55500;
-	return script.result;
-}
+/* Functions that give one number each. */
+#define GIVE(name, value)                                                                                              \
+	static nvmlReturn_t name(nvmlDevice_t device, unsigned int *number)                                            \
+	{                                                                                                              \
+		(void)device;                                                                                          \
+		*number = (value);                                                                                     \
+		return script.result;                                                                                  \
+	}
+GIVE(give_index, 16)
+GIVE(give_generation, 4)
+GIVE(give_generation_max, 5)
+GIVE(give_width, 8)
+GIVE(give_width_max, 16)
+GIVE(give_milliwatts, 55500)
+GIVE(give_milliwatts_max, 700000)
+#undef GIVE
 
 static nvmlReturn_t give_memory(nvmlDevice_t device, nvmlMemory_t *memory)
 {
@@ -120,6 +124,13 @@ static nvmlReturn_t give_clock(nvmlDevice_t device, nvmlClockType_t type, unsign
 	return script.result;
 }
 
+static nvmlReturn_t give_clock_max(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	nvmlReturn_t result = give_clock(device, type, mhz);
+	*mhz += 1;
+	return result;
+}
+
 static nvmlReturn_t give_throttle(nvmlDevice_t device, unsigned long long *reasons)
 {
 	(void)device;
@@ -171,8 +182,8 @@ static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeature
 static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
-	return CUDA_SUCCESS;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 1;
+	return attribute == script.no_attribute ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 static void setup(void)
@@ -181,23 +192,23 @@ static void setup(void)
 		.nvmlDeviceGetName = give_text,
 		.nvmlDeviceGetUUID = give_text,
 		.nvmlDeviceGetVbiosVersion = give_text,
-		.nvmlDeviceGetIndex = give_number,
+		.nvmlDeviceGetIndex = give_index,
 		.nvmlDeviceGetMemoryInfo = give_memory,
 		.nvmlDeviceGetEccMode = give_ecc,
 		.nvmlDeviceGetMigMode = give_mig,
 		.nvmlDeviceGetPersistenceMode = give_mode,
-		.nvmlDeviceGetCurrPcieLinkGeneration = give_number,
-		.nvmlDeviceGetMaxPcieLinkGeneration = give_number,
-		.nvmlDeviceGetCurrPcieLinkWidth = give_number,
-		.nvmlDeviceGetMaxPcieLinkWidth = give_number,
+		.nvmlDeviceGetCurrPcieLinkGeneration = give_generation,
+		.nvmlDeviceGetMaxPcieLinkGeneration = give_generation_max,
+		.nvmlDeviceGetCurrPcieLinkWidth = give_width,
+		.nvmlDeviceGetMaxPcieLinkWidth = give_width_max,
 		.nvmlDeviceGetNvLinkState = give_link,
 		.nvmlDeviceGetFieldValues = give_fields,
 		.nvmlDeviceGetClockInfo = give_clock,
-		.nvmlDeviceGetMaxClockInfo = give_clock,
+		.nvmlDeviceGetMaxClockInfo = give_clock_max,
 		.nvmlDeviceGetCurrentClocksThrottleReasons = give_throttle,
 		.nvmlDeviceGetTemperature = give_heat,
-		.nvmlDeviceGetPowerUsage = give_watts,
-		.nvmlDeviceGetEnforcedPowerLimit = give_watts,
+		.nvmlDeviceGetPowerUsage = give_milliwatts,
+		.nvmlDeviceGetEnforcedPowerLimit = give_milliwatts_max,
 		.nvmlDeviceGetTotalEccErrors = give_errors,
 		.nvmlDeviceGetRemappedRows = give_rows,
 		.nvmlDeviceGetVirtualizationMode = give_virtualization,
@@ -209,7 +220,7 @@ static void setup(void)
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
-	nvml_missing = false;
+	nvml_missing = cuda_missing = false;
 	memset(&script, 0, sizeof script);
 	script.links = script.links_up = 12;
 	script.common_mbps = 25000;
@@ -237,14 +248,20 @@ static const struct {
 	{ "gpu.cuda_index", 0 },
 	{ "gpu.numa_node", 1 },
 	{ "gpu.memory_mib", 40960 },
-	{ "gpu.pcie_width", 16 },
+	{ "gpu.pcie_gen", 4 },
+	{ "gpu.pcie_gen_max", 5 },
+	{ "gpu.pcie_width", 8 },
+	{ "gpu.pcie_width_max", 16 },
 	{ "gpu.nvlinks", 12 },
 	{ "gpu.nvlink_gbps", 25 },
 	{ "gpu.sm_clock_mhz", 1410 },
 	{ "gpu.sm_clock_app_mhz", 1410 },
-	{ "gpu.mem_clock_max_mhz", 1215 },
+	{ "gpu.sm_clock_max_mhz", 1411 },
+	{ "gpu.mem_clock_mhz", 1215 },
+	{ "gpu.mem_clock_max_mhz", 1216 },
 	{ "gpu.temperature_celsius", 31 },
 	{ "gpu.power_watts", 55.5 },
+	{ "gpu.power_limit_watts", 700 },
 	{ "gpu.ecc_uncorrected_volatile", 110 },
 	{ "gpu.ecc_uncorrected_aggregate", 111 },
 	{ "gpu.ecc_corrected_volatile", 100 },
@@ -263,7 +280,7 @@ START_TEST(modes_and_texts_are_what_nvml_says)
 {
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.name", BUS_ID), "a text");
-	ck_assert_str_eq(fake_string(context, "gpu.compute_capability", BUS_ID), "9.0");
+	ck_assert_str_eq(fake_string(context, "gpu.compute_capability", BUS_ID), "9.1");
 	ck_assert(fake_boolean(context, "gpu.ecc", BUS_ID));
 	ck_assert(!fake_boolean(context, "gpu.mig", BUS_ID));
 	ck_assert(fake_boolean(context, "gpu.remap_pending", BUS_ID));
@@ -434,6 +451,24 @@ START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
 }
 END_TEST
 
+START_TEST(half_a_compute_capability_is_none)
+{
+	static const struct {
+		CUdevice_attribute refused;
+		bool missing;
+		const char *why;
+	} cases[] = {
+		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, false, "cuDeviceGetAttribute: result 1" },
+		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, false, "cuDeviceGetAttribute: result 1" },
+		{ CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, true, "CUDA driver: libcuda.so.1 cannot be opened" },
+	};
+	script.no_attribute = cases[_i].refused;
+	cuda_missing = cases[_i].missing;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.compute_capability", BUS_ID), cases[_i].why);
+}
+END_TEST
+
 START_TEST(numa_node_minus_one_is_unknown_and_not_a_node)
 {
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
@@ -475,6 +510,7 @@ int main(void)
 	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
 	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
 	tcase_add_test(tcase, a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed);
+	tcase_add_loop_test(tcase, half_a_compute_capability_is_none, 0, 3);
 	tcase_add_test(tcase, numa_node_minus_one_is_unknown_and_not_a_node);
 	tcase_add_test(tcase, without_nvml_the_probe_could_not_tell_and_names_the_library);
 	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);

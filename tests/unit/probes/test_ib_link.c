@@ -1,12 +1,11 @@
 /* test_ib_link.c - RDMA ports in a small sysfs tree, with a scripted libibverbs beside it */
+#include "check_main.h"
 #include "probe_fake.h"
 
 #include "vendor/verbs.h"
 #include "util/text.h"
 
-#include <check.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +97,29 @@ int muster_verbs_query_port(
 	if (opened->device == &devices[0])
 		attr->active_speed = 4;
 	return script.query_result;
+}
+
+/* Time passes only where the probe sleeps. */
+static struct {
+	double slept_ms;
+	int active_after; /* this many pauses the port is ACTIVE; -1: never */
+} kernel = { .active_after = -1 };
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *now)
+{
+	(void)id;
+	now->tv_sec = (time_t)(kernel.slept_ms / 1000);
+	now->tv_nsec = (long)(kernel.slept_ms * 1e6) % 1000000000;
+	return 0;
+}
+
+__attribute__((visibility("default"))) int nanosleep(const struct timespec *pause, struct timespec *left)
+{
+	(void)left;
+	kernel.slept_ms += (double)pause->tv_sec * 1e3 + (double)pause->tv_nsec / 1e6;
+	if (kernel.active_after > 0 && --kernel.active_after == 0)
+		fake_file(context, PORT0 "/state", "4: ACTIVE\n");
+	return 0;
 }
 
 static void add_device(const char *directory, const char *pci, const char *layer, const char *rate)
@@ -226,6 +248,8 @@ static const struct {
 	{ "300 Gb/sec (12X EDR)", 32, 8, 300, 300, 1 },
 	{ "100 Gb/sec (2X HDR)", 64, 16, 100, 100, 1 },
 	{ "200 Gb/sec (4X HDR)", 32, 2, 200, 100, 0 },
+	{ "100.9 Gb/sec (4X EDR)", 32, 2, 100.9, 100, 0 }, /* more than half a per cent apart */
+	{ "100.4 Gb/sec (4X EDR)", 32, 2, 100.4, 100, 1 },
 	{ "200 Gb/sec (4X HDR)", 64, 16, 200, 100, 0 },
 	{ "800 Gb/sec (4X XDR)", 128, 2, 800, -1, -1 },
 	{ "200 Gb/sec (4X HDR)", 3, 2, 200, -1, -1 },
@@ -248,6 +272,41 @@ static void expect_number(const char *metric, double number)
 	else
 		ck_assert_double_eq(fake_number(context, metric, "mlx5_ib0/1"), number);
 }
+
+static const struct {
+	unsigned int speed, width, mtu;
+	const char *metric, *why;
+} codes[] = {
+	{ 3, 2, 5, "port.speed", "ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
+	{ 3, 2, 5, "port.rate_verbs_gbps",
+		"ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
+	{ 3, 2, 5, "port.rate_agrees", "ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
+	{ 129, 2, 5, "port.speed", "ibv_query_port of mlx5_ib0/1: active_speed is 129, which has no meaning here" },
+	{ 64, 7, 5, "port.width", "ibv_query_port of mlx5_ib0/1: active_width is 7, which has no meaning here" },
+	{ 64, 17, 5, "port.rate_verbs_gbps",
+		"ibv_query_port of mlx5_ib0/1: active_width is 17, which has no meaning here" },
+	{ 64, 2, 0, "port.mtu_bytes", "ibv_query_port of mlx5_ib0/1: active_mtu is 0, which has no meaning here" },
+	{ 64, 2, 6, "port.mtu_bytes", "ibv_query_port of mlx5_ib0/1: active_mtu is 6, which has no meaning here" },
+};
+
+START_TEST(a_code_without_a_meaning_is_named_as_the_reason)
+{
+	script.attr.active_speed = (uint8_t)codes[_i].speed;
+	script.attr.active_width = (uint8_t)codes[_i].width;
+	script.attr.active_mtu = (enum ibv_mtu)codes[_i].mtu;
+	measure();
+	ck_assert_str_eq(fake_reason(context, codes[_i].metric, "mlx5_ib0/1"), codes[_i].why);
+}
+END_TEST
+
+START_TEST(every_mtu_is_in_bytes)
+{
+	static const double bytes[] = { 256, 512, 1024, 2048, 4096 };
+	script.attr.active_mtu = (enum ibv_mtu)(IBV_MTU_256 + _i);
+	measure();
+	ck_assert_double_eq(fake_number(context, "port.mtu_bytes", "mlx5_ib0/1"), bytes[_i]);
+}
+END_TEST
 
 START_TEST(the_rate_comes_from_both_sides_and_is_compared)
 {
@@ -342,54 +401,43 @@ START_TEST(a_replaced_worker_does_not_invent_an_increase)
 }
 END_TEST
 
-static void *subnet_manager(void *arg)
-{
-	const struct timespec pause = { .tv_nsec = 150 * 1000 * 1000 };
-	(void)arg;
-	nanosleep(&pause, NULL);
-	fake_file(context, PORT0 "/state.new", "4: ACTIVE\n");
-	char from[512], to[512];
-	snprintf(from, sizeof from, "%s" PORT0 "/state.new", context->root);
-	snprintf(to, sizeof to, "%s" PORT0 "/state", context->root);
-	rename(from, to);
-	return NULL;
-}
+static const struct {
+	enum muster_profile profile;
+	const char *state; /* of the InfiniBand port; the Ethernet port is in INIT */
+	int active_after;  /* pauses; -1: never */
+	double waited_ms;
+	const char *found;
+} waits[] = {
+	{ MUSTER_QUICK, "2: INIT\n", -1, 500, "INIT" },
+	{ MUSTER_STANDARD, "2: INIT\n", -1, 2000, "INIT" },
+	{ MUSTER_FULL, "3: ARMED\n", -1, 2000, "ARMED" },
+	{ MUSTER_STANDARD, "2: INIT\n", 2, 200, "ACTIVE" },
+	{ MUSTER_STANDARD, "3: ARMED\n", 3, 300, "ACTIVE" },
+	{ MUSTER_STANDARD, "1: DOWN\n", -1, 0, "DOWN" },
+	{ MUSTER_STANDARD, "4: ACTIVE\n", -1, 0, "ACTIVE" },
+};
 
-START_TEST(a_port_in_init_is_given_time_to_become_active)
+START_TEST(a_port_is_given_time_to_become_active_and_then_told_as_it_is)
 {
-	pthread_t thread;
-	context->ctx.env.profile = MUSTER_STANDARD;
-	fake_file(context, PORT0 "/state", "2: INIT\n");
-	ck_assert_int_eq(pthread_create(&thread, NULL, subnet_manager, NULL), 0);
+	context->ctx.env.profile = waits[_i].profile;
+	fake_file(context, PORT0 "/state", waits[_i].state);
+	fake_file(context, AN0 "/ports/1/state", "2: INIT\n");
+	kernel.active_after = waits[_i].active_after;
+	kernel.slept_ms = 0;
 	measure();
-	pthread_join(thread, NULL);
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "ACTIVE");
-}
-END_TEST
-
-START_TEST(a_port_that_stays_in_init_is_told_as_it_is)
-{
-	fake_file(context, PORT0 "/state", "2: INIT\n");
-	double start = muster_now_ms();
-	measure();
-	ck_assert_double_ge(muster_now_ms() - start, 400);
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "INIT");
+	ck_assert_double_eq(kernel.slept_ms, waits[_i].waited_ms);
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), waits[_i].found);
+	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_an0/1"), "INIT");
 }
 END_TEST
 
-START_TEST(a_port_that_is_down_is_not_waited_for)
+START_TEST(a_port_that_is_down_is_told_with_its_physical_state)
 {
-	size_t steps;
-	measure();
-	steps = context->steps;
-	fake_forget(context);
-	context->steps = 0;
 	fake_file(context, PORT0 "/state", "1: DOWN\n");
 	fake_file(context, PORT0 "/phys_state", "2: Polling\n");
 	measure();
 	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "DOWN");
 	ck_assert_str_eq(fake_string(context, "port.phys_state", "mlx5_ib0/1"), "Polling");
-	ck_assert_uint_eq(context->steps, steps);
 }
 END_TEST
 
@@ -512,8 +560,6 @@ START_TEST(without_sysfs_nothing_is_counted)
 }
 END_TEST
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-
 int main(void)
 {
 	TCase *ports = tcase_create("ports"), *none = tcase_create("no ports");
@@ -522,13 +568,14 @@ int main(void)
 	tcase_add_test(ports, ports_are_told_apart_by_link_layer_and_not_by_name);
 	tcase_add_test(ports, the_numa_node_goes_with_the_pci_address);
 	tcase_add_loop_test(ports, the_rate_comes_from_both_sides_and_is_compared, 0, LENGTH(rates));
+	tcase_add_loop_test(ports, a_code_without_a_meaning_is_named_as_the_reason, 0, LENGTH(codes));
+	tcase_add_loop_test(ports, every_mtu_is_in_bytes, 0, 5);
 	tcase_add_loop_test(ports, only_a_full_member_key_of_ones_own_counts, 0, LENGTH(pkeys));
 	tcase_add_test(ports, the_increase_of_a_counter_is_what_came_since_the_start);
 	tcase_add_test(ports, a_port_without_counters_says_so_once);
 	tcase_add_test(ports, a_replaced_worker_does_not_invent_an_increase);
-	tcase_add_test(ports, a_port_in_init_is_given_time_to_become_active);
-	tcase_add_test(ports, a_port_that_stays_in_init_is_told_as_it_is);
-	tcase_add_test(ports, a_port_that_is_down_is_not_waited_for);
+	tcase_add_loop_test(ports, a_port_is_given_time_to_become_active_and_then_told_as_it_is, 0, LENGTH(waits));
+	tcase_add_test(ports, a_port_that_is_down_is_told_with_its_physical_state);
 	tcase_add_test(ports, a_device_that_cannot_be_opened_is_null_with_errno);
 	tcase_add_test(ports, a_query_that_fails_leaves_no_half_answer);
 	tcase_add_test(ports, a_device_that_libibverbs_does_not_list_is_named);

@@ -86,6 +86,7 @@ START_TEST(nccl_answers_carry_the_last_error_in_one_line)
 	nccl.ncclGetLastError = NULL;
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclRemoteError, NULL, &err, "ncclCall"), -1);
 	ck_assert_str_eq(err.text, "ncclCall: an error without a text in NCCL (6)");
+	ck_assert_int_eq(err.code, MUSTER_EREMOTE); /* where it began is another process */
 }
 END_TEST
 

@@ -52,6 +52,11 @@ static const struct parse_case {
 	     "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n",
 		"P2P/CUMEM NVLS", "", 0, 0 },
 	{ AT "Connected NVLS tree\n", "NVLS", "", 0, 0 },
+	{ AT "24 coll channels, 0 collnet channels, 10 nvls channels, 32 p2p channels\n", "NVLS", "", 0, 0 },
+	/* a plug-in's name is cut, and not what decides */
+	{ AT "Channel 00/0 : 1[1] -> 8[0] [send] via NET/0123456789012345678901234567890123456789012345678901234567/0"
+	     "/GDRDMA\n",
+		"NET/0123456789012345678901234567890123456789012345678901/GDRDMA", "", 1, 1 },
 	{ AT "16 coll channels, 0 collnet channels, 0 nvls channels, 16 p2p channels, 16 p2p channels per peer\n", "",
 		"", 0, 0 },
 	/* lines that only look like it */

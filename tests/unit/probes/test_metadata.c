@@ -1,0 +1,134 @@
+/* test_metadata.c - answers of the cloud's instance metadata service, as files */
+#include "check_main.h"
+#include "probe_fake.h"
+
+#include "system/http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const struct muster_probe muster_probe_metadata;
+
+static struct probe_fake *context;
+static const char *answer;               /* NULL: the service is silent */
+static struct muster_http_request asked; /* its url is "" until something is asked */
+
+int muster_http_get(
+	const struct muster_http_request *request, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	asked = *request;
+	if (!answer)
+		return muster_fail(err, MUSTER_ETIME, "Timeout was reached");
+	*ret_text = muster_strdup(answer);
+	*ret_length = strlen(answer);
+	return 0;
+}
+
+static void setup(void)
+{
+	context = fake_new(&muster_probe_metadata);
+	asked = (struct muster_http_request){ .url = "" };
+	unsetenv("MUSTER_METADATA_URL");
+}
+
+static void teardown(void)
+{
+	fake_free(context);
+}
+
+static void measure(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_probe_metadata.run(&context->ctx, &err) == 0, "%s", err.text);
+	fake_complete(context, NULL);
+}
+
+START_TEST(each_metric_is_its_own_key_of_compute)
+{
+	answer = "{\"compute\":{\"vmSize\":\"S\",\"placementGroupId\":\"P\",\"location\":\"L\",\"vmId\":\"V\"},"
+		 "\"vmSize\":\"not this\"}";
+	measure();
+	ck_assert_str_eq(fake_string(context, "node.vm_size", NULL), "S");
+	ck_assert_str_eq(fake_string(context, "node.placement_group", NULL), "P");
+	ck_assert_str_eq(fake_string(context, "node.location", NULL), "L");
+	ck_assert_str_eq(fake_string(context, "node.vm_id", NULL), "V");
+	ck_assert_ptr_nonnull(strstr(asked.url, "169.254.169.254/metadata/instance"));
+	ck_assert_str_eq(asked.header, "Metadata: true");
+	ck_assert_int_eq(asked.connect_ms, 500);
+	ck_assert_int_eq(asked.total_ms, 1000);
+	ck_assert_uint_eq(asked.most, 65536);
+}
+END_TEST
+
+static const struct {
+	const char *answer, *why; /* of node.vm_size */
+} refused[] = {
+	{ NULL, "metadata service: Timeout was reached" },
+	{ "not json", "metadata service: the answer is not JSON: " },
+	{ "[]", "metadata service: the answer has no object \"compute\"" },
+	{ "{}", "metadata service: the answer has no object \"compute\"" },
+	{ "{\"compute\":7}", "metadata service: the answer has no object \"compute\"" },
+	{ "{\"compute\":{}}", "metadata service: compute has no vmSize" },
+	{ "{\"compute\":{\"vmSize\":7}}", "metadata service: vmSize is not a string" },
+	{ "{\"compute\":{\"vmSize\":\"\"}}", "metadata service: vmSize is empty" },
+	{ "{\"compute\":{\"vmSize\":\"a\\u001bb\"}}",
+		"metadata service: vmSize contains characters other than printable ASCII" },
+	{ "{\"compute\":{\"vmSize\":\"a\\u007fb\"}}",
+		"metadata service: vmSize contains characters other than printable ASCII" },
+	{ "{\"compute\":{\"vmSize\":\"\xc3\xa9\"}}",
+		"metadata service: vmSize contains characters other than printable ASCII" },
+};
+
+START_TEST(what_is_not_a_plain_text_is_null_with_the_reason)
+{
+	answer = refused[_i].answer;
+	measure();
+	const char *why = fake_reason(context, "node.vm_size", NULL);
+	ck_assert_msg(strncmp(why, refused[_i].why, strlen(refused[_i].why)) == 0, "%s", why);
+}
+END_TEST
+
+START_TEST(a_text_has_at_most_255_bytes)
+{
+	char name[257], text[512];
+	for (int length = 255; length <= 256; length++) {
+		memset(name, '~', sizeof name);
+		name[length] = '\0';
+		snprintf(text, sizeof text, "{\"compute\":{\"vmSize\":\"%s\"}}", name);
+		answer = text;
+		measure();
+		if (length == 255)
+			ck_assert_str_eq(fake_string(context, "node.vm_size", NULL), name);
+		else
+			ck_assert_str_eq(fake_reason(context, "node.vm_size", NULL),
+				"metadata service: vmSize is longer than 255 bytes");
+		fake_forget(context);
+	}
+}
+END_TEST
+
+START_TEST(the_url_can_be_another_or_none)
+{
+	answer = "{\"compute\":{\"vmSize\":\"S\"}}";
+	setenv("MUSTER_METADATA_URL", "http://other/", 1);
+	measure();
+	ck_assert_str_eq(asked.url, "http://other/");
+	fake_forget(context);
+	asked.url = "";
+	setenv("MUSTER_METADATA_URL", "", 1);
+	measure();
+	ck_assert_str_eq(asked.url, "");
+	ck_assert_str_eq(fake_reason(context, "node.vm_id", NULL), "no request: MUSTER_METADATA_URL is empty");
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("metadata");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, each_metric_is_its_own_key_of_compute);
+	tcase_add_loop_test(tcase, what_is_not_a_plain_text_is_null_with_the_reason, 0, LENGTH(refused));
+	tcase_add_test(tcase, a_text_has_at_most_255_bytes);
+	tcase_add_test(tcase, the_url_can_be_another_or_none);
+	return check_main(tcase);
+}

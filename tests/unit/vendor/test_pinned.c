@@ -1,0 +1,131 @@
+/* test_pinned.c - memory for the copy engine: where it lies, and that it is given back */
+#include "check_main.h"
+#include "probe_fake.h"
+#include "vendor/pinned.h"
+
+#include <string.h>
+
+enum { BYTES = 1 << 20 };
+#define BUS_ID "0001:00:00.0"
+
+static CUresult answer;
+static void *registered;
+static int unregistered;
+
+static CUresult host_register(void *pointer, size_t bytes, unsigned int flags)
+{
+	ck_assert_uint_eq(bytes, BYTES);
+	ck_assert_uint_eq(flags, CU_MEMHOSTREGISTER_PORTABLE);
+	for (size_t i = 0; i < bytes; i += 4096)
+		ck_assert_int_eq(((const char *)pointer)[i], 0);
+	registered = pointer;
+	return answer;
+}
+
+static CUresult host_unregister(void *pointer)
+{
+	ck_assert_ptr_eq(pointer, registered);
+	unregistered++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult error_name(CUresult error, const char **name)
+{
+	(void)error;
+	*name = "CUDA_ERROR_OUT_OF_MEMORY";
+	return CUDA_SUCCESS;
+}
+
+static CUresult error_text(CUresult error, const char **text)
+{
+	(void)error;
+	*text = "out of memory";
+	return CUDA_SUCCESS;
+}
+
+static const struct muster_cuda cuda = {
+	.cuMemHostRegister_v2 = host_register,
+	.cuMemHostUnregister = host_unregister,
+	.cuGetErrorName = error_name,
+	.cuGetErrorString = error_text,
+};
+
+static struct probe_fake *context;
+
+/* A root in which the kernel gives the GPU this NUMA node. */
+static int alloc_near(const char *numa_node, struct muster_pinned *ret, struct muster_error *err)
+{
+	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", numa_node);
+	return muster_pinned_alloc(&cuda, BYTES, context->root, BUS_ID, ret, err);
+}
+
+static void setup(void)
+{
+	context = fake_new(NULL);
+	answer = CUDA_SUCCESS;
+	unregistered = 0;
+}
+
+static void teardown(void)
+{
+	fake_free(context);
+}
+
+START_TEST(memory_on_the_gpus_node_is_zeroed_and_given_back_once)
+{
+	struct muster_pinned pinned;
+	struct muster_error err = { 0 };
+	ck_assert_msg(alloc_near("0", &pinned, &err) == 0, "%s", err.text);
+	ck_assert_ptr_eq(pinned.data, registered);
+	ck_assert_uint_eq(pinned.bytes, BYTES);
+	if (pinned.bound) {
+		ck_assert_int_eq(pinned.numa_node, 0);
+		ck_assert_str_eq(pinned.why, "");
+	} else { /* mbind may be forbidden */
+		ck_assert_int_eq(pinned.numa_node, -1);
+		ck_assert_ptr_nonnull(strstr(pinned.why, "memory cannot be bound to NUMA node 0: "));
+	}
+	muster_pinned_free(&cuda, &pinned);
+	ck_assert_int_eq(unregistered, 1);
+	ck_assert_ptr_null(pinned.data);
+	ck_assert_int_eq(pinned.numa_node, -1);
+	muster_pinned_free(&cuda, &pinned);
+	ck_assert_int_eq(unregistered, 1);
+}
+END_TEST
+
+START_TEST(memory_of_a_gpu_without_a_place_is_given_with_the_reason)
+{
+	struct muster_pinned pinned;
+	struct muster_error err = { 0 };
+	ck_assert_msg(alloc_near("4000", &pinned, &err) == 0, "%s", err.text);
+	ck_assert(!pinned.bound);
+	ck_assert_int_eq(pinned.numa_node, -1);
+	ck_assert_ptr_nonnull(strstr(pinned.why, "numa_node is 4000, and hwloc knows no such NUMA node"));
+	memset(pinned.data, 1, pinned.bytes);
+	muster_pinned_free(&cuda, &pinned);
+	ck_assert_int_eq(unregistered, 1);
+}
+END_TEST
+
+START_TEST(memory_that_the_driver_refuses_is_not_kept)
+{
+	struct muster_pinned pinned = { .numa_node = 7 };
+	struct muster_error err = { 0 };
+	answer = CUDA_ERROR_OUT_OF_MEMORY;
+	ck_assert_int_eq(alloc_near("0", &pinned, &err), -1);
+	ck_assert_str_eq(err.text, "cuMemHostRegister_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+	ck_assert_int_eq(unregistered, 0);
+	ck_assert_int_eq(pinned.numa_node, 7); /* what is given is written on success alone */
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("pinned");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, memory_on_the_gpus_node_is_zeroed_and_given_back_once);
+	tcase_add_test(tcase, memory_of_a_gpu_without_a_place_is_given_with_the_reason);
+	tcase_add_test(tcase, memory_that_the_driver_refuses_is_not_kept);
+	return check_main(tcase);
+}
