@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "model/run_json.h"
 #include "model/trend.h"
+#include "util/array.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -134,11 +135,7 @@ static void append_text(struct muster_journal *spool, const char *text, size_t l
 	if (spool->length + length > QUEUE_MAX) {
 		note_trouble(spool, ENOBUFS);
 	} else {
-		if (spool->room - spool->length < length) {
-			spool->room = 2 * spool->room > spool->length + length ? 2 * spool->room
-									       : spool->length + length + 4096;
-			spool->queue = muster_realloc(spool->queue, spool->room, 1);
-		}
+		MUSTER_ARRAY_RESERVE(spool->queue, spool->length, spool->room, length);
 		memcpy(spool->queue + spool->length, text, length);
 		spool->length += length;
 		spool->sync = spool->sync || sync;

@@ -140,7 +140,7 @@ void muster_json_reader_say_member(struct muster_json_reader *r, const char *key
 /* After something was said: 0 to go on behind the value at hand, -1 to end. */
 int muster_json_reader_go_on(struct muster_json_reader *r);
 
-/* -1 with the key that is in no field of these parts, and the keys that are allowed. */
+/* -1 with the key that is in no field of these parts, the nearest key, and all keys that are allowed. */
 int muster_json_unknown_fail(
 	struct muster_json_reader *r, const struct muster_object_type *type, unsigned int part, const char *key);
 

@@ -1,6 +1,8 @@
 /* object_read.c - structs from JSON objects, by a table of fields */
 #include "json/object.h"
 
+#include "util/suggest.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
@@ -104,17 +106,22 @@ static int check_length(struct muster_json_reader *r, const struct muster_json *
 		       : muster_json_reader_fail(r, "a string of %zu bytes, at most %zu are allowed", length, most);
 }
 
+/* Append an item to a list, as far as there is room. */
+static void join(char *list, size_t size, const char *separator, const char *item)
+{
+	size_t used = strlen(list);
+	snprintf(list + used, size - used, "%s%s", used > 0 ? separator : "", item);
+}
+
 /* "null or a number" */
 static int need(struct muster_json_reader *r, const struct muster_json *json, unsigned int types)
 {
 	if (types & MUSTER_JSON_BIT(muster_json_type(json)))
 		return 0;
 	char allowed[128] = "";
-	size_t used = 0;
 	for (enum muster_json_type type = MUSTER_JSON_NULL; type <= MUSTER_JSON_OBJECT; type++)
-		if (types & MUSTER_JSON_BIT(type) && used < sizeof allowed)
-			used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? " or " : "",
-				muster_json_type_name(type));
+		if (types & MUSTER_JSON_BIT(type))
+			join(allowed, sizeof allowed, " or ", muster_json_type_name(type));
 	return fail_found(r, json, allowed);
 }
 
@@ -222,12 +229,11 @@ int muster_json_name_read(
 	struct muster_json_reader *r, const struct muster_json *json, const char *const *names, size_t count)
 {
 	char list[256] = "", what[300];
-	size_t used = 0;
 	for (size_t i = 0; muster_json_type(json) == MUSTER_JSON_STRING && i < count; i++)
 		if (strcmp(names[i], muster_json_string(json)) == 0)
 			return (int)i;
-	for (size_t i = 0; i < count && used < sizeof list; i++)
-		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+	for (size_t i = 0; i < count; i++)
+		join(list, sizeof list, ", ", names[i]);
 	snprintf(what, sizeof what, "one of %s", list);
 	return fail_found(r, json, what);
 }
@@ -238,17 +244,10 @@ int muster_json_value_read(struct muster_json_reader *r, void *into, const struc
 	if (muster_json_need(r, json, MUSTER_JSON_SCALAR) < 0)
 		return -1;
 	switch (muster_json_type(json)) {
-	case MUSTER_JSON_NUMBER:
-		*value = (struct muster_value){ .type = MUSTER_NUMBER, .number = muster_json_number(json) };
-		break;
-	case MUSTER_JSON_STRING:
-		*value = (struct muster_value){ .type = MUSTER_STRING,
-			.string = muster_arena_string(r->arena, muster_json_string(json)) };
-		break;
-	case MUSTER_JSON_BOOLEAN:
-		*value = (struct muster_value){ .type = MUSTER_BOOLEAN, .boolean = muster_json_boolean(json) };
-		break;
-	default: *value = (struct muster_value){ .type = MUSTER_NULL }; break;
+	case MUSTER_JSON_NUMBER: *value = muster_number(muster_json_number(json)); break;
+	case MUSTER_JSON_STRING: *value = muster_string(muster_arena_string(r->arena, muster_json_string(json))); break;
+	case MUSTER_JSON_BOOLEAN: *value = muster_boolean(muster_json_boolean(json)); break;
+	default: *value = muster_null(); break;
 	}
 	return 0;
 }
@@ -409,13 +408,20 @@ int muster_json_unknown_fail(
 	struct muster_json_reader *r, const struct muster_object_type *type, unsigned int part, const char *key)
 {
 	char allowed[640] = "";
-	size_t used = 0, count = field_count(type);
-	for (size_t i = 0; i < count && used < sizeof allowed; i++) {
+	const char *nearest = NULL;
+	size_t limit = strlen(key) / 3 + 1; /* letters that differ: fewer than this */
+	for (size_t i = 0; i < field_count(type); i++) {
 		const struct muster_field *field = field_at(type, part, i);
-		if (field)
-			used += (size_t)snprintf(
-				allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", field->key);
+		if (!field)
+			continue;
+		join(allowed, sizeof allowed, ", ", field->key);
+		size_t distance = muster_suggest_distance(key, field->key);
+		nearest = distance < limit ? field->key : nearest;
+		limit = distance < limit ? distance : limit;
 	}
+	if (nearest)
+		return muster_json_reader_fail_member(
+			r, key, "unknown key; did you mean \"%s\"? Allowed are %s", nearest, allowed);
 	return muster_json_reader_fail_member(r, key, "unknown key, allowed are %s", allowed);
 }
 

@@ -1,6 +1,7 @@
 /* writer.c - JSON as a stream */
 #include "json/writer.h"
 
+#include "util/text.h"
 #include "util/utf8.h"
 
 #include <math.h>
@@ -14,16 +15,12 @@ void muster_json_writer_init(struct muster_json_writer *w, FILE *out, int indent
 
 void muster_json_writer_text_begin(struct muster_json_writer_text *text)
 {
-	FILE *out = open_memstream(&text->text, &text->length);
-	if (!out)
-		abort(); /* out of memory */
-	muster_json_writer_init(&text->w, out, 0);
+	muster_json_writer_init(&text->w, muster_memory_open(&text->text, &text->length), 0);
 }
 
 char *muster_json_writer_text_end(struct muster_json_writer_text *text)
 {
-	if (fclose(text->w.out) != 0)
-		abort(); /* out of memory */
+	muster_memory_close(text->w.out);
 	return text->text;
 }
 
@@ -144,24 +141,13 @@ void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean)
 	fputs_unlocked(boolean ? "true" : "false", w->out);
 }
 
-void muster_json_writer_null(struct muster_json_writer *w)
-{
-	muster_json_writer_string(w, NULL);
-}
-
-void muster_json_writer_raw(struct muster_json_writer *w, const char *json)
-{
-	lead(w);
-	fputs_unlocked(json, w->out);
-}
-
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value)
 {
 	switch (value.type) {
 	case MUSTER_NUMBER: muster_json_writer_number(w, value.number); break;
 	case MUSTER_STRING: muster_json_writer_string(w, value.string); break;
 	case MUSTER_BOOLEAN: muster_json_writer_boolean(w, value.boolean); break;
-	default: muster_json_writer_null(w); break;
+	default: muster_json_writer_string(w, NULL); break;
 	}
 }
 

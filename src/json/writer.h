@@ -44,9 +44,7 @@ void muster_json_writer_key(struct muster_json_writer *w, const char *key);
 void muster_json_writer_string(struct muster_json_writer *w, const char *string); /* NULL writes null */
 void muster_json_writer_number(struct muster_json_writer *w, double number);
 void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean);
-void muster_json_writer_null(struct muster_json_writer *w);
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value);
-void muster_json_writer_raw(struct muster_json_writer *w, const char *json); /* a value that is JSON already */
 /* key and value, or the begin of one, in one */
 void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);
 void muster_json_writer_object_of(struct muster_json_writer *w, const char *key);

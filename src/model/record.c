@@ -18,11 +18,7 @@ void muster_record_done(struct muster_record *record)
 
 void muster_record_add(struct muster_record *record, const char *line, size_t length)
 {
-	if (record->room - record->length < length + 1) {
-		size_t least = record->length + length + 1;
-		record->room = 2 * record->room > least ? 2 * record->room : least + 256;
-		record->bytes = muster_realloc(record->bytes, record->room, 1);
-	}
+	MUSTER_ARRAY_RESERVE(record->bytes, record->length, record->room, length + 1);
 	memcpy(record->bytes + record->length, line, length);
 	record->bytes[record->length + length] = '\n';
 	record->length += length + 1;

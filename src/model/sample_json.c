@@ -4,6 +4,7 @@
 #include "model/trend.h"
 #include "muster/arena.h"
 #include "model/limits.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -218,14 +219,6 @@ enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
 	return widest[scope];
 }
 
-static void make_room(struct muster_samples *samples, size_t more)
-{
-	if (samples->room - samples->count >= more)
-		return;
-	samples->room = samples->count + more;
-	samples->items = muster_realloc(samples->items, samples->room, sizeof *samples->items);
-}
-
 static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_sample_lists *lists = into;
@@ -246,7 +239,8 @@ int muster_samples_read(struct muster_json_reader *r, void *into, const struct m
 	size_t count = muster_json_size(json);
 	if (count > MUSTER_RUN_SAMPLES_MAX)
 		return muster_json_reader_fail(r, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
-	make_room(lists->of[lists->holder], count);
+	struct muster_samples *own = lists->of[lists->holder];
+	MUSTER_ARRAY_RESERVE(own->items, own->count, own->room, count);
 	return muster_json_each_read(r, json, read_listed, into, 0);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Everything that is not here is a fact. */
-static const struct {
+static const struct metric_trend {
 	const char *metric;
 	enum muster_trend trend;
 } trends[] = {
@@ -66,12 +66,9 @@ static int by_name(const void *key, const void *item)
 
 enum muster_trend muster_metric_trend(const struct muster_metric *metric)
 {
-	size_t count = sizeof trends / sizeof *trends, at;
-	const void *found = bsearch(metric->name, trends, count, sizeof *trends, by_name);
-	if (!found)
-		return MUSTER_TREND_FACT;
-	at = (size_t)((const char *)found - (const char *)trends) / sizeof *trends;
-	return trends[at].trend;
+	const struct metric_trend *found =
+		bsearch(metric->name, trends, sizeof trends / sizeof *trends, sizeof *trends, by_name);
+	return found ? found->trend : MUSTER_TREND_FACT;
 }
 
 bool muster_metric_scatters(const struct muster_metric *metric)

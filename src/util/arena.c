@@ -60,15 +60,20 @@ char *muster_strdup(const char *text)
 	return copy;
 }
 
-char *muster_asprintf(const char *format, ...)
+static char *print(const char *format, va_list args)
 {
 	char *text = NULL;
+	if (vasprintf(&text, format, args) < 0)
+		out_of_memory(strlen(format));
+	return text;
+}
+
+char *muster_asprintf(const char *format, ...)
+{
 	va_list args;
 	va_start(args, format);
-	int length = vasprintf(&text, format, args);
+	char *text = print(format, args);
 	va_end(args);
-	if (length < 0)
-		out_of_memory(strlen(format));
 	return text;
 }
 
@@ -172,14 +177,11 @@ const char *muster_arena_string(struct muster_arena *arena, const char *text)
 
 const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)
 {
-	char *text = NULL;
 	va_list args;
 	va_start(args, format);
-	int length = vasprintf(&text, format, args);
+	char *text = print(format, args);
 	va_end(args);
-	if (length < 0)
-		out_of_memory(strlen(format));
-	const char *kept = muster_arena_string_n(arena, text, (size_t)length);
+	const char *kept = muster_arena_string(arena, text);
 	free(text);
 	return kept;
 }

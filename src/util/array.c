@@ -3,8 +3,10 @@
 
 #include "muster/arena.h"
 
-void *muster_array_double(void *items, size_t *room, size_t size)
+void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 {
-	*room = *room ? *room * 2 : 8;
+	enum { FIRST = 8 };
+	size_t twice = *room > 0 ? 2 * *room : FIRST;
+	*room = twice > least ? twice : least;
 	return muster_realloc(items, *room, size);
 }

@@ -1,7 +1,7 @@
 /* line_reader.c - a file from outside, line by line */
 #include "util/line_reader.h"
 
-#include "muster/arena.h"
+#include "util/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,10 +48,7 @@ static int fill(struct muster_line_reader *lines)
 		lines->skipping = true;
 		lines->length = 0;
 	}
-	if (lines->room - lines->length <= READ_BYTES) { /* with a NUL behind what is read */
-		lines->room = lines->room * 2 + READ_BYTES + 1;
-		lines->text = muster_realloc(lines->text, lines->room, 1);
-	}
+	MUSTER_ARRAY_RESERVE(lines->text, lines->length, lines->room, READ_BYTES + 1); /* and a NUL */
 	ssize_t got;
 	do
 		got = read(lines->fd, lines->text + lines->length, READ_BYTES);

@@ -1,6 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 
+#include "util/text.h"
 #include "util/utf8.h"
 
 #include <stdarg.h>
@@ -88,11 +89,10 @@ void muster_log(enum muster_log_level level, const struct muster_log_place *at, 
 	size_t length = 0;
 	va_list args;
 	va_start(args, format);
-	int failed = vasprintf(&message, format, args) < 0;
-	va_end(args);
-	FILE *out = failed ? NULL : open_memstream(&line, &length);
-	if (!out)
+	if (vasprintf(&message, format, args) < 0)
 		abort(); /* out of memory */
+	va_end(args);
+	FILE *out = muster_memory_open(&line, &length);
 	const struct muster_log_place here = { .node = self.node ? self.node : getenv("SLURMD_NODENAME"),
 		.rank = self.rank };
 	if (as_json)
@@ -100,8 +100,7 @@ void muster_log(enum muster_log_level level, const struct muster_log_place *at, 
 	else
 		write_plain(out, at, message);
 	fputc('\n', out);
-	if (fclose(out) != 0)
-		abort(); /* out of memory */
+	muster_memory_close(out);
 	fwrite(line, 1, length, stderr);
 	fflush(stderr);
 	free(line);

@@ -19,7 +19,7 @@
 enum {
 	WRAPPER_WORDS = 64,
 	SEND_WAIT_MS = 1000, /* for a worker that does not read: commands are small, and its pipe has room for many */
-	NOISE_READS = 64,    /* at a time; the rest waits for the next time */
+	NOISE_READS = 128,   /* at a time; the rest waits for the next time */
 };
 
 /* $MUSTER_WORKER_WRAPPER's words, then the worker's own command line. Returns the buffer that the words lie in. */
@@ -135,9 +135,14 @@ int muster_subprocess_next_line(
 
 void muster_subprocess_read_noise(struct muster_subprocess *proc)
 {
-	char text[4096];
+	enum { HALF = MUSTER_SUBPROCESS_NOISE / 2 };
 	for (int reads = 0; proc->noise >= 0 && reads < NOISE_READS; reads++) {
-		ssize_t got = read(proc->noise, text, sizeof text);
+		if (proc->noise_length == MUSTER_SUBPROCESS_NOISE) {
+			memcpy(proc->last_noise, proc->last_noise + HALF, HALF);
+			proc->noise_length = HALF;
+		}
+		ssize_t got = read(proc->noise, proc->last_noise + proc->noise_length,
+			MUSTER_SUBPROCESS_NOISE - proc->noise_length);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -147,17 +152,7 @@ void muster_subprocess_read_noise(struct muster_subprocess *proc)
 			proc->noise = -1;
 			return;
 		}
-		size_t count = (size_t)got;
-		const char *from = text;
-		if (count > MUSTER_SUBPROCESS_NOISE) {
-			from += count - MUSTER_SUBPROCESS_NOISE;
-			count = MUSTER_SUBPROCESS_NOISE;
-		}
-		size_t keep = proc->noise_length + count > MUSTER_SUBPROCESS_NOISE ? MUSTER_SUBPROCESS_NOISE - count
-										   : proc->noise_length;
-		memmove(proc->last_noise, proc->last_noise + proc->noise_length - keep, keep);
-		memcpy(proc->last_noise + keep, from, count);
-		proc->noise_length = keep + count;
+		proc->noise_length += (size_t)got;
 		proc->last_noise[proc->noise_length] = '\0';
 	}
 }
@@ -204,11 +199,9 @@ bool muster_subprocess_end(struct muster_subprocess *proc, int grace_ms, char *r
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(proc->lines.text);
-	char noise[MUSTER_SUBPROCESS_NOISE + 1];
-	size_t noise_length = proc->noise_length;
-	memcpy(noise, proc->last_noise, sizeof noise);
-	*proc = (struct muster_subprocess){ .commands = -1, .results = -1, .noise = -1, .noise_length = noise_length };
-	memcpy(proc->last_noise, noise, sizeof noise);
+	proc->lines = (struct muster_line_reader){ .most = MUSTER_SUBPROCESS_LINE_MAX };
+	proc->commands = proc->results = proc->noise = -1;
+	proc->pid = 0;
 	return by_itself;
 }
 

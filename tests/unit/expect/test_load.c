@@ -51,7 +51,8 @@ static const struct {
 	{ "{'schema_version':1,'name':'t'}", "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','chekcs':{}}",
-		"$.chekcs: unknown key, allowed are schema_version, name, title, extends, observe, identify, checks" },
+		"$.chekcs: unknown key; did you mean \"checks\"? Allowed are schema_version, name, title, extends, "
+		"observe, identify, checks" },
 	{ "{'schema_version':1,'name':'t','observe':1}", "$.observe: true or false is needed, found 1" },
 	{ "{'schema_version':1,'name':'t','extends':5}", "$.extends: the path of a file is needed" },
 	{ "{'schema_version':1,'name':'t','identify':{'gpus':8}}",
@@ -181,8 +182,8 @@ static const struct {
 		"$.checks[\"a.check\"].where.port: a string is needed, found 1" },
 	{ CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'bytes':'8G'}"),
 		"$.checks[\"a.check\"].where.bytes: a number is needed, found \"8G\"" },
-	{ CHECK(NUMBER ",'equals':8,'when':{'racks':1}"),
-		"$.checks[\"a.check\"].when.racks: unknown key, allowed are nodes, ranks, profile" },
+	{ CHECK(NUMBER ",'equals':8,'when':{'racks':1}"), "$.checks[\"a.check\"].when.racks: unknown key; did you mean "
+							  "\"ranks\"? Allowed are nodes, ranks, profile" },
 	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':0}"),
 		"$.checks[\"a.check\"].when.nodes: a whole number from 1 is needed, found 0" },
 	{ CHECK(NUMBER ",'equals':8,'when':{'nodes':1.5}"),

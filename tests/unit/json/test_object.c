@@ -167,6 +167,11 @@ static const struct {
 	{ "{'value': {}}", "$.value: null or true or false or a number or a string is needed, found an object" },
 	{ "{'value': '01234567890'}", "$.value: a string of 11 bytes, at most 10 are allowed" },
 	{ "{'inner': {'weight': 1, 'name': 'not of this part'}}", "$.inner.name: unknown key, allowed are weight" },
+	{ "{'inner': {'wieght': 1}}", "$.inner.wieght: unknown key; did you mean \"weight\"? Allowed are weight" },
+	{ "{'inner': {'high': 1}}", "$.inner.high: unknown key, allowed are weight" },
+	{ "{'text_': 1}",
+		"$.text_: unknown key; did you mean \"text\"? Allowed are name, weight, on, count, any, size, "
+		"word, number, limit, text, maybe, more, colour, value, inner, inners, texts, own" },
 	{ "{'inner': {}}", "$.inner: the key \"weight\" is missing" },
 	{ "{'inners': {}}", "$.inners: an array is needed, found an object" },
 	{ "{'inners': [{'name': 'a', 'weight': 1}, 2]}", "$.inners[1]: an object is needed, found 2" },

@@ -73,7 +73,8 @@ static const struct {
 		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive is needed, found 4" },
 	{ "\"rank\": 4", "\"rank\": -2", "$.findings[1].where.rank" },
 	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"",
-		"$.findings[1].where.xpu: unknown key, allowed are node, rank, gpu, port, labels" },
+		"$.findings[1].where.xpu: unknown key; did you mean \"gpu\"? Allowed are node, rank, gpu, port, "
+		"labels" },
 	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is not a verdict" },
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
 	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" are only allowed together" },

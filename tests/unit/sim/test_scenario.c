@@ -63,7 +63,8 @@ END_TEST
 static const struct {
 	const char *text, *said;
 } bad_files[] = {
-	{ "{\"sku\":\"a\",\"node\":2}", "$.node: unknown key, allowed are sku, nodes, faults, cpu_masks" },
+	{ "{\"sku\":\"a\",\"node\":2}",
+		"$.node: unknown key; did you mean \"nodes\"? Allowed are sku, nodes, faults, cpu_masks" },
 	{ "{\"nodes\":0}", "$.nodes: a whole number from 1 to 128 is needed, found 0" },
 	{ "{\"nodes\":1.5}", "nodes" },
 	{ "{\"nodes\":\"2\"}", "nodes" },
