@@ -1,7 +1,7 @@
-/* json.h - reading JSON; the only door to cJSON
+/* json.h - reading JSON; the only header that stands for cJSON
  *
- * A text becomes a tree of const nodes, or is split into parts first. Every reader checks types through the _get
- * functions, which name the JSON path of what is wrong.
+ * A text becomes a tree of const nodes, or is split into parts first. Trees become structs by object.h, whose errors
+ * name the JSON path.
  */
 #ifndef MUSTER_JSON_JSON_H
 #define MUSTER_JSON_JSON_H
@@ -47,25 +47,6 @@ const struct muster_json *muster_json_member(const struct muster_json *object, c
 double muster_json_number(const struct muster_json *json);
 const char *muster_json_string(const struct muster_json *json);
 bool muster_json_boolean(const struct muster_json *json);
-
-/* Typed members: 1 when found, 0 when absent (ret untouched), -1 with err when it has another type. `path` is the JSON
- * path of the object, for the message ("$.checks.gpu.count"). */
-int muster_json_get_string(const struct muster_json *object, const char *path, const char *key, const char **ret,
-	struct muster_error *err);
-int muster_json_get_number(
-	const struct muster_json *object, const char *path, const char *key, double *ret, struct muster_error *err);
-int muster_json_get_int(const struct muster_json *object, const char *path, const char *key, int *ret,
-	struct muster_error *err); /* a whole number in int's range */
-int muster_json_get_boolean(
-	const struct muster_json *object, const char *path, const char *key, bool *ret, struct muster_error *err);
-int muster_json_get_object(const struct muster_json *object, const char *path, const char *key,
-	const struct muster_json **ret, struct muster_error *err);
-int muster_json_get_array(const struct muster_json *object, const char *path, const char *key,
-	const struct muster_json **ret, struct muster_error *err);
-
-/* -1 with err naming the first member of object whose key is not in the NULL-terminated list, and what is allowed. */
-int muster_json_only_keys(
-	const struct muster_json *object, const char *path, const char *const *keys, struct muster_error *err);
 
 /* RFC 7386 merge patch: target is changed (and may be replaced); patch stays. Returns the result, which the caller owns
  * in target's stead. (Debian's cJSON comes without cJSON_Utils, which has this.) */

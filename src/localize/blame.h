@@ -87,7 +87,7 @@ void muster_suspects_find(
 	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret);
 void muster_suspects_done(struct muster_suspects *suspects);
 
-/* Whether the node is to blame. */
+/* Whether the node is faulty. */
 bool muster_suspects_suspected(const struct muster_suspects *suspects, size_t node);
 /* Whether the node passed alone and with another one. */
 bool muster_suspects_good(const struct muster_suspects *suspects, size_t node);

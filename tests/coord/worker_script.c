@@ -119,15 +119,18 @@ static void finish_ring(struct script_ring *ring, double at_ms)
 	}
 }
 
+/* A member of a command, which must be a text; NULL when it is absent. */
+static const char *text_of(const struct muster_json *command, const char *key)
+{
+	const struct muster_json *text = muster_json_member(command, key);
+	return text ? muster_json_string(text) : NULL;
+}
+
 static void join_ring(struct worker_script *w, const struct muster_json *command, double at_ms)
 {
-	const char *id = "";
-	int ranks = 0, timeout_ms = 0;
-	struct muster_error err;
-	muster_json_get_string(command, "$", "ring_id", &id, &err);
-	muster_json_get_int(command, "$", "ring_ranks", &ranks, &err);
-	muster_json_get_int(command, "$", "timeout_ms", &timeout_ms, &err);
-	struct script_ring *ring = ring_of(w->job, id, ranks);
+	int ranks = (int)muster_json_number(muster_json_member(command, "ring_ranks"));
+	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
+	struct script_ring *ring = ring_of(w->job, text_of(command, "ring_id"), ranks);
 	if (ring->joined >= ring->ranks) { /* another incarnation of somebody: NCCL would not take it either */
 		end_ring(w, at_ms, "vendor", "a rank came twice");
 		return;
@@ -193,10 +196,9 @@ static void cancel(struct worker_script *w)
 
 static void obey(struct worker_script *w, const struct muster_json *command, const char *action)
 {
-	const char *name = NULL;
-	struct muster_error err;
+	const char *name = text_of(command, "probe");
 	double begin_ms = now(w) > w->free_ms ? now(w) : w->free_ms, end_ms = begin_ms + takes(w, 1, 60);
-	if (muster_json_get_string(command, "$", "probe", &name, &err) == 1)
+	if (name)
 		w->probe = muster_probe_find(name);
 	if (w->commands++ == w->plan->at_command && w->plan->worker == WORKER_CRASHES) {
 		if (name && strcmp(action, "ring") != 0)
@@ -242,12 +244,11 @@ static int send_line(void *arg, const char *text, size_t length, struct muster_e
 {
 	struct worker_script *w = arg;
 	struct muster_json *command = NULL;
-	const char *action = "";
 	if (w->ended || w->hangs)
 		return 0;
 	if (muster_json_parse(text, length, &command, err) < 0)
 		abort();
-	muster_json_get_string(command, "$", "do", &action, err);
+	const char *action = text_of(command, "do");
 	if (strcmp(action, "abort") == 0)
 		cancel(w);
 	else
