@@ -91,6 +91,8 @@ static void take_message(struct muster_supervisor *s, struct muster_message *mes
 {
 	struct muster_error err;
 	struct muster_message *slot = slot_of(s, message);
+	if (slot == &s->released)
+		muster_ring_late_answer(s, message);
 	if (slot) {
 		muster_message_done(slot);
 		*slot = *message;

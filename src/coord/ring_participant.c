@@ -114,13 +114,13 @@ static struct muster_outcome send_worker(struct course *course, struct muster_js
 
 /* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
 static struct muster_outcome make_ring_id(
-	struct course *course, struct muster_barrier_id ring, int ranks, const char **ret)
+	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring, const char **ret)
 {
 	struct muster_json_writer_text command;
 	muster_command_begin(&command, "ring_id");
 	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
 	struct muster_outcome outcome = send_worker(
-		course, &command, muster_supervisor_bounded(course->s, course->probe->deadline_ms), ring, ranks);
+		course, &command, muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ranks);
 	*ret = outcome.status == MUSTER_OUTCOME_OK ? course->s->worker.answer.ring_id : NULL;
 	return outcome;
 }
@@ -152,7 +152,7 @@ static struct muster_outcome play(
 	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ranks };
 	const char *mine = NULL;
 	if (place->rank == 0)
-		outcome = make_ring_id(course, ring, place->ranks, &mine);
+		outcome = make_ring_id(course, place, ring, &mine);
 	struct muster_answer shared =
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
 	if (outcome.status != MUSTER_OUTCOME_OK) {
@@ -225,6 +225,8 @@ static bool go_round(struct course *course, enum muster_phase phase)
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
 	bool in = place.role == MUSTER_ROLE_MEMBER, over = place.role == MUSTER_ROLE_OVER;
+	if (!answer.here)
+		s->unanswered = ring;
 	if (over && !answer.here && !course->was_in)
 		stay_out(course, "no member list from rank 0");
 	if (place.role == MUSTER_ROLE_EXCLUDED)
@@ -249,6 +251,17 @@ static bool go_round(struct course *course, enum muster_phase phase)
 	}
 	muster_answer_done(&answer);
 	return !over;
+}
+
+void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_message *message)
+{
+	struct muster_parts parts;
+	struct muster_answer answer = { .here = true };
+	int rank;
+	if (muster_unpack_parts(message->bytes, message->length, &parts) &&
+		muster_barrier_same(parts.barrier, s->unanswered) && muster_unpack_part(&parts, &rank, &answer.bytes) &&
+		place_of(&answer).role == MUSTER_ROLE_MEMBER)
+		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
 void muster_ring_participate(struct muster_supervisor *s)

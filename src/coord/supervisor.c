@@ -85,9 +85,10 @@ static void lead(struct muster_supervisor *s)
 	s->early_count = 0;
 }
 
-static void join_node(struct muster_supervisor *s, const struct muster_membership_news *news)
+/* came_ms: a moment at which the news had not arrived yet. */
+static void join_node(struct muster_supervisor *s, const struct muster_membership_news *news, double came_ms)
 {
-	double end_ms = now(s) + news->left_ms;
+	double end_ms = came_ms + news->left_ms;
 	s->node_index = news->node_index;
 	s->nodes = news->nodes;
 	s->node = muster_arena_string(s->arena, news->node);
@@ -116,15 +117,19 @@ static bool find_node(struct muster_supervisor *s, int *ret_exit)
 	struct muster_membership_news news;
 	muster_pack_hello(&p, &(struct muster_hello){ .host = s->boot_id, .node = s->node });
 	muster_send_packed(s->transport, 0, MUSTER_TAG_HELLO, &p);
-	while (!s->membership.bytes && now(s) < s->end_ms)
-		muster_supervisor_poll(s, s->end_ms);
+	/* in short steps: a process that was stopped meanwhile must not take its end for later than the others' */
+	double came_ms;
+	do {
+		came_ms = now(s);
+		muster_supervisor_poll(s, came_ms + s->deadlines.progress_every);
+	} while (!s->membership.bytes && now(s) < s->end_ms);
 	*ret_exit = MUSTER_EXIT_INCONCLUSIVE;
 	if (!s->membership.bytes || !muster_unpack_membership(s->membership.bytes, s->membership.length, &news))
 		return false;
 	*ret_exit = news.exit_code;
 	if (news.exit_code != 0 || news.member_count == 0)
 		return false;
-	join_node(s, &news);
+	join_node(s, &news, came_ms);
 	return true;
 }
 

@@ -59,6 +59,7 @@ struct muster_supervisor {
 	bool no_worker;                         /* every worker died */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
 	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */
+	struct muster_barrier_id unanswered;    /* the last ring barrier that this rank left without an answer */
 	struct muster_barrier_id cancelled;     /* the last ring that was cancelled, and why */
 	const char *cancelled_why;
 	/* messages that supervisor.c waits for */
@@ -144,5 +145,8 @@ void muster_record_line_add(struct muster_supervisor *s, char *line);
 /* ---- ring_participant.c ---- */
 
 void muster_ring_participate(struct muster_supervisor *s);
+/* A message with the answer of a barrier. When this rank has given that barrier up and the answer makes it a member of
+ * a ring, rank 0 is told that it takes no part. */
+void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_message *message);
 
 #endif

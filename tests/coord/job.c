@@ -22,8 +22,8 @@ struct player { /* a rank and its script */
 	struct worker_script script;
 	uint64_t turns;
 	int code;
-	bool ended, sent_record; /* sent_record: before it died */
-	double ended_ms, paused_until_ms;
+	bool ended, sent_record;  /* sent_record: before it died */
+	double ended_ms, fate_ms; /* fate_ms: when its fate came; 0: it did not */
 	struct random random;
 	char node[32];
 };
@@ -290,10 +290,8 @@ static double on_turn(void *arg, int rank)
 	if (p->turns++ != plan->at_turn || plan->fate == FATE_LIVES)
 		return 0;
 	p->sent_record = p->supervisor.at.kind == MUSTER_BARRIER_RECORD;
-	if (plan->fate == FATE_DIES)
-		return -1;
-	p->paused_until_ms = muster_loop_now(job->loop) + plan->pause_ms;
-	return plan->pause_ms;
+	p->fate_ms = muster_loop_now(job->loop);
+	return plan->fate == FATE_DIES ? -1 : plan->pause_ms;
 }
 
 /* ---- playing ---- */
@@ -415,22 +413,27 @@ static bool is_sound(const struct job *job, int rank)
 	       !(hasty && (plan->fate != FATE_LIVES || plan->slow > 3 || plan->start_ms > 400));
 }
 
-/* It paused in the last seconds of the run, when records are on their way. */
-static bool pauses_at_the_end(const struct job *job, int rank)
+/* The run ended while the rank stood still, or before its leader's silence could be noticed and its record sent past
+ * it. */
+static bool had_no_time(const struct job *job, int rank)
 {
+	const struct job_plan *plan = job->plan;
+	const struct player *p = &job->players[rank], *leader = &job->players[leader_of(plan, rank)];
 	struct muster_deadlines d;
 	muster_deadlines_init(&d, 1);
-	double end_ms = job->plan->rank[0].start_ms + job->plan->deadline_s * 1e3;
-	return job->players[rank].paused_until_ms > end_ms - d.gather_reserve;
+	double end_ms = plan->rank[0].start_ms + plan->deadline_s * 1e3;
+	double still_until_ms = p->fate_ms + plan->rank[rank].pause_ms;
+	double noticed_ms = leader->fate_ms + d.silence + d.heartbeat_every;
+	return (p->fate_ms > 0 && still_until_ms > end_ms - d.gather_reserve) ||
+	       (leader != p && leader->fate_ms > 0 && noticed_ms > end_ms - d.gather_reserve);
 }
 
 /* Nothing stood in the way of the rank's record: its own supervisor, its leader, rank 0. */
 static bool must_be_there(const struct job *job, int rank)
 {
 	bool hasty = job->plan->interrupt_ms > 0; /* no time to find out that the leader is silent */
-	int leader = leader_of(job->plan, rank);
-	return is_sound(job, rank) && is_sound(job, 0) && (!hasty || is_sound(job, leader)) &&
-	       !pauses_at_the_end(job, rank) && !pauses_at_the_end(job, leader) && !pauses_at_the_end(job, 0);
+	return is_sound(job, rank) && is_sound(job, 0) && !had_no_time(job, rank) && !had_no_time(job, 0) &&
+	       (!hasty || is_sound(job, leader_of(job->plan, rank)));
 }
 
 static bool same_sum(double a, double b)
