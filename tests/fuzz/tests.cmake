@@ -45,7 +45,7 @@ endforeach()
 
 # Files and names that nobody would write by accident, from end to end.
 find_package(Python3 COMPONENTS Interpreter)
-if(Python3_FOUND)
+if(Python3_FOUND AND TARGET muster_mpi)
 	add_test(NAME fuzz.hostile_files COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/hostile_files.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR} $<$<BOOL:${MUSTER_SANITIZE}>:unbounded>)
 	add_test(NAME fuzz.hostile_names COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/hostile_names.py
