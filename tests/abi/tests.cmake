@@ -38,6 +38,7 @@ target_link_options(fake_verbs PRIVATE -Wl,--version-script,${CMAKE_CURRENT_LIST
 add_executable(test_built_without ${CMAKE_CURRENT_LIST_DIR}/built_without.c ${CMAKE_SOURCE_DIR}/src/system/http.c
 	${CMAKE_SOURCE_DIR}/src/system/xml.c ${CMAKE_SOURCE_DIR}/tests/probe_fake.c)
 target_include_directories(test_built_without PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_options(test_built_without PRIVATE -UMUSTER_HAVE_CURL -UMUSTER_HAVE_EXPAT)
 target_link_libraries(test_built_without PRIVATE muster_all PkgConfig::CHECK)
 add_test(NAME abi.built_without COMMAND test_built_without)
 set_tests_properties(abi.built_without PROPERTIES TIMEOUT 60 LABELS "unit;abi")
