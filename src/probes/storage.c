@@ -83,49 +83,33 @@ static int find_out_local(struct muster_probe_ctx *ctx, const char *disk, bool *
 	return 0;
 }
 
-static int count_nvme(struct muster_probe_ctx *ctx, const struct muster_names *disks, size_t *ret_count, double *ret_gb,
-	struct muster_error *count_err, struct muster_error *size_err)
-{
-	size_t count = 0;
-	double total = 0, gb;
-	*size_err = (struct muster_error){ 0 };
-	for (size_t i = 0; i < disks->count; i++) {
-		bool local;
-		if (!is_nvme_disk(disks->items[i]))
-			continue;
-		if (find_out_local(ctx, disks->items[i], &local, count_err) < 0)
-			return -1;
-		if (!local)
-			continue;
-		count++;
-		if (read_gb(ctx, disks->items[i], &gb, size_err) == 0)
-			total += gb;
-	}
-	*ret_count = count;
-	*ret_gb = total;
-	return 0;
-}
-
 static void measure_nvme(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX];
 	struct muster_names disks = { 0 };
-	struct muster_error why, no_size = { 0 };
+	struct muster_error why, no_size;
 	size_t count = 0;
-	double gb = 0;
+	double total = 0;
+	int sized = 0;
 	muster_root_path(ctx, path, sizeof path, "/sys/block");
 	muster_step(ctx, "list %s", path);
 	int result = access(path, R_OK) < 0 ? muster_fail(&why, MUSTER_EIO, "%s: %s", path, strerror(errno))
 					    : muster_sysfs_names(path, &disks, &why);
-	if (result == 0)
-		result = count_nvme(ctx, &disks, &count, &gb, &why, &no_size);
+	for (size_t i = 0; result == 0 && i < disks.count; i++) {
+		bool local = false;
+		double gb = 0;
+		if (is_nvme_disk(disks.items[i]))
+			result = find_out_local(ctx, disks.items[i], &local, &why);
+		if (local && read_gb(ctx, disks.items[i], &gb, &no_size) < 0)
+			sized = -1;
+		count += local;
+		total += gb;
+	}
 	muster_names_done(&disks);
 	muster_emit_result(ctx, "node.nvme_disks", NULL, result, muster_number((double)count), why.text);
-	if (result == 0 && no_size.code != MUSTER_OK) {
+	if (result == 0 && sized < 0)
 		why = no_size;
-		result = -1;
-	}
-	muster_emit_result(ctx, "node.nvme_gb", NULL, result, muster_number(gb), why.text);
+	muster_emit_result(ctx, "node.nvme_gb", NULL, result < 0 ? result : sized, muster_number(total), why.text);
 }
 
 /* The block device that the distribution's rules call the temporary one. The link is read and not followed: its last

@@ -50,29 +50,6 @@ static const struct muster_metric metrics[] = {
 		"limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none"),
 };
 
-/* What follows key and its separators on the line that begins with it ("MemTotal:   16 kB", "PRETTY_NAME=...").
- * 0, or -1 with err naming the file. */
-static int find_line(const char *path, const char *key, char *ret, size_t size, struct muster_error *err)
-{
-	char line[4096];
-	FILE *in = fopen(path, "re");
-	if (!in)
-		return muster_fail(
-			err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
-	const char *value = NULL;
-	while (!value && fgets(line, sizeof line, in))
-		if (strncmp(line, key, strlen(key)) == 0 && strchr(" \t:=", line[strlen(key)]))
-			value = line + strlen(key) + strspn(line + strlen(key), " \t:=");
-	fclose(in);
-	if (!value)
-		return muster_fail(err, MUSTER_EIO, "%s has no line \"%s\"", path, key);
-	size_t length = strlen(value);
-	while (length > 0 && isspace((unsigned char)value[length - 1]))
-		length--;
-	snprintf(ret, size, "%.*s", (int)length, value);
-	return 0;
-}
-
 /* The quotes and backslashes of a shell-like assignment taken off, in place. */
 static void unquote(char *text)
 {
@@ -94,11 +71,11 @@ static void measure_software(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[4096];
 	struct muster_error why;
-	int result = find_line(
+	int result = muster_sysfs_line(
 		muster_root_path(ctx, path, sizeof path, "/etc/os-release"), "PRETTY_NAME", text, sizeof text, &why);
 	if (result < 0)
-		result = find_line(muster_root_path(ctx, path, sizeof path, "/usr/lib/os-release"), "PRETTY_NAME", text,
-			sizeof text, NULL);
+		result = muster_sysfs_line(muster_root_path(ctx, path, sizeof path, "/usr/lib/os-release"),
+			"PRETTY_NAME", text, sizeof text, NULL);
 	if (result == 0)
 		unquote(text);
 	muster_emit_result(ctx, "node.os", NULL, result, muster_string(text), why.text);
@@ -113,7 +90,7 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	struct muster_error why;
 	muster_root_path(ctx, path, sizeof path, "/proc/meminfo");
 	char *end = text;
-	int result = find_line(path, "MemTotal", text, sizeof text, &why);
+	int result = muster_sysfs_line(path, "MemTotal", text, sizeof text, &why);
 	double kib = result == 0 && isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
 	if (result == 0 && (end == text || strcmp(end, " kB") != 0 || !isfinite(kib)))
 		result = muster_fail(&why, MUSTER_EIO, "MemTotal of %s is not in kB: \"%s\"", path, text);
@@ -169,8 +146,8 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	/* Arm kernels name no model in cpuinfo; hwloc may know it from elsewhere. */
 	hwloc_obj_t package = root ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
 	const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-	if (find_line(muster_root_path(ctx, path, sizeof path, "/proc/cpuinfo"), "model name", text, sizeof text,
-		    &why) == 0)
+	if (muster_sysfs_line(muster_root_path(ctx, path, sizeof path, "/proc/cpuinfo"), "model name", text,
+		    sizeof text, &why) == 0)
 		model = text;
 	muster_emit_result(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), why.text);
 }
@@ -222,7 +199,7 @@ static void measure_sharing(struct muster_probe_ctx *ctx)
 	struct muster_names channels;
 	size_t count = 0;
 	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
-	int result = find_line(path, "CoherentGPUMemoryMode", text, sizeof text, &why);
+	int result = muster_sysfs_line(path, "CoherentGPUMemoryMode", text, sizeof text, &why);
 	unquote(text);
 	muster_emit_result(ctx, "node.coherent_memory_mode", NULL, result, muster_string(text), why.text);
 

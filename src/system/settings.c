@@ -89,30 +89,30 @@ static void add(struct muster_settings *settings, const char *name, size_t name_
 	setting->from = muster_arena_string(settings->arena, from);
 }
 
+/* Each NAME=VALUE before a separator, or before the end, whose name counts. */
+static void add_all(struct muster_settings *settings, const char *text, size_t length, char separator,
+	bool (*counts)(const char *name, size_t length), const char *from)
+{
+	for (const char *at = text, *end = text + length; at < end;) {
+		const char *stop = memchr(at, separator, (size_t)(end - at));
+		size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
+		size_t seen = strnlen(at, size); /* to NCCL, which knows C's strings alone, a NUL ends the line */
+		const char *equals = memchr(at, '=', seen);
+		size_t name = equals ? (size_t)(equals - at) : 0;
+		if (equals && counts(at, name))
+			add(settings, at, name, equals + 1, seen - name - 1, from);
+		at += stop ? size + 1 : size;
+	}
+}
+
 void muster_settings_add_environment(struct muster_settings *settings, const char *block, size_t length)
 {
-	for (const char *at = block, *end = block + length; at < end;) {
-		size_t left = (size_t)(end - at), size = strnlen(at, left);
-		const char *equals = memchr(at, '=', size);
-		size_t name = equals ? (size_t)(equals - at) : 0;
-		if (equals && muster_setting_counts(at, name))
-			add(settings, at, name, equals + 1, size - name - 1, MUSTER_SETTING_ENVIRONMENT);
-		at += size < left ? size + 1 : size;
-	}
+	add_all(settings, block, length, '\0', muster_setting_counts, MUSTER_SETTING_ENVIRONMENT);
 }
 
 void muster_settings_add_file(struct muster_settings *settings, const char *text, size_t length, const char *from)
 {
-	for (const char *at = text, *end = text + length; at < end;) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t size = newline ? (size_t)(newline - at) : (size_t)(end - at);
-		size_t seen = strnlen(at, size); /* to NCCL, which knows C's strings alone, a NUL ends the line */
-		const char *equals = memchr(at, '=', seen);
-		size_t name = equals ? (size_t)(equals - at) : 0;
-		if (equals && is_nccl(at, name))
-			add(settings, at, name, equals + 1, seen - name - 1, from);
-		at += newline ? size + 1 : size;
-	}
+	add_all(settings, text, length, '\n', is_nccl, from);
 }
 
 const struct muster_setting *muster_settings_find(const struct muster_settings *settings, const char *name)

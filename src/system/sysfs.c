@@ -4,6 +4,7 @@
 #include "util/text.h"
 #include "muster/arena.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -42,6 +43,27 @@ int muster_sysfs_names(const char *directory, struct muster_names *ret, struct m
 	return muster_file_names(directory, "", versionsort, ret, err) < 0 && errno != ENOENT ? -1 : 0;
 }
 
+int muster_sysfs_line(const char *path, const char *key, char *ret, size_t size, struct muster_error *err)
+{
+	char line[4096];
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return muster_fail(
+			err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
+	const char *value = NULL;
+	while (!value && fgets(line, sizeof line, in))
+		if (strncmp(line, key, strlen(key)) == 0 && strchr(" \t:=", line[strlen(key)]))
+			value = line + strlen(key) + strspn(line + strlen(key), " \t:=");
+	fclose(in);
+	if (!value)
+		return muster_fail(err, MUSTER_EIO, "%s has no line \"%s\"", path, key);
+	size_t length = strlen(value);
+	while (length > 0 && isspace((unsigned char)value[length - 1]))
+		length--;
+	snprintf(ret, size, "%.*s", (int)length, value);
+	return 0;
+}
+
 int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err)
 {
 	char domain[9], bus[3], device[3], function[2], text[32];
@@ -63,26 +85,15 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
 
 int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err)
 {
-	char real[PATH_MAX], path[PATH_MAX], line[256];
-	static const char key[] = "PCI_SLOT_NAME=";
-	if (realpath(device, real)) {
-		const char *last = strrchr(real, '/');
-		if (last && muster_bus_id_normalise(last + 1, ret, size, err) == 0)
-			return 0;
-	}
+	char real[PATH_MAX], path[PATH_MAX], slot[64];
+	const char *last = realpath(device, real) ? strrchr(real, '/') : NULL;
+	if (last && muster_bus_id_normalise(last + 1, ret, size, NULL) == 0)
+		return 0;
 	snprintf(path, sizeof path, "%s/uevent", device);
-	FILE *in = fopen(path, "re");
-	int result = -1;
-	while (in && result < 0 && fgets(line, sizeof line, in)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, key, sizeof key - 1) == 0)
-			result = muster_bus_id_normalise(line + sizeof key - 1, ret, size, err);
-	}
-	if (in)
-		fclose(in);
-	if (result < 0)
-		return muster_fail(err, MUSTER_EIO, "%s is not the link to a PCI device", device);
-	return 0;
+	if (muster_sysfs_line(path, "PCI_SLOT_NAME", slot, sizeof slot, NULL) == 0 &&
+		muster_bus_id_normalise(slot, ret, size, NULL) == 0)
+		return 0;
+	return muster_fail(err, MUSTER_EIO, "%s is not the link to a PCI device", device);
 }
 
 int muster_sectors_gb(const char *text, size_t length, double *ret, struct muster_error *err)
