@@ -70,6 +70,50 @@ START_TEST(a_number_is_the_whole_first_line)
 }
 END_TEST
 
+START_TEST(a_negative_number_stands_for_what_is_not_known)
+{
+	struct muster_error err = { 0 };
+	long number = 7;
+	put("file", "-1\n");
+	ck_assert_int_eq(muster_sysfs_natural("file", &number, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	ck_assert_str_eq(err.text, "file is -1");
+	ck_assert_int_eq(number, 7);
+	put("file", "0\n");
+	ck_assert_int_eq(muster_sysfs_natural("file", &number, &err), 0);
+	ck_assert_int_eq(number, 0);
+	ck_assert_int_eq(muster_sysfs_natural("absent", &number, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EIO);
+}
+END_TEST
+
+static const struct {
+	const char *text, *value; /* value NULL: there is no such line */
+} keyed[] = {
+	{ "MemTotal:   16 kB  \nMemFree: 1 kB\n", "16 kB" },
+	{ "MemTotalled: 1\nMemTotal\t: 2\n", "2" },
+	{ "MemTotal=\"a b\"\n", "\"a b\"" },
+	{ " MemTotal: 1\n", NULL },
+	{ "MemTotal: 1\nMemTotal: 2\n", "1" },
+	{ "MemTotal:\n", "" },
+	{ "", NULL },
+};
+
+START_TEST(a_line_is_found_by_its_whole_key)
+{
+	struct muster_error err = { 0 };
+	char value[16] = "untouched";
+	put("file", keyed[_i].text);
+	ck_assert_int_eq(muster_sysfs_line("file", "MemTotal", value, sizeof value, &err), keyed[_i].value ? 0 : -1);
+	ck_assert_str_eq(value, keyed[_i].value ? keyed[_i].value : "untouched");
+	if (!keyed[_i].value)
+		ck_assert_str_eq(err.text, "file has no line \"MemTotal\"");
+	ck_assert_int_eq(muster_sysfs_line("absent", "MemTotal", value, sizeof value, &err), -1);
+	ck_assert_str_eq(err.text, "absent: No such file or directory");
+	ck_assert_int_eq(err.code, MUSTER_EIO);
+}
+END_TEST
+
 START_TEST(names_come_in_natural_order)
 {
 	static const char *const expected[] = { "mlx5_an0", "mlx5_ib0", "mlx5_ib2", "mlx5_ib10" };
@@ -197,6 +241,8 @@ int main(void)
 	TCase *tcase = tcase_create("sysfs");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, a_number_is_the_whole_first_line, 0, LENGTH(lines));
+	tcase_add_test(tcase, a_negative_number_stands_for_what_is_not_known);
+	tcase_add_loop_test(tcase, a_line_is_found_by_its_whole_key, 0, LENGTH(keyed));
 	tcase_add_test(tcase, names_come_in_natural_order);
 	tcase_add_test(tcase, a_missing_directory_has_no_names_and_a_file_is_an_error);
 	tcase_add_loop_test(tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, LENGTH(devices));

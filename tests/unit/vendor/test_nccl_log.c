@@ -212,11 +212,36 @@ START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 	clear_environment();
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	ck_assert_str_eq(getenv("NCCL_DEBUG"), "INFO");
+	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "INIT,ENV");
 	read_back("");
 	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
 	read_back(AT "hello\n");
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	read_back(AT "hello\n");
+}
+END_TEST
+
+START_TEST(of_a_log_without_end_the_first_16_mib_are_read)
+{
+	enum { MIB = 1 << 20 };
+	struct muster_error err;
+	char *text, *block = calloc(MIB + 1, 1);
+	size_t length;
+	clear_environment();
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	memset(block, 'x', MIB);
+	FILE *out = fopen(getenv("NCCL_DEBUG_FILE"), "w");
+	ck_assert_ptr_nonnull(out);
+	fputs("first ", out);
+	for (int i = 0; i < 17; i++)
+		fputs(block, out);
+	fclose(out);
+	ck_assert_msg(muster_nccl_log_read(&text, &length, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(length, 16 * MIB);
+	ck_assert_uint_eq(strlen(text), length);
+	ck_assert_int_eq(strncmp(text, "first xxx", 9), 0);
+	free(block);
+	free(text);
 }
 END_TEST
 
@@ -236,6 +261,7 @@ START_TEST(the_users_own_debug_file_is_kept_and_read)
 	char *text;
 	size_t length;
 	ck_assert_int_eq(muster_nccl_log_read(&text, &length, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	write_as_nccl(path, AT "mine\n");
 	read_back(AT "mine\n");
@@ -286,6 +312,7 @@ int main(void)
 	tcase_add_test(tests, many_devices_are_cut_at_a_whole_name);
 	tcase_add_loop_test(tests, the_tail_is_one_printable_line_that_fits, 0, LENGTH(tail_cases));
 	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
+	tcase_add_test(tests, of_a_log_without_end_the_first_16_mib_are_read);
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
 	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));

@@ -50,6 +50,40 @@ START_TEST(a_file_places_gpus_and_cpus)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	int cpu_node; /* -2: an error */
+	size_t gpus;
+	int gpu_node;
+} places[] = {
+	{ "<system><cpu numaid=\"-1\">" GPU("0001:00:00.0") "</cpu></system>", -1, 1, -1 },
+	{ "<system><cpu numaid=\"65535\">" GPU("0001:00:00.0") "</cpu></system>", 65535, 1, 65535 },
+	{ "<system><cpu numaid=\"65536\"/></system>", -2, 0, 0 },
+	{ "<system><cpu numaid=\"-2\"/></system>", -2, 0, 0 },
+	{ "<system><cpu numaid=\"3\"><pci busid=\"1:00:00.0\" class=\"0x030000\"/></cpu></system>", 3, 1, 3 },
+	{ "<system><cpu numaid=\"3\"><pci busid=\"no\" class=\"0x020000\"/><pci busid=\"no\"/></cpu></system>", 3, 0,
+		0 },
+	{ "<system><cpu numaid=\"3\"/>" GPU("0001:00:00.0") "</system>", 3, 1, -1 },
+};
+
+START_TEST(a_gpu_has_the_node_of_the_cpu_around_it)
+{
+	struct muster_error err = { 0 };
+	int result = parse(places[_i].text, strlen(places[_i].text), &err);
+	ck_assert_msg(result == (places[_i].cpu_node == -2 ? -1 : 0), "%s", err.text);
+	if (result < 0)
+		return;
+	ck_assert_uint_eq(topo.node_count, 1);
+	ck_assert_int_eq(topo.nodes[0].numa_node, places[_i].cpu_node);
+	ck_assert_ptr_null(topo.nodes[0].cpus); /* the file does not say */
+	ck_assert_uint_eq(topo.gpu_count, places[_i].gpus);
+	if (topo.gpu_count > 0) {
+		ck_assert_str_eq(topo.gpus[0].bus_id, "0001:00:00.0");
+		ck_assert_int_eq(topo.gpus[0].numa_node, places[_i].gpu_node);
+	}
+}
+END_TEST
+
 START_TEST(a_file_cut_off_anywhere_is_an_error)
 {
 	struct muster_error err;
@@ -135,6 +169,7 @@ int main(void)
 		return 77; /* ctest: skipped */
 	TCase *tcase = tcase_create("nccl_topo");
 	tcase_add_test(tcase, a_file_places_gpus_and_cpus);
+	tcase_add_loop_test(tcase, a_gpu_has_the_node_of_the_cpu_around_it, 0, LENGTH(places));
 	tcase_add_test(tcase, a_file_cut_off_anywhere_is_an_error);
 	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, LENGTH(wrong));
 	tcase_add_loop_test(tcase, everything_has_a_limit, 0, LENGTH(limits));
