@@ -1,0 +1,309 @@
+/* test_process.c - one process of a job from its start to its exit: a job of one rank, whose worker is a shell script
+ *
+ * The script keeps each command in a file and answers it, or does what the test wants for one of them.
+ */
+#include "coord/process.h"
+
+#include "check_main.h"
+#include "muster/arena.h"
+#include "muster/report.h"
+#include "util/text.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 30000 };
+
+static char folder[] = "/tmp/muster-process-XXXXXX";
+static struct muster_options options;
+static char *worker, *commands, *output;
+
+static char *in_folder(const char *name)
+{
+	return muster_asprintf("%s/%s", folder, name);
+}
+
+static void setup(void)
+{
+	static const char *const launchers[] = { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
+		"PMI_RANK", "PMI_FD", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
+		"SLURM_JOB_ID" };
+	for (int i = 0; i < LENGTH(launchers); i++)
+		unsetenv(launchers[i]);
+	setenv("SLURMD_NODENAME", "node-1", 1);
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	worker = in_folder("worker");
+	commands = in_folder("commands");
+	output = in_folder("output");
+	options = (struct muster_options){
+		.sku = "Standard_NC40ads_H100_v5",
+		.report = in_folder("report.json"),
+		.profile = MUSTER_QUICK,
+		.deadline_s = 60,
+		.program = worker,
+		.configs = MUSTER_SOURCE_DIR "/configs",
+	};
+}
+
+static void teardown(void)
+{
+	char *line = muster_asprintf("rm -rf %s", folder);
+	pid_t pid = fork();
+	if (pid == 0)
+		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	waitpid(pid, NULL, 0);
+	free(line);
+}
+
+/* The script: `cases` come before the usual answers, as in sh's case. */
+static void write_worker(const char *cases)
+{
+	FILE *out = fopen(worker, "we");
+	ck_assert_ptr_nonnull(out);
+	fprintf(out,
+		"#!/bin/sh\n"
+		"cd %s\n"
+		"say() { echo \"$1\" >&4; }\n"
+		"while read -r line <&3; do\n"
+		"	echo \"$line\" >>commands\n"
+		"	case $line in\n"
+		"%s"
+		"	*'\"do\": \"take\"'*) say "
+		"'{\"done\":{\"code\":\"ok\",\"simulated\":true,\"gpu\":\"0001:00:00.0\","
+		"\"uuid\":\"GPU-1\",\"path\":\"p\"}}' ;;\n"
+		"	*'\"do\": \"ring_id\"'*) say '{\"done\":{\"code\":\"ok\",\"ring_id\":\"abcd\"}}' ;;\n"
+		"	*) say '{\"done\":{\"code\":\"ok\"}}' ;;\n"
+		"	esac\n"
+		"done\n",
+		folder, cases);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(chmod(worker, 0700), 0);
+}
+
+/* What the file holds; "" when there is none. */
+static char *text_of(const char *path)
+{
+	char *text = muster_calloc(1 << 20, 1);
+	FILE *in = fopen(path, "re");
+	if (in) {
+		size_t length = fread(text, 1, (1 << 20) - 1, in);
+		text[length] = '\0';
+		fclose(in);
+	}
+	return text;
+}
+
+static void check_has(const char *path, const char *part)
+{
+	char *text = text_of(path);
+	ck_assert_msg(strstr(text, part) != NULL, "no %s in %s: %.3000s", part, path, text);
+	free(text);
+}
+
+static void check_lacks(const char *path, const char *part)
+{
+	char *text = text_of(path);
+	ck_assert_msg(strstr(text, part) == NULL, "%s in %s: %.3000s", part, path, text);
+	free(text);
+}
+
+static pid_t start(void)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (!freopen(output, "we", stdout) || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+			_exit(100);
+		muster_process_run(&options, &(struct muster_process_job){ .run_name = "the run" });
+	}
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+static int end(pid_t pid)
+{
+	int status = 0;
+	double until_ms = muster_now_ms() + PATIENCE_MS;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		ck_assert_msg(muster_now_ms() < until_ms, "the process did not end");
+		poll(NULL, 0, 5);
+	}
+	ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+static void wait_for(const char *path, const char *part)
+{
+	double until_ms = muster_now_ms() + PATIENCE_MS;
+	for (bool there = false; !there;) {
+		char *text = text_of(path);
+		there = strstr(text, part) != NULL;
+		free(text);
+		ck_assert_msg(there || muster_now_ms() < until_ms, "no %s in %s", part, path);
+		poll(NULL, 0, 5);
+	}
+}
+
+/* The number behind a key in the command with this action. */
+static double number_in(const char *action, const char *key)
+{
+	char *text = text_of(commands), *what = muster_asprintf("{\"do\": \"%s\"", action),
+	     *name = muster_asprintf("\"%s\": ", key);
+	const char *at = strstr(text, what);
+	ck_assert_msg(at != NULL, "no %s in %s", what, text);
+	at = strstr(at, name);
+	ck_assert_msg(at != NULL, "no %s in %s", name, text);
+	double number = strtod(at + strlen(name), NULL);
+	free(name);
+	free(what);
+	free(text);
+	return number;
+}
+
+/* _i: the most that a probe's command may take, in seconds; 0: the probe's own deadline */
+START_TEST(commands_come_in_their_order_and_a_report_is_written)
+{
+	static const char *const order[] = { "\"open\"", "\"take\"", "\"peers\"", "\"run\", \"probe\": \"launch\"",
+		"\"ring_id\"", "\"ring\"", "\"finish\"" };
+	write_worker("");
+	options.probe_deadline_s = _i;
+	options.deadline_s = 600;
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE); /* nothing was measured */
+	char *text = text_of(commands);
+	const char *at = text;
+	for (int i = 0; i < LENGTH(order); i++) {
+		ck_assert_msg((at = strstr(at, order[i])) != NULL, "%s not behind the others: %s", order[i], text);
+		at++;
+	}
+	free(text);
+	check_has(commands, "\"node\": \"node-1\"");
+	check_has(options.report, "\"simulated\": true");
+	check_has(options.report, "\"GPU-1\"");
+	check_has(output, "MUSTER INCONCLUSIVE sku=Standard_NC40ads_H100_v5 nodes=1 ranks=1 ");
+	/* a worker gives up a ring before its supervisor gives up the worker: by a second, or in half of a short time
+	 */
+	double deadline_ms = _i ? _i * 1e3 : muster_probe_find("nccl_allreduce")->deadline_ms;
+	ck_assert_double_eq(number_in("ring", "timeout_ms"), deadline_ms > 2000 ? deadline_ms - 1000 : deadline_ms / 2);
+}
+END_TEST
+
+START_TEST(a_worker_that_crashes_in_a_probe_is_replaced_and_named)
+{
+	write_worker("	*'\"run\", \"probe\": \"launch\"'*) say '{\"step\":\"the last step\"}'; echo broken >&2; kill "
+		     "-SEGV $$ ;;\n");
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
+	check_has(options.report, "signal 11");
+	check_has(options.report, "the last step");
+	check_has(options.report, "last output: broken");
+	char *text = text_of(commands), *second = strstr(text, "\"launch\"");
+	ck_assert_ptr_nonnull(second);
+	ck_assert_msg(
+		strstr(second, "\"open\"") && strstr(second, "\"take\"") && strstr(second, "\"peers\""), "%s", text);
+	ck_assert_ptr_null(strstr(text, "\"skip\": true"));
+	free(text);
+}
+END_TEST
+
+START_TEST(drivers_that_kill_a_worker_are_left_out_by_the_next_one)
+{
+	write_worker("	'{\"do\": \"open\"}') say '{\"step\":\"cuInit\"}'; exit 7 ;;\n"
+		     "	*'\"do\": \"take\"'*cuInit*) say '{\"done\":{\"code\":\"ok\",\"why_none\":\"skipped\"}}' ;;\n");
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
+	check_has(commands, "{\"do\": \"open\", \"skip\": true}");
+	check_has(commands, "exit status 7; last step: cuInit");
+}
+END_TEST
+
+START_TEST(a_worker_that_always_dies_is_not_started_for_ever)
+{
+	write_worker("	*) exit 7 ;;\n");
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
+	check_has(options.report, "every worker died: ");
+	char *text = text_of(commands);
+	size_t lines = 0;
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	ck_assert_uint_le(lines, 3);
+	free(text);
+}
+END_TEST
+
+START_TEST(a_signal_ends_the_run_with_a_report_of_what_was_measured)
+{
+	write_worker("	*'\"run\"'*) sleep 100 ;;\n");
+	pid_t pid = start();
+	wait_for(commands, "\"run\"");
+	ck_assert_int_eq(kill(pid, SIGTERM), 0);
+	ck_assert_int_eq(end(pid), MUSTER_EXIT_INCONCLUSIVE);
+	check_has(options.report, "\"interrupted\": \"rank 0 received SIGTERM after ");
+	check_has(options.report, "\"GPU-1\"");
+	check_has(output, "MUSTER INCONCLUSIVE ");
+}
+END_TEST
+
+START_TEST(a_run_that_cannot_be_reported_does_not_begin)
+{
+	write_worker("");
+	if (_i == 0)
+		options.report = in_folder("nowhere/report.json");
+	else if (_i == 1)
+		options.sku = in_folder("nowhere.json");
+	else
+		options.spool = worker; /* a file */
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_USAGE);
+	check_has(output, _i == 0 ? "--report " : _i == 1 ? "nowhere.json" : "--spool ");
+	check_lacks(commands, "\"take\"");
+}
+END_TEST
+
+START_TEST(the_journal_has_the_run_and_its_end)
+{
+	char *journal = in_folder("spool/node-1.jsonl");
+	write_worker("");
+	options.spool = in_folder("spool");
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE);
+	check_has(journal, "\"run\": \"the run\"");
+	check_has(journal, "\"probe\": \"launch\"");
+	check_has(journal, "\"end\": \"\"");
+	free(journal);
+}
+END_TEST
+
+/* A launcher without MPI starts several jobs of one rank: only the first reports. */
+START_TEST(of_many_jobs_of_one_rank_the_first_reports)
+{
+	setenv("OMPI_COMM_WORLD_RANK", _i ? "3" : "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+	write_worker("");
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE);
+	if (_i) {
+		check_lacks(output, "MUSTER");
+		ck_assert_int_ne(access(options.report, F_OK), 0);
+	} else {
+		check_has(output, "the launcher started 4 processes, but MPI sees only one: this is a job of one rank");
+		check_has(options.report, "\"GPU-1\"");
+	}
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("process");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, commands_come_in_their_order_and_a_report_is_written, 0, 4);
+	tcase_add_test(tcase, a_worker_that_crashes_in_a_probe_is_replaced_and_named);
+	tcase_add_test(tcase, drivers_that_kill_a_worker_are_left_out_by_the_next_one);
+	tcase_add_test(tcase, a_worker_that_always_dies_is_not_started_for_ever);
+	tcase_add_test(tcase, a_signal_ends_the_run_with_a_report_of_what_was_measured);
+	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_does_not_begin, 0, 3);
+	tcase_add_test(tcase, the_journal_has_the_run_and_its_end);
+	tcase_add_loop_test(tcase, of_many_jobs_of_one_rank_the_first_reports, 0, 2);
+	return check_main(tcase);
+}
