@@ -2,9 +2,27 @@
 #include "coord/worker_process.h"
 
 #include "muster/arena.h"
+#include "util/child.h"
+#include "util/env.h"
+#include "util/text.h"
+#include "worker/protocol.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum {
+	WRAPPER_WORDS = 64,
+	LINE_MAX_BYTES = 1 << 20, /* a longer line is a protocol error */
+	SEND_WAIT_MS = 1000, /* for a worker that does not read: commands are small, and its pipe has room for many */
+	OUTPUT_READS = 64,   /* at a time; the rest is read the next time */
+	ENDING_MS = 200,     /* for a worker that has closed its results and may be exiting */
+};
 
 void muster_worker_process_init(struct muster_worker_process *worker, const char *program)
 {
@@ -14,7 +32,9 @@ void muster_worker_process_init(struct muster_worker_process *worker, const char
 	*worker = (struct muster_worker_process){
 		.program = program,
 		.environment = muster_calloc(count + 1, sizeof *worker->environment),
-		.process = { .commands = -1, .results = -1, .noise = -1 },
+		.commands = -1,
+		.results = -1,
+		.noise = -1,
 	};
 	for (size_t i = 0; i < count; i++)
 		worker->environment[i] = muster_strdup(environ[i]);
@@ -28,52 +48,217 @@ void muster_worker_process_done(struct muster_worker_process *worker)
 	worker->environment = NULL;
 }
 
+/* ---- start ---- */
+
+/* $MUSTER_WORKER_WRAPPER's words, then the worker's own command line. Returns the buffer that the words lie in. */
+static char *command_line(const char *program, const char **words)
+{
+	const char *wrapper = muster_env(MUSTER_ENV_WORKER_WRAPPER);
+	char *buffer = muster_strdup(wrapper ? wrapper : ""), *rest = buffer, *word;
+	int count = 0;
+	while (count < WRAPPER_WORDS - 3 && (word = strsep(&rest, " \t")) != NULL)
+		if (*word)
+			words[count++] = word;
+	words[count++] = program;
+	words[count++] = "worker";
+	words[count] = NULL;
+	return buffer;
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 static int start(void *arg, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
-	return muster_subprocess_start(&worker->process, worker->program, worker->environment, err);
+	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* commands, results, noise */
+	for (int i = 0; i < 3; i++)
+		if (pipe2(pipes[i], O_CLOEXEC) < 0) {
+			muster_fail(err, MUSTER_EIO, "cannot make a pipe for the worker: %s", strerror(errno));
+			close_all(pipes[0], 6);
+			return -1;
+		}
+	const char *words[WRAPPER_WORDS];
+	char *buffer = command_line(worker->program, words);
+	const struct muster_child how = {
+		.argv = words,
+		.environment = worker->environment,
+		.descriptors = { -1, pipes[2][1],
+			pipes[2][1], [MUSTER_WORKER_COMMANDS] = pipes[0][0], [MUSTER_WORKER_RESULTS] = pipes[1][1] },
+		.descriptor_count = MUSTER_WORKER_RESULTS + 1,
+		/* what is sent to all processes of a job step is the supervisor's to answer */
+		.flags = MUSTER_CHILD_BOUND | MUSTER_CHILD_CLOSED | MUSTER_CHILD_IGNORES,
+	};
+	int rc = muster_child_start(&how, &worker->pid, err);
+	free(buffer);
+	if (rc < 0) {
+		close_all(pipes[0], 6);
+		return muster_wrap(err, "cannot start the worker");
+	}
+	const int ours[] = { pipes[0][1], pipes[1][0], pipes[2][0] }, its[] = { pipes[0][0], pipes[1][1], pipes[2][1] };
+	close_all(its, 3);
+	for (int i = 0; i < 3; i++)
+		fcntl(ours[i], F_SETFL, O_NONBLOCK);
+	worker->commands = ours[0];
+	worker->results = ours[1];
+	worker->noise = ours[2];
+	worker->lines = (struct muster_line_reader){ .most = LINE_MAX_BYTES };
+	worker->output_length = 0;
+	return 0;
 }
+
+/* ---- lines ---- */
 
 static int send_line(void *arg, const char *text, size_t length, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
-	return muster_subprocess_send(&worker->process, text, length, err);
+	char *line = muster_calloc(length + 1, 1), *at = line;
+	size_t left = length + 1;
+	memcpy(line, text, length);
+	line[length] = '\n';
+	while (left > 0 && worker->commands >= 0) {
+		struct pollfd room = { .fd = worker->commands, .events = POLLOUT };
+		ssize_t sent = write(worker->commands, at, left);
+		if (sent < 0 && (errno == EINTR || (errno == EAGAIN && poll(&room, 1, SEND_WAIT_MS) > 0)))
+			continue;
+		if (sent < 0)
+			break;
+		at += sent;
+		left -= (size_t)sent;
+	}
+	free(line);
+	return left > 0 ? muster_fail(err, MUSTER_EIO, "the worker closed its command pipe") : 0;
 }
 
 static int next_line(void *arg, const char **ret, size_t *ret_length, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
-	return muster_subprocess_next_line(&worker->process, ret, ret_length, err);
+	*ret = NULL;
+	if (worker->results < 0)
+		return 1;
+	worker->lines.fd = worker->results;
+	int got = muster_line_reader_next(&worker->lines, ret, ret_length);
+	if (worker->lines.too_long > 0)
+		return muster_fail(
+			err, MUSTER_EPROTOCOL, "the worker sent a line of more than %zu bytes", worker->lines.most);
+	if (got > 0 && !worker->lines.cut)
+		return 0;
+	*ret = NULL;
+	if (got < 0 && errno == EAGAIN)
+		return 0;
+	close(worker->results);
+	worker->results = -1;
+	return 1;
 }
 
+/* ---- output ---- */
+
+static void keep_output(struct muster_worker_process *worker, const char *text, size_t length)
+{
+	size_t most = MUSTER_WORKER_OUTPUT_KEPT, kept = worker->output_length;
+	if (length > most) {
+		text += length - most;
+		length = most;
+	}
+	if (kept > most - length) {
+		memmove(worker->output, worker->output + kept - (most - length), most - length);
+		kept = most - length;
+	}
+	memcpy(worker->output + kept, text, length);
+	worker->output_length = kept + length;
+}
+
+/* One that never stops printing is not read for ever. */
 static void read_output(void *arg)
 {
 	struct muster_worker_process *worker = arg;
-	muster_subprocess_read_noise(&worker->process);
+	char text[4096];
+	for (int reads = 0; worker->noise >= 0 && reads < OUTPUT_READS; reads++) {
+		ssize_t got = read(worker->noise, text, sizeof text);
+		if (got < 0 && errno != EINTR)
+			return;
+		if (got > 0)
+			keep_output(worker, text, (size_t)got);
+		if (got == 0) {
+			close(worker->noise);
+			worker->noise = -1;
+		}
+	}
 }
+
+/* Control characters become spaces. */
+static const char *last_output(void *arg, char *out, size_t size)
+{
+	const struct muster_worker_process *worker = arg;
+	size_t end = worker->output_length;
+	while (end > 0 && (worker->output[end - 1] == '\n' || worker->output[end - 1] == ' '))
+		end--;
+	size_t begin = end;
+	while (begin > 0 && worker->output[begin - 1] != '\n')
+		begin--;
+	snprintf(out, size, "%.*s", (int)(end - begin), worker->output + begin);
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
+	return out;
+}
+
+/* ---- the end ---- */
 
 static void quit(void *arg, int grace_ms)
 {
 	struct muster_worker_process *worker = arg;
-	muster_subprocess_quit(&worker->process, grace_ms);
+	double until_ms = muster_now_ms() + grace_ms;
+	siginfo_t info = { 0 };
+	close_all(&worker->commands, 1);
+	worker->commands = -1;
+	while (worker->pid > 0 && muster_now_ms() < until_ms &&
+		waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+		poll(NULL, 0, 1);
 }
 
+static void say_status(int status, char *ret_how, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(ret_how, size, "signal %d (%s%s)", WTERMSIG(status), strsignal(WTERMSIG(status)),
+			WTERMSIG(status) == SIGKILL ? "; the kernel sends it when memory is exhausted" : "");
+	else if (WIFEXITED(status))
+		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
+}
+
+/* An uninterruptible one is abandoned. */
 static bool end(void *arg, int grace_ms, char *ret_how, size_t size)
 {
 	struct muster_worker_process *worker = arg;
-	return muster_subprocess_end(&worker->process, grace_ms, ret_how, size);
-}
-
-static const char *last_output(void *arg, char *out, size_t size)
-{
-	const struct muster_worker_process *worker = arg;
-	return muster_subprocess_last_words(&worker->process, out, size);
+	int status = 0;
+	/* it may be ending by itself just now: its own status says more than our signal */
+	bool by_itself =
+		worker->pid > 0 && muster_child_ended(worker->pid, worker->results < 0 ? ENDING_MS : 0, &status);
+	snprintf(ret_how, size, "not running");
+	if (by_itself)
+		say_status(status, ret_how, size);
+	else if (worker->pid > 0)
+		snprintf(ret_how, size, "%s",
+			muster_child_kill(worker->pid, grace_ms, NULL)
+				? "killed"
+				: "could not be killed (uninterruptible), abandoned");
+	read_output(worker);
+	close_all((const int[]){ worker->commands, worker->results, worker->noise }, 3);
+	free(worker->lines.text);
+	worker->lines = (struct muster_line_reader){ 0 };
+	worker->pid = 0;
+	worker->commands = worker->results = worker->noise = -1;
+	return by_itself;
 }
 
 static int fd(void *arg)
 {
 	const struct muster_worker_process *worker = arg;
-	return worker->process.results;
+	return worker->results;
 }
 
 const struct muster_worker_ops muster_worker_process_ops = {

@@ -19,10 +19,8 @@
 #ifndef MUSTER_WORKER_PROTOCOL_H
 #define MUSTER_WORKER_PROTOCOL_H
 
-#include "util/subprocess.h"
-
-/* The worker's end of the pipes. */
-enum { MUSTER_WORKER_COMMANDS = MUSTER_SUBPROCESS_COMMANDS, MUSTER_WORKER_RESULTS = MUSTER_SUBPROCESS_RESULTS };
+/* The worker's descriptors for the lines that it receives, and for those that it sends. */
+enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
 
 /* Exit status of a worker that met a broken protocol; the last line of its stderr says what was wrong. */
 enum { MUSTER_WORKER_BROKEN = 71 };

@@ -6,7 +6,6 @@ set(FUZZERS cpus expect hostlist merge metadata nccl_files nccl_log report scena
 # What is not to be reached, by the name that the linker gives it.
 set(FUZZ_WRAPPED_metadata muster_http_get)
 set(FUZZ_WRAPPED_sysfs dlopen muster_now_ms nanosleep)
-set(FUZZ_WRAPPED_wire muster_subprocess_start)
 # These bring a context for probes of their own.
 set(FUZZ_SOURCES_metadata ${CMAKE_CURRENT_LIST_DIR}/probe_context.c)
 set(FUZZ_SOURCES_sysfs ${CMAKE_CURRENT_LIST_DIR}/probe_context.c)

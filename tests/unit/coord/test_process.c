@@ -22,7 +22,7 @@ enum { PATIENCE_MS = 30000 };
 
 static char folder[] = "/tmp/muster-process-XXXXXX";
 static struct muster_options options;
-static char *worker, *commands, *output;
+static char *worker, *commands, *output, *report;
 
 static char *in_folder(const char *name)
 {
@@ -41,9 +41,10 @@ static void setup(void)
 	worker = in_folder("worker");
 	commands = in_folder("commands");
 	output = in_folder("output");
+	report = in_folder("report.json");
 	options = (struct muster_options){
 		.sku = "Standard_NC40ads_H100_v5",
-		.report = in_folder("report.json"),
+		.report = report,
 		.profile = MUSTER_QUICK,
 		.deadline_s = 60,
 		.program = worker,
@@ -59,6 +60,7 @@ static void teardown(void)
 		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
 	waitpid(pid, NULL, 0);
 	free(line);
+	free(report);
 }
 
 /* The script: `cases` come before the usual answers, as in sh's case. */

@@ -1,5 +1,5 @@
-/* test_subprocess.c - a worker process that starts, or does not, and what is known of it afterwards */
-#include "util/subprocess.h"
+/* test_worker_process.c - a worker process that starts, or does not, and what is known of it afterwards */
+#include "coord/worker_process.h"
 #include "worker/protocol.h"
 
 #include <check.h>
@@ -15,22 +15,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const struct muster_worker_ops *ops = &muster_worker_process_ops;
+
+static int begin(struct muster_worker_process *proc, const char *program, struct muster_error *err)
+{
+	muster_worker_process_init(proc, program);
+	return ops->start(proc, err);
+}
+
+static bool finish(struct muster_worker_process *proc, int grace_ms, char *ret_how, size_t size)
+{
+	bool by_itself = ops->end(proc, grace_ms, ret_how, size);
+	muster_worker_process_done(proc);
+	return by_itself;
+}
+
 /* Start the program and wait until it is gone. What it printed last and how it ended. */
 static void run(const char *program, char said[256], char how[64])
 {
-	struct muster_subprocess proc;
+	struct muster_worker_process proc;
 	struct muster_error err = { 0 };
 	const char *line;
 	size_t length;
 	int state;
-	ck_assert_int_eq(muster_subprocess_start(&proc, program, environ, &err), 0);
-	while ((state = muster_subprocess_next_line(&proc, &line, &length, &err)) == 0) {
+	ck_assert_int_eq(begin(&proc, program, &err), 0);
+	while ((state = ops->next_line(&proc, &line, &length, &err)) == 0) {
 		struct pollfd results = { .fd = proc.results, .events = POLLIN };
 		poll(&results, 1, -1);
 	}
 	ck_assert_int_eq(state, 1);
-	muster_subprocess_end(&proc, 1000, how, 64);
-	muster_subprocess_last_words(&proc, said, 256);
+	finish(&proc, 1000, how, 64);
+	ops->last_output(&proc, said, 256);
 }
 
 START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
@@ -104,17 +119,17 @@ static int be_worker(void)
 }
 
 /* Start it so, and wait until it has said that it is there. */
-static void start(struct muster_subprocess *proc, const char *how)
+static void start(struct muster_worker_process *proc, const char *how)
 {
 	struct muster_error err = { 0 };
 	const char *line = NULL;
 	size_t length;
 	setenv("MUSTER_TEST_WORKER", how, 1);
-	ck_assert_int_eq(muster_subprocess_start(proc, "/proc/self/exe", environ, &err), 0);
+	ck_assert_int_eq(begin(proc, "/proc/self/exe", &err), 0);
 	while (!line) {
 		struct pollfd results = { .fd = proc->results, .events = POLLIN };
 		poll(&results, 1, -1);
-		ck_assert_int_eq(muster_subprocess_next_line(proc, &line, &length, &err), 0);
+		ck_assert_int_eq(ops->next_line(proc, &line, &length, &err), 0);
 	}
 	ck_assert_str_eq(line, "here");
 }
@@ -141,12 +156,12 @@ static pid_t trace(pid_t other)
 
 START_TEST(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed)
 {
-	struct muster_subprocess proc;
+	struct muster_worker_process proc;
 	char how[64];
 	start(&proc, "waits");
 	pid_t worker = proc.pid, tracer = trace(worker);
 	int ends[] = { proc.commands, proc.results, proc.noise };
-	ck_assert(!muster_subprocess_end(&proc, 50, how, sizeof how));
+	ck_assert(!finish(&proc, 50, how, sizeof how));
 	ck_assert_str_eq(how, "could not be killed (uninterruptible), abandoned");
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_int_lt(fcntl(ends[i], F_GETFD), 0);
@@ -158,40 +173,40 @@ END_TEST
 
 START_TEST(one_that_blocks_every_signal_is_killed)
 {
-	struct muster_subprocess proc;
+	struct muster_worker_process proc;
 	char how[64];
 	start(&proc, "waits");
-	ck_assert(!muster_subprocess_end(&proc, 60000, how, sizeof how));
+	ck_assert(!finish(&proc, 60000, how, sizeof how));
 	ck_assert_str_eq(how, "killed");
 }
 END_TEST
 
 START_TEST(one_that_never_stops_printing_is_not_read_for_ever)
 {
-	struct muster_subprocess proc;
+	struct muster_worker_process proc;
 	char how[64], said[256];
 	start(&proc, "chatters");
 	for (int i = 0; i < 100; i++) {
 		struct pollfd noise = { .fd = proc.noise, .events = POLLIN };
 		poll(&noise, 1, -1);
-		muster_subprocess_read_noise(&proc);
+		ops->read_output(&proc);
 	}
-	muster_subprocess_end(&proc, 60000, how, sizeof how);
+	finish(&proc, 60000, how, sizeof how);
 	ck_assert_str_eq(how, "killed");
-	ck_assert_str_eq(muster_subprocess_last_words(&proc, said, sizeof said), "and another one");
+	ck_assert_str_eq(ops->last_output(&proc, said, sizeof said), "and another one");
 }
 END_TEST
 
 START_TEST(one_that_does_not_listen_does_not_stop_us)
 {
-	struct muster_subprocess proc;
+	struct muster_worker_process proc;
 	struct muster_error err = { 0 };
 	char how[64];
 	static char command[4 << 20]; /* more than any pipe has room for */
 	start(&proc, "waits");
-	ck_assert_int_eq(muster_subprocess_send(&proc, command, sizeof command, &err), -1);
+	ck_assert_int_eq(ops->send(&proc, command, sizeof command, &err), -1);
 	ck_assert_str_eq(err.text, "the worker closed its command pipe");
-	muster_subprocess_end(&proc, 60000, how, sizeof how);
+	finish(&proc, 60000, how, sizeof how);
 }
 END_TEST
 
@@ -199,7 +214,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
 		return be_worker();
-	Suite *suite = suite_create("util_subprocess");
+	Suite *suite = suite_create("worker_process");
 	TCase *tests = tcase_create("proc");
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
