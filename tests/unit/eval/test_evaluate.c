@@ -64,6 +64,75 @@ static const struct {
 	  "7/0 = - -\n8/1 = - -\n9/2 = - -\n10/3 = - -\na/4 = - -\nb/5 = - -\nc/6 = - -\nd/7 = - -",
 		"'c':{'metric':'node.driver_version','same_across':'nodes','source':'s'}",
 		"fail c: the same on all nodes | x on [7-10]; y on a, b, c, d\n", MUSTER_FAIL },
+	/* what a probe did on one node explains nothing on the nodes beside it */
+	{ "a/0 gpu.numa_node gpu=g0 1\nb/1 probe gpu error vendor broken",
+		"'c':{'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'g0':1,'g1':1}}}",
+		"fail c a gpu=g1: 1 | not found\n"
+		"fail probe.gpu b rank=1: probe gpu finishes | broken\n",
+		MUSTER_FAIL },
+	{ "a/0 probe gpu error vendor broken\nb/1 gpu.numa_node gpu=g0 1",
+		"'c':{'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'g0':1,'g1':1}}}",
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
+		"fail c b gpu=g1: 1 | not found\n",
+		MUSTER_FAIL },
+	{ "a/0 rank.local_rank 0\na/0 probe gpu ok\na/1 probe gpu error vendor broken",
+		"'c':{'metric':'gpu.numa_node','min':1,'source':'s'}",
+		"fail probe.gpu a rank=1: probe gpu finishes | broken\n"
+		"inconclusive c a rank=0: at least 1 | not measured\n",
+		MUSTER_FAIL },
+	/* what the job has not comes from any rank, the last one too */
+	{ "a/0 rank.local_rank 0\nb/1 "
+	  "probe nccl_allreduce error vendor broken",
+		BUSBW, "fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | broken\n", MUSTER_FAIL },
+	/* one port with two kinds of links is one finding, and two nodes are two */
+	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.state port=p0/1 link_layer=Ethernet DOWN\n"
+	  "b port.state port=p0/1 link_layer=InfiniBand DOWN\nc port.state port=p0/1 link_layer=Ethernet DOWN\n"
+	  "a/0 = - -\nb/1 = - -\nc/2 = - -",
+		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s'}",
+		"fail c a port=p0/1: ACTIVE | DOWN with link_layer InfiniBand; DOWN with link_layer Ethernet\n"
+		"fail c b port=p0/1: ACTIVE | DOWN\n"
+		"fail c c port=p0/1: ACTIVE | DOWN\n",
+		MUSTER_FAIL },
+	/* ranks that differ in more than their number are findings of their own */
+	{ "a/0 rank.local_rank 8\na/1 rank.local_rank 4\na/2 rank.local_rank 4\nb/3 rank.local_rank 4",
+		"'c':{'metric':'rank.local_rank','min':5,'warn_below':9,'source':'s'}",
+		"fail c a: at least 5 (warning below 9) | ranks 1-2: 4\n"
+		"fail c b rank=3: at least 5 (warning below 9) | 4\n"
+		"warn c a rank=0: at least 5 (warning below 9) | 8\n",
+		MUSTER_FAIL },
+	/* a rank beyond the job's does not stand for one of the job's */
+	{ "a/0 rank.local_rank 0\na/5 rank.local_rank 0", "'c':{'metric':'rank.local_rank','equals':0,'source':'s'}",
+		"fail rank.missing: a result from each of 2 ranks | the run does not contain ranks 1\n", MUSTER_FAIL },
+	{ "a/1 rank.local_rank 0", "'c':{'metric':'rank.local_rank','equals':0,'source':'s'}",
+		"fail rank.missing: a result from each of 1 ranks | the run contains no rank\n", MUSTER_FAIL },
+	/* a check comes after another one on the same GPU of the same rank of the same node, and nowhere else */
+	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 7\na/0 gpu.numa_node gpu=g1 7\n"
+	  "a/1 gpu.h2d_gbps gpu=g2 30\na/1 gpu.numa_node gpu=g2 7\nb/2 gpu.h2d_gbps gpu=g0 30\n"
+	  "b/2 gpu.numa_node gpu=g0 7\nc/3 gpu.h2d_gbps gpu=g0 1\nc/3 gpu.numa_node gpu=g0 7",
+		"'first':{'metric':'gpu.h2d_gbps','min':2,'source':'s','severity':'warn'},"
+		"'second':{'metric':'gpu.numa_node','equals':1,'source':'s','after':'first'},"
+		"'third':{'metric':'gpu.numa_node','equals':2,'source':'s','after':'second'}",
+		"fail second a rank=0 gpu=g1: 1 | 7\n"
+		"fail second a rank=1 gpu=g2: 1 | 7\n"
+		"fail second b rank=2 gpu=g0: 1 | 7\n"
+		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n"
+		"warn first c rank=3 gpu=g0: at least 2 GB/s | 1\n",
+		MUSTER_FAIL },
+	/* what failed on a node holds for its ranks, and what failed for the job holds everywhere */
+	{ "a node.cpus 1\nb node.cpus 8\na/0 rank.local_rank 3\nb/1 rank.local_rank 3",
+		"'first':{'metric':'node.cpus','min':2,'source':'s'},"
+		"'second':{'metric':'rank.local_rank','equals':0,'source':'s','after':'first'}",
+		"fail first a: at least 2 | 1\n"
+		"fail second b rank=1: 0 | 3\n",
+		MUSTER_FAIL },
+	{ "job nccl.ring_ranks 1\na node.cpus 1\nb node.cpus 1\na/0 = - -\nb/1 = - -",
+		"'first':{'metric':'nccl.ring_ranks','equals':2,'source':'s'},"
+		"'second':{'metric':'node.cpus','min':2,'source':'s','after':'first'}",
+		"fail first: 2 | 1\n", MUSTER_FAIL },
+	{ "job nccl.ring_ranks 1\na node.cpus 8\nb node.cpus 1\na/0 = - -\nb/1 = - -",
+		"'first':{'metric':'node.cpus','min':2,'source':'s'},"
+		"'second':{'metric':'nccl.ring_ranks','equals':2,'source':'s','after':'first'}",
+		"fail first b: at least 2 | 1\n", MUSTER_FAIL },
 	/* what an earlier check failed on is not judged again, measured there or not */
 	{ "a node.gpu_count 1\na/0 rank.local_rank 0\nb node.gpu_count 2\nb/1 rank.local_rank 0",
 		"'first':{'metric':'node.gpu_count','min':2,'source':'s'},"
@@ -81,6 +150,26 @@ START_TEST(a_run_has_the_findings_that_it_earns)
 	fixture_judge(&run, cases[_i].checks, false, &report);
 	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
 	ck_assert_int_eq(report.verdict, cases[_i].verdict);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A metric's value in an advice is that of the finding's own GPU, else of its node, else of the job. */
+START_TEST(advice_takes_values_from_the_nearest_place)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, "job nccl.ring_ranks 2\na node.cpus 4\nb node.cpus 8\na/0 gpu.numa_node gpu=g0 1\n"
+		       "a/0 gpu.numa_node gpu=g1 2\na/0 gpu.h2d_gbps gpu=g0 30\na/0 gpu.h2d_gbps gpu=g1 3\n"
+		       "b/1 gpu.numa_node gpu=g1 -\nb/1 gpu.h2d_gbps gpu=g1 3");
+	fixture_judge(&run,
+		"'c':{'metric':'gpu.h2d_gbps','min':9,'source':'s','advice':'${gpu} ${node} ${rank} ${gpu.numa_node} "
+		"${node.cpus} ${nccl.ring_ranks} ${node.kernel} ${port}'}",
+		false, &report);
+	ck_assert_uint_eq(report.finding_count, 2);
+	ck_assert_str_eq(report.findings[0].advice, "g1 a 0 2 4 2 ? ?");
+	ck_assert_str_eq(report.findings[1].advice, "g1 b 1 ? 8 2 ? ?");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -257,6 +346,7 @@ int main(void)
 	TCase *tcase = tcase_create("findings");
 	tcase_add_loop_test(tcase, a_run_has_the_findings_that_it_earns, 0, sizeof cases / sizeof *cases);
 	tcase_add_loop_test(tcase, a_probe_that_did_not_end_well_comes_with_what_to_do, 0, sizeof ends / sizeof *ends);
+	tcase_add_test(tcase, advice_takes_values_from_the_nearest_place);
 	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);
 	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
 	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);

@@ -1,0 +1,98 @@
+/* test_floors.c - what a metric of the whole job must reach, as plain numbers */
+#include "run_text.h"
+
+#include "eval/floors.h"
+
+#define RING(id, more) "'" id "':{'metric':'nccl.allreduce_busbw_gbps','source':'s'," more "}"
+
+static void put(const char *name, const char *start, const char *checks)
+{
+	char text[2048];
+	snprintf(text, sizeof text, "{'schema_version':1,%s,'checks':{%s}}", start, checks);
+	for (char *at = text; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	fixture_write(name, text);
+}
+
+/* What the machine type says about runs of two nodes, profile standard: "BYTES:LEAST ". */
+static const struct {
+	const char *checks, *floors;
+} cases[] = {
+	{ RING("a", "'min':100,'where':{'bytes':64}"), "64:100 " },
+	{ RING("a", "'min':100"), "0:100 " },
+	{ RING("a", "'min':100,'where':{'bytes':64}") "," RING("b", "'min':5,'max':300,'where':{'bytes':8}"),
+		"64:100 8:5 " },
+	{ RING("a", "'min':100,'severity':'warn'"), "" },
+	{ RING("a", "'warn_below':100,'max':300"), "" },
+	{ RING("a", "'min':100,'when':{'nodes':2,'profile':'standard'}"), "0:100 " },
+	{ RING("a", "'min':100,'when':{'nodes':3}"), "" },
+	{ RING("a", "'min':100,'when':{'ranks':2}"), "" },
+	{ RING("a", "'min':100,'when':{'profile':'full'}"), "" },
+	{ RING("a", "'min':100,'when':{'domains':2}"), "0:100 " },
+	{ RING("a", "'min':100,'when':{'domains':1}"), "" },
+	{ "'a':{'metric':'nccl.allreduce_us','min':100,'source':'s'}", "" },
+};
+
+static void check_floors(const char *sku, const char *overlay, const char *expected)
+{
+	struct muster_selection choice;
+	struct muster_error err = { 0 };
+	struct muster_run run;
+	char text[256] = "";
+	run_text(&run, "a node.vm_size VM\nb node.vm_size VM\na/0 = - -\na/1 = - -\nb/2 = - -");
+	ck_assert_msg(muster_selection_load(fixture_dir, sku, overlay, &choice, &err) == 0, "%s", err.text);
+	struct muster_floors floors = muster_selection_floors(&choice, &run, "nccl.allreduce_busbw_gbps");
+	for (size_t i = 0, used = 0; i < floors.count; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%llu:%g ",
+			(unsigned long long)floors.items[i].bytes, floors.items[i].least);
+	ck_assert_str_eq(text, expected);
+	free(floors.items);
+	muster_selection_done(&choice);
+	muster_run_done(&run);
+}
+
+START_TEST(floors_are_those_that_this_run_can_fail)
+{
+	fixture_open();
+	put("vm.json", "'name':'vm','identify':{'vm_size':['VM']}", cases[_i].checks);
+	check_floors("vm", NULL, cases[_i].floors);
+	check_floors("auto", NULL, cases[_i].floors);
+	fixture_close();
+}
+END_TEST
+
+/* The machine that was named, the one that is recognised, what holds anywhere, or nothing. */
+START_TEST(floors_are_those_of_the_machine)
+{
+	fixture_open();
+	put("vm.json", "'name':'vm','identify':{'vm_size':['VM']}", RING("a", "'min':1"));
+	put("other.json", "'name':'other','identify':{'vm_size':['OTHER']}", RING("b", "'min':2"));
+	check_floors("vm", NULL, "0:1 ");
+	check_floors("other", NULL, "0:2 ");
+	check_floors("auto", NULL, "0:1 ");
+	check_floors("unknown", NULL, "");
+	put("common.json", "'name':'common'", RING("c", "'min':3"));
+	check_floors("unknown", NULL, "0:3 ");
+	check_floors("auto", NULL, "0:1 ");
+	/* an overlay that fits another machine alone leaves this one unknown */
+	fixture_write("site.json", "{\"checks\":{\"b\":{\"min\":4}}}");
+	check_floors("auto", fixture_path("site.json"), "0:3 ");
+	check_floors("other", fixture_path("site.json"), "0:4 ");
+	fixture_close();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval floors");
+	TCase *tc = tcase_create("floors");
+	tcase_add_loop_test(tc, floors_are_those_that_this_run_can_fail, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tc, floors_are_those_of_the_machine);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
