@@ -50,6 +50,16 @@ static const struct {
 		"fail rank.missing a rank=1: a result from every rank | no message\n"
 		"inconclusive c a: 2 | not measured\n",
 		MUSTER_FAIL },
+	{ "a/0 probe environment ok\na/0 rank.local_rank 0\na/1 missing\nb node.topo_file_agrees true\n"
+	  "b/2 rank.local_rank 0",
+		"'c':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}",
+		"fail rank.missing a rank=1: a result from every rank | no message\n"
+		"inconclusive c a: true | not measured\n",
+		MUSTER_FAIL },
+	/* a median of 0 is one like any other */
+	{ "a/0 rank.local_rank 0\na/1 rank.local_rank 0\na/2 rank.local_rank 0\na/3 rank.local_rank 5",
+		"'c':{'metric':'rank.local_rank','max_of_median':2,'source':'s'}",
+		"fail c a rank=3: at most 0 (200 % of the median of this run, 0) | 5\n", MUSTER_FAIL },
 	/* a port that is listed and not there is named as a port, and as nothing else */
 	{ "a/0 rank.local_rank 0\na port.rate_gbps port=p0/1 link_layer=InfiniBand 200",
 		"'c':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/"

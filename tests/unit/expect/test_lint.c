@@ -99,6 +99,8 @@ static const struct {
 		"x.json: $.checks.g.equals: 8 is outside min and max\n"
 		"x.json: $.checks.h.one_of[1]: 10 is outside min and max\n"
 		"x.json: $.checks.h.one_of[2]: 11 is outside min and max\n" },
+	/* a value that could not be read is no operator that is not there */
+	{ FILE_OF("'a':{" SPEED_IS "'min':'x'}"), "x.json: $.checks.a.min: a number is needed, found \"x\"\n" },
 	/* at the bounds */
 	{ FILE_OF("'a':{" SPEED_IS "'min':9,'warn_below':9},'b':{" SPEED_IS "'max':9,'warn_above':9},'c':{" SPEED_IS
 		  "'min':5,'equals':4},'d':{" SPEED_IS "'max':5,'equals':6},'e':{" SPEED_IS

@@ -399,6 +399,9 @@ static const struct {
 		"$.checks: cannot remove \"a.chekc\": it does not exist; did you mean \"a.check\"" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}", "{'checks':{'a.check':{'mni':null}}}",
 		"overlay.json", "$.checks[\"a.check\"]: cannot remove \"mni\": it does not exist" },
+	{ CHECK(NUMBER ",'one_of':[8,9]"), "{'schema_version':1,'name':'c'}",
+		"{'checks':{'a.check':{'one_of':{'x':null}}}}", "overlay.json",
+		"$.checks[\"a.check\"].one_of: cannot remove \"x\": it does not exist" },
 	{ CHECK(NUMBER ",'equals':8"), "{'schema_version':1,'name':'c'}",
 		"{'checks':{'a.check':{'equals':{'x':null}}}}", "overlay.json",
 		"$.checks[\"a.check\"].equals: cannot remove \"x\": it does not exist" },
@@ -779,10 +782,10 @@ START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
-	char as[258] = { 0 }, pattern[512], plain[512];
+	char as[258] = { 0 }, pattern[512], plain[1024];
 	memset(as, 'a', sizeof as - 1);
 	snprintf(pattern, sizeof pattern, CHECK(STRING ",'one_of':['x','*%.256s']"), as);
-	snprintf(plain, sizeof plain, CHECK(STRING ",'one_of':['x','%s']"), as);
+	snprintf(plain, sizeof plain, CHECK(STRING ",'one_of':['x','%s','*%.255s']"), as, as);
 	fixture_open();
 	put("x.json", pattern);
 	put("y.json", plain);

@@ -71,6 +71,26 @@ START_TEST(a_check_knows_its_file_and_who_changed_it)
 }
 END_TEST
 
+/* Changes of a check that was removed do not belong to the one that came after it. */
+START_TEST(a_check_that_is_there_again_has_no_old_changes)
+{
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	fixture_open();
+	put("base.json", "{'schema_version':1,'name':'b',", "'checks':{'a':" CHECK "}");
+	put("parent.json", "{'schema_version':1,'name':'p','extends':'base.json',", "'checks':{'a':{'min':9}}");
+	put("child.json", "{'schema_version':1,'name':'c','extends':'parent.json',", "'checks':{'a':null}");
+	put("overlay.json", "{", "'checks':{'a':" CHECK "}");
+	ck_assert_msg(muster_expect_load(
+			      "/none", fixture_path("child.json"), fixture_path("overlay.json"), &expect, &err) == 0,
+		"%s", err.text);
+	ck_assert_str_eq(name_of(expect.checks->file), "overlay.json");
+	ck_assert_uint_eq(expect.checks->change_count, 0);
+	muster_expect_done(&expect);
+	fixture_close();
+}
+END_TEST
+
 /* The overlay comes first, then the file, then its parents. */
 START_TEST(the_files_are_named_in_the_order_of_their_say)
 {
@@ -159,6 +179,10 @@ START_TEST(each_change_without_a_source_is_told)
 		ck_assert_msg(strstr(told, parts[i]) != NULL, "%s", told);
 	ck_assert_int_eq(muster_expect_load("/none", child, overlay, &expect, &err), 0);
 	muster_expect_done(&expect);
+	/* what is removed needs no source */
+	put_all("'checks':{'a':{'metric':'gpu.h2d_gbps','min':8,'max':9,'source':'s'}}", ",'checks':{'a':{'max':null}}",
+		"");
+	ck_assert_uint_eq(muster_expect_lint("/none", fixture_path("child.json"), NULL, append, told), 0);
 	fixture_close();
 }
 END_TEST
@@ -168,6 +192,7 @@ int main(void)
 	Suite *suite = suite_create("expect provenance");
 	TCase *tc = tcase_create("provenance");
 	tcase_add_loop_test(tc, a_check_knows_its_file_and_who_changed_it, 0, sizeof traces / sizeof *traces);
+	tcase_add_test(tc, a_check_that_is_there_again_has_no_old_changes);
 	tcase_add_test(tc, the_files_are_named_in_the_order_of_their_say);
 	tcase_add_loop_test(tc, a_bad_value_is_told_with_its_file, 0, sizeof bad / sizeof *bad);
 	tcase_add_test(tc, each_change_without_a_source_is_told);

@@ -215,6 +215,18 @@ START_TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "nobody.check"));
 	fixture_close();
+	/* the same with one machine, and with none that it could fit */
+	fixture_open();
+	fixture_write("one.json", "{\"schema_version\":1,\"name\":\"one\",\"identify\":{\"gpu_name\":[\"G\"]},"
+				  "\"checks\":{\"a\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
+	overlay = fixture_write("overlay", "{\"checks\":{\"nobody.check\":null}}");
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "nobody.check"));
+	ck_assert_int_eq(unlink(fixture_path("one.json")), 0);
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), 0);
+	ck_assert_uint_eq(all.count, 0);
+	muster_candidates_done(&all);
+	fixture_close();
 }
 END_TEST
 
