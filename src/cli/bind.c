@@ -71,15 +71,6 @@ static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t
 	};
 }
 
-/* The place of a NUMA node; home_count when it has no CPUs, or is not there. */
-static size_t home_find(const struct machine *machine, int os_index)
-{
-	size_t i = 0;
-	while (i < machine->home_count && machine->homes[i].os_index != os_index)
-		i++;
-	return i;
-}
-
 static int by_bus_id(const void *a, const void *b)
 {
 	const struct gpu *x = a, *y = b;
@@ -89,7 +80,9 @@ static int by_bus_id(const void *a, const void *b)
 
 static int gpu_add(struct machine *machine, const char *bus_id, int os_index, struct muster_error *err)
 {
-	size_t home = home_find(machine, os_index);
+	size_t home = 0;
+	while (home < machine->home_count && machine->homes[home].os_index != os_index)
+		home++;
 	if (home == machine->home_count)
 		return muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs", bus_id, os_index);

@@ -10,9 +10,8 @@
 #include <stdio.h>
 
 struct muster_command {
-	const char *name, *summary;
+	const char *name, *summary;         /* without a summary: for muster's own use */
 	int (*main)(int argc, char **argv); /* argv[0] is the subcommand's name; returns the exit code */
-	bool hidden;                        /* for muster's own use */
 };
 
 int muster_cmd_run(int argc, char **argv);

@@ -10,30 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[] = {
+const char *const muster_change_kind_names[MUSTER_CHANGE_COUNT] = {
 	[MUSTER_CHANGE_WORSE] = "worse",
 	[MUSTER_CHANGE_BETTER] = "better",
 	[MUSTER_CHANGE_CHANGED] = "changed",
 };
-_Static_assert(sizeof kind_names / sizeof *kind_names == MUSTER_CHANGE_COUNT, "every kind has a name");
 
-static const char *const about_names[] = {
+const char *const muster_change_about_names[MUSTER_ABOUT_COUNT] = {
 	[MUSTER_ABOUT_FIGURE] = "figure",
 	[MUSTER_ABOUT_FACT] = "fact",
 	[MUSTER_ABOUT_JUDGEMENT] = "judgement",
 	[MUSTER_ABOUT_PRESENCE] = "presence",
 };
-_Static_assert(sizeof about_names / sizeof *about_names == MUSTER_ABOUT_COUNT, "everything has a name");
-
-const char *muster_change_kind_name(enum muster_change_kind kind)
-{
-	return kind_names[kind];
-}
-
-const char *muster_change_about_name(enum muster_change_about about)
-{
-	return about_names[about];
-}
 
 const char *muster_comparison_verdict(const struct muster_comparison *comparison)
 {

@@ -56,8 +56,8 @@ void muster_compare(
 	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret);
 void muster_comparison_done(struct muster_comparison *comparison);
 
-const char *muster_change_kind_name(enum muster_change_kind kind);    /* "worse", "better", "changed" */
-const char *muster_change_about_name(enum muster_change_about about); /* "figure", "fact", "judgement", "presence" */
+extern const char *const muster_change_kind_names[MUSTER_CHANGE_COUNT]; /* "worse", "better", "changed" */
+extern const char *const muster_change_about_names[MUSTER_ABOUT_COUNT]; /* "figure", "fact", "judgement", "presence" */
 const char *muster_comparison_verdict(const struct muster_comparison *comparison); /* "worse", "not_worse",
 										    * "not_comparable" */
 

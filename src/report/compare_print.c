@@ -133,7 +133,7 @@ static void print_kind(FILE *out, const struct muster_change *changes, size_t co
 	const char **nodes = muster_calloc(count + 1, sizeof *nodes);
 	size_t lines = 0, hidden = 0;
 	if (count > 0)
-		fprintf(out, "\n%s\n", muster_change_kind_name(changes[0].kind));
+		fprintf(out, "\n%s\n", muster_change_kind_names[changes[0].kind]);
 	for (size_t i = 0; i < count; i++) {
 		struct bundle bundle = { .worst = &changes[i], .nodes = nodes };
 		if (told[i])
@@ -204,8 +204,8 @@ static void write_run(
 static void write_change(struct muster_json_writer *w, const struct muster_change *change)
 {
 	muster_json_writer_object(w);
-	muster_json_writer_pair(w, "kind", muster_string(muster_change_kind_name(change->kind)));
-	muster_json_writer_pair(w, "about", muster_string(muster_change_about_name(change->about)));
+	muster_json_writer_pair(w, "kind", muster_string(muster_change_kind_names[change->kind]));
+	muster_json_writer_pair(w, "about", muster_string(muster_change_about_names[change->about]));
 	muster_json_writer_pair(w, "what", muster_string(change->what));
 	muster_json_writer_object_of(w, "where");
 	muster_json_writer_text(w, "node", change->node);
@@ -251,7 +251,7 @@ void muster_comparison_print_json(const struct muster_comparison *comparison, co
 	muster_json_writer_object_of(&w, "count");
 	for (enum muster_change_kind kind = 0; kind < MUSTER_CHANGE_COUNT; kind++)
 		muster_json_writer_pair(
-			&w, muster_change_kind_name(kind), muster_number((double)comparison->count[kind]));
+			&w, muster_change_kind_names[kind], muster_number((double)comparison->count[kind]));
 	muster_json_writer_pair(&w, "same", muster_number((double)comparison->same));
 	muster_json_writer_object_end(&w);
 	muster_json_writer_array_of(&w, "changes");

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_ERROR, OUTCOME_SKIPPED, OUTCOME_COUNT };
+enum outcome { OUTCOME_SKIPPED = 0, OUTCOME_PASSED, OUTCOME_ERROR, OUTCOME_FAILED, OUTCOME_COUNT }; /* the worst last */
 
 struct test_case {
 	const char *group; /* the probe */
@@ -89,13 +89,18 @@ static const char *node_of(const struct muster_finding *finding)
 	return finding->node && strcmp(finding->node, "?") != 0 ? finding->node : NULL;
 }
 
+/* Findings stand by their node, those of the job first, and by their check. */
+static int place_order(const struct muster_finding *finding, const char *node, const char *check)
+{
+	int order = muster_text_order(node_of(finding), node);
+	return order ? order : strcmp(finding->check, check);
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct muster_finding *x = *(const struct muster_finding *const *)a;
 	const struct muster_finding *y = *(const struct muster_finding *const *)b;
-	int order = muster_text_order(node_of(x), node_of(y));
-	if (!order)
-		order = strcmp(x->check, y->check);
+	int order = place_order(x, node_of(y), y->check);
 	return order ? order : (x > y) - (x < y); /* the report's order: worst first */
 }
 
@@ -105,17 +110,12 @@ static size_t find(const struct book *book, const char *node, const char *check,
 	size_t low = 0, high = book->finding_count, count = 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = muster_text_order(node_of(book->findings[middle]), node);
-		if (!order)
-			order = strcmp(book->findings[middle]->check, check);
-		if (order < 0)
+		if (place_order(book->findings[middle], node, check) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low + count < book->finding_count &&
-		muster_text_order(node_of(book->findings[low + count]), node) == 0 &&
-		strcmp(book->findings[low + count]->check, check) == 0)
+	while (low + count < book->finding_count && place_order(book->findings[low + count], node, check) == 0)
 		count++;
 	*ret_first = low;
 	return count;
@@ -135,13 +135,14 @@ static const struct muster_finding *unjudged_by(const struct book *book, const s
 
 static enum outcome outcome_of(const struct book *book, const struct muster_finding *finding)
 {
-	switch (finding->status) {
-	case MUSTER_FAIL: return OUTCOME_FAILED;
-	case MUSTER_WARN: return book->report->strict ? OUTCOME_FAILED : OUTCOME_PASSED;
-	case MUSTER_INCONCLUSIVE: return OUTCOME_ERROR;
-	case MUSTER_SKIP: return OUTCOME_SKIPPED;
-	default: return OUTCOME_PASSED;
-	}
+	static const enum outcome outcomes[MUSTER_STATUS_COUNT] = {
+		[MUSTER_PASS] = OUTCOME_PASSED,
+		[MUSTER_WARN] = OUTCOME_PASSED,
+		[MUSTER_FAIL] = OUTCOME_FAILED,
+		[MUSTER_SKIP] = OUTCOME_SKIPPED,
+		[MUSTER_INCONCLUSIVE] = OUTCOME_ERROR,
+	};
+	return finding->status == MUSTER_WARN && book->report->strict ? OUTCOME_FAILED : outcomes[finding->status];
 }
 
 /* ---- suites ---- */
@@ -164,14 +165,13 @@ static struct test_case found_case(const struct book *book, const char *group, s
 		.findings = &book->findings[first],
 		.finding_count = count,
 	};
-	static const enum outcome worst_first[] = { OUTCOME_FAILED, OUTCOME_ERROR, OUTCOME_PASSED };
-	for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++)
-		for (size_t j = 0; j < count; j++)
-			if (outcome_of(book, book->findings[first + j]) == worst_first[i]) {
-				one.outcome = worst_first[i];
-				return one;
-			}
-	one.why = book->findings[first]->observed;
+	for (size_t i = first; i < first + count; i++) {
+		enum outcome outcome = outcome_of(book, book->findings[i]);
+		if (outcome > one.outcome)
+			one.outcome = outcome;
+	}
+	if (one.outcome == OUTCOME_SKIPPED)
+		one.why = book->findings[first]->observed;
 	return one;
 }
 
@@ -184,7 +184,7 @@ static bool is_of_job(const struct muster_tally *tally)
 static void add_check(const struct book *book, struct suite *suite, const struct muster_tally *tally)
 {
 	const char *group = tally->probe ? tally->probe : "muster";
-	struct test_case one = { .group = group, .name = tally->check };
+	struct test_case one = { .group = group, .name = tally->check, .outcome = OUTCOME_PASSED };
 	size_t first, count = find(book, suite->node, tally->check, &first);
 	bool at_job = !suite->node;
 	if (count > 0) {
@@ -229,7 +229,7 @@ static void add_probe(const struct book *book, struct suite *suite, const struct
 	count = find(book, suite->node, check, &first);
 	if (!ran && count == 0)
 		return;
-	struct test_case one = { .group = probe, .name = check };
+	struct test_case one = { .group = probe, .name = check, .outcome = OUTCOME_PASSED };
 	if (count > 0)
 		one = found_case(book, probe, first, count);
 	else

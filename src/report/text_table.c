@@ -162,24 +162,19 @@ static void pad(FILE *out, size_t printed, size_t width)
 		fputc(' ', out);
 }
 
+/* row NULL: the heading. */
 static void print_row(const struct muster_text_page *page, const struct table *table, const struct row *row)
 {
-	size_t printed = muster_print_escaped(page->out, row->name);
+	size_t printed = muster_print_escaped(page->out, row ? row->name : "node");
 	for (size_t i = 0; i < table->columns; i++) {
 		char text[32];
 		pad(page->out, printed, i == 0 ? table->name_width : table->widths[i - 1]);
-		printed = cell_text(table, row, i, text);
-		muster_text_paint_status(page, cell_status(table, row, i), text);
-	}
-	fputc('\n', page->out);
-}
-
-static void print_heading(const struct muster_text_page *page, const struct table *table)
-{
-	size_t printed = (size_t)fprintf(page->out, "node");
-	for (size_t i = 0; i < table->columns; i++) {
-		pad(page->out, printed, i == 0 ? table->name_width : table->widths[i - 1]);
-		printed = (size_t)fprintf(page->out, "%s", muster_probe_at(i)->name);
+		if (row) {
+			printed = cell_text(table, row, i, text);
+			muster_text_paint_status(page, cell_status(table, row, i), text);
+		} else {
+			printed = (size_t)fprintf(page->out, "%s", muster_probe_at(i)->name);
+		}
 	}
 	fputc('\n', page->out);
 }
@@ -211,7 +206,7 @@ void muster_text_table(const struct muster_text_page *page)
 	table_init(&table, page->report);
 	measure(&table);
 	fputc('\n', page->out);
-	print_heading(page, &table);
+	print_row(page, &table, NULL);
 	for (size_t i = 0; i + 1 < table.row_count; i++) {
 		if (!row_shown(&table, i)) {
 			clean++;

@@ -20,20 +20,10 @@ static const char *const where_forms[] = {
 };
 _Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUNT, "a form for each WHERE");
 
-size_t muster_sim_fault_kind_count(void)
-{
-	return muster_fault_kind_count;
-}
-
-const struct muster_sim_fault_kind *muster_sim_fault_kind_at(size_t index)
-{
-	return &muster_fault_kinds[index].kind;
-}
-
 void muster_sim_fault_kinds_print(FILE *out)
 {
 	for (size_t i = 0; i < muster_fault_kind_count; i++) {
-		const struct muster_sim_fault_kind *kind = &muster_fault_kinds[i].kind;
+		const struct muster_fault *kind = &muster_fault_kinds[i];
 		char form[128];
 		snprintf(form, sizeof form, "%s@%s%s%s%s", kind->name, where_forms[kind->where],
 			kind->value ? "[=" : "", kind->value ? kind->value : "", kind->value ? "]" : "");
@@ -49,7 +39,7 @@ static int unknown_fault(const char *name, struct muster_error *err)
 	char close[512] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < muster_fault_kind_count; i++) {
-		const char *known = muster_fault_kinds[i].kind.name;
+		const char *known = muster_fault_kinds[i].name;
 		size_t changes = muster_suggest_distance(name, known);
 		bool near = (changes <= 3 && 2 * changes <= strlen(known)) || (*name && strstr(known, name));
 		if (near && used < sizeof close - 64)
@@ -166,7 +156,7 @@ static int set(const struct muster_fault *fault, const struct muster_fault_targe
 		[MUSTER_SIM_PORT] = (char *)t->port,
 		[MUSTER_SIM_RANK] = (char *)t->rank,
 	};
-	void *field = bases[fault->kind.where] + fault->offset;
+	void *field = bases[fault->where] + fault->offset;
 	long number;
 	switch (fault->set) {
 	case SET_CLEARED: memset(field, 0, fault->size); return 0;
@@ -197,22 +187,22 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "must have the form KIND@WHERE or KIND@WHERE=VALUE");
 	*where++ = '\0';
 	for (size_t i = 0; i < muster_fault_kind_count && !fault; i++)
-		if (strcmp(muster_fault_kinds[i].kind.name, text) == 0)
+		if (strcmp(muster_fault_kinds[i].name, text) == 0)
 			fault = &muster_fault_kinds[i];
 	if (!fault)
 		return unknown_fault(text, err);
 	char *value = strchr(where, '=');
 	if (value)
 		*value++ = '\0';
-	if (value && !fault->kind.value)
+	if (value && !fault->value)
 		return muster_fail(err, MUSTER_EUSAGE, "this fault takes no VALUE");
 	if (value && *value == '\0')
-		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->kind.value);
-	if (find(&t, fault->kind.where, where, err) < 0)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
+	if (find(&t, fault->where, where, err) < 0)
 		return -1;
 	if (fault->needs && fault->needs(&t, err) < 0)
 		return -1;
-	const char *given = value ? value : fault->kind.default_value;
+	const char *given = value ? value : fault->default_value;
 	int word = fault->words ? muster_parse_name(given, fault->words, fault->word_count, "VALUE", err) : 0;
 	if (word < 0)
 		return -1;

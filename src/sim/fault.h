@@ -10,23 +10,10 @@
 
 #include <stdio.h>
 
-enum muster_sim_where { MUSTER_SIM_NODE = 0, MUSTER_SIM_GPU, MUSTER_SIM_PORT, MUSTER_SIM_RANK, MUSTER_SIM_WHERE_COUNT };
-
-struct muster_sim_fault_kind {
-	const char *name;
-	enum muster_sim_where where;
-	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
-	const char *default_value; /* default; NULL when it depends on WHERE */
-	const char *help;          /* one line */
-};
-
 /* Break the cluster in each of the ways, in order. A WHERE counts in the healthy cluster, whatever was broken before.
  * Anything wrong with a fault is MUSTER_EUSAGE, and names the fault. */
 int muster_sim_faults_apply(
 	struct muster_sim_cluster *cluster, const char *const *texts, size_t count, struct muster_error *err);
-
-size_t muster_sim_fault_kind_count(void);
-const struct muster_sim_fault_kind *muster_sim_fault_kind_at(size_t index);
 
 /* The table for people, one fault a line. */
 void muster_sim_fault_kinds_print(FILE *out);

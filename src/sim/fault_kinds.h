@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum muster_sim_where { MUSTER_SIM_NODE = 0, MUSTER_SIM_GPU, MUSTER_SIM_PORT, MUSTER_SIM_RANK, MUSTER_SIM_WHERE_COUNT };
+
 struct muster_fault_target {
 	struct muster_sim_cluster *cluster;
 	struct muster_sim_node *node;
@@ -23,7 +25,11 @@ typedef int muster_fault_apply(const struct muster_fault_target *t, const char *
 
 /* A fault either only sets one field of what WHERE names, or apply() breaks it. */
 struct muster_fault {
-	struct muster_sim_fault_kind kind;
+	const char *name;
+	enum muster_sim_where where;
+	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
+	const char *default_value; /* NULL when there is none, or it depends on WHERE */
+	const char *help;          /* one line */
 	int (*needs)(
 		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
 	muster_fault_apply *apply;

@@ -17,7 +17,7 @@ static const char *const words[] = {
 };
 
 /* Where a worker can be met. A name that is none of these would have no effect, unnoticed. */
-static const char *const functions[] = {
+const char *const muster_sim_misbehaviour_functions[] = {
 #define X(symbol, parameters) #symbol,
 	MUSTER_CUDA_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X) MUSTER_NCCL_FUNCTIONS(X)
 #undef X
@@ -39,22 +39,13 @@ static const char *const functions[] = {
 	"XML_Parse",
 };
 
-size_t muster_sim_misbehaviour_function_count(void)
-{
-	return sizeof functions / sizeof *functions;
-}
+const size_t muster_sim_misbehaviour_function_count =
+	sizeof muster_sim_misbehaviour_functions / sizeof *muster_sim_misbehaviour_functions;
 
-const char *muster_sim_misbehaviour_function_at(size_t index)
+bool muster_sim_is_function(const char *name)
 {
-	return functions[index];
-}
-
-static bool is_known(const char *function)
-{
-	if (strncmp(function, MUSTER_SIM_DLOPEN, strlen(MUSTER_SIM_DLOPEN)) == 0)
-		return function[strlen(MUSTER_SIM_DLOPEN)] != '\0';
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		if (strcmp(functions[i], function) == 0)
+	for (size_t i = 0; i < muster_sim_misbehaviour_function_count; i++)
+		if (strcmp(muster_sim_misbehaviour_functions[i], name) == 0)
 			return true;
 	return false;
 }
@@ -71,7 +62,9 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	char *count = strchr(death.function, '#');
 	if (count)
 		*count++ = '\0';
-	if (!is_known(death.function))
+	size_t prefix = strlen(MUSTER_SIM_DLOPEN);
+	bool loads = strncmp(death.function, MUSTER_SIM_DLOPEN, prefix) == 0 && death.function[prefix];
+	if (!loads && !muster_sim_is_function(death.function))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"",
 			death.function);
 	if (count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0)

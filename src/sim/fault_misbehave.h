@@ -51,9 +51,10 @@ struct muster_sim_misbehaviour {
 
 int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err);
 
-/* The functions that can be named. */
-size_t muster_sim_misbehaviour_function_count(void);
-const char *muster_sim_misbehaviour_function_at(size_t index);
+/* The functions that can be named, besides "dlopen:SONAME". */
+extern const char *const muster_sim_misbehaviour_functions[];
+extern const size_t muster_sim_misbehaviour_function_count;
+bool muster_sim_is_function(const char *name); /* one of them */
 
 /* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
 bool muster_sim_is_library(const char *file, const char *soname);

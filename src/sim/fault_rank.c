@@ -3,29 +3,17 @@
 
 #include "util/text.h"
 #include "sim/fault_misbehave.h"
-#include "sim/hardware.h"
-#include "util/cpuset.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "sim/scenario.h"
 
 /* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
 static const char *far_mask(const struct muster_fault_target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
-	const char *mask = NULL;
 	int numa_node = -1;
 	for (size_t i = 0; i < t->node->numa_count; i++)
 		if (t->node->numas[i].os_index != gpu->numa_node)
 			numa_node = t->node->numas[i].os_index;
-	if (numa_node >= 0) {
-		hwloc_bitmap_t set = muster_sim_cpus(t->node, numa_node);
-		char *text = muster_cpuset_mask(set);
-		mask = muster_fault_keep(t, text);
-		free(text);
-		hwloc_bitmap_free(set);
-	}
-	return mask;
+	return numa_node < 0 ? NULL : muster_sim_numa_mask(t->cluster->arena, t->node, numa_node);
 }
 
 int muster_fault_cpu_mask(const struct muster_fault_target *t, const char *value, struct muster_error *err)

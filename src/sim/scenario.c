@@ -81,12 +81,11 @@ static uint64_t identity(const char *sku, const char *what, size_t node, size_t 
 	return hash;
 }
 
-static void name_gpu(struct muster_sim_gpu *gpu, struct muster_arena *arena, const char *sku, size_t node, size_t index)
+/* A UUID of two identities. */
+static const char *uuid(struct muster_arena *arena, const char *prefix, uint64_t a, uint64_t b)
 {
-	uint64_t a = identity(sku, "gpu", node, index), b = identity(sku, "gpu too", node, index);
-	gpu->uuid =
-		muster_arena_printf(arena, "GPU-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
-			a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+	return muster_arena_printf(arena, "%s%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+		prefix, a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
 /* 0015:5d is the start of every address that Hyper-V assigns. */
@@ -103,9 +102,7 @@ void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena 
 /* Nodes of one rack have one fabric. */
 const char *muster_sim_fabric_cluster(struct muster_arena *arena, const char *sku, size_t rack)
 {
-	uint64_t a = identity(sku, "rack", rack, 0), b = identity(sku, "rack", rack, 1);
-	return muster_arena_printf(arena, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
-		a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
+	return uuid(arena, "", identity(sku, "rack", rack, 0), identity(sku, "rack", rack, 1));
 }
 
 void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count, size_t size)
@@ -130,7 +127,8 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	if (hw->rack_nodes > 0)
 		cluster = muster_sim_fabric_cluster(arena, hw->sku, index / (size_t)hw->rack_nodes);
 	for (size_t i = 0; i < node->gpu_count; i++) {
-		name_gpu(&node->gpus[i], arena, hw->sku, index, i);
+		node->gpus[i].uuid =
+			uuid(arena, "GPU-", identity(hw->sku, "gpu", index, i), identity(hw->sku, "gpu too", index, i));
 		node->gpus[i].fabric_cluster = cluster;
 	}
 	for (size_t i = 0; i < node->port_count; i++) {
@@ -140,8 +138,7 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	}
 }
 
-/* The CPUs of one NUMA node of the node (-1: of all of them), as a mask. */
-static const char *numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node)
+const char *muster_sim_numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node)
 {
 	hwloc_bitmap_t set = muster_sim_cpus(node, numa_node);
 	char *text = muster_cpuset_mask(set);
@@ -193,7 +190,7 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 	};
 	const char **masks = muster_arena_alloc(arena, local_ranks * sizeof *masks);
 	for (size_t i = 0; i < local_ranks; i++)
-		masks[i] = numa_mask(arena, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
+		masks[i] = muster_sim_numa_mask(arena, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
 	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, arena, model, masks, local_ranks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nodes; i++)

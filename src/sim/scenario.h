@@ -26,6 +26,9 @@ const char *muster_sim_fabric_cluster(struct muster_arena *arena, const char *sk
 /* Give the port at index of a node's, nodes counted from 0, the GUID, GID and LID that no other has. */
 void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena *arena, size_t node, size_t index);
 
+/* The CPUs of one NUMA node of the node, by its os_index (-1: of all of them), as a mask in arena. */
+const char *muster_sim_numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node);
+
 /* A copy in arena of an array, with room for one element more. */
 void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count, size_t size);
 

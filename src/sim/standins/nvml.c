@@ -4,6 +4,7 @@
  */
 #include "vendor/nvml_abi.h"
 #include "sim/cluster.h"
+#include "sim/fault_misbehave.h"
 #include "sim/standins/base.h"
 
 #include "muster/arena.h"
@@ -42,19 +43,10 @@ static int by_nvml_index(const void *a, const void *b)
 /* A name that is no function of ours would have no effect, unnoticed. */
 static void check_unsupported(const struct muster_sim_gpu *gpu)
 {
-	static const char *const functions[] = {
-#define X(symbol, parameters) #symbol,
-		MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
-#undef X
-	};
-	for (size_t i = 0; i < gpu->unsupported_count; i++) {
-		bool known = false;
-		for (size_t f = 0; f < sizeof functions / sizeof *functions && !known; f++)
-			known = strcmp(functions[f], gpu->unsupported[i]) == 0;
-		if (!known)
+	for (size_t i = 0; i < gpu->unsupported_count; i++)
+		if (strncmp(gpu->unsupported[i], "nvml", 4) != 0 || !muster_sim_is_function(gpu->unsupported[i]))
 			muster_standin_end(
 				"unsupported: \"%s\" is no function of NVML that muster calls", gpu->unsupported[i]);
-	}
 }
 
 nvmlReturn_t nvmlInit_v2(void)

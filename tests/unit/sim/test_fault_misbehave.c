@@ -64,8 +64,8 @@ START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
 		libraries[i] = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 		ck_assert_msg(libraries[i] != NULL, "%s", dlerror());
 	}
-	for (size_t f = 0; f < muster_sim_misbehaviour_function_count(); f++) {
-		const char *name = muster_sim_misbehaviour_function_at(f);
+	for (size_t f = 0; f < muster_sim_misbehaviour_function_count; f++) {
+		const char *name = muster_sim_misbehaviour_functions[f];
 		bool found = false;
 		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 			Dl_info info;
