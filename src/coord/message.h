@@ -7,6 +7,7 @@
 #define MUSTER_COORD_MESSAGE_H
 
 #include "muster/probe.h"
+#include "worker/protocol.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,13 +147,6 @@ enum muster_ring_end {
 	MUSTER_RING_CRASHED,
 	MUSTER_RING_END_COUNT
 };
-
-struct muster_ring_figure {
-	uint64_t bytes; /* of a message */
-	double rate;    /* the probe's ring_rate, in the metric's unit */
-};
-
-enum { MUSTER_RING_FIGURES_MAX = 64 };
 
 /* RING: a rank enters with this. */
 struct muster_ring_ready {

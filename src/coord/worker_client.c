@@ -95,45 +95,6 @@ void muster_worker_client_cancel(struct muster_worker_client *client, const char
 
 /* ---- lines ---- */
 
-/* [bytes, rate] */
-static int read_figure(struct muster_json_reader *r, void *into, const struct muster_json *pair)
-{
-	struct muster_ring_figure *figure = into;
-	double bytes;
-	const struct muster_json *first = muster_json_type(pair) == MUSTER_JSON_ARRAY ? muster_json_first(pair) : NULL;
-	const struct muster_json *second = first ? muster_json_next(first) : NULL;
-	if (!second)
-		return muster_json_reader_fail(r, "two numbers are needed");
-	if (muster_json_number_read(r, &bytes, first) < 0 || muster_json_number_read(r, &figure->rate, second) < 0)
-		return -1;
-	if (bytes < 0 || bytes > 1e18)
-		return muster_json_reader_fail(r, "%g is not a number of bytes", bytes);
-	figure->bytes = (uint64_t)bytes;
-	return 0;
-}
-
-#define ANSWER(member, kind) MUSTER_FIELD(muster_worker_answer, member, kind), .optional = true
-static const struct muster_field answer_fields[] = {
-	{ ANSWER(code, TEXT) },
-	{ ANSWER(error, TEXT) },
-	{ ANSWER(ring_id, TEXT) },
-	{ ANSWER(gpus, INT) },
-	{ ANSWER(gpu, TEXT) },
-	{ ANSWER(uuid, TEXT) },
-	{ ANSWER(path, TEXT) },
-	{ ANSWER(agree, TEXT) },
-	{ ANSWER(why_none, TEXT) },
-	{ ANSWER(simulated, BOOLEAN) },
-	{ ANSWER(figures, JSON), MUSTER_FIELD_MANY(muster_worker_answer, figure_count), .most = MUSTER_RING_FIGURES_MAX,
-		.read = read_figure, .size = sizeof(struct muster_ring_figure) },
-};
-static const struct muster_object_type answer_type = {
-	.fields = answer_fields,
-	.count = sizeof answer_fields / sizeof *answer_fields,
-	.size = sizeof(struct muster_worker_answer),
-	.open = true,
-};
-
 /* A line that is not a sample: one of these. */
 struct line {
 	struct muster_worker_answer answer;
@@ -142,9 +103,9 @@ struct line {
 };
 static const struct muster_field line_fields[] = {
 	{ MUSTER_FIELD_AS(line, "done", answer, OBJECT), .optional = true, .present = offsetof(struct line, done),
-		.object = &answer_type },
+		.object = &muster_worker_answer_type },
 	{ MUSTER_FIELD_AS(line, "failing", answer, OBJECT), .optional = true, .present = offsetof(struct line, failing),
-		.object = &answer_type },
+		.object = &muster_worker_answer_type },
 	{ MUSTER_FIELD(line, evidence, TEXT), .optional = true },
 	{ MUSTER_FIELD(line, step, TEXT), .optional = true },
 };

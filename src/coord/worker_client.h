@@ -9,6 +9,7 @@
 #include "json/writer.h"
 #include "model/record.h"
 #include "util/clock.h"
+#include "worker/protocol.h"
 
 /* Where a worker's lines come from: a process (worker_process.h), or a script in tests. */
 struct muster_worker_ops {
@@ -38,20 +39,6 @@ enum muster_worker_state {
 	MUSTER_WORKER_DONE,    /* answered: see code, error */
 	MUSTER_WORKER_CRASHED, /* see error: how it ended; evidence: its last output */
 	MUSTER_WORKER_HUNG,    /* passed its deadline and was killed */
-};
-
-/* What the worker has answered; texts are in the client's arena. Each command changes only what its answer has, but for
- * code, error, ring_id and figures, which are the last command's. */
-struct muster_worker_answer {
-	const char *code;    /* "" without an answer; "ok" or an error's code name */
-	const char *error;   /* NULL: none */
-	const char *ring_id; /* NULL: none */
-	int gpus;            /* of the node, after the command "count" */
-	const char *gpu, *uuid, *path, *agree;
-	const char *why_none;               /* why it has no GPU; NULL */
-	bool simulated;                     /* a worker has loaded a stand-in library */
-	struct muster_ring_figure *figures; /* at most MUSTER_RING_FIGURES_MAX */
-	size_t figure_count;
 };
 
 struct muster_worker_client {

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -31,11 +32,10 @@ struct worker {
 	bool ended;          /* no more commands come */
 	char cancelled[400]; /* why the present command is cancelled; "" when it is not */
 	struct muster_gpu gpu;
-	struct muster_arena *arena; /* node name, peers */
-	/* for the answer: the value of the probe's ring_agree, and its ring_rate by size */
-	char agree[48];
-	double figures[MUSTER_FIGURES_MAX][2]; /* bytes, rate */
-	size_t figure_count;
+	struct muster_arena *arena;         /* node name, peers */
+	struct muster_worker_answer answer; /* to the present command; its figures and texts are these */
+	struct muster_ring_figure figures[MUSTER_RING_FIGURES_MAX];
+	char agree[48], path[64], ring_id[2 * MUSTER_RING_ID_BYTES + 1];
 	bool skip_cuda;
 };
 
@@ -108,14 +108,17 @@ static void note_for_answer(struct worker *worker, const struct muster_sample *s
 	const struct muster_probe *probe = worker->ctx.probe;
 	const struct muster_value *bytes = muster_sample_label(sample, "bytes");
 	const char *name = sample->metric->name;
-	if (probe->ring_agree && strcmp(name, probe->ring_agree) == 0 && sample->value.type == MUSTER_STRING)
+	if (probe->ring_agree && strcmp(name, probe->ring_agree) == 0 && sample->value.type == MUSTER_STRING) {
 		snprintf(worker->agree, sizeof worker->agree, "%s", sample->value.string);
+		worker->answer.agree = worker->agree;
+	}
 	if (!probe->ring_rate || strcmp(name, probe->ring_rate) != 0 || sample->value.type != MUSTER_NUMBER ||
-		worker->figure_count == MUSTER_FIGURES_MAX)
+		!isfinite(sample->value.number) || worker->answer.figure_count == MUSTER_RING_FIGURES_MAX)
 		return;
-	double *figure = worker->figures[worker->figure_count++];
-	figure[0] = bytes && bytes->type == MUSTER_NUMBER ? bytes->number : 0;
-	figure[1] = sample->value.number;
+	worker->figures[worker->answer.figure_count++] = (struct muster_ring_figure){
+		.bytes = bytes && bytes->type == MUSTER_NUMBER ? (uint64_t)bytes->number : 0,
+		.rate = sample->value.number,
+	};
 }
 
 static void send_sample(void *arg, const struct muster_sample *sample)
@@ -133,27 +136,21 @@ static void broken(void *arg, const char *why)
 	die("%s", why);
 }
 
-static void begin_done(struct muster_json_writer_text *line, int failed, const struct muster_error *err)
-{
-	line_begin(line, "done");
-	muster_json_writer_object(&line->w);
-	muster_json_writer_pair(&line->w, "code", muster_string(failed ? muster_code_name(err->code) : "ok"));
-	if (failed)
-		muster_json_writer_pair(&line->w, "error", muster_string(err->text));
-	muster_json_writer_pair(&line->w, "simulated", muster_boolean(muster_library_any_standin()));
-}
-
-static void end_done(struct muster_json_writer_text *line)
-{
-	muster_json_writer_object_end(&line->w);
-	line_end(line);
-}
-
-static void send_done(int failed, const struct muster_error *err)
+/* err: NULL when the command went well. */
+static void send_answer(const char *key, struct muster_worker_answer answer, const struct muster_error *err)
 {
 	struct muster_json_writer_text line;
-	begin_done(&line, failed, err);
-	end_done(&line);
+	answer.code = muster_code_name(err ? err->code : MUSTER_OK);
+	answer.error = err ? err->text : NULL;
+	line_begin(&line, key);
+	muster_object_write(&line.w, &muster_worker_answer_type, &answer);
+	line_end(&line);
+}
+
+static void send_done(struct worker *worker, int failed, const struct muster_error *err)
+{
+	worker->answer.simulated = muster_library_any_standin();
+	send_answer("done", worker->answer, failed ? err : NULL);
 }
 
 /* ---- commands: each has its own keys beside "do" ---- */
@@ -290,13 +287,7 @@ static int cancelled(void *arg, struct muster_error *err)
 static void send_failing(void *arg, const struct muster_error *err)
 {
 	(void)arg;
-	struct muster_json_writer_text line;
-	line_begin(&line, "failing");
-	muster_json_writer_object(&line.w);
-	muster_json_writer_pair(&line.w, "code", muster_string(muster_code_name(err->code)));
-	muster_json_writer_pair(&line.w, "error", muster_string(err->text));
-	muster_json_writer_object_end(&line.w);
-	line_end(&line);
+	send_answer("failing", (struct muster_worker_answer){ .gpus = -1 }, err);
 }
 
 static const struct muster_probe_sink sink = {
@@ -309,17 +300,15 @@ static const struct muster_probe_sink sink = {
 };
 
 /* By NVML alone: CUDA is slow to start, and the ranks ask it later. */
-static void do_count(void)
+static void do_count(struct worker *worker)
 {
 	struct muster_error err;
 	unsigned int count = 0;
 	const struct muster_nvml *nvml = muster_nvml(&err);
-	struct muster_json_writer_text line;
 	int failed =
 		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &err, "nvmlDeviceGetCount_v2") : -1;
-	begin_done(&line, failed, &err);
-	muster_json_writer_pair(&line.w, "gpus", muster_number(count));
-	end_done(&line);
+	worker->answer.gpus = (int)count;
+	send_done(worker, failed, &err);
 }
 
 static void do_open(struct worker *worker, const struct muster_json *command)
@@ -327,7 +316,7 @@ static void do_open(struct worker *worker, const struct muster_json *command)
 	struct muster_error err;
 	worker->skip_cuda = muster_json_member(command, "skip") != NULL;
 	int failed = worker->skip_cuda ? 0 : muster_device_open(&worker->ctx, &err);
-	send_done(failed, &err);
+	send_done(worker, failed, &err);
 }
 
 static void do_take(struct worker *worker, const struct muster_json *command)
@@ -350,21 +339,17 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 	else if (!env->in_job)
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
 
-	char path[64];
-	struct muster_json_writer_text line;
-	begin_done(&line, failed, &err);
-	muster_json_writer_pair(&line.w, "gpu", muster_string(worker->gpu.bus_id));
-	muster_json_writer_pair(&line.w, "uuid", muster_string(worker->gpu.uuid));
-	muster_json_writer_pair(
-		&line.w, "path", muster_string(muster_device_path(&worker->ctx, &worker->gpu, path, sizeof path)));
-	muster_json_writer_pair(&line.w, "why_none", muster_string(worker->gpu.why_none));
-	end_done(&line);
+	worker->answer.gpu = worker->gpu.bus_id;
+	worker->answer.uuid = worker->gpu.uuid;
+	worker->answer.path = muster_device_path(&worker->ctx, &worker->gpu, worker->path, sizeof worker->path);
+	worker->answer.why_none = worker->gpu.why_none;
+	send_done(worker, failed, &err);
 }
 
 static void do_peers(struct worker *worker, const struct muster_json *command)
 {
 	read_command(worker, command, &peers_type, &worker->ctx.env);
-	send_done(0, NULL);
+	send_done(worker, 0, NULL);
 }
 
 static void hex_encode(const unsigned char *bytes, size_t count, char *out)
@@ -395,27 +380,10 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
 
-/* "figures":[[bytes, rate], ...] */
-static void write_figures(const struct worker *worker, struct muster_json_writer *w)
-{
-	if (worker->figure_count == 0)
-		return;
-	muster_json_writer_key(w, "figures");
-	muster_json_writer_array(w);
-	for (size_t i = 0; i < worker->figure_count; i++) {
-		muster_json_writer_array(w);
-		muster_json_writer_number(w, worker->figures[i][0]);
-		muster_json_writer_number(w, worker->figures[i][1]);
-		muster_json_writer_array_end(w);
-	}
-	muster_json_writer_array_end(w);
-}
-
 static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
 {
 	struct muster_error err;
 	unsigned char id[MUSTER_RING_ID_BYTES] = { 0 };
-	char hex[2 * MUSTER_RING_ID_BYTES + 1] = "";
 	int failed;
 	worker->ctx.probe = muster_probe_find(need_string(command, "probe"));
 	if (!worker->ctx.probe)
@@ -434,16 +402,11 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		die("unknown command %s", action);
 	if (failed && *worker->gpu.why_none)
 		muster_wrap(&err, "%s", worker->gpu.why_none);
-	if (!failed && strcmp(action, "ring_id") == 0)
-		hex_encode(id, sizeof id, hex);
-	struct muster_json_writer_text line;
-	begin_done(&line, failed, &err);
-	if (*hex)
-		muster_json_writer_pair(&line.w, "ring_id", muster_string(hex));
-	if (*worker->agree)
-		muster_json_writer_pair(&line.w, "agree", muster_string(worker->agree));
-	write_figures(worker, &line.w);
-	end_done(&line);
+	if (!failed && strcmp(action, "ring_id") == 0) {
+		hex_encode(id, sizeof id, worker->ring_id);
+		worker->answer.ring_id = worker->ring_id;
+	}
+	send_done(worker, failed, &err);
 }
 
 static bool obey(struct worker *worker, const char *text, size_t length)
@@ -451,12 +414,12 @@ static bool obey(struct worker *worker, const char *text, size_t length)
 	struct muster_json *command = parse_command(text, length);
 	const char *action = need_string(command, "do");
 	bool go_on = strcmp(action, "quit") != 0;
-	*worker->cancelled = *worker->agree = '\0';
-	worker->figure_count = 0;
+	*worker->cancelled = '\0';
+	worker->answer = (struct muster_worker_answer){ .gpus = -1, .figures = worker->figures };
 	if (strcmp(action, "open") == 0)
 		do_open(worker, command);
 	else if (strcmp(action, "count") == 0)
-		do_count();
+		do_count(worker);
 	else if (strcmp(action, "take") == 0)
 		do_take(worker, command);
 	else if (strcmp(action, "peers") == 0)

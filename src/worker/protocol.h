@@ -19,16 +19,38 @@
 #ifndef MUSTER_WORKER_PROTOCOL_H
 #define MUSTER_WORKER_PROTOCOL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* The worker's descriptors for the lines that it receives, and for those that it sends. */
 enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
 
 /* Exit status of a worker that met a broken protocol; the last line of its stderr says what was wrong. */
 enum { MUSTER_WORKER_BROKEN = 71 };
 
-/* Most figures in an answer. */
-enum { MUSTER_FIGURES_MAX = 64 };
-
 /* Most bytes of a command, and of all that a worker may send for one command; far above what any probe sends. */
 #define MUSTER_PROTOCOL_COMMAND_MAX (8 * 1024 * 1024)
+
+struct muster_ring_figure {
+	uint64_t bytes; /* of a message */
+	double rate;    /* the probe's ring_rate, in the metric's unit */
+};
+enum { MUSTER_RING_FIGURES_MAX = 64 }; /* in an answer */
+
+/* "done". As a supervisor has it, texts are in an arena. Each command changes only what its answer has, but for code,
+ * error, ring_id and figures, which are the last command's. */
+struct muster_worker_answer {
+	const char *code;    /* "" without an answer; "ok" or an error's code name */
+	const char *error;   /* NULL: none */
+	const char *ring_id; /* NULL: none */
+	int gpus;            /* of the node, after the command "count"; -1 is not written */
+	const char *gpu, *uuid, *path, *agree;
+	const char *why_none;               /* why it has no GPU; NULL */
+	bool simulated;                     /* a worker has loaded a stand-in library */
+	struct muster_ring_figure *figures; /* at most MUSTER_RING_FIGURES_MAX */
+	size_t figure_count;
+};
+extern const struct muster_object_type muster_worker_answer_type;
 
 #endif

@@ -97,7 +97,8 @@ static void end_ring(struct worker_script *w, double at_ms, const char *code, co
 	leave_ring(w);
 	say_at(w, at_ms,
 		strcmp(code, "ok") == 0
-			? muster_asprintf("{\"done\":{\"code\":\"ok\",\"figures\":[[8388608,60],[536870912,100]],"
+			? muster_asprintf("{\"done\":{\"code\":\"ok\",\"figures\":[{\"bytes\":8388608,\"rate\":60},{"
+					  "\"bytes\":536870912,\"rate\":100}],"
 					  "\"simulated\":true}}")
 			: muster_asprintf(
 				  "{\"done\":{\"code\":\"%s\",\"error\":\"%s\",\"simulated\":true}}", code, error));
