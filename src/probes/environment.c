@@ -19,10 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	TOPO_FILE_MAX = 1 << 20,
-	DIFFERENCES_SHOWN = 8,
-};
+enum { DIFFERENCES_SHOWN = 8 };
 
 static const struct muster_metric metrics[] = {
 	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.setting", MUSTER_STRING, "",
@@ -255,7 +252,7 @@ static int read_topo(struct muster_probe_ctx *ctx, const struct muster_setting *
 		return muster_fail(err, MUSTER_EIO, "NCCL_TOPO_FILE is empty (%s)", setting->from);
 	muster_step(ctx, "read %s", setting->value);
 	user_path(ctx, path, sizeof path, setting->value);
-	return muster_file_read(path, TOPO_FILE_MAX, ret_text, ret_length, err);
+	return muster_file_read(path, MUSTER_NCCL_TOPO_BYTES_MAX, ret_text, ret_length, err);
 }
 
 static void measure_topo(

@@ -6,8 +6,12 @@
 
 #include "util/cpuset.h"
 
-#define MUSTER_NCCL_TOPO_NODES_MAX 64
-#define MUSTER_NCCL_TOPO_GPUS_MAX 128
+enum {
+	MUSTER_NCCL_TOPO_NODES_MAX = 64,
+	MUSTER_NCCL_TOPO_GPUS_MAX = 128,
+	MUSTER_NCCL_TOPO_BYTES_MAX = 1 << 20,
+	MUSTER_NCCL_TOPO_DEPTH_MAX = 32,
+};
 
 struct muster_nccl_topo_node {
 	int numa_node;       /* -1: the file does not know */
@@ -26,8 +30,9 @@ struct muster_nccl_topo {
 	size_t gpu_count;
 };
 
-/* Read the XML text, which need not end in NUL. -1 with err: MUSTER_ELIB when built without expat, MUSTER_EUSAGE for a
- * text that is no such file. The caller releases ret with muster_nccl_topo_done. */
+/* Read the XML text, which need not end in NUL. -1 with err: MUSTER_ELIB when built without expat, MUSTER_EUSAGE and
+ * the line for a text that is no such file, is beyond a limit or has a DOCTYPE. The caller releases ret with
+ * muster_nccl_topo_done. */
 int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_topo *ret, struct muster_error *err);
 void muster_nccl_topo_done(struct muster_nccl_topo *topo);
 

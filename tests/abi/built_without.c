@@ -1,6 +1,6 @@
 /* built_without.c - muster as it is built where libcurl and expat are missing: what needs them says so */
 #include "system/http.h"
-#include "system/xml.h"
+#include "vendor/nccl_topo.h"
 #include "probe_fake.h"
 
 #include <check.h>
@@ -22,9 +22,9 @@ END_TEST
 
 START_TEST(no_xml_is_read_without_expat)
 {
-	const struct muster_xml_walk walk = { 0 };
+	struct muster_nccl_topo topo;
 	struct muster_error err;
-	ck_assert_int_eq(muster_xml_read("<a/>", 4, &walk, &err), -1);
+	ck_assert_int_eq(muster_nccl_topo_parse("<system/>", 9, &topo, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_str_eq(err.text, "this muster was built without expat");
 }

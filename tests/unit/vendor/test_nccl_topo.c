@@ -1,6 +1,5 @@
 /* test_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
 #include "check_main.h"
-#include "system/xml.h"
 #include "vendor/nccl_topo.h"
 #include "muster/arena.h"
 
@@ -147,10 +146,10 @@ static const struct {
 	int most;
 	const char *why;
 } limits[] = {
-	{ "<pci>", "</pci>", MUSTER_XML_DEPTH_MAX - 1, "elements are nested more than 32 deep" },
+	{ "<pci>", "</pci>", MUSTER_NCCL_TOPO_DEPTH_MAX - 1, "elements are nested more than 32 deep" },
 	{ "<cpu numaid=\"1\"/>", "", MUSTER_NCCL_TOPO_NODES_MAX, "more than 64 elements cpu" },
 	{ GPU("0001:00:00.0"), "", MUSTER_NCCL_TOPO_GPUS_MAX, "more than 128 GPUs" },
-	{ "<a/>", "", (int)((MUSTER_XML_BYTES_MAX - sizeof "<system></system>" + 1) / 4), "bytes, at most" },
+	{ "<a/>", "", (MUSTER_NCCL_TOPO_BYTES_MAX - (int)sizeof "<system></system>" + 1) / 4, "bytes, at most" },
 };
 
 START_TEST(everything_has_a_limit)
