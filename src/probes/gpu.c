@@ -61,47 +61,47 @@ struct view {
 	const struct muster_nvml *nvml;
 	nvmlDevice_t device;
 	const char *bus_id;
+	struct muster_error why; /* of the last call that gave nothing */
 };
 
-/* The value that a call gave, or null with NVML's reason when its result says that it gave none. */
-static void yield(
-	const struct view *v, const char *metric, const char *call, nvmlReturn_t result, struct muster_value value)
+/* Ask NVML for something of the GPU: 0, or -1 with v->why. */
+#define ASK(v, function, ...) MUSTER_NVML((v)->nvml, &(v)->why, function, (v)->device, __VA_ARGS__)
+
+/* The value that a call gave, or null with the reason in v->why when result is negative. */
+static void yield(const struct view *v, const char *metric, int result, struct muster_value value)
 {
-	struct muster_error why;
-	int answer = muster_nvml_check(v->nvml, result, &why, call);
-	muster_emit_result(v->ctx, metric, v->bus_id, answer, value, why.text);
+	muster_emit_result(v->ctx, metric, v->bus_id, result, value, v->why.text);
 }
 
-static void measure_identity(const struct view *v)
+static void measure_identity(struct view *v)
 {
 	char text[128] = "";
 	unsigned int index = 0;
 	nvmlMemory_t memory = { 0 };
 	muster_step(v->ctx, "NVML: name and memory of GPU %s", v->bus_id);
-	nvmlReturn_t result = v->nvml->nvmlDeviceGetName(v->device, text, sizeof text);
-	yield(v, "gpu.name", "nvmlDeviceGetName", result, muster_string(text));
-	result = v->nvml->nvmlDeviceGetUUID(v->device, text, sizeof text);
-	yield(v, "gpu.uuid", "nvmlDeviceGetUUID", result, muster_string(text));
-	result = v->nvml->nvmlDeviceGetVbiosVersion(v->device, text, sizeof text);
-	yield(v, "gpu.vbios", "nvmlDeviceGetVbiosVersion", result, muster_string(text));
-	result = v->nvml->nvmlDeviceGetIndex(v->device, &index);
-	yield(v, "gpu.nvml_index", "nvmlDeviceGetIndex", result, muster_number(index));
-	result = v->nvml->nvmlDeviceGetMemoryInfo(v->device, &memory);
-	yield(v, "gpu.memory_mib", "nvmlDeviceGetMemoryInfo", result, muster_number((double)memory.total / (1 << 20)));
+	int result = ASK(v, nvmlDeviceGetName, text, sizeof text);
+	yield(v, "gpu.name", result, muster_string(text));
+	result = ASK(v, nvmlDeviceGetUUID, text, sizeof text);
+	yield(v, "gpu.uuid", result, muster_string(text));
+	result = ASK(v, nvmlDeviceGetVbiosVersion, text, sizeof text);
+	yield(v, "gpu.vbios", result, muster_string(text));
+	result = ASK(v, nvmlDeviceGetIndex, &index);
+	yield(v, "gpu.nvml_index", result, muster_number(index));
+	result = ASK(v, nvmlDeviceGetMemoryInfo, &memory);
+	yield(v, "gpu.memory_mib", result, muster_number((double)memory.total / (1 << 20)));
 }
 
-static void measure_modes(const struct view *v)
+static void measure_modes(struct view *v)
 {
 	nvmlEnableState_t mode = NVML_FEATURE_DISABLED, pending;
 	unsigned int mig = NVML_DEVICE_MIG_DISABLE, mig_pending;
 	muster_step(v->ctx, "NVML: ECC, MIG and persistence mode of GPU %s", v->bus_id);
-	nvmlReturn_t result = v->nvml->nvmlDeviceGetEccMode(v->device, &mode, &pending);
-	yield(v, "gpu.ecc", "nvmlDeviceGetEccMode", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
-	result = v->nvml->nvmlDeviceGetMigMode(v->device, &mig, &mig_pending);
-	yield(v, "gpu.mig", "nvmlDeviceGetMigMode", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
-	result = v->nvml->nvmlDeviceGetPersistenceMode(v->device, &mode);
-	yield(v, "gpu.persistence", "nvmlDeviceGetPersistenceMode", result,
-		muster_boolean(mode == NVML_FEATURE_ENABLED));
+	int result = ASK(v, nvmlDeviceGetEccMode, &mode, &pending);
+	yield(v, "gpu.ecc", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
+	result = ASK(v, nvmlDeviceGetMigMode, &mig, &mig_pending);
+	yield(v, "gpu.mig", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
+	result = ASK(v, nvmlDeviceGetPersistenceMode, &mode);
+	yield(v, "gpu.persistence", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
 }
 
 static const char *const virtualizations[] = {
@@ -112,12 +112,12 @@ static const char *const virtualizations[] = {
 	[NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA] = "host-vsga",
 };
 
-/* The feature that is switched on in the vGPU. 0, or -1 with err. */
-static int find_licence(const struct view *v, nvmlGridLicensableFeature_t *ret, struct muster_error *err)
+/* The feature that is switched on in the vGPU. 0, or -1 with v->why. */
+static int find_licence(struct view *v, nvmlGridLicensableFeature_t *ret)
 {
 	nvmlGridLicensableFeatures_t features = { 0 };
 	const size_t room = sizeof features.gridLicensableFeatures / sizeof *features.gridLicensableFeatures;
-	if (MUSTER_NVML(v->nvml, err, nvmlDeviceGetGridLicensableFeatures_v4, v->device, &features) < 0)
+	if (ASK(v, nvmlDeviceGetGridLicensableFeatures_v4, &features) < 0)
 		return -1;
 	for (size_t i = 0; i < features.licensableFeaturesCount && i < room; i++)
 		if (features.gridLicensableFeatures[i].featureEnabled) {
@@ -125,52 +125,49 @@ static int find_licence(const struct view *v, nvmlGridLicensableFeature_t *ret, 
 			ret->productName[sizeof ret->productName - 1] = '\0';
 			return 0;
 		}
-	return muster_fail(err, MUSTER_ENOTSUPPORTED,
+	return muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
 		"nvmlDeviceGetGridLicensableFeatures_v4 lists %u features, none of them enabled",
 		features.licensableFeaturesCount);
 }
 
-static void measure_virtualization(const struct view *v)
+static void measure_virtualization(struct view *v)
 {
-	struct muster_error why;
 	nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
 	nvmlGridLicensableFeature_t licence = { 0 };
 	char other[32];
 	muster_step(v->ctx, "NVML: virtualization and licence of GPU %s", v->bus_id);
-	nvmlReturn_t result = v->nvml->nvmlDeviceGetVirtualizationMode(v->device, &mode);
+	int result = ASK(v, nvmlDeviceGetVirtualizationMode, &mode);
 	const char *name =
 		(size_t)mode < sizeof virtualizations / sizeof *virtualizations ? virtualizations[mode] : other;
 	snprintf(other, sizeof other, "mode %d", (int)mode);
-	yield(v, "gpu.virtualization", "nvmlDeviceGetVirtualizationMode", result, muster_string(name));
+	yield(v, "gpu.virtualization", result, muster_string(name));
 
-	int found = muster_nvml_check(v->nvml, result, &why, "nvmlDeviceGetVirtualizationMode");
-	if (found == 0 && mode != NVML_GPU_VIRTUALIZATION_MODE_VGPU)
-		found = muster_fail(
-			&why, MUSTER_ENOTSUPPORTED, "the GPU is not a vGPU: its virtualization mode is %s", name);
-	if (found == 0)
-		found = find_licence(v, &licence, &why);
-	muster_emit_result(v->ctx, "gpu.vgpu_product", v->bus_id, found, muster_string(licence.productName), why.text);
-	muster_emit_result(
-		v->ctx, "gpu.vgpu_licensed", v->bus_id, found, muster_boolean(licence.featureState != 0), why.text);
+	if (result == 0 && mode != NVML_GPU_VIRTUALIZATION_MODE_VGPU)
+		result = muster_fail(
+			&v->why, MUSTER_ENOTSUPPORTED, "the GPU is not a vGPU: its virtualization mode is %s", name);
+	if (result == 0)
+		result = find_licence(v, &licence);
+	yield(v, "gpu.vgpu_product", result, muster_string(licence.productName));
+	yield(v, "gpu.vgpu_licensed", result, muster_boolean(licence.featureState != 0));
 }
 
-static void measure_pcie(const struct view *v)
+static void measure_pcie(struct view *v)
 {
 	unsigned int number = 0;
 	muster_step(v->ctx, "NVML: PCIe link of GPU %s", v->bus_id);
-	nvmlReturn_t result = v->nvml->nvmlDeviceGetCurrPcieLinkGeneration(v->device, &number);
-	yield(v, "gpu.pcie_gen", "nvmlDeviceGetCurrPcieLinkGeneration", result, muster_number(number));
-	result = v->nvml->nvmlDeviceGetMaxPcieLinkGeneration(v->device, &number);
-	yield(v, "gpu.pcie_gen_max", "nvmlDeviceGetMaxPcieLinkGeneration", result, muster_number(number));
-	result = v->nvml->nvmlDeviceGetCurrPcieLinkWidth(v->device, &number);
-	yield(v, "gpu.pcie_width", "nvmlDeviceGetCurrPcieLinkWidth", result, muster_number(number));
-	result = v->nvml->nvmlDeviceGetMaxPcieLinkWidth(v->device, &number);
-	yield(v, "gpu.pcie_width_max", "nvmlDeviceGetMaxPcieLinkWidth", result, muster_number(number));
+	int result = ASK(v, nvmlDeviceGetCurrPcieLinkGeneration, &number);
+	yield(v, "gpu.pcie_gen", result, muster_number(number));
+	result = ASK(v, nvmlDeviceGetMaxPcieLinkGeneration, &number);
+	yield(v, "gpu.pcie_gen_max", result, muster_number(number));
+	result = ASK(v, nvmlDeviceGetCurrPcieLinkWidth, &number);
+	yield(v, "gpu.pcie_width", result, muster_number(number));
+	result = ASK(v, nvmlDeviceGetMaxPcieLinkWidth, &number);
+	yield(v, "gpu.pcie_width_max", result, muster_number(number));
 }
 
 /* Links that are up. NOT_SUPPORTED has two meanings: the GPU has no such link, or a vGPU does not say; the link count
  * tells them apart. */
-static int count_nvlinks(const struct view *v, double *ret, struct muster_error *err)
+static int count_nvlinks(struct view *v, double *ret)
 {
 	double up = 0, links;
 	unsigned int silent = 0, asked = 0;
@@ -179,28 +176,29 @@ static int count_nvlinks(const struct view *v, double *ret, struct muster_error 
 		nvmlReturn_t result = v->nvml->nvmlDeviceGetNvLinkState(v->device, asked, &state);
 		if (result == NVML_ERROR_INVALID_ARGUMENT)
 			break;
-		if (muster_nvml_check(v->nvml, result, err, "nvmlDeviceGetNvLinkState") == 0)
+		if (muster_nvml_check(v->nvml, result, &v->why, "nvmlDeviceGetNvLinkState") == 0)
 			up += state == NVML_FEATURE_ENABLED;
 		else if (result == NVML_ERROR_NOT_SUPPORTED)
 			silent++;
 		else
-			return muster_wrap(err, "NVLink %u", asked);
+			return muster_wrap(&v->why, "NVLink %u", asked);
 	}
-	if (silent == asked && MUSTER_NVML_FIELD(v->nvml, err, v->device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0, &links) < 0)
+	if (silent == asked &&
+		MUSTER_NVML_FIELD(v->nvml, &v->why, v->device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0, &links) < 0)
 		return -1;
 	if (silent == asked && links > 0)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+		return muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
 			"nvmlDeviceGetNvLinkState is not supported for any of the %g NVLinks", links);
 	*ret = up;
 	return 0;
 }
 
-/* MB/s of one link. Hopper and later have no common speed any more, and are asked link by link. 0, or -1 with err. */
-static int ask_nvlink_speed(const struct view *v, double *ret, struct muster_error *err)
+/* MB/s of one link. Hopper and later have no common speed and are asked link by link. 0, or -1 with v->why. */
+static int ask_nvlink_speed(struct view *v, double *ret)
 {
 	double mbps = 0;
-	if (MUSTER_NVML_FIELD(v->nvml, err, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0, &mbps) == 0)
-		muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
+	if (MUSTER_NVML_FIELD(v->nvml, &v->why, v->device, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, 0, &mbps) == 0)
+		muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is %g", mbps);
 	for (unsigned int link = 0; mbps <= 0 && link < NVML_NVLINK_MAX_LINKS; link++)
 		MUSTER_NVML_FIELD(v->nvml, NULL, v->device, NVML_FI_DEV_NVLINK_GET_SPEED, link, &mbps);
 	if (mbps <= 0)
@@ -209,18 +207,17 @@ static int ask_nvlink_speed(const struct view *v, double *ret, struct muster_err
 	return 0;
 }
 
-static void measure_nvlink(const struct view *v)
+static void measure_nvlink(struct view *v)
 {
-	struct muster_error why;
 	double links = 0, mbps = 0;
 	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
-	int result = count_nvlinks(v, &links, &why);
-	muster_emit_result(v->ctx, "gpu.nvlinks", v->bus_id, result, muster_number(links), why.text);
+	int result = count_nvlinks(v, &links);
+	yield(v, "gpu.nvlinks", result, muster_number(links));
 	if (result == 0 && links < 1)
-		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "no NVLink is up");
+		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "no NVLink is up");
 	else /* a vGPU may tell the speed where it does not tell the links */
-		result = ask_nvlink_speed(v, &mbps, &why);
-	muster_emit_result(v->ctx, "gpu.nvlink_gbps", v->bus_id, result, muster_number(mbps / 1000), why.text);
+		result = ask_nvlink_speed(v, &mbps);
+	yield(v, "gpu.nvlink_gbps", result, muster_number(mbps / 1000));
 }
 
 static const struct {
@@ -258,7 +255,7 @@ static bool describe_throttle(unsigned long long mask, char *ret, size_t size)
 	return harmful;
 }
 
-static void measure_clocks(const struct view *v)
+static void measure_clocks(struct view *v)
 {
 	static const struct {
 		const char *now, *highest;
@@ -269,37 +266,37 @@ static void measure_clocks(const struct view *v)
 	};
 	unsigned long long mask = 0;
 	char names[256] = "";
-	nvmlReturn_t result;
+	int result;
 	muster_step(v->ctx, "NVML: clocks of GPU %s", v->bus_id);
 	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
 		unsigned int mhz = 0;
-		result = v->nvml->nvmlDeviceGetClockInfo(v->device, clocks[i].type, &mhz);
-		yield(v, clocks[i].now, "nvmlDeviceGetClockInfo", result, muster_number(mhz));
-		result = v->nvml->nvmlDeviceGetMaxClockInfo(v->device, clocks[i].type, &mhz);
-		yield(v, clocks[i].highest, "nvmlDeviceGetMaxClockInfo", result, muster_number(mhz));
+		result = ASK(v, nvmlDeviceGetClockInfo, clocks[i].type, &mhz);
+		yield(v, clocks[i].now, result, muster_number(mhz));
+		result = ASK(v, nvmlDeviceGetMaxClockInfo, clocks[i].type, &mhz);
+		yield(v, clocks[i].highest, result, muster_number(mhz));
 	}
 	unsigned int app_mhz = 0;
-	result = v->nvml->nvmlDeviceGetApplicationsClock(v->device, NVML_CLOCK_SM, &app_mhz);
-	yield(v, "gpu.sm_clock_app_mhz", "nvmlDeviceGetApplicationsClock", result, muster_number(app_mhz));
-	result = v->nvml->nvmlDeviceGetCurrentClocksThrottleReasons(v->device, &mask);
+	result = ASK(v, nvmlDeviceGetApplicationsClock, NVML_CLOCK_SM, &app_mhz);
+	yield(v, "gpu.sm_clock_app_mhz", result, muster_number(app_mhz));
+	result = ASK(v, nvmlDeviceGetCurrentClocksThrottleReasons, &mask);
 	bool harmful = describe_throttle(mask, names, sizeof names);
-	yield(v, "gpu.throttle_reasons", "nvmlDeviceGetCurrentClocksThrottleReasons", result, muster_string(names));
-	yield(v, "gpu.slowdown", "nvmlDeviceGetCurrentClocksThrottleReasons", result, muster_boolean(harmful));
+	yield(v, "gpu.throttle_reasons", result, muster_string(names));
+	yield(v, "gpu.slowdown", result, muster_boolean(harmful));
 }
 
-static void measure_heat(const struct view *v)
+static void measure_heat(struct view *v)
 {
 	unsigned int number = 0;
 	muster_step(v->ctx, "NVML: temperature and power of GPU %s", v->bus_id);
-	nvmlReturn_t result = v->nvml->nvmlDeviceGetTemperature(v->device, NVML_TEMPERATURE_GPU, &number);
-	yield(v, "gpu.temperature_celsius", "nvmlDeviceGetTemperature", result, muster_number(number));
-	result = v->nvml->nvmlDeviceGetPowerUsage(v->device, &number);
-	yield(v, "gpu.power_watts", "nvmlDeviceGetPowerUsage", result, muster_number(number / 1000.0));
-	result = v->nvml->nvmlDeviceGetEnforcedPowerLimit(v->device, &number);
-	yield(v, "gpu.power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", result, muster_number(number / 1000.0));
+	int result = ASK(v, nvmlDeviceGetTemperature, NVML_TEMPERATURE_GPU, &number);
+	yield(v, "gpu.temperature_celsius", result, muster_number(number));
+	result = ASK(v, nvmlDeviceGetPowerUsage, &number);
+	yield(v, "gpu.power_watts", result, muster_number(number / 1000.0));
+	result = ASK(v, nvmlDeviceGetEnforcedPowerLimit, &number);
+	yield(v, "gpu.power_limit_watts", result, muster_number(number / 1000.0));
 }
 
-static void measure_errors(const struct view *v)
+static void measure_errors(struct view *v)
 {
 	static const struct {
 		const char *metric;
@@ -311,19 +308,18 @@ static void measure_errors(const struct view *v)
 		{ "gpu.ecc_corrected_volatile", NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC },
 	};
 	unsigned int correctable = 0, uncorrectable = 0, pending = 0, failed = 0;
-	nvmlReturn_t result;
+	int result;
 	muster_step(v->ctx, "NVML: ECC errors and remapped rows of GPU %s", v->bus_id);
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
 		unsigned long long errors = 0;
-		result =
-			v->nvml->nvmlDeviceGetTotalEccErrors(v->device, counters[i].type, counters[i].counter, &errors);
-		yield(v, counters[i].metric, "nvmlDeviceGetTotalEccErrors", result, muster_number((double)errors));
+		result = ASK(v, nvmlDeviceGetTotalEccErrors, counters[i].type, counters[i].counter, &errors);
+		yield(v, counters[i].metric, result, muster_number((double)errors));
 	}
-	result = v->nvml->nvmlDeviceGetRemappedRows(v->device, &correctable, &uncorrectable, &pending, &failed);
-	yield(v, "gpu.remapped_correctable", "nvmlDeviceGetRemappedRows", result, muster_number(correctable));
-	yield(v, "gpu.remapped_uncorrectable", "nvmlDeviceGetRemappedRows", result, muster_number(uncorrectable));
-	yield(v, "gpu.remap_pending", "nvmlDeviceGetRemappedRows", result, muster_boolean(pending != 0));
-	yield(v, "gpu.remap_failed", "nvmlDeviceGetRemappedRows", result, muster_boolean(failed != 0));
+	result = ASK(v, nvmlDeviceGetRemappedRows, &correctable, &uncorrectable, &pending, &failed);
+	yield(v, "gpu.remapped_correctable", result, muster_number(correctable));
+	yield(v, "gpu.remapped_uncorrectable", result, muster_number(uncorrectable));
+	yield(v, "gpu.remap_pending", result, muster_boolean(pending != 0));
+	yield(v, "gpu.remap_failed", result, muster_boolean(failed != 0));
 }
 
 /* What comes from elsewhere: the CUDA driver and sysfs. */
