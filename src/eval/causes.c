@@ -395,7 +395,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	free(wants);
 }
 
-static bool outcome_known(const struct muster_rank *rank, const char *probe)
+bool muster_rank_knows(const struct muster_rank *rank, const char *probe)
 {
 	for (size_t i = 0; i < rank->outcomes.count; i++)
 		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
@@ -407,7 +407,7 @@ static bool outcome_known(const struct muster_rank *rank, const char *probe)
  * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
 static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
 {
-	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && outcome_known(&node->ranks[rank], probe->name);
+	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_knows(&node->ranks[rank], probe->name);
 }
 
 /* The node's own facts come from its leader. A leader that died took them along. */

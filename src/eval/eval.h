@@ -113,6 +113,8 @@ void muster_judge_outcomes(struct muster_eval *eval);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
 size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
+/* Whether the rank ran the probe, or should have. */
+bool muster_rank_knows(const struct muster_rank *rank, const char *probe);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 

@@ -83,20 +83,13 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 static bool probe_unheard(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
 {
-	const struct muster_run *run = eval->run;
-	const char *probe = muster_metric_probe(metric);
-	const struct muster_outcomes *outcomes;
-	if (node == MUSTER_NOWHERE)
+	const struct muster_node *its_node = node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[node];
+	if (its_node && rank == MUSTER_NOWHERE)
+		rank = muster_node_leader(its_node);
+	if (!its_node || rank == MUSTER_NOWHERE)
 		return false;
-	if (rank == MUSTER_NOWHERE)
-		rank = muster_node_leader(&run->nodes[node]);
-	if (rank == MUSTER_NOWHERE)
-		return false;
-	outcomes = &run->nodes[node].ranks[rank].outcomes;
-	for (size_t i = 0; i < outcomes->count; i++)
-		if (strcmp(outcomes->items[i].probe, probe) == 0)
-			return false;
-	return outcomes->count > 0;
+	return its_node->ranks[rank].outcomes.count > 0 &&
+	       !muster_rank_knows(&its_node->ranks[rank], muster_metric_probe(metric));
 }
 
 bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)

@@ -7,20 +7,6 @@
 
 #include <string.h>
 
-/* The expectations of the run; NULL when its machine is not known and nothing holds anywhere. */
-static const struct muster_expect *expect_of(const struct muster_selection *choice, const struct muster_run *run)
-{
-	struct muster_error err;
-	const char *how;
-	size_t index = 0;
-	if (choice->known)
-		return &choice->named;
-	if (choice->automatic && muster_recognise(run, &choice->candidates, &index, &how, &err) == 0 &&
-		choice->candidates.items[index].misfit.code == MUSTER_OK)
-		return &choice->candidates.items[index].expect;
-	return choice->has_common ? &choice->common : NULL;
-}
-
 static uint64_t bytes_of(const struct muster_check *check)
 {
 	for (size_t i = 0; i < check->where_count; i++)
@@ -32,9 +18,13 @@ static uint64_t bytes_of(const struct muster_check *check)
 struct muster_floors muster_selection_floors(
 	const struct muster_selection *choice, const struct muster_run *run, const char *metric)
 {
-	const struct muster_expect *expect = expect_of(choice, run);
+	struct muster_error err;
+	const char *how;
+	const struct muster_expect *expect = muster_selection_find(choice, run, &how, &err);
 	struct muster_floors floors = { 0 };
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
+	if (!expect && choice->has_common)
+		expect = &choice->common;
 	for (size_t i = 0; expect && i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
 		const struct muster_operand *least = muster_check_operand_named(check, "min");

@@ -69,6 +69,25 @@ static void add_finding(struct muster_report *report, struct muster_finding find
 	report->count[finding.status]++;
 }
 
+const struct muster_expect *muster_selection_find(const struct muster_selection *choice, const struct muster_run *run,
+	const char **ret_how, struct muster_error *err)
+{
+	size_t index = 0;
+	*ret_how = NULL;
+	if (choice->known)
+		return &choice->named;
+	*err = choice->unknown;
+	if (!choice->automatic || muster_recognise(run, &choice->candidates, &index, ret_how, err) < 0)
+		return NULL;
+	const struct muster_candidate *found = &choice->candidates.items[index];
+	if (found->misfit.code == MUSTER_OK)
+		return &found->expect;
+	*err = found->misfit;
+	muster_wrap(err, "detected as %s by %s, but the overlay does not fit this machine type", found->expect.name,
+		*ret_how);
+	return NULL;
+}
+
 static void evaluate_unknown(const struct muster_selection *choice, const struct muster_run *run, bool strict,
 	const char *why, struct muster_report *ret)
 {
@@ -90,30 +109,14 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 void muster_selection_evaluate(
 	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret)
 {
-	struct muster_candidate *found;
 	struct muster_error err;
 	const char *how;
-	size_t index = 0;
-	if (choice->known) {
-		muster_evaluate(run, &choice->named, strict, ret);
-		return;
-	}
-	if (!choice->automatic) {
-		evaluate_unknown(choice, run, strict, choice->unknown.text, ret);
-		return;
-	}
-	if (muster_recognise(run, &choice->candidates, &index, &how, &err) < 0) {
+	const struct muster_expect *expect = muster_selection_find(choice, run, &how, &err);
+	if (!expect) {
 		evaluate_unknown(choice, run, strict, err.text, ret);
 		return;
 	}
-	found = &choice->candidates.items[index];
-	if (found->misfit.code != MUSTER_OK) {
-		err = found->misfit;
-		muster_wrap(&err, "detected as %s by %s, but the overlay does not fit this machine type",
-			found->expect.name, how);
-		evaluate_unknown(choice, run, strict, err.text, ret);
-		return;
-	}
-	muster_evaluate(run, &found->expect, strict, ret);
-	ret->sku_origin = muster_arena_printf(ret->arena, "%s (detected by %s)", ret->sku_origin, how);
+	muster_evaluate(run, expect, strict, ret);
+	if (how)
+		ret->sku_origin = muster_arena_printf(ret->arena, "%s (detected by %s)", ret->sku_origin, how);
 }
