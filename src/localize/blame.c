@@ -358,12 +358,18 @@ static struct muster_gap join_gaps(const struct muster_suspects *s, const struct
 	return joined;
 }
 
+bool muster_suspects_across(const struct muster_suspects *s, const struct muster_edge *edge)
+{
+	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
+	return a != b && s->is_part[a] && s->is_part[b];
+}
+
 static void find_gaps(struct muster_suspects *s)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		size_t a = s->nodes[s->edges[i].a].part, b = s->nodes[s->edges[i].b].part;
-		if (muster_edge_failed(&s->edges[i]) && a != b && s->is_part[a] && s->is_part[b])
+		if (muster_edge_failed(&s->edges[i]) && muster_suspects_across(s, &s->edges[i]))
 			s->gaps[count++] = (struct muster_gap){
 				.parts = { a < b ? a : b, a < b ? b : a }, .edges = { i }, .edge_count = 1
 			};
@@ -405,10 +411,8 @@ static void clear_isolated(struct muster_suspects *s)
 bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 {
 	const struct muster_edge *edge = &s->edges[i];
-	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
 	return !muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
-	       muster_suspects_suspected(s, edge->b) || s->links[i] ||
-	       (s->split && a != b && s->is_part[a] && s->is_part[b]);
+	       muster_suspects_suspected(s, edge->b) || s->links[i] || (s->split && muster_suspects_across(s, edge));
 }
 
 static void explain_edges(struct muster_suspects *s)

@@ -98,6 +98,8 @@ bool muster_suspects_failed_with(const struct muster_suspects *suspects, size_t 
 bool muster_edge_failed(const struct muster_edge *edge);
 /* The edge's other node. */
 size_t muster_edge_other(const struct muster_edge *edge, size_t node);
+/* Whether the edge's nodes are of two parts that have more than one node. */
+bool muster_suspects_across(const struct muster_suspects *suspects, const struct muster_edge *edge);
 /* Whether this edge, by index, passed, or failed by what is known: a suspected node or link, or a split. */
 bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);
 /* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none

@@ -117,31 +117,51 @@ static const char *alone_text(const struct trial_set *d, size_t node)
 		       : "its single-node all-reduce works";
 }
 
-static void report(struct trial_set *d, struct muster_finding finding)
+/* ---- what is reported ---- */
+
+enum kind { NODE_ALONE, NODE_WITH_OTHERS, LINK, SPLIT, PAIRS, NOTHING, KINDS };
+
+static const struct {
+	const char *check, *expected, *advice;
+} kinds[] = {
+	[NODE_ALONE] = { "ring.suspect",
+		"the all-reduce on this node alone works and is not slower than on other nodes",
+		"exclude the node (srun --exclude) and run muster on this node only; check its GPUs and their "
+		"connections: NVLink, Xid lines in dmesg, the other findings of the node" },
+	[NODE_WITH_OTHERS] = { "ring.suspect", "all-reduces of this node with another node work",
+		"exclude the node (srun --exclude) and check its connection to the other nodes: its InfiniBand links "
+		"and their error counters, its switch port, P_Keys, mlx5 lines in dmesg" },
+	[LINK] = { "ring.link", "nodes that work with other nodes also work with each other",
+		"check switches, cables and routing between the two nodes; until this is fixed, do not use both nodes "
+		"in one job" },
+	[SPLIT] = { "ring.split", "all nodes work with each other",
+		"check the switches, the cables between switches and the partitions (P_Key, placement group) between "
+		"the groups; until this is fixed, run each job within one group" },
+	[PAIRS] = { "ring.link", "nodes that work alone also work with each other",
+		"run muster on each of these nodes together with nodes that are known to work" },
+	[NOTHING] = { "ring.suspect", "all-reduces on few nodes work", NULL },
+};
+_Static_assert(sizeof kinds / sizeof *kinds == KINDS, "every kind has its words");
+
+/* node: NULL for what is not about one node. */
+static void report(struct trial_set *d, enum kind kind, const char *node, const char *observed)
 {
-	finding.status = MUSTER_FAIL;
-	finding.rank = -1;
-	finding.metric = d->probe->ring_rate;
-	finding.unit = "";
-	d->tell(d->arg, d->number, finding);
 	d->found++;
+	d->tell(d->arg, d->number,
+		(struct muster_finding){
+			.check = kinds[kind].check,
+			.status = kind == NOTHING ? MUSTER_SKIP : MUSTER_FAIL,
+			.node = node,
+			.rank = -1,
+			.metric = d->probe->ring_rate,
+			.expected = kinds[kind].expected,
+			.observed = observed,
+			.unit = "",
+			.advice = kinds[kind].advice,
+		});
 }
 
 /* ---- nodes ---- */
-
-static void report_alone(struct trial_set *d, size_t node)
-{
-	report(d,
-		(struct muster_finding){
-			.check = "ring.suspect",
-			.node = d->names[node],
-			.expected = "the all-reduce on this node alone works and is not slower than on other nodes",
-			.observed = muster_arena_printf(d->arena, "its single-node all-reduce failed: %s",
-				why_text(d, d->suspects.nodes[node].trial, d->suspects.medians[0])),
-			.advice = "exclude the node (srun --exclude) and run muster on this node only; check its GPUs "
-				  "and their connections: NVLink, Xid lines in dmesg, the other findings of the node",
-		});
-}
 
 /* Appends "all-reduce sim-2 + sim-1 failed" for one partner of the node. */
 static const char *attempt_text(
@@ -157,10 +177,10 @@ static void report_by_partners(struct trial_set *d, size_t node)
 	const struct muster_suspects *s = &d->suspects;
 	const char *failed = "", *good = "", *others = "", *why = NULL;
 	size_t good_count = 0, other_count = 0;
-	for (size_t i = 0; i < s->edge_count; i++) {
-		const struct muster_edge *edge = &s->edges[i];
+	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
+		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
 		size_t other = muster_edge_other(edge, node);
-		if (!muster_edge_failed(edge) || (edge->a != node && edge->b != node))
+		if (!muster_edge_failed(edge))
 			continue;
 		if (muster_suspects_good(s, other)) {
 			if (good_count++ < MUSTER_LIST_MOST) {
@@ -173,18 +193,9 @@ static void report_by_partners(struct trial_set *d, size_t node)
 			others = attempt_text(d, others, node, edge);
 		}
 	}
-	report(d, (struct muster_finding){
-			  .check = "ring.suspect",
-			  .node = d->names[node],
-			  .expected = "all-reduces of this node with another node work",
-			  .observed = muster_arena_printf(d->arena,
-				  "%s; %s work%s with other nodes%s%s; %s; last error: %s", failed, good,
-				  good_count == 1 ? "s" : "", *others ? "; " : "", others, alone_text(d, node),
-				  why ? why : "?"),
-			  .advice = "exclude the node (srun --exclude) and check its connection to the other nodes: "
-				    "its InfiniBand links and their error counters, its switch port, P_Keys, mlx5 "
-				    "lines in dmesg",
-		  });
+	report(d, NODE_WITH_OTHERS, d->names[node],
+		muster_arena_printf(d->arena, "%s; %s work%s with other nodes%s%s; %s; last error: %s", failed, good,
+			good_count == 1 ? "s" : "", *others ? "; " : "", others, alone_text(d, node), why ? why : "?"));
 }
 
 struct rated {
@@ -211,10 +222,13 @@ static void report_nodes(struct trial_set *d)
 				s->nodes[i].blame == MUSTER_BLAME_ALONE ? SIZE_MAX : s->nodes[i].failed };
 	qsort(rated, count, sizeof *rated, by_weight);
 	for (size_t i = 0; i < count; i++) {
+		size_t node = rated[i].node;
 		if (rated[i].weight == SIZE_MAX)
-			report_alone(d, rated[i].node);
+			report(d, NODE_ALONE, d->names[node],
+				muster_arena_printf(d->arena, "its single-node all-reduce failed: %s",
+					why_text(d, s->nodes[node].trial, s->medians[0])));
 		else
-			report_by_partners(d, rated[i].node);
+			report_by_partners(d, node);
 	}
 	free(rated);
 }
@@ -226,18 +240,11 @@ static void report_links(struct trial_set *d)
 	const struct muster_suspects *s = &d->suspects;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		if (!s->links[i])
-			continue;
-		report(d,
-			(struct muster_finding){
-				.check = "ring.link",
-				.expected = "nodes that work with other nodes also work with each other",
-				.observed = muster_arena_printf(d->arena,
+		if (s->links[i])
+			report(d, LINK, NULL,
+				muster_arena_printf(d->arena,
 					"the all-reduce %s + %s failed, and each of the two works with other nodes: %s",
-					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])),
-				.advice = "check switches, cables and routing between the two nodes; until this is "
-					  "fixed, do not use both nodes in one job",
-			});
+					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])));
 	}
 }
 
@@ -248,9 +255,7 @@ static void report_split(struct trial_set *d)
 	const char *parts = "";
 	size_t across = 0;
 	for (size_t i = 0; i < s->edge_count; i++)
-		across += muster_edge_failed(&s->edges[i]) &&
-			  s->nodes[s->edges[i].a].part != s->nodes[s->edges[i].b].part &&
-			  s->is_part[s->nodes[s->edges[i].a].part] && s->is_part[s->nodes[s->edges[i].b].part];
+		across += muster_edge_failed(&s->edges[i]) && muster_suspects_across(s, &s->edges[i]);
 	for (size_t p = 0; p < s->part_count; p++) {
 		size_t count = 0;
 		for (size_t i = 0; i < s->node_count; i++)
@@ -259,18 +264,11 @@ static void report_split(struct trial_set *d)
 		parts = muster_arena_printf(
 			d->arena, "%s%s%s", parts, p ? " | " : "", muster_describe_nodes(names, count, d->arena));
 	}
-	report(d,
-		(struct muster_finding){
-			.check = "ring.split",
-			.expected = "all nodes work with each other",
-			.observed = muster_arena_printf(d->arena,
-				"%s: nodes of one group work with each other, and no pair of nodes from different "
-				"groups works (%zu such pairs were tried)",
-				parts, across),
-			.advice =
-				"check the switches, the cables between switches and the partitions (P_Key, placement "
-				"group) between the groups; until this is fixed, run each job within one group",
-		});
+	report(d, SPLIT, NULL,
+		muster_arena_printf(d->arena,
+			"%s: nodes of one group work with each other, and no pair of nodes from different groups works "
+			"(%zu such pairs were tried)",
+			parts, across));
 	free(names);
 }
 
@@ -278,7 +276,7 @@ static void report_split(struct trial_set *d)
 static void report_pairs(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
-	const char *pairs = "", *why = "";
+	const char *pairs = "";
 	size_t count = 0, last = 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		if (muster_suspects_explain(s, i))
@@ -292,16 +290,12 @@ static void report_pairs(struct trial_set *d)
 		return;
 	if (count > MUSTER_LIST_MOST)
 		pairs = muster_arena_printf(d->arena, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
-	why = why_text(d, s->edges[last].trial, s->medians[1]);
-	report(d, (struct muster_finding){
-			  .check = "ring.link",
-			  .expected = "nodes that work alone also work with each other",
-			  .observed = muster_arena_printf(d->arena,
-				  "all-reduces of two nodes fail (%s), and each of these nodes works alone: the "
-				  "localisation could not decide which node or connection is at fault: %s",
-				  pairs, why),
-			  .advice = "run muster on each of these nodes together with nodes that are known to work",
-		  });
+	report(d, PAIRS, NULL,
+		muster_arena_printf(d->arena,
+			"all-reduces of two nodes fail (%s), and each of these nodes works alone: the localisation "
+			"could not "
+			"decide which node or connection is at fault: %s",
+			pairs, why_text(d, s->edges[last].trial, s->medians[1])));
 }
 
 /* ---- all of it ---- */
@@ -334,20 +328,12 @@ static void judge_trial_set(struct trial_set *d)
 	if (d->suspects.not_tried > 0)
 		late = muster_arena_printf(
 			d->arena, "; %zu more ran out of time without a result", d->suspects.not_tried);
-	d->tell(d->arg, d->number,
-		(struct muster_finding){
-			.check = "ring.suspect",
-			.status = MUSTER_SKIP,
-			.rank = -1,
-			.metric = d->probe->ring_rate,
-			.expected = "all-reduces on few nodes work",
-			.observed = muster_arena_printf(d->arena,
-				"no node is suspected: the all-reduces of %zu single node%s%s and %zu pair%s of nodes "
-				"all work%s",
-				alone, alone == 1 ? "" : "s", rates, d->suspects.edge_count,
-				d->suspects.edge_count == 1 ? "" : "s", late),
-			.unit = "",
-		});
+	report(d, NOTHING, NULL,
+		muster_arena_printf(d->arena,
+			"no node is suspected: the all-reduces of %zu single node%s%s and %zu pair%s of nodes all "
+			"work%s",
+			alone, alone == 1 ? "" : "s", rates, d->suspects.edge_count,
+			d->suspects.edge_count == 1 ? "" : "s", late));
 }
 
 void muster_localize_findings(
