@@ -274,12 +274,15 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 	*rank = parts->rank;
 	node->simulated |= parts->simulated;
 	run->job.simulated |= parts->simulated;
-	struct muster_samples *lists[] = { &run->job.samples, &node->samples, &rank->samples };
+	/* most are the rank's own: they stay where they are, in no more memory than they need */
+	struct muster_samples *all = &parts->samples, *lists[] = { &run->job.samples, &node->samples, &rank->samples };
+	rank->samples = (struct muster_samples){ .items = all->items, .room = all->count };
 	for (size_t i = 0; i < parts->decided; i++) {
-		const struct muster_sample *sample = &parts->samples.items[i];
-		muster_samples_add(lists[muster_scope_holder(sample->metric->scope)], *sample);
+		const struct muster_sample sample = all->items[i];
+		muster_samples_add(lists[muster_scope_holder(sample.metric->scope)], sample);
 	}
-	muster_samples_done(&parts->samples);
+	rank->samples.items = muster_realloc(all->items, rank->samples.count, sizeof *all->items);
+	rank->samples.room = rank->samples.count;
 	free(parts->numbers);
 	*parts = (struct muster_record_parts){ 0 };
 	return rank;

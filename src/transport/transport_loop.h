@@ -48,7 +48,7 @@ double muster_loop_now(const struct muster_loop *loop);
 /* Messages that were sent, and turns of ranks. */
 uint64_t muster_loop_messages(const struct muster_loop *loop);
 uint64_t muster_loop_turns(const struct muster_loop *loop);
-/* The longest turn of rank 0, in milliseconds of the machine's clock. */
+/* The longest turn of rank 0, in milliseconds of CPU time. */
 double muster_loop_longest_turn_ms(const struct muster_loop *loop);
 
 #endif

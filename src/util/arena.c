@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_FIRST = 16 * 1024, CHUNK_LARGEST = 1024 * 1024 };
+enum { CHUNK_FIRST = 1024, CHUNK_LARGEST = 1024 * 1024 };
 
 struct chunk {
 	struct chunk *next;
@@ -139,7 +139,7 @@ static void grow_slots(struct muster_arena *arena)
 {
 	size_t old_count = arena->slot_count;
 	struct slot *old = arena->slots;
-	arena->slot_count = old_count ? old_count * 2 : 256;
+	arena->slot_count = old_count ? old_count * 2 : 16;
 	arena->slots = muster_calloc(arena->slot_count, sizeof *arena->slots);
 	for (size_t i = 0; i < old_count; i++) {
 		if (!old[i].string)

@@ -61,7 +61,7 @@ void job_plan_done(struct job_plan *plan);
 struct job_result {
 	double virtual_ms; /* when the last rank was through */
 	uint64_t messages, turns;
-	double longest_turn_ms, total_ms; /* of the real clock: one turn of rank 0, all of it */
+	double longest_turn_ms, total_ms; /* CPU time of one turn of rank 0; wall time of all of it */
 	size_t missing;                   /* ranks that the report names as missing */
 	int code;                         /* rank 0's exit code; -1: it did not live */
 };
