@@ -171,7 +171,9 @@ void muster_serve_heartbeats(struct muster_supervisor *s)
 void muster_supervisor_limit(const struct muster_supervisor *s, int exit_code)
 {
 	if (s->host->limit)
-		s->host->limit(s, s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks) + s->deadlines.limit,
+		s->host->limit(s,
+			s->end_ms + s->end_error_ms + muster_deadlines_report(&s->deadlines, s->ranks) +
+				s->deadlines.limit,
 			exit_code);
 }
 

@@ -89,6 +89,7 @@ static void lead(struct muster_supervisor *s)
 static void join_node(struct muster_supervisor *s, const struct muster_membership_news *news, double came_ms)
 {
 	double end_ms = came_ms + news->left_ms;
+	s->end_error_ms = now(s) - came_ms;
 	s->node_index = news->node_index;
 	s->nodes = news->nodes;
 	s->node = muster_arena_string(s->arena, news->node);
@@ -294,7 +295,7 @@ static bool send_record(struct muster_supervisor *s)
 	for (;;) {
 		struct muster_answer answer = muster_answer_of(&s->goodbye, record_barrier, s->rank);
 		bool said = answer.here;
-		double until_ms = s->end_ms + muster_deadlines_report(&s->deadlines, s->ranks);
+		double until_ms = s->end_ms + s->end_error_ms + muster_deadlines_report(&s->deadlines, s->ranks);
 		muster_answer_done(&answer);
 		if (said || now(s) >= until_ms)
 			return said;

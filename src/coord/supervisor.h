@@ -42,6 +42,7 @@ struct muster_supervisor {
 	int rank, ranks;
 	const char *node, *boot_id; /* node: its own name for it, then the name from rank 0 */
 	double start_ms, end_ms;    /* of the whole run, by the transport's clock */
+	double end_error_ms;        /* by so much later the run may end in truth: this rank was stopped meanwhile */
 	char started[32];           /* the same moment, RFC 3339 */
 	struct muster_arena *arena;
 	struct muster_record record;
