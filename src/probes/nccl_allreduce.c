@@ -94,8 +94,7 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 	if (!resources)
 		return -1;
 	muster_step(ctx, "ncclGetUniqueId");
-	if (muster_nccl_check(
-		    resources->nccl, resources->nccl->ncclGetUniqueId(&unique), NULL, err, "ncclGetUniqueId") < 0) {
+	if (MUSTER_NCCL(resources->nccl, NULL, err, ncclGetUniqueId, &unique) < 0) {
 		muster_allreduce_log_tell_tail(ctx);
 		return -1;
 	}

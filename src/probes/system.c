@@ -231,7 +231,7 @@ static int nccl_version(char *ret, size_t size, struct muster_error *err)
 {
 	int version;
 	const struct muster_nccl *nccl = muster_nccl(err);
-	if (!nccl || muster_nccl_check(nccl, nccl->ncclGetVersion(&version), NULL, err, "ncclGetVersion") < 0)
+	if (!nccl || MUSTER_NCCL(nccl, NULL, err, ncclGetVersion, &version) < 0)
 		return -1;
 	muster_nccl_version_text(version, ret, size);
 	return 0;

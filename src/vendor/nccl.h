@@ -21,6 +21,10 @@ const struct muster_nccl *muster_nccl(struct muster_error *err);
 int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclComm_t comm, struct muster_error *err,
 	const char *call);
 
+/* Call one of the functions: 0, or -1 with err, which names it. MUSTER_NCCL(nccl, NULL, err, ncclGetUniqueId, &id) */
+#define MUSTER_NCCL(nccl, comm, err, function, ...)                                                                    \
+	muster_nccl_check(nccl, (nccl)->function(__VA_ARGS__), comm, err, #function)
+
 /* "2.28.9" from ncclGetVersion's number (X*1000+Y*100+Z up to 2.8, X*10000+Y*100+Z after). */
 const char *muster_nccl_version_text(int version, char *out, size_t size);
 

@@ -34,18 +34,17 @@ static int check_deadline(
 int muster_allreduce_settle(
 	const struct muster_allreduce_session *s, ncclResult_t result, const char *call, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl *nccl = s->resources->nccl;
 	unsigned int polls = 0;
 	for (;;) {
-		if (muster_nccl_check(resources->nccl, result, s->comm, err, call) < 0)
+		if (muster_nccl_check(nccl, result, s->comm, err, call) < 0)
 			return -1;
 		if (result == ncclSuccess)
 			return 0;
 		if (check_deadline(s, polls, call, err) < 0)
 			return -1;
 		pause_poll(&polls);
-		ncclResult_t asked = resources->nccl->ncclCommGetAsyncError(s->comm, &result);
-		if (muster_nccl_check(resources->nccl, asked, s->comm, err, "ncclCommGetAsyncError") < 0)
+		if (MUSTER_NCCL(nccl, s->comm, err, ncclCommGetAsyncError, s->comm, &result) < 0)
 			return -1;
 	}
 }
@@ -60,8 +59,7 @@ int muster_allreduce_wait(
 		if (reached != CUDA_ERROR_NOT_READY)
 			return muster_cuda_check(resources->cuda, reached, err, what);
 		ncclResult_t result = ncclSuccess;
-		ncclResult_t asked = resources->nccl->ncclCommGetAsyncError(s->comm, &result);
-		if (muster_nccl_check(resources->nccl, asked, s->comm, err, "ncclCommGetAsyncError") < 0 ||
+		if (MUSTER_NCCL(resources->nccl, s->comm, err, ncclCommGetAsyncError, s->comm, &result) < 0 ||
 			muster_nccl_check(resources->nccl, result, s->comm, err, what) < 0 ||
 			check_deadline(s, polls, what, err) < 0)
 			return -1;
