@@ -74,7 +74,8 @@ static const char *policy_name(hwloc_membind_policy_t policy)
 		[HWLOC_MEMBIND_INTERLEAVE] = "interleave",
 		[HWLOC_MEMBIND_NEXTTOUCH] = "next-touch",
 	};
-	return policy >= 0 && (size_t)policy < sizeof names / sizeof *names ? names[policy] : NULL;
+	/* a mixed policy is -1, which is beyond the names as well */
+	return (size_t)policy < sizeof names / sizeof *names ? names[policy] : NULL;
 }
 
 /* Whether mine is inside, overlaps or lies outside of theirs. */
