@@ -41,6 +41,15 @@ struct muster_index {
 void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect);
 void muster_index_done(struct muster_index *index);
 
+/* Goes through the samples of one check, place by place: places come in order of node and rank. */
+struct muster_cursor {
+	const struct muster_entry *at, *end;
+};
+struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t check);
+/* The next sample at the place that the check chooses (`where`); NULL when there is none left. */
+const struct muster_entry *muster_cursor_next(
+	struct muster_cursor *cursor, const struct muster_check *check, uint32_t node, uint32_t rank);
+
 #define MUSTER_TEXTS_MOST 4 /* different observations of one cause; ranks beyond are only counted */
 struct muster_finding_draft_rank {
 	int rank;

@@ -123,8 +123,7 @@ struct walk {
 	struct muster_eval *eval;
 	size_t check_at;
 	const struct muster_check *check;
-	struct muster_range range;
-	size_t cursor;
+	struct muster_cursor cursor;
 	const struct muster_operand *by; /* that lists this scope's own GPUs or ports; else NULL */
 	bool *seen;                      /* which of them the node has */
 	bool applies;                    /* at least one check was evaluated at this node */
@@ -209,21 +208,13 @@ static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 		muster_result_missing(eval, w->check_at, node, rank);
 }
 
-/* All samples at one place. The cursor only moves forward: places come in the order of the index. */
 static void judge_place(struct walk *w, uint32_t node, uint32_t rank)
 {
-	size_t chosen = 0;
-	for (; w->cursor < w->range.start + w->range.count; w->cursor++) {
-		const struct muster_entry *entry = &w->eval->index.entries[w->cursor];
-		if (entry->node > node || (entry->node == node && entry->rank > rank))
-			break;
-		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(w->check, entry->sample))
-			continue;
-		chosen++;
-		judge_sample(w, entry);
-	}
-	if (chosen == 0)
+	const struct muster_entry *entry = muster_cursor_next(&w->cursor, w->check, node, rank);
+	if (!entry)
 		judge_empty_place(w, node, rank);
+	for (; entry; entry = muster_cursor_next(&w->cursor, w->check, node, rank))
+		judge_sample(w, entry);
 }
 
 /* The keys of equals_by that no sample of the node had. */
@@ -267,8 +258,7 @@ static void judge_samples(struct muster_eval *eval, size_t at)
 		.eval = eval,
 		.check_at = at,
 		.check = &eval->expect->checks[at],
-		.range = eval->index.of_check[at],
-		.cursor = eval->index.of_check[at].start,
+		.cursor = muster_cursor_make(&eval->index, at),
 	};
 	enum muster_scope scope = w.check->metric->scope;
 	size_t nodes = scope == MUSTER_SCOPE_JOB ? 0 : eval->run->node_count;

@@ -91,3 +91,23 @@ void muster_index_done(struct muster_index *index)
 	free(index->entries);
 	free(index->of_check);
 }
+
+struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t check)
+{
+	const struct muster_entry *first = &index->entries[index->of_check[check].start];
+	return (struct muster_cursor){ .at = first, .end = first + index->of_check[check].count };
+}
+
+const struct muster_entry *muster_cursor_next(
+	struct muster_cursor *cursor, const struct muster_check *check, uint32_t node, uint32_t rank)
+{
+	while (cursor->at < cursor->end) {
+		const struct muster_entry *entry = cursor->at;
+		if (entry->node > node || (entry->node == node && entry->rank > rank))
+			return NULL;
+		cursor->at++;
+		if (entry->node == node && entry->rank == rank && muster_sample_chosen(check, entry->sample))
+			return entry;
+	}
+	return NULL;
+}

@@ -26,31 +26,18 @@ struct peer {
 struct seen {
 	const char *within, *value;
 };
-struct set {
-	struct seen *items;
-	size_t count, room;
-};
-
 struct across {
 	struct muster_eval *eval;
 	size_t check_at;
 	const struct muster_check *check;
 	bool of_ranks; /* ranks are compared; else nodes */
-	struct muster_range range;
-	size_t cursor;
+	struct muster_cursor cursor;
 	struct peer *peers;
 	size_t peer_count, peer_room;
-	struct set set;
-	const struct muster_sample *last; /* the latest sample that went into the set */
+	struct seen *seen; /* at the place at hand */
+	size_t seen_count, seen_room;
+	const struct muster_sample *last; /* the latest sample that was seen */
 };
-
-static void add_to_set(struct set *set, struct seen seen)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (set->items[i].value == seen.value && set->items[i].within == seen.within)
-			return;
-	MUSTER_ARRAY_PUSH(set->items, set->count, set->room, seen);
-}
 
 /* Order of two texts of the arena, either of which may be NULL. */
 static int by_text(const void *a, const void *b)
@@ -67,19 +54,14 @@ static const char *within_of(const struct across *a, const struct muster_sample 
 	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
 }
 
-/* Put the values at a place into the set. Returns how many samples there are, null ones included. */
+/* See the values at a place. Returns how many samples there are, null ones included. */
 static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = a->eval->report->arena;
-	size_t seen = 0;
-	for (; a->cursor < a->range.start + a->range.count; a->cursor++) {
-		const struct muster_entry *entry = &a->eval->index.entries[a->cursor];
-		struct muster_place place = { .node = node, .rank = rank };
-		if (entry->node > node || (entry->node == node && entry->rank + 1 > rank + 1))
-			break;
-		if (entry->node != node || entry->rank != rank || !muster_sample_chosen(a->check, entry->sample))
-			continue;
-		seen++;
+	struct muster_place place = { .node = node, .rank = rank };
+	const struct muster_entry *entry;
+	size_t samples = 0;
+	for (; (entry = muster_cursor_next(&a->cursor, a->check, node, rank)); samples++) {
 		if (muster_result_skipped(a->eval, a->check_at, place))
 			continue;
 		if (entry->sample->value.type == MUSTER_NULL) {
@@ -88,28 +70,30 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample);
-		add_to_set(&a->set, (struct seen){ within_of(a, entry->sample),
-					    muster_describe_value(entry->sample->value, arena) });
+		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
+			((struct seen){
+				within_of(a, entry->sample), muster_describe_value(entry->sample->value, arena) }));
 		a->last = entry->sample;
 	}
-	return seen;
+	return samples;
 }
 
 /* One peer, or one for each of the label's values seen there. */
 static void add_peers(struct across *a, uint32_t node, uint32_t rank)
 {
 	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
-	struct set *set = &a->set;
-	if (set->count)
-		qsort(set->items, set->count, sizeof *set->items, by_text);
-	for (size_t i = 0, next; i < set->count; i = next) {
-		const char *text = set->items[i].value;
-		for (next = i + 1; next < set->count && set->items[next].within == set->items[i].within; next++)
-			text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, set->items[next].value);
+	const struct seen *seen = a->seen;
+	if (a->seen_count)
+		qsort(a->seen, a->seen_count, sizeof *a->seen, by_text);
+	for (size_t i = 0, next; i < a->seen_count; i = next) {
+		const char *text = seen[i].value;
+		for (next = i + 1; next < a->seen_count && seen[next].within == seen[i].within; next++)
+			if (seen[next].value != seen[next - 1].value)
+				text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, seen[next].value);
 		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			(struct peer){ node, rank, text, set->items[i].within, whole ? a->last : NULL });
+			(struct peer){ node, rank, text, seen[i].within, whole ? a->last : NULL });
 	}
-	set->count = 0;
+	a->seen_count = 0;
 }
 
 /* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
@@ -271,10 +255,9 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 		.check = &eval->expect->checks[check_at],
 		.of_ranks = muster_check_operand(&eval->expect->checks[check_at], MUSTER_OF_PEERS)->peers ==
 			    MUSTER_SCOPE_RANK,
-		.range = eval->index.of_check[check_at],
+		.cursor = muster_cursor_make(&eval->index, check_at),
 	};
 	enum muster_scope scope = a.check->metric->scope;
-	a.cursor = a.range.start;
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
 		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
 			continue;
@@ -287,5 +270,5 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 	muster_finding_draft_fold_here(eval);
 	judge_all(&a);
 	free(a.peers);
-	free(a.set.items);
+	free(a.seen);
 }

@@ -14,8 +14,8 @@
 
 struct muster_expect_parser {
 	struct muster_json_reader json; /* first: functions that read a value are handed this */
-	const struct muster_layer
-		*layers; /* parents first, the overlay last; each problem names the last that said it */
+	/* Parents first, the overlay last. A problem names the last one that said the value. */
+	const struct muster_layer *layers;
 	size_t layer_count;
 	struct muster_problems *problems; /* NULL: the first one ends the reading */
 	struct muster_expect *expect;
@@ -23,8 +23,8 @@ struct muster_expect_parser {
 	struct muster_check *check; /* the one at hand; its metric is read before its other keys */
 };
 
-/* Whose texts go to the arena, which may be NULL where none is kept. A problem goes to problems, and what ends the
- * reading to err. */
+/* A parser of these layers. Texts go to the arena, which may be NULL for readers that keep none; problems to problems,
+ * and the one that ends the reading to err. */
 struct muster_expect_parser muster_expect_parser_make(const struct muster_layer *layers, size_t layer_count,
 	struct muster_arena *arena, struct muster_problems *problems, struct muster_error *err);
 
@@ -35,13 +35,14 @@ const char *muster_expect_hint(const char *name, size_t count, const char *(*at)
 
 /* ---- parse_check.c ---- */
 
+/* The table of a check's keys: those of the operators are taken from their rows. It lives as long as the arena. */
 struct muster_object_type muster_expect_check_type(struct muster_arena *arena);
 muster_field_read_fn muster_expect_check_read;                        /* struct muster_check */
 const char *muster_expect_check_id(const void *checks, size_t index); /* for muster_expect_hint */
 
 /* ---- parse_operators.c: of the check at hand ---- */
 
-struct muster_check *muster_expect_check_at(struct muster_json_reader *r);
+struct muster_check *muster_expect_check_at(struct muster_json_reader *r); /* that check */
 muster_field_read_fn muster_expect_operator_read;     /* into the struct muster_check, by the key of its row */
 muster_field_read_fn muster_expect_metric_value_read; /* struct muster_value: of the metric's type */
 int muster_expect_need_label(struct muster_json_reader *r, const char *label); /* the metric must carry it */

@@ -52,7 +52,7 @@ int muster_expect_need_many(struct muster_json_reader *r)
 				 r, "%s has one value for the whole job: there is nothing to compare", metric->name);
 }
 
-/* The operators of a type of metric. What any metric may have and that is no expectation is not among them. */
+/* The operators that a type of metric has. */
 static const char *list_operators(struct muster_json_reader *r, enum muster_type type)
 {
 	const char *text = "";
