@@ -124,8 +124,7 @@ static int take_line(struct reading *r, const struct muster_json *json)
 {
 	struct muster_json_reader *reader = &r->lines.samples.json;
 	struct line line = { .time_s = -1 };
-	const struct muster_json *by =
-		muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, "by") : NULL;
+	const struct muster_json *by = muster_json_member(json, "by");
 	if (!by || muster_json_type(by) != MUSTER_JSON_STRING)
 		return muster_fail(&r->err, MUSTER_EUSAGE, "a line without \"by\", the process that wrote it");
 	const struct muster_journal_process key = { .by = muster_json_string(by) };
@@ -165,8 +164,7 @@ static int read_line(struct reading *r, bool first, const char *text, size_t len
 		return 0;
 	if (muster_json_parse(text, length, &line, &r->err) < 0)
 		return first ? 0 : -1;
-	const struct muster_json *format =
-		muster_json_type(line) == MUSTER_JSON_OBJECT ? muster_json_member(line, key) : NULL;
+	const struct muster_json *format = muster_json_member(line, key);
 	int rc = 0;
 	if (first && format)
 		rc = take_first(r, line, format);

@@ -6,6 +6,7 @@
 #include "model/run_json.h"
 #include "model/trend.h"
 #include "util/array.h"
+#include "util/file.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -58,21 +59,6 @@ static struct timespec after_ms(int ms)
 	return at;
 }
 
-/* 0, or why not all of it was written. */
-static int append(int fd, const char *bytes, size_t length)
-{
-	while (length > 0) {
-		ssize_t written = write(fd, bytes, length);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return errno;
-		bytes += written;
-		length -= (size_t)written;
-	}
-	return 0;
-}
-
 static void note_trouble(struct muster_journal *spool, int why)
 {
 	if (why && !*spool->trouble)
@@ -100,7 +86,7 @@ static void *write_all(void *arg)
 		spool->length = spool->room = 0;
 		spool->sync = false;
 		pthread_mutex_unlock(&spool->lock);
-		int why = append(spool->fd, bytes, length);
+		int why = muster_write_all(spool->fd, bytes, length);
 		if (sync && fdatasync(spool->fd) < 0 && !why && errno != EINVAL)
 			why = errno;
 		dirty = !sync;

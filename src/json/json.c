@@ -199,9 +199,9 @@ size_t muster_json_size(const struct muster_json *json)
 	return (size_t)cJSON_GetArraySize(node(json));
 }
 
-const struct muster_json *muster_json_member(const struct muster_json *object, const char *key)
+const struct muster_json *muster_json_member(const struct muster_json *json, const char *key)
 {
-	for (const cJSON *child = node(object)->child; child; child = child->next)
+	for (const cJSON *child = node(json)->child; child; child = child->next)
 		if (child->string && strcmp(child->string, key) == 0)
 			return json_of(child);
 	return NULL;

@@ -41,7 +41,8 @@ const struct muster_json *muster_json_first(const struct muster_json *json);
 const struct muster_json *muster_json_next(const struct muster_json *json);
 const char *muster_json_key(const struct muster_json *json);
 size_t muster_json_size(const struct muster_json *json);
-const struct muster_json *muster_json_member(const struct muster_json *object, const char *key); /* NULL if absent */
+/* NULL when absent, and when json is not an object. */
+const struct muster_json *muster_json_member(const struct muster_json *json, const char *key);
 
 /* The value; the node must be of that type. Strings live as long as the tree. */
 double muster_json_number(const struct muster_json *json);

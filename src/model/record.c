@@ -212,8 +212,6 @@ static const struct {
 int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
 	const struct muster_json *line, struct muster_error *err)
 {
-	if (muster_json_type(line) != MUSTER_JSON_OBJECT)
-		return 1;
 	const struct muster_json *job = muster_json_member(line, "job");
 	reader->samples.json.err = err;
 	parts->keeps_job = job && muster_json_type(job) == MUSTER_JSON_BOOLEAN && muster_json_boolean(job);

@@ -113,9 +113,7 @@ static _Noreturn void become(const struct muster_child *how, int report)
 static int await(pid_t pid, int report, const char *program, struct muster_error *err)
 {
 	int why = 0;
-	ssize_t got;
-	while ((got = read(report, &why, sizeof why)) < 0 && errno == EINTR)
-		;
+	ssize_t got = TEMP_FAILURE_RETRY(read(report, &why, sizeof why));
 	close(report);
 	if (got != sizeof why)
 		return 0;

@@ -57,6 +57,19 @@ int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *re
 	*ret_length = length;
 	return 0;
 }
+
+int muster_write_all(int fd, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t written = TEMP_FAILURE_RETRY(write(fd, bytes, length));
+		if (written < 0)
+			return errno;
+		bytes += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
 /* 1: written to as it is, a FIFO, a character device, or a file that is open already (/dev/stdout). 0: a plain file, or
  * none yet. -1: nothing that a report can be put into. */
 static int is_special(const char *path, struct muster_error *err)

@@ -10,6 +10,9 @@
 /* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
+/* Write all bytes to a blocking descriptor. 0, or errno when it takes no more of them. */
+int muster_write_all(int fd, const char *bytes, size_t length);
+
 struct muster_names {
 	char **items;
 	size_t count;

@@ -49,10 +49,7 @@ static int fill(struct muster_line_reader *lines)
 		lines->length = 0;
 	}
 	MUSTER_ARRAY_RESERVE(lines->text, lines->length, lines->room, READ_BYTES + 1); /* and a NUL */
-	ssize_t got;
-	do
-		got = read(lines->fd, lines->text + lines->length, READ_BYTES);
-	while (got < 0 && errno == EINTR);
+	ssize_t got = TEMP_FAILURE_RETRY(read(lines->fd, lines->text + lines->length, READ_BYTES));
 	lines->ended = got == 0;
 	lines->length += got > 0 ? (size_t)got : 0;
 	return got < 0 ? -1 : 0;

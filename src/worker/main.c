@@ -11,6 +11,7 @@
 #include "vendor/nvml.h"
 #include "json/object.h"
 #include "model/sample_json.h"
+#include "util/file.h"
 #include "util/leaks.h"
 #include "util/line_reader.h"
 #include "muster/arena.h"
@@ -52,19 +53,6 @@ static _Noreturn void die(const char *format, ...)
 	_exit(MUSTER_WORKER_BROKEN);
 }
 
-static void send_bytes(const char *bytes, size_t length)
-{
-	while (length > 0) {
-		ssize_t sent = write(MUSTER_WORKER_RESULTS, bytes, length);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			_exit(MUSTER_WORKER_BROKEN); /* the supervisor has exited */
-		bytes += sent;
-		length -= (size_t)sent;
-	}
-}
-
 /* A line is sent as soon as it has its value, so that a crash loses nothing. */
 static void line_begin(struct muster_json_writer_text *line, const char *key)
 {
@@ -78,7 +66,8 @@ static void line_end(struct muster_json_writer_text *line)
 	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->w.out);
 	char *text = muster_json_writer_text_end(line);
-	send_bytes(text, line->length);
+	if (muster_write_all(MUSTER_WORKER_RESULTS, text, line->length) != 0)
+		_exit(MUSTER_WORKER_BROKEN); /* the supervisor has exited */
 	free(text);
 }
 
@@ -224,8 +213,7 @@ static void read_command(
 
 static const char *need_string(const struct muster_json *command, const char *key)
 {
-	const struct muster_json *text =
-		muster_json_type(command) == MUSTER_JSON_OBJECT ? muster_json_member(command, key) : NULL;
+	const struct muster_json *text = muster_json_member(command, key);
 	if (!text || muster_json_type(text) != MUSTER_JSON_STRING)
 		die("command without %s", key);
 	return muster_json_string(text);
