@@ -84,7 +84,7 @@ static int equals_lint(struct muster_json_reader *r, void *into, const struct mu
 	return muster_limits_outside_lint(r, &operand->value, json);
 }
 
-static int listed_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
 	if (muster_expect_metric_value_read(r, &listed->value, json) < 0)
@@ -99,7 +99,7 @@ static int one_of_parse(struct muster_json_reader *r, void *into, const struct m
 {
 	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0
 		       ? -1
-		       : read_list(r, into, json, listed_read);
+		       : read_list(r, into, json, read_listed);
 }
 
 /* Texts may be patterns, and each also stands for itself. */
@@ -123,7 +123,7 @@ static const char *one_of_describe(const struct muster_question *q)
 					   : muster_arena_printf(q->arena, "one of %s", list_text(q, false));
 }
 
-static int listed_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int lint_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
 	return muster_limits_outside_lint(r, &listed->value, json);
@@ -132,7 +132,7 @@ static int listed_lint(struct muster_json_reader *r, void *into, const struct mu
 static int one_of_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_operand *operand = into;
-	return muster_json_each_read(r, json, listed_lint, operand->list, sizeof *operand->list);
+	return muster_json_each_read(r, json, lint_listed, operand->list, sizeof *operand->list);
 }
 
 /* ---- matches, min_version ---- */
@@ -183,37 +183,38 @@ static const char *min_version_describe(const struct muster_question *q)
 
 /* ---- equals_by ---- */
 
-static int by_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_by_value(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
 	listed->label_value = muster_arena_string(r->arena, muster_json_key(json));
 	return muster_expect_metric_value_read(r, &listed->value, json);
 }
 
-static int by_label_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_by_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char **label = into;
 	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
 }
 
-static int by_values_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_by_values(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0 ? -1
-										  : read_list(r, into, json, by_read);
+	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0
+		       ? -1
+		       : read_list(r, into, json, read_by_value);
 }
 
 static int equals_by_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
-		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = by_label_read },
-		{ .key = "values", .read = by_values_read },
+		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = read_by_label },
+		{ .key = "values", .read = read_by_values },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
 	return muster_object_read(r, json, &type, into);
 }
 
 /* What is listed for the sample's label; NULL when its value is not listed. */
-static const struct muster_listed *by_find(const struct muster_question *q)
+static const struct muster_listed *find_by_label(const struct muster_question *q)
 {
 	const struct muster_value *label = muster_sample_label(q->sample, q->operand->label);
 	char text[256];
@@ -228,14 +229,14 @@ static const struct muster_listed *by_find(const struct muster_question *q)
 
 static bool equals_by_judge(const struct muster_question *q)
 {
-	const struct muster_listed *by = by_find(q);
+	const struct muster_listed *by = find_by_label(q);
 	return by && is_value(q, by->value);
 }
 
 static const char *equals_by_describe(const struct muster_question *q)
 {
 	const struct muster_operand *operand = q->operand;
-	const struct muster_listed *by = q->sample ? by_find(q) : NULL;
+	const struct muster_listed *by = q->sample ? find_by_label(q) : NULL;
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "as listed for each %s", operand->label);
 	if (by)
