@@ -185,26 +185,18 @@ static int read_int(
 	return muster_json_int_read(r, json, low || field->high ? low : INT_MIN, high, into);
 }
 
-static int read_size(
-	struct muster_json_reader *r, const struct muster_field *field, size_t *into, const struct muster_json *json)
+/* Into a size_t or a word, which may be an unsigned long or an unsigned long long. */
+static int read_word(
+	struct muster_json_reader *r, const struct muster_field *field, void *into, const struct muster_json *json)
 {
 	double number, high = field->high ? field->high : WHOLE_MAX;
 	if (read_whole(r, json, field->low, high, 0, WHOLE_MAX, &number) < 0)
-		return -1;
-	*into = (size_t)number;
-	return 0;
-}
-
-/* The field may be an unsigned long or an unsigned long long. */
-static int read_word(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	double number;
-	if (read_whole(r, json, 0, WHOLE_MAX, 0, WHOLE_MAX, &number) < 0)
 		return -1;
 	uint64_t word = (uint64_t)number;
 	memcpy(into, &word, sizeof word);
 	return 0;
 }
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "both are read as one");
 
 static int read_text(struct muster_json_reader *r, const char **into, const struct muster_json *json, size_t least,
 	size_t most, bool or_null)
@@ -284,8 +276,8 @@ int muster_field_read(
 	switch (field->type) {
 	case MUSTER_FIELD_BOOLEAN: return muster_json_boolean_read(r, into, json);
 	case MUSTER_FIELD_INT: return read_int(r, field, into, json);
-	case MUSTER_FIELD_SIZE: return read_size(r, field, into, json);
-	case MUSTER_FIELD_WORD: return read_word(r, into, json);
+	case MUSTER_FIELD_SIZE:
+	case MUSTER_FIELD_WORD: return read_word(r, field, into, json);
 	case MUSTER_FIELD_NUMBER: return muster_json_number_read(r, into, json);
 	case MUSTER_FIELD_TEXT:
 		return read_text(

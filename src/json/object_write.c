@@ -39,7 +39,7 @@ static void write_one(struct muster_json_writer *w, const struct muster_field *f
 	switch (field->type) {
 	case MUSTER_FIELD_BOOLEAN: muster_json_writer_boolean(w, *(const bool *)from); break;
 	case MUSTER_FIELD_INT: muster_json_writer_number(w, *(const int *)from); break;
-	case MUSTER_FIELD_SIZE: muster_json_writer_number(w, (double)*(const size_t *)from); break;
+	case MUSTER_FIELD_SIZE:
 	case MUSTER_FIELD_WORD: muster_json_writer_number(w, (double)word_at(from)); break;
 	case MUSTER_FIELD_NUMBER: muster_json_writer_number(w, *(const double *)from); break;
 	case MUSTER_FIELD_TEXT: write_text(w, field, *(const char *const *)from); break;
@@ -71,7 +71,7 @@ static bool is_absent(const struct muster_field *field, const char *base)
 	switch (field->type) {
 	case MUSTER_FIELD_BOOLEAN: return !*(const bool *)from;
 	case MUSTER_FIELD_INT: return *(const int *)from <= field->absent;
-	case MUSTER_FIELD_SIZE: return *(const size_t *)from == 0;
+	case MUSTER_FIELD_SIZE:
 	case MUSTER_FIELD_WORD: return word_at(from) == 0;
 	case MUSTER_FIELD_NUMBER:
 		return !isfinite(*(const double *)from) || fpclassify(*(const double *)from) == FP_ZERO;

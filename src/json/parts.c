@@ -11,13 +11,6 @@ static int name_part(struct muster_json_reader *r)
 	return muster_wrap(r->err, "%s, lines counted from its start", muster_reader_path_text(r->at, path));
 }
 
-int muster_json_part_parse(struct muster_json_reader *r, struct muster_json_part part, struct muster_json **ret)
-{
-	if (r->part_max && part.length > r->part_max)
-		return muster_json_reader_fail(r, "%zu bytes, at most %zu are allowed", part.length, r->part_max);
-	return muster_json_parse(part.text, part.length, ret, r->err) < 0 ? name_part(r) : 0;
-}
-
 struct split {
 	struct muster_json_reader *reader;
 	const struct muster_object_type *type;
@@ -58,9 +51,11 @@ static int parse_and_read(
 	struct muster_json_reader *r, struct muster_json_part part, const struct muster_field *field, void *into)
 {
 	struct muster_json *json = NULL;
-	int rc = muster_json_part_parse(r, part, &json);
-	if (rc == 0)
-		rc = muster_field_read(r, field, into, json);
+	if (r->part_max && part.length > r->part_max)
+		return muster_json_reader_fail(r, "%zu bytes, at most %zu are allowed", part.length, r->part_max);
+	if (muster_json_parse(part.text, part.length, &json, r->err) < 0)
+		return name_part(r);
+	int rc = muster_field_read(r, field, into, json);
 	muster_json_free(json);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* parts.h - a large text, of which one part at a time becomes a tree
  *
- * Memory is that of the text and of the largest part.
+ * Memory is that of the text and of the largest part. Errors of syntax have a line and a column; they count from the
+ * start of the part, and the message says so.
  */
 #ifndef MUSTER_JSON_PARTS_H
 #define MUSTER_JSON_PARTS_H
@@ -12,10 +13,6 @@ struct muster_json_part {
 	const char *text;
 	size_t length;
 };
-
-/* The part at hand as a tree, which the caller frees. Errors of syntax have a line and a column; they count from the
- * start of the part, and the message says so. */
-int muster_json_part_parse(struct muster_json_reader *r, struct muster_json_part part, struct muster_json **ret);
 
 /* The members of the object at hand: ret[i] for the type's fields[i]. -1 for a key that the type does not have, and for
  * a member that is missing and not optional. The type has no base. */
