@@ -48,7 +48,7 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 			continue;
 		if (!isxdigit((unsigned char)*at) || digits == 2 * bytes)
 			muster_standin_end("\"%s\" is not %s", text, what);
-		ret[digits / 2] = (unsigned char)(ret[digits / 2] << 4 | strtoul(digit, NULL, 16));
+		ret[digits / 2] = (unsigned char)((unsigned long)ret[digits / 2] << 4 | strtoul(digit, NULL, 16));
 		digits++;
 	}
 	if (digits != 2 * bytes)
