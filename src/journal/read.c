@@ -303,9 +303,11 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 		*ret = set;
 	} else {
 		free(r.all);
-		rc = muster_fail(err, MUSTER_EUSAGE, "%s: none of its %zu .jsonl files contains %s%s%s", directory,
-			names.count, run ? "this run" : "results of a run with --spool",
-			set.bad_why ? "; the first problem: " : "", set.bad_why ? set.bad_why : "");
+		rc = muster_fail(err, MUSTER_EUSAGE, "%s: none of its %zu .jsonl files contains %s", directory,
+			names.count, run ? "this run" : "results of a run with --spool");
+		if (set.bad_why)
+			rc = muster_fail(err, MUSTER_EUSAGE, "%s; the first problem: %s: %s",
+				muster_arena_string(arena, err->text), set.bad_file, set.bad_why);
 	}
 	muster_names_done(&names);
 	muster_sample_reader_done(&r.lines.samples);

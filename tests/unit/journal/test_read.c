@@ -233,6 +233,10 @@ START_TEST(no_folder_and_an_empty_one_are_errors)
 	read_fails(NULL, "none of its 0 .jsonl files");
 	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), -1);
 	ck_assert_ptr_null(strstr(err.text, "the first problem"));
+	ck_assert_int_eq(mkdir(in_folder("b.jsonl"), 0777), 0);
+	read_fails(NULL, "; the first problem: ");
+	read_fails(NULL, "b.jsonl: is not a regular file");
+	ck_assert_int_eq(rmdir(in_folder("b.jsonl")), 0);
 }
 END_TEST
 
