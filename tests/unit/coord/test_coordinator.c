@@ -202,6 +202,124 @@ START_TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
 }
 END_TEST
 
+/* Messages of each kind that are cut short; a hello also after the membership is closed. */
+START_TEST(a_message_without_its_content_is_malformed)
+{
+	static const enum muster_tag tags[] = { MUSTER_TAG_HELLO, MUSTER_TAG_REDUCE, MUSTER_TAG_RECORD,
+		MUSTER_TAG_PROGRESS, MUSTER_TAG_RING_FAILED };
+	struct muster_packer none = { 0 };
+	if (_i == 0) {
+		start(2);
+		hello(0, 0);
+		ck_assert_int_eq(came(MUSTER_TAG_HELLO, 1, &none), -1);
+		ck_assert_int_eq(c.members.here_count, 1);
+		return;
+	}
+	start_nodes(2);
+	ck_assert_int_eq(came(tags[_i - 1], PER_NODE, &none), -1);
+	ck_assert_msg(strstr(err.text, "malformed") && strstr(err.text, "rank 8"), "%s", err.text);
+	ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, PER_NODE, &none), 0);
+}
+END_TEST
+
+/* The next message to rank 0. */
+static void read_news(struct muster_membership_news *ret)
+{
+	struct muster_message message;
+	ck_assert(muster_transport_receive(c.transport, &message));
+	ck_assert_int_eq(message.tag, MUSTER_TAG_MEMBERSHIP);
+	ck_assert(muster_unpack_membership(message.bytes, message.length, ret));
+	ret->node = NULL; /* a part of the message */
+	muster_message_done(&message);
+}
+
+START_TEST(ranks_hear_how_much_time_is_left)
+{
+	static const struct {
+		double end_ms, now_ms;
+		int left_ms;
+	} cases[] = {
+		{ END, 1000, END - 1000 }, { 1000, 1000, 0 }, { 1000, 1001, 0 }, /* never less than nothing */
+		{ 4e9, 0, 0 },                                                   /* more than a message can say */
+	};
+	struct muster_membership_news news;
+	start(1);
+	hello(0, 0);
+	c.end_ms = cases[_i].end_ms;
+	muster_coordinator_poll(&c, cases[_i].now_ms);
+	read_news(&news);
+	ck_assert_int_eq(news.exit_code, 0);
+	ck_assert_int_eq(news.left_ms, cases[_i].left_ms);
+	ck_assert_int_eq(news.nodes, 1);
+	ck_assert_uint_eq(news.member_count, 1);
+}
+END_TEST
+
+START_TEST(a_rank_that_is_too_late_is_sent_off_and_named_on_its_node)
+{
+	start(3);
+	hello(0, 0);
+	hello(1, 0);
+	muster_coordinator_poll(&c, HELLO_UNTIL);
+	uint64_t before = muster_loop_messages(loop);
+	hello(1, 0); /* once more: it is in the run already */
+	ck_assert_uint_eq(muster_loop_messages(loop), before);
+	hello(2, 5);
+	ck_assert_uint_eq(muster_loop_messages(loop), before + 1);
+	muster_coordinator_give_up(&c);
+	ck_assert_uint_eq(c.run.node_count, 2);
+	ck_assert_str_eq(c.run.nodes[1].name, "n5");
+	ck_assert_msg(
+		strstr(c.run.nodes[1].ranks[0].missing, "the rank started"), "%s", c.run.nodes[1].ranks[0].missing);
+}
+END_TEST
+
+/* Without the record of a dead leader, which cannot come, nobody waits for a silence. */
+START_TEST(the_record_of_a_dead_leader_is_not_waited_for)
+{
+	const struct muster_clock clock = { .now_ms = shown };
+	struct muster_packer none = { 0 };
+	start_nodes(2);
+	c.transport->clock = &clock;
+	clock_ms = 100;
+	records(0);
+	ck_assert_int_eq(came(MUSTER_TAG_PEER_DIED, PER_NODE, &none), 0);
+	muster_coordinator_poll(&c, clock_ms);
+	ck_assert(!c.gathered);
+	for (int rank = PER_NODE + 1; rank < 2 * PER_NODE; rank++) {
+		struct muster_packer p = { 0 };
+		muster_pack_parts(&p, record_barrier);
+		part(&p, rank);
+		ck_assert_int_eq(came(MUSTER_TAG_RECORD, rank, &p), 0);
+	}
+	clock_ms += deadlines.turn + 1;
+	muster_coordinator_poll(&c, clock_ms);
+	ck_assert(c.gathered);
+}
+END_TEST
+
+/* Ranks that come to a ring when the report is being made get no ring any more. */
+START_TEST(no_ring_begins_after_the_records)
+{
+	start_nodes(2);
+	if (_i == 1)
+		muster_coordinator_give_up(&c);
+	uint64_t before = muster_loop_messages(loop);
+	struct muster_barrier_id ring = { .kind = MUSTER_BARRIER_RING };
+	while (!muster_probe_at((size_t)ring.probe)->ring)
+		ring.probe++;
+	for (int node = 0; node < 2; node++) {
+		struct muster_packer p = { 0 };
+		muster_pack_parts(&p, ring);
+		for (int i = 0; i < PER_NODE; i++)
+			muster_pack_part(&p, node * PER_NODE + i, "", 0);
+		ck_assert_int_eq(came(MUSTER_TAG_REDUCE, node * PER_NODE, &p), 0);
+	}
+	muster_coordinator_poll(&c, 100);
+	ck_assert_uint_eq(muster_loop_messages(loop) - before, _i == 0 ? 1 : 0); /* to the leader of node 1 */
+}
+END_TEST
+
 START_TEST(ranks_that_have_sent_their_record_hold_nobody_up)
 {
 	const struct muster_clock clock = { .now_ms = shown };
@@ -327,6 +445,11 @@ int main(void)
 	tcase_add_test(tcase, the_run_is_gathered_when_every_record_is_in);
 	tcase_add_test(tcase, ranks_that_nothing_came_from_are_named);
 	tcase_add_test(tcase, ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live);
+	tcase_add_loop_test(tcase, a_message_without_its_content_is_malformed, 0, 6);
+	tcase_add_loop_test(tcase, ranks_hear_how_much_time_is_left, 0, 4);
+	tcase_add_test(tcase, a_rank_that_is_too_late_is_sent_off_and_named_on_its_node);
+	tcase_add_test(tcase, the_record_of_a_dead_leader_is_not_waited_for);
+	tcase_add_loop_test(tcase, no_ring_begins_after_the_records, 0, 2);
 	tcase_add_test(tcase, ranks_that_have_sent_their_record_hold_nobody_up);
 	tcase_add_test(tcase, a_record_that_a_leader_announces_is_waited_for);
 	tcase_add_test(tcase, every_rank_that_was_there_hears_the_goodbye_from_rank_0);
