@@ -239,6 +239,132 @@ START_TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 }
 END_TEST
 
+/* The figures of the ring's first rank count, for each floor those of its size. */
+START_TEST(a_full_ring_below_a_floor_is_followed_by_trials)
+{
+	static const struct {
+		struct muster_floor floors[2];
+		bool slow;
+	} cases[] = {
+		{ { { .least = 39 }, { .bytes = 4096, .least = 79 } }, false },
+		{ { { .least = 41 }, { .bytes = 4096, .least = 79 } }, true },
+		{ { { .bytes = 4096, .least = 79 }, { .least = 41 } }, true },
+		{ { { .bytes = 1024, .least = 41 }, { .bytes = 4096, .least = 79 } }, true },
+		{ { { .bytes = 1024, .least = 40 }, { .bytes = 4096, .least = 81 } }, true },
+		{ { { .bytes = 2048, .least = 100 }, { .bytes = 4096, .least = 80 } }, false },
+	};
+	static const struct muster_ring_figure first[] = { { 1024, 40 }, { 4096, 80 } }, fast[] = { { 4096, 900 } },
+					       slow[] = { { 4096, 1 } };
+	struct muster_floor floors[2] = { cases[_i].floors[0], cases[_i].floors[1] };
+	start(4, 1);
+	context.floors = (struct muster_floors){ .items = floors, .count = 2 };
+	play(0);
+	all_ended(MUSTER_RING_OK, 1);
+	ready[0].figures = first;
+	ready[0].figure_count = 2;
+	ready[1].figures = cases[_i].slow ? fast : slow;
+	ready[1].figure_count = 1;
+	play(1000);
+	ck_assert_int_eq(place.role, cases[_i].slow ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
+	ck_assert(place.trial == cases[_i].slow);
+	ck_assert_str_eq(said, cases[_i].slow ? "localisation all-reduces: 4" : "");
+}
+END_TEST
+
+START_TEST(trials_are_reported_with_their_end_and_their_rate)
+{
+	static const struct muster_ring_figure figures[] = { { 1024, 40 }, { 4096, 80 } };
+	static const struct {
+		enum muster_ring_end end;
+		enum muster_trial_status status;
+	} cases[] = {
+		{ MUSTER_RING_OK, MUSTER_TRIAL_OK },
+		{ MUSTER_RING_LATE, MUSTER_TRIAL_LATE },
+		{ MUSTER_RING_CANCELLED, MUSTER_TRIAL_LATE },
+		{ MUSTER_RING_REMOTE, MUSTER_TRIAL_FAILED },
+		{ MUSTER_RING_ERROR, MUSTER_TRIAL_FAILED },
+		{ MUSTER_RING_CRASHED, MUSTER_TRIAL_FAILED },
+	};
+	start(4, 1);
+	fail_full_ring();
+	all_ended(MUSTER_RING_OK, 9);
+	ready[2].end = cases[_i].end;
+	ready[2].figures = ready[1].figures = figures;
+	ready[1].figure_count = 2;
+	ready[2].figure_count = cases[_i].end == MUSTER_RING_OK ? 1 : 0;
+	play(11000);
+	ck_assert_uint_eq(run.trial_count, 4);
+	ck_assert_int_eq(run.trials[2].status, cases[_i].status);
+	ck_assert_double_eq(run.trials[2].busbw_gbps, cases[_i].end == MUSTER_RING_OK ? 40 : 0);
+	ck_assert_int_eq(run.trials[1].status, MUSTER_TRIAL_OK);
+	ck_assert_double_eq(run.trials[1].busbw_gbps, 80); /* of the largest message */
+	ck_assert_ptr_null(run.trials[1].why);
+}
+END_TEST
+
+/* Of an odd number of nodes one is in no pair. */
+START_TEST(a_node_that_is_idle_is_in_no_trial)
+{
+	start(3 + 2 * _i, 1);
+	play(0);
+	all_ended(MUSTER_RING_REMOTE, 1);
+	play(1000);
+	while (place.trial || place.role == MUSTER_ROLE_IDLE) {
+		size_t before = run.trial_count;
+		int idle = 0;
+		all_ended(MUSTER_RING_OK, 1);
+		for (int rank = 0; rank < nodes; rank++)
+			idle += scheduler->group[rank] < 0;
+		play(2000);
+		for (size_t i = before; i < run.trial_count; i++) {
+			const struct muster_trial *trial = &run.trials[i];
+			ck_assert_uint_ge(trial->node_count, 1);
+			idle += (int)trial->node_count;
+			for (size_t j = 0; j < trial->node_count; j++)
+				for (size_t k = 0; k < j; k++)
+					ck_assert_str_ne(trial->nodes[j], trial->nodes[k]);
+		}
+		ck_assert_int_eq(idle, nodes);
+	}
+	ck_assert_uint_gt(run.trial_count, (size_t)nodes);
+}
+END_TEST
+
+/* ---- payloads ---- */
+
+/* Rank 0 takes each rank's payload once, from the leader of its own node. */
+START_TEST(a_leader_speaks_for_the_ranks_of_its_node)
+{
+	static const char hello[] = "hello", other[] = "other";
+	struct muster_barrier_entry entries[2] = { { .here = true }, { .here = true } };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0 }, .entries = entries };
+	struct muster_packer packed[2] = { 0 };
+	struct muster_ring_entries read;
+	start(2, 1);
+	for (size_t i = 0; i < 2; i++)
+		muster_pack_parts(&packed[i], barrier.id);
+	muster_pack_part(&packed[0], 0, hello, 5);
+	muster_pack_part(&packed[0], 0, other, 5);
+	muster_pack_part(&packed[0], 1, other, 5); /* of node 1 */
+	muster_pack_part(&packed[0], 2, other, 5); /* there is no such rank */
+	muster_pack_part(&packed[1], 1, hello, 5);
+	for (size_t i = 0; i < 2; i++) {
+		entries[i].bytes = packed[i].bytes;
+		entries[i].length = packed[i].length;
+	}
+	muster_ring_entries_read(&read, &members, &barrier, _i == 1);
+	ck_assert_uint_eq(read.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(read.items[i].rank, (int)i);
+		ck_assert_uint_eq(read.items[i].node, i);
+		ck_assert_mem_eq(read.items[i].payload.bytes, hello, 5);
+		ck_assert_pstr_eq(read.items[i].why, _i == 1 ? "the rank did not report that it is ready" : NULL);
+		muster_packer_done(&packed[i]);
+	}
+	muster_ring_entries_done(&read);
+}
+END_TEST
+
 /* ---- ranks that are excluded ---- */
 
 START_TEST(of_two_ranks_with_one_gpu_the_first_is_in_the_ring)
@@ -301,6 +427,10 @@ int main(void)
 	tcase_add_test(tcase, trials_that_had_too_little_time_are_tried_again);
 	tcase_add_loop_test(tcase, the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4);
 	tcase_add_test(tcase, a_ring_is_repeated_without_the_rank_that_crashed);
+	tcase_add_loop_test(tcase, a_full_ring_below_a_floor_is_followed_by_trials, 0, 6);
+	tcase_add_loop_test(tcase, trials_are_reported_with_their_end_and_their_rate, 0, 6);
+	tcase_add_loop_test(tcase, a_node_that_is_idle_is_in_no_trial, 0, 2);
+	tcase_add_loop_test(tcase, a_leader_speaks_for_the_ranks_of_its_node, 0, 2);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("excluded");
 	tcase_add_test(tcase, of_two_ranks_with_one_gpu_the_first_is_in_the_ring);
