@@ -7,6 +7,7 @@
 #include "check_main.h"
 #include "muster/arena.h"
 #include "muster/report.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #include <poll.h>
@@ -33,7 +34,7 @@ static void setup(void)
 {
 	static const char *const launchers[] = { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
 		"PMI_RANK", "PMI_FD", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
-		"SLURM_JOB_ID" };
+		"SLURM_JOB_ID", "SLURM_STEP_NODELIST" };
 	for (int i = 0; i < LENGTH(launchers); i++)
 		unsetenv(launchers[i]);
 	setenv("SLURMD_NODENAME", "node-1", 1);
@@ -115,17 +116,22 @@ static void check_lacks(const char *path, const char *part)
 	free(text);
 }
 
-static pid_t start(void)
+static pid_t start_job(const struct muster_mpi_module *mpi)
 {
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (!freopen(output, "we", stdout) || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 			_exit(100);
-		muster_process_run(&options, &(struct muster_process_job){ .run_name = "the run" });
+		muster_process_run(&options, &(struct muster_process_job){ .mpi = mpi, .run_name = "the run" });
 	}
 	ck_assert_int_gt(pid, 0);
 	return pid;
+}
+
+static pid_t start(void)
+{
+	return start_job(NULL);
 }
 
 static int end(pid_t pid)
@@ -152,19 +158,26 @@ static void wait_for(const char *path, const char *part)
 	}
 }
 
-/* The number behind a key in the command with this action. */
-static double number_in(const char *action, const char *key)
+/* The number behind a key, behind `what`, in the file. */
+static double number_behind(const char *path, const char *what, const char *key)
 {
-	char *text = text_of(commands), *what = muster_asprintf("{\"do\": \"%s\"", action),
-	     *name = muster_asprintf("\"%s\": ", key);
+	char *text = text_of(path), *name = muster_asprintf("\"%s\": ", key);
 	const char *at = strstr(text, what);
 	ck_assert_msg(at != NULL, "no %s in %s", what, text);
 	at = strstr(at, name);
 	ck_assert_msg(at != NULL, "no %s in %s", name, text);
 	double number = strtod(at + strlen(name), NULL);
 	free(name);
-	free(what);
 	free(text);
+	return number;
+}
+
+/* The number behind a key in the command with this action. */
+static double number_in(const char *action, const char *key)
+{
+	char *what = muster_asprintf("{\"do\": \"%s\"", action);
+	double number = number_behind(commands, what, key);
+	free(what);
 	return number;
 }
 
@@ -269,7 +282,16 @@ START_TEST(the_journal_has_the_run_and_its_end)
 	char *journal = in_folder("spool/node-1.jsonl");
 	write_worker("");
 	options.spool = in_folder("spool");
+	setenv("SLURM_JOB_NODELIST", "node-[1-9]", 1);
+	if (_i)
+		setenv("SLURM_STEP_NODELIST", "node-[1-2]", 1);
 	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE);
+	check_has(journal, _i ? "\"nodelist\": \"node-[1-2]\"" : "\"nodelist\": \"node-[1-9]\"");
+	/* a rank that dies in its first probe has told which GPU is its own */
+	char *text = text_of(journal);
+	const char *about = strstr(text, "\"about_rank\"");
+	ck_assert_msg(about && about < strstr(text, "\"outcome\""), "%s", text);
+	free(text);
 	check_has(journal, "\"run\": \"the run\"");
 	check_has(journal, "\"probe\": \"launch\"");
 	check_has(journal, "\"end\": \"\"");
@@ -294,6 +316,93 @@ START_TEST(of_many_jobs_of_one_rank_the_first_reports)
 }
 END_TEST
 
+START_TEST(no_command_gets_more_time_than_the_run_has_left)
+{
+	write_worker("	*'\"finish\"'*) sleep 0.3; say '{\"done\":{\"code\":\"ok\"}}' ;;\n");
+	options.deadline_s = 30;
+	double start_ms = muster_now_ms();
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE);
+	double elapsed_s = (muster_now_ms() - start_ms) / 1e3;
+	ck_assert_double_lt(number_in("ring", "timeout_ms"), 30000);
+	ck_assert_double_ge(number_behind(options.report, "\"job\"", "elapsed_s"), 0.3);
+	ck_assert_double_le(number_behind(options.report, "\"job\"", "elapsed_s"), elapsed_s);
+}
+END_TEST
+
+/* Each finding is a line of its own, at the probe that it is about; what was left out is none. */
+START_TEST(findings_are_lines_for_log_collectors)
+{
+	write_worker("	*'\"run\", \"probe\": \"launch\"'*) kill -SEGV $$ ;;\n");
+	muster_log_as_json(true);
+	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
+	check_has(output, "\"node\": \"node-1\", \"rank\": 0, \"probe\": \"launch\", \"message\": \"fail probe.launch");
+	check_lacks(output, "\"message\": \"skip ");
+}
+END_TEST
+
+/* ---- before MPI is there ---- */
+
+static int hang(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,
+	struct muster_error *warning, struct muster_error *err)
+{
+	(void)clock;
+	(void)argc;
+	(void)argv;
+	(void)ret;
+	(void)warning;
+	(void)err;
+	while (pause() < 0)
+		continue;
+	return 0;
+}
+
+/* _i: 0: a job of 4 ranks; 1: of one; 2: rank 3 of 4 */
+START_TEST(a_signal_before_mpi_is_there_is_reported_by_rank_0)
+{
+	static const struct muster_mpi_module mpi = { .open = hang };
+	static const char missing[] = "MPI_Init had not returned when the run was given up";
+	setenv("OMPI_COMM_WORLD_RANK", _i == 2 ? "3" : "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", _i == 1 ? "1" : "4", 1);
+	write_worker("");
+	pid_t pid = start_job(&mpi);
+	wait_for(commands, "\"open\"");
+	poll(NULL, 0, 100); /* so that MPI_Init is called */
+	ck_assert_int_eq(kill(pid, SIGTERM), 0);
+	ck_assert_int_eq(end(pid), MUSTER_EXIT_INCONCLUSIVE);
+	if (_i == 2) {
+		check_has(output, "rank 3 received SIGTERM after ");
+		ck_assert_int_ne(access(options.report, F_OK), 0);
+		return;
+	}
+	check_has(output, "MUSTER INCONCLUSIVE ");
+	check_has(options.report, "\"interrupted\": \"rank 0 received SIGTERM after ");
+	check_has(options.report, "\"node-1\"");
+	for (size_t i = 0; i < muster_probe_count(); i++) {
+		char *probe = muster_asprintf("\"probe\": \"%s\"", muster_probe_at(i)->name);
+		check_has(options.report, probe);
+		free(probe);
+	}
+	if (_i == 0) {
+		check_has(options.report, missing);
+	} else {
+		check_lacks(options.report, missing);
+		check_has(output, " nodes=1 ranks=1 ");
+	}
+}
+END_TEST
+
+START_TEST(an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time)
+{
+	static const struct muster_mpi_module mpi = { .open = hang };
+	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+	options.deadline_s = 3;
+	write_worker("");
+	ck_assert_int_eq(end(start_job(&mpi)), MUSTER_EXIT_INCONCLUSIVE);
+	check_has(options.report, "\"interrupted\": \"MPI_Init did not return within ");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("process");
@@ -305,7 +414,11 @@ int main(void)
 	tcase_add_test(tcase, a_worker_that_always_dies_is_not_started_for_ever);
 	tcase_add_test(tcase, a_signal_ends_the_run_with_a_report_of_what_was_measured);
 	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_does_not_begin, 0, 3);
-	tcase_add_test(tcase, the_journal_has_the_run_and_its_end);
+	tcase_add_test(tcase, no_command_gets_more_time_than_the_run_has_left);
+	tcase_add_test(tcase, findings_are_lines_for_log_collectors);
+	tcase_add_loop_test(tcase, a_signal_before_mpi_is_there_is_reported_by_rank_0, 0, 3);
+	tcase_add_test(tcase, an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time);
+	tcase_add_loop_test(tcase, the_journal_has_the_run_and_its_end, 0, 2);
 	tcase_add_loop_test(tcase, of_many_jobs_of_one_rank_the_first_reports, 0, 2);
 	return check_main(tcase);
 }
