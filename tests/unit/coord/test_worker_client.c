@@ -9,6 +9,7 @@
 
 #include <check.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,7 @@ START_TEST(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept)
 }
 END_TEST
 
+#define FAILING "{'failing': {'code': 'vendor', 'error': 'it failed'}}\n"
 #define TAIL "{'evidence': 'the log ends: first'}\n{'evidence': 'the log ends: last'}\n"
 static const struct {
 	const char *text, *detail, *evidence;
@@ -179,6 +181,10 @@ static const struct {
 	{ TAIL DONE, NULL, NULL },
 	{ "{'evidence': 3}\n{'done': {'code': 'vendor', 'error': 'it failed'}}\n",
 		"a malformed line from the worker: $.evidence: a string is needed, found 3; ", NULL },
+	/* a failure that is announced stays the error of a worker that does not come back from it */
+	{ FAILING "{'step': 'ncclCommAbort'}\n[]\n", "it failed; then its worker did not return from ncclCommAbort (",
+		NULL },
+	{ FAILING "[]\n", "it failed; then its worker did not return from cleaning up (", NULL },
 };
 
 START_TEST(evidence_is_kept_apart_from_the_error)
@@ -265,6 +271,78 @@ START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 }
 END_TEST
 
+/* In place of the script: one that never answers. */
+static void write_silent(void)
+{
+	write_file(script, "#!/bin/sh\nexec sleep 100\n");
+	ck_assert_int_eq(chmod(script, 0700), 0);
+}
+
+START_TEST(a_worker_without_an_answer_hangs_at_its_deadline)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	write_silent();
+	start(&it, arena);
+	muster_worker_client_command(&it.client, "{}", 300);
+	ck_assert_double_le(muster_worker_client_next(&it.client), it.client.started_ms + 300);
+	while (muster_worker_client_poll(&it.client) == MUSTER_WORKER_BUSY)
+		poll(NULL, 0, 1);
+	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
+	ck_assert_int_eq(outcome.status, MUSTER_OUTCOME_HUNG);
+	ck_assert_ptr_null(outcome.code);
+	ck_assert_msg(
+		strncmp(outcome.detail, "no answer within its deadline of 0.3 s; ", 40) == 0, "%s", outcome.detail);
+	ck_assert_double_ge(outcome.elapsed_ms, 300);
+	stop(&it);
+	muster_arena_free(arena);
+}
+END_TEST
+
+/* The answer to one command says nothing about the next one, at which the script ends. */
+START_TEST(the_error_of_a_command_is_not_that_of_the_next_one)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	signal(SIGPIPE, SIG_IGN); /* as in every process of a job */
+	write_lines("{'done': {'code': 'vendor', 'error': 'it failed'}}\n");
+	start(&it, arena);
+	ck_assert_int_eq(give_command(&it), MUSTER_WORKER_DONE);
+	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
+	ck_assert_int_eq(outcome.status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome.code, "vendor");
+	ck_assert_int_eq(give_command(&it), MUSTER_WORKER_CRASHED);
+	outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
+	ck_assert_int_eq(outcome.status, MUSTER_OUTCOME_CRASHED);
+	ck_assert_ptr_null(outcome.code);
+	stop(&it);
+	muster_arena_free(arena);
+}
+END_TEST
+
+START_TEST(a_worker_that_is_stopped_is_ended_and_takes_no_command)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	write_silent();
+	start(&it, arena);
+	muster_worker_client_command(&it.client, "{}", 60000);
+	ck_assert_int_gt(it.process.pid, 0);
+	pid_t pid = it.process.pid;
+	muster_worker_client_stop(&it.client, MUSTER_EINTERRUPTED, "enough");
+	ck_assert_int_ne(kill(pid, 0), 0);
+	ck_assert_int_eq(it.client.state, MUSTER_WORKER_DONE);
+	muster_worker_client_command(&it.client, "{}", 60000);
+	ck_assert_int_eq(it.client.state, MUSTER_WORKER_DONE);
+	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
+	ck_assert_int_eq(outcome.status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome.code, muster_code_name(MUSTER_EINTERRUPTED));
+	ck_assert_str_eq(outcome.detail, "enough");
+	stop(&it);
+	muster_arena_free(arena);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("lines");
@@ -276,6 +354,9 @@ int main(void)
 		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
 	tcase_add_loop_test(tcase, evidence_is_kept_apart_from_the_error, 0, sizeof ends / sizeof *ends);
 	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
+	tcase_add_test(tcase, a_worker_without_an_answer_hangs_at_its_deadline);
+	tcase_add_test(tcase, the_error_of_a_command_is_not_that_of_the_next_one);
+	tcase_add_test(tcase, a_worker_that_is_stopped_is_ended_and_takes_no_command);
 	Suite *suite = suite_create("lines");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
