@@ -41,6 +41,25 @@ static const struct {
 		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | silent\n"
 		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n",
 		MUSTER_FAIL },
+	/* a missing rank ends the ring for those who were only cancelled, and nothing else */
+	{ RING("a/0", "not_run", "- cancelled ring=3") RING("a/1", "error", "vendor broken ring=3") "b/2 missing",
+		BUSBW,
+		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | broken\n"
+		"fail rank.missing b rank=2: a result from every rank | no message\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled\n",
+		MUSTER_FAIL },
+	{ RING("a/0", "not_run", "- cancelled ring=2") "b/1 missing", BUSBW,
+		"fail rank.missing b rank=1: a result from every rank | no message\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled\n",
+		MUSTER_FAIL },
+	{ RING("a/0", "error", "vendor broken ring=2") "b/1 missing", BUSBW,
+		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | broken\n"
+		"fail rank.missing b rank=1: a result from every rank | no message\n",
+		MUSTER_FAIL },
+	{ RING("a/0", "not_run", "- unable") "b/1 missing", BUSBW,
+		"fail rank.missing b rank=1: a result from every rank | no message\n"
+		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | unable\n",
+		MUSTER_FAIL },
 	/* the first rank of all is as missing as any other */
 	{ "a/1 rank.local_rank 1\na/2 rank.local_rank 2", "'c':{'metric':'rank.local_rank','min':0,'source':'s'}",
 		"fail rank.missing: a result from each of 2 ranks | the run does not contain ranks 0\n", MUSTER_FAIL },
