@@ -1,10 +1,9 @@
 #!/bin/sh
 # setup.sh - from a fresh machine to the demo, or to the tests
 #
-# usage: sh src/setup.sh run     install what is missing, build into build/, show two simulated nodes
-#        sh src/setup.sh test    the same with every test: gcc, clang, sanitizers
-#
-# While the tests of the first build wait for deadlines, the other builds are made with what is left of the processors.
+# usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes
+#        sh src/setup.sh test              the same with every test
+#        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers: the tests that make most of those
 #
 # For Debian 12, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages of the
 # same names; not tried.
@@ -98,80 +97,29 @@ build() {
 	return "$status"
 }
 
-build_asan() {
-	build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
-		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug
-}
-
-build_clang() {
-	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
-		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug
-}
-
-# With what the tests leave of the processors, in a process group of its own that ends with this script.
-start_other_builds() {
-	nice -n 19 setsid sh src/setup.sh _other_builds </dev/null >build/other-builds.log 2>&1 &
-	others=$!
-	trap 'kill -- "-$others" 2>/dev/null || true' EXIT
-	trap 'exit 1' INT TERM HUP
-}
-
-# Its exit code: 1 when the one with the sanitizers failed, 2 when the one with clang did, 4 when a unit test did; added up.
-other_builds() {
-	bad=0
-	build_clang || bad=2
-	if build_asan; then
-		play_tests build-asan unit.xml "the unit tests" -L unit || bad=$((bad + 4))
-		took "$began" "the unit tests in build-asan/"
-	else
-		bad=$((bad + 1))
-	fi
-	exit "$bad"
-}
-
-# The same, in $bad, and all that was said meanwhile.
-wait_for_other_builds() {
-	began=$(date +%s) bad=0
-	wait "$others" || bad=$?
-	trap - EXIT
-	took "$began" "waiting for them"
-	cat build/other-builds.log
-}
-
 # attribute NAME FILE: of the test suite as a whole
 attribute() {
 	sed -nE "s/.*[[:space:]]$1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1
 }
 
-# play_tests FOLDER RESULTS WHAT CTEST-OPTIONS...: the results as a JUnit file in the folder
-play_tests() {
-	folder=$1 result=$PWD/$1/$2 began=$(date +%s)
-	say "running $3 in $folder/"
-	shift 3
+# run_tests FOLDER WHAT CTEST-OPTIONS...
+run_tests() {
+	folder=$1 what=$2 result=$PWD/$1/results.xml status=0 began=$(date +%s)
+	say "running $what in $folder/"
+	shift 2
 	rm -f "$result"
-	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null
-}
-
-# count_tests FOLDER RESULTS WHAT STATUS: add up what play_tests left, and what ctest ended with
-count_tests() {
-	result=$PWD/$1/$2 all=0 bad=0 left=0
+	ctest --test-dir "$folder" --no-tests=error --output-on-failure --output-junit "$result" "$@" </dev/null ||
+		status=1
+	all=0 bad=0 left=0
 	if [ -e "$result" ]; then
 		# To the file, a test that could not be started was skipped; to us it failed.
 		all=$(attribute tests "$result")
 		left=$(grep -c '<skipped message="SKIP_' "$result" || true)
 		bad=$(($(attribute failures "$result") + $(attribute skipped "$result") - left))
 	fi
-	[ "$4" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
+	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 all=$((all + 1))
 	passed=$((passed + all - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
-	took "$began" "$3 in $1/: $((all - bad - left)) passed, $bad failed, $left skipped"
-}
-
-# run_tests FOLDER WHAT CTEST-OPTIONS...
-run_tests() {
-	folder=$1 what=$2 status=0
-	shift 2
-	play_tests "$folder" results.xml "$what" "$@" || status=1
-	count_tests "$folder" results.xml "$what" "$status"
+	took "$began" "$what in $folder/: $((all - bad - left)) passed, $bad failed, $left skipped"
 }
 
 run() {
@@ -182,48 +130,60 @@ run() {
 	exec build/muster sim --sku Standard_ND96asr_v4 --nodes 2
 }
 
-run_all_tests() {
-	at_once=$((3 * $(nproc))) # of the tests that start other programs: they wait more than they compute
+# begin: what every kind of test needs
+begin() {
+	at_once=$((2 * $(nproc))) # of the tests that start other programs: they wait more than they compute
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)
 	# shellcheck disable=SC2086
 	install_missing $packages $test_packages
-	unpack_nvml_header
 	took "$began" "packages"
+}
 
-	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
-		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
-		start_other_builds
-		run_tests build "the unit tests" -L unit -j "$(nproc)"
-		run_tests build "all other tests" -LE unit -j "$at_once"
-	else
-		failed=$((failed + 1))
-		start_other_builds
-	fi
-	wait_for_other_builds
-	ended=$bad
-	if [ "$((ended % 2))" -eq 0 ]; then
-		count_tests build-asan unit.xml "counting the unit tests" "$((ended / 4))"
-		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$at_once" \
-			-R '^scenarios\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
-	else
-		failed=$((failed + 1))
-	fi
-	[ "$((ended / 2 % 2))" -eq 0 ] || failed=$((failed + 1))
-
-	say "where the time went (the second and the third build and its unit tests beside the other tests)"
+# closing: where the time went, and the sum of all tests
+closing() {
+	say "where the time went"
 	cat "$times"
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
+run_all_tests() {
+	begin
+	unpack_nvml_header
+	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
+		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
+		run_tests build "the unit tests" -L unit -j "$(nproc)"
+		run_tests build "all other tests" -LE unit -j "$at_once"
+	else
+		failed=$((failed + 1))
+	fi
+	closing
+}
+
+# With another compiler, and with sanitizers: the unit tests, workers that die, and the search for leaks.
+run_other_builds() {
+	begin
+	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
+		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
+	if build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
+		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug; then
+		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
+		run_tests build-asan "runs with workers that die, and the search for leaks" -j "$at_once" \
+			-R '^scenarios\.(leaks|workers\.(crash_in_each_probe|lies_on_the_pipe|no_driver))$'
+	else
+		failed=$((failed + 1))
+	fi
+	closing
+}
+
 case $#:${1:-} in
 1:run) run ;;
 1:test) run_all_tests ;;
-1:_other_builds) other_builds ;;
+1:test-sanitized) run_other_builds ;;
 *)
-	echo "usage: sh src/setup.sh run|test" >&2
+	echo "usage: sh src/setup.sh run|test|test-sanitized" >&2
 	exit 2
 	;;
 esac

@@ -38,7 +38,6 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.worker_margin = 1000 * scale,
 		.ring_share = 0.6,
 		.turn = 100,
-		.idle = 2,
 		.progress_every = 100,
 		.scale = scale,
 	};

@@ -43,9 +43,9 @@ struct muster_deadlines {
 	double trial, trial_least, last_ring;
 	double worker_margin; /* how much sooner than its supervisor a worker gives up a ring */
 	double ring_share;    /* of the time that is left: the most that a full ring may take when trials can follow */
-	/* not scaled: how long one turn of a rank's loop may spend on messages; how long it sleeps when no message
-	 * comes; how often a leader reports the progress of its node */
-	double turn, idle, progress_every;
+	/* not scaled: how long one turn of a rank's loop may spend on messages; how often a leader reports the
+	 * progress of its node */
+	double turn, progress_every;
 	double scale; /* the factor of all times above */
 };
 

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16, END_POLL_MS = 2, IDLE_MS = 2, KILLED_MS = 10000 };
+enum { READ_BYTES = 1 << 16, END_POLL_MS = 2, IDLE_MS = 20, KILLED_MS = 10000 };
 
 struct header { /* of a message on a socket; both ends are this program on this machine */
 	uint32_t tag, length;

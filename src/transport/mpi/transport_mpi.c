@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 
 enum {
-	POLL_MS = 2,        /* MPI has nothing to sleep on */
+	POLL_MS = 2,        /* between looks at MPI, which has nothing to sleep on: while there is traffic ... */
+	POLL_MOST_MS = 20,  /* ... and after a long silence ... */
+	POLL_SHARE = 50,    /* ... of which a look is this part: so much later a message is noticed at most */
 	BEGIN_AT_ONCE = 64, /* receives that begin before one test for complete ones */
 };
 
@@ -33,7 +35,8 @@ struct arriving { /* being received; never complete when the sender dies meanwhi
 static struct mpi {
 	struct muster_transport transport; /* first: the one is cast to the other */
 	struct pending *outbox;
-	struct { /* messages whose receive has begun, in that order */
+	double traffic_ms; /* when a message was last sent or received */
+	struct {           /* messages whose receive has begun, in that order */
 		struct arriving *items;
 		MPI_Request *requests; /* of each */
 		int *ended;            /* of MPI_Testsome: indices, and how each ended */
@@ -101,7 +104,7 @@ static void reap_outbox(void)
 static int mpi_send(struct muster_transport *t, int to, int tag, char *bytes, size_t length, struct muster_error *err)
 {
 	struct pending *pending = muster_calloc(1, sizeof *pending);
-	(void)t;
+	mpi.traffic_ms = muster_clock_now(t->clock);
 	pending->bytes = bytes;
 	int result = MPI_Isend(bytes, (int)length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &pending->request);
 	if (result != MPI_SUCCESS) {
@@ -219,26 +222,31 @@ static bool begin_some(void)
 
 static bool mpi_receive(struct muster_transport *t, struct muster_message *ret)
 {
-	(void)t;
 	while (!take_arrived(ret)) {
 		bool more = begin_some();
 		look_at_inbox();
 		if (take_arrived(ret))
-			return true;
+			break;
 		if (!more) {
 			reap_outbox(); /* once for each round of messages, not for each message */
 			return false;
 		}
 	}
+	mpi.traffic_ms = muster_clock_now(t->clock);
 	return true;
 }
 
 static void mpi_wait(struct muster_transport *t, int fd, double until_ms)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };
-	double left_ms = until_ms - muster_clock_now(t->clock);
+	double now_ms = muster_clock_now(t->clock), left_ms = until_ms - now_ms;
+	double wait_ms = (now_ms - mpi.traffic_ms) / POLL_SHARE;
+	if (wait_ms < POLL_MS || mpi.outbox || mpi.inbox.count > 0)
+		wait_ms = POLL_MS;
+	wait_ms = wait_ms > POLL_MOST_MS ? POLL_MOST_MS : wait_ms;
+	wait_ms = wait_ms > left_ms ? left_ms : wait_ms;
 	if (left_ms > 0)
-		poll(&file, fd >= 0 ? 1 : 0, left_ms < POLL_MS ? 1 : POLL_MS);
+		poll(&file, fd >= 0 ? 1 : 0, wait_ms < 1 ? 1 : (int)wait_ms);
 }
 
 /* ---- the end ---- */
