@@ -293,6 +293,7 @@ static int mpi_open(const struct muster_clock *clock, int *argc, char ***argv, s
 	if (!*warning->text)
 		check_file_limit(rank, size, warning);
 	muster_transport_init(&mpi.transport, &mpi_ops, clock, rank, size);
+	mpi.traffic_ms = muster_clock_now(clock);
 	*ret = &mpi.transport;
 	return 0;
 }
