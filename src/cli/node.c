@@ -27,9 +27,7 @@ enum { COUNT_DEADLINE_MS = 10000, COUNT_POLL_MS = 20, RANKS_MAX = 256 };
 /* What a launcher or a job has left in the environment is not about us. Slurm's name for the node is. */
 static bool is_of_job(const char *entry, size_t length)
 {
-	(void)length;
-	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "OMPI_", 5) == 0 || strncmp(entry, "PMIX_", 5) == 0 ||
-	       strncmp(entry, "PMI_", 4) == 0;
+	return muster_env_is_of_job(entry, length) || strncmp(entry, "OMPI_", 5) == 0;
 }
 
 /* Entries of CUDA_VISIBLE_DEVICES, which hides the others from CUDA; -1 when it is not set. */

@@ -144,18 +144,19 @@ static void send_heartbeats(struct muster_supervisor *s)
 	if (s->member_count == 0 || now_ms - s->heartbeat_ms < s->deadlines.heartbeat_every)
 		return;
 	s->heartbeat_ms = now_ms;
-	if (!s->aggregator)
+	if (!s->aggregator) {
 		beat(s, s->members[0]);
-	if (muster_aggregator_is_dead(s))
-		beat(s, 0);
-	for (size_t i = 1; s->aggregator && i < s->member_count; i++)
+		if (muster_aggregator_is_dead(s))
+			beat(s, 0);
+		return;
+	}
+	for (size_t i = 1; i < s->member_count; i++)
 		beat(s, s->members[i]);
-	if (s->aggregator && !s->coordinator)
-		beat(s, 0);
+	muster_barrier_heartbeat(&s->aggregator->barriers, s->rank, now_ms);
 	if (s->coordinator)
 		muster_barrier_heartbeat(&s->coordinator->barriers, s->rank, now_ms);
-	if (s->aggregator)
-		muster_barrier_heartbeat(&s->aggregator->barriers, s->rank, now_ms);
+	else
+		beat(s, 0);
 }
 
 void muster_serve_heartbeats(struct muster_supervisor *s)

@@ -80,16 +80,10 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-static bool is_of_job(const char *entry, size_t length)
-{
-	(void)length;
-	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
-}
-
 /* Open MPI refuses root without these variables, and must not mistake an outer job for its own. */
 static void prepare_environment(void)
 {
-	muster_env_unset_if(is_of_job);
+	muster_env_unset_if(muster_env_is_of_job);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 	/* mpirun gives every rank a terminal, whatever its own output is: only this process knows where rank 0's output

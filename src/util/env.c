@@ -44,3 +44,9 @@ void muster_env_unset_if(bool (*chosen)(const char *entry, size_t name_length))
 		free(name);
 	}
 }
+
+bool muster_env_is_of_job(const char *entry, size_t name_length)
+{
+	(void)name_length;
+	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
+}

@@ -40,4 +40,8 @@ void muster_env_set(enum muster_env variable, const char *value, bool keep);
 /* Unset every variable for which chosen() is true. entry is "NAME=value". */
 void muster_env_unset_if(bool (*chosen)(const char *entry, size_t name_length));
 
+/* Whether entry, "NAME=value", comes from Slurm or from a process manager (PMI, PMIx): what they set for a job's ranks,
+ * and a user hardly ever. */
+bool muster_env_is_of_job(const char *entry, size_t name_length);
+
 #endif

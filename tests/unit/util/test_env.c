@@ -78,6 +78,18 @@ START_TEST(what_is_chosen_is_unset_and_nothing_else)
 }
 END_TEST
 
+START_TEST(what_a_launcher_sets_for_a_job_is_told_from_what_users_set)
+{
+	static const char *const of_job[] = { "SLURM_JOB_ID=1", "PMI_RANK=0", "PMIX_NAMESPACE=slurm.pmix.1.0" };
+	static const char *const of_user[] = { "OMPI_MCA_btl=self", "MYSLURM_=1", "PMIX=1", "PMI=1", "SLURM=1",
+		"PATH=/bin" };
+	for (size_t i = 0; i < sizeof of_job / sizeof *of_job; i++)
+		ck_assert(muster_env_is_of_job(of_job[i], strcspn(of_job[i], "=")));
+	for (size_t i = 0; i < sizeof of_user / sizeof *of_user; i++)
+		ck_assert(!muster_env_is_of_job(of_user[i], strcspn(of_user[i], "=")));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("util_env");
@@ -87,6 +99,7 @@ int main(void)
 	tcase_add_test(tcase, the_manual_page_has_no_variable_that_is_not_read);
 	tcase_add_test(tcase, a_variable_is_set_unless_the_users_value_is_kept);
 	tcase_add_test(tcase, what_is_chosen_is_unset_and_nothing_else);
+	tcase_add_test(tcase, what_a_launcher_sets_for_a_job_is_told_from_what_users_set);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
