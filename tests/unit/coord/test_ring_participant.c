@@ -1,0 +1,557 @@
+/* test_ring_participant.c - one rank in the rings: what it tells rank 0 of itself, and which samples it keeps
+ *
+ * The rank is one of two of a node and not its leader. The leader's answers are scripted, and so is the worker.
+ */
+#include "coord/supervisor.h"
+
+#include "check_main.h"
+#include "muster/arena.h"
+#include "muster/report.h"
+#include "recorder.h"
+
+#include <math.h>
+
+enum { END = 600000, LEADER = 4, RANK = 5, RANKS = 8 };
+
+/* ---- the worker: for each command one line, or an end ---- */
+
+struct answer {
+	const char *action; /* of the command that it is for */
+	const char *line;   /* NULL: the worker ends; "": it hangs */
+};
+
+static struct script {
+	const struct answer *answers; /* up to action NULL; others are "ok" */
+	char *commands[64];
+	size_t count, started;
+	char *due[4]; /* lines */
+	size_t first, last;
+	bool ended;
+} script;
+
+static const char take_line[] =
+	"{\"done\":{\"code\":\"ok\",\"gpu\":\"0001:00:00.0\",\"uuid\":\"GPU-5\",\"path\":\"p\",\"agree\":\"2.28\"}}";
+
+static int worker_start(void *worker, struct muster_error *err)
+{
+	struct script *w = worker;
+	(void)err;
+	w->started++;
+	w->ended = false;
+	w->first = w->last = 0;
+	return 0;
+}
+
+static int worker_send(void *worker, const char *text, size_t length, struct muster_error *err)
+{
+	struct script *w = worker;
+	char what[32];
+	const char *line = "{\"done\":{\"code\":\"ok\"}}";
+	(void)err;
+	ck_assert_uint_lt(w->count, LENGTH(w->commands));
+	w->commands[w->count++] = strndup(text, length);
+	if (strstr(text, "\"take\""))
+		line = take_line;
+	if (strstr(text, "\"ring_id\","))
+		line = "{\"done\":{\"code\":\"ok\",\"ring_id\":\"abcd\"}}";
+	if (strstr(text, "\"abort\""))
+		line = "";
+	for (const struct answer *answer = w->answers; answer && answer->action; answer++) {
+		snprintf(what, sizeof what, "\"do\": \"%s\"", answer->action);
+		if (!strstr(text, what))
+			continue;
+		line = answer->line;
+		break;
+	}
+	if (!line)
+		w->ended = true;
+	else if (*line)
+		w->due[w->last++] = (char *)(uintptr_t)line;
+	return 0;
+}
+
+static int worker_next_line(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
+{
+	struct script *w = worker;
+	(void)err;
+	*ret = w->first < w->last ? w->due[w->first++] : NULL;
+	*ret_length = *ret ? strlen(*ret) : 0;
+	if (w->first == w->last)
+		w->first = w->last = 0;
+	return !*ret && w->ended;
+}
+
+static void worker_read_output(void *worker)
+{
+	(void)worker;
+}
+
+static bool worker_end(void *worker, int grace_ms, char *how, size_t size)
+{
+	(void)grace_ms;
+	snprintf(how, size, "killed");
+	return ((struct script *)worker)->ended;
+}
+
+static const char *worker_last_output(void *worker, char *out, size_t size)
+{
+	(void)worker, (void)size;
+	*out = '\0';
+	return out;
+}
+
+static int worker_fd(void *worker)
+{
+	(void)worker;
+	return -1;
+}
+
+static const struct muster_worker_ops worker_ops = {
+	.start = worker_start,
+	.send = worker_send,
+	.next_line = worker_next_line,
+	.read_output = worker_read_output,
+	.end = worker_end,
+	.last_output = worker_last_output,
+	.fd = worker_fd,
+};
+
+/* ---- the leader: an answer for each round ---- */
+
+static struct muster_ring_place rounds[8]; /* OVER at the end */
+static const char *ring_id;                /* NULL: the leader does not answer */
+static bool silent;                        /* it answers nothing at all */
+static const char *cancel;                 /* why each ring is cancelled when it has begun; NULL */
+
+static void release(struct recorder *r, struct muster_barrier_id id, const char *bytes, size_t length)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, id);
+	muster_pack_part(&p, RANK, bytes, length);
+	recorder_deliver(r, LEADER, MUSTER_TAG_RELEASE, &p);
+}
+
+static void answer(struct recorder *r, const struct recorded *sent)
+{
+	struct muster_enter enter;
+	if (sent->tag != MUSTER_TAG_ENTER || silent)
+		return;
+	ck_assert_int_eq(sent->to, LEADER);
+	ck_assert(muster_unpack_enter(sent->bytes, sent->length, &enter));
+	if (enter.barrier.kind == MUSTER_BARRIER_RING) {
+		struct muster_packer place = { 0 };
+		muster_pack_ring_place(&place, &rounds[enter.barrier.round]);
+		release(r, enter.barrier, place.bytes, place.length);
+		muster_packer_done(&place);
+	} else if (ring_id) {
+		struct muster_packer why = { 0 }, p = { 0 };
+		struct muster_barrier_id ring = { MUSTER_BARRIER_RING, enter.barrier.probe, enter.barrier.round };
+		if (cancel) {
+			muster_pack_parts(&p, ring);
+			muster_pack_text(&why, cancel);
+			muster_pack_part(&p, RANK, why.bytes, why.length);
+			muster_packer_done(&why);
+			recorder_deliver(r, LEADER, MUSTER_TAG_CANCEL_RANK, &p);
+		}
+		release(r, enter.barrier, ring_id, strlen(ring_id));
+	}
+}
+
+/* ---- the rank ---- */
+
+static struct recorder r;
+static struct muster_supervisor s;
+static struct muster_options options;
+static const struct muster_supervisor_host host = { .quiet = true };
+
+static void setup(void)
+{
+	recorder_init(&r, RANK, RANKS);
+	r.answer = answer;
+	memset(&script, 0, sizeof script);
+	memset(rounds, 0, sizeof rounds);
+	for (int i = 0; i < LENGTH(rounds); i++)
+		rounds[i].why = "";
+	ring_id = "abcd";
+	cancel = NULL;
+	silent = false;
+	s = (struct muster_supervisor){
+		.options = &options,
+		.host = &host,
+		.transport = &r.transport,
+		.clock = &r.clock,
+		.rank = RANK,
+		.ranks = RANKS,
+		.node = "n",
+		.boot_id = "b",
+		.end_ms = END,
+		.worker = { .ops = &worker_ops, .worker = &script },
+	};
+	muster_deadlines_init(&s.deadlines, 1);
+	muster_supervisor_init(&s);
+	s.members = muster_calloc(2, sizeof *s.members);
+	s.members[0] = LEADER;
+	s.members[1] = RANK;
+	s.member_count = 2;
+	s.local_rank = 1;
+	s.nodes = 4;
+	muster_supervisor_start_worker(&s);
+	muster_probe_runner_take(&s);
+	ck_assert_str_eq(s.worker.answer.uuid, "GPU-5");
+}
+
+static void teardown(void)
+{
+	for (size_t i = 0; i < script.count; i++)
+		free(script.commands[i]);
+	muster_supervisor_done(&s);
+	recorder_done(&r);
+}
+
+static struct muster_ring_place member(int rank, bool trial)
+{
+	return (struct muster_ring_place){ .role = MUSTER_ROLE_MEMBER,
+		.rank = rank,
+		.ranks = 6,
+		.nodes = 3,
+		.trial = trial,
+		.deadline_ms = 20000,
+		.why = "" };
+}
+
+/* What the rank said when it entered a round. */
+static struct muster_ring_ready ready(int round)
+{
+	struct muster_enter enter;
+	struct muster_ring_ready found;
+	for (int i = 0; i < r.count; i++) {
+		if (r.sent[i].tag != MUSTER_TAG_ENTER)
+			continue;
+		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
+		if (enter.barrier.kind != MUSTER_BARRIER_RING || enter.barrier.round != round)
+			continue;
+		ck_assert(muster_unpack_ring_ready(enter.payload.bytes, enter.payload.length, &found));
+		return found;
+	}
+	ck_abort_msg("it did not enter round %d", round);
+}
+
+static const char *command(const char *action)
+{
+	char what[32];
+	snprintf(what, sizeof what, "\"do\": \"%s\"", action);
+	for (size_t i = 0; i < script.count; i++)
+		if (strstr(script.commands[i], what))
+			return script.commands[i];
+	return NULL;
+}
+
+static const struct muster_outcome *outcome(void)
+{
+	const struct muster_outcome *found = muster_probe_outcome(&s, "nccl_allreduce");
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
+/* How the worker's end in a ring is told to rank 0. */
+static const struct {
+	struct answer answers[2];
+	enum muster_ring_end end;
+	const char *failed; /* what rank 0 is told at once; NULL: nothing */
+	bool can_again;
+} ends[] = {
+	{ { { "ring", "{\"done\":{\"code\":\"ok\"}}" } }, MUSTER_RING_OK, NULL, true },
+	{ { { "ring", "{\"done\":{\"code\":\"" } }, MUSTER_RING_CRASHED, "the worker of rank 5 crashed", false },
+	{ { { "ring", NULL } }, MUSTER_RING_CRASHED, "the worker of rank 5 crashed", false },
+	{ { { "ring", "" } }, MUSTER_RING_HUNG, "the worker of rank 5 hung", false },
+	{ { { "ring", "{\"done\":{\"code\":\"cuda\",\"error\":\"no memory\"}}" } }, MUSTER_RING_ERROR,
+		"rank 5: no memory", true },
+};
+
+static enum muster_ring_end end_with_code(enum muster_code code, const struct recorded **ret_failed)
+{
+	char line[128];
+	snprintf(line, sizeof line, "{\"done\":{\"code\":\"%s\",\"error\":\"because\"}}", muster_code_name(code));
+	const struct answer answers[] = { { "ring", line }, { NULL, NULL } };
+	script.answers = answers;
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	*ret_failed = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
+	return ready(1).end;
+}
+
+START_TEST(rank_0_learns_how_the_ring_ended_here)
+{
+	struct muster_ring_failed failed;
+	script.answers = ends[_i].answers;
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	struct muster_ring_ready first = ready(0), second = ready(1);
+	ck_assert_int_eq(first.end, MUSTER_RING_NONE);
+	ck_assert(first.can);
+	ck_assert_str_eq(first.uuid, "GPU-5");
+	ck_assert_str_eq(first.agree, "2.28");
+	ck_assert_str_eq(first.why, "");
+	ck_assert_int_eq(second.end, ends[_i].end);
+	ck_assert_int_eq(second.can, ends[_i].can_again);
+	ck_assert_int_eq(*second.why != '\0', !ends[_i].can_again);
+	ck_assert_int_eq(*second.uuid != '\0', ends[_i].can_again);
+	ck_assert_uint_eq(script.started, ends[_i].can_again ? 1 : 2); /* a dead worker is replaced */
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
+	ck_assert_int_eq(sent != NULL, ends[_i].failed != NULL);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 1));
+	if (!sent)
+		return;
+	ck_assert_int_eq(sent->to, 0);
+	ck_assert(muster_unpack_ring_failed(sent->bytes, sent->length, &failed));
+	ck_assert_int_eq(failed.rank, RANK);
+	ck_assert_int_eq(failed.ring.kind, MUSTER_BARRIER_RING);
+	ck_assert_int_eq(failed.ring.round, 0);
+	ck_assert_str_eq(failed.why, ends[_i].failed);
+}
+END_TEST
+
+START_TEST(a_ring_that_others_cancelled_is_no_failure_of_this_rank)
+{
+	const struct recorded *failed;
+	ck_assert_int_eq(end_with_code(MUSTER_ECALLEDOFF, &failed), MUSTER_RING_CANCELLED);
+	ck_assert_ptr_null(failed);
+	ck_assert(ready(1).can);
+}
+END_TEST
+
+START_TEST(a_rank_whose_time_is_over_does_not_accuse_itself)
+{
+	const struct recorded *failed;
+	ck_assert_int_eq(end_with_code(MUSTER_ETIME, &failed), MUSTER_RING_LATE);
+	ck_assert_ptr_null(failed); /* the others are late too: rank 0 finds out who keeps them waiting */
+}
+END_TEST
+
+START_TEST(an_error_that_another_rank_caused_is_told_as_such)
+{
+	const struct recorded *failed;
+	ck_assert_int_eq(end_with_code(MUSTER_EREMOTE, &failed), MUSTER_RING_REMOTE);
+	ck_assert_ptr_nonnull(failed);
+	ck_assert_str_eq(ready(1).detail, "because");
+}
+END_TEST
+
+START_TEST(the_worker_is_told_its_place)
+{
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	const char *ring = command("ring");
+	ck_assert_ptr_nonnull(ring);
+	static const char *const parts[] = { "\"ring_id\": \"abcd\"", "\"ring_rank\": 2", "\"ring_ranks\": 6",
+		"\"ring_nodes\": 3", "\"ring_trial\": 0" };
+	for (int i = 0; i < LENGTH(parts); i++)
+		ck_assert_msg(strstr(ring, parts[i]) != NULL, "no %s in %s", parts[i], ring);
+	char margin[64];
+	snprintf(margin, sizeof margin, "\"timeout_ms\": %.0f", 20000 - s.deadlines.worker_margin);
+	ck_assert_msg(strstr(ring, margin) != NULL, "no %s in %s", margin, ring);
+	ck_assert_ptr_null(command("ring_id")); /* the first rank alone makes one */
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome()->ring, 6);
+}
+END_TEST
+
+START_TEST(the_first_rank_makes_the_id_and_has_the_figures)
+{
+	const struct answer answers[] = {
+		{ "ring", "{\"done\":{\"code\":\"ok\",\"figures\":[{\"bytes\":8,\"rate\":1.5},{\"bytes\":16,\"rate\":2."
+			  "5}]}}" },
+		{ NULL, NULL },
+	};
+	script.answers = answers;
+	rounds[0] = member(0, false);
+	rounds[1] = member(1, true);
+	muster_ring_participate(&s);
+	ck_assert_ptr_nonnull(command("ring_id"));
+	struct muster_ring_ready after_first = ready(1), after_second = ready(2);
+	ck_assert_uint_eq(after_first.figure_count, 2);
+	ck_assert_double_eq(muster_ring_figure_at(&after_first, 1).rate, 2.5);
+	ck_assert_uint_eq(after_second.figure_count, 0); /* it was not the first there */
+}
+END_TEST
+
+START_TEST(without_an_id_the_ring_does_not_run)
+{
+	ring_id = "";
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	ck_assert_ptr_null(command("ring"));
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome()->detail, "the first rank could not create the NCCL id");
+	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+}
+END_TEST
+
+START_TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
+{
+	char line[128];
+	snprintf(line, sizeof line, "{\"done\":{\"code\":\"%s\",\"error\":\"cancelled: rank 1 died\"}}",
+		muster_code_name(MUSTER_ECALLEDOFF));
+	const struct answer with_code[] = { { "ring", "" }, { "abort", line }, { NULL, NULL } };
+	script.answers = with_code;
+	cancel = "rank 1 died";
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	const char *aborted = command("abort");
+	ck_assert_ptr_nonnull(aborted);
+	ck_assert_ptr_nonnull(strstr(aborted, "rank 1 died"));
+	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+	ck_assert_uint_eq(script.started, 1);
+}
+END_TEST
+
+START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either)
+{
+	const struct answer answers[] = { { "ring", "" }, { NULL, NULL } };
+	script.answers = answers;
+	cancel = "rank 1 died";
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+	ck_assert_uint_eq(script.started, 2);
+}
+END_TEST
+
+START_TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
+{
+	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };
+	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .ranks = 6, .why = "its GPU is in use" };
+	muster_ring_participate(&s);
+	ck_assert_ptr_null(command("ring"));
+	ck_assert_int_eq(ready(1).end, MUSTER_RING_NONE);
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome()->detail, "its GPU is in use");
+}
+END_TEST
+
+START_TEST(a_rank_whose_leader_is_silent_says_so)
+{
+	silent = true;
+	muster_ring_participate(&s);
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome()->detail, "no member list from rank 0");
+	ck_assert_double_le(r.now_ms, s.deadlines.silence + 1);
+}
+END_TEST
+
+START_TEST(a_place_that_comes_after_the_wait_is_given_back)
+{
+	struct muster_ring_failed failed;
+	struct muster_packer place = { 0 };
+	static const struct {
+		enum muster_ring_role role;
+		bool told;
+	} cases[] = { { MUSTER_ROLE_MEMBER, true }, { MUSTER_ROLE_IDLE, false }, { MUSTER_ROLE_EXCLUDED, false },
+		{ MUSTER_ROLE_OVER, false } };
+	silent = true;
+	muster_ring_participate(&s);
+	struct muster_barrier_id ring = s.unanswered;
+	ck_assert_int_eq(ring.kind, MUSTER_BARRIER_RING);
+	struct muster_ring_place late = member(2, false);
+	late.role = cases[_i].role;
+	muster_pack_ring_place(&place, &late);
+	release(&r, ring, place.bytes, place.length);
+	ring.round++; /* another one is none of its business */
+	release(&r, ring, place.bytes, place.length);
+	muster_packer_done(&place);
+	muster_supervisor_receive(&s);
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
+	ck_assert_int_eq(sent != NULL, cases[_i].told);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 1));
+	if (sent) {
+		ck_assert(muster_unpack_ring_failed(sent->bytes, sent->length, &failed));
+		ck_assert_str_eq(failed.why, "rank 5: it did not wait any longer for its silent leader");
+	}
+}
+END_TEST
+
+/* A line of the record that holds this text. */
+static bool recorded_line(const char *text)
+{
+	return s.record.bytes && strstr(s.record.bytes, text) != NULL;
+}
+
+static const char sample_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
+
+/* The ring yields a sample, then it is done. */
+static int next_line_with_sample(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
+{
+	struct script *w = worker;
+	static size_t given;
+	if (w->first < w->last && strstr(w->commands[w->count - 1], "\"do\": \"ring\"") && given != w->count) {
+		given = w->count;
+		*ret = sample_line;
+		*ret_length = strlen(sample_line);
+		return 0;
+	}
+	return worker_next_line(worker, ret, ret_length, err);
+}
+
+START_TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
+{
+	struct muster_worker_ops ops = worker_ops;
+	ops.next_line = next_line_with_sample;
+	s.worker.ops = &ops;
+	rounds[0] = member(2, true);
+	muster_ring_participate(&s);
+	ck_assert_uint_eq(s.record.samples, 1);
+	ck_assert(recorded_line("\"kept\""));
+	s.worker.ops = &worker_ops;
+}
+END_TEST
+
+START_TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
+{
+	struct muster_worker_ops ops = worker_ops;
+	ops.next_line = next_line_with_sample;
+	s.worker.ops = &ops;
+	rounds[0] = member(2, false);
+	muster_ring_participate(&s);
+	ck_assert_uint_eq(s.record.samples, 1);
+	ck_assert(!recorded_line("\"kept\""));
+	s.worker.ops = &worker_ops;
+}
+END_TEST
+
+START_TEST(a_second_full_ring_takes_the_place_of_the_first)
+{
+	struct muster_worker_ops ops = worker_ops;
+	ops.next_line = next_line_with_sample;
+	s.worker.ops = &ops;
+	rounds[0] = rounds[1] = member(2, false);
+	muster_ring_participate(&s);
+	ck_assert_uint_eq(s.record.samples, 2);
+	ck_assert(recorded_line("\"kept\""));
+	s.worker.ops = &worker_ops;
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("ring_participant");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, rank_0_learns_how_the_ring_ended_here, 0, LENGTH(ends));
+	tcase_add_test(tcase, a_ring_that_others_cancelled_is_no_failure_of_this_rank);
+	tcase_add_test(tcase, a_rank_whose_time_is_over_does_not_accuse_itself);
+	tcase_add_test(tcase, an_error_that_another_rank_caused_is_told_as_such);
+	tcase_add_test(tcase, the_worker_is_told_its_place);
+	tcase_add_test(tcase, the_first_rank_makes_the_id_and_has_the_figures);
+	tcase_add_test(tcase, without_an_id_the_ring_does_not_run);
+	tcase_add_test(tcase, a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once);
+	tcase_add_test(tcase, a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either);
+	tcase_add_test(tcase, an_idle_rank_waits_and_an_excluded_one_says_why);
+	tcase_add_test(tcase, a_rank_whose_leader_is_silent_says_so);
+	tcase_add_loop_test(tcase, a_place_that_comes_after_the_wait_is_given_back, 0, 4);
+	tcase_add_test(tcase, samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do);
+	tcase_add_test(tcase, samples_of_a_full_ring_stay_when_there_is_no_other);
+	tcase_add_test(tcase, a_second_full_ring_takes_the_place_of_the_first);
+	return check_main(tcase);
+}
