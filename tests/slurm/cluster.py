@@ -54,8 +54,11 @@ class Job:
         self.fields = dict(re.findall(r"(\w+)=(\S*)", text))
         self.state = self.fields["JobState"]
         self.exit_code, self.signal = (int(part) for part in self.fields["ExitCode"].split(":"))
-        times = [time.mktime(time.strptime(self.fields[key], "%Y-%m-%dT%H:%M:%S")) for key in ("StartTime", "EndTime")]
-        self.seconds = times[1] - times[0]
+        times = [self.fields[key] for key in ("StartTime", "EndTime")]
+        self.seconds = None  # of a job that never started
+        if "Unknown" not in times:
+            start, end = (time.mktime(time.strptime(each, "%Y-%m-%dT%H:%M:%S")) for each in times)
+            self.seconds = end - start
 
     def path(self, ending):
         return os.path.join(self.folder, f"muster-{self.number}.{ending}")
