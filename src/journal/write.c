@@ -75,7 +75,7 @@ static void *write_all(void *arg)
 		int waited = 0;
 		struct timespec until = after_ms(QUIET_MS);
 		while (spool->length == 0 && !spool->closing && waited == 0)
-			waited = dirty ? pthread_cond_timedwait(&spool->news, &spool->lock, &until)
+			waited = dirty ? pthread_cond_clockwait(&spool->news, &spool->lock, CLOCK_MONOTONIC, &until)
 				       : pthread_cond_wait(&spool->news, &spool->lock);
 		if (spool->length == 0 && spool->closing && !dirty)
 			break;
@@ -220,14 +220,14 @@ int muster_journal_open(struct muster_journal **ret, const char *directory, cons
 	uint64_t random = 0;
 	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
 		random = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
-	*spool = (struct muster_journal){ .fd = fd, .path = path, .start_ms = start_ms };
+	*spool = (struct muster_journal){
+		.fd = fd,
+		.path = path,
+		.start_ms = start_ms,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.news = PTHREAD_COND_INITIALIZER,
+	};
 	snprintf(spool->id, sizeof spool->id, "%016llx", (unsigned long long)random);
-	pthread_condattr_t clock;
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_mutex_init(&spool->lock, NULL);
-	pthread_cond_init(&spool->news, &clock);
-	pthread_condattr_destroy(&clock);
 	sigset_t all, before; /* signals are for the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

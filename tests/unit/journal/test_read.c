@@ -88,7 +88,7 @@ START_TEST(a_first_line_must_be_whole)
 			"another version of muster (format 99, and this one reads format " },
 		{ "{'by':'a1','spool':true,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
 		  "quick'}",
-			"another version of muster" },
+			"another version of muster (format -1, and this one reads format " },
 		{ "{'by':7,'spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
 		  "quick'}",
 			"a malformed first line" },
@@ -118,7 +118,7 @@ START_TEST(a_first_line_must_be_whole)
 			"a malformed first line" },
 		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':2,'ranks':2,'node':'n','sku':'x','profile':'"
 		  "quick'}",
-			"a malformed first line" },
+			"a malformed first line: rank 2 of 2 ranks" },
 		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','profile':'quick'}",
 			"a malformed first line" },
 		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
@@ -306,6 +306,86 @@ START_TEST(the_later_start_counts_wherever_it_stands)
 }
 END_TEST
 
+/* A first line may hold ids of 1 to 32 bytes. */
+START_TEST(a_name_of_a_process_has_up_to_32_bytes)
+{
+	static const char *const names[] = { "a", "01234567890123456789012345678901" };
+	put_first("a.jsonl", names[_i], 0, "n1", "");
+	put("a.jsonl", "{'by':'%s','t':2,'step':'x'}\n", names[_i]);
+	read_run(NULL);
+	ck_assert_str_eq(set.ranks[0].step, "x");
+}
+END_TEST
+
+/* Of several bad lines the first is told, at most so much of it. */
+START_TEST(the_first_bad_line_is_told_and_all_are_counted)
+{
+	char key[400];
+	memset(key, 'k', sizeof key - 1);
+	key[sizeof key - 1] = '\0';
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl", "{'by':'a1','%s':1,'%s':2}\n{'t':1}\n", key, key);
+	put("b.jsonl", "{'t':1}\n");
+	read_run(NULL);
+	ck_assert_uint_eq(set.bad_lines, 3);
+	ck_assert_uint_eq(set.bad_files, 0);
+	ck_assert_str_eq(set.bad_file, in_folder("a.jsonl"));
+	ck_assert_uint_eq(strlen(set.bad_why), MUSTER_JOURNAL_SHOWN);
+}
+END_TEST
+
+/* Two starts of one rank in one second, in one file and in two. */
+START_TEST(of_two_starts_in_one_second_the_last_in_the_files_counts)
+{
+	put_first("a.jsonl", "b", 0, "first", "");
+	put_first(_i ? "b.jsonl" : "a.jsonl", "a", 0, "last", "");
+	read_run(NULL);
+	ck_assert_uint_eq(set.rank_count, 1);
+	ck_assert_str_eq(set.header->node, "last");
+}
+END_TEST
+
+/* Runs of two clusters may share a folder and a second. */
+START_TEST(of_two_runs_of_one_second_the_first_in_the_files_counts)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl",
+		"{'by':'b1','spool':%d,'run':'r2','started':'2026-11-21T10:00:00Z','rank':0,'ranks':2,'node':'n9',"
+		"'sku':'y.json','profile':'quick'}\n",
+		MUSTER_SPOOL_VERSION);
+	read_run(NULL);
+	ck_assert_str_eq(set.header->run, "r1");
+	ck_assert_uint_eq(set.other_runs, 1);
+}
+END_TEST
+
+/* The memory of a process is a file whose first bytes cannot be read. */
+START_TEST(a_file_that_fails_while_it_is_read_is_counted_once)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	ck_assert_int_eq(symlink("/proc/self/mem", in_folder("b.jsonl")), 0);
+	read_run(NULL);
+	ck_assert_uint_eq(set.bad_files, 1);
+	ck_assert_uint_eq(set.bad_lines, 0);
+	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
+	ck_assert_str_eq(set.bad_why, "Input/output error");
+}
+END_TEST
+
+/* A time at 0 counts, and one before 0 does not. */
+START_TEST(a_time_before_the_start_is_left_out)
+{
+	put_first("a.jsonl", "a1", 0, "n1", "");
+	put("a.jsonl", "{'by':'a1','t':5,'step':'x'}\n{'by':'a1','t':-2,'step':'y'}\n");
+	put_first("a.jsonl", "a2", 1, "n1", "");
+	put("a.jsonl", "{'by':'a2','t':5,'step':'x'}\n{'by':'a2','t':0,'step':'y'}\n");
+	read_run(NULL);
+	ck_assert_double_eq(set.ranks[0].step_s, 5);
+	ck_assert_double_eq(set.ranks[1].step_s, 0);
+	ck_assert_double_eq(set.elapsed_s, 5);
+}
+END_TEST
+
 /* Rank 2 of 1: the launcher started many, and MPI made each a job of its own. */
 START_TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
 {
@@ -368,6 +448,12 @@ int main(void)
 	tcase_add_test(tcase, a_place_replaces_the_launchers);
 	tcase_add_test(tcase, a_rank_that_was_started_again_counts_once);
 	tcase_add_test(tcase, the_later_start_counts_wherever_it_stands);
+	tcase_add_loop_test(tcase, a_name_of_a_process_has_up_to_32_bytes, 0, 2);
+	tcase_add_test(tcase, the_first_bad_line_is_told_and_all_are_counted);
+	tcase_add_loop_test(tcase, of_two_starts_in_one_second_the_last_in_the_files_counts, 0, 2);
+	tcase_add_test(tcase, of_two_runs_of_one_second_the_first_in_the_files_counts);
+	tcase_add_test(tcase, a_file_that_fails_while_it_is_read_is_counted_once);
+	tcase_add_test(tcase, a_time_before_the_start_is_left_out);
 	tcase_add_test(tcase, jobs_of_one_rank_that_were_started_as_one_of_many_are_strays);
 	tcase_add_test(tcase, trials_are_the_runs);
 	tcase_add_test(tcase, a_line_beyond_all_limits_is_left_out);

@@ -249,6 +249,116 @@ START_TEST(each_rank_is_put_on_its_own_node)
 }
 END_TEST
 
+/* The report may tell of a run with more ranks than the journals know of. */
+START_TEST(a_rank_beyond_those_of_the_journals_stays)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	read_all();
+	struct muster_node *node = muster_run_add_node(&run, "n2");
+	muster_node_add_rank(node, 3)->missing = "it never reported";
+	muster_node_add_rank(node, 4)->missing = "it never reported";
+	muster_node_add_rank(node, 5);
+	ck_assert_uint_eq(muster_journal_set_add(&set, &run), 1);
+	ck_assert_str_eq(find_rank(&run, 3, NULL)->missing, "it never reported");
+	ck_assert_str_eq(find_rank(&run, 4, NULL)->missing, "it never reported");
+	ck_assert_ptr_null(find_rank(&run, 5, NULL)->missing);
+}
+END_TEST
+
+/* Two measurements of a bandwidth; without repeats each is a sample of its own. */
+START_TEST(repeats_are_one_sample_with_all_their_values)
+{
+	put("n1.jsonl",
+		"{'by':'a0','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':0,'ranks':1,'node':'n1',"
+		"'sku':'x.json','profile':'quick','repeats':%d}\n",
+		MUSTER_SPOOL_VERSION, _i);
+	for (int i = 1; i < 3; i++) {
+		put("n1.jsonl",
+			"{'by':'a0','t':%d,'sample':{'metric':'gpu.h2d_gbps','labels':{'gpu':'0001:00:00.0'},'value':%"
+			"d}}\n",
+			i, 20 + i);
+		put_record("n1.jsonl", "a0", i, 0, "n1", "gpu_copy", "ok", 0);
+	}
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_int_eq(run.job.repeats, _i);
+	const struct muster_samples *samples = &run.nodes[0].ranks[0].samples;
+	ck_assert_uint_eq(samples->count, _i == 2 ? 1 : 2);
+	ck_assert_uint_eq(samples->items[0].value_count, _i == 2 ? 2 : 0);
+}
+END_TEST
+
+/* The last messages: a rank that ended early says why, and a rank of which only steps are known says the last one. */
+START_TEST(an_early_end_without_results_is_told_with_the_last_message)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put("n1.jsonl", "{'by':'a0','t':1.6,'step':'cuInit'}\n{'by':'a0','t':9,'end':'SIGTERM came'}\n");
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_str_eq(run.job.interrupted, "SIGTERM came");
+	ck_assert_str_eq(
+		find_rank(&run, 0, NULL)->unfinished, "SIGTERM came; its last message, 2 s after its start: cuInit");
+}
+END_TEST
+
+/* Ranks 1 and 2 ended early: the reason of the lower one stands with the run. */
+START_TEST(the_lowest_rank_that_ended_early_tells_why)
+{
+	for (int rank = 0; rank < 3; rank++) {
+		char by[8];
+		snprintf(by, sizeof by, "a%d", rank);
+		put_first("n1.jsonl", by, rank, "n1", "");
+		put("n1.jsonl", "{'by':'%s','t':1,'end':'%s'}\n", by, rank == 0 ? "" : rank == 1 ? "one" : "two");
+	}
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_str_eq(run.job.interrupted, "one");
+}
+END_TEST
+
+/* A crash at the end of the run whose supervisor said why it ended, and one long before the last line of its rank. */
+START_TEST(other_crashes_are_not_excused)
+{
+	put_first("n1.jsonl", "a0", 0, "n1", "");
+	put_record("n1.jsonl", "a0", 10, 0, "n1", "gpu_copy", "crashed", 0);
+	put("n1.jsonl", "\n{'by':'a0','t':10,'end':'the worker died'}\n");
+	put_first("n1.jsonl", "a1", 1, "n1", "");
+	put_record("n1.jsonl", "a1", 8, 1, "n1", "gpu_copy", "crashed", 0);
+	put_record("n1.jsonl", "a1", 10, 1, "n1", "system", "ok", 0);
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_CRASHED);
+	ck_assert_int_eq(find_rank(&run, 1, NULL)->outcomes.items[0].status, MUSTER_OUTCOME_CRASHED);
+}
+END_TEST
+
+START_TEST(ranks_in_turn_over_three_nodes_make_three_nodes)
+{
+	for (int rank = 0; rank < 4; rank++) {
+		char by[8], name[8];
+		snprintf(by, sizeof by, "a%d", rank);
+		snprintf(name, sizeof name, "n%d", rank == 3 ? 2 : rank + 1);
+		put_first("n1.jsonl", by, rank, name, "");
+	}
+	put("n1.jsonl", "{'by':'a0','rank':0,'ranks':8}\n");
+	for (int rank = 4; rank < 8; rank++) {
+		char by[8];
+		snprintf(by, sizeof by, "a%d", rank);
+		put("n1.jsonl",
+			"{'by':'%s','spool':%d,'run':'r1','started':'s','rank':%d,'ranks':8,'node':'n%d','sku':'x.json'"
+			","
+			"'profile':'quick'}\n",
+			by, MUSTER_SPOOL_VERSION, rank, rank % 3 + 1);
+	}
+	read_all();
+	muster_journal_set_make(&set, &run);
+	ck_assert_uint_eq(run.node_count, 3);
+	ck_assert_uint_eq(run.nodes[0].rank_count, 2);
+	ck_assert_uint_eq(run.nodes[1].rank_count, 4);
+	ck_assert_uint_eq(run.nodes[2].rank_count, 2);
+}
+END_TEST
+
 START_TEST(a_long_step_is_cut)
 {
 	char step[600];
@@ -278,6 +388,12 @@ int main(void)
 	tcase_add_test(tcase, samples_of_an_unfinished_command_do_not_count);
 	tcase_add_test(tcase, only_the_crash_at_the_end_is_excused);
 	tcase_add_test(tcase, each_rank_is_put_on_its_own_node);
+	tcase_add_test(tcase, a_rank_beyond_those_of_the_journals_stays);
+	tcase_add_loop_test(tcase, repeats_are_one_sample_with_all_their_values, 1, 3);
+	tcase_add_test(tcase, an_early_end_without_results_is_told_with_the_last_message);
+	tcase_add_test(tcase, the_lowest_rank_that_ended_early_tells_why);
+	tcase_add_test(tcase, other_crashes_are_not_excused);
+	tcase_add_test(tcase, ranks_in_turn_over_three_nodes_make_three_nodes);
 	tcase_add_test(tcase, a_long_step_is_cut);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

@@ -4,10 +4,15 @@
 #include "json/json.h"
 #include "util/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 static const struct muster_journal_header header = {
 	.run = "r1",
@@ -230,6 +235,10 @@ START_TEST(a_file_is_named_after_its_node)
 	char *path = muster_journal_path("d", large);
 	ck_assert_uint_le(strlen(path), 255);
 	free(path);
+	memset(large, 'n', sizeof large - 1);
+	path = muster_journal_path("d", large);
+	ck_assert_uint_eq(strlen(path), strlen("d/") + 200 + strlen(".jsonl"));
+	free(path);
 }
 END_TEST
 
@@ -286,6 +295,10 @@ START_TEST(only_a_plain_file_is_written)
 	unlink(in_folder("n1.jsonl"));
 	ck_assert_int_eq(mkfifo(in_folder("n1.jsonl"), 0600), 0);
 	open_fails(folder, "n1.jsonl: "); /* nobody reads it: at once, without waiting for a reader */
+	int reader = open(in_folder("n1.jsonl"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ck_assert_int_ge(reader, 0);
+	open_fails(folder, "n1.jsonl: exists and is not a regular file");
+	close(reader);
 	unlink(in_folder("n1.jsonl"));
 	ck_assert_int_eq(mkdir(in_folder("n1.jsonl"), 0700), 0);
 	open_fails(folder, "n1.jsonl: Is a directory");
@@ -318,12 +331,59 @@ START_TEST(a_folder_is_made_and_a_file_goes_on)
 END_TEST
 
 /* In place of libc's. */
-static atomic_int syncs;
+static atomic_int syncs, sync_error;
+static atomic_bool disk_hangs, never_quiet, takes_signals, no_random;
+static _Atomic double longest_quiet_ms;
+static struct timespec joined_until; /* until when the last close would have waited */
+static bool join_fails;
+
+static double ms_of(struct timespec at)
+{
+	return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
+}
+
+static double now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ms_of(now);
+}
 
 int fdatasync(int fd)
 {
+	sigset_t blocked;
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	takes_signals = !sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGUSR1);
 	syncs++;
-	return (int)syscall(SYS_fdatasync, fd);
+	while (disk_hangs)
+		usleep(100);
+	errno = sync_error;
+	(void)fd;
+	return sync_error ? -1 : 0;
+}
+
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *until)
+{
+	double left = ms_of(*until) - now_ms();
+	(void)cond;
+	longest_quiet_ms = left > longest_quiet_ms ? left : longest_quiet_ms;
+	pthread_mutex_unlock(lock);
+	usleep(100);
+	pthread_mutex_lock(lock);
+	return left > 0 || never_quiet || clock != CLOCK_MONOTONIC ? 0 : ETIMEDOUT;
+}
+
+int pthread_clockjoin_np(pthread_t thread, void **ret, clockid_t clock, const struct timespec *until)
+{
+	ck_assert_int_eq(clock, CLOCK_MONOTONIC);
+	ck_assert_int_lt(until->tv_nsec, 1000000000);
+	joined_until = *until;
+	return join_fails ? ETIMEDOUT : pthread_join(thread, ret);
+}
+
+ssize_t getrandom(void *into, size_t size, unsigned int flags)
+{
+	return no_random ? -1 : syscall(SYS_getrandom, into, size, flags);
 }
 
 static void wait_for_syncs(int least)
@@ -344,6 +404,86 @@ START_TEST(a_step_is_synced_when_no_other_line_comes)
 	wait_for_syncs(before + 1);
 	ck_assert_msg(strstr(file_text("n1.jsonl"), "cuInit"), "the step was not written");
 	muster_journal_close(journal, 10000);
+}
+END_TEST
+
+/* The disk is spared while lines come, for a quarter of a second. */
+START_TEST(a_line_that_is_not_urgent_waits_for_a_pause)
+{
+	static const char step[] = "{\"step\":\"cuInit\"}";
+	never_quiet = true;
+	struct muster_journal *journal = open_one(&header);
+	wait_for_syncs(1);
+	muster_journal_line(journal, step, strlen(step), false);
+	for (int i = 0; i < 10000 && longest_quiet_ms <= 0; i++)
+		usleep(1000);
+	ck_assert_msg(strstr(file_text("n1.jsonl"), "cuInit"), "the step was not written");
+	ck_assert_int_eq(syncs, 1);
+	ck_assert_double_gt(longest_quiet_ms, 0);
+	ck_assert_double_le(longest_quiet_ms, 250.01);
+	muster_journal_place(journal, 1, 4);
+	muster_journal_end(journal, "");
+	wait_for_syncs(2);
+	muster_journal_close(journal, 10000);
+}
+END_TEST
+
+START_TEST(signals_are_left_to_the_thread_that_opens)
+{
+	sigset_t blocked;
+	struct muster_journal *journal = open_one(&header);
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	ck_assert_int_eq(sigismember(&blocked, SIGTERM), 0);
+	wait_for_syncs(1);
+	ck_assert(!takes_signals);
+	muster_journal_close(journal, 10000);
+}
+END_TEST
+
+/* Some file systems cannot sync; others fail to. */
+START_TEST(a_sync_that_fails_is_told_where_files_can_be_synced)
+{
+	sync_error = _i ? EIO : EINVAL;
+	struct muster_journal *journal = open_one(&header);
+	wait_for_syncs(1);
+	muster_journal_end(journal, "");
+	wait_for_syncs(2); /* what the first one said is noted by then */
+	const char *trouble = muster_journal_trouble(journal);
+	if (_i == 0)
+		ck_assert_ptr_null(trouble);
+	else
+		ck_assert_msg(trouble && strstr(trouble, "n1.jsonl: Input/output error"), "%s", trouble);
+	muster_journal_close(journal, 10000);
+}
+END_TEST
+
+/* Without random numbers a process is named after its number and the time. */
+START_TEST(a_process_has_a_name_without_random_numbers_too)
+{
+	no_random = true;
+	long long before = (long long)time(NULL);
+	muster_journal_close(open_one(&header), 10000);
+	const char *by = strstr(file_text("n1.jsonl"), "\"by\": \"");
+	ck_assert_ptr_nonnull(by);
+	unsigned long long name = strtoull(by + strlen("\"by\": \""), NULL, 16);
+	ck_assert_int_eq((long long)(name >> 32), getpid());
+	ck_assert_int_ge((long long)(name & 0xffffffff), before);
+	ck_assert_int_le((long long)(name & 0xffffffff), (long long)time(NULL));
+}
+END_TEST
+
+START_TEST(a_thread_that_cannot_be_started_is_an_error)
+{
+	pthread_attr_t attributes;
+	size_t usual;
+	ck_assert_int_eq(pthread_getattr_default_np(&attributes), 0);
+	ck_assert_int_eq(pthread_attr_getstacksize(&attributes, &usual), 0);
+	ck_assert_int_eq(pthread_attr_setstacksize(&attributes, (size_t)1 << 50), 0);
+	ck_assert_int_eq(pthread_setattr_default_np(&attributes), 0);
+	open_fails(folder, "cannot start a thread: ");
+	ck_assert_int_eq(pthread_attr_setstacksize(&attributes, usual), 0);
+	ck_assert_int_eq(pthread_setattr_default_np(&attributes), 0);
+	pthread_attr_destroy(&attributes);
 }
 END_TEST
 
@@ -393,12 +533,90 @@ START_TEST(trouble_is_told_once)
 }
 END_TEST
 
+START_TEST(a_close_waits_for_the_grace_that_is_given)
+{
+	static const int graces[] = { 0, 1, 999, 1000, 2500, 61001 };
+	for (size_t i = 0; i < sizeof graces / sizeof *graces; i++) {
+		struct muster_journal *journal = open_one(&header);
+		double before = now_ms();
+		muster_journal_close(journal, graces[i]);
+		ck_assert_double_ge(ms_of(joined_until) + 0.01, before + graces[i]);
+		ck_assert_double_le(ms_of(joined_until) - 0.01, now_ms() + graces[i]);
+	}
+}
+END_TEST
+
+/* The thread may still write: its file and its memory are left to it. */
+START_TEST(a_close_without_end_frees_nothing)
+{
+	static struct muster_journal *journal;
+	journal = open_one(&header);
+	join_fails = true;
+	int before = dup(0);
+	close(before);
+	muster_journal_close(journal, 0);
+	int after = dup(0);
+	close(after);
+	join_fails = false;
+	ck_assert_int_eq(after, before);
+	ck_assert_ptr_null(muster_journal_trouble(journal));
+}
+END_TEST
+
+/* Two lines that together fill all the room there is, and with one byte more do not. */
+START_TEST(a_disk_that_hangs_holds_back_32_mib_and_no_more)
+{
+	static const char around[] = "\n{\"by\":\"0123456789abcdef\",\"t\":0.000,\n", little[] = "{\"a\": 1}";
+	size_t length = (32 << 20) - 2 * strlen(around) - strlen(little) + 2 + (size_t)_i;
+	char *large = malloc(length + 1);
+	ck_assert_ptr_nonnull(large);
+	memset(large, ' ', length);
+	memcpy(large, "{\"b\": 1", 7);
+	large[length - 1] = '}';
+	large[length] = '\0';
+	disk_hangs = true;
+	struct muster_journal *journal = open_one(&header);
+	wait_for_syncs(1);
+	muster_journal_line(journal, little, strlen(little), false);
+	muster_journal_line(journal, large, length, false);
+	const char *trouble = muster_journal_trouble(journal);
+	disk_hangs = false;
+	if (_i == 0)
+		ck_assert_ptr_null(trouble);
+	else
+		ck_assert_msg(trouble && strstr(trouble, "n1.jsonl: No buffer space available"), "%s", trouble);
+	muster_journal_close(journal, 10000);
+	struct stat status;
+	ck_assert_int_eq(stat(in_folder("n1.jsonl"), &status), 0);
+	ck_assert_int_eq(status.st_size > 32 << 20, _i == 0);
+	free(large);
+}
+END_TEST
+
+/* Room for a step of 640 bytes. */
+START_TEST(a_step_of_640_bytes_is_known_again)
+{
+	struct muster_journal *journal = open_one(&header);
+	char text[700];
+	int length = snprintf(text, sizeof text, "{\"step\":\"%0*d\"}", 640 - 11 + _i, 7);
+	ck_assert_int_eq(length, 640 + _i);
+	for (int i = 0; i < 2; i++)
+		muster_journal_line(journal, text, (size_t)length, false);
+	muster_journal_close(journal, 10000);
+	size_t lines = 0;
+	for (const char *at = file_text("n1.jsonl"); (at = strstr(at, "\"t\":")); at++)
+		lines++;
+	ck_assert_uint_eq(lines, _i == 0 ? 1 : 2);
+}
+END_TEST
+
 START_TEST(no_journal_is_no_trouble)
 {
 	struct muster_run run;
 	muster_run_init(&run);
 	muster_journal_place(NULL, 0, 1);
 	muster_journal_trials(NULL, &run);
+	muster_journal_line(NULL, "{\"a\": 1}", 8, true);
 	muster_journal_end(NULL, "");
 	ck_assert_ptr_null(muster_journal_trouble(NULL));
 	muster_journal_close(NULL, 0);
@@ -406,12 +624,20 @@ START_TEST(no_journal_is_no_trouble)
 }
 END_TEST
 
+static void setup(void)
+{
+	folder_setup();
+	syncs = sync_error = 0;
+	disk_hangs = never_quiet = no_random = false;
+	longest_quiet_ms = 0;
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("journal_write");
 	TCase *tcase = tcase_create("write");
 	tcase_set_timeout(tcase, 30);
-	tcase_add_checked_fixture(tcase, folder_setup, folder_teardown);
+	tcase_add_checked_fixture(tcase, setup, folder_teardown);
 	tcase_add_test(tcase, what_is_written_is_read);
 	tcase_add_test(tcase, a_step_is_written_when_it_is_another);
 	tcase_add_test(tcase, a_step_after_a_long_one_is_written_again);
@@ -423,9 +649,18 @@ int main(void)
 	tcase_add_test(tcase, only_a_plain_file_is_written);
 	tcase_add_test(tcase, a_folder_is_made_and_a_file_goes_on);
 	tcase_add_test(tcase, a_step_is_synced_when_no_other_line_comes);
+	tcase_add_test(tcase, a_line_that_is_not_urgent_waits_for_a_pause);
+	tcase_add_test(tcase, signals_are_left_to_the_thread_that_opens);
+	tcase_add_loop_test(tcase, a_sync_that_fails_is_told_where_files_can_be_synced, 0, 2);
+	tcase_add_test(tcase, a_process_has_a_name_without_random_numbers_too);
+	tcase_add_test(tcase, a_thread_that_cannot_be_started_is_an_error);
 	tcase_add_test(tcase, a_journal_without_new_lines_leaves_the_disk_alone);
 	tcase_add_test(tcase, trouble_is_told_once);
+	tcase_add_test(tcase, a_close_waits_for_the_grace_that_is_given);
+	tcase_add_loop_test(tcase, a_disk_that_hangs_holds_back_32_mib_and_no_more, 0, 2);
+	tcase_add_loop_test(tcase, a_step_of_640_bytes_is_known_again, 0, 2);
 	tcase_add_test(tcase, no_journal_is_no_trouble);
+	tcase_add_test(tcase, a_close_without_end_frees_nothing);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
