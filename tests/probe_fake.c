@@ -24,7 +24,7 @@ static void take_sample(void *arg, const struct muster_sample *sample)
 		bool same = old->metric == sample->metric;
 		for (size_t j = 0; same && j < sample->label_count; j++)
 			same = muster_value_equal(old->labels[j].value, labels[j].value);
-		ck_assert_msg(!same, "%s was yielded twice", name);
+		ck_assert_msg(!same || fake->ctx.env.repeats > 1, "%s was yielded twice", name);
 	}
 	struct muster_sample kept = *sample;
 	kept.labels = labels;
@@ -38,7 +38,7 @@ static void take_step(void *arg, const char *text)
 {
 	struct probe_fake *fake = arg;
 	ck_assert_msg(*text, "a step without words");
-	fake->steps++;
+	fake->steps = muster_arena_printf(fake->arena, "%s%s\n", fake->steps, text);
 }
 
 static int cancelled(void *arg, struct muster_error *err)
@@ -80,6 +80,7 @@ struct probe_fake *fake_new(const struct muster_probe *probe)
 	struct probe_fake *fake = muster_calloc(1, sizeof *fake);
 	fake->ctx = (struct muster_probe_ctx){ .probe = probe, .sink = &sink, .arg = fake };
 	fake->arena = muster_arena_new();
+	fake->steps = "";
 	/* in memory where that can be: some tests make hundreds of files */
 	snprintf(fake->root, sizeof fake->root, "%s/muster-probe-XXXXXX",
 		access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -131,6 +132,7 @@ void fake_forget(struct probe_fake *fake)
 {
 	muster_samples_done(&fake->samples);
 	fake->samples = (struct muster_samples){ 0 };
+	fake->steps = "";
 }
 
 void fake_file(struct probe_fake *fake, const char *path, const char *text)

@@ -16,7 +16,7 @@ struct probe_fake {
 	struct muster_peer peers[FAKE_PEERS_MAX];
 	struct muster_arena *arena;
 	struct muster_samples samples;
-	size_t steps;
+	const char *steps;     /* texts of all steps so far, each with a newline */
 	const char *cancelled; /* why the command is cancelled; NULL: it is not */
 	int given_up;          /* how often the probe said that it fails */
 	char evidence[MUSTER_ERROR_TEXT_MAX];
@@ -29,7 +29,7 @@ struct probe_fake *fake_new(const struct muster_probe *probe);
 void fake_free(struct probe_fake *fake);
 /* Give the rank a GPU, alone and without NVML. */
 void fake_gpu(struct probe_fake *fake, const char *bus_id, const char *uuid);
-/* Forget the samples, to run once more. */
+/* Forget the samples and the steps, to run once more. */
 void fake_forget(struct probe_fake *fake);
 
 /* Write a file under the root, directories included. A NULL text makes a directory of that name. */

@@ -237,7 +237,13 @@ static void measure(void)
 	struct muster_error err;
 	ck_assert_msg(muster_probe_gpu.run(&context->ctx, &err) == 0, "%s", err.text);
 	fake_complete(context, NULL);
-	ck_assert_uint_ge(context->steps, 8);
+	ck_assert_str_eq(context->steps,
+		"CUDA: compute capability of GPU " BUS_ID "\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
+		"NVML: ECC, MIG and persistence mode of GPU " BUS_ID "\n"
+		"NVML: virtualization and licence of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID "\n"
+		"NVML: NVLinks of GPU " BUS_ID "\nNVML: clocks of GPU " BUS_ID "\n"
+		"NVML: temperature and power of GPU " BUS_ID "\nNVML: ECC errors and remapped rows of GPU " BUS_ID
+		"\n");
 }
 
 static const struct {

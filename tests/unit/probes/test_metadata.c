@@ -57,6 +57,8 @@ START_TEST(each_metric_is_its_own_key_of_compute)
 	ck_assert_int_eq(asked.connect_ms, 500);
 	ck_assert_int_eq(asked.total_ms, 1000);
 	ck_assert_uint_eq(asked.most, 65536);
+	ck_assert_msg(
+		strncmp(context->steps, "GET ", 4) == 0 && strstr(context->steps, asked.url), "%s", context->steps);
 }
 END_TEST
 

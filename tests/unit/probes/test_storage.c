@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern const struct muster_probe muster_probe_storage;
@@ -205,6 +206,60 @@ START_TEST(a_size_is_a_count_of_sectors_and_nothing_else)
 }
 END_TEST
 
+START_TEST(each_step_is_named)
+{
+	char *steps = muster_asprintf("list %s/sys/block\nlook for the temporary disk\n", context->root);
+	measure();
+	ck_assert_str_eq(context->steps, steps);
+	free(steps);
+}
+END_TEST
+
+START_TEST(a_link_to_a_neighbour_of_the_root_is_not_followed)
+{
+	char *outside = muster_asprintf("%s-beside", context->root), *path;
+	ck_assert_int_eq(mkdir(outside, 0700), 0);
+	put_disk("nvme0n1", NULL, LOCAL, NULL);
+	path = muster_asprintf("%s/sys/block/nvme0n1/size", context->root);
+	ck_assert_int_eq(symlink(outside, path), 0);
+	measure();
+	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 1);
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size points outside the root"));
+	ck_assert_int_eq(rmdir(outside), 0);
+	free(path);
+	free(outside);
+}
+END_TEST
+
+START_TEST(of_two_links_to_a_temporary_disk_the_first_counts)
+{
+	put_disk("sdb", "5871093750\n", "Virtual Disk\n", NULL);
+	put_disk("sdc", "1953125\n", "Virtual Disk\n", NULL);
+	put_link("/dev/disk/azure/resource", "../../sdc");
+	put_link("/dev/disk/cloud/azure_resource", "../../sdb");
+	measure();
+	ck_assert_double_eq(fake_number(context, "node.temp_disk_gb", NULL), 1);
+}
+END_TEST
+
+START_TEST(the_name_of_a_disk_has_at_most_63_bytes)
+{
+	char name[65], *target;
+	memset(name, 'a', sizeof name);
+	name[63 + _i] = '\0';
+	target = muster_asprintf("../../%s", name);
+	put_disk(name, "1953125\n", "Virtual Disk\n", NULL);
+	put_link("/dev/disk/azure/resource", target);
+	free(target);
+	measure();
+	if (_i == 0)
+		ck_assert_double_eq(fake_number(context, "node.temp_disk_gb", NULL), 1);
+	else
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.temp_disk_gb", NULL), "which is not a disk"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("storage");
@@ -218,5 +273,9 @@ int main(void)
 	tcase_add_test(tcase, links_inside_the_root_are_followed_and_links_out_of_it_are_not);
 	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, LENGTH(links));
 	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, LENGTH(sizes));
+	tcase_add_test(tcase, each_step_is_named);
+	tcase_add_test(tcase, a_link_to_a_neighbour_of_the_root_is_not_followed);
+	tcase_add_test(tcase, of_two_links_to_a_temporary_disk_the_first_counts);
+	tcase_add_loop_test(tcase, the_name_of_a_disk_has_at_most_63_bytes, 0, 2);
 	return check_main(tcase);
 }

@@ -39,13 +39,19 @@ static const char topology[] =
 	"complete_nodeset=\"0x2\" gp_index=\"9\"/></object>\n"
 	"</object>\n</topology>\n";
 
-static void write_topology(const char *information)
+static void write_xml(const char *text)
 {
-	char path[512], *text = muster_asprintf(topology, information);
+	char path[512];
 	fake_file(context, "/topology.xml", text);
 	snprintf(path, sizeof path, "%s/topology.xml", context->root);
 	setenv("HWLOC_XMLFILE", path, 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
+}
+
+static void write_topology(const char *information)
+{
+	char *text = muster_asprintf(topology, information);
+	write_xml(text);
 	free(text);
 }
 
@@ -69,6 +75,9 @@ static void measure(void)
 	struct muster_error err;
 	ck_assert_msg(muster_probe_system.run(&context->ctx, &err) == 0, "%s", err.text);
 	fake_complete(context, NULL);
+	ck_assert_str_eq(context->steps,
+		"hwloc: load the topology\nNVML: count and list the GPUs\nopen libcuda.so.1\nopen libnvidia-ml.so.1\n"
+		"open libnccl.so.2\nopen libibverbs.so.1\n");
 }
 
 START_TEST(the_root_tells_what_the_node_is)
@@ -175,11 +184,15 @@ START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 		if (library->handle)
 			ck_assert_str_eq(fake_string(context, "node.library_path", library->soname), library->path);
 		else
-			ck_assert_ptr_nonnull(
-				strstr(fake_reason(context, "node.library_version", library->soname), library->soname));
+			ck_assert_str_eq(
+				fake_reason(context, "node.library_path", library->soname), library->error.text);
+		if (!library->handle)
+			ck_assert_str_eq(
+				fake_reason(context, "node.library_version", library->soname), library->error.text);
 	}
-	if (!muster_nvml_library.handle)
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpu_count", NULL), "libnvidia-ml.so.1"));
+	static const char *const of_nvml[] = { "node.gpu_count", "node.gpu_bus_ids", "node.driver_version" };
+	for (size_t i = 0; !muster_nvml_library.handle && i < LENGTH(of_nvml); i++)
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, of_nvml[i], NULL), "libnvidia-ml.so.1"));
 }
 END_TEST
 
@@ -263,6 +276,81 @@ START_TEST(the_limit_of_locked_memory_is_in_mib_or_unlimited)
 }
 END_TEST
 
+START_TEST(without_a_topology_the_reason_is_hwlocs_own)
+{
+	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture" };
+	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
+	setenv("HWLOC_COMPONENTS", "xml,stop", 1);
+	measure();
+	for (size_t i = 0; i < LENGTH(of_hwloc); i++)
+		ck_assert_msg(strncmp(fake_reason(context, of_hwloc[i], NULL), "hwloc_topology_load: ", 21) == 0,
+			"%s is null: %s", of_hwloc[i], fake_reason(context, of_hwloc[i], NULL));
+	ck_assert_str_eq(fake_string(context, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
+}
+END_TEST
+
+START_TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
+{
+	char path[512];
+	write_xml("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+		  "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" "
+		  "complete_cpuset=\"0x1\" "
+		  "nodeset=\"0x1\" complete_nodeset=\"0x1\" gp_index=\"1\">"
+		  "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+		  "complete_nodeset=\"0x1\" gp_index=\"2\" local_memory=\"1073741824\"/>"
+		  "<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+		  "complete_nodeset=\"0x1\" gp_index=\"3\"/></object></topology>\n");
+	snprintf(path, sizeof path, "%s/proc/cpuinfo", context->root);
+	ck_assert_int_eq(remove(path), 0);
+	measure();
+	ck_assert_double_eq(fake_number(context, "node.cpus", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 1);
+	ck_assert_str_eq(fake_reason(context, "node.sockets", NULL), "hwloc shows no package");
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.cpu_model", NULL), "/proc/cpuinfo: No such file"));
+}
+END_TEST
+
+START_TEST(a_kernel_without_a_release_is_null_and_names_the_file)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/proc/sys/kernel/osrelease", context->root);
+	ck_assert_int_eq(remove(path), 0);
+	measure();
+	ck_assert_ptr_nonnull(
+		strstr(fake_reason(context, "node.kernel", NULL), "/proc/sys/kernel/osrelease: No such file"));
+}
+END_TEST
+
+static const struct {
+	const char *path, *version, *why; /* why: of the version when there is none */
+} verbs_files[] = {
+	{ "/usr/lib/libibverbs.so.1.14.44.0", "1.14.44.0", NULL },
+	{ "/usr/lib.so.2/libibverbs.so.1", "1", NULL },
+	{ "/usr/lib.so.2/libibverbs.so", NULL, "the name of /usr/lib.so.2/libibverbs.so contains no version" },
+	{ "libibverbs.so.1", NULL, "the name of libibverbs.so.1 contains no version" },
+	{ "", NULL, "the name of  contains no version" },
+};
+
+START_TEST(the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_path)
+{
+	put_driver(NULL);
+	measure();
+	fake_forget(context);
+	snprintf(muster_verbs_library.path, sizeof muster_verbs_library.path, "%s", verbs_files[_i].path);
+	measure();
+	if (verbs_files[_i].version)
+		ck_assert_str_eq(
+			fake_string(context, "node.library_version", "libibverbs.so.1"), verbs_files[_i].version);
+	else
+		ck_assert_str_eq(fake_reason(context, "node.library_version", "libibverbs.so.1"), verbs_files[_i].why);
+	if (*verbs_files[_i].path)
+		ck_assert_str_eq(fake_string(context, "node.library_path", "libibverbs.so.1"), verbs_files[_i].path);
+	else
+		ck_assert_str_eq(
+			fake_reason(context, "node.library_path", "libibverbs.so.1"), "dlinfo does not know its file");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("system");
@@ -279,5 +367,10 @@ int main(void)
 	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
 	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
 	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);
+	tcase_add_test(tcase, without_a_topology_the_reason_is_hwlocs_own);
+	tcase_add_test(tcase, a_machine_of_one_cpu_and_no_package_is_told_as_it_is);
+	tcase_add_test(tcase, a_kernel_without_a_release_is_null_and_names_the_file);
+	tcase_add_loop_test(tcase, the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_path, 0,
+		LENGTH(verbs_files));
 	return check_main(tcase);
 }
