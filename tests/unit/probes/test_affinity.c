@@ -89,6 +89,20 @@ __attribute__((visibility("default"))) int hwloc_get_membind(
 	return 0;
 }
 
+/* What hwloc says of this thread's CPUs: the kernel's answer, an error, or a CPU beyond those that muster knows. */
+static enum { CPUS_OF_KERNEL, CPUS_REFUSED, CPUS_BEYOND } scripted_cpus;
+
+__attribute__((visibility("default"))) int hwloc_get_cpubind(hwloc_topology_t topology, hwloc_bitmap_t set, int flags)
+{
+	int (*real)(hwloc_topology_t, hwloc_bitmap_t, int) =
+		(int (*)(hwloc_topology_t, hwloc_bitmap_t, int))(uintptr_t)dlsym(RTLD_NEXT, "hwloc_get_cpubind");
+	if (scripted_cpus == CPUS_OF_KERNEL)
+		return real(topology, set, flags);
+	hwloc_bitmap_only(set, MUSTER_CPUS_MAX);
+	errno = EPERM;
+	return scripted_cpus == CPUS_REFUSED ? -1 : 0;
+}
+
 /* Memory without CPUs, as the node after the others: beside node 1, or beside the whole machine with the kernel's
  * distances to say more. */
 enum hbm { HBM_NONE, HBM_BESIDE_1, HBM_NEAR_2, HBM_NEAR_NONE };
@@ -206,6 +220,7 @@ static void setup(void)
 	scripted_memory.policy = POLICY_DEFAULT;
 	scripted_memory.nodes = 0;
 	scripted_policy = INT_MIN;
+	scripted_cpus = CPUS_OF_KERNEL;
 }
 
 static void teardown(void)
@@ -227,6 +242,7 @@ static void measure(void)
 	struct muster_error err;
 	ck_assert_msg(muster_probe_affinity.run(&context->ctx, &err) == 0, "%s", err.text);
 	fake_complete(context, NULL);
+	ck_assert_str_eq(context->steps, "hwloc: load the topology\nhwloc: CPUs and memory policy of this thread\n");
 }
 
 /* The masks of srun's mask_cpu for the eight tasks of a node, and where each task's GPU is. */
@@ -289,6 +305,10 @@ START_TEST(without_a_gpu_the_cpus_are_still_told)
 	write_machine(&nd);
 	measure();
 	expect_unknown("CUDA shows no GPU");
+	fake_forget(context);
+	context->gpu.why_none[0] = '\0';
+	measure();
+	expect_unknown("the rank has no GPU");
 }
 END_TEST
 
@@ -469,6 +489,56 @@ START_TEST(each_policy_of_hwloc_has_its_name_or_is_null)
 }
 END_TEST
 
+START_TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
+{
+	write_machine(&nd);
+	place_gpu("0001:00:00.0", "0");
+	fake_file(context, "/sys/class/infiniband", "a file where the folder should be");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.near_nics", NULL), "/sys/class/infiniband: "));
+	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 0);
+}
+END_TEST
+
+static const struct {
+	int cpus;
+	const char *why;
+} no_cpus[] = {
+	{ CPUS_REFUSED, "hwloc_get_cpubind: Operation not permitted" },
+	{ CPUS_BEYOND, "a CPU set of hwloc goes beyond 4096 CPUs" },
+};
+
+START_TEST(cpus_that_are_not_known_are_an_error)
+{
+	struct muster_error err;
+	write_machine(&nd);
+	scripted_cpus = no_cpus[_i].cpus;
+	ck_assert_int_eq(muster_probe_affinity.run(&context->ctx, &err), -1);
+	ck_assert_str_eq(err.text, no_cpus[_i].why);
+	ck_assert_uint_eq(context->samples.count, 0);
+}
+END_TEST
+
+START_TEST(without_a_topology_the_error_is_hwlocs_own)
+{
+	struct muster_error err;
+	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
+	setenv("HWLOC_COMPONENTS", "xml,stop", 1);
+	ck_assert_int_eq(muster_probe_affinity.run(&context->ctx, &err), -1);
+	ck_assert_msg(strncmp(err.text, "hwloc_topology_load: ", 21) == 0, "%s", err.text);
+}
+END_TEST
+
+START_TEST(a_gpus_node_with_too_many_cpus_is_unknown)
+{
+	struct machine m = { .nodes = 1, .cpus = MUSTER_CPUS_MAX + 1 };
+	write_machine(&m);
+	place_gpu("0001:00:00.0", "0");
+	measure();
+	expect_unknown("a CPU set of hwloc goes beyond 4096 CPUs");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("affinity");
@@ -488,5 +558,9 @@ int main(void)
 	tcase_add_test(tcase, no_nic_nearby_is_a_fact);
 	tcase_add_loop_test(tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, LENGTH(policies));
 	tcase_add_loop_test(tcase, each_policy_of_hwloc_has_its_name_or_is_null, 0, LENGTH(named));
+	tcase_add_test(tcase, nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told);
+	tcase_add_loop_test(tcase, cpus_that_are_not_known_are_an_error, 0, LENGTH(no_cpus));
+	tcase_add_test(tcase, without_a_topology_the_error_is_hwlocs_own);
+	tcase_add_test(tcase, a_gpus_node_with_too_many_cpus_is_unknown);
 	return check_main(tcase);
 }

@@ -3,6 +3,7 @@
 #include "probe_fake.h"
 
 #include "system/settings.h"
+#include "util/cpuset.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -56,14 +57,19 @@ static void put_pci(const char *bus_id, const char *vendor, const char *class_co
 	}
 }
 
-static void setup(void)
+static void put_machine(const char *xml)
 {
 	char path[512];
-	context = fake_new(&muster_probe_environment);
-	fake_file(context, "/topology.xml", topology);
+	fake_file(context, "/topology.xml", xml);
 	snprintf(path, sizeof path, "%s/topology.xml", context->root);
 	setenv("HWLOC_XMLFILE", path, 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
+}
+
+static void setup(void)
+{
+	context = fake_new(&muster_probe_environment);
+	put_machine(topology);
 	put_pci("0001:00:00.0", "0x10de\n", "0x030200\n", "0\n");
 	put_pci("000b:00:00.0", "0x10de\n", "0x030000\n", "1\n");
 	put_pci("0002:00:00.0", "0x1414\n", "0x030000\n", "1\n"); /* the console of a virtual machine */
@@ -325,6 +331,118 @@ START_TEST(without_gpus_there_is_nothing_to_agree_with)
 }
 END_TEST
 
+START_TEST(each_file_that_is_read_is_a_step)
+{
+	char *steps = muster_asprintf("getpwuid: look up the home directory\nread %s/.nccl.conf\nread /etc/nccl.conf\n",
+		getpwuid(getuid())->pw_dir);
+	measure();
+	ck_assert_str_eq(context->steps, steps);
+	free(steps);
+	fake_forget(context);
+	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1));
+	environment_block = "NCCL_CONF_FILE=/opt/nccl.conf|NCCL_TOPO_FILE=/opt/topo.xml";
+	measure();
+	ck_assert_str_eq(context->steps,
+		WITH_EXPAT ? "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\nhwloc: load the topology\n"
+			   : "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\n");
+}
+END_TEST
+
+START_TEST(an_empty_name_of_a_file_is_no_name)
+{
+	environment_block = "NCCL_CONF_FILE=";
+	put_home_conf("NCCL_DEBUG=INFO\n");
+	measure();
+	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_DEBUG"), "INFO");
+}
+END_TEST
+
+START_TEST(a_named_file_that_is_too_long_leaves_unknown_what_it_may_set)
+{
+	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
+	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
+	if (_i == 0) {
+		fake_file(context, "/opt/nccl.conf", text);
+		environment_block = "NCCL_CONF_FILE=/opt/nccl.conf";
+	} else {
+		put_home_conf(text);
+	}
+	free(text);
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "nccl.conf: has 65537 bytes"));
+}
+END_TEST
+
+START_TEST(a_relative_name_counts_from_the_root)
+{
+	environment_block = "NCCL_CONF_FILE=opt/nccl.conf";
+	fake_file(context, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
+	measure();
+	check_setting("NCCL_DEBUG", "VERSION", "opt/nccl.conf");
+}
+END_TEST
+
+START_TEST(of_exactly_eight_differences_all_are_told)
+{
+	char text[1024] = "";
+	for (int i = 2; i < 8; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "<cpu numaid=\"%d\"/>", i);
+	put_topo(text);
+	measure();
+	const char *differs = fake_string(context, "node.topo_file_differs", NULL);
+	ck_assert_ptr_nonnull(strstr(differs, "; GPU 000b:00:00.0 is not in the file"));
+	ck_assert_ptr_null(strstr(differs, "more"));
+}
+END_TEST
+
+/* One NUMA node with one CPU, which is the first of those that muster does not know. */
+START_TEST(a_node_with_too_many_cpus_cannot_be_compared)
+{
+	char words[4 * (MUSTER_CPUS_MAX / 32) + 1], *xml;
+	for (size_t i = 0; i < MUSTER_CPUS_MAX / 32; i++)
+		memcpy(words + 4 * i, ",0x0", 5);
+	xml = muster_asprintf(
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+		"<topology version=\"2.0\">\n<object type=\"Machine\" os_index=\"0\" gp_index=\"1\"" SETS(
+			"0x1%s", "0x1") ">\n"
+					"<object type=\"NUMANode\" os_index=\"0\" gp_index=\"2\" "
+					"local_memory=\"1073741824\"" SETS("0x1%s",
+						"0x1") "/>\n"
+						       "<object type=\"PU\" os_index=\"%d\" gp_index=\"3\"" SETS(
+							       "0x1%s", "0x1") "/>\n</object>\n</topology>\n",
+		words, words, words, words, MUSTER_CPUS_MAX, words, words);
+	put_machine(xml);
+	free(xml);
+	put_topo(CPU("0", "3", GPU_0 GPU_1));
+	measure();
+	ck_assert_str_eq(
+		fake_reason(context, "node.topo_file_agrees", NULL), "a CPU set of hwloc goes beyond 4096 CPUs");
+	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
+}
+END_TEST
+
+static const struct {
+	const char *vendor, *class_code;
+	bool gpu;
+} devices[] = {
+	{ "0x10de\n", "0x030200\n", true },
+	{ "0x10de\n", "0x030000\n", true },
+	{ "0x10de\n", "0x030100\n", false },
+	{ "0x10de\n", "0x068000\n", false }, /* an NVSwitch */
+	{ "0x1002\n", "0x030200\n", false },
+	{ "0x10de\n", "display\n", false },
+	{ "nvidia\n", "0x030200\n", false },
+};
+
+START_TEST(a_gpu_of_nvidia_is_known_by_vendor_and_class)
+{
+	put_pci("000d:00:00.0", devices[_i].vendor, devices[_i].class_code, "0\n");
+	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1));
+	measure();
+	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !devices[_i].gpu);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("environment");
@@ -343,8 +461,15 @@ int main(void)
 		tcase_add_test(tcase, of_many_differences_the_first_eight_are_told);
 		tcase_add_test(tcase, a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs);
 		tcase_add_test(tcase, without_gpus_there_is_nothing_to_agree_with);
+		tcase_add_test(tcase, of_exactly_eight_differences_all_are_told);
+		tcase_add_test(tcase, a_node_with_too_many_cpus_cannot_be_compared);
+		tcase_add_loop_test(tcase, a_gpu_of_nvidia_is_known_by_vendor_and_class, 0, LENGTH(devices));
 	}
 	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, LENGTH(paths));
 	tcase_add_test(tcase, a_file_that_is_too_long_is_there_but_not_judged);
+	tcase_add_test(tcase, each_file_that_is_read_is_a_step);
+	tcase_add_test(tcase, an_empty_name_of_a_file_is_no_name);
+	tcase_add_loop_test(tcase, a_named_file_that_is_too_long_leaves_unknown_what_it_may_set, 0, 2);
+	tcase_add_test(tcase, a_relative_name_counts_from_the_root);
 	return check_main(tcase);
 }

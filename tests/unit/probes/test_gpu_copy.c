@@ -13,6 +13,7 @@ static void set_up(void)
 {
 	static const double fast[] = { 25.0 };
 	fake_gpu_reset();
+	cuda_missing = nvml_missing = false;
 	context = fake_gpu_new(&muster_probe_gpu_copy);
 	fake.h2d_gbps = fake.d2h_gbps = fast;
 	fake.h2d_count = fake.d2h_count = 1;
@@ -165,6 +166,170 @@ START_TEST(alone_and_together_leave_no_metric_out)
 }
 END_TEST
 
+/* So many calls of the function under test work; the next one fails. */
+static int working;
+
+static CUresult next_result(void)
+{
+	return working-- > 0 ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
+}
+static CUresult failing_stream(CUstream *stream, unsigned int flags)
+{
+	CUresult result = next_result();
+	return result ? result : fake_stream(stream, flags);
+}
+static CUresult failing_event(CUevent *event, unsigned int flags)
+{
+	CUresult result = next_result();
+	return result ? result : fake_event(event, flags);
+}
+static CUresult failing_h2d(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+	CUresult result = next_result();
+	return result ? result : fake_h2d(to, from, bytes, stream);
+}
+static CUresult failing_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	CUresult result = next_result();
+	return result ? result : fake_d2h(to, from, bytes, stream);
+}
+static CUresult failing_record(CUevent event, CUstream stream)
+{
+	CUresult result = next_result();
+	return result ? result : fake_record(event, stream);
+}
+static CUresult failing_elapsed(float *ms, CUevent start, CUevent end)
+{
+	CUresult result = next_result();
+	return result ? result : fake_elapsed(ms, start, end);
+}
+
+static const struct {
+	struct muster_cuda cuda; /* the one function that is not the fake's */
+	int working;
+	const char *error;
+} failures[] = {
+	{ { .cuStreamCreate = failing_stream }, 0, "cuStreamCreate: result 719" },
+	{ { .cuEventCreate = failing_event }, REPEATS_MAX, "cuEventCreate: result 719" },
+	{ { .cuMemcpyHtoDAsync_v2 = failing_h2d }, 0, "host to device: cuMemcpyHtoDAsync_v2: result 719" },
+	{ { .cuMemcpyDtoHAsync_v2 = failing_d2h }, REPEATS, "device to host: cuMemcpyDtoHAsync_v2: result 719" },
+	{ { .cuEventRecord = failing_record }, REPEATS, "host to device: cuEventRecord: result 719" },
+	{ { .cuEventElapsedTime = failing_elapsed }, REPEATS - 1, "host to device: cuEventElapsedTime: result 719" },
+};
+
+START_TEST(a_call_that_fails_is_named_and_all_is_released)
+{
+	const struct muster_cuda *bad = &failures[_i].cuda;
+	working = failures[_i].working;
+#define TAKE(function) scripted_cuda.function = bad->function ? bad->function : scripted_cuda.function
+	TAKE(cuStreamCreate);
+	TAKE(cuEventCreate);
+	TAKE(cuMemcpyHtoDAsync_v2);
+	TAKE(cuMemcpyDtoHAsync_v2);
+	TAKE(cuEventRecord);
+	TAKE(cuEventElapsedTime);
+#undef TAKE
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
+	ck_assert_str_eq(err.text, failures[_i].error);
+	ck_assert_int_eq(finish(&context->ctx, &err), 0);
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(a_copy_that_took_no_time_is_an_error)
+{
+	fake.d2h_count = 0;
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
+	ck_assert_str_eq(err.text, "device to host: cuEventElapsedTime: a copy of 33554432 bytes took 0 ms");
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
+}
+END_TEST
+
+START_TEST(together_says_where_an_error_came_from)
+{
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	working = _i == 0 ? 0 : REPEATS;
+	if (_i == 0)
+		scripted_cuda.cuMemcpyDtoHAsync_v2 = failing_d2h;
+	else
+		scripted_cuda.cuEventElapsedTime = failing_elapsed;
+	ck_assert_int_eq(together(&context->ctx, &err), -1);
+	ck_assert_str_eq(
+		err.text, _i == 0 ? "device to host with all GPUs of the node: cuMemcpyDtoHAsync_v2: result 719"
+				  : "host to device with all GPUs of the node: cuEventElapsedTime: result 719");
+}
+END_TEST
+
+static const struct {
+	double alone_ms; /* 0: not measured */
+	size_t repeats;
+} lengths[] = {
+	{ 0, REPEATS },
+	{ 31, REPEATS },
+	{ 6, REPEATS },
+	{ 5.01, REPEATS },
+	{ 5, 6 },
+	{ 2, 15 },
+	{ 0.46875, 64 },
+	{ 0.4, REPEATS_MAX },
+	{ 0.001, REPEATS_MAX },
+};
+
+START_TEST(together_makes_as_many_copies_as_take_30_ms)
+{
+	for (size_t i = 0; i < LENGTH(lengths); i++) {
+		state.alone_ms[D2H] = lengths[i].alone_ms;
+		ck_assert_uint_eq(together_repeats(D2H), lengths[i].repeats);
+		ck_assert_uint_eq(together_repeats(H2D), REPEATS);
+	}
+	state.alone_ms[D2H] = 0;
+}
+END_TEST
+
+START_TEST(each_repeat_measures_again)
+{
+	context->ctx.env.repeats = _i;
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_int_eq(together(&context->ctx, &err), 0);
+	ck_assert_uint_eq(fake_count(context, "gpu.h2d_gbps"), (size_t)_i);
+	ck_assert_uint_eq(fake_count(context, "gpu.d2h_together_gbps"), (size_t)_i);
+	ck_assert_uint_eq(fake_count(context, "gpu.copy_mib"), 1);
+}
+END_TEST
+
+START_TEST(each_step_says_how_much_is_copied)
+{
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_int_eq(together(&context->ctx, &err), 0);
+	ck_assert_str_eq(context->steps,
+		"cuMemHostRegister_v2 of 32 MiB\ncuMemAlloc_v2 of 32 MiB\n6 copies host to device\n"
+		"6 copies device to host\n23 copies host to device with all GPUs of the node\n"
+		"23 copies device to host with all GPUs of the node\n");
+}
+END_TEST
+
+START_TEST(without_the_driver_nothing_is_measured)
+{
+	cuda_missing = true;
+	ck_assert_int_eq(run(&context->ctx, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "libcuda.so.1 cannot be opened"));
+	ck_assert_int_eq(together(&context->ctx, &err), -1);
+	ck_assert_uint_eq(context->samples.count, 0);
+}
+END_TEST
+
+START_TEST(without_nvml_the_copies_are_measured_and_the_link_is_not)
+{
+	const char *why = _i == 0 ? "libnvidia-ml.so.1 cannot be opened" : "NVML does not show this GPU";
+	nvml_missing = _i == 0;
+	context->gpu.has_nvml = _i == 0;
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_gen_loaded", BUS_ID), why));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), why));
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("gpu_copy");
@@ -183,5 +348,13 @@ int main(void)
 	tcase_add_test(tests, a_numa_node_that_is_not_there_is_null_with_the_reason);
 	tcase_add_test(tests, alone_and_together_leave_no_metric_out);
 	tcase_add_test(tests, memory_on_a_node_that_is_there_is_bound_or_says_why_not);
+	tcase_add_loop_test(tests, a_call_that_fails_is_named_and_all_is_released, 0, LENGTH(failures));
+	tcase_add_test(tests, a_copy_that_took_no_time_is_an_error);
+	tcase_add_loop_test(tests, together_says_where_an_error_came_from, 0, 2);
+	tcase_add_test(tests, together_makes_as_many_copies_as_take_30_ms);
+	tcase_add_loop_test(tests, each_repeat_measures_again, 1, 3);
+	tcase_add_test(tests, each_step_says_how_much_is_copied);
+	tcase_add_test(tests, without_the_driver_nothing_is_measured);
+	tcase_add_loop_test(tests, without_nvml_the_copies_are_measured_and_the_link_is_not, 0, 2);
 	return check_main(tests);
 }

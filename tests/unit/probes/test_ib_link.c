@@ -255,6 +255,11 @@ static const struct {
 	{ "200 Gb/sec (4X HDR)", 3, 2, 200, -1, -1 },
 	{ "200 Gb/sec (4X HDR)", 64, 7, 200, -1, -1 },
 	{ "200 Gb/sec (4X HDR)", 0, 0, 200, -1, -1 },
+	{ "0 Gb/sec", 64, 2, 0, 200, 0 },
+	{ "9 Gb/sec", 64, 2, 9, 200, 0 },
+	{ "99.5 Gb/sec (4X EDR)", 32, 2, 99.5, 100, 0 },
+	{ "99.6 Gb/sec (4X EDR)", 32, 2, 99.6, 100, 1 },
+	{ ":0 Gb/sec", 64, 2, -1, 200, -1 },
 	{ "200", 64, 2, -1, 200, -1 },
 	{ "200 Mb/sec", 64, 2, -1, 200, -1 },
 	{ "Gb/sec", 64, 2, -1, 200, -1 },
@@ -560,6 +565,93 @@ START_TEST(without_sysfs_nothing_is_counted)
 }
 END_TEST
 
+START_TEST(each_step_names_its_device_or_port)
+{
+	struct muster_error err;
+	measure();
+	ck_assert_str_eq(context->steps,
+		"sysfs: list the RDMA devices\nopen libibverbs\nibv_get_device_list\n"
+		"ibv_open_device of mlx5_an0\nibv_query_port of mlx5_an0/1\n"
+		"ibv_open_device of mlx5_ib0\nibv_query_port of mlx5_ib0/1\nsysfs: read the ports\n");
+	fake_forget(context);
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_str_eq(context->steps, "sysfs: read the error counters again\n");
+}
+END_TEST
+
+START_TEST(a_port_that_is_waited_for_is_one_step)
+{
+	fake_file(context, PORT0 "/state", "2: INIT\n");
+	measure();
+	const char *wait = "wait for the subnet manager to activate mlx5_ib0/1\n",
+		   *found = strstr(context->steps, wait);
+	ck_assert_ptr_nonnull(found);
+	ck_assert_ptr_null(strstr(found + 1, wait));
+}
+END_TEST
+
+START_TEST(ports_are_numbers_and_their_layer_may_be_unknown)
+{
+	static const char *const others[] = { "0", "256", "x", "1x" };
+	char path[4096];
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		snprintf(path, sizeof path, IB0 "/ports/%s/link_layer", others[i]);
+		fake_file(context, path, "InfiniBand\n");
+	}
+	snprintf(path, sizeof path, "%s" AN0 "/ports/1/link_layer", context->root);
+	ck_assert_int_eq(unlink(path), 0);
+	measure();
+	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
+	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 0);
+	ck_assert_uint_eq(fake_count(context, "port.state"), 2);
+	const struct muster_sample *sample = fake_sample(context, "port.state", "mlx5_an0/1", NULL);
+	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "unknown");
+}
+END_TEST
+
+START_TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
+{
+	static const char *const both[] = { "port.pkeys", "port.full_member" };
+	char path[4096];
+	fake_file(context, PORT0 "/pkeys/1", "key\n");
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s" AN0 "/ports/1/pkeys/%d", context->root, i);
+		ck_assert_int_eq(unlink(path), 0);
+	}
+	measure();
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_ib0/1"), PORT0 "/pkeys/1"));
+		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_an0/1"), "/pkeys has no entries"));
+	}
+}
+END_TEST
+
+START_TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
+{
+	struct muster_error err;
+	fake_file(context, PORT0 "/counters/link_downed", "many\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(
+		fake_sample(context, "port.counter", "mlx5_ib0/1", "link_downed")->reason, "/counters/link_downed"));
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_ptr_nonnull(strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "link_downed")->reason,
+		"/counters/link_downed"));
+	ck_assert_double_eq(
+		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->value.number, 0);
+}
+END_TEST
+
+START_TEST(a_counter_that_starts_at_zero_may_increase)
+{
+	struct muster_error err;
+	measure();
+	fake_file(context, PORT0 "/counters/symbol_error", "4\n");
+	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
+	ck_assert_double_eq(
+		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 4);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *ports = tcase_create("ports"), *none = tcase_create("no ports");
@@ -582,6 +674,12 @@ int main(void)
 	tcase_add_test(ports, a_list_that_fails_is_null_with_errno);
 	tcase_add_test(ports, without_the_library_sysfs_still_speaks_and_the_error_names_it);
 	tcase_add_test(ports, an_unreadable_fact_is_null_and_names_the_file);
+	tcase_add_test(ports, each_step_names_its_device_or_port);
+	tcase_add_test(ports, a_port_that_is_waited_for_is_one_step);
+	tcase_add_test(ports, ports_are_numbers_and_their_layer_may_be_unknown);
+	tcase_add_test(ports, pkeys_that_cannot_be_read_are_null_with_the_file);
+	tcase_add_test(ports, a_counter_that_cannot_be_read_is_null_with_the_file);
+	tcase_add_test(ports, a_counter_that_starts_at_zero_may_increase);
 	tcase_add_checked_fixture(none, setup, teardown);
 	tcase_add_loop_test(none, a_node_without_rdma_has_no_ports_and_needs_no_library, 0, 3);
 	tcase_add_test(none, without_sysfs_nothing_is_counted);
