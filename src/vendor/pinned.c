@@ -19,8 +19,8 @@ static int alloc_bound(const char *root, const char *bus_id, struct muster_pinne
 	void *data = hwloc_alloc_membind(topology, pinned->bytes, node->nodeset, HWLOC_MEMBIND_BIND,
 		HWLOC_MEMBIND_STRICT | HWLOC_MEMBIND_BYNODESET);
 	if (!data)
-		return muster_fail(err, errno == EPERM ? MUSTER_ENOPERMISSION : MUSTER_ENOTSUPPORTED,
-			"memory cannot be bound to NUMA node %u: %s", node->os_index, strerror(errno));
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "memory cannot be bound to NUMA node %u: %s",
+			node->os_index, strerror(errno));
 	pinned->data = data;
 	pinned->bound = true;
 	pinned->numa_node = (int)node->os_index;

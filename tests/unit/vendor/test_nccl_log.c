@@ -303,6 +303,18 @@ START_TEST(the_debug_level_is_raised_and_never_lowered)
 }
 END_TEST
 
+START_TEST(a_log_may_be_the_first_file_that_is_open)
+{
+	struct muster_error err;
+	clear_environment();
+	ck_assert_int_eq(close(STDIN_FILENO), 0);
+	ck_assert_msg(muster_nccl_log_start(&err) == 0, "%s", err.text);
+	ck_assert_str_eq(getenv("NCCL_DEBUG_FILE"), "/proc/self/fd/0");
+	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
+	read_back(AT "hello\n");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("nccl_log");
@@ -316,5 +328,6 @@ int main(void)
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
 	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));
+	tcase_add_test(tests, a_log_may_be_the_first_file_that_is_open);
 	return check_main(tests);
 }
