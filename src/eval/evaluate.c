@@ -79,17 +79,17 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		muster_failed_at_add(state, place);
 }
 
-/* Whether the rank (or the node's leader) ran other probes and never heard of this one: a report of an older muster. */
+/* Whether the rank (or the node's leader, which is there) ran other probes and never heard of this one: a report of an
+ * older muster. */
 static bool probe_unheard(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
 {
-	const struct muster_node *its_node = node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[node];
-	if (its_node && rank == MUSTER_NOWHERE)
-		rank = muster_node_leader(its_node);
-	if (!its_node || rank == MUSTER_NOWHERE)
+	if (node == MUSTER_NOWHERE)
 		return false;
-	return its_node->ranks[rank].outcomes.count > 0 &&
-	       !muster_rank_knows(&its_node->ranks[rank], muster_metric_probe(metric));
+	const struct muster_node *its_node = &eval->run->nodes[node];
+	const struct muster_rank *its_rank =
+		&its_node->ranks[rank == MUSTER_NOWHERE ? muster_node_leader(its_node) : rank];
+	return its_rank->outcomes.count > 0 && !muster_rank_knows(its_rank, muster_metric_probe(metric));
 }
 
 bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)

@@ -208,7 +208,8 @@ static void judge_split(struct across *a, struct peer *const *sorted, const stru
 		text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
 			group_text(a, sorted, groups[i]));
 	if (count > GROUPS_SHOWN)
-		text = muster_arena_printf(arena, "%s; and %zu more values", text, count - GROUPS_SHOWN);
+		text = muster_arena_printf(arena, "%s; and %zu more value%s", text, count - GROUPS_SHOWN,
+			count == GROUPS_SHOWN + 1 ? "" : "s");
 	muster_result_take(a->eval, a->check_at, everywhere, NULL,
 		(struct muster_verdict){ muster_check_status(a->check), expected_text(a, sorted[0]), text });
 }

@@ -169,6 +169,108 @@ static const struct {
 		"fail first a: at least 2 | 1\n"
 		"inconclusive second b: at least 1 | not measured\n",
 		MUSTER_FAIL },
+	/* of the listed ports the first and the last are missing */
+	{ "a/0 rank.local_rank 0\na port.rate_gbps port=p1/1 link_layer=InfiniBand 200",
+		"'c':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/1':200,'p2/"
+		"1':100}},'source':'s'}",
+		"fail c a port=p0/1: 200 Gb/s | not found\nfail c a port=p2/1: 100 Gb/s | not found\n", MUSTER_FAIL },
+	/* the same fault of two ports, or of two GPUs of one rank, is two findings, in the order of the names */
+	{ "a port.state port=p1/1 link_layer=InfiniBand DOWN\na port.state port=p0/1 link_layer=InfiniBand DOWN\n"
+	  "a/0 = - -",
+		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s'}",
+		"fail c a port=p0/1: ACTIVE | DOWN\nfail c a port=p1/1: ACTIVE | DOWN\n", MUSTER_FAIL },
+	{ "a/0 gpu.numa_node gpu=g1 7\na/0 gpu.numa_node gpu=g0 7",
+		"'c':{'metric':'gpu.numa_node','equals':0,'source':'s'}",
+		"fail c a rank=0 gpu=g0: 0 | 7\nfail c a rank=0 gpu=g1: 0 | 7\n", MUSTER_FAIL },
+	/* probes of one rank by their names */
+	{ "a/0 probe gpu_copy error vendor broken\na/0 probe gpu error vendor damaged",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},'d':{'metric':'gpu.numa_node','min':0,'source':'s'"
+		"}",
+		"fail probe.gpu a rank=0: probe gpu finishes | damaged\n"
+		"fail probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n",
+		MUSTER_FAIL },
+	/* one cause of two probes is one finding, but not where one of them is optional or ended otherwise */
+	{ "a/0 probe gpu error vendor broken\na/0 probe gpu_copy error vendor broken",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},'d':{'metric':'gpu.numa_node','min':0,'source':'s'"
+		"}",
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n", MUSTER_FAIL },
+	{ "a/0 probe gpu error vendor broken\na/0 probe gpu_copy error vendor broken",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true},"
+		"'d':{'metric':'gpu.numa_node','min':0,'source':'s'}",
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
+		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n",
+		MUSTER_FAIL },
+	{ "a/0 probe gpu hung - broken\na/0 probe gpu_copy error vendor broken",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},'d':{'metric':'gpu.numa_node','min':0,'source':'s'"
+		"}",
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
+		"fail probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n",
+		MUSTER_FAIL },
+	/* what cannot be measured is told once, with how many of what there are */
+	{ "a port.rate_gbps port=p0/1 link_layer=InfiniBand -\na port.rate_gbps port=p1/1 link_layer=InfiniBand -\n"
+	  "a/0 = - -",
+		"'c':{'metric':'port.rate_gbps','min':1,'source':'s','optional':true}",
+		"skip c a: at least 1 Gb/s | null: not supported here (2 ports)\n", MUSTER_PASS },
+	{ "a node.cpus -\nb node.cpus -\na/0 = - -\nb/1 = - -",
+		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
+		"skip c: at least 1 | null: not supported here (2 nodes)\n", MUSTER_PASS },
+	{ "a/0 rank.local_rank -\na/1 rank.local_rank -",
+		"'c':{'metric':'rank.local_rank','min':1,'source':'s','optional':true}",
+		"skip c a: at least 1 | null: not supported here (2 ranks)\n", MUSTER_PASS },
+	{ "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 -\n"
+	  "job nccl.allreduce_busbw_gbps bytes=128 nodes=1 ranks=1 -\na/0 = - -",
+		"'c':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s','optional':true}",
+		"skip c: at least 1 GB/s | null: not supported here (2 times)\n", MUSTER_PASS },
+	/* a report of an older muster has no such metric, or not even the probe */
+	{ "a/0 probe system ok\na/0 rank.local_rank 0",
+		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
+		"skip c a: at least 1 | not measured: this run did not have the metric\n", MUSTER_PASS },
+	{ "a/0 probe gpu ok\na/0 rank.local_rank 0", "'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
+		"skip c a: at least 1 | not measured: this run did not have the probe\n", MUSTER_PASS },
+	{ "a/0 rank.local_rank 0", "'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
+		"skip c a: at least 1 | not measured: this run did not have the metric\n", MUSTER_PASS },
+	{ "a/0 probe gpu ok\na/1 probe gpu_copy ok",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}",
+		"skip c a rank=0: at least 1 GB/s | not measured: this run did not have the probe\n"
+		"skip c a rank=1: at least 1 GB/s | not measured: this run did not have the metric\n",
+		MUSTER_PASS },
+	{ "a/0 probe gpu ok", "'c':{'metric':'nccl.ring_ranks','min':1,'source':'s','optional':true}",
+		"skip c: at least 1 | not measured: this run did not have the metric\n", MUSTER_PASS },
+	/* beside a node that has the metric */
+	{ "a/0 probe system ok\nb/1 probe system ok\nb node.cpus 4",
+		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
+		"inconclusive c a: at least 1 | not measured\n", MUSTER_INCONCLUSIVE },
+	/* five values of one rank, of which four are shown */
+	{ "a/0 rank.allreduce_wrong bytes=1 1\na/0 rank.allreduce_wrong bytes=2 2\na/0 rank.allreduce_wrong bytes=3 3\n"
+	  "a/0 rank.allreduce_wrong bytes=4 4\na/0 rank.allreduce_wrong bytes=5 5",
+		"'c':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}",
+		"fail c a rank=0: 0 | 1 with bytes 1; 2 with bytes 2; 3 with bytes 3; 4 with bytes 4; and 1 more\n",
+		MUSTER_FAIL },
+	/* values with a unit, of which one differs; and a rank alone is no ranks */
+	{ "a node.memory_mib 4\nb node.memory_mib 4\nc node.memory_mib 5\na/0 = - -\nb/1 = - -\nc/2 = - -",
+		"'c':{'metric':'node.memory_mib','same_across':'nodes','source':'s'}",
+		"fail c c: the same on all nodes: 4 MiB (2 of 3) | 5\n", MUSTER_FAIL },
+	{ "a/0 rank.local_rank 7\na/1 rank.local_rank 8",
+		"'c':{'metric':'rank.local_rank','same_across':'ranks','source':'s'}",
+		"fail c: the same on all ranks | 7 on rank 0; 8 on rank 1\n", MUSTER_FAIL },
+	/* a node of which nothing came is not compared */
+	{ "a node.driver_version x\na/0 = - -\nb node\nc/1 missing",
+		"'c':{'metric':'node.driver_version','same_across':'nodes','source':'s'},"
+		"'d':{'metric':'port.firmware','same_across':'nodes','source':'s'}",
+		"fail node.missing b: a result from every node | no result from this node\n"
+		"fail rank.missing c rank=1: a result from every rank | no message\n",
+		MUSTER_FAIL },
+	{ "a node.cpus 4\na/0 = - -\nb node\nb port.lid port=p0/1 link_layer=InfiniBand 1",
+		"'c':{'metric':'node.cpus','equals':4,'source':'s'},'d':{'metric':'port.lid','equals':0,'source':'s'}",
+		"fail node.missing b: a result from every node | no result from this node\n", MUSTER_FAIL },
+	/* a ring is ended by the first of two ranks that say as much */
+	{ RING("a/0", "error", "time late ring=3") RING("a/1", "hung", "- silent ring=3")
+			RING("b/2", "hung", "- silent ring=3"),
+		BUSBW,
+		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | silent\n"
+		"fail probe.nccl_allreduce b rank=2: probe nccl_allreduce finishes | silent\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | ended by the failure of rank 1\n",
+		MUSTER_FAIL },
 };
 
 START_TEST(a_run_has_the_findings_that_it_earns)
@@ -234,6 +336,7 @@ static const struct {
 	{ "a/0 probe gpu error vendor broken", "if the same call fails again" },
 	{ "a/0 probe gpu error permission refused", "ask the administrator for access" },
 	{ "a/0 probe gpu error time late", "a longer --deadline" },
+	{ "a/0 probe gpu error remote gone", "run again with --localise always" },
 };
 
 START_TEST(a_probe_that_did_not_end_well_comes_with_what_to_do)
@@ -266,6 +369,106 @@ START_TEST(a_tally_keeps_the_labels_that_choose_its_samples)
 	ck_assert_str_eq(report.tallies[0].where[0].value.string, "InfiniBand");
 	ck_assert_str_eq(report.tallies[1].where[0].key, "bytes");
 	ck_assert_double_eq(report.tallies[1].where[0].value.number, 64);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A finding that stands for several GPUs has the labels of none of them. */
+START_TEST(what_does_not_apply_to_several_gpus_has_no_labels)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, "a/0 gpu.h2d_gbps gpu=g0 -\na/1 gpu.h2d_gbps gpu=g1 -");
+	fixture_judge(&run, "'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}", false, &report);
+	ck_assert_str_eq(fixture_findings(&report), "skip c a: at least 1 GB/s | null: not supported here (2 GPUs)\n");
+	ck_assert_ptr_null(report.findings[0].labels);
+	ck_assert_uint_eq(report.findings[0].label_count, 0);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* As many reasons, each on a node of its own, and the first one again: after 64 others it is not found. */
+START_TEST(a_reason_is_looked_for_among_the_last_64)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	for (int i = 0; i <= _i; i++) {
+		struct muster_node *node = fixture_node(&run, muster_arena_printf(run.arena, "n%03d", i), 1);
+		fixture_sample(&run, &node->samples, "node.cpus", NULL, muster_null())->reason =
+			muster_arena_printf(run.arena, "reason %d", i % _i);
+	}
+	fixture_judge(&run, "'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}", false, &report);
+	ck_assert_uint_eq(report.finding_count, _i == 64 ? 64 : 66);
+	ck_assert_uint_eq(report.count[MUSTER_SKIP], report.finding_count);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Whether there is a port is not known where the probe failed: that is no pass. */
+START_TEST(what_should_be_absent_passes_only_where_its_probe_ran)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, "a/0 probe ib_link error lib missing\nb/1 probe ib_link ok");
+	fixture_judge(&run, "'c':{'metric':'port.lid','present':false,'source':'s'}", false, &report);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 1);
+	ck_assert_uint_eq(report.count[MUSTER_PASS], 1);
+	ck_assert_str_eq(fixture_findings(&report), "fail probe.ib_link a rank=0: probe ib_link finishes | missing\n");
+	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* The report outlives the expectations, and the value that all have is shown beside the check. */
+START_TEST(a_tally_has_the_value_that_all_have)
+{
+	static const struct {
+		const char *run, *value;
+	} runs[] = {
+		{ "a node.kernel x\nb node.kernel x\na/0 = - -\nb/1 = - -", "x" },
+		{ "a node.kernel x\nb node.kernel y\nc node.kernel x\na/0 = - -\nb/1 = - -\nc/2 = - -", NULL },
+		{ "a node.kernel -\nb node.kernel y\na/0 = - -\nb/1 = - -", "y" },
+	};
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, runs[_i].run);
+	fixture_judge(&run, "'c':{'metric':'node.kernel','matches':'.','source':'s'}", false, &report);
+	ck_assert_pstr_eq(report.tallies[0].value, runs[_i].value);
+	ck_assert(!report.tallies[0].has_numbers);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Probes that share no ring failed by themselves, though the run was ended early. */
+START_TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, "a/0 probe gpu error vendor broken\na/0 probe gpu_copy not_run - unable\n"
+		       "a/0 probe nccl_allreduce error vendor gone\na/1 probe nccl_allreduce crashed - segfault\n"
+		       "b/2 probe gpu error interrupted ended");
+	run.job.interrupted = "SIGTERM";
+	fixture_judge(&run,
+		"'c':{'metric':'gpu.numa_node','min':0,'source':'s'},'d':{'metric':'gpu.h2d_gbps','min':0,'source':'s'}"
+		","
+		"'e':{'metric':'nccl.ring_ranks','min':0,'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
+		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | segfault\n"
+		"inconclusive run.interrupted: the run finishes | SIGTERM\n"
+		"inconclusive c a rank=1: at least 0 | not measured\n"
+		"inconclusive d a rank=1: at least 0 GB/s | not measured\n"
+		"inconclusive d b rank=2: at least 0 GB/s | not measured\n"
+		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | unable\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | gone\n"
+		"skip probe.gpu b rank=2: probe gpu finishes | ended\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -319,6 +522,70 @@ START_TEST(a_machine_type_that_nobody_knows_never_passes)
 	ck_assert_ptr_nonnull(strstr(report.findings[0].observed, "huge"));
 	ck_assert_str_eq(report.sku, "huge");
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Behind what failed and before what is only a warning. */
+START_TEST(an_unknown_machine_type_can_fail_and_says_so_after_what_failed)
+{
+	struct muster_selection selection;
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_error err;
+	run_text(&run, "a node.cpus 4\na/0 rank.local_rank 0");
+	fixture_open();
+	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"cpus\":{\"metric\":"
+				     "\"node.cpus\",\"min\":8,\"source\":\"s\"},\"ranks\":{\"metric\":\"rank."
+				     "local_rank\",\"warn_below\":1,\"source\":\"s\"}}}");
+	ck_assert_msg(muster_selection_load(fixture_dir, "auto", NULL, &selection, &err) == 0, "%s", err.text);
+	fixture_close();
+	muster_selection_evaluate(&selection, &run, false, &report);
+	muster_selection_done(&selection);
+	ck_assert_uint_eq(report.finding_count, 3);
+	ck_assert_str_eq(report.findings[0].check, "cpus");
+	ck_assert_str_eq(report.findings[1].check, "sku.unknown");
+	ck_assert_int_eq(report.findings[1].rank, -1);
+	ck_assert_str_eq(report.findings[2].check, "ranks");
+	ck_assert_uint_eq(report.count[MUSTER_INCONCLUSIVE], 1);
+	ck_assert_str_eq(report.sku, "unknown");
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_machine_type_that_is_recognised_is_told_with_how)
+{
+	struct muster_selection selection;
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_error err;
+	const char *overlay = NULL;
+	run_text(&run, "a node.vm_size VM\na node.cpus 4\na/0 rank.local_rank 0");
+	fixture_open();
+	fixture_write("vm.json", "{\"schema_version\":1,\"name\":\"vm\",\"identify\":{\"vm_size\":[\"VM\"]},"
+				 "\"checks\":{\"c\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
+	fixture_write("other.json", "{\"schema_version\":1,\"name\":\"other\",\"identify\":{\"vm_size\":[\"OTHER\"]},"
+				    "\"checks\":{\"o\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
+	if (_i == 1) /* fits the other one alone */
+		overlay = fixture_write("site.json", "{\"checks\":{\"o\":{\"min\":2}}}");
+	ck_assert_msg(muster_selection_load(fixture_dir, "auto", overlay, &selection, &err) == 0, "%s", err.text);
+	fixture_close();
+	muster_selection_evaluate(&selection, &run, false, &report);
+	muster_selection_done(&selection);
+	if (_i == 0) {
+		ck_assert_str_eq(report.sku, "vm");
+		ck_assert_msg(strstr(report.sku_origin, "vm.json (detected by ") != NULL, "%s", report.sku_origin);
+		ck_assert_int_eq(report.verdict, MUSTER_PASS);
+	} else {
+		ck_assert_str_eq(report.findings[0].check, "sku.unknown");
+		ck_assert_msg(strstr(report.findings[0].observed, "detected as vm by ") &&
+				      strstr(report.findings[0].observed, "does not fit this machine type"),
+			"%s", report.findings[0].observed);
+		ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	}
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -378,6 +645,13 @@ int main(void)
 	tcase_add_test(tcase, advice_takes_values_from_the_nearest_place);
 	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);
 	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
+	tcase_add_test(tcase, what_should_be_absent_passes_only_where_its_probe_ran);
+	tcase_add_loop_test(tcase, a_tally_has_the_value_that_all_have, 0, 3);
+	tcase_add_test(tcase, what_does_not_apply_to_several_gpus_has_no_labels);
+	tcase_add_loop_test(tcase, a_reason_is_looked_for_among_the_last_64, 64, 66);
+	tcase_add_test(tcase, the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring);
+	tcase_add_test(tcase, an_unknown_machine_type_can_fail_and_says_so_after_what_failed);
+	tcase_add_loop_test(tcase, a_machine_type_that_is_recognised_is_told_with_how, 0, 2);
 	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);
 	tcase_add_test(tcase, a_machine_type_that_nobody_knows_never_passes);
 	tcase_add_test(tcase, an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged);

@@ -44,6 +44,13 @@ static const struct {
 		"fail same: the same on all nodes | 1 on n1; 2 on n3\n"
 		"inconclusive same n2: the same on all nodes | not measured\n",
 		MUSTER_FAIL },
+	{ { "1", "2", "3", "4", "5", "6" }, 6,
+		"fail same: the same on all nodes | 1 on n1; 2 on n2; 3 on n3; 4 on n4; 5 on n5; 6 on n6\n",
+		MUSTER_FAIL },
+	{ { "1", "2", "3", "4", "5", "6", "7" }, 7,
+		"fail same: the same on all nodes | 1 on n1; 2 on n2; 3 on n3; 4 on n4; 5 on n5; 6 on n6; and 1 more "
+		"value\n",
+		MUSTER_FAIL },
 	{ { NULL, NULL }, 2,
 		"inconclusive same n1: the same on all nodes | null: not supported here\n"
 		"inconclusive same n2: the same on all nodes | null: not supported here\n",
