@@ -95,6 +95,9 @@ static const struct {
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "within the noise of repeats", GPU_0 H2D "100,98,99", GPU_0 H2D "90,85,100",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "a figure of 0 has no variation", GPU_0 H2D "100,98,104", GPU_0 H2D "0,5,0",
+		"\nworse\n  gpu.h2d_gbps: 100 -> 0 GB/s, -100.0 % (variation 6.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "repeats of one side prove nothing", GPU_0 H2D "100,80,99", GPU_0 H2D "90",
 		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"

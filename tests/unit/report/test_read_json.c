@@ -243,6 +243,43 @@ START_TEST(equal_label_sets_are_stored_once)
 }
 END_TEST
 
+/* Two ranks with the same 300 label sets, more than the first table of them has room for. */
+START_TEST(many_label_sets_are_stored_once_each)
+{
+	enum { SETS = 300 };
+	struct muster_run run, back;
+	struct muster_error err;
+	muster_run_init(&run);
+	run.job.started = "2026-11-21T10:00:00Z";
+	run.job.profile = "quick";
+	run.job.version = "test";
+	run.job.ranks = 2;
+	struct muster_node *node = muster_run_add_node(&run, "n");
+	struct muster_label labels[SETS];
+	for (int r = 0; r < 2; r++) {
+		struct muster_rank *rank = muster_node_add_rank(node, r);
+		for (int i = 0; i < SETS; i++) {
+			labels[i] = (struct muster_label){ .key = "bytes", .value = muster_number(i + 1) };
+			muster_samples_add(&rank->samples,
+				(struct muster_sample){ .metric = muster_metric_find("rank.allreduce_us"),
+					.labels = &labels[i],
+					.label_count = 1,
+					.value = muster_number(i) });
+		}
+	}
+	write_report(&run);
+	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	const struct muster_rank *ranks = back.nodes[0].ranks;
+	ck_assert_uint_eq(ranks[1].samples.count, SETS);
+	for (int i = 0; i < SETS; i++) {
+		assert_number(ranks[1].samples.items[i].labels->value.number, i + 1);
+		ck_assert_ptr_eq(ranks[0].samples.items[i].labels, ranks[1].samples.items[i].labels);
+	}
+	muster_run_done(&run);
+	muster_run_done(&back);
+}
+END_TEST
+
 static char *report_text(const struct muster_report *report)
 {
 	char *text = NULL;
@@ -274,6 +311,36 @@ START_TEST(every_status_has_its_name_in_the_report)
 	assert_number(muster_json_number(muster_json_member(count, muster_status_name(status))),
 		(double)report.count[status]);
 	muster_json_free(json);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Each once; neither nodes that only warn, nor those whose name nobody knows. */
+START_TEST(failed_nodes_are_those_that_failed)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[] = {
+		{ .status = MUSTER_FAIL },
+		{ .status = MUSTER_FAIL, .node = "?" },
+		{ .status = MUSTER_FAIL, .node = "n2" },
+		{ .status = MUSTER_FAIL, .node = "n2" },
+		{ .status = MUSTER_FAIL, .node = "n3" },
+		{ .status = MUSTER_INCONCLUSIVE, .node = "n4" },
+		{ .status = MUSTER_WARN, .node = "n1" },
+		{ .status = MUSTER_SKIP, .node = "n5" },
+	};
+	fixture_run(&run);
+	fixture_report(&report, &run);
+	for (size_t i = 0; i < sizeof findings / sizeof *findings; i++) {
+		findings[i].check = "a.b";
+		findings[i].rank = -1;
+	}
+	report.findings = findings;
+	report.finding_count = sizeof findings / sizeof *findings;
+	char *text = report_text(&report);
+	ck_assert_msg(strstr(text, "\"failed_nodes\": [\"n2\", \"n3\"]"), "%s", text);
 	free(text);
 	muster_run_done(&run);
 }
@@ -485,6 +552,7 @@ int main(void)
 	Suite *suite = suite_create("report_json");
 	TCase *plain = tcase_create("text");
 	tcase_add_loop_test(plain, every_status_has_its_name_in_the_report, 0, MUSTER_STATUS_COUNT);
+	tcase_add_test(plain, failed_nodes_are_those_that_failed);
 	tcase_add_test(plain, findings_and_checks_keep_all_their_parts);
 	tcase_add_loop_test(plain, only_a_clear_verdict_exits_zero_or_one, 0, MUSTER_STATUS_COUNT);
 	suite_add_tcase(suite, plain);
@@ -493,6 +561,7 @@ int main(void)
 	tcase_add_test(files, the_run_comes_back_as_it_was);
 	tcase_add_test(files, every_sample_stands_on_its_own_line);
 	tcase_add_test(files, equal_label_sets_are_stored_once);
+	tcase_add_test(files, many_label_sets_are_stored_once_each);
 	tcase_add_test(files, a_read_only_directory_leaves_the_old_report_whole);
 	tcase_add_test(files, a_directory_in_its_place_is_an_error_and_stays);
 	tcase_add_test(files, a_missing_directory_is_an_error);
