@@ -228,11 +228,9 @@ static void count_partners(struct muster_suspects *s)
 	}
 }
 
-/* Whether the node failed with a good one; `inside`: of its own part. */
-static void count_failures(const struct muster_suspects *s, bool inside, size_t *ret_all, size_t *ret_good)
+/* How often each node failed with partners that work alone, and how many of these are good. */
+static void count_failures(const struct muster_suspects *s, size_t *all, size_t *good)
 {
-	memset(ret_all, 0, s->node_count * sizeof *ret_all);
-	memset(ret_good, 0, s->node_count * sizeof *ret_good);
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		size_t ends[] = { edge->a, edge->b };
@@ -240,23 +238,22 @@ static void count_failures(const struct muster_suspects *s, bool inside, size_t 
 			continue;
 		for (size_t end = 0; end < 2; end++) {
 			size_t node = ends[end], other = ends[1 - end];
-			if (inside &&
-				(muster_suspects_suspected(s, other) || s->nodes[node].part != s->nodes[other].part))
-				continue;
 			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
-				continue; /* that one explains it */
-			ret_all[node]++;
-			ret_good[node] += muster_suspects_good(s, other);
+				continue; /* which explains the failure */
+			all[node]++;
+			good[node] += muster_suspects_good(s, other);
 		}
 	}
 }
 
 /* Nodes that work with no other node, and failed with two at least, of which one is good. When they are many they may
  * work with each other, behind a switch of their own: then each must have been tried with all the others of them. */
-static void blame_isolated(struct muster_suspects *s, size_t *all, size_t *good)
+static void blame_isolated(struct muster_suspects *s)
 {
 	size_t isolated = 0, *failed = muster_arena_alloc(s->arena, s->node_count * sizeof *failed);
-	count_failures(s, false, all, good);
+	size_t *all = muster_arena_alloc(s->arena, s->node_count * sizeof *all);
+	size_t *good = muster_arena_alloc(s->arena, s->node_count * sizeof *good);
+	count_failures(s, all, good);
 	for (size_t i = 0; i < s->node_count; i++)
 		isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
@@ -276,33 +273,39 @@ static void blame_isolated(struct muster_suspects *s, size_t *all, size_t *good)
 			s->nodes[i].blame = MUSTER_BLAME_PARTNERS;
 }
 
-/* The node is a suspect: its failures count no more for its partners, and it is no good partner any more. */
-static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *all, size_t *good)
+static bool failed_inside(const struct muster_suspects *s, const struct muster_edge *edge)
 {
-	bool was_good = muster_suspects_good(s, node);
-	s->nodes[node].blame = MUSTER_BLAME_PARTNERS;
-	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
-		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
-		size_t other = muster_edge_other(edge, node);
-		if (!muster_edge_failed(edge) || s->nodes[other].part != s->nodes[node].part)
-			continue;
-		all[other]--;
-		good[other] -= was_good;
-	}
+	return muster_edge_failed(edge) && s->nodes[edge->a].part == s->nodes[edge->b].part &&
+	       !muster_suspects_suspected(s, edge->a) && !muster_suspects_suspected(s, edge->b);
 }
 
-/* Nodes that work with some and fail with others of the same part: the one with the most failures first, since it
- * explains those of its partners. Counts only fall here, so each number of failures is looked for once. */
-static void blame_unsteady(struct muster_suspects *s, size_t *all, size_t *good)
+/* The node is a suspect: its failures count no more for its partners. */
+static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *all)
 {
-	size_t most = 0;
-	count_failures(s, true, all, good);
+	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
+		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
+		all[muster_edge_other(edge, node)] -= failed_inside(s, edge);
+	}
+	s->nodes[node].blame = MUSTER_BLAME_PARTNERS;
+}
+
+/* Nodes that work with some and fail with others of the same part, which are good because they are of a part: the one
+ * with the most failures first, since it explains those of its partners. Counts only fall here, so each number of
+ * failures is looked for once. */
+static void blame_unsteady(struct muster_suspects *s)
+{
+	size_t most = 0, *all = muster_arena_alloc(s->arena, s->node_count * sizeof *all);
+	for (size_t i = 0; i < s->edge_count; i++) {
+		bool failed = failed_inside(s, &s->edges[i]);
+		all[s->edges[i].a] += failed;
+		all[s->edges[i].b] += failed;
+	}
 	for (size_t i = 0; i < s->node_count; i++)
 		most = all[i] > most ? all[i] : most;
 	for (; most >= 2; most--)
 		for (size_t i = 0; i < s->node_count; i++)
-			if (all[i] == most && good[i] > 0 && !muster_suspects_suspected(s, i))
-				blame_for_partners(s, i, all, good);
+			if (all[i] == most && !muster_suspects_suspected(s, i))
+				blame_for_partners(s, i, all);
 }
 
 bool muster_suspects_failed_with(const struct muster_suspects *s, size_t node, size_t part)
@@ -442,17 +445,15 @@ void muster_suspects_find(
 		.is_part = muster_arena_alloc(arena, nodes * sizeof *s.is_part),
 		.gaps = muster_arena_alloc(arena, count * sizeof *s.gaps),
 	};
-	size_t *all = muster_arena_alloc(arena, nodes * sizeof *all);
-	size_t *good = muster_arena_alloc(arena, nodes * sizeof *good);
 	find_results(attempts, count, &s);
 	list_edges(&s);
 	count_partners(&s);
 	for (size_t i = 0; i < nodes; i++)
 		if (s.nodes[i].alone > MUSTER_PASSED)
 			s.nodes[i].blame = MUSTER_BLAME_ALONE;
-	blame_isolated(&s, all, good);
+	blame_isolated(&s);
 	find_parts(&s);
-	blame_unsteady(&s, all, good);
+	blame_unsteady(&s);
 	find_parts(&s);
 	find_gaps(&s);
 	find_split(&s);

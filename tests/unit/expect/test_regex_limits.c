@@ -50,6 +50,8 @@ START_TEST(a_regular_expression_is_judged_by_what_it_costs)
 		{ "[[:alpha", true },
 		{ "\\{{200}", true },
 		{ "\\{{201}", false },
+		{ "a{150}({3}b)", true }, /* a repetition of nothing */
+		{ "a{150}(+", true },
 		{ "a)b", true },
 		{ "(a", true },
 		{ "\\0", false },

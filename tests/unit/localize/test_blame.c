@@ -27,6 +27,8 @@ static const struct {
 	{ 4, "0-1 failed; 1-2 ok; 2-3 ok", "unexplained 1", 3, 0 },
 	/* a good partner passed alone and with others */
 	{ 4, "1 failed; 0-1 failed; 0-2 failed; 1-3 ok", "node 1 alone", 4, 0 },
+	/* one failure with a good partner is too few, whatever a node that fails alone adds */
+	{ 4, "0 failed; 0-2 failed; 1-2 failed; 1-3 ok", "node 0 alone", 4, 0 },
 	/* outcasts that are more than a third of the nodes must have been tried with each other */
 	{ 6, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-5 ok", "node 0; node 3", 6, 0 },
 	{ 5, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok", "unexplained 4", 6, 0 },
@@ -152,6 +154,7 @@ START_TEST(a_gap_names_two_pairs_apart_or_the_last_one)
 		{ "0-1 ok; 2-3 ok; 0-2 failed", 1, { { 0, 2 } } },
 		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed", 1, { { 0, 3 } } },
 		{ "0-1 ok; 2-3 ok; 0-3 failed; 1-2 failed; 1-3 failed", 2, { { 0, 3 }, { 1, 2 } } },
+		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed; 1-3 failed", 2, { { 0, 2 }, { 1, 3 } } },
 		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed", 2, { { 0, 3 }, { 1, 2 } } },
 	};
 	for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
