@@ -228,14 +228,13 @@ static void count_partners(struct muster_suspects *s)
 	}
 }
 
-/* How often each node failed with partners that work alone, and how many of these are good. */
-static void count_failures(const struct muster_suspects *s, size_t *all, size_t *good)
+/* Of the partners of each node how many work alone, and how many are good. To a node that failed with all of them these
+ * are its failures. */
+static void count_working(const struct muster_suspects *s, size_t *all, size_t *good)
 {
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		size_t ends[] = { edge->a, edge->b };
-		if (!muster_edge_failed(edge))
-			continue;
 		for (size_t end = 0; end < 2; end++) {
 			size_t node = ends[end], other = ends[1 - end];
 			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
@@ -253,7 +252,7 @@ static void blame_isolated(struct muster_suspects *s)
 	size_t isolated = 0, *failed = muster_arena_alloc(s->arena, s->node_count * sizeof *failed);
 	size_t *all = muster_arena_alloc(s->arena, s->node_count * sizeof *all);
 	size_t *good = muster_arena_alloc(s->arena, s->node_count * sizeof *good);
-	count_failures(s, all, good);
+	count_working(s, all, good);
 	for (size_t i = 0; i < s->node_count; i++)
 		isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
