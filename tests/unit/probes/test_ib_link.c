@@ -355,28 +355,32 @@ START_TEST(only_a_full_member_key_of_ones_own_counts)
 }
 END_TEST
 
+static double counter_of(const char *metric, const char *port, const char *counter)
+{
+	const struct muster_sample *sample = fake_sample(context, metric, port, counter);
+	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", counter, sample->reason);
+	return sample->value.number;
+}
+
 START_TEST(the_increase_of_a_counter_is_what_came_since_the_start)
 {
 	struct muster_error err;
 	measure();
-	ck_assert_double_eq(fake_sample(context, "port.counter", "mlx5_ib0/1", "link_downed")->value.number, 3);
-	ck_assert_double_eq(fake_sample(context, "port.counter", "mlx5_ib0/1", "out_of_sequence")->value.number, 7);
+	ck_assert_double_eq(counter_of("port.counter", "mlx5_ib0/1", "link_downed"), 3);
+	ck_assert_double_eq(counter_of("port.counter", "mlx5_ib0/1", "out_of_sequence"), 7);
 	ck_assert_uint_eq(fake_count(context, "port.counter"), 6);
 	fake_file(context, PORT0 "/counters/link_downed", "5\n");
 	fake_file(context, PORT0 "/hw_counters/out_of_sequence", "1\n");
 	fake_file(context, PORT0 "/counters/port_rcv_errors", "9\n");
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_double_eq(
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "link_downed")->value.number, 2);
-	ck_assert_double_eq(
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 0);
+	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "link_downed"), 2);
+	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "symbol_error"), 0);
 	ck_assert_ptr_nonnull(strstr(
 		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->reason, "from 7 to 1"));
 	ck_assert_ptr_nonnull(
 		strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "port_rcv_errors")->reason,
 			"at the start"));
-	ck_assert_double_eq(
-		fake_sample(context, "port.counter_increase", "mlx5_an0/1", "link_downed")->value.number, 0);
+	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_an0/1", "link_downed"), 0);
 }
 END_TEST
 
@@ -636,8 +640,7 @@ START_TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
 	ck_assert_ptr_nonnull(strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "link_downed")->reason,
 		"/counters/link_downed"));
-	ck_assert_double_eq(
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->value.number, 0);
+	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "out_of_sequence"), 0);
 }
 END_TEST
 
@@ -647,8 +650,15 @@ START_TEST(a_counter_that_starts_at_zero_may_increase)
 	measure();
 	fake_file(context, PORT0 "/counters/symbol_error", "4\n");
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_double_eq(
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error")->value.number, 4);
+	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "symbol_error"), 4);
+}
+END_TEST
+
+START_TEST(a_replaced_worker_of_a_node_without_ports_misses_nothing)
+{
+	struct muster_error err = { 0 };
+	ck_assert_msg(muster_probe_ib_link.finish(&context->ctx, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(context->samples.count, 0);
 }
 END_TEST
 
@@ -683,6 +693,7 @@ int main(void)
 	tcase_add_checked_fixture(none, setup, teardown);
 	tcase_add_loop_test(none, a_node_without_rdma_has_no_ports_and_needs_no_library, 0, 3);
 	tcase_add_test(none, without_sysfs_nothing_is_counted);
+	tcase_add_test(none, a_replaced_worker_of_a_node_without_ports_misses_nothing);
 	Suite *suite = suite_create("ib_link");
 	suite_add_tcase(suite, ports);
 	suite_add_tcase(suite, none);

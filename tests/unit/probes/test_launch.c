@@ -76,6 +76,7 @@ START_TEST(a_rank_of_srun_agrees_with_mpi)
 	measure();
 	fake_complete(context, NULL);
 	ck_assert_str_eq(context->steps, "NVML: count the GPUs\n");
+	ck_assert_str_eq(fake_reason(context, "rank.cuda_visible_devices", NULL), "CUDA_VISIBLE_DEVICES is not set");
 	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
 	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
 	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);

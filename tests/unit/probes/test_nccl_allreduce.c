@@ -576,6 +576,31 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 }
 END_TEST
 
+START_TEST(each_step_of_a_ring_is_named)
+{
+	ck_assert_int_eq(play(4, 1, 60000), 0);
+	ck_assert_str_eq(context->steps,
+		"loading NCCL\ncuMemHostRegister_v2 of 2 MiB\ncuMemAlloc_v2 of 2097152 bytes\nncclGetUniqueId\n"
+		"ncclCommInitRankConfig: 1 of 4\nthe first all-reduce, which connects the ranks\n"
+		"checked all-reduce of 1 MiB\n20 timed all-reduces of 1 MiB\nchecked all-reduce of 2 MiB\n"
+		"20 timed all-reduces of 2 MiB\n");
+}
+END_TEST
+
+START_TEST(each_step_after_a_failure_is_named)
+{
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	fake_forget(context);
+	nccl.never_connects = true;
+	ck_assert_int_eq(play(4, 0, 50), -1);
+	char *end = muster_asprintf("ncclCommAbort after: %s\nfreeing the buffers of the all-reduce\n", err.text);
+	ck_assert_ptr_nonnull(strstr(context->steps, "ncclCommAbort of the previous communicator\n"));
+	ck_assert_ptr_nonnull(strstr(context->steps, end));
+	ck_assert_int_eq(nccl.aborted, 2);
+	free(end);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("nccl_allreduce");
@@ -608,5 +633,7 @@ int main(void)
 	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, LENGTH(ladders));
 	tcase_add_test(tests, the_ladder_is_bounded_and_of_whole_values);
 	tcase_add_loop_test(tests, the_expected_sum_is_exact_for_many_ranks, 0, 4);
+	tcase_add_test(tests, each_step_of_a_ring_is_named);
+	tcase_add_test(tests, each_step_after_a_failure_is_named);
 	return check_main(tests);
 }
