@@ -2,119 +2,13 @@
  *
  * The rank is one of two of a node and not its leader. The leader's answers are scripted, and so is the worker.
  */
-#include "coord/supervisor.h"
+#include "one_rank.h"
 
-#include "check_main.h"
-#include "muster/arena.h"
 #include "muster/report.h"
-#include "recorder.h"
 
 #include <math.h>
 
 enum { END = 600000, LEADER = 4, RANK = 5, RANKS = 8 };
-
-/* ---- the worker: for each command one line, or an end ---- */
-
-struct answer {
-	const char *action; /* of the command that it is for */
-	const char *line;   /* NULL: the worker ends; "": it hangs */
-};
-
-static struct script {
-	const struct answer *answers; /* up to action NULL; others are "ok" */
-	char *commands[64];
-	size_t count, started;
-	char *due[4]; /* lines */
-	size_t first, last;
-	bool ended;
-} script;
-
-static const char take_line[] =
-	"{\"done\":{\"code\":\"ok\",\"gpu\":\"0001:00:00.0\",\"uuid\":\"GPU-5\",\"path\":\"p\",\"agree\":\"2.28\"}}";
-
-static int worker_start(void *worker, struct muster_error *err)
-{
-	struct script *w = worker;
-	(void)err;
-	w->started++;
-	w->ended = false;
-	w->first = w->last = 0;
-	return 0;
-}
-
-static int worker_send(void *worker, const char *text, size_t length, struct muster_error *err)
-{
-	struct script *w = worker;
-	char what[32];
-	const char *line = "{\"done\":{\"code\":\"ok\"}}";
-	(void)err;
-	ck_assert_uint_lt(w->count, LENGTH(w->commands));
-	w->commands[w->count++] = strndup(text, length);
-	if (strstr(text, "\"take\""))
-		line = take_line;
-	if (strstr(text, "\"ring_id\","))
-		line = "{\"done\":{\"code\":\"ok\",\"ring_id\":\"abcd\"}}";
-	if (strstr(text, "\"abort\""))
-		line = "";
-	for (const struct answer *answer = w->answers; answer && answer->action; answer++) {
-		snprintf(what, sizeof what, "\"do\": \"%s\"", answer->action);
-		if (!strstr(text, what))
-			continue;
-		line = answer->line;
-		break;
-	}
-	if (!line)
-		w->ended = true;
-	else if (*line)
-		w->due[w->last++] = (char *)(uintptr_t)line;
-	return 0;
-}
-
-static int worker_next_line(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
-{
-	struct script *w = worker;
-	(void)err;
-	*ret = w->first < w->last ? w->due[w->first++] : NULL;
-	*ret_length = *ret ? strlen(*ret) : 0;
-	if (w->first == w->last)
-		w->first = w->last = 0;
-	return !*ret && w->ended;
-}
-
-static void worker_read_output(void *worker)
-{
-	(void)worker;
-}
-
-static bool worker_end(void *worker, int grace_ms, char *how, size_t size)
-{
-	(void)grace_ms;
-	snprintf(how, size, "killed");
-	return ((struct script *)worker)->ended;
-}
-
-static const char *worker_last_output(void *worker, char *out, size_t size)
-{
-	(void)worker, (void)size;
-	*out = '\0';
-	return out;
-}
-
-static int worker_fd(void *worker)
-{
-	(void)worker;
-	return -1;
-}
-
-static const struct muster_worker_ops worker_ops = {
-	.start = worker_start,
-	.send = worker_send,
-	.next_line = worker_next_line,
-	.read_output = worker_read_output,
-	.end = worker_end,
-	.last_output = worker_last_output,
-	.fd = worker_fd,
-};
 
 /* ---- the leader: an answer for each round ---- */
 
@@ -123,15 +17,12 @@ static const char *ring_id;                /* NULL: the leader does not answer *
 static bool silent;                        /* it answers nothing at all */
 static const char *cancel;                 /* why each ring is cancelled when it has begun; NULL */
 
-static void release(struct recorder *r, struct muster_barrier_id id, const char *bytes, size_t length)
+static void release(struct muster_barrier_id id, const char *bytes, size_t length)
 {
-	struct muster_packer p = { 0 };
-	muster_pack_parts(&p, id);
-	muster_pack_part(&p, RANK, bytes, length);
-	recorder_deliver(r, LEADER, MUSTER_TAG_RELEASE, &p);
+	answer_barrier(id, LEADER, MUSTER_TAG_RELEASE, bytes, length);
 }
 
-static void answer(struct recorder *r, const struct recorded *sent)
+static void answer(struct recorder *to, const struct recorded *sent)
 {
 	struct muster_enter enter;
 	if (sent->tag != MUSTER_TAG_ENTER || silent)
@@ -141,7 +32,7 @@ static void answer(struct recorder *r, const struct recorded *sent)
 	if (enter.barrier.kind == MUSTER_BARRIER_RING) {
 		struct muster_packer place = { 0 };
 		muster_pack_ring_place(&place, &rounds[enter.barrier.round]);
-		release(r, enter.barrier, place.bytes, place.length);
+		release(enter.barrier, place.bytes, place.length);
 		muster_packer_done(&place);
 	} else if (ring_id) {
 		struct muster_packer why = { 0 }, p = { 0 };
@@ -151,61 +42,29 @@ static void answer(struct recorder *r, const struct recorded *sent)
 			muster_pack_text(&why, cancel);
 			muster_pack_part(&p, RANK, why.bytes, why.length);
 			muster_packer_done(&why);
-			recorder_deliver(r, LEADER, MUSTER_TAG_CANCEL_RANK, &p);
+			recorder_deliver(to, LEADER, MUSTER_TAG_CANCEL_RANK, &p);
 		}
-		release(r, enter.barrier, ring_id, strlen(ring_id));
+		release(enter.barrier, ring_id, strlen(ring_id));
 	}
 }
 
 /* ---- the rank ---- */
 
-static struct recorder r;
-static struct muster_supervisor s;
-static struct muster_options options;
-static const struct muster_supervisor_host host = { .quiet = true };
-
 static void setup(void)
 {
-	recorder_init(&r, RANK, RANKS);
+	one_rank_start(RANK, RANKS, END);
 	r.answer = answer;
-	memset(&script, 0, sizeof script);
 	memset(rounds, 0, sizeof rounds);
 	for (int i = 0; i < LENGTH(rounds); i++)
 		rounds[i].why = "";
 	ring_id = "abcd";
 	cancel = NULL;
 	silent = false;
-	s = (struct muster_supervisor){
-		.options = &options,
-		.host = &host,
-		.transport = &r.transport,
-		.clock = &r.clock,
-		.rank = RANK,
-		.ranks = RANKS,
-		.node = "n",
-		.boot_id = "b",
-		.end_ms = END,
-		.worker = { .ops = &worker_ops, .worker = &script },
-	};
-	muster_deadlines_init(&s.deadlines, 1);
-	muster_supervisor_init(&s);
-	s.members = muster_calloc(2, sizeof *s.members);
-	s.members[0] = LEADER;
-	s.members[1] = RANK;
-	s.member_count = 2;
-	s.local_rank = 1;
+	one_rank_join((const int[]){ LEADER, RANK }, 2);
 	s.nodes = 4;
 	muster_supervisor_start_worker(&s);
 	muster_probe_runner_take(&s);
 	ck_assert_str_eq(s.worker.answer.uuid, "GPU-5");
-}
-
-static void teardown(void)
-{
-	for (size_t i = 0; i < script.count; i++)
-		free(script.commands[i]);
-	muster_supervisor_done(&s);
-	recorder_done(&r);
 }
 
 static struct muster_ring_place member(int rank, bool trial)
@@ -234,16 +93,6 @@ static struct muster_ring_ready ready(int round)
 		return found;
 	}
 	ck_abort_msg("it did not enter round %d", round);
-}
-
-static const char *command(const char *action)
-{
-	char what[32];
-	snprintf(what, sizeof what, "\"do\": \"%s\"", action);
-	for (size_t i = 0; i < script.count; i++)
-		if (strstr(script.commands[i], what))
-			return script.commands[i];
-	return NULL;
 }
 
 static const struct muster_outcome *outcome(void)
@@ -415,8 +264,26 @@ START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_e
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
 	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_str_eq(
+		ready(1).detail, "cancelled: rank 1 died; the worker did not stop within 5 s in its call; killed");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 2);
+}
+END_TEST
+
+START_TEST(the_first_ring_alone_ends_the_phase_of_the_copies)
+{
+	struct muster_enter enter;
+	int entered = 0;
+	rounds[0] = rounds[1] = member(2, false);
+	muster_ring_participate(&s);
+	for (int i = 0; i < r.count; i++) {
+		if (r.sent[i].tag != MUSTER_TAG_ENTER)
+			continue;
+		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
+		ck_assert_int_eq(enter.ended, entered++ == 0 ? MUSTER_PHASE_COPIES : MUSTER_PHASE_NONE);
+	}
+	ck_assert_int_eq(entered, 5); /* two rounds with an id each, and the end */
 }
 END_TEST
 
@@ -458,9 +325,9 @@ START_TEST(a_place_that_comes_after_the_wait_is_given_back)
 	struct muster_ring_place late = member(2, false);
 	late.role = cases[_i].role;
 	muster_pack_ring_place(&place, &late);
-	release(&r, ring, place.bytes, place.length);
+	release(ring, place.bytes, place.length);
 	ring.round++; /* another one is none of its business */
-	release(&r, ring, place.bytes, place.length);
+	release(ring, place.bytes, place.length);
 	muster_packer_done(&place);
 	muster_supervisor_receive(&s);
 	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
@@ -537,7 +404,7 @@ END_TEST
 int main(void)
 {
 	TCase *tcase = tcase_create("ring_participant");
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, setup, one_rank_done);
 	tcase_add_loop_test(tcase, rank_0_learns_how_the_ring_ended_here, 0, LENGTH(ends));
 	tcase_add_test(tcase, a_ring_that_others_cancelled_is_no_failure_of_this_rank);
 	tcase_add_test(tcase, a_rank_whose_time_is_over_does_not_accuse_itself);
@@ -547,6 +414,7 @@ int main(void)
 	tcase_add_test(tcase, without_an_id_the_ring_does_not_run);
 	tcase_add_test(tcase, a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once);
 	tcase_add_test(tcase, a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either);
+	tcase_add_test(tcase, the_first_ring_alone_ends_the_phase_of_the_copies);
 	tcase_add_test(tcase, an_idle_rank_waits_and_an_excluded_one_says_why);
 	tcase_add_test(tcase, a_rank_whose_leader_is_silent_says_so);
 	tcase_add_loop_test(tcase, a_place_that_comes_after_the_wait_is_given_back, 0, 4);
