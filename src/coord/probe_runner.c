@@ -87,6 +87,8 @@ static void no_worker(struct muster_supervisor *s, const char *why, const char *
 /* The open command was sent; a worker that dies of it is replaced by one that skips the drivers. */
 void muster_probe_runner_take(struct muster_supervisor *s)
 {
+	if (s->no_worker) /* not even the first one could be started */
+		return;
 	for (int attempt = 0; attempt < 2 && !s->interrupted; attempt++) {
 		if (survived(s) && take(s)) {
 			const struct muster_worker_answer *w = &s->worker.answer;

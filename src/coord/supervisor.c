@@ -27,7 +27,6 @@ void muster_supervisor_init(struct muster_supervisor *s)
 	s->arena = muster_arena_new();
 	s->open_status = MUSTER_OUTCOME_NOT_RUN;
 	s->take_code = "";
-	s->facts = (struct muster_rank){ .local_rank = -1 };
 	s->worker.deadlines = &s->deadlines;
 	s->worker.arena = s->arena;
 	s->worker.record = &s->record;

@@ -11,6 +11,8 @@
 #include "muster/arena.h"
 #include "recorder.h"
 
+enum { WORKER_FD = 777 }; /* is none; a wait gets it */
+
 /* ---- the worker: for each command one line, or an end ---- */
 
 struct answer {
@@ -22,8 +24,8 @@ static struct script {
 	const struct answer *answers; /* up to action NULL; others are "ok" */
 	char *commands[64];
 	size_t count, started;
-	size_t starts; /* that succeed; 0: all */
-	char *due[4];  /* lines */
+	size_t refused; /* this start of a worker fails, and all after it; 0: none */
+	char *due[4];   /* lines */
 	size_t first, last;
 	bool ended;
 } script;
@@ -35,7 +37,7 @@ static inline int worker_start(void *worker, struct muster_error *err)
 {
 	struct script *w = worker;
 	w->started++;
-	if (w->starts > 0 && w->started > w->starts)
+	if (w->refused > 0 && w->started >= w->refused)
 		return muster_fail(err, MUSTER_EIO, "no more processes");
 	w->ended = false;
 	w->first = w->last = 0;
@@ -103,7 +105,7 @@ static inline const char *worker_last_output(void *worker, char *out, size_t siz
 static inline int worker_fd(void *worker)
 {
 	(void)worker;
-	return -1;
+	return WORKER_FD;
 }
 
 static const struct muster_worker_ops worker_ops = {

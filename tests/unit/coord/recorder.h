@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDER_MAX = 64 };
+enum { RECORDER_MAX = 1024 };
 
 struct recorder {
 	struct muster_transport transport; /* first: the one is cast to the other */
@@ -24,6 +24,7 @@ struct recorder {
 	int count;
 	struct muster_message waiting[RECORDER_MAX]; /* for the rank to receive */
 	int first, last;
+	int waited_fd;                                                   /* of the last wait; -1: none */
 	void (*answer)(struct recorder *r, const struct recorded *sent); /* NULL, or called for each message sent */
 };
 
@@ -58,7 +59,7 @@ static bool recorder_receive(struct muster_transport *t, struct muster_message *
 static void recorder_wait(struct muster_transport *t, int fd, double until_ms)
 {
 	struct recorder *r = (struct recorder *)t;
-	(void)fd;
+	r->waited_fd = fd;
 	if (r->first == r->last && until_ms > r->now_ms)
 		r->now_ms = until_ms;
 }

@@ -1,6 +1,7 @@
 /* test_progress.c - the progress of a run on standard error: one line that moves, or one line for each phase */
 #include "coord/progress.h"
 
+#include "caught_stderr.h"
 #include "check_main.h"
 #include "coord/message.h"
 #include "util/log.h"
@@ -20,31 +21,15 @@ static double shown(const struct muster_clock *clock)
 static const struct muster_clock hands = { .now_ms = shown };
 
 static struct muster_progress progress;
-static FILE *caught;
-static char text[4096];
 
 /* Standard error goes to a file; `terminal` is what $MUSTER_TERMINAL says. */
 static void start(const char *terminal)
 {
-	caught = tmpfile();
-	ck_assert_ptr_nonnull(caught);
-	fflush(stderr);
-	ck_assert_int_ge(dup2(fileno(caught), STDERR_FILENO), 0);
+	catch_stderr();
 	setenv("MUSTER_TERMINAL", terminal, 1);
 	now_ms = 5000;
 	muster_progress_init(&progress, &hands);
 	now_ms += 1500;
-}
-
-/* What was printed since the last call. */
-static const char *printed(void)
-{
-	fflush(stderr);
-	rewind(caught);
-	text[fread(text, 1, sizeof text - 1, caught)] = '\0';
-	ck_assert_int_eq(ftruncate(fileno(caught), 0), 0);
-	rewind(caught);
-	return text;
 }
 
 static void show(int start_done, int drivers_done, int inventory_done)
