@@ -3,16 +3,16 @@
  * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.
  */
 #include "coord/ring_scheduler.h"
-#include "transport/transport_loop.h"
 
-#include <check.h>
+#include "check_main.h"
+#include "recorder.h"
+
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { NODES_MAX = 8, LIMIT_MS = 600000 };
 
-static struct muster_loop *loop;
+static struct recorder r;
 static struct muster_deadlines deadlines;
 static struct muster_membership members;
 static struct muster_run run;
@@ -35,8 +35,9 @@ static void say(void *arg, const char *text)
 static void start(int count, double scale)
 {
 	nodes = count;
+	*said = '\0';
 	muster_deadlines_init(&deadlines, scale);
-	loop = muster_loop_new(nodes, 4096, NULL);
+	recorder_init(&r, 0, nodes);
 	muster_run_init(&run);
 	muster_membership_init(&members, nodes, run.arena);
 	for (int rank = 0; rank < nodes; rank++) {
@@ -53,7 +54,7 @@ static void start(int count, double scale)
 	while (!muster_probe_at((size_t)probe_index)->ring)
 		probe_index++;
 	context = (struct muster_ring_context){
-		.transport = muster_loop_endpoint(loop, 0),
+		.transport = &r.transport,
 		.members = &members,
 		.deadlines = &deadlines,
 		.run = &run,
@@ -69,7 +70,7 @@ static void teardown(void)
 	muster_ring_scheduler_free(scheduler);
 	muster_membership_done(&members);
 	muster_run_done(&run);
-	muster_loop_free(loop);
+	recorder_done(&r);
 }
 
 /* The last message to rank 0 becomes `place`. */
@@ -330,7 +331,279 @@ START_TEST(a_node_that_is_idle_is_in_no_trial)
 }
 END_TEST
 
+/* ---- rings that have failed ---- */
+
+/* The part for this rank of the last message with this tag; "-": there is none. */
+static const char *told(enum muster_tag tag, int rank)
+{
+	const char *found = "-", *text;
+	for (int i = 0; i < r.count; i++) {
+		struct muster_parts parts;
+		struct muster_bytes bytes;
+		int to;
+		if (r.sent[i].tag != (int)tag)
+			continue;
+		ck_assert(muster_unpack_parts(r.sent[i].bytes, r.sent[i].length, &parts));
+		while (muster_unpack_part(&parts, &to, &bytes))
+			if (to == rank && muster_unpack_text(bytes.bytes, bytes.length, &text))
+				found = text;
+	}
+	return found;
+}
+
+/* What rank 0, a rank itself, is told. */
+static const char *told_rank_0(enum muster_tag tag)
+{
+	struct muster_message message;
+	while (muster_transport_receive(&r.transport, &message))
+		r.sent[r.count++] = (struct recorded){ 0, message.tag, message.bytes, message.length };
+	return told(tag, 0);
+}
+
+static void ring_failed(int rank, int round)
+{
+	muster_ring_scheduler_failed(
+		scheduler, &(struct muster_ring_failed){
+				   { MUSTER_BARRIER_RING, probe_index, round }, rank, "the worker crashed" });
+}
+
+START_TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
+{
+	start(4, 1);
+	play(0);
+	ring_failed(2, 0);
+	ck_assert_str_eq(told_rank_0(MUSTER_TAG_CANCEL), "the worker crashed");
+	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 1), "the worker crashed");
+	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 2), "-");
+	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 3), "the worker crashed");
+	int before = r.count;
+	ring_failed(3, 0);
+	ck_assert_int_eq(r.count, before);
+}
+END_TEST
+
+START_TEST(a_failure_that_comes_too_late_cancels_nothing)
+{
+	start(4, 1);
+	play(0);
+	int before = r.count;
+	ring_failed(2, 1);
+	ring_failed(4, 0); /* there is no such rank */
+	ck_assert_int_eq(r.count, before);
+	all_ended(MUSTER_RING_OK, 1);
+	play(1000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+	before = r.count;
+	ring_failed(2, 0); /* the last round */
+	muster_ring_scheduler_lost_node(scheduler, 2, "dead");
+	ck_assert_int_eq(r.count, before);
+}
+END_TEST
+
+/* _i: before the first ring, in the first ring, in trials of one node each */
+START_TEST(a_dead_leader_fails_the_ring_of_its_ranks)
+{
+	start(4, 1);
+	if (_i == 1)
+		play(0);
+	if (_i == 2)
+		fail_full_ring();
+	recorder_clear(&r);
+	muster_ring_scheduler_lost_node(scheduler, 3, "no further message from rank 3");
+	ck_assert_str_eq(told_rank_0(MUSTER_TAG_CANCEL), _i == 1 ? "no further message from rank 3" : "-");
+	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 1), _i == 1 ? "no further message from rank 3" : "-");
+}
+END_TEST
+
+/* ---- time ---- */
+
+START_TEST(without_localisation_a_ring_has_its_full_deadline)
+{
+	start(4, 1);
+	context.localise = MUSTER_LOCALISE_OFF;
+	play(LIMIT_MS - deadlines.last_ring - 1000); /* no other ring follows that it could take the time from */
+	ck_assert_int_eq(place.deadline_ms, scheduler->probe->deadline_ms);
+}
+END_TEST
+
+static const struct {
+	double left_ms;         /* for rings */
+	int nodes, deadline_ms; /* 0: that of the probe */
+} first_rings[] = {
+	{ 500000, 4, 0 },
+	{ 10000, 4, 6000 },
+	{ 10000, 1, 0 }, /* no trials can follow */
+	{ -10, 4, -1 },
+};
+
+START_TEST(a_first_ring_leaves_time_for_trials)
+{
+	start(first_rings[_i].nodes, 1);
+	play(LIMIT_MS - deadlines.last_ring - first_rings[_i].left_ms);
+	int wanted = first_rings[_i].deadline_ms;
+	ck_assert_int_eq(place.deadline_ms, wanted == 0 ? scheduler->probe->deadline_ms : wanted < 0 ? 0 : wanted);
+}
+END_TEST
+
+/* Ranks 1 to 3 leave the rings before the trials of pairs. */
+START_TEST(a_trial_that_nobody_is_in_says_so)
+{
+	start(4, 1);
+	fail_full_ring();
+	all_ended(MUSTER_RING_OK, 1);
+	for (int rank = 1; rank < 4; rank++) {
+		ready[rank].can = false;
+		ready[rank].why = "no GPU";
+	}
+	play(2000);
+	all_ended(MUSTER_RING_NONE, 0);
+	ready[0].end = MUSTER_RING_ERROR;
+	ready[0].detail = "no memory";
+	play(3000);
+	ck_assert_uint_eq(run.trial_count, 6); /* of four single nodes and two pairs */
+	for (size_t i = 4; i < 6; i++) {
+		const struct muster_trial *trial = &run.trials[i];
+		ck_assert_int_eq(trial->status, MUSTER_TRIAL_FAILED);
+		ck_assert_str_eq(trial->why,
+			strcmp(trial->nodes[0], "n0") == 0 ? "rank 0: no memory" : "none of its ranks can take part");
+	}
+}
+END_TEST
+
+/* ---- which rings follow ---- */
+
+static const struct {
+	enum muster_localise localise;
+	int nodes;
+	bool fails, slow, trials;
+	const char *said;
+} wanted[] = {
+	{ MUSTER_LOCALISE_AUTO, 4, false, false, false, "" },
+	{ MUSTER_LOCALISE_AUTO, 4, false, true, true, "localisation all-reduces: 4" },
+	{ MUSTER_LOCALISE_AUTO, 4, true, false, true, "localisation all-reduces: 4" },
+	{ MUSTER_LOCALISE_AUTO, 1, true, false, false, "the all-reduce of 1 ranks failed: rank 0: remote error" },
+	{ MUSTER_LOCALISE_AUTO, 1, false, true, false, "the all-reduce of 1 ranks is slow" },
+	{ MUSTER_LOCALISE_AUTO, 2, true, false, true, "localisation all-reduces: 2" },
+	{ MUSTER_LOCALISE_ALWAYS, 4, false, false, true, "localisation all-reduces: 4" },
+	{ MUSTER_LOCALISE_OFF, 4, true, false, false, "the all-reduce of 4 ranks failed: rank 0: remote error" },
+	{ MUSTER_LOCALISE_OFF, 4, false, true, false, "" },
+};
+
+START_TEST(localisation_is_as_wanted)
+{
+	static const struct muster_ring_figure figures[] = { { 1024, 40 } };
+	struct muster_floor floors[2] = { { .least = 41 }, { .least = 1000 } };
+	start(wanted[_i].nodes, 1);
+	context.localise = wanted[_i].localise;
+	floors[0].least = wanted[_i].slow ? 41 : 40;
+	context.floors = (struct muster_floors){ .items = floors, .count = 1 }; /* the second is not one of them */
+	play(0);
+	all_ended(wanted[_i].fails ? MUSTER_RING_REMOTE : MUSTER_RING_OK, 1);
+	ready[0].figures = figures;
+	ready[0].figure_count = 1;
+	play(1000);
+	ck_assert_int_eq(place.role, wanted[_i].trials ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
+	ck_assert(place.trial == wanted[_i].trials);
+	ck_assert_str_eq(said, wanted[_i].said);
+}
+END_TEST
+
+static const struct {
+	bool over;
+	enum muster_barrier_kind kind;
+	int round;
+	enum muster_ring_role role;
+	const char *why;
+} late[] = {
+	{ false, MUSTER_BARRIER_RING, 0, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late" },
+	{ true, MUSTER_BARRIER_RING, 0, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late" },
+	{ true, MUSTER_BARRIER_RING, 1, MUSTER_ROLE_OVER, "" },
+	{ true, MUSTER_BARRIER_RING_ID, 0, MUSTER_ROLE_OVER, NULL }, /* no place, but no id */
+};
+
+START_TEST(a_node_that_is_too_late_gets_an_answer)
+{
+	struct muster_packer p = { 0 };
+	struct muster_ring_place answer;
+	start(4, 1);
+	play(0);
+	if (late[_i].over) {
+		all_ended(MUSTER_RING_OK, 1);
+		play(1000);
+	}
+	muster_ring_scheduler_late_answer(
+		scheduler, (struct muster_barrier_id){ late[_i].kind, probe_index, late[_i].round }, &p);
+	ck_assert_int_eq(p.length > 0, late[_i].why != NULL);
+	if (late[_i].why) {
+		ck_assert(muster_unpack_ring_place(p.bytes, p.length, &answer));
+		ck_assert_int_eq(answer.role, late[_i].role);
+		ck_assert_str_eq(answer.why, late[_i].why);
+	}
+	muster_packer_done(&p);
+}
+END_TEST
+
+START_TEST(an_id_goes_to_the_ranks_of_its_ring)
+{
+	struct muster_barrier_entry entries[4];
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0 }, .entries = entries };
+	start(4, 1);
+	ready[2].can = false;
+	ready[2].why = "no GPU";
+	play(0);
+	ck_assert_int_eq(place.ranks, 3);
+	for (int rank = 0; rank < 4; rank++) {
+		struct muster_packer p = { 0 }, text = { 0 };
+		muster_pack_text(&text, rank == 0 ? "id" : "other");
+		muster_pack_parts(&p, barrier.id);
+		muster_pack_part(&p, rank, text.bytes, text.length);
+		muster_packer_done(&text);
+		entries[rank] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
+	}
+	recorder_clear(&r);
+	muster_ring_scheduler_complete(scheduler, &barrier, 1000);
+	ck_assert_str_eq(told_rank_0(MUSTER_TAG_SCATTER), "id");
+	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 1), "id");
+	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 2), "-");
+	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 3), "id");
+	for (int rank = 0; rank < 4; rank++)
+		free(entries[rank].bytes);
+}
+END_TEST
+
 /* ---- payloads ---- */
+
+/* Who has entered without a payload that can be read is not ready, and who has not entered is not counted. */
+START_TEST(ranks_that_have_not_entered_are_left_out)
+{
+	struct muster_barrier_entry entries[3] = { { .here = true }, { .here = false }, { .here = true } };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0 }, .entries = entries };
+	struct muster_packer packed[2] = { 0 }, payload = { 0 };
+	struct muster_ring_entries read;
+	start(3, 1);
+	ready[2].can = false;
+	ready[2].why = "no GPU";
+	muster_pack_ring_ready(&payload, &ready[2]);
+	muster_pack_parts(&packed[0], barrier.id);
+	muster_pack_parts(&packed[1], barrier.id);
+	muster_pack_part(&packed[1], 2, payload.bytes, payload.length);
+	for (size_t i = 0; i < 2; i++) {
+		entries[2 * i].bytes = packed[i].bytes;
+		entries[2 * i].length = packed[i].length;
+	}
+	muster_ring_entries_read(&read, &members, &barrier, true);
+	ck_assert_uint_eq(read.count, 1);
+	ck_assert_int_eq(read.items[0].rank, 2);
+	ck_assert_str_eq(read.items[0].why, "no GPU");
+	ck_assert_ptr_null(read.by_rank[0]);
+	ck_assert_ptr_null(read.by_rank[1]);
+	ck_assert_ptr_eq(read.by_rank[2], &read.items[0]);
+	muster_ring_entries_done(&read);
+	muster_packer_done(&payload);
+	muster_packer_done(&packed[0]);
+	muster_packer_done(&packed[1]);
+}
+END_TEST
 
 /* Rank 0 takes each rank's payload once, from the leader of its own node. */
 START_TEST(a_leader_speaks_for_the_ranks_of_its_node)
@@ -430,6 +703,16 @@ int main(void)
 	tcase_add_loop_test(tcase, a_full_ring_below_a_floor_is_followed_by_trials, 0, 6);
 	tcase_add_loop_test(tcase, trials_are_reported_with_their_end_and_their_rate, 0, 6);
 	tcase_add_loop_test(tcase, a_node_that_is_idle_is_in_no_trial, 0, 2);
+	tcase_add_test(tcase, a_failed_ring_is_cancelled_once_for_its_other_ranks);
+	tcase_add_test(tcase, a_failure_that_comes_too_late_cancels_nothing);
+	tcase_add_loop_test(tcase, a_dead_leader_fails_the_ring_of_its_ranks, 0, 3);
+	tcase_add_test(tcase, without_localisation_a_ring_has_its_full_deadline);
+	tcase_add_loop_test(tcase, a_first_ring_leaves_time_for_trials, 0, LENGTH(first_rings));
+	tcase_add_test(tcase, a_trial_that_nobody_is_in_says_so);
+	tcase_add_loop_test(tcase, localisation_is_as_wanted, 0, LENGTH(wanted));
+	tcase_add_loop_test(tcase, a_node_that_is_too_late_gets_an_answer, 0, LENGTH(late));
+	tcase_add_test(tcase, an_id_goes_to_the_ranks_of_its_ring);
+	tcase_add_test(tcase, ranks_that_have_not_entered_are_left_out);
 	tcase_add_loop_test(tcase, a_leader_speaks_for_the_ranks_of_its_node, 0, 2);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("excluded");
