@@ -4,6 +4,7 @@
  */
 #include "one_rank.h"
 
+#include "caught_stderr.h"
 #include "muster/report.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ static bool silent;               /* nobody answers a hello */
 static size_t told_before[TURNS]; /* commands to the worker before each turn */
 static int turns;                 /* that were entered */
 static double limit_ms;
+static int left_ms; /* of the run, as rank 0 says */
 
 static void limit(const struct muster_supervisor *of, double until_ms, int exit_code)
 {
@@ -31,7 +33,7 @@ static void answer_hello(struct recorder *to)
 	muster_pack_membership(&p, &(struct muster_membership_news){ .exit_code = cancelled,
 					   .node_index = 2,
 					   .nodes = 3,
-					   .left_ms = LEFT,
+					   .left_ms = left_ms,
 					   .node = "n#2",
 					   .members = (int[]){ LEADER, RANK, LAST },
 					   .member_count = 3 });
@@ -91,6 +93,7 @@ static void setup(void)
 	cancelled = turns = 0;
 	silent = false;
 	limit_ms = 0;
+	left_ms = LEFT;
 	s.deadlines.hello_least = 0;
 }
 
@@ -240,6 +243,40 @@ START_TEST(without_the_entries_of_the_node_a_rank_goes_on_alone)
 }
 END_TEST
 
+START_TEST(a_leader_hears_what_its_members_sent_before_it_led)
+{
+	struct muster_packer p = { 0 };
+	one_rank_done();
+	one_rank_start(LEADER, RANKS, END);
+	muster_pack_enter(&p, &(struct muster_enter){ { .kind = MUSTER_BARRIER_PEERS }, MUSTER_PHASE_NONE, { "", 0 } });
+	recorder_deliver(&r, RANK, MUSTER_TAG_ENTER, &p);
+	p = (struct muster_packer){ .bytes = muster_calloc(1, 1) };
+	recorder_deliver(&r, LAST, MUSTER_TAG_PEER_DIED, &p);
+	left_ms = 30000;
+	answer_hello(&r);
+	muster_supervisor_start_worker(&s);
+	muster_supervisor_run(&s, 0);
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RELEASE, 0);
+	ck_assert_ptr_nonnull(sent);
+	ck_assert_int_eq(sent->to, RANK);
+	ck_assert_uint_eq(s.early_count, 0);
+	check_has(command("take"), "\"leader\": 1");
+}
+END_TEST
+
+START_TEST(an_interrupted_rank_keeps_the_earlier_end)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_text(&p, "enough");
+	recorder_deliver(&r, 0, MUSTER_TAG_INTERRUPT, &p);
+	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
+	ck_assert_double_le(s.end_ms, s.deadlines.interrupted + 1);
+	ck_assert_str_eq(muster_probe_outcome(&s, "launch")->detail, "enough");
+	ck_assert_str_eq(muster_probe_outcome(&s, "launch")->code, muster_code_name(MUSTER_EINTERRUPTED));
+	ck_assert_ptr_null(command("take"));
+}
+END_TEST
+
 START_TEST(a_cancelled_run_ends_with_the_exit_code_of_rank_0)
 {
 	cancelled = MUSTER_EXIT_USAGE;
@@ -292,6 +329,111 @@ START_TEST(a_worker_that_cannot_be_started_is_the_outcome_of_every_probe)
 }
 END_TEST
 
+/* ---- rank 0 ---- */
+
+static int prepared, finalized;
+static bool gathered; /* when the report was made */
+
+static int prepare(struct muster_supervisor *of)
+{
+	ck_assert_ptr_nonnull(of->coordinator);
+	return prepared;
+}
+
+static int finalize(struct muster_supervisor *of)
+{
+	finalized++;
+	gathered = of->coordinator->gathered;
+	return 42;
+}
+
+/* In a job of so many ranks, of which the others never say anything. */
+static void start_rank_0(int ranks)
+{
+	one_rank_done();
+	one_rank_start(0, ranks, END);
+	host.prepare = prepare;
+	host.finalize = finalize;
+	host.limit = limit;
+	options.deadline_s = END / 1000;
+	prepared = finalized = 0;
+	gathered = false;
+	muster_supervisor_start_worker(&s);
+}
+
+START_TEST(rank_0_returns_what_the_report_says)
+{
+	start_rank_0(1);
+	ck_assert_int_eq(muster_supervisor_run(&s, 0), 42);
+	ck_assert_int_eq(finalized, 1);
+	ck_assert(gathered);
+	ck_assert_double_lt(r.now_ms, 60000); /* nobody was waited for */
+	ck_assert_double_eq(s.end_ms, END);
+	check_has(command("take"), "\"leader\": 1");
+	const struct muster_run *result = &s.coordinator->run;
+	ck_assert_uint_eq(result->node_count, 1);
+	ck_assert_ptr_null(result->nodes[0].ranks[0].missing);
+	ck_assert_str_eq(result->nodes[0].ranks[0].gpu_uuid, "GPU-5");
+	for (size_t i = 0; i < muster_probe_count(); i++) /* those of the node too */
+		if (muster_probe_at(i)->run)
+			ck_assert_ptr_nonnull(muster_probe_outcome(&s, muster_probe_at(i)->name));
+	for (size_t i = 0; i < script.count; i++) { /* and each finish of a probe that has one */
+		const char *name = strstr(script.commands[i], "\"finish\", \"probe\": \"");
+		char probe[64] = "";
+		if (!name)
+			continue;
+		sscanf(name + strlen("\"finish\", \"probe\": \""), "%63[^\"]", probe);
+		ck_assert_msg(muster_probe_find(probe)->finish != NULL, "%s", probe);
+	}
+}
+END_TEST
+
+START_TEST(a_run_that_rank_0_cannot_report_is_cancelled_for_all)
+{
+	struct muster_membership_news news;
+	start_rank_0(3);
+	prepared = MUSTER_EXIT_USAGE;
+	ck_assert_int_eq(muster_supervisor_run(&s, 0), MUSTER_EXIT_USAGE);
+	ck_assert_int_eq(finalized, 0);
+	ck_assert_ptr_null(command("take"));
+	for (int rank = 1; rank < 3; rank++) {
+		const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_MEMBERSHIP, rank - 1);
+		ck_assert_int_eq(sent->to, rank);
+		ck_assert(muster_unpack_membership(sent->bytes, sent->length, &news));
+		ck_assert_int_eq(news.exit_code, MUSTER_EXIT_USAGE);
+	}
+}
+END_TEST
+
+/* The hello of a rank is waited for until a third of the time is over. */
+START_TEST(ranks_that_never_report_are_in_the_report)
+{
+	start_rank_0(2);
+	ck_assert_int_eq(muster_supervisor_run(&s, 1000), 42);
+	ck_assert_double_ge(r.now_ms, END / 3);
+	ck_assert_double_lt(r.now_ms, END / 3 + 60000);
+	const struct muster_run *result = &s.coordinator->run;
+	ck_assert_uint_eq(result->node_count, 2);
+	ck_assert_str_eq(result->nodes[1].name, "?");
+	check_has(result->nodes[1].ranks[0].missing, "never reported");
+}
+END_TEST
+
+START_TEST(rank_0_shows_the_progress_unless_it_is_to_be_quiet)
+{
+	catch_stderr();
+	setenv("MUSTER_TERMINAL", "0", 1);
+	start_rank_0(1);
+	host.quiet = _i;
+	muster_supervisor_run(&s, 0);
+	const char *text = printed();
+	if (_i)
+		ck_assert_str_eq(text, "");
+	else
+		check_has(text, "starting ranks");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("supervisor");
@@ -301,9 +443,15 @@ int main(void)
 	tcase_add_test(tcase, probes_run_in_their_order);
 	tcase_add_loop_test(tcase, gpus_on_one_path_take_turns, 0, 7);
 	tcase_add_test(tcase, without_the_entries_of_the_node_a_rank_goes_on_alone);
+	tcase_add_test(tcase, a_leader_hears_what_its_members_sent_before_it_led);
+	tcase_add_test(tcase, an_interrupted_rank_keeps_the_earlier_end);
 	tcase_add_test(tcase, a_cancelled_run_ends_with_the_exit_code_of_rank_0);
 	tcase_add_test(tcase, a_rank_that_rank_0_does_not_answer_ends_with_the_run);
 	tcase_add_test(tcase, a_record_goes_to_rank_0_when_the_leader_is_dead);
 	tcase_add_test(tcase, a_worker_that_cannot_be_started_is_the_outcome_of_every_probe);
+	tcase_add_test(tcase, rank_0_returns_what_the_report_says);
+	tcase_add_test(tcase, a_run_that_rank_0_cannot_report_is_cancelled_for_all);
+	tcase_add_test(tcase, ranks_that_never_report_are_in_the_report);
+	tcase_add_loop_test(tcase, rank_0_shows_the_progress_unless_it_is_to_be_quiet, 0, 2);
 	return check_main(tcase);
 }
