@@ -167,11 +167,11 @@ static void check_single_rank(struct process *p)
 		muster_log(MUSTER_LOG_WARN, NULL,
 			"the launcher started %d processes, but MPI sees only one: this is a job of one rank",
 			launch_size);
-	if (!p->finalize.silent || (nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
-		return;
-	dup2(nowhere, STDOUT_FILENO);
-	dup2(nowhere, STDERR_FILENO);
-	close(nowhere);
+	if (p->finalize.silent && (nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0) {
+		dup2(nowhere, STDOUT_FILENO);
+		dup2(nowhere, STDERR_FILENO);
+		close(nowhere);
+	}
 }
 
 static int start_mpi(struct muster_supervisor *s, const struct muster_process_job *job, struct muster_error *err)

@@ -153,6 +153,8 @@ static const struct {
 		true },
 	{ "[1]\n" DONE, "a malformed line from the worker: $: an object is needed, found an array", 0, false },
 	{ "{'sample'\n" DONE, "a malformed line from the worker", 0, false },
+	/* an answer without its newline may be a part of one */
+	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n{'done': {'code': 'ok'}}", "the worker ended", 1, false },
 };
 
 START_TEST(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept)
@@ -271,6 +273,24 @@ START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 }
 END_TEST
 
+/* However many commands it had for them. */
+START_TEST(a_rank_has_at_most_40000_samples)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	write_lines(_i ? SAMPLE SAMPLE DONE : SAMPLE DONE);
+	start(&it, arena);
+	it.record.samples = 39999;
+	ck_assert_int_eq(give_command(&it), _i ? MUSTER_WORKER_CRASHED : MUSTER_WORKER_DONE);
+	ck_assert_uint_eq(it.record.samples, 40000);
+	if (_i)
+		ck_assert_msg(strncmp(it.client.answer.error, "more than 40000 samples; ", 25) == 0, "%s",
+			it.client.answer.error);
+	stop(&it);
+	muster_arena_free(arena);
+}
+END_TEST
+
 /* In place of the script: one that never answers. */
 static void write_silent(void)
 {
@@ -354,6 +374,7 @@ int main(void)
 		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
 	tcase_add_loop_test(tcase, evidence_is_kept_apart_from_the_error, 0, sizeof ends / sizeof *ends);
 	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
+	tcase_add_loop_test(tcase, a_rank_has_at_most_40000_samples, 0, 2);
 	tcase_add_test(tcase, a_worker_without_an_answer_hangs_at_its_deadline);
 	tcase_add_test(tcase, the_error_of_a_command_is_not_that_of_the_next_one);
 	tcase_add_test(tcase, a_worker_that_is_stopped_is_ended_and_takes_no_command);

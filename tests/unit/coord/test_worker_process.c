@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,6 +98,80 @@ START_TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
 	setenv("MUSTER_WORKER_WRAPPER", "sh -c kill${IFS}-SEGV${IFS}$$", 1);
 	run("/somewhere/muster", said, how);
 	ck_assert_str_eq(how, "signal 11 (Segmentation fault)");
+}
+END_TEST
+
+START_TEST(before_its_start_a_worker_has_no_descriptors)
+{
+	struct muster_worker_process proc;
+	struct muster_error err = { 0 };
+	char how[64];
+	const char *line;
+	size_t length;
+	muster_worker_process_init(&proc, "/somewhere/muster");
+	ck_assert_int_eq(ops->fd(&proc), -1);
+	ck_assert_int_eq(ops->send(&proc, "{}", 2, &err), -1);
+	ck_assert_str_eq(err.text, "the worker closed its command pipe");
+	ck_assert_int_eq(ops->next_line(&proc, &line, &length, &err), 1);
+	ck_assert_ptr_null(line);
+	ops->read_output(&proc);
+	ops->quit(&proc, 1000);
+	ck_assert(!finish(&proc, 1000, how, sizeof how));
+	ck_assert_str_eq(how, "not running");
+	for (int fd = 0; fd < 3; fd++)
+		ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
+}
+END_TEST
+
+/* A process without standard input gets its descriptor for a pipe. */
+START_TEST(descriptor_0_is_one_like_others)
+{
+	char said[256], how[64];
+	int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	setenv("MUSTER_WORKER_WRAPPER", "true", 1);
+	close(STDIN_FILENO);
+	run("/somewhere/muster", said, how);
+	bool left = fcntl(STDIN_FILENO, F_GETFD) >= 0;
+	dup2(kept, STDIN_FILENO);
+	close(kept);
+	ck_assert(!left);
+	ck_assert_str_eq(how, "exit status 0");
+}
+END_TEST
+
+static int open_descriptors(void)
+{
+	int count = 0;
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* In a process that may have no child. */
+static int start_without_processes(void)
+{
+	struct muster_worker_process proc;
+	struct muster_error err = { 0 };
+	struct rlimit none = { 0, 0 };
+	int before = open_descriptors();
+	if (setrlimit(RLIMIT_NPROC, &none) < 0 || (getuid() == 0 && setuid(65534) < 0))
+		return 1;
+	if (begin(&proc, "/somewhere/muster", &err) == 0)
+		return 2;
+	if (strcmp(err.text, "cannot start the worker: /somewhere/muster: fork: Resource temporarily unavailable") != 0)
+		return 3;
+	return open_descriptors() == before ? 0 : 4;
+}
+
+START_TEST(a_worker_that_cannot_be_started_leaves_no_descriptors)
+{
+	int status;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(start_without_processes());
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
 END_TEST
 
@@ -220,6 +295,9 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
 	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
 	tcase_add_test(tests, how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld);
+	tcase_add_test(tests, before_its_start_a_worker_has_no_descriptors);
+	tcase_add_test(tests, descriptor_0_is_one_like_others);
+	tcase_add_test(tests, a_worker_that_cannot_be_started_leaves_no_descriptors);
 	if (!getenv("MUSTER_TEST_EMULATED")) { /* the kernel cannot start this very program then */
 		tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
 		tcase_add_test(tests, one_that_blocks_every_signal_is_killed);

@@ -404,6 +404,39 @@ START_TEST(a_wait_ends_at_the_earliest_of_its_moments)
 }
 END_TEST
 
+/* Rank 2 is dead from 10 ms on; rank 1 leaves a message unread. */
+static void no_sleep_main(void *arg, int rank)
+{
+	int *ends = arg;
+	if (rank == 0) {
+		send_text(0, 1, "a");
+		send_text(0, 1, "b");
+	} else if (rank == 1) {
+		struct muster_message message;
+		muster_transport_wait(endpoint(1), -1, 50); /* until the first one comes */
+		double came_ms = now(1);
+		muster_transport_wait(endpoint(1), -1, 50);
+		ck_assert_double_eq(now(1), came_ms);
+		ck_assert(muster_transport_receive(endpoint(1), &message));
+		muster_message_done(&message);
+		muster_transport_wait(endpoint(1), -1, 10);
+		muster_loop_kill(loop, 2);
+	} else if (rank == 2) {
+		muster_transport_wait(endpoint(2), -1, 100);
+		muster_transport_wait(endpoint(2), -1, 1e9);
+	}
+	++*ends;
+}
+
+START_TEST(who_has_a_message_or_is_dead_does_not_sleep)
+{
+	int ends = 0;
+	start();
+	ck_assert_double_lt(muster_loop_run(loop, NULL, no_sleep_main, &ends), 11);
+	ck_assert_int_eq(ends, RANKS);
+}
+END_TEST
+
 static void left_main(void *arg, int rank)
 {
 	(void)arg;
@@ -439,6 +472,7 @@ int main(void)
 	tcase_add_loop_test(tcase, ranks_that_rank_0_started_do_not_outlive_it, 0, 2);
 	tcase_add_test(tcase, a_rank_stands_still_or_dies_at_a_turn);
 	tcase_add_test(tcase, a_wait_ends_at_the_earliest_of_its_moments);
+	tcase_add_test(tcase, who_has_a_message_or_is_dead_does_not_sleep);
 	tcase_add_test(tcase, what_nobody_received_is_freed);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

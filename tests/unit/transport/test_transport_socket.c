@@ -146,11 +146,38 @@ START_TEST(ranks_other_than_0_reach_only_rank_0)
 }
 END_TEST
 
+START_TEST(ranks_that_do_not_end_are_killed_at_the_close)
+{
+	struct muster_error err;
+	struct muster_transport *t;
+	ck_assert_int_eq(muster_transport_socket_start(3, &muster_clock_monotonic, &t, &err), 0);
+	if (t->rank > 0) {
+		pid_t own = getpid();
+		muster_transport_send(t, 0, MUSTER_TAG_HELLO, (const char *)&own, sizeof own, &err);
+		for (;;)
+			muster_transport_wait(t, -1, muster_now_ms() + 1000);
+	}
+	pid_t pids[2];
+	for (int i = 0; i < 2; i++) {
+		struct muster_message message = await(t);
+		memcpy(&pids[i], message.bytes, sizeof pids[i]);
+		ck_assert_int_eq(kill(pids[i], 0), 0);
+		muster_message_done(&message);
+	}
+	double began_ms = muster_now_ms();
+	muster_transport_close(t, 30);
+	ck_assert_double_ge(muster_now_ms() - began_ms, 30);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_ne(kill(pids[i], 0), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("transport_socket");
 	TCase *tcase = tcase_create("ranks");
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, ranks_that_do_not_end_are_killed_at_the_close);
 	tcase_add_test(tcase, a_rank_that_dies_is_the_last_that_is_heard_of_it);
 	tcase_add_test(tcase, large_messages_come_whole_and_in_their_order);
 	tcase_add_loop_test(tcase, a_rank_that_sends_no_messages_counts_as_dead, 0, 2);
