@@ -1,9 +1,12 @@
 /* test_coordinator.c - what rank 0 makes of the messages that come to it, without the ranks that send them */
 #include "coord/coordinator.h"
+#include "caught_stderr.h"
+#include "recorder.h"
 #include "transport/transport_loop.h"
 
 #include <check.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,8 @@
 enum { END = 600000, HELLO_UNTIL = 200000, PER_NODE = 8 };
 
 static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
-static struct muster_loop *loop;
+static struct muster_loop *loop; /* NULL: ... */
+static struct recorder r;        /* ... messages are kept here */
 static struct muster_deadlines deadlines;
 static struct muster_coordinator c;
 static struct muster_error err;
@@ -24,10 +28,21 @@ static void start(int ranks)
 	muster_coordinator_init(&c, muster_loop_endpoint(loop, 0), &deadlines, END, HELLO_UNTIL, MUSTER_LOCALISE_OFF);
 }
 
+/* What rank 0 sends is kept. */
+static void start_recorded(int ranks)
+{
+	recorder_init(&r, 0, ranks);
+	muster_deadlines_init(&deadlines, 1);
+	muster_coordinator_init(&c, &r.transport, &deadlines, END, HELLO_UNTIL, MUSTER_LOCALISE_AUTO);
+}
+
 static void teardown(void)
 {
 	muster_coordinator_done(&c);
-	muster_loop_free(loop);
+	if (loop)
+		muster_loop_free(loop);
+	else if (r.transport.ops)
+		recorder_done(&r);
 }
 
 /* A message that came; frees what was packed. */
@@ -48,14 +63,19 @@ static void hello(int rank, int node)
 	ck_assert_int_eq(came(MUSTER_TAG_HELLO, rank, &p), 0);
 }
 
-static void start_nodes(int nodes)
+static void join_nodes(int nodes)
 {
-	start(nodes * PER_NODE);
 	for (int rank = 0; rank < nodes * PER_NODE; rank++)
 		hello(rank, rank / PER_NODE);
 	muster_coordinator_poll(&c, 0);
 	ck_assert(c.closed);
 	ck_assert_uint_eq(c.run.node_count, (size_t)nodes);
+}
+
+static void start_nodes(int nodes)
+{
+	start(nodes * PER_NODE);
+	join_nodes(nodes);
 }
 
 static int progress(int from, int copies)
@@ -131,6 +151,28 @@ START_TEST(records_are_taken_once_and_from_whom_they_may_come)
 	p.length--; /* cut */
 	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 2 * PER_NODE + 2, &p), -1);
 	ck_assert_int_eq(c.recorded_count, PER_NODE + 1);
+}
+END_TEST
+
+/* The list of members is one longer here, as if there were memory behind it. */
+START_TEST(a_rank_that_is_one_too_high_is_no_rank)
+{
+	struct muster_packer p = { 0 };
+	start_nodes(1);
+	struct muster_member *longer = calloc(PER_NODE + 1, sizeof *longer);
+	bool *recorded = calloc(PER_NODE + 1, sizeof *recorded);
+	ck_assert(longer && recorded);
+	memcpy(longer, c.members.members, PER_NODE * sizeof *longer);
+	longer[PER_NODE] = (struct muster_member){ .here = true, .node = "n0", .host = "n0" };
+	free(c.members.members);
+	free(c.recorded);
+	c.members.members = longer;
+	c.recorded = recorded;
+	muster_pack_parts(&p, record_barrier);
+	part(&p, PER_NODE);
+	part(&p, PER_NODE - 1);
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), 0);
+	ck_assert_int_eq(c.recorded_count, 1);
 }
 END_TEST
 
@@ -320,6 +362,175 @@ START_TEST(no_ring_begins_after_the_records)
 }
 END_TEST
 
+/* ---- rings ---- */
+
+static struct muster_barrier_id ring_barrier(int round)
+{
+	struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 0, round };
+	while (!muster_probe_at((size_t)ring.probe)->ring)
+		ring.probe++;
+	return ring;
+}
+
+/* A node's ranks come to a ring; each of them ended the one before like this. */
+static void come_to_ring(int node, int round, enum muster_ring_end end)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, ring_barrier(round));
+	for (int i = 0; i < PER_NODE; i++) {
+		struct muster_packer ready = { 0 };
+		char uuid[32];
+		snprintf(uuid, sizeof uuid, "GPU-%d", node * PER_NODE + i);
+		muster_pack_ring_ready(&ready, &(struct muster_ring_ready){ .can = true,
+						       .uuid = uuid,
+						       .agree = "2",
+						       .why = "",
+						       .end = end,
+						       .detail = "remote error" });
+		muster_pack_part(&p, node * PER_NODE + i, ready.bytes, ready.length);
+		muster_packer_done(&ready);
+	}
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, node * PER_NODE, &p), 0);
+}
+
+/* The `number`th message to the leader of node 1, as parts for its ranks. */
+static void check_scatter(int number, enum muster_ring_role role, const char *why)
+{
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	struct muster_ring_place place;
+	int rank;
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_SCATTER, number);
+	ck_assert_ptr_nonnull(sent);
+	ck_assert_int_eq(sent->to, PER_NODE);
+	ck_assert(muster_unpack_parts(sent->bytes, sent->length, &parts));
+	for (int i = 0; i < PER_NODE; i++) {
+		ck_assert(muster_unpack_part(&parts, &rank, &bytes));
+		ck_assert_int_eq(rank, PER_NODE + i);
+		ck_assert(muster_unpack_ring_place(bytes.bytes, bytes.length, &place));
+		ck_assert_int_eq(place.role, role);
+		ck_assert_str_eq(place.why, why);
+	}
+	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
+}
+
+START_TEST(a_node_that_is_too_late_for_a_ring_is_told_so)
+{
+	start_recorded(2 * PER_NODE);
+	join_nodes(2);
+	r.now_ms = END - deadlines.barrier_coordinator - 1;
+	come_to_ring(0, 0, MUSTER_RING_NONE);
+	muster_barrier_heartbeat(&c.barriers, PER_NODE, r.now_ms);
+	muster_coordinator_poll(&c, r.now_ms);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_SCATTER, 0));
+	r.now_ms += 1;
+	muster_coordinator_poll(&c, r.now_ms);
+	come_to_ring(1, 0, MUSTER_RING_NONE);
+	check_scatter(1, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late");
+}
+END_TEST
+
+START_TEST(a_failed_ring_is_a_line_of_the_progress)
+{
+	catch_stderr();
+	setenv("MUSTER_TERMINAL", "0", 1);
+	start_recorded(2 * PER_NODE);
+	join_nodes(2);
+	for (int round = 0; round < 2; round++) {
+		printed();
+		for (int node = 0; node < 2; node++)
+			come_to_ring(node, round, round == 0 ? MUSTER_RING_NONE : MUSTER_RING_REMOTE);
+		muster_coordinator_poll(&c, 100);
+	}
+	ck_assert_str_eq(printed(), "muster: 0.0 s: the all-reduce of 16 ranks failed: rank 0: remote error\n"
+				    "muster: 0.0 s: localisation all-reduces: 2\n");
+	check_scatter(0, MUSTER_ROLE_MEMBER, "");
+	check_scatter(1, MUSTER_ROLE_MEMBER, "");
+}
+END_TEST
+
+START_TEST(the_failure_of_a_rank_or_a_leader_cancels_its_ring)
+{
+	struct muster_packer p = { 0 };
+	start_recorded(2 * PER_NODE);
+	join_nodes(2);
+	for (int node = 0; node < 2; node++)
+		come_to_ring(node, 0, MUSTER_RING_NONE);
+	muster_coordinator_poll(&c, 100);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_CANCEL, 0));
+	if (_i == 0) {
+		muster_pack_ring_failed(&p, &(struct muster_ring_failed){ ring_barrier(0), 3, "rank 3: no" });
+		ck_assert_int_eq(came(MUSTER_TAG_RING_FAILED, 0, &p), 0);
+	} else {
+		ck_assert_int_eq(came(MUSTER_TAG_PEER_DIED, PER_NODE, &p), 0);
+		r.now_ms = 100 + deadlines.turn;
+		muster_coordinator_poll(&c, r.now_ms);
+	}
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_CANCEL, 0);
+	struct muster_parts parts;
+	struct muster_bytes bytes;
+	const char *why;
+	int rank;
+	ck_assert_ptr_nonnull(sent);
+	ck_assert_int_eq(sent->to, PER_NODE);
+	ck_assert(muster_unpack_parts(sent->bytes, sent->length, &parts));
+	ck_assert(muster_barrier_same(parts.barrier, ring_barrier(0)));
+	ck_assert(muster_unpack_part(&parts, &rank, &bytes));
+	ck_assert_int_eq(rank, PER_NODE + _i); /* the dead leader itself need not be told */
+	ck_assert(muster_unpack_text(bytes.bytes, bytes.length, &why));
+	ck_assert_str_eq(why, _i == 0 ? "rank 3: no" : "no further message from rank 8");
+}
+END_TEST
+
+START_TEST(a_ring_of_a_probe_without_rings_is_malformed)
+{
+	struct muster_barrier_id id = { MUSTER_BARRIER_RING, 0, 0 };
+	start_nodes(1);
+	for (int i = 0; i < 2; i++) {
+		struct muster_packer p = { 0 };
+		id.probe = i == 0 ? 0 : (int)muster_probe_count();
+		ck_assert(i > 0 || !muster_probe_at(0)->ring);
+		muster_pack_parts(&p, id);
+		ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), -1);
+	}
+}
+END_TEST
+
+START_TEST(a_malformed_line_of_a_record_is_logged)
+{
+	struct muster_packer p = { 0 };
+	static const char text[] = "{\"sample\":{\"metric\":\"nobody.knows\",\"value\":8}}\n";
+	catch_stderr();
+	start_nodes(1);
+	printed();
+	muster_pack_parts(&p, record_barrier);
+	muster_pack_part(&p, 3, text, sizeof text - 1);
+	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), 0);
+	const char *line = printed();
+	ck_assert_msg(strstr(line, "rank 3 node n0: the record has a malformed line: ") != NULL, "%s", line);
+	ck_assert_int_eq(c.recorded_count, 1);
+}
+END_TEST
+
+START_TEST(when_to_look_again_is_known)
+{
+	start_nodes(2);
+	ck_assert(isinf(muster_coordinator_next(&c, 100)));
+	records(0);
+	ck_assert_double_lt(muster_coordinator_next(&c, 100), 1000); /* for a silent node */
+	records(1);
+	ck_assert_double_eq(muster_coordinator_next(&c, 100), 100);
+	c.late_until_ms = 150;
+	muster_barrier_poll(&c.barriers, 100);
+	c.late_until_ms = 5000;
+	ck_assert_double_eq(muster_coordinator_next(&c, 100), 100 + deadlines.turn);
+	c.late_until_ms = 150;
+	ck_assert_double_eq(muster_coordinator_next(&c, 100), 150);
+	muster_coordinator_give_up(&c);
+	ck_assert(isinf(muster_coordinator_next(&c, 100)));
+}
+END_TEST
+
 START_TEST(ranks_that_have_sent_their_record_hold_nobody_up)
 {
 	const struct muster_clock clock = { .now_ms = shown };
@@ -442,6 +653,13 @@ int main(void)
 	tcase_add_test(tcase, the_progress_of_nodes_adds_up);
 	tcase_add_test(tcase, no_more_ranks_than_a_node_has_can_have_ended_a_phase);
 	tcase_add_test(tcase, records_are_taken_once_and_from_whom_they_may_come);
+	tcase_add_test(tcase, a_rank_that_is_one_too_high_is_no_rank);
+	tcase_add_test(tcase, a_node_that_is_too_late_for_a_ring_is_told_so);
+	tcase_add_test(tcase, a_failed_ring_is_a_line_of_the_progress);
+	tcase_add_test(tcase, a_ring_of_a_probe_without_rings_is_malformed);
+	tcase_add_test(tcase, a_malformed_line_of_a_record_is_logged);
+	tcase_add_test(tcase, when_to_look_again_is_known);
+	tcase_add_loop_test(tcase, the_failure_of_a_rank_or_a_leader_cancels_its_ring, 0, 2);
 	tcase_add_test(tcase, the_run_is_gathered_when_every_record_is_in);
 	tcase_add_test(tcase, ranks_that_nothing_came_from_are_named);
 	tcase_add_test(tcase, ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live);
