@@ -4,16 +4,15 @@
 
 #include "muster/run.h"
 
-#include <string.h>
+#include <stdio.h>
 
 static const char *names(const struct muster_run *run)
 {
 	static char text[64];
+	size_t used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; i < run->node_count; i++) {
-		strncat(text, run->nodes[i].name, 8);
-		strncat(text, " ", 2);
-	}
+	for (size_t i = 0; i < run->node_count; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s ", run->nodes[i].name);
 	return text;
 }
 
