@@ -7,6 +7,7 @@
 #include "check_main.h"
 #include "muster/arena.h"
 #include "muster/report.h"
+#include "transport/transport_socket.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -340,6 +342,72 @@ START_TEST(findings_are_lines_for_log_collectors)
 }
 END_TEST
 
+/* ---- the limit of the process ---- */
+
+/* A line for each wait and for the close: the seconds until the process is ended. */
+static void say_limit(const char *when)
+{
+	struct itimerval left;
+	getitimer(ITIMER_REAL, &left);
+	fprintf(stderr, "%s: %d s left\n", when, (int)left.it_value.tv_sec);
+}
+
+static struct muster_transport_ops watched_ops;
+static void (*socket_wait)(struct muster_transport *t, int fd, double until_ms);
+static void (*socket_close)(struct muster_transport *t, int grace_ms);
+
+static void watched_wait(struct muster_transport *t, int fd, double until_ms)
+{
+	static bool said;
+	if (!said)
+		say_limit("first wait");
+	said = true;
+	socket_wait(t, fd, until_ms);
+}
+
+static void watched_close(struct muster_transport *t, int grace_ms)
+{
+	say_limit("close");
+	fprintf(stderr, "close: grace %d ms\n", grace_ms);
+	socket_close(t, grace_ms);
+}
+
+static int open_watched(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,
+	struct muster_error *warning, struct muster_error *err)
+{
+	(void)argc, (void)argv;
+	warning->text[0] = '\0';
+	if (muster_transport_socket_start(1, clock, ret, err) < 0)
+		return -1;
+	watched_ops = *(*ret)->ops;
+	socket_wait = watched_ops.wait;
+	socket_close = watched_ops.close;
+	watched_ops.wait = watched_wait;
+	watched_ops.close = watched_close;
+	(*ret)->ops = &watched_ops;
+	return 0;
+}
+
+/* The run has 600 s; the report 3.5 s and a little for its rank, and the process 1.5 s more. */
+START_TEST(a_process_that_hangs_is_ended_after_the_run_and_not_before)
+{
+	static const struct muster_mpi_module mpi = { .open = open_watched };
+	options.deadline_s = 600;
+	write_worker("");
+	ck_assert_int_eq(end(start_job(&mpi)), MUSTER_EXIT_INCONCLUSIVE);
+	char *text = text_of(output);
+	const char *first = strstr(text, "first wait: ");
+	ck_assert_msg(first != NULL, "%s", text);
+	int left = (int)strtol(first + strlen("first wait: "), NULL, 10);
+	ck_assert_int_le(left, 605);
+	ck_assert_int_gt(left, 605 - PATIENCE_MS / 1000);
+	free(text);
+	/* MPI_Finalize has 5 s, of which it waits half for other ranks */
+	check_has(output, "close: 5 s left");
+	check_has(output, "close: grace 2500 ms");
+}
+END_TEST
+
 /* ---- before MPI is there ---- */
 
 static int hang(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,
@@ -409,6 +477,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, commands_come_in_their_order_and_a_report_is_written, 0, 4);
+	tcase_add_test(tcase, a_process_that_hangs_is_ended_after_the_run_and_not_before);
 	tcase_add_test(tcase, a_worker_that_crashes_in_a_probe_is_replaced_and_named);
 	tcase_add_test(tcase, drivers_that_kill_a_worker_are_left_out_by_the_next_one);
 	tcase_add_test(tcase, a_worker_that_always_dies_is_not_started_for_ever);

@@ -689,6 +689,45 @@ START_TEST(ranks_with_another_version_than_most_are_excluded)
 }
 END_TEST
 
+/* So many versions are no state of a cluster; those behind the 64th do not count. */
+START_TEST(more_versions_than_anyone_has_are_not_counted)
+{
+	enum { VERSIONS = 65, RANKS = 68 };
+	static char names[VERSIONS][8];
+	static struct muster_ring_entry items[RANKS];
+	struct muster_ring_entries entries = { .items = items, .count = RANKS };
+	for (int i = 0; i < VERSIONS; i++)
+		snprintf(names[i], sizeof names[i], "v%d", i);
+	for (int i = 0; i < RANKS; i++) { /* the first version twice, the last one three times */
+		items[i].rank = i;
+		items[i].ready.agree = names[i == 0 ? 0 : i - 1 < VERSIONS ? i - 1 : VERSIONS - 1];
+	}
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries);
+	ck_assert_ptr_null(items[1].why);
+	ck_assert_str_eq(
+		items[RANKS - 1].why, "excluded from the all-reduce: rank.nccl_version v64, other ranks v0 (1 : 2)");
+}
+END_TEST
+
+/* _i: how far the two ranks are apart */
+START_TEST(ranks_that_are_far_apart_may_share_a_gpu_too)
+{
+	static const int distances[] = { 1, 64, 65, 1024 };
+	static struct muster_ring_entry items[2048];
+	struct muster_ring_entries entries = { .items = items, .count = 2048 };
+	int first = 1023, second = 1023 + distances[_i];
+	for (int i = 0; i < 2048; i++) {
+		items[i].rank = i;
+		items[i].ready.uuid = i == first || i == second ? "GPU-7" : "";
+		items[i].why = i == first || i == second ? NULL : "no GPU";
+	}
+	muster_ring_exclude_duplicate_gpus(&entries);
+	ck_assert_ptr_null(items[first].why);
+	ck_assert_str_eq(
+		items[second].why, "excluded from the all-reduce: the rank would share GPU GPU-7 with rank 1023");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ring_scheduler");
@@ -717,6 +756,8 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("excluded");
 	tcase_add_test(tcase, of_two_ranks_with_one_gpu_the_first_is_in_the_ring);
+	tcase_add_test(tcase, more_versions_than_anyone_has_are_not_counted);
+	tcase_add_loop_test(tcase, ranks_that_are_far_apart_may_share_a_gpu_too, 0, 4);
 	tcase_add_loop_test(
 		tcase, ranks_with_another_version_than_most_are_excluded, 0, (int)(sizeof mixtures / sizeof *mixtures));
 	suite_add_tcase(suite, tcase);
