@@ -81,6 +81,46 @@ START_TEST(the_words_of_the_wrapper_come_before_the_program)
 }
 END_TEST
 
+/* What a worker printed: only its last line, without the spaces behind it, and with no control characters. */
+START_TEST(the_last_line_of_the_output_is_kept)
+{
+	static const struct {
+		const char *wrapper, *said;
+	} cases[] = {
+		{ "sh -c printf${IFS}'one\\ntwo\\a\\033three\\177\\040~!\\n\\n\\040\\040\\n'", "two  three  ~!" },
+		{ "sh -c printf${IFS}'\\n\\n'", "" },
+		{ "sh -c printf${IFS}'a\\bc\\tdefg'", "a c defg" },
+	};
+	char said[256], how[64];
+	setenv("MUSTER_WORKER_WRAPPER", cases[_i].wrapper, 1);
+	run("", said, how);
+	ck_assert_str_eq(said, cases[_i].said);
+}
+END_TEST
+
+START_TEST(a_command_that_was_sent_is_no_error)
+{
+	struct muster_worker_process proc;
+	struct muster_error err = { 0 };
+	const char *line = NULL;
+	size_t length;
+	char how[64];
+	setenv("MUSTER_WORKER_WRAPPER", "sh -c read${IFS}a<&3;echo${IFS}$a>&4", 1);
+	ck_assert_int_eq(begin(&proc, "/somewhere/muster", &err), 0);
+	ck_assert_int_eq(ops->next_line(&proc, &line, &length, &err), 0);
+	ck_assert_ptr_null(line);
+	ck_assert_int_eq(ops->send(&proc, "hello", 5, &err), 0);
+	while (!line) {
+		struct pollfd results = { .fd = ops->fd(&proc), .events = POLLIN };
+		poll(&results, 1, -1);
+		ck_assert_int_eq(ops->next_line(&proc, &line, &length, &err), 0);
+	}
+	ck_assert_str_eq(line, "hello");
+	ck_assert_uint_eq(length, 5);
+	finish(&proc, 1000, how, sizeof how);
+}
+END_TEST
+
 START_TEST(a_wrapper_that_is_not_there_is_named)
 {
 	char said[256], how[64];
@@ -293,6 +333,8 @@ int main(int argc, char **argv)
 	TCase *tests = tcase_create("proc");
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
+	tcase_add_loop_test(tests, the_last_line_of_the_output_is_kept, 0, 3);
+	tcase_add_test(tests, a_command_that_was_sent_is_no_error);
 	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
 	tcase_add_test(tests, how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld);
 	tcase_add_test(tests, before_its_start_a_worker_has_no_descriptors);

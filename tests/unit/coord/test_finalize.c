@@ -1,0 +1,179 @@
+/* test_finalize.c - rank 0 before the run, before the rings and at the end: expectations, floors, the report
+ */
+#include "coord/finalize.h"
+
+#include "caught_stderr.h"
+#include "muster/report.h"
+#include "one_rank.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { END = 600000, RANKS = 4 };
+
+static char folder[] = "/tmp/muster-finalize-XXXXXX";
+static char report[64];
+static struct muster_finalize finalize;
+
+/* Rank 0 of two nodes with two ranks each. */
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(report, sizeof report, "%s/report.json", folder);
+	one_rank_start(0, RANKS, END);
+	memset(&finalize, 0, sizeof finalize);
+	host.arg = &finalize;
+	options.sku = "Standard_ND96amsr_A100_v4";
+	options.report = report;
+	options.configs = MUSTER_SOURCE_DIR "/configs";
+	options.profile = MUSTER_QUICK;
+	options.repeats = 1;
+	s.coordinator = muster_calloc(1, sizeof *s.coordinator);
+	muster_coordinator_init(s.coordinator, &r.transport, &s.deadlines, END, END, MUSTER_LOCALISE_AUTO);
+	s.coordinator->progress.silent = true;
+	for (int rank = 0; rank < RANKS; rank++) {
+		char name[8];
+		snprintf(name, sizeof name, "n%d", rank / 2);
+		muster_membership_hello(&s.coordinator->members, rank, name, name);
+	}
+	muster_coordinator_poll(s.coordinator, 0);
+	one_rank_join((const int[]){ 0, 1 }, 2);
+}
+
+static void teardown(void)
+{
+	muster_selection_done(&finalize.choice);
+	one_rank_done();
+	unlink(report);
+	rmdir(folder);
+}
+
+static char *text_of_report(void)
+{
+	char *text = muster_calloc(1 << 18, 1);
+	FILE *in = fopen(report, "re");
+	ck_assert_ptr_nonnull(in);
+	ck_assert_uint_gt(fread(text, 1, (1 << 18) - 1, in), 0);
+	fclose(in);
+	return text;
+}
+
+/* ---- before the run ---- */
+
+START_TEST(a_run_that_can_be_reported_may_begin)
+{
+	catch_stderr();
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	ck_assert_str_eq(printed(), "");
+	ck_assert(finalize.choice.known);
+}
+END_TEST
+
+/* _i: the report, the expectations, the journal */
+START_TEST(a_run_that_cannot_be_reported_may_not_begin)
+{
+	static const char *const why[] = { "--report /nowhere/report.json", "/nowhere.json", "" };
+	catch_stderr();
+	if (_i == 0)
+		options.report = "/nowhere/report.json";
+	else if (_i == 1)
+		options.sku = "/nowhere.json";
+	else
+		options.spool = folder;
+	ck_assert_int_eq(muster_finalize_prepare(&s), MUSTER_EXIT_USAGE);
+	const char *text = printed();
+	ck_assert_msg(strstr(text, why[_i]) != NULL, "%s", text);
+}
+END_TEST
+
+START_TEST(an_unknown_machine_type_is_said_before_anything_is_measured)
+{
+	catch_stderr();
+	options.sku = "Standard_Nobody_v1";
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	const char *text = printed();
+	ck_assert_msg(strstr(text, "Standard_Nobody_v1") != NULL, "%s", text);
+}
+END_TEST
+
+/* ---- before the rings ---- */
+
+static bool has_floor(const struct muster_floors *floors, uint64_t bytes, double least)
+{
+	for (size_t i = 0; i < floors->count; i++)
+		if (floors->items[i].bytes == bytes && floors->items[i].least > least - 1e-9 &&
+			floors->items[i].least < least + 1e-9)
+			return true;
+	return false;
+}
+
+START_TEST(floors_are_those_of_the_size_and_the_profile_of_the_run)
+{
+	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
+	options.profile = _i ? MUSTER_FULL : MUSTER_QUICK;
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	struct muster_floors floors = muster_finalize_floors(&s, probe);
+	ck_assert_uint_eq(floors.count, _i ? 8 : 1); /* of two nodes */
+	ck_assert(has_floor(&floors, 67108864, 40));
+	free(floors.items);
+	ck_assert_uint_eq(muster_finalize_floors(&s, muster_probe_find("gpu_copy")).count, 0);
+}
+END_TEST
+
+/* Rank 0 knows nothing of the other node but its ranks: so the two nodes are two NVLink domains. */
+START_TEST(floors_are_those_between_nodes_that_share_no_nvlink)
+{
+	options.sku = "Standard_ND128isr_GB300_v6";
+	options.profile = MUSTER_STANDARD;
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	struct muster_floors floors = muster_finalize_floors(&s, muster_probe_find("nccl_allreduce"));
+	ck_assert(has_floor(&floors, 536870912, 40));
+	ck_assert(!has_floor(&floors, 536870912, 250));
+	free(floors.items);
+}
+END_TEST
+
+/* ---- the report ---- */
+
+START_TEST(the_report_names_the_run)
+{
+	setenv("SLURM_JOB_ID", "77", 1);
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	snprintf(s.started, sizeof s.started, "2026-01-02T03:04:05Z");
+	s.start_ms = 1000;
+	r.now_ms = 13500;
+	s.interrupted = "rank 1 received SIGINT after 12.5 s";
+	options.repeats = 3;
+	muster_coordinator_give_up(s.coordinator);
+	fflush(NULL);
+	pid_t pid = fork(); /* without its lines on standard output */
+	if (pid == 0)
+		_exit(freopen("/dev/null", "we", stdout) ? muster_finalize_run(&s) : 100);
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), MUSTER_EXIT_INCONCLUSIVE);
+	char *text = text_of_report();
+	static const char *const parts[] = { "\"id\": \"77\"", "\"started\": \"2026-01-02T03:04:05Z\"",
+		"\"elapsed_s\": 12.5", "\"profile\": \"quick\"", "\"ranks\": 4", "\"repeats\": 3",
+		"\"interrupted\": \"rank 1 received SIGINT after 12.5 s\"", "\"muster\": \"" MUSTER_VERSION "\"" };
+	for (int i = 0; i < LENGTH(parts); i++)
+		ck_assert_msg(strstr(text, parts[i]) != NULL, "no %s in %.600s", parts[i], text);
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("finalize");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_run_that_can_be_reported_may_begin);
+	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_may_not_begin, 0, 3);
+	tcase_add_test(tcase, an_unknown_machine_type_is_said_before_anything_is_measured);
+	tcase_add_loop_test(tcase, floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2);
+	tcase_add_test(tcase, floors_are_those_between_nodes_that_share_no_nvlink);
+	tcase_add_test(tcase, the_report_names_the_run);
+	return check_main(tcase);
+}
