@@ -1,0 +1,288 @@
+/* test_probe_runner.c - a probe's command, its outcome, and what happens when the worker does not live through it
+ */
+#include "one_rank.h"
+
+#include "muster/report.h"
+
+#include <math.h>
+
+enum { END = 600000, LEADER = 4, RANK = 5, RANKS = 8 };
+
+static const struct muster_probe *launch, *copies;
+
+static void setup(void)
+{
+	launch = muster_probe_find("launch");
+	copies = muster_probe_find("gpu_copy");
+	ck_assert(!launch->needs_gpu && copies->needs_gpu);
+	one_rank_start(RANK, RANKS, END);
+	one_rank_join((const int[]){ LEADER, RANK }, 2);
+}
+
+static void start(const struct answer *answers)
+{
+	script.answers = answers;
+	muster_supervisor_start_worker(&s);
+	muster_probe_runner_take(&s);
+}
+
+static const struct muster_outcome *outcome(const struct muster_probe *probe)
+{
+	const struct muster_outcome *found = muster_probe_outcome(&s, probe->name);
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
+/* How often the record has this text. */
+static int recorded_lines(const char *text)
+{
+	int count = 0;
+	for (const char *at = s.record.bytes; at && (at = strstr(at, text)) != NULL; at++)
+		count++;
+	return count;
+}
+
+/* ---- the start of a worker ---- */
+
+START_TEST(a_gpu_that_was_taken_is_in_the_record)
+{
+	start(NULL);
+	ck_assert_str_eq(command("open"), "{\"do\": \"open\"}");
+	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
+	ck_assert_str_eq(s.facts.gpu_uuid, "GPU-5");
+	ck_assert_int_eq(recorded_lines("\"gpu_uuid\": \"GPU-5\""), 1);
+	ck_assert(!s.no_worker);
+	ck_assert_uint_eq(script.started, 1);
+}
+END_TEST
+
+START_TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
+{
+	start(NULL);
+	const struct answer other[] = {
+		{ "take", "{\"done\":{\"code\":\"ok\",\"gpu\":\"0002:00:00.0\",\"uuid\":\"GPU-9\",\"path\":\"p\"}}" },
+		{ NULL, NULL }
+	};
+	script.answers = other;
+	muster_probe_runner_again(&s);
+	ck_assert_str_eq(s.worker.answer.uuid, "GPU-9");
+	ck_assert_str_eq(s.facts.gpu_uuid, "GPU-5");
+	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
+}
+END_TEST
+
+/* The first answer to this action ends the worker; the next worker answers. */
+static const char *dies_once;
+static int worker_send_once(void *worker, const char *text, size_t length, struct muster_error *err)
+{
+	struct script *w = worker;
+	const struct answer dies[] = { { dies_once, NULL }, { NULL, NULL } };
+	w->answers = w->started == 1 ? dies : NULL;
+	int rc = worker_send(worker, text, length, err);
+	w->answers = NULL;
+	return rc;
+}
+
+/* _i: at its first command, or at its second one */
+START_TEST(drivers_that_end_a_worker_are_not_loaded_by_the_next_one)
+{
+	struct muster_worker_ops ops = worker_ops;
+	ops.send = worker_send_once;
+	dies_once = _i ? "take" : "open";
+	s.worker.ops = &ops;
+	start(NULL);
+	ck_assert_uint_eq(script.started, 2);
+	ck_assert_int_eq(s.open_status, MUSTER_OUTCOME_CRASHED);
+	ck_assert_str_eq(s.worker.why_skipped, "the worker ended: killed");
+	ck_assert_str_eq(command_number("open", 1), "{\"do\": \"open\", \"skip\": true}");
+	ck_assert_ptr_nonnull(strstr(command_number("take", _i), "\"why_skipped\": \"the worker ended: killed\""));
+	ck_assert(!s.no_worker);
+	s.worker.ops = &worker_ops;
+}
+END_TEST
+
+START_TEST(a_worker_that_always_dies_is_given_up_after_two)
+{
+	const struct answer dies[] = { { "open", NULL }, { NULL, NULL } };
+	start(dies);
+	ck_assert(s.no_worker);
+	ck_assert_str_eq(s.take_error, "every worker died: the worker ended: killed");
+	ck_assert_ptr_null(command("take"));
+	ck_assert_int_eq(s.open_status, MUSTER_OUTCOME_CRASHED);
+	ck_assert(!muster_probe_may_run(&s, launch));
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_CRASHED);
+	ck_assert_str_eq(outcome(launch)->detail, "every worker died: the worker ended: killed");
+}
+END_TEST
+
+START_TEST(drivers_that_hang_are_told_from_those_that_crash)
+{
+	const struct answer hangs[] = { { "open", "" }, { NULL, NULL } };
+	start(hangs);
+	ck_assert_int_eq(s.open_status, MUSTER_OUTCOME_HUNG);
+	ck_assert_str_eq(s.worker.why_skipped, "no answer within its deadline of 30.0 s; killed");
+}
+END_TEST
+
+/* ---- whether a probe may run ---- */
+
+static const struct {
+	const char *take, *why; /* the answer to take; why a probe that needs a GPU does not run */
+	enum muster_outcome_status status;
+	const char *code;
+} takes[] = {
+	{ "{\"done\":{\"code\":\"ok\",\"gpu\":\"\",\"why_none\":\"more ranks than GPUs\"}}", "more ranks than GPUs",
+		MUSTER_OUTCOME_NOT_RUN, NULL },
+	{ "{\"done\":{\"code\":\"cuda\",\"error\":\"no driver\"}}", "no driver", MUSTER_OUTCOME_ERROR, "cuda" },
+	{ "{\"done\":{\"code\":\"ok\"}}", "", MUSTER_OUTCOME_NOT_RUN, NULL },
+};
+
+START_TEST(without_a_gpu_only_probes_that_need_none_run)
+{
+	const struct answer answers[] = { { "take", takes[_i].take }, { NULL, NULL } };
+	start(answers);
+	ck_assert(muster_probe_may_run(&s, launch));
+	ck_assert(!muster_probe_may_run(&s, copies));
+	ck_assert_int_eq(outcome(copies)->status, takes[_i].status);
+	ck_assert_pstr_eq(outcome(copies)->code, takes[_i].code);
+	ck_assert_str_eq(outcome(copies)->detail, takes[_i].why);
+	ck_assert_ptr_null(muster_probe_outcome(&s, "launch"));
+}
+END_TEST
+
+START_TEST(without_time_no_probe_begins)
+{
+	start(NULL);
+	r.now_ms = END - s.deadlines.gather_reserve;
+	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert_ptr_null(command("run"));
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_ptr_null(outcome(launch)->code);
+	ck_assert_str_eq(outcome(launch)->detail, "no time left before the run's deadline");
+}
+END_TEST
+
+START_TEST(a_later_part_that_has_no_time_takes_nothing_from_the_first)
+{
+	start(NULL);
+	ck_assert(muster_probe_run(&s, copies, "run"));
+	r.now_ms = END;
+	ck_assert(!muster_probe_run(&s, copies, "together"));
+	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_OK);
+	s.interrupted = "enough";
+	ck_assert(!muster_probe_run(&s, copies, "together"));
+	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome(copies)->code, muster_code_name(MUSTER_EINTERRUPTED));
+	ck_assert_str_eq(outcome(copies)->detail, "enough");
+}
+END_TEST
+
+START_TEST(a_probe_of_the_node_is_its_leaders)
+{
+	start(NULL);
+	const struct muster_probe *node = muster_probe_find("storage");
+	ck_assert_int_eq(node->scope, MUSTER_SCOPE_NODE);
+	ck_assert(!muster_probe_run(&s, node, "run"));
+	ck_assert_ptr_null(muster_probe_outcome(&s, node->name));
+}
+END_TEST
+
+/* ---- outcomes ---- */
+
+START_TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
+{
+	const struct answer fails[] = { { "run", "{\"done\":{\"code\":\"cuda\",\"error\":\"no memory\"}}" },
+		{ NULL, NULL } };
+	start(fails);
+	double began_ms = r.now_ms;
+	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome(launch)->detail, "no memory");
+	double first_ms = outcome(launch)->elapsed_ms;
+	ck_assert_double_eq_tol(first_ms, r.now_ms - began_ms, 1e-6);
+	ck_assert(!muster_probe_run(&s, launch, "finish")); /* nor does it run again */
+	ck_assert_ptr_null(command("finish"));
+	muster_probe_replace_outcome(
+		&s, (struct muster_outcome){ .probe = "launch", .status = MUSTER_OUTCOME_OK, .elapsed_ms = 7 });
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_OK);
+	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, first_ms + 7, 1e-6);
+	muster_probe_not_run(&s, "launch", MUSTER_OUTCOME_NOT_RUN, "", "why");
+	muster_probe_not_run(&s, "launch", MUSTER_OUTCOME_NOT_RUN, "", "another reason");
+	ck_assert_str_eq(outcome(launch)->detail, "why");
+	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, first_ms + 7, 1e-6);
+	ck_assert_int_eq(recorded_lines("\"probe\": \"launch\""), 4); /* a line for each; the last one counts */
+}
+END_TEST
+
+START_TEST(a_reason_with_a_code_is_an_error)
+{
+	start(NULL);
+	muster_probe_not_run(&s, "launch", MUSTER_OUTCOME_NOT_RUN, "ok", "why");
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_ptr_null(outcome(launch)->code);
+	muster_probe_not_run(&s, "gpu_copy", MUSTER_OUTCOME_NOT_RUN, "cuda", "why");
+	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome(copies)->code, "cuda");
+}
+END_TEST
+
+/* _i: whether the worker knew its peers */
+START_TEST(the_worker_after_a_crash_is_set_up_like_the_one_before)
+{
+	const struct answer crashes[] = { { "run", NULL }, { NULL, NULL } };
+	start(crashes);
+	if (_i)
+		s.peers = strdup("{\"do\": \"peers\", \"peers\": []}");
+	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_CRASHED);
+	ck_assert_uint_eq(script.started, 2);
+	ck_assert_str_eq(command_number("open", 1), "{\"do\": \"open\"}");
+	ck_assert_ptr_nonnull(command_number("take", 1));
+	ck_assert_int_eq(command("peers") != NULL, _i);
+	ck_assert(!s.no_worker);
+}
+END_TEST
+
+START_TEST(a_worker_that_does_not_take_its_peers_is_the_last)
+{
+	const struct answer crashes[] = { { "run", NULL }, { "peers", NULL }, { NULL, NULL } };
+	start(crashes);
+	s.peers = strdup("{\"do\": \"peers\", \"peers\": []}");
+	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(s.no_worker);
+	ck_assert_str_eq(s.take_error, "every worker died: the worker ended: killed");
+}
+END_TEST
+
+START_TEST(a_probe_has_its_own_deadline)
+{
+	const struct answer hangs[] = { { "run", "" }, { NULL, NULL } };
+	start(hangs);
+	double began_ms = r.now_ms;
+	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_HUNG);
+	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, launch->deadline_ms, 1e-6);
+	ck_assert_double_ge(r.now_ms, began_ms + launch->deadline_ms);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("probe_runner");
+	tcase_add_checked_fixture(tcase, setup, one_rank_done);
+	tcase_add_test(tcase, a_gpu_that_was_taken_is_in_the_record);
+	tcase_add_test(tcase, another_gpu_of_a_later_worker_is_not_the_one_of_the_record);
+	tcase_add_loop_test(tcase, drivers_that_end_a_worker_are_not_loaded_by_the_next_one, 0, 2);
+	tcase_add_test(tcase, a_worker_that_always_dies_is_given_up_after_two);
+	tcase_add_test(tcase, drivers_that_hang_are_told_from_those_that_crash);
+	tcase_add_loop_test(tcase, without_a_gpu_only_probes_that_need_none_run, 0, LENGTH(takes));
+	tcase_add_test(tcase, without_time_no_probe_begins);
+	tcase_add_test(tcase, a_later_part_that_has_no_time_takes_nothing_from_the_first);
+	tcase_add_test(tcase, a_probe_of_the_node_is_its_leaders);
+	tcase_add_test(tcase, the_first_failure_of_a_probe_stays_and_its_times_add_up);
+	tcase_add_test(tcase, a_reason_with_a_code_is_an_error);
+	tcase_add_loop_test(tcase, the_worker_after_a_crash_is_set_up_like_the_one_before, 0, 2);
+	tcase_add_test(tcase, a_worker_that_does_not_take_its_peers_is_the_last);
+	tcase_add_test(tcase, a_probe_has_its_own_deadline);
+	return check_main(tcase);
+}
