@@ -5,6 +5,7 @@
 #include "transport/transport_socket.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -146,22 +147,62 @@ START_TEST(ranks_other_than_0_reach_only_rank_0)
 }
 END_TEST
 
+static int open_descriptors(void)
+{
+	int count = 0;
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* A rank that held the end of another one's socket would keep that rank from seeing its death. */
+START_TEST(a_rank_has_no_socket_but_its_own)
+{
+	struct muster_error err;
+	struct muster_transport *t;
+	int before = open_descriptors();
+	ck_assert_int_eq(muster_transport_socket_start(4, &muster_clock_monotonic, &t, &err), 0);
+	int more = open_descriptors() - before;
+	if (t->rank > 0) {
+		muster_transport_send(t, 0, MUSTER_TAG_HELLO, (const char *)&more, sizeof more, &err);
+		muster_transport_close(t, PATIENCE_MS);
+		_exit(0);
+	}
+	ck_assert_int_eq(more, 3);
+	for (int i = 0; i < 3; i++) {
+		struct muster_message message = await(t);
+		while (message.tag != MUSTER_TAG_HELLO) {
+			muster_message_done(&message);
+			message = await(t);
+		}
+		memcpy(&more, message.bytes, sizeof more);
+		ck_assert_int_eq(more, 1);
+		muster_message_done(&message);
+	}
+	muster_transport_close(t, PATIENCE_MS);
+}
+END_TEST
+
 START_TEST(ranks_that_do_not_end_are_killed_at_the_close)
 {
 	struct muster_error err;
 	struct muster_transport *t;
-	ck_assert_int_eq(muster_transport_socket_start(3, &muster_clock_monotonic, &t, &err), 0);
+	ck_assert_int_eq(muster_transport_socket_start(4, &muster_clock_monotonic, &t, &err), 0);
 	if (t->rank > 0) {
 		pid_t own = getpid();
 		muster_transport_send(t, 0, MUSTER_TAG_HELLO, (const char *)&own, sizeof own, &err);
+		if (t->rank == 3) /* this one ends */
+			_exit(0);
 		for (;;)
 			muster_transport_wait(t, -1, muster_now_ms() + 1000);
 	}
 	pid_t pids[2];
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2;) {
 		struct muster_message message = await(t);
-		memcpy(&pids[i], message.bytes, sizeof pids[i]);
-		ck_assert_int_eq(kill(pids[i], 0), 0);
+		if (message.tag == MUSTER_TAG_HELLO && message.from < 3) {
+			memcpy(&pids[i], message.bytes, sizeof pids[i]);
+			ck_assert_int_eq(kill(pids[i++], 0), 0);
+		}
 		muster_message_done(&message);
 	}
 	double began_ms = muster_now_ms();
@@ -177,6 +218,7 @@ int main(void)
 	Suite *suite = suite_create("transport_socket");
 	TCase *tcase = tcase_create("ranks");
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_rank_has_no_socket_but_its_own);
 	tcase_add_test(tcase, ranks_that_do_not_end_are_killed_at_the_close);
 	tcase_add_test(tcase, a_rank_that_dies_is_the_last_that_is_heard_of_it);
 	tcase_add_test(tcase, large_messages_come_whole_and_in_their_order);
