@@ -202,6 +202,7 @@ START_TEST(commands_come_in_their_order_and_a_report_is_written)
 	check_has(commands, "\"node\": \"node-1\"");
 	check_has(options.report, "\"simulated\": true");
 	check_has(options.report, "\"GPU-1\"");
+	check_lacks(output, "--spool");
 	check_has(output, "MUSTER INCONCLUSIVE sku=Standard_NC40ads_H100_v5 nodes=1 ranks=1 ");
 	/* a worker gives up a ring before its supervisor gives up the worker: by a second, or in half of a short time
 	 */
