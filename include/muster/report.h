@@ -27,6 +27,10 @@ int muster_report_read(const char *path, struct muster_run *ret, struct muster_e
 int muster_report_load(
 	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err);
 
+/* The same of a report that is open for reading, and stays open: path is only its name in errors. */
+int muster_report_load_open(
+	int fd, const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err);
+
 /* The summary for people, failures first. colour: use ANSI colours. */
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour);
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct report_reader {
 	struct muster_run_reader run;          /* first, so that a reader of the run is handed on */
@@ -116,13 +117,13 @@ static int read_report(struct report_reader *reader, struct muster_json_part who
 	return rc;
 }
 
-static int read_file(
-	const char *path, struct muster_findings_reader *judged, struct muster_run *ret, struct muster_error *err)
+static int read_file(int fd, const char *path, struct muster_findings_reader *judged, struct muster_run *ret,
+	struct muster_error *err)
 {
 	struct muster_run run;
 	struct muster_json_part whole;
 	char *text = NULL;
-	if (muster_file_read(path, MUSTER_REPORT_BYTES_MAX, &text, &whole.length, err) < 0)
+	if (muster_file_read_open(fd, path, MUSTER_REPORT_BYTES_MAX, &text, &whole.length, err) < 0)
 		return -1;
 	whole.text = text;
 	muster_run_init(&run);
@@ -143,18 +144,34 @@ static int read_file(
 
 int muster_report_read(const char *path, struct muster_run *ret, struct muster_error *err)
 {
-	return read_file(path, NULL, ret, err);
+	int fd = muster_file_open_read(path, err);
+	if (fd < 0)
+		return -1;
+	int rc = read_file(fd, path, NULL, ret, err);
+	close(fd);
+	return rc;
 }
 
-int muster_report_load(
-	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
+int muster_report_load_open(
+	int fd, const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
 {
 	struct muster_findings_reader judged;
 	muster_findings_reader_init(&judged);
-	if (read_file(path, &judged, ret_run, err) < 0) {
+	if (read_file(fd, path, &judged, ret_run, err) < 0) {
 		muster_findings_reader_done(&judged);
 		return -1;
 	}
 	muster_findings_reader_finish(&judged, ret_run, ret);
 	return 0;
+}
+
+int muster_report_load(
+	const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err)
+{
+	int fd = muster_file_open_read(path, err);
+	if (fd < 0)
+		return -1;
+	int rc = muster_report_load_open(fd, path, ret_run, ret, err);
+	close(fd);
+	return rc;
 }

@@ -4,6 +4,7 @@
 #include "muster/arena.h"
 #include "util/utf8.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +48,29 @@ static bool has_unit(const struct muster_finding *finding)
 	return finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
 }
 
-void muster_drain_reason_write(
-	const struct muster_finding *finding, size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
+/* Before the reason of a person stands nothing more. */
+static const char *const prefixes[] = {
+	[MUSTER_DRAINED_BY_PERSON] = "muster: ",
+	[MUSTER_DRAINED_BY_HEALTH] = "muster(health): ",
+	[MUSTER_DRAINED_BY_PROLOG] = "muster(prolog): ",
+	[MUSTER_DRAINED_BY_EPILOG] = "muster(epilog): ",
+};
+static_assert(sizeof prefixes / sizeof *prefixes == MUSTER_DRAINED_BY_COUNT, "one for each");
+
+const char *const muster_drained_by_names[] = {
+	[MUSTER_DRAINED_BY_PERSON] = "person",
+	[MUSTER_DRAINED_BY_HEALTH] = "health",
+	[MUSTER_DRAINED_BY_PROLOG] = "prolog",
+	[MUSTER_DRAINED_BY_EPILOG] = "epilog",
+};
+
+void muster_drain_reason_write(enum muster_drained_by by, const struct muster_finding *finding, size_t faults,
+	char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
 	const char *kind = finding->gpu ? " GPU " : finding->port ? " port " : "";
 	const char *part = finding->gpu ? finding->gpu : finding->port ? finding->port : "";
 	bool unit = has_unit(finding);
-	char *whole = muster_asprintf("%s %s%s%s: %s%s%s%s%s", MUSTER_REASON_PREFIX, finding->check, kind, part,
+	char *whole = muster_asprintf("%s%s%s%s: %s%s%s%s%s", prefixes[by], finding->check, kind, part,
 		finding->observed ? finding->observed : "", unit ? " " : "", unit ? finding->unit : "",
 		finding->expected ? "; expected " : "", finding->expected ? finding->expected : "");
 	char text[1024], more[64] = "";
@@ -64,4 +81,34 @@ void muster_drain_reason_write(
 		room -= (size_t)snprintf(more, sizeof more, "; and %zu more", faults - 1);
 	cut(text, room);
 	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%s%s", text, more);
+}
+
+static void copy_text(char *out, const char *text, size_t length)
+{
+	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%.*s", (int)length, text);
+}
+
+bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *ret)
+{
+	struct muster_drain_reason found = { 0 };
+	const char *text = NULL;
+	for (size_t by = 0; by < MUSTER_DRAINED_BY_COUNT && !text; by++) {
+		size_t length = strlen(prefixes[by]) - 1; /* a reason may end with the colon */
+		if (strncmp(reason, prefixes[by], length) != 0)
+			continue;
+		found.by = (enum muster_drained_by)by;
+		text = reason + length;
+	}
+	if (!text)
+		return false;
+	text += strspn(text, " ");
+	size_t length = strcspn(text, " :");
+	copy_text(found.check, text, length);
+	text += length;
+	size_t kind = strncmp(text, " GPU ", 5) == 0 ? 5 : strncmp(text, " port ", 6) == 0 ? 6 : 0;
+	const char *end = kind ? strstr(text, ": ") : NULL;
+	if (end)
+		copy_text(found.part, text + kind, (size_t)(end - text) - kind);
+	*ret = found;
+	return true;
 }

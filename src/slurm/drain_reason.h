@@ -1,19 +1,39 @@
-/* drain_reason.h - why a node is drained, as Slurm keeps it */
+/* drain_reason.h - why a node is drained, as Slurm keeps it
+ *
+ * "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that drains nodes has
+ * a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
+ */
 #ifndef MUSTER_SLURM_DRAIN_REASON_H
 #define MUSTER_SLURM_DRAIN_REASON_H
 
 #include "muster/evaluate.h"
 
-/* What stands before every reason of ours: only reasons that begin with it are ours to take back. */
-#define MUSTER_REASON_PREFIX "muster:"
+enum muster_drained_by { /* who drained a node with muster */
+	MUSTER_DRAINED_BY_PERSON = 0,
+	MUSTER_DRAINED_BY_HEALTH,
+	MUSTER_DRAINED_BY_PROLOG,
+	MUSTER_DRAINED_BY_EPILOG,
+	MUSTER_DRAINED_BY_COUNT
+};
+extern const char *const muster_drained_by_names[MUSTER_DRAINED_BY_COUNT]; /* "person", "health", ... */
 
 /* Slurm itself sets no limit, but its database keeps a reason in a field of 255 bytes. */
 enum { MUSTER_DRAIN_REASON_MAX = 255 };
 
-/* "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more", cut at a word. faults: how
- * many findings there are, this one included. Printable ASCII, and nothing in it that a shell or scontrol takes for
- * more than text: quotes, backslashes, backquotes and dollars are left out, and what is not ASCII becomes "?". */
-void muster_drain_reason_write(
-	const struct muster_finding *finding, size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1]);
+/* The reason, cut at a word. faults: how many findings there are, this one included. Printable ASCII, and nothing in it
+ * that a shell or scontrol takes for more than text: quotes, backslashes, backquotes and dollars are left out, and what
+ * is not ASCII becomes "?". */
+void muster_drain_reason_write(enum muster_drained_by by, const struct muster_finding *finding, size_t faults,
+	char out[MUSTER_DRAIN_REASON_MAX + 1]);
+
+/* What a reason says. */
+struct muster_drain_reason {
+	enum muster_drained_by by;
+	char check[MUSTER_DRAIN_REASON_MAX + 1]; /* "copy.h2d" */
+	char part[MUSTER_DRAIN_REASON_MAX + 1];  /* the GPU or the port, "000b:00:00.0"; "" when the reason has none */
+};
+
+/* False when muster did not write it. */
+bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *ret);
 
 #endif

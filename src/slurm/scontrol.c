@@ -1,18 +1,20 @@
 /* scontrol.c - the state of Slurm's nodes, read and changed through its scontrol program */
 #include "slurm/scontrol.h"
 
-#include "util/child.h"
+#include "slurm/command.h"
 #include "muster/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool muster_slurm_name_is_plain(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(name);
-	return length > 0 && length <= 255 && *name != '-' && strspn(name, allowed) == length;
+	return length > 0 && length <= 255 && *name != '-' && strspn(name, allowed) == length &&
+	       strcasecmp(name, "ALL") != 0; /* for scontrol every node */
 }
 
 /* The value after the first " KEY=". */
@@ -57,36 +59,28 @@ int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, str
 	return 0;
 }
 
-/* The last line that says anything: Slurm's programs end with what matters. */
-static const char *last_line(char *text)
+/* The name of a set of nodes, or of the host that has the node, is not the node's own. */
+static int check_name(const char *text, const char *name, struct muster_error *err)
 {
-	size_t length = strlen(text);
-	while (length > 0 && strchr("\n\r\t ", text[length - 1]))
-		text[--length] = '\0';
-	char *last = strrchr(text, '\n');
-	return last ? last + 1 : text;
-}
-
-/* Run it; its own words are the error when it did not end well. */
-static int call(const char *const *argv, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
-{
-	if (muster_child_run(argv, deadline_ms, ret, err) < 0)
-		return -1;
-	if (ret->exit_code == 0)
-		return 0;
-	muster_fail(err, MUSTER_EIO, "scontrol %s: exit status %d: %s", argv[1], ret->exit_code,
-		last_line(*ret->error ? ret->error : ret->out));
-	muster_child_output_done(ret);
-	return -1;
+	const char *shown = text + strlen("NodeName="), *end = strchr(text, '\n');
+	size_t length = strcspn(shown, " \n");
+	if (end && strstr(end, "NodeName="))
+		return muster_fail(err, MUSTER_EUSAGE, "in Slurm, this name means several nodes");
+	if (length != strlen(name) || strncmp(shown, name, length) != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "in Slurm, this node is called \"%.*s\"",
+			(int)(length < 100 ? length : 100), shown);
+	return 0;
 }
 
 int muster_slurm_node_show(const char *name, int deadline_ms, struct muster_slurm_node *ret, struct muster_error *err)
 {
 	const char *const argv[] = { "scontrol", "show", "node", name, "-o", NULL };
 	struct muster_child_output child;
-	if (call(argv, deadline_ms, &child, err) < 0)
+	if (muster_slurm_command_run(argv, deadline_ms, &child, err) < 0)
 		return -1;
 	int rc = muster_slurm_node_parse(child.out, ret, err);
+	if (rc == 0)
+		rc = check_name(child.out, name, err);
 	muster_child_output_done(&child);
 	return rc;
 }
@@ -98,7 +92,7 @@ int muster_slurm_node_update(
 		reason ? muster_asprintf("Reason=%s", reason) : NULL };
 	const char *const argv[] = { "scontrol", "update", texts[0], texts[1], texts[2], NULL };
 	struct muster_child_output child;
-	int rc = call(argv, deadline_ms, &child, err);
+	int rc = muster_slurm_command_run(argv, deadline_ms, &child, err);
 	if (rc == 0)
 		muster_child_output_done(&child);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -19,26 +19,29 @@
 
 enum { NAMES_TRIED = 100 };
 
-int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+static int fail_with_errno(struct muster_error *err, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+	return muster_fail(err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
+}
+
+int muster_file_open_read(const char *path, struct muster_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? fail_with_errno(err, path) : fd;
+}
+
+int muster_file_read_open(
+	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
 	struct stat status;
-	if (fd < 0 || fstat(fd, &status) < 0) {
-		muster_fail(err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	if (!S_ISREG(status.st_mode)) {
-		close(fd);
+	if (fstat(fd, &status) < 0)
+		return fail_with_errno(err, path);
+	if (!S_ISREG(status.st_mode))
 		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
-	}
 	size_t room = (size_t)status.st_size + 1, length = 0;
-	if ((size_t)status.st_size > limit) {
-		close(fd);
+	if ((size_t)status.st_size > limit)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,
 			(size_t)status.st_size, limit);
-	}
 	char *text = muster_realloc(NULL, room, 1);
 	ssize_t got;
 	while ((got = read(fd, text + length, room - 1 - length)) > 0 || (got < 0 && errno == EINTR)) {
@@ -46,16 +49,25 @@ int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *re
 		if (length == room - 1)
 			break;
 	}
-	int why = errno;
-	close(fd);
 	if (got < 0) {
+		muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
 		free(text);
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(why));
+		return -1;
 	}
 	text[length] = '\0';
 	*ret_text = text;
 	*ret_length = length;
 	return 0;
+}
+
+int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	int fd = muster_file_open_read(path, err);
+	if (fd < 0)
+		return -1;
+	int rc = muster_file_read_open(fd, path, limit, ret_text, ret_length, err);
+	close(fd);
+	return rc;
 }
 
 int muster_write_all(int fd, const char *bytes, size_t length)

@@ -45,8 +45,10 @@ if(Python3_FOUND)
 endif()
 # `muster nodes`, `muster drain` and `muster resume`, on reports put together by hand.
 if(Python3_FOUND)
-	add_test(NAME cli.nodes COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/nodes.py $<TARGET_FILE:muster>)
-	set_tests_properties(cli.nodes PROPERTIES TIMEOUT 120 LABELS integration)
+	foreach(name nodes drain)
+		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py $<TARGET_FILE:muster>)
+		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+	endforeach()
 endif()
 # `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
 add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>

@@ -23,6 +23,10 @@ AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "ra
 LISTS = ("rack[1-2]n[3-4]", "n[1-3,5]x[01-02]", "n[08-11,100]", "gpu-[001-003],a,b7 c[1-2]")
 
 
+def options(_):
+    return "--conf", "NodeSet=some Nodes=gpu-[1-2]"
+
+
 def report_with(cluster, *faults):
     cluster.fault(*faults)
     return os.path.basename(cluster.preflight("--profile", "quick").path("json"))
@@ -50,7 +54,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
 
 def test_what_an_administrator_drained_is_left_alone(cluster):
     cluster.ask("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=fan is loud")
-    report = report_with_node_drained(cluster)
+    report = renamed(cluster, False)
     cluster.ask("muster", "drain", report, "--apply", "--simulated")
     check_equal(state(cluster, "gpu-2"), (True, "fan is loud"), "after muster drain")
     cluster.ask("muster", "resume", "gpu-2", "--apply")
@@ -68,14 +72,56 @@ def test_what_an_administrator_has_taken_over_is_left_alone(cluster):
     check_equal(state(cluster, "gpu-2"), (True, "sent to the vendor"), "after muster drain")
 
 
-def report_with_node_drained(cluster):
-    """A report in which gpu-2 is bad, although no job can be there: that of another node, renamed."""
+def renamed(cluster, of_job):
+    """A report in which gpu-2 is bad, although it was not in the job: that of another node, with another name."""
     cluster.fault("h2d-slow@node1/gpu1=11.2")
     job = cluster.preflight("--profile", "quick", options=("-N1", "-w", "gpu-1"))
-    text = job.read("json").replace("gpu-1", "gpu-2")
+    report = json.loads(job.read("json").replace("gpu-1", "gpu-2"))
+    if not of_job:
+        del report["run"]["job"]["id"]
     with open(job.path("json"), "w", encoding="utf-8") as file:
-        file.write(text)
+        json.dump(report, file)
     return os.path.basename(job.path("json"))
+
+
+def test_forged_reports_drain_no_node(cluster):
+    """Of a node that was not in the job; of another user; of a name that means every node, or a set of nodes."""
+    report = renamed(cluster, True)
+    for words in ((), ("--apply", "--trust", "--simulated")):
+        code, text = cluster.run("muster", "drain", report, *words)
+        check(code == 2 and "was not in job" in text and "scontrol update" not in text, f"drain {words}", text)
+    save_report(cluster, "user.json", made_reports.report(["gpu-2"], [h2d("gpu-2")]))
+    os.chown(os.path.join(cluster.folder, "user.json"), 65534, -1)
+    code, text = cluster.run("muster", "drain", "user.json", "--apply")
+    check(code == 2 and "--trust" in text, "a user's report", text)
+    for name, wanted in (("ALL", 2), ("some", 3)):
+        save_report(cluster, "names.json", made_reports.report([name], [h2d(name)]))
+        for words in ((), ("--apply",)):
+            code, text = cluster.run("muster", "drain", "names.json", *words)
+            check(code == wanted and "scontrol update" not in text, f"a report on {name}", text)
+    check_equal(cluster.drained(), {}, "who is drained")
+    cluster.ask("muster", "drain", "user.json", "--apply", "--trust")
+    check_equal(list(cluster.drained()), ["gpu-2"], "with trust")
+
+
+def test_fault_of_several_nodes_is_not_gone_when_one_passes_alone(cluster):
+    """A person drains for what only several nodes show, and a run of this node passes."""
+    report = report_with(cluster, "driver-drift@node2")
+    cluster.ask("muster", "drain", report, "--apply", "--simulated")
+    check(state(cluster, "gpu-2")[1].startswith("muster: same.driver"), "the reason", state(cluster, "gpu-2"))
+    code, text = cluster.script("on", "2", "muster", "node", "--report", "alone.json")
+    check_equal(code, 0, f"muster node: {text}")
+    text = cluster.ask("muster", "resume", "alone.json", "--apply", "--simulated")
+    check(state(cluster, "gpu-2")[0] and "same.driver needs several nodes" in text, "resume", text)
+
+
+def h2d(name):
+    return {**made_reports.finding("fail", "copy.h2d", name, metric="gpu.h2d_gbps", observed="11.2"), "value": 11.2, "unit": "GB/s"}
+
+
+def save_report(cluster, name, report):
+    with open(os.path.join(cluster.folder, name), "w", encoding="utf-8") as file:
+        json.dump(report, file)
 
 
 def test_reason_arrives_whole(cluster):
@@ -99,8 +145,7 @@ def test_reason_arrives_whole(cluster):
 
 def report_with_nodes(cluster, name, nodes):
     """A report in which a rank of each of these nodes has passed."""
-    with open(os.path.join(cluster.folder, name), "w", encoding="utf-8") as file:
-        json.dump(made_reports.report(nodes, verdict="pass"), file)
+    save_report(cluster, name, made_reports.report(nodes, verdict="pass"))
 
 
 def test_host_lists_are_slurms(cluster):

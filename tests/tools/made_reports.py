@@ -21,7 +21,13 @@ def node(name, first, ranks=1, missing=None, samples=()):
     return one
 
 
-def report(names, findings=(), verdict="fail", simulated=False, missing=(), strict=False):
+def tally(check, metric="gpu.h2d_gbps", expected="at least 21 GB/s", **count):
+    """How a check went over the whole run."""
+    return {"check": check, "metric": metric, "probe": metric.split(".", maxsplit=1)[0], "expected": expected, "unit": "",
+            "count": {status: count.get(status, 0) for status in ("pass", "warn", "fail", "skip", "inconclusive")}}
+
+
+def report(names, findings=(), verdict="fail", simulated=False, missing=(), strict=False, checks=(), job=None):
     """One rank on each node."""
     count = dict.fromkeys(("pass", "warn", "fail", "skip", "inconclusive"), 0)
     for one in findings:
@@ -30,9 +36,9 @@ def report(names, findings=(), verdict="fail", simulated=False, missing=(), stri
         "schema_version": 1, "muster": "0.1.0", "verdict": verdict, "simulated": simulated, "strict": strict,
         "sku": {"name": "made", "observe": False},
         "summary": {"nodes": len(names), "ranks": len(names), "missing_ranks": [], "failed_nodes": [], "count": count},
-        "findings": list(findings), "checks": [],
+        "findings": list(findings), "checks": list(checks),
         "run": {"job": {"elapsed_s": 1.5, "profile": "quick", "ranks": len(names), "simulated": simulated,
-                        "samples": []},
+                        "samples": [], **({"id": job} if job else {})},
                 "nodes": [node(name, i, missing="nothing came" if name in missing else None)
                           for i, name in enumerate(names)]},
     }

@@ -123,15 +123,51 @@ START_TEST(a_reason_says_what_failed)
 		.value = muster_number(11.2),
 		.expected = "at least 21 GB/s",
 	};
-	muster_drain_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
 	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s");
-	muster_drain_reason_write(&finding, 3, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 3, reason);
 	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more");
 	const struct muster_finding port = {
 		.check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = ""
 	};
-	muster_drain_reason_write(&port, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &port, 1, reason);
 	ck_assert_str_eq(reason, "muster: ib.state port mlx5_ib3/1: DOWN");
+}
+END_TEST
+
+START_TEST(a_reason_is_read_as_it_was_written)
+{
+	static const char *const gpus[] = { "000b:00:00.0", NULL };
+	static const char *const begins[] = { "muster: x.y", "muster(health): x.y", "muster(prolog): x.y",
+		"muster(epilog): x.y" };
+	for (int by = 0; by < MUSTER_DRAINED_BY_COUNT; by++)
+		for (size_t i = 0; i < 2; i++) {
+			const struct muster_finding finding = {
+				.check = "x.y", .gpu = gpus[i], .observed = "a: b GPU c: d", .unit = ""
+			};
+			char text[MUSTER_DRAIN_REASON_MAX + 1];
+			struct muster_drain_reason reason;
+			muster_drain_reason_write((enum muster_drained_by)by, &finding, 1, text);
+			ck_assert_int_eq(strncmp(text, begins[by], strlen(begins[by])), 0);
+			ck_assert(muster_drain_reason_read(text, &reason));
+			ck_assert_int_eq((int)reason.by, by);
+			ck_assert_str_eq(reason.check, "x.y");
+			ck_assert_str_eq(reason.part, gpus[i] ? gpus[i] : "");
+		}
+}
+END_TEST
+
+START_TEST(a_reason_of_someone_else_is_none_of_muster)
+{
+	struct muster_drain_reason reason;
+	static const char *const others[] = { "", "muster", "muster fan", "Muster: x", "a muster: x", "muster(x): y",
+		"muster(person): y", "muster(health) y" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ck_assert_msg(!muster_drain_reason_read(others[i], &reason), "%s", others[i]);
+	ck_assert(muster_drain_reason_read("muster:", &reason));
+	ck_assert_str_eq(reason.check, "");
+	ck_assert(muster_drain_reason_read("muster: ib.state port mlx5_ib3/1: DOWN", &reason));
+	ck_assert_str_eq(reason.part, "mlx5_ib3/1");
 }
 END_TEST
 
@@ -143,7 +179,7 @@ START_TEST(a_reason_holds_nothing_that_acts)
 		.observed = "a\"b'c`d$(e)\\f\n\tg\x1b[2J \xc2\xb5 \xff  h",
 		.unit = "",
 	};
-	muster_drain_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
 	ck_assert_str_eq(reason, "muster: x: abcd(e)f g?[2J ? ? h");
 }
 END_TEST
@@ -155,17 +191,17 @@ START_TEST(a_long_reason_is_cut_at_a_word)
 		words[i] = "word "[i % 5];
 	words[sizeof words - 1] = '\0';
 	struct muster_finding finding = { .check = "x", .observed = words, .unit = "" };
-	muster_drain_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
 	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_uint_gt(strlen(reason), MUSTER_DRAIN_REASON_MAX - 10);
 	ck_assert_str_eq(reason + strlen(reason) - 7, "word...");
-	muster_drain_reason_write(&finding, 100, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 100, reason);
 	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + strlen(reason) - strlen("word...; and 99 more"), "word...; and 99 more");
 	memset(word, 'x', sizeof word - 1);
 	word[sizeof word - 1] = '\0';
 	finding.observed = word;
-	muster_drain_reason_write(&finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
 	ck_assert_uint_eq(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + MUSTER_DRAIN_REASON_MAX - 4, "x...");
 }
@@ -207,7 +243,7 @@ END_TEST
 START_TEST(a_node_s_name_is_no_option_and_no_list)
 {
 	ck_assert(muster_slurm_name_is_plain("gpu-1.site_a"));
-	static const char *const bad[] = { "", "-h", "a,b", "a[1-2]", "a b", "a\n", "a=b", "\xc3\xa4" };
+	static const char *const bad[] = { "", "-h", "ALL", "all", "a,b", "a[1-2]", "a b", "a\n", "a=b", "\xc3\xa4" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ck_assert_msg(!muster_slurm_name_is_plain(bad[i]), "%s", bad[i]);
 }
@@ -218,6 +254,8 @@ int main(void)
 	TCase *tcase = tcase_create("roster");
 	tcase_add_loop_test(tcase, nodes_are_what_the_findings_say, 0, LENGTH(cases));
 	tcase_add_test(tcase, a_reason_says_what_failed);
+	tcase_add_test(tcase, a_reason_is_read_as_it_was_written);
+	tcase_add_test(tcase, a_reason_of_someone_else_is_none_of_muster);
 	tcase_add_test(tcase, a_reason_holds_nothing_that_acts);
 	tcase_add_test(tcase, a_long_reason_is_cut_at_a_word);
 	tcase_add_loop_test(tcase, what_scontrol_prints_is_understood, 0, LENGTH(lines));

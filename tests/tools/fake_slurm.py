@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""A scontrol that keeps the nodes' states in $FAKE_SLURM/nodes.json and writes down every call in $FAKE_SLURM/calls.
+"""Slurm's commands, by the name that this file is called by: the nodes' states are in $FAKE_SLURM/nodes.json.
 
-$FAKE_SLURM/mood: "hang", "fail", "deny" (update alone fails), "flood", "garbage"; else it does as it is told.
+Every call is written down in $FAKE_SLURM/calls. squeue knows the jobs of jobs.json, sacct those of past.json. All nodes
+are in the partition "all", and those of partitions.json in others too. $FAKE_SLURM/mood of scontrol: "hang", "fail",
+"deny" (update alone fails), "flood", "garbage"; else it does as it is told.
 """
 
 import json
@@ -16,10 +18,42 @@ def path(name):
     return os.path.join(FOLDER, name)
 
 
+def load(name):
+    if not os.path.exists(path(name)):
+        return {}
+    with open(path(name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def squeue(job):
+    if job not in load("jobs.json"):
+        print("slurm_load_jobs error: Invalid job id specified", file=sys.stderr)
+        return 1
+    print(load("jobs.json")[job])
+    return 0
+
+
+def sacct(job):
+    print(load("past.json").get(job, ""), end="")
+    return 0
+
+
+def sinfo():
+    for name, node in load("nodes.json").items():
+        for partition in ["all", *load("partitions.json").get(name, [])]:
+            print(f"{name}|{partition}|{node['reason'] or 'none'}")
+    return 0
+
+
 def main():
     arguments = sys.argv[1:]
+    command = os.path.basename(sys.argv[0])
     with open(path("calls"), "a", encoding="utf-8") as calls:
-        calls.write(json.dumps(arguments) + "\n")
+        calls.write(json.dumps(([] if command == "scontrol" else [command]) + arguments) + "\n")
+    if command in ("squeue", "sacct"):
+        return {"squeue": squeue, "sacct": sacct}[command](arguments[arguments.index("--jobs") + 1])
+    if command == "sinfo":
+        return sinfo()
     mood = ""
     if os.path.exists(path("mood")):
         with open(path("mood"), encoding="utf-8") as file:
@@ -42,6 +76,9 @@ def main():
         if node is None:
             print(f"Node {arguments[2]} not found")
             return 1
+        if "shown_as" in node:  # the name of a set of nodes
+            print("".join(f"NodeName={name} State=IDLE\n" for name in node["shown_as"]), end="")
+            return 0
         reason = f" Reason={node['reason']} [root@2026-11-21T10:00:00]" if node["reason"] else ""
         print(f"NodeName={arguments[2]} Arch=x86_64 OS=Linux 5.15 #1 SMP State={node['state']} CPUs=96{reason}")
         return 0

@@ -1,0 +1,159 @@
+/* node_changes.c - what `muster drain` and `muster resume` share: they change the state of nodes in Slurm */
+#include "cli/node_changes.h"
+
+#include "cli/cli.h"
+#include "muster/report.h"
+#include "report/print_escaped.h"
+#include "slurm/job_nodes.h"
+#include "util/file.h"
+#include "util/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void muster_node_skip(const char *node, const char *why, const struct muster_slurm_node *state)
+{
+	muster_print_text(stdout, "# %s: %s", node, why);
+	if (state)
+		muster_print_text(stdout, " (%s%s%s)", state->state, *state->reason ? ": " : "", state->reason);
+	fputc('\n', stdout);
+}
+
+static bool is_silence(const struct muster_error *err)
+{
+	return err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ETIME;
+}
+
+void muster_node_complain(struct muster_node_changes *o, const char *node, const struct muster_error *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "muster: %s: %s\n", node, err->text);
+	o->failed++;
+	o->is_silent = is_silence(err);
+}
+
+bool muster_node_ask(struct muster_node_changes *o, const char *node, struct muster_slurm_node *ret)
+{
+	struct muster_error err;
+	if (o->is_silent)
+		return false;
+	if (muster_slurm_node_show(node, o->deadline_s * 1000, ret, &err) == 0)
+		return true;
+	muster_node_complain(o, node, &err);
+	return false;
+}
+
+bool muster_node_change(struct muster_node_changes *o, const char *node, const char *state, const char *reason)
+{
+	struct muster_error err;
+	if (o->apply && muster_slurm_node_update(node, state, reason, o->deadline_s * 1000, &err) < 0) {
+		muster_node_complain(o, node, &err);
+		return false;
+	}
+	printf("scontrol update NodeName=%s State=%s", node, state);
+	if (reason)
+		printf(" Reason='%s'", reason);
+	putchar('\n');
+	fflush(stdout); /* before what stderr may get next */
+	return true;
+}
+
+int muster_node_changes_end(const struct muster_node_changes *o, size_t left)
+{
+	if (left > 0)
+		fprintf(stderr, "muster: %zu more node%s skipped\n", left, left == 1 ? " was" : "s were");
+	return muster_cli_printed(o->failed ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS);
+}
+
+int muster_node_check_names(const char *const *names, size_t count, struct muster_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!muster_slurm_name_is_plain(names[i]))
+			return muster_fail(err, MUSTER_EUSAGE,
+				"\"%.100s\" is not a valid node name: nothing is changed", names[i]);
+	return 0;
+}
+
+/* Whether only root and the user who applies the report can have written it. */
+static int check_owner(const struct muster_node_changes *o, int fd, struct muster_error *err)
+{
+	struct stat status;
+	if (fstat(fd, &status) < 0)
+		return muster_fail(err, MUSTER_EIO, "%s: its owner is not known", o->input);
+	if ((status.st_uid == geteuid() || status.st_uid == 0) && !(status.st_mode & S_IWOTH))
+		return 0;
+	return muster_fail(err, MUSTER_EUSAGE,
+		"%s: user %ju %s this file, and may have written anything into it: check the nodes yourself, or use "
+		"--trust",
+		o->input, (uintmax_t)status.st_uid, status.st_mode & S_IWOTH ? "lets others write" : "owns");
+}
+
+static bool has_name(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A job that Slurm no longer knows is no proof of anything: one line says so. */
+static int check_job(const struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
+{
+	const char *const *names;
+	size_t count;
+	int rc = 0;
+	if (!run->job.id)
+		return 0;
+	struct muster_arena *arena = muster_arena_new();
+	if (muster_slurm_job_nodes(run->job.id, o->deadline_s * 1000, arena, &names, &count, err) < 0) {
+		muster_log(MUSTER_LOG_WARN, NULL, "the nodes of job %s are not compared with the report: %s",
+			run->job.id, err->text);
+		count = 0;
+	}
+	for (size_t i = 0; i < run->node_count && count > 0 && rc == 0; i++)
+		if (strcmp(run->nodes[i].name, "?") != 0 && !has_name(names, count, run->nodes[i].name))
+			rc = muster_fail(err, MUSTER_EUSAGE,
+				"%s: the node \"%.100s\" was not in job %s: nothing is changed", o->input,
+				run->nodes[i].name, run->job.id);
+	muster_arena_free(arena);
+	return rc;
+}
+
+/* A finding on a simulated machine says nothing about the one whose name it bears. */
+static int check_report(const struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
+{
+	if (o->apply && run->job.simulated && !o->simulated)
+		return muster_fail(err, MUSTER_EUSAGE, "%s: the report is simulated: no node is changed", o->input);
+	return check_job(o, run, err);
+}
+
+int muster_node_changes_by_report(
+	struct muster_node_changes *o, int (*act)(struct muster_node_changes *o, const struct muster_report *report,
+					       const struct muster_node_selection *nodes, struct muster_error *err))
+{
+	struct muster_node_selection nodes;
+	struct muster_report report;
+	struct muster_run run;
+	struct muster_error err;
+	int code, fd = muster_file_open_read(o->input, &err);
+	if (fd < 0)
+		return muster_cli_usage(&err);
+	int rc = o->apply && !o->trust ? check_owner(o, fd, &err) : 0;
+	if (rc == 0)
+		rc = muster_report_load_open(fd, o->input, &run, &report, &err);
+	close(fd);
+	if (rc < 0)
+		return muster_cli_usage(&err);
+	if (check_report(o, &run, &err) < 0) {
+		code = muster_cli_usage(&err);
+	} else {
+		muster_node_selection_make(&report, NULL, 0, &nodes);
+		code = act(o, &report, &nodes, &err);
+		muster_node_selection_done(&nodes);
+	}
+	muster_report_done(&report);
+	muster_run_done(&run);
+	return code;
+}

@@ -1,0 +1,103 @@
+/* resume.c - `muster resume`: undrain nodes that muster drained
+ *
+ * Of a list, all that muster drained. Of a report, only those for which it shows that the check of the drain reason
+ * passes now.
+ */
+#include "cli/cli.h"
+#include "cli/node_changes.h"
+#include "muster/report.h"
+#include "slurm/fault_gone.h"
+#include "slurm/hostlist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret_code)
+{
+	const struct muster_option options[] = {
+		MUSTER_NODE_CHANGE_OPTIONS(o),
+		{ "--by", "NAME", "only nodes that were drained with --by NAME: person, health, prolog, epilog",
+			MUSTER_CLI_CHOICE(&o->by, muster_drained_by_names) },
+	};
+	struct muster_cli cli = {
+		.usage = "muster resume REPORT|NODES [--apply] [options]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue = "REPORT is a path with a / or a name that ends in .json; everything else is a list of "
+			    "nodes.\n" MUSTER_NODE_CHANGE_EPILOGUE,
+		MUSTER_CLI_OPERANDS(&o->input, 1),
+	};
+	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
+}
+
+/* report: NULL when a person named the nodes. */
+static void resume_one(struct muster_node_changes *o, const struct muster_report *report, const char *name)
+{
+	struct muster_drain_reason reason;
+	struct muster_slurm_node node;
+	struct muster_error err;
+	if (!muster_node_ask(o, name, &node))
+		return;
+	if (!node.drained) {
+		muster_node_skip(name, "not drained", &node);
+	} else if (!muster_drain_reason_read(node.reason, &reason)) {
+		muster_node_skip(name, "skipped: drained by someone else", &node);
+	} else if (o->by != MUSTER_BY_UNSET && reason.by != (enum muster_drained_by)o->by) {
+		muster_node_skip(name, "skipped: muster drained it for someone else", &node);
+	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
+		muster_wrap(&err, "skipped");
+		muster_node_skip(name, err.text, &node);
+	} else {
+		muster_node_change(o, name, "RESUME", NULL);
+	}
+}
+
+static int resume_names(struct muster_node_changes *o, const struct muster_report *report, const char *const *names,
+	size_t count, struct muster_error *err)
+{
+	size_t i = 0;
+	if (muster_node_check_names(names, count, err) < 0)
+		return muster_cli_usage(err);
+	for (; i < count && !o->is_silent; i++)
+		resume_one(o, report, names[i]);
+	return muster_node_changes_end(o, count - i);
+}
+
+/* The good nodes of a report. */
+static int resume_nodes(struct muster_node_changes *o, const struct muster_report *report,
+	const struct muster_node_selection *nodes, struct muster_error *err)
+{
+	const char **names = muster_calloc(nodes->count + 1, sizeof *names);
+	size_t count = 0;
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->entries[i].standing == MUSTER_STANDING_GOOD)
+			names[count++] = nodes->entries[i].name;
+	int code = resume_names(o, report, names, count, err);
+	free(names);
+	return code;
+}
+
+static bool is_report(const char *operand)
+{
+	size_t length = strlen(operand), ending = strlen(".json");
+	return strchr(operand, '/') || (length > ending && strcmp(operand + length - ending, ".json") == 0);
+}
+
+int muster_cmd_resume(int argc, char **argv)
+{
+	struct muster_node_changes o = { .deadline_s = 20, .by = MUSTER_BY_UNSET };
+	const char *const *names;
+	struct muster_error err;
+	size_t count;
+	int code;
+	if (!begin(argc, argv, &o, &code))
+		return code;
+	if (is_report(o.input))
+		return muster_node_changes_by_report(&o, resume_nodes);
+	struct muster_arena *arena = muster_arena_new();
+	if (muster_hostlist_expand(o.input, arena, &names, &count, &err) < 0)
+		code = muster_cli_usage(&err);
+	else
+		code = resume_names(&o, NULL, names, count, &err);
+	muster_arena_free(arena);
+	return code;
+}

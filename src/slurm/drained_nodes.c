@@ -1,0 +1,118 @@
+/* drained_nodes.c - how many nodes of a partition muster has drained, and whether these are too many
+ *
+ * Many nodes may find a fault in the same second, when a setting is wrong on all of them. Without a lock that they
+ * share, each drains itself first, counts then, and undrains itself if there are too many: of the nodes that stay
+ * drained, the last one has counted all the others.
+ */
+#include "slurm/drained_nodes.h"
+
+#include "slurm/command.h"
+#include "slurm/drain_reason.h"
+#include "util/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255 };
+
+struct line {
+	const char *node, *partition, *reason;
+	int node_length, partition_length, reason_length;
+};
+
+int muster_drained_most_parse(const char *text, struct muster_drained_most *ret, struct muster_error *err)
+{
+	size_t length = strlen(text);
+	char digits[16];
+	long number;
+	bool is_share = length > 0 && text[length - 1] == '%';
+	snprintf(digits, sizeof digits, "%.*s", (int)(length - is_share), text);
+	if (length > sizeof digits - 1 ||
+		muster_parse_int(digits, 0, is_share ? 100 : NUMBER_MAX, &number, "--at-most", err) < 0)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "--at-most: a number of nodes, or a share like 10%%, not \"%.40s\"", text);
+	*ret = (struct muster_drained_most){ true, is_share, (int)number };
+	return 0;
+}
+
+/* Take the next line apart. NULL after the last one. */
+static const char *next_line(const char *text, struct line *ret)
+{
+	for (const char *end; *text; text = end + (*end == '\n')) {
+		end = text + strcspn(text, "\n");
+		const char *first = memchr(text, '|', (size_t)(end - text));
+		const char *second = first ? memchr(first + 1, '|', (size_t)(end - first - 1)) : NULL;
+		if (!second)
+			continue;
+		*ret = (struct line){ text, first + 1, second + 1, (int)strcspn(text, " |"),
+			(int)strcspn(first + 1, " |"), (int)(end - second - 1) };
+		return end + (*end == '\n');
+	}
+	return NULL;
+}
+
+static bool is(const char *text, int length, const char *name)
+{
+	return strlen(name) == (size_t)length && strncmp(text, name, (size_t)length) == 0;
+}
+
+static bool is_drained_by_muster(const struct line *line)
+{
+	struct muster_drain_reason reason;
+	char text[MUSTER_DRAIN_REASON_MAX + 1];
+	snprintf(text, sizeof text, "%.*s", line->reason_length, line->reason);
+	return muster_drain_reason_read(text, &reason);
+}
+
+/* Of one partition: its nodes, and how many of them muster drained, without this one. */
+static int check_partition(const char *text, const char *node, const char *partition, bool already,
+	const struct muster_drained_most *most, struct muster_error *err)
+{
+	struct line line;
+	int nodes = 0, drained = 0, limit = most->number;
+	while ((text = next_line(text, &line))) {
+		if (!is(line.partition, line.partition_length, partition))
+			continue;
+		nodes++;
+		drained += !is(line.node, line.node_length, node) && is_drained_by_muster(&line);
+	}
+	if (most->is_share)
+		limit = (int)((long long)nodes * most->number / 100);
+	if (most->is_share && limit < 1 && most->number > 0)
+		limit = 1;
+	if (drained < limit)
+		return 0;
+	return muster_fail(err, MUSTER_EUSAGE,
+		"muster has drained %d other%s of %d nodes in partition %s, and at most %d may be drained: if so many "
+		"nodes fail, the nodes are seldom the cause%s",
+		drained, drained == 1 ? "" : "s", nodes, partition, limit, already ? "; undrained again" : "");
+}
+
+int muster_drained_nodes_check(const char *text, const char *node, bool already, const struct muster_drained_most *most,
+	struct muster_error *err)
+{
+	struct line line;
+	bool seen = false;
+	for (const char *at = text; (at = next_line(at, &line));) {
+		char partition[NAME_MAX_ + 1];
+		if (!is(line.node, line.node_length, node))
+			continue;
+		seen = true;
+		snprintf(partition, sizeof partition, "%.*s", line.partition_length, line.partition);
+		if (check_partition(text, node, partition, already, most, err) < 0)
+			return -1;
+	}
+	return seen ? 0 : muster_fail(err, MUSTER_EPROTOCOL, "sinfo lists no partition with this node");
+}
+
+int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_most *most,
+	int deadline_ms, struct muster_error *err)
+{
+	const char *const argv[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%E", NULL };
+	struct muster_child_output child;
+	if (muster_slurm_command_run(argv, deadline_ms, &child, err) < 0)
+		return -1;
+	int rc = muster_drained_nodes_check(child.out, node, already, most, err);
+	muster_child_output_done(&child);
+	return rc;
+}
