@@ -72,6 +72,7 @@ struct muster_job {
 	const char *version;           /* of the muster that measured */
 	int repeats;                   /* how often copies and rings were measured; 0 means once too */
 	const char *interrupted;       /* NULL, or what ended the whole run early */
+	bool beside_jobs;              /* other jobs used CPUs of the node meanwhile: slow transfers prove nothing */
 	bool assembled;                /* from what the ranks left on disk, not by rank 0 */
 	struct muster_samples samples; /* scope job */
 };

@@ -102,6 +102,7 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.ranks = s->ranks;
 	run->job.version = MUSTER_VERSION;
 	run->job.repeats = s->options->repeats;
+	run->job.beside_jobs = s->options->beside_jobs;
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
 }
 

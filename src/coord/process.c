@@ -125,6 +125,7 @@ static void open_journal(struct process *p, const char *run_name)
 		.overlay = absolute(o->overlay, true),
 		.profile = muster_profile_names[o->profile],
 		.strict = o->strict,
+		.beside_jobs = o->beside_jobs,
 		.repeats = o->repeats,
 	};
 	if (muster_journal_open(&s->journal, o->spool, &header, s->start_ms, &err) < 0)

@@ -164,6 +164,26 @@ static void take_skipped(struct walk *w)
 	w->applies = false;
 }
 
+/* A speed of copies or of an all-reduce, as it was here and now. A clock or a link's own speed is none. */
+static bool is_transfer(const struct muster_metric *metric)
+{
+	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
+	return probe && (probe->together || probe->ring) && strcmp(metric->unit, "GB/s") == 0;
+}
+
+/* The memory bandwidth that other jobs use is missing in a transfer: a slow one is no proof of a fault. */
+static struct muster_verdict excuse_slow(const struct walk *w, struct muster_verdict verdict)
+{
+	const char *expected = verdict.expected ? verdict.expected : w->eval->states[w->check_at].tally->expected;
+	if ((verdict.status != MUSTER_FAIL && verdict.status != MUSTER_WARN) || !w->eval->run->job.beside_jobs ||
+		!is_transfer(w->check->metric))
+		return verdict;
+	verdict.status = MUSTER_INCONCLUSIVE;
+	verdict.expected = muster_arena_printf(
+		w->eval->report->arena, "%s, without other jobs on the node", expected ? expected : "another value");
+	return verdict;
+}
+
 static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
@@ -182,7 +202,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 		return;
 	}
 	w->applies = true;
-	muster_result_take(eval, w->check_at, place, sample, verdict);
+	muster_result_take(eval, w->check_at, place, sample, excuse_slow(w, verdict));
 }
 
 static bool names_one_port(const struct muster_check *check)

@@ -144,6 +144,7 @@ void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *
 		.profile = set->header->profile,
 		.ranks = set->job_ranks,
 		.version = set->header->version,
+		.beside_jobs = set->header->beside_jobs,
 		.interrupted = interrupted,
 		.assembled = true,
 		.repeats = set->header->repeats,

@@ -153,6 +153,7 @@ static const struct muster_field header_fields[] = {
 	{ MUSTER_FIELD(muster_journal_header, overlay, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_journal_header, profile, TEXT), .read = muster_profile_read },
 	{ MUSTER_FIELD(muster_journal_header, strict, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, beside_jobs, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_journal_header, repeats, INT), .high = MUSTER_REPEATS_MAX, .optional = true },
 };
 const struct muster_object_type muster_journal_header_type = MUSTER_OBJECT_TYPE(muster_journal_header, header_fields);

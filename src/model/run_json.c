@@ -37,6 +37,7 @@ static const struct muster_field job_fields[] = {
 	{ MUSTER_FIELD(muster_job, simulated, BOOLEAN) },
 	{ MUSTER_FIELD_AS(muster_job, "muster", version, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, repeats, INT), .low = 1, .high = MUSTER_REPEATS_MAX, .optional = true, .absent = 1 },
+	{ MUSTER_FIELD(muster_job, beside_jobs, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_job, interrupted, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, assembled, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_job, samples, OBJECT), .read = read_samples, .write = muster_samples_write },

@@ -97,6 +97,9 @@ static void print_header(const struct muster_text_page *page)
 		muster_print_escaped(page->out, report->unwritten);
 		fputc('\n', page->out);
 	}
+	if (job->beside_jobs)
+		fputs("Other jobs used CPUs of the node meanwhile: a slow copy or all-reduce is inconclusive\n",
+			page->out);
 	if (job->assembled)
 		fputs("Built by muster assemble from files on disk: rank 0 did not write this report\n", page->out);
 	if (!report->sku_origin)

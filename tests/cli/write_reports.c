@@ -32,7 +32,7 @@ static int write_fixture(const char *directory)
 		report.verdict = kinds[i].verdict;
 		rc |= write_report(directory, kinds[i].name, &report);
 	}
-	run.job.assembled = true;
+	run.job.assembled = run.job.beside_jobs = true;
 	muster_run_add_node(&run, "sim-3"); /* nothing came from it */
 	rc |= write_report(directory, "assembled", &report);
 	muster_run_done(&run);

@@ -271,6 +271,35 @@ START_TEST(a_finding_says_all_that_is_known)
 }
 END_TEST
 
+START_TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
+{
+	struct muster_run run;
+	struct muster_report report;
+	two_nodes(&run);
+	run.job.beside_jobs = true;
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
+	static const char checks[] = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','advice':'open a ticket'},"
+				     "'d2h':{'metric':'gpu.d2h_gbps','warn_below':1000,'source':'s'}";
+	fixture_judge(&run, checks, true, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL] + report.count[MUSTER_WARN], 0);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report),
+		"inconclusive h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s, without other jobs on the node | "
+		"11.2\n"));
+	for (size_t i = 0; i < report.finding_count; i++)
+		ck_assert_ptr_null(report.findings[i].advice);
+	muster_report_done(&report);
+	fixture_judge(&run, "'count':{'metric':'node.gpu_count','equals':99,'source':'s'}", false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_FAIL); /* what other jobs cannot change */
+	muster_report_done(&report);
+	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(25));
+	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}", false, &report);
+	ck_assert_int_eq(report.verdict, MUSTER_PASS); /* fast enough all the same */
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(warnings_pass_unless_strict)
 {
 	struct muster_run run;
@@ -972,6 +1001,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_value_is_held_against_the_operators, 0, sizeof table / sizeof *table);
 	tcase_add_test(tc, a_healthy_run_has_no_finding_and_counts_its_passes);
 	tcase_add_test(tc, a_finding_says_all_that_is_known);
+	tcase_add_test(tc, beside_other_jobs_a_slow_transfer_proves_nothing);
 	tcase_add_test(tc, warnings_pass_unless_strict);
 	tcase_add_loop_test(
 		tc, a_probe_that_did_not_end_well_takes_the_checks_without_samples, 0, sizeof ends / sizeof *ends);

@@ -366,7 +366,7 @@ START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 	struct muster_run run;
 	struct muster_report report;
 	fixture_run(&run);
-	run.job.assembled = true;
+	run.job.assembled = run.job.beside_jobs = true;
 	fixture_report(&report, &run);
 	report.unwritten = "report.json: No space left on \x1b[2Jdevice";
 	char *text = NULL;
@@ -374,6 +374,7 @@ START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 	FILE *out = open_memstream(&text, &length);
 	muster_report_print_text(&report, out, false);
 	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "\nOther jobs used CPUs of the node meanwhile"));
 	ck_assert_ptr_nonnull(strstr(text, "\nBuilt by muster assemble from files on disk"));
 	ck_assert_ptr_nonnull(
 		strstr(text, "\nThe JSON report could not be written: report.json: No space left on \\x1b"));
