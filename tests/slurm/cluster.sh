@@ -19,7 +19,7 @@
 # slurmctld, a munge daemon with a key of its own and one slurmd for each node run in one PID namespace, so that ending
 # its first process ends everything, and its network, mounts and host names with it. A node has its own network, host
 # name and /dev/shm; nodes are called gpu-1, gpu-2, ...: node K runs as node K of the simulation in DIRECTORY/sim. The
-# login node, where slurmctld runs too, is called login. Exit code 77: this machine cannot do it, with the reason.
+# login node, where slurmctld runs too, is called login. /var/log of node K is var/gpu-K in the directory. Exit code 77: this machine cannot do it, with the reason.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -147,7 +147,7 @@ read_facts() {
 write_files() {
 	local known_gpus=${1:-$gpus} pmix k
 	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev,tmp}
-	for ((k = 1; k <= number; k++)); do mkdir -p "$dir/nodes/gpu-$k"; done
+	for ((k = 1; k <= number; k++)); do mkdir -p "$dir"/{nodes,var}/"gpu-$k"; done
 
 	pmix=none
 	for k in /usr/lib/*/slurm*/mpi_pmix.so; do [[ ! -e $k ]] || pmix=pmix; done
@@ -268,6 +268,7 @@ node() {
 	cd "$dir"
 	hostname "gpu-$k"
 	mount -t tmpfs muster /dev/shm
+	mount --bind "$dir/var/gpu-$k" /var/log
 	nsenter --net -t 1 ip link delete "veth$k" 2>/dev/null || true
 	nsenter --net -t 1 ip link add "veth$k" type veth peer name eth0 netns "$$"
 	nsenter --net -t 1 ip link set "veth$k" master br0 up

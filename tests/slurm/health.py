@@ -45,7 +45,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
     check_equal(cluster.drained(), {}, "who is drained while all is well")
     cluster.fault(BAD)
     seen = cluster.wait_for("a node is drained", lambda: cluster.drained())
-    check(list(seen) == ["gpu-2"] and re.match(r"muster: copy\.h2d GPU \S+: 11\.2 GB/s; expected at least 48 GB/s", seen["gpu-2"]),
+    check(list(seen) == ["gpu-2"] and re.match(r"muster\(health\): copy\.h2d GPU \S+: 11\.2 GB/s; expected at least 48 GB/s", seen["gpu-2"]),
           "who is drained, and why", seen)
     wait_for_two_checks(cluster, "gpu-1")
     check_equal(cluster.drained(), seen, "after more checks")

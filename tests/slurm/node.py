@@ -9,35 +9,7 @@ import re
 import subprocess
 
 from cluster import HERE, SCRIPTS, check, check_equal, main
-
-SKU = "Standard_NC80adis_H100_v5"
-NEEDS = ("node", "drain", "resume")
-BAD = "h2d-slow@node2/gpu1=11.2"
-WHOLE = ("--exclusive", "--gpus-per-node=2")
-
-
-def options(_):
-    return ("--conf", "PrologFlags=Alloc", "--conf", f"Prolog={SCRIPTS}/prolog.d/50-muster",
-            "--conf", f"Epilog={SCRIPTS}/epilog.d/50-muster")
-
-
-def checked(cluster, node):
-    """The report of the node's last health check."""
-    return os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "healthcheck.json")
-
-
-def notes(cluster, node):
-    """The log of the node's own musters."""
-    path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "log")
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def add_setting(cluster, line):
-    with open(os.path.join(cluster.environment["MUSTER_CLUSTER"], "etc/default/muster"), "a", encoding="utf-8") as file:
-        file.write(line + "\n")
+from node_scripts import BAD, NEEDS, SKU, WHOLE, add_setting, check_drained, checked, health_check, notes, options
 
 
 def test_good_nodes_run_the_job(cluster):
@@ -74,7 +46,7 @@ def test_prolog_drains_the_bad_node_alone(cluster):
     bad = cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "touch started-2")
     good = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "touch started-1"))
     cluster.wait_for("a node is drained", lambda: cluster.drained())
-    check_equal(cluster.drained(), {"gpu-2": "Prolog error"}, "who is drained")
+    check_drained(cluster, "prolog")
     check("MUSTER FAIL" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
     cluster.ask("scancel", str(bad))
     check_equal((good.state, [name for name in sorted(os.listdir(cluster.folder)) if name.startswith("started")]),
@@ -88,14 +60,14 @@ def test_epilog_drains_the_bad_node_alone(cluster):
     open(os.path.join(cluster.folder, "go"), "w", encoding="utf-8").close()
     check_equal(cluster.wait(number).state, "COMPLETED", "the job")
     cluster.wait_for("a node is drained", lambda: cluster.drained())
-    check_equal(cluster.drained(), {"gpu-2": "Epilog error"}, "who is drained")
+    check_drained(cluster, "epilog")
 
 
 def test_node_that_has_lost_all_gpus_is_drained(cluster):
     cluster.fault("gpu-missing@node2/gpu0", "gpu-missing@node2/gpu1")
     job = cluster.submit("-N1", "-w", "gpu-2", "--gpus=2", "--wrap", "true")
     cluster.wait_for("gpu-2 is drained", lambda: cluster.drained())
-    check_equal(cluster.drained(), {"gpu-2": "Prolog error"}, "who is drained")
+    check_drained(cluster, "prolog", "gpu.count")
     cluster.run("scancel", str(job))
 
 
@@ -116,16 +88,11 @@ def test_without_a_verdict_nobody_is_drained(cluster):
     check("program /no/such/muster not found" in notes(cluster, "gpu-1"), "the note", notes(cluster, "gpu-1"))
 
 
-def health_check(cluster, node):
-    check_equal(cluster.script("on", node, os.path.join(SCRIPTS, "healthcheck"))[0], 0, "the health check's exit code")
-
-
 def test_health_check_drains_and_gives_back(cluster):
     cluster.fault(BAD)
     health_check(cluster, "1")
     health_check(cluster, "2")
-    seen = cluster.drained()
-    check(list(seen) == ["gpu-2"] and seen["gpu-2"].startswith("muster: "), "who is drained", seen)
+    check_drained(cluster, "health")
     cluster.fault()
     health_check(cluster, "2")
     check_equal(cluster.drained(), {}, "who is drained when the node is fit again")

@@ -142,6 +142,7 @@ def leftovers(cluster):
     found += [f"log/{name}" for name in os.listdir(folder(cluster, "log")) if name.startswith("muster-")]
     found += [f"tmp/{name}" for name in os.listdir(folder(cluster, "tmp"))]
     for node in os.listdir(folder(cluster, "nodes")):
+        found += [f"var/{node}/{name}" for name in os.listdir(folder(cluster, "var", node))]
         found += [f"nodes/{node}/{name}" for name in os.listdir(folder(cluster, "nodes", node)) if not SPOOL.fullmatch(name)]
     first, daemons = first_process(cluster), 0
     for number, name, parent in processes(cluster):
@@ -169,6 +170,8 @@ def tidy(cluster):
     for name in os.listdir(folder(cluster, "log")):
         if name.startswith("muster-"):
             shutil.rmtree(folder(cluster, "log", name))
+    for node in os.listdir(folder(cluster, "var")):
+        shutil.rmtree(folder(cluster, "var", node, "muster"), ignore_errors=True)
 
 
 def is_as_new(cluster):

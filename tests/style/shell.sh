@@ -9,8 +9,8 @@ if ! command -v shellcheck >/dev/null; then
 	echo "skipped: no shellcheck here; it comes in the package of that name"
 	exit 77
 fi
-scripts=$(find .ci src tests slurm docs -type f ! -name '*.[ch]' -exec grep -lE '^#!.*[/ ](ba)?sh' {} + 2>/dev/null ||
+scripts=$(find .ci src tests slurm docs -type f ! -name '*.[ch]' -exec grep -lE '^#!.*[/ ](ba)?sh|^# shellcheck shell=' {} + 2>/dev/null ||
 	true)
 [ -n "$scripts" ]
 # shellcheck disable=SC2086
-shellcheck --severity=warning $scripts
+shellcheck --external-sources --severity=warning $scripts
