@@ -62,6 +62,28 @@ def test_cancelled_job(cluster):
     ended_by_signal(job)
 
 
+def test_signal_to_the_script_alone(cluster):
+    """As --signal=B:TERM@60 and scancel --batch do: the tasks hear nothing of it from Slurm."""
+    number = cluster.preflight_at(COPIES)
+    cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
+    job = cluster.wait(number, 20)
+    check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end")
+    check("preflight: received SIGTERM" in job.read("log"), "the log", job.read("log"))
+    seen = observed(job, "run.interrupted")
+    check(len(seen) == 1 and re.match(r"rank \d+ received SIGUSR1 after", seen[0][1]), "the tasks have ended themselves", seen)
+    check_equal(files(cluster), ["json", "log", "txt"], "the files")
+
+
+def test_list_of_nodes_that_is_a_files_name(cluster):
+    """The report that is built of what a job has left is about the job's nodes."""
+    with open(os.path.join(cluster.folder, "gpu-[1-2]"), "w", encoding="utf-8") as file:
+        file.write("gpu-7\n")
+    number = cluster.preflight_at(COPIES)
+    cluster.signal(13, signal.SIGKILL)
+    job = cluster.wait(number)
+    check_equal(sorted(node["name"] for node in job.report()["run"]["nodes"]), ["gpu-1", "gpu-2"], "the nodes of the report")
+
+
 def test_time_limit(cluster):
     """Slurm looks for jobs that are late twice a minute. One rank has not begun by then, so that nobody has come any further."""
     number = cluster.submit("-N2", "--time=10", os.path.join(SCRIPTS, "preflight.sbatch"), "--deadline", "600",

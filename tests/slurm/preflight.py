@@ -7,6 +7,7 @@ usage: preflight.py MUSTER NAME
 import os
 import re
 import shutil
+import stat
 
 from cluster import SCRIPTS, check, check_equal, main
 
@@ -75,6 +76,81 @@ def test_bad_node_fails_the_job(cluster):
 def test_wrong_option_is_no_verdict(cluster):
     job = cluster.preflight("--no-such-option")
     check_equal((job.state, job.exit_code), ("FAILED", 2), "the job's end")
+
+
+def test_without_a_verdict_the_exit_code_is_not_1(cluster):
+    """1 says that a machine is bad."""
+    for code, words, options, more in (
+            (2, "cannot create muster-", ("-N2", "--chdir=/proc"), {}),
+            (2, "this job is heterogeneous", ("-N1", "-wgpu-1", "--exclusive", ":", "-N1"), {}),
+            (3, "muster did not start: nothing was measured", ("-N2",), {"MUSTER_SRUN_OPTIONS": "--no-such-option"}),
+            (3, "muster did not start: nothing was measured", ("-N2",), {"MUSTER": "/bin/true"})):
+        output = os.path.join(cluster.folder, "muster-%j.log")
+        job = cluster.preflight(options=(f"--output={output}", *options), **more)
+        check_equal((job.state, job.exit_code), ("FAILED", code), f"the job's end with {options} {more}")
+        check(words in job.read("log"), words, job.read("log"))
+    left = [name for name in os.listdir(cluster.folder) if name.endswith((".spool", ".json"))]
+    check_equal(left, [], "the reports and spools")
+
+
+def test_what_the_user_has_set_for_srun(cluster):
+    job = cluster.preflight(options=("-N2", "--ntasks-per-gpu=1", "--gpus=16"), SLURM_LABELIO="1", SLURM_STDOUTMODE="tasks-%j",
+                            SLURM_EXPORT_ENV="NONE", SRUN_EXPORT_ENV="NONE", SLURM_HINT="nomultithread")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check_equal(sorted(os.listdir(cluster.folder)), [f"muster-{job.number}.{ending}" for ending in ("json", "log", "txt")],
+                "the files")
+
+
+def make(path, owner=0):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("years of work")
+    os.chown(path, owner, -1)
+
+
+def test_files_of_others_are_not_touched(cluster):
+    """In a folder that others can write to: what lies under the names of this job's files."""
+    other, victim = 65534, os.path.join(cluster.base, "victim")
+    os.mkdir(victim)
+    for name, target in (("txt", "file"), ("json", "file"), ("txt", "dangling"), ("log", "file"), ("spool", ""), ("txt", None)):
+        path = os.path.join(cluster.folder, "mine." + name)
+        make(os.path.join(victim, "file"))
+        if os.path.exists(path): # the log of the last job
+            os.unlink(path)
+        if target is None:
+            make(path, other)
+        else:
+            os.symlink(os.path.join(victim, target), path)
+        before = os.lstat(path)
+        job = cluster.preflight(options=("-N2", "--output=out"), MUSTER_NAME="mine", MUSTER_QUIET="1")
+        with open(os.path.join(cluster.folder, "out"), encoding="utf-8") as file:
+            text = file.read()
+        check_equal((job.state, job.exit_code), ("FAILED", 2), f"the job's end with {name}: {text}")
+        check(f"mine.{name} is in the way, and muster did not make it" in text, "the reason", text)
+        check_equal((os.lstat(path).st_ino, os.lstat(path).st_size), (before.st_ino, before.st_size), "what was there")
+        check_equal(os.listdir(victim), ["file"], "what the link leads to")
+        with open(os.path.join(victim, "file"), encoding="utf-8") as file:
+            check_equal(file.read(), "years of work", "what the link leads to")
+        os.unlink(path)
+
+
+def test_own_files_of_an_earlier_run_are_replaced(cluster):
+    for name in ("txt", "json", "log"):
+        make(os.path.join(cluster.folder, "mine." + name))
+    os.mkdir(os.path.join(cluster.folder, "mine.spool"))
+    make(os.path.join(cluster.folder, "mine.spool", "gpu-1.jsonl"))
+    # The directory is there when this process starts, and cannot be removed when all is over.
+    path = os.path.join(cluster.environment["MUSTER_CLUSTER"], "bin/rm")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\n[ "$*" != "-rf mine.spool" ] || mkdir "{cluster.base}/once" || exit 1\nexec /bin/rm "$@"\n')
+    os.chmod(path, 0o755)
+    job = cluster.preflight(options=("-N2", "--output=out"), MUSTER_NAME="mine", MUSTER_QUIET="1")
+    with open(os.path.join(cluster.folder, "out"), encoding="utf-8") as file:
+        text = file.read()
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), text)
+    check("MUSTER PASS" in text and text.count("\n") == 1, "one line", text)
+    with open(os.path.join(cluster.folder, "mine.log"), encoding="utf-8") as file:
+        check("cannot remove mine.spool" in file.read(), "the log says so")
+    check_equal(stat.S_IMODE(os.stat(os.path.join(cluster.folder, "mine.spool")).st_mode), 0o700, "who may write to the spool")
 
 
 main(globals())

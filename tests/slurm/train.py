@@ -15,7 +15,7 @@ SCRIPT = os.path.join(SCRIPTS, "train-with-preflight.sbatch")
 # What each task of the training command says of itself, into a file that it makes: that it was started at all counts.
 COMMAND = ("sh", "-c", "echo $(hostname) $SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $SLURM_NNODES "
            "$SLURM_JOB_NUM_NODES $SLURM_JOB_CPUS_PER_NODE $SLURM_JOB_NODELIST $SLURM_NODELIST $SLURM_STEP_NODELIST "
-           ">trained.$SLURM_PROCID; exit ${CODE:-0}")
+           "$SLURM_LAUNCH_NODE_IPADDR >trained.$SLURM_PROCID; exit ${CODE:-0}")
 
 
 def submit(cluster, needed="2", options=(), command=COMMAND, **more):
@@ -44,7 +44,7 @@ def log_of(cluster, job):
 
 
 def on_nodes(first, second, both):
-    return [[node, f"{rank}/4", str(rank % 2), "2", "2", "80(x2)", both, both, both]
+    return [[node, f"{rank}/4", str(rank % 2), "2", "2", "80(x2)", both, both, both, first.replace("gpu-", "10.77.0.")]
             for rank, node in enumerate((first, first, second, second))]
 
 
@@ -85,6 +85,56 @@ def test_node_that_runs_the_script_is_left_out_too(cluster):
     job = submit(cluster)
     check_equal(trained(cluster), on_nodes("gpu-2", "gpu-3", "gpu-[2-3]"), "what the tasks see")
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+
+
+def test_in_an_allocation(cluster):
+    """The script as a program, on the login node, whose address no task could use as the first node's."""
+    code, text = cluster.run("salloc", "-N3", "--exclusive", SCRIPT, "2", "--", *COMMAND)
+    check_equal(code, 0, text)
+    check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")
+
+
+def test_heterogeneous_job_starts_nothing(cluster):
+    job = cluster.wait(cluster.submit("-N1", "-wgpu-1", "--exclusive", ":", "-N2", SCRIPT, "1", "--", *COMMAND))
+    check_equal((job.state, job.exit_code, trained(cluster)), ("FAILED", 2, []), "the job's end")
+    check("not started: this job is heterogeneous" in log_of(cluster, job), "the reason", log_of(cluster, job))
+
+
+def test_signal_during_the_check_starts_nothing(cluster):
+    cluster.fault("h2d-slow@node2/gpu1=11.2")
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND)
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
+    job = cluster.wait(number, 30)
+    check_equal((job.state, job.exit_code, trained(cluster)), ("FAILED", 3, []), "the job's end")
+    last = log_of(cluster, job).splitlines()[-1]
+    check_equal(last, "train-with-preflight: the command was not started: this script received SIGTERM", "the last line")
+    check(not any("again" in name for name in os.listdir(cluster.folder)), "nothing is checked again")
+
+
+def test_signals_reach_the_command(cluster):
+    """Those that Slurm sends to the script alone, --signal=B:USR1@300, each of them once."""
+    command = ("bash", "-c", "for s in USR1 USR2; do trap \"echo $s >>got.$SLURM_PROCID\" $s; done; "
+               "trap \"echo TERM >>got.$SLURM_PROCID; exit 5\" TERM; touch trained.$SLURM_PROCID; "
+               "for i in {1..300}; do sleep 0.1; done")
+    number = cluster.submit("-N3", SCRIPT, "2", "--ntasks-per-node=1", "--", *command)
+    cluster.wait_for("the tasks run", lambda: len(trained(cluster)) == 2, 40)
+    for rounds, name in enumerate(("USR1", "USR2", "TERM"), 1):
+        cluster.ask("scancel", "--batch", f"--signal={name}", str(number))
+        cluster.wait_for(f"both tasks got {name}", lambda: got(cluster).count("\n") == 2 * rounds, 20)
+    job = cluster.wait(number, 30)
+    check_equal((job.state, job.exit_code), ("FAILED", 5), "the job's end")
+    check_equal(got(cluster), "USR1\nUSR2\nTERM\n" * 2, "what the tasks got")
+
+
+def got(cluster):
+    text = ""
+    for rank in (0, 1):
+        path = os.path.join(cluster.folder, f"got.{rank}")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+    return text
 
 
 def test_too_few_good_nodes_start_nothing(cluster):
