@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -35,10 +36,13 @@ EXPORT int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv);
 EXPORT int slurm_spank_local_user_init(spank_t spank, int argc, char **argv);
 EXPORT int slurm_spank_task_init(spank_t spank, int argc, char **argv);
 
-enum { VARIABLES = 3 };
+enum { VARIABLES = 4 };
 
 /* Job id in the environment of a batch script whose nodes have been checked. */
 #define CHECKED "MUSTER_CHECKED"
+
+enum { ENDINGS = 4 };
+static const int endings[ENDINGS] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
 
 static const char *profile;             /* NULL: option not given */
 static const char *program, *preflight; /* from plugstack.conf; NULL: not set there */
@@ -97,10 +101,11 @@ static char *beside(const char *rest)
 }
 
 /* Whether preflight.sbatch may have this variable. Its own srun would read the variables of the step that is about to
- * start, and the option --muster, as options of its own. A batch script's environment has only the option. */
+ * start, and the options of all plugins, as options of its own: --muster, and the image of a container plugin, in which
+ * there is no muster. A batch script's environment has only the options of plugins. */
 static bool is_kept(const char *text, bool in_batch)
 {
-	static const char *const dropped[] = { "_SLURM_SPANK_OPTION_muster", "SLURM_SPANK__SLURM_SPANK_OPTION_muster" };
+	static const char *const dropped[] = { "_SLURM_SPANK_OPTION_", "SLURM_SPANK_", "PYXIS_" };
 	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 		if (strncmp(text, dropped[i], strlen(dropped[i])) == 0)
 			return false;
@@ -115,15 +120,58 @@ static bool is_set(char **environment, const char *name)
 	return *environment;
 }
 
-/* Run the script with this environment. Returns its exit code, or -1 when it could not run. */
+static volatile sig_atomic_t child, ended_by;
+
+static void on_signal(int number)
+{
+	ended_by = number;
+	if (child > 0)
+		kill((pid_t)child, SIGTERM);
+}
+
+/* Take the signals that end srun, from its own thread too: the kernel gives a signal to the main thread first. */
+static void signals_take(struct sigaction old[ENDINGS], sigset_t *old_mask)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t mask;
+	sigemptyset(&mask);
+	for (size_t i = 0; i < ENDINGS; i++) {
+		sigaction(endings[i], &action, &old[i]);
+		sigaddset(&mask, endings[i]);
+	}
+	pthread_sigmask(SIG_UNBLOCK, &mask, old_mask);
+}
+
+static void signals_return(const struct sigaction old[ENDINGS], const sigset_t *old_mask)
+{
+	pthread_sigmask(SIG_SETMASK, old_mask, NULL);
+	for (size_t i = 0; i < ENDINGS; i++)
+		sigaction(endings[i], &old[i], NULL);
+}
+
+/* Its exit code, or -1 when there is none. */
+static int wait_for(pid_t pid)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			slurm_error("muster: waitpid: %s", strerror(errno));
+			return -1;
+		}
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Run the script with this environment. Returns its exit code, or -1 when it could not run or a signal has come. */
 static int run(char *script, char **environment)
 {
 	char options[] = "--profile", shell[] = "bash";
 	char level[16];
 	char *words[] = { shell, script, options, level, NULL };
+	struct sigaction old[ENDINGS];
 	posix_spawnattr_t attributes;
-	sigset_t none, defaults;
-	int status, failed;
+	sigset_t none, defaults, old_mask;
+	int failed, code = -1;
 	pid_t pid;
 	snprintf(level, sizeof level, "%s", profile);
 	sigemptyset(&none);
@@ -135,23 +183,27 @@ static int run(char *script, char **environment)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	failed = posix_spawnp(&pid, shell, NULL, &attributes, words, environment);
+	signals_take(old, &old_mask);
+	failed = ended_by ? EINTR : posix_spawnp(&pid, shell, NULL, &attributes, words, environment);
 	posix_spawnattr_destroy(&attributes);
 	if (failed) {
 		slurm_error("muster: bash: %s", strerror(failed));
-		return -1;
+	} else {
+		child = pid;
+		if (ended_by)
+			kill(pid, SIGTERM);
+		code = wait_for(pid);
+		child = 0;
 	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			slurm_error("muster: waitpid: %s", strerror(errno));
-			return -1;
-		}
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	signals_return(old, &old_mask);
+	if (ended_by)
+		slurm_error("muster: signal %d ended the check", (int)ended_by);
+	return ended_by ? -1 : code;
 }
 
-/* Check the nodes of the job, with the variables of `base` in the environment. Returns whether they pass. */
-static bool nodes_pass(uint32_t job, char **base, bool in_batch)
+/* Check the nodes of the job, with the variables of `base` in the environment. Files are named after `name`, or after
+ * the job if NULL. Returns whether the nodes pass. */
+static bool nodes_pass(uint32_t job, char **base, bool in_batch, const char *name)
 {
 	size_t count = 0, used = 0;
 	char number[16];
@@ -163,7 +215,8 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 	char *muster = program ? strdup(program) : beside("bin/muster");
 	char **environment = calloc(count + VARIABLES + 1, sizeof *environment);
 	char *own[VARIABLES] = { joined("SLURM_JOB_ID", '=', number), joined("MUSTER_QUIET", '=', "1"),
-		muster && !is_set(base, "MUSTER") ? joined("MUSTER", '=', muster) : NULL };
+		muster && !is_set(base, "MUSTER") ? joined("MUSTER", '=', muster) : NULL,
+		name && !is_set(base, "MUSTER_NAME") ? joined("MUSTER_NAME", '=', name) : NULL };
 	for (size_t i = 0; environment && i < VARIABLES; i++)
 		if (own[i])
 			environment[used++] = own[i];
@@ -181,7 +234,8 @@ static bool nodes_pass(uint32_t job, char **base, bool in_batch)
 	free(muster);
 	free(script);
 	if (code != 0)
-		slurm_error("muster: the nodes of job %u did not pass (exit code %d); nothing was started", job, code);
+		slurm_error("muster: the nodes of job %u %s (exit code %d); nothing was started", job,
+			code == 2 || code < 0 ? "could not be checked" : "did not pass", code);
 	return code == 0;
 }
 
@@ -200,25 +254,29 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 }
 
 /* Once per job, in srun: return when its nodes pass; otherwise exit, even if plugstack.conf says optional. */
-static void let_pass(uint32_t job)
+static void let_pass(uint32_t job, const char *name)
 {
 	static uint32_t passed; /* the last job that passed */
 	const char *checked = getenv(CHECKED);
 	char number[16];
 	snprintf(number, sizeof number, "%u", job);
-	if (passed != job && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false))
+	if (passed != job && !(checked && strcmp(checked, number) == 0) && !nodes_pass(job, environ, false, name))
 		exit(EXIT_FAILURE);
 	passed = job;
 }
 
 /* In srun, before it requests a step. In an existing allocation (salloc, batch job) the check must run here: a step
- * that is refused after its creation would block all later steps. */
+ * that is refused after its creation would block all later steps. An allocation can have several such checks. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
 	const char *job = getenv("SLURM_JOB_ID");
+	char name[64];
 	(void)spank, (void)argc, (void)argv;
-	if (profile && job && spank_context() == S_CTX_LOCAL)
-		let_pass((uint32_t)strtoul(job, NULL, 10));
+	if (profile && job && spank_context() == S_CTX_LOCAL) {
+		uint32_t number = (uint32_t)strtoul(job, NULL, 10);
+		snprintf(name, sizeof name, "muster-%u-%ld", number, (long)getpid());
+		let_pass(number, name);
+	}
 	return ESPANK_SUCCESS;
 }
 
@@ -233,7 +291,7 @@ int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 		slurm_error("muster: Slurm does not give the job id");
 		exit(EXIT_FAILURE);
 	}
-	let_pass(job);
+	let_pass(job, NULL);
 	return ESPANK_SUCCESS;
 }
 
@@ -251,7 +309,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 		slurm_error("muster: Slurm does not give the job id");
 		_exit(EXIT_FAILURE);
 	}
-	if (!nodes_pass(job, environment, true))
+	if (!nodes_pass(job, environment, true, NULL))
 		_exit(EXIT_FAILURE);
 	snprintf(number, sizeof number, "%u", job);
 	return (int)spank_setenv(spank, CHECKED, number, 1);

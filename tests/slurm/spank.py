@@ -7,6 +7,7 @@ usage: spank.py MUSTER NAME
 import os
 import shutil
 import subprocess
+import time
 
 from cluster import SCRIPTS, check, check_equal, main, skip
 
@@ -21,7 +22,7 @@ def options(muster):
     plugin = os.path.join(os.path.dirname(os.path.abspath(muster)), "lib/muster/spank_muster.so")
     if not os.path.exists(plugin):
         skip("the plugin is not built: no slurm/spank.h here (package libslurm-dev)")
-    return "--plugstack", f"optional {plugin}"
+    return "--plugstack", f"optional {plugin}", "--plugstack", f"optional {os.environ['MUSTER_IMAGE_PLUGIN']}"
 
 
 def set_plugstack(cluster, line):
@@ -157,6 +158,79 @@ def test_plugstack_names_the_program_and_the_script(cluster):
     os.unlink(script)
     code, text = cluster.run("srun", *JOB, "--muster", "touch", "started.again")
     check_equal((code, len(started(cluster))), (1, 4), text)
+
+
+def make_image(cluster):
+    """A folder that image_plugin.c makes the root of a task, and a program of it that leaves a note."""
+    image = os.path.join(cluster.base, "image")
+    os.makedirs(os.path.join(image, "inside"))
+    with open(os.path.join(image, "name"), "w", encoding="utf-8") as file:
+        file.write("the image\n")
+    program_that_notes(cluster, os.path.join(image, "inside/muster"), "note")
+    return image
+
+
+def test_image_is_for_the_tasks_and_not_for_the_check(cluster):
+    """No muster is in the image: the check would not start there."""
+    image = "--container-image=" + make_image(cluster)
+    code, text = cluster.run("srun", *JOB, "--muster", image, "cat", "/name")
+    check_equal((code, text.count("the image\n"), text.count("MUSTER PASS")), (0, 4, 1), text)
+    code, text = cluster.run("salloc", *JOB, "srun", "--muster", image, "cat", "/name")
+    check_equal((code, text.count("the image\n"), text.count("MUSTER PASS")), (0, 4, 1), text)
+    job = cluster.wait(cluster.submit(*JOB, "--output=batch.log", "--muster", image, "--wrap", "srun cat /name"))
+    with open(os.path.join(cluster.folder, "batch.log"), encoding="utf-8") as file:
+        text = file.read()
+    check_equal((job.exit_code, text.count("the image\n"), text.count("MUSTER PASS")), (0, 4, 1), text)
+
+
+def test_check_in_an_image(cluster):
+    """With the options of srun that start the check there; the host has no program of that name."""
+    mounts = f"--container-mounts={cluster.home},{os.path.dirname(cluster.environment['MUSTER_PROGRAM'])},{SCRIPTS}/.."
+    inside = {"MUSTER": "/inside/muster", "MUSTER_SRUN_OPTIONS": f"--container-image={make_image(cluster)} {mounts}"}
+    job = cluster.preflight(**inside)
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), job.read("log"))
+    check(os.path.exists(os.path.join(cluster.folder, "note")), "the program is that of the image", job.read("log"))
+    code, text = cluster.run("srun", *JOB, "--muster", *TOUCH, **inside)
+    check_equal((code, len(started(cluster))), (0, 4), text)
+    job = cluster.preflight(MUSTER_LAUNCHER="mpirun", **inside)
+    check_equal((job.state, job.exit_code), ("FAILED", 2), job.read("log"))
+    check("MUSTER_SRUN_OPTIONS is set, but mpirun starts the tasks" in job.read("log"), "the reason", job.read("log"))
+
+
+def test_checks_of_one_allocation(cluster):
+    """Each has files of its own, and MUSTER_NODELIST is for a step that needs fewer nodes than there are."""
+    cluster.fault(BAD)
+    code, text = cluster.run("salloc", *JOB, "sh", "-c", "srun -N1 -w gpu-1 --muster touch started.first; echo code $?; "
+                             "MUSTER_NODELIST=gpu-1 srun -N1 -w gpu-1 -n1 --muster touch started.second")
+    check_equal((code, started(cluster)), (0, ["started.second"]), text)
+    check("code 1\n" in text and REFUSED in text, "the first is refused", text)
+    check_equal(len(reports(cluster)), 2, "reports")
+
+
+def test_signal_to_srun_alone_ends_the_check(cluster):
+    """Here one rank is too late for the others: all would wait for it."""
+    script = ("srun --overlap --muster touch started >text 2>&1 & until grep -qs 'started by' muster-*.log; do sleep 0.05; done; "
+              "sleep 1; kill -TERM $!; wait $!; echo code $?; cat text")
+    begin = time.monotonic()
+    for words in (("sh", "-c", script.replace("--overlap", " ".join(JOB))), ("salloc", *JOB, "sh", "-c", script)):
+        code, text = cluster.run(*words, SIMULATED_LATE_RANK="3")
+        check_equal((code, started(cluster)), (0, []), text)
+        check("code 1\n" in text and "muster: signal 15 ended the check" in text, "srun's end", text)
+        for name in os.listdir(cluster.folder):
+            os.unlink(os.path.join(cluster.folder, name))
+    check(time.monotonic() - begin < 30, "it ends at once", f"{time.monotonic() - begin:.0f} s")
+    cluster.wait_for("no job is left", lambda: cluster.ask("squeue", "-h") == "", 20)
+
+
+def test_heterogeneous_job_is_refused(cluster):
+    one = ("-N1", "--exclusive", "--gpus-per-node=2")
+    code, text = cluster.run("srun", *one, "--muster", ":", *one, *TOUCH)
+    check_equal((code, started(cluster)), (1, []), "srun")
+    check("this job is heterogeneous" in text and "could not be checked (exit code 2)" in text, "the reason", text)
+    job = cluster.wait(cluster.submit(*one, "--output=batch.log", "--muster", ":", *one, "--wrap", "touch started"))
+    with open(os.path.join(cluster.folder, "batch.log"), encoding="utf-8") as file:
+        check("this job is heterogeneous" in file.read(), "the reason")
+    check_equal((job.state, started(cluster)), ("FAILED", []), "the batch job")
 
 
 def test_wrong_profile_is_named(cluster):
