@@ -25,7 +25,8 @@ struct home {                    /* a NUMA node with CPUs */
 	const char *mask, *list; /* of its CPUs */
 	unsigned int cpus;       /* how many they are */
 	const char *cores;       /* Slurm counts cores as hwloc's logical indices do, not CPUs */
-	int gpus;                /* how many are next to it */
+	unsigned int core_count;
+	int gpus; /* how many are next to it */
 };
 
 struct gpu {
@@ -40,6 +41,7 @@ struct machine {
 	struct home *homes;
 	struct gpu *gpus; /* by bus id */
 	size_t home_count, gpu_count;
+	size_t sockets;
 	bool minors_known;
 };
 
@@ -68,6 +70,7 @@ static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t
 		.list = keep(machine->arena, muster_cpuset_list(cpus)),
 		.cpus = (unsigned int)hwloc_bitmap_weight(cpus),
 		.cores = keep(machine->arena, muster_cpuset_list(cores)),
+		.core_count = (unsigned int)hwloc_bitmap_weight(cores),
 	};
 }
 
@@ -118,6 +121,7 @@ static int machine_described(struct machine *machine, const char *directory, con
 	if (muster_hardware_read(directory, sku, machine->arena, &hardware, err) < 0)
 		return -1;
 	machine_init(machine, sku, "from its hardware description", hardware.numa_count, hardware.gpu_count);
+	machine->sockets = (size_t)hardware.sockets;
 	if (homes_described(machine, &hardware, err) < 0)
 		return -1;
 	for (size_t i = 0; i < hardware.gpu_count; i++)
@@ -196,6 +200,8 @@ static int machine_here(struct machine *machine, const char *root, struct muster
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
 		gpus += is_gpu(device);
 	machine_init(machine, "this machine", "from hwloc and the kernel", nodes > 0 ? (size_t)nodes : 0, gpus);
+	int sockets = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+	machine->sockets = sockets > 0 ? (size_t)sockets : 1;
 	if (homes_here(machine, topology, err) < 0)
 		return -1;
 	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));) {
@@ -288,11 +294,28 @@ static void print_mpirun(const struct machine *machine)
 	putchar('\n');
 }
 
+/* Slurm 24.11 drains a node whose gres.conf names a part of a socket (gres.conf(5), Cores): there each NUMA node must
+ * count as a socket. */
+static void print_sockets(const struct machine *machine)
+{
+	const struct home *first = machine->homes;
+	if (machine->home_count <= machine->sockets)
+		return;
+	printf("# These cores are parts of sockets. Slurm 24.11 takes them only with this in slurm.conf:\n"
+	       "#   SlurmdParameters=numa_node_as_socket\n");
+	for (size_t i = 1; i < machine->home_count; i++)
+		if (first[i].core_count != first->core_count || first[i].cpus != first->cpus)
+			return;
+	printf("#   NodeName=... Sockets=%zu CoresPerSocket=%u ThreadsPerCore=%u\n", machine->home_count,
+		first->core_count, first->cpus / (first->core_count > 0 ? first->core_count : 1));
+}
+
 static void print_gres(const struct machine *machine)
 {
 	const struct gpu *gpus = machine->gpus;
 	printf("\n# gres.conf; Cores= counts cores in their logical order, not CPUs%s\n",
 		machine->minors_known ? "" : "; device files are assumed to be in the order of the bus ids");
+	print_sockets(machine);
 	for (size_t i = 0, last; i < machine->gpu_count; i = last + 1) {
 		for (last = i; last + 1 < machine->gpu_count && gpus[last + 1].home == gpus[i].home &&
 			       gpus[last + 1].minor == gpus[last].minor + 1;)

@@ -29,13 +29,11 @@ struct simulation {
 	sigset_t signals, mask;          /* those that are waited for; what was blocked before */
 };
 
-/* All on this machine, so that no ssh is needed ("isolated"). The supervisors talk through shared memory, and let each
- * other run: there are more of them than CPUs. A rank that is killed must not end the others, and all have the time
- * that Slurm would give them when mpirun is told to end. */
-static const char *const mpirun_words[] = { "mpirun", "-q", "--oversubscribe", "--mca", "plm", "isolated", "--bind-to",
-	"none", "--enable-recovery", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
-	"btl_vader_single_copy_mechanism", "none", "--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle",
-	"1", "--mca", "odls_base_sigkill_timeout", "10" };
+/* Words that Open MPI 4 and 5 both take. The supervisors talk through shared memory, and let each other run: there are
+ * more of them than CPUs. A rank that is killed must not end the others. */
+static const char *const mpirun_words[] = { "mpirun", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
+	"--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none",
+	"--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle", "1" };
 #define MPIRUN_WORDS (sizeof mpirun_words / sizeof *mpirun_words)
 enum { WRAPPER_WORDS_MAX = 32, LINGER_S = 30 };
 
@@ -83,9 +81,19 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 /* Open MPI refuses root without these variables, and must not mistake an outer job for its own. */
 static void prepare_environment(void)
 {
+	static const char *const settings[][2] = {
+		{ "OMPI_ALLOW_RUN_AS_ROOT", "1" },
+		{ "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
+		/* Open MPI 4: all on this machine, so that no ssh is needed; nothing but the ranks' own words; and the
+		 * ranks have the time that Slurm would give them when mpirun is told to end. Open MPI 5 needs none of
+		 * the three, and ignores them. */
+		{ "OMPI_MCA_plm", "isolated" },
+		{ "OMPI_MCA_orte_execute_quiet", "1" },
+		{ "OMPI_MCA_odls_base_sigkill_timeout", "10" },
+	};
 	muster_env_unset_if(muster_env_is_of_job);
-	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		setenv(settings[i][0], settings[i][1], 1);
 	/* mpirun gives every rank a terminal, whatever its own output is: only this process knows where rank 0's output
 	 * ends, unless the user does. */
 	muster_env_set(MUSTER_ENV_TERMINAL, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", true);

@@ -30,9 +30,10 @@ static const struct muster_object_type gpu_type = {
 };
 
 static const struct muster_field host_fields[] = {
+	{ MUSTER_FIELD(muster_hardware, sockets, INT), .low = 1 },
 	{ MUSTER_FIELD(muster_hardware, threads_per_core, INT), .low = 1 },
 };
-static const struct muster_object_type host_type = { .fields = host_fields, .count = 1, .open = true };
+static const struct muster_object_type host_type = { .fields = host_fields, .count = 2, .open = true };
 
 static const struct muster_field gpus_fields[] = {
 	{ MUSTER_FIELD_AS(muster_hardware, "devices", gpus, OBJECT), .object = &gpu_type,

@@ -20,7 +20,7 @@ struct muster_hardware_gpu {
 };
 
 struct muster_hardware {
-	int threads_per_core; /* at least 1 */
+	int sockets, threads_per_core; /* at least 1 */
 	struct muster_hardware_numa *numas;
 	struct muster_hardware_gpu *gpus;
 	size_t numa_count, gpu_count;

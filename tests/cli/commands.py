@@ -236,6 +236,16 @@ class Bind(InDirectory):
             self.assertIn(f"\n#SBATCH {options}\n", muster("bind", "--sku", sku).stdout, sku)
         self.assertEqual(table[SKU], "--ntasks-per-node=8 --gpus-per-node=8 --cpus-per-task=12")
 
+    def test_parts_of_sockets_come_with_what_slurm_needs_for_them(self):
+        """In gres.conf; seen with Slurm 24.11, which drains the node otherwise."""
+        advice = ("#   SlurmdParameters=numa_node_as_socket\n"
+                  "#   NodeName=... Sockets=4 CoresPerSocket=24 ThreadsPerCore=1\nName=gpu")
+        self.assertIn(advice, muster("bind", "--sku", SKU).stdout)
+        _, environment = self.node()
+        self.assertIn(advice, muster("bind", **environment).stdout)
+        for sku in "Standard_ND96isr_H100_v5", "Standard_ND128isr_NDR_GB200_v6":
+            self.assertNotIn("numa_node_as_socket", muster("bind", "--sku", sku).stdout)
+
     def test_masks_hold_every_thread_and_cores_count_cores(self):
         done = muster("bind", "--sku", "Standard_NC288ds_xl_RTXPro6000_v6")
         self.assertEqual(plain(done), [

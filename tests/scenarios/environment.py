@@ -62,7 +62,7 @@ class Environment(unittest.TestCase):
 
     def ranks(self, *mpirun, **more):
         """Two ranks of this machine."""
-        [node] = self.nodes(["mpirun", "-q", "--oversubscribe", "-np", "2", *mpirun, MUSTER, "run", "--sku", "generic-nvidia",
+        [node] = self.nodes(["mpirun", "--oversubscribe", "-np", "2", *mpirun, MUSTER, "run", "--sku", "generic-nvidia",
                              "--profile", "quick", "--report", "REPORT"], **more)
         self.assertEqual([rank["rank"] for rank in node["ranks"]], [0, 1])
         return node["ranks"]
@@ -135,7 +135,7 @@ class Environment(unittest.TestCase):
         prepared = os.path.join(self.folder, "prepared")
         subprocess.run([MUSTER, "sim", "--sku", "Standard_NC40ads_H100_v5", "--nodes", "2", "--prepare", prepared], check=True,
                        env=self.environment, timeout=100)
-        done = subprocess.run(["mpirun", "-q", "--oversubscribe", "-np", "2", MUSTER, "sim-rank", prepared, "--", "env"],
+        done = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", MUSTER, "sim-rank", prepared, "--", "env"],
                               env=dict(self.environment, MUSTER_TEST_TIME_SCALE="0.2"), stdout=subprocess.PIPE, text=True,
                               timeout=100, check=True)
         lines = done.stdout.splitlines()

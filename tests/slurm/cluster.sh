@@ -121,7 +121,8 @@ for numa in node["numas"]:
         first, _, last = part.partition("-")
         mask |= sum(1 << cpu for cpu in range(int(first), int(last or first) + 1))
     masks.append(mask)
-cpus, threads, sockets = bin(sum(masks)).count("1"), node["threads_per_core"], node["sockets"]
+# NUMA nodes count as sockets, as `muster bind` advises
+cpus, threads, sockets = bin(sum(masks)).count("1"), node["threads_per_core"], sum(1 for mask in masks if mask)
 print(f"gpus={len(node['gpus'])} cpus={cpus} all_cpus={sum(masks):x} numa_cpus=({' '.join(f'{m:x}' for m in masks)})")
 print(f"shape='Sockets={sockets} CoresPerSocket={cpus // sockets // threads} ThreadsPerCore={threads}'")
 print(f"memory={int(sum(numa['memory_mib'] for numa in node['numas']))}")
@@ -195,6 +196,8 @@ END
 	for ((k = 1; k <= number; k++)); do echo "SwitchName=leaf-$k Nodes=gpu-$k"; done >"$dir/etc/topology.conf"
 	echo "SwitchName=core Switches=leaf-[1-$number]" >>"$dir/etc/topology.conf"
 	: >"$dir/etc/plugstack.conf"
+	# from Slurm 23.11 on slurmd wants cgroups, whatever else is configured
+	echo "CgroupPlugin=disabled" >"$dir/etc/cgroup.conf"
 	printf '%s\n' "MUSTER=$dir/bin/muster" "MUSTER_LOG=$dir/log/muster-\$(hostname)" >"$dir/etc/default/muster"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none
 	chmod 600 "$dir/etc/munge.key"

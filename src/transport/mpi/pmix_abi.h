@@ -13,6 +13,8 @@
 
 #ifndef MUSTER_ABI_VENDOR_TYPES
 #define PMIX_SUCCESS 0
+#define PMIX_OPERATION_SUCCEEDED (-157)
+#define PMIX_ERR_PROC_TERM_WO_SYNC (-200)
 #define PMIX_BOOL 1
 #define PMIX_MAX_NSLEN 255
 #define PMIX_MAX_KEYLEN 511
@@ -22,6 +24,8 @@ union muster_pmix_data {
 	void *largest[3];
 };
 typedef int pmix_status_t;
+typedef uint8_t pmix_data_range_t;
+typedef void (*pmix_op_cbfunc_t)(pmix_status_t status, void *arg);
 typedef struct pmix_proc {
 	char nspace[256];
 	uint32_t rank;
@@ -43,6 +47,9 @@ typedef struct pmix_info {
 	X(int, PMIx_Initialized, (void)) \
 	X(pmix_status_t, PMIx_Fence, \
 		(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo)) \
+	X(pmix_status_t, PMIx_Notify_event, \
+		(pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range, \
+			const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t done, void *arg)) \
 	X(const char *, PMIx_Error_string, (pmix_status_t status))
 /* clang-format on */
 

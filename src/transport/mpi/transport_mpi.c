@@ -2,6 +2,7 @@
  *
  * A module of its own (transport/module.h). Point to point only, nothing blocks.
  */
+#include "transport/mpi/failures.h"
 #include "transport/mpi/pmix_fence.h"
 #include "transport/module.h"
 
@@ -205,15 +206,22 @@ static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
 	};
 }
 
+static bool announced(MPI_Message *ret, MPI_Status *ret_status)
+{
+	int there = 0;
+	int result = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, ret, ret_status);
+	if (result != MPI_SUCCESS && muster_mpi_accept_failures())
+		result = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, ret, ret_status);
+	return result == MPI_SUCCESS && there;
+}
+
 /* Begin to receive some of the messages that MPI announces: one MPI_Testsome then tests all of them. False: none. */
 static bool begin_some(void)
 {
-	int there = 1, begun = 0;
+	int begun = 0;
 	MPI_Message handle;
 	MPI_Status status;
-	while (begun < BEGIN_AT_ONCE &&
-		MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status) == MPI_SUCCESS &&
-		there) {
+	while (begun < BEGIN_AT_ONCE && announced(&handle, &status)) {
 		begin_to_receive(&handle, &status);
 		begun++;
 	}
@@ -275,6 +283,7 @@ static int mpi_open(const struct muster_clock *clock, int *argc, char ***argv, s
 	int rank, size;
 	*warning = (struct muster_error){ 0 };
 	keep_off_the_fabric();
+	muster_mpi_tolerate_failures();
 	raise_file_limit();
 	/* MPI has hwloc look at the machine, and hwloc's plugins load vendor libraries and call an X server. Only for
 	 * this call: a worker's hwloc must not inherit it, since it overrides HWLOC_XMLFILE. */

@@ -49,6 +49,7 @@ START_TEST(a_description_is_read_with_the_one_that_it_extends)
 	struct muster_hardware hardware;
 	struct muster_error err;
 	ck_assert_msg(muster_hardware_read(root, "a", arena, &hardware, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(hardware.sockets, 1);
 	ck_assert_int_eq(hardware.threads_per_core, 4);
 	ck_assert_uint_eq(hardware.numa_count, 2);
 	ck_assert_int_eq(hardware.numas[1].os_index, 2);

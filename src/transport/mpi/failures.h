@@ -1,0 +1,19 @@
+/* failures.h - a rank that dies must not end the others: what Open MPI 5 needs to be told for that
+ *
+ * Open MPI 4 says nothing of a closed connection. Open MPI 5 aborts the process that sees it, unless its fault
+ * tolerance (ULFM) is on, whatever error handler the program has set; and it reports the death over PMIx, upon which
+ * Slurm ends the whole step. Ranks find out by silence who has died (coord/deadlines.h).
+ */
+#ifndef MUSTER_TRANSPORT_MPI_FAILURES_H
+#define MUSTER_TRANSPORT_MPI_FAILURES_H
+
+#include <stdbool.h>
+
+/* Before MPI_Init: switch fault tolerance on, unless the user has switched it off. */
+void muster_mpi_tolerate_failures(void);
+
+/* After a receive from any source failed, as all do once a rank has died: accept that it has. False: this MPI has no
+ * such call, and the error is another one. */
+bool muster_mpi_accept_failures(void);
+
+#endif
