@@ -108,7 +108,7 @@ static void open_journal(struct process *p, const char *run_name)
 {
 	struct muster_supervisor *s = &p->supervisor;
 	const struct muster_options *o = s->options;
-	const char *nodes = getenv("SLURM_STEP_NODELIST");
+	const char *nodes = muster_env_of_step("SLURM_STEP_NODELIST");
 	struct muster_error err;
 	if (!o->spool)
 		return;

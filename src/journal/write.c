@@ -7,6 +7,7 @@
 #include "model/trend.h"
 #include "util/array.h"
 #include "util/file.h"
+#include "util/env.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -173,8 +174,8 @@ static void write_header(struct muster_journal *spool, struct muster_journal_hea
 char *muster_journal_run_name(const char *started)
 {
 	/* mpirun and srun with PMIx name each start of a program; srun without PMIx has the step */
-	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
-	const char *restart = getenv("SLURM_RESTART_COUNT");
+	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID");
+	const char *step = muster_env_of_step("SLURM_STEP_ID"), *restart = getenv("SLURM_RESTART_COUNT");
 	if (!space && !(job && step))
 		return muster_asprintf("%s %ld", started, (long)getpid());
 	return muster_asprintf(

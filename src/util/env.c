@@ -50,3 +50,9 @@ bool muster_env_is_of_job(const char *entry, size_t name_length)
 	(void)name_length;
 	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
 }
+
+const char *muster_env_of_step(const char *name)
+{
+	const char *job = getenv("PMIX_NAMESPACE"); /* srun without PMIx sets none */
+	return job && strncmp(job, "slurm.", 6) != 0 ? NULL : getenv(name);
+}

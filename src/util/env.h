@@ -44,4 +44,8 @@ void muster_env_unset_if(bool (*chosen)(const char *entry, size_t name_length));
  * and a user hardly ever. */
 bool muster_env_is_of_job(const char *entry, size_t name_length);
 
+/* A variable that srun sets for a step, such as SLURM_STEP_ID; NULL unless srun started this process. mpirun starts its
+ * daemons with srun, on all nodes but the first, so that the ranks there inherit the variables of another step. */
+const char *muster_env_of_step(const char *name);
+
 #endif

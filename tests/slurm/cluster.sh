@@ -196,8 +196,8 @@ END
 	for ((k = 1; k <= number; k++)); do echo "SwitchName=leaf-$k Nodes=gpu-$k"; done >"$dir/etc/topology.conf"
 	echo "SwitchName=core Switches=leaf-[1-$number]" >>"$dir/etc/topology.conf"
 	: >"$dir/etc/plugstack.conf"
-	# from Slurm 23.11 on slurmd wants cgroups, whatever else is configured
-	echo "CgroupPlugin=disabled" >"$dir/etc/cgroup.conf"
+	# From Slurm 23.11 on slurmd wants cgroups, whatever else is configured; 22.05 does not know this word.
+	[[ $(slurmd -V | grep -oE '[0-9]+\.[0-9]+' | head -n 1) < 23.11 ]] || echo "CgroupPlugin=disabled" >"$dir/etc/cgroup.conf"
 	printf '%s\n' "MUSTER=$dir/bin/muster" "MUSTER_LOG=$dir/log/muster-\$(hostname)" >"$dir/etc/default/muster"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none
 	chmod 600 "$dir/etc/munge.key"

@@ -63,6 +63,22 @@ def test_what_jobs_of_one_rank_leave_on_disk(cluster):
     check_equal({name for name, _, _ in problems(report)}, {"launch.mpi", "launch.ranks_per_gpu"}, "what fails")
 
 
+def test_what_mpirun_leaves_on_disk_is_one_run(cluster):
+    """On the second node mpirun's daemon is a task of a step of its own, and the ranks there have its variables."""
+    bind = re.search(r"^mpirun (.*)", cluster.ask("muster", "bind", "--sku", cluster.sku), re.MULTILINE)[1]
+    number = cluster.submit("-N2", "--exclusive", "--gpus-per-node=8", "--output=log", "--wrap",
+                            f"mpirun -np 16 --host gpu-1:8,gpu-2:8 {bind} muster run --profile quick --spool spool")
+    code = cluster.wait(number).exit_code
+    with open(os.path.join(cluster.folder, "log"), encoding="utf-8") as file:
+        check(code == 0, "the run's exit code", file.read())
+    code, text = cluster.run("muster", "assemble", "spool", "--expect-nodes", "gpu-[1-2]", "--report", "assembled.json")
+    check("other run" not in text, "one run", text)
+    with open(os.path.join(cluster.folder, "assembled.json"), encoding="utf-8") as file:
+        report = json.load(file)
+    check_equal((code, problems(report), report["summary"]["missing_ranks"]), (0, set(), []), "the verdict")
+    check_equal(sum(len(node["ranks"]) for node in report["run"]["nodes"]), 16, "the ranks")
+
+
 def test_one_gpu_for_each_task_is_right(cluster):
     code, report = srun(cluster, "--ntasks-per-node=8", "--gpus-per-task=1", masks(cluster))
     check_equal((code, problems(report)), (0, set()), "the verdict")

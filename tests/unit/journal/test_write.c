@@ -250,7 +250,10 @@ START_TEST(the_launcher_names_the_run)
 		{ NULL, "7", "0", NULL, "7.0.." },
 		{ NULL, "7", "0", "2", "7.0.2." },
 		{ "ns1", NULL, NULL, NULL, "...ns1" },
-		{ "ns1", "7", "1", NULL, "7.1..ns1" },
+		{ "slurm.pmix.7.1", "7", "1", NULL, "7.1..slurm.pmix.7.1" },
+		/* mpirun: on one node its ranks have a step, on the other they have none */
+		{ "2552758273", "7", "0", NULL, "7...2552758273" },
+		{ "2552758273", "7", NULL, NULL, "7...2552758273" },
 		{ NULL, "7", NULL, NULL, NULL },
 		{ NULL, NULL, "0", NULL, NULL },
 	};
