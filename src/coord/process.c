@@ -135,17 +135,10 @@ static void open_journal(struct process *p, const char *run_name)
 
 /* ---- MPI ---- */
 
-/* The run cannot begin: rank 0 reports that. Runs in a thread of its own, while MPI_Init hangs in the main one. */
-static void report_alone(void *arg, int signal_number)
+/* The run cannot begin: rank 0 reports that. why is malloc'd. */
+static _Noreturn void end_without_mpi(struct muster_supervisor *s, char *why)
 {
-	struct muster_supervisor *s = arg;
 	int code = MUSTER_EXIT_INCONCLUSIVE;
-	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
-	char *why = signal_number ? muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned",
-					    s->rank, muster_signals_name(signal_number), seconds)
-				  : muster_asprintf("MPI_Init did not return within %.0f s: a rank of this job never "
-						    "started or has died",
-					    seconds);
 	s->interrupted = why;
 	muster_journal_end(s->journal, why);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
@@ -155,6 +148,31 @@ static void report_alone(void *arg, int signal_number)
 		code = muster_finalize_alone(s);
 	fflush(NULL);
 	_exit(code);
+}
+
+/* Runs in a thread of its own, while MPI_Init hangs in the main one. */
+static void mpi_is_late(void *arg, int signal_number)
+{
+	struct muster_supervisor *s = arg;
+	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
+	end_without_mpi(s, signal_number ? muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned",
+						   s->rank, muster_signals_name(signal_number), seconds)
+					 : muster_asprintf("MPI_Init did not return within %.0f s: a rank of this job "
+							   "never started, has died, or MPI failed on it",
+						   seconds));
+}
+
+/* MPI_Init does not return when it fails: MPI calls exit. */
+static struct muster_supervisor *in_mpi_init; /* for atexit, whose functions have no argument */
+
+static void mpi_has_failed(void)
+{
+	struct muster_supervisor *s = in_mpi_init;
+	if (!s)
+		return;
+	in_mpi_init = NULL;
+	muster_signals_watch_end();
+	end_without_mpi(s, muster_asprintf("MPI_Init failed on rank %d", s->rank));
 }
 
 /* A launcher that MPI does not know, or a wrong --mpi, starts many jobs of one rank: each of them would write the same
@@ -182,8 +200,11 @@ static int start_mpi(struct muster_supervisor *s, const struct muster_process_jo
 	char **argv = job->argv;
 	if (!job->mpi)
 		return muster_transport_socket_start(1, s->clock, &s->transport, err);
-	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, report_alone, s);
+	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, mpi_is_late, s);
+	in_mpi_init = s;
+	atexit(mpi_has_failed);
 	int failed = job->mpi->open(s->clock, &argc, &argv, &s->transport, &warning, err);
+	in_mpi_init = NULL;
 	muster_signals_watch_end();
 	if (!failed && *warning.text)
 		muster_log(MUSTER_LOG_WARN, NULL, "%s", warning.text);
@@ -263,10 +284,8 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->worker.ops = &muster_worker_process_ops;
 	s->worker.worker = &p->worker;
 	muster_supervisor_start_worker(s);
-	if (!s->transport && start_mpi(s, job, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .rank = s->rank }, "%s", err.text);
-		_exit(MUSTER_EXIT_INCONCLUSIVE);
-	}
+	if (!s->transport && start_mpi(s, job, &err) < 0)
+		end_without_mpi(s, muster_strdup(err.text));
 	if (s->transport->size == 1)
 		check_single_rank(p);
 	s->ranks = s->transport->size;

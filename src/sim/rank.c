@@ -8,11 +8,13 @@
 #include "sim/cluster.h"
 #include "util/env.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* The rank of this process, for every launcher. */
 static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, struct muster_error *err)
@@ -104,13 +106,26 @@ static int run(char *const *command, int *ret, struct muster_error *err)
 	return rc;
 }
 
-static int note_exit(const struct muster_sim_cluster *cluster, int code, struct muster_error *err)
+/* For `muster sim`: a number in a file of this name. */
+static int note(const struct muster_sim_cluster *cluster, const char *name, int number, struct muster_error *err)
 {
 	struct muster_file file;
-	if (muster_file_open(&file, muster_arena_printf(cluster->arena, "%s/exit", cluster->directory), err) < 0)
+	if (muster_file_open(&file, muster_arena_printf(cluster->arena, "%s/%s", cluster->directory, name), err) < 0)
 		return -1;
-	fprintf(file.out, "%d\n", code);
+	fprintf(file.out, "%d\n", number);
 	return muster_file_commit(&file, err);
+}
+
+/* Print where `muster sim` does, not into mpirun's pipe: Open MPI 5 may move a part of what comes there to stderr. A
+ * socket cannot be opened by its name; the pipe stays then. */
+static void take_stdout(void)
+{
+	const char *path = muster_env(MUSTER_ENV_SIM_STDOUT);
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
 }
 
 /* The supervisor starts its worker through sim-worker, so that only the worker finds stand-ins: the supervisor's MPI
@@ -140,10 +155,16 @@ int muster_sim_rank_run(const char *directory, char *const *command, int *ret_st
 		set_slurm(&cluster, rank);
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun may be killed when it hangs */
 		set_muster(&cluster, path, directory, rank);
+	}
+	if (rc == 0 && rank == 0) {
+		take_stdout();
+		rc = note(&cluster, MUSTER_SIM_RANK_0, getpid(), err);
+	}
+	if (rc == 0) {
 		rc = run(command, &status, err);
 	}
 	if (rc == 0 && WIFEXITED(status) && rank == 0)
-		rc = note_exit(&cluster, WEXITSTATUS(status), err);
+		rc = note(&cluster, MUSTER_SIM_EXIT, WEXITSTATUS(status), err);
 	muster_sim_cluster_done(&cluster);
 	free(path);
 	if (rc == 0)

@@ -146,7 +146,7 @@ read_facts() {
 }
 
 write_files() {
-	local known_gpus=${1:-$gpus} pmix k
+	local known_gpus=${1:-$gpus} pmix version k
 	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev,tmp}
 	for ((k = 1; k <= number; k++)); do mkdir -p "$dir"/{nodes,var}/"gpu-$k"; done
 
@@ -197,7 +197,10 @@ END
 	echo "SwitchName=core Switches=leaf-[1-$number]" >>"$dir/etc/topology.conf"
 	: >"$dir/etc/plugstack.conf"
 	# From Slurm 23.11 on slurmd wants cgroups, whatever else is configured; 22.05 does not know this word.
-	[[ $(slurmd -V | grep -oE '[0-9]+\.[0-9]+' | head -n 1) < 23.11 ]] || echo "CgroupPlugin=disabled" >"$dir/etc/cgroup.conf"
+	version=$(slurmd -V | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
+	if [[ $(printf '%s\n' 23.11 "$version" | sort -V | head -n 1) == 23.11 ]]; then
+		echo "CgroupPlugin=disabled" >"$dir/etc/cgroup.conf"
+	fi
 	printf '%s\n' "MUSTER=$dir/bin/muster" "MUSTER_LOG=$dir/log/muster-\$(hostname)" >"$dir/etc/default/muster"
 	dd if=/dev/urandom of="$dir/etc/munge.key" bs=1024 count=1 status=none
 	chmod 600 "$dir/etc/munge.key"

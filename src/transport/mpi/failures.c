@@ -10,7 +10,8 @@
 
 void muster_mpi_tolerate_failures(void)
 {
-	setenv("OMPI_MCA_mpi_ft_enable", "1", 0); /* Open MPI 4 ignores it */
+	setenv("OMPI_MCA_mpi_ft_enable", "1", 0);    /* Open MPI 4 ignores it */
+	setenv("OMPI_MCA_mpi_abort_delay", "-1", 0); /* for ever */
 }
 
 /* By its name: a module that was built with Open MPI 4 also runs with the libmpi.so.40 of Open MPI 5. */
