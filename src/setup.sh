@@ -4,17 +4,18 @@
 # usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test              the same with every test
 #        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers: the tests that make most of those
+#        sh src/setup.sh test-some REGEX   the tests with such names, built with gcc
 #
-# For Debian 12, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages of the
-# same names; not tried.
+# For Debian 12 and 13, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages
+# of the same names; not tried. Elsewhere nothing is installed.
 set -eu
 
 cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev libcurl4-openssl-dev libexpat1-dev check"
-test_packages="binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
+libibverbs-dev libcurl4-openssl-dev libexpat1-dev"
+test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
@@ -42,7 +43,24 @@ took() {
 	printf '%6d s  %s\n' "$(($(date +%s) - $1))" "$(shift && echo "$*")" >>"$times"
 }
 
+# Before anything is installed: is this a system whose packages are recent enough?
+check_system() {
+	[ -e /etc/os-release ] || return 0
+	# shellcheck source=/dev/null
+	system=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
+	case $system in
+	"debian 12" | "debian 13") ;;
+	"debian "[0-9] | "debian 10" | "debian 11" | "ubuntu 1"* | "ubuntu 20."*)
+		echo "setup.sh: $system has no CMake 3.22 and no hwloc 2.5: muster can be built on Debian 12 and 13, or with these" \
+			"two and MPI installed by hand (cmake -S . -B build)" >&2
+		exit 2
+		;;
+	debian* | ubuntu*) say "$system: not tried; Debian 12 and 13 are" ;;
+	esac
+}
+
 install_missing() {
+	check_system
 	if ! command -v dpkg-query >/dev/null; then
 		say "no dpkg here: assuming that these packages or equivalent ones are installed: $*"
 		return 0
@@ -125,7 +143,8 @@ run_tests() {
 run() {
 	# shellcheck disable=SC2086
 	install_missing $packages
-	build build muster muster
+	[ -e build/CMakeCache.txt ] || set -- -DMUSTER_TESTS=OFF # which need more packages
+	build build muster muster "$@"
 	say "build/muster sim --sku Standard_ND96asr_v4 --nodes 2"
 	exec build/muster sim --sku Standard_ND96asr_v4 --nodes 2
 }
@@ -162,6 +181,16 @@ run_all_tests() {
 	closing
 }
 
+run_some_tests() {
+	begin
+	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc; then
+		run_tests build "tests of these names: $1" -R "$1" -j "$at_once"
+	else
+		failed=$((failed + 1))
+	fi
+	closing
+}
+
 # With another compiler, and with sanitizers: the unit tests, workers that die, and the search for leaks.
 run_other_builds() {
 	begin
@@ -182,8 +211,9 @@ case $#:${1:-} in
 1:run) run ;;
 1:test) run_all_tests ;;
 1:test-sanitized) run_other_builds ;;
+2:test-some) run_some_tests "$2" ;;
 *)
-	echo "usage: sh src/setup.sh run|test|test-sanitized" >&2
+	echo "usage: sh src/setup.sh run|test|test-sanitized|test-some REGEX" >&2
 	exit 2
 	;;
 esac

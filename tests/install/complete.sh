@@ -14,7 +14,7 @@ echo muster >>"$scratch/inputs"
 find . -name cmake_install.cmake -exec grep -ho "\"$PWD/[^\"]*\"" {} + | tr -d '"' | sed "s|^$PWD/||" | sort -u >"$scratch/named"
 while read -r file; do
 	case $file in
-	*'$'* | *cmake_install.cmake | CMakeFiles/CMakeRelink.dir/*) ;;
+	*'$'* | *cmake_install.cmake | *install_local_manifest.txt | CMakeFiles/CMakeRelink.dir/*) ;;
 	*) grep -qxF -e "$file" -e "$PWD/$file" "$scratch/inputs" || echo "$file" ;;
 	esac
 done <"$scratch/named" >"$scratch/missing"

@@ -94,8 +94,9 @@ def call(*command, cwd=None, env=None, tolerant=False):
 
 def sync(source, tree):
     """Make tree hold what source holds; only files that differ are written, so that little is built again."""
-    listed = call("git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard", tolerant=True)
-    names = listed.stdout.split("\0") if listed.returncode == 0 else files_below(source)
+    git = ("git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = call(*git, tolerant=True) if shutil.which("git") else None
+    names = listed.stdout.split("\0") if listed and listed.returncode == 0 else files_below(source)
     wanted = {name for name in names if name and os.path.isfile(os.path.join(source, name))}
     for name in files_below(tree):
         if name not in wanted:

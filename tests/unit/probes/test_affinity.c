@@ -90,7 +90,7 @@ __attribute__((visibility("default"))) int hwloc_get_membind(
 }
 
 /* What hwloc says of this thread's CPUs: the kernel's answer, an error, or a CPU beyond those that muster knows. */
-static enum { CPUS_OF_KERNEL, CPUS_REFUSED, CPUS_BEYOND } scripted_cpus;
+static enum cpus_answer { CPUS_OF_KERNEL, CPUS_REFUSED, CPUS_BEYOND } scripted_cpus;
 
 __attribute__((visibility("default"))) int hwloc_get_cpubind(hwloc_topology_t topology, hwloc_bitmap_t set, int flags)
 {
@@ -501,7 +501,7 @@ START_TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
 END_TEST
 
 static const struct {
-	int cpus;
+	enum cpus_answer cpus;
 	const char *why;
 } no_cpus[] = {
 	{ CPUS_REFUSED, "hwloc_get_cpubind: Operation not permitted" },
