@@ -52,9 +52,11 @@ int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, str
 	if (strncmp(text, "NodeName=", 9) != 0 || !state)
 		return muster_fail(err, MUSTER_EPROTOCOL, "scontrol show node printed no node: \"%.80s\"", text);
 	snprintf(node.state, sizeof node.state, "%.*s", (int)strcspn(state, " \n"), state);
-	if (reason)
-		snprintf(node.reason, sizeof node.reason, "%.*s", (int)reason_length(reason), reason);
 	node.drained = has_flag(node.state, "DRAIN"); /* DRAINED and DRAINING too */
+	/* Slurm 24.11 keeps the reason of a node that was given back */
+	bool out = node.drained || has_flag(node.state, "DOWN") || has_flag(node.state, "FAIL");
+	if (reason && out)
+		snprintf(node.reason, sizeof node.reason, "%.*s", (int)reason_length(reason), reason);
 	*ret = node;
 	return 0;
 }

@@ -10,7 +10,7 @@ enum { MUSTER_SLURM_STATE_MAX = 128, MUSTER_SLURM_REASON_MAX = 1024 };
 
 struct muster_slurm_node {
 	char state[MUSTER_SLURM_STATE_MAX];   /* "IDLE+DRAIN" */
-	char reason[MUSTER_SLURM_REASON_MAX]; /* without who gave it and when; "" when there is none */
+	char reason[MUSTER_SLURM_REASON_MAX]; /* of a node out of service; without who gave it and when; "": none */
 	bool drained;                         /* or draining: no new job begins on it */
 };
 

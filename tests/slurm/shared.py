@@ -102,10 +102,11 @@ def changed(cluster):
 
 
 def nodes(cluster):
-    """Of each node its name, its state, and why it is so."""
+    """Of each node its name, its state, and why it is so. (Slurm 24.11 still shows a reason after RESUME.)"""
     for text in cluster.ask("scontrol", "show", "node", "-o").splitlines():
         reason = re.search(r" Reason=(.*)", text)
-        yield re.search(r"NodeName=(\S+)", text)[1], re.search(r" State=(\S+)", text)[1], reason[1] if reason else ""
+        state = re.search(r" State=(\S+)", text)[1]
+        yield re.search(r"NodeName=(\S+)", text)[1], state, reason[1] if reason and state != "IDLE" else ""
 
 
 def first_process(cluster):

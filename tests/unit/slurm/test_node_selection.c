@@ -219,6 +219,8 @@ static const struct {
 	{ "NodeName=n1 State=DOWN*+DRAIN Reason=bad PSU [slot 2] [joe@2026-11-21T10:00:00] Comment=x\n", "DOWN*+DRAIN",
 		"bad PSU [slot 2]", true },
 	{ "NodeName=n1 State=MIXED+DRAIN*+NOT_RESPONDING Reason=x\n", "MIXED+DRAIN*+NOT_RESPONDING", "x", true },
+	{ "NodeName=n1 State=MIXED+FAIL Reason=x\n", "MIXED+FAIL", "x", false },
+	{ "NodeName=n1 State=IDLE Reason=sent to the vendor [joe@2026-11-21T10:00:00]\n", "IDLE", "", false },
 	{ "NodeName=n1 State=DRAINED \n", "DRAINED", "", true },
 	{ "NodeName=n1 State=DOWN Reason=Not responding [slurm@2026-11-21T10:00:00]\n", "DOWN", "Not responding",
 		false },
