@@ -171,6 +171,9 @@ check_begin() {
 	trap 'exit 0' HUP INT TERM
 	umask 077
 	read_settings
+	for program in flock timeout find ps; do
+		command -v "$program" >/dev/null || skip "program $program not found"
+	done
 	open_folder
 	if [ -n "$site_problem" ]; then
 		logger -t muster -- "$title: check skipped: $site: $site_problem" 2>/dev/null # MUSTER_LOG may be elsewhere

@@ -16,7 +16,7 @@
 enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255 };
 
 struct line {
-	const char *node, *partition, *reason;
+	const char *node, *partition, *state, *reason;
 	int node_length, partition_length, reason_length;
 };
 
@@ -35,17 +35,28 @@ int muster_drained_most_parse(const char *text, struct muster_drained_most *ret,
 	return 0;
 }
 
+/* The text after the next '|' of the line; NULL when there is none. */
+static const char *next_field(const char *text, const char *end)
+{
+	const char *bar = text ? memchr(text, '|', (size_t)(end - text)) : NULL;
+	return bar ? bar + 1 : NULL;
+}
+
 /* Take the next line apart. NULL after the last one. */
 static const char *next_line(const char *text, struct line *ret)
 {
 	for (const char *end; *text; text = end + (*end == '\n')) {
 		end = text + strcspn(text, "\n");
-		const char *first = memchr(text, '|', (size_t)(end - text));
-		const char *second = first ? memchr(first + 1, '|', (size_t)(end - first - 1)) : NULL;
-		if (!second)
+		struct line line = { .node = text };
+		line.partition = next_field(line.node, end);
+		line.state = next_field(line.partition, end);
+		line.reason = next_field(line.state, end);
+		if (!line.reason)
 			continue;
-		*ret = (struct line){ text, first + 1, second + 1, (int)strcspn(text, " |"),
-			(int)strcspn(first + 1, " |"), (int)(end - second - 1) };
+		line.node_length = (int)strcspn(line.node, " |");
+		line.partition_length = (int)strcspn(line.partition, " |");
+		line.reason_length = (int)(end - line.reason);
+		*ret = line;
 		return end + (*end == '\n');
 	}
 	return NULL;
@@ -56,10 +67,13 @@ static bool is(const char *text, int length, const char *name)
 	return strlen(name) == (size_t)length && strncmp(text, name, (size_t)length) == 0;
 }
 
+/* Slurm 24.11 keeps the reason of a node that was undrained; the state is "drained", "draining", "drained*", ... */
 static bool is_drained_by_muster(const struct line *line)
 {
 	struct muster_drain_reason reason;
 	char text[MUSTER_DRAIN_REASON_MAX + 1];
+	if (strncmp(line->state, "drain", strlen("drain")) != 0)
+		return false;
 	snprintf(text, sizeof text, "%.*s", line->reason_length, line->reason);
 	return muster_drain_reason_read(text, &reason);
 }
@@ -108,7 +122,7 @@ int muster_drained_nodes_check(const char *text, const char *node, bool already,
 int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_most *most,
 	int deadline_ms, struct muster_error *err)
 {
-	const char *const argv[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%E", NULL };
+	const char *const argv[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%E", NULL };
 	struct muster_child_output child;
 	if (muster_slurm_command_run(argv, deadline_ms, &child, err) < 0)
 		return -1;

@@ -17,7 +17,7 @@ int muster_drained_most_parse(const char *text, struct muster_drained_most *ret,
 
 /* Whether one node more may be drained (already: the node is one of them now, and may stay). 0, or -1 with err: code
  * MUSTER_EUSAGE when there are too many, in any partition of the node; another code when text tells nothing of the
- * node. text: a line for each node in each partition, "NODE|PARTITION|REASON". */
+ * node. text: a line for each node in each partition, "NODE|PARTITION|STATE|REASON". */
 int muster_drained_nodes_check(const char *text, const char *node, bool already, const struct muster_drained_most *most,
 	struct muster_error *err);
 

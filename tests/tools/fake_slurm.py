@@ -41,7 +41,8 @@ def sacct(job):
 def sinfo():
     for name, node in load("nodes.json").items():
         for partition in ["all", *load("partitions.json").get(name, [])]:
-            print(f"{name}|{partition}|{node['reason'] or 'none'}")
+            state = "drained" if "DRAIN" in node["state"] else "idle"
+            print(f"{name}|{partition}|{state}|{node['reason'] or 'none'}")
     return 0
 
 

@@ -1,0 +1,115 @@
+/* test_drained_nodes.c - how many nodes of a partition muster has drained, and whether these are too many */
+#include "check_main.h"
+#include "slurm/drained_nodes.h"
+
+#include <string.h>
+
+static const struct {
+	const char *text;
+	bool ok, is_share;
+	int number;
+} limits[] = {
+	{ "0", true, false, 0 },
+	{ "8", true, false, 8 },
+	{ "1000000", true, false, 1000000 },
+	{ "0%", true, true, 0 },
+	{ "10%", true, true, 10 },
+	{ "100%", true, true, 100 },
+	{ "", false, false, 0 },
+	{ "%", false, false, 0 },
+	{ "101%", false, false, 0 },
+	{ "1000001", false, false, 0 },
+	{ "-1", false, false, 0 },
+	{ "1.5", false, false, 0 },
+	{ "5 %", false, false, 0 },
+	{ "5%%", false, false, 0 },
+	{ "00000000000000000000001", false, false, 0 },
+};
+
+START_TEST(a_limit_is_a_number_or_a_share)
+{
+	struct muster_drained_most most = { .number = -7 };
+	struct muster_error err;
+	int rc = muster_drained_most_parse(limits[_i].text, &most, &err);
+	ck_assert_msg((rc == 0) == limits[_i].ok, "%s", limits[_i].text);
+	if (rc < 0) {
+		ck_assert_int_eq(most.number, -7);
+		ck_assert_int_eq((int)err.code, MUSTER_EUSAGE);
+		return;
+	}
+	ck_assert(most.is_set);
+	ck_assert(most.is_share == limits[_i].is_share);
+	ck_assert_int_eq(most.number, limits[_i].number);
+}
+END_TEST
+
+#define OURS "muster(health): copy.h2d: slow"
+
+static const struct {
+	const char *name, *text, *most;
+	enum muster_code code; /* MUSTER_OK: n1 may be drained */
+} cases[] = {
+	{ "no other", "n1|p|idle|none\nn2|p|idle|none\n", "1", MUSTER_OK },
+	{ "none at all", "n1|p|idle|none\nn2|p|idle|none\n", "0", MUSTER_EUSAGE },
+	{ "one other is the limit", "n1|p|idle|none\nn2|p|drained|" OURS "\n", "1", MUSTER_EUSAGE },
+	{ "one other, two may be", "n1|p|idle|none\nn2|p|drained|" OURS "\n", "2", MUSTER_OK },
+	{ "the node itself does not count", "n1|p|drained|" OURS "\nn2|p|idle|none\n", "1", MUSTER_OK },
+	{ "a person's counts too", "n1|p|idle|none\nn2|p|drained|muster: x\n", "1", MUSTER_EUSAGE },
+	{ "one that is back in service", "n1|p|idle|none\nn2|p|idle|" OURS "\n", "1", MUSTER_OK },
+	{ "one with a job", "n1|p|idle|none\nn2|p|draining|" OURS "\n", "1", MUSTER_EUSAGE },
+	{ "one that does not respond", "n1|p|idle|none\nn2|p|drained*|" OURS "\n", "1", MUSTER_EUSAGE },
+	{ "those of others do not", "n1|p|idle|none\nn2|p|drained|fan is loud\nn3|p|down|Not responding\n", "1",
+		MUSTER_OK },
+	{ "a reason with our separator", "n1|p|idle|none\nn2|p|drained|muster: a|b|c\n", "1", MUSTER_EUSAGE },
+	{ "another partition", "n1|p|idle|none\nn2|q|drained|" OURS "\n", "1", MUSTER_OK },
+	{ "both partitions of the node", "n1|p|idle|none\nn1|q|idle|none\nn2|q|drained|" OURS "\nn3|p|idle|none\n", "1",
+		MUSTER_EUSAGE },
+	{ "names that begin alike", "n1|p|idle|none\nn11|p|idle|none\nn1|pp|idle|none\nn2|pp|idle|none\n", "1",
+		MUSTER_OK },
+	{ "blanks of a column", "n1  |p  |idle|none\nn2  |p  |drained|" OURS "\n", "1", MUSTER_EUSAGE },
+	{ "a share of two is one", "n1|p|idle|none\nn2|p|idle|none\n", "10%", MUSTER_OK },
+	{ "and no more", "n1|p|idle|none\nn2|p|drained|" OURS "\n", "10%", MUSTER_EUSAGE },
+	{ "a share is rounded down", "n1|p|idle|none\nn2|p|drained|" OURS "\nn3|p|idle|none\n", "60%", MUSTER_EUSAGE },
+	{ "two thirds of three", "n1|p|idle|none\nn2|p|drained|" OURS "\nn3|p|idle|none\n", "67%", MUSTER_OK },
+	{ "a share of nothing", "n1|p|idle|none\n", "0%", MUSTER_EUSAGE },
+	{ "no such node", "n2|p|idle|none\n", "1", MUSTER_EPROTOCOL },
+	{ "nothing", "", "1", MUSTER_EPROTOCOL },
+	{ "other lines", "sinfo says this\nn1|p\nn1|p|idle|none", "1", MUSTER_OK },
+};
+
+START_TEST(a_node_is_drained_when_few_others_are)
+{
+	struct muster_drained_most most;
+	struct muster_error err = { .code = MUSTER_OK };
+	ck_assert_int_eq(muster_drained_most_parse(cases[_i].most, &most, &err), 0);
+	int rc = muster_drained_nodes_check(cases[_i].text, "n1", false, &most, &err);
+	ck_assert_msg(rc == (cases[_i].code == MUSTER_OK ? 0 : -1), "%s: %d", cases[_i].name, rc);
+	ck_assert_msg(rc == 0 || err.code == cases[_i].code, "%s: %s", cases[_i].name, err.text);
+}
+END_TEST
+
+START_TEST(the_refusal_names_the_partition)
+{
+	struct muster_drained_most most;
+	struct muster_error err;
+	ck_assert_int_eq(muster_drained_most_parse("1", &most, &err), 0);
+	ck_assert_int_eq(
+		muster_drained_nodes_check("n1|h100|idle|none\nn2|h100|drained|muster: x\n", "n1", false, &most, &err),
+		-1);
+	ck_assert_str_eq(err.text, "muster has drained 1 other of 2 nodes in partition h100, and at most 1 may be "
+				   "drained: if so many nodes fail, the nodes are seldom the cause");
+	ck_assert_int_eq(
+		muster_drained_nodes_check("n1|h100|idle|none\nn2|h100|drained|muster: x\n", "n1", true, &most, &err),
+		-1);
+	ck_assert_ptr_nonnull(strstr(err.text, "; undrained again"));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("drained nodes");
+	tcase_add_loop_test(tcase, a_limit_is_a_number_or_a_share, 0, LENGTH(limits));
+	tcase_add_loop_test(tcase, a_node_is_drained_when_few_others_are, 0, LENGTH(cases));
+	tcase_add_test(tcase, the_refusal_names_the_partition);
+	return check_main(tcase);
+}
