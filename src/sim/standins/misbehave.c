@@ -49,8 +49,8 @@ static _Noreturn void hang(void)
 
 static _Noreturn void spin(void)
 {
-	for (volatile unsigned int turns = 0;; turns++)
-		;
+	for (volatile unsigned int turns = 0;;)
+		turns = turns + 1;
 }
 
 /* The signal itself, whatever handler there is. */
