@@ -190,11 +190,23 @@ def test_check_in_an_image(cluster):
     job = cluster.preflight(**inside)
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), job.read("log"))
     check(os.path.exists(os.path.join(cluster.folder, "note")), "the program is that of the image", job.read("log"))
+    check_equal(job.report()["verdict"], "pass", "the verdict")
     code, text = cluster.run("srun", *JOB, "--muster", *TOUCH, **inside)
     check_equal((code, len(started(cluster))), (0, 4), text)
     job = cluster.preflight(MUSTER_LAUNCHER="mpirun", **inside)
     check_equal((job.state, job.exit_code), ("FAILED", 2), job.read("log"))
     check("MUSTER_SRUN_OPTIONS is set, but mpirun starts the tasks" in job.read("log"), "the reason", job.read("log"))
+
+
+def test_image_without_the_submit_directory(cluster):
+    """The report would be in the container, and gone with it: no pass."""
+    image, folder = make_image(cluster), cluster.environment["MUSTER_CLUSTER"]
+    with open(os.path.join(image, "inside/muster"), "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nmkdir -p "{cluster.folder}"\nexec {folder}/bin/muster "$@"\n')
+    mounts = f"--container-mounts={folder},{os.path.dirname(cluster.environment['MUSTER_PROGRAM'])},{SCRIPTS}/.."
+    job = cluster.preflight(MUSTER="/inside/muster", MUSTER_SRUN_OPTIONS=f"--container-image={image} {mounts}")
+    check_equal((job.state, job.exit_code), ("FAILED", 3), job.read("log"))
+    check("if muster runs in a container, this directory must be mounted there" in job.read("log"), "the reason", job.read("log"))
 
 
 def test_checks_of_one_allocation(cluster):
