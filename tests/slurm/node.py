@@ -48,6 +48,8 @@ def test_prolog_drains_the_bad_node_alone(cluster):
     cluster.wait_for("a node is drained", lambda: cluster.drained())
     check_drained(cluster, "prolog")
     check("MUSTER FAIL" in notes(cluster, "gpu-2"), "why", notes(cluster, "gpu-2"))
+    cluster.wait_for("the job is requeued and held", lambda: re.search(
+        r"Priority=0 .* JobState=PENDING ", cluster.ask("scontrol", "show", "job", "-o", str(bad))))
     cluster.ask("scancel", str(bad))
     check_equal((good.state, [name for name in sorted(os.listdir(cluster.folder)) if name.startswith("started")]),
                 ("COMPLETED", ["started-1"]), "which jobs have started")
