@@ -116,6 +116,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		return 1;
 	if (parsed == 0)
 		muster_log_as_json(log_format == 1);
+	if (options->beside_jobs && options->localise == MUSTER_LOCALISE_AUTO)
+		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
 	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),
 				  cli.operand_count ? operand : argv[cli.rest < argc ? cli.rest : 0], &err) < 0)
 		goto fail;
