@@ -54,7 +54,7 @@ static int count_gpus(const char *program)
 	int count = 0, visible = visible_count();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL); /* if the parent ignores SIGCHLD, waitpid fails with ECHILD */
-	muster_deadlines_init(&deadlines, muster_deadlines_scale());
+	muster_deadlines_init(&deadlines, muster_deadlines_scale(muster_env(MUSTER_ENV_SIM_CLUSTER) != NULL));
 	muster_worker_process_init(&process, program);
 	client.clock = &muster_clock_monotonic;
 	client.deadlines = &deadlines;

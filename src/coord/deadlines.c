@@ -43,13 +43,12 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 	};
 }
 
-double muster_deadlines_scale(void)
+double muster_deadlines_scale(bool simulated)
 {
 	const char *text = muster_env(MUSTER_ENV_TEST_TIME_SCALE);
 	double scale;
 	struct muster_error err;
-	if (!text || !muster_env(MUSTER_ENV_SIM_CLUSTER) ||
-		muster_parse_double(text, &scale, "MUSTER_TEST_TIME_SCALE", &err) < 0)
+	if (!text || !simulated || muster_parse_double(text, &scale, "MUSTER_TEST_TIME_SCALE", &err) < 0)
 		return 1;
 	return scale < 0.05 ? 0.05 : scale > 1 ? 1 : scale;
 }

@@ -20,6 +20,8 @@
 #ifndef MUSTER_COORD_DEADLINES_H
 #define MUSTER_COORD_DEADLINES_H
 
+#include <stdbool.h>
+
 struct muster_deadlines {
 	/* how ranks find out that another rank is dead */
 	double heartbeat_every, silence;
@@ -54,7 +56,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale);
 
 /* The scale of a run: 1, or in simulated runs $MUSTER_TEST_TIME_SCALE (0.05 to 1), so that tests need not wait for real
  * deadlines. */
-double muster_deadlines_scale(void);
+double muster_deadlines_scale(bool simulated);
 
 /* Time for the report of so many ranks, after the run's end. */
 double muster_deadlines_report(const struct muster_deadlines *d, int ranks);

@@ -268,7 +268,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->transport = job->transport;
 	s->rank = job->transport ? job->transport->rank : muster_launch_rank();
 	s->ranks = job->transport ? job->transport->size : muster_launch_size();
-	muster_deadlines_init(&s->deadlines, muster_deadlines_scale());
+	muster_deadlines_init(&s->deadlines, muster_deadlines_scale(muster_env(MUSTER_ENV_SIM_CLUSTER) != NULL));
 	muster_supervisor_init(s);
 	now_text(s->started, sizeof s->started);
 	s->start_ms = muster_now_ms();

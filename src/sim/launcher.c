@@ -1,6 +1,7 @@
 /* launcher.c - start the ranks of a simulation with mpirun, and wait for their end */
 #include "sim/launcher.h"
 
+#include "coord/deadlines.h"
 #include "sim/rank.h"
 #include "util/child.h"
 #include "util/env.h"
@@ -114,17 +115,17 @@ static void ask_to_end(const struct muster_sim_launcher *launcher, pid_t pid)
 struct waiting {
 	int stop;         /* the signal that asked for the end; 0 */
 	int status;       /* of the launcher, as waitpid(2) gives it */
+	int start_s;      /* how long a first rank may take to begin */
 	bool never_began; /* no rank has begun in time */
 };
 
 /* Wait for the launcher's end. When told to stop a second time it is killed. mpirun may hang when ranks die: once rank
  * 0 has ended it is not waited for any longer than the others need; and it may wait for ever for ranks that it cannot
  * start. */
-static struct waiting wait_for(const struct muster_sim_launcher *launcher, pid_t pid)
+static struct waiting wait_for(const struct muster_sim_launcher *launcher, pid_t pid, int start_s)
 {
 	const struct timespec second = { .tv_sec = 1 };
-	const int start_s = START_S + (int)(launcher->ranks / RANKS_STARTED_IN_S);
-	struct waiting w = { 0 };
+	struct waiting w = { .start_s = start_s };
 	for (int seconds = 0, lingers = 0; !muster_child_ended(pid, 0, &w.status);) {
 		int number = sigtimedwait(launcher->signals, NULL, &second);
 		if (number == SIGCHLD)
@@ -150,10 +151,10 @@ static int failed(const struct muster_sim_launcher *launcher, const struct waiti
 	const char *what = launcher->alone ? "sim-rank" : "mpirun";
 	if (w->never_began)
 		return muster_fail(err, MUSTER_EIO,
-			"%s had not started rank 0 after %zu s, and was killed: are the limits of this shell (ulimit "
+			"%s had not started rank 0 after %d s, and was killed: are the limits of this shell (ulimit "
 			"-a) "
 			"too low for %zu ranks?",
-			what, START_S + launcher->ranks / RANKS_STARTED_IN_S, launcher->ranks);
+			what, w->start_s, launcher->ranks);
 	if (WIFSIGNALED(w->status))
 		return muster_fail(err, MUSTER_EIO, "%s was killed by signal %d before rank 0 had a verdict", what,
 			WTERMSIG(w->status));
@@ -179,7 +180,8 @@ int muster_sim_launcher_run(const struct muster_sim_launcher *launcher, const ch
 	int rc = start(argv, launcher->blocked, &pid, err);
 	struct waiting w = { 0 };
 	if (rc == 0)
-		w = wait_for(launcher, pid);
+		w = wait_for(launcher, pid,
+			(int)((START_S + (double)launcher->ranks / RANKS_STARTED_IN_S) * muster_deadlines_scale(true)));
 	append_end(flags);
 	if (rc < 0)
 		return -1;

@@ -117,6 +117,48 @@ class Sim(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Amuster: mpirun is not in PATH[^\n]+\n\Z")
         self.assertEqual(self.left_behind(), [])
 
+    def mpirun(self, script):
+        """A PATH with an mpirun that is this script."""
+        path = os.path.join(self.directory, "bin")
+        os.makedirs(path, exist_ok=True)
+        with open(os.path.join(path, "mpirun"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + script)
+        os.chmod(os.path.join(path, "mpirun"), 0o755)
+        return path + os.pathsep + os.environ["PATH"]
+
+    def test_an_mpirun_that_starts_nothing_is_named(self):
+        for script, said in (("exit 213", "mpirun ended with code 213 before rank 0 had a verdict"),
+                             ("kill -KILL $$", "mpirun was killed by signal 9 before rank 0 had a verdict"),
+                             ("exec sleep 1000", "mpirun had not started rank 0 after 3 s, and was killed")):
+            done = self.sim("--sku", SKU, PATH=self.mpirun(script), MUSTER_TEST_TIME_SCALE="0.05")
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+            self.assertRegex(done.stderr, r"\Amuster: " + said + r"[^\n]*\n\Z")
+            self.assertEqual(self.left_behind(), [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make another /dev/shm")
+    def test_an_mpi_that_cannot_start_leaves_a_report(self):
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"', "sh", MUSTER, "sim",
+             "--sku", "Standard_NC80adis_H100_v5", "--report", self.report, *QUICK, "--deadline", "20"],
+            capture_output=True, text=True, timeout=100, env=self.environment)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stdout, r"MUSTER INCONCLUSIVE [^\n]*\n\Z")
+        with open(self.report, encoding="utf-8") as file:
+            findings = json.load(file)["findings"]
+        self.assertIn("MPI", next(f["observed"] for f in findings if f["check"] == "run.interrupted"))
+
+    def test_output_in_a_file_has_all_of_it_in_its_order(self):
+        path = os.path.join(self.directory, "output")
+        words = 'echo before; "$@" 2>&1; echo after'
+        with open(path, "w", encoding="utf-8") as file:
+            subprocess.run(["sh", "-c", words, "sh", MUSTER, "sim", "--sku", SKU, "--nodes", "2", "--report", "-", *QUICK],
+                           stdout=file, timeout=100, env=self.environment, check=True)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"), text[:200] + text[-200:])
+        begin = text.index("{\n")
+        self.assertEqual(json.JSONDecoder().raw_decode(text[begin:])[0]["verdict"], "pass")
+
     def test_nothing_is_left_behind_but_the_report(self):
         done = self.sim("--sku", SKU, "--report", self.report, *QUICK)
         self.assertEqual(done.returncode, 0, done)
