@@ -64,14 +64,15 @@ def test_cancelled_job(cluster):
 
 def test_signal_to_the_script_alone(cluster):
     """As --signal=B:TERM@60 and scancel --batch do: the tasks hear nothing of it from Slurm."""
-    number = cluster.preflight_at(COPIES)
-    cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
-    job = cluster.wait(number, 20)
-    check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end")
-    check("preflight: received SIGTERM" in job.read("log"), "the log", job.read("log"))
-    seen = observed(job, "run.interrupted")
-    check(len(seen) == 1 and re.match(r"rank \d+ received SIGUSR1 after", seen[0][1]), "the tasks have ended themselves", seen)
-    check_equal(files(cluster), ["json", "log", "txt"], "the files")
+    for launcher in ("srun", "mpirun"):
+        number = cluster.preflight_at(COPIES, MUSTER_LAUNCHER=launcher)
+        cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
+        job = cluster.wait(number, 30)
+        check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end under " + launcher)
+        check("preflight: received SIGTERM" in job.read("log"), "the log", job.read("log"))
+        seen = observed(job, "run.interrupted")
+        check(len(seen) == 1 and re.match(r"rank \d+ received SIGUSR1 after", seen[0][1]), "the tasks ended themselves", seen)
+        check(not os.path.exists(job.path("spool")), "no spool is left")
 
 
 def test_list_of_nodes_that_is_a_files_name(cluster):
