@@ -52,6 +52,15 @@ int main(int argc, char **argv)
 		puts("muster " MUSTER_VERSION);
 		return 0;
 	}
+	if (strcmp(argv[1], MUSTER_COMPLETE) == 0) {
+		const struct muster_typed typed = { .before = "", .word = argc > 2 ? argv[2] : "" };
+		for (size_t i = 0; i < COMMAND_COUNT; i++)
+			if (commands[i].summary)
+				muster_offer(&typed, commands[i].name, commands[i].summary);
+		muster_offer(&typed, "--help", "print this help");
+		muster_offer(&typed, "--version", "print the version");
+		return 0;
+	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].main(argc - 1, argv + 1);

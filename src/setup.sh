@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
 libibverbs-dev libcurl4-openssl-dev libexpat1-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
-python3-yaml munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
+python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
 times=build/times   # of each part of the work, one line each

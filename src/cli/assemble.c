@@ -95,7 +95,8 @@ int muster_cmd_assemble(int argc, char **argv)
 			"gave the run)",
 			.text = &nodes },
 		{ "--report", "FILE", "write the JSON report to FILE; - is standard output", .text = &report },
-		{ "--sku", "NAME", "expected machine type (default: that of the run)", .text = &sku },
+		{ "--sku", "NAME", "expected machine type (default: that of the run)", .text = &sku,
+			.words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (default: that of the run)",
 			.text = &overlay },
 		{ "--strict", NULL, "warnings fail the run (default: as in the run)", .flag = &strict },
@@ -107,6 +108,7 @@ int muster_cmd_assemble(int argc, char **argv)
 			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
 			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
 		MUSTER_CLI_OPERANDS(&folder, 1),
+		.words = muster_words_directories,
 		.needed = "no directory given: muster assemble DIR",
 	};
 	struct muster_paths paths;

@@ -354,7 +354,8 @@ int muster_cmd_bind(int argc, char **argv)
 {
 	const char *sku = NULL;
 	const struct muster_option options[] = {
-		{ "--sku", "NAME", "machine type with a hardware description, instead of this machine", .text = &sku },
+		{ "--sku", "NAME", "machine type with a hardware description, instead of this machine", .text = &sku,
+			.words = muster_words_simulated },
 	};
 	struct muster_cli cli = {
 		.usage = "muster bind [--sku NAME]",

@@ -43,7 +43,7 @@ int muster_cmd_check(int argc, char **argv)
 		{ "--sku", "NAME",
 			"expected machine type: NAME, FILE or auto (detect); default: that of the report, otherwise "
 			"auto",
-			.text = &sku },
+			.text = &sku, .words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
 		{ "--report", "FILE", "write the new report to FILE; - is standard output", .text = &report },
@@ -55,6 +55,7 @@ int muster_cmd_check(int argc, char **argv)
 		.epilogue = "Evaluates the saved measurements of REPORT again; nothing is measured.\nExit codes: 0 "
 			    "pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		MUSTER_CLI_OPERANDS(&input, 1),
+		.words = muster_words_files,
 		.needed = "no report given: muster check REPORT",
 	};
 	struct muster_paths paths;

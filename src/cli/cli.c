@@ -65,11 +65,11 @@ static void help_print(const struct muster_cli *cli)
 		printf("\n%s%s", cli->epilogue, cli->epilogue[strlen(cli->epilogue) - 1] == '\n' ? "" : "\n");
 }
 
-/* The option called by the first `length` characters of `name`; NULL when there is none. */
-static const struct muster_option *option_find(const struct muster_cli *cli, const char *name, size_t length)
+const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word)
 {
+	size_t length = strcspn(word, "=");
 	for (size_t i = 0; i < cli->option_count; i++)
-		if (strlen(cli->options[i].name) == length && strncmp(cli->options[i].name, name, length) == 0)
+		if (strlen(cli->options[i].name) == length && strncmp(cli->options[i].name, word, length) == 0)
 			return &cli->options[i];
 	return NULL;
 }
@@ -102,11 +102,10 @@ static int argument_put(const struct muster_option *option, const char *text, st
 static int option_take(const struct muster_cli *cli, int argc, char **argv, int *at, struct muster_error *err)
 {
 	const char *word = argv[*at], *equals = strchr(word, '='), *text = NULL;
-	size_t length = equals ? (size_t)(equals - word) : strlen(word);
-	const struct muster_option *option = option_find(cli, word, length);
+	const struct muster_option *option = muster_cli_option(cli, word);
 	if (!option)
 		return muster_fail(err, MUSTER_EUSAGE, "unknown option %.*s (muster %s --help lists all options)",
-			(int)length, word, argv[0]);
+			(int)strcspn(word, "="), word, argv[0]);
 	if (!option->argument && equals)
 		return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
 	if (equals)
@@ -146,6 +145,10 @@ static int words_take(struct muster_cli *cli, int argc, char **argv, struct must
 
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err)
 {
+	if (argc > 1 && strcmp(argv[1], MUSTER_COMPLETE) == 0) {
+		muster_complete(cli, argc - 1, argv + 1);
+		return 1;
+	}
 	cli->operand_count = 0;
 	int result = words_take(cli, argc, argv, err);
 

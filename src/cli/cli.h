@@ -2,6 +2,7 @@
 #ifndef MUSTER_CLI_CLI_H
 #define MUSTER_CLI_CLI_H
 
+#include "cli/complete.h"
 #include "muster/error.h"
 
 #include <stdbool.h>
@@ -74,6 +75,8 @@ struct muster_option {
 	size_t name_count;
 	int (*each)(void *arg, const char *text, struct muster_error *err); /* called for every occurrence instead */
 	void *arg;
+	muster_words
+		*words; /* what a shell offers as the argument; NULL: names, or what the word for it says (FILE, DIR) */
 };
 
 /* For the initialiser of a struct muster_option: an argument that is one of the names. */
@@ -86,19 +89,24 @@ struct muster_cli {
 	const char *epilogue;  /* of the help; NULL for none */
 	const char **operands; /* room for operands_most; what was found */
 	size_t operands_least, operands_most;
-	const char *needed;   /* said when there are fewer; NULL: the usage is */
-	bool takes_rest;      /* what stands behind "--" is for the caller; else it is an error */
-	size_t operand_count; /* found */
-	int rest;             /* found: index of the first argument behind "--", or argc */
+	const char *needed;                         /* said when there are fewer; NULL: the usage is */
+	muster_words *words;                        /* what a shell offers as operands; NULL: nothing */
+	bool takes_rest;                            /* what stands behind "--" is for the caller; else it is an error */
+	int (*rest_command)(int argc, char **argv); /* whose options stand behind "--"; NULL: operands do */
+	size_t operand_count;                       /* found */
+	int rest;                                   /* found: index of the first argument behind "--", or argc */
 };
 
 /* For the initialiser of a struct muster_cli: an array of options; exactly so many operands. */
 #define MUSTER_CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
 #define MUSTER_CLI_OPERANDS(to, count) .operands = (to), .operands_least = (count), .operands_most = (count)
 
+/* The option that a word names, "--report" or "--report=FILE"; NULL when there is none. */
+const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word);
+
 /* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand; "--" ends
- * the options. "--help" prints usage, the table and the epilogue, and gives 1. 0 when parsed; -1 with err, and nothing
- * printed, for anything unknown, too much or too little. */
+ * the options. "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete" (complete.h). 0
+ * when parsed; -1 with err, and nothing printed, for anything unknown, too much or too little. */
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err);
 
 /* The same, and then find the paths (NULL: the command needs none). False: the command has printed its help or an

@@ -38,6 +38,7 @@ int muster_cmd_diff(int argc, char **argv)
 			"without --repeat, by\nmore than 5 % (25 % for copies of all GPUs at once).\nExit codes: 0 "
 			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
 		MUSTER_CLI_OPERANDS(inputs, 2),
+		.words = muster_words_files,
 		.needed = "give two reports: muster diff BEFORE AFTER",
 	};
 	struct muster_report reports[2];

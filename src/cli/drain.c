@@ -31,6 +31,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = MUSTER_NODE_CHANGE_EPILOGUE,
 		MUSTER_CLI_OPERANDS(&o->input, 1),
+		.words = muster_words_files,
 	};
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }

@@ -47,7 +47,8 @@ int muster_cmd_lint(int argc, char **argv)
 {
 	const char *sku = NULL;
 	const struct muster_option options[] = {
-		{ "--sku", "NAME", "the files are overlays for this machine type", .text = &sku },
+		{ "--sku", "NAME", "the files are overlays for this machine type", .text = &sku,
+			.words = muster_words_skus },
 	};
 	struct muster_paths paths;
 	struct muster_error err;
@@ -59,6 +60,7 @@ int muster_cmd_lint(int argc, char **argv)
 			    "no problem, 2 at least one problem.\n",
 		.operands = files,
 		.operands_most = (size_t)argc,
+		.words = muster_words_files,
 		.takes_rest = true,
 	};
 	int code;

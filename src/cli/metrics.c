@@ -5,6 +5,7 @@
 #include "muster/report.h"
 #include "muster/sample.h"
 #include "muster/probe.h"
+#include "util/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const char *labels_text(const struct muster_metric *metric, char *out, si
 }
 
 /* One line a metric, in columns; the meaning last, because it is long. Without out only the columns' widths are set. */
-enum { COLUMNS = 6 };
+enum { COLUMNS = 6, METRICS_MAX = 100 };
 
 static void print_row(FILE *out, const char *const *cells, const char *meaning, int widths[COLUMNS])
 {
@@ -37,7 +38,40 @@ static void print_row(FILE *out, const char *const *cells, const char *meaning, 
 		fprintf(out, "%s\n", meaning);
 }
 
-static void print_rows(FILE *out, int widths[COLUMNS])
+/* The metrics that were asked for; without any, all. */
+struct wanted {
+	const char *names[METRICS_MAX];
+	size_t count;
+};
+
+static bool is_wanted(const struct wanted *wanted, const struct muster_metric *metric)
+{
+	size_t i = 0;
+	while (i < wanted->count && strcmp(wanted->names[i], metric->name) != 0)
+		i++;
+	return wanted->count == 0 || i < wanted->count;
+}
+
+static const char *name_at(const void *none, size_t index)
+{
+	(void)none;
+	return muster_metric_at(index)->name;
+}
+
+static int names_known(const struct wanted *wanted, struct muster_error *err)
+{
+	for (size_t i = 0; i < wanted->count; i++) {
+		char near[256];
+		if (muster_metric_find(wanted->names[i]))
+			continue;
+		muster_suggest(wanted->names[i], muster_metric_count(), name_at, NULL, 3, near, sizeof near);
+		return muster_fail(err, MUSTER_EUSAGE, "metrics: no such metric: \"%.100s\"%s%s", wanted->names[i],
+			*near ? "; did you mean " : "", near);
+	}
+	return 0;
+}
+
+static void print_rows(FILE *out, const struct wanted *wanted, int widths[COLUMNS])
 {
 	static const char *const heads[COLUMNS] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS" };
 	char labels[256];
@@ -47,17 +81,20 @@ static void print_rows(FILE *out, int widths[COLUMNS])
 		const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
 			*metric->unit ? metric->unit : "-", muster_scope_name(metric->scope),
 			muster_metric_probe(metric), labels_text(metric, labels, sizeof labels) };
-		print_row(out, cells, metric->meaning, widths);
+		if (is_wanted(wanted, metric))
+			print_row(out, cells, metric->meaning, widths);
 	}
 }
 
-static void print_json(FILE *out)
+static void print_json(FILE *out, const struct wanted *wanted)
 {
 	struct muster_json_writer w;
 	muster_json_writer_init(&w, out, 1);
 	muster_json_writer_array(&w);
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
+		if (!is_wanted(wanted, metric))
+			continue;
 		muster_json_writer_object(&w);
 		muster_json_writer_pair(&w, "name", muster_string(metric->name));
 		muster_json_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
@@ -77,24 +114,34 @@ static void print_json(FILE *out)
 
 int muster_cmd_metrics(int argc, char **argv)
 {
+	struct wanted wanted = { .count = 0 };
 	bool json = false;
 	const struct muster_option options[] = {
 		{ "--json", NULL, "print a JSON array", .flag = &json },
 	};
 	struct muster_cli cli = {
-		.usage = "muster metrics [--json]",
+		.usage = "muster metrics [NAME...] [--json]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md).\n",
+		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md): all, "
+			    "or those "
+			    "that are named.\n",
+		.operands = wanted.names,
+		.operands_most = METRICS_MAX,
+		.words = muster_words_metrics,
 	};
+	struct muster_error err;
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
 		return code;
+	wanted.count = cli.operand_count;
+	if (names_known(&wanted, &err) < 0)
+		return muster_cli_usage(&err);
 	int widths[COLUMNS] = { 0 };
 	if (json) {
-		print_json(stdout);
+		print_json(stdout, &wanted);
 	} else {
-		print_rows(NULL, widths);
-		print_rows(stdout, widths);
+		print_rows(NULL, &wanted, widths);
+		print_rows(stdout, &wanted, widths);
 	}
 	return muster_cli_printed(MUSTER_EXIT_PASS);
 }

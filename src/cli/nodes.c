@@ -123,6 +123,7 @@ int muster_cmd_nodes(int argc, char **argv)
 			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
 			    "report\n  3  --good: list empty, no check failed\n",
 		MUSTER_CLI_OPERANDS(&o.input, 1),
+		.words = muster_words_files,
 		.needed = "no report given: muster nodes REPORT --good",
 	};
 	const char *const *expected = NULL;

@@ -46,6 +46,7 @@ int muster_cmd_report(int argc, char **argv)
 		.epilogue = "Prints a saved report; nothing is evaluated again.\nExit codes: 0 printed (with any "
 			    "verdict), 2 usage, or no readable report.\n",
 		MUSTER_CLI_OPERANDS(&input, 1),
+		.words = muster_words_files,
 		.needed = "no report given: muster report REPORT",
 	};
 	struct muster_report report;

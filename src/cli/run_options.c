@@ -57,7 +57,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--sku", "NAME",
 			"expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA machine, no "
 			"absolute thresholds) or auto (detect; default)",
-			.text = &options->sku },
+			.text = &options->sku, .words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &options->overlay },
 		{ "--report", "FILE",

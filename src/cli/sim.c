@@ -71,11 +71,12 @@ int muster_cmd_sim(int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct muster_option options[] = {
-		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.sku },
+		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.sku,
+			.words = muster_words_simulated },
 		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.nodes, .low = 1,
 			.high = MUSTER_SIM_NODES_MAX },
 		{ "--fault", "KIND@WHERE[=VALUE]", "simulate a fault; may be repeated", .each = add_fault,
-			.arg = &o.scenario },
+			.arg = &o.scenario, .words = muster_words_faults },
 		{ "--cpu-masks", "LIST",
 			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
 			.text = &o.cpu_masks },
@@ -95,6 +96,7 @@ int muster_cmd_sim(int argc, char **argv)
 		.epilogue = "Simulates ranks on this machine under mpirun, one per GPU, on nodes sim-1, sim-2, "
 			    "...\nThe exit code is that of muster run.",
 		.takes_rest = true,
+		.rest_command = muster_cmd_run,
 	};
 	struct muster_paths paths;
 	struct muster_error err = { 0 };

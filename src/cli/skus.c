@@ -5,15 +5,10 @@
 #include "eval/eval.h"
 #include "muster/expect.h"
 #include "muster/report.h"
+#include "util/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Files that only others extend say nothing of how a machine is recognised. */
-static bool is_machine_type(const struct muster_expect *expect)
-{
-	return expect->observe || expect->vm_size_count || expect->gpu_name_count;
-}
 
 static const char *file_name(const char *path)
 {
@@ -89,7 +84,7 @@ static int list_all(const char *configs, bool json)
 	for (size_t i = 0; i < name_count; i++) {
 		if (muster_expect_load(configs, names[i], NULL, &all[count], &err) < 0)
 			code = muster_cli_usage(&err);
-		else if (is_machine_type(&all[count]))
+		else if (muster_is_machine_type(&all[count]))
 			count++;
 		else
 			muster_expect_done(&all[count]);
@@ -159,7 +154,39 @@ static void texts_text(const char *what, const char *const *texts, size_t count)
 		printf("%-9s  %s\n", i ? "" : what, texts[i]);
 }
 
-static void show_text(const struct muster_expect *expect)
+/* Whether the check is among those that were asked for; without any, all are. */
+static bool is_wanted(const struct muster_check *check, const char *const *checks, size_t count)
+{
+	size_t i = 0;
+	while (i < count && strcmp(checks[i], check->id) != 0)
+		i++;
+	return count == 0 || i < count;
+}
+
+static const char *check_at(const void *arg, size_t index)
+{
+	const struct muster_expect *expect = arg;
+	return expect->checks[index].id;
+}
+
+static int checks_known(
+	const struct muster_expect *expect, const char *const *checks, size_t count, struct muster_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t c = 0;
+		while (c < expect->check_count && strcmp(expect->checks[c].id, checks[i]) != 0)
+			c++;
+		if (c == expect->check_count) {
+			char near[256];
+			muster_suggest(checks[i], expect->check_count, check_at, expect, 3, near, sizeof near);
+			return muster_fail(err, MUSTER_EUSAGE, "skus: %s has no check \"%.100s\"%s%s", expect->name,
+				checks[i], *near ? "; did you mean " : "", near);
+		}
+	}
+	return 0;
+}
+
+static void show_text(const struct muster_expect *expect, const char *const *checks, size_t count)
 {
 	printf("%s%s%s\n\n", expect->name, expect->title ? ": " : "", expect->title ? expect->title : "");
 	texts_text("files", expect->files, expect->file_count);
@@ -169,7 +196,8 @@ static void show_text(const struct muster_expect *expect)
 		printf("GPUs       %d\n", expect->gpu_count);
 	printf("checks     %zu\n", expect->check_count);
 	for (size_t i = 0; i < expect->check_count; i++)
-		check_text(expect, &expect->checks[i]);
+		if (is_wanted(&expect->checks[i], checks, count))
+			check_text(expect, &expect->checks[i]);
 }
 
 static struct muster_value text_or_null(const char *text)
@@ -213,7 +241,7 @@ static void put_check(
 	muster_json_writer_object_end(w);
 }
 
-static void show_json(const struct muster_expect *expect)
+static void show_json(const struct muster_expect *expect, const char *const *checks, size_t count)
 {
 	struct muster_json_writer w;
 	muster_json_writer_init(&w, stdout, 2);
@@ -221,28 +249,34 @@ static void show_json(const struct muster_expect *expect)
 	put_head(&w, expect);
 	muster_json_writer_array_of(&w, "checks");
 	for (size_t i = 0; i < expect->check_count; i++)
-		put_check(&w, expect, &expect->checks[i]);
+		if (is_wanted(&expect->checks[i], checks, count))
+			put_check(&w, expect, &expect->checks[i]);
 	muster_json_writer_array_end(&w);
 	muster_json_writer_object_end(&w);
 }
 
-static int show(const char *configs, const char *name, const char *overlay, bool json)
+/* The machine type names[0], and of its checks those that the other names say. */
+static int show(const char *configs, const char *const *names, size_t count, const char *overlay, bool json)
 {
 	struct muster_expect expect;
 	struct muster_error err;
-	if (muster_expect_load(configs, name, overlay, &expect, &err) < 0)
+	int code = MUSTER_EXIT_PASS;
+	if (muster_expect_load(configs, names[0], overlay, &expect, &err) < 0)
 		return muster_cli_usage(&err);
-	if (json)
-		show_json(&expect);
+	if (checks_known(&expect, names + 1, count - 1, &err) < 0)
+		code = muster_cli_usage(&err);
+	else if (json)
+		show_json(&expect, names + 1, count - 1);
 	else
-		show_text(&expect);
+		show_text(&expect, names + 1, count - 1);
 	muster_expect_done(&expect);
-	return MUSTER_EXIT_PASS;
+	return code;
 }
 
 int muster_cmd_skus(int argc, char **argv)
 {
-	const char *overlay = NULL, *name = NULL;
+	enum { NAMES_MAX = 100 };
+	const char *overlay = NULL, *names[NAMES_MAX];
 	bool json = false;
 	const struct muster_option options[] = {
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
@@ -250,21 +284,24 @@ int muster_cmd_skus(int argc, char **argv)
 		{ "--json", NULL, "print JSON", .flag = &json },
 	};
 	struct muster_cli cli = {
-		.usage = "muster skus [NAME] [--overlay FILE] [--json]",
+		.usage = "muster skus [NAME [CHECK...]] [--overlay FILE] [--json]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
-			    "its source and certainty,\nand the file that contains it.\n",
-		.operands = &name,
-		.operands_most = 1,
+		.epilogue =
+			"Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
+			"its source and certainty,\nand the file that contains it; with CHECK, only these checks.\n",
+		.operands = names,
+		.operands_most = NAMES_MAX,
+		.words = muster_words_sku_check,
 	};
 	struct muster_paths paths;
 	struct muster_error err;
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
-	if (overlay && !name) {
+	if (overlay && cli.operand_count == 0) {
 		muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs NAME, the machine type to apply it to");
 		return muster_cli_usage(&err);
 	}
-	return muster_cli_printed(name ? show(paths.configs, name, overlay, json) : list_all(paths.configs, json));
+	return muster_cli_printed(cli.operand_count > 0 ? show(paths.configs, names, cli.operand_count, overlay, json)
+							: list_all(paths.configs, json));
 }

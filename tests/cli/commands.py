@@ -44,7 +44,37 @@ class InDirectory(unittest.TestCase):
         return path
 
 
+class Metrics(unittest.TestCase):
+    def test_the_metrics_that_are_named_are_printed(self):
+        listed = json.loads(muster("metrics", "--json").stdout)
+        wanted = [metric for metric in listed if metric["name"] in ("gpu.h2d_gbps", "port.state")]
+        self.assertEqual(len(wanted), 2)
+        self.assertEqual(json.loads(muster("metrics", "port.state", "gpu.h2d_gbps", "--json").stdout), wanted)
+        lines = muster("metrics", "gpu.h2d_gbps").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["NAME", "gpu.h2d_gbps"])
+
+    def test_an_unknown_metric_is_named_with_those_near_to_it(self):
+        result = muster("metrics", "gpu.h2d_gbps", "gpu.h2d_gps")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn('no such metric: "gpu.h2d_gps"; did you mean "gpu.h2d_gbps"', result.stderr)
+
+
 class Skus(InDirectory):
+    def test_the_checks_that_are_named_are_shown(self):
+        every = json.loads(muster("skus", SKU, "--json").stdout)
+        some = json.loads(muster("skus", SKU, "copy.d2h", "copy.h2d", "--json").stdout)
+        self.assertEqual(some["checks"], [check for check in every["checks"]
+                                          if check["check"] in ("copy.h2d", "copy.d2h")])
+        self.assertEqual(len(some["checks"]), 2)
+        text = muster("skus", SKU, "copy.d2h").stdout
+        self.assertIn("\ncopy.d2h: ", text)
+        self.assertNotIn("\ncopy.h2d: ", text)
+
+    def test_an_unknown_check_is_named_with_those_near_to_it(self):
+        result = muster("skus", SKU, "copy.h2")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn(f'{SKU} has no check "copy.h2"; did you mean "copy.h2d"', result.stderr)
+
     def test_every_machine_type_and_nothing_else_is_listed(self):
         names = []
         for entry in sorted(os.listdir(CONFIGS)):

@@ -13,4 +13,4 @@ scripts=$(find .ci src tests slurm docs -type f ! -name '*.[ch]' -exec grep -lE 
 	true)
 [ -n "$scripts" ]
 # shellcheck disable=SC2086
-shellcheck --external-sources --severity=warning $scripts
+shellcheck --external-sources --severity=warning $scripts src/packaging/completion.bash

@@ -1,0 +1,185 @@
+/* complete.c - what can be typed next: options, their values, operands */
+#include "cli/complete.h"
+#include "cli/cli.h"
+#include "muster/arena.h"
+#include "muster/expect.h"
+#include "muster/probe.h"
+#include "system/hardware.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void muster_offer(const struct muster_typed *typed, const char *word, const char *meaning)
+{
+	if (strncmp(word, typed->word, strlen(typed->word)) == 0)
+		printf("%s%s%s%s\n", typed->before, word, meaning ? "\t" : "", meaning ? meaning : "");
+}
+
+const char *muster_typed_value(const struct muster_typed *typed, const char *option)
+{
+	const char *found = NULL;
+	size_t length = strlen(option);
+	for (int i = 0; i < typed->word_count; i++) {
+		const char *word = typed->words[i];
+		if (strcmp(word, option) == 0 && i + 1 < typed->word_count)
+			found = typed->words[i + 1];
+		else if (strncmp(word, option, length) == 0 && word[length] == '=')
+			found = word + length + 1;
+	}
+	return found;
+}
+
+bool muster_is_machine_type(const struct muster_expect *expect)
+{
+	return expect->observe || expect->vm_size_count || expect->gpu_name_count;
+}
+
+/* ---- kinds of words ---- */
+
+void muster_words_files(const struct muster_typed *typed)
+{
+	(void)typed;
+	puts(":files");
+}
+
+void muster_words_directories(const struct muster_typed *typed)
+{
+	(void)typed;
+	puts(":directories");
+}
+
+/* Where no name fits, the shell offers files: an expectation file may stand in place of a name. */
+void muster_words_skus(const struct muster_typed *typed)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_paths paths;
+	struct muster_expect expect;
+	struct muster_error err;
+	const char **names;
+	size_t count;
+	if (muster_paths_find(&paths, &err) < 0 || muster_expect_names(paths.configs, arena, &names, &count, &err) < 0)
+		count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(names[i], typed->word, strlen(typed->word)) != 0 ||
+			muster_expect_load(paths.configs, names[i], NULL, &expect, &err) < 0)
+			continue;
+		if (muster_is_machine_type(&expect))
+			muster_offer(typed, names[i], expect.title);
+		muster_expect_done(&expect);
+	}
+	muster_arena_free(arena);
+	muster_words_files(typed);
+}
+
+void muster_words_skus_auto(const struct muster_typed *typed)
+{
+	muster_offer(typed, "auto", "detect the machine type");
+	muster_words_skus(typed);
+}
+
+void muster_words_simulated(const struct muster_typed *typed)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_paths paths;
+	struct muster_error err;
+	const char *list = muster_paths_find(&paths, &err) == 0 ? muster_hardware_list(paths.hardware, arena) : "";
+	for (const char *end; (end = strchr(list, '\n')); list = end + 1)
+		muster_offer(typed, muster_arena_printf(arena, "%.*s", (int)(end - list), list), NULL);
+	muster_arena_free(arena);
+}
+
+void muster_words_sku_check(const struct muster_typed *typed)
+{
+	struct muster_paths paths;
+	struct muster_expect expect;
+	struct muster_error err;
+	if (typed->operand == 0) {
+		muster_words_skus(typed);
+	} else if (muster_paths_find(&paths, &err) == 0 &&
+		   muster_expect_load(
+			   paths.configs, typed->first, muster_typed_value(typed, "--overlay"), &expect, &err) == 0) {
+		for (size_t i = 0; i < expect.check_count; i++)
+			muster_offer(typed, expect.checks[i].id, expect.checks[i].title);
+		muster_expect_done(&expect);
+	}
+}
+
+void muster_words_metrics(const struct muster_typed *typed)
+{
+	for (size_t i = 0; i < muster_metric_count(); i++)
+		muster_offer(typed, muster_metric_at(i)->name, muster_metric_at(i)->meaning);
+}
+
+/* ---- the place ---- */
+
+static void options_offer(const struct muster_cli *cli, const struct muster_typed *typed)
+{
+	for (size_t i = 0; i < cli->option_count; i++)
+		muster_offer(typed, cli->options[i].name, cli->options[i].help);
+	muster_offer(typed, "--help", "print this help");
+}
+
+static void values_offer(const struct muster_option *option, const struct muster_typed *typed)
+{
+	if (option->words)
+		option->words(typed);
+	else if (option->choice)
+		for (size_t i = 0; i < option->name_count; i++)
+			muster_offer(typed, option->names[i], NULL);
+	else if (strcmp(option->argument, "FILE") == 0)
+		muster_words_files(typed);
+	else if (strncmp(option->argument, "DIR", strlen("DIR")) == 0)
+		muster_words_directories(typed);
+}
+
+/* The option whose value is typed, or NULL. Counts the operands, and finds the "--" that ends the options. */
+static const struct muster_option *words_read(const struct muster_cli *cli, struct muster_typed *typed, int *ret_rest)
+{
+	for (int i = 0; i < typed->word_count; i++) {
+		const char *word = typed->words[i];
+		if (strcmp(word, "--") == 0 && !*ret_rest) {
+			*ret_rest = i + 1;
+		} else if (word[0] == '-' && word[1] && !*ret_rest) {
+			const struct muster_option *option = muster_cli_option(cli, word);
+			if (!option || !option->argument || strchr(word, '='))
+				continue;
+			if (++i == typed->word_count)
+				return option;
+		} else if (typed->operand++ == 0) {
+			typed->first = word;
+		}
+	}
+	return NULL;
+}
+
+void muster_complete(const struct muster_cli *cli, int argc, char **argv)
+{
+	static char empty[] = "", complete[] = MUSTER_COMPLETE;
+	struct muster_typed typed = {
+		.before = empty,
+		.word = argc > 1 ? argv[argc - 1] : empty,
+		.words = argv + 1,
+		.word_count = argc > 1 ? argc - 2 : 0,
+	};
+	char before[64];
+	int rest = 0; /* the "--" among argv */
+	const struct muster_option *option = words_read(cli, &typed, &rest);
+	const char *equals = strchr(typed.word, '=');
+	if (rest && cli->rest_command) {
+		argv[rest] = complete;
+		cli->rest_command(argc - rest + 1, argv + rest - 1);
+		return;
+	}
+	if (!option && !rest && typed.word[0] == '-' && equals) {
+		option = muster_cli_option(cli, typed.word);
+		snprintf(before, sizeof before, "%.*s", (int)(equals - typed.word) + 1, typed.word);
+		typed.before = before;
+		typed.word = equals + 1;
+	}
+	if (option && option->argument)
+		values_offer(option, &typed);
+	else if (cli->words && typed.operand < cli->operands_most && (rest || typed.word[0] != '-'))
+		cli->words(&typed);
+	else if (!option && !rest)
+		options_offer(cli, &typed);
+}

@@ -1,0 +1,65 @@
+/* sim_faults.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value */
+#include "cli/cli.h"
+#include "muster/arena.h"
+#include "sim/fault_kinds.h"
+#include "sim/scenario.h"
+#include "system/hardware.h"
+#include "util/text.h"
+
+#include <string.h>
+
+/* The number of GPUs on a node of the machine type; 0 when it is not known. */
+static size_t gpus_of(const char *sku, struct muster_arena *arena)
+{
+	struct muster_hardware hardware;
+	struct muster_paths paths;
+	struct muster_error err;
+	if (!sku || muster_paths_find(&paths, &err) < 0 ||
+		muster_hardware_read(paths.hardware, sku, arena, &hardware, &err) < 0)
+		return 0;
+	return hardware.gpu_count;
+}
+
+static void places_offer(const struct muster_typed *typed, const struct muster_fault *kind)
+{
+	struct muster_arena *arena = muster_arena_new();
+	const char *text = muster_typed_value(typed, "--nodes");
+	size_t gpus = gpus_of(muster_typed_value(typed, "--sku"), arena);
+	long nodes = 1;
+	muster_parse_int(text ? text : "1", 1, MUSTER_SIM_NODES_MAX, &nodes, "", NULL);
+	if (kind->where == MUSTER_SIM_RANK)
+		for (size_t i = 0; i < gpus * (size_t)nodes; i++)
+			muster_offer(typed, muster_arena_printf(arena, "%s@rank%zu", kind->name, i), NULL);
+	for (long i = 1; i <= nodes && kind->where != MUSTER_SIM_RANK; i++) {
+		const char *node = muster_arena_printf(arena, "%s@node%ld", kind->name, i);
+		if (kind->where == MUSTER_SIM_NODE)
+			muster_offer(typed, node, NULL);
+		else if (kind->where == MUSTER_SIM_PORT || gpus == 0)
+			muster_offer(typed, muster_arena_printf(arena, "%s/", node), NULL);
+		for (size_t g = 0; g < gpus && kind->where == MUSTER_SIM_GPU; g++)
+			muster_offer(typed, muster_arena_printf(arena, "%s/gpu%zu", node, g), NULL);
+	}
+	muster_arena_free(arena);
+}
+
+void muster_words_faults(const struct muster_typed *typed)
+{
+	size_t length = strcspn(typed->word, "@");
+	const char *equals = strchr(typed->word, '=');
+	struct muster_arena *arena = muster_arena_new();
+	for (size_t i = 0; i < muster_fault_kind_count; i++) {
+		const struct muster_fault *kind = &muster_fault_kinds[i];
+		if (!typed->word[length]) {
+			muster_offer(typed, muster_arena_printf(arena, "%s@", kind->name), kind->help);
+		} else if (strlen(kind->name) == length && strncmp(kind->name, typed->word, length) == 0) {
+			if (!equals)
+				places_offer(typed, kind);
+			for (size_t w = 0; w < kind->word_count && equals; w++)
+				muster_offer(typed,
+					muster_arena_printf(arena, "%.*s%s", (int)(equals - typed->word) + 1,
+						typed->word, kind->words[w]),
+					NULL);
+		}
+	}
+	muster_arena_free(arena);
+}
