@@ -11,5 +11,8 @@ if(MUSTER_PYTHON AND TARGET muster_mpi)
 		${CMAKE_BINARY_DIR})
 	set_tests_properties(install.mpi PROPERTIES TIMEOUT 300 LABELS install RESOURCE_LOCK install)
 endif()
+# The scripts that CycleCloud runs on nodes and scheduler.
+add_test(NAME install.cyclecloud COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cyclecloud.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(install.cyclecloud PROPERTIES TIMEOUT 60 LABELS install)
 add_test(NAME install.complete COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/complete.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(install.complete PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS install)

@@ -1,0 +1,37 @@
+# generator.cmake - read by cpack for each kind of package before it starts: the dependencies of a .deb
+#
+# dpkg-shlibdeps finds them in what was built. MPI is recommended only: without it everything but `muster run` works, and
+# a GPU image often has an Open MPI that no package of the system brought.
+cmake_policy(VERSION 3.22)
+if(NOT CPACK_GENERATOR STREQUAL "DEB")
+	return()
+endif()
+
+set(scratch ${CPACK_MUSTER_BUILD}/_CPack_Packages/dependencies)
+file(WRITE ${scratch}/debian/control "Source: muster\n\nPackage: muster\nArchitecture: any\n")
+file(GLOB mpi ${CPACK_MUSTER_BUILD}/lib/muster/mpi/*.so)
+file(GLOB others ${CPACK_MUSTER_BUILD}/muster ${CPACK_MUSTER_BUILD}/lib/muster/sim/*)
+if(NOT others)
+	message(FATAL_ERROR "${CPACK_MUSTER_BUILD}: nothing is built yet: cmake --build ${CPACK_MUSTER_BUILD}")
+endif()
+
+# muster_fields(COMPONENT OPTIONS...): set the fields of the component's package
+function(muster_fields component)
+	execute_process(COMMAND dpkg-shlibdeps -O -xmuster --warnings=0 ${ARGN} WORKING_DIRECTORY ${scratch}
+		OUTPUT_VARIABLE found ERROR_VARIABLE complaint RESULT_VARIABLE code)
+	if(NOT code EQUAL 0)
+		message(FATAL_ERROR "dpkg-shlibdeps (of the package dpkg-dev) cannot find the dependencies: ${complaint}")
+	endif()
+	foreach(field Depends Recommends)
+		if("\n${found}" MATCHES "\nshlibs:${field}=([^\n]*)")
+			string(TOUPPER ${field} name)
+			set(CPACK_DEBIAN_${component}_PACKAGE_${name} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+		endif()
+	endforeach()
+endfunction()
+
+muster_fields(MUSTER -dRecommends ${mpi} -dDepends ${others})
+if(spank IN_LIST CPACK_COMPONENTS_ALL)
+	muster_fields(SPANK ${CPACK_MUSTER_BUILD}/lib/muster/spank_muster.so)
+	string(PREPEND CPACK_DEBIAN_SPANK_PACKAGE_DEPENDS "muster (= ${CPACK_PACKAGE_VERSION}), ")
+endif()
