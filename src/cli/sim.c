@@ -1,12 +1,15 @@
 /* sim.c - `muster sim`: run muster on a simulated cluster */
 #include "cli/cli.h"
+#include "muster/arena.h"
 #include "muster/report.h"
 #include "sim/fault.h"
 #include "sim/launch.h"
 #include "system/hardware.h"
+#include "transport/bundle.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct options {
 	struct muster_sim_scenario scenario;
@@ -42,6 +45,18 @@ static int settle(struct options *o, struct muster_error *err)
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
 }
 
+/* An mpirun that the installation brings along is the one that fits its MPI module. */
+static void prefer_own_mpirun(const struct muster_paths *paths)
+{
+	const char *path = getenv("PATH");
+	char *programs = muster_mpi_bundle_programs(paths->mpi);
+	char *both = programs ? muster_asprintf("%s%s%s", programs, path ? ":" : "", path ? path : "") : NULL;
+	if (both)
+		setenv("PATH", both, 1);
+	free(both);
+	free(programs);
+}
+
 static int simulate(const struct options *o, const struct muster_paths *paths, char *const *more, size_t more_count,
 	int *ret_signal, struct muster_error *err)
 {
@@ -56,6 +71,7 @@ static int simulate(const struct options *o, const struct muster_paths *paths, c
 		.more = more,
 		.more_count = more_count,
 	};
+	prefer_own_mpirun(paths);
 	return muster_sim_launch(&launch, ret_signal, err);
 }
 

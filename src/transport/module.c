@@ -1,6 +1,7 @@
 /* module.c - find and open an MPI module; read a launcher's environment */
 #include "transport/module.h"
 
+#include "transport/bundle.h"
 #include "util/env.h"
 #include "util/text.h"
 #include "muster/arena.h"
@@ -46,7 +47,7 @@ int muster_mpi_module_open(const char *directory, const struct muster_mpi_module
 	struct dirent **entries = NULL;
 	const struct muster_mpi_module *module = NULL;
 	char tried[800] = "", why[512];
-	int count = scandir(directory, &entries, is_module, alphasort), fitting = 0;
+	int failed = 0, count = scandir(directory, &entries, is_module, alphasort), fitting = 0;
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 		bool fits = !wanted ||
@@ -57,6 +58,8 @@ int muster_mpi_module_open(const char *directory, const struct muster_mpi_module
 			module = open_one(path, why, sizeof why);
 			if (!module)
 				append_why(tried, sizeof tried, name, why);
+			else
+				failed = muster_mpi_bundle_enter(directory, name, err);
 			free(path);
 		}
 	}
@@ -71,6 +74,8 @@ int muster_mpi_module_open(const char *directory, const struct muster_mpi_module
 			"this muster was built without MPI: no module in %s; `muster node` needs none", directory);
 	if (!module)
 		return muster_fail(err, MUSTER_ELIB, "cannot load MPI: %s; `muster node` needs none", tried);
+	if (failed)
+		return -1;
 	*ret = module;
 	return 0;
 }

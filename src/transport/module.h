@@ -22,7 +22,8 @@ struct muster_mpi_module {
 };
 
 /* Open a module of this directory: the one that $MUSTER_MPI names, or else the first in alphabetical order that can be
- * opened. -1 with MUSTER_ELIB and the loader's message for each that was tried. */
+ * opened. Sets the variables of an MPI that comes with it (bundle.h). -1 with MUSTER_ELIB and the loader's message for
+ * each that was tried. */
 int muster_mpi_module_open(const char *directory, const struct muster_mpi_module **ret, struct muster_error *err);
 
 /* Before MPI starts: this process's rank and the job's size, from the launcher's environment; 0 and 1 without one. */

@@ -3,7 +3,7 @@
 #
 # usage: tests/gpu/run.sh            from anywhere; needs NVIDIA GPUs, their driver and NCCL
 #
-# Uses the folder that pack.sh made, or else build/muster and the mpirun in PATH. Writes to $OUT (default
+# Uses the portable tree in build-portable/, or else build/muster and the mpirun in PATH. Writes to $OUT (default
 # tests/gpu/out):
 #   log.txt           all that is printed here
 #   report-1gpu.json  `muster run` alone, on one GPU
@@ -46,12 +46,10 @@ nccl_folder=$(dirname "${nccl:-/nowhere/x}")
 # Run a command where muster, mpirun and the libraries are found; only there, so that other programs keep their own.
 with_muster() {
 	(
-		if [ -e "$here/.pack/environment" ]; then
-			pack=$here/.pack
-			. "$pack/environment"
-		else
-			PATH=$source/build:$PATH
-		fi
+		PATH=$source/build:$PATH
+		for tree in "$source"/build-portable/muster-*/bin; do
+			[ ! -x "$tree/muster" ] || PATH=$tree:$tree/../lib/muster/mpi/openmpi/bin:$PATH
+		done
 		export PATH LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl_folder"
 		"$@"
 	)
