@@ -29,7 +29,7 @@ set(CPACK_MUSTER_BUILD ${CMAKE_BINARY_DIR})
 set(CPACK_MUSTER_SOURCE ${CMAKE_CURRENT_LIST_DIR})
 
 # Slurm loads only plugins that were built for its own release, 22.05.* for example.
-if(TARGET spank_muster)
+if(TARGET spank_muster AND EXISTS ${SLURM_INCLUDE}/slurm/slurm_version.h)
 	list(APPEND CPACK_COMPONENTS_ALL spank)
 	file(STRINGS ${SLURM_INCLUDE}/slurm/slurm_version.h slurm REGEX "define SLURM_VERSION_NUMBER 0x")
 	string(REGEX REPLACE ".*0x(..)(..)..$" "\\1;\\2" slurm "${slurm}")
