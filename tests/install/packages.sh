@@ -54,8 +54,8 @@ dependencies_of_deb() {
 	for library in libc6 libcjson1 libhwloc15; do
 		field "$deb" Depends | grep -q "$library " || return 1
 	done
-	field "$deb" Recommends | grep -q '^libopenmpi' && ! field "$deb" Depends | grep -q mpi
-	field "$spank" Depends | grep -qF "muster (= $version)" && field "$spank" Recommends | grep -q 'slurm-client (>= [0-9]'
+	field "$deb" Recommends | grep -q '^libopenmpi' && ! field "$deb" Depends | grep -q mpi &&
+		field "$spank" Depends | grep -qF "muster (= $version)" && field "$spank" Recommends | grep -q 'slurm-client (>= [0-9]'
 }
 
 # The stand-ins have the names of the vendors' libraries: no package may be told that they are here.
@@ -119,6 +119,7 @@ slurm_knows_the_option() {
 	inside "$root" srun --help | grep -e --muster
 }
 settings_survive() {
+	grep -q '^#MUSTER=' "$root/etc/default/muster" || return 1
 	echo 'MUSTER_LOG=/var/log/elsewhere' >>"$root/etc/default/muster"
 	install_in_root install --reinstall "/packages/${deb##*/}" && grep elsewhere "$root/etc/default/muster" &&
 		inside "$root" apt-get -qy remove muster muster-spank && grep elsewhere "$root/etc/default/muster"
