@@ -187,7 +187,7 @@ def test_second_job_never_starts_after_a_fail(cluster):
 
 @fresh
 def test_lost_node_is_left_out(cluster):
-    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30")
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30 --repeat 5")
     cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
     check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
     job = cluster.wait(number, 150)
