@@ -3,7 +3,7 @@
 #
 # usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test              the same with every test
-#        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers: the tests that make most of those
+#        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers; the tests that make most of those and of valgrind
 #        sh src/setup.sh test-some REGEX   the tests with such names, built with gcc
 #
 # For Debian 12 and 13, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages
@@ -16,9 +16,10 @@ cd "$(dirname "$0")/.."
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
 libibverbs-dev libcurl4-openssl-dev libexpat1-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
-python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl"
+python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
+checked='^scenarios\.valgrind$' # not among all tests, but with those that sanitizers check
 times=build/times   # of each part of the work, one line each
 passed=0 failed=0 skipped=0
 
@@ -174,7 +175,7 @@ run_all_tests() {
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
 		run_tests build "the unit tests" -L unit -j "$(nproc)"
-		run_tests build "all other tests" -LE unit -j "$at_once"
+		run_tests build "all other tests" -LE unit -E "$checked" -j "$at_once"
 	else
 		failed=$((failed + 1))
 	fi
@@ -196,6 +197,12 @@ run_other_builds() {
 	begin
 	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
 		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
+	# valgrind of Debian 12 does not read what clang writes for debuggers
+	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc; then
+		run_tests build "runs under valgrind" -R "$checked"
+	else
+		failed=$((failed + 1))
+	fi
 	if build build-asan all "with gcc, AddressSanitizer and UndefinedBehaviorSanitizer" -DMUSTER_WERROR=ON \
 		-DMUSTER_SANITIZE=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug; then
 		run_tests build-asan "the unit tests" -L unit -j "$(nproc)"
