@@ -192,4 +192,16 @@ static inline void answer_barrier(
 	recorder_deliver(&r, from, tag, &p);
 }
 
+/* How often the record has this text. */
+static inline int times_recorded(const struct muster_record *record, const char *text)
+{
+	const char *at = record->bytes, *end = at + record->length;
+	int count = 0;
+	while (at && (at = memmem(at, (size_t)(end - at), text, strlen(text))) != NULL) {
+		at++;
+		count++;
+	}
+	return count;
+}
+
 #endif

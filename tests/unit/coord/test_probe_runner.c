@@ -33,15 +33,6 @@ static const struct muster_outcome *outcome(const struct muster_probe *probe)
 	return found;
 }
 
-/* How often the record has this text. */
-static int recorded_lines(const char *text)
-{
-	int count = 0;
-	for (const char *at = s.record.bytes; at && (at = strstr(at, text)) != NULL; at++)
-		count++;
-	return count;
-}
-
 /* ---- the start of a worker ---- */
 
 START_TEST(a_gpu_that_was_taken_is_in_the_record)
@@ -50,7 +41,7 @@ START_TEST(a_gpu_that_was_taken_is_in_the_record)
 	ck_assert_str_eq(command("open"), "{\"do\": \"open\"}");
 	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
 	ck_assert_str_eq(s.facts.gpu_uuid, "GPU-5");
-	ck_assert_int_eq(recorded_lines("\"gpu_uuid\": \"GPU-5\""), 1);
+	ck_assert_int_eq(times_recorded(&s.record, "\"gpu_uuid\": \"GPU-5\""), 1);
 	ck_assert(!s.no_worker);
 	ck_assert_uint_eq(script.started, 1);
 }
@@ -210,7 +201,8 @@ START_TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
 	muster_probe_not_run(&s, "launch", MUSTER_OUTCOME_NOT_RUN, "", "another reason");
 	ck_assert_str_eq(outcome(launch)->detail, "why");
 	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, first_ms + 7, 1e-6);
-	ck_assert_int_eq(recorded_lines("\"probe\": \"launch\""), 4); /* a line for each; the last one counts */
+	ck_assert_int_eq(
+		times_recorded(&s.record, "\"probe\": \"launch\""), 4); /* a line for each; the last one counts */
 }
 END_TEST
 

@@ -340,12 +340,6 @@ START_TEST(a_place_that_comes_after_the_wait_is_given_back)
 }
 END_TEST
 
-/* A line of the record that holds this text. */
-static bool recorded_line(const char *text)
-{
-	return s.record.bytes && strstr(s.record.bytes, text) != NULL;
-}
-
 static const char sample_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
 
 /* The ring yields a sample, then it is done. */
@@ -370,7 +364,7 @@ START_TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
 	rounds[0] = member(2, true);
 	muster_ring_participate(&s);
 	ck_assert_uint_eq(s.record.samples, 1);
-	ck_assert(recorded_line("\"kept\""));
+	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
 END_TEST
@@ -383,7 +377,7 @@ START_TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
 	ck_assert_uint_eq(s.record.samples, 1);
-	ck_assert(!recorded_line("\"kept\""));
+	ck_assert(!times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
 END_TEST
@@ -396,7 +390,7 @@ START_TEST(a_second_full_ring_takes_the_place_of_the_first)
 	rounds[0] = rounds[1] = member(2, false);
 	muster_ring_participate(&s);
 	ck_assert_uint_eq(s.record.samples, 2);
-	ck_assert(recorded_line("\"kept\""));
+	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
 END_TEST
