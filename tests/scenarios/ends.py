@@ -242,7 +242,8 @@ def assemble(muster, case, folder, spool):
     sent, _, killed = case.get("kill", (None, None, None))
     killed = killed if sent == signal.SIGKILL else []
     for number, rank in ranks.items() if case.get("at") else []:
-        if (number not in killed or number == case["at"][0]) and not any(sample["metric"] == "gpu.name" for sample in rank["samples"]):
+        has_some = any(sample["metric"] == "gpu.name" for sample in rank["samples"])
+        if not has_some and (number not in killed or number == case["at"][0]):
             problems.append(f"assemble: rank {number} has lost what it had measured")
     return problems
 
