@@ -11,7 +11,6 @@
 #include "util/sort.h"
 
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +67,33 @@ static void arena_end(void)
 	arena_at_hand = NULL;
 }
 
-static int check_duplicates(const cJSON *object, struct muster_error *err)
+/* The way from the root to an item, on the stack of the walk. */
+struct step {
+	const struct step *before; /* NULL: this is the root */
+	const cJSON *item;
+	size_t index; /* in an array */
+};
+
+/* "checks["copy.h2d"]", as far as it fits; "" of the root. Returns the length. */
+static size_t print_way(const struct step *step, char *out, size_t size)
 {
+	if (!step->before) {
+		out[0] = '\0';
+		return 0;
+	}
+	size_t used = print_way(step->before, out, size);
+	const char *key = step->item->string;
+	if (used >= size)
+		return used;
+	if (!key)
+		return used + (size_t)snprintf(out + used, size - used, "[%zu]", step->index);
+	bool plain = key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+	return used + (size_t)snprintf(out + used, size - used, !plain ? "[\"%s\"]" : used > 0 ? ".%s" : "%s", key);
+}
+
+static int check_duplicates(const struct step *step, struct muster_error *err)
+{
+	const cJSON *object = step->item;
 	size_t count = 0;
 	for (const cJSON *child = object->child; child; child = child->next)
 		count++;
@@ -92,17 +116,23 @@ static int check_duplicates(const cJSON *object, struct muster_error *err)
 	}
 	if (keys != few)
 		free(keys);
-	return twice ? muster_fail(err, MUSTER_EUSAGE, "the key \"%.200s\" occurs twice in one object", twice) : 0;
+	if (!twice)
+		return 0;
+	char way[200];
+	print_way(step, way, sizeof way);
+	return muster_fail(
+		err, MUSTER_EUSAGE, "%s%sthe key \"%.200s\" occurs twice in one object", way, *way ? ": " : "", twice);
 }
 
-static int check_tree(const cJSON *item, struct muster_error *err)
+/* Every key once in its object. */
+static int check_keys(const struct step *step, struct muster_error *err)
 {
-	if (cJSON_IsNumber(item) && !isfinite(item->valuedouble))
-		return muster_fail(err, MUSTER_EUSAGE, "a number is too large for a double");
-	if (cJSON_IsObject(item) && check_duplicates(item, err) < 0)
+	const cJSON *item = step->item;
+	if (cJSON_IsObject(item) && check_duplicates(step, err) < 0)
 		return -1;
-	for (const cJSON *child = item->child; child; child = child->next)
-		if (check_tree(child, err) < 0)
+	struct step next = { .before = step };
+	for (next.item = item->child; next.item; next.item = next.item->next, next.index++)
+		if (next.item->child && check_keys(&next, err) < 0)
 			return -1;
 	return 0;
 }
@@ -127,7 +157,7 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 			root ? "more text behind the end" : "not JSON from here",
 			(int)strnlen(text + at, length - at < 20 ? length - at : 20), text + at);
 	}
-	if (check_tree(root, err) < 0) {
+	if (check_keys(&(struct step){ .item = root }, err) < 0) {
 		muster_arena_free(arena);
 		return -1;
 	}

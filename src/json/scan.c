@@ -4,9 +4,11 @@
 #include "json/json.h"
 #include "util/utf8.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, const char *format, ...)
@@ -91,10 +93,53 @@ static bool is_filler(char c)
 	return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\t' || c == '\r' || (c >= 'a' && c <= 'z');
 }
 
+/* What is there and cannot be: a form that other languages have is named. */
+static int fail_character(const char *text, size_t at, size_t length, struct muster_error *err)
+{
+	static const struct {
+		const char *text, *why;
+	} foreign[] = {
+		{ "\xef\xbb\xbf", "a byte order mark: save the file as UTF-8 without it" },
+		{ "//", "JSON has no comments" },
+		{ "/*", "JSON has no comments" },
+		{ "#", "JSON has no comments" },
+		{ "'", "a string needs double quotes" },
+		{ "NaN", "JSON has no NaN" },
+		{ "Infinity", "JSON has no infinity" },
+		{ "True", "JSON writes true" },
+		{ "False", "JSON writes false" },
+		{ "None", "JSON writes null" },
+	};
+	unsigned char c = (unsigned char)text[at];
+	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+		if (length - at >= strlen(foreign[i].text) &&
+			memcmp(text + at, foreign[i].text, strlen(foreign[i].text)) == 0)
+			return muster_json_fail_at(text, at, err, "%s", foreign[i].why);
+	if (c > ' ' && c < 0x7f)
+		return muster_json_fail_at(text, at, err, "unexpected character '%c'", c);
+	return muster_json_fail_at(text, at, err, c ? "unexpected character 0x%02x" : "NUL byte", c);
+}
+
+/* The number at *at, which then is its end. */
+static int scan_number(const char *text, size_t *at, size_t length, struct muster_error *err)
+{
+	size_t end = number_end(text, *at, length);
+	char number[64];
+	if (end == *at)
+		return muster_json_fail_at(text, *at, err, "malformed number");
+	if (end - *at >= sizeof number) /* cJSON reads no more */
+		return muster_json_fail_at(text, *at, err, "a number of more than %zu characters", sizeof number - 1);
+	snprintf(number, sizeof number, "%.*s", (int)(end - *at), text + *at);
+	if (!isfinite(strtod(number, NULL)))
+		return muster_json_fail_at(text, *at, err, "a number is too large for a double");
+	*at = end;
+	return 0;
+}
+
 int muster_json_scan(const char *text, size_t length, struct muster_error *err)
 {
-	int depth = 0;
-	size_t values = 1;
+	char closing[MUSTER_JSON_DEPTH_MAX]; /* of what is open */
+	size_t depth = 0, values = 1;
 	for (size_t at = 0; at < length;) {
 		char c = text[at];
 		if ((c == ',' || c == '{' || c == '[') && ++values > MUSTER_JSON_VALUES_MAX)
@@ -103,25 +148,29 @@ int muster_json_scan(const char *text, size_t length, struct muster_error *err)
 			if (muster_json_string_end(text, at, length, &at, err) < 0)
 				return -1;
 		} else if (c == '{' || c == '[') {
-			if (++depth > MUSTER_JSON_DEPTH_MAX)
+			if (depth == MUSTER_JSON_DEPTH_MAX)
 				return muster_json_fail_at(
 					text, at, err, "nested deeper than %d levels", MUSTER_JSON_DEPTH_MAX);
+			closing[depth++] = c == '{' ? '}' : ']';
 			at++;
 		} else if (c == '}' || c == ']') {
-			depth--;
+			if (depth == 0)
+				return muster_json_fail_at(text, at, err, "nothing is open that '%c' could close", c);
+			if (closing[--depth] != c)
+				return muster_json_fail_at(
+					text, at, err, "'%c' is needed here, found '%c'", closing[depth], c);
 			at++;
 		} else if (c == '-' || (c >= '0' && c <= '9')) {
-			size_t end = number_end(text, at, length);
-			if (end == at)
-				return muster_json_fail_at(text, at, err, "malformed number");
-			at = end;
+			if (scan_number(text, &at, length, err) < 0)
+				return -1;
 		} else if (is_filler(c)) {
 			at++;
-		} else if (c == '\0') {
-			return muster_json_fail_at(text, at, err, "NUL byte");
 		} else {
-			return muster_json_fail_at(text, at, err, "unexpected character 0x%02x", (unsigned char)c);
+			return fail_character(text, at, length, err);
 		}
 	}
+	if (depth > 0)
+		return muster_json_fail_at(
+			text, length, err, "the text ends too early: '%c' is missing", closing[depth - 1]);
 	return 0;
 }

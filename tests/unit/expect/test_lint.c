@@ -35,7 +35,7 @@ static const struct {
 	const char *said;
 } cases[] = {
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8}"), "" },
-	{ "{", "x.json: line 1, column 1: " },
+	{ "{", "x.json: line 1, column 2: the text ends too early: *\n" },
 	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing, this muster reads version 1\n"
 				 "x.json: $.name: missing, each file needs its own name\n"
 				 "x.json: $.checks.a: no metric is given\n" },

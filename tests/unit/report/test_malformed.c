@@ -51,7 +51,7 @@ static const struct {
 	{ "{'schema_version': 1, 'run': {'job': " JOB ", 'nodes': {}}}",
 		"$.run.nodes, lines counted from its start: line 1, column 1: an array is needed" },
 	{ REPORT(JOB, NODE("", TWO_RANKS) ", " NODE("", "{'rank': 0, 'rank': 1}")),
-		"$.run.nodes[1], lines counted from its start: the key \"rank\" occurs twice in one object" },
+		"$.run.nodes[1], lines counted from its start: ranks[0]: the key \"rank\" occurs twice in one object" },
 	/* trials */
 	{ WITH_TRIAL("7"), "$.run.trials[0]: an object is needed, found 7" },
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'ok'}"),
@@ -167,7 +167,7 @@ static const struct {
 	{ IN_RANK("{'metric': 'rank.allreduce_us', 'labels': {'bytes': true}, 'value': 1}"),
 		FIRST_SAMPLE ".labels.bytes: a number or a string is needed, found true" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1e999}"),
-		FIRST_NODE ", lines counted from its start: a number is too large for a double" },
+		FIRST_NODE ", lines counted from its start: line 1, column 131: a number is too large for a double" },
 	{ IN_NODE("{'metric': 'rank.cpus', 'value': 1}"),
 		FIRST_NODE ".samples[0]: rank.cpus is a metric of a rank and is not allowed here" },
 	/* probes */
