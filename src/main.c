@@ -1,6 +1,7 @@
 /* main.c - the subcommands */
 #include "cli/cli.h"
 #include "muster/report.h"
+#include "util/suggest.h"
 #include "worker/worker.h"
 
 #include <stdio.h>
@@ -38,17 +39,48 @@ static void print_usage(FILE *out)
 	fputs("\nRun `muster COMMAND --help` for details. Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive.\n", out);
 }
 
+static const struct muster_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static const char *public_name(const void *arg, size_t index)
+{
+	(void)arg;
+	return commands[index].name;
+}
+
+static int unknown_command(const char *name)
+{
+	size_t shown = 0; /* the others come last */
+	char near[128];
+	while (commands[shown].summary)
+		shown++;
+	muster_suggest(name, shown, public_name, NULL, 2, near, sizeof near);
+	fprintf(stderr, "muster: unknown command \"%.60s\"%s%s; `muster --help` lists all commands\n", name,
+		*near ? "; did you mean " : "", near);
+	return MUSTER_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_usage(stderr);
 		return MUSTER_EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+	if (strcmp(argv[1], "help") == 0 && argc > 2) {
+		const struct muster_command *command = find_command(argv[2]);
+		char *words[] = { argv[2], "--help", NULL };
+		return command ? command->main(2, words) : unknown_command(argv[2]);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		print_usage(stdout);
 		return 0;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		puts("muster " MUSTER_VERSION);
 		return 0;
 	}
@@ -61,9 +93,6 @@ int main(int argc, char **argv)
 		muster_offer(&typed, "--version", "print the version");
 		return 0;
 	}
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].main(argc - 1, argv + 1);
-	fprintf(stderr, "muster: unknown command \"%.60s\"; `muster --help` lists all commands\n", argv[1]);
-	return MUSTER_EXIT_USAGE;
+	const struct muster_command *command = find_command(argv[1]);
+	return command ? command->main(argc - 1, argv + 1) : unknown_command(argv[1]);
 }

@@ -24,13 +24,12 @@ static int choose(const char *configs, const char *before, const char *overlay, 
 	struct muster_error *err)
 {
 	if (before && is_plain_name(before) && strcmp(before, "unknown") != 0) {
-		if (muster_selection_load(configs, before, overlay, ret, err) < 0)
-			return -1;
-		if (ret->known)
+		if (muster_selection_load(configs, before, overlay, ret, err) == 0)
 			return 0;
+		if (err->code != MUSTER_ENOTSUPPORTED)
+			return -1;
 		fprintf(stderr, "muster: the machine type of the report, %s, has no file in %s: detecting it\n", before,
 			configs);
-		muster_selection_done(ret);
 	}
 	return muster_selection_load(configs, "auto", overlay, ret, err);
 }

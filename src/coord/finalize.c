@@ -229,7 +229,5 @@ int muster_finalize_prepare(struct muster_supervisor *s)
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_USAGE;
 	}
-	if (!choice->automatic && !choice->known) /* said before anything is measured */
-		muster_log(MUSTER_LOG_WARN, NULL, "%s", choice->unknown.text);
 	return o->spool && !s->journal ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS; /* why is logged already */
 }

@@ -22,24 +22,19 @@ static const char ways_out[] =
 int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err)
 {
-	struct muster_selection choice = { .name = name, .automatic = strcmp(name, AUTOMATIC) == 0 };
+	struct muster_selection choice = { .automatic = strcmp(name, AUTOMATIC) == 0 };
 	if (overlay && muster_overlay_check(overlay, err) < 0)
 		return -1;
 	if (choice.automatic) {
 		if (muster_candidates_load(config_dir, overlay, &choice.candidates, err) < 0)
 			return -1;
-	} else {
-		choice.known = muster_expect_load(config_dir, name, overlay, &choice.named, &choice.unknown) == 0;
-		if (!choice.known && choice.unknown.code != MUSTER_ENOTSUPPORTED) {
-			*err = choice.unknown;
-			return -1;
-		}
+		/* an overlay for a machine type may name checks that common.json does not have */
+		choice.has_common = muster_expect_load(config_dir, COMMON, overlay, &choice.common, err) == 0 ||
+				    muster_expect_load(config_dir, COMMON, NULL, &choice.common, err) == 0;
+	} else if (muster_expect_load(config_dir, name, overlay, &choice.named, err) < 0) {
+		return -1;
 	}
-	/* an overlay for a machine type may name checks that common.json does not have */
-	choice.has_common =
-		!choice.known && (muster_expect_load(config_dir, COMMON, overlay, &choice.common, err) == 0 ||
-					 muster_expect_load(config_dir, COMMON, NULL, &choice.common, err) == 0);
-	if (!choice.known && !choice.has_common && err->code != MUSTER_ENOTSUPPORTED) {
+	if (choice.automatic && !choice.has_common && err->code != MUSTER_ENOTSUPPORTED) {
 		muster_selection_done(&choice);
 		return -1;
 	}
@@ -74,10 +69,9 @@ const struct muster_expect *muster_selection_find(const struct muster_selection 
 {
 	size_t index = 0;
 	*ret_how = NULL;
-	if (choice->known)
+	if (!choice->automatic)
 		return &choice->named;
-	*err = choice->unknown;
-	if (!choice->automatic || muster_recognise(run, &choice->candidates, &index, ret_how, err) < 0)
+	if (muster_recognise(run, &choice->candidates, &index, ret_how, err) < 0)
 		return NULL;
 	const struct muster_candidate *found = &choice->candidates.items[index];
 	if (found->misfit.code == MUSTER_OK)
@@ -92,7 +86,7 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 	const char *why, struct muster_report *ret)
 {
 	muster_evaluate(run, choice->has_common ? &choice->common : NULL, strict, ret);
-	ret->sku = choice->automatic ? "unknown" : choice->name;
+	ret->sku = "unknown";
 	add_finding(ret, (struct muster_finding){
 				 .check = "sku.unknown",
 				 .status = MUSTER_INCONCLUSIVE,

@@ -7,19 +7,17 @@
 #include "muster/evaluate.h"
 
 struct muster_selection {
-	const char *name;                    /* as it was given, not owned */
-	bool automatic;                      /* the name is "auto" */
-	bool known;                          /* the name has a file */
-	struct muster_error unknown;         /* why not, otherwise */
-	struct muster_expect named;          /* when known */
-	struct muster_candidates candidates; /* when automatic */
+	bool automatic;             /* the name is "auto" */
+	struct muster_expect named; /* otherwise */
+	/* when automatic */
+	struct muster_candidates candidates;
 	bool has_common;
 	struct muster_expect common; /* common.json, for an unknown machine type */
 };
 
-/* Load `name`: "auto", a name in config_dir, or a path. A name without a file is no error: the run is then checked
- * against common.json, and inconclusive. The overlay is a path or NULL; when it does not fit common.json,
- * common.json is used without it. On failure -1 with MUSTER_EUSAGE and the file in err. */
+/* Load `name`: "auto", a name in config_dir, or a path. The overlay is a path or NULL; when it does not fit
+ * common.json, common.json is used without it. On failure -1: MUSTER_ENOTSUPPORTED when the name has no file, else
+ * MUSTER_EUSAGE with the file in err. */
 int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err);
 void muster_selection_done(struct muster_selection *choice);
@@ -31,7 +29,7 @@ const struct muster_expect *muster_selection_find(const struct muster_selection 
 	const char **ret_how, struct muster_error *err);
 
 /* Judge the run. No I/O. When its machine type is not known, or its nodes are of several, one more finding says why and
- * what to do ("sku.unknown"), and the verdict is never a pass. The report borrows run and choice->name. */
+ * what to do ("sku.unknown"), and the verdict is never a pass. The report borrows run. */
 void muster_selection_evaluate(
 	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret);
 

@@ -5,6 +5,7 @@
  */
 #include "expect/parse.h"
 #include "util/file.h"
+#include "util/suggest.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 #define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
 #define MEMBERS_MAX 1024           /* of one object or array */
 #define TEXT_BYTES_MAX 4096        /* of one key or string */
+#define SIMILAR_MOST 4             /* names suggested for one that has no file */
 
 /* The files of one loading: parents first, then the file, then the overlay. Parents are read after the file, so the
  * stack grows downwards. */
@@ -273,27 +275,40 @@ static bool answers_to(const char *path, const char *name)
 	return found;
 }
 
+struct names {
+	const char **items;
+	size_t count;
+};
+
+static const char *name_at(const void *arg, size_t index)
+{
+	const struct names *names = arg;
+	return names->items[index];
+}
+
 /* The file called `name` in the directory, else one whose machine is called so by the metadata service, whatever the
  * case; malloc'd. */
 static int find_file(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
 	struct muster_arena *arena = muster_arena_new();
-	const char **names, *found = NULL, *list = "";
-	size_t count;
-	int result = muster_expect_names(config_dir, arena, &names, &count, err);
-	for (size_t i = 0; result == 0 && i < count; i++) {
-		list = muster_arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
-		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
-			found = names[i];
-	}
-	for (size_t i = 0; result == 0 && i < count && !found; i++)
-		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names[i]), name))
-			found = names[i];
+	const char *found = NULL;
+	struct names names;
+	char near[512];
+	int result = muster_expect_names(config_dir, arena, &names.items, &names.count, err);
+	for (size_t i = 0; result == 0 && i < names.count; i++)
+		if (strcasecmp(names.items[i], name) == 0 && (!found || strcmp(names.items[i], name) == 0))
+			found = names.items[i];
+	for (size_t i = 0; result == 0 && i < names.count && !found; i++)
+		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names.items[i]), name))
+			found = names.items[i];
+	if (result == 0 && !found)
+		muster_suggest(name, names.count, name_at, &names, SIMILAR_MOST, near, sizeof near);
 	if (found)
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
 	else if (result == 0)
-		result = muster_fail(err, MUSTER_ENOTSUPPORTED, "no expectations for \"%.80s\" in %s; there are: %s",
-			name, config_dir, *list ? list : "none");
+		result = muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"no machine type \"%.80s\" in %s%s%s (muster skus lists all)", name, config_dir,
+			*near ? "; did you mean " : "", near);
 	muster_arena_free(arena);
 	return result;
 }

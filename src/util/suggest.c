@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NAME_MAX_COMPARED 96
+#define PART_LEAST 3 /* letters: fewer are part of too many names */
 
 static size_t least(size_t a, size_t b)
 {
@@ -37,6 +38,12 @@ size_t muster_suggest_distance(const char *a, const char *b)
 	return row[n];
 }
 
+/* "H100" of "Standard_NC40ads_H100_v5" */
+static bool is_part(const char *name, const char *candidate)
+{
+	return strlen(name) >= PART_LEAST && strlen(name) <= NAME_MAX_COMPARED && strcasestr(candidate, name);
+}
+
 const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size)
 {
@@ -50,8 +57,9 @@ const char *muster_suggest(const char *name, size_t count, const char *(*at)(con
 		const char *candidate = at(arg, i);
 		size_t d = muster_suggest_distance(name, candidate), place = kept;
 
-		if (d > limit)
+		if (d > limit && !is_part(name, candidate))
 			continue;
+		d = least(d, limit + 1);
 		while (place > 0 && far[place - 1] > d)
 			place--;
 		if (place == most)

@@ -52,7 +52,7 @@ def check_table(report, directory):
         ("a higher floor", [report, "--sku", SKU, "--overlay", floor], 1, f"MUSTER FAIL {verdict}failed=8 warned=0"),
         ("a warning", [report, "--sku", SKU, "--overlay", doubt], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
         ("strict", [report, "--sku", SKU, "--overlay", doubt, "--strict"], 1, f"MUSTER FAIL {verdict}"),
-        ("an unknown machine type", [report, "--sku", "Nobody_v1"], 3, "MUSTER INCONCLUSIVE "),
+        ("an unknown machine type", [report, "--sku", "Nobody_v1"], 2, 'no machine type "Nobody_v1" in '),
         ("a broken overlay", [report, "--sku", SKU, "--overlay", broken], 2, 'copy.h2d"].min: a number is needed'),
         ("no such report", [report + "x", "--sku", SKU], 2, "No such file"),
         ("no report named", ["--sku", SKU], 2, "no report given"),

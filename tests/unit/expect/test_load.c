@@ -810,8 +810,8 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 	muster_expect_done(&expect);
 	ck_assert_int_eq(muster_expect_load(fixture_dir, "some_skus", NULL, &expect, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
-	ck_assert_msg(strstr(err.text, "no expectations for \"some_skus\" in /tmp/") == err.text &&
-			      strstr(err.text, "there are: Some_SKU, other"),
+	ck_assert_msg(strstr(err.text, "no machine type \"some_skus\" in /tmp/") == err.text &&
+			      strstr(err.text, "; did you mean \"Some_SKU\" (muster skus lists all)"),
 		"%s", err.text);
 	ck_assert_int_eq(muster_expect_load(fixture_path("none"), "x", NULL, &expect, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
@@ -829,10 +829,10 @@ START_TEST(a_path_is_told_from_a_name)
 	} names[] = {
 		{ "sub/x", MUSTER_EUSAGE, "sub/x: No such file" },
 		{ "x.json", MUSTER_EUSAGE, "x.json: No such file" },
-		{ ".json", MUSTER_ENOTSUPPORTED, "no expectations for \".json\" in " },
-		{ "x.jso", MUSTER_ENOTSUPPORTED, "there are: none" },
-		{ "abcdefgh", MUSTER_ENOTSUPPORTED, "no expectations for \"abcdefgh\" in " },
-		{ "", MUSTER_ENOTSUPPORTED, "no expectations for \"\" in " },
+		{ ".json", MUSTER_ENOTSUPPORTED, "no machine type \".json\" in " },
+		{ "x.jso", MUSTER_ENOTSUPPORTED, " (muster skus lists all)" },
+		{ "abcdefgh", MUSTER_ENOTSUPPORTED, "no machine type \"abcdefgh\" in " },
+		{ "", MUSTER_ENOTSUPPORTED, "no machine type \"\" in " },
 	};
 	struct muster_expect expect;
 	fixture_open();

@@ -15,7 +15,7 @@ static const struct {
 	size_t most;
 	const char *found;
 } cases[] = {
-	{ "min", { "max", "min_of", "mine" }, 3, "\"mine\" or \"max\"" },
+	{ "min", { "max", "min_of", "mine" }, 3, "\"mine\", \"max\" or \"min_of\"" },
 	{ "equals", { "equal", "equals_by", "one_of" }, 3, "\"equal\" or \"equals_by\"" },
 	/* the nearest first; of equally near ones the first */
 	{ "abcd", { "abxy", "abcx", "abce", "abcd" }, 3, "\"abcd\", \"abcx\" or \"abce\"" },
@@ -28,6 +28,9 @@ static const struct {
 	{ "a", { "", "b", "bc" }, 3, "\"\" or \"b\"" },
 	{ "abcd", { "wxyz" }, 3, "" },
 	{ "ab", { "abcdefgh" }, 3, "" },
+	/* a part of a long name, after the near ones */
+	{ "h100", { "NC40_A100_v4", "NC40_H100_v5", "H101", "ND96_H100_v5" }, 3,
+		"\"H101\", \"NC40_H100_v5\" or \"ND96_H100_v5\"" },
 };
 
 START_TEST(the_nearest_names_are_offered)
