@@ -73,7 +73,7 @@ static const struct muster_label fixture_bytes[] = {
 	{ .key = "bytes", .value = { .type = MUSTER_NUMBER, .number = 8589934592 } },
 	{ .key = "nodes", .value = { .type = MUSTER_NUMBER, .number = 2 } },
 };
-static const char *fixture_unjudged[] = { "copy.h2d", "copy.d2h" };
+static const char *fixture_blocked[] = { "copy.h2d", "copy.d2h" };
 
 /* One finding of each status, and probes and ranks that did not end well. */
 static struct muster_finding fixture_findings[] = {
@@ -84,8 +84,8 @@ static struct muster_finding fixture_findings[] = {
 		.expected = "a report from every rank",
 		.observed = "no message within 60 s",
 		.unit = "",
-		.unjudged = fixture_unjudged,
-		.unjudged_count = 2 },
+		.blocked = fixture_blocked,
+		.blocked_count = 2 },
 	{ .check = "copy.h2d",
 		.status = MUSTER_FAIL,
 		.node = "sim-1",
@@ -108,8 +108,8 @@ static struct muster_finding fixture_findings[] = {
 		.observed = "crashed: signal 11 in cuMemcpyHtoDAsync_v2",
 		.evidence = "last words: free(): invalid pointer",
 		.unit = "",
-		.unjudged = fixture_unjudged,
-		.unjudged_count = 2 },
+		.blocked = fixture_blocked,
+		.blocked_count = 2 },
 	{ .check = "ib.state",
 		.status = MUSTER_WARN,
 		.node = "sim-1",
@@ -173,7 +173,8 @@ static struct muster_tally fixture_tallies[] = {
 		.probe = "gpu_copy",
 		.unit = "GB/s",
 		.expected = "at least 21.34 GB/s (85 % of the median of this run, 25.1 GB/s)",
-		.count = { [MUSTER_PASS] = 15 },
+		.count = { [MUSTER_PASS] = 15, [MUSTER_BLOCKED] = 2 },
+		.blocked_by = "rank.missing on sim-2 and 1 more finding",
 		.has_numbers = true,
 		.lowest = 25.06,
 		.highest = 25.1,
@@ -224,6 +225,7 @@ static inline void fixture_report(struct muster_report *report, const struct mus
 	for (size_t i = 0; i < report->finding_count; i++)
 		report->count[report->findings[i].status]++;
 	report->count[MUSTER_PASS] = 43;
+	report->count[MUSTER_BLOCKED] = 2;
 }
 
 #endif

@@ -58,8 +58,8 @@ struct muster_check {
 	const char *within;   /* same_across: only values with the same value of this label are compared; or NULL */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
-	const char *after_id;       /* the check that it comes after, which may have been removed; or NULL */
-	int after;                  /* skipped where the check with this index failed or warned; -1: none */
+	const char *after_id; /* the check that it comes after, which may have been removed; or NULL */
+	int after; /* blocked where the check with this index failed, its warnings where that one warned; -1: none */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */

@@ -12,6 +12,7 @@ enum muster_status {
 	MUSTER_FAIL,
 	MUSTER_SKIP,         /* does not apply here, with the reason in `observed` */
 	MUSTER_INCONCLUSIVE, /* could not be measured, and the machine is not proved bad */
+	MUSTER_BLOCKED, /* not evaluated, since something that has a finding of its own failed there: only counted */
 	MUSTER_STATUS_COUNT
 };
 
@@ -35,8 +36,8 @@ struct muster_finding {
 	const char *source;        /* NULL when there is none */
 	const char *certainty;     /* NULL when there is none */
 	bool uncalibrated;         /* of a check without a threshold, see muster_tally */
-	const char **unjudged;     /* ids of the checks that this finding leaves without a measurement */
-	size_t unjudged_count;
+	const char **blocked;      /* ids of the checks that are not evaluated somewhere because of this finding */
+	size_t blocked_count;
 };
 
 /* How one check went over the whole run. */
@@ -52,10 +53,11 @@ struct muster_tally {
 	const char *value;
 	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */
 	size_t where_count;
-	const char *skipped; /* why it does not apply to this run at all; NULL when it does */
+	const char *skipped;    /* why it does not apply to this run at all; NULL when it does */
+	const char *blocked_by; /* the first finding that blocks it, "ib.state on sim-2"; NULL when none does */
 };
 
-extern const char *const muster_status_names[MUSTER_STATUS_COUNT]; /* "pass", "warn", "fail", "skip", "inconclusive" */
+extern const char *const muster_status_names[MUSTER_STATUS_COUNT]; /* "pass", "warn", "fail", "skip" ... */
 const char *muster_status_name(enum muster_status status);         /* the same; "unknown" for what has no name */
 
 #endif

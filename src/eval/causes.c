@@ -146,6 +146,7 @@ static size_t same_cause(
 struct muster_broken_ring {
 	size_t probe;
 	int ranks, cause, weight;
+	size_t node, at; /* the cause's node, and its place there */
 };
 
 /* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
@@ -167,7 +168,7 @@ static struct muster_broken_ring *find_broken(const struct muster_eval *eval, si
 	return NULL;
 }
 
-static void note_broken(struct muster_eval *eval, const struct muster_outcome *outcome, int rank)
+static void note_broken(struct muster_eval *eval, const struct muster_outcome *outcome, size_t n, size_t r)
 {
 	size_t probe = probe_number(outcome->probe);
 	struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
@@ -175,11 +176,13 @@ static void note_broken(struct muster_eval *eval, const struct muster_outcome *o
 	if (!ring) {
 		eval->broken = muster_realloc(eval->broken, eval->broken_count + 1, sizeof *eval->broken);
 		ring = &eval->broken[eval->broken_count++];
-		*ring = (struct muster_broken_ring){ probe, outcome->ring, -1, 0 };
+		*ring = (struct muster_broken_ring){ .probe = probe, .ranks = outcome->ring, .cause = -1 };
 	}
 	if (weight > ring->weight) {
 		ring->weight = weight;
-		ring->cause = rank;
+		ring->cause = eval->run->nodes[n].ranks[r].rank;
+		ring->node = n;
+		ring->at = r;
 	}
 }
 
@@ -194,7 +197,7 @@ static void find_all_broken(struct muster_eval *eval)
 			for (size_t i = 0; i < rank->outcomes.count; i++)
 				if (rank->outcomes.items[i].ring > 0 &&
 					rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)
-					note_broken(eval, &rank->outcomes.items[i], rank->rank);
+					note_broken(eval, &rank->outcomes.items[i], n, r);
 		}
 	}
 }
@@ -272,6 +275,8 @@ static void judge_outcome(
 	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
 	if (ended && eval->ring_cause[probe])
 		draft = eval->ring_cause[probe] - 1; /* what is not measured now is that one's doing */
+	else if (ended_with_run(eval->run, outcome) && eval->end_cause)
+		draft = eval->end_cause - 1;
 	if (probe < muster_probe_count())
 		causes[probe] = draft + 1;
 }
@@ -297,6 +302,8 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	size_t draft = add_finding(eval, finding, n, r, rank->missing ? "missing" : "unfinished") + 1;
 	if (rank->missing)
 		*cause_of_missing(eval, n, r) = draft;
+	if (rank->missing && !eval->missing_cause)
+		eval->missing_cause = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
 		cause_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
 }
@@ -325,7 +332,7 @@ static void judge_interrupted(struct muster_eval *eval)
 		.advice = "increase the time limit, or find out who cancelled the job; earlier results are included",
 	};
 	if (finding.observed)
-		add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL);
+		eval->end_cause = add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL) + 1;
 }
 
 /* A run tells of every rank that MPI had, missing ones included. One that does not was cut, and is no proof of health.
@@ -362,6 +369,23 @@ static void judge_unlisted(struct muster_eval *eval)
 	free(unlisted);
 }
 
+/* What a rank could not measure because another one broke its ring has that one's finding as its cause. All ranks have
+ * been looked at before. */
+static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, const struct muster_outcome *outcome)
+{
+	size_t probe = probe_number(outcome->probe), *own = &cause_of(eval, n, r)[probe], cause = 0;
+	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
+	if (outcome->ring <= 0 || probe == muster_probe_count() || !*own ||
+		eval->drafts[*own - 1].finding.status != MUSTER_SKIP)
+		return;
+	if (ring && ring->weight > ring_weight(outcome))
+		cause = cause_of(eval, ring->node, ring->at)[probe];
+	else if (eval->any_missing)
+		cause = eval->missing_cause;
+	if (cause)
+		*own = cause;
+}
+
 void muster_judge_outcomes(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
@@ -391,6 +415,10 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		}
 	}
 	muster_finding_draft_fold_here(eval);
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			for (size_t i = 0; i < run->nodes[n].ranks[r].outcomes.count; i++)
+				pass_on_ring_cause(eval, n, r, &run->nodes[n].ranks[r].outcomes.items[i]);
 	free(eval->broken);
 	free(wants);
 }
@@ -447,8 +475,10 @@ size_t muster_cause_find(
 	size_t probe = probe_number(muster_metric_probe(metric));
 	if (node == MUSTER_NOWHERE)
 		return find_any_cause(eval, 0, eval->run->node_count, probe);
-	if (rank != MUSTER_NOWHERE)
+	if (rank != MUSTER_NOWHERE && cause_of(eval, node, rank)[probe])
 		return cause_of(eval, node, rank)[probe];
+	if (rank != MUSTER_NOWHERE)
+		return *cause_of_missing(eval, node, rank);
 	if (metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT)
 		return find_node_cause(eval, node, probe);
 	return find_any_cause(eval, node, (size_t)node + 1, probe);

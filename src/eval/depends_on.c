@@ -1,4 +1,4 @@
-/* depends_on.c - skip a check where its prerequisite failed
+/* depends_on.c - block a check where its prerequisite failed, and its warnings where that one warned
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -7,17 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_failed_at_add(struct muster_check_state *state, struct muster_place place)
+static bool is_worse(enum muster_status a, enum muster_status b)
+{
+	return (a == MUSTER_FAIL && b != MUSTER_FAIL) || (a == MUSTER_WARN && b == MUSTER_PASS);
+}
+
+static bool same_failure(const struct muster_failed_place *a, const struct muster_place *place, struct muster_block by)
+{
+	return a->place.node == place->node && a->place.rank == place->rank && a->place.key == place->key &&
+	       a->by.draft == by.draft;
+}
+
+void muster_failed_at_add(struct muster_check_state *state, struct muster_place place, struct muster_block by)
 {
 	if (!state->has_dependents)
 		return;
-	MUSTER_ARRAY_PUSH(state->failed_at, state->failed_count, state->failed_room, place);
+	if (is_worse(by.status, state->worst.status))
+		state->worst = by;
+	if (state->failed_count && same_failure(&state->failed_at[state->failed_count - 1], &place, by))
+		return; /* another size, or another kind of link */
+	MUSTER_ARRAY_PUSH(
+		state->failed_at, state->failed_count, state->failed_room, ((struct muster_failed_place){ place, by }));
 }
 
 static int by_place(const void *a, const void *b)
 {
-	const struct muster_place *x = a, *y = b;
-	return (x->node > y->node) - (x->node < y->node); /* the whole job, nowhere, comes last */
+	const struct muster_failed_place *x = a, *y = b;
+	/* the whole job, nowhere, comes last */
+	return (x->place.node > y->place.node) - (x->place.node < y->place.node);
 }
 
 void muster_failed_at_sort(struct muster_check_state *state)
@@ -34,35 +51,52 @@ static bool overlap(const struct muster_place *a, const struct muster_place *b)
 	return !a->key || !b->key || strcmp(a->key, b->key) == 0;
 }
 
-bool muster_place_failed(const struct muster_eval *eval, size_t at, struct muster_place place)
+/* The worst of what failed on the node at this place, or, for node MUSTER_NOWHERE, for the whole job. */
+static struct muster_block find_at(const struct muster_check_state *state, uint32_t node, struct muster_place place)
 {
-	int after = eval->expect->checks[at].after;
-	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
-	size_t low = 0, high = state ? state->failed_count : 0;
-	if (high == 0)
-		return false;
-	if (place.node == MUSTER_NOWHERE || state->failed_at[high - 1].node == MUSTER_NOWHERE)
-		return true;
+	struct muster_block worst = { .status = MUSTER_PASS };
+	size_t low = 0, high = state->failed_count;
 	while (low < high) { /* the first of the node's */
 		size_t middle = low + (high - low) / 2;
-		if (state->failed_at[middle].node < place.node)
+		if (state->failed_at[middle].place.node < node)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < state->failed_count && state->failed_at[low].node == place.node; low++)
-		if (overlap(&state->failed_at[low], &place))
-			return true;
-	return false;
+	for (; low < state->failed_count && state->failed_at[low].place.node == node; low++) {
+		const struct muster_failed_place *failed = &state->failed_at[low];
+		if (is_worse(failed->by.status, worst.status) && overlap(&failed->place, &place))
+			worst = failed->by;
+	}
+	return worst;
 }
 
-bool muster_result_skipped(struct muster_eval *eval, size_t at, struct muster_place place)
+struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
-	struct muster_check_state *state = &eval->states[at];
-	if (!muster_place_failed(eval, at, place))
+	int after = eval->expect->checks[at].after;
+	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
+	if (!state || state->failed_count == 0)
+		return (struct muster_block){ .status = MUSTER_PASS };
+	if (place.node == MUSTER_NOWHERE)
+		return state->worst;
+	struct muster_place everywhere = { .node = place.node, .rank = MUSTER_NOWHERE };
+	struct muster_block job = find_at(state, MUSTER_NOWHERE, everywhere), here = find_at(state, place.node, place);
+	return is_worse(job.status, here.status) ? job : here;
+}
+
+bool muster_block_stops(struct muster_block block, enum muster_status status)
+{
+	return block.status == MUSTER_FAIL || (block.status == MUSTER_WARN && status == MUSTER_WARN);
+}
+
+bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
+{
+	struct muster_block block = muster_block_find(eval, at, place);
+	if (block.status == MUSTER_PASS)
 		return false;
-	state->tally->count[MUSTER_SKIP]++;
-	eval->report->count[MUSTER_SKIP]++;
-	muster_failed_at_add(state, place);
+	muster_failed_at_add(&eval->states[at], place, block);
+	if (!muster_block_stops(block, status))
+		return false;
+	muster_result_block(eval, at, block.draft);
 	return true;
 }

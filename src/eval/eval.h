@@ -1,7 +1,7 @@
 /* eval.h - what the files of src/eval share
  *
  * evaluate.c walks checks and things, judge.c holds one value against one check, same_across.c compares nodes and ranks
- * with each other, median.c finds the value in the middle, nvlink_domains.c counts NVLink domains, depends_on.c skips
+ * with each other, median.c finds the value in the middle, nvlink_domains.c counts NVLink domains, depends_on.c blocks
  * checks that come after others, causes.c turns probes' ends, missing ranks and what trial rings say into findings,
  * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has the
  * expectations of a run.
@@ -71,19 +71,33 @@ struct muster_finding_draft {
 	uint32_t last_node;
 	size_t more;     /* further observations at the same place, with other labels */
 	const char *all; /* the first few of them in words */
-	size_t unjudged_room;
+	size_t blocked_room;
 };
 #define MUSTER_NO_CHECK SIZE_MAX
+
+/* What blocks a check at a place: a finding that failed blocks every result, one that only warned blocks warnings. */
+struct muster_block {
+	enum muster_status status; /* of the finding: FAIL or WARN; PASS: nothing blocks it */
+	size_t draft;
+};
+
+struct muster_failed_place {
+	struct muster_place place;
+	struct muster_block by;
+};
 
 struct muster_check_state {
 	bool done;
 	struct muster_median median; /* found only for checks that ask for it */
 	struct muster_tally *tally;
-	const struct muster_sample *first; /* the first evaluated sample, for the tally's common value */
-	bool mixed;                        /* others had another value */
-	bool has_dependents;               /* another check comes after this one, so its failed_at are kept */
-	struct muster_place *failed_at; /* places where it failed, warned or was skipped, in order of node and rank */
+	const struct muster_sample *first;     /* the first evaluated sample, for the tally's common value */
+	bool mixed;                            /* others had another value */
+	bool has_dependents;                   /* another check comes after this one, so its failed_at are kept */
+	struct muster_failed_place *failed_at; /* where it failed, warned or was blocked, in order of node */
 	size_t failed_count, failed_room;
+	struct muster_block worst; /* the first of the worst of them: what blocks a check of the whole job */
+	size_t blocked_by;         /* the draft that blocks it first */
+	size_t block_count;        /* findings that block it somewhere */
 };
 
 struct muster_eval {
@@ -96,7 +110,9 @@ struct muster_eval {
 	size_t draft_count, draft_room, fold_start, check_start;
 	struct muster_broken_ring *broken; /* while outcomes are evaluated */
 	size_t broken_count;
-	bool any_missing;   /* likewise: a rank is */
+	bool any_missing;     /* likewise: a rank is */
+	size_t missing_cause; /* 1 + the first draft about a missing rank; 0: none */
+	size_t end_cause;     /* 1 + the draft about a run that was ended early; 0: it was not */
 	size_t *ring_cause; /* for each probe: 1 + the draft that names the cause of its failed all-reduces; 0: unknown
 			     */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
@@ -112,7 +128,8 @@ struct muster_eval {
  * (since check_here); and one about the same place as the one before but with other labels. Returns its place. */
 size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding finding, struct muster_place place,
 	size_t check, const char *cause);
-void muster_finding_draft_unjudged(struct muster_eval *eval, size_t draft, const char *check);
+/* True when the finding did not list the check yet. Checks must come one after the other. */
+bool muster_finding_draft_block(struct muster_eval *eval, size_t draft, const char *check);
 void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */
@@ -146,20 +163,28 @@ void muster_result_take(struct muster_eval *eval, size_t check, struct muster_pl
 	const struct muster_sample *sample, struct muster_verdict verdict);
 /* An evaluated value: the tally keeps lowest and highest, or the common value. */
 void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
-/* Whether a finding about a probe or a rank explains that there is no sample at a place: it then lists the check. */
+/* The check is not evaluated at one place because of a finding, which then lists it. Counted as blocked, or as not
+ * applicable where the finding itself says no more than that. */
+void muster_result_block(struct muster_eval *eval, size_t check, size_t draft);
+/* Whether a finding about a probe or a rank explains that there is no sample at a place: the check is then blocked. */
 bool muster_result_explained(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
+/* Nothing came from any rank of the node: each place there is blocked. */
+void muster_result_node_missing(struct muster_eval *eval, size_t check, uint32_t node);
 /* There is no sample where there should be one: never a pass. */
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
 struct muster_place muster_entry_place(const struct muster_entry *entry);
 
-/* depends_on.c: remember a place where a check failed, for the checks that name it in `after`. Sorted when the check is
- * done. */
-void muster_failed_at_add(struct muster_check_state *state, struct muster_place place);
+/* depends_on.c: remember a place where a check failed or warned, for the checks that name it in `after`. Sorted when
+ * the check is done. */
+void muster_failed_at_add(struct muster_check_state *state, struct muster_place place, struct muster_block by);
 void muster_failed_at_sort(struct muster_check_state *state);
-/* True when the check named by `after` failed at this place. */
-bool muster_place_failed(const struct muster_eval *eval, size_t check, struct muster_place place);
-/* The same, and counted as skipped. */
-bool muster_result_skipped(struct muster_eval *eval, size_t check, struct muster_place place);
+/* What the check named by `after` has for this check at a place. */
+struct muster_block muster_block_find(const struct muster_eval *eval, size_t check, struct muster_place place);
+/* Whether that blocks a result of this status. */
+bool muster_block_stops(struct muster_block block, enum muster_status status);
+/* Both, and counted. What comes after this check is then blocked by the same finding. */
+bool muster_result_blocked(
+	struct muster_eval *eval, size_t check, struct muster_place place, enum muster_status status);
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);

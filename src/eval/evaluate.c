@@ -73,10 +73,10 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		finding.port = place.key;
 	if (check->advice && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
 		finding.advice = muster_describe_advice(eval, check->advice, &finding, place.node, place.rank);
-	muster_finding_draft_add(eval, finding, place, at, NULL);
+	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
-		muster_failed_at_add(state, place);
+		muster_failed_at_add(state, place, (struct muster_block){ verdict.status, draft });
 }
 
 /* Whether the rank (or the node's leader, which is there) ran other probes and never heard of this one: a report of an
@@ -96,8 +96,30 @@ bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node,
 {
 	size_t cause = muster_cause_find(eval, eval->expect->checks[at].metric, node, rank);
 	if (cause)
-		muster_finding_draft_unjudged(eval, cause - 1, eval->states[at].tally->check);
+		muster_result_block(eval, at, cause - 1);
 	return cause > 0;
+}
+
+void muster_result_block(struct muster_eval *eval, size_t at, size_t draft)
+{
+	struct muster_check_state *state = &eval->states[at];
+	bool not_applicable = eval->drafts[draft].finding.status == MUSTER_SKIP;
+	enum muster_status status = not_applicable ? MUSTER_SKIP : MUSTER_BLOCKED;
+	state->tally->count[status]++;
+	eval->report->count[status]++;
+	if (!muster_finding_draft_block(eval, draft, state->tally->check) || not_applicable)
+		return;
+	if (state->block_count++ == 0)
+		state->blocked_by = draft;
+}
+
+void muster_result_node_missing(struct muster_eval *eval, size_t at, uint32_t node)
+{
+	enum muster_scope scope = eval->expect->checks[at].metric->scope;
+	size_t ranks = eval->run->nodes[node].rank_count;
+	bool of_node = scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT;
+	for (uint32_t r = 0; r < (of_node && ranks ? 1 : ranks); r++)
+		(void)muster_result_explained(eval, at, node, of_node ? MUSTER_NOWHERE : r);
 }
 
 void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
@@ -105,7 +127,7 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_place place = { .node = node, .rank = rank };
 	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
-	if (muster_result_explained(eval, at, node, rank) || muster_result_skipped(eval, at, place))
+	if (muster_result_explained(eval, at, node, rank))
 		return;
 	if (muster_check_operand(check, MUSTER_OF_PRESENCE))
 		verdict.status = muster_check_status(check);
@@ -114,7 +136,8 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
 		verdict =
 			(struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the metric" };
-	muster_result_take(eval, at, place, NULL, verdict);
+	if (!muster_result_blocked(eval, at, place, verdict.status))
+		muster_result_take(eval, at, place, NULL, verdict);
 }
 
 /* ---- checks that look at one sample at a time ---- */
@@ -192,17 +215,18 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	struct muster_verdict verdict;
 	if (w->seen)
 		mark_seen(w, sample);
-	if (muster_result_skipped(eval, w->check_at, place))
+	verdict =
+		excuse_slow(w, muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena));
+	if (muster_result_blocked(eval, w->check_at, place, verdict.status))
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);
-	verdict = muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena);
 	if (verdict.status == MUSTER_SKIP) {
 		MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, *entry);
 		return;
 	}
 	w->applies = true;
-	muster_result_take(eval, w->check_at, place, sample, excuse_slow(w, verdict));
+	muster_result_take(eval, w->check_at, place, sample, verdict);
 }
 
 static bool names_one_port(const struct muster_check *check)
@@ -242,12 +266,15 @@ static void judge_unseen(struct walk *w, uint32_t node)
 {
 	struct muster_eval *eval = w->eval;
 	struct muster_arena *arena = eval->report->arena;
-	struct muster_place whole = { .node = node, .rank = MUSTER_NOWHERE };
+	bool of_port = w->check->metric->scope == MUSTER_SCOPE_PORT;
 	for (size_t i = 0; i < w->by->list_count; i++) {
 		const struct muster_listed *listed = &w->by->list[i];
 		struct muster_place place = { node, MUSTER_NOWHERE, muster_arena_string(arena, listed->label_value) };
+		/* a GPU that no rank uses may be so because of what failed on any rank; a port depends on no other one
+		 */
+		struct muster_place from = { node, MUSTER_NOWHERE, of_port ? place.key : NULL };
 		if (w->seen[i] || muster_result_explained(eval, w->check_at, node, MUSTER_NOWHERE) ||
-			muster_result_skipped(eval, w->check_at, whole))
+			muster_result_blocked(eval, w->check_at, from, muster_check_status(w->check)))
 			continue;
 		muster_result_take(eval, w->check_at, place, NULL,
 			(struct muster_verdict){ muster_check_status(w->check),
@@ -264,8 +291,7 @@ static void judge_node(struct walk *w, uint32_t n)
 		judge_place(w, n, MUSTER_NOWHERE);
 	} else {
 		for (uint32_t r = 0; r < node->rank_count; r++)
-			if (!node->ranks[r].missing)
-				judge_place(w, n, r);
+			judge_place(w, n, r);
 	}
 	if (w->seen)
 		judge_unseen(w, n);
@@ -290,14 +316,28 @@ static void judge_samples(struct muster_eval *eval, size_t at)
 	if (w.by && strcmp(w.by->label, muster_scope_name(scope)) == 0) /* "gpu" and "port" are also labels */
 		w.seen = muster_calloc(w.by->list_count, sizeof *w.seen);
 	for (uint32_t n = 0; n < nodes; n++) {
-		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
+		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE) {
+			muster_result_node_missing(eval, at, n);
 			continue;
+		}
 		muster_finding_draft_fold_here(eval);
 		judge_node(&w, n);
 	}
 	muster_finding_draft_fold_here(eval);
 	free(w.skipped);
 	free(w.seen);
+}
+
+/* "ib.state on sim-2", and how many more findings block the check. */
+static const char *describe_block(const struct muster_eval *eval, const struct muster_check_state *state)
+{
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_finding *first = &eval->drafts[state->blocked_by].finding;
+	const char *text = first->node ? muster_arena_printf(arena, "%s on %s", first->check, first->node)
+				       : muster_arena_string(arena, first->check);
+	return state->block_count < 2 ? text
+				      : muster_arena_printf(arena, "%s and %zu more finding%s", text,
+						state->block_count - 1, state->block_count == 2 ? "" : "s");
 }
 
 /* A check, after the one that it comes after. */
@@ -322,6 +362,8 @@ static void judge_check(struct muster_eval *eval, size_t at)
 	else
 		judge_samples(eval, at);
 	muster_failed_at_sort(state);
+	if (state->block_count)
+		state->tally->blocked_by = describe_block(eval, state);
 	if (state->first && !state->mixed)
 		state->tally->value = muster_describe_value(state->first->value, eval->report->arena);
 }

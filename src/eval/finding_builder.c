@@ -17,6 +17,7 @@ static const int weights[MUSTER_STATUS_COUNT] = {
 	[MUSTER_WARN] = 2,
 	[MUSTER_SKIP] = 1,
 	[MUSTER_PASS] = 0,
+	[MUSTER_BLOCKED] = 0,
 };
 
 static bool same_text(const char *a, const char *b)
@@ -170,15 +171,16 @@ void muster_finding_draft_check_here(struct muster_eval *eval)
 	eval->fold_start = eval->check_start = eval->draft_count;
 }
 
-void muster_finding_draft_unjudged(struct muster_eval *eval, size_t at, const char *check)
+bool muster_finding_draft_block(struct muster_eval *eval, size_t at, const char *check)
 {
 	struct muster_finding_draft *draft = &eval->drafts[at];
 	struct muster_finding *finding = &draft->finding;
 
 	/* checks come one after the other, so the last one tells whether this one is listed already */
-	if (finding->unjudged_count && finding->unjudged[finding->unjudged_count - 1] == check)
-		return;
-	MUSTER_ARRAY_PUSH(finding->unjudged, finding->unjudged_count, draft->unjudged_room, check);
+	if (finding->blocked_count && finding->blocked[finding->blocked_count - 1] == check)
+		return false;
+	MUSTER_ARRAY_PUSH(finding->blocked, finding->blocked_count, draft->blocked_room, check);
+	return true;
 }
 
 static int compare_index(uint32_t a, uint32_t b)
@@ -271,12 +273,12 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 		struct muster_finding *finding = &report->findings[i];
 		*finding = draft->finding;
 		unfold(draft, finding, arena);
-		if (finding->unjudged_count) {
-			size_t size = finding->unjudged_count * sizeof *finding->unjudged;
-			finding->unjudged = muster_arena_alloc(arena, size);
-			memcpy(finding->unjudged, draft->finding.unjudged, size);
+		if (finding->blocked_count) {
+			size_t size = finding->blocked_count * sizeof *finding->blocked;
+			finding->blocked = muster_arena_alloc(arena, size);
+			memcpy(finding->blocked, draft->finding.blocked, size);
 		}
-		free(draft->finding.unjudged);
+		free(draft->finding.blocked);
 		free(draft->ranks);
 		report->count[finding->status]++;
 	}

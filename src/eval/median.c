@@ -17,7 +17,8 @@ static bool is_judged(const struct muster_eval *eval, size_t at, const struct mu
 	const struct muster_sample *sample = entry->sample;
 	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
 	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
-	       !muster_check_excuse(check, sample->value) && !muster_place_failed(eval, at, muster_entry_place(entry));
+	       !muster_check_excuse(check, sample->value) &&
+	       !muster_block_stops(muster_block_find(eval, at, muster_entry_place(entry)), MUSTER_PASS);
 }
 
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)

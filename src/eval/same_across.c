@@ -20,6 +20,7 @@ struct peer {
 	const char *value;                  /* the arena's: equal values are equal pointers */
 	const char *within;                 /* the label's value, likewise; NULL when all are compared */
 	const struct muster_sample *sample; /* the only sample of the value, if it is about the whole node or rank */
+	struct muster_block block;          /* of a warning about one of its values */
 };
 
 /* Values seen at one peer, each within a label's value. */
@@ -37,6 +38,7 @@ struct across {
 	struct seen *seen; /* at the place at hand */
 	size_t seen_count, seen_room;
 	const struct muster_sample *last; /* the latest sample that was seen */
+	struct muster_block block;        /* at the place at hand, unless it blocks more than warnings */
 };
 
 /* Order of two texts of the arena, either of which may be NULL. */
@@ -58,12 +60,14 @@ static const char *within_of(const struct across *a, const struct muster_sample 
 static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = a->eval->report->arena;
-	struct muster_place place = { .node = node, .rank = rank };
 	const struct muster_entry *entry;
 	size_t samples = 0;
 	for (; (entry = muster_cursor_next(&a->cursor, a->check, node, rank)); samples++) {
-		if (muster_result_skipped(a->eval, a->check_at, place))
+		struct muster_place place = muster_entry_place(entry);
+		if (muster_result_blocked(a->eval, a->check_at, place, MUSTER_PASS))
 			continue;
+		if (a->block.status == MUSTER_PASS)
+			a->block = muster_block_find(a->eval, a->check_at, place);
 		if (entry->sample->value.type == MUSTER_NULL) {
 			muster_result_take(a->eval, a->check_at, place, entry->sample,
 				muster_judge_sample(a->check, &a->eval->states[a->check_at], entry->sample, arena));
@@ -91,9 +95,10 @@ static void add_peers(struct across *a, uint32_t node, uint32_t rank)
 			if (seen[next].value != seen[next - 1].value)
 				text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, seen[next].value);
 		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			(struct peer){ node, rank, text, seen[i].within, whole ? a->last : NULL });
+			(struct peer){ node, rank, text, seen[i].within, whole ? a->last : NULL, a->block });
 	}
 	a->seen_count = 0;
+	a->block = (struct muster_block){ .status = MUSTER_PASS };
 }
 
 /* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
@@ -105,8 +110,9 @@ static void collect_node(struct across *a, uint32_t n)
 		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
 	} else if (!muster_result_explained(a->eval, a->check_at, n, MUSTER_NOWHERE) && !a->check->within) {
 		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			(struct peer){
-				n, MUSTER_NOWHERE, muster_arena_string(a->eval->report->arena, "none"), NULL, NULL });
+			(struct peer){ .node = n,
+				.rank = MUSTER_NOWHERE,
+				.value = muster_arena_string(a->eval->report->arena, "none") });
 	}
 }
 
@@ -114,8 +120,6 @@ static void collect_ranks(struct across *a, uint32_t n)
 {
 	const struct muster_node *node = &a->eval->run->nodes[n];
 	for (uint32_t r = 0; r < node->rank_count; r++) {
-		if (node->ranks[r].missing)
-			continue;
 		if (take_values(a, n, r) == 0)
 			muster_result_missing(a->eval, a->check_at, n, r);
 		if (a->of_ranks)
@@ -194,16 +198,26 @@ static void judge_majority(struct across *a, struct peer *const *sorted, size_t 
 		struct muster_verdict verdict = { .status = MUSTER_PASS };
 		if (peer->value != value)
 			verdict = (struct muster_verdict){ muster_check_status(a->check), expected, peer->value };
-		muster_result_take(a->eval, a->check_at, place, peer->sample, verdict);
+		if (muster_block_stops(peer->block, verdict.status))
+			muster_result_block(a->eval, a->check_at, peer->block.draft);
+		else
+			muster_result_take(a->eval, a->check_at, place, peer->sample, verdict);
 	}
 }
 
-/* No majority: one finding for the job. */
-static void judge_split(struct across *a, struct peer *const *sorted, const struct group *groups, size_t count)
+/* No majority: one finding for the job. A warning is blocked if another one warned about one of the peers before. */
+static void judge_split(
+	struct across *a, struct peer *const *sorted, size_t peers, const struct group *groups, size_t count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
 	const char *text = "";
+	for (size_t i = 0; i < peers; i++) {
+		if (!muster_block_stops(sorted[i]->block, muster_check_status(a->check)))
+			continue;
+		muster_result_block(a->eval, a->check_at, sorted[i]->block.draft);
+		return;
+	}
 	for (size_t i = 0; i < count && i < GROUPS_SHOWN; i++)
 		text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? "; " : "", sorted[groups[i].start]->value,
 			group_text(a, sorted, groups[i]));
@@ -227,7 +241,7 @@ static void judge_peers(struct across *a, struct peer *const *sorted, size_t cou
 	if (groups[0].count > count / 2)
 		judge_majority(a, sorted, count, groups[0]);
 	else
-		judge_split(a, sorted, groups, groups_count);
+		judge_split(a, sorted, count, groups, groups_count);
 }
 
 static void judge_all(struct across *a)
@@ -260,8 +274,10 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 	};
 	enum muster_scope scope = a.check->metric->scope;
 	for (uint32_t n = 0; n < eval->run->node_count; n++) {
-		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE)
+		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE) {
+			muster_result_node_missing(eval, check_at, n);
 			continue;
+		}
 		muster_finding_draft_fold_here(eval);
 		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
 			collect_node(&a, n);

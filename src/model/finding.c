@@ -7,6 +7,7 @@ const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
 	[MUSTER_FAIL] = "fail",
 	[MUSTER_SKIP] = "skip",
 	[MUSTER_INCONCLUSIVE] = "inconclusive",
+	[MUSTER_BLOCKED] = "blocked",
 };
 
 const char *muster_status_name(enum muster_status status)

@@ -392,8 +392,48 @@ static bool is_told(const struct muster_comparison *to, size_t until, const stru
 	return false;
 }
 
-static void compare_judgement(
-	struct match *m, size_t until, const struct muster_finding *before, const struct muster_finding *after)
+/* A check that is blocked on a node, or, with node NULL, by a finding about the whole job. */
+struct blocked {
+	const char *check, *node;
+};
+
+struct blocked_set {
+	struct blocked *items;
+	size_t count, room;
+};
+
+static int by_blocked(const void *a, const void *b)
+{
+	const struct blocked *x = a, *y = b;
+	int order = strcmp(x->check, y->check);
+	return order ? order : muster_text_order(x->node, y->node);
+}
+
+static struct blocked_set sorted_blocked(const struct muster_report *report)
+{
+	struct blocked_set set = { 0 };
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		for (size_t j = 0; j < finding->blocked_count; j++)
+			MUSTER_ARRAY_PUSH(set.items, set.count, set.room,
+				((struct blocked){ finding->blocked[j], finding->node }));
+	}
+	if (set.count)
+		qsort(set.items, set.count, sizeof *set.items, by_blocked);
+	return set;
+}
+
+/* Whether the check of a finding that is gone is blocked at its place. */
+static bool is_blocked(const struct blocked_set *set, const struct muster_finding *gone)
+{
+	const struct blocked here = { gone->check, gone->node }, job = { gone->check, NULL };
+	return set->count && (bsearch(&here, set->items, set->count, sizeof here, by_blocked) ||
+				     bsearch(&job, set->items, set->count, sizeof job, by_blocked));
+}
+
+/* What was blocked before and fails now is worse, to be safe; what failed before and is blocked now is not better. */
+static void compare_judgement(struct match *m, size_t until, const struct muster_finding *before,
+	const struct muster_finding *after, const struct blocked_set *blocked)
 {
 	const struct muster_finding *any = after ? after : before;
 	int was = weight(before), is = weight(after);
@@ -403,8 +443,14 @@ static void compare_judgement(
 	}
 	if (is_told(m->to, until, any))
 		return;
+	bool hidden = !after && is_blocked(blocked, before);
+	const char *now = after    ? muster_status_name(after->status)
+			  : hidden ? muster_status_name(MUSTER_BLOCKED)
+				   : "no finding";
 	add(m, (struct muster_change){
-		       .kind = is > was ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER,
+		       .kind = hidden     ? MUSTER_CHANGE_CHANGED
+			       : is > was ? MUSTER_CHANGE_WORSE
+					  : MUSTER_CHANGE_BETTER,
 		       .about = MUSTER_ABOUT_JUDGEMENT,
 		       .what = any->check,
 		       .node = any->node,
@@ -414,7 +460,7 @@ static void compare_judgement(
 		       .labels = any->labels,
 		       .label_count = any->label_count,
 		       .before = muster_string(before ? muster_status_name(before->status) : "no finding"),
-		       .after = muster_string(after ? muster_status_name(after->status) : "no finding"),
+		       .after = muster_string(now),
 		       .unit = "",
 	       });
 }
@@ -424,14 +470,16 @@ static void compare_judgements(struct match *m)
 	size_t before_count, after_count, until = m->to->change_count;
 	struct muster_finding *before = sorted_findings(m->before, m->alias, &before_count);
 	struct muster_finding *after = sorted_findings(m->after, NULL, &after_count);
+	struct blocked_set blocked = sorted_blocked(m->after);
 	for (size_t i = 0, j = 0; i < before_count || j < after_count;) {
 		int order = i == before_count ? 1 : j == after_count ? -1 : by_place(&before[i], &after[j]);
-		compare_judgement(m, until, order <= 0 ? &before[i] : NULL, order >= 0 ? &after[j] : NULL);
+		compare_judgement(m, until, order <= 0 ? &before[i] : NULL, order >= 0 ? &after[j] : NULL, &blocked);
 		i += order <= 0;
 		j += order >= 0;
 	}
 	free(before);
 	free(after);
+	free(blocked.items);
 }
 
 /* ---- all of it ---- */

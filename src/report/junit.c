@@ -40,6 +40,7 @@ struct book {
 	FILE *out;
 	const struct muster_finding **findings; /* by node, check and status, those of the job first */
 	size_t finding_count;
+	size_t job_end; /* of the job's */
 };
 
 /* ---- XML ---- */
@@ -121,16 +122,42 @@ static size_t find(const struct book *book, const char *node, const char *check,
 	return count;
 }
 
-/* A finding of this place that has blocked the check. */
-static const struct muster_finding *unjudged_by(const struct book *book, const struct suite *suite, const char *check)
+/* A finding of the book's range that has blocked the check. */
+static const struct muster_finding *blocked_by(const struct book *book, size_t first, size_t end, const char *check)
 {
-	for (size_t i = suite->first; i < suite->end; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct muster_finding *finding = book->findings[i];
-		for (size_t j = 0; j < finding->unjudged_count; j++)
-			if (strcmp(finding->unjudged[j], check) == 0)
+		for (size_t j = 0; j < finding->blocked_count; j++)
+			if (strcmp(finding->blocked[j], check) == 0)
 				return finding;
 	}
 	return NULL;
+}
+
+/* The check's probe did not end well here: what blocks the check may then be on another node of the same all-reduce. */
+static bool has_probe_finding(const struct book *book, const struct suite *suite, const struct muster_tally *tally)
+{
+	char check[128];
+	size_t first;
+	snprintf(check, sizeof check, "probe.%s", tally->probe ? tally->probe : "");
+	return find(book, suite->node, check, &first) > 0;
+}
+
+/* Why a check is not evaluated at a place, or not everywhere there; NULL when no finding blocks it. The place's own
+ * findings come first, then those of the job. What blocks a check of the job may be on any node. */
+static const char *block_text(const struct book *book, const struct suite *suite, const struct muster_tally *tally)
+{
+	struct muster_arena *arena = book->report->arena;
+	const struct muster_finding *why = blocked_by(book, suite->first, suite->end, tally->check);
+	if (!why)
+		why = blocked_by(book, 0, book->job_end, tally->check);
+	if (why && why->status == MUSTER_SKIP)
+		return why->observed;
+	if (why)
+		return muster_arena_printf(
+			arena, "blocked by %s%s%s", why->check, why->node ? " on " : "", why->node ? why->node : "");
+	bool here = !suite->node || tally->count[MUSTER_PASS] == 0 || has_probe_finding(book, suite, tally);
+	return here && tally->blocked_by ? muster_arena_printf(arena, "blocked by %s", tally->blocked_by) : NULL;
 }
 
 static enum outcome outcome_of(const struct book *book, const struct muster_finding *finding)
@@ -141,6 +168,7 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 		[MUSTER_FAIL] = OUTCOME_FAILED,
 		[MUSTER_SKIP] = OUTCOME_SKIPPED,
 		[MUSTER_INCONCLUSIVE] = OUTCOME_ERROR,
+		[MUSTER_BLOCKED] = OUTCOME_SKIPPED,
 	};
 	return finding->status == MUSTER_WARN && book->report->strict ? OUTCOME_FAILED : outcomes[finding->status];
 }
@@ -195,15 +223,14 @@ static void add_check(const struct book *book, struct suite *suite, const struct
 		return; /* it has its case in the other kind of suite */
 	if (tally->skipped && !at_job)
 		return;
-	const struct muster_finding *why = unjudged_by(book, suite, tally->check);
+	const char *why = tally->skipped ? tally->skipped : block_text(book, suite, tally);
 	bool of_job =
 		!at_job && find(book, NULL, tally->check, &first) > 0 && book->findings[first]->status != MUSTER_SKIP;
-	if (tally->skipped || why || of_job || tally->count[MUSTER_PASS] == 0) {
+	if (why || of_job || tally->count[MUSTER_PASS] == 0) {
 		one.outcome = OUTCOME_SKIPPED;
-		one.why = tally->skipped ? tally->skipped
-			  : why          ? why->observed
-			  : of_job       ? "evaluated for the whole job, see test suite job"
-					 : "not evaluated: no value, or a previous check failed";
+		one.why = why      ? why
+			  : of_job ? "evaluated for the whole job, see test suite job"
+				   : "not evaluated: no value, or a previous check failed";
 	}
 	add(suite, one);
 }
@@ -405,6 +432,8 @@ void muster_report_print_junit(const struct muster_report *report, FILE *out)
 		if (report->findings[i].status != MUSTER_PASS)
 			book.findings[book.finding_count++] = &report->findings[i];
 	qsort(book.findings, book.finding_count, sizeof *book.findings, by_place);
+	while (book.job_end < book.finding_count && !node_of(book.findings[book.job_end]))
+		book.job_end++;
 	suites[count] = (struct suite){ .name = "job" };
 	suite_fill(&book, &suites[count++], NULL);
 	for (size_t i = 0; i < run->node_count; i++) {

@@ -96,6 +96,31 @@ static void put_figures(FILE *out, const struct muster_report *report)
 	}
 }
 
+/* What could not be evaluated, and the first finding of each cause. */
+static void put_blocked(FILE *out, const struct muster_report *report)
+{
+	const struct muster_tally *tallies = report->tallies;
+	bool first = true;
+	for (size_t i = 0; i < report->tally_count; i++) {
+		bool done = !tallies[i].blocked_by;
+		for (size_t j = 0; j < i && !done; j++)
+			done = tallies[j].blocked_by && strcmp(tallies[j].blocked_by, tallies[i].blocked_by) == 0;
+		if (done)
+			continue;
+		fputs(first ? "\n| blocked by | checks |\n|---|---|\n" : "", out);
+		first = false;
+		fputs("| ", out);
+		put(out, tallies[i].blocked_by);
+		for (size_t j = i; j < report->tally_count; j++) {
+			if (!tallies[j].blocked_by || strcmp(tallies[j].blocked_by, tallies[i].blocked_by) != 0)
+				continue;
+			fputs(j == i ? " | " : ", ", out);
+			put(out, tallies[j].check);
+		}
+		fputs(" |\n", out);
+	}
+}
+
 static void put_placement(FILE *out, const struct muster_report *report)
 {
 	struct muster_placement placement;
@@ -132,14 +157,17 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 		fputs(", job ", out);
 		put(out, job->id);
 	}
-	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, %zu not applicable.\n",
-		report->count[MUSTER_FAIL], report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN],
-		report->count[MUSTER_PASS], report->count[MUSTER_SKIP]);
+	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, ", report->count[MUSTER_FAIL],
+		report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN], report->count[MUSTER_PASS]);
+	if (report->count[MUSTER_BLOCKED])
+		fprintf(out, "%zu blocked, ", report->count[MUSTER_BLOCKED]);
+	fprintf(out, "%zu not applicable.\n", report->count[MUSTER_SKIP]);
 	if (job->simulated)
 		fputs("\n**SIMULATED: results come from simulated hardware, not from a real machine.**\n", out);
 	if (report->strict)
 		fputs("\nStrict: warnings fail.\n", out);
 	put_findings(out, report);
+	put_blocked(out, report);
 	put_placement(out, report);
 	put_figures(out, report);
 }

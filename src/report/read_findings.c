@@ -69,8 +69,11 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, certainty, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(muster_finding, "calibrated", uncalibrated, BOOLEAN), .read = read_calibrated,
 		.write = write_calibrated, .optional = true },
-	{ MUSTER_FIELD(muster_finding, unjudged, TEXT), MUSTER_FIELD_MANY(muster_finding, unjudged_count),
+	{ MUSTER_FIELD(muster_finding, blocked, TEXT), MUSTER_FIELD_MANY(muster_finding, blocked_count),
 		.optional = true },
+	/* its name in earlier versions: read, and never written, as the type says */
+	{ MUSTER_FIELD_AS(muster_finding, "unjudged", blocked, JSON), MUSTER_FIELD_MANY(muster_finding, blocked_count),
+		.read = muster_json_text_read, .size = sizeof(const char *), .optional = true },
 };
 const struct muster_object_type muster_finding_type = MUSTER_OBJECT_TYPE(muster_finding, finding_fields);
 
@@ -97,6 +100,12 @@ static const struct muster_field count_fields[MUSTER_STATUS_COUNT] = {
 	COUNT_OF("fail", MUSTER_FAIL),
 	COUNT_OF("skip", MUSTER_SKIP),
 	COUNT_OF("inconclusive", MUSTER_INCONCLUSIVE),
+	/* earlier versions counted these as "skip" or not at all */
+	{ .key = "blocked",
+		.type = MUSTER_FIELD_SIZE,
+		.offset = MUSTER_BLOCKED * sizeof(size_t),
+		.high = INT_MAX,
+		.optional = true },
 };
 const struct muster_object_type muster_counts_type = { .fields = count_fields, .count = MUSTER_STATUS_COUNT };
 
@@ -108,6 +117,7 @@ static const struct muster_field tally_fields[] = {
 		.optional = true },
 	{ MUSTER_FIELD(muster_tally, count, OBJECT), .object = &muster_counts_type },
 	{ MUSTER_FIELD(muster_tally, skipped, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_tally, blocked_by, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_tally, lowest, NUMBER), .present = offsetof(struct muster_tally, has_numbers),
 		.optional = true },
 	{ MUSTER_FIELD(muster_tally, highest, NUMBER), .present = offsetof(struct muster_tally, has_numbers),

@@ -137,7 +137,7 @@ static size_t print_checked(const struct muster_text_page *page, const char *tit
 	return printed;
 }
 
-/* A value without a result: a check before its own one has failed, or no check of this run is about it. */
+/* A value without a result: its check is blocked, or no check of this run is about it. */
 static void print_why_unchecked(const struct muster_text_page *page, const struct muster_metric *metric, double bytes)
 {
 	const struct muster_tally *found = NULL;
@@ -147,7 +147,9 @@ static void print_why_unchecked(const struct muster_text_page *page, const struc
 			(bytes_of(tally) <= 0 || bytes_of(tally) == bytes)) /* sizes are whole numbers */
 			found = tally;
 	}
-	if (found)
+	if (found && found->blocked_by)
+		muster_print_text(page->out, "; %s is blocked by %s", found->check, found->blocked_by);
+	else if (found)
 		muster_print_text(page->out, "; not evaluated: a check before %s failed", found->check);
 	else
 		fputs("; no check", page->out);

@@ -18,7 +18,7 @@
 enum {
 	BLOCKS_MAX = 40,         /* findings shown in full */
 	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
-	UNJUDGED_MAX = 12,       /* ids of checks in one line */
+	BLOCKED_MAX = 12,        /* ids of checks in one line */
 	SKIPPED_MAX = 4,
 	PLACES_MAX = 40,
 };
@@ -48,6 +48,7 @@ static const struct look {
 	[MUSTER_FAIL] = { "FAIL", MUSTER_PAINT_FAIL },
 	[MUSTER_SKIP] = { "n/a", MUSTER_PAINT_DIM },
 	[MUSTER_INCONCLUSIVE] = { "inconclusive", MUSTER_PAINT_DOUBT },
+	[MUSTER_BLOCKED] = { "blocked", MUSTER_PAINT_DOUBT },
 };
 _Static_assert(sizeof looks / sizeof *looks == MUSTER_STATUS_COUNT, "every status has its look");
 
@@ -128,6 +129,7 @@ static void print_verdict(const struct muster_text_page *page)
 		{ MUSTER_INCONCLUSIVE, "inconclusive" },
 		{ MUSTER_WARN, "warned" },
 		{ MUSTER_PASS, "passed" },
+		{ MUSTER_BLOCKED, "blocked" },
 		{ MUSTER_SKIP, "not applicable" },
 	};
 	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT, "every status is counted");
@@ -143,6 +145,8 @@ static void print_verdict(const struct muster_text_page *page)
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		char text[64];
 		size_t count = page->report->count[parts[i].status];
+		if (count == 0 && parts[i].status == MUSTER_BLOCKED)
+			continue;
 		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
 		fputs(i == 0 ? "" : ", ", page->out);
 		if (count > 0)
@@ -237,11 +241,11 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	print_line(page, "evidence", finding->evidence, NULL, NULL);
 	print_line(page, "source", finding->source, NULL, finding->certainty);
 	print_line(page, "advice", finding->advice, NULL, NULL);
-	if (finding->unjudged_count > 0) {
+	if (finding->blocked_count > 0) {
 		char checks[64];
 		fprintf(page->out, "  %-9s %s not evaluated because of this: ", "blocked",
-			muster_text_plural(checks, finding->unjudged_count, "check"));
-		print_ids(page, finding->unjudged, finding->unjudged_count, UNJUDGED_MAX);
+			muster_text_plural(checks, finding->blocked_count, "check"));
+		print_ids(page, finding->blocked, finding->blocked_count, BLOCKED_MAX);
 	}
 }
 

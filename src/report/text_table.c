@@ -1,12 +1,13 @@
 /* text_table.c - nodes x probes: where it went well and where not
  *
- * A finding belongs to the column of the probe that yields its metric. With many nodes only those with something to say
- * have a row.
+ * A finding belongs to the column of the probe that yields its metric, and so does each check that it blocks. With many
+ * nodes only those with something to say have a row.
  */
 #include "report/text_summary.h"
 
 #include "muster/probe.h"
 #include "report/print_escaped.h"
+#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,38 @@ static void fill_ran(const struct table *table, const struct muster_run *run)
 	}
 }
 
+/* A tally by the name of its check. */
+struct named_tally {
+	const char *check;
+	const struct muster_tally *tally;
+	bool of_job; /* it is of the whole job, and is counted there already */
+};
+
+/* What a finding blocks on its node; a check of the whole job is blocked there, by however many findings. */
+static void fill_blocked(const struct table *table, const struct muster_report *report)
+{
+	struct named_tally *tallies = muster_calloc(report->tally_count + 1, sizeof *tallies);
+	for (size_t i = 0; i < report->tally_count; i++)
+		tallies[i] = (struct named_tally){ .check = report->tallies[i].check, .tally = &report->tallies[i] };
+	qsort(tallies, report->tally_count, sizeof *tallies, muster_by_text);
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		for (size_t j = 0; finding->status != MUSTER_SKIP && j < finding->blocked_count; j++) {
+			const struct named_tally key = { .check = finding->blocked[j] };
+			struct named_tally *found =
+				bsearch(&key, tallies, report->tally_count, sizeof *tallies, muster_by_text);
+			if (!found || !found->tally->probe || found->of_job)
+				continue;
+			const struct muster_metric *metric = muster_metric_find(found->tally->metric);
+			found->of_job = metric && metric->scope == MUSTER_SCOPE_JOB;
+			find_row(table, found->of_job ? NULL : finding->node)
+				->cells[column_of(table, found->tally->probe)]
+				.count[MUSTER_BLOCKED]++;
+		}
+	}
+	free(tallies);
+}
+
 static void table_init(struct table *table, const struct muster_report *report)
 {
 	const struct muster_run *run = report->run;
@@ -106,6 +139,7 @@ static void table_init(struct table *table, const struct muster_report *report)
 		find_row(table, finding->node)->cells[column].count[finding->status]++;
 		table->judged[column] |= finding->status != MUSTER_SKIP;
 	}
+	fill_blocked(table, report);
 }
 
 static void table_done(struct table *table)
@@ -119,7 +153,8 @@ static void table_done(struct table *table)
 
 static enum muster_status cell_status(const struct table *table, const struct row *row, size_t column)
 {
-	static const enum muster_status worst_first[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	static const enum muster_status worst_first[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN,
+		MUSTER_BLOCKED };
 	const struct cell *cell = &row->cells[column];
 	for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++)
 		if (cell->count[worst_first[i]] > 0)

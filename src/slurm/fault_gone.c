@@ -44,8 +44,8 @@ static bool has_finding(const struct muster_report *report, const char *node, co
 			continue;
 		if (same(finding->check, check))
 			return true;
-		for (size_t j = 0; j < finding->unjudged_count; j++)
-			if (same(finding->unjudged[j], check))
+		for (size_t j = 0; j < finding->blocked_count; j++)
+			if (same(finding->blocked[j], check))
 				return true;
 	}
 	return false;
@@ -109,7 +109,8 @@ static int check_passed(const struct muster_report *report, const struct muster_
 		needs_several_nodes(tally))
 		return muster_fail(
 			err, MUSTER_EUSAGE, "%s needs several nodes, and the report has only this one", reason->check);
-	/* skipped in one place, passed in another: which of the two is the place of the fault? */
+	/* skipped in one place, passed in another: which of the two is the place of the fault? A finding that blocks
+	 * the check would say on which node. */
 	if (tally->count[MUSTER_SKIP] > 0 &&
 		!(*reason->part && tally->metric && has_value_on_node(node, tally->metric, reason->part)))
 		return not_evaluated(err, reason->check);

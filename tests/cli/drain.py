@@ -274,7 +274,7 @@ class Drain(Commands):
         ring["probe"] = "nccl_allreduce"
         one, two = ["n1"], ["n1", "n2"]
         warned = [finding("warn", "copy.h2d", "n1", metric="gpu.h2d_gbps", observed="x")]
-        blocked = [{**finding("skip", "gpu.x"), "unjudged": ["copy.h2d"]}]
+        blocked = [{**finding("skip", "gpu.x"), "blocked": ["copy.h2d"]}]
         for reason, names, checks, findings, gone in (
                 ("muster: copy.h2d GPU 0: 1", one, [passed], (), True),
                 ("muster: copy.h2d: 1", two, [passed], (), True),

@@ -355,8 +355,8 @@ START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
 		false, &report);
 	ck_assert_str_eq(fixture_findings(&report), ends[_i].found);
 	ck_assert_int_eq(report.verdict, ends[_i].verdict);
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
-	ck_assert_str_eq(report.findings[0].unjudged[0], "h2d");
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
+	ck_assert_str_eq(report.findings[0].blocked[0], "h2d");
 	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -438,7 +438,7 @@ START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 		"fail probe.gpu_copy sim-2: probe gpu_copy finishes | rank 2: libx.so: not found; rank 3: other\n");
 	ck_assert_uint_eq(report.count[MUSTER_FAIL], 2);
 	for (size_t i = 0; i < 2; i++) {
-		ck_assert_uint_eq(report.findings[i].unjudged_count, 1);
+		ck_assert_uint_eq(report.findings[i].blocked_count, 1);
 		ck_assert_ptr_nonnull(report.findings[i].advice);
 	}
 	muster_report_done(&report);
@@ -623,7 +623,7 @@ START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail rank.missing sim-2 rank=3: a result from every rank | the rank did not finish\n"
 		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -682,7 +682,7 @@ START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 		false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 2);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -706,7 +706,7 @@ START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
 	fixture_judge(&run, check, false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -860,7 +860,7 @@ START_TEST(equals_by_misses_nothing_where_the_probe_failed)
 	fixture_judge(&run, NUMA, false, &report);
 	ck_assert_str_eq(
 		fixture_findings(&report), "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | no GPU\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -884,9 +884,17 @@ START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 	ck_assert_str_eq(fixture_findings(&report), "fail third sim-1 rank=0: inside | outside\n"
 						    "fail second sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n"
 						    "fail first sim-2: 2 | 1\n");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 3);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_SKIP], 2);
+	ck_assert_uint_eq(report.tallies[0].count[MUSTER_BLOCKED], 3);
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_BLOCKED], 2);
 	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 1);
+	ck_assert_uint_eq(report.count[MUSTER_BLOCKED], 5);
+	ck_assert_uint_eq(report.count[MUSTER_SKIP], 0);
+	ck_assert_str_eq(report.tallies[0].blocked_by, "second on sim-1 and 1 more finding");
+	ck_assert_str_eq(report.tallies[1].blocked_by, "first on sim-2");
+	ck_assert_ptr_null(report.tallies[2].blocked_by);
+	ck_assert_uint_eq(report.findings[1].blocked_count, 1);
+	ck_assert_str_eq(report.findings[1].blocked[0], "third");
+	ck_assert_uint_eq(report.findings[2].blocked_count, 2); /* what came after what it blocked, too */
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -985,8 +993,8 @@ START_TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
 	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}", false, &report);
 	ck_assert_uint_eq(report.finding_count, 2);
 	ck_assert_str_eq(report.findings[0].node, "sim-2");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
-	ck_assert_uint_eq(report.findings[1].unjudged_count, 0);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
+	ck_assert_uint_eq(report.findings[1].blocked_count, 0);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

@@ -208,7 +208,7 @@ START_TEST(a_node_whose_probe_failed_is_not_compared)
 	fixture_judge(&run, "'same':{'metric':'port.firmware','same_across':'nodes','source':'s'}", false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
 		"fail probe.ib_link n2 rank=1: probe ib_link finishes | libibverbs.so.1: not found\n");
-	ck_assert_uint_eq(report.findings[0].unjudged_count, 1);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

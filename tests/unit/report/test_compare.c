@@ -2,6 +2,7 @@
  *
  * The two runs are written as in run_text.h, and what belongs to a report as
  *   ! STATUS CHECK NODE [METRIC [GPU [BYTES]]]     a finding; the node "-" is the whole job
+ *   ! blocks CHECK                                 the finding before this one blocks the check
  *   profile NAME, sku NAME, strict, simulated
  */
 #include "report/compare.h"
@@ -18,10 +19,9 @@ struct side {
 
 static void add_finding(struct side *side, char **words, size_t count)
 {
-	static const char *const names[] = { "pass", "warn", "fail", "skip", "inconclusive" };
 	struct muster_finding *finding = &side->findings[side->report.finding_count++];
 	*finding = (struct muster_finding){ .check = words[2], .rank = -1, .unit = "" };
-	while (strcmp(names[finding->status], words[1]) != 0)
+	while (strcmp(muster_status_names[finding->status], words[1]) != 0)
 		finding->status++;
 	finding->node = run_text_or_null(words, count, 3);
 	finding->metric = count > 4 ? words[4] : NULL;
@@ -34,10 +34,19 @@ static void add_finding(struct side *side, char **words, size_t count)
 	}
 }
 
+static void add_blocked(struct side *side, const char *check)
+{
+	struct muster_finding *finding = &side->findings[side->report.finding_count - 1];
+	finding->blocked = muster_arena_alloc(side->run.arena, sizeof *finding->blocked);
+	finding->blocked[finding->blocked_count++] = muster_arena_string(side->run.arena, check);
+}
+
 static void add_line(struct muster_run *run, void *data, char **words, size_t count)
 {
 	struct side *side = data;
-	if (strcmp(words[0], "!") == 0)
+	if (strcmp(words[0], "!") == 0 && strcmp(words[1], "blocks") == 0)
+		add_blocked(side, words[2]);
+	else if (strcmp(words[0], "!") == 0)
 		add_finding(side, words, count);
 	else if (strcmp(words[0], "profile") == 0)
 		run->job.profile = words[1];
@@ -200,6 +209,19 @@ static const struct {
 	{ "fails as before, here and there", "sim-1 node.cpus 1\n! fail a sim-1\n! fail a -",
 		"sim-1 node.cpus 1\n! fail a -\n! fail a sim-1",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=3\n" },
+	{ "what failed and is blocked now is not better", "sim-1 node.cpus 1\n! fail a sim-1",
+		"sim-1 node.cpus 1\n! fail b sim-1\n! blocks a",
+		"\nworse\n  b: no finding -> fail: node sim-1\n"
+		"\nchanged\n  a: fail -> blocked: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=1 same=1\n" },
+	{ "blocked on another node says nothing", TWO_NODES "! fail a sim-1", TWO_NODES "! fail b sim-2\n! blocks a",
+		"\nworse\n  b: no finding -> fail: node sim-2\n"
+		"\nbetter\n  a: fail -> no finding: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=1 better=1 changed=0 same=0\n" },
+	{ "blocked for the whole job", TWO_NODES "! fail a sim-1\n! warn b -", TWO_NODES "! fail b -\n! blocks a",
+		"\nworse\n  b: warn -> fail: the whole job\n"
+		"\nchanged\n  a: fail -> blocked: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=1 same=0\n" },
 	{ "what does not apply is no judgement", "sim-1 node.cpus 1\n! skip a sim-1", "sim-1 node.cpus 1",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "of one place the worst counts", "sim-1 node.cpus 1\n! warn a sim-1\n! fail a sim-1\n! warn a sim-1",

@@ -68,9 +68,9 @@ static const struct {
 	const char *what, *with, *said;
 } broken[] = {
 	{ "\"status\": \"warn\"", "\"status\": \"bad\"",
-		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive is needed, found \"bad\"" },
+		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive, blocked is needed, found \"bad\"" },
 	{ "\"status\": \"warn\"", "\"status\": 4",
-		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive is needed, found 4" },
+		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive, blocked is needed, found 4" },
 	{ "\"rank\": 4", "\"rank\": -2", "$.findings[1].where.rank" },
 	{ "\"gpu\": \"000b:00:00.0\"", "\"xpu\": \"000b:00:00.0\"",
 		"$.findings[1].where.xpu: unknown key; did you mean \"gpu\"? Allowed are node, rank, gpu, port, "
@@ -78,7 +78,7 @@ static const struct {
 	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is not a verdict" },
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
 	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" are only allowed together" },
-	{ "\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]", "\"unjudged\": [7]", "$.findings[0].unjudged[0]" },
+	{ "\"blocked\": [\"copy.h2d\", \"copy.d2h\"]", "\"blocked\": [7]", "$.findings[0].blocked[0]" },
 	{ "\"domains\": 2", "\"domains\": -2", "$.summary.domains" },
 	{ "\"count\": {\"pass\": 43", "\"count\": {\"pass\": -43", "$.summary.count.pass" },
 	{ "\"bytes\": 8589934592", "\"bytes\": [8589934592]", "$.findings[4].where.labels.bytes" },
@@ -104,10 +104,38 @@ START_TEST(what_is_no_judgement_is_refused_with_its_place)
 }
 END_TEST
 
+/* "blocked" had another name, and was not counted. */
+START_TEST(a_report_of_an_earlier_version_is_read)
+{
+	struct muster_report report;
+	struct muster_run run;
+	struct muster_error err = { 0 };
+	char *text = fixture_text(MUSTER_FAIL, false), *at;
+	while ((at = strstr(text, "\"blocked\": [")))
+		memcpy(at, "\"unjudged\":[", strlen("\"unjudged\":["));
+	while ((at = strstr(text, ", \"blocked\": 2}")))
+		memcpy(at, "}               ", strlen(", \"blocked\": 2}"));
+	put(text);
+	ck_assert_msg(muster_report_load(path, &run, &report, &err) == 0, "%s", err.text);
+	unlink(path);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
+	ck_assert_str_eq(report.findings[0].blocked[1], "copy.d2h");
+	ck_assert_uint_eq(report.count[MUSTER_BLOCKED], 0);
+	ck_assert_uint_eq(report.tallies[3].count[MUSTER_BLOCKED], 0);
+	char *again = text_of(&report);
+	ck_assert_ptr_null(strstr(again, "unjudged"));
+	muster_report_done(&report);
+	muster_run_done(&run);
+	free(text);
+	free(again);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report_judged");
 	TCase *tcase = tcase_create("judged");
+	tcase_add_test(tcase, a_report_of_an_earlier_version_is_read);
 	tcase_add_loop_test(tcase, a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3);
 	tcase_add_loop_test(
 		tcase, what_is_no_judgement_is_refused_with_its_place, 0, (int)(sizeof broken / sizeof *broken));

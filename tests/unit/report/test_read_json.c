@@ -358,7 +358,7 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		("\"unfinished\": \"the rank did not finish; its last message, 3 s after its start: "
 		 "ncclAllReduce\""),
 		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
-		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1}",
+		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1, \"blocked\": 2}",
 		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\"}",
 		"\"where\": {\"node\": \"sim-1\", \"port\": \"mlx5_ib3/1\"}",
 		"\"where\": {\"labels\": {\"bytes\": 8589934592, \"nodes\": 2}}",
@@ -371,7 +371,8 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		"\"source\": \"vendor's guide\",\n      \"certainty\": \"specified\"",
 		"\"evidence\": \"last words: free(): invalid pointer\",\n      \"value\": null",
 		"\"step\": \"cuMemcpyHtoDAsync_v2\", \"evidence\": \"last words: free(): invalid pointer\"",
-		"\"unjudged\": [\"copy.h2d\", \"copy.d2h\"]",
+		"\"blocked\": [\"copy.h2d\", \"copy.d2h\"]",
+		"\"blocked_by\": \"rank.missing on sim-2 and 1 more finding\"",
 		"\"lowest\": 11.2, \"highest\": 26.1",
 		"\"domains\": 2",
 		"\"certainty\": \"specified\"},",
@@ -440,6 +441,7 @@ START_TEST(only_a_clear_verdict_exits_zero_or_one)
 		[MUSTER_FAIL] = MUSTER_EXIT_FAIL,
 		[MUSTER_SKIP] = MUSTER_EXIT_INCONCLUSIVE,
 		[MUSTER_INCONCLUSIVE] = MUSTER_EXIT_INCONCLUSIVE,
+		[MUSTER_BLOCKED] = MUSTER_EXIT_INCONCLUSIVE,
 	};
 	struct muster_report report = { .verdict = (enum muster_status)_i };
 	ck_assert_int_eq(muster_report_exit(&report), wanted[_i]);

@@ -38,6 +38,9 @@ static const struct muster_tally observed = { .check = "site.ring",
 static const struct muster_tally skipped = {
 	.check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s", .has_numbers = true, .skipped = "for another run"
 };
+static const struct muster_tally blocked = {
+	.check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s", .blocked_by = "gpu.count on a"
+};
 static const struct muster_tally no_numbers = { .check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s" };
 
 static const struct {
@@ -72,6 +75,8 @@ static const struct {
 	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2", &observed,
 		"  all-reduce busbw: 300 GB/s at 1 MiB; site.ring: no threshold\n" },
 	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &skipped, "  H2D: 26.1 GB/s on 1 GPU; no check\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &blocked,
+		"  H2D: 26.1 GB/s on 1 GPU; copy.h2d is blocked by gpu.count on a\n" },
 	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &no_numbers,
 		"  H2D: 26.1 GB/s on 1 GPU; not evaluated: a check before copy.h2d failed\n" },
 };

@@ -38,8 +38,8 @@ static size_t count_of(const char *text, const char *wanted)
 static const char *const whole =
 	"muster " MUSTER_VERSION ": Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711\n"
 	"SIMULATED: results come from simulated hardware, not from a real machine\n"
-	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them recorded only, no threshold), 1 not "
-	"applicable\n"
+	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them recorded only, no threshold), 2 "
+	"blocked, 1 not applicable\n"
 	"\n"
 	"FAIL rank.missing: node sim-2, rank 15\n"
 	"  expected  a report from every rank\n"
@@ -178,17 +178,14 @@ START_TEST(a_fault_of_all_nodes_does_not_hide_another)
 }
 END_TEST
 
-START_TEST(of_many_unjudged_checks_the_first_dozen_is_named)
+START_TEST(of_many_blocked_checks_the_first_dozen_is_named)
 {
 	static const char *ids[] = { "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13" };
 	struct muster_run run;
 	struct muster_report report;
-	struct muster_finding finding = { .check = "probe.gpu",
-		.status = MUSTER_FAIL,
-		.rank = -1,
-		.unit = "",
-		.unjudged = ids,
-		.unjudged_count = 12 };
+	struct muster_finding finding = {
+		.check = "probe.gpu", .status = MUSTER_FAIL, .rank = -1, .unit = "", .blocked = ids, .blocked_count = 12
+	};
 	synthetic_run(&run, 8);
 	fixture_report(&report, &run);
 	report.findings = &finding;
@@ -197,9 +194,67 @@ START_TEST(of_many_unjudged_checks_the_first_dozen_is_named)
 	ck_assert_ptr_nonnull(strstr(text, "  blocked   12 checks not evaluated because of this: c1, c2, c3, c4, c5, "
 					   "c6, c7, c8, c9, c10, c11, c12\n"));
 	free(text);
-	finding.unjudged_count = 13;
+	finding.blocked_count = 13;
 	text = text_of(&report, false);
 	ck_assert_ptr_nonnull(strstr(text, ", c11, c12 and 1 more\n"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Of ports on their node, of the whole job once, and nothing where something is worse or does not apply. */
+START_TEST(the_table_shows_what_is_blocked)
+{
+	static const char *rings[] = { "ib.rate", "ring.gdr", "ring.busbw", "no.such" }, *more[] = { "ring.busbw" };
+	struct muster_run run;
+	struct muster_finding findings[] = {
+		{ .check = "gpu.name",
+			.metric = "gpu.name",
+			.node = "sim-1",
+			.status = MUSTER_FAIL,
+			.blocked = rings,
+			.blocked_count = 4 },
+		{ .check = "gpu.name",
+			.metric = "gpu.name",
+			.node = "sim-2",
+			.status = MUSTER_FAIL,
+			.blocked = more,
+			.blocked_count = 1 },
+		{ .check = "probe.fabric",
+			.node = "sim-2",
+			.status = MUSTER_SKIP,
+			.blocked = rings,
+			.blocked_count = 2 },
+	};
+	struct muster_tally tallies[] = {
+		{ .check = "ring.gdr", .metric = "rank.nccl_gdr", .probe = "nccl_allreduce" },
+		{ .check = "ib.rate", .metric = "port.rate_gbps", .probe = "ib_link" },
+		{ .check = "gpu.name", .metric = "gpu.name", .probe = "gpu" },
+		{ .check = "ring.busbw", .metric = "nccl.allreduce_busbw_gbps", .probe = "nccl_allreduce" },
+	};
+	struct muster_report report = {
+		.run = &run,
+		.sku = "x",
+		.findings = findings,
+		.finding_count = sizeof findings / sizeof *findings,
+		.tallies = tallies,
+		.tally_count = sizeof tallies / sizeof *tallies,
+		.count = { [MUSTER_FAIL] = 2, [MUSTER_BLOCKED] = 4 },
+	};
+	fixture_run(&run);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "0 passed, 4 blocked, 0 not applicable\n") != NULL, "%s", text);
+	ck_assert_msg(
+		strstr(text,
+			"\nnode   metadata  launch  environment  system  storage  gpu     fabric  affinity  ib_link    "
+			"gpu_copy  nccl_allreduce\n"
+			"sim-1  n/a       n/a     n/a          n/a     n/a      FAIL 1  n/a     n/a       blocked 1  "
+			"n/a       blocked 1\n"
+			"sim-2  n/a       n/a     n/a          n/a     n/a      FAIL 1  n/a     n/a       pass       "
+			"n/a       pass\n"
+			"job    n/a       n/a     n/a          n/a     n/a      n/a     n/a     n/a       n/a        "
+			"n/a       blocked 1\n"),
+		"%s", text);
 	free(text);
 	muster_run_done(&run);
 }
@@ -323,7 +378,7 @@ END_TEST
 
 START_TEST(the_last_line_is_stable)
 {
-	static const char *const wanted[] = {
+	static const char *const wanted[MUSTER_STATUS_COUNT] = {
 		[MUSTER_PASS] = "MUSTER PASS sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
 				"report=muster-report.json\n",
 		[MUSTER_FAIL] = "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
@@ -478,7 +533,8 @@ int main(void)
 	tcase_add_test(tcase, a_pass_is_a_few_calm_lines);
 	tcase_add_test(tcase, with_many_nodes_only_those_with_findings_have_rows);
 	tcase_add_test(tcase, a_fault_of_all_nodes_does_not_hide_another);
-	tcase_add_test(tcase, of_many_unjudged_checks_the_first_dozen_is_named);
+	tcase_add_test(tcase, of_many_blocked_checks_the_first_dozen_is_named);
+	tcase_add_test(tcase, the_table_shows_what_is_blocked);
 	tcase_add_test(tcase, colours_come_only_when_asked_for);
 	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);
 	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);

@@ -17,7 +17,7 @@ static const struct {
 	const char *tally, *metric, *probe, *expected, *skipped;
 	size_t passes, skips;
 	struct muster_finding finding;
-	const char *unjudged; /* by the finding */
+	const char *blocked; /* by the finding */
 	bool gone;
 } cases[] = {
 #define REASON(c) MUSTER_DRAINED_BY_PERSON, c, ""
@@ -94,7 +94,7 @@ START_TEST(a_fault_is_gone_when_its_check_passed_where_it_was)
 	struct muster_error err = { .code = MUSTER_OK };
 	struct muster_drain_reason reason = { .by = cases[_i].by };
 	struct muster_finding finding = cases[_i].finding;
-	const char *unjudged[] = { cases[_i].unjudged };
+	const char *blocked[] = { cases[_i].blocked };
 	struct muster_tally tally = {
 		.check = cases[_i].tally,
 		.metric = cases[_i].metric,
@@ -104,8 +104,8 @@ START_TEST(a_fault_is_gone_when_its_check_passed_where_it_was)
 	};
 	tally.count[MUSTER_PASS] = cases[_i].passes;
 	tally.count[MUSTER_SKIP] = cases[_i].skips;
-	finding.unjudged = unjudged;
-	finding.unjudged_count = cases[_i].unjudged != NULL;
+	finding.blocked = blocked;
+	finding.blocked_count = cases[_i].blocked != NULL;
 	snprintf(reason.check, sizeof reason.check, "%s", cases[_i].check);
 	snprintf(reason.part, sizeof reason.part, "%s", cases[_i].part);
 	make_run(&run, cases[_i].nodes);

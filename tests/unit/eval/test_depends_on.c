@@ -1,0 +1,219 @@
+/* test_depends_on.c - what a failure, a warning, the end of a probe or a missing rank blocks, and what it does not */
+#include "check_main.h"
+#include "run_text.h"
+
+#define AFTER(more) "'source':'s','after':'first'" more
+#define H2D_WARN "'first':{'metric':'gpu.h2d_gbps','min':2,'source':'s','severity':'warn'}"
+#define NUMA(more) "'second':{'metric':'gpu.numa_node','equals':1," AFTER(more) "}"
+
+/* The ring of an ND96asr_v4 at sizes of which the first only warns. */
+#define RING(mib, id, limits, after)                                                                                   \
+	"'" id "':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':" mib "}," limits ",'source':'s'" after "}"
+#define BUSBW "job nccl.allreduce_busbw_gbps nodes=2 ranks=2 bytes="
+#define RANKS "\na/0 = - -\nb/1 = - -"
+
+static const struct {
+	const char *run, *checks;
+	const char *found;   /* fixture_findings() */
+	const char *blocked; /* "check: N by CAUSE" of each check that is blocked somewhere */
+	enum muster_status verdict;
+} cases[] = {
+	/* a warning silences no failure, whatever the order of the sizes */
+	{ BUSBW "512 150\n" BUSBW "1024 40\n" BUSBW "2048 41" RANKS,
+		RING("512", "r512", "'min':120,'warn_below':155", "") "," RING("1024", "r1g", "'min':120",
+			",'after':'r512'") "," RING("2048", "r2g", "'min':120", ",'after':'r1g'"),
+		"fail r1g: at least 120 GB/s | 40\n"
+		"warn r512: at least 120 GB/s (warning below 155) | 150\n",
+		"r2g: 1 by r1g\n", MUSTER_FAIL },
+	/* what warns after a warning is blocked, through a check that passed too */
+	{ BUSBW "4 227\n" BUSBW "6 300\n" BUSBW "8 227" RANKS,
+		RING("4", "r4g", "'min':225,'warn_below':230", "") "," RING("6", "r6g", "'min':225,'warn_below':230",
+			",'after':'r4g'") "," RING("8", "r8g", "'min':225,'warn_below':228", ",'after':'r6g'"),
+		"warn r4g: at least 225 GB/s (warning below 230) | 227\n", "r8g: 1 by r4g\n", MUSTER_PASS },
+	{ BUSBW "4 227\n" BUSBW "8 227" RANKS,
+		RING("4", "r4g", "'min':225,'warn_below':230", "") "," RING("8", "r8g", "'min':228", ",'after':'r4g'"),
+		"fail r8g: at least 228 GB/s | 227\nwarn r4g: at least 225 GB/s (warning below 230) | 227\n", "",
+		MUSTER_FAIL },
+	/* a check that can only warn, before one that fails */
+	{ "a/0 rank.nccl_transport NET/Socket\nb/1 rank.nccl_transport SHM\n" BUSBW "64 0.4",
+		"'shm':{'metric':'rank.nccl_transport','equals':'SHM','source':'s','severity':'warn'}," RING(
+			"64", "r64", "'min':5", ",'after':'shm'"),
+		"fail r64: at least 5 GB/s | 0.4\nwarn shm a rank=0: SHM | NET/Socket\n", "", MUSTER_FAIL },
+	/* ports: one that is down and unused hides no other one, and is not compared when that is a failure */
+	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.rate_gbps port=p0/1 link_layer=InfiniBand 10\n"
+	  "a port.state port=p1/1 link_layer=InfiniBand ACTIVE\na port.rate_gbps port=p1/1 link_layer=InfiniBand 100\n"
+	  "b port.state port=p0/1 link_layer=InfiniBand DOWN\nb port.rate_gbps port=p0/1 link_layer=InfiniBand 10\n"
+	  "b port.state port=p1/1 link_layer=InfiniBand ACTIVE\nb port.rate_gbps port=p1/1 link_layer=InfiniBand 200\n"
+	  "c port.state port=p1/1 link_layer=InfiniBand ACTIVE\nc port.rate_gbps port=p1/1 link_layer=InfiniBand 200\n"
+	  "a/0 = - -\nb/1 = - -\nc/2 = - -",
+		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'},"
+		"'rate':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER("") "}",
+		"fail first a port=p0/1: ACTIVE | DOWN\n"
+		"fail rate a: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
+		"fail first b port=p0/1: ACTIVE | DOWN\n",
+		"rate: 2 by first on a and 1 more finding\n", MUSTER_FAIL },
+	/* compared with others: the failure stands beside the warning, a warning is blocked, alone or without a
+	   majority */
+	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.rate_gbps port=p0/1 link_layer=InfiniBand 100\n"
+	  "b port.state port=p0/1 link_layer=InfiniBand ACTIVE\nb port.rate_gbps port=p0/1 link_layer=InfiniBand 200\n"
+	  "c port.state port=p0/1 link_layer=InfiniBand ACTIVE\nc port.rate_gbps port=p0/1 link_layer=InfiniBand 200\n"
+	  "a/0 = - -\nb/1 = - -\nc/2 = - -",
+		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s','severity':'warn'},"
+		"'hard':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER(
+			"") "},"
+			    "'soft':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER(",'severity':'warn'") "}",
+		"fail hard a: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
+		"warn first a port=p0/1: ACTIVE | DOWN\n",
+		"soft: 1 by first on a\n", MUSTER_FAIL },
+	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.rate_gbps port=p0/1 link_layer=InfiniBand 100\n"
+	  "b port.state port=p0/1 link_layer=InfiniBand ACTIVE\nb port.rate_gbps port=p0/1 link_layer=InfiniBand 200\n"
+	  "a/0 = - -\nb/1 = - -",
+		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s','severity':'warn'},"
+		"'soft':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER(",'severity':'warn'") "}",
+		"warn first a port=p0/1: ACTIVE | DOWN\n", "soft: 1 by first on a\n", MUSTER_PASS },
+	/* a warning blocks neither a failure nor a pass nor what could not be measured, only a warning */
+	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 7", H2D_WARN "," NUMA(""),
+		"fail second a rank=0 gpu=g0: 1 | 7\nwarn first a rank=0 gpu=g0: at least 2 GB/s | 1\n", "",
+		MUSTER_FAIL },
+	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 7", H2D_WARN "," NUMA(",'severity':'warn'"),
+		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n", "second: 1 by first on a\n", MUSTER_PASS },
+	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 1", H2D_WARN "," NUMA(""),
+		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n", "", MUSTER_PASS },
+	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 -", H2D_WARN "," NUMA(""),
+		"inconclusive second a rank=0 gpu=g0: 1 | null: not supported here\n"
+		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n",
+		"", MUSTER_INCONCLUSIVE },
+	/* of a failure and a warning on one node the failure counts */
+	{ "a/0 gpu.h2d_gbps gpu=g0 3\na/0 gpu.h2d_gbps gpu=g1 1\na node.cpus 7",
+		"'first':{'metric':'gpu.h2d_gbps','min':2,'warn_below':4,'source':'s'},"
+		"'second':{'metric':'node.cpus','equals':1," AFTER("") "}",
+		"fail first a rank=0 gpu=g1: at least 2 GB/s (warning below 4) | 1\n"
+		"warn first a rank=0 gpu=g0: at least 2 GB/s (warning below 4) | 3\n",
+		"second: 1 by first on a\n", MUSTER_FAIL },
+	/* a listed port that is not there is told beside another one that failed */
+	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.rate_gbps port=p0/1 link_layer=InfiniBand 10\n"
+	  "a/0 = - -",
+		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'},"
+		"'rate':{'metric':'port.rate_gbps','equals_by':{'label':'port','values':{'p0/1':200,'p1/"
+		"1':200}}," AFTER("") "}",
+		"fail first a port=p0/1: ACTIVE | DOWN\nfail rate a port=p1/1: 200 Gb/s | not found\n",
+		"rate: 1 by first on a\n", MUSTER_FAIL },
+	/* a listed GPU that is not there may be so because of what failed on any rank */
+	{ "a/0 rank.gpu_sharers gpu=g0 2\na/0 gpu.numa_node gpu=g0 0\na/1 rank.gpu_sharers gpu=g0 2",
+		"'first':{'metric':'rank.gpu_sharers','equals':1,'source':'s'},"
+		"'numa':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'g0':0,'g1':1}}," AFTER("") "}",
+		"fail first a gpu=g0: 1 | ranks 0-1: 2\n", "numa: 3 by first on a\n", MUSTER_FAIL },
+	/* a missing rank blocks what would have come from it, of its node too when it was the only one */
+	{ "a/0 gpu.numa_node gpu=g0 1\na/1 missing\na node.cpus 1\nb/2 missing",
+		"'numa':{'metric':'gpu.numa_node','equals':1,'source':'s'},"
+		"'cpus':{'metric':'node.cpus','equals':1,'source':'s'},"
+		"'same':{'metric':'gpu.numa_node','same_across':'nodes','source':'s'}",
+		"fail rank.missing a rank=1: a result from every rank | no message\n"
+		"fail rank.missing b rank=2: a result from every rank | no message\n",
+		"numa: 2 by rank.missing on a and 1 more finding\n"
+		"cpus: 1 by rank.missing on b\n"
+		"same: 2 by rank.missing on a and 1 more finding\n",
+		MUSTER_FAIL },
+	/* the rank that broke the all-reduce blocks what the others could not measure in it; what did not matter does
+	   not */
+	{ "a/0 probe nccl_allreduce not_run - cancelled ring=2\nb/1 probe nccl_allreduce hung - silent ring=2",
+		"'t':{'metric':'rank.nccl_transport','equals':'NET/IB','source':'s'}",
+		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | silent\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled\n",
+		"t: 2 by probe.nccl_allreduce on b\n", MUSTER_FAIL },
+	{ "a/0 probe nccl_allreduce not_run - cancelled ring=2\nb/1 missing",
+		"'t':{'metric':'rank.nccl_transport','equals':'NET/IB','source':'s'}",
+		"fail rank.missing b rank=1: a result from every rank | no message\n"
+		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled\n",
+		"t: 2 by rank.missing on b\n", MUSTER_FAIL },
+	{ "a/0 probe gpu_copy error lib missing",
+		"'h2d':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}",
+		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | missing\n", "", MUSTER_PASS },
+};
+
+static const char *blocked_text(const struct muster_report *report)
+{
+	static char text[1024];
+	size_t used = 0, all = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < report->tally_count; i++) {
+		const struct muster_tally *tally = &report->tallies[i];
+		size_t count = tally->count[MUSTER_BLOCKED];
+		all += count;
+		ck_assert_msg(!count == !tally->blocked_by, "%s", tally->check);
+		if (count)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s: %zu by %s\n", tally->check,
+				count, tally->blocked_by);
+	}
+	ck_assert_uint_eq(report->count[MUSTER_BLOCKED], all);
+	return text;
+}
+
+START_TEST(a_failure_blocks_every_result_and_a_warning_only_warnings)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, cases[_i].run);
+	fixture_judge(&run, cases[_i].checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
+	ck_assert_str_eq(blocked_text(&report), cases[_i].blocked);
+	ck_assert_int_eq(report.verdict, cases[_i].verdict);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A value that a failure blocks is no part of the median; one beside a warning is. */
+START_TEST(the_median_is_of_values_that_no_failure_blocks)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[256];
+	run_text(&run, "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.d2h_gbps gpu=g0 10\na/1 gpu.h2d_gbps gpu=g1 9\n"
+		       "a/1 gpu.d2h_gbps gpu=g1 20\na/2 gpu.h2d_gbps gpu=g2 9\na/2 gpu.d2h_gbps gpu=g2 30\n"
+		       "a/3 gpu.h2d_gbps gpu=g3 9\na/3 gpu.d2h_gbps gpu=g3 40");
+	snprintf(checks, sizeof checks,
+		"'first':{'metric':'gpu.h2d_gbps','min':2,'source':'s','severity':'%s'},"
+		"'median':{'metric':'gpu.d2h_gbps','min_of_median':0.1,'source':'s','after':'first'}",
+		_i ? "warn" : "fail");
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(report.tallies[1].expected, _i ? "at least 2.5 GB/s (10 % of the median of this run, 25 GB/s)"
+							: "at least 3 GB/s (10 % of the median of this run, 30 GB/s)");
+	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], _i ? 4 : 3);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A finding lists each check once, however often it blocks it. */
+START_TEST(a_cause_lists_each_check_that_it_blocks_once)
+{
+	struct muster_run run;
+	struct muster_report report;
+	run_text(&run, "a node.cpus 1\na/0 gpu.numa_node gpu=g0 7\na/0 gpu.h2d_gbps gpu=g0 7\n"
+		       "a/1 gpu.numa_node gpu=g1 7\na/1 gpu.h2d_gbps gpu=g1 7");
+	fixture_judge(&run,
+		"'first':{'metric':'node.cpus','min':2,'source':'s'},"
+		"'numa':{'metric':'gpu.numa_node','equals':1," AFTER(
+			"") "},"
+			    "'h2d':{'metric':'gpu.h2d_gbps','min':9,'source':'s','after':'numa'}",
+		false, &report);
+	ck_assert_uint_eq(report.finding_count, 1);
+	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
+	ck_assert_str_eq(report.findings[0].blocked[0], "numa");
+	ck_assert_str_eq(report.findings[0].blocked[1], "h2d");
+	ck_assert(!report.tallies[1].has_numbers && !report.tallies[2].has_numbers);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("depends_on");
+	tcase_add_loop_test(
+		tcase, a_failure_blocks_every_result_and_a_warning_only_warnings, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tcase, the_median_is_of_values_that_no_failure_blocks, 0, 2);
+	tcase_add_test(tcase, a_cause_lists_each_check_that_it_blocks_once);
+	return check_main(tcase);
+}
