@@ -4,6 +4,7 @@
  * caller knows whether this process is the one that should say it.
  */
 #include "cli/cli.h"
+#include "eval/derive.h"
 #include "eval/select.h"
 #include "muster/report.h"
 #include "util/log.h"
@@ -34,11 +35,12 @@ bool muster_cli_colours(FILE *out)
 	return isatty(fileno(out)) && !getenv("NO_COLOR");
 }
 
-int muster_cli_judge(struct muster_selection *choice, const struct muster_run *run, bool strict, const char *path,
-	const char *otherwise)
+int muster_cli_judge(
+	struct muster_selection *choice, struct muster_run *run, bool strict, const char *path, const char *otherwise)
 {
 	bool to_stdout = path && strcmp(path, "-") == 0;
 	struct muster_report report;
+	muster_run_derive(run);
 	muster_selection_evaluate(choice, run, strict, &report);
 	int code = muster_report_publish(
 		&report, path, path ? path : otherwise, muster_cli_colours(to_stdout ? stderr : stdout));

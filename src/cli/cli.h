@@ -46,8 +46,8 @@ bool muster_cli_colours(FILE *out);
  * Returns the exit code. */
 struct muster_selection;
 struct muster_run;
-int muster_cli_judge(struct muster_selection *choice, const struct muster_run *run, bool strict, const char *path,
-	const char *otherwise);
+int muster_cli_judge(
+	struct muster_selection *choice, struct muster_run *run, bool strict, const char *path, const char *otherwise);
 
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */

@@ -1,6 +1,7 @@
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/finalize.h"
 
+#include "eval/derive.h"
 #include "journal/read.h"
 #include "model/trend.h"
 #include "muster/probe.h"
@@ -81,6 +82,7 @@ static void *judge_and_write(void *arg)
 	add_journal(work);
 	if (work->run->job.repeats > 1)
 		muster_run_fold_repeats(work->run);
+	muster_run_derive(work->run);
 	muster_selection_evaluate(&work->finalize->choice, work->run, options->strict, &report);
 	memcpy(work->count, report.count, sizeof work->count);
 	atomic_store(&work->verdict, (int)report.verdict);

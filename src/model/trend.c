@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that is not here is a fact. */
+/* Everything that is not here is a fact. Limits are not compared: what they are made of is. */
 static const struct metric_trend {
 	const char *metric;
 	enum muster_trend trend;
 } trends[] = {
 	{ "gpu.c2c_gbps", MUSTER_TREND_MORE },
+	{ "gpu.c2c_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "gpu.c2c_links", MUSTER_TREND_MORE },
 	{ "gpu.d2h_gbps", MUSTER_TREND_MORE },
 	{ "gpu.d2h_spread", MUSTER_TREND_DRIFTS },
@@ -22,13 +23,18 @@ static const struct metric_trend {
 	{ "gpu.h2d_gbps", MUSTER_TREND_MORE },
 	{ "gpu.h2d_spread", MUSTER_TREND_DRIFTS },
 	{ "gpu.h2d_together_gbps", MUSTER_TREND_MORE },
+	{ "gpu.matmul_bf16_limit_tflops", MUSTER_TREND_DRIFTS },
 	{ "gpu.mem_clock_mhz", MUSTER_TREND_DRIFTS },
+	{ "gpu.memory_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "gpu.nvlink_gbps", MUSTER_TREND_MORE },
+	{ "gpu.nvlink_limit_gbps", MUSTER_TREND_DRIFTS },
+	{ "gpu.nvlink_peers", MUSTER_TREND_MORE },
 	{ "gpu.nvlinks", MUSTER_TREND_MORE },
 	{ "gpu.p2p_peers", MUSTER_TREND_MORE },
 	{ "gpu.pcie_gen", MUSTER_TREND_DRIFTS }, /* drops when idle */
 	{ "gpu.pcie_gen_loaded", MUSTER_TREND_MORE },
 	{ "gpu.pcie_gen_max", MUSTER_TREND_MORE },
+	{ "gpu.pcie_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "gpu.pcie_width", MUSTER_TREND_DRIFTS },
 	{ "gpu.pcie_width_loaded", MUSTER_TREND_MORE },
 	{ "gpu.pcie_width_max", MUSTER_TREND_MORE },
@@ -42,6 +48,7 @@ static const struct metric_trend {
 	/* busbw says the same, and is comparable between rings of different sizes */
 	{ "nccl.allreduce_algbw_gbps", MUSTER_TREND_DRIFTS },
 	{ "nccl.allreduce_busbw_gbps", MUSTER_TREND_MORE },
+	{ "nccl.allreduce_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "nccl.allreduce_us", MUSTER_TREND_DRIFTS },
 	{ "nccl.ring_nodes", MUSTER_TREND_MORE },
 	{ "nccl.ring_ranks", MUSTER_TREND_MORE },
@@ -51,6 +58,7 @@ static const struct metric_trend {
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
 	{ "port.counter_increase", MUSTER_TREND_LESS },
 	{ "port.lid", MUSTER_TREND_DRIFTS }, /* dealt by the subnet manager */
+	{ "port.limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "port.rate_gbps", MUSTER_TREND_MORE },
 	{ "port.rate_verbs_gbps", MUSTER_TREND_MORE },
 	{ "port.width", MUSTER_TREND_MORE },

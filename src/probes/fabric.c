@@ -25,6 +25,8 @@ static const struct muster_metric metrics[] = {
 		"healthy, or the faults of the GPU in the fabric, separated by spaces"),
 	GPU_METRIC("gpu.c2c_links", MUSTER_NUMBER, "", "C2C links to the CPU that are up; 0 when the GPU has none"),
 	GPU_METRIC("gpu.c2c_gbps", MUSTER_NUMBER, "GB/s", "highest speed of one C2C link"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.c2c_limit_gbps", MUSTER_NUMBER, "GB/s",
+		"C2C links that are up times the highest speed of one, one direction", "gpu", "link"),
 	GPU_METRIC("gpu.peers", MUSTER_NUMBER, "", "other GPUs that CUDA shows to this rank"),
 	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "number of these other GPUs whose memory this GPU may access"),
 };
@@ -191,6 +193,15 @@ static void measure_c2c(
 	else if (result == 0 && mbps <= 0)
 		result = muster_fail(&why, MUSTER_EVENDOR, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed");
 	muster_emit_result(ctx, "gpu.c2c_gbps", bus_id, result, muster_number(mbps / 1000), why.text);
+
+	char link[64] = "C2C";
+	const struct muster_value labels[] = { muster_string(bus_id), muster_string(link) };
+	if (result < 0) {
+		muster_emit_null(ctx, "gpu.c2c_limit_gbps", labels, 2, "%s", why.text);
+		return;
+	}
+	snprintf(link, sizeof link, "C2C (%g x %.1f)", up, mbps / 1000);
+	muster_emit(ctx, "gpu.c2c_limit_gbps", labels, 2, muster_number(up * mbps / 1000));
 }
 
 /* How many of the `count` devices but our own it can reach. 0, or -1 with err. */

@@ -7,9 +7,13 @@
 #include "vendor/nvml.h"
 #include "system/sysfs.h"
 #include "probes/metrics.h"
+#include "probes/gpu/limits.h"
 
 #include <limits.h>
 #include <stdio.h>
+
+/* A limit: "link" says of what, in words ("PCIe 5.0 x16"). */
+#define LIMIT_METRIC(name, meaning) MUSTER_METRIC(MUSTER_SCOPE_GPU, name, MUSTER_NUMBER, "GB/s", meaning, "gpu", "link")
 
 static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.name", MUSTER_STRING, "", "name as NVML gives it"),
@@ -31,13 +35,23 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.pcie_gen_max", MUSTER_NUMBER, "", "PCIe generation that GPU and slot allow"),
 	GPU_METRIC("gpu.pcie_width", MUSTER_NUMBER, "", "PCIe lanes now"),
 	GPU_METRIC("gpu.pcie_width_max", MUSTER_NUMBER, "", "PCIe lanes that GPU and slot allow"),
+	LIMIT_METRIC("gpu.pcie_limit_gbps", "what the PCIe link that GPU and slot allow can carry in one direction"),
 	GPU_METRIC("gpu.nvlinks", MUSTER_NUMBER, "", "NVLinks that are up"),
 	GPU_METRIC("gpu.nvlink_gbps", MUSTER_NUMBER, "GB/s", "speed of one NVLink, each direction"),
+	GPU_METRIC("gpu.nvlink_peers", MUSTER_NUMBER, "", "other GPUs of the node that NVML reaches over NVLink"),
+	LIMIT_METRIC("gpu.nvlink_limit_gbps", "NVLinks that are up times their speed, one direction"),
 	GPU_METRIC("gpu.sm_clock_mhz", MUSTER_NUMBER, "MHz", "SM clock now"),
 	GPU_METRIC("gpu.sm_clock_app_mhz", MUSTER_NUMBER, "MHz", "application clock of the SMs"),
 	GPU_METRIC("gpu.sm_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest SM clock"),
 	GPU_METRIC("gpu.mem_clock_mhz", MUSTER_NUMBER, "MHz", "memory clock now"),
 	GPU_METRIC("gpu.mem_clock_max_mhz", MUSTER_NUMBER, "MHz", "highest memory clock"),
+	GPU_METRIC("gpu.multiprocessors", MUSTER_NUMBER, "", "multiprocessors (SMs)"),
+	GPU_METRIC("gpu.memory_bus_bits", MUSTER_NUMBER, "bits", "width of the memory bus"),
+	GPU_METRIC("gpu.memory_limit_gbps", MUSTER_NUMBER, "GB/s",
+		"what the memory can move: width of its bus, times its highest clock, times 2"),
+	GPU_METRIC("gpu.matmul_bf16_limit_tflops", MUSTER_NUMBER, "TFLOP/s",
+		"dense BF16 matrix products: multiprocessors, times the highest SM clock, times the published "
+		"operations; null where none are published"),
 	GPU_METRIC("gpu.throttle_reasons", MUSTER_STRING, "",
 		"active reasons for lower clocks, separated by spaces; \"none\""),
 	GPU_METRIC("gpu.slowdown", MUSTER_BOOLEAN, "",
@@ -62,6 +76,8 @@ struct view {
 	nvmlDevice_t device;
 	const char *bus_id;
 	struct muster_error why; /* of the last call that gave nothing */
+	/* highest clocks, for the limits; 0: unknown */
+	unsigned int sm_mhz, memory_mhz;
 };
 
 /* Ask NVML for something of the GPU: 0, or -1 with v->why. */
@@ -71,6 +87,16 @@ struct view {
 static void yield(const struct view *v, const char *metric, int result, struct muster_value value)
 {
 	muster_emit_result(v->ctx, metric, v->bus_id, result, value, v->why.text);
+}
+
+/* A limit and the words for it. */
+static void yield_limit(const struct view *v, const char *metric, const char *link, int result, double gbps)
+{
+	const struct muster_value labels[] = { muster_string(v->bus_id), muster_string(link) };
+	if (result < 0)
+		muster_emit_null(v->ctx, metric, labels, 2, "%s", v->why.text);
+	else
+		muster_emit(v->ctx, metric, labels, 2, muster_number(gbps));
 }
 
 static void measure_identity(struct view *v)
@@ -153,16 +179,26 @@ static void measure_virtualization(struct view *v)
 
 static void measure_pcie(struct view *v)
 {
-	unsigned int number = 0;
+	unsigned int number = 0, generation = 0, lanes = 0;
+	char link[64] = "PCIe";
 	muster_step(v->ctx, "NVML: PCIe link of GPU %s", v->bus_id);
 	int result = ASK(v, nvmlDeviceGetCurrPcieLinkGeneration, &number);
 	yield(v, "gpu.pcie_gen", result, muster_number(number));
-	result = ASK(v, nvmlDeviceGetMaxPcieLinkGeneration, &number);
-	yield(v, "gpu.pcie_gen_max", result, muster_number(number));
 	result = ASK(v, nvmlDeviceGetCurrPcieLinkWidth, &number);
 	yield(v, "gpu.pcie_width", result, muster_number(number));
-	result = ASK(v, nvmlDeviceGetMaxPcieLinkWidth, &number);
-	yield(v, "gpu.pcie_width_max", result, muster_number(number));
+	result = ASK(v, nvmlDeviceGetMaxPcieLinkWidth, &lanes);
+	yield(v, "gpu.pcie_width_max", result, muster_number(lanes));
+	int other = ASK(v, nvmlDeviceGetMaxPcieLinkGeneration, &generation);
+	yield(v, "gpu.pcie_gen_max", other, muster_number(generation));
+
+	double gbps = muster_gpu_pcie_gbps(generation, lanes);
+	result = result < 0 ? result : other;
+	if (result == 0 && gbps <= 0)
+		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
+			"the speed of PCIe generation %u with %u lanes is not known", generation, lanes);
+	if (result == 0)
+		snprintf(link, sizeof link, "PCIe %u.0 x%u", generation, lanes);
+	yield_limit(v, "gpu.pcie_limit_gbps", link, result, gbps);
 }
 
 /* Links that are up. NOT_SUPPORTED has two meanings: the GPU has no such link, or a vGPU does not say; the link count
@@ -207,17 +243,51 @@ static int ask_nvlink_speed(struct view *v, double *ret)
 	return 0;
 }
 
+/* Other GPUs that NVML shows and reaches over NVLink, through switches or not. 0, or -1 with v->why. */
+static int count_nvlink_peers(struct view *v, double *ret)
+{
+	unsigned int count = 0;
+	double reached = 0;
+	if (MUSTER_NVML(v->nvml, &v->why, nvmlDeviceGetCount_v2, &count) < 0)
+		return -1;
+	if (count < 2)
+		return muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "NVML shows only this GPU");
+	for (unsigned int i = 0; i < count; i++) {
+		nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+		nvmlDevice_t other;
+		if (MUSTER_NVML(v->nvml, &v->why, nvmlDeviceGetHandleByIndex_v2, i, &other) < 0)
+			return muster_wrap(&v->why, "GPU %u", i);
+		if (other == v->device)
+			continue;
+		if (ASK(v, nvmlDeviceGetP2PStatus, other, NVML_P2P_CAPS_INDEX_NVLINK, &status) < 0)
+			return muster_wrap(&v->why, "GPU %u", i);
+		reached += status == NVML_P2P_STATUS_OK;
+	}
+	*ret = reached;
+	return 0;
+}
+
 static void measure_nvlink(struct view *v)
 {
-	double links = 0, mbps = 0;
+	double links = 0, mbps = 0, peers = 0;
+	char link[64] = "NVLink";
 	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
-	int result = count_nvlinks(v, &links);
-	yield(v, "gpu.nvlinks", result, muster_number(links));
+	int up = count_nvlinks(v, &links), result = up;
+	yield(v, "gpu.nvlinks", up, muster_number(links));
 	if (result == 0 && links < 1)
 		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "no NVLink is up");
 	else /* a vGPU may tell the speed where it does not tell the links */
 		result = ask_nvlink_speed(v, &mbps);
 	yield(v, "gpu.nvlink_gbps", result, muster_number(mbps / 1000));
+	if (result == 0 && up < 0)
+		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "how many NVLinks are up is not known");
+	if (result == 0)
+		snprintf(link, sizeof link, "NVLink (%g x %.1f)", links, mbps / 1000);
+	yield_limit(v, "gpu.nvlink_limit_gbps", link, result, links * mbps / 1000);
+
+	muster_step(v->ctx, "NVML: GPUs that GPU %s reaches over NVLink", v->bus_id);
+	result = count_nvlink_peers(v, &peers);
+	yield(v, "gpu.nvlink_peers", result, muster_number(peers));
 }
 
 static const struct {
@@ -269,10 +339,11 @@ static void measure_clocks(struct view *v)
 	int result;
 	muster_step(v->ctx, "NVML: clocks of GPU %s", v->bus_id);
 	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
-		unsigned int mhz = 0;
+		unsigned int mhz = 0, *highest = clocks[i].type == NVML_CLOCK_SM ? &v->sm_mhz : &v->memory_mhz;
 		result = ASK(v, nvmlDeviceGetClockInfo, clocks[i].type, &mhz);
 		yield(v, clocks[i].now, result, muster_number(mhz));
 		result = ASK(v, nvmlDeviceGetMaxClockInfo, clocks[i].type, &mhz);
+		*highest = result == 0 ? mhz : 0;
 		yield(v, clocks[i].highest, result, muster_number(mhz));
 	}
 	unsigned int app_mhz = 0;
@@ -322,35 +393,88 @@ static void measure_errors(struct view *v)
 	yield(v, "gpu.remap_failed", result, muster_boolean(failed != 0));
 }
 
-/* What comes from elsewhere: the CUDA driver and sysfs. */
-static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
+/* What the CUDA driver knows of the GPU, for the limits. */
+struct shape {
+	int major, minor, multiprocessors, bus_bits;
+	int capability_result, multiprocessors_result, bus_result;
+	struct muster_error no_capability, no_multiprocessors, no_bus;
+};
+
+static int ask_cuda(CUdevice device, CUdevice_attribute attribute, int *ret, struct muster_error *err)
 {
+	const struct muster_cuda *cuda = muster_cuda(err);
+	return cuda ? MUSTER_CUDA(cuda, err, cuDeviceGetAttribute, ret, attribute, device) : -1;
+}
+
+static void ask_shape(CUdevice device, struct shape *ret)
+{
+	ret->capability_result =
+		ask_cuda(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &ret->major, &ret->no_capability);
+	if (ret->capability_result == 0)
+		ret->capability_result = ask_cuda(
+			device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &ret->minor, &ret->no_capability);
+	ret->multiprocessors_result = ask_cuda(
+		device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &ret->multiprocessors, &ret->no_multiprocessors);
+	ret->bus_result = ask_cuda(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &ret->bus_bits, &ret->no_bus);
+	if (ret->bus_result == 0 && ret->bus_bits < 1)
+		ret->bus_result = muster_fail(
+			&ret->no_bus, MUSTER_ENOTSUPPORTED, "CUDA gives a memory bus of %d bits", ret->bus_bits);
+}
+
+/* What comes from elsewhere: the CUDA driver and sysfs. */
+static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, struct shape *ret_shape)
+{
+	struct shape shape = { 0 };
 	struct muster_error why;
 	char path[PATH_MAX], capability[32];
-	int major = 0, minor = 0, result = -1;
 	long node = -1;
 	muster_emit_for(ctx, "gpu.cuda_index", gpu->bus_id, muster_number(gpu->cuda_device));
 
-	muster_step(ctx, "CUDA: compute capability of GPU %s", gpu->bus_id);
-	const struct muster_cuda *cuda = muster_cuda(&why);
-	if (cuda)
-		result = MUSTER_CUDA(cuda, &why, cuDeviceGetAttribute, &major,
-			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->cuda_device);
-	if (result == 0)
-		result = MUSTER_CUDA(cuda, &why, cuDeviceGetAttribute, &minor,
-			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->cuda_device);
-	snprintf(capability, sizeof capability, "%d.%d", major, minor);
-	muster_emit_result(ctx, "gpu.compute_capability", gpu->bus_id, result, muster_string(capability), why.text);
+	muster_step(ctx, "CUDA: compute capability, multiprocessors and memory bus of GPU %s", gpu->bus_id);
+	ask_shape(gpu->cuda_device, &shape);
+	snprintf(capability, sizeof capability, "%d.%d", shape.major, shape.minor);
+	muster_emit_result(ctx, "gpu.compute_capability", gpu->bus_id, shape.capability_result,
+		muster_string(capability), shape.no_capability.text);
+	muster_emit_result(ctx, "gpu.multiprocessors", gpu->bus_id, shape.multiprocessors_result,
+		muster_number(shape.multiprocessors), shape.no_multiprocessors.text);
+	muster_emit_result(ctx, "gpu.memory_bus_bits", gpu->bus_id, shape.bus_result, muster_number(shape.bus_bits),
+		shape.no_bus.text);
 
 	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
-	result = muster_sysfs_natural(path, &node, &why);
+	int result = muster_sysfs_natural(path, &node, &why);
 	muster_emit_result(ctx, "gpu.numa_node", gpu->bus_id, result, muster_number((double)node), why.text);
+	*ret_shape = shape;
+}
+
+/* What memory and matrix units can do at their highest clocks. */
+static void measure_limits(struct view *v, const struct shape *shape)
+{
+	const char *why = NULL;
+	char text[128];
+	double gbps = muster_gpu_memory_gbps(shape->bus_bits, v->memory_mhz);
+	if (shape->bus_result < 0)
+		why = shape->no_bus.text;
+	else if (v->memory_mhz == 0)
+		why = "the highest memory clock is not known";
+	muster_emit_result(v->ctx, "gpu.memory_limit_gbps", v->bus_id, why ? -1 : 0, muster_number(gbps), why);
+
+	double tflops = muster_gpu_matmul_bf16_tflops(shape->major, shape->minor, shape->multiprocessors, v->sm_mhz);
+	snprintf(text, sizeof text,
+		"no operations per multiprocessor and clock are published for compute capability %d.%d", shape->major,
+		shape->minor);
+	why = shape->capability_result < 0        ? shape->no_capability.text
+	      : shape->multiprocessors_result < 0 ? shape->no_multiprocessors.text
+	      : v->sm_mhz == 0                    ? "the highest SM clock is not known"
+	      : tflops <= 0                       ? text
+						  : NULL;
+	muster_emit_result(v->ctx, "gpu.matmul_bf16_limit_tflops", v->bus_id, why ? -1 : 0, muster_number(tflops), why);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	measure_beside_nvml(ctx, gpu);
+	struct shape shape;
+	measure_beside_nvml(ctx, gpu, &shape);
 	muster_step(ctx, "NVML: open");
 	struct view v = { .ctx = ctx, .nvml = muster_nvml(err), .device = gpu->nvml_device, .bus_id = gpu->bus_id };
 	if (!v.nvml)
@@ -364,6 +488,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_pcie(&v);
 	measure_nvlink(&v);
 	measure_clocks(&v);
+	measure_limits(&v, &shape);
 	measure_heat(&v);
 	measure_errors(&v);
 	return 0;

@@ -26,6 +26,8 @@ static const struct muster_metric metrics[] = {
 	PORT_METRIC("port.rate_gbps", MUSTER_NUMBER, "Gb/s", "rate as sysfs names it (\"200 Gb/sec (4X HDR)\")"),
 	PORT_METRIC("port.rate_verbs_gbps", MUSTER_NUMBER, "Gb/s", "speed times width as libibverbs gives them"),
 	PORT_METRIC("port.rate_agrees", MUSTER_BOOLEAN, "", "sysfs and libibverbs give the same rate"),
+	PORT_METRIC("port.limit_gbps", MUSTER_NUMBER, "GB/s",
+		"what the link can carry in one direction after encoding; null where the port is not ACTIVE"),
 	PORT_METRIC("port.speed", MUSTER_STRING, "", "speed of one lane by name: HDR, NDR ..."),
 	PORT_METRIC("port.width", MUSTER_NUMBER, "lanes", "lanes"),
 	PORT_METRIC("port.mtu_bytes", MUSTER_NUMBER, "bytes", "active MTU"),
@@ -292,6 +294,33 @@ static int parse_rate(const char *text, double *ret, struct muster_error *err)
 	return 0;
 }
 
+/* The share of the bits of the rate in sysfs that are data. SDR, DDR and QDR of InfiniBand are rates before 8b/10b; FDR
+ * is 14.0625 before 64b/66b, of which sysfs says 14. The later ones, and all rates of Ethernet, are those of the data.
+ */
+static double data_share(const struct port *port, const char *rate)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} encoded[] = { { " SDR)", 0.8 }, { " DDR)", 0.8 }, { " QDR)", 0.8 }, { " FDR)", 14.0625 / 14 * 64 / 66 } };
+	for (size_t i = 0; strcmp(port->link_layer, "InfiniBand") == 0 && i < sizeof encoded / sizeof *encoded; i++)
+		if (strstr(rate, encoded[i].name))
+			return encoded[i].share;
+	return 1;
+}
+
+/* text: the rate in sysfs' words. A link that is down has the rate of its next attempt. */
+static void measure_limit(struct muster_probe_ctx *ctx, const struct port *port, const char *text, int result,
+	double rate, struct muster_error *why)
+{
+	char state[128] = "";
+	if (result == 0)
+		result = read_port_line(ctx, port, true, "state", state, sizeof state, why);
+	if (result == 0 && strcmp(after_colon(state), "ACTIVE") != 0)
+		result = muster_fail(why, MUSTER_ENOTSUPPORTED, "the port is %s", after_colon(state));
+	yield(ctx, port, "port.limit_gbps", result, muster_number(rate / 8 * data_share(port, text)), why->text);
+}
+
 /* Why libibverbs' attributes do not tell something: it was not asked, or the field holds a code without a meaning. */
 static const char *why_not(const struct port *port, const char *field, unsigned int code, char *buf, size_t size)
 {
@@ -314,6 +343,8 @@ static void measure_rate(struct muster_probe_ctx *ctx, const struct port *port)
 	if (sysfs == 0)
 		sysfs = parse_rate(text, &rate, &no_rate);
 	yield(ctx, port, "port.rate_gbps", sysfs, muster_number(rate), no_rate.text);
+	struct muster_error no_limit = no_rate;
+	measure_limit(ctx, port, text, sysfs, rate, &no_limit);
 
 	int mtu = attr->active_mtu >= IBV_MTU_256 && attr->active_mtu <= IBV_MTU_4096 ? 128 << attr->active_mtu : -1;
 	why_not(port, "active_mtu", attr->active_mtu, why, sizeof why);

@@ -17,6 +17,10 @@ static const struct muster_metric metrics[] = {
 		"bytes divided by time; the slowest rank's time", "bytes", "nodes", "ranks"),
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "nccl.allreduce_us", MUSTER_NUMBER, "us",
 		"time of one all-reduce; the slowest rank's mean", "bytes", "nodes", "ranks"),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "nccl.allreduce_limit_gbps", MUSTER_NUMBER, "GB/s",
+		"what busbw can be on the slowest path of the ring; not measured but derived from what nodes and "
+		"ranks say of their links",
+		"nodes", "ranks", "path", "link"),
 	MUSTER_METRIC(
 		MUSTER_SCOPE_JOB, "nccl.ring_ranks", MUSTER_NUMBER, "", "ranks that took part in the all-reduce", NULL),
 	MUSTER_METRIC(

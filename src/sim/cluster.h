@@ -29,6 +29,8 @@ struct muster_sim_gpu {
 	int pcie_gen, pcie_gen_max, pcie_width, pcie_width_max;
 	int nvlinks, nvlinks_active; /* links there are, links that are up: the first nvlinks_active ones */
 	double nvlink_mbps;          /* of each link, as NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON reports it */
+	int nvlink_group;            /* so many neighbours in NVML's order are joined by NVLink; 1: none */
+	int multiprocessors, memory_bus_bits;
 	int sm_clock_mhz, sm_clock_max_mhz, mem_clock_mhz, mem_clock_max_mhz;
 	unsigned long long throttle_reasons;
 	int temperature_celsius;

@@ -47,6 +47,13 @@ typedef enum nvmlGpuVirtualizationMode {
 	NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA = 4
 } nvmlGpuVirtualizationMode_t;
 typedef enum { NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE = 4 } nvmlGridLicenseFeatureCode_t;
+typedef enum nvmlGpuP2PStatus_enum {
+	NVML_P2P_STATUS_OK = 0,
+	NVML_P2P_STATUS_GPU_NOT_SUPPORTED = 2,
+	NVML_P2P_STATUS_NOT_SUPPORTED = 5,
+	NVML_P2P_STATUS_UNKNOWN = 6
+} nvmlGpuP2PStatus_t;
+typedef enum nvmlGpuP2PCapsIndex_enum { NVML_P2P_CAPS_INDEX_NVLINK = 2 } nvmlGpuP2PCapsIndex_t;
 
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];
@@ -196,9 +203,12 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 	X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *major, int *minor)) \
 	X(nvmlDeviceGetVirtualizationMode, (nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode))
 
-/* The same for functions that some drivers lack: newer than R470, or announced to go (applications clocks, the first
- * form of the fabric's state). Where one is missing, calling it answers NVML_ERROR_FUNCTION_NOT_FOUND. */
+/* The same for functions that nothing else depends on, or that some drivers lack: newer than R470, or announced to go
+ * (applications clocks, the first form of the fabric's state). Where one is missing, calling it answers
+ * NVML_ERROR_FUNCTION_NOT_FOUND. */
 #define MUSTER_NVML_OPTIONAL_FUNCTIONS(X) \
+	X(nvmlDeviceGetP2PStatus, (nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, \
+		nvmlGpuP2PStatus_t *status)) \
 	X(nvmlDeviceGetApplicationsClock, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
 	X(nvmlDeviceGetGridLicensableFeatures_v4, (nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)) \
 	X(nvmlDeviceGetGpuFabricInfo, (nvmlDevice_t device, nvmlGpuFabricInfo_t *info)) \

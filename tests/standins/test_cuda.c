@@ -160,6 +160,10 @@ START_TEST(a_device_tells_what_the_scenario_says)
 	ck_assert_int_eq(value, 0);
 	OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
 	ck_assert_int_eq(value, 8);
+	OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+	ck_assert_int_eq(value, 108);
+	OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device));
+	ck_assert_int_eq(value, 5120);
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, device));
 	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(text, sizeof text, 7));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(NULL, 5, device));

@@ -193,6 +193,19 @@ START_TEST(nvlinks_are_up_down_or_not_there)
 }
 END_TEST
 
+START_TEST(nvlink_joins_neighbours_and_nobody_to_itself)
+{
+	nvmlDevice_t device = begin(0), other;
+	nvmlGpuP2PStatus_t status;
+	for (unsigned int i = 1; i < 4; i++) {
+		OK(nvmlDeviceGetHandleByIndex_v2(i, &other));
+		OK(nvmlDeviceGetP2PStatus(device, other, NVML_P2P_CAPS_INDEX_NVLINK, &status));
+		ck_assert_int_eq(status, i == 1 ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED);
+	}
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetP2PStatus(device, device, NVML_P2P_CAPS_INDEX_NVLINK, &status));
+}
+END_TEST
+
 static struct muster_sim_cluster *cluster;
 
 /* The first GPU of the second node, to be changed before begin_changed(). */
@@ -361,6 +374,7 @@ int main(void)
 	tcase_add_test(tests, numbers_are_the_scenarios_in_nvmls_units);
 	tcase_add_test(tests, each_kind_of_ecc_error_has_its_count);
 	tcase_add_test(tests, nvlinks_are_up_down_or_not_there);
+	tcase_add_test(tests, nvlink_joins_neighbours_and_nobody_to_itself);
 	tcase_add_test(tests, a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone);
 	tcase_add_test(tests, the_applications_clock_is_not_the_highest_one);
 	tcase_add_test(tests, the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more);

@@ -318,6 +318,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		return muster_simcuda_leave(result);
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	switch (attribute) {
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = found->gpu->multiprocessors; break;
+	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = found->gpu->memory_bus_bits; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = (int)id.bus; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: *value = (int)id.device; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: *value = (int)id.domain; break;

@@ -301,6 +301,21 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nv
 	return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceGetP2PStatus(
+	nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t *status)
+{
+	nvmlReturn_t result = check(device, status && what == NVML_P2P_CAPS_INDEX_NVLINK);
+	if (result == NVML_SUCCESS)
+		result = check_call(other, other != device, __func__);
+	if (result != NVML_SUCCESS)
+		return result;
+	const struct muster_sim_gpu *gpu = device->gpu, *peer = other->gpu;
+	bool joined = gpu->nvlink_group > 1 && gpu->nvlinks_active > 0 && peer->nvlinks_active > 0 &&
+		      gpu->nvml_index / gpu->nvlink_group == peer->nvml_index / gpu->nvlink_group;
+	*status = joined ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
+	return NVML_SUCCESS;
+}
+
 /* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link.
  * Hopper and later have no speed common to all NVLinks. */
 static nvmlReturn_t find_field(const struct muster_sim_gpu *gpu, const nvmlFieldValue_t *field, unsigned int *ret)

@@ -309,10 +309,15 @@ START_TEST(c2c_links_that_are_up_are_counted)
 		ck_assert_str_eq(fake_reason(context, "gpu.c2c_links", BUS_ID), c2cs[_i].no_speed);
 	else
 		ck_assert_msg(fake_number(context, "gpu.c2c_links", BUS_ID) == c2cs[_i].expected, "%s", c2cs[_i].what);
-	if (c2cs[_i].no_speed)
+	const struct muster_sample *limit = fake_sample(context, "gpu.c2c_limit_gbps", BUS_ID, NULL);
+	if (c2cs[_i].no_speed) {
 		ck_assert_str_eq(fake_reason(context, "gpu.c2c_gbps", BUS_ID), c2cs[_i].no_speed);
-	else
-		ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
+		ck_assert_str_eq(limit->reason, c2cs[_i].no_speed);
+		return;
+	}
+	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
+	ck_assert_double_eq_tol(limit->value.number, 44.712 * c2cs[_i].expected, 1e-9);
+	ck_assert_str_eq(muster_sample_label(limit, "link")->string, "C2C (9 x 44.7)");
 }
 END_TEST
 

@@ -30,7 +30,12 @@ static struct {
 	nvmlReturn_t licence_result;
 	nvmlGridLicensableFeatures_t licences;
 	CUdevice_attribute no_attribute; /* CUDA refuses this one */
+	int minor;
+	unsigned int generation_max, lanes_max;
+	unsigned int gpus, joined; /* of the node, and those of them that NVLink reaches; the first one is ours */
+	nvmlReturn_t p2p_result;
 } script;
+static char devices[16]; /* their addresses are NVML's handles */
 
 static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
 {
@@ -49,12 +54,34 @@ static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int leng
 	}
 GIVE(give_index, 16)
 GIVE(give_generation, 4)
-GIVE(give_generation_max, 5)
+GIVE(give_generation_max, script.generation_max)
 GIVE(give_width, 8)
-GIVE(give_width_max, 16)
+GIVE(give_width_max, script.lanes_max)
 GIVE(give_milliwatts, 55500)
 GIVE(give_milliwatts_max, 700000)
 #undef GIVE
+
+static nvmlReturn_t give_count(unsigned int *count)
+{
+	*count = script.gpus;
+	return script.result;
+}
+
+static nvmlReturn_t give_handle(unsigned int index, nvmlDevice_t *device)
+{
+	*device = (nvmlDevice_t)(void *)&devices[index];
+	return script.result;
+}
+
+static nvmlReturn_t give_p2p(
+	nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t *status)
+{
+	ck_assert_ptr_eq(device, &devices[0]);
+	ck_assert_int_eq(what, NVML_P2P_CAPS_INDEX_NVLINK);
+	*status =
+		(char *)other - devices < (ptrdiff_t)script.joined ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
+	return script.p2p_result;
+}
 
 static nvmlReturn_t give_memory(nvmlDevice_t device, nvmlMemory_t *memory)
 {
@@ -131,6 +158,12 @@ static nvmlReturn_t give_clock_max(nvmlDevice_t device, nvmlClockType_t type, un
 	return result;
 }
 
+static nvmlReturn_t refuse_clock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	(void)device, (void)type, (void)mhz;
+	return NVML_ERROR_NOT_SUPPORTED;
+}
+
 static nvmlReturn_t give_throttle(nvmlDevice_t device, unsigned long long *reasons)
 {
 	(void)device;
@@ -182,7 +215,10 @@ static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeature
 static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 1;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR  ? 9
+		 : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT    ? 132
+		 : attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH ? 5120
+									    : script.minor;
 	return attribute == script.no_attribute ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -202,6 +238,9 @@ static void setup(void)
 		.nvmlDeviceGetCurrPcieLinkWidth = give_width,
 		.nvmlDeviceGetMaxPcieLinkWidth = give_width_max,
 		.nvmlDeviceGetNvLinkState = give_link,
+		.nvmlDeviceGetCount_v2 = give_count,
+		.nvmlDeviceGetHandleByIndex_v2 = give_handle,
+		.nvmlDeviceGetP2PStatus = give_p2p,
 		.nvmlDeviceGetFieldValues = give_fields,
 		.nvmlDeviceGetClockInfo = give_clock,
 		.nvmlDeviceGetMaxClockInfo = give_clock_max,
@@ -219,9 +258,15 @@ static void setup(void)
 	context = fake_new(&muster_probe_gpu);
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
+	context->gpu.nvml_device = (nvmlDevice_t)(void *)&devices[0];
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
 	nvml_missing = cuda_missing = false;
 	memset(&script, 0, sizeof script);
+	script.minor = 1;
+	script.generation_max = 5;
+	script.lanes_max = 16;
+	script.gpus = 8;
+	script.joined = 8;
 	script.links = script.links_up = 12;
 	script.common_mbps = 25000;
 	script.mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
@@ -238,10 +283,12 @@ static void measure(void)
 	ck_assert_msg(muster_probe_gpu.run(&context->ctx, &err) == 0, "%s", err.text);
 	fake_complete(context, NULL);
 	ck_assert_str_eq(context->steps,
-		"CUDA: compute capability of GPU " BUS_ID "\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
+		"CUDA: compute capability, multiprocessors and memory bus of GPU " BUS_ID
+		"\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
 		"NVML: ECC, MIG and persistence mode of GPU " BUS_ID "\n"
 		"NVML: virtualization and licence of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID "\n"
-		"NVML: NVLinks of GPU " BUS_ID "\nNVML: clocks of GPU " BUS_ID "\n"
+		"NVML: NVLinks of GPU " BUS_ID "\nNVML: GPUs that GPU " BUS_ID
+		" reaches over NVLink\nNVML: clocks of GPU " BUS_ID "\n"
 		"NVML: temperature and power of GPU " BUS_ID "\nNVML: ECC errors and remapped rows of GPU " BUS_ID
 		"\n");
 }
@@ -260,6 +307,11 @@ static const struct {
 	{ "gpu.pcie_width_max", 16 },
 	{ "gpu.nvlinks", 12 },
 	{ "gpu.nvlink_gbps", 25 },
+	{ "gpu.nvlink_peers", 7 },
+	{ "gpu.nvlink_limit_gbps", 300 },
+	{ "gpu.multiprocessors", 132 },
+	{ "gpu.memory_bus_bits", 5120 },
+	{ "gpu.memory_limit_gbps", 1556.48 },
 	{ "gpu.sm_clock_mhz", 1410 },
 	{ "gpu.sm_clock_app_mhz", 1410 },
 	{ "gpu.sm_clock_max_mhz", 1411 },
@@ -278,7 +330,110 @@ static const struct {
 START_TEST(every_number_comes_in_the_unit_of_its_metric)
 {
 	measure();
-	ck_assert_double_eq(fake_number(context, numbers[_i].metric, BUS_ID), numbers[_i].number);
+	ck_assert_double_eq_tol(fake_number(context, numbers[_i].metric, BUS_ID), numbers[_i].number, 1e-9);
+}
+END_TEST
+
+/* gbps 0: null */
+static const struct {
+	unsigned int generation, lanes;
+	double gbps;
+	const char *link;
+} buses[] = {
+	{ 1, 16, 4, "PCIe 1.0 x16" },
+	{ 2, 16, 8, "PCIe 2.0 x16" },
+	{ 3, 16, 15.754, "PCIe 3.0 x16" },
+	{ 4, 16, 31.508, "PCIe 4.0 x16" },
+	{ 4, 8, 15.754, "PCIe 4.0 x8" },
+	{ 5, 16, 63.015, "PCIe 5.0 x16" },
+	{ 6, 16, 121, "PCIe 6.0 x16" },
+	{ 7, 16, 0, "the speed of PCIe generation 7 with 16 lanes is not known" },
+	{ 0, 16, 0, "the speed of PCIe generation 0 with 16 lanes is not known" },
+	{ 5, 0, 0, "the speed of PCIe generation 5 with 0 lanes is not known" },
+};
+
+START_TEST(the_limit_of_pcie_is_what_is_left_after_encoding)
+{
+	script.generation_max = buses[_i].generation;
+	script.lanes_max = buses[_i].lanes;
+	measure();
+	const struct muster_sample *limit = fake_sample(context, "gpu.pcie_limit_gbps", BUS_ID, NULL);
+	if (buses[_i].gbps <= 0) {
+		ck_assert_str_eq(limit->reason, buses[_i].link);
+		return;
+	}
+	ck_assert_double_eq_tol(limit->value.number, buses[_i].gbps, 5e-4);
+	ck_assert_str_eq(muster_sample_label(limit, "link")->string, buses[_i].link);
+}
+END_TEST
+
+START_TEST(a_link_that_is_down_lowers_the_limit_of_nvlink)
+{
+	script.links_up = 11;
+	measure();
+	const struct muster_sample *limit = fake_sample(context, "gpu.nvlink_limit_gbps", BUS_ID, NULL);
+	ck_assert_double_eq_tol(limit->value.number, 275, 1e-9);
+	ck_assert_str_eq(muster_sample_label(limit, "link")->string, "NVLink (11 x 25.0)");
+	fake_forget(context);
+	script.links_up = 0;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "no NVLink is up");
+}
+END_TEST
+
+START_TEST(a_vgpu_with_a_speed_and_no_links_has_no_limit)
+{
+	script.links = 18;
+	script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
+	measure();
+	ck_assert_double_eq(fake_number(context, "gpu.nvlink_gbps", BUS_ID), 25);
+	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "how many NVLinks are up is not known");
+}
+END_TEST
+
+START_TEST(nvlink_reaches_some_of_the_other_gpus)
+{
+	script.joined = 2;
+	measure();
+	ck_assert_double_eq(fake_number(context, "gpu.nvlink_peers", BUS_ID), 1);
+	fake_forget(context);
+	script.p2p_result = NVML_ERROR_FUNCTION_NOT_FOUND;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "GPU 1: nvmlDeviceGetP2PStatus: result 13");
+	fake_forget(context);
+	script.gpus = 1; /* a container that shows one */
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "NVML shows only this GPU");
+}
+END_TEST
+
+START_TEST(matrix_products_have_a_limit_where_operations_are_published)
+{
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID),
+		"no operations per multiprocessor and clock are published for compute capability 9.1");
+	fake_forget(context);
+	script.minor = 0;
+	measure();
+	/* an H100's 132 multiprocessors x 4,096 x 1,411 MHz */
+	ck_assert_double_eq_tol(fake_number(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), 762.888, 1e-3);
+	fake_forget(context);
+	script.no_attribute = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+	measure();
+	ck_assert_str_eq(
+		fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), "cuDeviceGetAttribute: result 1");
+	fake_forget(context);
+	script.no_attribute = CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "cuDeviceGetAttribute: result 1");
+	fake_forget(context);
+	script.no_attribute = 0;
+	scripted_nvml.nvmlDeviceGetMaxClockInfo = refuse_clock;
+	measure();
+	ck_assert_str_eq(
+		fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "the highest memory clock is not known");
+	ck_assert_str_eq(
+		fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), "the highest SM clock is not known");
 }
 END_TEST
 
@@ -307,8 +462,8 @@ START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 		const struct muster_sample *sample = &context->samples.items[i];
 		nulls += sample->value.type == MUSTER_NULL && strstr(sample->reason, ": result 3") != NULL;
 	}
-	/* all but what sysfs and the CUDA driver tell */
-	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 3);
+	/* all but what sysfs and the CUDA driver tell, and the two limits at highest clocks, which name the clock */
+	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 7);
 }
 END_TEST
 
@@ -507,6 +662,12 @@ int main(void)
 {
 	TCase *tcase = tcase_create("gpu");
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(
+		tcase, the_limit_of_pcie_is_what_is_left_after_encoding, 0, (int)(sizeof buses / sizeof *buses));
+	tcase_add_test(tcase, a_link_that_is_down_lowers_the_limit_of_nvlink);
+	tcase_add_test(tcase, a_vgpu_with_a_speed_and_no_links_has_no_limit);
+	tcase_add_test(tcase, nvlink_reaches_some_of_the_other_gpus);
+	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
 	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
 	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
 	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);

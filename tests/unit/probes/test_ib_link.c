@@ -202,6 +202,7 @@ static const struct {
 	{ "port.pkeys", "0x8001 0x7fff", 0 },
 	{ "port.rate_gbps", NULL, 200 },
 	{ "port.rate_verbs_gbps", NULL, 200 },
+	{ "port.limit_gbps", NULL, 25 },
 	{ "port.width", NULL, 4 },
 	{ "port.mtu_bytes", NULL, 4096 },
 	{ "port.lid", NULL, 420 },
@@ -269,6 +270,37 @@ static const struct {
 	{ "200 Gb/second", 64, 2, -1, 200, -1 },
 	{ "", 64, 2, -1, 200, -1 },
 };
+
+static const struct {
+	const char *rate, *state;
+	double gbps;     /* of InfiniBand; 0: null */
+	const char *why; /* it is null */
+} limits[] = {
+	{ "400 Gb/sec (4X NDR)", "4: ACTIVE", 50, NULL },
+	{ "800 Gb/sec (4X XDR)", "4: ACTIVE", 100, NULL },
+	{ "100 Gb/sec (4X EDR)", "4: ACTIVE", 12.5, NULL },
+	{ "56 Gb/sec (4X FDR)", "4: ACTIVE", 6.818, NULL },
+	{ "40 Gb/sec (4X FDR10)", "4: ACTIVE", 5, NULL },
+	{ "40 Gb/sec (4X QDR)", "4: ACTIVE", 4, NULL },
+	{ "20 Gb/sec (4X DDR)", "4: ACTIVE", 2, NULL },
+	{ "10 Gb/sec (4X SDR)", "4: ACTIVE", 1, NULL },
+	{ "200 Gb/sec (4X HDR)", "1: DOWN", 0, "the port is DOWN" },
+	{ "200", "4: ACTIVE", 0, "the rate in sysfs is not in Gb/sec: \"200\"" },
+};
+
+START_TEST(the_limit_of_a_port_is_what_is_left_after_encoding)
+{
+	fake_file(context, PORT0 "/rate", limits[_i].rate);
+	fake_file(context, PORT0 "/state", limits[_i].state);
+	measure();
+	if (limits[_i].why)
+		ck_assert_str_eq(fake_reason(context, "port.limit_gbps", "mlx5_ib0/1"), limits[_i].why);
+	else
+		ck_assert_double_eq_tol(fake_number(context, "port.limit_gbps", "mlx5_ib0/1"), limits[_i].gbps, 5e-4);
+	/* 40 Gb/s of Ethernet, which sysfs calls QDR, are 40 Gb/s of data */
+	ck_assert_double_eq(fake_number(context, "port.limit_gbps", "mlx5_an0/1"), 5);
+}
+END_TEST
 
 static void expect_number(const char *metric, double number)
 {
@@ -670,6 +702,8 @@ int main(void)
 	tcase_add_test(ports, ports_are_told_apart_by_link_layer_and_not_by_name);
 	tcase_add_test(ports, the_numa_node_goes_with_the_pci_address);
 	tcase_add_loop_test(ports, the_rate_comes_from_both_sides_and_is_compared, 0, LENGTH(rates));
+	tcase_add_loop_test(
+		ports, the_limit_of_a_port_is_what_is_left_after_encoding, 0, (int)(sizeof limits / sizeof *limits));
 	tcase_add_loop_test(ports, a_code_without_a_meaning_is_named_as_the_reason, 0, LENGTH(codes));
 	tcase_add_loop_test(ports, every_mtu_is_in_bytes, 0, 5);
 	tcase_add_loop_test(ports, only_a_full_member_key_of_ones_own_counts, 0, LENGTH(pkeys));

@@ -1,0 +1,289 @@
+/* derive.c - what an all-reduce can reach at most, from what nodes and ranks say of their links
+ *
+ * Bus bandwidth is what each GPU sends and receives, so a ring is as fast as the slowest link that it must take:
+ * NVLink within a node or an NVLink domain, the network adapters between nodes, PCIe where NVLink does not join the
+ * GPUs of a node. Links that are there count, whether NCCL uses them or not: a ring that falls back to sockets is slow.
+ * The switches between nodes are not known. A reduction in switches (NVLS, SHARP) may exceed the limit.
+ */
+#include "eval/derive.h"
+
+#include "eval/eval.h"
+#include "muster/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FABRIC_STATE,
+	NVLINKS,
+	NVLINK_LIMIT,
+	NVLINK_PEERS,
+	PCIE_LIMIT,
+	GPU_COUNT,
+	PORT_LIMIT,
+	TOOK_PART,
+	TRANSPORT,
+	HCAS,
+	FACTS
+};
+static const char *const fact_names[FACTS] = {
+	[FABRIC_STATE] = "gpu.fabric_state",
+	[NVLINKS] = "gpu.nvlinks",
+	[NVLINK_LIMIT] = "gpu.nvlink_limit_gbps",
+	[NVLINK_PEERS] = "gpu.nvlink_peers",
+	[PCIE_LIMIT] = "gpu.pcie_limit_gbps",
+	[GPU_COUNT] = "node.gpu_count",
+	[PORT_LIMIT] = "port.limit_gbps",
+	[TOOK_PART] = "rank.allreduce_us",
+	[TRANSPORT] = "rank.nccl_transport",
+	[HCAS] = "rank.nccl_hcas",
+};
+
+/* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
+struct limit {
+	double gbps;
+	const char *words, *why;
+};
+
+enum joined { JOINED, APART, UNKNOWN };
+
+struct derivation {
+	struct muster_arena *arena;
+	const struct muster_metric *facts[FACTS];
+	bool one_domain;           /* NVLink joins all nodes, or there is only one */
+	enum joined joined;        /* the GPUs of each node that has several in the ring */
+	const char *why_unknown;   /* joined is UNKNOWN */
+	struct limit nvlink, pcie; /* the lowest of all ranks */
+	struct limit network;      /* the lowest of all nodes */
+};
+
+static const struct muster_sample *find(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == d->facts[fact])
+			return &samples->items[i];
+	return NULL;
+}
+
+static const char *text_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+{
+	const struct muster_sample *sample = find(d, samples, fact);
+	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
+}
+
+static double number_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+{
+	const struct muster_sample *sample = find(d, samples, fact);
+	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
+}
+
+/* Keep the lower one; what is not known stays not known. */
+static void lower(struct limit *limit, struct limit other)
+{
+	if (!limit->why && (other.why || limit->gbps <= 0 || other.gbps < limit->gbps))
+		*limit = other;
+}
+
+static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+{
+	const struct muster_sample *sample = find(d, samples, fact);
+	const struct muster_value *link = sample ? muster_sample_label(sample, "link") : NULL;
+	if (sample && sample->value.type == MUSTER_NUMBER && link && link->type == MUSTER_STRING)
+		return (struct limit){ .gbps = sample->value.number, .words = link->string };
+	return (struct limit){ .why = muster_arena_printf(d->arena, "%s: %s", fact_names[fact],
+				       sample && sample->reason ? sample->reason : "not measured") };
+}
+
+static bool took_part(const struct derivation *d, const struct muster_rank *rank)
+{
+	return !rank->missing && number_of(d, &rank->samples, TOOK_PART) > 0;
+}
+
+/* Whether NVLink joins the rank's GPU to the other `others` GPUs of its node. A fabric that has completed is one of
+ * switches. */
+static enum joined joined_to(const struct derivation *d, const struct muster_samples *samples, double others)
+{
+	const struct muster_sample *peers = find(d, samples, NVLINK_PEERS), *links = find(d, samples, NVLINKS);
+	bool up = links && links->value.type == MUSTER_NUMBER && links->value.number > 0;
+	if (up && (strcmp(text_of(d, samples, FABRIC_STATE), "completed") == 0 ||
+			  strstr(text_of(d, samples, TRANSPORT), "NVLS")))
+		return JOINED;
+	if (peers && peers->value.type == MUSTER_NUMBER)
+		return peers->value.number >= others ? JOINED : APART;
+	if (links && links->value.type == MUSTER_NUMBER && !up)
+		return APART;
+	/* without a direct path between GPUs the data goes through the host's memory */
+	const char *transport = text_of(d, samples, TRANSPORT);
+	return strstr(transport, "SHM/") && !strstr(transport, "P2P/") ? APART : UNKNOWN;
+}
+
+static int by_speed(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x < y) - (x > y);
+}
+
+/* Whether a word is in a list separated by spaces. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+	for (; *list; list += strcspn(list, " "), list += *list == ' ')
+		if (strncmp(list, word, length) == 0 && (list[length] == ' ' || list[length] == '\0'))
+			return true;
+	return false;
+}
+
+/* The node's ports: of InfiniBand all that are active, of Ethernet those that NCCL uses; others may not be for RDMA. Of
+ * these the fastest, as many as there are GPUs in the ring: more may belong to storage. */
+static struct limit network_of(
+	const struct derivation *d, const struct muster_node *node, size_t gpus, const char *used)
+{
+	double *ports = muster_calloc(node->samples.count + 1, sizeof *ports), sum = 0;
+	struct limit limit = { 0 };
+	size_t count = 0;
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		if (sample->metric != d->facts[PORT_LIMIT] || sample->value.type != MUSTER_NUMBER)
+			continue;
+		const struct muster_value *layer = muster_sample_label(sample, "link_layer"),
+					  *name = muster_sample_label(sample, "port");
+		char port[272];
+		size_t slash = name && name->type == MUSTER_STRING ? strcspn(name->string, "/") : 0;
+		if (!layer || layer->type != MUSTER_STRING || slash == 0 || !name->string[slash])
+			continue;
+		snprintf(port, sizeof port, "%.*s:%s", (int)slash, name->string, name->string + slash + 1);
+		if (strcmp(layer->string, "InfiniBand") == 0 || has_word(used, port)) /* NCCL says mlx5_0:1 */
+			ports[count++] = sample->value.number;
+	}
+	qsort(ports, count, sizeof *ports, by_speed);
+	size_t taken = count < gpus ? count : gpus;
+	for (size_t i = 0; i < taken; i++)
+		sum += ports[i];
+	if (taken == 0)
+		limit.why = muster_arena_printf(d->arena,
+			"%s has no active InfiniBand port, and the speed of what NCCL uses%s%s%s is not known",
+			node->name, *used ? " (" : "", used, *used ? ")" : "");
+	else if (ports[0] > ports[taken - 1])
+		limit.words = muster_arena_printf(d->arena, "network (%zu ports, %.4g GB/s)", taken, sum);
+	else
+		limit.words = muster_arena_printf(d->arena, "network (%zu x %.4g)", taken, ports[0]);
+	limit.gbps = sum;
+	free(ports);
+	return limit;
+}
+
+static void add_node(struct derivation *d, const struct muster_node *node)
+{
+	size_t members = 0;
+	const char *used = "";
+	for (size_t i = 0; i < node->rank_count; i++)
+		members += took_part(d, &node->ranks[i]);
+	if (members == 0)
+		return;
+	double gpus = number_of(d, &node->samples, GPU_COUNT);
+	gpus = gpus < (double)members ? (double)members : gpus;
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_samples *samples = &node->ranks[i].samples;
+		if (!took_part(d, &node->ranks[i]))
+			continue;
+		used = *used ? used : text_of(d, samples, HCAS);
+		lower(&d->nvlink, limit_of(d, samples, NVLINK_LIMIT));
+		lower(&d->pcie, limit_of(d, samples, PCIE_LIMIT));
+		enum joined joined = members > 1 ? joined_to(d, samples, gpus - 1) : JOINED;
+		if (joined == UNKNOWN && !d->why_unknown) {
+			const struct muster_sample *peers = find(d, samples, NVLINK_PEERS);
+			d->why_unknown =
+				muster_arena_printf(d->arena, "whether NVLink joins the GPUs of %s is not known: %s",
+					node->name, peers && peers->reason ? peers->reason : "not measured");
+		}
+		if (joined == APART || (joined == UNKNOWN && d->joined == JOINED))
+			d->joined = joined;
+	}
+	lower(&d->network, network_of(d, node, members, used));
+}
+
+/* The limit of a ring over so many nodes, and the kind of path that sets it. */
+static struct limit ring_limit(const struct derivation *d, double nodes, double ranks, const char **ret_path)
+{
+	bool one_domain = nodes > 1 && d->one_domain;
+	*ret_path = "unknown";
+	if (ranks <= 1)
+		return (struct limit){ .why = "an all-reduce of one rank moves no data" };
+	if (d->joined == UNKNOWN && !one_domain)
+		return (struct limit){ .why = d->why_unknown };
+	*ret_path = "NVLink";
+	if (one_domain || (nodes <= 1 && d->joined == JOINED))
+		return d->nvlink;
+	*ret_path = "PCIe";
+	if (nodes <= 1)
+		return d->pcie;
+	struct limit limit = d->network;
+	if (d->joined == APART) {
+		lower(&limit, d->pcie);
+		return limit;
+	}
+	*ret_path = "network";
+	if (ranks > nodes) /* some node has several */
+		lower(&limit, d->nvlink);
+	return limit;
+}
+
+static void emit(struct derivation *d, struct muster_run *run, double nodes, double ranks)
+{
+	const char *path;
+	struct limit limit = ring_limit(d, nodes, ranks, &path);
+	struct muster_label *labels = muster_arena_alloc(run->arena, 4 * sizeof *labels);
+	labels[0] = (struct muster_label){ "nodes", muster_number(nodes) };
+	labels[1] = (struct muster_label){ "ranks", muster_number(ranks) };
+	labels[2] = (struct muster_label){ "path", muster_string(path) };
+	labels[3] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
+	muster_samples_add(&run->job.samples, (struct muster_sample){
+						      .metric = muster_metric_find("nccl.allreduce_limit_gbps"),
+						      .labels = labels,
+						      .label_count = 4,
+						      .value = limit.why ? muster_null() : muster_number(limit.gbps),
+						      .reason = limit.why,
+					      });
+}
+
+static double label_number(const struct muster_sample *sample, const char *key)
+{
+	const struct muster_value *label = muster_sample_label(sample, key);
+	return label && label->type == MUSTER_NUMBER ? label->number : 0;
+}
+
+void muster_run_derive(struct muster_run *run)
+{
+	const struct muster_metric *busbw = muster_metric_find("nccl.allreduce_busbw_gbps"),
+				   *limit = muster_metric_find("nccl.allreduce_limit_gbps");
+	struct derivation d = { .arena = run->arena, .joined = JOINED };
+	bool known = false;
+	size_t count = run->job.samples.count;
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_sample *sample = &run->job.samples.items[i];
+		if (sample->metric == limit)
+			return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_sample *sample = &run->job.samples.items[i];
+		double nodes = label_number(sample, "nodes"), ranks = label_number(sample, "ranks");
+		bool told = sample->metric != busbw;
+		for (size_t j = 0; j < i && !told; j++) {
+			const struct muster_sample *before = &run->job.samples.items[j];
+			told = before->metric == busbw && label_number(before, "nodes") == nodes &&
+			       label_number(before, "ranks") == ranks;
+		}
+		if (told)
+			continue;
+		if (!known) {
+			for (size_t fact = 0; fact < FACTS; fact++)
+				d.facts[fact] = muster_metric_find(fact_names[fact]);
+			d.one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
+			for (size_t n = 0; n < run->node_count; n++)
+				add_node(&d, &run->nodes[n]);
+			known = true;
+		}
+		emit(&d, run, nodes, ranks);
+	}
+}

@@ -1,0 +1,153 @@
+/* test_derive.c - what an all-reduce can reach, from what nodes and ranks say of their links */
+#include "check_main.h"
+#include "run_text.h"
+
+#include "eval/derive.h"
+
+#define RING(nodes, ranks) "job nccl.allreduce_busbw_gbps bytes=64 nodes=" nodes " ranks=" ranks " 100\n"
+/* A rank that took part, with NVLink to `peers` of its node's GPUs. */
+#define RANK(place, limit, peers)                                                                                      \
+	place " rank.allreduce_us bytes=64 5\n" place " gpu.nvlinks gpu=g 12\n" place                                  \
+	      " gpu.nvlink_limit_gbps gpu=g link=NVLink_of_" limit " " limit "\n" place                                \
+	      " gpu.nvlink_peers gpu=g " peers "\n" place " gpu.pcie_limit_gbps gpu=g link=PCIe_4.0_x16 31.5\n" place  \
+	      " rank.nccl_transport P2P/CUMEM\n"
+#define NODE(name, first, second, limit)                                                                               \
+	name " node.gpu_count 2\n" RANK(name "/" first, limit, "1") RANK(name "/" second, limit, "1")
+#define PORT(node, port, layer, gbps) node " port.limit_gbps port=" port "/1 link_layer=" layer " " gbps "\n"
+#define RACK(place) place " gpu.fabric_clique gpu=g cluster=a0 7\n"
+
+static const struct {
+	const char *title, *run;
+	double gbps;             /* 0: null */
+	const char *path, *link; /* null: the reason */
+} rings[] = {
+	{ "NVLink within a node: the lowest of the ranks",
+		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1") RANK("a/1", "275", "1"), 275, "NVLink",
+		"NVLink_of_275" },
+	{ "one rank", RING("1", "1") "a node.gpu_count 1\n" RANK("a/0", "300", "0"), 0, "unknown",
+		"an all-reduce of one rank moves no data" },
+	{ "bridges between pairs: the other hops are PCIe",
+		RING("1", "2") "a node.gpu_count 4\n" RANK("a/0", "300", "1") RANK("a/1", "300", "1"), 31.5, "PCIe",
+		"PCIe_4.0_x16" },
+	{ "a container shows each rank one GPU: as many as there are ranks",
+		RING("1", "2") "a node.gpu_count 1\n" RANK("a/0", "300", "0") RANK("a/1", "300", "0"), 31.5, "PCIe",
+		"PCIe_4.0_x16" },
+	{ "the same, in a fabric of switches",
+		RING("1", "2") "a node.gpu_count 1\n" RANK("a/0", "300", "-") RANK("a/1", "300",
+			"-") "a/0 gpu.fabric_state gpu=g completed\na/1 gpu.fabric_state gpu=g completed\n",
+		300, "NVLink", "NVLink_of_300" },
+	{ "nobody says whether NVLink joins the GPUs",
+		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "-") RANK("a/1", "300", "-"), 0, "unknown",
+		"whether NVLink joins the GPUs of a is not known: not supported here" },
+	{ "no NVLink at all",
+		RING("1", "2") "a/0 rank.allreduce_us bytes=64 5\na/0 gpu.nvlinks gpu=g 0\n"
+			       "a/0 gpu.pcie_limit_gbps gpu=g link=PCIe 31.5\n"
+			       "a/1 rank.allreduce_us bytes=64 5\na/1 gpu.nvlinks gpu=g 0\n"
+			       "a/1 gpu.pcie_limit_gbps gpu=g link=PCIe_x8 15.75\n",
+		15.75, "PCIe", "PCIe_x8" },
+	{ "a vGPU through shared memory says nothing of PCIe",
+		RING("1", "2") "a/0 rank.allreduce_us bytes=64 5\na/0 rank.nccl_transport SHM/direct\n"
+			       "a/0 gpu.pcie_limit_gbps gpu=g link=PCIe -\n"
+			       "a/1 rank.allreduce_us bytes=64 5\na/1 rank.nccl_transport SHM/direct\n",
+		0, "PCIe", "gpu.pcie_limit_gbps: not supported here" },
+	{ "an old report", RING("1", "2") "a/0 rank.allreduce_us bytes=64 5\na/1 rank.allreduce_us bytes=64 5\n", 0,
+		"unknown", "whether NVLink joins the GPUs of a is not known: not measured" },
+	{ "two nodes: one adapter for each GPU, the others are for storage",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT("a", "mlx5_0", "InfiniBand",
+			"25") PORT("a", "mlx5_1", "InfiniBand", "25") PORT("a", "mlx5_2", "InfiniBand", "12.5")
+			PORT("b", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_1", "InfiniBand", "25"),
+		50, "network", "network (2 x 25)" },
+	{ "the slowest node counts, and a port that is down does not",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300")
+			PORT("a", "mlx5_0", "InfiniBand", "25") PORT("a", "mlx5_1", "InfiniBand", "25")
+				PORT("b", "mlx5_0", "InfiniBand", "-") PORT("b", "mlx5_1", "InfiniBand", "25"),
+		25, "network", "network (1 x 25)" },
+	{ "Ethernet counts where NCCL uses it",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT(
+			"a", "mlx5_0", "Ethernet", "50") PORT("a", "mlx5_1", "Ethernet", "12.5") PORT("b", "mlx5_0",
+			"Ethernet", "50") "a/0 rank.nccl_hcas mlx5_0:1\nb/2 rank.nccl_hcas mlx5_0:1\n",
+		50, "network", "network (1 x 50)" },
+	{ "sockets",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT("a", "mlx5_0", "Ethernet",
+			"50") PORT("b", "mlx5_0", "Ethernet", "50") "a/0 rank.nccl_hcas eth0\n",
+		0, "network", "a has no active InfiniBand port, and the speed of what NCCL uses (eth0) is not known" },
+	{ "sockets beside InfiniBand that is up: the limit is that of InfiniBand",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300")
+			PORT("a", "mlx5_0", "InfiniBand", "25") PORT(
+				"b", "mlx5_0", "InfiniBand", "25") "a/0 rank.nccl_hcas eth0\nb/2 rank.nccl_hcas eth0\n",
+		25, "network", "network (1 x 25)" },
+	{ "NVLink is slower than the network",
+		RING("2", "4") NODE("a", "0", "1", "40") NODE("b", "2", "3", "40") PORT("a", "mlx5_0", "InfiniBand",
+			"25") PORT("a", "mlx5_1", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "100"),
+		40, "network", "NVLink_of_40" },
+	{ "one rank on each node takes no NVLink",
+		RING("2", "2") "a node.gpu_count 2\nb node.gpu_count 2\n" RANK("a/0", "20", "1") RANK("b/1", "20", "1")
+			PORT("a", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_0", "InfiniBand", "25"),
+		25, "network", "network (1 x 25)" },
+	{ "PCIe within the nodes",
+		RING("2", "4") "a node.gpu_count 2\nb node.gpu_count 2\n" RANK("a/0", "300", "0")
+			RANK("a/1", "300", "0") RANK("b/2", "300", "1") RANK("b/3", "300", "1")
+				PORT("a", "mlx5_0", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "50"),
+		31.5, "PCIe", "PCIe_4.0_x16" },
+	{ "ports of different speeds",
+		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT("a", "mlx5_0", "InfiniBand",
+			"25") PORT("a", "mlx5_1", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "100"),
+		75, "network", "network (2 ports, 75 GB/s)" },
+	{ "an NVLink domain of two nodes, whatever NCCL uses",
+		RING("2", "4") NODE("a", "0", "1", "900") NODE("b", "2", "3", "900") RACK("a/0") RACK("a/1") RACK("b/2")
+			RACK("b/3") PORT("a", "mlx5_0", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "50"),
+		900, "NVLink", "NVLink_of_900" },
+	{ "a rank that was left out says nothing",
+		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1")
+			RANK("a/1", "300", "1") "a/2 gpu.nvlink_limit_gbps gpu=g link=NVLink 25\na/3 missing\n",
+		300, "NVLink", "NVLink_of_300" },
+};
+
+START_TEST(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take)
+{
+	struct muster_run run;
+	const struct muster_sample *limit = NULL;
+	run_text(&run, rings[_i].run);
+	muster_run_derive(&run);
+	for (size_t i = 0; i < run.job.samples.count; i++)
+		if (strcmp(run.job.samples.items[i].metric->name, "nccl.allreduce_limit_gbps") == 0)
+			limit = &run.job.samples.items[i];
+	ck_assert_msg(limit != NULL, "%s", rings[_i].title);
+	ck_assert_msg(strcmp(muster_sample_label(limit, "path")->string, rings[_i].path) == 0, "%s: %s",
+		rings[_i].title, muster_sample_label(limit, "path")->string);
+	if (rings[_i].gbps > 0) {
+		ck_assert_msg(limit->value.type == MUSTER_NUMBER, "%s: %s", rings[_i].title, limit->reason);
+		ck_assert_double_eq_tol(limit->value.number, rings[_i].gbps, 1e-9);
+		ck_assert_str_eq(muster_sample_label(limit, "link")->string, rings[_i].link);
+	} else {
+		ck_assert_msg(limit->value.type == MUSTER_NULL, "%s", rings[_i].title);
+		ck_assert_str_eq(limit->reason, rings[_i].link);
+	}
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Sizes share a limit, rings do not; and what a saved report has is not derived again. */
+START_TEST(each_ring_has_one_limit)
+{
+	struct muster_run run;
+	run_text(&run, RING("1", "2") RING("1", "2") RING("1", "1") NODE("a", "0", "1", "300"));
+	muster_run_derive(&run);
+	ck_assert_uint_eq(run.job.samples.count, 5);
+	muster_run_derive(&run);
+	ck_assert_uint_eq(run.job.samples.count, 5);
+	muster_run_done(&run);
+	run_text(&run, NODE("a", "0", "1", "300"));
+	muster_run_derive(&run); /* no ring, no limit */
+	ck_assert_uint_eq(run.job.samples.count, 0);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("derive");
+	tcase_add_loop_test(tcase, a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, 0, LENGTH(rings));
+	tcase_add_test(tcase, each_ring_has_one_limit);
+	return check_main(tcase);
+}
