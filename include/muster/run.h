@@ -82,6 +82,7 @@ enum muster_trial_kind {
 	MUSTER_TRIAL_ALONE = 0, /* one node */
 	MUSTER_TRIAL_PAIR,
 	MUSTER_TRIAL_GROUP, /* more than two */
+	MUSTER_TRIAL_REST,  /* no trial: the full ring of all nodes that are left when the others are suspected */
 	MUSTER_TRIAL_KIND_COUNT
 };
 
@@ -99,7 +100,8 @@ struct muster_trial {
 	const char **nodes;
 	size_t node_count;
 	enum muster_trial_status status;
-	double busbw_gbps; /* 0: not known */
+	double bytes;      /* of the message; 0: not known */
+	double busbw_gbps; /* of a message of this size; 0: not known */
 	const char *why;   /* it did not end well; NULL when ok */
 	double seconds;    /* until it ended; of a late one, the time that it had */
 };

@@ -73,7 +73,6 @@ void muster_coordinator_done(struct muster_coordinator *c)
 	muster_record_reader_free(c->reader);
 	muster_membership_done(&c->members);
 	muster_run_done(&c->run);
-	free(c->rings.floors.items);
 	free(c->recorded);
 	free(c->progress_of);
 	*c = (struct muster_coordinator){ 0 };

@@ -179,14 +179,13 @@ static void own_run(const struct muster_supervisor *s, struct muster_run *run)
 		muster_run_fold_repeats(run);
 }
 
-struct muster_floors muster_finalize_floors(struct muster_supervisor *s, const struct muster_probe *probe)
+struct muster_ring_floors muster_finalize_floors(
+	struct muster_supervisor *s, const struct muster_probe *probe, size_t domains)
 {
 	const struct muster_finalize *finalize = s->host->arg;
 	struct muster_run run;
-	if (!probe->ring_rate)
-		return (struct muster_floors){ 0 };
 	own_run(s, &run);
-	struct muster_floors floors = muster_selection_floors(&finalize->choice, &run, probe->ring_rate);
+	struct muster_ring_floors floors = muster_selection_floors(&finalize->choice, &run, domains, probe->ring_rate);
 	muster_run_done(&run);
 	return floors;
 }

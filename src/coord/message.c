@@ -344,6 +344,7 @@ void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_re
 	put_int(p, ready->can);
 	put_text(p, ready->uuid);
 	put_text(p, ready->agree);
+	put_text(p, ready->fabric);
 	put_text(p, ready->why);
 	put_int(p, (int)ready->end);
 	put_double(p, ready->seconds);
@@ -369,6 +370,7 @@ bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ri
 	ret->can = get_int(&u, 0, 1) != 0;
 	ret->uuid = get_text(&u);
 	ret->agree = get_text(&u);
+	ret->fabric = get_text(&u);
 	ret->why = get_text(&u);
 	ret->end = (enum muster_ring_end)get_int(&u, 0, MUSTER_RING_END_COUNT - 1);
 	ret->seconds = get_double(&u);

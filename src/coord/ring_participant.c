@@ -2,6 +2,7 @@
 #include "coord/supervisor.h"
 
 #include "coord/send.h"
+#include "eval/nvlink_domains.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct course {
 	bool was_in;         /* in a full ring ... */
 	int ranks;           /* ... of so many ranks */
 	size_t from;         /* samples before the last full ring */
+	const char *fabric;  /* as in struct muster_ring_ready */
 	/* how the last round ended */
 	enum muster_ring_end end;
 	double seconds;
@@ -36,6 +38,7 @@ static void pack_ready(const struct course *course, struct muster_packer *p)
 		.can = can,
 		.uuid = can ? s->worker.answer.uuid : "",
 		.agree = can ? s->worker.answer.agree : "",
+		.fabric = course->fabric,
 		.why = can   ? ""
 		       : why ? why
 			     : "",
@@ -264,6 +267,31 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
+/* The NVLink fabric of this rank's GPU, by its own samples. */
+static const char *find_fabric(struct muster_supervisor *s)
+{
+	struct muster_run run;
+	struct muster_record_parts parts;
+	muster_run_init(&run);
+	muster_run_add_node(&run, s->node);
+	struct muster_record_reader *reader = muster_record_reader_new(run.arena, muster_metric_find);
+	muster_record_parts_init(&parts, s->rank);
+	muster_record_read(reader, s->record.bytes, s->record.length, &parts);
+	const struct muster_rank *rank = muster_record_merge(&run, 0, &parts);
+	const char *fabric = muster_nvlink_fabric(rank, muster_metric_find("gpu.fabric_clique"), run.arena);
+	fabric = muster_arena_string(s->arena, fabric);
+	muster_record_parts_done(&parts);
+	muster_record_reader_free(reader);
+	muster_run_done(&run);
+	return fabric;
+}
+
+static struct muster_ring_floors find_floors(void *arg, const struct muster_probe *probe, size_t domains)
+{
+	struct muster_supervisor *s = arg;
+	return s->host->floors(s, probe, domains);
+}
+
 void muster_ring_participate(struct muster_supervisor *s)
 {
 	enum muster_phase phase = MUSTER_PHASE_COPIES;
@@ -271,10 +299,10 @@ void muster_ring_participate(struct muster_supervisor *s)
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)
 			continue;
-		struct course course = { .s = s, .probe = probe, .index = (int)i };
+		struct course course = { .s = s, .probe = probe, .index = (int)i, .fabric = find_fabric(s) };
 		if (s->coordinator && s->host->floors) {
-			free(s->coordinator->rings.floors.items);
-			s->coordinator->rings.floors = s->host->floors(s, probe);
+			s->coordinator->rings.floors = find_floors;
+			s->coordinator->rings.floors_arg = s;
 		}
 		course.can = muster_probe_may_run(s, probe);
 		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course, phase)) {

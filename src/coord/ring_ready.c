@@ -2,6 +2,7 @@
 #include "coord/ring_ready.h"
 
 #include "muster/arena.h"
+#include "util/sort.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static void read_entry(
 	if (!with_ready)
 		return;
 	if (!muster_unpack_ring_ready(payload.bytes, payload.length, &entry->ready)) {
-		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .detail = "" };
+		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .fabric = "", .detail = "" };
 		entry->why = "the rank did not report that it is ready";
 	} else if (!entry->ready.can) {
 		entry->why = entry->ready.why;
@@ -61,6 +62,33 @@ void muster_ring_entries_done(struct muster_ring_entries *entries)
 	free(entries->items);
 	free(entries->by_rank);
 	*entries = (struct muster_ring_entries){ 0 };
+}
+
+size_t muster_ring_entries_domains(const struct muster_ring_entries *entries, const struct muster_membership *members)
+{
+	const char **fabrics = muster_calloc(entries->count + 1, sizeof *fabrics);
+	bool *has = muster_calloc(members->node_count + 1, sizeof *has),
+	     *here = muster_calloc(members->node_count + 1, sizeof *here);
+	size_t count = 0, domains = 0;
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		const char *fabric = entry->ready.fabric ? entry->ready.fabric : "";
+		here[entry->node] = true;
+		if (!*fabric)
+			continue;
+		has[entry->node] = true;
+		if (count == 0 || strcmp(fabrics[count - 1], fabric) != 0) /* ranks of a node mostly share one */
+			fabrics[count++] = fabric;
+	}
+	for (size_t node = 0; node < members->node_count; node++)
+		domains += here[node] && !has[node];
+	qsort(fabrics, count, sizeof *fabrics, muster_by_text);
+	for (size_t i = 0; i < count; i++)
+		domains += i == 0 || strcmp(fabrics[i - 1], fabrics[i]) != 0;
+	free(fabrics);
+	free(has);
+	free(here);
+	return domains;
 }
 
 void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ...)

@@ -30,6 +30,7 @@ void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 	if (!s)
 		return;
 	muster_plan_done(&s->plan);
+	muster_ring_floors_done(&s->floors);
 	free(s->plan_nodes);
 	free(s->plan_groups);
 	free(s->group);
@@ -97,29 +98,35 @@ static struct result *results_of(const struct muster_ring_scheduler *s, const st
 	return results;
 }
 
-/* The rate of the largest message that was measured; 0: none. */
-static double rate_of(const struct result *result)
+/* The figure of the largest message that was measured, or of the message of this size; all 0: none. */
+static struct muster_ring_figure figure_of(const struct result *result, double bytes)
 {
-	return result->first && result->first->figure_count > 0
-		       ? muster_ring_figure_at(result->first, result->first->figure_count - 1).rate
-		       : 0;
+	struct muster_ring_figure found = { 0 };
+	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
+		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
+		if (bytes == 0 || (double)figure.bytes == bytes)
+			found = figure;
+	}
+	return found;
 }
 
 static bool is_slow(const struct muster_floors *floors, const struct result *result)
 {
 	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
 		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
-		for (size_t f = 0; f < floors->count; f++)
-			if ((floors->items[f].bytes == 0 || floors->items[f].bytes == figure.bytes) &&
-				figure.rate < floors->items[f].least)
-				return true;
+		if (figure.rate < muster_floors_least(floors, (double)figure.bytes))
+			return true;
 	}
 	return false;
 }
 
-static void note_trial(struct muster_ring_scheduler *s, const struct result *result, const size_t *nodes, size_t count)
+/* Add a ring of these nodes to the report and to the plan. slow: of a full ring, below its floors. */
+static void note_ring(struct muster_ring_scheduler *s, const struct result *result, const size_t *nodes, size_t count,
+	enum muster_trial_kind kind, bool slow)
 {
 	struct muster_run *run = s->context->run;
+	bool rest = kind == MUSTER_TRIAL_REST;
+	struct muster_ring_figure figure = figure_of(result, rest ? s->trial_bytes : 0);
 	/* unscaled, as the report has it, and as localize/ compares it with its constants */
 	double seconds = result->seconds / s->context->deadlines->scale;
 	struct muster_trial trial = {
@@ -127,12 +134,11 @@ static void note_trial(struct muster_ring_scheduler *s, const struct result *res
 		.status = result->ok     ? MUSTER_TRIAL_OK
 			  : result->late ? MUSTER_TRIAL_LATE
 					 : MUSTER_TRIAL_FAILED,
-		.busbw_gbps = rate_of(result),
+		.bytes = (double)figure.bytes,
+		.busbw_gbps = figure.rate,
 		.seconds = seconds,
 		.node_count = count,
-		.kind = count == 1   ? MUSTER_TRIAL_ALONE
-			: count == 2 ? MUSTER_TRIAL_PAIR
-				     : MUSTER_TRIAL_GROUP,
+		.kind = kind,
 	};
 	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < count; i++)
@@ -144,7 +150,14 @@ static void note_trial(struct muster_ring_scheduler *s, const struct result *res
 	muster_run_add_trial(run, trial);
 	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){
-			.status = trial.status, .seconds = trial.seconds, .gbps = trial.busbw_gbps });
+			.status = rest && count > 2 && !result->ok ? MUSTER_TRIAL_FAILED : trial.status,
+			.slow = slow,
+			.seconds = rest ? 0 : seconds, /* it has more messages than a trial */
+			.gbps = figure.rate,
+			.least = count == 1 ? muster_floors_least(&s->floors.node, trial.bytes) : 0,
+		});
+	if (!rest && figure.bytes > 0)
+		s->trial_bytes = (double)figure.bytes;
 }
 
 /* All trials of this round, in the order of their numbers. */
@@ -161,8 +174,14 @@ static void note_trials(struct muster_ring_scheduler *s, const struct muster_rin
 	for (size_t i = 0; i < s->plan.nodes; i++)
 		if (s->plan_groups[i] != MUSTER_NO_GROUP)
 			nodes[first[s->plan_groups[i] + 1]++] = i;
-	for (size_t group = 0; group < s->group_count; group++)
-		note_trial(s, &results[group], nodes + first[group], first[group + 1] - first[group]);
+	for (size_t group = 0; group < s->group_count; group++) {
+		size_t count = first[group + 1] - first[group];
+		note_ring(s, &results[group], nodes + first[group], count,
+			count == 1   ? MUSTER_TRIAL_ALONE
+			: count == 2 ? MUSTER_TRIAL_PAIR
+				     : MUSTER_TRIAL_GROUP,
+			false);
+	}
 	free(first);
 	free(nodes);
 	free(results);
@@ -377,16 +396,19 @@ static void start_localising(struct muster_ring_scheduler *s)
 	s->localising = true;
 }
 
-static void note_full(struct muster_ring_scheduler *s, bool ok, bool slow)
+/* A full ring: the one that the localisation began with, or one of those that were left. */
+static void note_full(struct muster_ring_scheduler *s, const struct result *result, bool slow)
 {
 	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes), count = 0;
 	for (size_t i = 0; i < s->plan.nodes; i++)
 		if (s->in[s->plan_nodes[i]])
 			nodes[count++] = i;
-	if (count > 2) /* one or two have trials of their own */
+	if (s->localised)
+		note_ring(s, result, nodes, count, MUSTER_TRIAL_REST, slow);
+	else if (count > 2) /* one or two have trials of their own */
 		muster_plan_note(&s->plan, nodes, count,
 			(struct muster_plan_result){
-				.status = ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
+				.status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
 	free(nodes);
 }
 
@@ -397,7 +419,7 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	size_t nodes = 0;
 	for (size_t i = 0; i < s->context->members->node_count; i++)
 		nodes += s->in[i];
-	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && is_slow(&s->context->floors, &result);
+	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && is_slow(&s->floors.ring, &result);
 	bool wanted = !result.ok || slow || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
 	if (!result.ok && s->groups[0].ranks > 0)
 		say(s, "the all-reduce of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
@@ -409,9 +431,11 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	} else if (wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1)) {
 		if (!s->localising)
 			start_localising(s);
-		note_full(s, result.ok, slow);
+		note_full(s, &result, slow);
 		schedule_trials(s, entries, now_ms);
 	} else {
+		if (s->localised)
+			note_full(s, &result, slow);
 		schedule_nothing(s, entries);
 	}
 	free(results);
@@ -424,6 +448,9 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_exclude_duplicate_gpus(&entries);
 	muster_ring_exclude_version_mismatches(s->probe, &entries);
 	if (s->round < 0) {
+		if (s->context->floors)
+			s->floors = s->context->floors(s->context->floors_arg, s->probe,
+				muster_ring_entries_domains(&entries, s->context->members));
 		schedule_full(s, &entries, now_ms);
 	} else if (!s->trial) {
 		schedule_after_full(s, &entries, now_ms);

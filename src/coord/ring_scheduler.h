@@ -10,9 +10,9 @@
 
 #include "coord/deadlines.h"
 #include "coord/ring_ready.h"
-#include "eval/floors.h"
 #include "muster/run.h"
 #include "coord/options.h"
+#include "localize/floors.h"
 #include "localize/plan.h"
 #include "transport/transport.h"
 
@@ -26,7 +26,9 @@ struct muster_ring_context {
 	struct muster_run *run; /* its trials are added here */
 	double limit_ms;        /* of the barriers */
 	enum muster_localise localise;
-	struct muster_floors floors;              /* the thresholds of a full ring, computed before the rings begin */
+	/* The thresholds of rings, when the ranks of so many NVLink domains have entered. NULL: none. */
+	struct muster_ring_floors (*floors)(void *arg, const struct muster_probe *probe, size_t domains);
+	void *floors_arg;
 	void (*say)(void *arg, const char *text); /* print a line about the progress */
 	void *say_arg;
 };
@@ -44,12 +46,15 @@ struct muster_ring_scheduler {
 	int round; /* scheduled last; -1 */
 	bool over; /* the round after it was answered with OVER */
 	bool trial;
-	int fulls;  /* full rings so far */
+	int fulls; /* full rings so far */
+	struct muster_ring_floors floors;
 	int *group; /* of each rank in this round; -1: none */
 	bool *in;   /* of each node: it is in the last full ring, or may be in the first */
 	struct muster_ring_group *groups;
 	size_t group_count;
-	bool localising, localised; /* trials have begun; trials are over */
+	bool localising,
+		localised;  /* trials have begun; a full ring of those that are left has followed, or none can */
+	double trial_bytes; /* the message of the last trial that has a rate; 0: there is none */
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */
 	size_t *plan_groups; /* of this round of trials */

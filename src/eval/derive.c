@@ -8,6 +8,7 @@
 #include "eval/derive.h"
 
 #include "eval/eval.h"
+#include "eval/nvlink_domains.h"
 #include "muster/arena.h"
 
 #include <stdio.h>

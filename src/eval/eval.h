@@ -1,7 +1,7 @@
 /* eval.h - what the files of src/eval share
  *
  * evaluate.c walks checks and things, judge.c holds one value against one check, same_across.c compares nodes and ranks
- * with each other, median.c finds the value in the middle, nvlink_domains.c counts NVLink domains, depends_on.c blocks
+ * with each other, median.c finds the value in the middle, depends_on.c blocks
  * checks that come after others, causes.c turns probes' ends, missing ranks and what trial rings say into findings,
  * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has the
  * expectations of a run.
@@ -188,9 +188,6 @@ bool muster_result_blocked(
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);
-
-/* nvlink_domains.c: clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */
-size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique);
 
 /* same_across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);

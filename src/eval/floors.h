@@ -1,28 +1,23 @@
-/* floors.h - what a metric of the whole job must reach, as plain numbers
- *
- * For code that must know during the run whether a measurement is good enough to go on. Judging is evaluate's business.
+/* floors.h - what rings must reach to pass their checks, as plain numbers
  */
 #ifndef MUSTER_EVAL_FLOORS_H
 #define MUSTER_EVAL_FLOORS_H
 
 #include "eval/select.h"
+#include "localize/floors.h"
 
-#include <stdint.h>
+/* Below these values a check on this metric fails or warns: `min` and `warn_below` of each check that applies to a run
+ * of these nodes, ranks, NVLink domains and this profile. expect may be NULL. */
+struct muster_floors muster_floors_of_ring(
+	const struct muster_expect *expect, const struct muster_run *run, size_t domains, const char *metric);
 
-struct muster_floor {
-	uint64_t bytes; /* of a message; 0: of any */
-	double least;   /* in the metric's unit */
-};
+/* Below these values such a check fails in a run of one node of this run. */
+struct muster_floors muster_floors_of_node(
+	const struct muster_expect *expect, const struct muster_run *run, const char *metric);
 
-struct muster_floors {
-	struct muster_floor *items; /* malloc'd; the caller frees */
-	size_t count;
-};
-
-/* The `min` of each check on this metric that can fail and that applies to a run of these nodes, ranks and this
- * profile. What the machine is, where choice does not name it, is taken from the run's samples. Never fails: a machine
- * that is not known has no floors. */
-struct muster_floors muster_selection_floors(
-	const struct muster_selection *choice, const struct muster_run *run, const char *metric);
+/* Both. What the machine is, where choice does not name it, is taken from the run's samples. Never fails: a machine
+ * that is not known has the floors of common.json, or none. */
+struct muster_ring_floors muster_selection_floors(
+	const struct muster_selection *choice, const struct muster_run *run, size_t domains, const char *metric);
 
 #endif

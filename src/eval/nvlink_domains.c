@@ -3,6 +3,8 @@
  * GPUs of one fabric carry the same cluster UUID and the same clique. A node without such a fabric (its GPUs are linked
  * inside it, or not at all) is a domain of its own.
  */
+#include "eval/nvlink_domains.h"
+
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/array.h"
@@ -78,4 +80,15 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 		domains += i == 0 || by_fabric(&fabrics.items[i - 1], &fabrics.items[i]) != 0;
 	free(fabrics.items);
 	return domains;
+}
+
+const char *muster_nvlink_fabric(
+	const struct muster_rank *rank, const struct muster_metric *clique, struct muster_arena *arena)
+{
+	struct fabrics fabrics = { 0 };
+	const char *text = "";
+	if (clique && collect_rank(&fabrics, rank, clique))
+		text = muster_arena_printf(arena, "%s/%g", fabrics.items[0].cluster, fabrics.items[0].clique);
+	free(fabrics.items);
+	return text;
 }

@@ -79,6 +79,7 @@ static void take_attempts(
 		if (a == b) {
 			s->nodes[a].alone = result;
 			s->nodes[a].alone_gbps = attempts[i].gbps;
+			s->nodes[a].alone_least = attempts[i].least;
 			s->nodes[a].trial = i;
 		} else {
 			s->edges[s->edge_count++] = (struct muster_edge){
@@ -146,8 +147,8 @@ static void find_slow(struct muster_suspects *s)
 	s->medians[1] = median_of_best(s, best, &s->compared[1]);
 	for (size_t i = 0; i < s->node_count; i++) {
 		struct muster_suspect *node = &s->nodes[i];
-		if (node->alone == MUSTER_PASSED && node->alone_gbps > 0 &&
-			node->alone_gbps < MUSTER_SLOW_SHARE * s->medians[0])
+		double least = fmax(node->alone_least, MUSTER_SLOW_SHARE * s->medians[0]);
+		if (node->alone == MUSTER_PASSED && node->alone_gbps > 0 && node->alone_gbps < least)
 			node->alone = MUSTER_SLOW;
 	}
 	for (size_t i = 0; i < s->edge_count; i++) {
@@ -193,9 +194,11 @@ static size_t find_root(struct muster_suspect *nodes, size_t node)
 /* Nodes that passed together belong to one part; its number is that of its lowest node. */
 static void find_parts(struct muster_suspects *s)
 {
-	size_t *sizes = muster_arena_alloc(s->arena, s->node_count * sizeof *sizes);
-	for (size_t i = 0; i < s->node_count; i++)
+	size_t *sizes = s->part_sizes;
+	for (size_t i = 0; i < s->node_count; i++) {
 		s->nodes[i].part = i;
+		sizes[i] = 0;
+	}
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		if (muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
@@ -206,7 +209,7 @@ static void find_parts(struct muster_suspects *s)
 	}
 	for (size_t i = 0; i < s->node_count; i++) {
 		s->nodes[i].part = find_root(s->nodes, i);
-		sizes[s->nodes[i].part]++;
+		sizes[s->nodes[i].part] += !muster_suspects_suspected(s, i);
 	}
 	s->part_count = 0;
 	for (size_t i = 0; i < s->node_count; i++) {
@@ -349,6 +352,7 @@ static bool have_common_node(const struct muster_edge *one, const struct muster_
 static struct muster_gap join_gaps(const struct muster_suspects *s, const struct muster_gap *gaps, size_t count)
 {
 	struct muster_gap joined = gaps[count - 1];
+	joined.failed = count;
 	for (size_t i = 0; i < 2 && i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			if (!have_common_node(&s->edges[gaps[i].edges[0]], &s->edges[gaps[j].edges[0]])) {
@@ -385,20 +389,42 @@ static void find_gaps(struct muster_suspects *s)
 	}
 }
 
-/* Any two parts have failed in two pairs without a node in common. */
-static void find_split(struct muster_suspects *s)
+size_t muster_gap_needs(const struct muster_suspects *s, const struct muster_gap *gap)
 {
-	size_t wide = 0;
-	for (size_t i = 0; i < s->gap_count; i++)
+	size_t pairs = s->part_sizes[gap->parts[0]] * s->part_sizes[gap->parts[1]];
+	size_t wanted = pairs < MUSTER_SPLIT_PAIRS ? pairs : MUSTER_SPLIT_PAIRS;
+	if (gap->failed < wanted)
+		return wanted - gap->failed;
+	return gap->edge_count < 2 && gap->failed < pairs;
+}
+
+/* A node that was tried with no other one may connect two parts. */
+static bool all_were_tried(const struct muster_suspects *s)
+{
+	for (size_t i = 0; i < s->node_count; i++)
+		if (s->nodes[i].passed + s->nodes[i].failed == 0 && !muster_suspects_suspected(s, i))
+			return false;
+	return true;
+}
+
+/* Any two parts have failed in two pairs without a node in common: perhaps a split. It is one if they have failed in
+ * enough pairs. Returns whether it may be one. */
+static bool find_split(struct muster_suspects *s)
+{
+	size_t wide = 0, sure = 0, all = s->part_count * (s->part_count - 1) / 2;
+	for (size_t i = 0; i < s->gap_count; i++) {
 		wide += s->gaps[i].edge_count == 2;
-	s->split = s->part_count > 1 && wide == s->part_count * (s->part_count - 1) / 2;
+		sure += s->gaps[i].edge_count == 2 && muster_gap_needs(s, &s->gaps[i]) == 0;
+	}
+	s->split = s->part_count > 1 && sure == all && all_were_tried(s);
+	return s->part_count > 1 && wide == all;
 }
 
 /* With separate parts, a node that works with no other node may belong to a part that it was not tried with: it is a
  * suspect only after it failed with all parts. */
 static void clear_isolated(struct muster_suspects *s)
 {
-	for (size_t i = 0; s->split && i < s->node_count; i++) {
+	for (size_t i = 0; i < s->node_count; i++) {
 		struct muster_suspect *one = &s->nodes[i];
 		size_t failed = 0;
 		if (one->blame != MUSTER_BLAME_PARTNERS || one->passed > 0)
@@ -415,6 +441,22 @@ bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 	const struct muster_edge *edge = &s->edges[i];
 	return !muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
 	       muster_suspects_suspected(s, edge->b) || s->links[i] || (s->split && muster_suspects_across(s, edge));
+}
+
+bool muster_suspects_explain_ring(const struct muster_suspects *s, const bool *in)
+{
+	size_t part = SIZE_MAX;
+	for (size_t i = 0; i < s->node_count; i++) {
+		if (!in[i])
+			continue;
+		if (muster_suspects_suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
+			return true;
+		part = s->nodes[i].part;
+	}
+	for (size_t i = 0; i < s->edge_count; i++)
+		if (s->links[i] && in[s->edges[i].a] && in[s->edges[i].b])
+			return true;
+	return false;
 }
 
 static void explain_edges(struct muster_suspects *s)
@@ -440,6 +482,7 @@ void muster_suspects_find(
 		.node_edges = muster_arena_alloc(arena, 2 * count * sizeof *s.node_edges),
 		.first_edge = muster_arena_alloc(arena, (nodes + 2) * sizeof *s.first_edge),
 		.links = muster_arena_alloc(arena, count * sizeof *s.links),
+		.part_sizes = muster_arena_alloc(arena, nodes * sizeof *s.part_sizes),
 		.parts = muster_arena_alloc(arena, nodes * sizeof *s.parts),
 		.is_part = muster_arena_alloc(arena, nodes * sizeof *s.is_part),
 		.gaps = muster_arena_alloc(arena, count * sizeof *s.gaps),
@@ -455,8 +498,8 @@ void muster_suspects_find(
 	blame_unsteady(&s);
 	find_parts(&s);
 	find_gaps(&s);
-	find_split(&s);
-	clear_isolated(&s);
+	if (find_split(&s))
+		clear_isolated(&s);
 	explain_edges(&s);
 	for (size_t i = 0; i < nodes; i++)
 		s.suspected += muster_suspects_suspected(&s, i);

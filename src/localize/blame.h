@@ -14,6 +14,7 @@ struct muster_attempt {
 	enum muster_trial_status status;
 	double seconds; /* until it ended; of a late one, the time that it had */
 	double gbps;    /* 0: not known */
+	double least;   /* slower than this is slow; 0: no such threshold */
 };
 
 /* What ran out of time did not work only if it had time enough. Otherwise it counts as not tried. */
@@ -38,7 +39,7 @@ enum muster_blame {
 
 struct muster_suspect { /* a node */
 	enum muster_result alone;
-	double alone_gbps;
+	double alone_gbps, alone_least;
 	size_t trial;          /* index of the attempt alone */
 	size_t passed, failed; /* partners */
 	enum muster_blame blame;
@@ -51,7 +52,12 @@ struct muster_gap {
 	/* indices of two failed edges without a node in common; when there are none, [0] is the last failed edge */
 	size_t edges[2];
 	size_t edge_count; /* 1 or 2 */
+	size_t failed;     /* all failed pairs across them */
 };
+
+/* So many failed pairs across two parts are needed for a split, or all pairs if there are fewer. With less, a few bad
+ * connections between nodes of one part look like a split. */
+#define MUSTER_SPLIT_PAIRS 4
 
 struct muster_suspects {
 	struct muster_arena *arena; /* owns the arrays */
@@ -62,12 +68,15 @@ struct muster_suspects {
 	size_t *node_edges;      /* indices of the edges of node 0, of node 1, ...; each edge stands here twice */
 	size_t *first_edge;      /* for each node: where its edges begin in node_edges; one more entry ends the last */
 	bool *links;             /* for each edge: it fails though both of its nodes are good with others */
+	size_t *part_sizes;      /* for each number: the nodes of the part that can be tried */
 	size_t *parts;           /* numbers of the parts that have more than one node, ascending */
 	size_t part_count;       /* whether or not there is a split */
 	bool *is_part;           /* for each number: it is in parts */
 	struct muster_gap *gaps; /* between parts that have more than one node; sorted */
 	size_t gap_count;
-	bool split;         /* these parts work, each for itself, and no pair across them does */
+	/* These parts work, each for itself, and no pair across them does. Every node that is no suspect was tried with
+	 * another one. */
+	bool split;
 	size_t suspected;   /* nodes */
 	size_t link_count;  /* edges */
 	size_t unexplained; /* failed pairs that none of these explains */
@@ -79,8 +88,8 @@ struct muster_suspects {
 	size_t compared[2];
 };
 
-/* A slow trial counts as failed: less than MUSTER_SLOW_SHARE of the median of what each node showed at best in this
- * kind of trial, when at least three nodes showed something. */
+/* A slow trial counts as failed: less than its own threshold, or less than MUSTER_SLOW_SHARE of the median of what each
+ * node showed at best in this kind of trial, when at least three nodes showed something. */
 #define MUSTER_SLOW_SHARE 0.7
 
 void muster_suspects_find(
@@ -107,5 +116,10 @@ bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge
 double muster_late_seconds(double slowest);
 /* The gap between two parts that have more than one node; NULL when no pair across them failed. */
 const struct muster_gap *muster_suspects_gap(const struct muster_suspects *suspects, size_t part, size_t other);
+/* How many pairs across the gap are still needed before it can belong to a split; 0: none. */
+size_t muster_gap_needs(const struct muster_suspects *suspects, const struct muster_gap *gap);
+/* Whether a suspected node, a bad link or two sides of the split are in a ring of these nodes (for each node: whether
+ * it is in): then its failure is explained. */
+bool muster_suspects_explain_ring(const struct muster_suspects *suspects, const bool *in);
 
 #endif

@@ -19,15 +19,16 @@
 struct trial_set {
 	const struct muster_run *run;
 	struct muster_arena *arena;
-	muster_trial_finding_fn *tell;
-	void *arg;     /* of tell */
+	const struct muster_trial_judge *judge;
 	size_t number; /* the probe's */
 	const struct muster_probe *probe;
-	const char **names; /* of the nodes that were tried, in the run's order */
+	struct muster_floors floors; /* of nodes alone */
+	const char **names;          /* of the nodes that were tried, in the run's order */
 	size_t name_count;
 	struct muster_attempt *attempts;
 	const struct muster_trial **trials; /* of each attempt */
 	size_t attempt_count;
+	const struct muster_trial *rest; /* the last full ring after trials; NULL */
 	struct muster_suspects suspects;
 	size_t found; /* findings so far */
 };
@@ -60,7 +61,11 @@ static void fill_trial_set(struct trial_set *d)
 	for (size_t i = 0; i < run->trial_count; i++) {
 		const struct muster_trial *trial = &run->trials[i];
 		const struct name *first, *last;
-		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1 || trial->node_count > 2)
+		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1)
+			continue;
+		if (trial->kind == MUSTER_TRIAL_REST)
+			d->rest = trial;
+		if (trial->node_count > 2)
 			continue;
 		first = find_name(nodes, run->node_count, trial->nodes[0]);
 		last = find_name(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
@@ -71,8 +76,9 @@ static void fill_trial_set(struct trial_set *d)
 		d->attempts[d->attempt_count++] = (struct muster_attempt){
 			.nodes = { first->index, last->index },
 			.status = trial->status,
-			.seconds = trial->seconds,
+			.seconds = trial->kind == MUSTER_TRIAL_REST ? 0 : trial->seconds,
 			.gbps = trial->busbw_gbps,
+			.least = trial->node_count == 1 ? muster_floors_least(&d->floors, trial->bytes) : 0,
 		};
 	}
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -99,6 +105,9 @@ static const char *gbps_text(const struct trial_set *d, double gbps)
 static const char *why_text(const struct trial_set *d, size_t attempt, double median)
 {
 	const struct muster_trial *trial = d->trials[attempt];
+	if (trial->status == MUSTER_TRIAL_OK && d->attempts[attempt].least > trial->busbw_gbps)
+		return muster_arena_printf(d->arena, "slow: %s, and one node needs at least %s",
+			gbps_text(d, trial->busbw_gbps), gbps_text(d, d->attempts[attempt].least));
 	if (trial->status == MUSTER_TRIAL_OK)
 		return muster_arena_printf(
 			d->arena, "slow: %s, the median is %s", gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
@@ -119,27 +128,37 @@ static const char *alone_text(const struct trial_set *d, size_t node)
 
 /* ---- what is reported ---- */
 
-enum kind { NODE_ALONE, NODE_WITH_OTHERS, LINK, SPLIT, PAIRS, NOTHING, KINDS };
+enum kind { NODE_ALONE, NODE_WITH_OTHERS, LINK, SPLIT, PAIRS, REST, REST_LATE, NOTHING, KINDS };
 
 static const struct {
 	const char *check, *expected, *advice;
+	enum muster_status status;
 } kinds[] = {
 	[NODE_ALONE] = { "ring.suspect",
 		"the all-reduce on this node alone works and is not slower than on other nodes",
 		"exclude the node (srun --exclude) and run muster on this node only; check its GPUs and their "
-		"connections: NVLink, Xid lines in dmesg, the other findings of the node" },
+		"connections: NVLink, Xid lines in dmesg, the other findings of the node",
+		MUSTER_FAIL },
 	[NODE_WITH_OTHERS] = { "ring.suspect", "all-reduces of this node with another node work",
 		"exclude the node (srun --exclude) and check its connection to the other nodes: its InfiniBand links "
-		"and their error counters, its switch port, P_Keys, mlx5 lines in dmesg" },
+		"and their error counters, its switch port, P_Keys, mlx5 lines in dmesg",
+		MUSTER_FAIL },
 	[LINK] = { "ring.link", "nodes that work with other nodes also work with each other",
 		"check switches, cables and routing between the two nodes; until this is fixed, do not use both nodes "
-		"in one job" },
+		"in one job",
+		MUSTER_FAIL },
 	[SPLIT] = { "ring.split", "all nodes work with each other",
 		"check the switches, the cables between switches and the partitions (P_Key, placement group) between "
-		"the groups; until this is fixed, run each job within one group" },
+		"the groups; until this is fixed, run each job within one group",
+		MUSTER_FAIL },
 	[PAIRS] = { "ring.link", "nodes that work alone also work with each other",
-		"run muster on each of these nodes together with nodes that are known to work" },
-	[NOTHING] = { "ring.suspect", "all-reduces on few nodes work", NULL },
+		"run muster on each of these nodes together with nodes that are known to work", MUSTER_FAIL },
+	[REST] = { "ring.suspect", "the nodes that are not suspected work together",
+		"run muster again on the remaining nodes, without the suspected ones", MUSTER_FAIL },
+	[REST_LATE] = { "ring.suspect", "the nodes that are not suspected work together",
+		"run muster again on the remaining nodes, without the suspected ones, with a longer --deadline",
+		MUSTER_INCONCLUSIVE },
+	[NOTHING] = { "ring.suspect", "all-reduces on few nodes work", NULL, MUSTER_SKIP },
 };
 _Static_assert(sizeof kinds / sizeof *kinds == KINDS, "every kind has its words");
 
@@ -147,10 +166,10 @@ _Static_assert(sizeof kinds / sizeof *kinds == KINDS, "every kind has its words"
 static void report(struct trial_set *d, enum kind kind, const char *node, const char *observed)
 {
 	d->found++;
-	d->tell(d->arg, d->number,
+	d->judge->tell(d->judge->arg, d->number,
 		(struct muster_finding){
 			.check = kinds[kind].check,
-			.status = kind == NOTHING ? MUSTER_SKIP : MUSTER_FAIL,
+			.status = kinds[kind].status,
 			.node = node,
 			.rank = -1,
 			.metric = d->probe->ring_rate,
@@ -298,6 +317,40 @@ static void report_pairs(struct trial_set *d)
 			pairs, why_text(d, s->edges[last].trial, s->medians[1])));
 }
 
+/* Whether what is known to be bad is in the last full ring. */
+static bool rest_is_explained(const struct trial_set *d)
+{
+	struct name *names = muster_calloc(d->name_count + 1, sizeof *names);
+	bool *in = muster_calloc(d->name_count + 1, sizeof *in);
+	for (size_t i = 0; i < d->name_count; i++)
+		names[i] = (struct name){ d->names[i], i };
+	qsort(names, d->name_count, sizeof *names, muster_by_text);
+	for (size_t i = 0; i < d->rest->node_count; i++) {
+		const struct name *name = find_name(names, d->name_count, d->rest->nodes[i]);
+		if (name)
+			in[name->index] = true;
+	}
+	bool explained = muster_suspects_explain_ring(&d->suspects, in);
+	free(names);
+	free(in);
+	return explained;
+}
+
+/* The last full ring has no suspect in it, and did not work. One of two nodes or of one is an attempt like others. */
+static void report_rest(struct trial_set *d)
+{
+	const struct muster_trial *rest = d->rest;
+	bool late = rest && rest->status == MUSTER_TRIAL_LATE;
+	if (!rest || rest->status == MUSTER_TRIAL_OK || (!late && rest->node_count <= 2) || rest_is_explained(d))
+		return;
+	report(d, late ? REST_LATE : REST, NULL,
+		muster_arena_printf(d->arena, "the all-reduce of the remaining nodes %s %s: %.*s%s",
+			muster_describe_nodes(rest->nodes, rest->node_count, d->arena),
+			late ? "ran out of time, so it is unknown whether they work together"
+			     : "failed too, and the localisation could not decide which node or connection is at fault",
+			WHY_SHOWN, rest->why, strlen(rest->why) > WHY_SHOWN ? "..." : ""));
+}
+
 /* ---- all of it ---- */
 
 static void judge_trial_set(struct trial_set *d)
@@ -311,6 +364,7 @@ static void judge_trial_set(struct trial_set *d)
 		report_split(d);
 	report_links(d);
 	report_pairs(d);
+	report_rest(d);
 	if (d->found > 0 || d->attempt_count == 0)
 		return;
 	for (size_t i = 0; i < d->name_count; i++) {
@@ -336,18 +390,26 @@ static void judge_trial_set(struct trial_set *d)
 			d->suspects.edge_count == 1 ? "" : "s", late));
 }
 
+bool muster_is_trial_finding(const char *check)
+{
+	for (size_t kind = 0; kind < KINDS; kind++)
+		if (strcmp(kinds[kind].check, check) == 0)
+			return true;
+	return false;
+}
+
 void muster_localize_findings(
-	const struct muster_run *run, struct muster_arena *arena, muster_trial_finding_fn *tell, void *arg)
+	const struct muster_run *run, struct muster_arena *arena, const struct muster_trial_judge *judge)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct trial_set set = {
-			.run = run, .arena = arena, .tell = tell, .arg = arg, .number = i, .probe = probe
-		};
+		struct trial_set set = { .run = run, .arena = arena, .judge = judge, .number = i, .probe = probe };
 		if (!probe->ring || run->trial_count == 0)
 			continue;
+		set.floors = judge->floors(judge->arg, probe);
 		fill_trial_set(&set);
 		judge_trial_set(&set);
 		muster_suspects_done(&set.suspects);
+		free(set.floors.items);
 	}
 }

@@ -34,6 +34,7 @@ void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t coun
 				.status = result.status,
 				.seconds = result.seconds,
 				.gbps = result.gbps,
+				.least = result.least,
 			}));
 		return;
 	}
@@ -54,23 +55,6 @@ static const struct muster_suspects *suspects_of(struct muster_plan *plan)
 		plan->judged = true;
 	}
 	return &plan->suspects;
-}
-
-/* Whether what is known to be bad is in the group. */
-static bool group_explained(const struct muster_plan_group *group, const struct muster_suspects *s)
-{
-	size_t part = SIZE_MAX;
-	for (size_t i = 0; i < s->node_count; i++) {
-		if (!group->has[i])
-			continue;
-		if (muster_suspects_suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
-			return true;
-		part = s->nodes[i].part;
-	}
-	for (size_t i = 0; i < s->edge_count; i++)
-		if (s->links[i] && group->has[s->edges[i].a] && group->has[s->edges[i].b])
-			return true;
-	return false;
 }
 
 /* The seconds of the slowest trial that passed and was not slow, of any number of nodes; 0: none. */
@@ -115,7 +99,7 @@ static bool is_explained(const struct muster_plan *plan, const struct muster_sus
 	for (size_t i = 0; i < plan->group_count; i++) {
 		const struct muster_plan_group *group = &plan->groups[i];
 		bool wrong = group->result.slow || status_of(plan, s, group) == MUSTER_TRIAL_FAILED;
-		if (wrong && !group_explained(group, s))
+		if (wrong && !muster_suspects_explain_ring(s, group->has))
 			return false;
 	}
 	return s->unexplained == 0;
@@ -287,30 +271,39 @@ static void pair_strangers(struct round *round, bool failed, bool good)
 	}
 }
 
-static bool touches(const struct muster_edge *edge, size_t node)
+/* The part's first free node that was not tried with this one; a head's number when there is none. fresh: it must not
+ * have failed with the node's part. */
+static size_t find_across(const struct round *round, size_t node, size_t part, bool fresh)
 {
-	return edge && (edge->a == node || edge->b == node);
+	const struct muster_suspects *s = round->s;
+	size_t other = first_of_part(round, part);
+	while (other < s->node_count && (muster_suspects_edge(s, node, other) ||
+						(fresh && muster_suspects_failed_with(s, other, s->nodes[node].part))))
+		other = round->parts.next[other];
+	return other;
 }
 
-/* Two parts of which it is not known whether they work together: two pairs across, or one more. */
+/* Two parts of which it is not known whether they work together: two pairs across, or as many as a split still needs.
+ * Nodes that have not failed with the other part come first. */
 static void pair_parts(struct round *round, size_t part, size_t other)
 {
 	const struct muster_suspects *s = round->s;
 	const struct muster_gap *gap = muster_suspects_gap(s, part, other);
-	const struct muster_edge *known = gap ? &s->edges[gap->edges[0]] : NULL;
-	size_t wanted = gap ? 2 - gap->edge_count : 2, none = s->node_count, next;
-	for (size_t a = first_of_part(round, part); wanted > 0 && a < none; a = next) {
-		size_t b = first_of_part(round, other);
-		next = round->parts.next[a];
-		if (b >= none || (touches(known, b) && round->parts.next[b] >= none))
-			return;
-		while (b < none && (muster_suspects_edge(s, a, b) || touches(known, b)))
-			b = round->parts.next[b];
-		if (b >= none || touches(known, a))
-			continue;
-		pair_up(round, a, b);
-		wanted--;
-	}
+	size_t wanted = gap ? muster_gap_needs(s, gap) : 2, none = s->node_count, next;
+	for (int any = 0; any < 2; any++)
+		for (size_t a = first_of_part(round, part); wanted > 0 && a < none; a = next) {
+			next = round->parts.next[a];
+			if (first_of_part(round, other) >= none)
+				return;
+			if (!any && muster_suspects_failed_with(s, a, other))
+				continue;
+			size_t b = find_across(round, a, other, !any);
+			b = b < none || !any ? b : find_across(round, a, other, false);
+			if (b >= none)
+				continue;
+			pair_up(round, a, b);
+			wanted--;
+		}
 }
 
 /* Every two parts that have a free node. Two parts that do not pair have a gap between them that is known, so there are
@@ -403,7 +396,8 @@ static struct muster_plan_group *find_unexplained(const struct muster_plan *plan
 	for (size_t i = 0; i < plan->group_count; i++) {
 		struct muster_plan_group *group = &plan->groups[i];
 		if (!group->given_up && (!failed || group->count < failed->count) &&
-			status_of(plan, s, group) == MUSTER_TRIAL_FAILED && !group_explained(group, s))
+			status_of(plan, s, group) == MUSTER_TRIAL_FAILED &&
+			!muster_suspects_explain_ring(s, group->has))
 			failed = group;
 	}
 	return failed;

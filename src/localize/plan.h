@@ -19,6 +19,7 @@ struct muster_plan_result {
 	enum muster_trial_status status;
 	bool slow;            /* it passed, and is slower than it should be; of rings of more than two nodes */
 	double seconds, gbps; /* seconds: as in muster_attempt, 0 of a ring that is no trial; gbps: 0 when not known */
+	double least;         /* as in muster_attempt */
 };
 
 /* A ring of more than two nodes. */

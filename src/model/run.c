@@ -29,6 +29,7 @@ const char *const muster_trial_kind_names[MUSTER_TRIAL_KIND_COUNT] = {
 	[MUSTER_TRIAL_ALONE] = "alone",
 	[MUSTER_TRIAL_PAIR] = "pair",
 	[MUSTER_TRIAL_GROUP] = "group",
+	[MUSTER_TRIAL_REST] = "rest",
 };
 
 const char *const muster_trial_status_names[MUSTER_TRIAL_STATUS_COUNT] = {

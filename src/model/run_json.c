@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A time is always there. */
 void muster_time_write(struct muster_json_writer *w, const void *from)
@@ -50,6 +51,7 @@ static const struct muster_field trial_fields[] = {
 	{ MUSTER_FIELD(muster_trial, nodes, TEXT), MUSTER_FIELD_MANY(muster_trial, node_count),
 		.most = MUSTER_RUN_NODES_MAX },
 	{ MUSTER_FIELD(muster_trial, status, NAME), MUSTER_FIELD_NAMES(muster_trial_status_names) },
+	{ MUSTER_FIELD(muster_trial, bytes, NUMBER), .optional = true },
 	{ MUSTER_FIELD(muster_trial, busbw_gbps, NUMBER), .optional = true },
 	{ MUSTER_FIELD(muster_trial, why, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_trial, seconds, NUMBER), .write = muster_time_write },
@@ -58,14 +60,21 @@ const struct muster_object_type muster_trial_type = MUSTER_OBJECT_TYPE(muster_tr
 
 int muster_trial_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
+	static const struct {
+		size_t least, most;
+	} span[MUSTER_TRIAL_KIND_COUNT] = {
+		[MUSTER_TRIAL_ALONE] = { 1, 1 },
+		[MUSTER_TRIAL_PAIR] = { 2, 2 },
+		[MUSTER_TRIAL_GROUP] = { 3, SIZE_MAX },
+		[MUSTER_TRIAL_REST] = { 1, SIZE_MAX },
+	};
 	struct muster_trial trial = { .busbw_gbps = 0 };
 	(void)into;
 	if (muster_object_read(r, json, &muster_trial_type, &trial) < 0)
 		return -1;
 	if (trial.status != MUSTER_TRIAL_OK && !trial.why)
 		return muster_json_reader_fail(r, "the status is not \"ok\", so the key \"why\" is needed");
-	if (trial.kind == MUSTER_TRIAL_GROUP ? trial.node_count < 3
-					     : trial.node_count != (trial.kind == MUSTER_TRIAL_PAIR ? 2 : 1))
+	if (trial.node_count < span[trial.kind].least || trial.node_count > span[trial.kind].most)
 		return muster_json_reader_fail_member(r, "nodes", "%zu nodes do not fit the kind \"%s\"",
 			trial.node_count, muster_trial_kind_names[trial.kind]);
 	muster_run_add_trial(((struct muster_run_reader *)r)->run, trial);

@@ -1,6 +1,7 @@
 /* node_selection.c - select the good, bad, inconclusive and missing nodes of an evaluated run */
 #include "slurm/node_selection.h"
 
+#include "localize/findings.h"
 #include "muster/probe.h"
 #include "util/sort.h"
 
@@ -87,10 +88,27 @@ static bool has_suspect(const struct muster_report *report)
 	return false;
 }
 
-static bool is_of_ring(const struct muster_finding *finding)
+/* The nodes of the last full ring without suspects; 0: there was none. */
+static size_t nodes_of_rest(const struct muster_run *run, const struct muster_probe *probe)
+{
+	for (size_t i = run->trial_count; i-- > 0;)
+		if (run->trials[i].kind == MUSTER_TRIAL_REST && strcmp(run->trials[i].probe, probe->name) == 0)
+			return run->trials[i].node_count;
+	return 0;
+}
+
+/* Whether the finding, which is about the whole job, judges a ring that a suspect was in: then the suspect answers for
+ * it. What the localisation found besides a suspect has another cause, and so has the ring of the remaining nodes. */
+static bool is_of_suspect(const struct muster_report *report, const struct muster_finding *finding)
 {
 	const struct muster_probe *probe = probe_of(finding);
-	return probe && probe->ring;
+	if (!probe || !probe->ring || muster_is_trial_finding(finding->check))
+		return false;
+	size_t rest = nodes_of_rest(report->run, probe);
+	for (size_t i = 0; i < finding->label_count; i++)
+		if (strcmp(finding->labels[i].key, "nodes") == 0 && finding->labels[i].value.type == MUSTER_NUMBER)
+			return finding->labels[i].value.number != (double)rest;
+	return rest == 0;
 }
 
 static void judge(struct muster_node_selection *roster, const struct muster_report *report)
@@ -106,7 +124,7 @@ static void judge(struct muster_node_selection *roster, const struct muster_repo
 			entry = &roster->entries[0];
 		if (entry)
 			blame(entry, report, finding);
-		else if (!finding->node && !(suspect && is_of_ring(finding)) && !roster->none_good) {
+		else if (!finding->node && !(suspect && is_of_suspect(report, finding)) && !roster->none_good) {
 			roster->wide = finding;
 			roster->none_good = true;
 		}

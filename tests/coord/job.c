@@ -181,12 +181,14 @@ static int prepare(struct muster_supervisor *s)
 	return 0;
 }
 
-static struct muster_floors floors(struct muster_supervisor *s, const struct muster_probe *probe)
+static struct muster_ring_floors floors(struct muster_supervisor *s, const struct muster_probe *probe, size_t domains)
 {
 	const struct player *p = s->host->arg;
-	struct muster_floors floors = { .items = muster_calloc(1, sizeof *floors.items), .count = 1 };
+	struct muster_ring_floors floors = { .ring = { .items = muster_calloc(1, sizeof *floors.ring.items),
+						     .count = 1 } };
 	(void)probe;
-	floors.items[0] = (struct muster_floor){ .bytes = 536870912, .least = p->job->plan->floor_gbps };
+	(void)domains;
+	floors.ring.items[0] = (struct muster_floor){ .bytes = 536870912, .least = p->job->plan->floor_gbps };
 	return floors;
 }
 

@@ -114,24 +114,27 @@ START_TEST(floors_are_those_of_the_size_and_the_profile_of_the_run)
 	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
 	options.profile = _i ? MUSTER_FULL : MUSTER_QUICK;
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
-	struct muster_floors floors = muster_finalize_floors(&s, probe);
-	ck_assert_uint_eq(floors.count, _i ? 8 : 1); /* of two nodes */
-	ck_assert(has_floor(&floors, 67108864, 40));
-	free(floors.items);
-	ck_assert_uint_eq(muster_finalize_floors(&s, muster_probe_find("gpu_copy")).count, 0);
+	struct muster_ring_floors floors = muster_finalize_floors(&s, probe, 2);
+	ck_assert_uint_eq(floors.ring.count, _i ? 8 : 1); /* of two nodes */
+	ck_assert(has_floor(&floors.ring, 67108864, 40));
+	ck_assert_uint_eq(floors.node.count, _i ? 8 : 1);
+	ck_assert(has_floor(&floors.node, 67108864, 125));
+	muster_ring_floors_done(&floors);
+	floors = muster_finalize_floors(&s, muster_probe_find("gpu_copy"), 2);
+	ck_assert_uint_eq(floors.ring.count + floors.node.count, 0);
 }
 END_TEST
 
-/* Rank 0 knows nothing of the other node but its ranks: so the two nodes are two NVLink domains. */
-START_TEST(floors_are_those_between_nodes_that_share_no_nvlink)
+/* Rank 0 knows nothing of the other node but its ranks; whether both are of one rack, it is told. */
+START_TEST(floors_are_those_of_so_many_nvlink_domains)
 {
 	options.sku = "Standard_ND128isr_GB300_v6";
 	options.profile = MUSTER_STANDARD;
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
-	struct muster_floors floors = muster_finalize_floors(&s, muster_probe_find("nccl_allreduce"));
-	ck_assert(has_floor(&floors, 536870912, 40));
-	ck_assert(!has_floor(&floors, 536870912, 250));
-	free(floors.items);
+	struct muster_ring_floors floors = muster_finalize_floors(&s, muster_probe_find("nccl_allreduce"), _i ? 2 : 1);
+	ck_assert(has_floor(&floors.ring, 536870912, 40) == (_i == 1));
+	ck_assert(has_floor(&floors.ring, 536870912, 250) == (_i == 0));
+	muster_ring_floors_done(&floors);
 }
 END_TEST
 
@@ -173,7 +176,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_may_not_begin, 0, 3);
 	tcase_add_test(tcase, with_a_machine_type_that_has_no_file_nothing_is_measured);
 	tcase_add_loop_test(tcase, floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2);
-	tcase_add_test(tcase, floors_are_those_between_nodes_that_share_no_nvlink);
+	tcase_add_loop_test(tcase, floors_are_those_of_so_many_nvlink_domains, 0, 2);
 	tcase_add_test(tcase, the_report_names_the_run);
 	return check_main(tcase);
 }

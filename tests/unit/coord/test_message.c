@@ -132,6 +132,7 @@ static void pack_ring_ready(struct muster_packer *p)
 	muster_pack_ring_ready(p, &(struct muster_ring_ready){ .can = true,
 					  .uuid = "GPU-1",
 					  .agree = "2.23",
+					  .fabric = "f/7",
 					  .why = "",
 					  .end = MUSTER_RING_CRASHED,
 					  .seconds = 1.25,
@@ -201,10 +202,10 @@ static const struct {
 		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
 	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
 	{ "peer_entry", pack_peer_entry, unpack_peer_entry, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
-	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 90,
-		{ { 0, -1 }, { 0, 2 }, { 28, -1 }, { 28, MUSTER_RING_END_COUNT }, { 36, 0x7ff00000 },
-			{ 36, (int32_t)0xfff00000 }, { 36, 0x7ff80000 }, { 54, 1 }, { 54, 3 },
-			{ 54, MUSTER_RING_FIGURES_MAX + 1 }, { 70, 0x7ff00000 }, { 86, 0x7ff00000 } },
+	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 98,
+		{ { 0, -1 }, { 0, 2 }, { 36, -1 }, { 36, MUSTER_RING_END_COUNT }, { 44, 0x7ff00000 },
+			{ 44, (int32_t)0xfff00000 }, { 44, 0x7ff80000 }, { 62, 1 }, { 62, 3 },
+			{ 62, MUSTER_RING_FIGURES_MAX + 1 }, { 78, 0x7ff00000 }, { 94, 0x7ff00000 } },
 		8 },
 	{ "ring_place", pack_ring_place, unpack_ring_place, 33,
 		{ { 0, -1 }, { 0, MUSTER_ROLE_COUNT }, { 4, -1 }, { 4, 16 }, { 8, 15 }, { 8, 0 }, { 8, -1 }, { 12, -1 },
@@ -384,6 +385,7 @@ START_TEST(figures_are_read_one_by_one)
 	ck_assert(ready.can);
 	ck_assert_str_eq(ready.uuid, "GPU-1");
 	ck_assert_str_eq(ready.agree, "2.23");
+	ck_assert_str_eq(ready.fabric, "f/7");
 	ck_assert_str_eq(ready.why, "");
 	ck_assert_int_eq(ready.end, MUSTER_RING_CRASHED);
 	ck_assert_double_eq(ready.seconds, 1.25);

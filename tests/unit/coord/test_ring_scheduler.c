@@ -32,9 +32,34 @@ static void say(void *arg, const char *text)
 	snprintf(said, sizeof said, "%s", text);
 }
 
+/* Of the full ring, and of a node alone; the domains that they were asked for. */
+static struct muster_floor ring_floors[2], node_floor;
+static size_t ring_floor_count, asked_domains;
+
+static struct muster_floors floors_copy(const struct muster_floor *items, size_t count)
+{
+	struct muster_floors floors = { .items = calloc(count + 1, sizeof *items), .count = count };
+	ck_assert_ptr_nonnull(floors.items);
+	memcpy(floors.items, items, count * sizeof *items);
+	return floors;
+}
+
+static struct muster_ring_floors find_floors(void *arg, const struct muster_probe *probe, size_t domains)
+{
+	ck_assert_ptr_eq(arg, said);
+	ck_assert(probe->ring);
+	asked_domains = domains;
+	return (struct muster_ring_floors){
+		.ring = floors_copy(ring_floors, ring_floor_count),
+		.node = floors_copy(&node_floor, node_floor.least > 0),
+	};
+}
+
 static void start(int count, double scale)
 {
 	nodes = count;
+	ring_floor_count = 0;
+	node_floor = (struct muster_floor){ 0 };
 	*said = '\0';
 	muster_deadlines_init(&deadlines, scale);
 	recorder_init(&r, 0, nodes);
@@ -48,6 +73,7 @@ static void start(int count, double scale)
 			.can = true,
 			.uuid = muster_arena_printf(run.arena, "GPU-%d", rank),
 			.agree = "2.28.9",
+			.fabric = "",
 		};
 	}
 	muster_membership_close(&members);
@@ -61,6 +87,8 @@ static void start(int count, double scale)
 		.limit_ms = LIMIT_MS,
 		.localise = MUSTER_LOCALISE_AUTO,
 		.say = say,
+		.floors = find_floors,
+		.floors_arg = said,
 	};
 	scheduler = muster_ring_scheduler_new(&context, muster_probe_at((size_t)probe_index), probe_index);
 }
@@ -223,6 +251,83 @@ START_TEST(the_nodes_that_failed_alone_are_not_in_the_last_ring)
 }
 END_TEST
 
+/* The ring of those that are left is in the report, at the size of the trials, and when it fails its nodes are tried
+ * again. */
+START_TEST(the_last_ring_is_evidence)
+{
+	static const struct muster_ring_figure trial[] = { { 4096, 80 } },
+					       full[] = { { 1024, 40 }, { 4096, 70 }, { 8192, 90 } };
+	start(3, 1);
+	play(0);
+	all_ended(MUSTER_RING_REMOTE, 1);
+	play(1000);
+	all_ended(MUSTER_RING_OK, 1);
+	ready[2].end = MUSTER_RING_ERROR;
+	ready[0].figures = ready[1].figures = trial;
+	ready[0].figure_count = ready[1].figure_count = 1;
+	play(2000);
+	ck_assert_str_eq(said, "an all-reduce of the remaining 2 nodes");
+	ck_assert_double_eq(run.trials[0].bytes, 4096);
+	ck_assert_uint_eq(run.trial_count, 3);
+	all_ended(_i ? MUSTER_RING_REMOTE : MUSTER_RING_OK, 20);
+	ready[0].figures = full;
+	ready[0].figure_count = _i ? 0 : 3;
+	play(3000);
+	ck_assert_uint_eq(run.trial_count, 4);
+	const struct muster_trial *rest = &run.trials[3];
+	ck_assert_int_eq(rest->kind, MUSTER_TRIAL_REST);
+	ck_assert_int_eq(rest->status, _i ? MUSTER_TRIAL_FAILED : MUSTER_TRIAL_OK);
+	ck_assert_uint_eq(rest->node_count, 2);
+	ck_assert_str_eq(rest->nodes[0], "n0");
+	ck_assert_str_eq(rest->nodes[1], "n1");
+	ck_assert_double_eq(rest->bytes, _i ? 0 : 4096);
+	ck_assert_double_eq(rest->busbw_gbps, _i ? 0 : 70);
+	ck_assert_double_eq(rest->seconds, 20);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+}
+END_TEST
+
+/* One of two nodes is slower than one node may be. */
+START_TEST(a_node_below_its_own_floor_is_not_in_the_last_ring)
+{
+	static const struct muster_ring_figure slow[] = { { 4096, 8 } }, fast[] = { { 4096, 160 } };
+	start(2, 1);
+	ring_floors[0] = (struct muster_floor){ .least = 40 };
+	ring_floor_count = 1;
+	node_floor = (struct muster_floor){ .bytes = _i ? 2048 : 4096, .least = 125 };
+	play(0);
+	all_ended(MUSTER_RING_OK, 1);
+	ready[0].figures = ready[1].figures = slow;
+	ready[0].figure_count = ready[1].figure_count = 1;
+	play(1000);
+	ck_assert(place.trial);
+	ready[0].figures = fast;
+	play(2000);
+	ck_assert_str_eq(said, _i ? "localisation all-reduces: 1" : "an all-reduce of the remaining 1 nodes");
+}
+END_TEST
+
+/* Ranks of one fabric are one domain; a node without a fabric is one of its own. */
+START_TEST(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks)
+{
+	static const struct {
+		const char *fabrics[4];
+		size_t domains;
+	} cases[] = {
+		{ { "", "", "", "" }, 4 },
+		{ { "a/1", "a/1", "a/1", "a/1" }, 1 },
+		{ { "a/1", "a/2", "a/1", "a/2" }, 2 },
+		{ { "a/1", "", "a/1", "" }, 3 },
+		{ { "a/1", "b/1", "", "a/1" }, 3 },
+	};
+	start(4, 1);
+	for (int rank = 0; rank < 4; rank++)
+		ready[rank].fabric = cases[_i].fabrics[rank];
+	play(0);
+	ck_assert_uint_eq(asked_domains, cases[_i].domains);
+}
+END_TEST
+
 START_TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 {
 	start(4, 1);
@@ -256,9 +361,9 @@ START_TEST(a_full_ring_below_a_floor_is_followed_by_trials)
 	};
 	static const struct muster_ring_figure first[] = { { 1024, 40 }, { 4096, 80 } }, fast[] = { { 4096, 900 } },
 					       slow[] = { { 4096, 1 } };
-	struct muster_floor floors[2] = { cases[_i].floors[0], cases[_i].floors[1] };
 	start(4, 1);
-	context.floors = (struct muster_floors){ .items = floors, .count = 2 };
+	memcpy(ring_floors, cases[_i].floors, sizeof ring_floors);
+	ring_floor_count = 2;
 	play(0);
 	all_ended(MUSTER_RING_OK, 1);
 	ready[0].figures = first;
@@ -492,11 +597,10 @@ static const struct {
 START_TEST(localisation_is_as_wanted)
 {
 	static const struct muster_ring_figure figures[] = { { 1024, 40 } };
-	struct muster_floor floors[2] = { { .least = 41 }, { .least = 1000 } };
 	start(wanted[_i].nodes, 1);
 	context.localise = wanted[_i].localise;
-	floors[0].least = wanted[_i].slow ? 41 : 40;
-	context.floors = (struct muster_floors){ .items = floors, .count = 1 }; /* the second is not one of them */
+	ring_floors[0] = (struct muster_floor){ .least = wanted[_i].slow ? 41 : 40 };
+	ring_floor_count = 1;
 	play(0);
 	all_ended(wanted[_i].fails ? MUSTER_RING_REMOTE : MUSTER_RING_OK, 1);
 	ready[0].figures = figures;
@@ -738,6 +842,9 @@ int main(void)
 	tcase_add_loop_test(tcase, trials_are_reported_in_full_time, 0, 2);
 	tcase_add_test(tcase, trials_that_had_too_little_time_are_tried_again);
 	tcase_add_loop_test(tcase, the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4);
+	tcase_add_loop_test(tcase, the_last_ring_is_evidence, 0, 2);
+	tcase_add_loop_test(tcase, a_node_below_its_own_floor_is_not_in_the_last_ring, 0, 2);
+	tcase_add_loop_test(tcase, floors_are_asked_for_with_the_nvlink_domains_of_all_ranks, 0, 5);
 	tcase_add_test(tcase, a_ring_is_repeated_without_the_rank_that_crashed);
 	tcase_add_loop_test(tcase, a_full_ring_below_a_floor_is_followed_by_trials, 0, 6);
 	tcase_add_loop_test(tcase, trials_are_reported_with_their_end_and_their_rate, 0, 6);

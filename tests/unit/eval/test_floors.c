@@ -15,24 +15,41 @@ static void put(const char *name, const char *start, const char *checks)
 	fixture_write(name, text);
 }
 
-/* What the machine type says about runs of two nodes, profile standard: "BYTES:LEAST ". */
+/* What the machine type says about runs of two nodes with two ranks and one, profile standard: "BYTES:LEAST ", then
+ * what it says about one of the nodes. */
 static const struct {
 	const char *checks, *floors;
 } cases[] = {
-	{ RING("a", "'min':100,'where':{'bytes':64}"), "64:100 " },
-	{ RING("a", "'min':100"), "0:100 " },
+	{ RING("a", "'min':100,'where':{'bytes':64},'when':{'nodes':2}"), "64:100 " },
+	{ RING("a", "'min':100"), "0:100 | 0:100 " },
 	{ RING("a", "'min':100,'where':{'bytes':64}") "," RING("b", "'min':5,'max':300,'where':{'bytes':8}"),
-		"64:100 8:5 " },
-	{ RING("a", "'min':100,'severity':'warn'"), "" },
-	{ RING("a", "'warn_below':100,'max':300"), "" },
+		"64:100 8:5 | 64:100 8:5 " },
+	/* a warning is slow enough to look for the cause, and proves nothing about a node */
+	{ RING("a", "'min':100,'severity':'warn'"), "0:100 " },
+	{ RING("a", "'warn_below':100,'max':300"), "0:100 " },
+	{ RING("a", "'min':80,'warn_below':100"), "0:100 | 0:80 " },
+	{ RING("a", "'max':100"), "" },
 	{ RING("a", "'min':100,'when':{'nodes':2,'profile':'standard'}"), "0:100 " },
 	{ RING("a", "'min':100,'when':{'nodes':3}"), "" },
-	{ RING("a", "'min':100,'when':{'ranks':2}"), "" },
+	{ RING("a", "'min':100,'when':{'nodes':1},'where':{'bytes':64,'nodes':1}"), "| 64:100 " },
+	{ RING("a", "'min':100,'when':{'nodes':1,'profile':'full'}"), "" },
+	{ RING("a", "'min':100,'when':{'ranks':2}"), "| 0:100 " },
+	{ RING("a", "'min':100,'when':{'ranks':4}"), "" },
+	{ RING("a", "'min':100,'when':{'ranks':3}"), "0:100 " },
+	{ RING("a", "'min':100,'where':{'nodes':2}"), "0:100 " },
+	{ RING("a", "'min':100,'where':{'ranks':4}"), "0:100 " },
 	{ RING("a", "'min':100,'when':{'profile':'full'}"), "" },
 	{ RING("a", "'min':100,'when':{'domains':2}"), "0:100 " },
-	{ RING("a", "'min':100,'when':{'domains':1}"), "" },
+	{ RING("a", "'min':100,'when':{'domains':1}"), "| 0:100 " },
 	{ "'a':{'metric':'nccl.allreduce_us','min':100,'source':'s'}", "" },
 };
+
+static void add_floors(char *text, size_t size, const struct muster_floors *floors)
+{
+	for (size_t i = 0, used = strlen(text); i < floors->count; i++)
+		used += (size_t)snprintf(text + used, size - used, "%llu:%g ",
+			(unsigned long long)floors->items[i].bytes, floors->items[i].least);
+}
 
 static void check_floors(const char *sku, const char *overlay, const char *expected)
 {
@@ -42,12 +59,13 @@ static void check_floors(const char *sku, const char *overlay, const char *expec
 	char text[256] = "";
 	run_text(&run, "a node.vm_size VM\nb node.vm_size VM\na/0 = - -\na/1 = - -\nb/2 = - -");
 	ck_assert_msg(muster_selection_load(fixture_dir, sku, overlay, &choice, &err) == 0, "%s", err.text);
-	struct muster_floors floors = muster_selection_floors(&choice, &run, "nccl.allreduce_busbw_gbps");
-	for (size_t i = 0, used = 0; i < floors.count; i++)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%llu:%g ",
-			(unsigned long long)floors.items[i].bytes, floors.items[i].least);
+	struct muster_ring_floors floors = muster_selection_floors(&choice, &run, 2, "nccl.allreduce_busbw_gbps");
+	add_floors(text, sizeof text, &floors.ring);
+	if (floors.node.count > 0)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "| ");
+	add_floors(text, sizeof text, &floors.node);
 	ck_assert_str_eq(text, expected);
-	free(floors.items);
+	muster_ring_floors_done(&floors);
 	muster_selection_done(&choice);
 	muster_run_done(&run);
 }
@@ -68,15 +86,15 @@ START_TEST(floors_are_those_of_the_machine)
 	fixture_open();
 	put("vm.json", "'name':'vm','identify':{'vm_size':['VM']}", RING("a", "'min':1"));
 	put("other.json", "'name':'other','identify':{'vm_size':['OTHER']}", RING("b", "'min':2"));
-	check_floors("vm", NULL, "0:1 ");
-	check_floors("other", NULL, "0:2 ");
-	check_floors("auto", NULL, "0:1 ");
+	check_floors("vm", NULL, "0:1 | 0:1 ");
+	check_floors("other", NULL, "0:2 | 0:2 ");
+	check_floors("auto", NULL, "0:1 | 0:1 ");
 	put("common.json", "'name':'common'", RING("c", "'min':3"));
-	check_floors("auto", NULL, "0:1 ");
+	check_floors("auto", NULL, "0:1 | 0:1 ");
 	/* an overlay that fits another machine alone leaves this one unknown */
 	fixture_write("site.json", "{\"checks\":{\"b\":{\"min\":4}}}");
-	check_floors("auto", fixture_path("site.json"), "0:3 ");
-	check_floors("other", fixture_path("site.json"), "0:4 ");
+	check_floors("auto", fixture_path("site.json"), "0:3 | 0:3 ");
+	check_floors("other", fixture_path("site.json"), "0:4 | 0:4 ");
 	fixture_close();
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* test_nvlink_domains.c - NVLink domains: counted, and asked for by `when` */
 #include "eval_fixture.h"
 
-#include "eval/eval.h"
+#include "eval/nvlink_domains.h"
 
 #define ZERO "00000000-0000-0000-0000-000000000000"
 #define RACK_A "a0000000-0000-0000-0000-000000000001"

@@ -45,18 +45,37 @@ static const struct {
 	/* a link between two good nodes of one part */
 	{ 3, "0-1 ok; 1-2 ok; 0-2 failed", "link 0-2", 3, 0 },
 	{ 4, "0-1 ok; 2-3 ok; 0-2 failed", "unexplained 1", 3, 0 },
-	/* parts: each two of them must have failed in two pairs without a node in common */
-	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed", "split 0 2", 4, 0 },
-	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-3 failed", "split 0 2", 5, 0 },
-	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed", "split 0 2", 5, 0 },
+	/* parts: each two of them must have failed in four pairs, or in all, two of which have no node in common */
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed", "unexplained 2", 4, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-3 failed", "unexplained 3", 5, 0 },
+	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-3 failed; 1-2 failed", "split 0 2", 6, 0 },
 	{ 4, "0-1 ok; 2-3 ok; 0-2 failed; 1-2 failed", "unexplained 2", 4, 0 },
 	{ 5, "0-1 ok; 2-3 ok; 3-4 ok; 1-2 failed; 1-3 failed; 1-4 failed", "unexplained 3", 6, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 3-4 ok; 1-2 failed; 1-3 failed; 0-4 failed", "unexplained 3", 6, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 3-4 ok; 1-2 failed; 1-3 failed; 0-4 failed; 0-3 failed", "split 0 2", 7, 0 },
+	{ 7, "0-1 ok; 2-3 ok; 3-4 ok; 4-5 ok; 5-6 ok; 1-2 failed; 1-3 failed; 1-4 failed; 1-5 failed", "unexplained 4",
+		9, 0 },
+	{ 8, "0-1 ok; 1-2 ok; 2-3 ok; 4-5 ok; 5-6 ok; 6-7 ok; 0-4 failed; 1-5 failed; 2-6 failed; 3-7 failed",
+		"split 0 4", 10, 0 },
+	/* a node that was tried with no other one may be of both parts; a suspect is of none */
+	{ 5, "0-1 ok; 2-3 ok; 4 ok; 0-2 failed; 0-3 failed; 1-3 failed; 1-2 failed", "unexplained 4", 7, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 4 failed; 0-2 failed; 0-3 failed; 1-3 failed; 1-2 failed", "node 4 alone; split 0 2", 7,
+		0 },
 	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed", "unexplained 4", 7, 0 },
-	{ 6, "0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed; 2-4 failed; 3-5 failed",
-		"split 0 2 4", 9, 0 },
-	/* beside a split a node that works with nobody is suspected when it failed with every part */
-	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-1 failed", "split 0 2", 6, 0 },
-	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-3 failed", "node 4; split 0 2", 6, 0 },
+	{ 6,
+		"0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed; 2-4 failed; 3-5 failed; "
+		"0-3 failed; 1-2 failed; 0-5 failed; 1-4 failed; 2-5 failed",
+		"unexplained 11", 14, 0 },
+	{ 6,
+		"0-1 ok; 2-3 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed; 2-4 failed; 3-5 failed; "
+		"0-3 failed; 1-2 failed; 0-5 failed; 1-4 failed; 2-5 failed; 3-4 failed",
+		"split 0 2 4", 15, 0 },
+	/* beside what may be a split a node that works with no other is suspected when it failed with every part */
+	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 4-0 failed; 4-1 failed", "unexplained 4", 6, 0 },
+	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 0-3 failed; 1-2 failed; 4-0 failed; 4-1 failed", "split 0 2", 8,
+		0 },
+	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 0-3 failed; 1-2 failed; 4-0 failed; 4-3 failed",
+		"node 4; split 0 2", 8, 0 },
 	/* slow is less than 0.7 of the median, of three nodes at least */
 	{ 3, "0 ok 100; 1 ok 100; 2 ok 69.9", "node 2 alone", 3, 0 },
 	{ 3, "0 ok 100; 1 ok 100; 2 ok 70", "", 3, 0 },
@@ -69,6 +88,11 @@ static const struct {
 	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 69.9", "link 0-2", 3, 0 },
 	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 70", "", 3, 0 },
 	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok", "", 3, 0 },
+	/* a node alone must reach its own threshold, too, however many it is compared with */
+	{ 2, "0 ok 125 <125; 1 ok 124.9 <125", "node 1 alone", 2, 0 },
+	{ 3, "0 ok 100 <50; 1 ok 100 <50; 2 ok 60 <50", "node 2 alone", 3, 0 },
+	{ 3, "0 ok 100 <120; 1 ok 100 <120; 2 ok 130 <120", "node 0 alone; node 1 alone", 3, 0 },
+	{ 2, "0 ok <125; 1 ok 200", "", 2, 0 },
 	/* what ran out of time failed only with three times the time of the slowest that passed */
 	{ 2, "0 ok 2s; 1 late 6s", "node 1 alone", 2, 0 },
 	{ 2, "0 ok 2s; 1 late 5.9s", "", 1, 1 },
@@ -131,12 +155,14 @@ START_TEST(edges_that_are_not_explained_are_known_one_by_one)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
-	/* in the order of the edges: 0-1 ok, 0-2 and 1-3 across the split, 0-4 to a node of no part, 2-3 ok */
-	size_t count = attempts_of("0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 0-4 failed", attempts, ROOM);
-	const bool explained[] = { true, true, false, true, true };
+	/* in the order of the edges: 0-1 ok, 0-2 and 0-3 across the split, 0-4 to a node of no part, two more across,
+	   2-3 ok */
+	size_t count = attempts_of(
+		"0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed; 1-3 failed; 0-4 failed", attempts, ROOM);
+	const bool explained[] = { true, true, true, false, true, true, true };
 	muster_suspects_find(attempts, count, 5, &s);
-	ck_assert_uint_eq(s.edge_count, 5);
-	for (size_t i = 0; i < 5; i++)
+	ck_assert_uint_eq(s.edge_count, 7);
+	for (size_t i = 0; i < 7; i++)
 		ck_assert_msg(muster_suspects_explain(&s, i) == explained[i], "edge %zu", i);
 	ck_assert_uint_eq(s.unexplained, 1);
 	ck_assert(muster_suspects_failed_with(&s, 0, 2) && muster_suspects_failed_with(&s, 2, 0));

@@ -3,9 +3,9 @@
 
 #define PROBE "nccl_allreduce"
 
-/* Trials as text: "a ok 231; b failed; a-c ok 180; a-b failed; b-c late 9", of nodes a to t, a rate behind "ok",
- * seconds behind "late"; the others take 1 s. The findings' lines hold these words, in this order, and there are so
- * many of them. */
+/* Trials as text: "a ok 231; b failed; a-c ok 180; a-b failed; b-c late 9; rest a-b-c ok", of nodes a to t, a rate
+ * behind "ok", seconds behind "late"; the others take 1 s. "rest": the last full ring. The findings' lines hold these
+ * words, in this order, and there are so many of them. */
 static const struct {
 	size_t nodes;
 	const char *trials;
@@ -36,8 +36,8 @@ static const struct {
 	{ 3, "a ok; b ok; c ok; a-b failed; b-c ok; a-c ok", 1,
 		{ "fail ring.link: ",
 			"the all-reduce a + b failed, and each of the two works with other nodes: rank 7: no" } },
-	{ 4, "a ok; b ok; c ok; d ok; a-b ok; c-d ok; a-c failed; b-d failed", 1,
-		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(2 such pairs were tried)" } },
+	{ 4, "a ok; b ok; c ok; d ok; a-b ok; c-d ok; a-c failed; b-d failed; a-d failed; b-c failed", 1,
+		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(4 such pairs were tried)" } },
 	{ 2, "a ok; b ok; a-b failed", 1,
 		{ "fail ring.link: ", "all-reduces of two nodes fail (a + b), and each of these nodes works alone" } },
 	/* what ran out of time failed when it had three times as long as the slowest that passed, and else tells
@@ -52,8 +52,11 @@ static const struct {
 		  "out of time" } },
 	{ 2, "a ok; b late 3", 1, { "fail ring.suspect b: the all-reduce on this node alone", "failed: rank 7: no" } },
 	/* beside a split, a node of neither part is not forgotten */
-	{ 5, "a ok; b ok; c ok; d ok; e ok; a-b ok; c-d ok; a-c failed; b-d failed; a-e failed", 2,
-		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(2 such pairs were tried)",
+	{ 5,
+		"a ok; b ok; c ok; d ok; e ok; a-b ok; c-d ok; a-c failed; b-d failed; a-d failed; b-c failed; "
+		"a-e failed",
+		2,
+		{ "fail ring.split: ", "a, b | c, d: nodes of one group work", "(4 such pairs were tried)",
 			"all-reduces of two nodes fail (a + e)" } },
 	/* a list ends after twelve pairs */
 	{ 8,
@@ -67,8 +70,25 @@ static const struct {
 	{ 6, "a-b failed; a-c failed; d-b failed; d-c failed; b-c ok; e-b ok; a-d failed", 2,
 		{ "fail ring.suspect a", "fail ring.suspect d" } },
 	/* the first pair of all lies across */
-	{ 4, "a-b failed; a-c ok; b-d ok; c-d failed", 1,
-		{ "fail ring.split: ", "a, c | b, d: ", "(2 such pairs were" } },
+	{ 4, "a-b failed; a-c ok; b-d ok; c-d failed; a-d failed; b-c failed", 1,
+		{ "fail ring.split: ", "a, c | b, d: ", "(4 such pairs were" } },
+	/* the ring of the remaining nodes is evidence, too */
+	{ 3, "a ok; b ok; c failed; rest a-b failed", 2,
+		{ "fail ring.suspect c", "fail ring.link: ", "all-reduces of two nodes fail (a + b)" } },
+	{ 3, "a ok; b ok; c failed; rest a-b ok 90", 1, { "fail ring.suspect c" } },
+	{ 2, "a ok; b failed; rest a failed", 2, { "fail ring.suspect a", "fail ring.suspect b" } },
+	{ 4, "a ok; b ok; c ok; d failed; rest a-b-c failed", 2,
+		{ "fail ring.suspect d", "fail ring.suspect: the nodes that are not suspected work together",
+			"the all-reduce of the remaining nodes a, b, c failed too", "rank 7: no" } },
+	{ 4, "a ok; b ok; c ok; d failed; rest a-b-c ok", 1, { "fail ring.suspect d" } },
+	/* a later one counts, and a suspect that was in it explains it */
+	{ 4, "a ok; b ok; c ok; d failed; rest a-b-c failed; rest a-b ok", 1, { "fail ring.suspect d" } },
+	{ 5, "a ok; b ok; c ok; d failed; e ok; rest a-b-c-e failed; a-b failed; a-c ok; c-e ok; b-c ok", 2,
+		{ "fail ring.suspect d", "fail ring.link: ", "a + b failed, and each of the two works with other" } },
+	/* without time for all its messages it proves nothing, but nobody knows that the nodes work */
+	{ 3, "a ok; b ok; c failed; rest a-b late 99", 2,
+		{ "fail ring.suspect c",
+			"inconclusive ring.suspect: ", "the all-reduce of the remaining nodes a, b ran out of time" } },
 	/* the one with most failures first; rates may be small; partners of whom nothing good is known come last */
 	{ 9,
 		"a ok; b ok; c ok; d ok; e ok; f ok; g ok 0.5; h ok; a-c ok; a-i ok; c-d ok; d-e ok; e-f ok; b-a "
@@ -90,12 +110,18 @@ static void add_trials(struct muster_run *run, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, ";");
-		const char **nodes = muster_arena_alloc(run->arena, 2 * sizeof *nodes);
-		struct muster_trial trial = { .probe = PROBE, .nodes = nodes, .node_count = text[1] == '-' ? 2 : 1 };
-		const char *rest = text + 2 * trial.node_count;
+		bool of_rest = strncmp(text, "rest ", 5) == 0;
+		const char *at = text + (of_rest ? 5 : 0);
+		const char **nodes = muster_arena_alloc(run->arena, 8 * sizeof *nodes);
+		struct muster_trial trial = { .probe = PROBE, .nodes = nodes, .node_count = 1, .bytes = 64 };
+		while (at[2 * trial.node_count - 1] == '-')
+			trial.node_count++;
+		const char *rest = at + 2 * trial.node_count;
 		for (size_t i = 0; i < trial.node_count; i++)
-			nodes[i] = muster_arena_string_n(run->arena, text + 2 * i, 1);
-		trial.kind = trial.node_count == 2 ? MUSTER_TRIAL_PAIR : MUSTER_TRIAL_ALONE;
+			nodes[i] = muster_arena_string_n(run->arena, at + 2 * i, 1);
+		trial.kind = of_rest                 ? MUSTER_TRIAL_REST
+			     : trial.node_count == 2 ? MUSTER_TRIAL_PAIR
+						     : MUSTER_TRIAL_ALONE;
 		trial.status = strncmp(rest, "ok", 2) == 0     ? MUSTER_TRIAL_OK
 			       : strncmp(rest, "late", 4) == 0 ? MUSTER_TRIAL_LATE
 							       : MUSTER_TRIAL_FAILED;
@@ -154,6 +180,35 @@ START_TEST(trials_become_findings)
 	}
 	for (size_t i = 0; i < report.finding_count; i++)
 		ck_assert(report.findings[i].status == MUSTER_SKIP || report.findings[i].advice);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* Two nodes are too few for a median; what one node needs is known. Trials have messages of 64 bytes. */
+START_TEST(a_node_alone_is_held_against_what_one_node_needs)
+{
+	static const struct {
+		const char *check, *found;
+	} floors[] = {
+		{ "'min':200,'where':{'bytes':64,'nodes':1},'when':{'nodes':1}",
+			"fail ring.suspect a: the all-reduce on this node alone works and is not slower than on other "
+			"nodes | its single-node all-reduce failed: slow: 58 GB/s, and one node needs at least "
+			"200 GB/s\n" },
+		{ "'min':58,'where':{'bytes':64},'when':{'nodes':1}", "no node is suspected" },
+		{ "'min':200,'where':{'bytes':128},'when':{'nodes':1}", "no node is suspected" },
+		{ "'warn_below':200,'where':{'bytes':64},'when':{'nodes':1}", "no node is suspected" },
+	};
+	struct muster_run run;
+	struct muster_report report;
+	char check[256];
+	fixture_run(&run);
+	add_nodes(&run, 2);
+	add_trials(&run, "a ok 58; b ok 231; a-b ok 32");
+	snprintf(check, sizeof check, "'r':{'metric':'nccl.allreduce_busbw_gbps','source':'s',%s}", floors[_i].check);
+	fixture_judge(&run, check, false, &report);
+	const char *text = fixture_findings(&report);
+	ck_assert_msg(strstr(text, floors[_i].found) != NULL, "%s", text);
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
@@ -240,6 +295,7 @@ int main(void)
 	TCase *tcase = tcase_create("eval_trials");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, trials_become_findings, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tcase, a_node_alone_is_held_against_what_one_node_needs, 0, 4);
 	tcase_add_test(tcase, only_pairs_of_the_probe_count);
 	tcase_add_loop_test(tcase, a_broken_ring_is_the_culprits_alone, 0, sizeof endings / sizeof *endings);
 	suite_add_tcase(suite, tcase);

@@ -55,6 +55,11 @@ static const struct world worlds[] = {
 	{ "another bad link of 16", 16, NONE, NONE, { 2, 4, -1 }, 0, 0, NONE, NONE, false, "link 2-4", 15, 13 },
 	{ "two bad links of 16", 16, NONE, NONE, { 0, 1, 7, 12, -1 }, 0, 0, NONE, NONE, false, "link 0-1; link 7-12",
 		14, 26 },
+	/* that neither 0-2 with 1-3 nor 4 with both look like a split */
+	{ "two bad links of 5", 5, NONE, NONE, { 0, 1, 2, 3, -1 }, 0, 0, NONE, NONE, false, "link 0-1; link 2-3", 3,
+		12 },
+	{ "two bad links of 4", 4, NONE, NONE, { 0, 1, 2, 3, -1 }, 0, 0, NONE, NONE, false, "link 0-1; link 2-3", 2,
+		12 },
 	{ "a bad link of 1000", 1000, NONE, NONE, { 123, 877, -1 }, 0, 0, NONE, NONE, false, "link 123-877", 999, 44 },
 	{ "half of 16", 16, NONE, NONE, NONE, 8, 0, NONE, NONE, false, "split 0 8", 8, 7 },
 	{ "every other one of 16", 16, NONE, NONE, NONE, 0, 2, NONE, NONE, false, "split 0 1", 8, 8 },
@@ -410,10 +415,10 @@ START_TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
 		{ "0 ok 1s; 1 ok 1s; 0-1 ok 1.5s", { 0 }, 6000 },
 		{ "0 late 1s; 1 failed 1s", { 0 }, 9000 },
 		{ "0 ok 100 1s; 1 ok 100 1s; 2 ok 10 8s", { 0 }, 4000 },
-		{ "0 ok 1s", { MUSTER_TRIAL_OK, false, 2.5, 0 }, 10000 },
-		{ "0 ok 1s", { MUSTER_TRIAL_OK, true, 2.5, 0 }, 4000 },
-		{ "0 ok 1s", { MUSTER_TRIAL_FAILED, false, 2.5, 0 }, 4000 },
-		{ "0 failed 1s", { MUSTER_TRIAL_LATE, false, 2.5, 0 }, 9000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_OK, false, 2.5, 0, 0 }, 10000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_OK, true, 2.5, 0, 0 }, 4000 },
+		{ "0 ok 1s", { MUSTER_TRIAL_FAILED, false, 2.5, 0, 0 }, 4000 },
+		{ "0 failed 1s", { MUSTER_TRIAL_LATE, false, 2.5, 0, 0 }, 9000 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct muster_plan plan;
@@ -535,9 +540,9 @@ START_TEST(what_is_left_makes_a_full_ring)
 		{ "", "012345" },
 		{ "2 failed; 3 failed", "0145" },
 		/* the largest part of a split, the first one of equals; suspected nodes make a part smaller */
-		{ "0-1 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-2 failed; 1-3 failed", "2345" },
-		{ "0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 0-3 failed; 1-4 failed", "012" },
-		{ "0 failed; 0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 1-3 failed; 2-4 failed", "345" },
+		{ "0-1 ok; 2-3 ok; 3-4 ok; 4-5 ok; 0-2 failed; 1-3 failed; 0-4 failed; 1-5 failed", "2345" },
+		{ "0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 0-3 failed; 1-4 failed; 2-5 failed; 0-4 failed", "012" },
+		{ "0 failed; 0-1 ok; 1-2 ok; 3-4 ok; 4-5 ok; 1-3 failed; 2-4 failed; 1-5 failed; 2-5 failed", "345" },
 		/* without a split all parts may be in it */
 		{ "0-1 ok; 2-3 ok; 0-2 failed", "012345" },
 		/* the second node of each bad link, unless the first one is out already */

@@ -13,6 +13,17 @@
 	{                                                                                                              \
 		.check = (c), .status = (s), .node = (n), .metric = (m), .rank = -1, .observed = "o", .unit = ""       \
 	}
+#define RATE "nccl.allreduce_busbw_gbps"
+static const struct muster_label nodes_label[] = {
+	[3] = { "nodes", { .type = MUSTER_NUMBER, .number = 3 } },
+	[4] = { "nodes", { .type = MUSTER_NUMBER, .number = 4 } },
+};
+/* Of a ring of n nodes: 3 or 4. */
+#define SIZED(c, n)                                                                                                    \
+	{                                                                                                              \
+		.check = (c), .status = MUSTER_FAIL, .metric = RATE, .rank = -1, .observed = "o", .unit = "",          \
+		.labels = &nodes_label[n], .label_count = 1                                                            \
+	}
 #define FAIL(c, n, m) F(MUSTER_FAIL, c, n, m)
 #define DOUBT(c, n, m) F(MUSTER_INCONCLUSIVE, c, n, m)
 #define WARNING(c, n, m) F(MUSTER_WARN, c, n, m)
@@ -20,7 +31,8 @@
 
 enum { FINDINGS_MAX = 4 };
 
-/* Nodes n1 and following, one letter each: h has two ranks that reported, m none that did, p one of two; ? is of ranks
+/* Nodes n1 and following, one letter each: h has two ranks that reported, R likewise, and the others are in a last ring
+ * without it, m none that did, p one of two; ? is of ranks
  * whose node nobody knows. The roster of them: g, i, b or m for each, and d for one that has a fault to be drained for.
  */
 static const struct {
@@ -65,6 +77,16 @@ static const struct {
 	{ "a suspect answers for the ring", "hhh", NULL, MUSTER_FAIL, false,
 		{ FAIL("ring.busbw", NULL, "nccl.allreduce_busbw_gbps"), FAIL("ring.suspect", "n3", NULL) }, "g g bd",
 		false },
+	{ "and for no bad connection between others", "hhhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.suspect", "n3", RATE), FAIL("ring.link", NULL, RATE) }, "i i bd i", true },
+	{ "nor for groups of nodes", "hhhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.suspect", "n3", RATE), FAIL("ring.split", NULL, RATE) }, "i i bd i", true },
+	{ "nor for others that fail without it", "hhhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.suspect", "n3", RATE), FAIL("ring.suspect", NULL, RATE) }, "i i bd i", true },
+	{ "nor for the ring of the rest", "hhRh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.suspect", "n3", RATE), SIZED("ring.busbw", 3) }, "i i bd i", true },
+	{ "but for a larger ring", "hhRh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.suspect", "n3", RATE), SIZED("ring.busbw", 4) }, "g g bd g", false },
 	{ "and for nothing else", "hhh", NULL, MUSTER_FAIL, false,
 		{ FAIL("same.driver", NULL, "node.driver_version"), FAIL("ring.suspect", "n3", NULL) }, "i i bd",
 		true },
@@ -79,9 +101,15 @@ static void make_run(struct muster_run *run, const char *nodes)
 		struct muster_node *node = muster_run_add_node(run, name);
 		for (int j = 0; j < 2; j++) {
 			struct muster_rank *rank = muster_node_add_rank(node, 2 * i + j);
-			rank->missing = nodes[i] == 'h' || (nodes[i] == 'p' && j == 0) ? NULL : "nothing came";
+			bool reports = nodes[i] == 'h' || nodes[i] == 'R' || (nodes[i] == 'p' && j == 0);
+			rank->missing = reports ? NULL : "nothing came";
 		}
 	}
+	if (strchr(nodes, 'R'))
+		muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce",
+						  .kind = MUSTER_TRIAL_REST,
+						  .status = MUSTER_TRIAL_OK,
+						  .node_count = strlen(nodes) - 1 });
 }
 
 START_TEST(nodes_are_what_the_findings_say)

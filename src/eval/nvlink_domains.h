@@ -1,0 +1,15 @@
+/* nvlink_domains.h - the NVLink fabrics of GPUs, and how many NVLink domains a run spans */
+#ifndef MUSTER_EVAL_NVLINK_DOMAINS_H
+#define MUSTER_EVAL_NVLINK_DOMAINS_H
+
+#include "muster/run.h"
+
+/* clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */
+size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique);
+
+/* The fabric between nodes that the rank's GPU belongs to, as a text that is equal for all GPUs of the fabric; "" when
+ * the rank shows none. */
+const char *muster_nvlink_fabric(
+	const struct muster_rank *rank, const struct muster_metric *clique, struct muster_arena *arena);
+
+#endif
