@@ -154,13 +154,61 @@ static void texts_text(const char *what, const char *const *texts, size_t count)
 		printf("%-9s  %s\n", i ? "" : what, texts[i]);
 }
 
-/* Whether the check is among those that were asked for; without any, all are. */
-static bool is_wanted(const struct muster_check *check, const char *const *checks, size_t count)
+/* Which checks were asked for: those with these ids (all when there is none), or of them the unconfirmed ones. */
+struct wanted {
+	const char *const *checks;
+	size_t count;
+	bool uncertain;
+};
+
+static const char *const certainties[] = { "measured", "threshold", "specified", "inferred" };
+#define CERTAINTIES (sizeof certainties / sizeof *certainties)
+#define CONFIRMED 2 /* the first ones: measured on this machine type, or required by a test of it */
+
+/* Its place in certainties; CERTAINTIES when the check has none. */
+static size_t certainty_of(const struct muster_check *check)
 {
 	size_t i = 0;
-	while (i < count && strcmp(checks[i], check->id) != 0)
+	while (i < CERTAINTIES && (!check->certainty || strcmp(check->certainty, certainties[i]) != 0))
 		i++;
-	return count == 0 || i < count;
+	return i;
+}
+
+/* Whether the check says something about the machine type: what the last of its parents says holds for every machine.
+ */
+static bool is_of_type(const struct muster_expect *expect, const struct muster_check *check)
+{
+	if (expect->file_count == 0 || strcmp(check->file, expect->files[expect->file_count - 1]) != 0)
+		return true;
+	for (size_t i = 0; i < check->change_count; i++)
+		if (strcmp(check->changes[i].key, "after") != 0)
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct muster_expect *expect, const struct muster_check *check, const struct wanted *wanted)
+{
+	size_t i = 0;
+	if (wanted->uncertain && (!is_of_type(expect, check) || certainty_of(check) < CONFIRMED))
+		return false;
+	while (i < wanted->count && strcmp(wanted->checks[i], check->id) != 0)
+		i++;
+	return wanted->count == 0 || i < wanted->count;
+}
+
+/* "14 measured, 30 threshold, 9 specified, 21 inferred", of the checks that are about the machine type */
+static void print_certainties(const struct muster_expect *expect)
+{
+	size_t count[CERTAINTIES + 1] = { 0 };
+	for (size_t i = 0; i < expect->check_count; i++)
+		if (is_of_type(expect, &expect->checks[i]))
+			count[certainty_of(&expect->checks[i])]++;
+	printf("certainty ");
+	for (size_t i = 0; i < CERTAINTIES; i++)
+		printf("%s %zu %s", i ? "," : "", count[i], certainties[i]);
+	if (count[CERTAINTIES])
+		printf(", %zu not given", count[CERTAINTIES]);
+	printf("\n");
 }
 
 static const char *check_at(const void *arg, size_t index)
@@ -186,7 +234,7 @@ static int checks_known(
 	return 0;
 }
 
-static void show_text(const struct muster_expect *expect, const char *const *checks, size_t count)
+static void show_text(const struct muster_expect *expect, const struct wanted *wanted)
 {
 	printf("%s%s%s\n\n", expect->name, expect->title ? ": " : "", expect->title ? expect->title : "");
 	texts_text("files", expect->files, expect->file_count);
@@ -195,8 +243,9 @@ static void show_text(const struct muster_expect *expect, const char *const *che
 	if (expect->gpu_count)
 		printf("GPUs       %d\n", expect->gpu_count);
 	printf("checks     %zu\n", expect->check_count);
+	print_certainties(expect);
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (is_wanted(&expect->checks[i], checks, count))
+		if (is_wanted(expect, &expect->checks[i], wanted))
 			check_text(expect, &expect->checks[i]);
 }
 
@@ -241,7 +290,7 @@ static void put_check(
 	muster_json_writer_object_end(w);
 }
 
-static void show_json(const struct muster_expect *expect, const char *const *checks, size_t count)
+static void show_json(const struct muster_expect *expect, const struct wanted *wanted)
 {
 	struct muster_json_writer w;
 	muster_json_writer_init(&w, stdout, 2);
@@ -249,26 +298,25 @@ static void show_json(const struct muster_expect *expect, const char *const *che
 	put_head(&w, expect);
 	muster_json_writer_array_of(&w, "checks");
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (is_wanted(&expect->checks[i], checks, count))
+		if (is_wanted(expect, &expect->checks[i], wanted))
 			put_check(&w, expect, &expect->checks[i]);
 	muster_json_writer_array_end(&w);
 	muster_json_writer_object_end(&w);
 }
 
-/* The machine type names[0], and of its checks those that the other names say. */
-static int show(const char *configs, const char *const *names, size_t count, const char *overlay, bool json)
+static int show(const char *configs, const char *name, const struct wanted *wanted, const char *overlay, bool json)
 {
 	struct muster_expect expect;
 	struct muster_error err;
 	int code = MUSTER_EXIT_PASS;
-	if (muster_expect_load(configs, names[0], overlay, &expect, &err) < 0)
+	if (muster_expect_load(configs, name, overlay, &expect, &err) < 0)
 		return muster_cli_usage(&err);
-	if (checks_known(&expect, names + 1, count - 1, &err) < 0)
+	if (checks_known(&expect, wanted->checks, wanted->count, &err) < 0)
 		code = muster_cli_usage(&err);
 	else if (json)
-		show_json(&expect, names + 1, count - 1);
+		show_json(&expect, wanted);
 	else
-		show_text(&expect, names + 1, count - 1);
+		show_text(&expect, wanted);
 	muster_expect_done(&expect);
 	return code;
 }
@@ -277,14 +325,17 @@ int muster_cmd_skus(int argc, char **argv)
 {
 	enum { NAMES_MAX = 100 };
 	const char *overlay = NULL, *names[NAMES_MAX];
-	bool json = false;
+	bool json = false, uncertain = false;
 	const struct muster_option options[] = {
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
+		{ "--uncertain", NULL,
+			"only the checks that no machine of this type and no public test of it has confirmed",
+			.flag = &uncertain },
 		{ "--json", NULL, "print JSON", .flag = &json },
 	};
 	struct muster_cli cli = {
-		.usage = "muster skus [NAME [CHECK...]] [--overlay FILE] [--json]",
+		.usage = "muster skus [NAME [CHECK...]] [--overlay FILE] [--uncertain] [--json]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue =
 			"Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
@@ -298,10 +349,13 @@ int muster_cmd_skus(int argc, char **argv)
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
-	if (overlay && cli.operand_count == 0) {
-		muster_fail(&err, MUSTER_EUSAGE, "skus: --overlay needs NAME, the machine type to apply it to");
+	if ((overlay || uncertain) && cli.operand_count == 0) {
+		muster_fail(&err, MUSTER_EUSAGE, "skus: %s needs NAME, the machine type",
+			overlay ? "--overlay" : "--uncertain");
 		return muster_cli_usage(&err);
 	}
-	return muster_cli_printed(cli.operand_count > 0 ? show(paths.configs, names, cli.operand_count, overlay, json)
-							: list_all(paths.configs, json));
+	if (cli.operand_count == 0)
+		return muster_cli_printed(list_all(paths.configs, json));
+	const struct wanted wanted = { names + 1, cli.operand_count - 1, uncertain };
+	return muster_cli_printed(show(paths.configs, names[0], &wanted, overlay, json));
 }

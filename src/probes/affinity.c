@@ -1,7 +1,7 @@
 /* affinity.c - which CPUs the rank may use, and which its GPU is near
  *
- * Sets are compared as sets: a mask may be inside the GPU's NUMA node, overlap it or lie outside. When the GPU's node
- * is not known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
+ * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. When the
+ * GPU's node is not known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
  */
 #include "system/topology.h"
 #include "system/sysfs.h"
@@ -26,12 +26,13 @@ static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.gpu_cpu_mask", MUSTER_STRING, "", "CPUs of the GPU's NUMA node, as a hex mask"),
 	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "these CPUs as a list"),
 	RANK_METRIC("rank.cpu_locality", MUSTER_STRING, "",
-		"the rank's CPUs compared with the GPU's: inside, overlaps, outside"),
+		"the rank's CPUs compared with the GPU's: inside, covers (all of these and others), overlaps, outside"),
 	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
 		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_METRIC("rank.memory_locality", MUSTER_STRING, "",
-		"NUMA nodes of the memory policy compared with the GPU's: inside, overlaps, outside; \"any\" when the "
-		"policy names none"),
+		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; \"any\" "
+		"when "
+		"the policy names none"),
 	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
@@ -78,11 +79,13 @@ static const char *policy_name(hwloc_membind_policy_t policy)
 	return (size_t)policy < sizeof names / sizeof *names ? names[policy] : NULL;
 }
 
-/* Whether mine is inside, overlaps or lies outside of theirs. */
+/* Whether mine is inside of theirs, covers all of theirs, overlaps or lies outside. */
 static const char *locality_of(hwloc_const_bitmap_t mine, hwloc_const_bitmap_t theirs)
 {
 	if (hwloc_bitmap_isincluded(mine, theirs))
 		return "inside";
+	if (hwloc_bitmap_isincluded(theirs, mine))
+		return "covers";
 	return hwloc_bitmap_intersects(mine, theirs) ? "overlaps" : "outside";
 }
 

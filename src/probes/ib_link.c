@@ -5,6 +5,7 @@
  */
 #include "vendor/verbs.h"
 #include "system/sysfs.h"
+#include "util/sort.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "probes/metrics.h"
@@ -44,6 +45,8 @@ static const struct muster_metric metrics[] = {
 		"port.pkeys", MUSTER_STRING, "", "valid P_Keys in the table's order, separated by spaces; \"none\""),
 	PORT_METRIC("port.full_member", MUSTER_BOOLEAN, "",
 		"at least one P_Key other than the default is a full-member key (0x8000 bit set)"),
+	PORT_METRIC("port.partitions", MUSTER_STRING, "",
+		"partitions of these P_Keys, whatever their order and membership; \"default\" when there is no other"),
 	MUSTER_METRIC(MUSTER_SCOPE_PORT, "port.counter", MUSTER_NUMBER, "",
 		"error counter at the start of the run; one null when the port has none", "port", "link_layer",
 		"counter"),
@@ -368,14 +371,35 @@ static void measure_rate(struct muster_probe_ctx *ctx, const struct port *port)
 		muster_boolean(fabs(rate - product) <= 0.005 * rate), sysfs < 0 ? no_rate.text : why);
 }
 
+/* The partitions that the port has keys of, each once and in order: the key without the bit that says how the port is a
+ * member. Every port may have a key of the default partition beside its own. */
+static char *partitions_text(int *keys, size_t count)
+{
+	char *list = muster_strdup("");
+	for (size_t i = 0; i < count; i++)
+		keys[i] &= 0x7fff;
+	if (count > 0)
+		qsort(keys, count, sizeof *keys, muster_by_int);
+	for (size_t i = 0; i < count; i++) {
+		if (keys[i] == 0x7fff || (i > 0 && keys[i] == keys[i - 1]))
+			continue;
+		char *longer = muster_asprintf("%s%s0x%04x", list, *list ? " " : "", (unsigned int)keys[i]);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
 static void measure_pkeys(struct muster_probe_ctx *ctx, const struct port *port)
 {
 	char path[PATH_MAX], file[PATH_MAX], text[64];
 	struct muster_names names = { 0 };
 	struct muster_error why;
 	bool full_member = false;
+	size_t count = 0;
 	char *list = muster_strdup("");
 	int result = muster_sysfs_names(port_path(ctx, port, true, "pkeys", path, sizeof path), &names, &why);
+	int *keys = muster_calloc(names.count + 1, sizeof *keys);
 	if (result == 0 && names.count == 0)
 		result = muster_fail(&why, MUSTER_EIO, "%s has no entries", path);
 	for (size_t i = 0; result == 0 && i < names.count; i++) {
@@ -384,13 +408,22 @@ static void measure_pkeys(struct muster_probe_ctx *ctx, const struct port *port)
 		result = muster_sysfs_number(port_path(ctx, port, true, text, file, sizeof file), &key, &why);
 		if (result < 0 || key == 0)
 			continue;
+		keys[count++] = (int)(key & 0xffff);
 		full_member = full_member || (key != 0xffff && (key & 0x8000));
 		char *longer = muster_asprintf("%s%s0x%04lx", list, *list ? " " : "", key);
 		free(list);
 		list = longer;
 	}
+	char *partitions = partitions_text(keys, count);
 	yield(ctx, port, "port.pkeys", result, muster_string(*list ? list : "none"), why.text);
 	yield(ctx, port, "port.full_member", result, muster_boolean(full_member), why.text);
+	yield(ctx, port, "port.partitions", result,
+		muster_string(*partitions ? partitions
+			      : count > 0 ? "default"
+					  : "none"),
+		why.text);
+	free(partitions);
+	free(keys);
 	free(list);
 	muster_names_done(&names);
 }

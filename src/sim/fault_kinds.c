@@ -128,7 +128,7 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
 		.needs = needs_rack, .apply = muster_fault_rack },
-	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "1095", "the GPU's application clock",
+	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock",
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
 	{ "topo-stale", MUSTER_SIM_NODE, NULL, NULL, "the NCCL topology file has two NUMA nodes swapped",
 		.needs = needs_topo_file, SETS(muster_sim_node, topo_file_swapped, TRUE) },

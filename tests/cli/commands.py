@@ -176,6 +176,18 @@ class Skus(InDirectory):
         self.assertIn("otherwise  cannot fail\n", text[text.index("\nsite.seen"):].split("\n\n")[0])
         self.assertIn("otherwise  fail\n", text[text.index("\nsite.like"):].split("\n\n")[0])
 
+    def test_checks_that_nobody_has_confirmed_can_be_listed(self):
+        whole, part = (muster("skus", SKU, *option).stdout for option in ([], ["--uncertain"]))
+        count = dict((word, int(number)) for number, word in re.findall(
+            r"(\d+) (\w+)", re.search(r"^certainty (.*)$", whole, re.M).group(1)))
+        self.assertEqual(list(count), ["measured", "threshold", "specified", "inferred"])
+        self.assertEqual(part.count("    source  "), count["specified"] + count["inferred"])
+        self.assertIn("\ngpu.p2p:", part)
+        for confirmed in ("copy.h2d", "gpu.pcie_gen", "ring.sum"):  # a threshold, measured, of every machine
+            self.assertIn(f"\n{confirmed}", whole)
+            self.assertNotIn(f"\n{confirmed}:", part)
+        self.assertIn("\ngpu.p2p:", muster("skus", SKU, "gpu.p2p", "copy.h2d", "--uncertain").stdout)
+
     def test_a_check_that_was_removed_and_made_anew_is_the_later_files(self):
         check = {"metric": "node.gpu_count", "equals": 8, "source": "s"}
         self.put("a.json", {"schema_version": 1, "name": "a", "checks": {"x": check, "y": check}})
@@ -186,7 +198,7 @@ class Skus(InDirectory):
         self.assertEqual(os.path.basename(checks["y"]["file"]), "a.json")
 
     def test_mistakes_are_said_in_one_line(self):
-        for arguments in (["Nobody_v1"], [SKU, SKU], [SKU, "--overlay", "/none.json"], ["--overlay", "x.json"]):
+        for arguments in (["Nobody_v1"], [SKU, SKU], [SKU, "--overlay", "/none.json"], ["--overlay", "x.json"], ["--uncertain"]):
             done = muster("skus", *arguments)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), arguments)
 

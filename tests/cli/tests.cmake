@@ -48,6 +48,12 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.commands PROPERTIES TIMEOUT 120 LABELS integration)
 endif()
+# The shipped expectation files: their floors against the simulated hardware, their certainties against the documentation.
+if(Python3_FOUND)
+	add_test(NAME cli.configs COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/configs.py $<TARGET_FILE:muster>
+		${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.configs PROPERTIES TIMEOUT 120 LABELS integration)
+endif()
 # `muster nodes`, `muster drain` and `muster resume`, on reports put together by hand.
 if(Python3_FOUND)
 	foreach(name nodes drain)

@@ -130,8 +130,9 @@ def test_log_for_a_collector(cluster):
 
 def test_tasks_that_are_bound_to_nothing(cluster):
     code, report = srun(cluster, *WHOLE)
-    check_equal(code, 1, "the exit code")
-    check_equal(problems(report), {("affinity.cpus", f"gpu-{rank // 8 + 1}", rank) for rank in range(16)}, "what fails")
+    check_equal(code, 0, "the exit code")
+    check_equal({(finding["check"], finding["status"]) for finding in report["findings"]
+                 if finding["status"] in ("fail", "warn")}, {("affinity.bound", "warn")}, "what is found")
 
 
 def test_mask_with_a_lost_zero(cluster):

@@ -116,9 +116,9 @@ START_TEST(floors_are_those_of_the_size_and_the_profile_of_the_run)
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
 	struct muster_ring_floors floors = muster_finalize_floors(&s, probe, 2);
 	ck_assert_uint_eq(floors.ring.count, _i ? 8 : 1); /* of two nodes */
-	ck_assert(has_floor(&floors.ring, 67108864, 40));
+	ck_assert(has_floor(&floors.ring, 67108864, 60));
 	ck_assert_uint_eq(floors.node.count, _i ? 8 : 1);
-	ck_assert(has_floor(&floors.node, 67108864, 125));
+	ck_assert(has_floor(&floors.node, 67108864, 110));
 	muster_ring_floors_done(&floors);
 	floors = muster_finalize_floors(&s, muster_probe_find("gpu_copy"), 2);
 	ck_assert_uint_eq(floors.ring.count + floors.node.count, 0);
@@ -132,8 +132,8 @@ START_TEST(floors_are_those_of_so_many_nvlink_domains)
 	options.profile = MUSTER_STANDARD;
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
 	struct muster_ring_floors floors = muster_finalize_floors(&s, muster_probe_find("nccl_allreduce"), _i ? 2 : 1);
-	ck_assert(has_floor(&floors.ring, 536870912, 40) == (_i == 1));
-	ck_assert(has_floor(&floors.ring, 536870912, 250) == (_i == 0));
+	ck_assert(has_floor(&floors.ring, 536870912, 100) == (_i == 1));
+	ck_assert(has_floor(&floors.ring, 536870912, 400) == (_i == 0));
 	muster_ring_floors_done(&floors);
 }
 END_TEST

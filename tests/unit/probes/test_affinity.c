@@ -259,7 +259,7 @@ static const struct {
 	/* GPU and mask of different sockets */
 	{ "ffffff", "0004:00:00.0", "3", "outside", "0-23", 24, 1 },
 	/* no binding at all */
-	{ "ffffffffffffffffffffffff", "0001:00:00.0", "0", "overlaps", "0-95", 96, 4 },
+	{ "ffffffffffffffffffffffff", "0001:00:00.0", "0", "covers", "0-95", 96, 4 },
 	{ "1000000", "0002:00:00.0", "1", "inside", "24", 1, 1 },
 };
 
@@ -438,8 +438,8 @@ static const struct {
 	{ POLICY_DEFAULT, 0, NULL, "default", "any" },
 	{ POLICY_BIND, 1 << 1, "1", "bind:1", "inside" },
 	{ POLICY_BIND, 1 << 0, "1", "bind:0", "outside" },
-	{ POLICY_BIND, 1 << 1 | 1 << 2, "1", "bind:1-2", "overlaps" },
-	{ POLICY_INTERLEAVE, 0xf, "1", "interleave:0-3", "overlaps" },
+	{ POLICY_BIND, 1 << 1 | 1 << 2, "1", "bind:1-2", "covers" },
+	{ POLICY_INTERLEAVE, 0xf, "1", "interleave:0-3", "covers" },
 	{ POLICY_INTERLEAVE, 0xc, "1", "interleave:2-3", "outside" },
 	{ POLICY_BIND, 1 << 1, NULL, "bind:1", NULL },
 	{ -1, 0, "1", NULL, NULL },

@@ -364,17 +364,19 @@ static const struct {
 	const char *keys[3];
 	const char *list;
 	bool full_member;
+	const char *partitions;
 } pkeys[] = {
-	{ { "0x8001", "0xffff", "0x0000" }, "0x8001 0xffff", true },
-	{ { "0xffff", "0x8001", "0x0000" }, "0xffff 0x8001", true },
-	{ { "0xffff", "0x0000", "0x0000" }, "0xffff", false },
-	{ { "0xffff", "0x0001", "0x0000" }, "0xffff 0x0001", false },
-	{ { "0x7fff", "0x0000", "0x0000" }, "0x7fff", false },
-	{ { "0x0000", "0x0000", "0x0000" }, "none", false },
-	{ { "0x0000", "0x0000", "0x8abc" }, "0x8abc", true },
+	{ { "0x8001", "0xffff", "0x0000" }, "0x8001 0xffff", true, "0x0001" },
+	{ { "0xffff", "0x8001", "0x0000" }, "0xffff 0x8001", true, "0x0001" },
+	{ { "0xffff", "0x0000", "0x0000" }, "0xffff", false, "default" },
+	{ { "0xffff", "0x0001", "0x0000" }, "0xffff 0x0001", false, "0x0001" },
+	{ { "0x7fff", "0x0000", "0x0000" }, "0x7fff", false, "default" },
+	{ { "0x0000", "0x0000", "0x0000" }, "none", false, "none" },
+	{ { "0x0000", "0x0000", "0x8abc" }, "0x8abc", true, "0x0abc" },
+	{ { "0x8012", "0x0012", "0x8002" }, "0x8012 0x0012 0x8002", true, "0x0002 0x0012" },
 };
 
-START_TEST(only_a_full_member_key_of_ones_own_counts)
+START_TEST(keys_tell_membership_and_partitions)
 {
 	for (int i = 0; i < 3; i++) {
 		char path[256];
@@ -384,6 +386,7 @@ START_TEST(only_a_full_member_key_of_ones_own_counts)
 	measure();
 	ck_assert_str_eq(fake_string(context, "port.pkeys", "mlx5_ib0/1"), pkeys[_i].list);
 	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
+	ck_assert_str_eq(fake_string(context, "port.partitions", "mlx5_ib0/1"), pkeys[_i].partitions);
 }
 END_TEST
 
@@ -647,7 +650,7 @@ END_TEST
 
 START_TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
 {
-	static const char *const both[] = { "port.pkeys", "port.full_member" };
+	static const char *const both[] = { "port.pkeys", "port.full_member", "port.partitions" };
 	char path[4096];
 	fake_file(context, PORT0 "/pkeys/1", "key\n");
 	for (int i = 0; i < 3; i++) {
@@ -655,7 +658,7 @@ START_TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
 		ck_assert_int_eq(unlink(path), 0);
 	}
 	measure();
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < LENGTH(both); i++) {
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_ib0/1"), PORT0 "/pkeys/1"));
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_an0/1"), "/pkeys has no entries"));
 	}
@@ -706,7 +709,7 @@ int main(void)
 		ports, the_limit_of_a_port_is_what_is_left_after_encoding, 0, (int)(sizeof limits / sizeof *limits));
 	tcase_add_loop_test(ports, a_code_without_a_meaning_is_named_as_the_reason, 0, LENGTH(codes));
 	tcase_add_loop_test(ports, every_mtu_is_in_bytes, 0, 5);
-	tcase_add_loop_test(ports, only_a_full_member_key_of_ones_own_counts, 0, LENGTH(pkeys));
+	tcase_add_loop_test(ports, keys_tell_membership_and_partitions, 0, LENGTH(pkeys));
 	tcase_add_test(ports, the_increase_of_a_counter_is_what_came_since_the_start);
 	tcase_add_test(ports, a_port_without_counters_says_so_once);
 	tcase_add_test(ports, a_replaced_worker_does_not_invent_an_increase);

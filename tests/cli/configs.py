@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""The shipped expectation files against the simulated hardware, and against docs/skus.md.
+
+usage: configs.py MUSTER SOURCE          test
+       configs.py MUSTER SOURCE --write  write the table of certainties in docs/skus.md anew
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import unittest
+
+MUSTER, SOURCE = sys.argv[1:3]
+CONFIGS, HARDWARE = os.path.join(SOURCE, "configs"), os.path.join(SOURCE, "src", "sim", "hardware")
+MIB = 1 << 20
+PROFILES = {"quick": [64], "standard": [8, 64, 256, 512], "full": [8, 64, 256, 512, 1024, 2048, 4096, 8192]}
+CERTAINTIES = ("measured", "threshold", "specified", "inferred")
+BEGIN, END = "<!-- certainties: begin -->\n", "<!-- certainties: end -->\n"
+
+
+def merge(base, patch):
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def load(folder, name):
+    with open(os.path.join(folder, name if name.endswith(".json") else name + ".json"), encoding="utf-8") as file:
+        value = json.load(file)
+    return merge(load(folder, value["extends"]), value) if "extends" in value else value
+
+
+MACHINES = sorted(name[:-5] for name in os.listdir(HARDWARE))
+
+
+def busbw(rows, domains, nodes, size):
+    """GB/s of a healthy all-reduce, as the simulation has it."""
+    fits = [row for row in rows if (row["domains"], row["nodes"]) <= (domains, nodes)] or rows[:1]
+    last = max((row["domains"], row["nodes"]) for row in fits)
+    table = [row for row in rows if (row["domains"], row["nodes"]) == last]
+    for low, high in zip(table, table[1:]):
+        if low["bytes"] <= size <= high["bytes"]:
+            share = math.log(size / low["bytes"]) / math.log(high["bytes"] / low["bytes"])
+            return low["busbw_gbps"] + share * (high["busbw_gbps"] - low["busbw_gbps"])
+    return table[-1]["busbw_gbps"]
+
+
+def holds(condition, value):
+    if isinstance(condition, dict):
+        return condition.get("min", value) <= value <= condition.get("max", value)
+    return condition is None or value in (condition if isinstance(condition, list) else [condition])
+
+
+def limits(checks, profile, nodes, domains, ranks, size):
+    """The highest fail and warning limit of an all-reduce of this size in such a run: (fail, warn), None without."""
+    run = {"nodes": nodes, "domains": domains, "ranks": ranks}
+    fail = warn = None
+    for check in checks.values():
+        where, when = check.get("where", {}), check.get("when", {})
+        if check["metric"] != "nccl.allreduce_busbw_gbps" or where.get("bytes", size) != size:
+            continue
+        if any(where.get(key, run[key]) != run[key] or not holds(when.get(key), run[key]) for key in run) \
+                or not holds(when.get("profile"), profile):
+            continue
+        least = check.get("min")
+        if least is not None and check.get("severity") == "warn":
+            least, warn = None, max(warn or 0, least)
+        fail = max(fail or 0, least) if least is not None else fail
+        if "warn_below" in check:
+            warn = max(warn or 0, check["warn_below"])
+    return fail, warn
+
+
+def runs(machine, counts):
+    """(nodes, domains, ranks) of the runs on so many nodes that reduce anything."""
+    hardware = load(HARDWARE, machine)
+    gpus = len(hardware["gpu"]["devices"])
+    for nodes in counts:
+        kinds = {1, nodes} if hardware["rack_nodes"] else {nodes}
+        for domains in sorted(kinds):
+            if nodes * gpus > 1:
+                yield nodes, domains, nodes * gpus
+
+
+class Rings(unittest.TestCase):
+    def test_each_size_of_each_profile_has_a_limit_for_any_number_of_nodes(self):
+        for machine in MACHINES:
+            checks = load(CONFIGS, machine)["checks"]
+            for nodes, domains, ranks in runs(machine, (1, 2, 3, 4, 8, 9, 16, 100, 1000)):
+                for profile, sizes in PROFILES.items():
+                    for size in sizes:
+                        fail, warn = limits(checks, profile, nodes, domains, ranks, size * MIB)
+                        ethernet = "ring.nodes" in checks and nodes > 1
+                        case = (machine, nodes, domains, profile, size)
+                        if not ethernet or size in (64, 512, 8192):
+                            self.assertIsNotNone(warn, case)
+                            self.assertTrue(ethernet or (fail is not None and fail < warn), case)
+
+    def test_a_healthy_ring_passes_and_one_at_a_quarter_does_not(self):
+        for machine in MACHINES:
+            checks, rows = load(CONFIGS, machine)["checks"], load(HARDWARE, machine)["allreduce"]
+            for nodes, domains, ranks in runs(machine, (1, 2, 3, 4)):
+                for size in PROFILES["full"]:
+                    healthy = busbw(rows, 1 if domains == 1 else 2, nodes, size * MIB)
+                    fail, warn = limits(checks, "full", nodes, domains, ranks, size * MIB)
+                    case = (machine, nodes, domains, size, healthy, fail, warn)
+                    self.assertGreater(healthy, 1.005 * (warn or 0), case)
+                    if "ring.nodes" in checks and nodes > 1 and size not in (64, 512, 8192):
+                        continue
+                    if size >= 64 and not (domains > 1 and machine.startswith("Standard_ND128") and size == 64):
+                        self.assertLess(healthy / 4, warn, case)
+
+    def test_the_documented_shares_of_the_line_rate(self):
+        """60 % of what all ports of a node carry at 512 MiB and more, up to eight nodes."""
+        for machine, rate in (("Standard_ND96asr_v4", 200), ("Standard_ND96isr_H200_v5", 400)):
+            checks = load(CONFIGS, machine)["checks"]
+            for nodes in (2, 3, 8):
+                for size in (512, 1024, 2048, 4096, 8192):
+                    warn = limits(checks, "full", nodes, nodes, 8 * nodes, size * MIB)[1]
+                    self.assertGreaterEqual(warn, 0.6 * rate, (machine, nodes, size))
+
+
+# ---- docs/skus.md ----
+
+def certainties(machine):
+    """What `muster skus` says of the machine type's own checks: {certainty: number}."""
+    sku = json.loads(subprocess.run([MUSTER, "skus", machine, "--json"], capture_output=True, check=True).stdout)
+    own = [check for check in sku["checks"] if check["file"] != sku["files"][-1]
+           or any(change["key"] != "after" for change in check["changes"])]
+    return {word: sum(check["certainty"] == word for check in own) for word in CERTAINTIES}, own
+
+
+def table():
+    lines = ["| machine type | measured | threshold | specified | inferred |", "|---|---|---|---|---|"]
+    for machine in MACHINES:
+        count, _ = certainties(machine)
+        lines.append(f"| {machine[len('Standard_'):]} | " + " | ".join(str(count[word]) for word in CERTAINTIES) + " |")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def split(text):
+    before, _, rest = text.partition(BEGIN)
+    inside, _, after = rest.partition(END)
+    return before + BEGIN, inside, END + after
+
+
+class Documented(unittest.TestCase):
+    def test_the_table_of_certainties_is_that_of_the_files(self):
+        with open(os.path.join(SOURCE, "docs", "skus.md"), encoding="utf-8") as file:
+            self.assertEqual(split(file.read())[1], table())
+
+    def test_the_uncertain_checks_are_those_that_are_specified_or_inferred(self):
+        for machine in MACHINES:
+            _, own = certainties(machine)
+            done = subprocess.run([MUSTER, "skus", machine, "--uncertain", "--json"], capture_output=True, check=True)
+            self.assertEqual([check["check"] for check in json.loads(done.stdout)["checks"]],
+                             [check["check"] for check in own if check["certainty"] in ("specified", "inferred")])
+
+    def test_each_check_says_how_certain_it_is(self):
+        for machine in MACHINES:
+            for name, check in load(CONFIGS, machine)["checks"].items():
+                self.assertIn(check.get("certainty"), CERTAINTIES, (machine, name))
+
+
+if __name__ == "__main__":
+    if sys.argv[3:] == ["--write"]:
+        path = os.path.join(SOURCE, "docs", "skus.md")
+        with open(path, encoding="utf-8") as file:
+            before, _, after = split(file.read())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(before + table() + after)
+        sys.exit(0)
+    unittest.main(argv=sys.argv[:1])
