@@ -60,6 +60,7 @@ struct muster_check {
 	size_t inconclusive_on_count;
 	const char *after_id; /* the check that it comes after, which may have been removed; or NULL */
 	int after; /* blocked where the check with this index failed, its warnings where that one warned; -1: none */
+	bool anywhere; /* with after: wherever in the job that one failed, since the value depends on all of it */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */

@@ -137,7 +137,8 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 	if (*runs)
 		printf("    only for   %s\n", runs);
 	if (check->after >= 0)
-		printf("    after      %s\n", expect->checks[check->after].id);
+		printf("    after      %s%s\n", expect->checks[check->after].id,
+			check->anywhere ? ", wherever that fails" : "");
 	printf("    otherwise  %s%s\n",
 		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
 		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
@@ -271,6 +272,7 @@ static void put_check(
 	muster_json_writer_pair(w, "only_for", text_or_null(muster_describe_runs(check, arena)));
 	muster_json_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
+	muster_json_writer_pair(w, "anywhere", muster_boolean(check->anywhere));
 	muster_json_writer_pair(
 		w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));
 	muster_json_writer_pair(w, "optional", muster_boolean(check->optional));

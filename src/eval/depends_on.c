@@ -65,28 +65,35 @@ static struct muster_block find_at(const struct muster_check_state *state, uint3
 	}
 	for (; low < state->failed_count && state->failed_at[low].place.node == node; low++) {
 		const struct muster_failed_place *failed = &state->failed_at[low];
-		if (is_worse(failed->by.status, worst.status) && overlap(&failed->place, &place))
-			worst = failed->by;
+		if (!is_worse(failed->by.status, worst.status) || !overlap(&failed->place, &place))
+			continue;
+		worst = failed->by;
+		worst.wider = (failed->place.rank == MUSTER_NOWHERE && place.rank != MUSTER_NOWHERE) ||
+			      (!failed->place.key && place.key);
 	}
 	return worst;
 }
 
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
-	int after = eval->expect->checks[at].after;
-	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
+	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_check_state *state = check->after < 0 ? NULL : &eval->states[check->after];
 	if (!state || state->failed_count == 0)
 		return (struct muster_block){ .status = MUSTER_PASS };
 	if (place.node == MUSTER_NOWHERE)
 		return state->worst;
 	struct muster_place everywhere = { .node = place.node, .rank = MUSTER_NOWHERE };
 	struct muster_block job = find_at(state, MUSTER_NOWHERE, everywhere), here = find_at(state, place.node, place);
+	job.wider = true;
+	if (check->anywhere && is_worse(state->worst.status, here.status))
+		return state->worst;
 	return is_worse(job.status, here.status) ? job : here;
 }
 
 bool muster_block_stops(struct muster_block block, enum muster_status status)
 {
-	return block.status == MUSTER_FAIL || (block.status == MUSTER_WARN && status == MUSTER_WARN);
+	return block.status == MUSTER_FAIL ? status != MUSTER_PASS
+					   : block.status == MUSTER_WARN && status == MUSTER_WARN;
 }
 
 bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
@@ -94,7 +101,10 @@ bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_pl
 	struct muster_block block = muster_block_find(eval, at, place);
 	if (block.status == MUSTER_PASS)
 		return false;
-	muster_failed_at_add(&eval->states[at], place, block);
+	if (status != MUSTER_PASS)
+		block.check = at;
+	if (!block.wider || status != MUSTER_PASS)
+		muster_failed_at_add(&eval->states[at], place, block);
 	if (!muster_block_stops(block, status))
 		return false;
 	muster_result_block(eval, at, block.draft);

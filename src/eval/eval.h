@@ -75,10 +75,13 @@ struct muster_finding_draft {
 };
 #define MUSTER_NO_CHECK SIZE_MAX
 
-/* What blocks a check at a place: a finding that failed blocks every result, one that only warned blocks warnings. */
+/* What blocks a check at a place: a finding that failed blocks every result but a pass, one that only warned blocks
+ * warnings. */
 struct muster_block {
 	enum muster_status status; /* of the finding: FAIL or WARN; PASS: nothing blocks it */
 	size_t draft;
+	size_t check; /* the last one of the chain that did not pass */
+	bool wider;   /* that failed on the whole node or job, and this is a rank, a GPU or a port there */
 };
 
 struct muster_failed_place {
@@ -182,7 +185,8 @@ void muster_failed_at_sort(struct muster_check_state *state);
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t check, struct muster_place place);
 /* Whether that blocks a result of this status. */
 bool muster_block_stops(struct muster_block block, enum muster_status status);
-/* Both, and counted. What comes after this check is then blocked by the same finding. */
+/* Both, and counted. What comes after this check is then blocked by the same finding, unless a failure of the whole
+ * node has left this place as it should be. */
 bool muster_result_blocked(
 	struct muster_eval *eval, size_t check, struct muster_place place, enum muster_status status);
 

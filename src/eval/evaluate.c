@@ -6,6 +6,7 @@
 
 #include "eval/floors.h"
 #include "eval/nvlink_domains.h"
+#include "expect/operators.h"
 #include "localize/findings.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
@@ -79,7 +80,8 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
-		muster_failed_at_add(state, place, (struct muster_block){ verdict.status, draft });
+		muster_failed_at_add(
+			state, place, (struct muster_block){ .status = verdict.status, .draft = draft, .check = at });
 }
 
 /* Whether the rank (or the node's leader, which is there) ran other probes and never heard of this one: a report of an
@@ -210,6 +212,21 @@ static struct muster_verdict excuse_slow(const struct walk *w, struct muster_ver
 	return verdict;
 }
 
+/* A link or a port that is down costs an all-reduce a part of its bandwidth: one below half of what is needed has
+ * another cause too. What comes before it in its own probe (a slower message size, a transport) may explain any loss.
+ */
+static bool is_unexplained(const struct walk *w, const struct muster_sample *sample, struct muster_place place)
+{
+	const struct muster_operand *least = muster_check_operand_named(w->check, "min");
+	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(w->check->metric));
+	struct muster_block block = muster_block_find(w->eval, w->check_at, place);
+	if (block.status == MUSTER_PASS || !least || !probe || !probe->ring || !is_transfer(w->check->metric) ||
+		sample->value.type != MUSTER_NUMBER || sample->value.number >= least->value.number / 2)
+		return false;
+	const struct muster_metric *cause = w->eval->expect->checks[block.check].metric;
+	return strcmp(muster_metric_probe(cause), muster_metric_probe(w->check->metric)) != 0;
+}
+
 static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
@@ -220,7 +237,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 		mark_seen(w, sample);
 	verdict =
 		excuse_slow(w, muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena));
-	if (muster_result_blocked(eval, w->check_at, place, verdict.status))
+	if (!is_unexplained(w, sample, place) && muster_result_blocked(eval, w->check_at, place, verdict.status))
 		return;
 	if (sample->value.type != MUSTER_NULL)
 		muster_result_value(eval, w->check_at, sample);

@@ -18,7 +18,7 @@ static bool is_judged(const struct muster_eval *eval, size_t at, const struct mu
 	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
 	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
 	       !muster_check_excuse(check, sample->value) &&
-	       !muster_block_stops(muster_block_find(eval, at, muster_entry_place(entry)), MUSTER_PASS);
+	       muster_block_find(eval, at, muster_entry_place(entry)).status != MUSTER_FAIL;
 }
 
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)

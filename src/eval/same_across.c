@@ -64,7 +64,7 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 	size_t samples = 0;
 	for (; (entry = muster_cursor_next(&a->cursor, a->check, node, rank)); samples++) {
 		struct muster_place place = muster_entry_place(entry);
-		if (muster_result_blocked(a->eval, a->check_at, place, MUSTER_PASS))
+		if (muster_result_blocked(a->eval, a->check_at, place, MUSTER_INCONCLUSIVE))
 			continue;
 		if (a->block.status == MUSTER_PASS)
 			a->block = muster_block_find(a->eval, a->check_at, place);

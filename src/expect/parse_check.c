@@ -216,6 +216,7 @@ static const struct muster_field key_fields[] = {
 	{ .key = "where", .read = read_where, .optional = true },
 	{ .key = "when", .type = MUSTER_FIELD_OBJECT, .object = &when_type, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "after", after_id, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD(muster_check, anywhere, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, severity, NAME), MUSTER_FIELD_NAMES(severities), .optional = true },
 	{ MUSTER_FIELD(muster_check, optional, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, source, TEXT), .least = 1, .optional = true },

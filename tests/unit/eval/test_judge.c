@@ -876,6 +876,8 @@ START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 	set_value(&run.nodes[1].samples, "node.gpu_count", muster_number(1));
 	for (int r = 0; r < 4; r++)
 		set_value(&rank_of(&run, r)->samples, "rank.cpu_locality", muster_string("outside"));
+	for (int r = 2; r < 4; r++)
+		set_value(&rank_of(&run, r)->samples, "gpu.h2d_gbps", muster_number(5));
 	fixture_judge(&run,
 		"'third':{'metric':'rank.cpu_locality','equals':'inside','source':'s','after':'second'},"
 		"'second':{'metric':'gpu.h2d_gbps','min':21,'source':'s','after':'first'},"

@@ -93,7 +93,8 @@ static const struct {
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
 		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, within, in_words, "
-		"inconclusive_on, where, when, after, severity, optional, source, certainty, advice, title, equals, "
+		"inconclusive_on, where, when, after, anywhere, severity, optional, source, certainty, advice, title, "
+		"equals, "
 		"one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, present, "
 		"observe, min_of_median, max_of_median" },
 	{ CHECK(NUMBER ",'min':'8'"), "$.checks[\"a.check\"].min: a number is needed, found \"8\"" },
