@@ -141,6 +141,8 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
 		verdict =
 			(struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the metric" };
+	else if (check->optional && check->metric->scope == MUSTER_SCOPE_JOB) /* a size that is not in the profile */
+		verdict = (struct muster_verdict){ MUSTER_SKIP, NULL, "not measured in this run" };
 	if (!muster_result_blocked(eval, at, place, verdict.status))
 		muster_result_take(eval, at, place, NULL, verdict);
 }

@@ -236,6 +236,13 @@ static const struct {
 		MUSTER_PASS },
 	{ "a/0 probe gpu ok", "'c':{'metric':'nccl.ring_ranks','min':1,'source':'s','optional':true}",
 		"skip c: at least 1 | not measured: this run did not have the metric\n", MUSTER_PASS },
+	/* an all-reduce of other sizes */
+	{ "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5\na/0 = - -",
+		"'c':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128},'min':1,'source':'s','optional':true}",
+		"skip c: at least 1 GB/s | not measured in this run\n", MUSTER_PASS },
+	{ "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5\na/0 = - -",
+		"'c':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128},'min':1,'source':'s'}",
+		"inconclusive c: at least 1 GB/s | not measured\n", MUSTER_INCONCLUSIVE },
 	/* beside a node that has the metric */
 	{ "a/0 probe system ok\nb/1 probe system ok\nb node.cpus 4",
 		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
