@@ -16,7 +16,7 @@
 
 #define WINDOW MUSTER_STANDIN_WINDOW
 #define RANKS 4
-#define PERIOD 1024 /* elements; times 8 bytes it divides the window */
+#define PERIOD 8191 /* elements; times 8 bytes it divides the window */
 
 static struct {
 #define X(symbol, parameters) CUresult(*symbol) parameters;

@@ -34,8 +34,8 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 
 /* Simulated device memory is folded: an allocation of any size keeps min(size, window) real bytes, and byte x of it
  * lives at x modulo that. Data whose period divides the window survives a trip to the device and back; other data does
- * not. */
-#define MUSTER_STANDIN_WINDOW ((size_t)256 << 10)
+ * not. The probes' data repeats after 8191 words of 8 bytes. */
+#define MUSTER_STANDIN_WINDOW ((size_t)4 * 8 * 8191)
 
 /* Work in a stream that another library carries out. */
 struct muster_standin_operation {

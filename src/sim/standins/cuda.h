@@ -58,8 +58,7 @@ struct CUctx_st {
 	struct CUstream_st default_stream;
 	struct CUstream_st *streams; /* those that were created */
 	struct CUevent_st *events;
-	int rounds; /* of copies, see cuda_stream.c */
-	bool copied_back;
+	size_t copies_alone; /* from or to the host, that were queued at once the first time; see cuda_stream.c */
 };
 
 /* Take the lock, and say whether the call may go on: the driver must be initialised, and with _context a live context

@@ -6,8 +6,8 @@
  * fills take none: the scenario has no figure for them.
  *
  * CUDA's interface does not say that the GPUs of the node copy at once, and real time is not asked, so that every run
- * gives the same figures: a round of copies is some to the device, then some from it. The first round of a process has
- * the bandwidth of a GPU alone, those after it that of all GPUs at once, if the node has a rank for each of its GPUs.
+ * gives the same figures: who copies together with others queues more copies at once than the first time, alone. These
+ * have the bandwidth of all GPUs at once, if the node has a rank for each of its GPUs.
  */
 #include "sim/standins/cuda.h"
 
@@ -26,6 +26,8 @@ struct muster_simcuda_operation {
 	struct muster_simcuda_operation *next;
 	enum operation_kind kind;
 	double seconds;
+	bool untimed;                         /* a copy from or to the host whose seconds are not known yet */
+	double share;                         /* of the bandwidth, of such a copy */
 	struct muster_simcuda_range to, from; /* on the device */
 	const void *source;                   /* TO_DEVICE */
 	void *target;                         /* TO_HOST */
@@ -122,9 +124,59 @@ static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation
 	return -1;
 }
 
+/* Whether every GPU of the node has a rank that could use it. */
+static bool is_node_full(void)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	size_t ranks = 0;
+	for (size_t i = 0; i < cluster->rank_count; i++)
+		ranks += cluster->ranks[i].node == muster_sim_this_rank()->node;
+	return ranks >= muster_sim_this_node()->gpu_count;
+}
+
+static bool is_host_copy(const struct muster_simcuda_operation *operation)
+{
+	return operation->kind == TO_DEVICE || operation->kind == TO_HOST;
+}
+
+/* The copies at the head of the queue that are like the first one, with records between them. */
+static size_t count_alike(const struct muster_simcuda_operation *first)
+{
+	size_t count = 0;
+	for (const struct muster_simcuda_operation *one = first; one; one = one->next) {
+		if (one->kind == RECORD)
+			continue;
+		if (one->kind != first->kind || one->bytes != first->bytes)
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* The copies that were queued at once, of which this is the first: how long each takes. */
+static void time_copies(struct CUctx_st *context, struct muster_simcuda_operation *first)
+{
+	const struct muster_sim_gpu *gpu = context->gpu;
+	size_t count = count_alike(first), left = count;
+	if (context->copies_alone == 0)
+		context->copies_alone = count;
+	bool together = count > context->copies_alone && is_node_full();
+	double to_gbps = together ? gpu->h2d_together_gbps : gpu->h2d_gbps;
+	double from_gbps = together ? gpu->d2h_together_gbps : gpu->d2h_gbps;
+	for (struct muster_simcuda_operation *one = first; left > 0; one = one->next) {
+		if (one->kind == RECORD)
+			continue;
+		one->seconds = (double)one->bytes / ((one->kind == TO_DEVICE ? to_gbps : from_gbps) * 1e9 * one->share);
+		one->untimed = false;
+		left--;
+	}
+}
+
 static void progress(struct CUstream_st *stream)
 {
 	while (stream->first) {
+		if (is_host_copy(stream->first) && stream->first->untimed)
+			time_copies(stream->context, stream->first);
 		int state = carry_out(stream, stream->first);
 		if (state == 0)
 			return;
@@ -382,39 +434,13 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 
 /* -- copies -- */
 
-/* Whether every GPU of the node has a rank that could use it. */
-static bool is_node_full(void)
-{
-	const struct muster_sim_cluster *cluster = muster_sim_cluster();
-	size_t ranks = 0;
-	for (size_t i = 0; i < cluster->rank_count; i++)
-		ranks += cluster->ranks[i].node == muster_sim_this_rank()->node;
-	return ranks >= muster_sim_this_node()->gpu_count;
-}
-
-static double host_seconds(struct CUctx_st *context, enum operation_kind kind, const void *host, size_t bytes)
-{
-	const struct muster_sim_gpu *gpu = context->gpu;
-	if (kind == TO_DEVICE && context->copied_back) {
-		context->rounds++;
-		context->copied_back = false;
-	} else if (kind == TO_HOST) {
-		context->copied_back = true;
-	}
-	bool together = context->rounds > 0 && is_node_full();
-	double to_gbps = together ? gpu->h2d_together_gbps : gpu->h2d_gbps;
-	double from_gbps = together ? gpu->d2h_together_gbps : gpu->d2h_gbps;
-	double gbps = kind == TO_DEVICE ? to_gbps : from_gbps;
-	double share = muster_simcuda_pinned(host, bytes) ? 1 : PAGEABLE_SHARE;
-	return (double)bytes / (gbps * 1e9 * share);
-}
-
 /* A copy from or to pageable memory is over with it when the call returns, as far as the stream lets it. */
 static void enqueue_host(struct CUstream_st *stream, struct muster_simcuda_operation *operation, const void *host)
 {
-	operation->seconds = host_seconds(stream->context, operation->kind, host, operation->bytes);
+	operation->untimed = true;
+	operation->share = muster_simcuda_pinned(host, operation->bytes) ? 1 : PAGEABLE_SHARE;
 	enqueue(stream, operation);
-	if (!muster_simcuda_pinned(host, operation->bytes))
+	if (operation->share < 1)
 		progress(stream);
 }
 
