@@ -21,6 +21,7 @@ enum muster_code {
 	MUSTER_EREMOTE,       /* a vendor library says that another process or the network between failed */
 	MUSTER_ECALLEDOFF,    /* cancelled because another rank failed */
 	MUSTER_EINTERRUPTED,  /* the whole run was ended early */
+	MUSTER_ESTALLED,      /* a deadline passed, and a working device needs a small part of that time */
 	MUSTER_CODE_COUNT
 };
 

@@ -57,7 +57,8 @@ struct result {
 	bool ok, fallen; /* fallen: one of its ranks can be in no further ring */
 	bool late;       /* it failed, and the only reason of any rank is that its time ran out */
 	double seconds;
-	int cause; /* the rank with the highest end; -1: none */
+	int cause; /* the first rank with the highest end; -1: none */
+	int alike; /* ranks with that end */
 	enum muster_ring_end end;
 	const char *detail;
 	const struct muster_ring_ready *first; /* of the ring's first rank; NULL */
@@ -75,7 +76,9 @@ static void result_add(
 		result->seconds = entry->ready.seconds;
 	if (entry && rank == s->groups[s->group[rank]].first)
 		result->first = &entry->ready;
+	result->alike += end == result->end;
 	if (end > MUSTER_RING_OK && end > result->end) {
+		result->alike = 1;
 		result->cause = rank;
 		result->end = end;
 		result->detail = entry ? entry->ready.detail : "no further message from this rank";
@@ -120,6 +123,17 @@ static bool is_slow(const struct muster_floors *floors, const struct result *res
 	return false;
 }
 
+/* Who failed and how: "rank 3: it broke". Of ranks that only waited for others none is named: "4 ranks: ...". malloc'd.
+ */
+static char *why_of(const struct result *result)
+{
+	bool waited = result->end == MUSTER_RING_LATE || result->end == MUSTER_RING_REMOTE;
+	if (result->cause < 0)
+		return muster_strdup("none of its ranks can take part");
+	return waited && result->alike > 1 ? muster_asprintf("%d ranks: %s", result->alike, result->detail)
+					   : muster_asprintf("rank %d: %s", result->cause, result->detail);
+}
+
 /* Add a ring of these nodes to the report and to the plan. slow: of a full ring, below its floors. */
 static void note_ring(struct muster_ring_scheduler *s, const struct result *result, const size_t *nodes, size_t count,
 	enum muster_trial_kind kind, bool slow)
@@ -143,10 +157,9 @@ static void note_ring(struct muster_ring_scheduler *s, const struct result *resu
 	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < count; i++)
 		trial.nodes[i] = s->context->members->names[s->plan_nodes[nodes[i]]];
-	if (!result->ok)
-		trial.why = result->cause < 0
-				    ? "none of its ranks can take part"
-				    : muster_arena_printf(run->arena, "rank %d: %s", result->cause, result->detail);
+	char *why = result->ok ? NULL : why_of(result);
+	trial.why = why ? muster_arena_string(run->arena, why) : NULL;
+	free(why);
 	muster_run_add_trial(run, trial);
 	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){
@@ -421,9 +434,9 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 		nodes += s->in[i];
 	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && is_slow(&s->floors.ring, &result);
 	bool wanted = !result.ok || slow || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
+	char *why = why_of(&result);
 	if (!result.ok && s->groups[0].ranks > 0)
-		say(s, "the all-reduce of %d ranks failed: rank %d: %s", s->groups[0].ranks, result.cause,
-			result.detail);
+		say(s, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks, why);
 	else if (slow)
 		say(s, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
 	if (!result.ok && result.fallen && may_repeat(s, now_ms)) {
@@ -438,6 +451,7 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 			note_full(s, &result, slow);
 		schedule_nothing(s, entries);
 	}
+	free(why);
 	free(results);
 }
 

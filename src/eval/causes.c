@@ -89,6 +89,10 @@ static const struct code_meaning *meaning_of(const struct muster_outcome *outcom
 			"run as a user who may open these files, or ask the administrator for access to the devices" },
 		{ MUSTER_ETIME, false, 1,
 			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
+		{ MUSTER_ESTALLED, false, 1,
+			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node on "
+			"half of "
+			"its GPUs, to find the one that hangs" },
 		{ MUSTER_ECALLEDOFF, false, 0, NULL },
 	};
 	static const struct code_meaning other = { .weight = 3 };
@@ -98,14 +102,21 @@ static const struct code_meaning *meaning_of(const struct muster_outcome *outcom
 	return &other;
 }
 
-static enum muster_status outcome_status(const struct muster_outcome *outcome, enum want want)
+/* An all-reduce that does not end is a failure of the node when there is only one: no other could be the cause. */
+static bool is_node_failure(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	return meaning_of(outcome)->broken || (has_code(outcome, MUSTER_ESTALLED) && run->node_count == 1);
+}
+
+static enum muster_status outcome_status(
+	const struct muster_run *run, const struct muster_outcome *outcome, enum want want)
 {
 	if (ended_badly(outcome))
 		return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
 	if (want != WANTED)
 		return MUSTER_SKIP;
-	return outcome->status == MUSTER_OUTCOME_ERROR && meaning_of(outcome)->broken ? MUSTER_FAIL
-										      : MUSTER_INCONCLUSIVE;
+	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
+											: MUSTER_INCONCLUSIVE;
 }
 
 static const char *outcome_advice(const struct muster_outcome *outcome)
@@ -250,7 +261,7 @@ static void judge_outcome(
 	enum want want = wants[probe];
 	struct muster_finding finding = {
 		.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
-		.status = outcome_status(outcome, want),
+		.status = outcome_status(eval->run, outcome, want),
 		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
 		.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
 		.observed = outcome_text(outcome, want, arena),

@@ -29,10 +29,10 @@ static const struct muster_metric metrics[] = {
 
 #define MIB ((size_t)1 << 20)
 #define REPEATS 5
-#define REPEATS_MAX 64
-#define TOGETHER_MS 30.0 /* long enough that ranks started milliseconds apart overlap */
-#define WAIT_MS 8000     /* for one direction; twice that is below the probe's deadline */
-#define TILE_BYTES ((size_t)64 << 10)
+#define REPEATS_MAX 416               /* 30 ms of 32 MiB at 450 GB/s, the limit of NVLink-C2C */
+#define TOGETHER_MS 30.0              /* long enough that ranks started milliseconds apart overlap */
+#define WAIT_MS 8000                  /* for one direction; twice that is below the probe's deadline */
+#define TILE_BYTES ((size_t)8191 * 8) /* a prime number of words: no copy engine's chunk is a whole number of tiles */
 
 enum direction { H2D, D2H, DIRECTIONS };
 static const struct {
@@ -176,11 +176,17 @@ static void fill_tile(uint64_t *tile)
 	}
 }
 
+/* What of the tile at this place lies in the buffer. */
+static size_t tile_bytes(size_t at)
+{
+	return state.host.bytes - at < TILE_BYTES ? state.host.bytes - at : TILE_BYTES;
+}
+
 static bool is_intact(const uint64_t *tile)
 {
 	const unsigned char *data = state.host.data;
 	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
-		if (memcmp(data + at, tile, TILE_BYTES) != 0)
+		if (memcmp(data + at, tile, tile_bytes(at)) != 0)
 			return false;
 	return true;
 }
@@ -189,7 +195,7 @@ static int measure_alone(struct muster_probe_ctx *ctx, const uint64_t *tile, str
 {
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
 	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
-		memcpy((char *)state.host.data + at, tile, TILE_BYTES);
+		memcpy((char *)state.host.data + at, tile, tile_bytes(at));
 	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
 		double gbps, spread;
 		muster_step(ctx, "%d copies %s", REPEATS + 1, names[direction].title);

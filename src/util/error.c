@@ -21,6 +21,7 @@ static const char *const names[] = {
 	[MUSTER_EREMOTE] = "remote",
 	[MUSTER_ECALLEDOFF] = "called_off",
 	[MUSTER_EINTERRUPTED] = "interrupted",
+	[MUSTER_ESTALLED] = "stalled",
 };
 _Static_assert(sizeof names / sizeof *names == MUSTER_CODE_COUNT, "every code has a name");
 

@@ -10,9 +10,13 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 #define SIZES_MAX 40
-#define TILE_BYTES ((size_t)64 << 10)
-#define TILE_VALUES (TILE_BYTES / sizeof(float))
-#define CHUNK_BYTES ((size_t)1 << 20) /* what came back is compared while it still lies in the CPU's cache */
+/* Data repeats after a tile: twice a prime, so that no library's chunk is a whole number of tiles, and data at the
+ * wrong place is wrong. */
+#define TILE_VALUES ((size_t)2 * 8191)
+#define TILE_BYTES (TILE_VALUES * sizeof(float))
+#define CHUNK_BYTES (16 * TILE_BYTES) /* what came back is compared while it still lies in the CPU's cache */
+#define CHUNKS_BYTES (2 * MIB)
+_Static_assert(2 * CHUNK_BYTES <= CHUNKS_BYTES, "two chunks have room");
 #define AGREED_MAX 4
 
 struct muster_allreduce_resources {
@@ -23,7 +27,7 @@ struct muster_allreduce_resources {
 	CUdeviceptr data, agreed;
 	uint64_t room;               /* bytes after data */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
-	struct muster_pinned chunks; /* two of CHUNK_BYTES */
+	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */
 };
 
 /* One ring's communicator and the time that it has. */
@@ -33,6 +37,7 @@ struct muster_allreduce_session {
 	const struct muster_allreduce_resources *resources;
 	ncclComm_t comm;
 	double started_ms, deadline_ms;
+	uint64_t bytes; /* of the size that is measured now; 0: none yet */
 };
 
 /* The process's one resources, made when there is none; NULL with err. What cannot be had is freed again. */
@@ -44,6 +49,9 @@ void muster_allreduce_resources_release(void);
 int muster_allreduce_settle(
 	const struct muster_allreduce_session *s, ncclResult_t result, const char *call, struct muster_error *err);
 int muster_allreduce_record(const struct muster_allreduce_session *s, CUevent event, struct muster_error *err);
+/* Whether so long a wait for all-reduces of this size shows that they do not end: even a slow network of many nodes is
+ * much faster. */
+bool muster_allreduce_is_stalled(uint64_t bytes, double waited_ms);
 /* Wait until the stream has reached event, watching the communicator as well: a broken one never gets there. */
 int muster_allreduce_wait(
 	const struct muster_allreduce_session *s, CUevent event, const char *what, struct muster_error *err);
@@ -57,7 +65,7 @@ int muster_allreduce_agree(
 	const struct muster_allreduce_session *s, float *values, size_t count, struct muster_error *err);
 
 /* What a rank puts at a place of its buffer: whole numbers that a float holds exactly, as it does their sum over up to
- * 279,620 ranks. The same for every tile. */
+ * 223,260 ranks. No two of these ranks put the same at all places. The same for every tile. */
 float muster_allreduce_data_value(int rank, size_t place);
 /* The sum of all ranks. */
 void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES]);
@@ -91,7 +99,7 @@ double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double sm
  * profile's ladder cut there, or that size alone when nothing is left. */
 size_t muster_allreduce_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
 /* Every size that all ranks have room and time for. */
-int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct muster_error *err);
+int muster_allreduce_sweep(struct muster_allreduce_session *s, struct muster_error *err);
 
 /* NCCL's log: what it says about the way that the ring's data took; its end, as evidence of an error: what NCCL returns
  * is seldom the cause; and that what comes from here on is about another ring of the same process. */

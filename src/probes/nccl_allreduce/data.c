@@ -1,25 +1,52 @@
 /* data.c - what each rank brings to a sum, and whether the sum is right */
 #include "probes/nccl_allreduce/allreduce.h"
 
+#include <stdint.h>
 #include <string.h>
 
-#define MODULUS 61 /* prime: no period in common with powers of two */
+#define MODULUS 61                               /* prime: values are a field, so that different lines meet seldom */
+#define FACTORS (MODULUS - 1)                    /* of the first term: 1 to 60 */
+#define PAIRS ((size_t)FACTORS * MODULUS)        /* of two factors: ranks 0 to 3659 have different ones */
+#define COMBINATIONS ((size_t)MODULUS * MODULUS) /* of what a place gives */
+
+/* Bits that look random, by Sebastiano Vigna (splitmix64). */
+static size_t scramble(size_t number)
+{
+	uint64_t z = (uint64_t)number * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return (size_t)((z ^ (z >> 31)) % COMBINATIONS);
+}
+
+/* At a place with the numbers x and y, both below MODULUS, a rank puts a + b x + c y. Ranks with the same b and c
+ * differ in a. a is no plain count of ranks: then all values of a would come equally often, and sums be alike
+ * everywhere. */
+static size_t value_at(int rank, size_t combination)
+{
+	size_t number = (size_t)rank, pair = number % PAIRS;
+	size_t a = scramble(pair) % MODULUS + number / PAIRS, b = 1 + pair % FACTORS,
+	       c = pair / FACTORS + pair % FACTORS;
+	return (a + b * (combination % MODULUS) + c * (combination / MODULUS)) % MODULUS;
+}
 
 float muster_allreduce_data_value(int rank, size_t place)
 {
-	return (float)(((size_t)rank * 7 + place) % MODULUS);
+	return (float)value_at(rank, scramble(place % TILE_VALUES));
 }
 
 void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES])
 {
-	double ranks_at[MODULUS] = { 0 }, sum_at[MODULUS] = { 0 };
-	for (int rank = 0; rank < ranks; rank++)
-		ranks_at[(size_t)rank * 7 % MODULUS]++;
-	for (size_t place = 0; place < MODULUS; place++)
-		for (size_t shift = 0; shift < MODULUS; shift++)
-			sum_at[place] += ranks_at[shift] * (double)((shift + place) % MODULUS);
+	static uint32_t sums[COMBINATIONS];
+	memset(sums, 0, sizeof sums);
+	for (int rank = 0; rank < ranks; rank++) {
+		size_t first = value_at(rank, 0), by_x = value_at(rank, 1) + MODULUS - first;
+		size_t by_y = value_at(rank, MODULUS) + MODULUS - first;
+		for (size_t y = 0, row = first; y < MODULUS; y++, row = (row + by_y) % MODULUS)
+			for (size_t x = 0, value = row; x < MODULUS; x++, value = (value + by_x) % MODULUS)
+				sums[y * MODULUS + x] += (uint32_t)value;
+	}
 	for (size_t place = 0; place < TILE_VALUES; place++)
-		tile[place] = (float)sum_at[place % MODULUS];
+		tile[place] = (float)sums[scramble(place)];
 }
 
 /* One tile from the host, then doubled on the GPU. */

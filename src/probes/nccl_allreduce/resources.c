@@ -76,9 +76,9 @@ struct muster_allreduce_resources *muster_allreduce_resources_make(
 	resources.nccl = nccl;
 	resources.cuda = cuda;
 
-	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", 2 * CHUNK_BYTES / (size_t)MIB);
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", (size_t)(CHUNKS_BYTES / MIB));
 	CUevent *const events[] = { &resources.start, &resources.end, &resources.arrived[0], &resources.arrived[1] };
-	int failed = muster_pinned_alloc(cuda, 2 * CHUNK_BYTES, env->root, env->gpu->bus_id, &resources.chunks, err);
+	int failed = muster_pinned_alloc(cuda, CHUNKS_BYTES, env->root, env->gpu->bus_id, &resources.chunks, err);
 	if (failed == 0)
 		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &resources.stream, CU_STREAM_NON_BLOCKING);
 	for (size_t i = 0; failed == 0 && i < sizeof events / sizeof *events; i++)

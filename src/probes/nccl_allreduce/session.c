@@ -11,6 +11,9 @@
 #define POLLS_SPINNING 256
 #define POLLS_SHORT 4096
 
+#define STALLED_MS 10000.0     /* of a wait: the first all-reduce, which connects the ranks, needs a few seconds */
+#define STALLED_PER_MS 30000.0 /* bytes; 30 MB/s, where the slowest networks reach some hundred */
+
 static void pause_poll(unsigned int *polls)
 {
 	const struct timespec pause = { .tv_nsec = *polls < POLLS_SHORT ? 20000 : 1000000 };
@@ -49,10 +52,16 @@ int muster_allreduce_settle(
 	}
 }
 
+bool muster_allreduce_is_stalled(uint64_t bytes, double waited_ms)
+{
+	return waited_ms >= STALLED_MS && waited_ms >= (double)bytes / STALLED_PER_MS;
+}
+
 int muster_allreduce_wait(
 	const struct muster_allreduce_session *s, CUevent event, const char *what, struct muster_error *err)
 {
 	const struct muster_allreduce_resources *resources = s->resources;
+	double began_ms = muster_now_ms();
 	unsigned int polls = 0;
 	for (;;) {
 		CUresult reached = resources->cuda->cuEventQuery(event);
@@ -61,8 +70,12 @@ int muster_allreduce_wait(
 		ncclResult_t result = ncclSuccess;
 		if (MUSTER_NCCL(resources->nccl, s->comm, err, ncclCommGetAsyncError, s->comm, &result) < 0 ||
 			muster_nccl_check(resources->nccl, result, s->comm, err, what) < 0 ||
-			check_deadline(s, polls, what, err) < 0)
+			check_deadline(s, polls, what, err) < 0) {
+			if (err->code == MUSTER_ETIME &&
+				muster_allreduce_is_stalled(s->bytes, muster_now_ms() - began_ms))
+				err->code = MUSTER_ESTALLED;
 			return -1;
+		}
 		pause_poll(&polls);
 	}
 }

@@ -69,7 +69,7 @@ static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, d
 	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
 }
 
-int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct muster_error *err)
+int muster_allreduce_sweep(struct muster_allreduce_session *s, struct muster_error *err)
 {
 	const struct muster_allreduce_resources *resources = s->resources;
 	static float expected[TILE_VALUES];
@@ -111,6 +111,7 @@ int muster_allreduce_sweep(const struct muster_allreduce_session *s, struct must
 				timing.elapsed_ms, least_ms, next_ms);
 			reason = text;
 		}
+		s->bytes = sizes[i];
 		if (!reason && muster_allreduce_time(s, sizes[i], expected, &timing, err) < 0)
 			return -1;
 		emit_job(s, sizes[i], timing.slowest_us, reason);

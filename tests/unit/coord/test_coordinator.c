@@ -442,7 +442,7 @@ START_TEST(a_failed_ring_is_a_line_of_the_progress)
 			come_to_ring(node, round, round == 0 ? MUSTER_RING_NONE : MUSTER_RING_REMOTE);
 		muster_coordinator_poll(&c, 100);
 	}
-	ck_assert_str_eq(printed(), "muster: 0.0 s: the all-reduce of 16 ranks failed: rank 0: remote error\n"
+	ck_assert_str_eq(printed(), "muster: 0.0 s: the all-reduce of 16 ranks failed: 16 ranks: remote error\n"
 				    "muster: 0.0 s: localisation all-reduces: 2\n");
 	check_scatter(0, MUSTER_ROLE_MEMBER, "");
 	check_scatter(1, MUSTER_ROLE_MEMBER, "");

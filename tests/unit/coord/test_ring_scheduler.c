@@ -590,7 +590,7 @@ static const struct {
 	{ MUSTER_LOCALISE_AUTO, 1, false, true, false, "the all-reduce of 1 ranks is slow" },
 	{ MUSTER_LOCALISE_AUTO, 2, true, false, true, "localisation all-reduces: 2" },
 	{ MUSTER_LOCALISE_ALWAYS, 4, false, false, true, "localisation all-reduces: 4" },
-	{ MUSTER_LOCALISE_OFF, 4, true, false, false, "the all-reduce of 4 ranks failed: rank 0: remote error" },
+	{ MUSTER_LOCALISE_OFF, 4, true, false, false, "the all-reduce of 4 ranks failed: 4 ranks: remote error" },
 	{ MUSTER_LOCALISE_OFF, 4, false, true, false, "" },
 };
 
@@ -609,6 +609,35 @@ START_TEST(localisation_is_as_wanted)
 	ck_assert_int_eq(place.role, wanted[_i].trials ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
 	ck_assert(place.trial == wanted[_i].trials);
 	ck_assert_str_eq(said, wanted[_i].said);
+}
+END_TEST
+
+/* Of ranks that only waited for others none is named, unless it is the only one; a rank that says more of itself is. */
+START_TEST(a_failed_ring_names_a_rank_only_with_evidence_against_it)
+{
+	static const struct {
+		enum muster_ring_end ends[4];
+		const char *said;
+	} cases[] = {
+		{ { MUSTER_RING_LATE, MUSTER_RING_LATE, MUSTER_RING_LATE, MUSTER_RING_LATE }, "4 ranks: detail 0" },
+		{ { MUSTER_RING_OK, MUSTER_RING_OK, MUSTER_RING_LATE, MUSTER_RING_LATE }, "2 ranks: detail 2" },
+		{ { MUSTER_RING_OK, MUSTER_RING_OK, MUSTER_RING_LATE, MUSTER_RING_OK }, "rank 2: detail 2" },
+		{ { MUSTER_RING_REMOTE, MUSTER_RING_LATE, MUSTER_RING_REMOTE, MUSTER_RING_LATE }, "2 ranks: detail 1" },
+		{ { MUSTER_RING_REMOTE, MUSTER_RING_ERROR, MUSTER_RING_REMOTE, MUSTER_RING_ERROR },
+			"rank 1: detail 1" },
+	};
+	static const char *const details[] = { "detail 0", "detail 1", "detail 2", "detail 3" };
+	char text[100];
+	start(4, 1);
+	context.localise = MUSTER_LOCALISE_OFF;
+	play(0);
+	for (int rank = 0; rank < 4; rank++) {
+		ready[rank].end = cases[_i].ends[rank];
+		ready[rank].detail = details[rank];
+	}
+	play(1000);
+	snprintf(text, sizeof text, "the all-reduce of 4 ranks failed: %s", cases[_i].said);
+	ck_assert_str_eq(said, text);
 }
 END_TEST
 
@@ -856,6 +885,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_first_ring_leaves_time_for_trials, 0, LENGTH(first_rings));
 	tcase_add_test(tcase, a_trial_that_nobody_is_in_says_so);
 	tcase_add_loop_test(tcase, localisation_is_as_wanted, 0, LENGTH(wanted));
+	tcase_add_loop_test(tcase, a_failed_ring_names_a_rank_only_with_evidence_against_it, 0, 5);
 	tcase_add_loop_test(tcase, a_node_that_is_too_late_gets_an_answer, 0, LENGTH(late));
 	tcase_add_test(tcase, an_id_goes_to_the_ranks_of_its_ring);
 	tcase_add_test(tcase, ranks_that_have_not_entered_are_left_out);

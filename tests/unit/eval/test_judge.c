@@ -483,6 +483,34 @@ START_TEST(evidence_that_differs_does_not_divide_a_cause)
 }
 END_TEST
 
+static struct muster_outcome stalled(struct muster_run *run, int rank)
+{
+	struct muster_outcome outcome = timed_out(run, rank);
+	outcome.code = "stalled";
+	outcome.ring = 8;
+	return outcome;
+}
+
+/* An all-reduce of one node that does not end; of several nodes nobody knows which one it is. */
+START_TEST(an_all_reduce_that_does_not_end_fails_the_only_node)
+{
+	struct muster_run run;
+	struct muster_report report;
+	eight_ranks(&run, stalled);
+	if (_i == 1)
+		fixture_node(&run, "sim-2", 0);
+	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
+	const char *text = fixture_findings(&report);
+	ck_assert_msg(strstr(text, _i == 0 ? "fail probe.nccl_allreduce sim-1: probe nccl_allreduce finishes | ranks "
+					     "0-7: agreement of the ranks did not finish within 2000 ms\n"
+					   : "inconclusive probe.nccl_allreduce sim-1: ") != NULL,
+		"%s", text);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 1); /* of the second node nothing is known */
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 static struct muster_outcome crashed(struct muster_run *run, int rank)
 {
 	return (struct muster_outcome){ .probe = "gpu_copy",
@@ -1020,6 +1048,7 @@ int main(void)
 	tcase_add_test(tc, what_a_broken_probe_did_measure_is_judged);
 	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
 	tcase_add_test(tc, evidence_that_differs_does_not_divide_a_cause);
+	tcase_add_loop_test(tc, an_all_reduce_that_does_not_end_fails_the_only_node, 0, 2);
 	tcase_add_test(tc, a_cause_is_told_with_what_differs_on_its_ranks);
 	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
 	tcase_add_test(tc, one_rank_with_several_bad_sizes_is_one_finding);

@@ -81,14 +81,14 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	if (data[0] == 0 && memcmp(data, data + 1, (count - 1) * sizeof *data) == 0) /* all are */
 		return take();
 	queued.to = NULL;
-	float own[16384], sums[16384] = { 0 };
-	for (size_t place = 0; place < 16384; place++) {
-		own[place] = (float)(((size_t)nccl.comm.rank * 7 + place) % 61);
+	float own[TILE_VALUES], sums[TILE_VALUES] = { 0 };
+	for (size_t place = 0; place < TILE_VALUES; place++) {
+		own[place] = muster_allreduce_data_value(nccl.comm.rank, place);
 		for (int rank = 0; rank < nccl.comm.ranks; rank++)
-			sums[place] += (float)(((size_t)rank * 7 + place) % 61);
+			sums[place] += muster_allreduce_data_value(rank, place);
 	}
-	for (size_t i = 0; i < count; i += 16384) {
-		size_t here = count - i < 16384 ? count - i : 16384;
+	for (size_t i = 0; i < count; i += TILE_VALUES) {
+		size_t here = count - i < TILE_VALUES ? count - i : TILE_VALUES;
 		ck_assert_mem_eq(data + i, own, here * sizeof *own);
 		memcpy(data + i, sums, here * sizeof *sums);
 	}
@@ -269,7 +269,7 @@ END_TEST
 
 START_TEST(a_wrong_value_anywhere_is_counted)
 {
-	static const size_t places[] = { 0, 16384, (1 << 18) - 1 };
+	static const size_t places[] = { 0, TILE_VALUES, (1 << 18) - 1 };
 	nccl.wrong_at = places[_i];
 	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
 	ck_assert_int_eq(play(4, 1, 60000), 0);
@@ -410,6 +410,16 @@ START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_eq(nccl.aborted, 1);
 	muster_allreduce_resources_release();
+}
+END_TEST
+
+START_TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
+{
+	ck_assert(!muster_allreduce_is_stalled(0, 9999));
+	ck_assert(muster_allreduce_is_stalled(0, 10000));
+	ck_assert(muster_allreduce_is_stalled(64 * MIB, 10000));
+	ck_assert(!muster_allreduce_is_stalled(8 * GIB, 200000));
+	ck_assert(muster_allreduce_is_stalled(8 * GIB, 300000));
 }
 END_TEST
 
@@ -565,7 +575,7 @@ END_TEST
 START_TEST(the_expected_sum_is_exact_for_many_ranks)
 {
 	static float tile[TILE_VALUES];
-	static const int ranks[] = { 1, 61, 1000, 100000 };
+	static const int ranks[] = { 1, 61, 3661, 131072 };
 	muster_allreduce_data_expect(ranks[_i], tile);
 	for (size_t place = 0; place < TILE_VALUES; place += 1021) {
 		uint64_t sum = 0;
@@ -574,6 +584,48 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 		ck_assert_uint_lt(sum, 1 << 24);
 		ck_assert_double_eq((double)tile[place], (double)sum);
 	}
+}
+END_TEST
+
+/* The places whose sum is that of the place so many values further on, of all that a tile has. */
+static double share_alike(const float *tile, size_t shift)
+{
+	size_t alike = 0;
+	for (size_t place = 0; place < TILE_VALUES; place++)
+		alike += tile[place] == tile[(place + shift) % TILE_VALUES];
+	return (double)alike / TILE_VALUES;
+}
+
+/* However many ranks there are and whatever chunks a library makes, a chunk at another's place is seen. */
+START_TEST(a_chunk_at_the_wrong_place_has_wrong_sums)
+{
+	static const int ranks[] = { 2, 8, 16, 60, 61, 122, 488, 976, 3660, 4096, 14884 };
+	static float tile[TILE_VALUES];
+	muster_allreduce_data_expect(ranks[_i], tile);
+	for (size_t shift = 1; shift <= (size_t)1 << 33; shift *= 2)
+		ck_assert_msg(share_alike(tile, shift) < 0.1, "%d ranks, %zu values: %g", ranks[_i], shift,
+			share_alike(tile, shift));
+	for (int n = 2; n <= 1024; n++) { /* the n-th part of all sizes of the ladder, in whole lines of 128 bytes */
+		size_t chunk = ((size_t)GIB / sizeof(float) / (size_t)n + 31) / 32 * 32;
+		ck_assert_msg(share_alike(tile, chunk) < 0.1, "%d ranks, a part of %d: %g", ranks[_i], n,
+			share_alike(tile, chunk));
+	}
+}
+END_TEST
+
+/* A rank whose data is taken twice, and another's not at all. */
+START_TEST(no_two_ranks_have_the_same_data)
+{
+	static const int ranks[] = { 0, 1, 7, 60, 61, 122, 3659, 3660, 3661, 7320, 100000 };
+	for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+		for (int step = 1; step <= 200000; step += step < 5000 ? 1 : 3660 - step % 3660 + (step % 7) * 61) {
+			int differ = 0;
+			for (size_t place = 0; place < 64; place++)
+				differ += muster_allreduce_data_value(ranks[i], place) !=
+					  muster_allreduce_data_value(ranks[i] + step, place);
+			if (ranks[i] + step < 223260)
+				ck_assert_msg(differ > 48, "ranks %d and %d: %d", ranks[i], ranks[i] + step, differ);
+		}
 }
 END_TEST
 
@@ -622,6 +674,7 @@ int main(void)
 	tcase_add_test(tests, ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words);
 	tcase_add_test(tests, a_communicator_that_breaks_while_waited_for_ends_at_once);
 	tcase_add_test(tests, a_stream_that_never_ends_is_left_at_the_deadline);
+	tcase_add_test(tests, a_long_wait_is_a_stall_if_the_slowest_network_is_faster);
 	tcase_add_loop_test(tests, a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2);
 	tcase_add_test(tests, a_ring_that_works_is_not_given_up);
 	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
@@ -634,6 +687,8 @@ int main(void)
 	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, LENGTH(ladders));
 	tcase_add_test(tests, the_ladder_is_bounded_and_of_whole_values);
 	tcase_add_loop_test(tests, the_expected_sum_is_exact_for_many_ranks, 0, 4);
+	tcase_add_loop_test(tests, a_chunk_at_the_wrong_place_has_wrong_sums, 0, 11);
+	tcase_add_test(tests, no_two_ranks_have_the_same_data);
 	tcase_add_test(tests, each_step_of_a_ring_is_named);
 	tcase_add_test(tests, each_step_after_a_failure_is_named);
 	return check_main(tests);
