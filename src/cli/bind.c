@@ -137,6 +137,9 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+	if (hwloc_get_nbobjs_by_type(topology, type) <= 0)
+		return muster_fail(
+			err, MUSTER_ENOTSUPPORTED, "hwloc's topology of this machine has no cores and no CPUs");
 	if (muster_cpuset_check(node->cpuset, err) < 0)
 		return -1;
 	hwloc_bitmap_t cores = hwloc_bitmap_alloc();

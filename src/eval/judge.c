@@ -57,6 +57,20 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 	return verdict;
 }
 
+/* A number that would look like the limit that it misses is written with more digits. */
+static const char *observed_text(
+	const struct muster_check *check, struct muster_value value, struct muster_arena *arena)
+{
+	const char *text = muster_describe_value(value, arena);
+	for (size_t i = 0; i < check->operand_count && value.type == MUSTER_NUMBER; i++) {
+		struct muster_value limit = check->operands[i].value;
+		if (limit.type == MUSTER_NUMBER && !muster_value_equal(limit, value) &&
+			strcmp(muster_describe_value(limit, arena), text) == 0)
+			return muster_arena_printf(arena, "%.17g", value.number);
+	}
+	return text;
+}
+
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
 	const struct muster_sample *sample, struct muster_arena *arena)
 {
@@ -84,6 +98,6 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		verdict = judge_operands(check, state, sample, arena);
 	}
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
-		verdict.observed = muster_describe_value(value, arena);
+		verdict.observed = observed_text(check, value, arena);
 	return verdict;
 }

@@ -354,6 +354,12 @@ class Bind(InDirectory):
         done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("no NVIDIA GPU", done.stderr)
+        xml = self.put("coreless.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'
+            f'<topology version="2.0"><object type="Machine" {sets} allowed_cpuset="0x1" allowed_nodeset="0x1" '
+            f'gp_index="1"><object type="NUMANode" {sets} gp_index="2" local_memory="1048576"/></object></topology>')
+        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("has no cores and no CPUs", done.stderr)
         done = muster("bind", "--sku", "Nobody_v1")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no hardware description", done.stderr)

@@ -81,6 +81,9 @@ static const struct {
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 23, NULL, "'min':21,'warn_below':24",
 		"warn c sim-1: at least 21 MiB (warning below 24) | 23\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 24, NULL, "'min':21,'warn_below':24", NO_FINDING },
+	/* what looks like its limit has more digits */
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 189.9999995, NULL, "'warn_below':190",
+		"warn c sim-1: warning below 190 MiB | 189.9999995\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 20, NULL, "'min':21,'warn_below':24",
 		"fail c sim-1: at least 21 MiB (warning below 24) | 20\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 3, NULL, "'warn_above':2",

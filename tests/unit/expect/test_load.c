@@ -762,6 +762,11 @@ static const struct {
 	{ "\"", "%06zu", 683, "\"", "$.x: a string of 4098 bytes, at most 4096 are allowed" },
 	{ "{\"", "%06zu", 683, "\": 1}", "$.x: a key of more than 4096 bytes" },
 	{ "[{\"a\": \"", "%06zu", 683, "\"}]", "$.x[0].a: a string of 4098 bytes, at most 4096 are allowed" },
+	/* what a terminal would obey */
+	{ "\"", "\\u001b[31m", 1, "\"", "$.x: a control character" },
+	{ "{\"a\": \"", "\\u009b", 1, "\"}", "$.x.a: a control character" },
+	{ "{\"", "\\u007f", 1, "\": 1}", "$.x: a control character in a key" },
+	{ "\"", "\xc2\xa0\xc3\xa9", 1, "\"", "$.x: unknown key" },
 	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
 };
 
