@@ -19,7 +19,7 @@ test_packages="check binutils clang clang-format clang-tidy shellcheck python3 p
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
-checked='^scenarios\.valgrind$' # not among all tests, but with those that sanitizers check
+checked='^scenarios\.valgrind$' # run with the sanitizers instead of with all tests
 times=build/times   # of each part of the work, one line each
 passed=0 failed=0 skipped=0
 

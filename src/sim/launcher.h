@@ -14,7 +14,7 @@ struct muster_sim_launcher {
 	struct muster_arena *arena;
 	size_t ranks;
 	bool alone;              /* no mpirun: one process */
-	const sigset_t *signals; /* blocked in this process: SIGCHLD, and those that ask for the end */
+	const sigset_t *signals; /* blocked in this process: SIGCHLD, and the signals that end a simulation */
 	const sigset_t *blocked; /* in the processes that are started */
 };
 

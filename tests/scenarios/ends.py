@@ -237,8 +237,8 @@ def assemble(muster, case, folder, spool):
     ranks = {rank["rank"]: rank for node in report["run"]["nodes"] for rank in node["ranks"]}
     if sorted(ranks) != [0, 1, 2, 3] or not report["run"]["job"].get("assembled"):
         problems.append(f"assemble: ranks {sorted(ranks)}, marked {report['run']['job'].get('assembled')}")
-    # What was measured before is there: every rank had been through the probes before the copies, but for those that were
-    # killed when another had come so far.
+    # What was measured before is there: every rank had finished the probes before the copies, except a rank that was
+    # killed earlier than that.
     sent, _, killed = case.get("kill", (None, None, None))
     killed = killed if sent == signal.SIGKILL else []
     for number, rank in ranks.items() if case.get("at") else []:

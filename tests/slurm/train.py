@@ -113,7 +113,7 @@ def test_signal_during_the_check_starts_nothing(cluster):
 
 
 def test_signals_reach_the_command(cluster):
-    """Those that Slurm sends to the script alone, --signal=B:USR1@300, each of them once."""
+    """With --signal=B:USR1@300 Slurm signals the script alone; each task gets each signal once."""
     command = ("bash", "-c", "for s in USR1 USR2; do trap \"echo $s >>got.$SLURM_PROCID\" $s; done; "
                "trap \"echo TERM >>got.$SLURM_PROCID; exit 5\" TERM; touch trained.$SLURM_PROCID; "
                "for i in {1..300}; do sleep 0.1; done")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The folders of src/ stand in an order, and each uses only those above it: every #include, and every symbol that the
-objects need. Every symbol that they define begins with muster_, but for those that take the place of a library's.
+objects need. Every symbol that they define begins with muster_, except a symbol that replaces one of a library.
 
 usage: arrows.py SOURCE BUILD NM
 
