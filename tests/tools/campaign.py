@@ -1,0 +1,364 @@
+#!/usr/bin/python3
+"""Is every verdict right? Simulated runs, healthy ones and ones with faults drawn by a seed, of which the truth is known.
+
+usage: campaign.py MUSTER [--healthy N] [--faulty N] [--seed N] [--at-once N] [--only SEED...] [--keep DIR] [--table]
+
+Run number K of a seed is the same wherever it is made: a machine type, 1 to 6 nodes, a profile, and no, one, two or three
+faults on parts of their own. Of each run is asked:
+  verdict   the exit code is that of the findings, and a healthy run passes without a warning
+  names     no finding names a node without a fault, `muster nodes --bad` lists none, and `--good` no node with a fault
+  unseen    each fault has a finding of its kind at its node, and at its GPU, port or rank where that is known
+  time      the run ends by its deadline
+  check     `muster check` of the saved report says the same
+Printed is a line for each run that is wrong, with the command that repeats it, and at the end a table.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+DEADLINE = 60  # seconds of a run
+BAD = ("fail", "warn", "inconclusive")
+PROFILES = ("quick", "quick", "standard", "standard", "full")
+
+
+class Machine:
+    """What a healthy node of a machine type has, as `muster sim --prepare` describes it."""
+
+    def __init__(self, muster, sku, folder):
+        path = os.path.join(folder, sku)
+        subprocess.run([muster, "sim", "--sku", sku, "--nodes", "2", "--prepare", path], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(os.path.join(path, "cluster.json"), encoding="utf-8") as file:
+            node = json.load(file)["nodes"][0]
+        self.sku, self.node = sku, node
+        self.gpus = node["gpus"]
+        self.ports = [port["device"] for port in node["ports"] if port["link_layer"] == "InfiniBand"]
+
+
+class Fault:
+    """A fault, and what a report must say of it: a finding of a check whose id fits, at the place."""
+
+    def __init__(self, words, checks, node=None, **place):
+        self.words, self.checks = words, re.compile(checks)
+        self.node = node    # its number, from 1; None: no single node is to blame
+        self.place = place  # gpu=BUS ID, port=DEVICE, rank=NUMBER: what a finding must name too
+        self.may_be_job = False   # the finding may be about the whole job
+        self.nodes = {node} if node else set()  # that findings may name
+        self.status = ("fail", "warn")
+        self.ring = False
+
+    def with_(self, **changes):
+        for name, value in changes.items():
+            setattr(self, name, value)
+        return self
+
+    def is_named_by(self, finding):
+        if finding["status"] not in self.status or not self.checks.fullmatch(finding["check"]):
+            return False
+        where = finding["where"]
+        if "node" not in where:
+            return self.may_be_job or self.node is None
+        if self.node is not None and where["node"] != name_of(self.node):
+            return False
+        return all(str(where.get(key, value)).startswith(str(value)) for key, value in self.place.items())
+
+
+def name_of(node):
+    return f"sim-{node}"
+
+
+class Draw:
+    """Faults on parts of their own, for a number of nodes of a machine type."""
+
+    def __init__(self, rng, machine, nodes):
+        self.rng, self.machine, self.nodes = rng, machine, nodes
+        self.taken = set()
+
+    def node(self):
+        return self.rng.randint(1, self.nodes)
+
+    def gpu(self):
+        """A node, the GPU's number there, its bus id, and the rank that uses it."""
+        node, index = self.node(), self.rng.randrange(len(self.machine.gpus))
+        return node, index, self.machine.gpus[index]["bus_id"], (node - 1) * len(self.machine.gpus) + index
+
+    def of_gpu(self, kind, checks, value=""):
+        node, index, bus, _ = self.gpu()
+        return Fault(f"{kind}@node{node}/gpu{index}{value}", checks, node, gpu=bus)
+
+    def of_node(self, kind, checks, value=""):
+        node = self.node()
+        return Fault(f"{kind}@node{node}{value}", checks, node)
+
+    def of_port(self, kind, checks, value=""):
+        if not self.machine.ports:
+            return None
+        node, device = self.node(), self.rng.choice(self.machine.ports)
+        return Fault(f"{kind}@node{node}/{device}{value}", checks, node, port=device)
+
+    def of_rank(self, kind, checks, value=""):
+        node, _, _, rank = self.gpu()
+        return Fault(f"{kind}@rank{rank}{value}", checks, node)
+
+    def slow_copy(self, way):
+        share = self.rng.choice((0.1, 0.3, 0.45))
+        node, index, bus, _ = self.gpu()
+        healthy = self.machine.gpus[index][f"{way}_gbps"]
+        return Fault(f"{way}-slow@node{node}/gpu{index}={healthy * share:.4g}", rf"copy\.{way}.*", node, gpu=bus)
+
+    def differs(self, kind, checks, value=""):
+        """Nodes are compared with each other: of two nobody knows which one is right, and one alone shows nothing."""
+        if self.nodes == 1:
+            return None
+        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2)
+
+    def ring(self, kind, value=""):
+        """On one node the collective names nobody; of two nodes the faulty one is not always known."""
+        if len(self.machine.gpus) * self.nodes < 2:
+            return None
+        fault = self.of_rank(kind, r"ring\..*|probe\.nccl_allreduce", value)
+        return fault.with_(ring=True, may_be_job=self.nodes <= 2)
+
+    def between_nodes(self, kind):
+        """net-bad, link-bad and cut."""
+        if self.nodes < 2:
+            return None
+        how = self.rng.choice(("error", "hang", "slow"))
+        node, other = self.rng.sample(range(1, self.nodes + 1), 2)
+        if kind == "net-bad":
+            return Fault(f"net-bad@node{node}={how}", r"ring\..*", node).with_(ring=True, may_be_job=self.nodes == 2)
+        if kind == "link-bad":
+            return Fault(f"link-bad@node{node}={other}:{how}", r"ring\.(link|\w*nodes?\..*|many\..*|rack.*|\w+)").with_(
+                ring=True)
+        node = min(node, self.nodes - 1)
+        alone = {1} if node == 1 else set()
+        alone |= {self.nodes} if node == self.nodes - 1 else set()
+        return Fault(f"cut@node{node}={how}", r"ring\..*").with_(ring=True, nodes=alone)
+
+    def dies(self):
+        calls = ["cuInit:segv", "nvmlInit_v2:abort", "cuMemAllocHost_v2:hang", "nvmlDeviceGetHandleByIndex_v2:exit=3"]
+        if len(self.machine.gpus) * self.nodes > 1:
+            calls += ["ncclCommInitRankConfig:segv", "ncclAllReduce:abort"]
+        return self.of_rank("dies", r"probe\..*|ring\..*|rank\..*", f"={self.rng.choice(calls)}")
+
+    def kinds(self):
+        gpu, node = self.machine.gpus[0], self.machine.node
+        slow = self.rng.choice((4, 10, 50))
+        return {
+            "h2d-slow": lambda: self.slow_copy("h2d"),
+            "d2h-slow": lambda: self.slow_copy("d2h"),
+            "gpu-missing": lambda: self.of_node("gpu-missing", r"gpu\.count|launch\..*|same\..*", "/gpu0"),
+            "gpu-name": lambda: self.of_gpu("gpu-name", r"gpu\.name|same\.gpu_name", "=NVIDIA T4"),
+            "gpu-memory": lambda: self.of_gpu("gpu-memory", r"gpu\.memory", "=9000"),
+            "ecc-uncorrected": lambda: self.of_gpu("ecc-uncorrected", r"gpu\.ecc_errors"),
+            "mig": lambda: self.of_gpu("mig", r"gpu\.mig"),
+            "nvlink-down": lambda: self.of_gpu("nvlink-down", r"gpu\.nvlinks") if gpu["nvlinks"] else None,
+            "c2c-down": lambda: self.of_gpu("c2c-down", r"gpu\.c2c.*") if gpu.get("c2c_links") else None,
+            "unlicensed": lambda: self.of_gpu("unlicensed", r"gpu\.licensed"),
+            "fabric-state": lambda: self.of_gpu("fabric-state", r"fabric\..*"),
+            "fabric-status": lambda: self.of_gpu("fabric-status", r"fabric\..*"),
+            "fabric-health": lambda: self.of_gpu("fabric-health", r"fabric\..*"),
+            "ib-down": lambda: self.of_port("ib-down", r"ib\..*"),
+            "ib-init": lambda: with_status(self.of_port("ib-init", r"ib\..*"), BAD),
+            "ib-missing": lambda: no_part(self.of_port("ib-missing", r"ib\..*|same\..*")),
+            "ib-rate": lambda: self.of_port("ib-rate", r"ib\.rate|same\.ib_rate", "=50"),
+            "counter": lambda: self.of_port("counter", r"ib\..*"),
+            "ib-extra": lambda: self.of_node("ib-extra", r"ib\..*|same\..*") if self.machine.ports else None,
+            "disk-missing": lambda: self.of_node("disk-missing", r"node\..*|storage\..*"),
+            "lib-missing": lambda: self.of_node("lib-missing", r"probe\..*"),
+            "topo-stale": lambda: self.of_node("topo-stale", r".*topo.*"),
+            "imex-missing": lambda: self.of_node("imex-missing", r"imex\..*"),
+            "env": lambda: self.of_node("env", r"env\..*") if node["environment"] else None,
+            "driver-drift": lambda: self.differs("driver-drift", r".*driver.*"),
+            "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*"),
+            "vm-size": lambda: self.differs("vm-size", r".*vm_size|sku\..*", "=Standard_D2s_v5"),
+            "placement-group": lambda: self.differs("placement-group", r".*placement.*"),
+            "cpu-mask": lambda: self.of_rank("cpu-mask", r"affinity\..*|launch\..*"),
+            "duplicate-gpu": lambda: self.duplicate(),
+            "dies": self.dies,
+            "nccl-slow": lambda: self.ring("nccl-slow", f"={slow}"),
+            "nccl-hang": lambda: self.ring("nccl-hang", self.rng.choice(("=init", "=reduce"))),
+            "nccl-wrong-sum": lambda: self.ring("nccl-wrong-sum"),
+            "nccl-async-error": lambda: self.ring("nccl-async-error"),
+            "net-bad": lambda: self.between_nodes("net-bad"),
+            "link-bad": lambda: self.between_nodes("link-bad"),
+            "cut": lambda: self.between_nodes("cut"),
+        }
+
+    def duplicate(self):
+        """The rank takes the GPU of the rank before it, on the same node."""
+        if len(self.machine.gpus) < 2:
+            return None
+        node, index = self.node(), self.rng.randrange(1, len(self.machine.gpus))
+        return Fault(f"duplicate-gpu@rank{(node - 1) * len(self.machine.gpus) + index}", r"launch\..*|gpu\.count", node)
+
+    def faults(self, count):
+        kinds, found = self.kinds(), []
+        for _ in range(50):
+            if len(found) == count:
+                break
+            name = self.rng.choice(sorted(kinds))
+            fault = kinds[name]()
+            if not fault or (fault.ring and any(other.ring for other in found)) or fault.nodes & self.taken:
+                continue
+            self.taken |= fault.nodes
+            found.append(fault)
+        return found
+
+
+def with_status(fault, status):
+    return fault.with_(status=status) if fault else None
+
+
+def no_part(fault):
+    return fault.with_(place={}) if fault else None
+
+
+class Run:
+    """One run, by its number and the seed."""
+
+    def __init__(self, machines, seed, number, faulty):
+        rng = random.Random(f"{seed}/{number}/{faulty}")
+        self.number = number
+        self.machine = rng.choice(machines)
+        few = len(self.machine.gpus) >= 8
+        self.nodes = rng.choice((1, 1, 2, 2, 3, 4) if few else (1, 2, 2, 3, 4, 5, 6))
+        self.profile = rng.choice(PROFILES)
+        count = rng.choice((1, 1, 2, 3)) if faulty else 0
+        self.faults = Draw(rng, self.machine, self.nodes).faults(count)
+
+    def command(self, muster, report):
+        words = [muster, "sim", "--sku", self.machine.sku, "--nodes", str(self.nodes)]
+        for fault in self.faults:
+            words += ["--fault", fault.words]
+        return words + ["--report", report, "--", "--profile", self.profile, "--deadline", str(DEADLINE)]
+
+
+def ask(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                          timeout=3 * DEADLINE)
+
+
+def listed(muster, report, option):
+    return set(ask(muster, "nodes", report, option, "--format", "lines").stdout.split())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def essence(report):
+    """What `muster check` must say again."""
+    return (report["verdict"], sorted((f["check"], f["status"], json.dumps(f["where"], sort_keys=True))
+                                      for f in report["findings"]))
+
+
+def problems_of(run, muster, report, code, seconds):
+    found = read(report)
+    findings = [finding for finding in found["findings"] if finding["status"] in BAD]
+    faulty = {name_of(node) for fault in run.faults for node in fault.nodes}
+    certain = {name_of(fault.node) for fault in run.faults
+               if fault.node and any(fault.is_named_by(f) and f["status"] == "fail" for f in findings)}
+    nobody = any(not fault.nodes for fault in run.faults)
+    bad, good = listed(muster, report, "--bad"), listed(muster, report, "--good")
+    named = {f["where"]["node"] for f in findings if "node" in f["where"]}
+    expected = {"pass": 0, "fail": 1, "inconclusive": 3}[found["verdict"]]
+    if code != expected:
+        yield "verdict", f"exit code {code}, and the verdict is {found['verdict']}"
+    if not run.faults and (code != 0 or findings):
+        yield "verdict", f"a healthy run: {[(f['check'], f['status']) for f in findings]}"
+    if named - faulty and not nobody:
+        yield "names", f"findings name {sorted(named - faulty)}: " + str(
+            sorted({f['check'] for f in findings if f['where'].get('node') in named - faulty}))
+    if bad - faulty:
+        yield "names", f"--bad lists {sorted(bad - faulty)}"
+    if good & certain:
+        yield "names", f"--good lists {sorted(good & certain)}"
+    for fault in run.faults:
+        if not any(fault.is_named_by(f) for f in findings):
+            yield "unseen", f"{fault.words}: {[(f['check'], f['status'], f['where']) for f in findings][:6]}"
+    if seconds > DEADLINE + 15:
+        yield "time", f"{seconds:.0f} s"
+    again = report + ".again"
+    ask(muster, "check", report, "--report", again)
+    if not os.path.exists(again) or essence(read(again)) != essence(found):
+        yield "check", "muster check says something else"
+
+
+def play(run, muster, folder):
+    """Its problems, its seconds; None when the simulation refuses a fault that this machine type cannot have."""
+    report = os.path.join(folder, f"{run.number}.json")
+    start = time.monotonic()
+    done = ask(*run.command(muster, report))
+    seconds = time.monotonic() - start
+    if done.returncode == 2 and run.faults:
+        return None
+    if not os.path.exists(report):
+        return [("verdict", f"no report: {done.stderr.strip().splitlines()[-1:]}")], seconds
+    return list(problems_of(run, muster, report, done.returncode, seconds)), seconds
+
+
+def campaign(options, machines, count, faulty, folder):
+    """The table's row: runs, faults, problems by kind."""
+    row = {"runs": 0, "faults": 0, "seconds": 0.0, "verdict": 0, "names": 0, "unseen": 0, "time": 0, "check": 0}
+    place = os.path.join(folder, "faulty" if faulty else "healthy")
+    os.makedirs(place, exist_ok=True)
+    numbers = iter(options.only or range(100 * count + 1))
+
+    def one(number):
+        run = Run(machines, options.seed, number, faulty)
+        return run, None if faulty and not run.faults else play(run, options.muster, place)
+
+    with ThreadPoolExecutor(options.at_once) as pool:
+        while row["runs"] < count:
+            batch = [number for _, number in zip(range(min(options.at_once * 2, count - row["runs"])), numbers)]
+            if not batch:
+                break
+            for run, result in pool.map(one, batch):
+                if result is None:
+                    continue
+                row["runs"] += 1
+                row["faults"] += len(run.faults)
+                row["seconds"] = max(row["seconds"], result[1])
+                for kind in {kind for kind, _ in result[0]}:
+                    row[kind] += 1
+                for kind, text in result[0]:
+                    print(f"{run.number} {kind}: {text}\n    {' '.join(run.command('muster', 'r.json'))}", flush=True)
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("muster")
+    parser.add_argument("--healthy", type=int, default=0)
+    parser.add_argument("--faulty", type=int, default=0)
+    parser.add_argument("--seed", default="muster")
+    parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--only", type=int, nargs="+")
+    parser.add_argument("--keep", help="keep the reports in this folder")
+    options = parser.parse_args()
+    options.muster = os.path.realpath(options.muster)
+    with tempfile.TemporaryDirectory() as scratch:
+        names = ask(options.muster, "sim", "--list-skus").stdout.split()
+        machines = [Machine(options.muster, name, scratch) for name in names]
+        rows = {name: campaign(options, machines, count, name == "faulty", options.keep or scratch)
+                for name, count in (("healthy", options.healthy), ("faulty", options.faulty)) if count}
+    print("| runs | number | faults | wrong verdict | wrong name | fault unseen | late | check differs | slowest |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, row in rows.items():
+        print(f"| {name} | {row['runs']} | {row['faults']} | {row['verdict']} | {row['names']} | {row['unseen']} | "
+              f"{row['time']} | {row['check']} | {row['seconds']:.1f} s |")
+    wrong = sum(row[key] for row in rows.values() for key in ("verdict", "names", "unseen", "time", "check"))
+    sys.exit(1 if wrong else 0)
+
+
+main()
