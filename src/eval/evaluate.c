@@ -420,6 +420,7 @@ static void make_states(struct muster_eval *eval)
 			.metric = check->metric->name,
 			.probe = muster_metric_probe(check->metric),
 			.unit = check->metric->unit,
+			.title = check->title ? muster_arena_string(arena, check->title) : NULL,
 			.expected = muster_describe_expected(check, NULL, arena),
 			.source = muster_arena_string(arena, check->source),
 			.certainty = muster_arena_string(arena, check->certainty),

@@ -111,6 +111,7 @@ const struct muster_object_type muster_counts_type = { .fields = count_fields, .
 
 static const struct muster_field tally_fields[] = {
 	{ MUSTER_FIELD(muster_tally, check, TEXT) },
+	{ MUSTER_FIELD(muster_tally, title, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_tally, metric, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_tally, probe, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_tally, where, LABELS), .count_offset = offsetof(struct muster_tally, where_count),

@@ -1,27 +1,25 @@
 /* text_summary.c - the summary for people
  *
- * Read from the top: what was looked at, what is wrong with it and what to do, where, and how fast it was. Everything
- * that a machine gave goes through muster_print_escaped.
+ * Read from the top: the verdict and which nodes to exclude, what was looked at, what is wrong with it and what to do,
+ * where, and how fast it was. Everything that a machine gave goes through muster_print_escaped.
  */
 #include "muster/report.h"
 
 #include "util/text.h"
 #include "model/limits.h"
+#include "report/text_lines.h"
 #include "report/text_summary.h"
+#include "slurm/hostlist.h"
+#include "slurm/node_selection.h"
 #include "slurm/placement.h"
+#include "slurm/scontrol.h"
 #include "report/print_escaped.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	BLOCKS_MAX = 40,         /* findings shown in full */
-	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
-	BLOCKED_MAX = 12,        /* ids of checks in one line */
-	SKIPPED_MAX = 4,
-	PLACES_MAX = 40,
-};
+enum { PLACES_MAX = 40 };
 
 void muster_text_paint(const struct muster_text_page *page, enum muster_paint paint, const char *text)
 {
@@ -73,21 +71,115 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 	return out;
 }
 
+/* ---- the verdict ---- */
+
+/* The nodes that failed, and what can be done without them. */
+struct failed {
+	const char **names;     /* of those that a job should do without */
+	size_t count, launched; /* launched: nodes where only the launch of the job is wrong */
+	char *list;             /* as Slurm writes it; NULL where a name cannot be in such a list */
+};
+
+static struct failed find_failed(const struct muster_report *report)
+{
+	struct muster_node_selection all;
+	struct failed failed = { 0 };
+	bool plain = true;
+	muster_node_selection_make(report, NULL, 0, &all);
+	failed.names = muster_calloc(all.count + 1, sizeof *failed.names);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct muster_node_selection_entry *entry = &all.entries[i];
+		if (entry->standing == MUSTER_STANDING_BAD && !entry->fault) {
+			failed.launched++;
+		} else if (entry->standing == MUSTER_STANDING_BAD || entry->standing == MUSTER_STANDING_MISSING) {
+			failed.names[failed.count++] = entry->name;
+			plain = plain && muster_slurm_name_is_plain(entry->name);
+		}
+	}
+	if (plain)
+		failed.list = muster_hostlist_compress(failed.names, failed.count);
+	muster_node_selection_done(&all);
+	return failed;
+}
+
+static void failed_done(struct failed *failed)
+{
+	free(failed->names);
+	free(failed->list);
+}
+
+/* "1 of 16 nodes failed. Exclude: --exclude=sim-1" */
+static void print_failed(const struct muster_text_page *page)
+{
+	struct failed failed = find_failed(page->report);
+	size_t nodes = muster_run_known_nodes(page->report->run);
+	char of[64], text[128];
+	muster_text_plural(of, nodes, "node");
+	if (failed.count > 0)
+		snprintf(text, sizeof text, "%zu of %s failed.", failed.count, of);
+	else if (failed.launched > 0)
+		snprintf(text, sizeof text, "the launch of the job is wrong on %zu of %s.", failed.launched, of);
+	else
+		snprintf(text, sizeof text, "the job failed, and no single node is known to be the cause.");
+	fputs(text, page->out);
+	if (failed.count > 0 && nodes > 1) {
+		bool fits = failed.list && strlen("FAIL:  Exclude: --exclude=") + strlen(text) + strlen(failed.list) <=
+						   MUSTER_TEXT_WIDTH;
+		muster_print_text(page->out, " Exclude: %s%s", fits ? "--exclude=" : "",
+			fits ? failed.list : "`muster nodes REPORT --bad` lists them");
+	}
+	failed_done(&failed);
+}
+
+static void print_verdict(const struct muster_text_page *page)
+{
+	const struct muster_report *report = page->report;
+	size_t warned = report->count[MUSTER_WARN], doubtful = report->count[MUSTER_INCONCLUSIVE];
+	char text[64];
+	switch (report->verdict) {
+	case MUSTER_PASS:
+		muster_text_paint_status(page, MUSTER_PASS, "PASS");
+		if (warned > 0)
+			fprintf(page->out, ", with %s", muster_text_plural(text, warned, "warning"));
+		break;
+	case MUSTER_FAIL:
+		muster_text_paint_status(page, MUSTER_FAIL, "FAIL");
+		fputs(": ", page->out);
+		if (report->count[MUSTER_FAIL] > 0)
+			print_failed(page);
+		else
+			fprintf(page->out, "%s, and with --strict a warning fails the run",
+				muster_text_plural(text, warned, "warning"));
+		break;
+	default:
+		muster_text_paint_status(page, MUSTER_INCONCLUSIVE, "INCONCLUSIVE");
+		fprintf(page->out, ": no check failed, but %s could not be evaluated",
+			doubtful > 0 ? muster_text_plural(text, doubtful, "result") : "the machine");
+		break;
+	}
+	fputc('\n', page->out);
+}
+
+/* What was looked at, and what is to be known about it. */
 static void print_header(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
 	const struct muster_job *job = &report->run->job;
-	char nodes[64], ranks[64];
-	muster_text_paint(page, MUSTER_PAINT_STRONG, "muster " MUSTER_VERSION);
-	muster_print_text(page->out, ": %s, %s, %s, profile %s, %.1f s", report->sku ? report->sku : "unknown",
+	char nodes[64], ranks[64], *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
+	fprintf(out, "%s, %s, %s, profile %s, %.1f s", report->sku ? report->sku : "unknown",
 		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
 		muster_text_plural(ranks, (size_t)job->ranks, "rank"), job->profile ? job->profile : "-",
 		job->elapsed_s);
 	if (job->id)
-		muster_print_text(page->out, ", job %s", job->id);
+		fprintf(out, ", job %s", job->id);
+	fputs(", muster " MUSTER_VERSION, out);
 	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0)
-		muster_print_text(page->out, " (measured by muster %s)", job->version);
-	fputc('\n', page->out);
+		fprintf(out, " (measured by muster %s)", job->version);
+	muster_memory_close(out);
+	muster_text_lines(page->out, text, 0, 2);
+	free(text);
 	if (job->simulated) {
 		muster_text_paint(page, MUSTER_PAINT_WARN,
 			"SIMULATED: results come from simulated hardware, not from a real machine");
@@ -95,8 +187,7 @@ static void print_header(const struct muster_text_page *page)
 	}
 	if (report->unwritten) {
 		muster_text_paint(page, MUSTER_PAINT_FAIL, "The JSON report could not be written: ");
-		muster_print_escaped(page->out, report->unwritten);
-		fputc('\n', page->out);
+		muster_text_lines(page->out, report->unwritten, strlen("The JSON report could not be written: "), 2);
 	}
 	if (job->beside_jobs)
 		fputs("Other jobs used CPUs of the node meanwhile: a slow copy or all-reduce is inconclusive\n",
@@ -109,6 +200,8 @@ static void print_header(const struct muster_text_page *page)
 		fputs("No absolute thresholds: only launch and consistency were checked\n", page->out);
 }
 
+/* ---- how many results there are of each kind ---- */
+
 /* Number of passes of checks without a threshold. */
 static size_t observed_count(const struct muster_report *report)
 {
@@ -119,46 +212,35 @@ static size_t observed_count(const struct muster_report *report)
 	return count;
 }
 
-static void print_verdict(const struct muster_text_page *page)
+/* "790 results: 735 passed, 32 recorded only, 2 failed, 9 blocked, 12 not applicable" */
+static void print_counts(const struct muster_text_page *page)
 {
-	static const struct {
-		enum muster_status status;
+	const struct muster_report *report = page->report;
+	size_t recorded = observed_count(report), all = 0, passed = report->count[MUSTER_PASS];
+	recorded = recorded < passed ? recorded : passed;
+	const struct {
+		size_t count;
 		const char *text;
 	} parts[] = {
-		{ MUSTER_FAIL, "failed" },
-		{ MUSTER_INCONCLUSIVE, "inconclusive" },
-		{ MUSTER_WARN, "warned" },
-		{ MUSTER_PASS, "passed" },
-		{ MUSTER_BLOCKED, "blocked" },
-		{ MUSTER_SKIP, "not applicable" },
+		{ passed - recorded, "passed" },
+		{ recorded, "recorded only (no threshold)" },
+		{ report->count[MUSTER_WARN], "warned" },
+		{ report->count[MUSTER_FAIL], "failed" },
+		{ report->count[MUSTER_INCONCLUSIVE], "inconclusive" },
+		{ report->count[MUSTER_BLOCKED], "blocked" },
+		{ report->count[MUSTER_SKIP], "not applicable" },
 	};
-	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT, "every status is counted");
-	static const char *const verdicts[] = {
-		[MUSTER_PASS] = "PASS",
-		[MUSTER_FAIL] = "FAIL",
-		[MUSTER_INCONCLUSIVE] = "INCONCLUSIVE",
-	};
-	enum muster_status verdict = page->report->verdict;
-	bool known = verdict == MUSTER_PASS || verdict == MUSTER_FAIL;
-	muster_text_paint_status(page, verdict, verdicts[known ? verdict : MUSTER_INCONCLUSIVE]);
-	fputs(": ", page->out);
+	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT + 1, "every status is counted");
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		all += parts[i].count;
+	fprintf(page->out, "\n%zu result%s", all, all == 1 ? "" : "s");
+	const char *before = ": ";
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char text[64];
-		size_t count = page->report->count[parts[i].status];
-		if (count == 0 && parts[i].status == MUSTER_BLOCKED)
+		if (parts[i].count == 0)
 			continue;
-		snprintf(text, sizeof text, "%zu %s", count, parts[i].text);
-		fputs(i == 0 ? "" : ", ", page->out);
-		if (count > 0)
-			muster_text_paint_status(page, parts[i].status, text);
-		else
-			fputs(text, page->out);
-		count = parts[i].status == MUSTER_PASS ? observed_count(page->report) : 0;
-		if (count > 0)
-			fprintf(page->out, " (%zu of them recorded only, no threshold)", count);
+		fprintf(page->out, "%s%zu %s", before, parts[i].count, parts[i].text);
+		before = ", ";
 	}
-	if (page->report->strict)
-		fputs("; strict: warnings fail", page->out);
 	fputc('\n', page->out);
 }
 
@@ -173,212 +255,36 @@ void muster_text_label(FILE *out, const struct muster_label *label)
 		fputs(muster_value_text(label->value, text, sizeof text), out);
 }
 
-/* Labels that a place has besides. */
-static bool is_place(const char *key)
-{
-	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
-}
-
-char *muster_text_where(const struct muster_finding *finding)
-{
-	char *text;
-	size_t length;
-	FILE *out = muster_memory_open(&text, &length);
-	if (finding->node)
-		muster_print_text(out, "node %s", finding->node);
-	else
-		fputs("whole job", out);
-	if (finding->rank >= 0)
-		fprintf(out, ", rank %d", finding->rank);
-	if (finding->gpu)
-		muster_print_text(out, ", GPU %s", finding->gpu);
-	if (finding->port)
-		muster_print_text(out, ", port %s", finding->port);
-	for (size_t i = 0; i < finding->label_count; i++) {
-		if (is_place(finding->labels[i].key))
-			continue;
-		fprintf(out, ", %s ", finding->labels[i].key);
-		muster_text_label(out, &finding->labels[i]);
-	}
-	muster_memory_close(out);
-	return text;
-}
-
-/* "  expected  at least 21 GB/s (measured)" */
-static void print_line(
-	const struct muster_text_page *page, const char *name, const char *text, const char *unit, const char *remark)
-{
-	if (!text || !*text)
-		return;
-	muster_print_text(page->out, "  %-9s %s", name, text);
-	if (unit && *unit)
-		muster_print_text(page->out, " %s", unit);
-	if (remark && *remark)
-		muster_print_text(page->out, " (%s)", remark);
-	fputc('\n', page->out);
-}
-
-static void print_ids(const struct muster_text_page *page, const char *const *ids, size_t count, size_t most)
-{
-	for (size_t i = 0; i < count && i < most; i++)
-		muster_print_text(page->out, "%s%s", i ? ", " : "", ids[i]);
-	if (count > most)
-		fprintf(page->out, " and %zu more", count - most);
-	fputc('\n', page->out);
-}
-
-static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
-{
-	char *where = muster_text_where(finding);
-	fputc('\n', page->out);
-	muster_text_paint_status(page, finding->status, NULL);
-	muster_print_text(page->out, " %s: %s", finding->check, where);
-	fputc('\n', page->out);
-	free(where);
-	print_line(page, "expected", finding->expected, NULL, NULL);
-	print_line(
-		page, "observed", finding->observed, finding->value.type == MUSTER_NUMBER ? finding->unit : NULL, NULL);
-	print_line(page, "evidence", finding->evidence, NULL, NULL);
-	print_line(page, "source", finding->source, NULL, finding->certainty);
-	print_line(page, "advice", finding->advice, NULL, NULL);
-	if (finding->blocked_count > 0) {
-		char checks[64];
-		fprintf(page->out, "  %-9s %s not evaluated because of this: ", "blocked",
-			muster_text_plural(checks, finding->blocked_count, "check"));
-		print_ids(page, finding->blocked, finding->blocked_count, BLOCKED_MAX);
-	}
-}
-
-/* Findings of one check and status: how many are shown and hidden. */
-struct group {
-	const char *check;
-	enum muster_status status;
-	size_t shown, hidden, nodes;
-	const char *last_node;
-};
-
-struct groups {
-	struct group *items;
-	size_t count;
-};
-
-static struct group *group_of(struct groups *groups, const struct muster_finding *finding)
-{
-	for (size_t i = groups->count; i-- > 0;) {
-		struct group *group = &groups->items[i];
-		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
-			return group;
-	}
-	groups->items = muster_realloc(groups->items, groups->count + 1, sizeof *groups->items);
-	groups->items[groups->count] = (struct group){ .check = finding->check, .status = finding->status };
-	return &groups->items[groups->count++];
-}
-
-/* Findings stand by node within a status, so a change of name is another node. */
-static void hide(struct group *group, const struct muster_finding *finding)
-{
-	group->hidden++;
-	if (!finding->node || (group->last_node && strcmp(group->last_node, finding->node) == 0))
-		return;
-	group->last_node = finding->node;
-	group->nodes++;
-}
-
-static void print_hidden(const struct muster_text_page *page, const struct groups *groups, size_t hidden)
-{
-	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
-	for (size_t i = 0; i < groups->count; i++) {
-		const struct group *group = &groups->items[i];
-		char nodes[64];
-		if (group->hidden == 0)
-			continue;
-		fputs("  ", page->out);
-		muster_text_paint_status(page, group->status, NULL);
-		muster_print_text(page->out, " %s: %zu", group->check, group->hidden);
-		if (group->nodes > 0)
-			fprintf(page->out, " on %s", muster_text_plural(nodes, group->nodes, "node"));
-		fputc('\n', page->out);
-	}
-}
-
-static void print_findings(const struct muster_text_page *page)
-{
-	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
-	struct groups groups = { 0 };
-	size_t shown = 0, hidden = 0;
-	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-		for (size_t j = 0; j < page->report->finding_count; j++) {
-			const struct muster_finding *finding = &page->report->findings[j];
-			if (finding->status != order[i])
-				continue;
-			struct group *group = group_of(&groups, finding);
-			if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
-				print_block(page, finding);
-				group->shown++;
-				shown++;
-			} else {
-				hide(group, finding);
-				hidden++;
-			}
-		}
-	}
-	if (hidden > 0)
-		print_hidden(page, &groups, hidden);
-	free(groups.items);
-}
-
 /* "  s0.s1: gpu-[1-8]", to be compared with the nodes of a finding */
 static void print_placement(const struct muster_text_page *page)
 {
 	struct muster_placement placement;
+	if (page->report->verdict == MUSTER_PASS)
+		return; /* there is no node to look up */
 	muster_placement_make(page->report->run, &placement);
 	if (placement.count > 0)
 		fputs("\nplaced by Slurm\n", page->out);
 	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
 		const struct muster_block *place = &placement.places[i];
-		muster_print_text(page->out, "  %s: %s", place->name ? place->name : "unknown", place->nodes);
-		fputc('\n', page->out);
+		char *line = muster_asprintf("%s: %s", place->name ? place->name : "unknown", place->nodes);
+		fputs("  ", page->out);
+		muster_text_lines(page->out, line, 2, 4);
+		free(line);
 	}
 	if (placement.count > PLACES_MAX)
 		fprintf(page->out, "  and %zu more, all of them in the JSON report\n", placement.count - PLACES_MAX);
 	muster_placement_done(&placement);
 }
 
-/* Checks that do not apply to this run at all, those with the same reason in one line. */
-static void print_skipped(const struct muster_text_page *page)
-{
-	const struct muster_tally *tallies = page->report->tallies;
-	size_t count = page->report->tally_count;
-	const char **ids = muster_calloc(count, sizeof *ids);
-	bool first = true;
-	for (size_t i = 0; i < count; i++) {
-		size_t found = 0;
-		bool told = !tallies[i].skipped;
-		for (size_t j = 0; j < i && !told; j++)
-			told = tallies[j].skipped && strcmp(tallies[j].skipped, tallies[i].skipped) == 0;
-		for (size_t j = i; j < count && !told; j++)
-			if (tallies[j].skipped && strcmp(tallies[j].skipped, tallies[i].skipped) == 0)
-				ids[found++] = tallies[j].check;
-		if (told)
-			continue;
-		fputs(first ? "\n" : "", page->out);
-		first = false;
-		muster_print_text(page->out, "Not applicable, %s: ", tallies[i].skipped);
-		print_ids(page, ids, found, SKIPPED_MAX);
-	}
-	free(ids);
-}
-
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)
 {
 	const struct muster_text_page page = { .report = report, .out = out, .colour = colour };
-	print_header(&page);
 	print_verdict(&page);
-	print_findings(&page);
+	print_header(&page);
+	muster_text_findings(&page);
 	muster_text_table(&page);
 	print_placement(&page);
 	muster_text_figures(&page);
-	muster_text_observed(&page);
-	print_skipped(&page);
+	print_counts(&page);
 	fputc('\n', out);
 }

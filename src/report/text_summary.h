@@ -29,14 +29,14 @@ void muster_text_paint_status(const struct muster_text_page *page, enum muster_s
 /* "1 rank", "16 ranks" */
 const char *muster_text_plural(char out[64], size_t count, const char *noun);
 
-/* "node gpu-1, rank 4, GPU 000b:00:00.0, bytes 8 GiB" or "whole job"; escaped, malloc'd */
+/* "gpu-1, GPU 000b:00:00.0, rank 4, bytes 8 GiB" or "whole job, ..."; escaped, malloc'd */
 char *muster_text_where(const struct muster_finding *finding);
 
 /* The value of a label, escaped; "bytes" as people say it: "8 GiB". */
 void muster_text_label(FILE *out, const struct muster_label *label);
 
+void muster_text_findings(const struct muster_text_page *page); /* what is wrong, by place */
 void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
-void muster_text_observed(const struct muster_text_page *page); /* other values without a threshold */
 
 #endif

@@ -7,15 +7,17 @@
 
 #include "muster/probe.h"
 #include "report/print_escaped.h"
+#include "report/text_lines.h"
 #include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	ALL_ROWS_MAX = 16, /* up to as many nodes, each has its row */
-	BAD_ROWS_MAX = 40, /* rows in any case */
-	GAP = 2,           /* blanks between columns */
+	ALL_ROWS_MAX = 16,   /* up to as many nodes, each has its row */
+	BAD_ROWS_MAX = 40,   /* rows in any case */
+	NAME_MAX_SHOWN = 40, /* bytes of a node's name */
+	GAP = 2,             /* blanks between columns */
 };
 
 struct cell {
@@ -31,6 +33,7 @@ struct row {
 struct table {
 	size_t columns;
 	bool *judged;     /* columns with at least one evaluated check */
+	bool *shown;      /* columns in which not everything is pass or not applicable */
 	struct row *rows; /* the nodes in their order, then the job */
 	size_t row_count;
 	struct row **by_name;
@@ -117,6 +120,7 @@ static void table_init(struct table *table, const struct muster_report *report)
 	const struct muster_run *run = report->run;
 	*table = (struct table){ .columns = muster_probe_count(), .row_count = run->node_count + 1 };
 	table->judged = muster_calloc(table->columns, sizeof *table->judged);
+	table->shown = muster_calloc(table->columns, sizeof *table->shown);
 	table->widths = muster_calloc(table->columns, sizeof *table->widths);
 	table->rows = muster_calloc(table->row_count, sizeof *table->rows);
 	table->by_name = muster_calloc(table->row_count, sizeof(*table->by_name));
@@ -148,6 +152,7 @@ static void table_done(struct table *table)
 	free(table->rows);
 	free(table->by_name);
 	free(table->judged);
+	free(table->shown);
 	free(table->widths);
 }
 
@@ -162,13 +167,29 @@ static enum muster_status cell_status(const struct table *table, const struct ro
 	return cell->ran && table->judged[column] ? MUSTER_PASS : MUSTER_SKIP;
 }
 
+/* Nothing is wrong there. */
+static bool cell_clean(const struct table *table, const struct row *row, size_t column)
+{
+	enum muster_status status = cell_status(table, row, column);
+	return status == MUSTER_PASS || status == MUSTER_SKIP;
+}
+
+static bool is_job(const struct table *table, const struct row *row)
+{
+	return row == &table->rows[table->row_count - 1];
+}
+
+/* Checks of this run are about the probe, and it did not end well there. */
+static bool cell_not_run(const struct table *table, const struct row *row, size_t column)
+{
+	return cell_status(table, row, column) == MUSTER_SKIP && table->judged[column] && !is_job(table, row);
+}
+
 static bool row_clean(const struct table *table, const struct row *row)
 {
-	for (size_t i = 0; i < table->columns; i++) {
-		enum muster_status status = cell_status(table, row, i);
-		if (status != MUSTER_PASS && status != MUSTER_SKIP)
+	for (size_t i = 0; i < table->columns; i++)
+		if (!cell_clean(table, row, i))
 			return false;
-	}
 	return true;
 }
 
@@ -183,12 +204,30 @@ static bool row_shown(const struct table *table, size_t row)
 static size_t cell_text(const struct table *table, const struct row *row, size_t column, char out[32])
 {
 	enum muster_status status = cell_status(table, row, column);
-	bool of_job = row == &table->rows[table->row_count - 1];
-	if (status == MUSTER_SKIP && table->judged[column] && !of_job)
+	if (cell_not_run(table, row, column))
 		return (size_t)snprintf(out, 32, "not run");
 	if (status == MUSTER_PASS || status == MUSTER_SKIP)
 		return (size_t)snprintf(out, 32, "%s", muster_text_mark(status));
 	return (size_t)snprintf(out, 32, "%s %u", muster_text_mark(status), row->cells[column].count[status]);
+}
+
+/* A long name ends with dots. Returns the columns. */
+static size_t name_text(const char *name, char out[NAME_MAX_SHOWN + 1])
+{
+	char *escaped = muster_escaped(name);
+	size_t columns = muster_print_escaped(NULL, escaped);
+	if (strlen(escaped) <= NAME_MAX_SHOWN) {
+		strcpy(out, escaped);
+	} else { /* what is not ASCII may be cut in the middle of a character: it is left out */
+		size_t kept = 0;
+		for (const char *at = escaped; *at && kept < NAME_MAX_SHOWN - 3; at++)
+			if (!((unsigned char)*at & 0x80))
+				out[kept++] = *at;
+		strcpy(out + kept, "...");
+		columns = kept + 3;
+	}
+	free(escaped);
+	return columns;
 }
 
 static void pad(FILE *out, size_t printed, size_t width)
@@ -197,13 +236,24 @@ static void pad(FILE *out, size_t printed, size_t width)
 		fputc(' ', out);
 }
 
+/* The columns of one part of the table that are shown: from first until end, which is not in it. */
+struct part {
+	size_t first, end;
+};
+
 /* row NULL: the heading. */
-static void print_row(const struct muster_text_page *page, const struct table *table, const struct row *row)
+static void print_row(
+	const struct muster_text_page *page, const struct table *table, struct part part, const struct row *row)
 {
-	size_t printed = muster_print_escaped(page->out, row ? row->name : "node");
-	for (size_t i = 0; i < table->columns; i++) {
+	char name[NAME_MAX_SHOWN + 1];
+	size_t width = table->name_width, printed = name_text(row ? row->name : "node", name);
+	fputs(name, page->out);
+	for (size_t i = part.first; i < part.end; i++) {
 		char text[32];
-		pad(page->out, printed, i == 0 ? table->name_width : table->widths[i - 1]);
+		if (!table->shown[i])
+			continue;
+		pad(page->out, printed, width);
+		width = table->widths[i];
 		if (row) {
 			printed = cell_text(table, row, i, text);
 			muster_text_paint_status(page, cell_status(table, row, i), text);
@@ -223,37 +273,52 @@ static void measure(struct table *table)
 		const struct row *row = &table->rows[i];
 		if (!row_shown(table, i))
 			continue;
-		size_t width = muster_print_escaped(NULL, row->name);
+		char name[NAME_MAX_SHOWN + 1];
+		size_t width = name_text(row->name, name);
 		table->name_width = width > table->name_width ? width : table->name_width;
 		for (size_t j = 0; j < table->columns; j++) {
 			char text[32];
 			width = cell_text(table, row, j, text);
 			table->widths[j] = width > table->widths[j] ? width : table->widths[j];
+			table->shown[j] |= !cell_clean(table, row, j) || cell_not_run(table, row, j);
 		}
 	}
 }
 
-void muster_text_table(const struct muster_text_page *page)
+/* As many columns as fit a line, from `first`. */
+static struct part next_part(const struct table *table, size_t first)
 {
-	struct table table;
+	struct part part = { first, first };
+	size_t width = table->name_width;
+	for (; part.end < table->columns; part.end++) {
+		if (!table->shown[part.end])
+			continue;
+		width += GAP + table->widths[part.end];
+		if (width > MUSTER_TEXT_WIDTH && part.end > part.first)
+			break;
+	}
+	return part;
+}
+
+static void print_part(const struct muster_text_page *page, const struct table *table, struct part part)
+{
 	char nodes[64];
 	size_t shown = 0, clean = 0, cut = 0;
-	table_init(&table, page->report);
-	measure(&table);
+	const struct row *job = &table->rows[table->row_count - 1];
 	fputc('\n', page->out);
-	print_row(page, &table, NULL);
-	for (size_t i = 0; i + 1 < table.row_count; i++) {
-		if (!row_shown(&table, i)) {
+	print_row(page, table, part, NULL);
+	for (size_t i = 0; i + 1 < table->row_count; i++) {
+		if (!row_shown(table, i)) {
 			clean++;
 		} else if (shown == BAD_ROWS_MAX) {
 			cut++;
 		} else {
-			print_row(page, &table, &table.rows[i]);
+			print_row(page, table, part, &table->rows[i]);
 			shown++;
 		}
 	}
-	if (row_shown(&table, table.row_count - 1))
-		print_row(page, &table, &table.rows[table.row_count - 1]);
+	if (!row_clean(table, job))
+		print_row(page, table, part, job);
 	if (cut > 0)
 		fprintf(page->out, "and %s with findings\n", muster_text_plural(nodes, cut, "more node"));
 	if (clean > 0) {
@@ -261,5 +326,22 @@ void muster_text_table(const struct muster_text_page *page)
 		muster_text_paint_status(page, MUSTER_PASS, NULL);
 		fputc('\n', page->out);
 	}
+}
+
+void muster_text_table(const struct muster_text_page *page)
+{
+	struct table table;
+	char columns[64];
+	size_t shown = 0;
+	table_init(&table, page->report);
+	measure(&table);
+	for (size_t i = 0; i < table.columns; i++)
+		shown += table.shown[i];
+	for (struct part part = next_part(&table, 0); shown > 0 && part.first < table.columns;
+		part = next_part(&table, part.end))
+		print_part(page, &table, part);
+	if (shown > 0 && shown < table.columns)
+		fprintf(page->out, "(%s: all pass or n/a)\n",
+			muster_text_plural(columns, table.columns - shown, "more column"));
 	table_done(&table);
 }

@@ -132,10 +132,6 @@ START_TEST(a_bandwidth_that_is_only_observed_is_shown_once)
 	run_text(&run, "a/0 gpu.h2d_gbps gpu=g 26.1");
 	const char *text = text_of(&report);
 	ck_assert_msg(strstr(text, "; site.ring: "), "%s", text);
-	ck_assert_msg(!strstr(text, "\nrecorded only\n"), "%s", text);
-	tally.metric = "node.cpus";
-	text = text_of(&report);
-	ck_assert_msg(strstr(text, "\nrecorded only\n  site.ring: node.cpus 2 to 300"), "%s", text);
 	muster_run_done(&run);
 }
 END_TEST

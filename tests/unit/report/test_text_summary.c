@@ -36,42 +36,36 @@ static size_t count_of(const char *text, const char *wanted)
 }
 
 static const char *const whole =
-	"muster " MUSTER_VERSION ": Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711\n"
+	"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"
+	"Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711, muster " MUSTER_VERSION "\n"
 	"SIMULATED: results come from simulated hardware, not from a real machine\n"
-	"FAIL: 2 failed, 1 inconclusive, 2 warned, 43 passed (33 of them recorded only, no threshold), 2 "
-	"blocked, 1 not applicable\n"
 	"\n"
-	"FAIL rank.missing: node sim-2, rank 15\n"
-	"  expected  a report from every rank\n"
-	"  observed  no message within 60 s\n"
+	"FAIL sim-2, rank 15 [rank.missing]\n"
+	"  observed  no message within 60 s                    expected  a report from every rank\n"
 	"  blocked   2 checks not evaluated because of this: copy.h2d, copy.d2h\n"
 	"\n"
-	"FAIL copy.h2d: node sim-1, rank 4, GPU 000b:00:00.0\n"
-	"  expected  at least 21 GB/s\n"
-	"  observed  11.2 GB/s\n"
-	"  source    vendor's guide (specified)\n"
-	"  advice    reseat it: see \"nvidia-smi -q\"\n"
-	"\n"
-	"inconclusive probe.gpu_copy: node sim-2, rank 8, GPU 0001:00:00.0\n"
-	"  expected  the probe to end well\n"
+	"inconclusive sim-2, GPU 0001:00:00.0, rank 8 [probe.gpu_copy]\n"
 	"  observed  crashed: signal 11 in cuMemcpyHtoDAsync_v2\n"
+	"  expected  the probe to end well\n"
 	"  evidence  last words: free(): invalid pointer\n"
 	"  blocked   2 checks not evaluated because of this: copy.h2d, copy.d2h\n"
 	"\n"
-	"warn ib.state: node sim-1, port mlx5_ib3/1\n"
-	"  expected  ACTIVE\n"
-	"  observed  INIT\n"
+	"FAIL sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU [copy.h2d]\n"
+	"  observed  11.2 GB/s                                 expected  at least 21 GB/s\n"
+	"  action    reseat it: see \"nvidia-smi -q\"\n"
+	"  source    vendor's guide (specified)\n"
 	"\n"
-	"warn ring.busbw: whole job, bytes 8 GiB, nodes 2\n"
-	"  expected  at least 180 GB/s\n"
-	"  observed  170.5 GB/s\n"
+	"warn sim-1, port mlx5_ib3/1 [ib.state]\n"
+	"  observed  INIT                                      expected  ACTIVE\n"
 	"\n"
-	"node   metadata  launch  environment  system  storage  gpu   fabric  affinity  ib_link  gpu_copy        "
-	"nccl_allreduce\n"
-	"sim-1  pass      pass    n/a          n/a     n/a      pass  n/a     n/a       warn 1   FAIL 1          pass\n"
-	"sim-2  FAIL 1    pass    n/a          n/a     n/a      pass  n/a     n/a       pass     inconclusive 1  pass\n"
-	"job    n/a       n/a     n/a          n/a     n/a      n/a   n/a     n/a       n/a      n/a             warn "
-	"1\n"
+	"warn whole job, bytes 8 GiB, nodes 2 [ring.busbw]\n"
+	"  observed  170.5 GB/s                                expected  at least 180 GB/s\n"
+	"\n"
+	"node   metadata  ib_link  gpu_copy        nccl_allreduce\n"
+	"sim-1  pass      warn 1   FAIL 1          pass\n"
+	"sim-2  FAIL 1    pass     inconclusive 1  pass\n"
+	"job    n/a       n/a      n/a             warn 1\n"
+	"(7 more columns: all pass or n/a)\n"
 	"\n"
 	"bandwidth\n"
 	"  H2D: 11.2 to 26.1 GB/s on 14 GPUs; copy.h2d expects at least 21 GB/s\n"
@@ -81,11 +75,8 @@ static const char *const whole =
 	"  D2H, all GPUs of a node at once: 24.07 to 24.1 GB/s on 15 GPUs; no check\n"
 	"  all-reduce busbw: 229.5 GB/s at 8 GiB; no check\n"
 	"\n"
-	"recorded only\n"
-	"  site.rate: port.rate_gbps 200 Gb/s on 16 ports; no threshold\n"
-	"  site.driver: node.driver_version differs; no threshold\n"
-	"\n"
-	"Not applicable, only for runs of 1 node (this run has 2): ring.one_node\n"
+	"51 results: 10 passed, 33 recorded only (no threshold), 2 warned, 2 failed, 1 inconclusive, 2 blocked, 1 not "
+	"applicable\n"
 	"\n";
 
 START_TEST(the_summary_reads_from_the_worst_to_the_figures)
@@ -94,12 +85,12 @@ START_TEST(the_summary_reads_from_the_worst_to_the_figures)
 	struct muster_report report;
 	fixture_run(&run);
 	fixture_report(&report, &run);
-	/* the launch is judged, or no cell of it would say ok */
 	struct muster_tally tallies[16];
 	memcpy(tallies, report.tallies, report.tally_count * sizeof *tallies);
-	tallies[report.tally_count] = (struct muster_tally){ .check = "launch.size", .probe = "launch", .unit = "" };
+	for (size_t i = 0; i < report.tally_count; i++)
+		if (strcmp(tallies[i].check, "copy.h2d") == 0)
+			tallies[i].title = "copies to the GPU";
 	report.tallies = tallies;
-	report.tally_count++;
 	char *text = text_of(&report, false);
 	ck_assert_str_eq(text, whole);
 	free(text);
@@ -120,10 +111,15 @@ START_TEST(a_pass_is_a_few_calm_lines)
 	report.count[MUSTER_PASS] = 40;
 	report.tally_count = 3; /* those that hold values against a figure */
 	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\nPASS: 0 failed, 0 inconclusive, 0 warned, 40 passed, 0 not applicable\n\nnode "),
-		"%s", text);
+	ck_assert_msg(strncmp(text, "PASS\nStandard_ND96asr_v4, 1 node, 8 ranks, ", 43) == 0, "%s", text);
+	ck_assert_msg(
+		strstr(text, "\n\n40 results: 40 passed\n\n") != NULL, "%s", text);
 	ck_assert_ptr_null(strstr(text, "SIMULATED"));
-	ck_assert_ptr_null(strstr(text, "\njob "));
+	ck_assert_ptr_null(strstr(text, "\nnode "));
+	free(text);
+	report.count[MUSTER_WARN] = 3;
+	text = text_of(&report, false);
+	ck_assert_msg(strncmp(text, "PASS, with 3 warnings\n", 22) == 0, "%s", text);
 	free(text);
 	muster_run_done(&run);
 }
@@ -166,8 +162,8 @@ START_TEST(a_fault_of_all_nodes_does_not_hide_another)
 	report.findings = findings;
 	report.finding_count = 201;
 	char *text = text_of(&report, false);
-	ck_assert_uint_eq(count_of(text, "\nFAIL gpu.ecc: node "), 8);
-	ck_assert_uint_eq(count_of(text, "\nFAIL copy.h2d: node sim-100, rank 799\n"), 1);
+	ck_assert_uint_eq(count_of(text, "\nFAIL sim-"), 9);
+	ck_assert_uint_eq(count_of(text, "\nFAIL sim-100, rank 799 [copy.h2d]\n"), 1);
 	ck_assert_msg(
 		strstr(text, "\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n"),
 		"%s", text);
@@ -197,6 +193,142 @@ START_TEST(of_many_blocked_checks_the_first_dozen_is_named)
 	finding.blocked_count = 13;
 	text = text_of(&report, false);
 	ck_assert_ptr_nonnull(strstr(text, ", c11, c12 and 1 more\n"));
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* ---- the first line ---- */
+
+static const struct {
+	int ranks;
+	struct muster_finding findings[3];
+	const char *line;
+} first_lines[] = {
+	{ 24, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-2" } },
+		"FAIL: 1 of 3 nodes failed. Exclude: --exclude=sim-2\n" },
+	{ 24,
+		{ { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-3" },
+			{ .check = "ib.count", .status = MUSTER_FAIL, .node = "sim-1" },
+			{ .check = "ib.state", .status = MUSTER_FAIL, .node = "sim-1" } },
+		"FAIL: 2 of 3 nodes failed. Exclude: --exclude=sim-[1,3]\n" },
+	/* of one node nothing is left without it */
+	{ 8, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-1" } }, "FAIL: 1 of 1 node failed.\n" },
+	{ 24, { { .check = "ring.busbw", .status = MUSTER_FAIL, .metric = "nccl.allreduce_busbw_gbps" } },
+		"FAIL: the job failed, and no single node is known to be the cause.\n" },
+	/* another node would do no better */
+	{ 24, { { .check = "launch.gpu", .status = MUSTER_FAIL, .node = "sim-1", .metric = "rank.mpi_size" } },
+		"FAIL: the launch of the job is wrong on 1 of 3 nodes.\n" },
+	{ 24, { { .check = "gpu.name", .status = MUSTER_INCONCLUSIVE, .node = "sim-1" } },
+		"INCONCLUSIVE: no check failed, but 1 result could not be evaluated\n" },
+	{ 24, { { .check = "gpu.clock", .status = MUSTER_WARN, .node = "sim-1" } }, "PASS, with 1 warning\n" },
+	{ 24, { { 0 } }, "PASS\n" },
+};
+
+static void first_report(
+	struct muster_report *report, struct muster_run *run, size_t at, struct muster_finding *findings)
+{
+	synthetic_run(run, first_lines[at].ranks);
+	*report = (struct muster_report){ .run = run, .sku = "x", .findings = findings };
+	memcpy(findings, first_lines[at].findings, sizeof first_lines[at].findings);
+	while (report->finding_count < 3 && findings[report->finding_count].check) {
+		findings[report->finding_count].rank = -1;
+		report->count[findings[report->finding_count++].status]++;
+	}
+	report->verdict = report->count[MUSTER_FAIL]           ? MUSTER_FAIL
+			  : report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE
+							       : MUSTER_PASS;
+}
+
+START_TEST(the_first_line_says_what_to_do)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[3];
+	first_report(&report, &run, (size_t)_i, findings);
+	char *text = text_of(&report, false);
+	ck_assert_msg(strncmp(text, first_lines[_i].line, strlen(first_lines[_i].line)) == 0, "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_warning_that_fails_the_run_is_said)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[3];
+	first_report(&report, &run, 6, findings);
+	report.strict = true;
+	report.verdict = MUSTER_FAIL;
+	char *text = text_of(&report, false);
+	ck_assert_msg(
+		strncmp(text, "FAIL: 1 warning, and with --strict a warning fails the run\n", 59) == 0, "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A list of nodes that is longer than a line, or that no shell could take, is asked for. */
+START_TEST(a_list_that_does_not_fit_is_asked_for)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_finding findings[100];
+	synthetic_run(&run, 1600);
+	report = (struct muster_report){ .run = &run, .sku = "x", .findings = findings, .verdict = MUSTER_FAIL };
+	for (size_t i = 0; i < 100; i++)
+		findings[i] = (struct muster_finding){
+			.check = "gpu.count", .status = MUSTER_FAIL, .rank = -1, .node = run.nodes[2 * i].name
+		};
+	report.finding_count = report.count[MUSTER_FAIL] = 100;
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "FAIL: 100 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n"),
+		"%s", text);
+	free(text);
+	report.finding_count = report.count[MUSTER_FAIL] = 1;
+	run.nodes[0].name = "$(reboot)";
+	findings[0].node = run.nodes[0].name;
+	text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "FAIL: 1 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n"),
+		"%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(no_line_is_wider_than_a_terminal)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char name[256], words[1200];
+	memset(name, 'n', sizeof name);
+	name[sizeof name - 1] = '\0';
+	for (size_t i = 0; i < sizeof words - 1; i++)
+		words[i] = i % 7 == 6 ? ' ' : 'w';
+	words[sizeof words - 1] = '\0';
+	synthetic_run(&run, 24);
+	fixture_report(&report, &run);
+	struct muster_finding finding = { .check = "gpu.name",
+		.status = MUSTER_FAIL,
+		.rank = 3,
+		.gpu = name,
+		.unit = "",
+		.metric = "gpu.name",
+		.expected = words,
+		.observed = name,
+		.evidence = words,
+		.advice = words,
+		.source = words };
+	run.nodes[1].name = name;
+	finding.node = name;
+	report.findings = &finding;
+	report.finding_count = 1;
+	report.unwritten = words;
+	char *text = text_of(&report, false);
+	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+		ck_assert_msg(strcspn(at, "\n") <= 120, "%s", at);
+	ck_assert_ptr_nonnull(strstr(text, "\nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...  "));
 	free(text);
 	muster_run_done(&run);
 }
@@ -243,17 +375,12 @@ START_TEST(the_table_shows_what_is_blocked)
 	};
 	fixture_run(&run);
 	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "0 passed, 4 blocked, 0 not applicable\n") != NULL, "%s", text);
-	ck_assert_msg(
-		strstr(text,
-			"\nnode   metadata  launch  environment  system  storage  gpu     fabric  affinity  ib_link    "
-			"gpu_copy  nccl_allreduce\n"
-			"sim-1  n/a       n/a     n/a          n/a     n/a      FAIL 1  n/a     n/a       blocked 1  "
-			"n/a       blocked 1\n"
-			"sim-2  n/a       n/a     n/a          n/a     n/a      FAIL 1  n/a     n/a       pass       "
-			"n/a       pass\n"
-			"job    n/a       n/a     n/a          n/a     n/a      n/a     n/a     n/a       n/a        "
-			"n/a       blocked 1\n"),
+	ck_assert_msg(strstr(text, "\n6 results: 2 failed, 4 blocked\n") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "\nnode   gpu     ib_link    nccl_allreduce\n"
+				   "sim-1  FAIL 1  blocked 1  blocked 1\n"
+				   "sim-2  FAIL 1  pass       pass\n"
+				   "job    n/a     n/a        blocked 1\n"
+				   "(8 more columns: all pass or n/a)\n"),
 		"%s", text);
 	free(text);
 	muster_run_done(&run);
@@ -268,7 +395,7 @@ START_TEST(colours_come_only_when_asked_for)
 	fixture_report(&report, &run);
 	char *plain = text_of(&report, false), *coloured = text_of(&report, true);
 	ck_assert_ptr_null(strchr(plain, '\033'));
-	ck_assert_ptr_nonnull(strstr(coloured, "\033[1;31mFAIL\033[0m copy.h2d: node sim-1"));
+	ck_assert_ptr_nonnull(strstr(coloured, "\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n"));
 	/* without its colours it is the same text */
 	char *to = coloured;
 	for (const char *from = coloured; *from; from++) {
@@ -314,7 +441,7 @@ START_TEST(names_from_machines_cannot_drive_the_terminal)
 		ck_assert_msg((*at >= 0x20 && *at < 0x7f) || *at == '\n', "byte 0x%02x", (unsigned char)*at);
 	ck_assert_ptr_null(strstr(text, "\nMUSTER PASS"));
 	ck_assert_ptr_nonnull(
-		strstr(text, "node evil\\x1b[2J\\x0d\\nMUSTER PASS, rank 0, GPU \\xff\\x07, port \\x7f\n"));
+		strstr(text, "FAIL evil\\x1b[2J\\x0d\\nMUSTER PASS, GPU \\xff\\x07, port \\x7f, rank 0 [gpu.name]\n"));
 	ck_assert_str_eq(line, "MUSTER FAIL sku=sku%0AMUSTER%20PASS nodes=1 ranks=8 failed=2 warned=2 report=%1B[2J\n");
 	free(text);
 	free(line);
@@ -534,6 +661,10 @@ int main(void)
 	tcase_add_test(tcase, with_many_nodes_only_those_with_findings_have_rows);
 	tcase_add_test(tcase, a_fault_of_all_nodes_does_not_hide_another);
 	tcase_add_test(tcase, of_many_blocked_checks_the_first_dozen_is_named);
+	tcase_add_loop_test(tcase, the_first_line_says_what_to_do, 0, sizeof first_lines / sizeof *first_lines);
+	tcase_add_test(tcase, a_warning_that_fails_the_run_is_said);
+	tcase_add_test(tcase, a_list_that_does_not_fit_is_asked_for);
+	tcase_add_test(tcase, no_line_is_wider_than_a_terminal);
 	tcase_add_test(tcase, the_table_shows_what_is_blocked);
 	tcase_add_test(tcase, colours_come_only_when_asked_for);
 	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);

@@ -1,0 +1,268 @@
+/* text_findings.c - findings for people, those of a place together, the worst place first */
+#include "report/text_summary.h"
+
+#include "report/print_escaped.h"
+#include "report/text_lines.h"
+#include "util/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCKS_MAX = 40,         /* findings shown in full */
+	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
+	BLOCKED_MAX = 12,        /* ids of checks in one line */
+	TEXT_COLUMN = 12,        /* where the text of "  observed  ..." begins */
+	SIDE_COLUMN = 54,        /* where "expected" begins beside a short "observed" */
+};
+
+/* ---- where ---- */
+
+/* Labels that a place has besides. */
+static bool is_place(const char *key)
+{
+	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
+}
+
+char *muster_text_where(const struct muster_finding *finding)
+{
+	char *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
+	muster_print_escaped(out, finding->node ? finding->node : "whole job");
+	if (finding->gpu)
+		muster_print_text(out, ", GPU %s", finding->gpu);
+	if (finding->port)
+		muster_print_text(out, ", port %s", finding->port);
+	if (finding->rank >= 0)
+		fprintf(out, ", rank %d", finding->rank);
+	for (size_t i = 0; i < finding->label_count; i++) {
+		if (is_place(finding->labels[i].key))
+			continue;
+		fprintf(out, ", %s ", finding->labels[i].key);
+		muster_text_label(out, &finding->labels[i]);
+	}
+	muster_memory_close(out);
+	return text;
+}
+
+/* ---- one finding ---- */
+
+static const char *title_of(const struct muster_report *report, const char *check)
+{
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (strcmp(report->tallies[i].check, check) == 0)
+			return report->tallies[i].title;
+	return NULL;
+}
+
+/* "  source    ..." */
+static void print_line(const struct muster_text_page *page, const char *name, const char *text, const char *remark)
+{
+	if (!text || !*text)
+		return;
+	char *line = remark && *remark ? muster_asprintf("%s (%s)", text, remark) : muster_asprintf("%s", text);
+	fprintf(page->out, "  %-*s", TEXT_COLUMN - 2, name);
+	muster_text_lines(page->out, line, TEXT_COLUMN, TEXT_COLUMN);
+	free(line);
+}
+
+/* "  observed  11.2 GB/s     expected  at least 21 GB/s": beside each other where both are short. */
+static void print_values(const struct muster_text_page *page, const struct muster_finding *finding)
+{
+	const char *unit = finding->value.type == MUSTER_NUMBER && finding->unit ? finding->unit : "";
+	const char *seen = finding->observed ? finding->observed : "",
+		   *wanted = finding->expected ? finding->expected : "";
+	char *observed = muster_asprintf("%s%s%s", seen, *unit && *seen ? " " : "", *seen ? unit : "");
+	size_t left = muster_print_escaped(NULL, observed), right = muster_print_escaped(NULL, wanted);
+	if (left > 0 && right > 0 && TEXT_COLUMN + left + 2 <= SIDE_COLUMN &&
+		SIDE_COLUMN + strlen("expected  ") + right <= MUSTER_TEXT_WIDTH) {
+		muster_print_text(page->out, "  %-*s%s", TEXT_COLUMN - 2, "observed", observed);
+		fprintf(page->out, "%*s", (int)(SIDE_COLUMN - TEXT_COLUMN - left), "");
+		muster_print_text(page->out, "expected  %s", wanted);
+		fputc('\n', page->out);
+	} else {
+		print_line(page, "observed", observed, NULL);
+		print_line(page, "expected", wanted, NULL);
+	}
+	free(observed);
+}
+
+/* "8 checks not evaluated because of this: ib.rate, ..." */
+static void print_blocked(const struct muster_text_page *page, const struct muster_finding *finding)
+{
+	char *text, count[64];
+	size_t length;
+	if (finding->blocked_count == 0)
+		return;
+	FILE *out = muster_memory_open(&text, &length);
+	fprintf(out, "%s not evaluated because of this: ", muster_text_plural(count, finding->blocked_count, "check"));
+	for (size_t i = 0; i < finding->blocked_count && i < BLOCKED_MAX; i++)
+		fprintf(out, "%s%s", i ? ", " : "", finding->blocked[i]);
+	if (finding->blocked_count > BLOCKED_MAX)
+		fprintf(out, " and %zu more", finding->blocked_count - BLOCKED_MAX);
+	muster_memory_close(out);
+	print_line(page, "blocked", text, NULL);
+	free(text);
+}
+
+/* "FAIL  sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU  [copy.h2d]", and what is known of it */
+static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
+{
+	const char *title = title_of(page->report, finding->check);
+	char *where = muster_text_where(finding);
+	char *line = muster_asprintf("%s%s%s [%s]", where, title ? ": " : "", title ? title : "", finding->check);
+	fputc('\n', page->out);
+	muster_text_paint_status(page, finding->status, NULL);
+	fputc(' ', page->out);
+	muster_text_lines(page->out, line, strlen(muster_text_mark(finding->status)) + 1, TEXT_COLUMN);
+	free(where);
+	free(line);
+	print_values(page, finding);
+	print_line(page, "evidence", finding->evidence, NULL);
+	print_line(page, "action", finding->advice, NULL);
+	print_line(page, "source", finding->source, finding->certainty);
+	print_blocked(page, finding);
+}
+
+/* ---- their order ---- */
+
+struct entry {
+	const struct muster_finding *finding;
+	int weight, place_weight; /* of its status; of the worst at its place */
+	size_t index, place;      /* its own; the first one at its place */
+};
+
+/* 0 is the worst; -1: not shown. */
+static int weight_of(enum muster_status status)
+{
+	return status == MUSTER_FAIL ? 0 : status == MUSTER_INCONCLUSIVE ? 1 : status == MUSTER_WARN ? 2 : -1;
+}
+
+static int compare_nodes(const struct entry *x, const struct entry *y)
+{
+	const char *a = x->finding->node, *b = y->finding->node;
+	return a && b ? strcmp(a, b) : !b - !a;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_nodes(x, y);
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->place_weight != y->place_weight)
+		return x->place_weight - y->place_weight;
+	if (x->place != y->place)
+		return x->place > y->place ? 1 : -1;
+	if (x->weight != y->weight)
+		return x->weight - y->weight;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The findings that are shown, sorted. The caller frees them. */
+static struct entry *sort_findings(const struct muster_report *report, size_t *ret_count)
+{
+	struct entry *entries = muster_calloc(report->finding_count + 1, sizeof *entries);
+	size_t count = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		int weight = weight_of(report->findings[i].status);
+		if (weight >= 0)
+			entries[count++] =
+				(struct entry){ .finding = &report->findings[i], .weight = weight, .index = i };
+	}
+	qsort(entries, count, sizeof *entries, by_node);
+	for (size_t i = 0, end; i < count; i = end) {
+		int worst = entries[i].weight;
+		for (end = i; end < count && compare_nodes(&entries[i], &entries[end]) == 0; end++)
+			worst = entries[end].weight < worst ? entries[end].weight : worst;
+		for (size_t j = i; j < end; j++) {
+			entries[j].place = entries[i].index;
+			entries[j].place_weight = worst;
+		}
+	}
+	qsort(entries, count, sizeof *entries, by_place);
+	*ret_count = count;
+	return entries;
+}
+
+/* ---- those that are only counted ---- */
+
+/* Findings of one check and status: how many are shown and hidden. */
+struct group {
+	const char *check;
+	enum muster_status status;
+	size_t shown, hidden, nodes;
+	const char *last_node;
+};
+
+struct groups {
+	struct group *items;
+	size_t count;
+};
+
+static struct group *group_of(struct groups *groups, const struct muster_finding *finding)
+{
+	for (size_t i = groups->count; i-- > 0;) {
+		struct group *group = &groups->items[i];
+		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
+			return group;
+	}
+	groups->items = muster_realloc(groups->items, groups->count + 1, sizeof *groups->items);
+	groups->items[groups->count] = (struct group){ .check = finding->check, .status = finding->status };
+	return &groups->items[groups->count++];
+}
+
+/* Findings of a node come one after the other, so a change of name is another node. */
+static void hide(struct group *group, const struct muster_finding *finding)
+{
+	group->hidden++;
+	if (!finding->node || (group->last_node && strcmp(group->last_node, finding->node) == 0))
+		return;
+	group->last_node = finding->node;
+	group->nodes++;
+}
+
+static void print_hidden(const struct muster_text_page *page, const struct groups *groups, size_t hidden)
+{
+	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct group *group = &groups->items[i];
+		char nodes[64];
+		if (group->hidden == 0)
+			continue;
+		fputs("  ", page->out);
+		muster_text_paint_status(page, group->status, NULL);
+		muster_print_text(page->out, " %s: %zu", group->check, group->hidden);
+		if (group->nodes > 0)
+			fprintf(page->out, " on %s", muster_text_plural(nodes, group->nodes, "node"));
+		fputc('\n', page->out);
+	}
+}
+
+void muster_text_findings(const struct muster_text_page *page)
+{
+	struct groups groups = { 0 };
+	size_t count, shown = 0, hidden = 0;
+	struct entry *entries = sort_findings(page->report, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_finding *finding = entries[i].finding;
+		struct group *group = group_of(&groups, finding);
+		if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
+			print_block(page, finding);
+			group->shown++;
+			shown++;
+		} else {
+			hide(group, finding);
+			hidden++;
+		}
+	}
+	if (hidden > 0)
+		print_hidden(page, &groups, hidden);
+	free(groups.items);
+	free(entries);
+}
