@@ -43,7 +43,7 @@ struct muster_finding {
 /* How one check went over the whole run. */
 struct muster_tally {
 	const char *check, *metric, *probe, *unit;
-	const char *title; /* a short description, or NULL */
+	const char *title;                         /* a short description, or NULL */
 	const char *expected, *source, *certainty; /* as in a finding */
 	bool uncalibrated; /* no absolute threshold: a pass means that there is a value, or that it is close to the
 			      others */

@@ -211,21 +211,20 @@ static size_t cell_text(const struct table *table, const struct row *row, size_t
 	return (size_t)snprintf(out, 32, "%s %u", muster_text_mark(status), row->cells[column].count[status]);
 }
 
-/* A long name ends with dots. Returns the columns. */
+/* A long name ends with dots; of such a one, only its ASCII characters are kept. Returns the columns. */
 static size_t name_text(const char *name, char out[NAME_MAX_SHOWN + 1])
 {
 	char *escaped = muster_escaped(name);
-	size_t columns = muster_print_escaped(NULL, escaped);
-	if (strlen(escaped) <= NAME_MAX_SHOWN) {
-		strcpy(out, escaped);
-	} else { /* what is not ASCII may be cut in the middle of a character: it is left out */
-		size_t kept = 0;
+	size_t columns = muster_print_escaped(NULL, escaped), kept = 0;
+	bool fits = strlen(escaped) <= NAME_MAX_SHOWN;
+	if (!fits) {
 		for (const char *at = escaped; *at && kept < NAME_MAX_SHOWN - 3; at++)
 			if (!((unsigned char)*at & 0x80))
-				out[kept++] = *at;
-		strcpy(out + kept, "...");
+				escaped[kept++] = *at;
 		columns = kept + 3;
+		escaped[kept] = '\0';
 	}
+	snprintf(out, NAME_MAX_SHOWN + 1, "%s%s", escaped, fits ? "" : "...");
 	free(escaped);
 	return columns;
 }

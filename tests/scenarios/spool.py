@@ -116,7 +116,7 @@ def damages(folder, spool):
         ("100 MB without a newline", long_line, 0, "longer than muster's maximum"),
         ("the same file twice", twice, 0, "MUSTER PASS "),
         ("a FIFO", fifo, 0, "0 lines and 1 file ignored"),
-        ("a node without a file", gone, 1, "FAIL rank.missing: node sim-2"),
+        ("a node without a file", gone, 1, "FAIL sim-2 [rank.missing]"),
         ("an empty folder", empty, 2, "none of its 0 .jsonl files"),
         ("another version", version, 2, "another version of muster"),
     ]
@@ -149,7 +149,7 @@ def last_deaths(folder, spool):
 
 
 def expected_nodes(folder, spool):
-    report = assemble("nodes that are not there", spool, 1, "node sim-3", "--expect-nodes", "sim-[1-4]")
+    report = assemble("nodes that are not there", spool, 1, "FAIL sim-3 [node.missing]", "--expect-nodes", "sim-[1-4]")
     check("nodes that are not there", places(report, "node.missing") == [("sim-3", None), ("sim-4", None)],
           report["findings"])
     path = os.path.join(folder, "nodes.txt")

@@ -89,7 +89,7 @@ __attribute__((visibility("default"))) int hwloc_get_membind(
 	return 0;
 }
 
-/* What hwloc says of this thread's CPUs: the kernel's answer, an error, or a CPU with a number above the largest that muster knows. */
+/* What hwloc says of this thread's CPUs: the kernel's answer, an error, or a CPU beyond the last that muster knows. */
 static enum cpus_answer { CPUS_OF_KERNEL, CPUS_REFUSED, CPUS_BEYOND } scripted_cpus;
 
 __attribute__((visibility("default"))) int hwloc_get_cpubind(hwloc_topology_t topology, hwloc_bitmap_t set, int flags)

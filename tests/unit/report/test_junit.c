@@ -278,7 +278,7 @@ static const char second_half[] =
 	"  <testsuite name=\"c\" id=\"3\" tests=\"1\" failures=\"1\" errors=\"0\" time=\"0.000\" skipped=\"0\" "
 	"timestamp=\"2025-01-31T12:00:00\" hostname=\"c\">\n"
 	"    <testcase classname=\"c.muster\" name=\"rank.missing\" time=\"0.000\">\n"
-	"      <failure message=\"observed no message\" type=\"fail\"c, rank 3\n"
+	"      <failure message=\"observed no message\" type=\"fail\">c, rank 3\n"
 	"  observed  no message\n"
 	"</failure>\n"
 	"    </testcase>\n"

@@ -112,8 +112,7 @@ START_TEST(a_pass_is_a_few_calm_lines)
 	report.tally_count = 3; /* those that hold values against a figure */
 	char *text = text_of(&report, false);
 	ck_assert_msg(strncmp(text, "PASS\nStandard_ND96asr_v4, 1 node, 8 ranks, ", 43) == 0, "%s", text);
-	ck_assert_msg(
-		strstr(text, "\n\n40 results: 40 passed\n\n") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "\n\n40 results: 40 passed\n\n") != NULL, "%s", text);
 	ck_assert_ptr_null(strstr(text, "SIMULATED"));
 	ck_assert_ptr_null(strstr(text, "\nnode "));
 	free(text);
