@@ -1,5 +1,6 @@
 /* device_select.c - which GPU a rank takes */
 #include "device_select.h"
+#include "hidden_gpus.h"
 
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
@@ -7,6 +8,16 @@
 #include "util/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Start CUDA. *ret_hidden: CUDA shows no GPU because CUDA_VISIBLE_DEVICES hides as many; else 0. */
+static int start_cuda(const struct muster_cuda *cuda, unsigned int *ret_hidden, struct muster_error *err)
+{
+	CUresult result = cuda->cuInit(0);
+	bool none = result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_INVALID_DEVICE;
+	*ret_hidden = none ? muster_gpus_hidden() : 0;
+	return *ret_hidden ? 0 : muster_cuda_check(cuda, result, err, "cuInit");
+}
 
 int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
@@ -18,7 +29,8 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!cuda)
 		return -1;
 	muster_step(ctx, "cuInit");
-	return muster_cuda_check(cuda, cuda->cuInit(0), err, "cuInit");
+	unsigned int hidden;
+	return start_cuda(cuda, &hidden, err);
 }
 
 static void join_nvml(struct muster_gpu *gpu)
@@ -41,8 +53,17 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 		return -1;
 	muster_step(ctx, "cuDeviceGetCount");
 	/* again, so that the error of a failed open is reported here too */
-	if (muster_cuda_check(cuda, cuda->cuInit(0), err, "cuInit") < 0 ||
-		muster_cuda_check(cuda, cuda->cuDeviceGetCount(&ret->visible), err, "cuDeviceGetCount") < 0)
+	unsigned int hidden;
+	if (start_cuda(cuda, &hidden, err) < 0)
+		return -1;
+	if (hidden > 0) {
+		ret->visible = 0;
+		snprintf(ret->why_none, sizeof ret->why_none,
+			"CUDA_VISIBLE_DEVICES=\"%s\" hides all %u GPUs of the node from this rank",
+			getenv("CUDA_VISIBLE_DEVICES"), hidden);
+		return 0;
+	}
+	if (muster_cuda_check(cuda, cuda->cuDeviceGetCount(&ret->visible), err, "cuDeviceGetCount") < 0)
 		return -1;
 	if (ret->visible == 0 || (ret->visible > 1 && env->local_rank >= ret->visible)) {
 		snprintf(ret->why_none, sizeof ret->why_none, "CUDA shows %d GPU%s to local rank %d of %d",

@@ -1,0 +1,63 @@
+/* hidden_gpus.c - whether CUDA_VISIBLE_DEVICES hides every GPU, as the driver reads the variable */
+#include "hidden_gpus.h"
+
+#include "vendor/nvml.h"
+#include "util/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_uuid_of_gpu(const struct muster_nvml *nvml, unsigned int count, const char *entry, size_t length)
+{
+	char uuid[MUSTER_UUID_TEXT_SIZE + sizeof "GPU-"];
+	nvmlDevice_t device;
+	for (unsigned int i = 0; i < count; i++)
+		if (nvml->nvmlDeviceGetHandleByIndex_v2(i, &device) == NVML_SUCCESS &&
+			nvml->nvmlDeviceGetUUID(device, uuid, sizeof uuid) == NVML_SUCCESS &&
+			strncmp(uuid, entry, length) == 0)
+			return true;
+	return false;
+}
+
+/* Whether an entry of CUDA_VISIBLE_DEVICES names one of count GPUs: by its number or the start of its UUID. */
+static bool names_gpu(const struct muster_nvml *nvml, unsigned int count, const char *entry, size_t length)
+{
+	char *end;
+	if (length > 4 && strncmp(entry, "GPU-", 4) == 0)
+		return is_uuid_of_gpu(nvml, count, entry, length);
+	long index = strtol(entry, &end, 10);
+	return end == entry + length && length > 0 && index >= 0 && index < (long)count;
+}
+
+/* Whether a list hides every GPU: its first entry, where the driver stops reading, names none, or one entry before such
+ * an entry stands twice (CUDA C++ Programming Guide, CUDA Environment Variables). */
+static bool hides_all(const struct muster_nvml *nvml, unsigned int count, const char *visible)
+{
+	for (const char *at = visible;; at++) {
+		at += strspn(at, " \t\n");
+		size_t length = strcspn(at, ", \t\n");
+		if (!names_gpu(nvml, count, at, length))
+			return at == visible + strspn(visible, " \t\n");
+		for (const char *other = visible; other < at; other++) {
+			other += strspn(other, " \t\n");
+			if (strcspn(other, ", \t\n") == length && other < at && strncmp(other, at, length) == 0)
+				return true;
+			other += strcspn(other, ",");
+		}
+		at += strcspn(at, ",");
+		if (*at == '\0')
+			return false;
+	}
+}
+
+unsigned int muster_gpus_hidden(void)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	struct muster_error err;
+	const struct muster_nvml *nvml = visible ? muster_nvml(&err) : NULL;
+	unsigned int count = 0;
+	if (!nvml || nvml->nvmlDeviceGetCount_v2(&count) != NVML_SUCCESS || count == 0)
+		return 0;
+	return hides_all(nvml, count, visible) ? count : 0;
+}
