@@ -33,14 +33,17 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "gpu.h2d_together_gbps", 25.1, NULL },
 	{ "gpu.mem_clock_max_mhz", 1215, NULL },
 	{ "gpu.mem_clock_mhz", 1215, NULL },
+	{ "gpu.memory_limit_gbps", 1555.2, NULL },
 	{ "gpu.memory_mib", 40960, NULL },
 	{ "gpu.mig", 0, "false" },
 	{ "gpu.name", 0, "NVIDIA A100-SXM4-40GB" },
 	{ "gpu.nvlink_gbps", 25, NULL },
+	{ "gpu.nvlink_limit_gbps", 300, NULL },
 	{ "gpu.nvlinks", 12, NULL },
 	{ "gpu.pcie_gen", 4, NULL },
 	{ "gpu.pcie_gen_loaded", 4, NULL },
 	{ "gpu.pcie_gen_max", 4, NULL },
+	{ "gpu.pcie_limit_gbps", 31.5, NULL },
 	{ "gpu.pcie_width", 16, NULL },
 	{ "gpu.pcie_width_loaded", 16, NULL },
 	{ "gpu.pcie_width_max", 16, NULL },
@@ -57,6 +60,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "gpu.throttle_reasons", 0, "none" },
 	{ "nccl.allreduce_algbw_gbps", 122.4, NULL },
 	{ "nccl.allreduce_busbw_gbps", 229.5, NULL },
+	{ "nccl.allreduce_limit_gbps", 300, NULL },
 	{ "nccl.allreduce_us", 70164.9, NULL },
 	{ "node.architecture", 0, "x86_64" },
 	{ "node.cpu_model", 0, "AMD EPYC 7V12 64-Core Processor" },
@@ -79,6 +83,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "port.counter_increase", 0, NULL },
 	{ "port.firmware", 0, "20.31.1014" },
 	{ "port.hca_type", 0, "MT4124" },
+	{ "port.limit_gbps", 25, NULL },
 	{ "port.mtu_bytes", 4096, NULL },
 	{ "port.phys_state", 0, "LinkUp" },
 	{ "port.pkeys", 0, "0x8012 0x7fff" },
@@ -169,10 +174,15 @@ static inline struct muster_value synthetic_value_of(struct synthetic_place *pla
 		number = place->rank % SYNTHETIC_PER_NODE;
 	bool measured = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0 ||
 			strcmp(metric->unit, "ms") == 0 || strcmp(metric->unit, "W") == 0;
-	if (measured && strcmp(metric->name, "gpu.nvlink_gbps") != 0 &&
+	if (measured && !strstr(metric->name, "_limit_") && strcmp(metric->name, "gpu.nvlink_gbps") != 0 &&
 		strcmp(metric->name, "gpu.power_limit_watts") != 0)
 		number *= synthetic_wobble(place);
 	return muster_number(number);
+}
+
+static inline const char *synthetic_link(const char *metric)
+{
+	return strstr(metric, "pcie") ? "PCIe 4.0 x16" : strstr(metric, "c2c") ? "C2C" : "NVLink (12 x 25.0)";
 }
 
 /* Add the metric's samples: one for each combination of the values that its labels take here. */
@@ -193,11 +203,15 @@ static inline void synthetic_add(
 		}
 		/* what only Slurm knows is null here */
 		bool slurm = strstr(metric->name, "slurm") || strcmp(metric->name, "rank.cuda_visible_devices") == 0;
-		muster_samples_add(samples, (struct muster_sample){ .metric = metric,
-						    .labels = labels,
-						    .label_count = label,
-						    .value = slurm ? muster_null() : synthetic_value_of(place, metric),
-						    .reason = slurm ? "not started by Slurm" : NULL });
+		bool absent = strcmp(metric->name, "gpu.c2c_limit_gbps") == 0; /* the machine has no C2C */
+		muster_samples_add(
+			samples, (struct muster_sample){ .metric = metric,
+					 .labels = labels,
+					 .label_count = label,
+					 .value = slurm || absent ? muster_null() : synthetic_value_of(place, metric),
+					 .reason = slurm    ? "not started by Slurm"
+						   : absent ? "no C2C link is up"
+							    : NULL });
 		return;
 	}
 	const char *key = metric->labels[label];
@@ -228,6 +242,8 @@ static inline void synthetic_add(
 				      ? muster_string(place->port == SYNTHETIC_PORTS - 1 ? "Ethernet" : "InfiniBand")
 			      : strcmp(key, "nodes") == 0 ? muster_number(place->nodes)
 			      : strcmp(key, "ranks") == 0 ? muster_number(place->ranks)
+			      : strcmp(key, "path") == 0  ? muster_string("NVLink")
+			      : strcmp(key, "link") == 0  ? muster_string(synthetic_link(metric->name))
 							  : muster_string("text");
 		synthetic_add(place, metric, label + 1, samples);
 	}

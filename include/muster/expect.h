@@ -56,6 +56,10 @@ struct muster_check {
 	bool ignore_case;     /* texts are compared in upper or lower case */
 	const char *in_words; /* what a pattern asks for, "a whole RTX PRO 6000"; NULL: the pattern itself is shown */
 	const char *within;   /* same_across: only values with the same value of this label are compared; or NULL */
+	/* the limit metric of which min, max, warn_below and warn_above are shares; NULL: they are values */
+	const struct muster_metric *share_of;
+	struct muster_label *limit_where; /* only where the limit has all these labels */
+	size_t limit_where_count;
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
 	const char *after_id; /* the check that it comes after, which may have been removed; or NULL */

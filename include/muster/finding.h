@@ -16,6 +16,14 @@ enum muster_status {
 	MUSTER_STATUS_COUNT
 };
 
+/* How much of its limit a speed reached: see model/share.h. Of one value lowest is highest. */
+struct muster_share {
+	bool known;
+	double lowest, highest; /* 0.43; above 1 where the network reduces */
+	double limit;           /* in the unit of the speed; the lowest of several */
+	const char *of;         /* the limit in words: "PCIe 5.0 x16" */
+};
+
 /* The result of one check at one place that is not a plain pass (passes are counted in the check's tally). */
 struct muster_finding {
 	const char *check; /* the check's id, or "probe.<name>" for a probe that did not end well, "rank.missing" ... */
@@ -32,6 +40,7 @@ struct muster_finding {
 	const char *evidence;      /* what a library or a process said, of the first rank that it has; or NULL */
 	struct muster_value value; /* the observed value; null when there was none */
 	const char *unit;          /* "" for none */
+	struct muster_share share; /* of the observed value */
 	const char *advice;        /* NULL when there is none; placeholders filled in */
 	const char *source;        /* NULL when there is none */
 	const char *certainty;     /* NULL when there is none */
@@ -51,6 +60,7 @@ struct muster_tally {
 	/* observed values: for numbers min and max; for others one value if all were equal, else NULL */
 	bool has_numbers;
 	double lowest, highest;
+	struct muster_share share;
 	const char *value;
 	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */
 	size_t where_count;

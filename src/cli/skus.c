@@ -117,13 +117,16 @@ static const char *origin_text(const struct muster_check *check, struct muster_a
 	return text;
 }
 
-/* " where bytes 8589934592, link_layer InfiniBand" */
+/* " where bytes 8589934592, limit's path NVLink" */
 static const char *where_text(const struct muster_check *check, struct muster_arena *arena)
 {
-	const char *text = check->where_count ? " where " : "";
-	for (size_t i = 0; i < check->where_count; i++)
-		text = muster_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", check->where[i].key,
-			muster_describe_value(check->where[i].value, arena));
+	const char *text = "";
+	for (size_t i = 0; i < check->where_count + check->limit_where_count; i++) {
+		bool own = i < check->where_count;
+		const struct muster_label *label = own ? &check->where[i] : &check->limit_where[i - check->where_count];
+		text = muster_arena_printf(arena, "%s%s%s%s %s", text, i ? ", " : " where ", own ? "" : "limit's ",
+			label->key, muster_describe_value(label->value, arena));
+	}
 	return text;
 }
 
@@ -266,6 +269,10 @@ static void put_check(
 	muster_json_writer_object_of(w, "where");
 	for (size_t i = 0; i < check->where_count; i++)
 		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
+	muster_json_writer_object_end(w);
+	muster_json_writer_object_of(w, "limit_where");
+	for (size_t i = 0; i < check->limit_where_count; i++)
+		muster_json_writer_pair(w, check->limit_where[i].key, check->limit_where[i].value);
 	muster_json_writer_object_end(w);
 	muster_json_writer_pair(w, "expected", muster_string(muster_describe_expected(check, NULL, arena)));
 	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));

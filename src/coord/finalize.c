@@ -3,6 +3,7 @@
 
 #include "eval/derive.h"
 #include "journal/read.h"
+#include "model/share.h"
 #include "model/trend.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -65,12 +66,13 @@ static void log_findings(const struct muster_report *report)
 		};
 		if (finding->status == MUSTER_SKIP)
 			continue;
-		bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
+		char *observed = muster_finding_observed(finding);
 		const char *thing = finding->gpu ? finding->gpu : finding->port;
 		muster_log(finding->status == MUSTER_FAIL ? MUSTER_LOG_ERROR : MUSTER_LOG_WARN, &at,
-			"%s %s%s%s: observed %s%s%s, expected %s", muster_status_name(finding->status), finding->check,
-			thing ? " on " : "", thing ? thing : "", finding->observed ? finding->observed : "nothing",
-			unit ? " " : "", unit ? finding->unit : "", finding->expected ? finding->expected : "nothing");
+			"%s %s%s%s: observed %s, expected %s", muster_status_name(finding->status), finding->check,
+			thing ? " on " : "", thing ? thing : "", *observed ? observed : "nothing",
+			finding->expected ? finding->expected : "nothing");
+		free(observed);
 	}
 }
 

@@ -10,6 +10,7 @@
 #define MUSTER_EVAL_EVAL_H
 
 #include "expect/describe.h"
+#include "model/share.h"
 #include "muster/expect.h"
 #include "muster/probe.h"
 #include "muster/evaluate.h"
@@ -37,9 +38,16 @@ struct muster_range {
 struct muster_index {
 	struct muster_entry *entries;
 	struct muster_range *of_check;
+	struct muster_range (*limits)[MUSTER_LIMITS_MOST]; /* for each check: of share_of, else of what its metric is
+							    * shown with */
 };
 void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect);
 void muster_index_done(struct muster_index *index);
+
+/* The limit of a sample of the check, at the same place: the first one that is a number above 0, else one that is null,
+ * else NULL. */
+const struct muster_sample *muster_index_limit(
+	const struct muster_index *index, size_t check, const struct muster_entry *entry);
 
 /* Goes through the samples of one check, place by place: places come in order of node and rank. */
 struct muster_cursor {
@@ -152,9 +160,11 @@ struct muster_verdict {
 	enum muster_status status;
 	const char *expected; /* NULL: as the check says */
 	const char *observed;
+	const struct muster_sample *limit; /* that the value has a share of; or NULL */
 };
+/* limit: the value's, or NULL. */
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, struct muster_arena *arena);
+	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena);
 /* What a check makes of a value that is bad: fail or warn. */
 enum muster_status muster_check_status(const struct muster_check *check);
 /* Why the value proves nothing (inconclusive_on); NULL when it does. */
@@ -164,8 +174,9 @@ bool muster_sample_chosen(const struct muster_check *check, const struct muster_
 /* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
 void muster_result_take(struct muster_eval *eval, size_t check, struct muster_place place,
 	const struct muster_sample *sample, struct muster_verdict verdict);
-/* An evaluated value: the tally keeps lowest and highest, or the common value. */
-void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample);
+/* An evaluated value: the tally keeps lowest and highest, also as shares of limit (or NULL), or the common value. */
+void muster_result_value(
+	struct muster_eval *eval, size_t check, const struct muster_sample *sample, const struct muster_sample *limit);
 /* The check is not evaluated at one place because of a finding, which then lists it. Counted as blocked, or as not
  * applicable where the finding itself says no more than that. */
 void muster_result_block(struct muster_eval *eval, size_t check, size_t draft);

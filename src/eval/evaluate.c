@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_result_value(struct muster_eval *eval, size_t check, const struct muster_sample *sample)
+void muster_result_value(
+	struct muster_eval *eval, size_t check, const struct muster_sample *sample, const struct muster_sample *limit)
 {
 	struct muster_check_state *state = &eval->states[check];
 	struct muster_tally *tally = state->tally;
@@ -26,6 +27,7 @@ void muster_result_value(struct muster_eval *eval, size_t check, const struct mu
 		if (!tally->has_numbers || number > tally->highest)
 			tally->highest = number;
 		tally->has_numbers = true;
+		muster_share_add(&tally->share, number, limit);
 	} else if (!state->first) {
 		state->first = sample;
 	} else if (!state->mixed) {
@@ -71,6 +73,8 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.certainty = tally->certainty,
 		.uncalibrated = tally->uncalibrated,
 	};
+	if (sample && sample->value.type == MUSTER_NUMBER)
+		muster_share_add(&finding.share, sample->value.number, verdict.limit);
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
 		finding.gpu = place.key;
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
@@ -137,12 +141,13 @@ void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, u
 	if (muster_check_operand(check, MUSTER_OF_PRESENCE))
 		verdict.status = muster_check_status(check);
 	if (check->optional && probe_unheard(eval, check->metric, node, rank))
-		verdict = (struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the probe" };
+		verdict = (struct muster_verdict){ .status = MUSTER_SKIP,
+			.observed = "not measured: this run did not have the probe" };
 	else if (check->optional && eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
-		verdict =
-			(struct muster_verdict){ MUSTER_SKIP, NULL, "not measured: this run did not have the metric" };
+		verdict = (struct muster_verdict){ .status = MUSTER_SKIP,
+			.observed = "not measured: this run did not have the metric" };
 	else if (check->optional && check->metric->scope == MUSTER_SCOPE_JOB) /* a size that is not in the profile */
-		verdict = (struct muster_verdict){ MUSTER_SKIP, NULL, "not measured in this run" };
+		verdict = (struct muster_verdict){ .status = MUSTER_SKIP, .observed = "not measured in this run" };
 	if (!muster_result_blocked(eval, at, place, verdict.status))
 		muster_result_take(eval, at, place, NULL, verdict);
 }
@@ -175,6 +180,13 @@ struct muster_place muster_entry_place(const struct muster_entry *entry)
 	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : label_string(entry->sample, "port") };
 }
 
+static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)
+{
+	struct muster_eval *eval = w->eval;
+	return muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample,
+		muster_index_limit(&eval->index, w->check_at, entry), eval->report->arena);
+}
+
 /* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
  * it is only counted. */
 static void take_skipped(struct walk *w)
@@ -187,8 +199,7 @@ static void take_skipped(struct walk *w)
 			eval->report->count[MUSTER_SKIP]++;
 			continue;
 		}
-		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample,
-			muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample, eval->report->arena));
+		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample, judge_entry(w, entry));
 	}
 	w->skipped_count = 0;
 	w->applies = false;
@@ -217,13 +228,17 @@ static struct muster_verdict excuse_slow(const struct walk *w, struct muster_ver
 /* A link or a port that is down costs an all-reduce a part of its bandwidth: one below half of what is needed has
  * another cause too. What comes before it in its own probe (a slower message size, a transport) may explain any loss.
  */
-static bool is_unexplained(const struct walk *w, const struct muster_sample *sample, struct muster_place place)
+static bool is_unexplained(const struct walk *w, const struct muster_sample *sample,
+	const struct muster_verdict *verdict, struct muster_place place)
 {
 	const struct muster_operand *least = muster_check_operand_named(w->check, "min");
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(w->check->metric));
 	struct muster_block block = muster_block_find(w->eval, w->check_at, place);
 	if (block.status == MUSTER_PASS || !least || !probe || !probe->ring || !is_transfer(w->check->metric) ||
-		sample->value.type != MUSTER_NUMBER || sample->value.number >= least->value.number / 2)
+		sample->value.type != MUSTER_NUMBER || verdict->status == MUSTER_SKIP)
+		return false;
+	double whole = w->check->share_of && verdict->limit ? verdict->limit->value.number : 1;
+	if (sample->value.number >= least->value.number / 2 * whole)
 		return false;
 	const struct muster_metric *cause = w->eval->expect->checks[block.check].metric;
 	return strcmp(muster_metric_probe(cause), muster_metric_probe(w->check->metric)) != 0;
@@ -237,12 +252,12 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	struct muster_verdict verdict;
 	if (w->seen)
 		mark_seen(w, sample);
-	verdict =
-		excuse_slow(w, muster_judge_sample(w->check, &eval->states[w->check_at], sample, eval->report->arena));
-	if (!is_unexplained(w, sample, place) && muster_result_blocked(eval, w->check_at, place, verdict.status))
+	verdict = excuse_slow(w, judge_entry(w, entry));
+	if (!is_unexplained(w, sample, &verdict, place) &&
+		muster_result_blocked(eval, w->check_at, place, verdict.status))
 		return;
-	if (sample->value.type != MUSTER_NULL)
-		muster_result_value(eval, w->check_at, sample);
+	if (sample->value.type != MUSTER_NULL && verdict.status != MUSTER_SKIP)
+		muster_result_value(eval, w->check_at, sample, verdict.limit);
 	if (verdict.status == MUSTER_SKIP) {
 		MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, *entry);
 		return;
@@ -299,8 +314,9 @@ static void judge_unseen(struct walk *w, uint32_t node)
 			muster_result_blocked(eval, w->check_at, from, muster_check_status(w->check)))
 			continue;
 		muster_result_take(eval, w->check_at, place, NULL,
-			(struct muster_verdict){ muster_check_status(w->check),
-				muster_describe_with_unit(listed->value, w->check->metric->unit, arena), "not found" });
+			(struct muster_verdict){ .status = muster_check_status(w->check),
+				.expected = muster_describe_with_unit(listed->value, w->check->metric->unit, arena),
+				.observed = "not found" });
 	}
 	memset(w->seen, 0, w->by->list_count * sizeof *w->seen);
 }

@@ -233,10 +233,12 @@ static const char *ranks_text(const struct muster_finding_draft *draft, struct m
 /* A finding that stands for several things says for which. */
 static void unfold(const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
-	if (draft->more)
+	if (draft->more) {
 		finding->observed = draft->more < MORE_SHOWN ? draft->all
 							     : muster_arena_printf(arena, "%s; and %zu more",
 								       draft->all, draft->more - MORE_SHOWN + 1);
+		finding->share = (struct muster_share){ 0 };
+	}
 	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
 		return;
 	if (finding->status != MUSTER_SKIP) {

@@ -34,7 +34,8 @@ static void add_floor(struct muster_floors *floors, const struct muster_check *c
 
 static bool applies(const struct muster_check *check, const struct muster_run *run, size_t domains, const char *metric)
 {
-	return metric && strcmp(check->metric->name, metric) == 0 &&
+	/* a share is not a number before all ranks have said what their links can do */
+	return metric && strcmp(check->metric->name, metric) == 0 && !check->share_of &&
 	       !muster_describe_when(check, run, domains, run->arena);
 }
 

@@ -27,14 +27,31 @@ static struct slot *find_slot(const struct slots *slots, const struct muster_met
 	return &slots->items[at];
 }
 
+/* The limits of a check's metric; NULL for none. */
+static void find_limits(const struct muster_check *check, const struct muster_metric *ret[MUSTER_LIMITS_MOST])
+{
+	const char *const *names = check->share_of ? muster_no_limits : muster_limits_of(check->metric);
+	for (size_t i = 0; i < MUSTER_LIMITS_MOST; i++)
+		ret[i] = NULL;
+	ret[0] = check->share_of;
+	for (size_t i = 0; names[i]; i++)
+		ret[i] = muster_metric_find(names[i]);
+}
+
 static struct slots make_slots(const struct muster_expect *expect)
 {
 	size_t room = 64;
-	while (room < 4 * expect->check_count)
+	while (room < 4 * (1 + MUSTER_LIMITS_MOST) * expect->check_count)
 		room *= 2;
 	struct slots slots = { .items = muster_calloc(room, sizeof *slots.items), .mask = room - 1 };
-	for (size_t i = 0; i < expect->check_count; i++)
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_metric *limits[MUSTER_LIMITS_MOST];
+		find_limits(&expect->checks[i], limits);
 		find_slot(&slots, expect->checks[i].metric)->metric = expect->checks[i].metric;
+		for (size_t j = 0; j < MUSTER_LIMITS_MOST; j++)
+			if (limits[j])
+				find_slot(&slots, limits[j])->metric = limits[j];
+	}
 	return slots;
 }
 
@@ -81,15 +98,59 @@ void muster_index_make(struct muster_index *index, const struct muster_run *run,
 	index->entries = muster_calloc(total + 1, sizeof *index->entries);
 	walk(&slots, index->entries, run);
 	index->of_check = muster_calloc(expect->check_count, sizeof *index->of_check);
-	for (size_t i = 0; i < expect->check_count; i++)
+	index->limits = muster_calloc(expect->check_count, sizeof *index->limits);
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_metric *limits[MUSTER_LIMITS_MOST];
+		find_limits(&expect->checks[i], limits);
 		index->of_check[i] = find_slot(&slots, expect->checks[i].metric)->range;
+		for (size_t j = 0; j < MUSTER_LIMITS_MOST; j++)
+			if (limits[j])
+				index->limits[i][j] = find_slot(&slots, limits[j])->range;
+	}
 	free(slots.items);
+}
+
+static bool is_before(const struct muster_entry *a, const struct muster_entry *b)
+{
+	return a->node != b->node ? a->node < b->node : a->rank < b->rank;
+}
+
+/* The limit of one metric at the place of an entry. */
+static const struct muster_sample *find_at(
+	const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
+{
+	size_t low = range.start, high = range.start + range.count, end = high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (is_before(&index->entries[middle], entry))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < end && !is_before(entry, &index->entries[low]); low++)
+		if (muster_limit_fits(index->entries[low].sample, entry->sample))
+			return index->entries[low].sample;
+	return NULL;
+}
+
+const struct muster_sample *muster_index_limit(
+	const struct muster_index *index, size_t check, const struct muster_entry *entry)
+{
+	const struct muster_sample *unknown = NULL;
+	for (size_t i = 0; i < MUSTER_LIMITS_MOST; i++) {
+		const struct muster_sample *limit = find_at(index, index->limits[check][i], entry);
+		if (limit && limit->value.type == MUSTER_NUMBER && limit->value.number > 0)
+			return limit;
+		unknown = unknown ? unknown : limit;
+	}
+	return unknown;
 }
 
 void muster_index_done(struct muster_index *index)
 {
 	free(index->entries);
 	free(index->of_check);
+	free(index->limits);
 }
 
 struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t check)

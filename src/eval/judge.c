@@ -31,14 +31,45 @@ const char *muster_check_excuse(const struct muster_check *check, struct muster_
 	return NULL;
 }
 
+/* Why the value cannot be held as a share of its limit; then *ret is inconclusive, or not applicable. */
+static bool has_no_share(const struct muster_check *check, const struct muster_sample *limit, const char *value,
+	struct muster_arena *arena, struct muster_verdict *ret)
+{
+	const char *name = check->share_of->name;
+	ret->status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE;
+	if (!limit) {
+		ret->observed = muster_arena_printf(arena, "%s was not measured, observed %s", name, value);
+		return true;
+	}
+	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
+		ret->observed = muster_arena_printf(arena, "%s is %s (%s), observed %s", name,
+			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
+		return true;
+	}
+	for (size_t i = 0; i < check->limit_where_count; i++) {
+		const struct muster_label *wanted = &check->limit_where[i];
+		const struct muster_value *label = muster_sample_label(limit, wanted->key);
+		if (label && muster_value_equal(*label, wanted->value))
+			continue;
+		ret->status = MUSTER_SKIP;
+		ret->observed = muster_arena_printf(arena, "%s has %s %s and not %s, observed %s", name, wanted->key,
+			label ? muster_describe_value(*label, arena) : "unknown",
+			muster_describe_value(wanted->value, arena), value);
+		return true;
+	}
+	return false;
+}
+
 /* Ask each operator. A refusal fails, or warns where the operator or the check says so. */
 static struct muster_verdict judge_operands(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, struct muster_arena *arena)
+	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
-	struct muster_question question = {
-		.check = check, .sample = sample, .median = &state->median, .arena = arena
-	};
+	struct muster_question question = { .check = check,
+		.sample = sample,
+		.median = &state->median,
+		.limit = check->share_of ? limit->value.number : 0,
+		.arena = arena };
 	bool refused = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
@@ -72,7 +103,7 @@ static const char *observed_text(
 }
 
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, struct muster_arena *arena)
+	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
@@ -94,9 +125,13 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		verdict.status = MUSTER_INCONCLUSIVE;
 		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_describe_value(value, arena), why);
 		return verdict;
+	} else if (check->share_of &&
+		   has_no_share(check, limit, muster_describe_value(value, arena), arena, &verdict)) {
+		return verdict;
 	} else {
-		verdict = judge_operands(check, state, sample, arena);
+		verdict = judge_operands(check, state, sample, limit, arena);
 	}
+	verdict.limit = limit;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
 		verdict.observed = observed_text(check, value, arena);
 	return verdict;

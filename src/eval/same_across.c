@@ -70,10 +70,11 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 			a->block = muster_block_find(a->eval, a->check_at, place);
 		if (entry->sample->value.type == MUSTER_NULL) {
 			muster_result_take(a->eval, a->check_at, place, entry->sample,
-				muster_judge_sample(a->check, &a->eval->states[a->check_at], entry->sample, arena));
+				muster_judge_sample(
+					a->check, &a->eval->states[a->check_at], entry->sample, NULL, arena));
 			continue;
 		}
-		muster_result_value(a->eval, a->check_at, entry->sample);
+		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
 		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
 			((struct seen){
 				within_of(a, entry->sample), muster_describe_value(entry->sample->value, arena) }));
@@ -197,7 +198,9 @@ static void judge_majority(struct across *a, struct peer *const *sorted, size_t 
 		struct muster_place place = { .node = peer->node, .rank = peer->rank };
 		struct muster_verdict verdict = { .status = MUSTER_PASS };
 		if (peer->value != value)
-			verdict = (struct muster_verdict){ muster_check_status(a->check), expected, peer->value };
+			verdict = (struct muster_verdict){
+				.status = muster_check_status(a->check), .expected = expected, .observed = peer->value
+			};
 		if (muster_block_stops(peer->block, verdict.status))
 			muster_result_block(a->eval, a->check_at, peer->block.draft);
 		else
@@ -225,7 +228,9 @@ static void judge_split(
 		text = muster_arena_printf(arena, "%s; and %zu more value%s", text, count - GROUPS_SHOWN,
 			count == GROUPS_SHOWN + 1 ? "" : "s");
 	muster_result_take(a->eval, a->check_at, everywhere, NULL,
-		(struct muster_verdict){ muster_check_status(a->check), expected_text(a, sorted[0]), text });
+		(struct muster_verdict){ .status = muster_check_status(a->check),
+			.expected = expected_text(a, sorted[0]),
+			.observed = text });
 }
 
 /* Peers that are compared with each other, sorted by value. There is room for as many groups as peers. */

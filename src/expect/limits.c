@@ -12,10 +12,13 @@ static const char *with_unit(const struct muster_question *q, struct muster_valu
 	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
 }
 
-/* The value as a limit's text shows it; "" for no operand. */
-static const char *number_of(const struct muster_operand *operand, struct muster_arena *arena)
+/* The value as a limit's text shows it, a share in per cent; "" for no operand. */
+static const char *number_of(const struct muster_question *q, const struct muster_operand *operand)
 {
-	return operand ? muster_describe_value(operand->value, arena) : "";
+	if (!operand)
+		return "";
+	return muster_describe_value(
+		q->check->share_of ? muster_number(operand->value.number * 100) : operand->value, q->arena);
 }
 
 /* ---- min, max, warn_below, warn_above ---- */
@@ -27,39 +30,47 @@ int muster_limit_parse(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_number_read(r, &operand->value.number, json);
 }
 
+/* What the limits are about: the value, or its share. */
+static double measured(const struct muster_question *q)
+{
+	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
+}
+
 bool muster_limit_lower_judge(const struct muster_question *q)
 {
-	return !(q->sample->value.number < q->operand->value.number);
+	return !(measured(q) < q->operand->value.number);
 }
 
 bool muster_limit_upper_judge(const struct muster_question *q)
 {
-	return !(q->sample->value.number > q->operand->value.number);
+	return !(measured(q) > q->operand->value.number);
 }
 
-/* "at least 21 GB/s (warning below 24)" */
+/* "at least 21 GB/s (warning below 24)"; of shares "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)" */
 const char *muster_limits_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min"),
 				    *max = muster_check_operand_named(q->check, "max");
 	const struct muster_operand *below = muster_check_operand_named(q->check, "warn_below");
 	const struct muster_operand *above = muster_check_operand_named(q->check, "warn_above");
-	const char *unit = q->check->metric->unit, *blank = *unit ? " " : "";
+	const struct muster_metric *of = q->check->share_of;
+	const char *unit = of ? muster_arena_printf(q->arena, "%% of %s", of->name) : q->check->metric->unit;
+	const char *blank = *unit ? " " : "", *per_cent = of ? " %" : "";
 	const char *limits = muster_arena_printf(q->arena, "%s%s%s%s%s%s",
 		min && max ? "from "
 		: min      ? "at least "
 		: max      ? "at most "
 			   : "",
-		number_of(min, q->arena), min && max ? " to " : "", number_of(max, q->arena), min || max ? blank : "",
+		number_of(q, min), min && max ? " to " : "", number_of(q, max), min || max ? blank : "",
 		min || max ? unit : "");
 	const char *warnings = muster_arena_printf(q->arena, "%s%s%s%s%s", below || above ? "warning " : "",
-		below ? "below " : "", number_of(below, q->arena),
+		below ? "below " : "", number_of(q, below),
 		below && above ? " and above "
 		: above        ? "above "
 			       : "",
-		number_of(above, q->arena));
+		number_of(q, above));
 	if (*limits && *warnings)
-		return muster_arena_printf(q->arena, "%s (%s)", limits, warnings);
+		return muster_arena_printf(q->arena, "%s (%s%s)", limits, warnings, per_cent);
 	return *limits ? limits : muster_arena_printf(q->arena, "%s%s%s", warnings, blank, unit);
 }
 

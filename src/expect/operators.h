@@ -33,6 +33,7 @@ struct muster_question {
 	const struct muster_operand *operand;
 	const struct muster_sample *sample; /* describe: NULL for all samples in general */
 	const struct muster_median *median; /* describe: NULL when it is not known yet */
+	double limit;                       /* judge, with share_of: what the value is divided by, above 0 */
 	struct muster_arena *arena;         /* owns what describe returns; judge has none */
 };
 

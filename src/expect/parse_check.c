@@ -43,6 +43,28 @@ static int read_metric(struct muster_json_reader *r, void *into, const struct mu
 		*hint ? hint : " (muster metrics lists them)");
 }
 
+/* A limit that the metric can be divided by: a number in the same unit, of the same kind of thing. */
+static int read_share_of(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric, *limit, **ret = into;
+	if (read_metric(r, into, json) < 0)
+		return -1;
+	limit = *ret;
+	if (!metric)
+		return 0; /* which is a problem of its own */
+	if (limit == metric)
+		return muster_json_reader_fail(r, "%s is the metric of the check itself", limit->name);
+	if (metric->type != MUSTER_NUMBER || limit->type != MUSTER_NUMBER || strcmp(metric->unit, limit->unit) != 0)
+		return muster_json_reader_fail(r,
+			"%s (%s%s%s) is no share of %s (%s%s%s): numbers in one unit are needed", metric->name,
+			muster_type_name(metric->type), *metric->unit ? ", " : "", metric->unit, limit->name,
+			muster_type_name(limit->type), *limit->unit ? ", " : "", limit->unit);
+	if (metric->scope != limit->scope)
+		return muster_json_reader_fail(r, "%s has one value for each %s, and %s one for each %s", metric->name,
+			muster_scope_name(metric->scope), limit->name, muster_scope_name(limit->scope));
+	return 0;
+}
+
 static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	(void)r, (void)into, (void)json;
@@ -102,6 +124,29 @@ static int read_where(struct muster_json_reader *r, void *into, const struct mus
 	check->where_count = muster_json_size(json);
 	check->where = muster_arena_alloc(r->arena, check->where_count * sizeof *check->where);
 	return muster_json_each_read(r, json, read_label, check->where, sizeof *check->where);
+}
+
+/* Labels of the limit, as those of "where" are of the metric. */
+static int read_limit_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_check *check = muster_expect_check_at(r);
+	const struct muster_metric *metric = check->metric;
+	check->metric = check->share_of;
+	int result = read_label(r, into, json);
+	check->metric = metric;
+	return result;
+}
+
+static int read_limit_where(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_check *check = into;
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
+		return -1;
+	if (!check->share_of)
+		return muster_json_reader_fail(r, "says something only beside share_of");
+	check->limit_where_count = muster_json_size(json);
+	check->limit_where = muster_arena_alloc(r->arena, check->limit_where_count * sizeof *check->limit_where);
+	return muster_json_each_read(r, json, read_limit_label, check->limit_where, sizeof *check->limit_where);
 }
 
 static int read_certainty(struct muster_json_reader *r, void *into, const struct muster_json *json)
@@ -201,6 +246,7 @@ static const struct muster_object_type when_type = MUSTER_OBJECT_TYPE(muster_che
 static const struct muster_field first_fields[] = {
 	{ MUSTER_FIELD(muster_check, metric, TEXT), .read = read_metric, .optional = true },
 	{ MUSTER_FIELD(muster_check, ignore_case, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_check, share_of, TEXT), .read = read_share_of, .optional = true },
 };
 static const struct muster_object_type first_type = {
 	.fields = first_fields, .count = PARSE_COUNT(first_fields), .size = sizeof(struct muster_check), .open = true
@@ -210,6 +256,8 @@ static const struct muster_object_type first_type = {
 static const struct muster_field key_fields[] = {
 	{ .key = "metric", .read = read_before, .optional = true },
 	{ .key = "ignore_case", .read = read_before, .optional = true },
+	{ .key = "share_of", .read = read_before, .optional = true },
+	{ .key = "limit_where", .read = read_limit_where, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = read_within, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
 	{ .key = "inconclusive_on", .read = read_inconclusive_on, .optional = true },

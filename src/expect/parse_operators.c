@@ -97,6 +97,16 @@ static int check_companions(struct muster_json_reader *r, const struct muster_ch
 		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across: \"nodes\"");
 	if (check->in_words && !worded)
 		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
+	if (check->share_of && !(muster_check_operand_named(check, "min") || muster_check_operand_named(check, "max") ||
+				       muster_check_operand_named(check, "warn_below") ||
+				       muster_check_operand_named(check, "warn_above")))
+		return muster_json_reader_fail_member(
+			r, "share_of", "says something only beside min, max, warn_below or warn_above");
+	for (size_t i = 0; check->share_of && i < check->operand_count; i++)
+		if (check->operands[i].operator->exact)
+			return muster_json_reader_fail_member(r, "share_of",
+				"does not fit beside %s, which is a value and no share: give it a check of its own",
+				check->operands[i].operator->name);
 	if (check->ignore_case && !(any_case && check->metric->type == MUSTER_STRING))
 		return muster_json_reader_fail_member(r, "ignore_case",
 			"says something only beside an operator that compares strings: equals, one_of, matches or "

@@ -5,6 +5,7 @@
  */
 #include "muster/report.h"
 
+#include "model/share.h"
 #include "muster/probe.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
@@ -312,10 +313,11 @@ static void suite_fill(const struct book *book, struct suite *suite, const struc
 
 static void put_message(FILE *out, const struct muster_finding *finding, size_t count)
 {
-	bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
-	char *text = muster_asprintf("%s%s%sobserved %s%s%s", finding->expected ? "expected " : "",
+	char *observed = muster_finding_observed(finding);
+	char *text = muster_asprintf("%s%s%sobserved %s", finding->expected ? "expected " : "",
 		finding->expected ? finding->expected : "", finding->expected ? ", " : "",
-		finding->observed ? finding->observed : "nothing", unit ? " " : "", unit ? finding->unit : "");
+		*observed ? observed : "nothing");
+	free(observed);
 	fputs(" message=\"", out);
 	put_text(out, text);
 	free(text);

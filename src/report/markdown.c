@@ -3,6 +3,7 @@
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
  */
 #include "muster/report.h"
+#include "model/share.h"
 #include "muster/probe.h"
 
 #include "report/text_summary.h"
@@ -45,10 +46,8 @@ static void put_row(FILE *out, const char *const *cells, size_t count)
 
 static void put_finding(FILE *out, const struct muster_finding *finding)
 {
-	bool unit = finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
 	char *where = muster_text_where(finding);
-	char *observed = muster_asprintf(
-		"%s%s%s", finding->observed ? finding->observed : "", unit ? " " : "", unit ? finding->unit : "");
+	char *observed = muster_finding_observed(finding);
 	const char *const cells[] = { muster_status_name(finding->status), finding->check, where, finding->expected,
 		observed, finding->advice };
 	put_row(out, cells, sizeof cells / sizeof *cells);
@@ -82,16 +81,17 @@ static void put_figures(FILE *out, const struct muster_report *report)
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
-		char lowest[64], highest[64];
+		char lowest[64], highest[64], share[MUSTER_SHARE_TEXT_MAX];
 		if (!metric || !tally->has_numbers || strcmp(metric->unit, "GB/s") != 0)
 			continue;
 		if (first)
-			fputs("\n| check | lowest | highest | unit | expected |\n|---|---|---|---|---|\n", out);
+			fputs("\n| check | lowest | highest | unit | share | expected |\n|---|---|---|---|---|---|\n",
+				out);
 		first = false;
 		const char *const cells[] = { tally->check,
 			muster_value_text(muster_number(tally->lowest), lowest, sizeof lowest),
 			muster_value_text(muster_number(tally->highest), highest, sizeof highest), metric->unit,
-			tally->expected };
+			muster_share_text(&tally->share, metric->unit, false, share), tally->expected };
 		put_row(out, cells, sizeof cells / sizeof *cells);
 	}
 }

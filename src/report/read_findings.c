@@ -54,6 +54,14 @@ static const struct muster_field where_fields[] = {
 };
 static const struct muster_object_type where_type = MUSTER_OBJECT_TYPE(muster_finding, where_fields);
 
+static const struct muster_field share_fields[] = {
+	{ MUSTER_FIELD(muster_share, lowest, NUMBER) },
+	{ MUSTER_FIELD(muster_share, highest, NUMBER) },
+	{ MUSTER_FIELD(muster_share, limit, NUMBER) },
+	{ MUSTER_FIELD(muster_share, of, TEXT) },
+};
+static const struct muster_object_type share_type = MUSTER_OBJECT_TYPE(muster_share, share_fields);
+
 static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, check, TEXT) },
 	{ MUSTER_FIELD(muster_finding, status, NAME), MUSTER_FIELD_NAMES(muster_status_names) },
@@ -64,6 +72,8 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, evidence, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, value, VALUE) },
 	{ MUSTER_FIELD(muster_finding, unit, TEXT), .write = write_unit },
+	{ MUSTER_FIELD(muster_finding, share, OBJECT), .object = &share_type, .one_line = true, .optional = true,
+		.present = offsetof(struct muster_finding, share.known) },
 	{ MUSTER_FIELD(muster_finding, advice, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, source, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, certainty, TEXT), .optional = true },
@@ -125,6 +135,8 @@ static const struct muster_field tally_fields[] = {
 		.optional = true },
 	{ MUSTER_FIELD(muster_tally, value, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_tally, unit, TEXT), .write = write_unit },
+	{ MUSTER_FIELD(muster_tally, share, OBJECT), .object = &share_type, .optional = true,
+		.present = offsetof(struct muster_tally, share.known) },
 	{ MUSTER_FIELD(muster_tally, expected, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_tally, source, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_tally, certainty, TEXT), .optional = true },

@@ -4,6 +4,7 @@
  */
 #include "report/text_summary.h"
 
+#include "model/share.h"
 #include "util/text.h"
 #include "report/print_escaped.h"
 #include "muster/probe.h"
@@ -25,6 +26,7 @@ static const struct {
 struct range {
 	double lowest, highest, bytes;
 	size_t count;
+	struct muster_share share;
 };
 
 static void range_add(struct range *range, const struct muster_samples *samples, const struct muster_metric *metric)
@@ -43,6 +45,7 @@ static void range_add(struct range *range, const struct muster_samples *samples,
 		range->lowest = number < range->lowest ? number : range->lowest;
 		range->highest = number > range->highest ? number : range->highest;
 		range->count++;
+		muster_share_add(&range->share, number, muster_limit_among(samples, sample));
 	}
 }
 
@@ -80,7 +83,7 @@ static void print_range(
 		[MUSTER_SCOPE_PORT] = "port",
 	};
 	_Static_assert(sizeof things / sizeof *things == MUSTER_SCOPE_COUNT, "every scope has its word");
-	char lowest[64], highest[64], count[64], bytes[64];
+	char lowest[64], highest[64], count[64], bytes[64], share[MUSTER_SHARE_TEXT_MAX];
 	muster_value_text(muster_number(range->lowest), lowest, sizeof lowest);
 	muster_value_text(muster_number(range->highest), highest, sizeof highest);
 	fprintf(page->out, "%s%s%s%s%s", lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
@@ -91,6 +94,8 @@ static void print_range(
 		print_ring(page);
 	if (things[metric->scope])
 		fprintf(page->out, " on %s", muster_text_plural(count, range->count, things[metric->scope]));
+	if (range->share.known)
+		muster_print_text(page->out, ", %s", muster_share_text(&range->share, metric->unit, false, share));
 }
 
 /* The message size that a check is about, or 0. */
@@ -109,6 +114,7 @@ static struct range range_checked(const struct muster_tally *tally)
 		.highest = tally->highest,
 		.bytes = bytes_of(tally),
 		.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
+		.share = tally->share,
 	};
 }
 

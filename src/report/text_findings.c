@@ -1,6 +1,7 @@
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 
+#include "model/share.h"
 #include "report/print_escaped.h"
 #include "report/text_lines.h"
 #include "util/text.h"
@@ -70,10 +71,8 @@ static void print_line(const struct muster_text_page *page, const char *name, co
 /* "  observed  11.2 GB/s     expected  at least 21 GB/s": beside each other where both are short. */
 static void print_values(const struct muster_text_page *page, const struct muster_finding *finding)
 {
-	const char *unit = finding->value.type == MUSTER_NUMBER && finding->unit ? finding->unit : "";
-	const char *seen = finding->observed ? finding->observed : "",
-		   *wanted = finding->expected ? finding->expected : "";
-	char *observed = muster_asprintf("%s%s%s", seen, *unit && *seen ? " " : "", *seen ? unit : "");
+	const char *wanted = finding->expected ? finding->expected : "";
+	char *observed = muster_finding_observed(finding);
 	size_t left = muster_print_escaped(NULL, observed), right = muster_print_escaped(NULL, wanted);
 	if (left > 0 && right > 0 && TEXT_COLUMN + left + 2 <= SIDE_COLUMN &&
 		SIDE_COLUMN + strlen("expected  ") + right <= MUSTER_TEXT_WIDTH) {

@@ -92,11 +92,38 @@ static const struct {
 	{ CHECK(STRING), "$.checks[\"a.check\"]: no operator: give one of equals, one_of, matches, "
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
-		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, within, in_words, "
-		"inconclusive_on, where, when, after, anywhere, severity, optional, source, certainty, advice, title, "
+		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, share_of, limit_where, "
+		"within, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, source, "
+		"certainty, advice, title, "
 		"equals, "
 		"one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, present, "
 		"observe, min_of_median, max_of_median" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'share_of':'gpu.pcie_limit_gpbs'"),
+		"$.checks[\"a.check\"].share_of: no such metric: \"gpu.pcie_limit_gpbs\"; did you mean "
+		"\"gpu.pcie_limit_gbps\"" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'share_of':'gpu.h2d_gbps'"),
+		"$.checks[\"a.check\"].share_of: gpu.h2d_gbps is the metric of the check itself" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'share_of':'gpu.name'"),
+		"$.checks[\"a.check\"].share_of: gpu.h2d_gbps (number, GB/s) is no share of gpu.name (string): numbers "
+		"in "
+		"one unit are needed" },
+	{ CHECK("'metric':'port.rate_gbps','source':'s','min':0.5,'share_of':'port.limit_gbps'"),
+		"$.checks[\"a.check\"].share_of: port.rate_gbps (number, Gb/s) is no share of port.limit_gbps (number, "
+		"GB/s): numbers in one unit are needed" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'share_of':'nccl.allreduce_limit_gbps'"),
+		"$.checks[\"a.check\"].share_of: gpu.h2d_gbps has one value for each gpu, and "
+		"nccl.allreduce_limit_gbps "
+		"one for each job" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','observe':true,'share_of':'gpu.pcie_limit_gbps'"),
+		"$.checks[\"a.check\"].share_of: says something only beside min, max, warn_below or warn_above" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'equals':3,'share_of':'gpu.pcie_limit_gbps'"),
+		"$.checks[\"a.check\"].share_of: does not fit beside equals, which is a value and no share: give it a "
+		"check of its own" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'limit_where':{'link':'x'}"),
+		"$.checks[\"a.check\"].limit_where: says something only beside share_of" },
+	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_where':{'path':"
+		"'x'}"),
+		"$.checks[\"a.check\"].limit_where.path: gpu.pcie_limit_gbps has no label \"path\", only gpu, link" },
 	{ CHECK(NUMBER ",'min':'8'"), "$.checks[\"a.check\"].min: a number is needed, found \"8\"" },
 	{ CHECK(NUMBER ",'max':true"), "$.checks[\"a.check\"].max: a number is needed, found true" },
 	{ CHECK(NUMBER ",'warn_below':[1]"), "$.checks[\"a.check\"].warn_below: a number is needed, found an array" },

@@ -1,0 +1,110 @@
+/* share.c - how much of its limit a measured speed reaches */
+#include "model/share.h"
+
+#include "muster/arena.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const muster_no_limits[MUSTER_LIMITS_MOST + 1] = { NULL };
+
+const char *const *muster_limits_of(const struct muster_metric *metric)
+{
+	/* The copies of a GPU with C2C do not go over PCIe. */
+	static const struct {
+		const char *metric;
+		const char *limits[MUSTER_LIMITS_MOST + 1];
+	} shown[] = {
+		{ "gpu.h2d_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
+		{ "gpu.d2h_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
+		{ "gpu.h2d_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
+		{ "gpu.d2h_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
+		{ "nccl.allreduce_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
+	};
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+		if (strcmp(shown[i].metric, metric->name) == 0)
+			return shown[i].limits;
+	return muster_no_limits;
+}
+
+bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample)
+{
+	for (size_t i = 0; i < limit->label_count; i++) {
+		const struct muster_value *own = muster_sample_label(sample, limit->labels[i].key);
+		if (own && !muster_value_equal(*own, limit->labels[i].value))
+			return false;
+	}
+	return true;
+}
+
+const struct muster_sample *muster_limit_among(const struct muster_samples *samples, const struct muster_sample *sample)
+{
+	const char *const *names = muster_limits_of(sample->metric);
+	for (; *names; names++)
+		for (size_t i = 0; i < samples->count; i++) {
+			const struct muster_sample *limit = &samples->items[i];
+			if (limit->value.type == MUSTER_NUMBER && strcmp(limit->metric->name, *names) == 0 &&
+				muster_limit_fits(limit, sample))
+				return limit;
+		}
+	return NULL;
+}
+
+/* The limit in words: its label, or the metric's name. */
+static const char *words_of(const struct muster_sample *limit)
+{
+	const struct muster_value *link = muster_sample_label(limit, "link");
+	return link && link->type == MUSTER_STRING ? link->string : limit->metric->name;
+}
+
+void muster_share_add(struct muster_share *share, double number, const struct muster_sample *limit)
+{
+	if (!limit || limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0))
+		return;
+	double part = number / limit->value.number;
+	const char *words = words_of(limit);
+	if (!share->known) {
+		*share = (struct muster_share){ true, part, part, limit->value.number, words };
+		return;
+	}
+	share->lowest = part < share->lowest ? part : share->lowest;
+	share->highest = part > share->highest ? part : share->highest;
+	if (limit->value.number < share->limit)
+		share->limit = limit->value.number;
+	if (strcmp(share->of, words) != 0)
+		share->of = "the limit of each";
+}
+
+/* Per cent, with one decimal place below 10. */
+static const char *per_cent(double part, char out[32])
+{
+	snprintf(out, 32, part < 0.0995 ? "%.1f" : "%.0f", part * 100);
+	return out;
+}
+
+const char *muster_share_text(
+	const struct muster_share *share, const char *unit, bool with_limit, char out[MUSTER_SHARE_TEXT_MAX])
+{
+	char lowest[32], highest[32], limit[96] = "";
+	*out = '\0';
+	if (!share->known)
+		return out;
+	per_cent(share->lowest, lowest);
+	per_cent(share->highest, highest);
+	bool same = strcmp(lowest, highest) == 0;
+	if (with_limit)
+		snprintf(limit, sizeof limit, share->limit < 1000 ? " (%.3g %s)" : " (%.0f %s)", share->limit, unit);
+	snprintf(out, MUSTER_SHARE_TEXT_MAX, "%s%s%s %% of %s%s", lowest, same ? "" : " to ", same ? "" : highest,
+		share->of, limit);
+	return out;
+}
+
+char *muster_finding_observed(const struct muster_finding *finding)
+{
+	char share[MUSTER_SHARE_TEXT_MAX];
+	const char *unit = finding->unit ? finding->unit : "";
+	bool number = finding->observed && finding->value.type == MUSTER_NUMBER && *unit;
+	muster_share_text(&finding->share, unit, true, share);
+	return muster_asprintf("%s%s%s%s%s", finding->observed ? finding->observed : "", number ? " " : "",
+		number ? unit : "", *share ? ", " : "", share);
+}
