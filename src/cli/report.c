@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "util/file.h"
 #include "muster/report.h"
+#include "report/anonymous.h"
 
 #include <stdio.h>
 
@@ -34,11 +35,15 @@ int muster_cmd_report(int argc, char **argv)
 {
 	const char *input, *output = "-";
 	enum form form = FORM_TEXT;
+	bool anonymous = false;
 	const struct muster_option options[] = {
 		{ "--format", "FORMAT", "text (default), json, junit (XML for CI servers) or markdown (for a ticket)",
 			MUSTER_CLI_CHOICE(&form, form_names) },
 		{ "--output", "FILE", "write to FILE, completely or not at all (default: standard output)",
 			.text = &output },
+		{ "--anonymous", NULL,
+			"replace names: hosts, job, paths, UUIDs, addresses, P_Keys, virtual machines (docs/skus.md)",
+			.flag = &anonymous },
 	};
 	struct muster_cli cli = {
 		.usage = "muster report REPORT [options]",
@@ -58,6 +63,8 @@ int muster_cmd_report(int argc, char **argv)
 		return code;
 	if (muster_report_load(input, &run, &report, &err) < 0)
 		return muster_cli_usage(&err);
+	if (anonymous)
+		muster_report_anonymise(&run, &report);
 	int rc = muster_file_open(&file, output, &err);
 	if (rc == 0) {
 		print[form](&report, file.out);

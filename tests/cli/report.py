@@ -182,4 +182,84 @@ class Formats(unittest.TestCase):
             self.assertIn(said, done.stderr)
 
 
+class Anonymous(unittest.TestCase):
+    """A report of a site whose names are all over it."""
+
+    SECRETS = ["acme", "alice", "westmars", "10.20.30.40", "0x8abc", "GPU-12345678-1234", "987654"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.folder = cls.directory.name
+        cls.path = os.path.join(cls.folder, "report.json")
+        subprocess.run([MUSTER, "sim", "--sku", "Standard_NC40ads_H100_v5", "--nodes", "3", "--report", cls.path,
+                        "--fault", "placement-group@node2=acme-west", "--fault", "net-bad@node3=error",
+                        "--fault", "driver-drift@node2=580.1.1",
+                        "--fault", "env@node1=NCCL_TOPO_FILE=/home/alice/topology/acme-7.xml",
+                        "--fault", "env@node1=NCCL_HOSTID=acme", "--", "--profile", "quick"],
+                       capture_output=True, timeout=100, check=False)
+        with open(cls.path, encoding="utf-8") as file:
+            text = file.read()
+        text = text.replace("sim-[1-2]", "acme-gpu-[01-02]").replace("sim-", "acme-gpu-0")
+        text = text.replace('"value": "simulation"', '"value": "westmars"').replace('"id": "1"', '"id": "987654"')
+        whole = json.loads(text)
+        first = whole["run"]["nodes"][0]
+        first["ranks"][0]["gpu_uuid"] = "GPU-12345678-1234-1234-1234-123456789abc"
+        first["samples"].append({"metric": "port.pkeys", "labels": {"port": "mlx5_0/1", "link_layer": "InfiniBand"},
+                                 "value": "0x8abc 0x7fff"})
+        first["ranks"][0]["probes"][0]["evidence"] = "acme-login:12:13 [0] NCCL WARN 10.20.30.40<99>: see /acme/alice/log"
+        with open(cls.path, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        cls.other = os.path.join(cls.folder, "anonymous.json")
+        done = show(cls.path, "json", "--anonymous", "--output", cls.other)
+        assert done.returncode == 0, done.stderr
+        with open(cls.path, encoding="utf-8") as before, open(cls.other, encoding="utf-8") as after:
+            cls.before, cls.after = json.load(before), json.load(after)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def test_no_name_is_left_in_any_format(self):
+        for form in ("json", "text", "junit", "markdown"):
+            text = show(self.path, form, "--anonymous").stdout.decode()
+            self.assertEqual([secret for secret in self.SECRETS if secret in text], [], form)
+            self.assertIn("node-3", text)
+        plain = show(self.path, "json").stdout.decode()
+        self.assertEqual([secret for secret in self.SECRETS if secret not in plain], [], "the test itself")
+
+    def test_nothing_else_is_lost(self):
+        self.assertEqual([node["name"] for node in self.after["run"]["nodes"]], ["node-1", "node-2", "node-3"])
+
+        def shape(value):
+            if isinstance(value, dict):
+                return {key: shape(member) for key, member in value.items()}
+            if isinstance(value, list):
+                return [shape(member) for member in value]
+            return type(value).__name__ if isinstance(value, str) else value
+
+        for key in ("findings", "checks", "summary", "verdict", "run"):
+            self.assertEqual(shape(self.before[key]), shape(self.after[key]), key)
+
+    def test_it_is_evaluated_as_before(self):
+        def evaluated(path):
+            out = os.path.join(self.folder, "evaluated.json")
+            done = subprocess.run([MUSTER, "check", path, "--report", out], capture_output=True, timeout=60, check=False)
+            with open(out, encoding="utf-8") as file:
+                result = json.load(file)
+            return done.returncode, result["summary"]["count"], \
+                [(f["check"], f["status"], f["where"].get("rank")) for f in result["findings"]]
+
+        self.assertEqual(evaluated(self.path), evaluated(self.other))
+        self.assertEqual(evaluated(self.path)[0], 1)
+        groups = [s["value"] for node in self.after["run"]["nodes"] for s in node["samples"]
+                  if s["metric"] == "node.placement_group"]
+        self.assertEqual(groups, ["placement-group-1", "placement-group-2", "placement-group-1"])
+
+    def test_an_anonymous_report_stays_as_it_is(self):
+        again = json.loads(show(self.other, "json", "--anonymous").stdout)
+        self.assertEqual([node["name"] for node in again["run"]["nodes"]], ["node-1", "node-2", "node-3"])
+        self.assertEqual(again["findings"], self.after["findings"])
+
+
 unittest.main(argv=sys.argv[:1])

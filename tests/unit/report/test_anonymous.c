@@ -1,0 +1,144 @@
+/* test_anonymous.c - names in texts, and that each metric of the catalogue was looked at */
+#include "report/anonymous.h"
+#include "report/anonymous_names.h"
+
+#include "check_main.h"
+#include "muster/probe.h"
+
+#include <string.h>
+
+static struct muster_arena *arena;
+static struct muster_anonymous_names *names;
+
+static void setup(void)
+{
+	static const char *const nodes[] = { "gpu-07", "gpu-08", "gpu-09.site.example", "login" };
+	arena = muster_arena_new();
+	names = muster_anonymous_names_new(arena);
+	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+		muster_anonymous_name(names, MUSTER_NAME_NODE, nodes[i]);
+	muster_anonymous_name(names, MUSTER_NAME_GROUP, "blue");
+}
+
+static void teardown(void)
+{
+	muster_arena_free(arena);
+}
+
+#define UUID "1826ea94-025c-05fe-627d-dd3bc56a3190"
+#define UUID_1 "00000000-0000-0000-0000-000000000001"
+
+static const struct {
+	const char *text, *replaced; /* NULL: as before */
+} texts[] = {
+	{ "the all-reduce gpu-07 + gpu-08 failed", "the all-reduce node-1 + node-2 failed" },
+	{ "nodes gpu-[07-08].", "nodes node-[1-2]." },
+	{ "gpu-[07-08] | login", "node-[1-2] | node-4" },
+	{ "gpu-[07-10]", NULL }, /* two of them are no nodes of the run */
+	{ "gpu-07.internal.example, gpu-071, xgpu-07", "node-1, gpu-071, xgpu-07" },
+	{ "gpu-09.site.example", "node-3" },
+	{ "pod-x7:1234:1240 [0] NCCL WARN gpu-08: lost", "host-1:1234:1240 [0] NCCL WARN node-2: lost" },
+	{ "GPU-" UUID, "GPU-" UUID_1 },
+	{ "MIG-" UUID ",GPU-" UUID, "MIG-" UUID_1 ",GPU-" UUID_1 },
+	{ "00000000-0000-0000-0000-000000000000", NULL },
+	{ "connect to 10.0.12.4<52311> failed", "connect to address-1<52311> failed" },
+	{ "fe80:0000:0000:0000:0015:5dff:fe33:ff00", "address-1" },
+	{ "fe80::15:5dff:fe33 and 00:15:5d:33:ff:00", "address-1 and address-2" },
+	{ "GPU 0001:00:00.0 at 12:30:55", NULL },
+	{ "driver 580.126.20, NVML 13.580.126.20, libibverbs 1.14.50.0, VBIOS 97.10.4A.00.05", NULL },
+	{ "P2P/CUMEM NET/IB/GDRDMA, mlx5_ib0/1, 26 GB/s", NULL },
+	{ "/usr/lib/x86_64-linux-gnu/libnccl.so.2", NULL },
+	{ "/opt/microsoft/ndv4-topo.xml", NULL },
+	{ "/home/alice/lib/libnccl.so.2 and /home/alice/lib/libcuda.so.1",
+		"/folder-1/libnccl.so.2 and /folder-1/libcuda.so.1" },
+	{ "open /home/alice/secret-plan.xml: denied", "open /folder-1/file-1.xml: denied" },
+	{ "file=/shared/acme/run.log.", "file=/folder-1/file-1.log." },
+	{ "alice@login: denied", "user-1@node-4: denied" },
+	{ "the placement group blue", NULL },
+	{ "quiet,mask_cpu:0xffffff000000", NULL },
+	{ "", NULL },
+};
+
+START_TEST(a_text_keeps_all_but_names)
+{
+	const char *wanted = texts[_i].replaced ? texts[_i].replaced : texts[_i].text;
+	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_NODE, texts[_i].text), wanted);
+	/* and again the same */
+	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_NODE, texts[_i].text), wanted);
+}
+END_TEST
+
+START_TEST(names_of_another_kind_are_replaced_only_where_they_are_meant)
+{
+	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_GROUP, "blue on gpu-07; red on gpu-08"),
+		"placement-group-1 on node-1; red on node-2");
+	ck_assert_ptr_null(muster_anonymous_text(names, MUSTER_NAME_NODE, NULL));
+}
+END_TEST
+
+START_TEST(a_key_keeps_how_the_port_is_a_member)
+{
+	ck_assert_str_eq(muster_anonymous_pkeys(names, "0x8abc 0x7fff 0x0abc 0x8012 0xffff"),
+		"0x8001 0x7fff 0x0001 0x8002 0xffff");
+	ck_assert_str_eq(muster_anonymous_pkeys(names, "0x0abc"), "0x0001");
+	ck_assert_str_eq(muster_anonymous_pkeys(names, "default"), "default");
+	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_PARTITION, "0x8012 0x7fff on gpu-07"),
+		"0x8002 0x7fff on node-1");
+	ck_assert_str_eq(muster_anonymous_switches(names, "spine0.leaf3"), "switch-1.switch-2");
+	ck_assert_str_eq(muster_anonymous_switches(names, "spine0.leaf4"), "switch-1.switch-3");
+}
+END_TEST
+
+START_TEST(many_names_keep_their_replacements)
+{
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 5000; i++) {
+			char from[16], to[16];
+			snprintf(from, sizeof from, "h%d", i);
+			snprintf(to, sizeof to, "vm-%d", i + 1);
+			ck_assert_str_eq(muster_anonymous_name(names, MUSTER_NAME_VM, from), to);
+		}
+	}
+}
+END_TEST
+
+/* Texts that say nothing of a person, a machine or a site. A new metric belongs here, or into the table. */
+static const char *const harmless[] = { "gpu.compute_capability", "gpu.fabric_health", "gpu.fabric_state",
+	"gpu.fabric_status", "gpu.name", "gpu.throttle_reasons", "gpu.vbios", "gpu.vgpu_product", "gpu.virtualization",
+	"node.architecture", "node.coherent_memory_mode", "node.cpu_model", "node.cuda_driver_api",
+	"node.driver_version", "node.gpu_bus_ids", "node.kernel", "node.library_version", "node.nccl_version",
+	"node.os", "node.vm_size", "port.board_id", "port.firmware", "port.hca_type", "port.pci", "port.phys_state",
+	"port.speed", "port.state", "rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice",
+	"rank.gpu_cpu_list", "rank.gpu_cpu_mask", "rank.memory_locality", "rank.memory_policy", "rank.nccl_hcas",
+	"rank.nccl_transport", "rank.nccl_version", "rank.near_nics", "rank.slurm_cpu_bind" };
+
+START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
+{
+	size_t seen = 0;
+	for (size_t p = 0; p < muster_probe_count(); p++) {
+		const struct muster_probe *probe = muster_probe_at(p);
+		for (size_t m = 0; m < probe->metric_count; m++) {
+			const struct muster_metric *metric = &probe->metrics[m];
+			bool known = false;
+			for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+				known = known || strcmp(harmless[i], metric->name) == 0;
+			ck_assert_msg(metric->type != MUSTER_STRING || known != muster_anonymous_changes(metric->name),
+				"%s", metric->name);
+			seen += known;
+		}
+	}
+	ck_assert_uint_eq(seen, sizeof harmless / sizeof *harmless);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("anonymous");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, a_text_keeps_all_but_names, 0, (int)(sizeof texts / sizeof *texts));
+	tcase_add_test(tc, names_of_another_kind_are_replaced_only_where_they_are_meant);
+	tcase_add_test(tc, a_key_keeps_how_the_port_is_a_member);
+	tcase_add_test(tc, many_names_keep_their_replacements);
+	tcase_add_test(tc, each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless);
+	return check_main(tc);
+}
