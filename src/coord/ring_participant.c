@@ -25,6 +25,12 @@ struct course {
 	bool first; /* this rank was the ring's first: the worker's figures are the ring's */
 };
 
+/* What no other rank of a ring may have: NCCL takes one MIG instance of a GPU. */
+static const char *gpu_of(const struct muster_worker_answer *answer)
+{
+	return strncmp(answer->uuid, "MIG-", strlen("MIG-")) == 0 ? answer->gpu : answer->uuid;
+}
+
 static void pack_ready(const struct course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
@@ -36,7 +42,7 @@ static void pack_ready(const struct course *course, struct muster_packer *p)
 	bool can = course->can && !s->no_worker && *s->worker.answer.uuid;
 	struct muster_ring_ready ready = {
 		.can = can,
-		.uuid = can ? s->worker.answer.uuid : "",
+		.uuid = can ? gpu_of(&s->worker.answer) : "",
 		.agree = can ? s->worker.answer.agree : "",
 		.fabric = course->fabric,
 		.why = can   ? ""

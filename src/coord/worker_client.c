@@ -17,7 +17,7 @@
  * TEXT_MAX: bytes of a text, more than a worker sends. */
 enum {
 	SAMPLES_MAX = 40000,
-	COMMAND_SAMPLES_MAX = 4000,
+	COMMAND_SAMPLES_MAX = 16000, /* 32 of each of 500 RDMA ports */
 	TEXT_MAX = 1599,
 	CANCEL_MAX = 399,
 	END_MS = 2000,

@@ -14,6 +14,7 @@ struct muster_journal_process {
 	struct muster_journal_header header; /* first: the base of this struct's object type; rank and ranks as MPI's */
 	const char *by;
 	bool stray;  /* a wrong --mpi made a job of one rank of a process that was started as one of many */
+	bool older;  /* its node began another run after it */
 	size_t file; /* with the first line: copies of its lines in other files are ignored */
 	size_t line; /* number of the first line among those of all processes */
 	double last_s, died_s;

@@ -222,19 +222,60 @@ static int by_run_and_id(const void *a, const void *b)
 	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
+/* Of two starts in one second the one that comes first in the files. */
+static bool is_later(const struct muster_journal_process *one, const struct muster_journal_process *other)
+{
+	int order = strcmp(one->header.started, other->header.started);
+	return order > 0 || (order == 0 && one->line < other->line);
+}
+
+/* Mark the processes after which their node began another run, by the order in its file and by its own clock. */
+static void mark_older(struct reading *r)
+{
+	const struct muster_journal_process **latest =
+		muster_calloc(r->set->files + 1, sizeof *latest); /* of each file */
+	for (size_t i = r->count; i-- > 0;) {
+		struct muster_journal_process *process = &r->all[i];
+		const struct muster_journal_process *after = latest[process->file];
+		process->older = after && strcmp(after->header.started, process->header.started) > 0 &&
+				 strcmp(after->header.run, process->header.run) != 0;
+		if (!after || is_later(process, after))
+			latest[process->file] = process;
+	}
+	free(latest);
+}
+
+/* The run that was started last. The clocks of nodes may differ by hours: a run after which one of its nodes began
+ * another one is not the last. Sorts the processes. */
+static const char *find_last_run(struct reading *r)
+{
+	const struct muster_journal_process *found[2] = { NULL, NULL }; /* [1]: of runs without older processes */
+	mark_older(r);
+	qsort(r->all, r->count, sizeof *r->all, by_run_and_id);
+	for (size_t i = 0, end; i < r->count; i = end) {
+		const struct muster_journal_process *latest = &r->all[i];
+		bool older = false;
+		for (end = i; end < r->count && strcmp(r->all[end].header.run, r->all[i].header.run) == 0; end++) {
+			older = older || r->all[end].older;
+			if (is_later(&r->all[end], latest))
+				latest = &r->all[end];
+		}
+		for (int which = 0; which < (older ? 1 : 2); which++)
+			if (!found[which] || is_later(latest, found[which]))
+				found[which] = latest;
+	}
+	return found[found[1] ? 1 : 0]->header.run;
+}
+
 /* Keep the processes of this run (NULL: of the one that was started last), each once, by their ids. Of strays, each of
  * which would be rank 0 of 1, only the nodes are kept. */
 static void choose_run(struct reading *r, const char *run)
 {
 	struct muster_journal_set *set = r->set;
-	const struct muster_journal_process *last = r->all;
 	size_t kept = 0;
 	if (r->count == 0)
 		return;
-	for (size_t i = 1; i < r->count; i++)
-		if (strcmp(r->all[i].header.started, last->header.started) > 0)
-			last = &r->all[i];
-	run = run ? run : last->header.run;
+	run = run ? run : find_last_run(r);
 	qsort(r->all, r->count, sizeof *r->all, by_run_and_id);
 	set->strays = muster_arena_alloc(set->arena, r->count * sizeof *set->strays);
 	for (size_t i = 0; i < r->count; i++) {

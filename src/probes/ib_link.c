@@ -122,6 +122,24 @@ static const char *after_colon(const char *text)
 	return colon ? colon + 1 + strspn(colon + 1, " ") : text;
 }
 
+/* Whether the device is a virtual function of another device of the list: a host with SR-IOV may show a hundred of
+ * them, and they have the links of the first. In a virtual machine or a container that has only a virtual function,
+ * that is the device. */
+static bool is_virtual(struct muster_probe_ctx *ctx, const char *device, const struct muster_names *devices)
+{
+	char path[PATH_MAX];
+	struct muster_names parents;
+	bool found = false;
+	muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device/physfn/infiniband", device);
+	if (muster_sysfs_names(path, &parents, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < parents.count && !found; i++)
+		for (size_t j = 0; j < devices->count && !found; j++)
+			found = strcmp(parents.items[i], devices->items[j]) == 0;
+	muster_names_done(&parents);
+	return found;
+}
+
 static int find_ports(struct muster_probe_ctx *ctx, struct ports *ports, struct muster_error *err)
 {
 	char path[PATH_MAX];
@@ -132,6 +150,8 @@ static int find_ports(struct muster_probe_ctx *ctx, struct ports *ports, struct 
 		return -1;
 	int result = 0;
 	for (size_t i = 0; result == 0 && i < devices.count; i++) {
+		if (is_virtual(ctx, devices.items[i], &devices))
+			continue;
 		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/ports", devices.items[i]);
 		result = muster_sysfs_names(path, &numbers, err);
 		for (size_t j = 0; result == 0 && j < numbers.count; j++) {

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Start CUDA. *ret_hidden: CUDA shows no GPU because CUDA_VISIBLE_DEVICES hides as many; else 0. */
 static int start_cuda(const struct muster_cuda *cuda, unsigned int *ret_hidden, struct muster_error *err)
@@ -33,6 +34,19 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return start_cuda(cuda, &hidden, err);
 }
 
+/* CUDA gives a MIG instance the bus id of its GPU and a UUID of its own. The UUID gets the prefix that NVIDIA's tools
+ * give it. In virtual machines MIG may be on for a device that is whole: there both libraries give one UUID. */
+static void mark_mig(const struct muster_nvml *nvml, struct muster_gpu *gpu)
+{
+	unsigned int mode = NVML_DEVICE_MIG_DISABLE, pending;
+	char uuid[96];
+	if (nvml->nvmlDeviceGetMigMode(gpu->nvml_device, &mode, &pending) == NVML_SUCCESS &&
+		mode == NVML_DEVICE_MIG_ENABLE &&
+		nvml->nvmlDeviceGetUUID(gpu->nvml_device, uuid, sizeof uuid) == NVML_SUCCESS &&
+		strcmp(uuid, gpu->uuid) != 0)
+		memcpy(gpu->uuid, "MIG-", strlen("MIG-"));
+}
+
 static void join_nvml(struct muster_gpu *gpu)
 {
 	struct muster_error err;
@@ -43,6 +57,7 @@ static void join_nvml(struct muster_gpu *gpu)
 	gpu->has_nvml = true;
 	gpu->nvml_device = device;
 	nvml->nvmlDeviceGetIndex(device, &gpu->nvml_index);
+	mark_mig(nvml, gpu);
 }
 
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)

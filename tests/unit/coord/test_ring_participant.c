@@ -395,6 +395,15 @@ START_TEST(a_second_full_ring_takes_the_place_of_the_first)
 }
 END_TEST
 
+/* NCCL takes one instance of a GPU, so two of one bus id are told as one GPU. */
+START_TEST(a_mig_instance_is_told_as_its_whole_gpu)
+{
+	s.worker.answer.uuid = "MIG-5";
+	muster_ring_participate(&s);
+	ck_assert_str_eq(ready(0).uuid, "0001:00:00.0");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("ring_participant");
@@ -404,6 +413,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_rank_whose_time_is_over_does_not_accuse_itself, 0, 2);
 	tcase_add_test(tcase, an_error_that_another_rank_caused_is_told_as_such);
 	tcase_add_test(tcase, the_worker_is_told_its_place);
+	tcase_add_test(tcase, a_mig_instance_is_told_as_its_whole_gpu);
 	tcase_add_test(tcase, the_first_rank_makes_the_id_and_has_the_figures);
 	tcase_add_test(tcase, without_an_id_the_ring_does_not_run);
 	tcase_add_test(tcase, a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once);

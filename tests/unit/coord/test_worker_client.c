@@ -250,8 +250,8 @@ static const struct {
 } floods[] = {
 	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) - 1, 0, NULL },
 	{ STEP, 8 * 1024 * 1024 / (sizeof STEP - 1) + 1, 0, "the worker sent more than 8388608 bytes to one command" },
-	{ SAMPLE, 4000, 4000, NULL },
-	{ SAMPLE, 4001, 4000, "more than 4000 samples in one command" },
+	{ SAMPLE, 16000, 16000, NULL },
+	{ SAMPLE, 16001, 16000, "more than 16000 samples in one command" },
 };
 
 START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)

@@ -168,6 +168,27 @@ START_TEST(of_several_runs_the_last_one_counts)
 }
 END_TEST
 
+/* The clock of n2 is an hour ahead. n1 began r1 and then r2, so r2 is later, though n2 took part only in r1. */
+START_TEST(the_order_on_one_node_counts_and_not_its_clock)
+{
+	static const struct {
+		const char *file, *by, *run, *started;
+	} lines[] = {
+		{ "n1.jsonl", "a1", "r1", "2026-11-21T10:00:00Z" },
+		{ "n1.jsonl", "b1", "r2", "2026-11-21T10:10:00Z" },
+		{ "n2.jsonl", "a2", "r1", "2026-11-21T11:00:00Z" },
+	};
+	for (size_t i = 0; i < 3; i++)
+		put(lines[i].file,
+			"{'by':'%s','spool':%d,'run':'%s','started':'%s','rank':%d,'ranks':2,'node':'n','sku':'x',"
+			"'profile':'quick'}\n",
+			lines[i].by, MUSTER_SPOOL_VERSION, lines[i].run, lines[i].started, i == 2);
+	read_run(NULL);
+	ck_assert_str_eq(set.header->run, "r2");
+	ck_assert_uint_eq(set.other_runs, 1);
+}
+END_TEST
+
 START_TEST(a_line_that_is_none_spoils_only_itself)
 {
 	static const struct {
@@ -441,6 +462,7 @@ int main(void)
 	tcase_add_test(tcase, the_lowest_rank_speaks_for_the_run);
 	tcase_add_loop_test(tcase, a_first_line_must_be_whole, 0, 17);
 	tcase_add_test(tcase, of_several_runs_the_last_one_counts);
+	tcase_add_test(tcase, the_order_on_one_node_counts_and_not_its_clock);
 	tcase_add_loop_test(tcase, a_line_that_is_none_spoils_only_itself, 0, 7);
 	tcase_add_test(tcase, lines_that_are_not_ours_mean_nothing);
 	tcase_add_test(tcase, files_that_are_none_are_counted);

@@ -697,6 +697,24 @@ START_TEST(a_replaced_worker_of_a_node_without_ports_misses_nothing)
 }
 END_TEST
 
+/* A host with SR-IOV. In a machine that has only the virtual functions they are its devices. */
+START_TEST(virtual_functions_of_a_device_that_is_there_are_left_out)
+{
+	char path[128];
+	struct muster_error err;
+	for (int i = 0; i < 60; i++) {
+		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/ports/1/link_layer", i);
+		fake_file(context, path, "InfiniBand\n");
+		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/device/physfn/infiniband/%s", i,
+			_i ? "mlx5_ib0" : "mlx5_other");
+		fake_file(context, path, NULL);
+	}
+	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), 0);
+	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), _i ? 1 : 61);
+	ck_assert_uint_eq(fake_count(context, "port.state"), _i ? 2 : 62);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *ports = tcase_create("ports"), *none = tcase_create("no ports");
@@ -723,6 +741,7 @@ int main(void)
 	tcase_add_test(ports, an_unreadable_fact_is_null_and_names_the_file);
 	tcase_add_test(ports, each_step_names_its_device_or_port);
 	tcase_add_test(ports, a_port_that_is_waited_for_is_one_step);
+	tcase_add_loop_test(ports, virtual_functions_of_a_device_that_is_there_are_left_out, 0, 2);
 	tcase_add_test(ports, ports_are_numbers_and_their_layer_may_be_unknown);
 	tcase_add_test(ports, pkeys_that_cannot_be_read_are_null_with_the_file);
 	tcase_add_test(ports, a_counter_that_cannot_be_read_is_null_with_the_file);

@@ -1,0 +1,56 @@
+/* test_device_select.c - a MIG instance is told from a whole GPU */
+#include "worker/device_select.c"
+
+#include "check_main.h"
+
+static struct {
+	unsigned int mode;
+	nvmlReturn_t mode_result, uuid_result;
+	const char *uuid;
+} script;
+
+static nvmlReturn_t mig_mode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
+{
+	(void)device;
+	*current = *pending = script.mode;
+	return script.mode_result;
+}
+
+static nvmlReturn_t whole_uuid(nvmlDevice_t device, char *uuid, unsigned int length)
+{
+	(void)device;
+	snprintf(uuid, length, "%s", script.uuid);
+	return script.uuid_result;
+}
+
+START_TEST(the_uuid_says_whether_it_is_an_instance)
+{
+	static const struct {
+		unsigned int mode;
+		nvmlReturn_t mode_result, uuid_result;
+		const char *nvml, *uuid;
+	} cases[] = {
+		{ NVML_DEVICE_MIG_ENABLE, NVML_SUCCESS, NVML_SUCCESS, "GPU-whole", "MIG-mine" },
+		/* a virtual machine's part of a GPU, to which MIG is on */
+		{ NVML_DEVICE_MIG_ENABLE, NVML_SUCCESS, NVML_SUCCESS, "GPU-mine", "GPU-mine" },
+		{ NVML_DEVICE_MIG_DISABLE, NVML_SUCCESS, NVML_SUCCESS, "GPU-whole", "GPU-mine" },
+		{ NVML_DEVICE_MIG_ENABLE, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, "GPU-whole", "GPU-mine" },
+		{ NVML_DEVICE_MIG_ENABLE, NVML_SUCCESS, NVML_ERROR_UNKNOWN, "GPU-whole", "GPU-mine" },
+	};
+	const struct muster_nvml nvml = { .nvmlDeviceGetMigMode = mig_mode, .nvmlDeviceGetUUID = whole_uuid };
+	struct muster_gpu gpu = { .uuid = "GPU-mine" };
+	script.mode = cases[_i].mode;
+	script.mode_result = cases[_i].mode_result;
+	script.uuid_result = cases[_i].uuid_result;
+	script.uuid = cases[_i].nvml;
+	mark_mig(&nvml, &gpu);
+	ck_assert_str_eq(gpu.uuid, cases[_i].uuid);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("device select");
+	tcase_add_loop_test(tcase, the_uuid_says_whether_it_is_an_instance, 0, 5);
+	return check_main(tcase);
+}
