@@ -76,7 +76,8 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		question.operand = &check->operands[i];
 		if (!operator->judge || operator->judge(&question))
 			continue;
-		if (operator->warns) {
+		/* of two values that differ it is unknown which one is wrong */
+		if (operator->warns ||(operator->kind == MUSTER_OF_MEDIAN && state->median.of_two)) {
 			verdict.status = refused ? verdict.status : MUSTER_WARN;
 			continue;
 		}

@@ -1,14 +1,14 @@
 /* median.c - the median of all values of a check in a run
  *
- * It shows a GPU, a port or a node that is slower than the others without an absolute threshold.
+ * It shows a GPU, a port or a node that is slower than the others without an absolute threshold. Of two values each is
+ * held against the other one.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/sort.h"
 
+#include <math.h>
 #include <stdlib.h>
-
-#define VALUES_LEAST 3 /* of two different values it is unknown which one is wrong */
 
 /* Whether the check applies its operators to this sample. */
 static bool is_judged(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
@@ -32,13 +32,17 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 		if (is_judged(eval, at, entry))
 			values[count++] = entry->sample->value.number;
 	}
-	if (count < VALUES_LEAST) {
-		median.why_none = "needs 3 values";
+	if (count < 2) {
+		median.why_none = count ? "only one value, and nothing to compare it with" : "no value";
+	} else if (count == 2) { /* which one is wrong is unknown */
+		median = (struct muster_median){
+			.value = fmax(values[0], values[1]), .of_two = true, .lower = fmin(values[0], values[1])
+		};
 	} else {
-		median.value = muster_median_of(values, count);
-		if (median.value < 0)
-			median.why_none = "below 0"; /* a share of it would lie above it */
+		median.value = median.lower = muster_median_of(values, count);
 	}
+	if (!median.why_none && median.lower < 0)
+		median.why_none = "below 0"; /* a share of it would lie above it */
 	free(values);
 	return median;
 }

@@ -177,31 +177,40 @@ bool muster_median_min_judge(const struct muster_question *q)
 
 bool muster_median_max_judge(const struct muster_question *q)
 {
-	return q->median->why_none || !(q->sample->value.number > q->operand->value.number * q->median->value);
+	double other = q->median->of_two ? q->median->lower : q->median->value;
+	return q->median->why_none || !(q->sample->value.number > q->operand->value.number * other);
 }
 
-/* Both as "A to B", or the one that there is: factor times their values. */
-static const char *shares_text(
-	const struct muster_operand *min, const struct muster_operand *max, double factor, struct muster_arena *arena)
+/* Both as "A to B", or the one that there is: times these factors. */
+static const char *shares_text(const struct muster_operand *min, double of_min, const struct muster_operand *max,
+	double of_max, struct muster_arena *arena)
 {
-	const char *low = min ? muster_describe_value(muster_number(min->value.number * factor), arena) : "";
-	const char *high = max ? muster_describe_value(muster_number(max->value.number * factor), arena) : "";
+	const char *low = min ? muster_describe_value(muster_number(min->value.number * of_min), arena) : "";
+	const char *high = max ? muster_describe_value(muster_number(max->value.number * of_max), arena) : "";
 	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
 }
 
 /* "at least 85 % of the median of this run"; with a known median "at least 22.02 GB/s (85 % of the median of this run,
- * 25.9 GB/s)" */
+ * 25.9 GB/s)", and of two values "at least 22.02 GB/s (85 % of the higher of only two values, 25.9 GB/s)" */
 const char *muster_medians_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
 	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
 	const char *bound = min && max ? "from" : min ? "at least" : "at most", *unit = q->check->metric->unit;
-	const char *shares = shares_text(min, max, 100, q->arena);
-	const char *why = q->median ? q->median->why_none : NULL;
-	if (!q->median || why)
+	const char *shares = shares_text(min, 100, max, 100, q->arena);
+	const struct muster_median *median = q->median;
+	if (!median || median->why_none)
 		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
-			why ? " (not evaluated: " : "", why ? why : "", why ? ")" : "");
-	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of the median of this run, %s)", bound,
-		shares_text(min, max, q->median->value, q->arena), *unit ? " " : "", unit, shares,
-		with_unit(q, muster_number(q->median->value)));
+			median ? " (not evaluated: " : "", median ? median->why_none : "", median ? ")" : "");
+	double high = median->value, low = median->of_two ? median->lower : high;
+	const char *values = with_unit(q, muster_number(min ? high : low));
+	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of %s, %s)", bound,
+		shares_text(min, high, max, low, q->arena), *unit ? " " : "", unit, shares,
+		!median->of_two ? "the median of this run"
+		: min && max    ? "the other one of only two values"
+		: min           ? "the higher of only two values"
+				: "the lower of only two values",
+		median->of_two && min && max
+			? muster_arena_printf(q->arena, "%s and %s", with_unit(q, muster_number(low)), values)
+			: values);
 }

@@ -24,6 +24,8 @@ enum muster_operator_kind {
 /* The median of the values that a check uses in a run. */
 struct muster_median {
 	double value;
+	bool of_two; /* there are only two values: value is the higher one, lower the other one */
+	double lower;
 	const char *why_none; /* why the median cannot be used; NULL when it can */
 };
 

@@ -30,21 +30,32 @@ static const struct {
 		"skip c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_PASS },
 	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "no threshold",
 		"inconclusive c n2 rank=1 gpu=g: no threshold | 7: too early\n", MUSTER_INCONCLUSIVE },
-	/* one and two values tell nothing */
-	{ { 26 }, "'min_of_median':0.85", "at least 85 % of the median of this run (not evaluated: needs 3 values)", "",
-		MUSTER_PASS },
-	{ { 26, 1 }, "'min_of_median':0.85", "at least 85 % of the median of this run (not evaluated: needs 3 values)",
+	/* one value tells nothing; of two the lower one may be wrong */
+	{ { 26 }, "'min_of_median':0.85",
+		"at least 85 % of the median of this run (not evaluated: only one value, and nothing to compare it "
+		"with)",
 		"", MUSTER_PASS },
-	{ { 26, 1, -1 }, "'min_of_median':0.85,'optional':true",
-		"at least 85 % of the median of this run (not evaluated: needs 3 values)",
-		"skip c n3 rank=2 gpu=g: at least 85 % of the median of this run (not evaluated: needs 3 values) | "
-		"null: not "
-		"supported here\n",
+	{ { 20, 16.9 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the higher of only two values, 20 GB/s)",
+		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the higher of only two values, 20 GB/s) | 16.9\n",
 		MUSTER_PASS },
-	{ { 26, 1, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
-		"at least 85 % of the median of this run (not evaluated: needs 3 values)",
-		"inconclusive c n3 rank=2 gpu=g: at least 85 % of the median of this run (not evaluated: needs 3 "
-		"values) | "
+	{ { 17, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the higher of only two values, 20 GB/s)", "",
+		MUSTER_PASS },
+	{ { 10, 15.1 }, "'max_of_median':1.5", "at most 15 GB/s (150 % of the lower of only two values, 10 GB/s)",
+		"warn c n2 rank=1 gpu=g: at most 15 GB/s (150 % of the lower of only two values, 10 GB/s) | 15.1\n",
+		MUSTER_PASS },
+	{ { 20, 3 }, "'min':5,'min_of_median':0.5",
+		"at least 5 GB/s, at least 10 GB/s (50 % of the higher of only two values, 20 GB/s)",
+		"fail c n2 rank=1 gpu=g: at least 5 GB/s, at least 10 GB/s (50 % of the higher of only two values, 20 "
+		"GB/s) | 3\n",
+		MUSTER_FAIL },
+	{ { 26, 26, -1 }, "'min_of_median':0.85,'optional':true",
+		"at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s)",
+		"skip c n3 rank=2 gpu=g: at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s) | null: "
+		"not supported here\n",
+		MUSTER_PASS },
+	{ { 26, 26, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
+		"at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s)",
+		"inconclusive c n3 rank=2 gpu=g: at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s) | "
 		"2: x\n",
 		MUSTER_INCONCLUSIVE },
 	/* three do, and the limit itself passes */
@@ -88,9 +99,10 @@ static const struct {
 	/* what another check condemned does not count: 2 of 4 are left */
 	{ { 3, 3, 20, 10 },
 		"'min_of_median':0.9,'after':'floor'},'floor':{'metric':'gpu.h2d_gbps','min':5,'source':'s'",
-		"at least 90 % of the median of this run (not evaluated: needs 3 values)",
+		"at least 18 GB/s (90 % of the higher of only two values, 20 GB/s)",
 		"fail floor n1 rank=0 gpu=g: at least 5 GB/s | 3\n"
-		"fail floor n2 rank=1 gpu=g: at least 5 GB/s | 3\n",
+		"fail floor n2 rank=1 gpu=g: at least 5 GB/s | 3\n"
+		"warn c n4 rank=3 gpu=g: at least 18 GB/s (90 % of the higher of only two values, 20 GB/s) | 10\n",
 		MUSTER_FAIL },
 };
 
@@ -108,7 +120,7 @@ START_TEST(a_value_is_held_against_its_like)
 	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
 	ck_assert_str_eq(report.tallies[0].expected, table[_i].expected);
 	ck_assert_int_eq(report.verdict, table[_i].verdict);
-	bool calibrated = strstr(table[_i].check, "'min':19.5") != NULL;
+	bool calibrated = strstr(table[_i].check, "'min':") != NULL && !strstr(table[_i].check, "floor");
 	ck_assert_int_eq(report.tallies[0].uncalibrated, !calibrated);
 	for (size_t i = 0; i < report.finding_count; i++)
 		ck_assert_int_eq(
