@@ -23,6 +23,33 @@
 #define LOG_BYTES_MAX ((size_t)16 << 20)
 #define TAIL_LINES 10
 
+/* Whether the list "A,B" has the word, in upper or lower case. */
+static bool list_has(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+	for (const char *at = list; *at; at += strspn(at, ",")) {
+		size_t part = strcspn(at, ",");
+		if (part == length && strncasecmp(at, word, length) == 0)
+			return true;
+		at += part;
+	}
+	return false;
+}
+
+/* INIT carries the channels and devices; ENV says which variables and files steer NCCL. A user's list keeps its parts;
+ * "^A,B" is all parts without these. */
+static void choose_parts(void)
+{
+	const char *list = getenv("NCCL_DEBUG_SUBSYS");
+	if (!list || !*list || (*list == '^' && list_has(list + 1, "INIT"))) {
+		setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 1);
+	} else if (*list != '^' && !list_has(list, "INIT") && !list_has(list, "ALL")) {
+		char *more = muster_asprintf("INIT,%s", list);
+		setenv("NCCL_DEBUG_SUBSYS", more, 1);
+		free(more);
+	}
+}
+
 int muster_nccl_log_start(struct muster_error *err)
 {
 	static bool started;
@@ -31,8 +58,7 @@ int muster_nccl_log_start(struct muster_error *err)
 	const char *level = getenv("NCCL_DEBUG");
 	if (!level || (strcasecmp(level, "INFO") != 0 && strcasecmp(level, "TRACE") != 0))
 		setenv("NCCL_DEBUG", "INFO", 1);
-	/* INIT carries the channels and devices; ENV says which variables and files steer NCCL. */
-	setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 0);
+	choose_parts();
 	if (!getenv("NCCL_DEBUG_FILE")) {
 		/* NCCL opens the file by name: /proc gives this anonymous file a name, and no file remains on disk. */
 		int memory = memfd_create("nccl-log", MFD_CLOEXEC);

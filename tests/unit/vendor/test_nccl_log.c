@@ -315,6 +315,30 @@ START_TEST(a_log_may_be_the_first_file_that_is_open)
 }
 END_TEST
 
+/* Each test is a process of its own: the log starts once. */
+START_TEST(a_users_parts_are_kept_and_init_is_one_of_them)
+{
+	static const struct {
+		const char *users, *parts;
+	} lists[] = {
+		{ "NET", "INIT,NET" },
+		{ "COLL,NET", "INIT,COLL,NET" },
+		{ "init,NET", "init,NET" },
+		{ "NET,INIT", "NET,INIT" },
+		{ "INITIAL", "INIT,INITIAL" },
+		{ "ALL", "ALL" },
+		{ "^NET", "^NET" },
+		{ "^INIT,NET", "INIT,ENV" },
+		{ "", "INIT,ENV" },
+	};
+	struct muster_error err;
+	clear_environment();
+	setenv("NCCL_DEBUG_SUBSYS", lists[_i].users, 1);
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), lists[_i].parts);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("nccl_log");
@@ -328,6 +352,7 @@ int main(void)
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
 	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));
+	tcase_add_loop_test(tests, a_users_parts_are_kept_and_init_is_one_of_them, 0, 9);
 	tcase_add_test(tests, a_log_may_be_the_first_file_that_is_open);
 	return check_main(tests);
 }
