@@ -1,7 +1,7 @@
 /* median.c - the median of all values of a check in a run
  *
  * It shows a GPU, a port or a node that is slower than the others without an absolute threshold. Of two values each is
- * held against the other one.
+ * compared with the other.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
