@@ -55,8 +55,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	snprintf(deadline, sizeof deadline, "deadline of the whole run (default %d)", options->deadline_s);
 	const struct muster_option table[] = {
 		{ "--sku", "NAME",
-			"expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA machine, no "
-			"absolute thresholds) or auto (detect; default)",
+			"expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA machine: "
+			"shares of what its links can carry) or auto (detect; default)",
 			.text = &options->sku, .words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &options->overlay },

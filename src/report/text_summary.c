@@ -197,7 +197,8 @@ static void print_header(const struct muster_text_page *page)
 	if (!report->sku_origin)
 		fputs("No expectation file for this machine type: nothing was checked\n", page->out);
 	if (report->observe)
-		fputs("No absolute thresholds: only launch and consistency were checked\n", page->out);
+		fputs("No thresholds of this machine type: speeds are compared with the limits of their links\n",
+			page->out);
 }
 
 /* ---- how many results there are of each kind ---- */

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Simulated machines judged by generic-nvidia.json, which knows no figure of any machine.
+"""Simulated machines judged by generic-nvidia.json, which knows no figure of any machine, only what links can carry.
 
 usage: recognise_generic.py MUSTER
 """
@@ -41,7 +41,13 @@ class Generic(unittest.TestCase):
     def test_healthy_nodes_pass_without_any_figure(self):
         self.assertEqual(self.simulate(), (0, []))
         self.assertTrue(self.report["sku"]["observe"])
-        self.assertIn("No absolute thresholds", self.text)
+        self.assertIn("No thresholds of this machine type", self.text)
+        shares = {c["check"]: (round(c["share"]["lowest"], 2), c["share"]["of"])
+                  for c in self.report["checks"] if "share" in c and c["count"]["pass"]}
+        self.assertEqual(shares["copy.h2d_pcie"], (0.83, "PCIe 4.0 x16"))
+        self.assertEqual(shares["ring.network.64m"], (0.64, "network (8 x 25)"))
+        self.assertIn("83 % of PCIe 4.0 x16", self.text)
+        self.assertIn("64 % of network (8 x 25)", self.text)
         # the saved report is judged as before, unless told otherwise
         self.assertEqual(self.run_muster("check", self.path), 0)
         self.assertIn("MUSTER PASS sku=generic-nvidia ", self.text)
@@ -60,6 +66,18 @@ class Generic(unittest.TestCase):
         self.assertIn(("copy.h2d", "fail", "sim-1", "000b:00:00.0"), findings)
         self.assertIn(("ring.sum", "fail", "sim-1", None), findings)
         self.assertEqual({f[0] for f in findings}, {"copy.h2d", "ring.sum"})
+
+    def test_a_ring_at_a_third_fails_by_physics(self):
+        code, findings = self.simulate("nccl-slow@rank5=3", nodes=1)
+        self.assertEqual((code, findings), (1, [("ring.nvlink.64m", "fail", None, None)]))
+        [finding] = [f for f in self.report["findings"] if f["status"] == "fail"]
+        self.assertEqual(finding["expected"], "at least 35 % of nccl.allreduce_limit_gbps (warning below 45 %)")
+        self.assertIn("GB/s, 19 % of NVLink (12 x 25.0) (300 GB/s)", self.text)
+
+    def test_copies_that_are_slow_on_every_gpu_fail_by_physics(self):
+        faults = [f"h2d-slow@node1/gpu{i}=15" for i in range(8)]
+        code, findings = self.simulate(*faults, nodes=1)
+        self.assertEqual((code, {(f[0], f[1]) for f in findings}), (1, {("copy.h2d_pcie", "fail")}))
 
     def test_a_missing_gpu_is_found(self):
         code, findings = self.simulate("gpu-missing@node2/gpu4", nodes=3)
