@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh - muster on a real GPU host: is what it reports true, how fast is it, and what do others measure there
 #
-# usage: tests/gpu/run.sh            from anywhere; needs NVIDIA GPUs, their driver and NCCL
+# usage: tests/gpu/run.sh [SKU]      from anywhere; needs NVIDIA GPUs, their driver and NCCL; SKU: what the host's GPUs are
+#                                    compared with too (default Standard_ND96isr_H200_v5)
 #
 # Uses the portable tree in build-portable/, or else build/muster and the mpirun in PATH. Writes to $OUT (default
 # tests/gpu/out):
@@ -10,6 +11,7 @@
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
 #   nvidia-smi.xml    the inventory that the reports are compared with
 #   rings-*.json     runs in which a rank dies in the ring (only with two or more)
+#   healthy-*.json, stranger-*.json  verdicts about speeds, alone and beside another process's work
 #   node-*.json      `muster node` over all GPUs, twice
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
 #   times.txt         wall times in seconds, start to exit
@@ -17,6 +19,7 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+sku=${1:-Standard_ND96isr_H200_v5}
 source=$(cd "$here/../.." && pwd)
 out=${OUT:-$here/out}
 scratch=$(mktemp -d)
@@ -143,6 +146,11 @@ main() {
 			"$tests" -b 8M -e 512M -f 2 -g "$gpus"
 			break
 		done
+	fi
+
+	if python3 -c 'import torch' 2>/dev/null; then
+		title "verdicts: healthy, and beside another process's work"
+		with_muster python3 "$here/verdicts.py" "$gpus" "$out" generic-nvidia "$sku" || failed=1
 	fi
 
 	title "the whole node without a launcher, twice, and what differs"
