@@ -38,7 +38,7 @@ class Machine:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with open(os.path.join(path, "cluster.json"), encoding="utf-8") as file:
             node = json.load(file)["nodes"][0]
-        self.sku, self.node = sku, node
+        self.sku = sku
         self.gpus = node["gpus"]
         self.ports = [port["device"] for port in node["ports"] if port["link_layer"] == "InfiniBand"]
 
@@ -150,7 +150,7 @@ class Draw:
         return self.of_rank("dies", r"probe\..*|ring\..*|rank\..*", f"={self.rng.choice(calls)}")
 
     def kinds(self):
-        gpu, node = self.machine.gpus[0], self.machine.node
+        gpu = self.machine.gpus[0]
         slow = self.rng.choice((4, 10, 50))
         return {
             "h2d-slow": lambda: self.slow_copy("h2d"),
@@ -173,10 +173,10 @@ class Draw:
             "counter": lambda: self.of_port("counter", r"ib\..*"),
             "ib-extra": lambda: self.of_node("ib-extra", r"ib\..*|same\..*") if self.machine.ports else None,
             "disk-missing": lambda: self.of_node("disk-missing", r"node\..*|storage\..*"),
-            "lib-missing": lambda: self.of_node("lib-missing", r"probe\..*"),
+            "lib-missing": lambda: self.of_node("lib-missing", r"probe\..*").with_(ring=True), # there is no all-reduce
             "topo-stale": lambda: self.of_node("topo-stale", r".*topo.*"),
             "imex-missing": lambda: self.of_node("imex-missing", r"imex\..*"),
-            "env": lambda: self.of_node("env", r"env\..*") if node["environment"] else None,
+            "env": lambda: self.of_node("env", r"launch\..*", "=CUDA_VISIBLE_DEVICES=-1"),
             "driver-drift": lambda: self.differs("driver-drift", r".*driver.*"),
             "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*"),
             "vm-size": lambda: self.differs("vm-size", r".*vm_size|sku\..*", "=Standard_D2s_v5"),
