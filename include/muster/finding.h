@@ -61,6 +61,10 @@ struct muster_tally {
 	bool has_numbers;
 	double lowest, highest;
 	struct muster_share share;
+	/* limits of numbers, as the check has them; shares of share_of, unless that is NULL */
+	bool has_least, has_warn_below;
+	double least, warn_below;
+	const char *share_of;
 	const char *value;
 	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */
 	size_t where_count;

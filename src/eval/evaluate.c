@@ -420,6 +420,20 @@ static const struct muster_label *copy_labels(
 	return copy;
 }
 
+/* The lower limits of a check. */
+static void copy_limits(struct muster_tally *tally, const struct muster_check *check)
+{
+	for (size_t i = 0; i < check->operand_count; i++) {
+		const struct muster_operand *operand = &check->operands[i];
+		bool least = strcmp(operand->operator->name, "min") == 0;
+		if (!least && strcmp(operand->operator->name, "warn_below") != 0)
+			continue;
+		*(least ? &tally->has_least : &tally->has_warn_below) = true;
+		*(least ? &tally->least : &tally->warn_below) = operand->value.number;
+		tally->share_of = check->share_of ? check->share_of->name : NULL;
+	}
+}
+
 static void make_states(struct muster_eval *eval)
 {
 	const struct muster_expect *expect = eval->expect;
@@ -445,6 +459,7 @@ static void make_states(struct muster_eval *eval)
 			.where = copy_labels(check->where, check->where_count, arena),
 			.where_count = check->where_count,
 		};
+		copy_limits(&report->tallies[i], check);
 		state->tally = &report->tallies[i];
 		if (check->after >= 0)
 			eval->states[check->after].has_dependents = true;

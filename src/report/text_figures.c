@@ -1,66 +1,258 @@
-/* text_figures.c - print the measured and the expected bandwidths
+/* text_figures.c - the table of bandwidths: what was measured, what is required, and how much of the limit that is
  *
- * A machine type without thresholds has no check of a bandwidth: then the samples are shown.
+ * A row for each metric, and for each message size of the all-reduce. A machine type without thresholds has no check of
+ * a bandwidth: then only what was measured is shown.
  */
 #include "report/text_summary.h"
 
 #include "model/share.h"
-#include "util/text.h"
-#include "report/print_escaped.h"
 #include "muster/probe.h"
+#include "report/print_escaped.h"
+#include "report/text_lines.h"
+#include "util/array.h"
+#include "util/text.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
 	const char *metric, *title;
 } figures[] = {
-	{ "gpu.h2d_gbps", "H2D" },
-	{ "gpu.d2h_gbps", "D2H" },
-	{ "gpu.h2d_together_gbps", "H2D, all GPUs of a node at once" },
-	{ "gpu.d2h_together_gbps", "D2H, all GPUs of a node at once" },
+	{ "gpu.h2d_gbps", "H2D, one GPU at a time" },
+	{ "gpu.d2h_gbps", "D2H, one GPU at a time" },
+	{ "gpu.h2d_together_gbps", "H2D, all GPUs at once" },
+	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once" },
 	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw" },
 };
 
-/* What the samples of one metric show. Where there are message sizes, only the largest: a mean over sizes says nothing.
- */
-struct range {
-	double lowest, highest, bytes;
-	size_t count;
-	struct muster_share share;
+enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
+
+/* The columns of the table before the result, which may need several lines. */
+enum column { TITLE, LOWEST, HIGHEST, REQUIRED, WARNING, SHARE, COLUMN_COUNT };
+static const char *const headings[COLUMN_COUNT] = {
+	[TITLE] = "bandwidth, GB/s",
+	[LOWEST] = "lowest",
+	[HIGHEST] = "highest",
+	[REQUIRED] = "required",
+	[WARNING] = "warning",
+	[SHARE] = "share of the limit",
 };
 
-static void range_add(struct range *range, const struct muster_samples *samples, const struct muster_metric *metric)
+struct row {
+	const struct muster_metric *metric;
+	double bytes; /* 0: the metric has no message sizes */
+	double lowest, highest;
+	size_t count; /* of values */
+	struct muster_share share;
+	char cells[COLUMN_COUNT][CELL_MAX];
+	char *result;
+};
+
+struct table {
+	struct row *rows;
+	size_t count, room;
+	size_t widths[COLUMN_COUNT];
+};
+
+/* ---- what was measured ---- */
+
+static double bytes_of(const struct muster_label *labels, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(labels[i].key, "bytes") == 0 && labels[i].value.type == MUSTER_NUMBER)
+			return labels[i].value.number;
+	return 0;
+}
+
+/* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
+static struct row *row_of(struct table *table, size_t first, const struct muster_metric *metric, double bytes)
+{
+	size_t at = first;
+	while (at < table->count && table->rows[at].bytes < bytes)
+		at++;
+	if (at < table->count && !(table->rows[at].bytes > bytes))
+		return &table->rows[at];
+	struct row row = { .metric = metric, .bytes = bytes };
+	MUSTER_ARRAY_PUSH(table->rows, table->count, table->room, row);
+	memmove(&table->rows[at + 1], &table->rows[at], (table->count - 1 - at) * sizeof row);
+	table->rows[at] = row;
+	return &table->rows[at];
+}
+
+static void take_samples(
+	struct table *table, size_t first, const struct muster_samples *samples, const struct muster_metric *metric)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER)
 			continue;
-		const struct muster_value *bytes = muster_sample_label(sample, "bytes");
-		double size = bytes && bytes->type == MUSTER_NUMBER ? bytes->number : 0;
-		if (size < range->bytes)
-			continue;
+		struct row *row = row_of(table, first, metric, bytes_of(sample->labels, sample->label_count));
 		double number = sample->value.number;
-		if (range->count == 0 || size > range->bytes)
-			*range = (struct range){ .lowest = number, .highest = number, .bytes = size };
-		range->lowest = number < range->lowest ? number : range->lowest;
-		range->highest = number > range->highest ? number : range->highest;
-		range->count++;
-		muster_share_add(&range->share, number, muster_limit_among(samples, sample));
+		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
+		row->highest = row->count == 0 || number > row->highest ? number : row->highest;
+		row->count++;
+		muster_share_add(&row->share, number, muster_limit_among(samples, sample));
 	}
 }
 
-static struct range range_of(const struct muster_run *run, const struct muster_metric *metric)
+static void take_metric(struct table *table, const struct muster_run *run, const struct muster_metric *metric)
 {
-	struct range range = { 0 };
+	size_t first = table->count;
 	if (metric->scope == MUSTER_SCOPE_JOB)
-		range_add(&range, &run->job.samples, metric);
+		take_samples(table, first, &run->job.samples, metric);
 	for (size_t i = 0; i < run->node_count && metric->scope != MUSTER_SCOPE_JOB; i++)
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			range_add(&range, &run->nodes[i].ranks[j].samples, metric);
-	return range;
+			take_samples(table, first, &run->nodes[i].ranks[j].samples, metric);
 }
 
-/* Figures of a ring that not all ranks were in say so. */
+/* ---- what is required, and the result ---- */
+
+/* What the checks of a row want and what came out, all of them together. */
+struct results {
+	double least, least_share, warn_below, warn_share; /* the highest of each; NAN: none */
+	size_t count[MUSTER_STATUS_COUNT];                 /* the most of one check: two may be about the same values */
+	bool any, threshold;                               /* there is a check; there is one with a threshold */
+	const char *blocked_by;
+};
+
+static void take_limit(double *limit, double other)
+{
+	*limit = isnan(*limit) || other > *limit ? other : *limit;
+}
+
+static struct results results_of(const struct muster_report *report, const struct row *row)
+{
+	struct results all = { .least = NAN, .least_share = NAN, .warn_below = NAN, .warn_share = NAN };
+	for (size_t i = 0; i < report->tally_count; i++) {
+		const struct muster_tally *tally = &report->tallies[i];
+		double bytes = bytes_of(tally->where, tally->where_count);
+		if (!tally->metric || strcmp(tally->metric, row->metric->name) != 0 || tally->skipped ||
+			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)))
+			continue;
+		all.any = true;
+		all.threshold |= !tally->uncalibrated;
+		if (tally->has_least)
+			take_limit(tally->share_of ? &all.least_share : &all.least, tally->least);
+		if (tally->has_warn_below)
+			take_limit(tally->share_of ? &all.warn_share : &all.warn_below, tally->warn_below);
+		for (size_t j = 0; j < MUSTER_STATUS_COUNT; j++)
+			all.count[j] = tally->count[j] > all.count[j] ? tally->count[j] : all.count[j];
+		all.blocked_by = all.blocked_by ? all.blocked_by : tally->blocked_by;
+	}
+	return all;
+}
+
+/* "21"; "60 %" where only the share is limited; "-" */
+static void put_limit(char cell[CELL_MAX], double value, double share)
+{
+	char text[64];
+	if (!isnan(value))
+		snprintf(cell, CELL_MAX, "%s", muster_value_text(muster_number(value), text, sizeof text));
+	else if (!isnan(share))
+		snprintf(cell, CELL_MAX, "%.0f %%", share * 100);
+	else
+		snprintf(cell, CELL_MAX, "-");
+}
+
+/* "FAIL: 1 of 16 GPUs", "pass", "blocked by ib.state on gpu-2" */
+static char *result_text(const struct row *row, const struct results *all)
+{
+	static const enum muster_status worst_first[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	char things[64];
+	if (!all->any)
+		return muster_asprintf("no check");
+	for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++) {
+		size_t count = all->count[worst_first[i]];
+		const char *mark = muster_text_mark(worst_first[i]);
+		if (count == 0)
+			continue;
+		if (row->metric->scope == MUSTER_SCOPE_JOB)
+			return muster_asprintf("%s", mark);
+		return muster_asprintf("%s: %zu of %s", mark, count, muster_text_plural(things, row->count, "GPU"));
+	}
+	if (all->count[MUSTER_PASS] == 0 && all->count[MUSTER_BLOCKED] > 0)
+		return muster_asprintf("blocked by %s", all->blocked_by ? all->blocked_by : "a failed check");
+	if (!all->threshold)
+		return muster_asprintf("no threshold");
+	if (all->count[MUSTER_PASS] == 0)
+		return muster_asprintf("not evaluated");
+	if (all->count[MUSTER_BLOCKED] > 0)
+		return muster_asprintf("%s, %zu blocked", muster_text_mark(MUSTER_PASS), all->count[MUSTER_BLOCKED]);
+	return muster_asprintf("%s", muster_text_mark(MUSTER_PASS));
+}
+
+static const char *title_of(const struct muster_metric *metric)
+{
+	size_t i = 0;
+	while (strcmp(figures[i].metric, metric->name) != 0)
+		i++;
+	return figures[i].title;
+}
+
+static void fill_row(const struct muster_report *report, struct row *row)
+{
+	struct results all = results_of(report, row);
+	char size[64], text[64];
+	if (row->bytes > 0 && row->bytes < 0x1p63)
+		snprintf(row->cells[TITLE], CELL_MAX, "%s, %s", title_of(row->metric),
+			muster_bytes_text((uint64_t)row->bytes, size, sizeof size));
+	else
+		snprintf(row->cells[TITLE], CELL_MAX, "%s", title_of(row->metric));
+	snprintf(row->cells[LOWEST], CELL_MAX, "%s", muster_value_text(muster_number(row->lowest), text, sizeof text));
+	snprintf(
+		row->cells[HIGHEST], CELL_MAX, "%s", muster_value_text(muster_number(row->highest), text, sizeof text));
+	put_limit(row->cells[REQUIRED], all.least, all.least_share);
+	put_limit(row->cells[WARNING], all.warn_below, all.warn_share);
+	muster_share_text(&row->share, "", false, row->cells[SHARE]);
+	if (!*row->cells[SHARE])
+		snprintf(row->cells[SHARE], CELL_MAX, "-");
+	row->result = result_text(row, &all);
+}
+
+/* ---- the table ---- */
+
+static size_t columns_of(const char *text)
+{
+	return muster_print_escaped(NULL, text);
+}
+
+/* The texts of a line before its result; numbers stand on the right. Returns the columns. */
+static size_t print_cells(FILE *out, const struct table *table, const char *const cells[COLUMN_COUNT])
+{
+	size_t printed = 0;
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		int pad = (int)(table->widths[i] - columns_of(cells[i]));
+		bool right = i != TITLE && i != SHARE;
+		fprintf(out, "%*s", right ? pad : 0, "");
+		muster_print_escaped(out, cells[i]);
+		fprintf(out, "%*s", (right ? 0 : pad) + 2, "");
+		printed += table->widths[i] + 2;
+	}
+	return printed;
+}
+
+static void print_table(FILE *out, struct table *table)
+{
+	const char *cells[COLUMN_COUNT];
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		table->widths[i] = columns_of(headings[i]);
+		for (size_t j = 0; j < table->count; j++) {
+			size_t width = columns_of(table->rows[j].cells[i]);
+			table->widths[i] = width > table->widths[i] ? width : table->widths[i];
+		}
+	}
+	print_cells(out, table, headings);
+	fputs("result\n", out);
+	for (size_t j = 0; j < table->count; j++) {
+		for (size_t i = 0; i < COLUMN_COUNT; i++)
+			cells[i] = table->rows[j].cells[i];
+		size_t used = print_cells(out, table, cells);
+		muster_text_lines(out, table->rows[j].result, used, used < MUSTER_TEXT_WIDTH / 2 ? used : 2);
+	}
+}
+
+/* An all-reduce that not all ranks were in says so. */
 static void print_ring(const struct muster_text_page *page)
 {
 	const struct muster_run *run = page->report->run;
@@ -68,124 +260,26 @@ static void print_ring(const struct muster_text_page *page)
 		const struct muster_sample *sample = &run->job.samples.items[i];
 		if (strcmp(sample->metric->name, "nccl.ring_ranks") == 0 && sample->value.type == MUSTER_NUMBER &&
 			sample->value.number < run->job.ranks)
-			fprintf(page->out, " in a ring of %.0f of %d ranks", sample->value.number, run->job.ranks);
+			fprintf(page->out, "(all-reduce of %.0f of %d ranks)\n", sample->value.number, run->job.ranks);
 	}
-}
-
-/* "25.9 to 26.1 GB/s at 8 GiB on 16 GPUs" */
-static void print_range(
-	const struct muster_text_page *page, const struct muster_metric *metric, const struct range *range)
-{
-	static const char *const things[] = {
-		[MUSTER_SCOPE_NODE] = "node",
-		[MUSTER_SCOPE_RANK] = "rank",
-		[MUSTER_SCOPE_GPU] = "GPU",
-		[MUSTER_SCOPE_PORT] = "port",
-	};
-	_Static_assert(sizeof things / sizeof *things == MUSTER_SCOPE_COUNT, "every scope has its word");
-	char lowest[64], highest[64], count[64], bytes[64], share[MUSTER_SHARE_TEXT_MAX];
-	muster_value_text(muster_number(range->lowest), lowest, sizeof lowest);
-	muster_value_text(muster_number(range->highest), highest, sizeof highest);
-	fprintf(page->out, "%s%s%s%s%s", lowest, strcmp(lowest, highest) == 0 ? "" : " to ",
-		strcmp(lowest, highest) == 0 ? "" : highest, *metric->unit ? " " : "", metric->unit);
-	if (range->bytes > 0 && range->bytes < 0x1p63)
-		fprintf(page->out, " at %s", muster_bytes_text((uint64_t)range->bytes, bytes, sizeof bytes));
-	if (metric->scope == MUSTER_SCOPE_JOB)
-		print_ring(page);
-	if (things[metric->scope])
-		fprintf(page->out, " on %s", muster_text_plural(count, range->count, things[metric->scope]));
-	if (range->share.known)
-		muster_print_text(page->out, ", %s", muster_share_text(&range->share, metric->unit, false, share));
-}
-
-/* The message size that a check is about, or 0. */
-static double bytes_of(const struct muster_tally *tally)
-{
-	for (size_t i = 0; i < tally->where_count; i++)
-		if (strcmp(tally->where[i].key, "bytes") == 0 && tally->where[i].value.type == MUSTER_NUMBER)
-			return tally->where[i].value.number;
-	return 0;
-}
-
-static struct range range_checked(const struct muster_tally *tally)
-{
-	return (struct range){
-		.lowest = tally->lowest,
-		.highest = tally->highest,
-		.bytes = bytes_of(tally),
-		.count = tally->count[MUSTER_PASS] + tally->count[MUSTER_WARN] + tally->count[MUSTER_FAIL],
-		.share = tally->share,
-	};
-}
-
-/* One line for each check on the metric; how many there were. all: what the samples show. */
-static size_t print_checked(const struct muster_text_page *page, const char *title, const struct muster_metric *metric,
-	const struct range *all)
-{
-	size_t printed = 0;
-	for (size_t i = 0; i < page->report->tally_count; i++) {
-		const struct muster_tally *tally = &page->report->tallies[i];
-		if (!tally->metric || strcmp(tally->metric, metric->name) != 0 || tally->skipped || !tally->has_numbers)
-			continue;
-		/* one that observes every message size at once says no more than the samples do */
-		bool sizes = tally->uncalibrated && tally->where_count == 0 && all->bytes > 0;
-		const struct range range = sizes ? *all : range_checked(tally);
-		fprintf(page->out, "  %s: ", title);
-		print_range(page, metric, &range);
-		muster_print_text(page->out, "; %s%s%s", tally->check,
-			!tally->expected      ? ""
-			: tally->uncalibrated ? ": "
-					      : " expects ",
-			tally->expected ? tally->expected : "");
-		fputc('\n', page->out);
-		printed++;
-	}
-	return printed;
-}
-
-/* A value without a result: its check is blocked, or no check of this run is about it. */
-static void print_why_unchecked(const struct muster_text_page *page, const struct muster_metric *metric, double bytes)
-{
-	const struct muster_tally *found = NULL;
-	for (size_t i = 0; i < page->report->tally_count && !found; i++) {
-		const struct muster_tally *tally = &page->report->tallies[i];
-		if (tally->metric && strcmp(tally->metric, metric->name) == 0 && !tally->skipped &&
-			(bytes_of(tally) <= 0 || bytes_of(tally) == bytes)) /* sizes are whole numbers */
-			found = tally;
-	}
-	if (found && found->blocked_by)
-		muster_print_text(page->out, "; %s is blocked by %s", found->check, found->blocked_by);
-	else if (found)
-		muster_print_text(page->out, "; not evaluated: a check before %s failed", found->check);
-	else
-		fputs("; no check", page->out);
-	fputc('\n', page->out);
-}
-
-static bool anything(const struct muster_text_page *page)
-{
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
-		if (metric && range_of(page->report->run, metric).count > 0)
-			return true;
-	}
-	return false;
 }
 
 void muster_text_figures(const struct muster_text_page *page)
 {
-	if (!anything(page))
-		return;
-	fputs("\nbandwidth\n", page->out);
+	struct table table = { 0 };
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
-		if (!metric)
-			continue;
-		const struct range all = range_of(page->report->run, metric);
-		if (print_checked(page, figures[i].title, metric, &all) > 0 || all.count == 0)
-			continue;
-		fprintf(page->out, "  %s: ", figures[i].title);
-		print_range(page, metric, &all);
-		print_why_unchecked(page, metric, all.bytes);
+		if (metric)
+			take_metric(&table, page->report->run, metric);
 	}
+	for (size_t i = 0; i < table.count; i++)
+		fill_row(page->report, &table.rows[i]);
+	if (table.count > 0) {
+		fputc('\n', page->out);
+		print_table(page->out, &table);
+		print_ring(page);
+	}
+	for (size_t i = 0; i < table.count; i++)
+		free(table.rows[i].result);
+	free(table.rows);
 }

@@ -1,137 +1,131 @@
-/* test_text_figures.c - the bandwidths that a summary shows, with the check that judged them or without one */
+/* test_text_figures.c - the table of bandwidths: what was measured, what is required, and what came of it */
 #include "run_text.h"
 
 #define RING "a/0 rank.local_rank 0\na/1 rank.local_rank 1\n"
 #define BUSBW "job nccl.allreduce_busbw_gbps bytes="
+#define COPY "H2D, one GPU at a time "
 
 static const struct muster_label at_64[] = { { .key = "bytes", .value = { .type = MUSTER_NUMBER, .number = 64 } } };
 
-static const struct muster_tally floor_h2d = { .check = "copy.h2d",
-	.metric = "gpu.h2d_gbps",
-	.unit = "GB/s",
-	.expected = "at least 21 GB/s",
-	.count = { [MUSTER_PASS] = 1,
-		[MUSTER_WARN] = 2,
-		[MUSTER_FAIL] = 4,
-		[MUSTER_SKIP] = 8,
-		[MUSTER_INCONCLUSIVE] = 16 },
-	.has_numbers = true,
-	.lowest = 20,
-	.highest = 26 };
-static const struct muster_tally floor_64 = { .check = "ring.small",
-	.metric = "nccl.allreduce_busbw_gbps",
-	.unit = "GB/s",
-	.expected = "at least 1 GB/s",
-	.has_numbers = true,
-	.lowest = 2,
-	.highest = 2,
-	.where = at_64,
-	.where_count = 1 };
-static const struct muster_tally observed = { .check = "site.ring",
-	.metric = "nccl.allreduce_busbw_gbps",
-	.unit = "GB/s",
-	.expected = "no threshold",
-	.has_numbers = true,
-	.lowest = 2,
-	.highest = 300,
-	.uncalibrated = true };
-static const struct muster_tally skipped = {
-	.check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s", .has_numbers = true, .skipped = "for another run"
-};
-static const struct muster_tally blocked = {
-	.check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s", .blocked_by = "gpu.count on a"
-};
-static const struct muster_tally no_numbers = { .check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s" };
+#define H2D .check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s"
+#define SIZES .metric = "nccl.allreduce_busbw_gbps", .unit = "GB/s"
 
-static const struct {
+static const struct case_of {
 	const char *run;
-	const struct muster_tally *tally;
-	const char *lines; /* behind "measured" */
+	struct muster_tally tallies[2];
+	const char *lines; /* of the table, with one blank between its cells */
 } cases[] = {
 	{ "a/0 gpu.h2d_gbps gpu=g 26.1\na/1 gpu.h2d_gbps gpu=h 25\nb/2 gpu.h2d_gbps gpu=g 25.5\nb/3 gpu.h2d_gbps gpu=h "
 	  "-",
-		NULL, "  H2D: 25 to 26.1 GB/s on 3 GPUs; no check\n" },
-	{ "a/0 gpu.d2h_gbps gpu=g 20", NULL, "  D2H: 20 GB/s on 1 GPU; no check\n" },
+		{ { 0 } }, COPY "25 26.1 - - - no check\n" },
 	/* each metric has its own line */
-	{ "a/0 gpu.h2d_together_gbps gpu=g 20\na/0 gpu.d2h_together_gbps gpu=g 21", NULL,
-		"  H2D, all GPUs of a node at once: 20 GB/s on 1 GPU; no check\n"
-		"  D2H, all GPUs of a node at once: 21 GB/s on 1 GPU; no check\n" },
-	/* of several sizes the largest, wherever it stands */
+	{ "a/0 gpu.h2d_together_gbps gpu=g 20\na/0 gpu.d2h_together_gbps gpu=g 21\na/0 gpu.d2h_gbps gpu=g 22",
+		{ { 0 } },
+		"D2H, one GPU at a time 22 22 - - - no check\n"
+		"H2D, all GPUs at once 20 20 - - - no check\n"
+		"D2H, all GPUs at once 21 21 - - - no check\n" },
+	/* each size too, by size, wherever it stands */
 	{ RING BUSBW "64 nodes=1 ranks=2 2\n" BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "1024 nodes=1 ranks=2 9",
-		NULL, "  all-reduce busbw: 300 GB/s at 1 MiB; no check\n" },
-	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2", NULL,
-		"  all-reduce busbw: 300 GB/s at 1 MiB; no check\n" },
-	/* a ring without some ranks says so */
-	{ RING BUSBW "1048576 nodes=1 ranks=1 300\njob nccl.ring_ranks 1", NULL,
-		"  all-reduce busbw: 300 GB/s at 1 MiB in a ring of 1 of 2 ranks; no check\n" },
-	{ RING BUSBW "1048576 nodes=1 ranks=2 300\njob nccl.ring_ranks 2", NULL,
-		"  all-reduce busbw: 300 GB/s at 1 MiB; no check\n" },
-	/* a check shows what it has judged, and counts what it could judge */
-	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &floor_h2d,
-		"  H2D: 20 to 26 GB/s on 7 GPUs; copy.h2d expects at least 21 GB/s\n" },
-	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2", &floor_64,
-		"  all-reduce busbw: 2 GB/s at 64 B; ring.small expects at least 1 GB/s\n" },
-	/* one that observes all sizes shows the largest */
-	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2", &observed,
-		"  all-reduce busbw: 300 GB/s at 1 MiB; site.ring: no threshold\n" },
-	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &skipped, "  H2D: 26.1 GB/s on 1 GPU; no check\n" },
-	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &blocked,
-		"  H2D: 26.1 GB/s on 1 GPU; copy.h2d is blocked by gpu.count on a\n" },
-	{ "a/0 gpu.h2d_gbps gpu=g 26.1", &no_numbers,
-		"  H2D: 26.1 GB/s on 1 GPU; not evaluated: a check before copy.h2d failed\n" },
+		{ { 0 } },
+		"all-reduce busbw, 64 B 2 2 - - - no check\n"
+		"all-reduce busbw, 1 KiB 9 9 - - - no check\n"
+		"all-reduce busbw, 1 MiB 300 300 - - - no check\n" },
+	/* an all-reduce without some ranks says so */
+	{ RING BUSBW "1048576 nodes=1 ranks=1 300\njob nccl.ring_ranks 1", { { 0 } },
+		"all-reduce busbw, 1 MiB 300 300 - - - no check\n(all-reduce of 1 of 2 ranks)\n" },
+	{ RING BUSBW "1048576 nodes=1 ranks=2 300\njob nccl.ring_ranks 2", { { 0 } },
+		"all-reduce busbw, 1 MiB 300 300 - - - no check\n" },
+	/* limits, and the worst that came out; of one check: two may be about the same GPU */
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1\na/1 gpu.h2d_gbps gpu=h 11",
+		{ { H2D, .has_least = true, .least = 21, .has_warn_below = true, .warn_below = 24,
+			  .count = { [MUSTER_PASS] = 1, [MUSTER_FAIL] = 1 } },
+			{ H2D, .has_least = true, .least = 0.6, .share_of = "gpu.pcie_limit_gbps",
+				.count = { [MUSTER_PASS] = 1, [MUSTER_FAIL] = 1 } } },
+		COPY "11 26.1 21 24 - FAIL: 1 of 2 GPUs\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 23",
+		{ { H2D, .has_least = true, .least = 21, .has_warn_below = true, .warn_below = 24,
+			  .count = { [MUSTER_WARN] = 1 } },
+			{ H2D, .has_least = true, .least = 22, .count = { [MUSTER_PASS] = 1 } } },
+		COPY "23 23 22 24 - warn: 1 of 1 GPU\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1",
+		{ { H2D, .has_least = true, .least = 0.6, .has_warn_below = true, .warn_below = 0.75,
+			.share_of = "gpu.pcie_limit_gbps", .count = { [MUSTER_PASS] = 1 } } },
+		COPY "26.1 26.1 60 % 75 % - pass\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1", { { H2D, .count = { [MUSTER_INCONCLUSIVE] = 1 } } },
+		COPY "26.1 26.1 - - - inconclusive: 1 of 1 GPU\n" },
+	/* how much of its limit it is */
+	{ "a/0 gpu.h2d_gbps gpu=g 27\na/0 gpu.pcie_limit_gbps gpu=g link=PCIe5 63\na/1 gpu.h2d_gbps gpu=h 54\n"
+	  "a/1 gpu.pcie_limit_gbps gpu=h link=PCIe5 63",
+		{ { 0 } }, COPY "27 54 - - 43 to 86 % of PCIe5 no check\n" },
+	/* a check is about one size, or about all */
+	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2",
+		{ { SIZES, .check = "ring.small", .has_least = true, .least = 1, .where = at_64, .where_count = 1,
+			.count = { [MUSTER_PASS] = 1 } } },
+		"all-reduce busbw, 64 B 2 2 1 - - pass\n"
+		"all-reduce busbw, 1 MiB 300 300 - - - no check\n" },
+	{ RING BUSBW "1048576 nodes=1 ranks=2 300\n" BUSBW "64 nodes=1 ranks=2 2",
+		{ { SIZES, .check = "ring.small", .has_least = true, .least = 3, .where = at_64, .where_count = 1,
+			  .count = { [MUSTER_FAIL] = 1 } },
+			{ SIZES, .check = "site.ring", .uncalibrated = true, .count = { [MUSTER_PASS] = 2 } } },
+		"all-reduce busbw, 64 B 2 2 3 - - FAIL\n"
+		"all-reduce busbw, 1 MiB 300 300 - - - no threshold\n" },
+	/* what is for other runs is no check */
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1", { { H2D, .has_least = true, .least = 21, .skipped = "for another run" } },
+		COPY "26.1 26.1 - - - no check\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1",
+		{ { H2D, .has_least = true, .least = 21, .blocked_by = "gpu.count on a",
+			.count = { [MUSTER_BLOCKED] = 1 } } },
+		COPY "26.1 26.1 21 - - blocked by gpu.count on a\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1",
+		{ { H2D, .has_least = true, .least = 21, .count = { [MUSTER_PASS] = 1, [MUSTER_BLOCKED] = 3 } } },
+		COPY "26.1 26.1 21 - - pass, 3 blocked\n" },
+	{ "a/0 gpu.h2d_gbps gpu=g 26.1", { { H2D, .has_least = true, .least = 21 } },
+		COPY "26.1 26.1 21 - - not evaluated\n" },
 };
 
+/* The summary, with one blank for several. */
 static const char *text_of(const struct muster_report *report)
 {
 	static char text[16384];
+	size_t at = 0;
 	FILE *out = fmemopen(text, sizeof text, "w");
 	ck_assert_ptr_nonnull(out);
 	muster_report_print_text(report, out, false);
 	fclose(out);
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' || from[1] != ' ')
+			text[at++] = *from;
+	text[at] = '\0';
 	return text;
 }
 
-START_TEST(figures_are_shown_with_their_size_and_their_check)
+#define HEADING "\nbandwidth, GB/s lowest highest required warning share of the limit result\n"
+
+START_TEST(bandwidths_are_shown_with_their_limits_and_results)
 {
 	struct muster_run run;
-	struct muster_tally tally = cases[_i].tally ? *cases[_i].tally : (struct muster_tally){ 0 };
-	struct muster_report report = {
-		.run = &run, .sku = "test", .tallies = &tally, .tally_count = cases[_i].tally != NULL
-	};
+	struct muster_tally tallies[2];
+	struct muster_report report = { .run = &run, .sku = "test", .tallies = tallies };
+	memcpy(tallies, cases[_i].tallies, sizeof tallies);
+	while (report.tally_count < 2 && tallies[report.tally_count].check)
+		report.tally_count++;
 	run_text(&run, cases[_i].run);
-	const char *text = text_of(&report);
+	const char *text = text_of(&report), *table = strstr(text, HEADING);
 	size_t length = strlen(cases[_i].lines);
-	ck_assert_msg(strstr(text, "\nbandwidth\n") != NULL, "%s", text);
-	size_t at = (size_t)(strstr(text, "\nbandwidth\n") - text) + strlen("\nbandwidth\n");
-	ck_assert_msg(strncmp(text + at, cases[_i].lines, length) == 0, "%s", text);
-	ck_assert_msg(text[at + length] != ' ', "%s", text);
+	ck_assert_msg(table != NULL, "%s", text);
+	table += strlen(HEADING);
+	ck_assert_msg(strncmp(table, cases[_i].lines, length) == 0 && table[length] == '\n', "%s", text);
 	muster_run_done(&run);
 }
 END_TEST
 
-START_TEST(without_figures_there_is_no_heading)
+START_TEST(without_bandwidths_there_is_no_table)
 {
 	struct muster_run run;
 	struct muster_report report = { .run = &run, .sku = "test" };
 	run_text(&run, "a/0 gpu.h2d_gbps gpu=g -\na/0 rank.local_rank 0");
 	const char *text = text_of(&report);
-	ck_assert_msg(!strstr(text, "\nbandwidth\n"), "%s", text);
-	muster_run_done(&run);
-}
-END_TEST
-
-START_TEST(a_bandwidth_that_is_only_observed_is_shown_once)
-{
-	static const char *const metrics[] = { "gpu.h2d_gbps", "gpu.d2h_gbps", "gpu.h2d_together_gbps",
-		"gpu.d2h_together_gbps", "nccl.allreduce_busbw_gbps" };
-	struct muster_run run;
-	struct muster_tally tally = observed;
-	struct muster_report report = { .run = &run, .sku = "test", .tallies = &tally, .tally_count = 1 };
-	tally.metric = metrics[_i];
-	tally.count[MUSTER_PASS] = 1;
-	run_text(&run, "a/0 gpu.h2d_gbps gpu=g 26.1");
-	const char *text = text_of(&report);
-	ck_assert_msg(strstr(text, "; site.ring: "), "%s", text);
+	ck_assert_msg(!strstr(text, "\nbandwidth"), "%s", text);
 	muster_run_done(&run);
 }
 END_TEST
@@ -140,13 +134,12 @@ int main(void)
 {
 	Suite *suite = suite_create("report/text_figures");
 	TCase *tcase = tcase_create("figures");
-	tcase_add_loop_test(tcase, figures_are_shown_with_their_size_and_their_check, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, without_figures_there_is_no_heading);
-	tcase_add_loop_test(tcase, a_bandwidth_that_is_only_observed_is_shown_once, 0, 5);
+	tcase_add_loop_test(tcase, bandwidths_are_shown_with_their_limits_and_results, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, without_bandwidths_there_is_no_table);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed ? 1 : 0;
 }

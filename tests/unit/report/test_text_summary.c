@@ -68,13 +68,17 @@ static const char *const whole =
 	"job    n/a       n/a      n/a             warn 1\n"
 	"(7 more columns: all pass or n/a)\n"
 	"\n"
-	"bandwidth\n"
-	"  H2D: 11.2 to 26.1 GB/s on 14 GPUs, 36 to 83 % of PCIe 4.0 x16; copy.h2d expects at least 21 GB/s\n"
-	"  D2H: 25.06 to 25.1 GB/s on 15 GPUs; copy.d2h: at least 21.34 GB/s (85 % of the median of this run, 25.1 "
-	"GB/s)\n"
-	"  H2D, all GPUs of a node at once: 25.06 to 25.1 GB/s on 15 GPUs, 80 % of PCIe 4.0 x16; no check\n"
-	"  D2H, all GPUs of a node at once: 24.07 to 24.1 GB/s on 15 GPUs, 76 to 77 % of PCIe 4.0 x16; no check\n"
-	"  all-reduce busbw: 229.5 GB/s at 8 GiB, 76 % of NVLink (12 x 25.0); no check\n"
+	"bandwidth, GB/s            lowest  highest  required  warning  share of the limit          result\n"
+	"H2D, one GPU at a time      26.06     26.1         -        -  83 % of PCIe 4.0 x16        FAIL: 1 of 15 "
+	"GPUs\n"
+	"D2H, one GPU at a time      25.06     25.1         -        -  80 % of PCIe 4.0 x16        no threshold\n"
+	"H2D, all GPUs at once       25.06     25.1         -        -  80 % of PCIe 4.0 x16        no check\n"
+	"D2H, all GPUs at once       24.07     24.1         -        -  76 to 77 % of PCIe 4.0 x16  no check\n"
+	"all-reduce busbw, 8 B       229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 1 MiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 16 MiB    229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 512 MiB   229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 8 GiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
 	"\n"
 	"51 results: 10 passed, 33 recorded only (no threshold), 2 warned, 2 failed, 1 inconclusive, 2 blocked, 1 not "
 	"applicable\n"
@@ -603,7 +607,7 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
-				   "  unknown: sim-7\n\nbandwidth\n"),
+				   "  unknown: sim-7\n\nbandwidth, GB/s"),
 		"%s", text);
 	free(text);
 	size_t length;
