@@ -263,7 +263,8 @@ static void print_row(
 	fputc('\n', page->out);
 }
 
-static void measure(struct table *table)
+/* passed: the whole run did; a probe that did not run was not needed. */
+static void measure(struct table *table, bool passed)
 {
 	table->name_width = strlen("node");
 	for (size_t i = 0; i < table->columns; i++)
@@ -279,7 +280,7 @@ static void measure(struct table *table)
 			char text[32];
 			width = cell_text(table, row, j, text);
 			table->widths[j] = width > table->widths[j] ? width : table->widths[j];
-			table->shown[j] |= !cell_clean(table, row, j) || cell_not_run(table, row, j);
+			table->shown[j] |= !cell_clean(table, row, j) || (!passed && cell_not_run(table, row, j));
 		}
 	}
 }
@@ -333,7 +334,7 @@ void muster_text_table(const struct muster_text_page *page)
 	char columns[64];
 	size_t shown = 0;
 	table_init(&table, page->report);
-	measure(&table);
+	measure(&table, page->report->verdict == MUSTER_PASS);
 	for (size_t i = 0; i < table.columns; i++)
 		shown += table.shown[i];
 	for (struct part part = next_part(&table, 0); shown > 0 && part.first < table.columns;

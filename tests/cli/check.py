@@ -6,6 +6,7 @@ usage: check.py MUSTER
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,7 +90,7 @@ def judge_relative(path, directory):
     done = muster("check", changed, "--sku", SKU, "--overlay", site, "--report", judged)
     if healthy.returncode != 0 or done.returncode != 1:
         return [f"held against the median: exit codes {healthy.returncode} and {done.returncode}: {done.stdout}"]
-    if "; copy.d2h: no threshold\n" not in done.stdout:
+    if not re.search(r"^D2H, one GPU at a time .*  no threshold$", done.stdout, re.M):
         return [f"the summary does not say what was only observed: {done.stdout}"]
     with open(judged, encoding="utf-8") as file:
         report = json.load(file)

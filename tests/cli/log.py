@@ -53,7 +53,8 @@ class Log(unittest.TestCase):
         errors = [line for line in lines if line["level"] == "error"]
         self.assertEqual([(line["node"], line["rank"], line["probe"], line["job"]) for line in errors],
                          [("sim-1", 1, "gpu_copy", "1")])
-        self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on [0-9a-f:.]+: observed 11 GB/s, expected at least ")
+        self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on [0-9a-f:.]+: observed 11 GB/s, "
+                         r"17 % of PCIe 5\.0 x16 \(63 GB/s\), expected at least ")
         last = done.stdout.rstrip("\n").rpartition("\n")[2]
         self.assertEqual(lines[-1]["message"], last, "the last line is in both")
         self.assertTrue(last.startswith("MUSTER FAIL "))
