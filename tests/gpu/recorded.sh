@@ -31,7 +31,7 @@ expect 1xh100 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=1 f
 status=0
 "$muster" check "$folder/4xh200.json" --sku Standard_ND96asr_v4 >"$scratch/text" || status=$?
 for check in gpu.count gpu.name ib.count; do
-	if [ "$status" -ne 1 ] || ! grep -q "FAIL $check" "$scratch/text"; then
+	if [ "$status" -ne 1 ] || ! grep -q "^FAIL .*\[$check\]\$" "$scratch/text"; then
 		cat "$scratch/text"
 		echo "four H200 as ND96asr_v4: exit status $status, not 1, or no word of $check"
 		exit 1
