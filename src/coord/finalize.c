@@ -110,10 +110,12 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
 }
 
-/* Something hangs, most likely the disk. The thread is abandoned. */
+/* Something hangs, most likely the disk. The thread is abandoned: should it go on, it waits for standard output, which
+ * is never unlocked, so that there is one last line and not two. */
 static int give_up(struct work *work)
 {
 	const struct muster_options *options = work->s->options;
+	bool printing = ftrylockfile(stdout) != 0; /* the thread is, and its last line will come */
 	struct muster_report report = {
 		.run = work->run,
 		.sku = options->sku,
@@ -123,7 +125,8 @@ static int give_up(struct work *work)
 	if (report.verdict != MUSTER_FAIL)
 		report.verdict = MUSTER_INCONCLUSIVE;
 	muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written in time: %s", options->report);
-	muster_report_print_line(&report, "none", stdout);
+	if (!printing)
+		muster_report_print_line(&report, "none", stdout);
 	return (int)muster_report_exit(&report);
 }
 

@@ -168,6 +168,40 @@ START_TEST(the_report_names_the_run)
 }
 END_TEST
 
+/* The thread that writes is given up at once, and goes on all the same. */
+START_TEST(a_run_has_one_last_line_even_if_what_was_given_up_goes_on)
+{
+	char text[1 << 16] = "", path[80];
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	snprintf(s.started, sizeof s.started, "2026-01-02T03:04:05Z");
+	snprintf(path, sizeof path, "%s/stdout", folder);
+	muster_coordinator_give_up(s.coordinator);
+	r.now_ms = 2 * END;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (!freopen(path, "we", stdout))
+			_exit(100);
+		int code = muster_finalize_run(&s);
+		usleep(500000);
+		fflush(stdout);
+		_exit(code);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), MUSTER_EXIT_INCONCLUSIVE);
+	free(text_of_report()); /* it went on */
+	FILE *in = fopen(path, "re");
+	ck_assert_ptr_nonnull(in);
+	text[fread(text, 1, sizeof text - 1, in)] = '\0';
+	fclose(in);
+	unlink(path);
+	ck_assert_msg(strncmp(text, "MUSTER INCONCLUSIVE ", 20) == 0 && strchr(text, '\n') == strrchr(text, '\n'), "%s",
+		text);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("finalize");
@@ -178,5 +212,6 @@ int main(void)
 	tcase_add_loop_test(tcase, floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2);
 	tcase_add_loop_test(tcase, floors_are_those_of_so_many_nvlink_domains, 0, 2);
 	tcase_add_test(tcase, the_report_names_the_run);
+	tcase_add_test(tcase, a_run_has_one_last_line_even_if_what_was_given_up_goes_on);
 	return check_main(tcase);
 }
