@@ -298,21 +298,37 @@ static void judge_place(struct walk *w, uint32_t node, uint32_t rank)
 		judge_sample(w, entry);
 }
 
+/* What failed on the node somewhere in the chain of checks that this one comes after: a GPU that no rank uses may be
+ * missing because of it, though all ranks that have a GPU are as they should be. A port depends on no other port. */
+static struct muster_block block_of_unseen(const struct walk *w, struct muster_place place)
+{
+	const struct muster_check *checks = w->eval->expect->checks;
+	struct muster_place node = { place.node, MUSTER_NOWHERE, NULL };
+	struct muster_block block = muster_block_find(w->eval, w->check_at, place);
+	if (w->check->metric->scope == MUSTER_SCOPE_PORT)
+		return block;
+	for (size_t at = w->check_at; block.status != MUSTER_FAIL && checks[at].after >= 0;
+		at = (size_t)checks[at].after)
+		block = muster_block_find(w->eval, at, node);
+	return block;
+}
+
 /* The keys of equals_by that no sample of the node had. */
 static void judge_unseen(struct walk *w, uint32_t node)
 {
 	struct muster_eval *eval = w->eval;
 	struct muster_arena *arena = eval->report->arena;
-	bool of_port = w->check->metric->scope == MUSTER_SCOPE_PORT;
 	for (size_t i = 0; i < w->by->list_count; i++) {
 		const struct muster_listed *listed = &w->by->list[i];
 		struct muster_place place = { node, MUSTER_NOWHERE, muster_arena_string(arena, listed->label_value) };
-		/* a GPU that no rank uses may be so because of what failed on any rank; a port depends on no other one
-		 */
-		struct muster_place from = { node, MUSTER_NOWHERE, of_port ? place.key : NULL };
-		if (w->seen[i] || muster_result_explained(eval, w->check_at, node, MUSTER_NOWHERE) ||
-			muster_result_blocked(eval, w->check_at, from, muster_check_status(w->check)))
+		if (w->seen[i] || muster_result_explained(eval, w->check_at, node, MUSTER_NOWHERE))
 			continue;
+		struct muster_block block = block_of_unseen(w, place);
+		if (muster_block_stops(block, muster_check_status(w->check))) {
+			muster_result_block(eval, w->check_at, block.draft);
+			muster_failed_at_add(&eval->states[w->check_at], place, block);
+			continue;
+		}
 		muster_result_take(eval, w->check_at, place, NULL,
 			(struct muster_verdict){ .status = muster_check_status(w->check),
 				.expected = muster_describe_with_unit(listed->value, w->check->metric->unit, arena),

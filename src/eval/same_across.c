@@ -1,32 +1,39 @@
 /* same_across.c - check that a value is equal on all nodes or on all ranks
  *
- * Nodes are compared by the sorted set of values on each node, or, with `within`, by the set of values with the same
- * value of that label. When more than half agree, each other node is a finding; without a majority, one finding lists
- * all values.
+ * Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with
+ * the same value of that label. When more than half agree, each other node is a finding, which names the port or the
+ * GPU that differs; without a majority, one finding lists all values. With `uniform`, the values on one node are
+ * compared with each other too.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/array.h"
 #include "util/sort.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define GROUPS_SHOWN 6
 
-/* A node or a rank that is compared with the others. */
-struct peer {
-	uint32_t node, rank;                /* rank is MUSTER_NOWHERE when nodes are compared */
-	const char *value;                  /* the arena's: equal values are equal pointers */
-	const char *within;                 /* the label's value, likewise; NULL when all are compared */
-	const struct muster_sample *sample; /* the only sample of the value, if it is about the whole node or rank */
-	struct muster_block block;          /* of a warning about one of its values */
+/* A value seen at one peer, within a label's value. Texts are the arena's: equal ones are equal pointers. */
+struct seen {
+	const char *within;      /* NULL when all are compared */
+	const char *value, *key; /* as it is shown, and as it is compared */
+	struct muster_place place;
+	const struct muster_sample *sample;
 };
 
-/* Values seen at one peer, each within a label's value. */
-struct seen {
-	const char *within, *value;
+/* A node or a rank that is compared with the others. */
+struct peer {
+	uint32_t node, rank; /* rank is MUSTER_NOWHERE when nodes are compared */
+	const char *within, *value, *key;
+	const struct seen *seen; /* the arena's */
+	size_t seen_count;
+	struct muster_block block; /* of a warning about one of its values */
 };
+
 struct across {
 	struct muster_eval *eval;
 	size_t check_at;
@@ -37,8 +44,7 @@ struct across {
 	size_t peer_count, peer_room;
 	struct seen *seen; /* at the place at hand */
 	size_t seen_count, seen_room;
-	const struct muster_sample *last; /* the latest sample that was seen */
-	struct muster_block block;        /* at the place at hand, unless it blocks more than warnings */
+	struct muster_block block; /* at the place at hand, unless it blocks more than warnings */
 };
 
 /* Order of two texts of the arena, either of which may be NULL. */
@@ -46,7 +52,24 @@ static int by_text(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 	int order = muster_text_order(x->within, y->within);
-	return order ? order : muster_text_order(x->value, y->value);
+	return order ? order : muster_text_order(x->key, y->key);
+}
+
+/* What a value is compared by: a VM size is the same in upper and lower case, and by each name that the file of the
+ * machine type lists. */
+static const char *key_of(const struct across *a, const char *value)
+{
+	const struct muster_expect *expect = a->eval->expect;
+	struct muster_arena *arena = a->eval->report->arena;
+	if (strcmp(a->check->metric->name, "node.vm_size") != 0)
+		return value;
+	for (size_t i = 0; i < expect->vm_size_count; i++)
+		if (strcasecmp(expect->vm_sizes[i], value) == 0)
+			return muster_arena_string(arena, expect->vm_sizes[0]);
+	char *lower = muster_arena_alloc(arena, strlen(value) + 1);
+	for (size_t i = 0; i == 0 || value[i - 1]; i++)
+		lower[i] = (char)tolower((unsigned char)value[i]);
+	return muster_arena_string(arena, lower);
 }
 
 /* The value of the label within which samples are compared; NULL for all of them. */
@@ -75,28 +98,52 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
+		const char *value = muster_describe_value(entry->sample->value, arena);
 		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
-			((struct seen){
-				within_of(a, entry->sample), muster_describe_value(entry->sample->value, arena) }));
-		a->last = entry->sample;
+			((struct seen){ within_of(a, entry->sample), value, key_of(a, value), place, entry->sample }));
 	}
 	return samples;
+}
+
+/* "100, 7 x 200"; of one value how often it stands there says nothing of the node. */
+static void set_value(const struct across *a, struct peer *peer)
+{
+	struct muster_arena *arena = a->eval->report->arena;
+	const struct seen *seen = peer->seen;
+	bool several = seen[0].key != seen[peer->seen_count - 1].key;
+	peer->value = peer->key = "";
+	for (size_t i = 0, next; i < peer->seen_count; i = next) {
+		for (next = i + 1; next < peer->seen_count && seen[next].key == seen[i].key;)
+			next++;
+		const char *joint = i ? ", " : "";
+		const char *times = several && next > i + 1 ? muster_arena_printf(arena, "%zu x ", next - i) : "";
+		peer->value = muster_arena_printf(arena, "%s%s%s%s", peer->value, joint, times, seen[i].value);
+		peer->key = muster_arena_printf(arena, "%s%s%s%s", peer->key, joint, times, seen[i].key);
+	}
 }
 
 /* One peer, or one for each of the label's values seen there. */
 static void add_peers(struct across *a, uint32_t node, uint32_t rank)
 {
-	bool whole = a->check->metric->scope == MUSTER_SCOPE_NODE || rank != MUSTER_NOWHERE;
-	const struct seen *seen = a->seen;
-	if (a->seen_count)
+	struct muster_arena *arena = a->eval->report->arena;
+	struct seen *seen = a->seen_count ? muster_arena_alloc(arena, a->seen_count * sizeof *seen) : NULL;
+	if (a->seen_count) {
 		qsort(a->seen, a->seen_count, sizeof *a->seen, by_text);
+		memcpy(seen, a->seen, a->seen_count * sizeof *seen);
+	}
 	for (size_t i = 0, next; i < a->seen_count; i = next) {
-		const char *text = seen[i].value;
-		for (next = i + 1; next < a->seen_count && seen[next].within == seen[i].within; next++)
-			if (seen[next].value != seen[next - 1].value)
-				text = muster_arena_printf(a->eval->report->arena, "%s, %s", text, seen[next].value);
-		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			(struct peer){ node, rank, text, seen[i].within, whole ? a->last : NULL, a->block });
+		for (next = i + 1; next < a->seen_count && seen[next].within == seen[i].within;)
+			next++;
+		struct peer peer = {
+			.node = node,
+			.rank = rank,
+			.within = seen[i].within,
+			.seen = &seen[i],
+			.seen_count = next - i,
+			.block = a->block,
+		};
+		set_value(a, &peer);
+		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room, peer);
 	}
 	a->seen_count = 0;
 	a->block = (struct muster_block){ .status = MUSTER_PASS };
@@ -110,10 +157,9 @@ static void collect_node(struct across *a, uint32_t n)
 	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
 		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
 	} else if (!muster_result_explained(a->eval, a->check_at, n, MUSTER_NOWHERE) && !a->check->within) {
+		const char *none = muster_arena_string(a->eval->report->arena, "none");
 		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			(struct peer){ .node = n,
-				.rank = MUSTER_NOWHERE,
-				.value = muster_arena_string(a->eval->report->arena, "none") });
+			((struct peer){ .node = n, .rank = MUSTER_NOWHERE, .value = none, .key = none }));
 	}
 }
 
@@ -135,7 +181,7 @@ static int by_value(const void *a, const void *b)
 	const struct peer *x = *(const struct peer *const *)a, *y = *(const struct peer *const *)b;
 	int order = muster_text_order(x->within, y->within);
 	if (!order)
-		order = muster_text_order(x->value, y->value);
+		order = muster_text_order(x->key, y->key);
 	if (!order)
 		order = (x->node > y->node) - (x->node < y->node);
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
@@ -186,26 +232,186 @@ static const char *expected_text(const struct across *a, const struct peer *peer
 	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, peer->within);
 }
 
-/* Most agree: those who do not are the findings. */
-static void judge_majority(struct across *a, struct peer *const *sorted, size_t count, struct group group)
+/* One peer's result: a pass, or a finding that names its parts that are odd, unless those are all of them. */
+static void take_peer(struct across *a, const struct peer *peer, const char *expected, const struct seen *const *odd,
+	size_t odd_count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
-	const char *value = sorted[group.start]->value, *unit = a->check->metric->unit;
-	const char *expected = muster_arena_printf(arena, "%s: %s%s%s (%zu of %zu)", expected_text(a, sorted[0]), value,
-		*unit ? " " : "", unit, group.count, count);
+	struct muster_place place = { .node = peer->node, .rank = peer->rank };
+	struct muster_verdict verdict = { .status = MUSTER_PASS };
+	const struct muster_sample *sample = NULL;
+	if (expected)
+		verdict = (struct muster_verdict){
+			.status = muster_check_status(a->check), .expected = expected, .observed = peer->value
+		};
+	if (expected && odd_count == 1) {
+		place = odd[0]->place;
+		sample = odd[0]->sample;
+		verdict.observed = odd[0]->value;
+	} else if (expected && odd_count < peer->seen_count) {
+		const char *text = "";
+		for (size_t i = 0; i < odd_count && i < GROUPS_SHOWN; i++)
+			text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? ", " : "", odd[i]->value,
+				odd[i]->place.key ? odd[i]->place.key : "a part without a name");
+		if (odd_count > GROUPS_SHOWN)
+			text = muster_arena_printf(arena, "%s and %zu more", text, odd_count - GROUPS_SHOWN);
+		verdict.observed = odd_count ? text : peer->value;
+	}
+	if (muster_block_stops(peer->block, verdict.status))
+		muster_result_block(a->eval, a->check_at, peer->block.draft);
+	else
+		muster_result_take(a->eval, a->check_at, place, sample, verdict);
+}
+
+/* Whether the value is another one than that of the same port or GPU of a usual node, or, where that has none of this
+ * name, one that the usual node has not. */
+static bool is_odd(const struct seen *seen, const struct peer *usual)
+{
+	bool known = false;
+	for (size_t i = 0; i < usual->seen_count; i++) {
+		const char *name = usual->seen[i].place.key;
+		if (seen->place.key && name && strcmp(name, seen->place.key) == 0)
+			return usual->seen[i].key != seen->key;
+		known = known || usual->seen[i].key == seen->key;
+	}
+	return !known;
+}
+
+/* Most agree with one of them, or all should: those who do not are the findings. */
+static void judge_by(
+	struct across *a, struct peer *const *sorted, size_t count, const struct peer *usual, const char *why)
+{
+	struct muster_arena *arena = a->eval->report->arena;
+	const char *unit = a->check->metric->unit;
+	const char *expected = muster_arena_printf(
+		arena, "%s: %s%s%s (%s)", expected_text(a, sorted[0]), usual->value, *unit ? " " : "", unit, why);
 	for (size_t i = 0; i < count; i++) {
 		const struct peer *peer = sorted[i];
-		struct muster_place place = { .node = peer->node, .rank = peer->rank };
-		struct muster_verdict verdict = { .status = MUSTER_PASS };
-		if (peer->value != value)
-			verdict = (struct muster_verdict){
-				.status = muster_check_status(a->check), .expected = expected, .observed = peer->value
-			};
-		if (muster_block_stops(peer->block, verdict.status))
-			muster_result_block(a->eval, a->check_at, peer->block.draft);
-		else
-			muster_result_take(a->eval, a->check_at, place, peer->sample, verdict);
+		const struct seen **odd = muster_calloc(peer->seen_count + 1, sizeof(*odd));
+		size_t odd_count = 0;
+		for (size_t j = 0; j < peer->seen_count && peer->key != usual->key; j++)
+			if (is_odd(&peer->seen[j], usual))
+				odd[odd_count++] = &peer->seen[j];
+		take_peer(a, peer, peer->key != usual->key ? expected : NULL, odd, odd_count);
+		free(odd);
 	}
+}
+
+/* Without a majority, a check that knows which value is right tells it: the group that passes it alone, or NULL. */
+static const struct group *known_group(const struct across *a, struct peer *const *sorted, const struct group *groups,
+	size_t count, const char **ret_check)
+{
+	const struct muster_expect *expect = a->eval->expect;
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_check *check = &expect->checks[i];
+		const struct group *right = NULL;
+		size_t passed = 0;
+		if (check->metric != a->check->metric || a->eval->states[i].tally->skipped ||
+			!muster_check_calibrated(check) || check->share_of ||
+			muster_check_operand(check, MUSTER_OF_PEERS))
+			continue;
+		for (size_t g = 0; g < count; g++) {
+			const struct peer *peer = sorted[groups[g].start];
+			bool pass = peer->seen_count > 0;
+			for (size_t j = 0; j < peer->seen_count && pass; j++)
+				pass = muster_sample_chosen(check, peer->seen[j].sample) &&
+				       muster_judge_sample(check, &a->eval->states[i], peer->seen[j].sample, NULL,
+					       a->eval->report->arena)
+						       .status == MUSTER_PASS;
+			passed += pass;
+			right = pass ? &groups[g] : right;
+		}
+		*ret_check = a->eval->states[i].tally->check;
+		if (passed == 1)
+			return right;
+	}
+	return NULL;
+}
+
+static int by_pointer(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	return ((uintptr_t)x > (uintptr_t)y) - ((uintptr_t)x < (uintptr_t)y);
+}
+
+/* The key that more than half of all ports or GPUs have, and how many have; NULL when none does. */
+static const char *common_key(struct peer *const *sorted, size_t count, size_t *ret_have, size_t *ret_all)
+{
+	size_t all = 0, best = 0;
+	const char *common = NULL;
+	for (size_t i = 0; i < count; i++)
+		all += sorted[i]->seen_count;
+	const char **keys = muster_calloc(all + 1, sizeof(*keys));
+	for (size_t i = 0, at = 0; i < count; i++)
+		for (size_t j = 0; j < sorted[i]->seen_count; j++)
+			keys[at++] = sorted[i]->seen[j].key;
+	qsort(keys, all, sizeof(*keys), by_pointer);
+	for (size_t i = 0, next; i < all; i = next) {
+		for (next = i + 1; next < all && keys[next] == keys[i];)
+			next++;
+		if (next - i > best) {
+			best = next - i;
+			common = keys[i];
+		}
+	}
+	free(keys);
+	*ret_have = best;
+	*ret_all = all;
+	return best > all / 2 ? common : NULL;
+}
+
+static size_t count_of(const struct peer *peer, const char *key)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < peer->seen_count; i++)
+		count += peer->seen[i].key == key;
+	return count;
+}
+
+/* The value is on each of the peers: another kind of part, that all have. */
+static bool all_have(struct peer *const *sorted, size_t count, const char *key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (count_of(sorted[i], key) == 0)
+			return false;
+	return true;
+}
+
+/* Single ports or GPUs that differ from most others, on nodes most of whose parts have the common value. False when
+ * there is no such picture: then nodes are compared as a whole. */
+static bool judge_parts(struct across *a, struct peer *const *sorted, size_t count)
+{
+	static const char *const parts[MUSTER_SCOPE_COUNT] = {
+		[MUSTER_SCOPE_PORT] = "ports", [MUSTER_SCOPE_GPU] = "GPUs"
+	};
+	struct muster_arena *arena = a->eval->report->arena;
+	const char *unit = a->check->metric->unit, *name = parts[a->check->metric->scope], *value = NULL;
+	size_t have, all, odd_count = 0;
+	const char *common = name && !a->of_ranks ? common_key(sorted, count, &have, &all) : NULL;
+	for (size_t i = 0; i < count && common; i++)
+		if (count_of(sorted[i], common) <= sorted[i]->seen_count / 2)
+			common = NULL;
+	if (!common)
+		return false;
+	const struct seen **odd = muster_calloc(all + 1, sizeof(*odd));
+	size_t *ends = muster_calloc(count + 1, sizeof *ends);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < sorted[i]->seen_count; j++) {
+			const struct seen *seen = &sorted[i]->seen[j];
+			if (seen->key == common)
+				value = seen->value;
+			else if (a->check->uniform || !all_have(sorted, count, seen->key))
+				odd[odd_count++] = seen;
+		}
+		ends[i] = odd_count;
+	}
+	const char *expected = muster_arena_printf(arena, "%s: %s%s%s (%zu of %zu %s)", expected_text(a, sorted[0]),
+		value, *unit ? " " : "", unit, have, all, name);
+	for (size_t i = 0, from = 0; i < count && odd_count; from = ends[i++])
+		take_peer(a, sorted[i], ends[i] > from ? expected : NULL, &odd[from], ends[i] - from);
+	free(odd);
+	free(ends);
+	return odd_count > 0;
 }
 
 /* No majority: one finding for the job. A warning is blocked if another one warned about one of the peers before. */
@@ -236,15 +442,24 @@ static void judge_split(
 /* Peers that are compared with each other, sorted by value. There is room for as many groups as peers. */
 static void judge_peers(struct across *a, struct peer *const *sorted, size_t count, struct group *groups)
 {
+	struct muster_arena *arena = a->eval->report->arena;
+	const struct group *known;
+	const char *check;
 	size_t groups_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || sorted[i]->value != sorted[i - 1]->value)
+		if (i == 0 || sorted[i]->key != sorted[i - 1]->key)
 			groups[groups_count++] = (struct group){ .start = i };
 		groups[groups_count - 1].count++;
 	}
 	qsort(groups, groups_count, sizeof *groups, by_size);
-	if (groups[0].count > count / 2)
-		judge_majority(a, sorted, count, groups[0]);
+	bool majority = groups[0].count > count / 2;
+	if ((a->check->uniform || !majority) && judge_parts(a, sorted, count))
+		return;
+	if (majority)
+		judge_by(a, sorted, count, sorted[groups[0].start],
+			muster_arena_printf(arena, "%zu of %zu", groups[0].count, count));
+	else if ((known = known_group(a, sorted, groups, groups_count, &check)))
+		judge_by(a, sorted, count, sorted[known->start], muster_arena_printf(arena, "as %s expects", check));
 	else
 		judge_split(a, sorted, count, groups, groups_count);
 }

@@ -3,10 +3,13 @@
 
 #include "model/trend.h"
 #include "model/limits.h"
+#include "util/sort.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A time is always there. */
 void muster_time_write(struct muster_json_writer *w, const void *from)
@@ -81,6 +84,22 @@ int muster_trial_read(struct muster_json_reader *r, void *into, const struct mus
 	return 0;
 }
 
+/* Findings are told by the name of their node: no two may have one. "?" stands for nodes without a name. */
+static int check_names(struct muster_json_reader *r, const struct muster_run *run)
+{
+	const char **names = muster_calloc(run->node_count + 1, sizeof(*names));
+	size_t count = 0, i = 1;
+	for (size_t n = 0; n < run->node_count; n++)
+		if (strcmp(run->nodes[n].name, "?") != 0)
+			names[count++] = run->nodes[n].name;
+	qsort(names, count, sizeof(*names), muster_by_text);
+	while (i < count && strcmp(names[i - 1], names[i]) != 0)
+		i++;
+	const char *twice = i < count ? names[i] : NULL;
+	free(names);
+	return twice ? muster_json_reader_fail_member(r, "nodes", "two nodes have the name \"%.100s\"", twice) : 0;
+}
+
 /* A simulated pass must not be taken for a real one, and no rank may be forgotten. */
 static int check_run(struct muster_json_reader *r, const struct muster_run *run, const unsigned char *seen)
 {
@@ -119,7 +138,7 @@ int muster_run_read(struct muster_run_reader *reader, struct muster_json_part wh
 	for (size_t i = NODES; i < COUNT; i++)
 		if (parts[i].text && muster_json_part_read(r, parts[i], &run_fields[i], reader->run) < 0)
 			return -1;
-	return check_run(r, reader->run, reader->seen);
+	return check_names(r, reader->run) < 0 ? -1 : check_run(r, reader->run, reader->seen);
 }
 
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run)

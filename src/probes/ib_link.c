@@ -356,18 +356,32 @@ static const char *why_not(const struct port *port, const char *field, unsigned 
 }
 
 /* The lanes as libibverbs knows them, and the rate from both sides. */
+static int read_rate(
+	struct muster_probe_ctx *ctx, const struct port *port, char text[128], double *ret, struct muster_error *err)
+{
+	*text = '\0';
+	*ret = 0;
+	return read_port_line(ctx, port, true, "rate", text, 128, err) < 0 ? -1 : parse_rate(text, ret, err);
+}
+
 static void measure_rate(struct muster_probe_ctx *ctx, const struct port *port)
 {
+	char text[128];
+	double rate;
+	struct muster_error why;
+	int result = read_rate(ctx, port, text, &rate, &why);
+	yield(ctx, port, "port.rate_gbps", result, muster_number(rate), why.text);
+	measure_limit(ctx, port, text, result, rate, &why);
+}
+
+/* What libibverbs says, and whether that agrees with sysfs. */
+static void measure_attributes(struct muster_probe_ctx *ctx, const struct port *port)
+{
 	const struct ibv_port_attr *attr = &port->attr;
-	char text[128] = "", why[MUSTER_ERROR_TEXT_MAX];
-	double rate = 0;
+	char text[128], why[MUSTER_ERROR_TEXT_MAX];
+	double rate;
 	struct muster_error no_rate;
-	int sysfs = read_port_line(ctx, port, true, "rate", text, sizeof text, &no_rate);
-	if (sysfs == 0)
-		sysfs = parse_rate(text, &rate, &no_rate);
-	yield(ctx, port, "port.rate_gbps", sysfs, muster_number(rate), no_rate.text);
-	struct muster_error no_limit = no_rate;
-	measure_limit(ctx, port, text, sysfs, rate, &no_limit);
+	int sysfs = read_rate(ctx, port, text, &rate, &no_rate);
 
 	int mtu = attr->active_mtu >= IBV_MTU_256 && attr->active_mtu <= IBV_MTU_4096 ? 128 << attr->active_mtu : -1;
 	why_not(port, "active_mtu", attr->active_mtu, why, sizeof why);
@@ -502,11 +516,6 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return -1;
 	}
 	wait_for_subnet_manager(ctx, &ports);
-	muster_step(ctx, "open libibverbs");
-	struct muster_error no_verbs;
-	const struct muster_verbs *verbs = muster_verbs(&no_verbs);
-	if (verbs)
-		ask_verbs(ctx, verbs, &ports);
 
 	size_t infiniband = 0, ethernet = 0;
 	start.counters = muster_realloc(start.counters, ports.count + 1, sizeof *start.counters);
@@ -515,8 +524,6 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		struct port *port = &ports.items[i];
 		infiniband += strcmp(port->link_layer, "InfiniBand") == 0;
 		ethernet += strcmp(port->link_layer, "Ethernet") == 0;
-		if (!verbs)
-			snprintf(port->why, sizeof port->why, "%s", no_verbs.text);
 		measure_files(ctx, port);
 		measure_place(ctx, port);
 		measure_rate(ctx, port);
@@ -525,6 +532,18 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	muster_emit_for(ctx, "node.ib_ports", NULL, muster_number((double)infiniband));
 	muster_emit_for(ctx, "node.ethernet_ports", NULL, muster_number((double)ethernet));
+
+	/* after the files: a device that hangs when it is opened does not hide the state of its ports */
+	muster_step(ctx, "open libibverbs");
+	struct muster_error no_verbs;
+	const struct muster_verbs *verbs = muster_verbs(&no_verbs);
+	if (verbs)
+		ask_verbs(ctx, verbs, &ports);
+	for (size_t i = 0; i < ports.count; i++) {
+		if (!verbs)
+			snprintf(ports.items[i].why, sizeof ports.items[i].why, "%s", no_verbs.text);
+		measure_attributes(ctx, &ports.items[i]);
+	}
 	free(start.ports.items);
 	start.ports = ports;
 	start.known = true;

@@ -49,7 +49,7 @@ static const struct {
 		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'},"
 		"'rate':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER("") "}",
 		"fail first a port=p0/1: ACTIVE | DOWN\n"
-		"fail rate a: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
+		"fail rate a port=p1/1: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
 		"fail first b port=p0/1: ACTIVE | DOWN\n",
 		"rate: 2 by first on a and 1 more finding\n", MUSTER_FAIL },
 	/* compared with others: the failure stands beside the warning, a warning is blocked, alone or without a
@@ -62,7 +62,7 @@ static const struct {
 		"'hard':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER(
 			"") "},"
 			    "'soft':{'metric':'port.rate_gbps','same_across':'nodes'," AFTER(",'severity':'warn'") "}",
-		"fail hard a: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
+		"fail hard a port=p0/1: the same on all nodes: 200 Gb/s (2 of 3) | 100\n"
 		"warn first a port=p0/1: ACTIVE | DOWN\n",
 		"soft: 1 by first on a\n", MUSTER_FAIL },
 	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\na port.rate_gbps port=p0/1 link_layer=InfiniBand 100\n"
@@ -137,6 +137,15 @@ static const struct {
 		"'first':{'metric':'rank.gpu_sharers','equals':1,'source':'s'},"
 		"'numa':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'g0':0,'g1':1}}," AFTER("") "}",
 		"fail first a gpu=g0: 1 | ranks 0-1: 2\n", "numa: 2 by first on a\n", MUSTER_FAIL },
+	/* or of what failed on the node, though each rank that is there is as it should be */
+	{ "a node.gpu_count 1\na/0 rank.gpu_sharers gpu=g0 1\na/0 gpu.numa_node gpu=g0 0",
+		"'first':{'metric':'node.gpu_count','equals':2,'source':'s'},"
+		"'sharers':{'metric':'rank.gpu_sharers','equals':1," AFTER(
+			"") "},"
+			    "'numa':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'g0':0,'g1':1}},'"
+			    "source':'s',"
+			    "'after':'sharers'}",
+		"fail first a: 2 | 1\n", "numa: 1 by first on a\n", MUSTER_FAIL },
 	/* a missing rank blocks what would have come from it, of its node too when it was the only one */
 	{ "a/0 gpu.numa_node gpu=g0 1\na/1 missing\na node.cpus 1\nb/2 missing",
 		"'numa':{'metric':'gpu.numa_node','equals':1,'source':'s'},"

@@ -153,7 +153,7 @@ START_TEST(a_run_counts_by_the_fabric_probe)
 		false, &report);
 	ck_assert_uint_eq(report.domains, 3);
 	ck_assert_str_eq(fixture_findings(&report),
-		"fail same n2: the same on all nodes within cluster " RACK_A ": 7 (2 of 3) | 8\n");
+		"fail same n2 rank=1 gpu=g: the same on all nodes within cluster " RACK_A ": 7 (2 of 3) | 8\n");
 	ck_assert_str_eq(report.tallies[1].skipped, "only for runs of 2 NVLink domains (this run has 3)");
 	muster_report_done(&report);
 	muster_run_done(&run);

@@ -143,7 +143,24 @@ static const struct {
 	{ { "", "" }, 2, "" },
 	{ { "ib0=20 ib1=20", "ib0=20 ib1=21" }, 2, "fail same: the same on all nodes | 20 on n1; 20, 21 on n2\n" },
 	{ { "ib0=20", "", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | none\n" },
-	{ { "ib0=20", "ib0=20 ib1=9", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | 20, 9\n" },
+	{ { "ib0=20", "ib0=20 ib1=9", "ib0=20" }, 3,
+		"fail same n2 port=ib1/1: the same on all nodes: 20 (2 of 3) | 9\n" },
+	/* several ports that differ are named, all of them are the node itself */
+	{ { "ib0=20 ib1=20 ib2=20", "ib0=9 ib1=20 ib2=8", "ib0=20 ib1=20 ib2=20" }, 3,
+		"fail same n2: the same on all nodes: 20 (2 of 3) | 8 on ib2/1, 9 on ib0/1\n" },
+	{ { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
+		"fail same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
+	/* how often a value stands there counts: one port at another rate, and all but one */
+	{ { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20", "ib0=9 ib1=20 ib2=20" }, 3,
+		"fail same n2 port=ib1/1: the same on all nodes: 2 x 20, 9 (2 of 3) | 9\n" },
+	{ { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20" }, 2,
+		"fail same: the same on all nodes | 2 x 20, 9 on n1; 20, 2 x 9 on n2\n" },
+	/* one port of two nodes is known by the other ports; a second kind of port that both nodes have is none */
+	{ { "ib0=20 ib1=20 ib2=20", "ib0=20 ib1=20 ib2=9" }, 2,
+		"fail same n2 port=ib2/1: the same on all nodes: 20 (5 of 6 ports) | 9\n" },
+	{ { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=20 ib3=9" }, 2,
+		"fail same: the same on all nodes | 2 x 20, 9 on n1; 3 x 20, 9 on n2\n" },
+	{ { "ib0=20 ib1=20 ib2=9" }, 1, "" },
 };
 
 START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
@@ -176,11 +193,90 @@ static const struct {
 	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2,
 		"fail same: the same on all nodes within link_layer Ethernet | 1 on n1; 2 on n2\n" },
 	{ { "ib0=20 an0=1", "ib0=20 an0=2", "ib0=21 an0=1", "ib0=20" }, 4,
-		"fail same n2: the same on all nodes within link_layer Ethernet: 1 (2 of 3) | 2\n"
-		"fail same n3: the same on all nodes within link_layer InfiniBand: 20 (3 of 4) | 21\n" },
+		"fail same n2 port=an0/1: the same on all nodes within link_layer Ethernet: 1 (2 of 3) | 2\n"
+		"fail same n3 port=ib0/1: the same on all nodes within link_layer InfiniBand: 20 (3 of 4) | 21\n" },
 	{ { "ib0=20 ib1=9", "ib0=20 an0=2", "ib0=20 an0=2" }, 3,
-		"fail same n1: the same on all nodes within link_layer InfiniBand: 20 (2 of 3) | 20, 9\n" },
+		"fail same n1 port=ib1/1: the same on all nodes within link_layer InfiniBand: 20 (2 of 3) | 9\n" },
 };
+
+static const struct {
+	const char *nodes[4];
+	size_t count;
+	const char *found;
+} uniform_table[] = {
+	{ { "ib0=20 ib1=20 ib2=9 ib3=20" }, 1,
+		"warn same n1 port=ib2/1: the same on all nodes: 20 (3 of 4 ports) | 9\n" },
+	{ { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=9" }, 2,
+		"warn same n1 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n"
+		"warn same n2 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n" },
+	{ { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
+	{ { "ib0=20 ib1=9" }, 1, "" }, /* which of the two is right? */
+	/* whole nodes are compared as ever */
+	{ { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
+		"warn same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
+};
+
+START_TEST(uniform_compares_the_ports_of_one_node_too)
+{
+	struct muster_run run;
+	struct muster_report report;
+	ports(&run, uniform_table[_i].nodes, uniform_table[_i].count);
+	fixture_judge(&run,
+		"'same':{'metric':'port.firmware','same_across':'nodes','uniform':true,'severity':'warn','source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report), uniform_table[_i].found);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+static const struct {
+	const char *values[4];
+	size_t count;
+	const char *found;
+} size_table[] = {
+	/* upper and lower case, and the two names of the file, are one machine type */
+	{ { "Standard_A", "standard_a", "STANDARD_B" }, 3, "" },
+	{ { "Other", "other" }, 2,
+		"warn size n1: one of Standard_A, Standard_B | Other\nwarn size n2: one of Standard_A, Standard_B | "
+		"other\n" },
+	/* of two, the check of the value itself knows which one is right */
+	{ { "Standard_A", "Other" }, 2, "fail same n2: the same on all nodes: Standard_A (as size expects) | Other\n" },
+	{ { "Third", "Other" }, 2, "fail same: the same on all nodes | Other on n2; Third on n1\n" },
+	{ { "Standard_A", "Other", "Standard_b" }, 3,
+		"fail same n2: the same on all nodes: Standard_A (2 of 3) | Other\n" },
+};
+
+START_TEST(a_machine_type_has_several_names)
+{
+	struct muster_expect expect;
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_error err;
+	fixture_run(&run);
+	for (size_t i = 0; i < size_table[_i].count; i++) {
+		struct muster_node *node = fixture_node(&run, muster_arena_printf(run.arena, "n%zu", i + 1), 1);
+		fixture_sample(&run, &node->samples, "node.vm_size", NULL, muster_string(size_table[_i].values[i]));
+	}
+	fixture_open();
+	int result = muster_expect_load(fixture_dir,
+		fixture_write("a.json",
+			"{\"schema_version\":1,\"name\":\"a\",\"identify\":{\"vm_size\":[\"Standard_A\",\"Standard_B\"]"
+			"},"
+			"\"checks\":{\"same\":{\"metric\":\"node.vm_size\",\"same_across\":\"nodes\",\"source\":\"s\"},"
+			"\"size\":{\"metric\":\"node.vm_size\",\"one_of\":[\"Standard_A\",\"Standard_B\"],\"ignore_"
+			"case\":true,"
+			"\"severity\":\"warn\",\"after\":\"same\",\"source\":\"s\"}}}"),
+		NULL, &expect, &err);
+	fixture_close();
+	ck_assert_msg(result == 0, "%s", err.text);
+	muster_evaluate(&run, &expect, false, &report);
+	muster_expect_done(&expect);
+	ck_assert_str_eq(fixture_findings(&report), size_table[_i].found);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
 
 START_TEST(within_a_label_only_its_like_is_compared)
 {
@@ -327,6 +423,9 @@ int main(void)
 	tcase_add_test(tc, an_optional_value_may_be_absent);
 	tcase_add_loop_test(
 		tc, nodes_are_compared_by_the_set_of_their_ports_values, 0, sizeof port_table / sizeof *port_table);
+	tcase_add_loop_test(
+		tc, uniform_compares_the_ports_of_one_node_too, 0, sizeof uniform_table / sizeof *uniform_table);
+	tcase_add_loop_test(tc, a_machine_type_has_several_names, 0, sizeof size_table / sizeof *size_table);
 	tcase_add_loop_test(
 		tc, within_a_label_only_its_like_is_compared, 0, sizeof within_table / sizeof *within_table);
 	tcase_add_test(tc, a_node_whose_probe_failed_is_not_compared);

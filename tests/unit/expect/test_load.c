@@ -93,7 +93,7 @@ static const struct {
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'atleast':8"),
 		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, share_of, limit_where, "
-		"within, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, source, "
+		"within, uniform, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, source, "
 		"certainty, advice, title, "
 		"equals, "
 		"one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, present, "

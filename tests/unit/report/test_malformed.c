@@ -128,6 +128,8 @@ static const struct {
 		FIRST_NODE ".ranks[1].rank: rank 0 after rank 1: ranks must be in ascending order" },
 	{ REPORT(JOB, NODE("", RANK("0", ""))),
 		"$.run.nodes: rank 1 of 2 is absent; a rank without results must be present with \"missing\"" },
+	{ REPORT(JOB, NODE("", RANK("0", "")) ", " NODE("", RANK("1", ""))),
+		"$.run.nodes: two nodes have the name \"n\"" },
 	{ REPORT(JOB, NODE("", "{'rank': 0, 'local_rank': -1, 'probes': [], 'samples': []}")),
 		FIRST_RANK ".local_rank: a whole number from 0 to 1 is needed, found -1" },
 	{ REPORT(JOB, NODE("", "{'rank': 0, 'missing': true, 'probes': [], 'samples': []}")),
