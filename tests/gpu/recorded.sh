@@ -19,13 +19,31 @@ expect() {
 	fi
 }
 
-expect 4xh200 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=4 failed=0 warned=0"
-grep -q '^all-reduce busbw, 512 MiB  *347\.7  *347\.7 ' "$scratch/text" || {
-	cat "$scratch/text"
-	echo "the summary does not show the all-reduce of 512 MiB"
-	exit 1
+# says PATTERN: of the last summary
+says() {
+	grep -q -- "$1" "$scratch/text" || {
+		cat "$scratch/text"
+		echo "the summary has no line: $1"
+		exit 1
+	}
 }
+
+expect 4xh200 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=4 failed=0 warned=0"
+says '^all-reduce busbw, 512 MiB  *347\.7  *347\.7 '
 expect 1xh100 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=1 failed=0 warned=0"
+
+# Two H200, and the same two while another program multiplied matrices on the first one: the all-reduce shows it.
+expect 2xh200 generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=2 failed=0 warned=0"
+expect 2xh200-shared generic-nvidia 1 "MUSTER FAIL sku=generic-nvidia nodes=1 ranks=2 failed=1 warned=0"
+says '^all-reduce busbw, 64 MiB .* 30 % of NVLink (18 x 26.6)  FAIL$'
+
+# Judged as a whole machine, they lack much; their speeds are right, or not.
+says_of() {
+	"$muster" check "$folder/$1.json" --sku Standard_ND96isr_H200_v5 >"$scratch/text" || true
+	says "$2"
+}
+says_of 2xh200 '^all-reduce busbw, 64 MiB .* 55 % of NVLink (18 x 26.6)  pass$'
+says_of 2xh200-shared '^FAIL whole job, bytes 64 MiB, .* part of the GPUs of one node'
 
 # Four H200 are no ND96asr_v4: the count, the name and the missing InfiniBand must all be named.
 status=0
