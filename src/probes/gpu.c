@@ -78,6 +78,7 @@ struct view {
 	struct muster_error why; /* of the last call that gave nothing */
 	/* highest clocks, for the limits; 0: unknown */
 	unsigned int sm_mhz, memory_mhz;
+	bool mig; /* the GPU is divided */
 };
 
 /* Ask NVML for something of the GPU: 0, or -1 with v->why. */
@@ -125,6 +126,7 @@ static void measure_modes(struct view *v)
 	int result = ASK(v, nvmlDeviceGetEccMode, &mode, &pending);
 	yield(v, "gpu.ecc", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
 	result = ASK(v, nvmlDeviceGetMigMode, &mig, &mig_pending);
+	v->mig = result == 0 && mig == NVML_DEVICE_MIG_ENABLE;
 	yield(v, "gpu.mig", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
 	result = ASK(v, nvmlDeviceGetPersistenceMode, &mode);
 	yield(v, "gpu.persistence", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
@@ -196,6 +198,9 @@ static void measure_pcie(struct view *v)
 	if (result == 0 && gbps <= 0)
 		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
 			"the speed of PCIe generation %u with %u lanes is not known", generation, lanes);
+	if (result == 0 && v->mig)
+		result = muster_fail(
+			&v->why, MUSTER_ENOTSUPPORTED, "MIG mode is enabled: an instance has a part of the PCIe link");
 	if (result == 0)
 		snprintf(link, sizeof link, "PCIe %u.0 x%u", generation, lanes);
 	yield_limit(v, "gpu.pcie_limit_gbps", link, result, gbps);

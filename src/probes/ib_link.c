@@ -382,7 +382,6 @@ static void measure_attributes(struct muster_probe_ctx *ctx, const struct port *
 	double rate;
 	struct muster_error no_rate;
 	int sysfs = read_rate(ctx, port, text, &rate, &no_rate);
-
 	int mtu = attr->active_mtu >= IBV_MTU_256 && attr->active_mtu <= IBV_MTU_4096 ? 128 << attr->active_mtu : -1;
 	why_not(port, "active_mtu", attr->active_mtu, why, sizeof why);
 	yield(ctx, port, "port.mtu_bytes", mtu, muster_number(mtu), why);

@@ -364,6 +364,11 @@ START_TEST(the_limit_of_pcie_is_what_is_left_after_encoding)
 	}
 	ck_assert_double_eq_tol(limit->value.number, buses[_i].gbps, 5e-4);
 	ck_assert_str_eq(muster_sample_label(limit, "link")->string, buses[_i].link);
+	fake_forget(context);
+	script.mig = true;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID),
+		"MIG mode is enabled: an instance has a part of the PCIe link");
 }
 END_TEST
 
