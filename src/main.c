@@ -4,6 +4,7 @@
 #include "util/suggest.h"
 #include "worker/worker.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ static int unknown_command(const char *name)
 
 int main(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN); /* past a limit on file sizes a write fails, and says so */
 	if (argc < 2) {
 		print_usage(stderr);
 		return MUSTER_EXIT_USAGE;

@@ -37,6 +37,38 @@ static int needs_licence(const struct muster_fault_target *t, struct muster_erro
 	return t->gpu->vgpu_licensed ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence");
 }
 
+/* A vGPU hides much: what NVML does not answer cannot show that it is wrong. */
+static int needs_answer(const struct muster_fault_target *t, const char *function, struct muster_error *err)
+{
+	for (size_t i = 0; i < t->gpu->unsupported_count; i++)
+		if (strcmp(t->gpu->unsupported[i], function) == 0)
+			return muster_fail(
+				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
+	return 0;
+}
+
+static int needs_ecc(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetTotalEccErrors", err);
+}
+
+static int needs_power(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetEnforcedPowerLimit", err);
+}
+
+static int needs_clock(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetApplicationsClock", err);
+}
+
+static int needs_coherence(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return *t->node->coherent_memory_mode
+		       ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "GPU memory is not coherent on this machine type");
+}
+
 static int needs_topo_file(const struct muster_fault_target *t, struct muster_error *err)
 {
 	if (*t->node->topo_file == '\0')
@@ -52,7 +84,7 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique", .needs = needs_rack,
 		.apply = muster_fault_clique },
 	{ "coherent-mode", MUSTER_SIM_NODE, "TEXT", "numa", "the driver's CoherentGPUMemoryMode",
-		SETS(muster_sim_node, coherent_memory_mode, TEXT) },
+		.needs = needs_coherence, SETS(muster_sim_node, coherent_memory_mode, TEXT) },
 	{ "counter", MUSTER_SIM_PORT, "NAME:NUMBER", "symbol_error:5",
 		"the error counter rises by this much when the node's ranks join an all-reduce",
 		.apply = muster_fault_counter },
@@ -72,7 +104,7 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "duplicate-gpu", MUSTER_SIM_RANK, NULL, NULL, "the rank sees only the GPU of the rank before it",
 		.apply = muster_fault_duplicate_gpu },
 	{ "ecc-uncorrected", MUSTER_SIM_GPU, "ERRORS", "1", "this GPU has counted uncorrected ECC errors",
-		.apply = muster_fault_ecc_uncorrected },
+		.needs = needs_ecc, .apply = muster_fault_ecc_uncorrected },
 	{ "env", MUSTER_SIM_NODE, "NAME[=TEXT]", "CUDA_DEVICE_ORDER",
 		"set or remove a variable of the node's ranks (removes it from nccl.conf too)",
 		.apply = muster_fault_env },
@@ -124,11 +156,11 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_nvlink_down },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",
 		SETS(muster_sim_node, placement_group, TEXT) },
-	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU",
+	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU", .needs = needs_power,
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
 		.needs = needs_rack, .apply = muster_fault_rack },
-	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock",
+	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
 	{ "topo-stale", MUSTER_SIM_NODE, NULL, NULL, "the NCCL topology file has two NUMA nodes swapped",
 		.needs = needs_topo_file, SETS(muster_sim_node, topo_file_swapped, TRUE) },

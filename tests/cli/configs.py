@@ -156,7 +156,8 @@ def split(text):
 class Documented(unittest.TestCase):
     def test_the_table_of_certainties_is_that_of_the_files(self):
         with open(os.path.join(SOURCE, "docs", "skus.md"), encoding="utf-8") as file:
-            self.assertEqual(split(file.read())[1], table())
+            self.assertEqual(split(file.read())[1], table(),
+                             "write it anew: tests/cli/configs.py build/muster . --write")
 
     def test_the_uncertain_checks_are_those_that_are_specified_or_inferred(self):
         for machine in MACHINES:

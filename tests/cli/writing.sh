@@ -89,6 +89,15 @@ expect "a link" 0 "MUSTER PASS" sh -c '"$@" >out 2>err' sh "$muster" check good.
 [ "$(cat target)" = precious ] && [ ! -L link.json ] || complain "a link at the report's path was followed"
 written link.json
 
+# past a limit on the sizes of files a write fails, and no signal ends the program without a word
+limited() {
+	{ (ulimit -f 1 && "$@" 2>&1; echo "status $?") | cat; } >out
+}
+expect "a limit on sizes" 0 "status 3" limited "$muster" check good.json --report limited.json
+grep -q 'could not be written: .*File too large' out || complain "a limit on sizes: no reason"
+expect "a limit on sizes, and a simulation" 0 "status 3" limited "$muster" sim --sku $sku --report limited.json
+grep -q '^muster: .*File too large' out || complain "a limit on sizes, and a simulation: no reason"
+
 mkdir folder
 expect "a folder" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report folder
 grep -q 'is a directory' err || complain "a folder: no reason on stderr"

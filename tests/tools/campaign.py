@@ -158,7 +158,8 @@ class Draw:
             "gpu-missing": lambda: self.of_node("gpu-missing", r"gpu\.count|launch\..*|same\..*", "/gpu0"),
             "gpu-name": lambda: self.of_gpu("gpu-name", r"gpu\.name|same\.gpu_name", "=NVIDIA T4"),
             "gpu-memory": lambda: self.of_gpu("gpu-memory", r"gpu\.memory", "=9000"),
-            "ecc-uncorrected": lambda: self.of_gpu("ecc-uncorrected", r"gpu\.ecc_errors"),
+            "ecc-uncorrected": lambda: self.of_gpu("ecc-uncorrected", r"gpu\.ecc_errors")
+            if "nvmlDeviceGetTotalEccErrors" not in gpu["unsupported"] else None,
             "mig": lambda: self.of_gpu("mig", r"gpu\.mig"),
             "nvlink-down": lambda: self.of_gpu("nvlink-down", r"gpu\.nvlinks") if gpu["nvlinks"] else None,
             "c2c-down": lambda: self.of_gpu("c2c-down", r"gpu\.c2c.*") if gpu.get("c2c_links") else None,

@@ -319,7 +319,9 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 	struct muster_simring_member self = { .node = node,
 		.domain = find_domain(device.gpu, node),
 		.nvml_index = device.gpu->nvml_index,
-		.slow = muster_sim_this_rank()->nccl_slow };
+		.slow = muster_sim_this_rank()->nccl_slow,
+		.no_ib = muster_simlog_is_set("NCCL_IB_DISABLE"),
+		.no_p2p = muster_simlog_is_set("NCCL_P2P_DISABLE") };
 	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);
 	struct muster_simring *ring = muster_simring_join(id->token, rank, ranks, &self, &err);
 	if (!ring) {

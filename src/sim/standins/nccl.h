@@ -38,6 +38,7 @@ struct muster_simring_member {
 	int nvml_index;
 	char bus_id[32];
 	double slow;
+	bool no_ib, no_p2p; /* NCCL_IB_DISABLE, NCCL_P2P_DISABLE of its process */
 };
 
 struct muster_simring;
@@ -77,6 +78,8 @@ void muster_simlog_info(const char *format, ...) __attribute__((format(printf, 1
 /* Also keeps the text for ncclGetLastError. */
 void muster_simlog_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *muster_simlog_last_warning(void);
+/* Whether this environment variable is a number that is not 0. */
+bool muster_simlog_is_set(const char *variable);
 /* The lines of the ring's connections on this rank. */
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks);
 

@@ -141,9 +141,16 @@ static void log_version(void)
 	}
 }
 
+bool muster_simlog_is_set(const char *variable)
+{
+	const char *text = getenv(variable);
+	return text && strtol(text, NULL, 10) != 0;
+}
+
 static bool is_used(const struct muster_sim_port *port)
 {
-	return strcmp(port->link_layer, "InfiniBand") == 0 && strcmp(port->state, "ACTIVE") == 0;
+	return !muster_simlog_is_set("NCCL_IB_DISABLE") && strcmp(port->link_layer, "InfiniBand") == 0 &&
+	       strcmp(port->state, "ACTIVE") == 0;
 }
 
 static size_t count_used(void)
@@ -225,7 +232,9 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 		else
 			muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] via %s", i, rank, self->nvml_index,
 				after, peer->nvml_index,
-				peer->node == self->node ? muster_sim_cluster()->intra_transport : "P2P/MNNVL");
+				peer->node != self->node       ? "P2P/MNNVL"
+				: peer->no_p2p || self->no_p2p ? "SHM/direct/direct"
+							       : muster_sim_cluster()->intra_transport);
 	}
 	muster_simlog_info("Connected all rings");
 }

@@ -271,6 +271,8 @@ int muster_simring_advance(struct muster_simring *ring, struct muster_simring_wo
 /* -- time -- */
 
 #define BARRIER_SLOW 20    /* this many times as long, over a slow network */
+#define SOCKETS_SLOW 10    /* over sockets in place of InfiniBand: 17 GB/s where 169 is normal */
+#define SHM_SLOW 8         /* through host memory in place of NVLink */
 #define ALONE_SECONDS 5e-6 /* one rank: nothing is sent */
 
 /* The bandwidth at `bytes` among table[0 .. count - 1], which are of one number of nodes. Below the smallest size the
@@ -312,6 +314,20 @@ static const struct muster_sim_bandwidth *find_table(int domains, int nodes, siz
 	return first;
 }
 
+/* How many times longer it takes because a rank may not use InfiniBand, or NVLink to a rank of its node. */
+static double disabled_slow(const struct muster_simring *ring)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	bool no_ib = false, no_p2p = false;
+	for (int i = 0; i < ring->ranks; i++) {
+		no_ib = no_ib || ring->shared->slots[i].member.no_ib;
+		no_p2p = no_p2p || ring->shared->slots[i].member.no_p2p;
+	}
+	no_ib = no_ib && muster_simring_domains(ring) > 1 && strncmp(cluster->inter_transport, "NET/IB", 6) == 0;
+	no_p2p = no_p2p && ring->ranks > muster_simring_nodes(ring) && strncmp(cluster->intra_transport, "P2P", 3) == 0;
+	return fmax(no_ib ? SOCKETS_SLOW : 1, no_p2p ? SHM_SLOW : 1);
+}
+
 double muster_simring_seconds(const struct muster_simring *ring, size_t bytes)
 {
 	double slow = 1, ranks = ring->ranks;
@@ -321,6 +337,7 @@ double muster_simring_seconds(const struct muster_simring *ring, size_t bytes)
 		slow *= BARRIER_SLOW;
 	if (ring->ranks == 1)
 		return ALONE_SECONDS * slow;
+	slow *= disabled_slow(ring);
 	size_t count;
 	const struct muster_sim_bandwidth *table =
 		find_table(muster_simring_domains(ring), muster_simring_nodes(ring), &count);

@@ -42,9 +42,9 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IB_PCI_RELAXED_ORDERING");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_TOPO_FILE");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
-	muster_sim_scenario_add_fault(&s, "coherent-mode@node2=driver");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
 	cluster.nodes[1].imex_channels = 3;
+	cluster.nodes[1].coherent_memory_mode = "driver";
 	ck_assert_msg(muster_sim_generate(&cluster, &hardware, &err) == 0, "%s", err.text);
 	muster_sim_scenario_done(&s);
 }
