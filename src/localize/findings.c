@@ -45,6 +45,16 @@ static const struct name *find_name(const struct name *names, size_t count, cons
 	return count ? bsearch(&key, names, count, sizeof *names, muster_by_text) : NULL;
 }
 
+/* The seconds of the last trial of these nodes; 0 when there was none. The last full ring has more to do than a trial,
+ * so that its own time says nothing of how long a trial takes. */
+static double seconds_before(const struct trial_set *d, size_t first, size_t last)
+{
+	for (size_t i = d->attempt_count; i-- > 0;)
+		if (d->attempts[i].nodes[0] == first && d->attempts[i].nodes[1] == last)
+			return d->attempts[i].seconds;
+	return 0;
+}
+
 /* The nodes that were tried, and the rings of one or two of them. */
 static void fill_trial_set(struct trial_set *d)
 {
@@ -63,7 +73,10 @@ static void fill_trial_set(struct trial_set *d)
 		const struct name *first, *last;
 		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1)
 			continue;
-		if (trial->kind == MUSTER_TRIAL_REST)
+		bool is_rest = trial->kind == MUSTER_TRIAL_REST;
+		if (is_rest && run->job.interrupted && trial->status != MUSTER_TRIAL_OK)
+			continue; /* the end of the run broke it */
+		if (is_rest)
 			d->rest = trial;
 		if (trial->node_count > 2)
 			continue;
@@ -72,11 +85,12 @@ static void fill_trial_set(struct trial_set *d)
 		if (!first || !last)
 			continue;
 		tried[first->index] = tried[last->index] = true;
+		double seconds = is_rest ? seconds_before(d, first->index, last->index) : trial->seconds;
 		d->trials[d->attempt_count] = trial;
 		d->attempts[d->attempt_count++] = (struct muster_attempt){
 			.nodes = { first->index, last->index },
 			.status = trial->status,
-			.seconds = trial->kind == MUSTER_TRIAL_REST ? 0 : trial->seconds,
+			.seconds = seconds,
 			.gbps = trial->busbw_gbps,
 			.least = trial->node_count == 1 ? muster_floors_least(&d->floors, trial->bytes) : 0,
 		};

@@ -51,6 +51,9 @@ static const struct {
 		{ "no node is suspected: the all-reduces of 1 single node and 0 pairs of nodes all work; 1 more ran "
 		  "out of time" } },
 	{ 2, "a ok; b late 3", 1, { "fail ring.suspect b: the all-reduce on this node alone", "failed: rank 7: no" } },
+	/* the last full ring of the others does not hide how fast a trial was */
+	{ 2, "a ok; b late 3; rest a ok", 1,
+		{ "fail ring.suspect b: the all-reduce on this node alone", "rank 7: no" } },
 	/* beside a split, a node of neither part is not forgotten */
 	{ 5,
 		"a ok; b ok; c ok; d ok; e ok; a-b ok; c-d ok; a-c failed; b-d failed; a-d failed; b-c failed; "
@@ -185,6 +188,22 @@ START_TEST(trials_become_findings)
 }
 END_TEST
 
+START_TEST(the_last_ring_of_a_run_that_was_ended_is_no_evidence)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	add_nodes(&run, 3);
+	add_trials(&run, "a ok; b ok; c ok; a-b ok; b-c ok; rest a-b-c failed; rest a-b failed");
+	run.job.interrupted = "rank 0 received SIGUSR1";
+	muster_evaluate(&run, NULL, false, &report);
+	ck_assert_uint_eq(report.count[MUSTER_FAIL], 0);
+	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 /* Two nodes are too few for a median; what one node needs is known. Trials have messages of 64 bytes. */
 START_TEST(a_node_alone_is_held_against_what_one_node_needs)
 {
@@ -295,6 +314,7 @@ int main(void)
 	TCase *tcase = tcase_create("eval_trials");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, trials_become_findings, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, the_last_ring_of_a_run_that_was_ended_is_no_evidence);
 	tcase_add_loop_test(tcase, a_node_alone_is_held_against_what_one_node_needs, 0, 4);
 	tcase_add_test(tcase, only_pairs_of_the_probe_count);
 	tcase_add_loop_test(tcase, a_broken_ring_is_the_culprits_alone, 0, sizeof endings / sizeof *endings);
