@@ -57,7 +57,9 @@ class Fault:
         self.may_be_job = False   # the finding may be about the whole job
         self.nodes = {node} if node else set()  # that findings may name
         self.status = ("fail", "warn")
-        self.ring = False
+        self.ring = False      # it is about the all-reduce: two of them are one to the report
+        self.compared = False  # only nodes that are compared with each other show it
+        self.silent = False    # nothing is measured there any more
 
     def with_(self, **changes):
         for name, value in changes.items():
@@ -128,7 +130,7 @@ class Draw:
         """Nodes are compared with each other: of two nobody knows which one is right, and one alone shows nothing."""
         if self.nodes == 1:
             return None
-        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2)
+        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2, compared=True)
 
     def ring(self, kind, value=""):
         """On one node the collective names nobody; of two nodes the faulty one is not always known."""
@@ -157,7 +159,7 @@ class Draw:
         calls = ["cuInit:segv", "nvmlInit_v2:abort", "cuMemAllocHost_v2:hang", "nvmlDeviceGetHandleByIndex_v2:exit=3"]
         if len(self.machine.gpus) * self.nodes > 1:
             calls += ["ncclCommInitRankConfig:segv", "ncclAllReduce:abort"]
-        return self.of_rank("dies", r"probe\..*|ring\..*|rank\..*", f"={self.rng.choice(calls)}")
+        return self.of_rank("dies", r"probe\..*|ring\..*|rank\..*", f"={self.rng.choice(calls)}").with_(ring=True, silent=True)
 
     def kinds(self):
         gpu = self.machine.gpus[0]
@@ -218,7 +220,9 @@ class Draw:
                 break
             name = self.rng.choice(sorted(kinds))
             fault = kinds[name]()
-            if not fault or (fault.ring and any(other.ring for other in found)) or fault.nodes & self.taken:
+            if not fault or fault.nodes & self.taken or any(
+                    (fault.ring and other.ring) or (fault.compared and other.silent) or (fault.silent and other.compared)
+                    for other in found):
                 continue
             self.taken |= fault.nodes
             found.append(fault)
