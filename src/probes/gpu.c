@@ -491,11 +491,12 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_modes(&v);
 	measure_virtualization(&v);
 	measure_pcie(&v);
-	measure_nvlink(&v);
 	measure_clocks(&v);
 	measure_limits(&v, &shape);
 	measure_heat(&v);
 	measure_errors(&v);
+	/* last: a call about another GPU may hang because of that one, and everything else is then known */
+	measure_nvlink(&v);
 	return 0;
 }
 

@@ -287,10 +287,10 @@ static void measure(void)
 		"\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
 		"NVML: ECC, MIG and persistence mode of GPU " BUS_ID "\n"
 		"NVML: virtualization and licence of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID "\n"
-		"NVML: NVLinks of GPU " BUS_ID "\nNVML: GPUs that GPU " BUS_ID
-		" reaches over NVLink\nNVML: clocks of GPU " BUS_ID "\n"
-		"NVML: temperature and power of GPU " BUS_ID "\nNVML: ECC errors and remapped rows of GPU " BUS_ID
-		"\n");
+		"NVML: clocks of GPU " BUS_ID "\nNVML: temperature and power of GPU " BUS_ID
+		"\nNVML: ECC errors and remapped rows of GPU " BUS_ID "\n"
+		/* last, so that a hang there leaves everything else */
+		"NVML: NVLinks of GPU " BUS_ID "\nNVML: GPUs that GPU " BUS_ID " reaches over NVLink\n");
 }
 
 static const struct {
