@@ -84,6 +84,16 @@ static const char *node_name(struct muster_arena *arena)
 	return muster_arena_string(arena, name);
 }
 
+/* Of a simulated node too; "" when the kernel does not tell it. */
+static void read_boot_id(struct process *p)
+{
+	const char *root = muster_env(MUSTER_ENV_ROOT);
+	char *path = muster_asprintf("%s/proc/sys/kernel/random/boot_id", root ? root : "");
+	(void)muster_read_line(path, p->boot_id, sizeof p->boot_id, NULL);
+	p->supervisor.boot_id = p->boot_id;
+	free(path);
+}
+
 static void trace(const struct muster_supervisor *s, const char *what)
 {
 	if (muster_env(MUSTER_ENV_TRACE))
@@ -274,8 +284,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->start_ms = muster_now_ms();
 	s->end_ms = s->start_ms + options->deadline_s * 1e3;
 	s->node = node_name(s->arena);
-	(void)muster_read_line("/proc/sys/kernel/random/boot_id", p->boot_id, sizeof p->boot_id, NULL);
-	s->boot_id = p->boot_id;
+	read_boot_id(p);
 	muster_log_who(s->node, s->rank);
 	open_journal(p, job->run_name);
 

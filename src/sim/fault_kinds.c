@@ -122,6 +122,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, name, TEXT) },
 	{ "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU have this bandwidth",
 		.apply = muster_fault_h2d_slow },
+	{ "host-name", MUSTER_SIM_NODE, "NAME", "sim-1", "the node has this host name, which another node may have too",
+		SETS(muster_sim_node, name, TEXT) },
 	{ "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link",
 		.apply = muster_fault_ib_down },
 	{ "ib-extra", MUSTER_SIM_NODE, NULL, NULL,

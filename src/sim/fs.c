@@ -267,7 +267,7 @@ static void put_cpuinfo(struct tree *t, const struct muster_sim_node *node)
 	finish(t, "cpuinfo", out);
 }
 
-static void put_proc(struct tree *t, const struct muster_sim_node *node)
+static void put_proc(struct tree *t, const struct muster_sim_node *node, size_t index)
 {
 	double kib = 0;
 	for (size_t i = 0; i < node->numa_count; i++)
@@ -283,6 +283,8 @@ static void put_proc(struct tree *t, const struct muster_sim_node *node)
 	put(t, "osrelease", "%s", node->kernel);
 	put(t, "hostname", "%s", node->name);
 	put(t, "ostype", "Linux");
+	enter(t, "proc/sys/kernel/random");
+	put(t, "boot_id", "00000000-0000-4000-8000-%012zx", index + 1);
 	enter(t, "proc/driver/nvidia");
 	put(t, "version", "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build", node->architecture,
 		node->driver_version);
@@ -396,8 +398,9 @@ static void put_nccl(struct tree *t, const struct muster_sim_node *node, const s
 	finish(t, slash + 1, out);
 }
 
-static int write_node(
-	const struct muster_sim_node *node, const struct muster_sim_hardware *hw, struct muster_error *err)
+/* index: of the node; two nodes may have one name. */
+static int write_node(const struct muster_sim_node *node, size_t index, const struct muster_sim_hardware *hw,
+	struct muster_error *err)
 {
 	struct tree t = { .root = node->directory, .err = err };
 	enter(&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
@@ -408,7 +411,7 @@ static int write_node(
 		put_port(&t, &node->ports[i], i);
 	}
 	put_cpus(&t, node);
-	put_proc(&t, node);
+	put_proc(&t, node, index);
 	put_imex(&t, node);
 	put_os(&t, node);
 	put_metadata(&t, node);
@@ -427,7 +430,7 @@ int muster_sim_generate(
 {
 	const char *path = muster_arena_printf(cluster->arena, "%s/cluster.json", cluster->directory);
 	for (size_t i = 0; i < cluster->node_count; i++)
-		if (write_node(&cluster->nodes[i], hardware, err) < 0)
+		if (write_node(&cluster->nodes[i], i, hardware, err) < 0)
 			return -1;
 	return muster_sim_cluster_write(cluster, path, err);
 }

@@ -130,12 +130,13 @@ static void take_stdout(void)
 
 /* The supervisor starts its worker through sim-worker, so that only the worker finds stand-ins: the supervisor's MPI
  * runs on the machine that is really there. It learns that the run is simulated, which lets tests shorten its
- * deadlines. path: of cluster.json. */
+ * deadlines, and reads the boot id of its simulated node. path: of cluster.json. */
 static void set_muster(const struct muster_sim_cluster *cluster, const char *path, const char *directory, size_t rank)
 {
 	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER);
 	wrapper = wrapper ? wrapper : "";
 	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
+	muster_env_set(MUSTER_ENV_ROOT, cluster->nodes[cluster->ranks[rank].node].directory, false);
 	muster_env_set(MUSTER_ENV_WORKER_WRAPPER,
 		muster_arena_printf(cluster->arena, "%s %s/muster sim-worker %s %zu %s", wrapper, directory, directory,
 			rank, wrapper),

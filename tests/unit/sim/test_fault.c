@@ -153,6 +153,7 @@ static const struct {
 	{ SIM_SKU, "gpu-name@node1/gpu0", "sim-1/0001:00:00.0.name" },
 	{ SIM_SKU, "h2d-slow@node1/gpu4=11.2", "sim-1/000b:00:00.0.h2d_gbps sim-1/000b:00:00.0.h2d_together_gbps" },
 	{ SIM_SKU, "h2d-slow@node1/gpu4=20", "sim-1/000b:00:00.0.h2d_gbps" },
+	{ SIM_SKU, "host-name@node2=twin", "-sim-2 +twin" },
 	{ SIM_SKU, "ib-down@node1/mlx5_ib3",
 		"sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.rate "
 		"sim-1/mlx5_ib3.lid sim-1/mlx5_ib3.sm_lid" },

@@ -92,6 +92,7 @@ static const struct {
 	{ "sim-1/proc/sys/kernel/osrelease", "5.15.0-1110-azure\n" },
 	{ "sim-1/etc/os-release", "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04.5\"\n" },
 	{ "sim-2/proc/sys/kernel/hostname", "sim-2\n" },
+	{ "sim-2/proc/sys/kernel/random/boot_id", "00000000-0000-4000-8000-000000000002\n" },
 	{ "sim-1/etc/nccl.conf", "NCCL_IB_PCI_RELAXED_ORDERING=1\nNCCL_TOPO_FILE=/opt/microsoft/ndv4/topo.xml\n"
 				 "NCCL_IGNORE_CPU_AFFINITY=1\n" },
 	{ "sim-1/sys/block/nvme3n1/size", "1875000000\n" },
