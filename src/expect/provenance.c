@@ -8,7 +8,7 @@
 
 /* The value at the path in a file, or NULL; *ret_depth: how many steps of the path lead somewhere there. */
 static const struct muster_json *follow(
-	const struct muster_json *top, const struct muster_reader_path *at, size_t *ret_depth)
+	const struct muster_json *top, const struct muster_json_path *at, size_t *ret_depth)
 {
 	*ret_depth = 0;
 	if (!at)

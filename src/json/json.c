@@ -4,6 +4,7 @@
  * itself for every level. A scan before and a walk after it make up for that.
  */
 #include "json/json.h"
+#include "json/path.h"
 #include "json/scan.h"
 
 #include "muster/arena.h"
@@ -67,33 +68,8 @@ static void arena_end(void)
 	arena_at_hand = NULL;
 }
 
-/* The way from the root to an item, on the stack of the walk. */
-struct step {
-	const struct step *before; /* NULL: this is the root */
-	const cJSON *item;
-	size_t index; /* in an array */
-};
-
-/* "checks["copy.h2d"]", as far as it fits; "" of the root. Returns the length. */
-static size_t print_way(const struct step *step, char *out, size_t size)
+static int check_duplicates(const cJSON *object, const struct muster_json_path *at, struct muster_error *err)
 {
-	if (!step->before) {
-		out[0] = '\0';
-		return 0;
-	}
-	size_t used = print_way(step->before, out, size);
-	const char *key = step->item->string;
-	if (used >= size)
-		return used;
-	if (!key)
-		return used + (size_t)snprintf(out + used, size - used, "[%zu]", step->index);
-	bool plain = key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
-	return used + (size_t)snprintf(out + used, size - used, !plain ? "[\"%s\"]" : used > 0 ? ".%s" : "%s", key);
-}
-
-static int check_duplicates(const struct step *step, struct muster_error *err)
-{
-	const cJSON *object = step->item;
 	size_t count = 0;
 	for (const cJSON *child = object->child; child; child = child->next)
 		count++;
@@ -101,9 +77,9 @@ static int check_duplicates(const struct step *step, struct muster_error *err)
 		return 0;
 	const char *few[16];
 	const char **keys = count <= 16 ? few : muster_calloc(count, sizeof *keys);
-	size_t at = 0;
+	size_t filled = 0;
 	for (const cJSON *child = object->child; child; child = child->next)
-		keys[at++] = child->string;
+		keys[filled++] = child->string;
 	const char *twice = NULL;
 	if (count <= 16) {
 		for (size_t i = 1; i < count && !twice; i++)
@@ -118,22 +94,24 @@ static int check_duplicates(const struct step *step, struct muster_error *err)
 		free(keys);
 	if (!twice)
 		return 0;
-	char way[200];
-	print_way(step, way, sizeof way);
-	return muster_fail(
-		err, MUSTER_EUSAGE, "%s%sthe key \"%.200s\" occurs twice in one object", way, *way ? ": " : "", twice);
+	char text[MUSTER_JSON_PATH_MAX];
+	const char *path = muster_json_path_text(at, text) + 1; /* callers that know the whole path begin it with $ */
+	path += *path == '.';
+	return muster_fail(err, MUSTER_EUSAGE, "%s%sthe key \"%.200s\" occurs twice in one object", path,
+		*path ? ": " : "", twice);
 }
 
 /* Every key once in its object. */
-static int check_keys(const struct step *step, struct muster_error *err)
+static int check_keys(const cJSON *item, const struct muster_json_path *at, struct muster_error *err)
 {
-	const cJSON *item = step->item;
-	if (cJSON_IsObject(item) && check_duplicates(step, err) < 0)
+	struct muster_json_path here = { .up = at };
+	if (cJSON_IsObject(item) && check_duplicates(item, at, err) < 0)
 		return -1;
-	struct step next = { .before = step };
-	for (next.item = item->child; next.item; next.item = next.item->next, next.index++)
-		if (next.item->child && check_keys(&next, err) < 0)
+	for (const cJSON *child = item->child; child; child = child->next, here.index++) {
+		here.key = child->string;
+		if (child->child && check_keys(child, &here, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -157,7 +135,7 @@ int muster_json_parse(const char *text, size_t length, struct muster_json **ret,
 			root ? "more text behind the end" : "not JSON from here",
 			(int)strnlen(text + at, length - at < 20 ? length - at : 20), text + at);
 	}
-	if (check_keys(&(struct step){ .item = root }, err) < 0) {
+	if (check_keys(root, NULL, err) < 0) {
 		muster_arena_free(arena);
 		return -1;
 	}

@@ -7,24 +7,12 @@
 #define MUSTER_JSON_OBJECT_H
 
 #include "json/json.h"
+#include "json/path.h"
 #include "json/writer.h"
 #include "muster/arena.h"
 #include "muster/value.h"
 
 #include <stddef.h>
-
-/* ---- where a value stands ---- */
-
-struct muster_reader_path {
-	const struct muster_reader_path *up; /* NULL: directly in the root */
-	const char *key;                     /* of an object's member; NULL: an element of an array */
-	size_t index;                        /* of an element */
-};
-
-enum { MUSTER_READER_PATH_MAX = 256 };
-
-/* "$.run.nodes[3].ranks[0]", "$.checks[\"gpu.count\"]"; NULL is the root. A longer path is cut. Returns out. */
-const char *muster_reader_path_text(const struct muster_reader_path *at, char out[MUSTER_READER_PATH_MAX]);
 
 /* ---- the table ---- */
 
@@ -117,10 +105,10 @@ size_t muster_field_size(const struct muster_field *field);
 struct muster_json_reader {
 	struct muster_arena *arena; /* where texts and arrays go */
 	struct muster_error *err;
-	const struct muster_reader_path *at; /* the value at hand; NULL: the root. Only the functions below move it */
-	size_t text_max;                     /* bytes of a string; 0: no limit */
-	size_t part_max;                     /* bytes of a text that becomes one tree (parts.h); 0: no limit */
-	const char *note;                    /* a key for people, which may stand in every object; NULL: none */
+	const struct muster_json_path *at; /* the value at hand; NULL: the root. Only the functions below move it */
+	size_t text_max;                   /* bytes of a string; 0: no limit */
+	size_t part_max;                   /* bytes of a text that becomes one tree (parts.h); 0: no limit */
+	const char *note;                  /* a key for people, which may stand in every object; NULL: none */
 	/* The file that said the value at hand, to be put before its path. NULL: the caller names the file. */
 	const char *(*file)(const struct muster_json_reader *r);
 	/* What to do with the error in err: 0 to go on behind the value at hand, -1 to end. NULL: the first one ends.

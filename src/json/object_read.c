@@ -3,7 +3,6 @@
 
 #include "util/suggest.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -13,40 +12,15 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: a double holds every whole number up to it */
 
-/* ---- where a value stands ---- */
-
-static bool is_plain_key(const char *key)
-{
-	if (!isalpha((unsigned char)*key) && *key != '_')
-		return false;
-	while (isalnum((unsigned char)*key) || *key == '_')
-		key++;
-	return *key == '\0';
-}
-
-const char *muster_reader_path_text(const struct muster_reader_path *at, char out[MUSTER_READER_PATH_MAX])
-{
-	if (!at) {
-		snprintf(out, MUSTER_READER_PATH_MAX, "$");
-		return out;
-	}
-	size_t used = strlen(muster_reader_path_text(at->up, out));
-	if (!at->key)
-		snprintf(out + used, MUSTER_READER_PATH_MAX - used, "[%zu]", at->index);
-	else if (is_plain_key(at->key))
-		snprintf(out + used, MUSTER_READER_PATH_MAX - used, ".%.100s", at->key);
-	else
-		snprintf(out + used, MUSTER_READER_PATH_MAX - used, "[\"%.100s\"]", at->key);
-	return out;
-}
+/* ---- what is wrong, and where ---- */
 
 static void say(struct muster_json_reader *r, const char *format, va_list args)
 {
-	char path[MUSTER_READER_PATH_MAX], text[MUSTER_ERROR_TEXT_MAX];
+	char path[MUSTER_JSON_PATH_MAX], text[MUSTER_ERROR_TEXT_MAX];
 	const char *file = r->file ? r->file(r) : "";
 	vsnprintf(text, sizeof text, format, args);
-	muster_fail(r->err, MUSTER_EUSAGE, "%s%s%s: %s", file, *file ? ": " : "", muster_reader_path_text(r->at, path),
-		text);
+	muster_fail(
+		r->err, MUSTER_EUSAGE, "%s%s%s: %s", file, *file ? ": " : "", muster_json_path_text(r->at, path), text);
 }
 
 void muster_json_reader_say(struct muster_json_reader *r, const char *format, ...)
@@ -59,7 +33,7 @@ void muster_json_reader_say(struct muster_json_reader *r, const char *format, ..
 
 void muster_json_reader_say_member(struct muster_json_reader *r, const char *key, const char *format, ...)
 {
-	const struct muster_reader_path member = { .up = r->at, .key = key };
+	const struct muster_json_path member = { .up = r->at, .key = key };
 	va_list args;
 	r->at = &member;
 	va_start(args, format);
@@ -313,7 +287,7 @@ static int read_many(
 	if (field->most && count > field->most)
 		return muster_json_reader_fail(r, "at most %zu elements are allowed, found %zu", field->most, count);
 	char *items = muster_arena_alloc(r->arena, count * size);
-	struct muster_reader_path element = { .up = r->at };
+	struct muster_json_path element = { .up = r->at };
 	int rc = 0;
 	for (json = muster_json_first(json); json && rc == 0; json = muster_json_next(json), element.index++) {
 		r->at = &element;
@@ -352,7 +326,7 @@ static int read_labels(
 static int read_field(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
-	const struct muster_reader_path member = { .up = r->at, .key = field->key };
+	const struct muster_json_path member = { .up = r->at, .key = field->key };
 	r->at = &member;
 	int rc = field->many                          ? read_many(r, field, base, json)
 		 : field->type == MUSTER_FIELD_LABELS ? read_labels(r, field, base, json)
@@ -459,7 +433,7 @@ int muster_object_read(
 int muster_json_member_read(struct muster_json_reader *r, const char *key, size_t index, muster_field_read_fn *read,
 	void *into, const struct muster_json *json)
 {
-	const struct muster_reader_path here = { .up = r->at, .key = key, .index = index };
+	const struct muster_json_path here = { .up = r->at, .key = key, .index = index };
 	r->at = &here;
 	int rc = read(r, into, json);
 	if (rc < 0)

@@ -5,10 +5,10 @@
 
 static int name_part(struct muster_json_reader *r)
 {
-	char path[MUSTER_READER_PATH_MAX];
+	char path[MUSTER_JSON_PATH_MAX];
 	if (!r->err || !r->at || r->err->text[0] == '$') /* the root's lines are the file's; or the path is there */
 		return -1;
-	return muster_wrap(r->err, "%s, lines counted from its start", muster_reader_path_text(r->at, path));
+	return muster_wrap(r->err, "%s, lines counted from its start", muster_json_path_text(r->at, path));
 }
 
 struct split {
@@ -71,7 +71,7 @@ static int read_element(
 {
 	const struct elements *elements = arg;
 	struct muster_json_reader *r = elements->reader;
-	const struct muster_reader_path here = { .up = r->at, .index = index };
+	const struct muster_json_path here = { .up = r->at, .index = index };
 	(void)key;
 	(void)err;
 	if (index >= elements->field->most)
@@ -85,7 +85,7 @@ static int read_element(
 int muster_json_part_read(
 	struct muster_json_reader *r, struct muster_json_part part, const struct muster_field *field, void *base)
 {
-	const struct muster_reader_path here = { .up = r->at, .key = field->key };
+	const struct muster_json_path here = { .up = r->at, .key = field->key };
 	void *into = (char *)base + field->offset;
 	struct elements elements = { .reader = r, .field = field, .into = into };
 	int rc;

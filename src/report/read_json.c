@@ -94,7 +94,7 @@ static int read_judgement(struct report_reader *reader, size_t index, struct mus
 static int read_report(struct report_reader *reader, struct muster_json_part whole)
 {
 	struct muster_json_reader *r = &reader->run.samples.json;
-	const struct muster_reader_path run_at = { .key = "run" };
+	const struct muster_json_path run_at = { .key = "run" };
 	struct muster_json_part parts[COUNT];
 	if (muster_json_part_split(r, whole, &report_type, parts) < 0 ||
 		muster_json_part_read(r, parts[SCHEMA], &fields[SCHEMA], reader) < 0)

@@ -201,17 +201,17 @@ END_TEST
 
 START_TEST(a_path_that_is_too_long_is_cut)
 {
-	char text[MUSTER_READER_PATH_MAX];
+	char text[MUSTER_JSON_PATH_MAX];
 	char key[300];
 	memset(key, 'k', sizeof key - 1);
 	key[sizeof key - 1] = '\0';
-	struct muster_reader_path a = { .key = key }, b = { .up = &a, .key = "a b" }, c = { .up = &b, .key = key },
-				  d = { .up = &c, .index = 7 }, e = { .up = &d, .key = key };
-	ck_assert_str_eq(muster_reader_path_text(NULL, text), "$");
-	ck_assert_uint_eq(strlen(muster_reader_path_text(&a, text)), 2 + 100);
-	ck_assert_ptr_nonnull(strstr(muster_reader_path_text(&d, text), "[\"a b\"]."));
+	struct muster_json_path a = { .key = key }, b = { .up = &a, .key = "a b" }, c = { .up = &b, .key = key },
+				d = { .up = &c, .index = 7 }, e = { .up = &d, .key = key };
+	ck_assert_str_eq(muster_json_path_text(NULL, text), "$");
+	ck_assert_uint_eq(strlen(muster_json_path_text(&a, text)), 2 + 100);
+	ck_assert_ptr_nonnull(strstr(muster_json_path_text(&d, text), "[\"a b\"]."));
 	ck_assert_ptr_nonnull(strstr(text, "k[7]"));
-	ck_assert_uint_eq(strlen(muster_reader_path_text(&e, text)), sizeof text - 1);
+	ck_assert_uint_eq(strlen(muster_json_path_text(&e, text)), sizeof text - 1);
 }
 END_TEST
 
