@@ -1,7 +1,7 @@
 /* failures.c - a rank that dies must not end the others */
 #include "transport/mpi/failures.h"
 
-#include "transport/mpi/pmix_abi.h"
+#include "transport/mpi/pmix.h"
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -30,17 +30,11 @@ bool muster_mpi_accept_failures(void)
 __attribute__((visibility("default"))) pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source,
 	pmix_data_range_t range, const pmix_info_t info[], size_t count, pmix_op_cbfunc_t done, void *arg);
 
-/* In place of libpmix's function of this name, as this module comes before libpmix where libmpi's symbols are looked
- * up. All but the news of a dead rank is passed on. */
-__attribute__((visibility("default"))) pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source,
-	pmix_data_range_t range, const pmix_info_t info[], size_t count, pmix_op_cbfunc_t done, void *arg)
+pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
+	const pmix_info_t info[], size_t count, pmix_op_cbfunc_t done, void *arg)
 {
-	pmix_status_t (*real)(pmix_status_t, const pmix_proc_t *, pmix_data_range_t, const pmix_info_t[], size_t,
-		pmix_op_cbfunc_t, void *);
-	void *library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
-	void *function = library ? dlsym(library, "PMIx_Notify_event") : NULL;
-	if (status == PMIX_ERR_PROC_TERM_WO_SYNC || !function)
+	struct muster_pmix pmix;
+	if (status == PMIX_ERR_PROC_TERM_WO_SYNC || !muster_pmix_find(&pmix))
 		return PMIX_OPERATION_SUCCEEDED; /* done is not called then */
-	memcpy(&real, &function, sizeof real);
-	return real(status, source, range, info, count, done, arg);
+	return pmix.PMIx_Notify_event(status, source, range, info, count, done, arg);
 }

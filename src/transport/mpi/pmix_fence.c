@@ -7,38 +7,16 @@
  */
 #include "transport/mpi/pmix_fence.h"
 
-#include "transport/mpi/pmix_abi.h"
+#include "transport/mpi/pmix.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct {
-#define X(result, symbol, parameters) result(*symbol) parameters;
-	MUSTER_PMIX_FUNCTIONS(X)
-#undef X
-} pmix;
-
-/* The library that MPI has loaded, and no other. */
-static bool find_pmix(void)
-{
-	void *handle = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
-	if (!handle)
-		return false;
-	void *function;
-#define X(result, symbol, parameters)                                                                                  \
-	if (!(function = dlsym(handle, #symbol)))                                                                      \
-		return false;                                                                                          \
-	memcpy(&pmix.symbol, &function, sizeof function);
-	MUSTER_PMIX_FUNCTIONS(X)
-#undef X
-	return true;
-}
 
 void muster_pmix_fence(struct muster_error *warning)
 {
 	const char *job = getenv("PMIX_NAMESPACE");
-	if (!job || strncmp(job, "slurm.", 6) != 0 || !find_pmix() || !pmix.PMIx_Initialized())
+	struct muster_pmix pmix;
+	if (!job || strncmp(job, "slurm.", 6) != 0 || !muster_pmix_find(&pmix) || !pmix.PMIx_Initialized())
 		return;
 	const pmix_info_t collect = {
 		.key = MUSTER_PMIX_COLLECT_DATA,
