@@ -6,6 +6,7 @@
 #include "expect/parse.h"
 #include "util/file.h"
 #include "util/suggest.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,21 +48,12 @@ static const char *chain_text(const struct stack *stack, size_t end, struct must
 	return muster_arena_string(arena, text);
 }
 
-/* A character that a terminal would obey: C0, DEL and, in UTF-8, C1. */
-static bool has_control(const char *text)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		if (*c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
-			return true;
-	return false;
-}
-
 /* Limits of a file: within them, reading, merging and printing problems needs little time and memory for every
  * content. */
 static int check_sizes(struct muster_json_reader *r, void *none, const struct muster_json *json)
 {
 	enum muster_json_type type = muster_json_type(json);
-	if (type == MUSTER_JSON_STRING && has_control(muster_json_string(json)))
+	if (type == MUSTER_JSON_STRING && muster_utf8_has_control(muster_json_string(json)))
 		return muster_json_reader_fail(r, "a control character");
 	if (type != MUSTER_JSON_ARRAY && type != MUSTER_JSON_OBJECT)
 		return muster_json_need(r, json, MUSTER_JSON_SCALAR);
@@ -71,7 +63,7 @@ static int check_sizes(struct muster_json_reader *r, void *none, const struct mu
 		m = muster_json_next(m))
 		if (strlen(muster_json_key(m)) > TEXT_BYTES_MAX)
 			return muster_json_reader_fail(r, "a key of more than %d bytes", TEXT_BYTES_MAX);
-		else if (has_control(muster_json_key(m)))
+		else if (muster_utf8_has_control(muster_json_key(m)))
 			return muster_json_reader_fail(r, "a control character in a key");
 	return muster_json_each_read(r, json, check_sizes, none, 0);
 }

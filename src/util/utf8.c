@@ -30,13 +30,28 @@ size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point)
 	return length;
 }
 
+/* C0, DEL, C1. */
+static bool is_control(unsigned long point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0);
+}
+
+bool muster_utf8_has_control(const char *text)
+{
+	unsigned long point = 0;
+	size_t left = strlen(text), step;
+	for (; (step = muster_utf8_next(text, left, &point)) > 0; text += step, left -= step)
+		if (is_control(point))
+			return true;
+	return false;
+}
+
 bool muster_utf8_is_harmful(unsigned long point)
 {
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) /* C0, DEL, C1 */
-	       || point == 0x61c                               /* a direction mark */
-	       || (point >= 0x200b && point <= 0x200f)         /* zero width, direction marks */
-	       || (point >= 0x2028 && point <= 0x202e)         /* line separators, direction embedding and override */
-	       || (point >= 0x2060 && point <= 0x206f)         /* invisible, direction isolates */
+	return is_control(point) || point == 0x61c     /* a direction mark */
+	       || (point >= 0x200b && point <= 0x200f) /* zero width, direction marks */
+	       || (point >= 0x2028 && point <= 0x202e) /* line separators, direction embedding and override */
+	       || (point >= 0x2060 && point <= 0x206f) /* invisible, direction isolates */
 	       || point == 0xfeff;
 }
 
