@@ -51,6 +51,10 @@ const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank"
 /* The label's value, or NULL when the sample does not carry it. */
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);
 
+/* What a label says: NULL, or 0, when none of the labels has this key, or its value is of the other type. */
+const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key);
+double muster_label_number(const struct muster_label *labels, size_t count, const char *key);
+
 /* A metric by its name; NULL when there is none. The catalogue is muster_metric_find (probe.h): who stands above the
  * probes is handed it. */
 typedef const struct muster_metric *muster_metric_find_fn(const char *name);

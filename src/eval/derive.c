@@ -89,9 +89,9 @@ static void lower(struct limit *limit, struct limit other)
 static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
 {
 	const struct muster_sample *sample = find(d, samples, fact);
-	const struct muster_value *link = sample ? muster_sample_label(sample, "link") : NULL;
-	if (sample && sample->value.type == MUSTER_NUMBER && link && link->type == MUSTER_STRING)
-		return (struct limit){ .gbps = sample->value.number, .words = link->string };
+	const char *link = sample ? muster_label_string(sample->labels, sample->label_count, "link") : NULL;
+	if (sample && sample->value.type == MUSTER_NUMBER && link)
+		return (struct limit){ .gbps = sample->value.number, .words = link };
 	return (struct limit){ .why = muster_arena_printf(d->arena, "%s: %s", fact_names[fact],
 				       sample && sample->reason ? sample->reason : "not measured") };
 }
@@ -147,14 +147,14 @@ static struct limit network_of(
 		const struct muster_sample *sample = &node->samples.items[i];
 		if (sample->metric != d->facts[PORT_LIMIT] || sample->value.type != MUSTER_NUMBER)
 			continue;
-		const struct muster_value *layer = muster_sample_label(sample, "link_layer"),
-					  *name = muster_sample_label(sample, "port");
+		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer"),
+			   *name = muster_label_string(sample->labels, sample->label_count, "port");
 		char port[272];
-		size_t slash = name && name->type == MUSTER_STRING ? strcspn(name->string, "/") : 0;
-		if (!layer || layer->type != MUSTER_STRING || slash == 0 || !name->string[slash])
+		size_t slash = name ? strcspn(name, "/") : 0;
+		if (!layer || slash == 0 || !name[slash])
 			continue;
-		snprintf(port, sizeof port, "%.*s:%s", (int)slash, name->string, name->string + slash + 1);
-		if (strcmp(layer->string, "InfiniBand") == 0 || has_word(used, port)) /* NCCL says mlx5_0:1 */
+		snprintf(port, sizeof port, "%.*s:%s", (int)slash, name, name + slash + 1);
+		if (strcmp(layer, "InfiniBand") == 0 || has_word(used, port)) /* NCCL says mlx5_0:1 */
 			ports[count++] = sample->value.number;
 	}
 	qsort(ports, count, sizeof *ports, by_speed);
@@ -250,8 +250,7 @@ static void emit(struct derivation *d, struct muster_run *run, double nodes, dou
 
 static double label_number(const struct muster_sample *sample, const char *key)
 {
-	const struct muster_value *label = muster_sample_label(sample, key);
-	return label && label->type == MUSTER_NUMBER ? label->number : 0;
+	return muster_label_number(sample->labels, sample->label_count, key);
 }
 
 void muster_run_derive(struct muster_run *run)

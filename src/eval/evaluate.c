@@ -35,12 +35,6 @@ void muster_result_value(
 	}
 }
 
-static const char *label_string(const struct muster_sample *sample, const char *key)
-{
-	const struct muster_value *label = sample ? muster_sample_label(sample, key) : NULL;
-	return label && label->type == MUSTER_STRING ? label->string : NULL;
-}
-
 void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
 	const struct muster_sample *sample, struct muster_verdict verdict)
 {
@@ -60,8 +54,8 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.status = verdict.status,
 		.node = node ? node->name : NULL,
 		.rank = node && place.rank != MUSTER_NOWHERE ? node->ranks[place.rank].rank : -1,
-		.gpu = label_string(sample, "gpu"),
-		.port = label_string(sample, "port"),
+		.gpu = sample ? muster_label_string(sample->labels, sample->label_count, "gpu") : NULL,
+		.port = sample ? muster_label_string(sample->labels, sample->label_count, "port") : NULL,
 		.metric = tally->metric,
 		.labels = sample ? sample->labels : NULL,
 		.label_count = sample ? sample->label_count : 0,
@@ -168,7 +162,7 @@ struct walk {
 
 static void mark_seen(struct walk *w, const struct muster_sample *sample)
 {
-	const char *label = label_string(sample, w->by->label);
+	const char *label = muster_label_string(sample->labels, sample->label_count, w->by->label);
 	for (size_t i = 0; label && i < w->by->list_count; i++)
 		if (strcmp(w->by->list[i].label_value, label) == 0)
 			w->seen[i] = true;
@@ -176,8 +170,10 @@ static void mark_seen(struct walk *w, const struct muster_sample *sample)
 
 struct muster_place muster_entry_place(const struct muster_entry *entry)
 {
-	const char *gpu = label_string(entry->sample, "gpu");
-	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : label_string(entry->sample, "port") };
+	const struct muster_sample *sample = entry->sample;
+	const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
+	const char *port = muster_label_string(sample->labels, sample->label_count, "port");
+	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : port };
 }
 
 static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)

@@ -11,10 +11,7 @@
 /* The number that a check's samples must have as this label; 0 when it does not ask for one. */
 static double where_of(const struct muster_check *check, const char *label)
 {
-	for (size_t i = 0; i < check->where_count; i++)
-		if (strcmp(check->where[i].key, label) == 0 && check->where[i].value.type == MUSTER_NUMBER)
-			return check->where[i].value.number;
-	return 0;
+	return muster_label_number(check->where, check->where_count, label);
 }
 
 static double operand_of(const struct muster_check *check, const char *name)

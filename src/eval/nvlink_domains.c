@@ -38,9 +38,9 @@ static void add_fabric(struct fabrics *fabrics, struct fabric fabric)
 }
 
 /* A UUID of zeros alone stands for no fabric. */
-static bool is_cluster(const struct muster_value *label)
+static bool is_cluster(const char *uuid)
 {
-	return label && label->type == MUSTER_STRING && label->string[strspn(label->string, "0-")];
+	return uuid && uuid[strspn(uuid, "0-")];
 }
 
 /* Returns whether one of the rank's GPUs has a fabric. */
@@ -49,13 +49,12 @@ static bool collect_rank(struct fabrics *fabrics, const struct muster_rank *rank
 	bool found = false;
 	for (size_t i = 0; !rank->missing && i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];
-		const struct muster_value *cluster;
 		if (sample->metric != clique || sample->value.type != MUSTER_NUMBER)
 			continue;
-		cluster = muster_sample_label(sample, "cluster");
+		const char *cluster = muster_label_string(sample->labels, sample->label_count, "cluster");
 		if (!is_cluster(cluster))
 			continue;
-		add_fabric(fabrics, (struct fabric){ cluster->string, sample->value.number });
+		add_fabric(fabrics, (struct fabric){ cluster, sample->value.number });
 		found = true;
 	}
 	return found;

@@ -32,10 +32,27 @@ void muster_samples_done(struct muster_samples *samples)
 	*samples = (struct muster_samples){ 0 };
 }
 
+static const struct muster_value *find_label(const struct muster_label *labels, size_t count, const char *key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(labels[i].key, key) == 0)
+			return &labels[i].value;
+	return NULL;
+}
+
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key)
 {
-	for (size_t i = 0; i < sample->label_count; i++)
-		if (strcmp(sample->labels[i].key, key) == 0)
-			return &sample->labels[i].value;
-	return NULL;
+	return find_label(sample->labels, sample->label_count, key);
+}
+
+const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key)
+{
+	const struct muster_value *value = find_label(labels, count, key);
+	return value && value->type == MUSTER_STRING ? value->string : NULL;
+}
+
+double muster_label_number(const struct muster_label *labels, size_t count, const char *key)
+{
+	const struct muster_value *value = find_label(labels, count, key);
+	return value && value->type == MUSTER_NUMBER ? value->number : 0;
 }

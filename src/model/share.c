@@ -53,8 +53,8 @@ const struct muster_sample *muster_limit_among(const struct muster_samples *samp
 /* The limit in words: its label, or the metric's name. */
 static const char *words_of(const struct muster_sample *limit)
 {
-	const struct muster_value *link = muster_sample_label(limit, "link");
-	return link && link->type == MUSTER_STRING ? link->string : limit->metric->name;
+	const char *link = muster_label_string(limit->labels, limit->label_count, "link");
+	return link ? link : limit->metric->name;
 }
 
 void muster_share_add(struct muster_share *share, double number, const struct muster_sample *limit)

@@ -120,8 +120,7 @@ static double noise_of(const struct muster_sample *before, const struct muster_s
 
 static const char *label_text(const struct muster_sample *sample, const char *key)
 {
-	const struct muster_value *value = muster_sample_label(sample, key);
-	return value && value->type == MUSTER_STRING ? value->string : NULL;
+	return muster_label_string(sample->labels, sample->label_count, key);
 }
 
 /* A change about a metric; either sample may be NULL: it was not there. */

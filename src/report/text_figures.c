@@ -57,14 +57,6 @@ struct table {
 
 /* ---- what was measured ---- */
 
-static double bytes_of(const struct muster_label *labels, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(labels[i].key, "bytes") == 0 && labels[i].value.type == MUSTER_NUMBER)
-			return labels[i].value.number;
-	return 0;
-}
-
 /* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
 static struct row *row_of(struct table *table, size_t first, const struct muster_metric *metric, double bytes)
 {
@@ -87,7 +79,8 @@ static void take_samples(
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER)
 			continue;
-		struct row *row = row_of(table, first, metric, bytes_of(sample->labels, sample->label_count));
+		struct row *row =
+			row_of(table, first, metric, muster_label_number(sample->labels, sample->label_count, "bytes"));
 		double number = sample->value.number;
 		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
 		row->highest = row->count == 0 || number > row->highest ? number : row->highest;
@@ -126,7 +119,7 @@ static struct results results_of(const struct muster_report *report, const struc
 	struct results all = { .least = NAN, .least_share = NAN, .warn_below = NAN, .warn_share = NAN };
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const struct muster_tally *tally = &report->tallies[i];
-		double bytes = bytes_of(tally->where, tally->where_count);
+		double bytes = muster_label_number(tally->where, tally->where_count, "bytes");
 		if (!tally->metric || strcmp(tally->metric, row->metric->name) != 0 || tally->skipped ||
 			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)))
 			continue;

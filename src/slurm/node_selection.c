@@ -105,10 +105,8 @@ static bool is_of_suspect(const struct muster_report *report, const struct muste
 	if (!probe || !probe->ring || muster_is_trial_finding(finding->check))
 		return false;
 	size_t rest = nodes_of_rest(report->run, probe);
-	for (size_t i = 0; i < finding->label_count; i++)
-		if (strcmp(finding->labels[i].key, "nodes") == 0 && finding->labels[i].value.type == MUSTER_NUMBER)
-			return finding->labels[i].value.number != (double)rest;
-	return rest == 0;
+	double nodes = muster_label_number(finding->labels, finding->label_count, "nodes");
+	return nodes > 0 ? nodes != (double)rest : rest == 0;
 }
 
 static void judge(struct muster_node_selection *roster, const struct muster_report *report)

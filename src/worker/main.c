@@ -95,7 +95,6 @@ static void send_evidence(void *arg, const char *text)
 static void note_for_answer(struct worker *worker, const struct muster_sample *sample)
 {
 	const struct muster_probe *probe = worker->ctx.probe;
-	const struct muster_value *bytes = muster_sample_label(sample, "bytes");
 	const char *name = sample->metric->name;
 	if (probe->ring_agree && strcmp(name, probe->ring_agree) == 0 && sample->value.type == MUSTER_STRING) {
 		snprintf(worker->agree, sizeof worker->agree, "%s", sample->value.string);
@@ -105,7 +104,7 @@ static void note_for_answer(struct worker *worker, const struct muster_sample *s
 		!isfinite(sample->value.number) || worker->answer.figure_count == MUSTER_RING_FIGURES_MAX)
 		return;
 	worker->figures[worker->answer.figure_count++] = (struct muster_ring_figure){
-		.bytes = bytes && bytes->type == MUSTER_NUMBER ? (uint64_t)bytes->number : 0,
+		.bytes = (uint64_t)muster_label_number(sample->labels, sample->label_count, "bytes"),
 		.rate = sample->value.number,
 	};
 }
