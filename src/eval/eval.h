@@ -1,10 +1,10 @@
 /* eval.h - what the files of src/eval share
  *
- * evaluate.c walks checks and things, judge.c holds one value against one check, same_across.c compares nodes and ranks
- * with each other, median.c finds the value in the middle, depends_on.c blocks
- * checks that come after others, causes.c turns probes' ends, missing ranks and what trial rings say into findings,
- * finding_builder.c collects findings, index.c finds samples, advice.c fills in what findings advise. select.h has the
- * expectations of a run.
+ * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
+ * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, results.c takes in
+ * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
+ * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, advice.c fills in what
+ * findings advise. select.h has the expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -48,6 +48,9 @@ void muster_index_done(struct muster_index *index);
  * else NULL. */
 const struct muster_sample *muster_index_limit(
 	const struct muster_index *index, size_t check, const struct muster_entry *entry);
+
+/* Where the sample is: at a GPU or a port, if it has such a label. */
+struct muster_place muster_entry_place(const struct muster_entry *entry);
 
 /* Goes through the samples of one check, place by place: places come in order of node and rank. */
 struct muster_cursor {
@@ -171,7 +174,7 @@ enum muster_status muster_check_status(const struct muster_check *check);
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value);
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
 
-/* evaluate.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
+/* results.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
 void muster_result_take(struct muster_eval *eval, size_t check, struct muster_place place,
 	const struct muster_sample *sample, struct muster_verdict verdict);
 /* An evaluated value: the tally keeps lowest and highest, also as shares of limit (or NULL), or the common value. */
@@ -186,7 +189,6 @@ bool muster_result_explained(struct muster_eval *eval, size_t check, uint32_t no
 void muster_result_node_missing(struct muster_eval *eval, size_t check, uint32_t node);
 /* There is no sample where there should be one: never a pass. */
 void muster_result_missing(struct muster_eval *eval, size_t check, uint32_t node, uint32_t rank);
-struct muster_place muster_entry_place(const struct muster_entry *entry);
 
 /* depends_on.c: remember a place where a check failed or warned, for the checks that name it in `after`. Sorted when
  * the check is done. */

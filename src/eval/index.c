@@ -153,6 +153,14 @@ void muster_index_done(struct muster_index *index)
 	free(index->limits);
 }
 
+struct muster_place muster_entry_place(const struct muster_entry *entry)
+{
+	const struct muster_sample *sample = entry->sample;
+	const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
+	const char *port = muster_label_string(sample->labels, sample->label_count, "port");
+	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : port };
+}
+
 struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t check)
 {
 	const struct muster_entry *first = &index->entries[index->of_check[check].start];
