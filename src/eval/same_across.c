@@ -1,184 +1,29 @@
 /* same_across.c - check that a value is equal on all nodes or on all ranks
  *
- * Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with
- * the same value of that label. When more than half agree, each other node is a finding, which names the port or the
- * GPU that differs; without a majority, one finding lists all values. With `uniform`, the values on one node are
- * compared with each other too.
+ * When more than half agree, each other node is a finding, which names the port or the GPU that differs; without a
+ * majority, one finding lists all values. With `uniform`, the values on one node are compared with each other too.
  */
-#include "eval/eval.h"
+#include "eval/peers.h"
+
 #include "muster/arena.h"
-#include "util/array.h"
 #include "util/sort.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define GROUPS_SHOWN 6
-
-/* A value seen at one peer, within a label's value. Texts are the arena's: equal ones are equal pointers. */
-struct seen {
-	const char *within;      /* NULL when all are compared */
-	const char *value, *key; /* as it is shown, and as it is compared */
-	struct muster_place place;
-	const struct muster_sample *sample;
-};
-
-/* A node or a rank that is compared with the others. */
-struct peer {
-	uint32_t node, rank; /* rank is MUSTER_NOWHERE when nodes are compared */
-	const char *within, *value, *key;
-	const struct seen *seen; /* the arena's */
-	size_t seen_count;
-	struct muster_block block; /* of a warning about one of its values */
-};
 
 struct across {
 	struct muster_eval *eval;
 	size_t check_at;
 	const struct muster_check *check;
 	bool of_ranks; /* ranks are compared; else nodes */
-	struct muster_cursor cursor;
-	struct peer *peers;
-	size_t peer_count, peer_room;
-	struct seen *seen; /* at the place at hand */
-	size_t seen_count, seen_room;
-	struct muster_block block; /* at the place at hand, unless it blocks more than warnings */
 };
-
-/* Order of two texts of the arena, either of which may be NULL. */
-static int by_text(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-	int order = muster_text_order(x->within, y->within);
-	return order ? order : muster_text_order(x->key, y->key);
-}
-
-/* What a value is compared by: a VM size is the same in upper and lower case, and by each name that the file of the
- * machine type lists. */
-static const char *key_of(const struct across *a, const char *value)
-{
-	const struct muster_expect *expect = a->eval->expect;
-	struct muster_arena *arena = a->eval->report->arena;
-	if (strcmp(a->check->metric->name, "node.vm_size") != 0)
-		return value;
-	for (size_t i = 0; i < expect->vm_size_count; i++)
-		if (strcasecmp(expect->vm_sizes[i], value) == 0)
-			return muster_arena_string(arena, expect->vm_sizes[0]);
-	char *lower = muster_arena_alloc(arena, strlen(value) + 1);
-	for (size_t i = 0; i == 0 || value[i - 1]; i++)
-		lower[i] = (char)tolower((unsigned char)value[i]);
-	return muster_arena_string(arena, lower);
-}
-
-/* The value of the label within which samples are compared; NULL for all of them. */
-static const char *within_of(const struct across *a, const struct muster_sample *sample)
-{
-	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
-	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
-}
-
-/* See the values at a place. Returns how many samples there are, null ones included. */
-static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
-{
-	struct muster_arena *arena = a->eval->report->arena;
-	const struct muster_entry *entry;
-	size_t samples = 0;
-	for (; (entry = muster_cursor_next(&a->cursor, a->check, node, rank)); samples++) {
-		struct muster_place place = muster_entry_place(entry);
-		if (muster_result_blocked(a->eval, a->check_at, place, MUSTER_INCONCLUSIVE))
-			continue;
-		if (a->block.status == MUSTER_PASS)
-			a->block = muster_block_find(a->eval, a->check_at, place);
-		if (entry->sample->value.type == MUSTER_NULL) {
-			muster_result_take(a->eval, a->check_at, place, entry->sample,
-				muster_judge_sample(
-					a->check, &a->eval->states[a->check_at], entry->sample, NULL, arena));
-			continue;
-		}
-		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
-		const char *value = muster_describe_value(entry->sample->value, arena);
-		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
-			((struct seen){ within_of(a, entry->sample), value, key_of(a, value), place, entry->sample }));
-	}
-	return samples;
-}
-
-/* "100, 7 x 200"; of one value how often it stands there says nothing of the node. */
-static void set_value(const struct across *a, struct peer *peer)
-{
-	struct muster_arena *arena = a->eval->report->arena;
-	const struct seen *seen = peer->seen;
-	bool several = seen[0].key != seen[peer->seen_count - 1].key;
-	peer->value = peer->key = "";
-	for (size_t i = 0, next; i < peer->seen_count; i = next) {
-		for (next = i + 1; next < peer->seen_count && seen[next].key == seen[i].key;)
-			next++;
-		const char *joint = i ? ", " : "";
-		const char *times = several && next > i + 1 ? muster_arena_printf(arena, "%zu x ", next - i) : "";
-		peer->value = muster_arena_printf(arena, "%s%s%s%s", peer->value, joint, times, seen[i].value);
-		peer->key = muster_arena_printf(arena, "%s%s%s%s", peer->key, joint, times, seen[i].key);
-	}
-}
-
-/* One peer, or one for each of the label's values seen there. */
-static void add_peers(struct across *a, uint32_t node, uint32_t rank)
-{
-	struct muster_arena *arena = a->eval->report->arena;
-	struct seen *seen = a->seen_count ? muster_arena_alloc(arena, a->seen_count * sizeof *seen) : NULL;
-	if (a->seen_count) {
-		qsort(a->seen, a->seen_count, sizeof *a->seen, by_text);
-		memcpy(seen, a->seen, a->seen_count * sizeof *seen);
-	}
-	for (size_t i = 0, next; i < a->seen_count; i = next) {
-		for (next = i + 1; next < a->seen_count && seen[next].within == seen[i].within;)
-			next++;
-		struct peer peer = {
-			.node = node,
-			.rank = rank,
-			.within = seen[i].within,
-			.seen = &seen[i],
-			.seen_count = next - i,
-			.block = a->block,
-		};
-		set_value(a, &peer);
-		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room, peer);
-	}
-	a->seen_count = 0;
-	a->block = (struct muster_block){ .status = MUSTER_PASS };
-}
-
-/* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
-static void collect_node(struct across *a, uint32_t n)
-{
-	if (take_values(a, n, MUSTER_NOWHERE) > 0) {
-		add_peers(a, n, MUSTER_NOWHERE);
-	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
-		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
-	} else if (!muster_result_explained(a->eval, a->check_at, n, MUSTER_NOWHERE) && !a->check->within) {
-		const char *none = muster_arena_string(a->eval->report->arena, "none");
-		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
-			((struct peer){ .node = n, .rank = MUSTER_NOWHERE, .value = none, .key = none }));
-	}
-}
-
-static void collect_ranks(struct across *a, uint32_t n)
-{
-	const struct muster_node *node = &a->eval->run->nodes[n];
-	for (uint32_t r = 0; r < node->rank_count; r++) {
-		if (take_values(a, n, r) == 0)
-			muster_result_missing(a->eval, a->check_at, n, r);
-		if (a->of_ranks)
-			add_peers(a, n, r);
-	}
-	if (!a->of_ranks)
-		add_peers(a, n, MUSTER_NOWHERE);
-}
 
 static int by_value(const void *a, const void *b)
 {
-	const struct peer *x = *(const struct peer *const *)a, *y = *(const struct peer *const *)b;
+	const struct muster_across_peer *x = *(const struct muster_across_peer *const *)a,
+					*y = *(const struct muster_across_peer *const *)b;
 	int order = muster_text_order(x->within, y->within);
 	if (!order)
 		order = muster_text_order(x->key, y->key);
@@ -201,14 +46,14 @@ static int by_size(const void *a, const void *b)
 }
 
 /* "sim-[1-3]" or "ranks 0-7" */
-static const char *group_text(const struct across *a, struct peer *const *sorted, struct group group)
+static const char *group_text(const struct across *a, struct muster_across_peer *const *sorted, struct group group)
 {
 	const struct muster_node *nodes = a->eval->run->nodes;
 	struct muster_arena *arena = a->eval->report->arena;
 	const char **names = muster_calloc(group.count, sizeof *names), *text;
 	int *ranks = muster_calloc(group.count, sizeof *ranks);
 	for (size_t i = 0; i < group.count; i++) {
-		const struct peer *peer = sorted[group.start + i];
+		const struct muster_across_peer *peer = sorted[group.start + i];
 		names[i] = nodes[peer->node].name;
 		ranks[i] = a->of_ranks ? nodes[peer->node].ranks[peer->rank].rank : -1;
 	}
@@ -223,7 +68,7 @@ static const char *group_text(const struct across *a, struct peer *const *sorted
 }
 
 /* What is expected of peers that are compared with each other, but for the value. */
-static const char *expected_text(const struct across *a, const struct peer *peer)
+static const char *expected_text(const struct across *a, const struct muster_across_peer *peer)
 {
 	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
@@ -233,8 +78,8 @@ static const char *expected_text(const struct across *a, const struct peer *peer
 }
 
 /* One peer's result: a pass, or a finding that names its parts that are odd, unless those are all of them. */
-static void take_peer(struct across *a, const struct peer *peer, const char *expected, const struct seen *const *odd,
-	size_t odd_count)
+static void take_peer(struct across *a, const struct muster_across_peer *peer, const char *expected,
+	const struct muster_seen *const *odd, size_t odd_count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place place = { .node = peer->node, .rank = peer->rank };
@@ -265,7 +110,7 @@ static void take_peer(struct across *a, const struct peer *peer, const char *exp
 
 /* Whether the value is another one than that of the same port or GPU of a usual node, or, where that has none of this
  * name, one that the usual node has not. */
-static bool is_odd(const struct seen *seen, const struct peer *usual)
+static bool is_odd(const struct muster_seen *seen, const struct muster_across_peer *usual)
 {
 	bool known = false;
 	for (size_t i = 0; i < usual->seen_count; i++) {
@@ -277,17 +122,18 @@ static bool is_odd(const struct seen *seen, const struct peer *usual)
 	return !known;
 }
 
-/* Most agree with one of them, or all should: those who do not are the findings. */
-static void judge_by(
-	struct across *a, struct peer *const *sorted, size_t count, const struct peer *usual, const char *why)
+/* usual has the value that all should have, and why says how that is known. Each peer with another value is a finding.
+ */
+static void judge_by(struct across *a, struct muster_across_peer *const *sorted, size_t count,
+	const struct muster_across_peer *usual, const char *why)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	const char *unit = a->check->metric->unit;
 	const char *expected = muster_arena_printf(
 		arena, "%s: %s%s%s (%s)", expected_text(a, sorted[0]), usual->value, *unit ? " " : "", unit, why);
 	for (size_t i = 0; i < count; i++) {
-		const struct peer *peer = sorted[i];
-		const struct seen **odd = muster_calloc(peer->seen_count + 1, sizeof(*odd));
+		const struct muster_across_peer *peer = sorted[i];
+		const struct muster_seen **odd = muster_calloc(peer->seen_count + 1, sizeof(*odd));
 		size_t odd_count = 0;
 		for (size_t j = 0; j < peer->seen_count && peer->key != usual->key; j++)
 			if (is_odd(&peer->seen[j], usual))
@@ -298,8 +144,8 @@ static void judge_by(
 }
 
 /* Without a majority, a check that knows which value is right tells it: the group that passes it alone, or NULL. */
-static const struct group *known_group(const struct across *a, struct peer *const *sorted, const struct group *groups,
-	size_t count, const char **ret_check)
+static const struct group *known_group(const struct across *a, struct muster_across_peer *const *sorted,
+	const struct group *groups, size_t count, const char **ret_check)
 {
 	const struct muster_expect *expect = a->eval->expect;
 	for (size_t i = 0; i < expect->check_count; i++) {
@@ -311,7 +157,7 @@ static const struct group *known_group(const struct across *a, struct peer *cons
 			muster_check_operand(check, MUSTER_OF_PEERS))
 			continue;
 		for (size_t g = 0; g < count; g++) {
-			const struct peer *peer = sorted[groups[g].start];
+			const struct muster_across_peer *peer = sorted[groups[g].start];
 			bool pass = peer->seen_count > 0;
 			for (size_t j = 0; j < peer->seen_count && pass; j++)
 				pass = muster_sample_chosen(check, peer->seen[j].sample) &&
@@ -335,7 +181,7 @@ static int by_pointer(const void *a, const void *b)
 }
 
 /* The key that more than half of all ports or GPUs have, and how many have; NULL when none does. */
-static const char *common_key(struct peer *const *sorted, size_t count, size_t *ret_have, size_t *ret_all)
+static const char *common_key(struct muster_across_peer *const *sorted, size_t count, size_t *ret_have, size_t *ret_all)
 {
 	size_t all = 0, best = 0;
 	const char *common = NULL;
@@ -360,7 +206,7 @@ static const char *common_key(struct peer *const *sorted, size_t count, size_t *
 	return best > all / 2 ? common : NULL;
 }
 
-static size_t count_of(const struct peer *peer, const char *key)
+static size_t count_of(const struct muster_across_peer *peer, const char *key)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < peer->seen_count; i++)
@@ -369,7 +215,7 @@ static size_t count_of(const struct peer *peer, const char *key)
 }
 
 /* The value is on each of the peers: another kind of part, that all have. */
-static bool all_have(struct peer *const *sorted, size_t count, const char *key)
+static bool all_have(struct muster_across_peer *const *sorted, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (count_of(sorted[i], key) == 0)
@@ -379,7 +225,7 @@ static bool all_have(struct peer *const *sorted, size_t count, const char *key)
 
 /* Single ports or GPUs that differ from most others, on nodes most of whose parts have the common value. False when
  * there is no such picture: then nodes are compared as a whole. */
-static bool judge_parts(struct across *a, struct peer *const *sorted, size_t count)
+static bool judge_parts(struct across *a, struct muster_across_peer *const *sorted, size_t count)
 {
 	static const char *const parts[MUSTER_SCOPE_COUNT] = {
 		[MUSTER_SCOPE_PORT] = "ports", [MUSTER_SCOPE_GPU] = "GPUs"
@@ -393,11 +239,11 @@ static bool judge_parts(struct across *a, struct peer *const *sorted, size_t cou
 			common = NULL;
 	if (!common)
 		return false;
-	const struct seen **odd = muster_calloc(all + 1, sizeof(*odd));
+	const struct muster_seen **odd = muster_calloc(all + 1, sizeof(*odd));
 	size_t *ends = muster_calloc(count + 1, sizeof *ends);
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sorted[i]->seen_count; j++) {
-			const struct seen *seen = &sorted[i]->seen[j];
+			const struct muster_seen *seen = &sorted[i]->seen[j];
 			if (seen->key == common)
 				value = seen->value;
 			else if (a->check->uniform || !all_have(sorted, count, seen->key))
@@ -415,8 +261,8 @@ static bool judge_parts(struct across *a, struct peer *const *sorted, size_t cou
 }
 
 /* No majority: one finding for the job. A warning is blocked if another one warned about one of the peers before. */
-static void judge_split(
-	struct across *a, struct peer *const *sorted, size_t peers, const struct group *groups, size_t count)
+static void judge_split(struct across *a, struct muster_across_peer *const *sorted, size_t peers,
+	const struct group *groups, size_t count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
@@ -440,7 +286,7 @@ static void judge_split(
 }
 
 /* Peers that are compared with each other, sorted by value. There is room for as many groups as peers. */
-static void judge_peers(struct across *a, struct peer *const *sorted, size_t count, struct group *groups)
+static void judge_peers(struct across *a, struct muster_across_peer *const *sorted, size_t count, struct group *groups)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	const struct group *known;
@@ -464,13 +310,12 @@ static void judge_peers(struct across *a, struct peer *const *sorted, size_t cou
 		judge_split(a, sorted, count, groups, groups_count);
 }
 
-static void judge_all(struct across *a)
+static void judge_all(struct across *a, struct muster_across_peer *peers, size_t count)
 {
-	size_t count = a->peer_count;
-	struct peer **sorted = muster_calloc(count + 1, sizeof *sorted);
+	struct muster_across_peer **sorted = muster_calloc(count + 1, sizeof *sorted);
 	struct group *groups = muster_calloc(count + 1, sizeof *groups);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &a->peers[i];
+		sorted[i] = &peers[i];
 	qsort(sorted, count, sizeof *sorted, by_value);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && sorted[next]->within == sorted[i]->within;)
@@ -484,28 +329,11 @@ static void judge_all(struct across *a)
 
 void muster_judge_across(struct muster_eval *eval, size_t check_at)
 {
-	struct across a = {
-		.eval = eval,
-		.check_at = check_at,
-		.check = &eval->expect->checks[check_at],
-		.of_ranks = muster_check_operand(&eval->expect->checks[check_at], MUSTER_OF_PEERS)->peers ==
-			    MUSTER_SCOPE_RANK,
-		.cursor = muster_cursor_make(&eval->index, check_at),
-	};
-	enum muster_scope scope = a.check->metric->scope;
-	for (uint32_t n = 0; n < eval->run->node_count; n++) {
-		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE) {
-			muster_result_node_missing(eval, check_at, n);
-			continue;
-		}
-		muster_finding_draft_fold_here(eval);
-		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
-			collect_node(&a, n);
-		else
-			collect_ranks(&a, n);
-	}
-	muster_finding_draft_fold_here(eval);
-	judge_all(&a);
-	free(a.peers);
-	free(a.seen);
+	const struct muster_check *check = &eval->expect->checks[check_at];
+	bool of_ranks = muster_check_operand(check, MUSTER_OF_PEERS)->peers == MUSTER_SCOPE_RANK;
+	struct across a = { .eval = eval, .check_at = check_at, .check = check, .of_ranks = of_ranks };
+	size_t count;
+	struct muster_across_peer *peers = muster_peers_find(eval, check_at, of_ranks, &count);
+	judge_all(&a, peers, count);
+	free(peers);
 }
