@@ -1,8 +1,8 @@
 /* ring_ready.c - the payloads of a ring barrier, and the ranks that cannot take part */
 #include "coord/ring_ready.h"
 
+#include "eval/nvlink_domains.h"
 #include "muster/arena.h"
-#include "util/sort.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,30 +64,15 @@ void muster_ring_entries_done(struct muster_ring_entries *entries)
 	*entries = (struct muster_ring_entries){ 0 };
 }
 
-size_t muster_ring_entries_domains(const struct muster_ring_entries *entries, const struct muster_membership *members)
+size_t muster_ring_entries_domains(const struct muster_ring_entries *entries)
 {
-	const char **fabrics = muster_calloc(entries->count + 1, sizeof *fabrics);
-	bool *has = muster_calloc(members->node_count + 1, sizeof *has),
-	     *here = muster_calloc(members->node_count + 1, sizeof *here);
-	size_t count = 0, domains = 0;
+	struct muster_nvlink_member *members = muster_calloc(entries->count + 1, sizeof *members);
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
-		const char *fabric = entry->ready.fabric ? entry->ready.fabric : "";
-		here[entry->node] = true;
-		if (!*fabric)
-			continue;
-		has[entry->node] = true;
-		if (count == 0 || strcmp(fabrics[count - 1], fabric) != 0) /* ranks of a node mostly share one */
-			fabrics[count++] = fabric;
+		members[i] = (struct muster_nvlink_member){ entry->node, entry->ready.fabric };
 	}
-	for (size_t node = 0; node < members->node_count; node++)
-		domains += here[node] && !has[node];
-	qsort(fabrics, count, sizeof *fabrics, muster_by_text);
-	for (size_t i = 0; i < count; i++)
-		domains += i == 0 || strcmp(fabrics[i - 1], fabrics[i]) != 0;
-	free(fabrics);
-	free(has);
-	free(here);
+	size_t domains = muster_nvlink_domains_among(members, entries->count);
+	free(members);
 	return domains;
 }
 

@@ -28,7 +28,7 @@ void muster_ring_entries_read(struct muster_ring_entries *ret, const struct must
 void muster_ring_entries_done(struct muster_ring_entries *entries);
 
 /* How many NVLink domains the ranks span. A node without a fabric between nodes is a domain of its own. */
-size_t muster_ring_entries_domains(const struct muster_ring_entries *entries, const struct muster_membership *members);
+size_t muster_ring_entries_domains(const struct muster_ring_entries *entries);
 
 void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -463,8 +463,8 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_exclude_version_mismatches(s->probe, &entries);
 	if (s->round < 0) {
 		if (s->context->floors)
-			s->floors = s->context->floors(s->context->floors_arg, s->probe,
-				muster_ring_entries_domains(&entries, s->context->members));
+			s->floors = s->context->floors(
+				s->context->floors_arg, s->probe, muster_ring_entries_domains(&entries));
 		schedule_full(s, &entries, now_ms);
 	} else if (!s->trial) {
 		schedule_after_full(s, &entries, now_ms);

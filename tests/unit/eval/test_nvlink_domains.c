@@ -40,6 +40,10 @@ static const struct {
 	{ { { "n1", { RACK_A, NULL }, { 7, 0 }, false }, { "n2", { RACK_A, RACK_A }, { 7, -1 }, false } }, 2, 1 },
 	/* a null says nothing of a fabric */
 	{ { { "n1", { RACK_A, RACK_A }, { -1, -1 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 2 },
+	/* cliques that differ in the last of many digits */
+	{ { { "n1", { RACK_A, RACK_A }, { 1000001, 1000001 }, false },
+		  { "n2", { RACK_A, RACK_A }, { 1000002, 1000002 }, false } },
+		2, 2 },
 	/* GPUs of one node in two fabrics */
 	{ { { "n1", { RACK_A, RACK_B }, { 7, 7 }, false } }, 1, 2 },
 	/* nodes of which nothing came */
