@@ -161,8 +161,6 @@ int muster_finalize_run(struct muster_supervisor *s)
 static void own_run(const struct muster_supervisor *s, struct muster_run *run)
 {
 	const struct muster_membership *m = &s->coordinator->members;
-	struct muster_record_reader *reader;
-	struct muster_record_parts parts;
 	muster_run_init(run);
 	for (size_t node = 0; node < m->node_count; node++) {
 		size_t count;
@@ -172,12 +170,7 @@ static void own_run(const struct muster_supervisor *s, struct muster_run *run)
 			if (ranks[i] != s->rank)
 				muster_node_add_rank(&run->nodes[node], ranks[i]);
 	}
-	reader = muster_record_reader_new(run->arena, muster_metric_find);
-	muster_record_parts_init(&parts, s->rank);
-	muster_record_read(reader, s->record.bytes, s->record.length, &parts);
-	muster_record_merge(run, (size_t)s->node_index, &parts);
-	muster_record_parts_done(&parts);
-	muster_record_reader_free(reader);
+	muster_record_into_run(&s->record, s->rank, run, (size_t)s->node_index, muster_metric_find);
 	run->job.profile = muster_profile_names[s->options->profile];
 	run->job.ranks = s->ranks;
 	if (s->options->repeats > 1)

@@ -277,17 +277,11 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 static const char *find_fabric(struct muster_supervisor *s)
 {
 	struct muster_run run;
-	struct muster_record_parts parts;
 	muster_run_init(&run);
 	muster_run_add_node(&run, s->node);
-	struct muster_record_reader *reader = muster_record_reader_new(run.arena, muster_metric_find);
-	muster_record_parts_init(&parts, s->rank);
-	muster_record_read(reader, s->record.bytes, s->record.length, &parts);
-	const struct muster_rank *rank = muster_record_merge(&run, 0, &parts);
+	const struct muster_rank *rank = muster_record_into_run(&s->record, s->rank, &run, 0, muster_metric_find);
 	const char *fabric = muster_nvlink_fabric(rank, muster_metric_find("gpu.fabric_clique"), run.arena);
 	fabric = muster_arena_string(s->arena, fabric);
-	muster_record_parts_done(&parts);
-	muster_record_reader_free(reader);
 	muster_run_done(&run);
 	return fabric;
 }
