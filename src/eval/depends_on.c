@@ -96,9 +96,30 @@ bool muster_block_stops(struct muster_block block, enum muster_status status)
 					   : block.status == MUSTER_WARN && status == MUSTER_WARN;
 }
 
+/* Where the number of GPUs failed at the head of the chain, though the checks between passed at this place, and
+ * explains what this check says of the rank. */
+static struct muster_block find_missing_gpu(
+	const struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
+{
+	const struct muster_check *checks = eval->expect->checks;
+	const struct muster_metric *metric = checks[at].metric;
+	struct muster_place node = { place.node, MUSTER_NOWHERE, NULL };
+	while (status != MUSTER_PASS && place.rank != MUSTER_NOWHERE && checks[at].after >= 0) {
+		at = (size_t)checks[at].after;
+		if (strcmp(checks[at].metric->name, "node.gpu_count") != 0)
+			continue;
+		struct muster_block block = find_at(&eval->states[at], place.node, node);
+		if (block.status == MUSTER_FAIL && muster_missing_gpu_explains(eval, at, metric, place))
+			return block;
+	}
+	return (struct muster_block){ .status = MUSTER_PASS };
+}
+
 bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
 {
 	struct muster_block block = muster_block_find(eval, at, place);
+	if (block.status == MUSTER_PASS)
+		block = find_missing_gpu(eval, at, place, status);
 	if (block.status == MUSTER_PASS)
 		return false;
 	if (status != MUSTER_PASS)

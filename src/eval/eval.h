@@ -3,8 +3,8 @@
  * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
  * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, results.c takes in
  * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
- * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, advice.c fills in what
- * findings advise. select.h has the expectations of a run.
+ * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, missing_parts.c names the
+ * GPUs and ports that a node lacks, advice.c fills in what findings advise. select.h has the expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -80,6 +80,8 @@ struct muster_finding_draft {
 	int evidence_rank;    /* the rank that the finding's evidence is of */
 	size_t things, nodes; /* how many findings were folded into it, and of how many nodes */
 	uint32_t last_node;
+	const char *ports; /* the first of several ports that it stands for, in words */
+	size_t port_count;
 	size_t more;     /* further observations at the same place, with other labels */
 	const char *all; /* the first few of them in words */
 	size_t blocked_room;
@@ -168,6 +170,13 @@ struct muster_verdict {
 /* limit: the value's, or NULL. */
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
 	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena);
+/* missing_parts.c: the observation of a check that did not pass on a node, with the GPUs or ports that are missing. */
+const char *muster_describe_observed(
+	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed);
+/* Whether GPUs that are missing on the node, which this check of their number found, explain what a probe of the launch
+ * or of affinity says of a rank: the rank has another GPU than on a complete node, or ranks must share one. */
+bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
+	struct muster_place place);
 /* What a check makes of a value that is bad: fail or warn. */
 enum muster_status muster_check_status(const struct muster_check *check);
 /* Why the value proves nothing (inconclusive_on); NULL when it does. */

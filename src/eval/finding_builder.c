@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MORE_SHOWN 4 /* observations of one finding, then "and N more" */
+#define PORTS_SHOWN 16
 #define LOOK_BACK 64 /* drafts that a new one is compared with; a node has few ranks */
 
 /* Worst first: fail, inconclusive, warn, not applicable. */
@@ -25,37 +26,50 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_labels(const struct muster_finding *a, const struct muster_finding *b)
+/* except: a label that does not matter, or NULL. */
+static bool same_labels(const struct muster_finding *a, const struct muster_finding *b, const char *except)
 {
 	if (a->label_count != b->label_count)
 		return false;
 	for (size_t i = 0; i < a->label_count; i++)
-		if (!muster_value_equal(a->labels[i].value, b->labels[i].value))
+		if (!same_text(a->labels[i].key, except) && !muster_value_equal(a->labels[i].value, b->labels[i].value))
 			return false;
 	return true;
 }
 
-/* One result of one check, at one GPU or port if at any. */
+/* One result of one check, at one GPU if at any. */
 static bool same_result(const struct muster_finding *a, const struct muster_finding *b)
 {
 	return a->status == b->status && same_text(a->check, b->check) && same_text(a->gpu, b->gpu) &&
-	       same_text(a->port, b->port) && same_text(a->expected, b->expected);
+	       same_text(a->expected, b->expected);
+}
+
+/* Findings of one node that differ in nothing but the port. */
+static bool same_but_port(const struct muster_finding *a, const struct muster_finding *b)
+{
+	return a->port && b->port && a->rank < 0 && b->rank < 0 && same_result(a, b) &&
+	       same_text(a->observed, b->observed) && same_text(a->advice, b->advice) && same_labels(a, b, "port") &&
+	       muster_value_equal(a->value, b->value);
 }
 
 /* What does not apply for one and the same reason is said once for the whole job; what has one cause, or else differs
- * in nothing but the rank, once for its node. */
+ * in nothing but the rank or the port, once for its node. */
 static bool foldable(
 	const struct muster_finding_draft *draft, const struct muster_finding *b, const char *cause, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 	if (a->status == MUSTER_SKIP && b->status == MUSTER_SKIP)
 		return same_text(a->check, b->check) && same_text(a->observed, b->observed);
-	if (draft->rank_count == 0 || b->rank < 0 || draft->node != node || draft->more)
+	if (draft->node != node || draft->more)
+		return false;
+	if (!draft->cause && !cause && same_but_port(a, b))
+		return true;
+	if (draft->rank_count == 0 || b->rank < 0)
 		return false;
 	if (draft->cause || cause)
 		return a->status == b->status && same_text(a->check, b->check) && same_text(draft->cause, cause);
-	return same_result(a, b) && same_text(a->observed, b->observed) && same_text(a->advice, b->advice) &&
-	       same_labels(a, b) && muster_value_equal(a->value, b->value);
+	return same_result(a, b) && same_text(a->port, b->port) && same_text(a->observed, b->observed) &&
+	       same_text(a->advice, b->advice) && same_labels(a, b, NULL) && muster_value_equal(a->value, b->value);
 }
 
 /* The place of a text among those of the draft, where it is put if there is room. */
@@ -77,6 +91,17 @@ static void add_rank(struct muster_finding_draft *draft, int rank, const char *o
 		((struct muster_finding_draft_rank){ rank, add_text(draft, observed) }));
 }
 
+/* One more port, which is not the first. */
+static void add_port(struct muster_finding_draft *draft, const char *port, struct muster_arena *arena)
+{
+	if (draft->port_count == 0) {
+		draft->ports = draft->finding.port;
+		draft->port_count = 1;
+	}
+	if (draft->port_count++ < PORTS_SHOWN)
+		draft->ports = muster_arena_printf(arena, "%s, %s", draft->ports, port);
+}
+
 /* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
 static bool continues(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
 {
@@ -84,7 +109,7 @@ static bool continues(const struct muster_finding_draft *draft, const struct mus
 	bool same_rank =
 		b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0].rank == b->rank;
 	return same_rank && draft->node == node && a->status != MUSTER_SKIP && a->metric && b->label_count &&
-	       same_result(a, b) && !same_labels(a, b);
+	       same_result(a, b) && same_text(a->port, b->port) && !same_labels(a, b, NULL);
 }
 
 /* "256 with bytes 67108864" */
@@ -132,6 +157,8 @@ size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding 
 			continue;
 		if (finding.rank >= 0)
 			add_rank(draft, finding.rank, finding.observed);
+		else if (finding.port && finding.status != MUSTER_SKIP)
+			add_port(draft, finding.port, eval->report->arena);
 		if (!draft->finding.evidence) {
 			draft->finding.evidence = finding.evidence;
 			draft->evidence_rank = finding.rank;
@@ -230,6 +257,23 @@ static const char *ranks_text(const struct muster_finding_draft *draft, struct m
 	return text;
 }
 
+/* "ports mlx5_ib0/1, mlx5_ib1/1: false"; no port is the finding's own any more. */
+static void unfold_ports(
+	const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
+{
+	struct muster_label *labels = muster_arena_alloc(arena, (finding->label_count + 1) * sizeof *labels);
+	size_t count = 0, more = draft->port_count > PORTS_SHOWN ? draft->port_count - PORTS_SHOWN : 0;
+	for (size_t i = 0; i < finding->label_count; i++)
+		if (strcmp(finding->labels[i].key, "port") != 0)
+			labels[count++] = finding->labels[i];
+	finding->labels = labels;
+	finding->label_count = count;
+	finding->port = NULL;
+	finding->observed =
+		more ? muster_arena_printf(arena, "ports %s and %zu more: %s", draft->ports, more, finding->observed)
+		     : muster_arena_printf(arena, "ports %s: %s", draft->ports, finding->observed);
+}
+
 /* A finding that stands for several things says for which. */
 static void unfold(const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
@@ -238,6 +282,10 @@ static void unfold(const struct muster_finding_draft *draft, struct muster_findi
 							     : muster_arena_printf(arena, "%s; and %zu more",
 								       draft->all, draft->more - MORE_SHOWN + 1);
 		finding->share = (struct muster_share){ 0 };
+	}
+	if (draft->port_count) {
+		unfold_ports(draft, finding, arena);
+		return;
 	}
 	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
 		return;

@@ -63,11 +63,14 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		finding.gpu = place.key;
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
 		finding.port = place.key;
-	if (check->advice && (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN))
+	bool bad = verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN;
+	if (bad && sample)
+		finding.observed = muster_describe_observed(eval, check, place.node, finding.observed);
+	if (check->advice && bad)
 		finding.advice = muster_describe_advice(eval, check->advice, &finding, place.node, place.rank);
 	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
-	if (verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN)
+	if (bad)
 		muster_failed_at_add(
 			state, place, (struct muster_block){ .status = verdict.status, .draft = draft, .check = at });
 }

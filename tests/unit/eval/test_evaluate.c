@@ -177,7 +177,7 @@ static const struct {
 	/* the same fault of two ports, or of two GPUs of one rank, is two findings, in the order of the names */
 	{ "a port.state port=p1/1 link_layer=InfiniBand DOWN\na port.state port=p0/1 link_layer=InfiniBand DOWN\n"
 	  "a/0 = - -",
-		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s'}",
+		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s','advice':'${port}'}",
 		"fail c a port=p0/1: ACTIVE | DOWN\nfail c a port=p1/1: ACTIVE | DOWN\n", MUSTER_FAIL },
 	{ "a/0 gpu.numa_node gpu=g1 7\na/0 gpu.numa_node gpu=g0 7",
 		"'c':{'metric':'gpu.numa_node','equals':0,'source':'s'}",
@@ -253,6 +253,17 @@ static const struct {
 		"'c':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}",
 		"fail c a rank=0: 0 | 1 with bytes 1; 2 with bytes 2; 3 with bytes 3; 4 with bytes 4; and 1 more\n",
 		MUSTER_FAIL },
+	/* ports of a node that differ in nothing are one finding, and those of other nodes another */
+	{ "a port.full_member port=p0/1 link_layer=InfiniBand false\n"
+	  "a port.full_member port=p1/1 link_layer=InfiniBand true\n"
+	  "a port.full_member port=p2/1 link_layer=InfiniBand false\n"
+	  "b port.full_member port=p0/1 link_layer=InfiniBand false\na/0 = - -\nb/1 = - -",
+		"'c':{'metric':'port.full_member','equals':true,'source':'s'}",
+		"fail c a: true | ports p0/1, p2/1: false\nfail c b port=p0/1: true | false\n", MUSTER_FAIL },
+	{ "a port.full_member port=p0/1 link_layer=InfiniBand false\n"
+	  "a port.full_member port=p1/1 link_layer=InfiniBand false\na/0 = - -",
+		"'c':{'metric':'port.full_member','equals':true,'source':'s','advice':'look at ${port}'}",
+		"fail c a port=p0/1: true | false\nfail c a port=p1/1: true | false\n", MUSTER_FAIL },
 	/* values with a unit, of which one differs; and a rank alone is no ranks */
 	{ "a node.memory_mib 4\nb node.memory_mib 4\nc node.memory_mib 5\na/0 = - -\nb/1 = - -\nc/2 = - -",
 		"'c':{'metric':'node.memory_mib','same_across':'nodes','source':'s'}",

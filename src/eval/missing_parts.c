@@ -1,0 +1,207 @@
+/* missing_parts.c - which GPUs and ports a node lacks, and what that explains on its ranks
+ *
+ * A complete list of names comes from the expectations (equals_by), or from another node of the run. It is believed
+ * only when it has as many names as there should be, and all that are there.
+ */
+#include "eval/eval.h"
+
+#include "expect/operators.h"
+#include "muster/arena.h"
+#include "muster/probe.h"
+
+#include <string.h>
+
+enum { NODES_LOOKED_AT = 64 };
+
+/* Names of GPUs or ports, in arena. */
+struct names {
+	const char **items;
+	size_t count;
+};
+
+static void add(struct names *names, struct muster_arena *arena, const char *name)
+{
+	const char **items = muster_arena_alloc(arena, (names->count + 1) * sizeof *items);
+	if (names->count)
+		memcpy(items, names->items, names->count * sizeof *items);
+	items[names->count++] = name;
+	names->items = items;
+}
+
+static bool has(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+static struct names gpus_of(const struct muster_node *node, struct muster_arena *arena)
+{
+	const struct muster_metric *metric = muster_metric_find("node.gpu_bus_ids");
+	struct names names = { 0 };
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		if (sample->metric != metric || sample->value.type != MUSTER_STRING)
+			continue;
+		for (const char *at = sample->value.string + strspn(sample->value.string, " "); *at;
+			at += strspn(at, " ")) {
+			size_t length = strcspn(at, " ");
+			add(&names, arena, muster_arena_string_n(arena, at, length));
+			at += length;
+		}
+	}
+	return names;
+}
+
+static struct names ports_of(const struct muster_node *node, struct muster_arena *arena)
+{
+	const struct muster_metric *metric = muster_metric_find("port.state");
+	struct names names = { 0 };
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
+		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
+		if (sample->metric == metric && port && layer && strcmp(layer, "InfiniBand") == 0)
+			add(&names, arena, port);
+	}
+	return names;
+}
+
+/* Counts of parts, and how their names are found: on a node, and as the label of equals_by in the expectations. */
+static const struct part {
+	const char *metric, *label;
+	struct names (*of)(const struct muster_node *node, struct muster_arena *arena);
+} parts[] = {
+	{ "node.gpu_count", "gpu", gpus_of },
+	{ "node.ib_ports", "port", ports_of },
+};
+
+/* Whether `all` is the list of a complete node to which `here` belongs. */
+static bool is_complete(const struct names *all, const struct names *here, double wanted)
+{
+	for (size_t i = 0; i < here->count; i++)
+		if (!has(all, here->items[i]))
+			return false;
+	return (double)all->count == wanted;
+}
+
+static double number_of(const struct muster_samples *samples, const char *name)
+{
+	const struct muster_metric *metric = muster_metric_find(name);
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == metric && samples->items[i].value.type == MUSTER_NUMBER)
+			return samples->items[i].value.number;
+	return -1;
+}
+
+/* The names of a complete node like this one: by what the expectations list, else by one of the first nodes of the run;
+ * none when neither is known. */
+static struct names find_all(const struct muster_eval *eval, const struct part *part, uint32_t node, double wanted)
+{
+	const struct muster_expect *expect = eval->expect;
+	struct muster_arena *arena = eval->report->arena;
+	struct names here = part->of(&eval->run->nodes[node], arena);
+	if ((double)here.count != number_of(&eval->run->nodes[node].samples, part->metric))
+		return (struct names){ 0 };
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_operand *by = muster_check_operand(&expect->checks[i], MUSTER_OF_LABEL);
+		struct names all = { 0 };
+		if (!by || strcmp(by->label, part->label) != 0 || (double)by->list_count != wanted)
+			continue;
+		for (size_t j = 0; j < by->list_count; j++)
+			add(&all, arena, muster_arena_string(arena, by->list[j].label_value));
+		if (is_complete(&all, &here, wanted))
+			return all;
+	}
+	for (size_t n = 0; n < eval->run->node_count && n < NODES_LOOKED_AT; n++) {
+		if (number_of(&eval->run->nodes[n].samples, part->metric) != wanted)
+			continue;
+		struct names all = part->of(&eval->run->nodes[n], arena);
+		if (is_complete(&all, &here, wanted))
+			return all;
+	}
+	return (struct names){ 0 };
+}
+
+/* The number of GPUs or ports that the check asks for; 0: none. */
+static double wanted_by(const struct muster_check *check)
+{
+	const struct muster_operand *wanted = muster_check_operand_named(check, "equals");
+	return wanted && wanted->value.type == MUSTER_NUMBER ? wanted->value.number : 0;
+}
+
+static const char *describe_ranks_per_gpu(const struct muster_node *node, struct muster_arena *arena)
+{
+	double ranks = number_of(&node->samples, "node.ranks"), gpus = number_of(&node->samples, "node.gpu_count");
+	return ranks > 0 && gpus > 0 ? muster_arena_printf(arena, "%g rank%s for %g GPU%s", ranks,
+					       ranks == 1 ? "" : "s", gpus, gpus == 1 ? "" : "s")
+				     : NULL;
+}
+
+const char *muster_describe_observed(
+	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed)
+{
+	struct muster_arena *arena = eval->report->arena;
+	const char *text = observed, *joint = ", without ";
+	if (node == MUSTER_NOWHERE)
+		return observed;
+	if (strcmp(check->metric->name, "node.ranks_per_gpu") == 0) {
+		text = describe_ranks_per_gpu(&eval->run->nodes[node], arena);
+		return text ? text : observed;
+	}
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (strcmp(check->metric->name, parts[i].metric) != 0)
+			continue;
+		struct names all = find_all(eval, &parts[i], node, wanted_by(check));
+		struct names here = parts[i].of(&eval->run->nodes[node], arena);
+		for (size_t j = 0; j < all.count; j++) {
+			if (has(&here, all.items[j]))
+				continue;
+			text = muster_arena_printf(arena, "%s%s%s", text, joint, all.items[j]);
+			joint = ", ";
+		}
+	}
+	return text;
+}
+
+/* ---- ranks of a node that lacks GPUs ---- */
+
+static const char *gpu_of(const struct muster_rank *rank)
+{
+	const struct muster_metric *metric = muster_metric_find("rank.gpu_sharers");
+	for (size_t i = 0; i < rank->samples.count; i++) {
+		const struct muster_sample *sample = &rank->samples.items[i];
+		const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
+		if (sample->metric == metric && sample->value.type != MUSTER_NULL && gpu)
+			return gpu;
+	}
+	return NULL;
+}
+
+/* More ranks of the node have a GPU than there are GPUs: some must share. */
+static bool must_share(const struct muster_node *node)
+{
+	size_t ranks = 0;
+	for (size_t i = 0; i < node->rank_count; i++)
+		ranks += gpu_of(&node->ranks[i]) != NULL;
+	return (double)ranks > number_of(&node->samples, "node.gpu_count");
+}
+
+bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
+	struct muster_place place)
+{
+	const char *probe = muster_metric_probe(metric);
+	bool of_launch = strcmp(probe, "launch") == 0;
+	if (place.node == MUSTER_NOWHERE || place.rank == MUSTER_NOWHERE ||
+		(!of_launch && strcmp(probe, "affinity") != 0)) /* a GPU is what it is, whatever rank it has */
+		return false;
+	const struct muster_node *node = &eval->run->nodes[place.node];
+	const struct muster_rank *rank = &node->ranks[place.rank];
+	const char *gpu = gpu_of(rank);
+	double local_rank = number_of(&rank->samples, "rank.local_rank");
+	if (!gpu || of_launch || must_share(node))
+		return gpu && must_share(node);
+	struct names all = find_all(eval, &parts[0], place.node, wanted_by(&eval->expect->checks[count_check]));
+	return local_rank >= 0 && local_rank < (double)all.count && strcmp(all.items[(size_t)local_rank], gpu) != 0;
+}
