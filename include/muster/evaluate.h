@@ -29,4 +29,7 @@ void muster_evaluate(
 	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
 void muster_report_done(struct muster_report *report);
 
+/* The tally of a check; NULL when the report has none: it is no check of the expectations. */
+const struct muster_tally *muster_report_tally(const struct muster_report *report, const char *check);
+
 #endif

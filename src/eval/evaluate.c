@@ -414,6 +414,14 @@ void muster_evaluate(
 	*ret = report;
 }
 
+const struct muster_tally *muster_report_tally(const struct muster_report *report, const char *check)
+{
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (strcmp(report->tallies[i].check, check) == 0)
+			return &report->tallies[i];
+	return NULL;
+}
+
 void muster_report_done(struct muster_report *report)
 {
 	muster_arena_free(report->arena);

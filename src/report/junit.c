@@ -271,14 +271,6 @@ static bool is_probe(const char *check)
 	return strncmp(check, "probe.", 6) == 0 && muster_probe_find(check + 6);
 }
 
-static bool has_tally(const struct muster_report *report, const char *check)
-{
-	for (size_t i = 0; i < report->tally_count; i++)
-		if (strcmp(report->tallies[i].check, check) == 0)
-			return true;
-	return false;
-}
-
 /* Findings that are of no check of the expectations: ranks that are missing, suspects of the ring, an unknown machine.
  */
 static void add_others(const struct book *book, struct suite *suite)
@@ -287,7 +279,7 @@ static void add_others(const struct book *book, struct suite *suite)
 		const struct muster_finding *finding = book->findings[i];
 		size_t first;
 		count = find(book, node_of(finding), finding->check, &first);
-		if (!has_tally(book->report, finding->check) && !(suite->node && is_probe(finding->check)))
+		if (!muster_report_tally(book->report, finding->check) && !(suite->node && is_probe(finding->check)))
 			add(suite, found_case(book, "muster", first, count));
 	}
 }

@@ -49,14 +49,6 @@ char *muster_text_where(const struct muster_finding *finding)
 
 /* ---- one finding ---- */
 
-static const char *title_of(const struct muster_report *report, const char *check)
-{
-	for (size_t i = 0; i < report->tally_count; i++)
-		if (strcmp(report->tallies[i].check, check) == 0)
-			return report->tallies[i].title;
-	return NULL;
-}
-
 /* "  source    ..." */
 static void print_line(const struct muster_text_page *page, const char *name, const char *text, const char *remark)
 {
@@ -108,7 +100,8 @@ static void print_blocked(const struct muster_text_page *page, const struct must
 /* "FAIL  sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU  [copy.h2d]", and what is known of it */
 static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
 {
-	const char *title = title_of(page->report, finding->check);
+	const struct muster_tally *tally = muster_report_tally(page->report, finding->check);
+	const char *title = tally ? tally->title : NULL;
 	char *where = muster_text_where(finding);
 	char *line = muster_asprintf("%s%s%s [%s]", where, title ? ": " : "", title ? title : "", finding->check);
 	fputc('\n', page->out);

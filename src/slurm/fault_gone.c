@@ -18,14 +18,6 @@ static const struct muster_node *find_node(const struct muster_run *run, const c
 	return NULL;
 }
 
-static const struct muster_tally *find_tally(const struct muster_report *report, const char *check)
-{
-	for (size_t i = 0; i < report->tally_count; i++)
-		if (same(report->tallies[i].check, check))
-			return &report->tallies[i];
-	return NULL;
-}
-
 /* Nodes are compared with each other, or all nodes take part in one all-reduce. */
 static bool needs_several_nodes(const struct muster_tally *tally)
 {
@@ -101,7 +93,7 @@ static int not_evaluated(struct muster_error *err, const char *check)
 static int check_passed(const struct muster_report *report, const struct muster_node *node,
 	const struct muster_drain_reason *reason, struct muster_error *err)
 {
-	const struct muster_tally *tally = find_tally(report, reason->check);
+	const struct muster_tally *tally = muster_report_tally(report, reason->check);
 	if (!tally || tally->skipped || tally->count[MUSTER_PASS] == 0 ||
 		has_finding(report, node->name, reason->check))
 		return not_evaluated(err, reason->check);
@@ -125,7 +117,7 @@ bool muster_fault_is_gone(const struct muster_report *report, const char *name,
 	bool gone;
 	if (!node)
 		return not_evaluated(err, check) == 0;
-	if (find_tally(report, check))
+	if (muster_report_tally(report, check))
 		return check_passed(report, node, reason, err) == 0;
 	if (has_finding(report, name, check))
 		gone = false;
