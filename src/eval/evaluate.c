@@ -296,15 +296,13 @@ static const struct muster_label *copy_labels(
 /* The lower limits of a check. */
 static void copy_limits(struct muster_tally *tally, const struct muster_check *check)
 {
-	for (size_t i = 0; i < check->operand_count; i++) {
-		const struct muster_operand *operand = &check->operands[i];
-		bool least = strcmp(operand->operator->name, "min") == 0;
-		if (!least && strcmp(operand->operator->name, "warn_below") != 0)
-			continue;
-		*(least ? &tally->has_least : &tally->has_warn_below) = true;
-		*(least ? &tally->least : &tally->warn_below) = operand->value.number;
-		tally->share_of = check->share_of ? check->share_of->name : NULL;
-	}
+	const struct muster_operand *least = muster_check_operand_named(check, "min"),
+				    *warn_below = muster_check_operand_named(check, "warn_below");
+	tally->has_least = least != NULL;
+	tally->least = least ? least->value.number : 0;
+	tally->has_warn_below = warn_below != NULL;
+	tally->warn_below = warn_below ? warn_below->value.number : 0;
+	tally->share_of = (least || warn_below) && check->share_of ? check->share_of->name : NULL;
 }
 
 static void make_states(struct muster_eval *eval)

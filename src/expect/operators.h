@@ -49,6 +49,7 @@ struct muster_operator {
 	bool each_sample;  /* describe says something else of each sample */
 	bool any_case;     /* honours ignore_case */
 	bool worded;       /* honours in_words */
+	bool shared;       /* honours share_of */
 
 	/* Read the operator's value into the struct muster_operand. -1 with what is wrong in the reader's error. */
 	int (*parse)(struct muster_json_reader *r, void *operand, const struct muster_json *json);

@@ -88,18 +88,17 @@ int muster_expect_operator_read(struct muster_json_reader *r, void *into, const 
 static int check_companions(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_operand *peers = muster_check_operand(check, MUSTER_OF_PEERS);
-	bool any_case = false, worded = false;
+	bool any_case = false, worded = false, shared = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		any_case = any_case || check->operands[i].operator->any_case;
 		worded = worded || check->operands[i].operator->worded;
+		shared = shared || check->operands[i].operator->shared;
 	}
 	if (check->within && !(peers && peers->peers == MUSTER_SCOPE_NODE))
 		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across: \"nodes\"");
 	if (check->in_words && !worded)
 		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
-	if (check->share_of && !(muster_check_operand_named(check, "min") || muster_check_operand_named(check, "max") ||
-				       muster_check_operand_named(check, "warn_below") ||
-				       muster_check_operand_named(check, "warn_above")))
+	if (check->share_of && !shared)
 		return muster_json_reader_fail_member(
 			r, "share_of", "says something only beside min, max, warn_below or warn_above");
 	for (size_t i = 0; check->share_of && i < check->operand_count; i++)
