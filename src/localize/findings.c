@@ -25,6 +25,7 @@ struct trial_set {
 	struct muster_floors floors; /* of nodes alone */
 	const char **names;          /* of the nodes that were tried, in the run's order */
 	size_t name_count;
+	struct name *nodes; /* all of the run, sorted by name */
 	struct muster_attempt *attempts;
 	const struct muster_trial **trials; /* of each attempt */
 	size_t attempt_count;
@@ -35,14 +36,24 @@ struct trial_set {
 
 struct name {
 	const char *name;
-	size_t index;
+	size_t index; /* of the node in the run */
+	size_t place; /* in the trial set's names; SIZE_MAX: the node was not tried */
 };
 
-/* Of names that are sorted; NULL when there is none. */
-static const struct name *find_name(const struct name *names, size_t count, const char *name)
+/* NULL when no node has the name. */
+static struct name *find_node(const struct trial_set *d, const char *name)
 {
 	const struct name key = { .name = name };
-	return count ? bsearch(&key, names, count, sizeof *names, muster_by_text) : NULL;
+	return bsearch(&key, d->nodes, d->run->node_count, sizeof *d->nodes, muster_by_text);
+}
+
+static void sort_nodes(struct trial_set *d)
+{
+	const struct muster_run *run = d->run;
+	d->nodes = muster_calloc(run->node_count + 1, sizeof *d->nodes);
+	for (size_t n = 0; n < run->node_count; n++)
+		d->nodes[n] = (struct name){ run->nodes[n].name, n, SIZE_MAX };
+	qsort(d->nodes, run->node_count, sizeof *d->nodes, muster_by_text);
 }
 
 /* The seconds of the last trial of these nodes; 0 when there was none. The last full ring has more to do than a trial,
@@ -59,18 +70,14 @@ static double seconds_before(const struct trial_set *d, size_t first, size_t las
 static void fill_trial_set(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
-	struct name *nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
 	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
 	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
-	for (size_t n = 0; n < run->node_count; n++)
-		nodes[n] = (struct name){ run->nodes[n].name, n };
-	qsort(nodes, run->node_count, sizeof *nodes, muster_by_text);
+	sort_nodes(d);
 	d->names = muster_arena_alloc(d->arena, run->node_count * sizeof *d->names);
 	d->attempts = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->attempts);
 	d->trials = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->trials);
 	for (size_t i = 0; i < run->trial_count; i++) {
 		const struct muster_trial *trial = &run->trials[i];
-		const struct name *first, *last;
 		if (strcmp(trial->probe, d->probe->name) != 0 || trial->node_count < 1)
 			continue;
 		bool is_rest = trial->kind == MUSTER_TRIAL_REST;
@@ -80,8 +87,8 @@ static void fill_trial_set(struct trial_set *d)
 			d->rest = trial;
 		if (trial->node_count > 2)
 			continue;
-		first = find_name(nodes, run->node_count, trial->nodes[0]);
-		last = find_name(nodes, run->node_count, trial->nodes[trial->node_count - 1]);
+		const struct name *first = find_node(d, trial->nodes[0]);
+		const struct name *last = find_node(d, trial->nodes[trial->node_count - 1]);
 		if (!first || !last)
 			continue;
 		tried[first->index] = tried[last->index] = true;
@@ -103,7 +110,9 @@ static void fill_trial_set(struct trial_set *d)
 	for (size_t i = 0; i < d->attempt_count; i++)
 		for (size_t end = 0; end < 2; end++)
 			d->attempts[i].nodes[end] = place[d->attempts[i].nodes[end]];
-	free(nodes);
+	for (size_t n = 0; n < run->node_count; n++)
+		if (tried[d->nodes[n].index])
+			d->nodes[n].place = place[d->nodes[n].index];
 	free(tried);
 	free(place);
 }
@@ -334,18 +343,13 @@ static void report_pairs(struct trial_set *d)
 /* Whether what is known to be bad is in the last full ring. */
 static bool rest_is_explained(const struct trial_set *d)
 {
-	struct name *names = muster_calloc(d->name_count + 1, sizeof *names);
 	bool *in = muster_calloc(d->name_count + 1, sizeof *in);
-	for (size_t i = 0; i < d->name_count; i++)
-		names[i] = (struct name){ d->names[i], i };
-	qsort(names, d->name_count, sizeof *names, muster_by_text);
 	for (size_t i = 0; i < d->rest->node_count; i++) {
-		const struct name *name = find_name(names, d->name_count, d->rest->nodes[i]);
-		if (name)
-			in[name->index] = true;
+		const struct name *name = find_node(d, d->rest->nodes[i]);
+		if (name && name->place != SIZE_MAX)
+			in[name->place] = true;
 	}
 	bool explained = muster_suspects_explain_ring(&d->suspects, in);
-	free(names);
 	free(in);
 	return explained;
 }
@@ -425,5 +429,6 @@ void muster_localize_findings(
 		judge_trial_set(&set);
 		muster_suspects_done(&set.suspects);
 		free(set.floors.items);
+		free(set.nodes);
 	}
 }
