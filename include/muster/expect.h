@@ -45,6 +45,11 @@ struct muster_origin { /* a key of a check, and the file that said it last; remo
 	bool removed;
 };
 
+/* How sure an expected value is, the surest first: measured on this machine type, a threshold of a public test,
+ * specified by the manufacturer, inferred. */
+enum { MUSTER_CERTAINTY_COUNT = 4 };
+extern const char *const muster_certainties[MUSTER_CERTAINTY_COUNT];
+
 struct muster_check {
 	const char *id;
 	const char *file;              /* the first in the chain that has this check */

@@ -165,15 +165,14 @@ struct wanted {
 	bool uncertain;
 };
 
-static const char *const certainties[] = { "measured", "threshold", "specified", "inferred" };
-#define CERTAINTIES (sizeof certainties / sizeof *certainties)
-#define CONFIRMED 2 /* the first ones: measured on this machine type, or required by a test of it */
+#define CONFIRMED 2 /* the first certainties: measured on this machine type, or required by a test of it */
 
-/* Its place in certainties; CERTAINTIES when the check has none. */
+/* Its place in the list; MUSTER_CERTAINTY_COUNT when the check has none. */
 static size_t certainty_of(const struct muster_check *check)
 {
 	size_t i = 0;
-	while (i < CERTAINTIES && (!check->certainty || strcmp(check->certainty, certainties[i]) != 0))
+	while (i < MUSTER_CERTAINTY_COUNT &&
+		(!check->certainty || strcmp(check->certainty, muster_certainties[i]) != 0))
 		i++;
 	return i;
 }
@@ -203,15 +202,15 @@ static bool is_wanted(const struct muster_expect *expect, const struct muster_ch
 /* "14 measured, 30 threshold, 9 specified, 21 inferred", of the checks that are about the machine type */
 static void print_certainties(const struct muster_expect *expect)
 {
-	size_t count[CERTAINTIES + 1] = { 0 };
+	size_t count[MUSTER_CERTAINTY_COUNT + 1] = { 0 };
 	for (size_t i = 0; i < expect->check_count; i++)
 		if (is_of_type(expect, &expect->checks[i]))
 			count[certainty_of(&expect->checks[i])]++;
 	printf("certainty ");
-	for (size_t i = 0; i < CERTAINTIES; i++)
-		printf("%s %zu %s", i ? "," : "", count[i], certainties[i]);
-	if (count[CERTAINTIES])
-		printf(", %zu not given", count[CERTAINTIES]);
+	for (size_t i = 0; i < MUSTER_CERTAINTY_COUNT; i++)
+		printf("%s %zu %s", i ? "," : "", count[i], muster_certainties[i]);
+	if (count[MUSTER_CERTAINTY_COUNT])
+		printf(", %zu not given", count[MUSTER_CERTAINTY_COUNT]);
 	printf("\n");
 }
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const certainties[] = { "measured", "threshold", "specified", "inferred" };
+const char *const muster_certainties[MUSTER_CERTAINTY_COUNT] = { "measured", "threshold", "specified", "inferred" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
 static const char *metric_at(const void *arg, size_t index)
@@ -152,10 +152,10 @@ static int read_limit_where(struct muster_json_reader *r, void *into, const stru
 static int read_certainty(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char **ret = into;
-	int certainty = muster_json_name_read(r, json, certainties, PARSE_COUNT(certainties));
+	int certainty = muster_json_name_read(r, json, muster_certainties, MUSTER_CERTAINTY_COUNT);
 	if (certainty < 0)
 		return -1;
-	*ret = certainties[certainty];
+	*ret = muster_certainties[certainty];
 	return 0;
 }
 
