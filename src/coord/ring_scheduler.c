@@ -167,7 +167,9 @@ static void note_ring(struct muster_ring_scheduler *s, const struct result *resu
 			.slow = slow,
 			.seconds = rest ? 0 : seconds, /* it has more messages than a trial */
 			.gbps = figure.rate,
-			.least = count == 1 ? muster_floors_least(&s->floors.node, trial.bytes) : 0,
+			.least = count == 1   ? muster_floors_least(&s->floors.node, trial.bytes)
+				 : count == 2 ? muster_floors_least(&s->floors.pair, trial.bytes)
+					      : 0,
 		});
 	if (!rest && figure.bytes > 0)
 		s->trial_bytes = (double)figure.bytes;

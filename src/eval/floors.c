@@ -55,26 +55,36 @@ static bool is_of_others(const struct muster_check *check, const char *label, do
 	return wanted > 0 && wanted != number;
 }
 
+/* The floors of a ring on so many nodes of the run, each with as many ranks as the first; with_warnings: what gives
+ * only a warning is one too. */
+static struct muster_floors floors_of_few(const struct muster_expect *expect, const struct muster_run *run,
+	size_t nodes, size_t domains, bool with_warnings, const char *metric)
+{
+	struct muster_floors floors = { 0 };
+	struct muster_run few = *run;
+	while (few.node_count > 0 && few.nodes->rank_count == 0) {
+		few.nodes++;
+		few.node_count--;
+	}
+	if (few.node_count < nodes)
+		return floors;
+	few.node_count = nodes;
+	few.job.ranks = (int)(nodes * few.nodes->rank_count);
+	for (size_t i = 0; expect && i < expect->check_count; i++) {
+		const struct muster_check *check = &expect->checks[i];
+		double warning = with_warnings ? operand_of(check, "warn_below") : 0;
+		if ((with_warnings || check->severity == MUSTER_SEVERITY_FAIL) &&
+			applies(check, &few, domains, metric) && !is_of_others(check, "nodes", (double)nodes) &&
+			!is_of_others(check, "ranks", few.job.ranks))
+			add_floor(&floors, check, fmax(operand_of(check, "min"), warning));
+	}
+	return floors;
+}
+
 struct muster_floors muster_floors_of_node(
 	const struct muster_expect *expect, const struct muster_run *run, const char *metric)
 {
-	struct muster_floors floors = { 0 };
-	struct muster_run one = *run;
-	while (one.node_count > 0 && one.nodes->rank_count == 0) {
-		one.nodes++;
-		one.node_count--;
-	}
-	if (one.node_count == 0)
-		return floors;
-	one.node_count = 1;
-	one.job.ranks = (int)one.nodes->rank_count;
-	for (size_t i = 0; expect && i < expect->check_count; i++) {
-		const struct muster_check *check = &expect->checks[i];
-		if (check->severity == MUSTER_SEVERITY_FAIL && applies(check, &one, 1, metric) &&
-			!is_of_others(check, "nodes", 1) && !is_of_others(check, "ranks", one.job.ranks))
-			add_floor(&floors, check, operand_of(check, "min"));
-	}
-	return floors;
+	return floors_of_few(expect, run, 1, 1, false, metric);
 }
 
 struct muster_ring_floors muster_selection_floors(
@@ -87,6 +97,7 @@ struct muster_ring_floors muster_selection_floors(
 		expect = &choice->common;
 	return (struct muster_ring_floors){
 		.ring = muster_floors_of_ring(expect, run, domains, metric),
+		.pair = floors_of_few(expect, run, 2, domains < 2 ? domains : 2, true, metric),
 		.node = muster_floors_of_node(expect, run, metric),
 	};
 }

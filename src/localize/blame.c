@@ -87,6 +87,7 @@ static void take_attempts(
 				.b = a < b ? b : a,
 				.result = result,
 				.gbps = attempts[i].gbps,
+				.least = attempts[i].least,
 				.trial = i,
 			};
 		}
@@ -153,7 +154,8 @@ static void find_slow(struct muster_suspects *s)
 	}
 	for (size_t i = 0; i < s->edge_count; i++) {
 		struct muster_edge *edge = &s->edges[i];
-		if (edge->result == MUSTER_PASSED && edge->gbps > 0 && edge->gbps < MUSTER_SLOW_SHARE * s->medians[1])
+		double least = fmax(edge->least, MUSTER_SLOW_SHARE * s->medians[1]);
+		if (edge->result == MUSTER_PASSED && edge->gbps > 0 && edge->gbps < least)
 			edge->result = MUSTER_SLOW;
 	}
 }
@@ -420,8 +422,8 @@ static bool find_split(struct muster_suspects *s)
 	return s->part_count > 1 && wide == all;
 }
 
-/* With separate parts, a node that works with no other node may belong to a part that it was not tried with: it is a
- * suspect only after it failed with all parts. */
+/* Where the nodes may be separate parts, a node that works with no other node may belong to a part that it was not
+ * tried with: it is a suspect only after it failed with all parts. */
 static void clear_isolated(struct muster_suspects *s)
 {
 	for (size_t i = 0; i < s->node_count; i++) {
@@ -470,8 +472,8 @@ static void explain_edges(struct muster_suspects *s)
 	}
 }
 
-void muster_suspects_find(
-	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret)
+void muster_suspects_find(const struct muster_attempt *attempts, size_t count, size_t nodes, bool rest_failed,
+	struct muster_suspects *ret)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_suspects s = {
@@ -498,7 +500,7 @@ void muster_suspects_find(
 	blame_unsteady(&s);
 	find_parts(&s);
 	find_gaps(&s);
-	if (find_split(&s))
+	if (find_split(&s) || rest_failed)
 		clear_isolated(&s);
 	explain_edges(&s);
 	for (size_t i = 0; i < nodes; i++)

@@ -27,7 +27,7 @@ enum muster_result { MUSTER_UNTRIED = 0, MUSTER_PASSED, MUSTER_SLOW, MUSTER_BROK
 struct muster_edge {
 	size_t a, b;
 	enum muster_result result;
-	double gbps;
+	double gbps, least;
 	size_t trial; /* index of the attempt */
 };
 
@@ -92,8 +92,9 @@ struct muster_suspects {
  * node showed at best in this kind of trial, when at least three nodes showed something. */
 #define MUSTER_SLOW_SHARE 0.7
 
-void muster_suspects_find(
-	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret);
+/* rest_failed: a ring of nodes of which none was suspected did not work either. */
+void muster_suspects_find(const struct muster_attempt *attempts, size_t count, size_t nodes, bool rest_failed,
+	struct muster_suspects *ret);
 void muster_suspects_done(struct muster_suspects *suspects);
 
 /* Whether the node is faulty. */

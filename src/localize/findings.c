@@ -376,7 +376,8 @@ static void judge_trial_set(struct trial_set *d)
 	const struct muster_suspect *slowest = NULL, *fastest = NULL;
 	const char *rates = "", *late = "";
 	size_t alone = 0;
-	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
+	muster_suspects_find(d->attempts, d->attempt_count, d->name_count,
+		d->rest && d->rest->status != MUSTER_TRIAL_OK, &d->suspects);
 	report_nodes(d);
 	if (d->suspects.split)
 		report_split(d);

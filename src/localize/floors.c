@@ -6,6 +6,7 @@
 void muster_ring_floors_done(struct muster_ring_floors *floors)
 {
 	free(floors->ring.items);
+	free(floors->pair.items);
 	free(floors->node.items);
 	*floors = (struct muster_ring_floors){ 0 };
 }

@@ -21,6 +21,7 @@ struct muster_floors {
 
 struct muster_ring_floors {
 	struct muster_floors ring; /* of the full ring */
+	struct muster_floors pair; /* of a ring on two nodes */
 	struct muster_floors node; /* of a ring on one node alone */
 };
 

@@ -42,8 +42,18 @@ void muster_plan_note(struct muster_plan *plan, const size_t *nodes, size_t coun
 	group.has = muster_calloc(plan->nodes + 1, sizeof *group.has);
 	for (size_t i = 0; i < count; i++)
 		group.has[nodes[i]] = true;
+	plan->judged = false;
 	plan->groups = muster_realloc(plan->groups, plan->group_count + 1, sizeof *plan->groups);
 	plan->groups[plan->group_count++] = group;
+}
+
+/* Whether a ring after the first one, which was without suspects, did not work either. */
+static bool is_rest_bad(const struct muster_plan *plan)
+{
+	for (size_t i = 1; i < plan->group_count; i++)
+		if (plan->groups[i].result.status != MUSTER_TRIAL_OK)
+			return true;
+	return false;
 }
 
 /* The suspects by the results so far. */
@@ -51,7 +61,8 @@ static const struct muster_suspects *suspects_of(struct muster_plan *plan)
 {
 	if (!plan->judged) {
 		muster_suspects_done(&plan->suspects);
-		muster_suspects_find(plan->attempts, plan->attempt_count, plan->nodes, &plan->suspects);
+		muster_suspects_find(
+			plan->attempts, plan->attempt_count, plan->nodes, is_rest_bad(plan), &plan->suspects);
 		plan->judged = true;
 	}
 	return &plan->suspects;

@@ -25,7 +25,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-DEADLINE = 60  # seconds of a run
+DEADLINES = {"quick": 60, "standard": 60, "full": 120}  # seconds of a run
 BAD = ("fail", "warn", "inconclusive")
 DISKS = {"node.nvme_disks", "node.nvme_gb"}
 PROFILES = ("quick", "quick", "standard", "standard", "full")
@@ -167,7 +167,8 @@ class Draw:
         return {
             "h2d-slow": lambda: self.slow_copy("h2d"),
             "d2h-slow": lambda: self.slow_copy("d2h"),
-            "gpu-missing": lambda: self.of_node("gpu-missing", r"gpu\.count|launch\..*|same\..*", "/gpu0"),
+            "gpu-missing": lambda: self.of_node("gpu-missing", r"gpu\.count|launch\..*|same\..*|probe\.gpu", "/gpu0").with_(
+                ring=len(self.machine.gpus) == 1),  # then the node has no part in the ring
             "gpu-name": lambda: self.of_gpu("gpu-name", r"gpu\.name|same\.gpu_name", "=NVIDIA T4"),
             "gpu-memory": lambda: self.of_gpu("gpu-memory", r"gpu\.memory", "=9000"),
             "ecc-uncorrected": lambda: self.of_gpu("ecc-uncorrected", r"gpu\.ecc_errors")
@@ -189,9 +190,9 @@ class Draw:
             "lib-missing": lambda: self.of_node("lib-missing", r"probe\..*").with_(ring=True), # there is no all-reduce
             "topo-stale": lambda: self.of_node("topo-stale", r".*topo.*"),
             "imex-missing": lambda: self.of_node("imex-missing", r"imex\..*"),
-            "env": lambda: self.of_node("env", r"launch\..*", "=CUDA_VISIBLE_DEVICES=-1"),
+            "env": lambda: self.of_node("env", r"launch\..*", "=CUDA_VISIBLE_DEVICES=-1").with_(ring=True),
             "driver-drift": lambda: self.differs("driver-drift", r".*driver.*"),
-            "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*"),
+            "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*").with_(ring=True),
             "vm-size": lambda: self.differs("vm-size", r".*vm_size|sku\..*", "=Standard_D2s_v5"),
             "placement-group": lambda: self.differs("placement-group", r".*placement.*"),
             "cpu-mask": lambda: self.of_rank("cpu-mask", r"affinity\..*|launch\..*"),
@@ -222,6 +223,7 @@ class Draw:
             fault = kinds[name]()
             if not fault or fault.nodes & self.taken or any(
                     (fault.ring and other.ring) or (fault.compared and other.silent) or (fault.silent and other.compared)
+                    or (fault.compared and other.compared)  # two of one kind may be the majority
                     for other in found):
                 continue
             self.taken |= fault.nodes
@@ -254,12 +256,13 @@ class Run:
         words = [muster, "sim", "--sku", self.machine.sku, "--nodes", str(self.nodes)]
         for fault in self.faults:
             words += ["--fault", fault.words]
-        return words + ["--report", report, "--", "--profile", self.profile, "--deadline", str(DEADLINE)]
+        return words + ["--report", report, "--", "--profile", self.profile, "--deadline",
+                        str(DEADLINES[self.profile])]
 
 
 def ask(*words):
     return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                          timeout=3 * DEADLINE)
+                          timeout=3 * max(DEADLINES.values()))
 
 
 def listed(muster, report, option):
@@ -301,7 +304,7 @@ def problems_of(run, muster, report, code, seconds):
     for fault in run.faults:
         if not any(fault.is_named_by(f) for f in findings):
             yield "unseen", f"{fault.words}: {[(f['check'], f['status'], f['where']) for f in findings][:6]}"
-    if seconds > DEADLINE + 15:
+    if seconds > DEADLINES[run.profile] + 15:
         yield "time", f"{seconds:.0f} s"
     again = report + ".again"
     ask(muster, "check", report, "--report", again)

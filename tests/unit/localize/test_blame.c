@@ -118,11 +118,55 @@ START_TEST(trials_blame)
 	struct muster_suspects s;
 	char found[1024];
 	size_t count = attempts_of(cases[_i].trials, attempts, ROOM);
-	muster_suspects_find(attempts, count, cases[_i].nodes, &s);
+	muster_suspects_find(attempts, count, cases[_i].nodes, false, &s);
 	describe_blame(&s, found, sizeof found);
 	ck_assert_msg(strcmp(found, cases[_i].blame) == 0, "%s: %s, not %s", cases[_i].trials, found, cases[_i].blame);
 	ck_assert_uint_eq(s.counted, cases[_i].counted);
 	ck_assert_uint_eq(s.not_tried, cases[_i].not_tried);
+	muster_suspects_done(&s);
+}
+END_TEST
+
+/* When the others do not work together either, it was perhaps tried with those of one side alone. */
+START_TEST(nobody_is_suspected_before_it_failed_with_every_part)
+{
+	static const struct {
+		const char *trials, *blame;
+		bool rest_failed;
+	} rows[] = {
+		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed", "node 3", false },
+		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed", "unexplained 2", true },
+		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed; 3-4 failed", "node 3", true },
+		{ "0-1 ok; 4-5 ok; 0-2 ok; 3 failed", "node 3 alone", true },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct muster_attempt attempts[ROOM];
+		struct muster_suspects s;
+		char found[1024];
+		size_t count = attempts_of(rows[i].trials, attempts, ROOM);
+		muster_suspects_find(attempts, count, 6, rows[i].rest_failed, &s);
+		describe_blame(&s, found, sizeof found);
+		ck_assert_msg(strcmp(found, rows[i].blame) == 0, "row %zu: %s", i, found);
+		muster_suspects_done(&s);
+	}
+}
+END_TEST
+
+/* With as few as three nodes the slow pairs are the median. */
+START_TEST(a_pair_below_its_own_threshold_is_slow)
+{
+	struct muster_attempt attempts[ROOM];
+	struct muster_suspects s;
+	char found[1024];
+	size_t count = attempts_of("0-1 ok 0.1; 0-2 ok 0.1; 1-2 ok 3", attempts, ROOM);
+	for (size_t i = 0; i < count; i++)
+		attempts[i].least = 1;
+	muster_suspects_find(attempts, count, 3, false, &s);
+	describe_blame(&s, found, sizeof found);
+	ck_assert_str_eq(found, "node 0");
+	muster_suspects_done(&s);
+	muster_suspects_find(attempts, 2, 3, false, &s); /* which is why the third pair is tried */
+	ck_assert_uint_eq(s.unexplained, 2);
 	muster_suspects_done(&s);
 }
 END_TEST
@@ -134,7 +178,7 @@ START_TEST(figures_are_of_the_best_and_of_the_slowest)
 	size_t count = attempts_of("0 ok 100 1s; 1 ok 120 2s; 2 ok 110 3s; 3 failed 9s; 0-1 ok 50 1s; 0-2 ok 60 4s; "
 				   "1-2 ok 55 2s; 0-3 failed 30s",
 		attempts, ROOM);
-	muster_suspects_find(attempts, count, 4, &s);
+	muster_suspects_find(attempts, count, 4, false, &s);
 	ck_assert_double_eq(s.medians[0], 110);
 	ck_assert_uint_eq(s.compared[0], 3);
 	ck_assert_double_eq(s.medians[1], 60); /* 60, 55 and 60 */
@@ -160,7 +204,7 @@ START_TEST(edges_that_are_not_explained_are_known_one_by_one)
 	size_t count = attempts_of(
 		"0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed; 1-3 failed; 0-4 failed", attempts, ROOM);
 	const bool explained[] = { true, true, true, false, true, true, true };
-	muster_suspects_find(attempts, count, 5, &s);
+	muster_suspects_find(attempts, count, 5, false, &s);
 	ck_assert_uint_eq(s.edge_count, 7);
 	for (size_t i = 0; i < 7; i++)
 		ck_assert_msg(muster_suspects_explain(&s, i) == explained[i], "edge %zu", i);
@@ -186,7 +230,7 @@ START_TEST(a_gap_names_two_pairs_apart_or_the_last_one)
 	for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
 		struct muster_attempt attempts[ROOM];
 		struct muster_suspects s;
-		muster_suspects_find(attempts, attempts_of(gaps[i].trials, attempts, ROOM), 4, &s);
+		muster_suspects_find(attempts, attempts_of(gaps[i].trials, attempts, ROOM), 4, false, &s);
 		const struct muster_gap *gap = muster_suspects_gap(&s, 2, 0);
 		ck_assert_ptr_eq(gap, muster_suspects_gap(&s, 0, 2));
 		ck_assert_uint_eq(gap->edge_count, gaps[i].edges);
@@ -205,6 +249,8 @@ int main(void)
 	Suite *suite = suite_create("localize_blame");
 	TCase *tcase = tcase_create("blame");
 	tcase_add_loop_test(tcase, trials_blame, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, nobody_is_suspected_before_it_failed_with_every_part);
+	tcase_add_test(tcase, a_pair_below_its_own_threshold_is_slow);
 	tcase_add_test(tcase, figures_are_of_the_best_and_of_the_slowest);
 	tcase_add_test(tcase, edges_that_are_not_explained_are_known_one_by_one);
 	tcase_add_test(tcase, a_gap_names_two_pairs_apart_or_the_last_one);

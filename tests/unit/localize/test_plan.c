@@ -143,7 +143,7 @@ static void try_round(struct muster_plan *plan, const struct world *world, const
 static void describe(const struct muster_plan *plan, char *out, size_t size)
 {
 	struct muster_suspects s;
-	muster_suspects_find(plan->attempts, plan->attempt_count, plan->nodes, &s);
+	muster_suspects_find(plan->attempts, plan->attempt_count, plan->nodes, false, &s);
 	describe_blame(&s, out, size);
 	muster_suspects_done(&s);
 }
@@ -298,7 +298,7 @@ static void play(struct search *search)
 static void mix_blame(struct search *search)
 {
 	struct muster_suspects s;
-	muster_suspects_find(search->plan.attempts, search->plan.attempt_count, search->plan.nodes, &s);
+	muster_suspects_find(search->plan.attempts, search->plan.attempt_count, search->plan.nodes, false, &s);
 	for (size_t i = 0; i < s.node_count; i++) {
 		mix(search, s.nodes[i].blame);
 		mix(search, s.nodes[i].part);
@@ -315,7 +315,7 @@ static void mix_blame(struct search *search)
 	muster_suspects_done(&s);
 }
 
-/* recorded_plans.h has what the simplest planner did, which asked every pair of parts and every pair of nodes. */
+/* What changes a plan is seen, and meant. */
 START_TEST(each_round_is_the_recorded_one)
 {
 	for (size_t seed = 0; seed < RECORDED_SEEDS; seed++) {
