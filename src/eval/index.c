@@ -30,11 +30,11 @@ static struct slot *find_slot(const struct slots *slots, const struct muster_met
 /* The limits of a check's metric; NULL for none. */
 static void find_limits(const struct muster_check *check, const struct muster_metric *ret[MUSTER_LIMITS_MOST])
 {
-	const char *const *names = check->share_of ? muster_no_limits : muster_limits_of(check->metric);
+	const char *const *names = muster_limits_of(check->metric);
 	for (size_t i = 0; i < MUSTER_LIMITS_MOST; i++)
 		ret[i] = NULL;
 	ret[0] = check->share_of;
-	for (size_t i = 0; names[i]; i++)
+	for (size_t i = 0; !check->share_of && names[i]; i++)
 		ret[i] = muster_metric_find(names[i]);
 }
 

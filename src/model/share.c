@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const muster_no_limits[MUSTER_LIMITS_MOST + 1] = { NULL };
-
 const char *const *muster_limits_of(const struct muster_metric *metric)
 {
+	static const char *const none[] = { NULL };
 	/* The copies of a GPU with C2C do not go over PCIe. */
 	static const struct {
 		const char *metric;
@@ -24,7 +23,7 @@ const char *const *muster_limits_of(const struct muster_metric *metric)
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
 		if (strcmp(shown[i].metric, metric->name) == 0)
 			return shown[i].limits;
-	return muster_no_limits;
+	return none;
 }
 
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample)

@@ -12,7 +12,6 @@
 #define MUSTER_SHARE_TEXT_MAX 256
 
 /* The limits that a metric is shown with, of which the first one that is known counts; NULL ends them. */
-extern const char *const muster_no_limits[MUSTER_LIMITS_MOST + 1];
 const char *const *muster_limits_of(const struct muster_metric *metric);
 
 /* Whether a limit at the same place is that of the sample: labels that both have are equal. */
