@@ -68,9 +68,13 @@ struct muster_check {
 	size_t limit_where_count;
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
-	const char *after_id; /* the check that it comes after, which may have been removed; or NULL */
-	int after; /* blocked where the check with this index failed, its warnings where that one warned; -1: none */
-	bool anywhere; /* with after: wherever in the job that one failed, since the value depends on all of it */
+	const char *after_id; /* the check named by `after`, which may have been removed; or NULL */
+	/* Index of that check; -1: none. A place where `after` failed blocks every result of this check but a pass, a
+	 * place where `after` warned blocks only a warning. */
+	int after;
+	/* `after` blocks this check at every place of the job as soon as `after` fails at one of them: for a value that
+	 * depends on all nodes */
+	bool anywhere;
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */

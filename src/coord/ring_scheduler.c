@@ -411,7 +411,8 @@ static void start_localising(struct muster_ring_scheduler *s)
 	s->localising = true;
 }
 
-/* A full ring: the one that the localisation began with, or one of those that were left. */
+/* A full ring has ended: the ring that made the localisation begin, or, after the trials, the ring of the nodes that
+ * are not suspected. */
 static void note_full(struct muster_ring_scheduler *s, const struct result *result, bool slow)
 {
 	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes), count = 0;

@@ -52,9 +52,9 @@ struct muster_ring_scheduler {
 	bool *in;   /* of each node: it is in the last full ring, or may be in the first */
 	struct muster_ring_group *groups;
 	size_t group_count;
-	bool localising,
-		localised;  /* trials have begun; a full ring of those that are left has followed, or none can */
-	double trial_bytes; /* the message of the last trial that has a rate; 0: there is none */
+	bool localising; /* trials have begun */
+	bool localised;  /* trials are over: at most a last full ring, of the nodes that are not suspected, follows */
+	double trial_bytes; /* message size of the last trial that has a rate; 0: there is none */
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */
 	size_t *plan_groups; /* of this round of trials */

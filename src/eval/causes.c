@@ -90,9 +90,8 @@ static const struct code_meaning *meaning_of(const struct muster_outcome *outcom
 		{ MUSTER_ETIME, false, 1,
 			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
 		{ MUSTER_ESTALLED, false, 1,
-			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node on "
-			"half of "
-			"its GPUs, to find the one that hangs" },
+			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node "
+			"on half of its GPUs, to find the one that hangs" },
 		{ MUSTER_ECALLEDOFF, false, 0, NULL },
 	};
 	static const struct code_meaning other = { .weight = 3 };
@@ -285,7 +284,7 @@ static void judge_outcome(
 		finding.evidence = NULL;
 	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
 	if (ended && eval->ring_cause[probe])
-		draft = eval->ring_cause[probe] - 1; /* what is not measured now is that one's doing */
+		draft = eval->ring_cause[probe] - 1; /* that draft explains what is not measured */
 	else if (ended_with_run(eval->run, outcome) && eval->end_cause)
 		draft = eval->end_cause - 1;
 	if (probe < muster_probe_count())
@@ -380,8 +379,8 @@ static void judge_unlisted(struct muster_eval *eval)
 	free(unlisted);
 }
 
-/* What a rank could not measure because another one broke its ring has that one's finding as its cause. All ranks have
- * been looked at before. */
+/* A rank whose ring was broken by another rank measured nothing: the finding about that other rank becomes the cause.
+ * Called after the outcomes of all ranks have been judged. */
 static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, const struct muster_outcome *outcome)
 {
 	size_t probe = probe_number(outcome->probe), *own = &cause_of(eval, n, r)[probe], cause = 0;

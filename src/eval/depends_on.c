@@ -1,4 +1,6 @@
-/* depends_on.c - block a check where its prerequisite failed, and its warnings where that one warned
+/* depends_on.c - block a check where the check named by its `after` failed
+ *
+ * Where `after` failed, every result but a pass is blocked; where `after` warned, only a warning is.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"

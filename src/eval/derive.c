@@ -135,8 +135,9 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The node's ports: of InfiniBand all that are active, of Ethernet those that NCCL uses; others may not be for RDMA. Of
- * these the fastest, as many as there are GPUs in the ring: more may belong to storage. */
+/* What the network ports of the node carry together. InfiniBand: every active port counts. Ethernet: only a port that
+ * NCCL uses counts, as any other port may not be for RDMA. When the node has more such ports than GPUs in the ring, the
+ * fastest ports count, one for each GPU: the other ports may be for storage. */
 static struct limit network_of(
 	const struct derivation *d, const struct muster_node *node, size_t gpus, const char *used)
 {

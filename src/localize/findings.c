@@ -334,9 +334,8 @@ static void report_pairs(struct trial_set *d)
 		pairs = muster_arena_printf(d->arena, "%s and %zu more", pairs, count - MUSTER_LIST_MOST);
 	report(d, PAIRS, NULL,
 		muster_arena_printf(d->arena,
-			"all-reduces of two nodes fail (%s), and each of these nodes works alone: the localisation "
-			"could not "
-			"decide which node or connection is at fault: %s",
+			"all-reduces of two nodes fail (%s), and each of these nodes works alone: the "
+			"localisation could not decide which node or connection is at fault: %s",
 			pairs, why_text(d, s->edges[last].trial, s->medians[1])));
 }
 

@@ -30,9 +30,8 @@ static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
 		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_METRIC("rank.memory_locality", MUSTER_STRING, "",
-		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; \"any\" "
-		"when "
-		"the policy names none"),
+		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; "
+		"\"any\" when the policy names none"),
 	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
 		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };

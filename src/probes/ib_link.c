@@ -355,7 +355,7 @@ static const char *why_not(const struct port *port, const char *field, unsigned 
 	return buf;
 }
 
-/* The lanes as libibverbs knows them, and the rate from both sides. */
+/* The rate as sysfs has it, in its words and as a number. */
 static int read_rate(
 	struct muster_probe_ctx *ctx, const struct port *port, char text[128], double *ret, struct muster_error *err)
 {
@@ -374,7 +374,7 @@ static void measure_rate(struct muster_probe_ctx *ctx, const struct port *port)
 	measure_limit(ctx, port, text, result, rate, &why);
 }
 
-/* What libibverbs says, and whether that agrees with sysfs. */
+/* What libibverbs says, and whether its rate agrees with that of sysfs. */
 static void measure_attributes(struct muster_probe_ctx *ctx, const struct port *port)
 {
 	const struct ibv_port_attr *attr = &port->attr;

@@ -11,7 +11,7 @@
 
 enum {
 	BLOCKS_MAX = 40,         /* findings shown in full */
-	BLOCKS_OF_ONE_CHECK = 8, /* and of one check, so that one common fault cannot hide the others */
+	BLOCKS_OF_ONE_CHECK = 8, /* of these, findings of one check: a frequent fault leaves room for other faults */
 	BLOCKED_MAX = 12,        /* ids of checks in one line */
 	TEXT_COLUMN = 12,        /* where the text of "  observed  ..." begins */
 	SIDE_COLUMN = 54,        /* where "expected" begins beside a short "observed" */
@@ -182,7 +182,7 @@ static struct entry *sort_findings(const struct muster_report *report, size_t *r
 	return entries;
 }
 
-/* ---- those that are only counted ---- */
+/* ---- findings that are counted instead of shown ---- */
 
 /* Findings of one check and status: how many are shown and hidden. */
 struct group {

@@ -75,7 +75,7 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 
 /* The nodes that failed, and what can be done without them. */
 struct failed {
-	const char **names;     /* of those that a job should do without */
+	const char **names;     /* nodes that a job should exclude */
 	size_t count, launched; /* launched: nodes where only the launch of the job is wrong */
 	char *list;             /* as Slurm writes it; NULL where a name cannot be in such a list */
 };
