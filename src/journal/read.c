@@ -245,13 +245,11 @@ static void mark_older(struct reading *r)
 	free(latest);
 }
 
-/* The run that was started last. The clocks of nodes may differ by hours: a run after which one of its nodes began
- * another one is not the last. Sorts the processes. */
-static const char *find_last_run(struct reading *r)
+/* The run that was started last, of processes that are sorted by run and marked. The clocks of nodes may differ by
+ * hours: a run after which one of its nodes began another run is not the last. */
+static const char *find_last_run(const struct reading *r)
 {
 	const struct muster_journal_process *found[2] = { NULL, NULL }; /* [1]: of runs without older processes */
-	mark_older(r);
-	qsort(r->all, r->count, sizeof *r->all, by_run_and_id);
 	for (size_t i = 0, end; i < r->count; i = end) {
 		const struct muster_journal_process *latest = &r->all[i];
 		bool older = false;
@@ -275,8 +273,9 @@ static void choose_run(struct reading *r, const char *run)
 	size_t kept = 0;
 	if (r->count == 0)
 		return;
-	run = run ? run : find_last_run(r);
+	mark_older(r); /* in the order of the files */
 	qsort(r->all, r->count, sizeof *r->all, by_run_and_id);
+	run = run ? run : find_last_run(r);
 	set->strays = muster_arena_alloc(set->arena, r->count * sizeof *set->strays);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct muster_journal_process *process = &r->all[i];
