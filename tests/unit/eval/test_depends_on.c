@@ -11,6 +11,11 @@
 	"'" id "':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':" mib "}," limits ",'source':'s'" after "}"
 #define BUSBW "job nccl.allreduce_busbw_gbps nodes=2 ranks=2 bytes="
 #define RANKS "\na/0 = - -\nb/1 = - -"
+/* Three sizes, each after the one before, and the first after the state of a port. */
+#define SIZES_AFTER_PORT                                                                                               \
+	"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'}," RING(                                        \
+		"8", "r8", "'min':10", ",'after':'first'") "," RING("64", "r64", "'min':118",                          \
+		",'after':'r8'") "," RING("512", "r512", "'min':118", ",'after':'r64'")
 
 static const struct {
 	const char *run, *checks;
@@ -101,17 +106,11 @@ static const struct {
 		"sharers: 1 by first on a\ncpus: 1 by first on a\n", MUSTER_FAIL },
 	/* a port that is down explains a part of a slow all-reduce, and a transport any part */
 	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\n" BUSBW "8 20\n" BUSBW "64 59\n" BUSBW "512 10" RANKS,
-		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'}," RING(
-			"8", "r8", "'min':10", ",'after':'first'") "," RING("64", "r64", "'min':118",
-			",'after':'r8'") "," RING("512", "r512", "'min':118", ",'after':'r64'"),
-		"fail first a port=p0/1: ACTIVE | DOWN\n", "r64: 1 by first on a\nr512: 1 by first on a\n",
-		MUSTER_FAIL },
+		SIZES_AFTER_PORT, "fail first a port=p0/1: ACTIVE | DOWN\n",
+		"r64: 1 by first on a\nr512: 1 by first on a\n", MUSTER_FAIL },
 	{ "a port.state port=p0/1 link_layer=InfiniBand DOWN\n" BUSBW "8 20\n" BUSBW "64 58\n" BUSBW "512 10" RANKS,
-		"'first':{'metric':'port.state','equals':'ACTIVE','source':'s'}," RING(
-			"8", "r8", "'min':10", ",'after':'first'") "," RING("64", "r64", "'min':118",
-			",'after':'r8'") "," RING("512", "r512", "'min':118", ",'after':'r64'"),
-		"fail r64: at least 118 GB/s | 58\nfail first a port=p0/1: ACTIVE | DOWN\n", "r512: 1 by r64\n",
-		MUSTER_FAIL },
+		SIZES_AFTER_PORT, "fail r64: at least 118 GB/s | 58\nfail first a port=p0/1: ACTIVE | DOWN\n",
+		"r512: 1 by r64\n", MUSTER_FAIL },
 	/* what depends on all nodes is blocked wherever the cause is, and names no neighbour */
 	{ "a/0 gpu.fabric_state gpu=g0 bad\na/0 rank.nccl_transport NET\nb/1 gpu.fabric_state gpu=g0 completed\n"
 	  "b/1 rank.nccl_transport NET",
