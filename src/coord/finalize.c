@@ -183,6 +183,7 @@ struct muster_ring_floors muster_finalize_floors(
 	const struct muster_finalize *finalize = s->host->arg;
 	struct muster_run run;
 	own_run(s, &run);
+	muster_run_derive_by_example(&run, domains);
 	struct muster_ring_floors floors = muster_selection_floors(&finalize->choice, &run, domains, probe->ring_rate);
 	muster_run_done(&run);
 	return floors;

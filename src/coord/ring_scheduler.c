@@ -458,6 +458,15 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	free(results);
 }
 
+/* After the ring: what it says of its transport is then known too. */
+static void find_floors(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
+{
+	if (!s->context->floors || s->localising)
+		return;
+	muster_ring_floors_done(&s->floors);
+	s->floors = s->context->floors(s->context->floors_arg, s->probe, muster_ring_entries_domains(entries));
+}
+
 static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_ring_entries entries;
@@ -465,11 +474,9 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_exclude_duplicate_gpus(&entries);
 	muster_ring_exclude_version_mismatches(s->probe, &entries);
 	if (s->round < 0) {
-		if (s->context->floors)
-			s->floors = s->context->floors(
-				s->context->floors_arg, s->probe, muster_ring_entries_domains(&entries));
 		schedule_full(s, &entries, now_ms);
 	} else if (!s->trial) {
+		find_floors(s, &entries);
 		schedule_after_full(s, &entries, now_ms);
 	} else {
 		note_trials(s, &entries);

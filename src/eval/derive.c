@@ -52,7 +52,9 @@ enum joined { JOINED, APART, UNKNOWN };
 struct derivation {
 	struct muster_arena *arena;
 	const struct muster_metric *facts[FACTS];
+	bool by_example;           /* the ranks that have samples stand for all */
 	bool one_domain;           /* NVLink joins all nodes, or there is only one */
+	size_t members;            /* ranks of a node that took part, at most */
 	enum joined joined;        /* the GPUs of each node that has several in the ring */
 	const char *why_unknown;   /* joined is UNKNOWN */
 	struct limit nvlink, pcie; /* the lowest of all ranks */
@@ -98,6 +100,8 @@ static struct limit limit_of(const struct derivation *d, const struct muster_sam
 
 static bool took_part(const struct derivation *d, const struct muster_rank *rank)
 {
+	if (d->by_example)
+		return rank->samples.count > 0;
 	return !rank->missing && number_of(d, &rank->samples, TOOK_PART) > 0;
 }
 
@@ -183,6 +187,7 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		members += took_part(d, &node->ranks[i]);
 	if (members == 0)
 		return;
+	members = d->by_example ? node->rank_count : members;
 	double gpus = number_of(d, &node->samples, GPU_COUNT);
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
@@ -203,6 +208,7 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 			d->joined = joined;
 	}
 	lower(&d->network, network_of(d, node, members, used));
+	d->members = members > d->members ? members : d->members;
 }
 
 /* The limit of a ring over so many nodes, and the kind of path that sets it. */
@@ -254,12 +260,29 @@ static double label_number(const struct muster_sample *sample, const char *key)
 	return muster_label_number(sample->labels, sample->label_count, key);
 }
 
+/* All facts of all nodes. */
+static void add_run(struct derivation *d, const struct muster_run *run, size_t domains)
+{
+	for (size_t fact = 0; fact < FACTS; fact++)
+		d->facts[fact] = muster_metric_find(fact_names[fact]);
+	d->one_domain = domains == 1;
+	for (size_t n = 0; n < run->node_count; n++)
+		add_node(d, &run->nodes[n]);
+}
+
+void muster_run_derive_by_example(struct muster_run *run, size_t domains)
+{
+	struct derivation d = { .arena = run->arena, .joined = JOINED, .by_example = true };
+	add_run(&d, run, domains);
+	emit(&d, run, (double)run->node_count, run->job.ranks);
+}
+
 void muster_run_derive(struct muster_run *run)
 {
 	const struct muster_metric *busbw = muster_metric_find("nccl.allreduce_busbw_gbps"),
 				   *limit = muster_metric_find("nccl.allreduce_limit_gbps");
 	struct derivation d = { .arena = run->arena, .joined = JOINED };
-	bool known = false;
+	bool known = false, one_node = false;
 	size_t count = run->job.samples.count;
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_sample *sample = &run->job.samples.items[i];
@@ -278,13 +301,12 @@ void muster_run_derive(struct muster_run *run)
 		if (told)
 			continue;
 		if (!known) {
-			for (size_t fact = 0; fact < FACTS; fact++)
-				d.facts[fact] = muster_metric_find(fact_names[fact]);
-			d.one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
-			for (size_t n = 0; n < run->node_count; n++)
-				add_node(&d, &run->nodes[n]);
+			add_run(&d, run, muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")));
 			known = true;
 		}
 		emit(&d, run, nodes, ranks);
+		one_node |= nodes <= 1;
 	}
+	if (known && !one_node && run->trial_count > 0)
+		emit(&d, run, 1, (double)d.members);
 }

@@ -31,9 +31,29 @@ static void add_floor(struct muster_floors *floors, const struct muster_check *c
 
 static bool applies(const struct muster_check *check, const struct muster_run *run, size_t domains, const char *metric)
 {
-	/* a share is not a number before all ranks have said what their links can do */
-	return metric && strcmp(check->metric->name, metric) == 0 && !check->share_of &&
+	return metric && strcmp(check->metric->name, metric) == 0 &&
 	       !muster_describe_when(check, run, domains, run->arena);
+}
+
+/* What the numbers of a check are to be multiplied with: 1, or the limit of a ring of all nodes, of which they are
+ * shares. 0: the limit is not known, or has other labels than those that the check asks for. */
+static double unit_of(const struct muster_check *check, const struct muster_run *run)
+{
+	const struct muster_samples *samples = &run->job.samples;
+	double unit = check->share_of ? 0 : 1;
+	for (size_t i = 0; i < samples->count && unit <= 0; i++) {
+		const struct muster_sample *limit = &samples->items[i];
+		if (limit->metric != check->share_of || limit->value.type != MUSTER_NUMBER ||
+			muster_label_number(limit->labels, limit->label_count, "nodes") != (double)run->node_count)
+			continue;
+		unit = limit->value.number;
+		for (size_t j = 0; j < check->limit_where_count; j++) {
+			const struct muster_value *label = muster_sample_label(limit, check->limit_where[j].key);
+			if (!label || !muster_value_equal(*label, check->limit_where[j].value))
+				unit = 0;
+		}
+	}
+	return unit;
 }
 
 struct muster_floors muster_floors_of_ring(
@@ -43,7 +63,8 @@ struct muster_floors muster_floors_of_ring(
 	for (size_t i = 0; expect && i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
 		if (applies(check, run, domains, metric))
-			add_floor(&floors, check, fmax(operand_of(check, "min"), operand_of(check, "warn_below")));
+			add_floor(&floors, check,
+				unit_of(check, run) * fmax(operand_of(check, "min"), operand_of(check, "warn_below")));
 	}
 	return floors;
 }
@@ -76,7 +97,7 @@ static struct muster_floors floors_of_few(const struct muster_expect *expect, co
 		if ((with_warnings || check->severity == MUSTER_SEVERITY_FAIL) &&
 			applies(check, &few, domains, metric) && !is_of_others(check, "nodes", (double)nodes) &&
 			!is_of_others(check, "ranks", few.job.ranks))
-			add_floor(&floors, check, fmax(operand_of(check, "min"), warning));
+			add_floor(&floors, check, unit_of(check, &few) * fmax(operand_of(check, "min"), warning));
 	}
 	return floors;
 }

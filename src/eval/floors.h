@@ -7,7 +7,8 @@
 #include "localize/floors.h"
 
 /* Below these values a check on this metric fails or warns: `min` and `warn_below` of each check that applies to a run
- * of these nodes, ranks, NVLink domains and this profile. expect may be NULL. */
+ * of these nodes, ranks, NVLink domains and this profile. A share is one of the limit that the run has of its ring of
+ * all nodes. expect may be NULL. */
 struct muster_floors muster_floors_of_ring(
 	const struct muster_expect *expect, const struct muster_run *run, size_t domains, const char *metric);
 

@@ -105,13 +105,22 @@ static void take_metric(struct table *table, const struct muster_run *run, const
 struct results {
 	double least, least_share, warn_below, warn_share; /* the highest of each; NAN: none */
 	size_t count[MUSTER_STATUS_COUNT];                 /* the most of one check: two may be about the same values */
-	bool any, threshold;                               /* there is a check; there is one with a threshold */
+	bool any, threshold; /* there is a check; there is one with a threshold that applies */
 	const char *blocked_by;
 };
 
 static void take_limit(double *limit, double other)
 {
 	*limit = isnan(*limit) || other > *limit ? other : *limit;
+}
+
+/* Of the checks of an all-reduce, only those of its path apply. */
+static bool applies(const struct muster_tally *tally)
+{
+	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++)
+		if (i != MUSTER_SKIP && tally->count[i] > 0)
+			return true;
+	return tally->count[MUSTER_SKIP] == 0;
 }
 
 static struct results results_of(const struct muster_report *report, const struct row *row)
@@ -124,6 +133,10 @@ static struct results results_of(const struct muster_report *report, const struc
 			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)))
 			continue;
 		all.any = true;
+		if (!applies(tally) || (tally->uncalibrated && all.threshold))
+			continue;
+		if (!tally->uncalibrated && !all.threshold) /* says more than what was only recorded */
+			memset(all.count, 0, sizeof all.count);
 		all.threshold |= !tally->uncalibrated;
 		if (tally->has_least)
 			take_limit(tally->share_of ? &all.least_share : &all.least, tally->least);

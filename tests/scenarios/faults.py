@@ -6,6 +6,7 @@ usage: faults.py MUSTER TABLE [CASE...]
 Each case of the table (a JSON file) holds:
   name      what it is called
   sku       what is simulated (Standard_ND96asr_v4 when absent)
+  type      the machine type whose checks are used (as sku when absent; with --sku in the options)
   nodes     how many nodes of it
   ranks     how many ranks that makes (8 on each node when absent)
   faults    what is broken (may be absent)
@@ -167,7 +168,7 @@ def command_of(case, muster, directory):
 
 def run(muster, case, directory):
     """Run one case; what is wrong with it, one line each."""
-    sku, nodes, ranks = case.get("sku", SKU), case["nodes"], case.get("ranks", 8 * case["nodes"])
+    sku, nodes, ranks = case.get("type", case.get("sku", SKU)), case["nodes"], case.get("ranks", 8 * case["nodes"])
     command = command_of(case, muster, directory)
     began = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

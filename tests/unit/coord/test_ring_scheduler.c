@@ -324,6 +324,8 @@ START_TEST(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks)
 	for (int rank = 0; rank < 4; rank++)
 		ready[rank].fabric = cases[_i].fabrics[rank];
 	play(0);
+	all_ended(MUSTER_RING_OK, 1);
+	play(1000);
 	ck_assert_uint_eq(asked_domains, cases[_i].domains);
 }
 END_TEST

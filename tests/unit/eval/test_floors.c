@@ -3,6 +3,7 @@
 
 #include "eval/floors.h"
 
+#define SHARE "'share_of':'nccl.allreduce_limit_gbps'"
 #define RING(id, more) "'" id "':{'metric':'nccl.allreduce_busbw_gbps','source':'s'," more "}"
 
 static void put(const char *name, const char *start, const char *checks)
@@ -42,6 +43,11 @@ static const struct {
 	{ RING("a", "'min':100,'when':{'domains':2}"), "0:100 " },
 	{ RING("a", "'min':100,'when':{'domains':1}"), "| 0:100 " },
 	{ "'a':{'metric':'nccl.allreduce_us','min':100,'source':'s'}", "" },
+	/* shares: of the limit of two nodes, and of that of one */
+	{ RING("a", SHARE ",'min':0.25,'warn_below':0.5"), "0:100 | 0:75 " },
+	{ RING("a", SHARE ",'min':0.25,'where':{'bytes':64},'limit_where':{'path':'network'}"), "64:50 " },
+	{ RING("a", SHARE ",'min':0.25,'where':{'bytes':64},'limit_where':{'path':'NVLink'}"), "| 64:75 " },
+	{ RING("a", SHARE ",'min':0.25,'limit_where':{'path':'PCIe'}"), "" },
 };
 
 static void add_floors(char *text, size_t size, const struct muster_floors *floors)
@@ -57,7 +63,10 @@ static void check_floors(const char *sku, const char *overlay, const char *expec
 	struct muster_error err = { 0 };
 	struct muster_run run;
 	char text[256] = "";
-	run_text(&run, "a node.vm_size VM\nb node.vm_size VM\na/0 = - -\na/1 = - -\nb/2 = - -");
+	run_text(&run, "a node.vm_size VM\nb node.vm_size VM\na/0 = - -\na/1 = - -\nb/2 = - -\n"
+		       "job nccl.allreduce_limit_gbps nodes=3 ranks=4 path=network link=x 500\n"
+		       "job nccl.allreduce_limit_gbps nodes=2 ranks=3 path=network link=x 200\n"
+		       "job nccl.allreduce_limit_gbps nodes=1 ranks=2 path=NVLink link=y 300");
 	ck_assert_msg(muster_selection_load(fixture_dir, sku, overlay, &choice, &err) == 0, "%s", err.text);
 	struct muster_ring_floors floors = muster_selection_floors(&choice, &run, 2, "nccl.allreduce_busbw_gbps");
 	add_floors(text, sizeof text, &floors.ring);

@@ -69,6 +69,22 @@ static const struct case_of {
 			{ SIZES, .check = "site.ring", .uncalibrated = true, .count = { [MUSTER_PASS] = 2 } } },
 		"all-reduce busbw, 64 B 2 2 3 - - FAIL\n"
 		"all-reduce busbw, 1 MiB 300 300 - - - no threshold\n" },
+	/* a check of another path does not apply, and one with a threshold says more than a value that is recorded */
+	{ RING BUSBW "64 nodes=1 ranks=2 2\n",
+		{ { SIZES, .check = "ring.nvlink", .has_least = true, .least = 1, .has_warn_below = true,
+			  .warn_below = 5, .where = at_64, .where_count = 1, .count = { [MUSTER_SKIP] = 1 } },
+			{ SIZES, .check = "site.ring", .uncalibrated = true, .count = { [MUSTER_PASS] = 1 } } },
+		"all-reduce busbw, 64 B 2 2 - - - no threshold\n" },
+	{ RING BUSBW "64 nodes=1 ranks=2 2\n",
+		{ { SIZES, .check = "site.ring", .uncalibrated = true, .count = { [MUSTER_PASS] = 4 } },
+			{ SIZES, .check = "ring.network", .has_least = true, .least = 1, .where = at_64,
+				.where_count = 1, .blocked_by = "ib.state on a", .count = { [MUSTER_BLOCKED] = 1 } } },
+		"all-reduce busbw, 64 B 2 2 1 - - blocked by ib.state on a\n" },
+	{ RING BUSBW "64 nodes=1 ranks=2 2\n",
+		{ { SIZES, .check = "ring.network", .has_least = true, .least = 1, .where = at_64, .where_count = 1,
+			  .blocked_by = "ib.state on a", .count = { [MUSTER_BLOCKED] = 1 } },
+			{ SIZES, .check = "site.ring", .uncalibrated = true, .count = { [MUSTER_PASS] = 4 } } },
+		"all-reduce busbw, 64 B 2 2 1 - - blocked by ib.state on a\n" },
 	/* what is for other runs is no check */
 	{ "a/0 gpu.h2d_gbps gpu=g 26.1", { { H2D, .has_least = true, .least = 21, .skipped = "for another run" } },
 		COPY "26.1 26.1 - - - no check\n" },
