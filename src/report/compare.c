@@ -1,5 +1,5 @@
 /* compare.c - compare two evaluated runs of the same machines, before and after a change */
-#include "report/compare.h"
+#include "report/compare_match.h"
 
 #include "model/trend.h"
 #include "muster/probe.h"
@@ -30,17 +30,7 @@ const char *muster_comparison_verdict(const struct muster_comparison *comparison
 							    : "not_worse";
 }
 
-struct match {
-	const struct muster_report *before, *after;
-	struct muster_comparison *to;
-	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
-	const char *alias;                /* the only node after, where there was one before too; else NULL */
-	/* where the samples at hand belong to */
-	const char *node;
-	int rank;
-};
-
-static void add(struct match *m, struct muster_change change)
+void muster_match_add(struct muster_match *m, struct muster_change change)
 {
 	struct muster_comparison *to = m->to;
 	MUSTER_ARRAY_GROW(to->changes, to->change_count, to->change_room);
@@ -125,7 +115,7 @@ static const char *label_text(const struct muster_sample *sample, const char *ke
 
 /* A change about a metric; either sample may be NULL: it was not there. */
 static struct muster_change begin(
-	const struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+	const struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	static const char absent[] = "not measured";
 	const struct muster_sample *any = after ? after : before;
@@ -151,7 +141,7 @@ static struct muster_change begin(
 	return change;
 }
 
-static void compare_pair(struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	enum muster_trend trend = muster_metric_trend(before->metric);
 	if (trend == MUSTER_TREND_DRIFTS)
@@ -174,12 +164,13 @@ static void compare_pair(struct match *m, const struct muster_sample *before, co
 		change.kind =
 			(difference > 0) == (trend == MUSTER_TREND_MORE) ? MUSTER_CHANGE_BETTER : MUSTER_CHANGE_WORSE;
 	}
-	add(m, change);
+	muster_match_add(m, change);
 }
 
 /* What only one of the runs has is a change, unless the other one knows nothing of this metric at all, or it belongs to
  * a ring of another size. */
-static void compare_single(struct match *m, const struct muster_sample *before, const struct muster_sample *after)
+static void compare_single(
+	struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	const struct muster_metric *metric = before ? before->metric : after->metric;
 	const bool *known = before ? m->known_after : m->known_before;
@@ -189,10 +180,11 @@ static void compare_single(struct match *m, const struct muster_sample *before, 
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
 			      "not compared";
 	else
-		add(m, begin(m, before, after));
+		muster_match_add(m, begin(m, before, after));
 }
 
-static void compare_samples(struct match *m, const struct muster_samples *before, const struct muster_samples *after)
+static void compare_samples(
+	struct muster_match *m, const struct muster_samples *before, const struct muster_samples *after)
 {
 	bool *taken = muster_calloc(after->count + 1, sizeof *taken);
 	for (size_t i = 0; i < before->count; i++) {
@@ -216,22 +208,22 @@ static void compare_samples(struct match *m, const struct muster_samples *before
 
 /* ---- nodes and ranks ---- */
 
-static void add_presence(struct match *m, const char *what, int rank, const char *gpu, bool before)
+static void add_presence(struct muster_match *m, const char *what, int rank, const char *gpu, bool before)
 {
 	static const char here[] = "there", gone[] = "absent";
-	add(m, (struct muster_change){
-		       .kind = MUSTER_CHANGE_CHANGED,
-		       .about = MUSTER_ABOUT_PRESENCE,
-		       .what = what,
-		       .node = m->node,
-		       .rank = rank,
-		       .gpu = gpu,
-		       .before = before ? muster_string(here) : muster_null(),
-		       .after = before ? muster_null() : muster_string(here),
-		       .before_reason = before ? NULL : gone,
-		       .after_reason = before ? gone : NULL,
-		       .unit = "",
-	       });
+	muster_match_add(m, (struct muster_change){
+				    .kind = MUSTER_CHANGE_CHANGED,
+				    .about = MUSTER_ABOUT_PRESENCE,
+				    .what = what,
+				    .node = m->node,
+				    .rank = rank,
+				    .gpu = gpu,
+				    .before = before ? muster_string(here) : muster_null(),
+				    .after = before ? muster_null() : muster_string(here),
+				    .before_reason = before ? NULL : gone,
+				    .after_reason = before ? gone : NULL,
+				    .unit = "",
+			    });
 }
 
 enum pass { BY_UUID, BY_BUS_ID, BY_LOCAL_RANK, BY_RANK, PASSES };
@@ -246,7 +238,7 @@ static bool ranks_match(const struct muster_rank *a, const struct muster_rank *b
 	}
 }
 
-static void compare_node(struct match *m, const struct muster_node *before, const struct muster_node *after)
+static void compare_node(struct muster_match *m, const struct muster_node *before, const struct muster_node *after)
 {
 	const struct muster_rank **partner = muster_calloc(before->rank_count + 1, sizeof(*partner));
 	bool *taken = muster_calloc(after->rank_count + 1, sizeof *taken);
@@ -297,7 +289,7 @@ static const struct muster_node **sorted_nodes(const struct muster_run *run, siz
 }
 
 /* Two runs of one node each are compared whatever the nodes are called: an image is tried on a fresh machine. */
-static size_t compare_nodes(struct match *m)
+static size_t compare_nodes(struct muster_match *m)
 {
 	size_t before_count, after_count, pairs = 0;
 	const struct muster_node **before = sorted_nodes(m->before->run, &before_count);
@@ -319,166 +311,6 @@ static size_t compare_nodes(struct match *m)
 	free(before);
 	free(after);
 	return pairs;
-}
-
-/* ---- results of checks ---- */
-
-static int weight(const struct muster_finding *finding)
-{
-	static const int weights[MUSTER_STATUS_COUNT] = {
-		[MUSTER_WARN] = 1,
-		[MUSTER_INCONCLUSIVE] = 2,
-		[MUSTER_FAIL] = 3,
-	};
-	return finding ? weights[finding->status] : 0;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct muster_finding *x = a, *y = b;
-	int order = strcmp(x->check, y->check);
-	if (!order)
-		order = muster_text_order(x->node, y->node);
-	if (!order)
-		order = muster_text_order(x->gpu, y->gpu);
-	if (!order)
-		order = muster_text_order(x->port, y->port);
-	if (!order && x->label_count != y->label_count)
-		return x->label_count < y->label_count ? -1 : 1;
-	for (size_t i = 0; !order && i < x->label_count; i++) {
-		char one[64], other[64];
-		order = strcmp(muster_value_text(x->labels[i].value, one, sizeof one),
-			muster_value_text(y->labels[i].value, other, sizeof other));
-	}
-	return order;
-}
-
-/* Findings that are not skips, sorted by their place; of one place the worst alone. alias: what the node is called in
- * the other run, where each has one; else NULL. */
-static struct muster_finding *sorted_findings(const struct muster_report *report, const char *alias, size_t *ret_count)
-{
-	struct muster_finding *findings = muster_calloc(report->finding_count + 1, sizeof *findings);
-	size_t count = 0, kept = 0;
-	for (size_t i = 0; i < report->finding_count; i++) {
-		if (weight(&report->findings[i]) == 0)
-			continue;
-		findings[count] = report->findings[i];
-		if (alias && findings[count].node)
-			findings[count].node = alias;
-		count++;
-	}
-	qsort(findings, count, sizeof *findings, by_place);
-	for (size_t i = 0; i < count; i++) {
-		if (kept == 0 || by_place(&findings[kept - 1], &findings[i]) != 0)
-			findings[kept++] = findings[i];
-		else if (weight(&findings[i]) > weight(&findings[kept - 1]))
-			findings[kept - 1] = findings[i];
-	}
-	*ret_count = kept;
-	return findings;
-}
-
-/* The difference of the metric itself is already reported. */
-static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding)
-{
-	for (size_t i = 0; i < until && finding->metric; i++) {
-		const struct muster_change *change = &to->changes[i];
-		if (strcmp(change->what, finding->metric) == 0 && muster_text_order(change->node, finding->node) == 0 &&
-			muster_text_order(change->gpu, finding->gpu) == 0 &&
-			muster_text_order(change->port, finding->port) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* A check that is blocked on a node, or, with node NULL, by a finding about the whole job. */
-struct blocked {
-	const char *check, *node;
-};
-
-struct blocked_set {
-	struct blocked *items;
-	size_t count, room;
-};
-
-static int by_blocked(const void *a, const void *b)
-{
-	const struct blocked *x = a, *y = b;
-	int order = strcmp(x->check, y->check);
-	return order ? order : muster_text_order(x->node, y->node);
-}
-
-static struct blocked_set sorted_blocked(const struct muster_report *report)
-{
-	struct blocked_set set = { 0 };
-	for (size_t i = 0; i < report->finding_count; i++) {
-		const struct muster_finding *finding = &report->findings[i];
-		for (size_t j = 0; j < finding->blocked_count; j++)
-			MUSTER_ARRAY_PUSH(set.items, set.count, set.room,
-				((struct blocked){ finding->blocked[j], finding->node }));
-	}
-	if (set.count)
-		qsort(set.items, set.count, sizeof *set.items, by_blocked);
-	return set;
-}
-
-/* Whether the check of a finding that is gone is blocked at its place. */
-static bool is_blocked(const struct blocked_set *set, const struct muster_finding *gone)
-{
-	const struct blocked here = { gone->check, gone->node }, job = { gone->check, NULL };
-	return set->count && (bsearch(&here, set->items, set->count, sizeof here, by_blocked) ||
-				     bsearch(&job, set->items, set->count, sizeof job, by_blocked));
-}
-
-/* What was blocked before and fails now is worse, to be safe; what failed before and is blocked now is not better. */
-static void compare_judgement(struct match *m, size_t until, const struct muster_finding *before,
-	const struct muster_finding *after, const struct blocked_set *blocked)
-{
-	const struct muster_finding *any = after ? after : before;
-	int was = weight(before), is = weight(after);
-	if (was == is) {
-		m->to->same++;
-		return;
-	}
-	if (is_told(m->to, until, any))
-		return;
-	bool hidden = !after && is_blocked(blocked, before);
-	const char *now = after    ? muster_status_name(after->status)
-			  : hidden ? muster_status_name(MUSTER_BLOCKED)
-				   : "no finding";
-	add(m, (struct muster_change){
-		       .kind = hidden     ? MUSTER_CHANGE_CHANGED
-			       : is > was ? MUSTER_CHANGE_WORSE
-					  : MUSTER_CHANGE_BETTER,
-		       .about = MUSTER_ABOUT_JUDGEMENT,
-		       .what = any->check,
-		       .node = any->node,
-		       .rank = any->rank,
-		       .gpu = any->gpu,
-		       .port = any->port,
-		       .labels = any->labels,
-		       .label_count = any->label_count,
-		       .before = muster_string(before ? muster_status_name(before->status) : "no finding"),
-		       .after = muster_string(now),
-		       .unit = "",
-	       });
-}
-
-static void compare_judgements(struct match *m)
-{
-	size_t before_count, after_count, until = m->to->change_count;
-	struct muster_finding *before = sorted_findings(m->before, m->alias, &before_count);
-	struct muster_finding *after = sorted_findings(m->after, NULL, &after_count);
-	struct blocked_set blocked = sorted_blocked(m->after);
-	for (size_t i = 0, j = 0; i < before_count || j < after_count;) {
-		int order = i == before_count ? 1 : j == after_count ? -1 : by_place(&before[i], &after[j]);
-		compare_judgement(m, until, order <= 0 ? &before[i] : NULL, order >= 0 ? &after[j] : NULL, &blocked);
-		i += order <= 0;
-		j += order >= 0;
-	}
-	free(before);
-	free(after);
-	free(blocked.items);
 }
 
 /* ---- all of it ---- */
@@ -516,7 +348,7 @@ void muster_compare(
 	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret)
 {
 	struct muster_comparison comparison = { .incomparable = why_incomparable(before, after) };
-	struct match m = { .before = before, .after = after, .to = &comparison, .rank = -1 };
+	struct muster_match m = { .before = before, .after = after, .to = &comparison, .rank = -1 };
 	if (!comparison.incomparable) {
 		m.known_before = find_known(before->run);
 		m.known_after = find_known(after->run);
@@ -524,7 +356,7 @@ void muster_compare(
 		if (compare_nodes(&m) == 0)
 			comparison.incomparable = "the reports have no node in common";
 		else if (same_expectations(before, after))
-			compare_judgements(&m);
+			muster_compare_judgements(&m);
 		else
 			comparison.note = "the reports used different expectations: only measured values are compared";
 		free(m.known_before);

@@ -1,0 +1,24 @@
+/* compare_match.h - two evaluated runs while compare.c and compare_judgements.c compare them
+ */
+#ifndef MUSTER_REPORT_COMPARE_MATCH_H
+#define MUSTER_REPORT_COMPARE_MATCH_H
+
+#include "report/compare.h"
+
+struct muster_match {
+	const struct muster_report *before, *after;
+	struct muster_comparison *to;
+	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
+	const char *alias;                /* the only node after, where there was one before too; else NULL */
+	/* where the samples at hand belong to */
+	const char *node;
+	int rank;
+};
+
+void muster_match_add(struct muster_match *m, struct muster_change change);
+
+/* compare_judgements.c: checks that fail, warn or are blocked in one run only. Called when all changes of metrics are
+ * there: a finding about one of them is not reported again. */
+void muster_compare_judgements(struct muster_match *m);
+
+#endif
