@@ -92,6 +92,17 @@ struct conflict {
 	const char *text, *tail;
 };
 
+/* The other limit was moved past this one by a later file, which is the one to look at. */
+static void say_at_other(struct muster_json_reader *r, const struct muster_operand *operand,
+	const struct conflict *conflict, double bound)
+{
+	const struct muster_json_path *at = r->at;
+	r->at = at->up;
+	muster_json_reader_say_member(r, conflict->other, "the inherited %s, %g, %s%g%s", operand->operator->name,
+		operand->value.number, conflict->text, bound, conflict->tail);
+	r->at = at;
+}
+
 static int lint_conflicts(struct muster_json_reader *r, const struct muster_operand *operand,
 	const struct conflict *conflicts, size_t count)
 {
@@ -105,7 +116,10 @@ static int lint_conflicts(struct muster_json_reader *r, const struct muster_oper
 		double beyond = conflict->below ? bound - limit : limit - bound;
 		if (beyond < 0 || (!conflict->or_equal && beyond <= 0))
 			continue;
-		muster_json_reader_say(r, "%g %s%g%s", limit, conflict->text, bound, conflict->tail);
+		if (muster_expect_said_later(r, conflict->other, operand->operator->name))
+			say_at_other(r, operand, conflict, bound);
+		else
+			muster_json_reader_say(r, "%g %s%g%s", limit, conflict->text, bound, conflict->tail);
 		if (muster_json_reader_go_on(r) < 0)
 			return -1;
 	}

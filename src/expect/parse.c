@@ -106,6 +106,17 @@ static int read_before(struct muster_json_reader *r, void *into, const struct mu
 	return 0;
 }
 
+static int read_name(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const char **name = into;
+	if (muster_json_text_read(r, into, json) < 0)
+		return -1;
+	if (!**name)
+		return muster_json_reader_fail(r, "must not be empty");
+	return strchr(*name, '/') ? muster_json_reader_fail(r, "must not contain '/': --sku would take it for a path")
+				  : 0;
+}
+
 #define TEXTS .read = muster_json_text_read, .size = sizeof(const char *)
 
 static const struct muster_field identify_fields[] = {
@@ -119,7 +130,7 @@ static const struct muster_object_type identify_type = MUSTER_OBJECT_TYPE(muster
 
 static const struct muster_field fields[] = {
 	{ .key = "schema_version", .read = read_before, .optional = true },
-	{ MUSTER_FIELD(muster_expect, name, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD(muster_expect, name, TEXT), .read = read_name, .optional = true },
 	{ MUSTER_FIELD(muster_expect, title, TEXT), .least = 1, .optional = true },
 	{ .key = "extends", .read = read_before, .optional = true },
 	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },

@@ -60,6 +60,8 @@ int muster_expect_operators_lint(struct muster_json_reader *r, const struct must
 const char *muster_expect_file_at(const struct muster_json_reader *r);
 /* The file that said this key of the check last, if any did. */
 const char *muster_expect_file_of(const struct muster_check *check, const char *key);
+/* Whether a later file said this key of the check that is being read than the other key. */
+bool muster_expect_said_later(const struct muster_json_reader *r, const char *key, const char *other);
 /* Which files the check comes from. */
 void muster_expect_trace(struct muster_expect_parser *p);
 /* For lint: a file that changes an operator must give a source of its own; otherwise the old source would be shown for

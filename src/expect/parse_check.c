@@ -159,10 +159,16 @@ static int read_certainty(struct muster_json_reader *r, void *into, const struct
 	return 0;
 }
 
+static const char *const places[] = { "node", "rank", "gpu", "port" };
+
+static const char *placeholder_at(const void *arg, size_t index)
+{
+	return index < PARSE_COUNT(places) ? places[index] : metric_at(arg, index - PARSE_COUNT(places));
+}
+
 /* Each ${...} in an advice is a place or a metric. */
 static int read_advice(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	static const char *const places[] = { "node", "rank", "gpu", "port" };
 	const char **advice = into;
 	char hint[MUSTER_HINT_MAX];
 	if (muster_json_text_read(r, into, json) < 0)
@@ -178,7 +184,8 @@ static int read_advice(struct muster_json_reader *r, void *into, const struct mu
 		if (i == PARSE_COUNT(places) && !muster_metric_find(name)) {
 			muster_json_reader_say(r,
 				"the placeholder ${%.80s} must be node, rank, gpu, port or a metric%s", name,
-				metric_hint(name, hint));
+				muster_expect_hint(
+					name, PARSE_COUNT(places) + muster_metric_count(), placeholder_at, NULL, hint));
 			if (muster_json_reader_go_on(r) < 0)
 				return -1;
 		}
@@ -331,6 +338,25 @@ static void drop_foreign_words(struct muster_check *check)
 		check->in_words = NULL;
 }
 
+/* A value that is wanted and proves nothing would never pass. */
+static int lint_excuses(struct muster_json_reader *r, const struct muster_check *check)
+{
+	const struct muster_operand *wanted = muster_check_operand_named(check, "equals");
+	char text[256];
+	if (!wanted)
+		return 0;
+	muster_value_text(wanted->value, text, sizeof text);
+	for (size_t i = 0; i < check->inconclusive_on_count; i++) {
+		if (strcmp(check->inconclusive_on[i].value, text) != 0)
+			continue;
+		muster_json_reader_say_member(r, "inconclusive_on",
+			"\"%.80s\" is the value that equals asks for: this check could never pass", text);
+		if (muster_json_reader_go_on(r) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int muster_expect_check_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_expect_parser *p = (struct muster_expect_parser *)r;
@@ -355,7 +381,8 @@ int muster_expect_check_read(struct muster_json_reader *r, void *into, const str
 	drop_foreign_words(check);
 	if (muster_expect_operators_check(r) < 0)
 		return -1;
-	if (p->problems && (muster_expect_operators_lint(r, json) < 0 || muster_expect_sources_lint(p) < 0))
+	if (p->problems && (muster_expect_operators_lint(r, json) < 0 || lint_excuses(r, check) < 0 ||
+				   muster_expect_sources_lint(p) < 0))
 		return -1;
 	return 0;
 }

@@ -124,6 +124,13 @@ static size_t layer_index(const struct muster_expect_parser *p, const char *path
 	return i;
 }
 
+bool muster_expect_said_later(const struct muster_json_reader *r, const char *key, const char *other)
+{
+	const struct muster_expect_parser *p = (const struct muster_expect_parser *)r;
+	return layer_index(p, muster_expect_file_of(p->check, key)) >
+	       layer_index(p, muster_expect_file_of(p->check, other));
+}
+
 int muster_expect_sources_lint(struct muster_expect_parser *p)
 {
 	const struct muster_check *check = p->check;

@@ -35,6 +35,16 @@ static const struct {
 	const char *said;
 } cases[] = {
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8}"), "" },
+	{ "{'schema_version':1,'name':'a/b','checks':{'a':{" COUNT_IS "'equals':8}}}",
+		"x.json: $.name: must not contain '/': --sku would take it for a path\n" },
+	{ FILE_OF("'a':{" COUNT_IS "'equals':8,'inconclusive_on':{'7':'x','8':'y'}},"
+		  "'b':{'metric':'port.state','source':'s','equals':'ACTIVE','inconclusive_on':{'INIT':'x'}}"),
+		"x.json: $.checks.a.inconclusive_on: \"8\" is the value that equals asks for: this check could never "
+		"pass\n" },
+	{ FILE_OF("'a':{" COUNT_IS "'equals':8,'advice':'${nodes}'}"),
+		"x.json: $.checks.a.advice: the placeholder ${nodes} must be node, rank, gpu, port or a metric; did "
+		"you mean "
+		"\"node\", *\n" },
 	{ "{", "x.json: line 1, column 2: the text ends too early: *\n" },
 	{ "{'checks':{'a':{}}}", "x.json: $.schema_version: missing, this muster reads version 1\n"
 				 "x.json: $.name: missing, each file needs its own name\n"
@@ -219,6 +229,11 @@ START_TEST(a_change_needs_a_source_of_its_own)
 		{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },
 		{ "'a':{'min':null,'max':7,'source':'t'}", "{'checks':{'a':{'title':'new','severity':'warn'}}}", "" },
 		{ "'a':null", "{'checks':{'a':{" SPEED_IS "'min':3}}}", "" },
+		/* the file that moved a limit past an inherited one, whichever of the two has no effect now */
+		{ "'a':{'warn_below':9,'source':'t'}", "{'checks':{'a':{'min':9.5,'source':'u'}}}",
+			"over.json: $.checks.a.min: the inherited warn_below, 9, has no effect: min is 9.5\n" },
+		{ "'a':{'warn_below':7,'source':'t'}", "{}",
+			"child.json: $.checks.a.warn_below: 7 has no effect: min is 8\n" },
 	};
 
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
