@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const muster_change_kind_names[MUSTER_CHANGE_COUNT] = {
 	[MUSTER_CHANGE_WORSE] = "worse",
@@ -144,7 +145,7 @@ static struct muster_change begin(
 static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	enum muster_trend trend = muster_metric_trend(before->metric);
-	if (trend == MUSTER_TREND_DRIFTS)
+	if (trend == MUSTER_TREND_DRIFTS || (m->apart && trend == MUSTER_TREND_FACT))
 		return;
 	struct muster_change change = begin(m, before, after);
 	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
@@ -174,7 +175,7 @@ static void compare_single(
 {
 	const struct muster_metric *metric = before ? before->metric : after->metric;
 	const bool *known = before ? m->known_after : m->known_before;
-	if (muster_metric_trend(metric) == MUSTER_TREND_DRIFTS || !known[metric_index(metric)])
+	if (m->apart || muster_metric_trend(metric) == MUSTER_TREND_DRIFTS || !known[metric_index(metric)])
 		return;
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
@@ -255,6 +256,8 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 	compare_samples(m, &before->samples, &after->samples);
 	for (size_t i = 0; i < before->rank_count; i++) {
 		const struct muster_rank *rank = &before->ranks[i];
+		if (!partner[i] && m->apart)
+			continue;
 		if (!partner[i] || !rank->missing != !partner[i]->missing) {
 			add_presence(m, "rank", rank->rank, rank->gpu, !partner[i] || !rank->missing);
 			continue;
@@ -263,7 +266,7 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 		compare_samples(m, &rank->samples, &partner[i]->samples);
 	}
 	for (size_t j = 0; j < after->rank_count; j++)
-		if (!taken[j])
+		if (!taken[j] && !m->apart)
 			add_presence(m, "rank", after->ranks[j].rank, after->ranks[j].gpu, false);
 	free(partner);
 	free(taken);
@@ -331,6 +334,35 @@ static bool same_expectations(const struct muster_report *before, const struct m
 	       muster_text_order(before->sku_origin, after->sku_origin) == 0 && before->strict == after->strict;
 }
 
+/* The machine type as the first sample tells it: by the VM size, else by the GPU. */
+static const char *machine_of(const struct muster_run *run, const char *metric)
+{
+	const struct muster_metric *wanted = muster_metric_find(metric);
+	for (size_t n = 0; n < run->node_count; n++) {
+		const struct muster_node *node = &run->nodes[n];
+		for (size_t r = 0; r <= node->rank_count; r++) {
+			const struct muster_samples *samples = r ? &node->ranks[r - 1].samples : &node->samples;
+			for (size_t i = 0; i < samples->count; i++)
+				if (samples->items[i].metric == wanted && samples->items[i].value.type == MUSTER_STRING)
+					return samples->items[i].value.string;
+		}
+	}
+	return NULL;
+}
+
+static bool differ(const struct muster_report *before, const struct muster_report *after, const char *metric)
+{
+	const char *x = machine_of(before->run, metric), *y = machine_of(after->run, metric);
+	return x && y && strcasecmp(x, y) != 0;
+}
+
+/* Not the same machines before and after a change; a machine type without a VM size is told by its GPUs. */
+static bool are_apart(const struct muster_report *before, const struct muster_report *after)
+{
+	return muster_text_order(before->sku, after->sku) != 0 &&
+	       (differ(before, after, "node.vm_size") || differ(before, after, "gpu.name"));
+}
+
 /* By kind, and within one in the order in which they were found. */
 static void sort_changes(struct muster_comparison *to)
 {
@@ -352,9 +384,13 @@ void muster_compare(
 	if (!comparison.incomparable) {
 		m.known_before = find_known(before->run);
 		m.known_after = find_known(after->run);
+		m.apart = are_apart(before, after);
 		compare_samples(&m, &before->run->job.samples, &after->run->job.samples);
 		if (compare_nodes(&m) == 0)
 			comparison.incomparable = "the reports have no node in common";
+		else if (m.apart)
+			comparison.note = "the reports are of different machine types: only bandwidths and counts that "
+					  "both have are compared";
 		else if (same_expectations(before, after))
 			muster_compare_judgements(&m);
 		else
