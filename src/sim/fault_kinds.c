@@ -27,6 +27,13 @@ static int needs_rack(const struct muster_fault_target *t, struct muster_error *
 	return 0;
 }
 
+static int needs_peers(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return t->gpu->p2p && t->node->gpu_count > 1
+		       ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "this GPU has no access to other GPUs on this machine type");
+}
+
 static int needs_imex(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return t->node->imex_channels ? 0 : muster_fail(err, MUSTER_EUSAGE, "this machine type has no IMEX channel");
@@ -156,6 +163,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_net_bad },
 	{ "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down",
 		.apply = muster_fault_nvlink_down },
+	{ "p2p-off", MUSTER_SIM_GPU, NULL, NULL, "CUDA gives this GPU no access to the node's other GPUs",
+		.needs = needs_peers, SETS(muster_sim_gpu, p2p, CLEARED) },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",
 		SETS(muster_sim_node, placement_group, TEXT) },
 	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU", .needs = needs_power,
@@ -164,6 +173,9 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = needs_rack, .apply = muster_fault_rack },
 	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
+	{ "together-slow", MUSTER_SIM_GPU, "GB/s", "3",
+		"copies to this GPU have this bandwidth while all GPUs of the node copy",
+		SETS(muster_sim_gpu, h2d_together_gbps, NUMBER), .low = 1, .high = 10000 },
 	{ "topo-stale", MUSTER_SIM_NODE, NULL, NULL, "the NCCL topology file has two NUMA nodes swapped",
 		.needs = needs_topo_file, SETS(muster_sim_node, topo_file_swapped, TRUE) },
 	{ "unlicensed", MUSTER_SIM_GPU, NULL, NULL, "the vGPU has no licence", .needs = needs_licence,

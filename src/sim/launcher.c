@@ -105,11 +105,15 @@ static int noted(const struct muster_sim_launcher *launcher, const char *name)
 	return (int)number;
 }
 
-/* Ask for the end: rank 0 makes the report, and Open MPI 5 would leave it only a quarter of a second for that. */
-static void ask_to_end(const struct muster_sim_launcher *launcher, pid_t pid)
+/* Ask for the end by the signal that came: rank 0 makes the report, which names the signal, and Open MPI 5 would leave
+ * it only a quarter of a second for that. */
+static void ask_to_end(const struct muster_sim_launcher *launcher, pid_t pid, int number)
 {
 	int rank_0 = noted(launcher, MUSTER_SIM_RANK_0);
-	kill(rank_0 > 0 && noted(launcher, MUSTER_SIM_EXIT) < 0 ? rank_0 : pid, SIGTERM);
+	if (rank_0 > 0 && noted(launcher, MUSTER_SIM_EXIT) < 0)
+		kill(rank_0, number);
+	else
+		kill(pid, SIGTERM);
 }
 
 struct waiting {
@@ -133,7 +137,7 @@ static struct waiting wait_for(const struct muster_sim_launcher *launcher, pid_t
 		if (number > 0 && w.stop)
 			kill(pid, SIGKILL);
 		else if (number > 0)
-			ask_to_end(launcher, pid);
+			ask_to_end(launcher, pid, number);
 		else if (noted(launcher, MUSTER_SIM_EXIT) >= 0)
 			lingers++;
 		else

@@ -254,6 +254,23 @@ class Sim(unittest.TestCase):
                 self.assertEqual(child.wait(timeout=30), -number)
                 self.assertEqual(self.left_behind(), [])
 
+    def test_the_report_names_the_signal_that_ended_the_run(self):
+        child = subprocess.Popen(
+            [MUSTER, "sim", "--sku", SKU, "--fault", "dies@rank1=cuInit:hang", "--", "--profile", "quick"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.directory,
+            env=self.environment,
+            text=True,
+        )
+        line = ""
+        while "loading drivers" not in line:
+            line = child.stderr.readline()
+            self.assertNotEqual(line, "")
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=30)
+        self.assertIn("received SIGINT after", out)
+
 
 if __name__ == "__main__":
     unittest.main()
