@@ -157,7 +157,15 @@ struct muster_broken_ring {
 	size_t probe;
 	int ranks, cause, weight;
 	size_t node, at; /* the cause's node, and its place there */
+	int hung;        /* ranks whose worker had to be killed */
+	size_t nodes, last_node;
 };
+
+/* Every rank of several nodes hung: who was the cause is not known, and no node is to be named for it. */
+static bool all_hung(const struct muster_broken_ring *ring)
+{
+	return ring && ring->hung > 0 && ring->hung == ring->ranks && ring->nodes > 1;
+}
 
 /* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
 static int ring_weight(const struct muster_outcome *outcome)
@@ -188,6 +196,9 @@ static void note_broken(struct muster_eval *eval, const struct muster_outcome *o
 		ring = &eval->broken[eval->broken_count++];
 		*ring = (struct muster_broken_ring){ .probe = probe, .ranks = outcome->ring, .cause = -1 };
 	}
+	ring->hung += outcome->status == MUSTER_OUTCOME_HUNG;
+	ring->nodes += ring->nodes == 0 || ring->last_node != n;
+	ring->last_node = n;
 	if (weight > ring->weight) {
 		ring->weight = weight;
 		ring->cause = eval->run->nodes[n].ranks[r].rank;
@@ -218,8 +229,10 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 {
 	int weight = ring_weight(outcome);
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
-	if (outcome->ring <= 0 || weight >= 4)
+	if (outcome->ring <= 0)
 		return NULL;
+	if (weight >= 4)
+		return all_hung(ring) && eval->ring_cause[probe] ? outcome->detail : NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
 		return weight == 0 && outcome->detail ? outcome->detail
 						      : muster_arena_printf(eval->report->arena,
@@ -332,6 +345,33 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 	add_finding(eval, finding, n, MUSTER_NOWHERE, NULL);
 }
 
+/* Rings in which every rank hung, when the smaller all-reduces have not found out why. */
+static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
+{
+	struct muster_arena *arena = eval->report->arena;
+	for (size_t i = 0; i < eval->broken_count; i++) {
+		const struct muster_broken_ring *ring = &eval->broken[i];
+		if (!all_hung(ring) || ring->probe == muster_probe_count() || eval->ring_cause[ring->probe])
+			continue;
+		const struct muster_outcomes *all = &eval->run->nodes[ring->node].ranks[ring->at].outcomes;
+		const struct muster_outcome *outcome = all->items;
+		while (probe_number(outcome->probe) != ring->probe)
+			outcome++;
+		size_t draft = add_finding(eval,
+			(struct muster_finding){
+				.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
+				.status = MUSTER_INCONCLUSIVE,
+				.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
+				.observed = muster_arena_printf(arena, "all %d ranks: %s", ring->ranks,
+					outcome_text(outcome, wants[ring->probe], arena)),
+				.advice = "run again with a longer --deadline; if it hangs again, run muster on each "
+					  "node alone and on pairs of nodes (--localise always)",
+			},
+			MUSTER_NOWHERE, MUSTER_NOWHERE, NULL);
+		eval->ring_cause[ring->probe] = draft + 1;
+	}
+}
+
 static void judge_interrupted(struct muster_eval *eval)
 {
 	struct muster_finding finding = {
@@ -411,6 +451,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	find_all_broken(eval);
 	judge_unlisted(eval);
 	judge_interrupted(eval);
+	judge_hung_rings(eval, wants);
 	for (size_t n = 0; n < run->node_count; n++) {
 		muster_finding_draft_fold_here(eval);
 		if (run->nodes[n].rank_count == 0)

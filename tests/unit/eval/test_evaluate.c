@@ -41,6 +41,13 @@ static const struct {
 		"fail probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | silent\n"
 		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n",
 		MUSTER_FAIL },
+	/* all ranks of several nodes hung: the ring is to blame, and no node; on one node it is that node */
+	{ RING("a/0", "hung", "- silent ring=2") RING("b/1", "hung", "- silent ring=2"), BUSBW,
+		"inconclusive probe.nccl_allreduce: probe nccl_allreduce finishes | all 2 ranks: silent\n"
+		"skip probe.nccl_allreduce: probe nccl_allreduce finishes | silent (2 ranks)\n",
+		MUSTER_INCONCLUSIVE },
+	{ RING("a/0", "hung", "- silent ring=2") RING("a/1", "hung", "- silent ring=2"), BUSBW,
+		"fail probe.nccl_allreduce a: probe nccl_allreduce finishes | ranks 0-1: silent\n", MUSTER_FAIL },
 	/* a missing rank ends the ring for those who were only cancelled, and nothing else */
 	{ RING("a/0", "not_run", "- cancelled ring=3") RING("a/1", "error", "vendor broken ring=3") "b/2 missing",
 		BUSBW,
