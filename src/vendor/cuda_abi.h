@@ -34,14 +34,19 @@ typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37, /* bits */
 	CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+	CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = 100
 } CUdevice_attribute;
+
+typedef enum CUjit_option_enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 } CUjit_option;
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
 typedef struct CUuuid_st {
 	char bytes[16];
 } CUuuid;
@@ -78,6 +83,13 @@ typedef struct CUuuid_st {
 	X(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream)) \
 	X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
 	X(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t words, CUstream stream)) \
+	X(cuModuleLoadDataEx, (CUmodule *module, const void *image, unsigned int option_count, CUjit_option *options, \
+		void **values)) \
+	X(cuModuleUnload, (CUmodule module)) \
+	X(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
+	X(cuLaunchKernel, (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, \
+		unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, \
+		CUstream stream, void **parameters, void **extra)) \
 	X(cuStreamCreate, (CUstream *stream, unsigned int flags)) \
 	X(cuStreamDestroy_v2, (CUstream stream)) \
 	X(cuStreamQuery, (CUstream stream)) \

@@ -48,13 +48,24 @@ static int fill_symbol(const struct muster_library *library, void *handle, const
 	return 0;
 }
 
+/* The newest of its names that can be opened; NULL with err, which is about the newest, when none can. */
+static void *open_handle(const struct muster_library *library, struct muster_error *err)
+{
+	const size_t older = sizeof library->older_sonames / sizeof *library->older_sonames;
+	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
+	if (handle)
+		return handle;
+	muster_fail(err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname, dlerror());
+	for (size_t i = 0; i < older && library->older_sonames[i] && !handle; i++)
+		handle = dlopen(library->older_sonames[i], RTLD_NOW | RTLD_LOCAL);
+	return handle;
+}
+
 static int open_once(struct muster_library *library, struct muster_error *err)
 {
-	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
-
+	void *handle = open_handle(library, err);
 	if (!handle)
-		return muster_fail(
-			err, MUSTER_ELIB, "%s: %s cannot be opened: %s", library->title, library->soname, dlerror());
+		return -1;
 	find_path(library, handle);
 	library->standin = dlsym(handle, "muster_standin_mark") != NULL;
 	for (size_t i = 0; i < library->symbol_count; i++)

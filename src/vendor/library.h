@@ -21,6 +21,7 @@ struct muster_symbol {
 struct muster_library {
 	const char *title;  /* "CUDA driver" */
 	const char *soname; /* "libcuda.so.1" */
+	const char *older_sonames[2]; /* tried in this order where there is none of that name; may be NULL */
 	const char *oldest; /* what has all the functions, for the message when one is missing: "driver R470" */
 	const struct muster_symbol *symbols;
 	size_t symbol_count;
@@ -31,14 +32,15 @@ struct muster_library {
 	struct muster_error error; /* why it could not be opened, when tried and handle is NULL */
 };
 
-/* dlopen library->soname once and fill the symbols. Later calls repeat the first answer. A library that lacks a
+/* dlopen library->soname, or an older one, once and fill the symbols. Later calls repeat the first answer. A library that lacks a
  * function counts as not opened, but its path stays known. May be called by several threads at once. */
 int muster_library_open(struct muster_library *library, struct muster_error *err);
 
 /* Each in the file of its own name. */
-extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nccl_library, muster_verbs_library;
+extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nccl_library, muster_verbs_library,
+	muster_cublaslt_library;
 
-/* CUDA, NVML, NCCL, verbs, opened or not. */
+/* CUDA, NVML, NCCL, verbs, opened or not: those that every run opens. */
 #define MUSTER_LIBRARY_COUNT 4
 extern struct muster_library *const muster_libraries[MUSTER_LIBRARY_COUNT];
 bool muster_library_any_standin(void);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # compare.sh - our declarations of a vendor's library against the vendor's own header
 #
-# usage: compare.sh COMPILER cuda|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
+# usage: compare.sh COMPILER cuda|cublaslt|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
 #
 # One program is compiled twice, once with our types and once with the vendor's. It prints every constant, size and
 # offset that our header declares, and whether each prototype is the vendor's. Any difference between the two outputs
@@ -19,7 +19,7 @@ source=$here/../../src
 ours=$(find "$source" -name "${library}_abi.h")
 
 case $library in
-cuda) from="the CUDA Toolkit" ;;
+cuda | cublaslt) from="the CUDA Toolkit" ;;
 nccl) from="the CUDA Toolkit, or NVIDIA's package libnccl-dev" ;;
 nvml) from="the CUDA Toolkit, or Debian's and Ubuntu's package libnvidia-ml-dev" ;;
 pmix) from="Debian's and Ubuntu's package libpmix-dev" ;;
@@ -28,10 +28,12 @@ pmix) from="Debian's and Ubuntu's package libpmix-dev" ;;
 	exit 1
 	;;
 esac
+header=$library.h
+[ "$library" != cublaslt ] || header=cublasLt.h
 for folder in "$vendor" $([ "$library" != nccl ] || echo "${cuda:-missing}"); do
 	if [ ! -d "$folder" ]; then
 		[ "$folder" != missing ] || library=cuda from="the CUDA Toolkit (nccl.h includes it)"
-		echo "skipped: no $library.h here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another" \
+		echo "skipped: no $header here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another" \
 			"place"
 		exit 77
 	fi
@@ -76,7 +78,7 @@ plain=$(sed -E 's,/\*.*\*/,,' "$ours")
 	}' "$ours"
 	sed -nE 's/^PROTOTYPE\(([A-Za-z0-9_]+),.*/\1/p' "$scratch/all.h"
 } | while read -r name; do
-	grep -qw "$name" "$vendor/$library.h" || echo "$name"
+	grep -qsw "$name" "$vendor/$header" "$vendor/library_types.h" || echo "$name"
 done >"$scratch/lacking.txt"
 grep -vwFf "$scratch/lacking.txt" "$scratch/all.h" >"$scratch/facts.h"
 
@@ -91,7 +93,7 @@ for side in ours vendor; do
 done
 facts=$(wc -l <"$scratch/ours.txt")
 if ! diff -U0 "$scratch/ours.txt" "$scratch/vendor.txt"; then
-	echo "src/${ours#"$source"/} (-) is not what $vendor/$library.h (+) says"
+	echo "src/${ours#"$source"/} (-) is not what $vendor/$header (+) says"
 	exit 1
 fi
 if [ "$facts" -lt 20 ]; then
@@ -99,7 +101,7 @@ if [ "$facts" -lt 20 ]; then
 	exit 1
 fi
 if [ -s "$scratch/lacking.txt" ]; then
-	echo "$vendor/$library.h is of another time and lacks, so that nothing here has compared them:"
+	echo "$vendor/$header is of another time and lacks, so that nothing here has compared them:"
 	sed 's/^/  /' "$scratch/lacking.txt"
 fi
-echo "$facts facts of src/${ours#"$source"/} are as in $vendor/$library.h"
+echo "$facts facts of src/${ours#"$source"/} are as in $vendor/$header"

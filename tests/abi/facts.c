@@ -41,6 +41,17 @@
 #define RESULT nvmlReturn_t
 #define MORE_FUNCTIONS(X) X(const char *, nvmlErrorString, (nvmlReturn_t result))
 
+#elif defined ABI_cublaslt
+#ifdef ABI_vendor
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cublasLt.h>
+#endif
+#include "vendor/cublaslt_abi.h"
+#define FUNCTIONS MUSTER_CUBLASLT_FUNCTIONS
+#define RESULT cublasStatus_t
+#define MORE_FUNCTIONS(X) X(size_t, cublasLtGetVersion, (void))
+
 #elif defined ABI_pmix
 #ifdef ABI_vendor
 #include <pmix.h>

@@ -1,13 +1,17 @@
 # Our declarations of the vendors' functions against the vendors' own headers, wherever those are installed; and what
 # the program is linked with. The comparison compiles when the test runs, so that a header we have never seen can fail
 # a test but not the build.
-set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, nccl.h, nvml.h and pmix.h in, before the usual ones")
+set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, cublasLt.h, nccl.h, nvml.h and pmix.h in, before the usual ones")
 
 file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda*/include)
 list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)
 pkg_check_modules(PMIX QUIET pmix)
-foreach(library cuda nccl nvml pmix)
-	find_path(MUSTER_VENDOR_${library} ${library}.h HINTS ${MUSTER_VENDOR_INCLUDE} PATHS ${toolkits} /usr/include
+set(MUSTER_HEADER_cublaslt cublasLt.h)
+foreach(library cuda cublaslt nccl nvml pmix)
+	if(NOT MUSTER_HEADER_${library})
+		set(MUSTER_HEADER_${library} ${library}.h)
+	endif()
+	find_path(MUSTER_VENDOR_${library} ${MUSTER_HEADER_${library}} HINTS ${MUSTER_VENDOR_INCLUDE} PATHS ${toolkits} /usr/include
 		${PMIX_INCLUDE_DIRS} NO_DEFAULT_PATH CMAKE_FIND_ROOT_PATH_BOTH)
 	add_test(NAME abi.${library} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/compare.sh ${CMAKE_C_COMPILER} ${library}
 		${CMAKE_BINARY_DIR}/abi-${library} ${MUSTER_VENDOR_${library}} ${MUSTER_VENDOR_cuda})

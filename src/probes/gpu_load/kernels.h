@@ -1,0 +1,65 @@
+/* kernels.h - the kernels of kernels.ptx: fill memory with a pattern, verify it, compare, sum up
+ *
+ * A range is device memory of whole 16-byte words. Launches are queued in a stream and return at once.
+ */
+#ifndef MUSTER_PROBES_GPU_LOAD_KERNELS_H
+#define MUSTER_PROBES_GPU_LOAD_KERNELS_H
+
+#include "vendor/cuda.h"
+
+#include <stdint.h>
+
+#define MUSTER_KERNEL_WORD 16 /* bytes */
+
+/* What each 8-byte word of a range is, by its place: ((mix(place + seed) & and_mask) | or_mask) ^ xor_mask */
+struct muster_pattern {
+	uint64_t seed, and_mask, or_mask, xor_mask;
+};
+
+/* The word of a pattern at a place, counted in 8-byte words from the start of the range: what kernels.ptx computes.
+ * Each place has a word of its own, where the masks let it. */
+static inline uint64_t muster_pattern_word(const struct muster_pattern *pattern, uint64_t place)
+{
+	uint64_t word = (place + pattern->seed) * 0x9e3779b97f4a7c15u;
+	word ^= word >> 32;
+	word *= 0xd6e8feb86659fd93u;
+	word ^= word >> 29;
+	return ((word & pattern->and_mask) | pattern->or_mask) ^ pattern->xor_mask;
+}
+
+/* What verify, compare and checksum write, in device memory that is set to zeros before. */
+struct muster_difference {
+	uint64_t place; /* in 16-byte words */
+	uint64_t read[2], expected[2];
+};
+#define MUSTER_DIFFERENCES_MAX 32
+struct muster_kernel_report {
+	uint64_t wrong; /* 16-byte words; of checksum: the sum */
+	uint64_t noted; /* how many differences there was something to say of, more than MUSTER_DIFFERENCES_MAX included */
+	struct muster_difference noticed[MUSTER_DIFFERENCES_MAX]; /* in no order */
+};
+
+struct muster_kernels {
+	CUmodule module; /* NULL: not loaded */
+	CUfunction fill, verify, compare, checksum;
+};
+
+/* Load the kernels into the current context: 0, or -1 with err, which has the words of the driver's compiler. */
+int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *ret, struct muster_error *err);
+void muster_kernels_unload(const struct muster_cuda *cuda, struct muster_kernels *kernels);
+
+/* Write the pattern to the whole range of `bytes`, a multiple of 16. All: 0, or -1 with err. */
+int muster_kernel_fill(const struct muster_cuda *cuda, const struct muster_kernels *kernels, CUdeviceptr range,
+	size_t bytes, const struct muster_pattern *pattern, CUstream stream, struct muster_error *err);
+/* Add to the report at `report` (device memory) each word of the range that is not the pattern's. */
+int muster_kernel_verify(const struct muster_cuda *cuda, const struct muster_kernels *kernels, CUdeviceptr range,
+	size_t bytes, const struct muster_pattern *pattern, CUdeviceptr report, CUstream stream,
+	struct muster_error *err);
+/* The same for each word of the range that is not as in `expected`. */
+int muster_kernel_compare(const struct muster_cuda *cuda, const struct muster_kernels *kernels, CUdeviceptr range,
+	CUdeviceptr expected, size_t bytes, CUdeviceptr report, CUstream stream, struct muster_error *err);
+/* Add to the report a sum over the range that depends on each word and its place, and on no order of threads. */
+int muster_kernel_checksum(const struct muster_cuda *cuda, const struct muster_kernels *kernels, CUdeviceptr range,
+	size_t bytes, CUdeviceptr report, CUstream stream, struct muster_error *err);
+
+#endif
