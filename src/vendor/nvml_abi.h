@@ -26,6 +26,10 @@ typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef enum nvmlEnableState_enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 } nvmlEnableState_t;
 typedef enum nvmlClockType_enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 } nvmlClockType_t;
 typedef enum nvmlTemperatureSensors_enum { NVML_TEMPERATURE_GPU = 0 } nvmlTemperatureSensors_t;
+typedef enum nvmlTemperatureThresholds_enum {
+	NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1,
+	NVML_TEMPERATURE_THRESHOLD_MEM_MAX = 2
+} nvmlTemperatureThresholds_t;
 typedef enum nvmlMemoryErrorType_enum {
 	NVML_MEMORY_ERROR_TYPE_CORRECTED = 0,
 	NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1
@@ -125,12 +129,15 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define nvmlGpuFabricInfo_v3 ((unsigned int)(sizeof(nvmlGpuFabricInfo_v3_t) | 3u << 24)) /* since R580 */
 
 #define NVML_NVLINK_MAX_LINKS 18
+#define NVML_FI_DEV_PERF_POLICY_THERMAL 75 /* ns for which heat has held the clocks down, in steps of 100 ms */
+#define NVML_FI_DEV_MEMORY_TEMP 82         /* degrees Celsius */
 #define NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON 90
 #define NVML_FI_DEV_NVLINK_LINK_COUNT 91
 #define NVML_FI_DEV_NVLINK_GET_SPEED 164                            /* since R525; scope: the link; MB/s */
 #define NVML_FI_DEV_C2C_LINK_COUNT 170                              /* since R525 */
 #define NVML_FI_DEV_C2C_LINK_GET_STATUS 171                         /* since R525; scope: the link */
 #define NVML_FI_DEV_C2C_LINK_GET_MAX_BW 172                         /* since R525; scope: the link; MB/s */
+#define NVML_FI_DEV_POWER_INSTANT 186                               /* since R535; mW */
 #define NVML_GPU_FABRIC_STATE_NOT_SUPPORTED 0                       /* since R525 */
 #define NVML_GPU_FABRIC_STATE_NOT_STARTED 1                         /* since R525 */
 #define NVML_GPU_FABRIC_STATE_IN_PROGRESS 2                         /* since R525 */
@@ -194,6 +201,8 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 	X(nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
 	X(nvmlDeviceGetCurrentClocksThrottleReasons, (nvmlDevice_t device, unsigned long long *reasons)) \
 	X(nvmlDeviceGetTemperature, (nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)) \
+	X(nvmlDeviceGetTemperatureThreshold, (nvmlDevice_t device, nvmlTemperatureThresholds_t what, \
+		unsigned int *celsius)) \
 	X(nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned int *milliwatts)) \
 	X(nvmlDeviceGetEnforcedPowerLimit, (nvmlDevice_t device, unsigned int *milliwatts)) \
 	X(nvmlDeviceGetTotalEccErrors, (nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, \
