@@ -44,6 +44,7 @@ struct muster_probe_env {
 	enum muster_profile profile;
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
 	int repeats;                   /* how often to measure what scatters; 0 means once too */
+	int soak_s;                    /* seconds of load on each GPU; 0: as short as can be */
 	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };
@@ -105,14 +106,18 @@ struct muster_probe {
 	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
+	bool soaks;      /* `together` takes env's soak_s longer than deadline_ms lets it */
 	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
 	int deadline_ms; /* for each callback */
 	int order;       /* lower runs earlier, the same number by name */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 
+	/* Optional: once the rank has its GPU, before any probe runs, to start what takes its time by itself, such as
+	 * opening a large library in a thread. Must return at once and emits nothing. */
+	void (*begin)(struct muster_probe_ctx *ctx);
 	/* Alone: measure what can be measured without the other ranks. For a probe with `together`, this is the rank's
-	 * own turn: GPUs that share a path to the host never run it at once. */
+	 * own turn: GPUs that share a path to the host never run it at once. May be NULL where there is `together`. */
 	int (*run)(struct muster_probe_ctx *ctx, struct muster_error *err);
 	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds of each other.
 	 */

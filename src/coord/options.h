@@ -25,6 +25,7 @@ struct muster_options {
 	enum muster_localise localise;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
 	int repeats;                   /* of copies and rings; 0 means once too */
+	int soak_s;                    /* load on each GPU; 0: as short as can be */
 	const char *program, *configs; /* the muster binary, the expectation files */
 };
 

@@ -65,6 +65,7 @@ static bool take(struct muster_supervisor *s)
 		{ "min_bytes", (double)s->options->min_bytes },
 		{ "max_bytes", (double)s->options->max_bytes },
 		{ "repeats", s->options->repeats },
+		{ "soak", s->options->soak_s },
 	};
 	muster_command_begin(&command, "take");
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -207,7 +208,8 @@ bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *pr
 		return false;
 	muster_command_begin(&command, action);
 	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
-	muster_command_start(s, &command, muster_supervisor_bounded(s, probe->deadline_ms));
+	int soak_ms = probe->soaks ? s->options->soak_s * 1000 : 0;
+	muster_command_start(s, &command, muster_supervisor_bounded(s, probe->deadline_ms + soak_ms));
 	enum muster_worker_state state = muster_command_wait(s);
 	note(s, muster_worker_client_outcome(&s->worker, probe->name));
 	if (state != MUSTER_WORKER_DONE)

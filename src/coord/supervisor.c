@@ -239,7 +239,7 @@ static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 		if (!probe->together)
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
-		for (int at = 0; at < turns; at++) {
+		for (int at = 0; probe->run && at < turns; at++) {
 			wait_for_turn(s, i, at, phase);
 			phase = MUSTER_PHASE_NONE;
 			if (mine && at == turn)

@@ -166,6 +166,7 @@ static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(take, "min_bytes", env.min_bytes, WORD) },
 	{ MUSTER_FIELD_AS(take, "max_bytes", env.max_bytes, WORD) },
 	{ MUSTER_FIELD_AS(take, "repeats", env.repeats, INT) },
+	{ MUSTER_FIELD_AS(take, "soak", env.soak_s, INT) },
 	{ MUSTER_FIELD_AS(take, "node", env.node_name, TEXT) },
 	{ MUSTER_FIELD(take, why_skipped, TEXT) },
 };
@@ -286,6 +287,13 @@ static const struct muster_probe_sink sink = {
 	.broken = broken,
 };
 
+static void begin_probes(struct worker *worker)
+{
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		if (muster_probe_at(i)->begin)
+			muster_probe_at(i)->begin(&worker->ctx);
+}
+
 /* By NVML alone: CUDA is slow to start, and the ranks ask it later. */
 static void do_count(struct worker *worker)
 {
@@ -325,6 +333,8 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", err.text);
 	else if (!env->in_job)
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
+	if (*worker->gpu.bus_id)
+		begin_probes(worker);
 
 	worker->answer.gpu = worker->gpu.bus_id;
 	worker->answer.uuid = worker->gpu.uuid;

@@ -1,0 +1,426 @@
+/* gpu_load.c - the GPU at work, with all GPUs of the node at once: every byte of its memory, and products of matrices
+ *
+ * What an idle GPU says of itself is not what it does under load. One allocation of nearly all free memory serves both
+ * parts; it is free again before the ring starts.
+ */
+#include "probes/gpu_load/load.h"
+
+#include "vendor/cublaslt.h"
+#include "probes/metrics.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct muster_metric metrics[] = {
+	GPU_METRIC("gpu.memory_held_mib", MUSTER_NUMBER, "MiB", "memory that was in use before the test, by any process"),
+	GPU_METRIC("gpu.memory_tested_mib", MUSTER_NUMBER, "MiB", "memory that was written and verified"),
+	GPU_METRIC("gpu.memory_tested_share", MUSTER_NUMBER, "", "the same as a share of the GPU's memory"),
+	GPU_METRIC("gpu.memory_wrong", MUSTER_NUMBER, "", "16-byte words that were read other than written"),
+	GPU_METRIC("gpu.memory_wrong_at", MUSTER_STRING, "",
+		"the first of them: offset, expected, read, and the bit when it is a single one; \"none\""),
+	GPU_METRIC("gpu.memory_write_gbps", MUSTER_NUMBER, "GB/s", "writing a pattern by a kernel: median of the patterns"),
+	GPU_METRIC("gpu.memory_read_gbps", MUSTER_NUMBER, "GB/s", "verifying a pattern by a kernel: median of the patterns"),
+	GPU_METRIC("gpu.gemm_bf16_tflops", MUSTER_NUMBER, "TFLOP/s", "products of BF16 matrices: median of the rounds"),
+	GPU_METRIC("gpu.gemm_fp64_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP64 matrices: median of the rounds"),
+	GPU_METRIC("gpu.gemm_fp8_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP8 matrices: median of the rounds"),
+	GPU_METRIC("gpu.gemm_size", MUSTER_NUMBER, "", "n of the n x n matrices"),
+	GPU_METRIC("gpu.gemm_spread", MUSTER_NUMBER, "", "(median - lowest) / median of the BF16 rounds"),
+	GPU_METRIC("gpu.gemm_drift", MUSTER_NUMBER, "",
+		"BF16: median of the last tenth of the rounds / median of the first tenth; with ten rounds or more"),
+	GPU_METRIC("gpu.gemm_wrong", MUSTER_NUMBER, "", "16-byte words in which equal products differed"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.gemm_checksum", MUSTER_STRING, "",
+		"sum of a product's bits; made_by is the GPU's model, the library, the size and the algorithm", "gpu",
+		"precision", "made_by"),
+	GPU_METRIC("gpu.sm_clock_loaded_mhz", MUSTER_NUMBER, "MHz", "SM clock under load: mean of the samples"),
+	GPU_METRIC("gpu.power_loaded_watts", MUSTER_NUMBER, "W", "power under load: highest sample"),
+	GPU_METRIC("gpu.temperature_loaded_celsius", MUSTER_NUMBER, "°C", "temperature under load: highest sample"),
+	GPU_METRIC("gpu.temperature_slowdown_celsius", MUSTER_NUMBER, "°C", "where the GPU slows itself down"),
+	GPU_METRIC("gpu.memory_temperature_loaded_celsius", MUSTER_NUMBER, "°C",
+		"temperature of the memory under load: highest sample"),
+	GPU_METRIC("gpu.memory_temperature_limit_celsius", MUSTER_NUMBER, "°C", "the most that the memory may have"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.throttled_share", MUSTER_NUMBER, "",
+		"share of the samples under load in which a reason held the clocks down at least three times running",
+		"gpu", "reason"),
+	GPU_METRIC("gpu.thermal_violation_ms", MUSTER_NUMBER, "ms", "time for which heat held the clocks down, in steps of 100"),
+	GPU_METRIC("gpu.ecc_corrected_increase", MUSTER_NUMBER, "", "corrected errors of the memory during the load"),
+	GPU_METRIC("gpu.ecc_uncorrected_increase", MUSTER_NUMBER, "", "uncorrected errors of the memory during the load"),
+	GPU_METRIC("gpu.load_seconds", MUSTER_NUMBER, "s", "time for which the GPU worked, by its own clock"),
+};
+
+#define MIB ((size_t)1 << 20)
+#define RESERVE (512 * MIB)    /* stays free: for the libraries' own needs */
+#define COHERENT_SHARE 0.95    /* of free memory that is the system's as well: the kernel may have pages in it */
+#define PRODUCTS_MS 240.0      /* of each precision, without a soak: clocks have settled by then */
+#define SOAK_PRODUCTS_MS 1000.0
+
+/* What NVML counts since the driver's start; read before and after. */
+struct counters {
+	double thermal_ns, corrected, uncorrected;
+	struct muster_error no_thermal, no_ecc;
+	bool has_thermal, has_ecc;
+};
+
+struct results {
+	size_t held, total; /* bytes */
+	struct muster_memory_figures memory;
+	struct muster_product_figures products[MUSTER_PRECISIONS];
+	struct counters before, after;
+};
+
+/* ---- beginning and end ---- */
+
+static void *open_library(void *arg)
+{
+	(void)muster_cublaslt(NULL);
+	return arg;
+}
+
+/* cuBLASLt is large: it is opened while the GPU's inventory and the copies go on. */
+static void begin(struct muster_probe_ctx *ctx)
+{
+	pthread_t thread;
+	if (muster_probe_env(ctx)->profile != MUSTER_QUICK && pthread_create(&thread, NULL, open_library, NULL) == 0)
+		pthread_detach(thread);
+}
+
+static bool is_coherent(const struct muster_load *load)
+{
+	int yes = 0;
+	return load->cuda->cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+		       muster_probe_env(load->ctx)->gpu->cuda_device) == CUDA_SUCCESS &&
+	       yes;
+}
+
+/* All that is free but the reserve. What another process takes meanwhile is left to it. */
+static int take_memory(struct muster_load *load, struct results *results, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = load->cuda;
+	size_t free_bytes;
+	for (int attempt = 0; attempt < 3; attempt++) {
+		if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &results->total) < 0)
+			return -1;
+		if (attempt == 0)
+			results->held = results->total - free_bytes;
+		if (is_coherent(load))
+			free_bytes = (size_t)((double)free_bytes * COHERENT_SHARE);
+		if (free_bytes < RESERVE + MIB)
+			return muster_fail(err, MUSTER_ENOTSUPPORTED, "only %zu of %zu MiB of the GPU's memory are free",
+				free_bytes / MIB, results->total / MIB);
+		load->bytes = (free_bytes - RESERVE) / MIB * MIB;
+		muster_step(load->ctx, "cuMemAlloc_v2 of %zu MiB", load->bytes / MIB);
+		CUresult result = cuda->cuMemAlloc_v2(&load->memory, load->bytes);
+		if (result != CUDA_ERROR_OUT_OF_MEMORY)
+			return muster_cuda_check(cuda, result, err, "cuMemAlloc_v2");
+	}
+	load->memory = 0;
+	return muster_fail(err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free", load->bytes / MIB);
+}
+
+static int prepare(struct muster_load *load, struct results *results, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = load->cuda;
+	muster_step(load->ctx, "cuModuleLoadDataEx of muster's kernels");
+	if (muster_kernels_load(cuda, &load->kernels, err) < 0 ||
+		MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->report, sizeof(struct muster_kernel_report)) < 0)
+		return -1;
+	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
+		if (MUSTER_CUDA(cuda, err, cuEventCreate, &load->events[i], CU_EVENT_DEFAULT) < 0)
+			return -1;
+	return take_memory(load, results, err);
+}
+
+static void release(struct muster_load *load)
+{
+	const struct muster_cuda *cuda = load->cuda;
+	/* Work that never ended still uses the memory, and freeing it could wait for it for ever. */
+	if (load->stream && cuda->cuStreamQuery(load->stream) == CUDA_ERROR_NOT_READY)
+		return;
+	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
+		if (load->events[i])
+			cuda->cuEventDestroy_v2(load->events[i]);
+	if (load->memory)
+		cuda->cuMemFree_v2(load->memory);
+	if (load->report)
+		cuda->cuMemFree_v2(load->report);
+	if (load->stream)
+		cuda->cuStreamDestroy_v2(load->stream);
+	muster_kernels_unload(cuda, &load->kernels);
+}
+
+static void read_counters(const struct muster_load *load, struct counters *ret)
+{
+	const struct muster_nvml *nvml = load->sampler.nvml;
+	nvmlDevice_t device = load->sampler.device;
+	unsigned long long corrected = 0, uncorrected = 0;
+	if (!nvml) {
+		ret->no_thermal = ret->no_ecc = load->sampler.why_no_reasons;
+		return;
+	}
+	ret->has_thermal = MUSTER_NVML_FIELD(nvml, &ret->no_thermal, device, NVML_FI_DEV_PERF_POLICY_THERMAL, 0,
+				   &ret->thermal_ns) == 0;
+	ret->has_ecc = MUSTER_NVML(nvml, &ret->no_ecc, nvmlDeviceGetTotalEccErrors, device,
+			       NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &corrected) == 0 &&
+		       MUSTER_NVML(nvml, &ret->no_ecc, nvmlDeviceGetTotalEccErrors, device,
+			       NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &uncorrected) == 0;
+	ret->corrected = (double)corrected;
+	ret->uncorrected = (double)uncorrected;
+}
+
+/* ---- the work ---- */
+
+/* Precisions for which the GPU has units of their own. FP64 elsewhere is a small part of the other units, FP8 is not
+ * there before Ada. */
+static bool has_units(const struct muster_load *load, enum muster_precision precision)
+{
+	int major = 0, minor = 0;
+	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
+	load->cuda->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	load->cuda->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	switch (precision) {
+	case MUSTER_BF16: return major >= 8;
+	case MUSTER_FP64: return (major == 8 || major == 9 || major == 10) && minor == 0;
+	case MUSTER_FP8: return major > 8 || (major == 8 && minor >= 9);
+	case MUSTER_PRECISIONS: break;
+	}
+	return false;
+}
+
+/* Everything once. */
+static int cycle(struct muster_load *load, struct results *results, size_t patterns, double products_ms,
+	struct muster_error *err)
+{
+	bool full = muster_probe_env(load->ctx)->profile == MUSTER_FULL;
+	if (muster_load_memory(load, patterns, &results->memory, err) < 0)
+		return -1;
+	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
+		enum muster_precision precision = (enum muster_precision)i;
+		if ((precision != MUSTER_BF16 && !full) || !has_units(load, precision))
+			continue;
+		if (muster_load_products(load, precision, products_ms, &results->products[i], err) < 0)
+			return -1;
+	}
+	return muster_cancelled(load->ctx, err);
+}
+
+static int work(struct muster_load *load, struct results *results, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(load->ctx);
+	double soak_ms = env->soak_s * 1e3;
+	size_t patterns = env->profile == MUSTER_FULL || soak_ms > 0 ? MUSTER_MEMORY_PATTERNS : 2;
+	do {
+		if (cycle(load, results, patterns, soak_ms > 0 ? SOAK_PRODUCTS_MS : PRODUCTS_MS, err) < 0)
+			return -1;
+		if (soak_ms > 0)
+			muster_step(load->ctx, "soak: %.0f of %d s left",
+				load->busy_ms < soak_ms ? (soak_ms - load->busy_ms) / 1e3 : 0, env->soak_s);
+	} while (load->busy_ms < soak_ms);
+	return 0;
+}
+
+/* ---- what is told ---- */
+
+static void tell_memory(struct muster_load *load, const struct results *results)
+{
+	const struct muster_memory_figures *memory = &results->memory;
+	const char *gpu = load->bus_id;
+	if (results->total == 0)
+		return;
+	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number((double)(results->held / MIB)));
+	if (memory->write_gbps.count == 0)
+		return;
+	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number((double)(load->bytes / MIB)));
+	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
+		muster_number((double)load->bytes / (double)results->total));
+	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
+	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
+		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
+	muster_emit_for(load->ctx, "gpu.memory_write_gbps", gpu,
+		muster_number(muster_series_median(&memory->write_gbps, 0, memory->write_gbps.count)));
+	muster_emit_for(load->ctx, "gpu.memory_read_gbps", gpu,
+		muster_number(muster_series_median(&memory->read_gbps, 0, memory->read_gbps.count)));
+}
+
+static void tell_rounds(struct muster_load *load, const struct muster_series *rounds)
+{
+	double median = muster_series_median(rounds, 0, rounds->count), lowest = rounds->values[0];
+	size_t tenth = rounds->count / 10;
+	for (size_t i = 1; i < rounds->count; i++)
+		lowest = rounds->values[i] < lowest ? rounds->values[i] : lowest;
+	muster_emit_for(load->ctx, "gpu.gemm_spread", load->bus_id, muster_number((median - lowest) / median));
+	if (tenth > 0)
+		muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
+			muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
+				      muster_series_median(rounds, 0, tenth)));
+}
+
+static void tell_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
+{
+	char text[32];
+	const struct muster_value labels[] = {
+		muster_string(load->bus_id),
+		muster_string(precision),
+		muster_string(figures->made_by),
+	};
+	snprintf(text, sizeof text, "%016llx", (unsigned long long)figures->sum);
+	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
+}
+
+static void tell_products(struct muster_load *load, const struct results *results)
+{
+	double wrong = 0;
+	size_t size = 0;
+	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
+		const struct muster_product_figures *figures = &results->products[i];
+		char metric[64];
+		snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[i]);
+		if (figures->tried && !figures->measured)
+			muster_emit_null_for(load->ctx, metric, load->bus_id, "%s", figures->why_not);
+		if (figures->tflops.count == 0)
+			continue;
+		muster_emit_for(load->ctx, metric, load->bus_id,
+			muster_number(muster_series_median(&figures->tflops, 0, figures->tflops.count)));
+		if (i == MUSTER_BF16)
+			tell_rounds(load, &figures->tflops);
+		tell_checksum(load, muster_precision_names[i], figures);
+		wrong += (double)figures->wrong.words;
+		size = figures->size;
+	}
+	if (size == 0)
+		return;
+	muster_emit_for(load->ctx, "gpu.gemm_size", load->bus_id, muster_number((double)size));
+	muster_emit_for(load->ctx, "gpu.gemm_wrong", load->bus_id, muster_number(wrong));
+}
+
+static void tell_samples(struct muster_load *load)
+{
+	static const struct {
+		const char *metric;
+		bool highest;
+	} names[MUSTER_SAMPLED_KINDS] = {
+		[MUSTER_SAMPLED_SM_CLOCK] = { "gpu.sm_clock_loaded_mhz", false },
+		[MUSTER_SAMPLED_POWER] = { "gpu.power_loaded_watts", true },
+		[MUSTER_SAMPLED_HEAT] = { "gpu.temperature_loaded_celsius", true },
+		[MUSTER_SAMPLED_MEMORY_HEAT] = { "gpu.memory_temperature_loaded_celsius", true },
+	};
+	const struct muster_sampler *s = &load->sampler;
+	for (size_t i = 0; i < MUSTER_SAMPLED_KINDS; i++) {
+		const struct muster_sampled_figures *figures = &s->figures[i];
+		double value = figures->count == 0 ? 0
+			       : names[i].highest  ? figures->highest
+						   : figures->sum / (double)figures->count;
+		muster_emit_result(load->ctx, names[i].metric, load->bus_id, figures->count ? 0 : -1,
+			muster_number(value), figures->why_none.text);
+	}
+	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
+		const struct muster_value labels[] = { muster_string(load->bus_id),
+			muster_string(muster_throttle_names[i]) };
+		if (s->reasons_count)
+			muster_emit(load->ctx, "gpu.throttled_share", labels, 2,
+				muster_number(muster_sampler_share(s, (enum muster_throttle)i)));
+		else
+			muster_emit_null(load->ctx, "gpu.throttled_share", labels, 2, "%s", s->why_no_reasons.text);
+	}
+}
+
+static void tell_limits(struct muster_load *load)
+{
+	static const struct {
+		const char *metric;
+		nvmlTemperatureThresholds_t what;
+	} limits[] = {
+		{ "gpu.temperature_slowdown_celsius", NVML_TEMPERATURE_THRESHOLD_SLOWDOWN },
+		{ "gpu.memory_temperature_limit_celsius", NVML_TEMPERATURE_THRESHOLD_MEM_MAX },
+	};
+	const struct muster_nvml *nvml = load->sampler.nvml;
+	for (size_t i = 0; nvml && i < sizeof limits / sizeof *limits; i++) {
+		unsigned int celsius = 0;
+		struct muster_error why;
+		int result = MUSTER_NVML(nvml, &why, nvmlDeviceGetTemperatureThreshold, load->sampler.device,
+			limits[i].what, &celsius);
+		if (result == 0 && celsius == 0)
+			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "NVML gives a limit of 0 degrees");
+		muster_emit_result(
+			load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), why.text);
+	}
+}
+
+static void tell_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
+{
+	const char *gpu = load->bus_id;
+	int ecc = before->has_ecc && after->has_ecc ? 0 : -1;
+	const char *why = before->has_ecc ? after->no_ecc.text : before->no_ecc.text;
+	bool thermal = before->has_thermal && after->has_thermal;
+	muster_emit_result(load->ctx, "gpu.thermal_violation_ms", gpu, thermal ? 0 : -1,
+		muster_number((after->thermal_ns - before->thermal_ns) / 1e6),
+		before->has_thermal ? after->no_thermal.text : before->no_thermal.text);
+	muster_emit_result(load->ctx, "gpu.ecc_corrected_increase", gpu, ecc,
+		muster_number(after->corrected - before->corrected), why);
+	muster_emit_result(load->ctx, "gpu.ecc_uncorrected_increase", gpu, ecc,
+		muster_number(after->uncorrected - before->uncorrected), why);
+}
+
+/* Also after a failure: what was measured before it stays. */
+static void tell(struct muster_load *load, const struct results *results)
+{
+	muster_step(load->ctx, "figures of the load");
+	tell_memory(load, results);
+	tell_products(load, results);
+	if (load->busy_ms <= 0)
+		return;
+	tell_samples(load);
+	tell_limits(load);
+	tell_counters(load, &results->before, &results->after);
+	muster_emit_for(load->ctx, "gpu.load_seconds", load->bus_id, muster_number(load->busy_ms / 1e3));
+}
+
+static void forget(struct results *results)
+{
+	muster_series_done(&results->memory.write_gbps);
+	muster_series_done(&results->memory.read_gbps);
+	for (size_t i = 0; i < MUSTER_PRECISIONS; i++)
+		muster_series_done(&results->products[i].tflops);
+}
+
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_load load = { .ctx = ctx, .bus_id = env->gpu->bus_id };
+	struct results results = { 0 };
+	if (env->profile == MUSTER_QUICK && env->soak_s == 0)
+		return 0;
+	load.cuda = muster_cuda(err);
+	if (!load.cuda)
+		return -1;
+	muster_sampler_init(&load.sampler, env->gpu->has_nvml, env->gpu->nvml_device);
+	read_counters(&load, &results.before);
+	int failed = prepare(&load, &results, err);
+	if (failed == 0) {
+		muster_sampler_start(&load.sampler);
+		failed = work(&load, &results, err);
+		muster_sampler_stop(&load.sampler);
+	}
+	read_counters(&load, &results.after);
+	tell(&load, &results);
+	if (failed)
+		muster_failing(ctx, err);
+	release(&load);
+	forget(&results);
+	return failed;
+}
+
+const struct muster_probe muster_probe_gpu_load = {
+	.name = "gpu_load",
+	.summary = "the GPU's whole memory, matrix products, clocks and heat under load",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.soaks = true,
+	.deadline_ms = 30000,
+	.order = 65,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.begin = begin,
+	.together = together,
+};

@@ -1,0 +1,86 @@
+/* load.h - what the parts of the probe gpu_load share: the GPU's memory, its stream, and what samples it meanwhile */
+#ifndef MUSTER_PROBES_GPU_LOAD_LOAD_H
+#define MUSTER_PROBES_GPU_LOAD_LOAD_H
+
+#include "probes/gpu_load/kernels.h"
+#include "probes/gpu_load/sampler.h"
+#include "muster/probe.h"
+
+#define MUSTER_LOAD_EVENTS 64
+
+struct muster_load {
+	struct muster_probe_ctx *ctx;
+	const struct muster_cuda *cuda;
+	const char *bus_id;
+	struct muster_kernels kernels;
+	CUstream stream;
+	CUevent events[MUSTER_LOAD_EVENTS];
+	CUdeviceptr memory; /* the one large allocation */
+	size_t bytes;       /* of it */
+	CUdeviceptr report; /* a struct muster_kernel_report, for all kernels */
+	struct muster_sampler sampler;
+	double busy_ms; /* how long the GPU has worked, by its own clock */
+};
+
+/* Figures of one kind in the order in which they were measured. */
+struct muster_series {
+	double *values;
+	size_t count, capacity;
+};
+void muster_series_add(struct muster_series *series, double value);
+void muster_series_done(struct muster_series *series);
+/* The median of all; of the values from..to-1 (at least one). */
+double muster_series_median(const struct muster_series *series, size_t from, size_t to);
+
+/* Wait for what is queued: 0, or -1 with err. */
+int muster_load_wait(struct muster_load *load, struct muster_error *err);
+/* Milliseconds between two of load->events, which have happened; at least a nanosecond. */
+int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err);
+/* Set the report on the device to zeros (queued). */
+int muster_load_clear_report(struct muster_load *load, struct muster_error *err);
+/* Wait, and fetch the report. */
+int muster_load_fetch_report(struct muster_load *load, struct muster_kernel_report *ret, struct muster_error *err);
+
+/* Words of 16 bytes that were not as they must be, since the start. */
+struct muster_wrong {
+	uint64_t words;
+	char first[160]; /* "offset 0x1f00: expected 0x0, read 0x4, bit 2"; "" while there is none */
+};
+void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report);
+
+/* ---- memory.c ---- */
+
+struct muster_memory_figures {
+	struct muster_series write_gbps, read_gbps; /* one value for each pattern */
+	struct muster_wrong wrong;
+};
+/* Write `patterns` patterns one after the other to the whole memory and verify each. */
+#define MUSTER_MEMORY_PATTERNS 10
+int muster_load_memory(struct muster_load *load, size_t patterns, struct muster_memory_figures *figures,
+	struct muster_error *err);
+
+/* ---- products.c ---- */
+
+enum muster_precision { MUSTER_BF16, MUSTER_FP64, MUSTER_FP8, MUSTER_PRECISIONS };
+extern const char *const muster_precision_names[MUSTER_PRECISIONS]; /* "bf16" */
+
+/* Of one precision. */
+struct muster_product_figures {
+	bool tried, measured;
+	char why_not[300];           /* when tried and not measured */
+	struct muster_series tflops; /* one value for each round */
+	size_t size;                 /* n of the n x n matrices */
+	uint64_t sum;                /* of the product's bits */
+	char made_by[120];           /* GPU, library, algorithm and size: who shares them must get the same bits */
+	struct muster_wrong wrong;   /* where a product differs from the first one */
+};
+/* Multiply matrices for about `ms` milliseconds of the GPU's time. The first time in a run it warms up. What the GPU or
+ * the library cannot do is figures->why_not and no error. */
+int muster_load_products(struct muster_load *load, enum muster_precision precision, double ms,
+	struct muster_product_figures *figures, struct muster_error *err);
+
+/* For tests on real GPUs alone; NULL in muster. Called between a fill and its verification, and between a product and
+ * its comparison, with the range of memory that is looked at next. */
+extern void (*muster_load_hook)(struct muster_load *load, CUdeviceptr range, size_t bytes);
+
+#endif

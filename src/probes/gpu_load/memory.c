@@ -1,0 +1,61 @@
+/* memory.c - the GPU's memory, written and verified
+ *
+ * A pattern is written to all of it before any of it is read again, so that a word that another address changes is seen.
+ */
+#include "probes/gpu_load/load.h"
+
+#include <string.h>
+
+#define ALL UINT64_MAX
+
+/* The first two give every word a content of its own, and every bit has been 0 and 1 after them. The next ones are what
+ * memory tests use for cells that influence their neighbours, then two that differ from the first ones. */
+static const struct muster_pattern patterns[MUSTER_MEMORY_PATTERNS] = {
+	{ 0, ALL, 0, 0 },
+	{ 0, ALL, 0, ALL },
+	{ 0, 0, 0, 0 },
+	{ 0, 0, ALL, 0 },
+	{ 0, 0, 0x5555555555555555, 0 },
+	{ 0, 0, 0xaaaaaaaaaaaaaaaa, 0 },
+	{ 0, 0, 0x3333333333333333, 0 },
+	{ 0, 0, 0xcccccccccccccccc, 0 },
+	{ 0x6d75737465720000, ALL, 0, 0 },
+	{ 0x6d75737465720000, ALL, 0, ALL },
+};
+
+static int queue(struct muster_load *load, const struct muster_pattern *pattern, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = load->cuda;
+	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[0], load->stream) < 0 ||
+		muster_kernel_fill(cuda, &load->kernels, load->memory, load->bytes, pattern, load->stream, err) < 0 ||
+		MUSTER_CUDA(cuda, err, cuEventRecord, load->events[1], load->stream) < 0)
+		return -1;
+	if (muster_load_hook)
+		muster_load_hook(load, load->memory, load->bytes);
+	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[2], load->stream) < 0 ||
+		muster_kernel_verify(cuda, &load->kernels, load->memory, load->bytes, pattern, load->report, load->stream,
+			err) < 0)
+		return -1;
+	return MUSTER_CUDA(cuda, err, cuEventRecord, load->events[3], load->stream);
+}
+
+int muster_load_memory(
+	struct muster_load *load, size_t count, struct muster_memory_figures *figures, struct muster_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct muster_kernel_report report;
+		double write_ms, read_ms;
+		muster_step(load->ctx, "memory test: pattern %zu of %zu over %zu MiB", i + 1, count, load->bytes >> 20);
+		if (muster_load_clear_report(load, err) < 0 || queue(load, &patterns[i], err) < 0)
+			return -1;
+		muster_sampler_take(&load->sampler);
+		if (muster_load_fetch_report(load, &report, err) < 0 ||
+			muster_load_elapsed(load, 0, 1, &write_ms, err) < 0 ||
+			muster_load_elapsed(load, 2, 3, &read_ms, err) < 0)
+			return muster_wrap(err, "memory test");
+		muster_wrong_add(&figures->wrong, &report);
+		muster_series_add(&figures->write_gbps, (double)load->bytes / 1e6 / write_ms);
+		muster_series_add(&figures->read_gbps, (double)load->bytes / 1e6 / read_ms);
+	}
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* sampler.c - what NVML says of a GPU while it works */
+#include "probes/gpu_load/sampler.h"
+
+#include <string.h>
+#include <time.h>
+
+#define EVERY_NS 20000000 /* 20 ms: the power's own refresh */
+#define ROW 3             /* samples running that make a reason count */
+
+const char *const muster_throttle_names[MUSTER_THROTTLES] = {
+	[MUSTER_THROTTLE_POWER_CAP] = "sw-power-cap",
+	[MUSTER_THROTTLE_SW_THERMAL] = "sw-thermal",
+	[MUSTER_THROTTLE_HW_THERMAL] = "hw-thermal",
+	[MUSTER_THROTTLE_POWER_BRAKE] = "hw-power-brake",
+	[MUSTER_THROTTLE_HW_SLOWDOWN] = "hw-slowdown",
+};
+
+static const unsigned long long bits[MUSTER_THROTTLES] = {
+	[MUSTER_THROTTLE_POWER_CAP] = nvmlClocksThrottleReasonSwPowerCap,
+	[MUSTER_THROTTLE_SW_THERMAL] = nvmlClocksThrottleReasonSwThermalSlowdown,
+	[MUSTER_THROTTLE_HW_THERMAL] = nvmlClocksThrottleReasonHwThermalSlowdown,
+	[MUSTER_THROTTLE_POWER_BRAKE] = nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
+	[MUSTER_THROTTLE_HW_SLOWDOWN] = nvmlClocksThrottleReasonHwSlowdown,
+};
+
+static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, struct muster_error *err)
+{
+	unsigned int number = 0;
+	int result = -1;
+	switch (kind) {
+	case MUSTER_SAMPLED_SM_CLOCK:
+		result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetClockInfo, s->device, NVML_CLOCK_SM, &number);
+		break;
+	case MUSTER_SAMPLED_POWER:
+		result = MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_POWER_INSTANT, 0, ret);
+		if (result < 0) { /* older drivers have an average over the last second alone */
+			result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetPowerUsage, s->device, &number);
+			*ret = number;
+		}
+		*ret /= 1e3;
+		return result;
+	case MUSTER_SAMPLED_HEAT:
+		result = MUSTER_NVML(
+			s->nvml, err, nvmlDeviceGetTemperature, s->device, NVML_TEMPERATURE_GPU, &number);
+		break;
+	case MUSTER_SAMPLED_MEMORY_HEAT:
+		return MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_MEMORY_TEMP, 0, ret);
+	case MUSTER_SAMPLED_KINDS: break;
+	}
+	*ret = number;
+	return result;
+}
+
+void muster_sampler_count(struct muster_sampler *s, unsigned long long mask)
+{
+	s->reasons_count++;
+	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
+		s->row[i] = mask & bits[i] ? s->row[i] + 1 : 0;
+		if (s->row[i] >= ROW)
+			s->throttled[i] += s->row[i] == ROW ? ROW : 1;
+	}
+}
+
+void muster_sampler_take(struct muster_sampler *s)
+{
+	unsigned long long mask = 0;
+	struct muster_error err;
+	if (!s->nvml)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (size_t kind = 0; kind < MUSTER_SAMPLED_KINDS; kind++) {
+		struct muster_sampled_figures *figures = &s->figures[kind];
+		double value = 0;
+		if (figures->why_none.code != MUSTER_OK)
+			continue; /* what failed once is not asked again */
+		if (ask(s, (enum muster_sampled)kind, &value, &err) < 0) {
+			figures->why_none = err;
+			continue;
+		}
+		figures->sum += value;
+		figures->highest = figures->count == 0 || value > figures->highest ? value : figures->highest;
+		figures->count++;
+	}
+	if (s->why_no_reasons.code == MUSTER_OK) {
+		if (MUSTER_NVML(s->nvml, &err, nvmlDeviceGetCurrentClocksThrottleReasons, s->device, &mask) < 0)
+			s->why_no_reasons = err;
+		else
+			muster_sampler_count(s, mask);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *sample(void *arg)
+{
+	struct muster_sampler *s = arg;
+	const struct timespec pause = { .tv_nsec = EVERY_NS };
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		bool stop = s->stop;
+		pthread_mutex_unlock(&s->lock);
+		if (stop)
+			return NULL;
+		muster_sampler_take(s);
+		nanosleep(&pause, NULL);
+	}
+}
+
+void muster_sampler_init(struct muster_sampler *s, bool has_nvml, void *device)
+{
+	struct muster_error err;
+	memset(s, 0, sizeof *s);
+	pthread_mutex_init(&s->lock, NULL);
+	s->nvml = muster_nvml(&err);
+	s->device = device;
+	if (s->nvml && !has_nvml) {
+		muster_fail(&err, MUSTER_EVENDOR, "NVML does not show this GPU");
+		s->nvml = NULL;
+	}
+	if (!s->nvml) {
+		for (size_t kind = 0; kind < MUSTER_SAMPLED_KINDS; kind++)
+			s->figures[kind].why_none = err;
+		s->why_no_reasons = err;
+	}
+}
+
+void muster_sampler_start(struct muster_sampler *s)
+{
+	s->running = s->nvml && pthread_create(&s->thread, NULL, sample, s) == 0;
+}
+
+void muster_sampler_stop(struct muster_sampler *s)
+{
+	if (!s->running)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	s->running = false;
+}
+
+double muster_sampler_share(const struct muster_sampler *s, enum muster_throttle reason)
+{
+	return s->reasons_count ? (double)s->throttled[reason] / (double)s->reasons_count : 0;
+}

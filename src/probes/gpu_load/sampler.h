@@ -1,0 +1,64 @@
+/* sampler.h - what NVML says of a GPU while it works, every 20 ms in a thread of its own */
+#ifndef MUSTER_PROBES_GPU_LOAD_SAMPLER_H
+#define MUSTER_PROBES_GPU_LOAD_SAMPLER_H
+
+#include "vendor/nvml.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum muster_sampled {
+	MUSTER_SAMPLED_SM_CLOCK, /* MHz */
+	MUSTER_SAMPLED_POWER,    /* watts, at the moment */
+	MUSTER_SAMPLED_HEAT,     /* degrees Celsius of the GPU */
+	MUSTER_SAMPLED_MEMORY_HEAT,
+	MUSTER_SAMPLED_KINDS
+};
+
+/* Why clocks are held down; the software power cap is no fault. */
+enum muster_throttle {
+	MUSTER_THROTTLE_POWER_CAP,
+	MUSTER_THROTTLE_SW_THERMAL,
+	MUSTER_THROTTLE_HW_THERMAL,
+	MUSTER_THROTTLE_POWER_BRAKE,
+	MUSTER_THROTTLE_HW_SLOWDOWN,
+	MUSTER_THROTTLES
+};
+extern const char *const muster_throttle_names[MUSTER_THROTTLES]; /* "sw-power-cap", as in gpu.throttle_reasons */
+
+/* Of one kind: how many answers there were, their sum and highest, or why there is none. */
+struct muster_sampled_figures {
+	double sum, highest;
+	size_t count;
+	struct muster_error why_none;
+};
+
+struct muster_sampler {
+	const struct muster_nvml *nvml; /* NULL: nothing can be sampled */
+	nvmlDevice_t device;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_t thread;
+	bool running, stop;
+	struct muster_sampled_figures figures[MUSTER_SAMPLED_KINDS];
+	size_t reasons_count; /* samples of the reasons for throttling */
+	struct muster_error why_no_reasons;
+	/* For each reason: samples in runs of at least three, and the length of the run that goes on. */
+	size_t throttled[MUSTER_THROTTLES], row[MUSTER_THROTTLES];
+};
+
+/* Without NVML, or a device of it, nothing will be sampled and why_* say why. */
+void muster_sampler_init(struct muster_sampler *sampler, bool has_nvml, void *device);
+/* Start the thread. */
+void muster_sampler_start(struct muster_sampler *sampler);
+/* Take one sample now, from any thread. */
+void muster_sampler_take(struct muster_sampler *sampler);
+/* End the thread; the figures are whole then. Does nothing when none was started. */
+void muster_sampler_stop(struct muster_sampler *sampler);
+
+/* Of all samples the share in which a reason held for at least three samples running: a single one is no fault. */
+double muster_sampler_share(const struct muster_sampler *sampler, enum muster_throttle reason);
+
+/* Count one answer of NVML about the reasons. Called by take; for tests. */
+void muster_sampler_count(struct muster_sampler *sampler, unsigned long long mask);
+
+#endif
