@@ -41,8 +41,20 @@ struct muster_sim_gpu {
 	double h2d_gbps, d2h_gbps;                   /* alone */
 	double h2d_together_gbps, d2h_together_gbps; /* with all GPUs of the node busy */
 	int sm_clock_app_mhz;                        /* application clock */
-	int fabric_state, fabric_status;             /* nvmlGpuFabricState_t, nvmlReturn_t */
-	const char *fabric_cluster;                  /* UUID; all zeros: none */
+	double memory_write_gbps, memory_read_gbps;  /* of its own memory, by a kernel */
+	double memory_held_mib;                      /* of its memory, by other programs */
+	int memory_bad_bit;               /* kernels read this bit of an 8-byte word as 1, counted from 1; 0: none */
+	unsigned long long memory_bad_at; /* where this word is, in each allocation that is so long: bytes */
+	double gemm_bf16_tflops, gemm_fp64_tflops, gemm_fp8_tflops; /* matrix products; 0: not supported */
+	int gemm_wrong;                                             /* one product in so many is wrong; 0: none */
+	double gemm_drift; /* share of the rate lost from the first to the last tenth of a long load */
+	/* while a program has kernels loaded; a sensor or a limit that is 0 is not supported */
+	int sm_clock_loaded_mhz, temperature_loaded_celsius, memory_temperature_celsius;
+	double power_loaded_watts;
+	unsigned long long throttle_reasons_loaded;
+	int temperature_slowdown_celsius, memory_temperature_max_celsius;
+	int fabric_state, fabric_status; /* nvmlGpuFabricState_t, nvmlReturn_t */
+	const char *fabric_cluster;      /* UUID; all zeros: none */
 	int fabric_clique;
 	unsigned long long fabric_health; /* mask of nvmlGpuFabricInfo_v2_t */
 	int c2c_links;                    /* to the CPU's side of the chip; 0: none */

@@ -1,6 +1,7 @@
 /* fault_misbehave.c - read how a rank's worker misbehaves inside a vendor library */
 #include "sim/fault_misbehave.h"
 
+#include "vendor/cublaslt_abi.h"
 #include "vendor/cuda_abi.h"
 #include "vendor/nccl_abi.h"
 #include "vendor/nvml_abi.h"
@@ -19,9 +20,11 @@ static const char *const words[] = {
 /* Where a worker can be met. A name that is none of these would have no effect, unnoticed. */
 const char *const muster_sim_misbehaviour_functions[] = {
 #define X(symbol, parameters) #symbol,
-	MUSTER_CUDA_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X) MUSTER_NCCL_FUNCTIONS(X)
+	MUSTER_CUDA_FUNCTIONS(X) MUSTER_CUBLASLT_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+		MUSTER_NCCL_FUNCTIONS(X)
 #undef X
-		"nvmlErrorString",
+			"cublasLtGetVersion",
+	"nvmlErrorString",
 	"ncclGetErrorString",
 	"ncclGetLastError",
 	"ibv_get_device_list",

@@ -46,6 +46,13 @@ $(cat "$work/diff")"
 check libcuda.so.1
 
 {
+	functions src/vendor/cublaslt_abi.h cublasLt
+	echo cublasLtGetVersion
+	echo muster_standin_mark
+} >"$work/wanted"
+check libcublasLt.so.13
+
+{
 	functions src/vendor/nvml_abi.h nvml
 	echo nvmlErrorString
 	echo muster_standin_mark

@@ -3,9 +3,12 @@
 #include "sim/standins/base.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXIT_UNSCRIPTED 70
 
@@ -53,4 +56,49 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 	}
 	if (digits != 2 * bytes)
 		muster_standin_end("\"%s\" is not %s", text, what);
+}
+
+/* -- libcuda.so.1's stand-in, for the others -- */
+
+static struct {
+	pthread_mutex_t lock;
+	bool found;
+	struct muster_standin_cuda functions;
+} cuda = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void find_functions(void *library)
+{
+	void *function;
+#define X(type, symbol, parameters)                                                                                    \
+	if (!(function = dlsym(library, #symbol)))                                                                     \
+		muster_standin_end("libcuda.so.1 is not simulated, and another library is");                           \
+	memcpy(&cuda.functions.symbol, &function, sizeof cuda.functions.symbol);
+	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
+#undef X
+}
+
+static const struct muster_standin_cuda *find_cuda(int mode)
+{
+	pthread_mutex_lock(&cuda.lock);
+	void *library = cuda.found ? NULL : dlopen("libcuda.so.1", RTLD_NOW | mode);
+	if (library) {
+		find_functions(library);
+		cuda.found = true;
+	}
+	bool found = cuda.found;
+	pthread_mutex_unlock(&cuda.lock);
+	return found ? &cuda.functions : NULL;
+}
+
+const struct muster_standin_cuda *muster_standin_cuda(void)
+{
+	const struct muster_standin_cuda *found = find_cuda(0);
+	if (!found)
+		muster_standin_end("a library finds no libcuda.so.1: %s", dlerror());
+	return found;
+}
+
+const struct muster_standin_cuda *muster_standin_cuda_if_loaded(void)
+{
+	return find_cuda(RTLD_NOLOAD);
 }

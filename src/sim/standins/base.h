@@ -1,4 +1,4 @@
-/* base.h - what the stand-in libraries share, and what libcuda's offers to libnccl's
+/* base.h - what the stand-in libraries share, and what libcuda's offers to the others
  *
  * A stand-in is a shared library with the real soname and ABI whose hardware is cluster.json. It exports what is marked
  * MUSTER_STANDIN_EXPORT and nothing else, and it always exports the mark by which muster tells that a run is simulated.
@@ -34,7 +34,7 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 
 /* Simulated device memory is folded: an allocation of any size keeps min(size, window) real bytes, and byte x of it
  * lives at x modulo that. Data whose period divides the window survives a trip to the device and back; other data does
- * not. The probes' data repeats after 8191 words of 8 bytes. */
+ * not. The probes' data repeats after 8191 words of 8 bytes. What kernels write is not folded: see cuda_contents.c. */
 #define MUSTER_STANDIN_WINDOW ((size_t)4 * 8 * 8191)
 
 /* Work in a stream that another library carries out. */
@@ -52,14 +52,17 @@ struct muster_standin_device {
 	const struct muster_sim_gpu *gpu;
 };
 
-/* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for libnccl.so.2's. One lock
- * guards all streams and memory; poll and done are called with it held, and it may be taken again by its holder.
+/* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for the other stand-ins. One
+ * lock guards all streams and memory; poll and done are called with it held, and it may be taken again by its holder.
  *   lock, unlock    - the lock
  *   current         - false: no context is current
  *   enqueue         - put operation behind what the stream (NULL: the default one) holds; false: no such stream
  *   progress        - do what can be done now, in every stream
  *   check           - whether bytes from pointer on lie in one allocation
- *   read, write     - copy through the fold; the caller has checked the range */
+ *   read, write     - copy through the fold; the caller has checked the range
+ *   sum             - a number that says what the range holds, as a kernel reads it: equal for equal contents
+ *   fill            - the whole range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit
+ *   loaded          - whether kernels are loaded on the GPU now; *seconds: of its work while they were */
 #define MUSTER_STANDIN_CUDA_FUNCTIONS(X)                                                                               \
 	X(void, muster_standin_cuda_lock, (void))                                                                      \
 	X(void, muster_standin_cuda_unlock, (void))                                                                    \
@@ -68,6 +71,20 @@ struct muster_standin_device {
 	X(void, muster_standin_cuda_progress, (void))                                                                  \
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes))                                        \
 	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes))                                  \
-	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes))
+	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes))                           \
+	X(unsigned long long, muster_standin_cuda_sum, (CUdeviceptr from, size_t bytes))                               \
+	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong))         \
+	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds))
+
+/* libcuda.so.1's stand-in, loaded when it is not yet. Ends the process when another library has that name: simulated
+ * and real hardware never mix. */
+struct muster_standin_cuda {
+#define X(type, symbol, parameters) type(*symbol) parameters;
+	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
+#undef X
+};
+const struct muster_standin_cuda *muster_standin_cuda(void);
+/* NULL when this process has not loaded it. */
+const struct muster_standin_cuda *muster_standin_cuda_if_loaded(void);
 
 #endif

@@ -206,9 +206,11 @@ static const struct {
 	{ CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" },
 	{ CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" },
 	{ CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal" },
+	{ CUDA_ERROR_INVALID_IMAGE_, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
 	{ CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
 	{ CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered" },
 	{ CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle" },
+	{ CUDA_ERROR_NOT_FOUND_, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
 	{ CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready" },
 	{ CUDA_ERROR_ILLEGAL_ADDRESS_, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" },
 	{ CUDA_ERROR_CONTEXT_IS_DESTROYED_, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed" },
@@ -216,6 +218,7 @@ static const struct {
 		"part or all of the requested memory range is already mapped" },
 	{ CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
 		"pointer does not correspond to a registered memory region" },
+	{ CUDA_ERROR_MISALIGNED_ADDRESS_, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address" },
 	{ CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
 	{ CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported" },
 	{ CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized" },
@@ -366,7 +369,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	if (result != CUDA_SUCCESS)
 		return muster_simcuda_leave(result);
 	if (found->retained++ == 0) {
-		*found = (struct CUctx_st){ .gpu = found->gpu, .retained = 1 };
+		*found = (struct CUctx_st){ .gpu = found->gpu, .retained = 1, .loaded_seconds = found->loaded_seconds };
 		found->default_stream.context = found;
 		found->default_stream.last = &found->default_stream.first;
 	}
@@ -382,6 +385,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 		result = CUDA_ERROR_INVALID_CONTEXT;
 	if (result == CUDA_SUCCESS && --found->retained == 0) {
 		muster_simcuda_forget_streams(found);
+		muster_simcuda_forget_modules(found);
 		muster_simcuda_forget_memory(found);
 	}
 	return muster_simcuda_leave(result);
@@ -409,7 +413,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS) {
 		*total_bytes = (size_t)(context->gpu->memory_mib * 1048576);
-		*free_bytes = *total_bytes - context->used;
+		*free_bytes = muster_simcuda_free_bytes(context);
 	}
 	return muster_simcuda_leave(result);
 }

@@ -1,16 +1,19 @@
 /* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
- * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams,
- * events and copies. Every exported function runs between an _enter_ and leave, which hold the one lock.
+ * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams, events and copies,
+ * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel has written. Every exported function runs
+ * between an _enter_ and leave, which hold the one lock.
  */
 #ifndef MUSTER_SIM_STANDINS_CUDA_H
 #define MUSTER_SIM_STANDINS_CUDA_H
 
 #include "sim/cluster.h"
+#include "probes/gpu_load/kernels.h"
 #include "sim/standins/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define X(symbol, parameters) MUSTER_STANDIN_EXPORT CUresult symbol parameters;
 MUSTER_CUDA_FUNCTIONS(X)
@@ -20,17 +23,23 @@ MUSTER_STANDIN_CUDA_FUNCTIONS(X)
 #undef X
 
 /* Codes of cuda.h that the stand-in gives and muster only prints. */
+#define CUDA_ERROR_INVALID_IMAGE_ ((CUresult)200)
+#define CUDA_ERROR_NOT_FOUND_ ((CUresult)500)
 #define CUDA_ERROR_ILLEGAL_ADDRESS_ ((CUresult)700)
 #define CUDA_ERROR_CONTEXT_IS_DESTROYED_ ((CUresult)709)
 #define CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_ ((CUresult)712)
 #define CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED_ ((CUresult)713)
+#define CUDA_ERROR_MISALIGNED_ADDRESS_ ((CUresult)716)
+
+struct muster_simcuda_piece;
 
 struct muster_simcuda_allocation {
 	struct muster_simcuda_allocation *next;
 	struct CUctx_st *context;
 	CUdeviceptr base;
 	size_t bytes;
-	size_t window; /* bytes of data: min(bytes, MUSTER_STANDIN_WINDOW) */
+	struct muster_simcuda_piece *pieces; /* what kernels have written; elsewhere data holds */
+	size_t window;                       /* bytes of data: min(bytes, MUSTER_STANDIN_WINDOW) */
 	unsigned char data[];
 };
 
@@ -54,6 +63,8 @@ struct CUctx_st {
 	const struct muster_sim_gpu *gpu;
 	unsigned int retained; /* 0: there is no primary context */
 	CUresult broken;       /* what every call gives once work has failed */
+	struct CUmod_st *modules;
+	double loaded_seconds; /* of work while there were modules; kept when the context goes */
 	size_t used;           /* bytes allocated */
 	struct CUstream_st default_stream;
 	struct CUstream_st *streams; /* those that were created */
@@ -74,12 +85,31 @@ struct CUctx_st *muster_simcuda_device(size_t ordinal);
 struct CUctx_st *muster_simcuda_current(void); /* NULL: none */
 
 /* -- memory -- */
+size_t muster_simcuda_free_bytes(const struct CUctx_st *context);
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret);
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes);
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes);
 void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words);
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);
 void muster_simcuda_forget_memory(struct CUctx_st *context);
+
+/* -- what kernels have written -- */
+/* The range holds the pattern, whose place 0 is the range's first byte. It begins and ends at whole 8-byte words. */
+void muster_simcuda_fill(struct muster_simcuda_range to, size_t bytes, const struct muster_pattern *pattern);
+void muster_simcuda_flip(struct muster_simcuda_range word); /* the lowest bit of a word that was filled */
+/* It holds what data has from now on. */
+void muster_simcuda_drop(struct muster_simcuda_range to, size_t bytes);
+void muster_simcuda_overlay(struct muster_simcuda_range from, void *to, size_t bytes); /* to: what data has */
+/* What kernels do, as the scenario's GPU does it: see kernels.h. threads: how many there are. */
+void muster_simcuda_verify(struct muster_simcuda_range range, size_t bytes, const struct muster_pattern *pattern,
+	size_t threads, struct muster_kernel_report *report);
+void muster_simcuda_compare(struct muster_simcuda_range range, struct muster_simcuda_range expected, size_t bytes,
+	size_t threads, struct muster_kernel_report *report);
+/* Of a range that is not folded, what the kernel computes; of a longer one, another number of the same nature. */
+uint64_t muster_simcuda_sum(struct muster_simcuda_range range, size_t bytes);
+
+/* -- kernels -- */
+void muster_simcuda_forget_modules(struct CUctx_st *context);
 
 /* -- streams -- */
 void muster_simcuda_wait_idle(void); /* wait until no stream has work, as calls that free memory do */

@@ -51,6 +51,7 @@ static unsigned char *piece(struct muster_simcuda_range place, size_t bytes, siz
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
 {
 	const unsigned char *source = from;
+	muster_simcuda_drop(to, bytes);
 	size_t skip = bytes > to.allocation->window ? bytes - to.allocation->window : 0; /* would be overwritten */
 	source += skip;
 	to.offset += skip;
@@ -67,21 +68,20 @@ void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t
 
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes)
 {
+	struct muster_simcuda_range at = from;
 	unsigned char *target = to;
-	while (bytes) {
-		size_t length;
-		const unsigned char *data = piece(from, bytes, &length);
+	for (size_t left = bytes, length; left; left -= length, at.offset += length, target += length) {
+		const unsigned char *data = piece(at, left, &length);
 		memcpy(target, data, length);
-		target += length;
-		from.offset += length;
-		bytes -= length;
 	}
+	muster_simcuda_overlay(from, to, bytes);
 }
 
 void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words)
 {
 	unsigned int block[1024];
 	size_t most = to.allocation->window / sizeof value + 1, room = sizeof block / sizeof *block;
+	muster_simcuda_drop(to, words * sizeof value);
 	if (words > most)
 		words = most;
 	for (size_t i = 0; i < room && i < words; i++)
@@ -112,14 +112,37 @@ void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
 		muster_simcuda_put(place, from, bytes);
 }
 
+unsigned long long muster_standin_cuda_sum(CUdeviceptr from, size_t bytes)
+{
+	struct muster_simcuda_range place;
+	return muster_simcuda_range_find(from, bytes, &place) ? muster_simcuda_sum(place, bytes) : 0;
+}
+
+void muster_standin_cuda_fill(CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong)
+{
+	struct muster_simcuda_range place;
+	if (!muster_simcuda_range_find(to, bytes, &place))
+		return;
+	muster_simcuda_fill(place, bytes, &(struct muster_pattern){ .seed = what, .and_mask = UINT64_MAX });
+	place.offset += bytes / 16 * 8;
+	if (wrong)
+		muster_simcuda_flip(place);
+}
+
 /* -- device memory -- */
+
+size_t muster_simcuda_free_bytes(const struct CUctx_st *context)
+{
+	size_t total = (size_t)(context->gpu->memory_mib * 1048576);
+	size_t taken = context->used + (size_t)(context->gpu->memory_held_mib * 1048576);
+	return taken < total ? total - taken : 0;
+}
 
 static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t bytes)
 {
 	if (!ret || bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	size_t total = (size_t)(context->gpu->memory_mib * 1048576);
-	if (bytes > total - context->used)
+	if (bytes > muster_simcuda_free_bytes(context))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	size_t window = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
 	struct muster_simcuda_allocation *a = muster_calloc(1, sizeof *a + window);
@@ -146,6 +169,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 static void forget(struct muster_simcuda_allocation **at)
 {
 	struct muster_simcuda_allocation *gone = *at;
+	muster_simcuda_drop((struct muster_simcuda_range){ gone, 0 }, gone->bytes);
 	*at = gone->next;
 	gone->context->used -= gone->bytes;
 	free(gone);

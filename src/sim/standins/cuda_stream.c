@@ -95,6 +95,7 @@ static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_ra
 	static unsigned char between[MUSTER_STANDIN_WINDOW];
 	size_t window = to.allocation->window;
 	size_t skip = bytes > window ? bytes - window : 0;
+	muster_simcuda_drop(to, skip);
 	from.offset += skip;
 	to.offset += skip;
 	muster_simcuda_get(from, between, bytes - skip);
@@ -181,12 +182,15 @@ static void progress(struct CUstream_st *stream)
 		if (state == 0)
 			return;
 		if (state < 0) {
-			stream->context->broken = CUDA_ERROR_LAUNCH_FAILED;
+			if (stream->context->broken == CUDA_SUCCESS)
+				stream->context->broken = CUDA_ERROR_LAUNCH_FAILED;
 			while (stream->first)
 				drop_first(stream);
 			return;
 		}
 		stream->now += stream->first->seconds;
+		if (stream->context->modules)
+			stream->context->loaded_seconds += stream->first->seconds;
 		drop_first(stream);
 	}
 }

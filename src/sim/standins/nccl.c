@@ -7,7 +7,6 @@
 
 #include "muster/arena.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -47,39 +46,14 @@ struct ncclComm {
 	size_t references;     /* the caller's, and one for each all-reduce */
 };
 
-/* -- libcuda.so.1's stand-in -- */
-
-static struct muster_simcuda cuda;
-static pthread_once_t cuda_once = PTHREAD_ONCE_INIT;
-
-static void find_cuda(void)
-{
-	void *handle = dlopen("libcuda.so.1", RTLD_NOW);
-	void *function;
-	if (!handle)
-		muster_standin_end("libnccl.so.2 finds no libcuda.so.1: %s", dlerror());
-#define X(type, symbol, parameters)                                                                                    \
-	if (!(function = dlsym(handle, #symbol)))                                                                      \
-		muster_standin_end("libnccl.so.2 is simulated and libcuda.so.1 is not");                               \
-	memcpy(&cuda.symbol, &function, sizeof cuda.symbol);
-	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
-#undef X
-}
-
-const struct muster_simcuda *muster_simcuda(void)
-{
-	pthread_once(&cuda_once, find_cuda);
-	return &cuda;
-}
-
 static void lock(void)
 {
-	muster_simcuda()->muster_standin_cuda_lock();
+	muster_standin_cuda()->muster_standin_cuda_lock();
 }
 
 static ncclResult_t unlock(ncclResult_t result)
 {
-	muster_simcuda()->muster_standin_cuda_unlock();
+	muster_standin_cuda()->muster_standin_cuda_unlock();
 	return result;
 }
 
@@ -235,7 +209,7 @@ static void work_done(void *arg)
 static ncclResult_t launch(struct work *work)
 {
 	struct muster_standin_operation operation = { .poll = work_poll, .done = work_done, .arg = work };
-	if (muster_simcuda()->muster_standin_cuda_enqueue(work->stream, &operation))
+	if (muster_standin_cuda()->muster_standin_cuda_enqueue(work->stream, &operation))
 		return ncclSuccess;
 	muster_simlog_warn("Cuda failure 'invalid resource handle'");
 	work_done(work);
@@ -251,7 +225,7 @@ static ncclResult_t advance(struct ncclComm *comm)
 		comm->state = launch(comm->deferred);
 		comm->deferred = NULL;
 	}
-	muster_simcuda()->muster_standin_cuda_progress();
+	muster_standin_cuda()->muster_standin_cuda_progress();
 	if (comm->finalizing && comm->state == ncclInProgress && comm->references == 1)
 		comm->state = ncclSuccess;
 	return comm->state;
@@ -310,7 +284,7 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 {
 	struct muster_standin_device device;
 	struct muster_error err;
-	if (!muster_simcuda()->muster_standin_cuda_current(&device)) {
+	if (!muster_standin_cuda()->muster_standin_cuda_current(&device)) {
 		muster_simlog_warn("Cuda failure 'invalid device context'");
 		return ncclUnhandledCudaError;
 	}
@@ -415,7 +389,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
  * that is recorded before ncclCommGetAsyncError says ncclSuccess comes before it. */
 static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work *work, cudaStream_t stream)
 {
-	const struct muster_simcuda *simcuda = muster_simcuda();
+	const struct muster_standin_cuda *simcuda = muster_standin_cuda();
 	size_t bytes = work->count * sizeof(float);
 	advance_init(comm);
 	if (comm->state == ncclInProgress || comm->finalizing) {

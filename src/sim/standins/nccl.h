@@ -20,15 +20,6 @@ MUSTER_NCCL_FUNCTIONS(X)
 MUSTER_STANDIN_EXPORT const char *ncclGetErrorString(ncclResult_t result);
 MUSTER_STANDIN_EXPORT const char *ncclGetLastError(ncclComm_t comm);
 
-/* libcuda.so.1's stand-in. Ends the process when another library has that name: simulated and real hardware never mix.
- */
-struct muster_simcuda {
-#define X(type, symbol, parameters) type(*symbol) parameters;
-	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
-#undef X
-};
-const struct muster_simcuda *muster_simcuda(void);
-
 /* -- the ring: shared memory between its ranks -- */
 
 /* What each rank tells the others. */

@@ -85,7 +85,7 @@ static void say(const char *kind, const char *text)
 	struct muster_standin_device device = { 0 };
 	char host[256];
 	host_name(host, sizeof host);
-	muster_simcuda()->muster_standin_cuda_current(&device);
+	muster_standin_cuda()->muster_standin_cuda_current(&device);
 	fprintf(debug.out, "%s:%ld:%ld [%d] %s%s\n", host, (long)getpid(), (long)gettid(), device.ordinal, kind, text);
 	fflush(debug.out);
 }

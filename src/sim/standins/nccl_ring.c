@@ -200,7 +200,7 @@ static bool publish(struct muster_simring *ring, struct muster_simring_work *wor
 	struct slot *slot = &shared->slots[ring->rank];
 	if (atomic_load(&shared->reduced) < before) /* another rank may still read this rank's window */
 		return false;
-	muster_simcuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, elements * sizeof(float));
+	muster_standin_cuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, elements * sizeof(float));
 	slot->count = work->count;
 	slot->op = work->op;
 	atomic_fetch_add(&shared->published, 1);
@@ -242,7 +242,7 @@ static bool gather(struct muster_simring *ring, struct muster_simring_work *work
 		size_t at = elements - elements / 3 - 1;
 		own[at > 0 ? at : 1] += 1;
 	}
-	muster_simcuda()->muster_standin_cuda_write(work->receive, own, bytes);
+	muster_standin_cuda()->muster_standin_cuda_write(work->receive, own, bytes);
 	free(own);
 	atomic_fetch_add(&shared->gathered, 1);
 	return true;

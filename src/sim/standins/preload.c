@@ -151,7 +151,8 @@ void *dlopen(const char *file, int mode)
 			"%.400s: cannot open shared object file: No such file or directory", file);
 		return NULL;
 	}
-	muster_standin_loads(file);
+	if (!(mode & RTLD_NOLOAD))
+		muster_standin_loads(file);
 	return next.dlopen(file, mode);
 }
 

@@ -1,0 +1,278 @@
+/* cuda_kernels.c - libcuda.so.1 for the simulation: modules, and muster's kernels by their names
+ *
+ * A kernel takes bytes / bandwidth of virtual time. The module's text is not compiled: a function exists if the text
+ * has an entry of that name, and kernels.h says what each does.
+ */
+#include "sim/standins/cuda.h"
+
+#include "muster/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MAX 1024 /* of a block */
+
+struct CUmod_st {
+	struct CUmod_st *next;
+	struct CUctx_st *context;
+	struct CUfunc_st *functions;
+	char *text;
+};
+
+struct CUfunc_st {
+	struct CUfunc_st *next;
+	struct CUmod_st *module;
+	char *name;
+};
+
+/* -- modules -- */
+
+bool muster_standin_cuda_loaded(const char *bus_id, double *seconds)
+{
+	bool loaded = false;
+	*seconds = 0;
+	muster_standin_cuda_lock();
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+		const struct CUctx_st *context = muster_simcuda_device(i);
+		if (strcmp(context->gpu->bus_id, bus_id) != 0)
+			continue;
+		loaded = context->modules != NULL;
+		*seconds = context->loaded_seconds;
+	}
+	muster_standin_cuda_unlock();
+	return loaded;
+}
+
+/* What the driver's compiler says goes where the caller wants it. */
+static void log_error(unsigned int count, const CUjit_option *options, void *const *values, const char *text)
+{
+	char *log = NULL;
+	size_t room = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+			log = values[i];
+		else if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+			room = (size_t)(uintptr_t)values[i];
+	}
+	if (log && room > 0)
+		snprintf(log, room, "%s", text);
+}
+
+CUresult cuModuleLoadDataEx(
+	CUmodule *module, const void *image, unsigned int option_count, CUjit_option *options, void **values)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!module || !image || (option_count > 0 && (!options || !values))))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && !strstr(image, ".version")) {
+		log_error(option_count, options, values, "ptxas fatal   : Missing .version directive at start of file");
+		result = CUDA_ERROR_INVALID_IMAGE_;
+	}
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	struct CUmod_st *new = muster_calloc(1, sizeof *new);
+	*new = (struct CUmod_st){ .next = context->modules, .context = context, .text = muster_strdup(image) };
+	context->modules = new;
+	*module = new;
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+static void unload(struct CUmod_st **at)
+{
+	struct CUmod_st *gone = *at;
+	*at = gone->next;
+	while (gone->functions) {
+		struct CUfunc_st *function = gone->functions;
+		gone->functions = function->next;
+		free(function->name);
+		free(function);
+	}
+	free(gone->text);
+	free(gone);
+}
+
+void muster_simcuda_forget_modules(struct CUctx_st *context)
+{
+	while (context->modules)
+		unload(&context->modules);
+}
+
+/* The context's own list: a module of another context is as unknown as one that is gone. */
+static struct CUmod_st **find_module(struct CUctx_st *context, CUmodule module)
+{
+	struct CUmod_st **at = &context->modules;
+	while (*at && *at != module)
+		at = &(*at)->next;
+	return *at ? at : NULL;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	if (!find_module(context, module))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
+	muster_simcuda_wait_idle();
+	struct CUmod_st **at = find_module(context, module);
+	if (at) /* another thread may have been as fast */
+		unload(at);
+	return muster_simcuda_leave(CUDA_SUCCESS);
+}
+
+static bool has_entry(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = text; length > 0 && (at = strstr(at, ".entry ")) != NULL;) {
+		at += sizeof ".entry " - 1;
+		if (strncmp(at, name, length) == 0 && at[length] == '(')
+			return true;
+	}
+	return false;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	struct CUctx_st *context;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result == CUDA_SUCCESS && (!function || !name))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && !find_module(context, module))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	if (result == CUDA_SUCCESS && !has_entry(module->text, name))
+		result = CUDA_ERROR_NOT_FOUND_;
+	if (result == CUDA_SUCCESS) {
+		struct CUfunc_st *new = muster_calloc(1, sizeof *new);
+		*new = (struct CUfunc_st){ .next = module->functions, .module = module, .name = muster_strdup(name) };
+		module->functions = new;
+		*function = new;
+	}
+	return muster_simcuda_leave(result);
+}
+
+/* -- kernels -- */
+
+enum kernel { FILL, VERIFY, COMPARE, CHECKSUM, KERNEL_COUNT };
+
+struct launch {
+	enum kernel kernel;
+	struct CUctx_st *context;
+	CUdeviceptr range, expected, report;
+	uint64_t words;
+	struct muster_pattern pattern;
+	size_t threads;
+};
+
+static const char *const kernels[] = {
+	[FILL] = "muster_fill",
+	[VERIFY] = "muster_verify",
+	[COMPARE] = "muster_compare",
+	[CHECKSUM] = "muster_checksum",
+};
+_Static_assert(sizeof kernels / sizeof *kernels == KERNEL_COUNT, "a name for each kernel");
+
+/* The parameters in their order, as in kernels.ptx. */
+static void read_parameters(struct launch *launch, void **parameters)
+{
+	uint64_t *const pattern[] = { &launch->pattern.seed, &launch->pattern.and_mask, &launch->pattern.or_mask,
+		&launch->pattern.xor_mask };
+	size_t next = 0;
+	launch->range = *(CUdeviceptr *)parameters[next++];
+	if (launch->kernel == COMPARE)
+		launch->expected = *(CUdeviceptr *)parameters[next++];
+	launch->words = *(uint64_t *)parameters[next++];
+	for (size_t i = 0; i < 4 && (launch->kernel == FILL || launch->kernel == VERIFY); i++)
+		*pattern[i] = *(uint64_t *)parameters[next++];
+	if (launch->kernel != FILL)
+		launch->report = *(CUdeviceptr *)parameters[next++];
+}
+
+/* Where a kernel reads or writes: false when no memory is there, or not for accesses of that size. */
+static bool find_range(
+	struct CUctx_st *context, CUdeviceptr at, uint64_t bytes, size_t alignment, struct muster_simcuda_range *ret)
+{
+	if (at % alignment != 0)
+		context->broken = CUDA_ERROR_MISALIGNED_ADDRESS_;
+	else if (!muster_simcuda_range_find(at, bytes, ret))
+		context->broken = CUDA_ERROR_ILLEGAL_ADDRESS_;
+	return context->broken == CUDA_SUCCESS;
+}
+
+/* The struct muster_standin_operation's poll. */
+static int run(void *arg, double *seconds)
+{
+	const struct launch *launch = arg;
+	struct CUctx_st *context = launch->context;
+	struct muster_simcuda_range range, expected, report;
+	struct muster_kernel_report noted;
+	uint64_t bytes = launch->words * MUSTER_KERNEL_WORD;
+	bool fills = launch->kernel == FILL, compares = launch->kernel == COMPARE;
+	if (launch->words > UINT64_MAX / MUSTER_KERNEL_WORD)
+		bytes = UINT64_MAX; /* no memory is so long */
+	if (!find_range(context, launch->range, bytes, MUSTER_KERNEL_WORD, &range) ||
+		(compares && !find_range(context, launch->expected, bytes, MUSTER_KERNEL_WORD, &expected)) ||
+		(!fills && !find_range(context, launch->report, sizeof noted, sizeof(uint64_t), &report)))
+		return -1;
+	*seconds = (double)bytes * (compares ? 2 : 1) /
+		   ((fills ? context->gpu->memory_write_gbps : context->gpu->memory_read_gbps) * 1e9);
+	if (fills) {
+		muster_simcuda_fill(range, bytes, &launch->pattern);
+		return 1;
+	}
+	muster_simcuda_get(report, &noted, sizeof noted);
+	if (launch->kernel == VERIFY)
+		muster_simcuda_verify(range, bytes, &launch->pattern, launch->threads, &noted);
+	else if (compares)
+		muster_simcuda_compare(range, expected, bytes, launch->threads, &noted);
+	else
+		noted.wrong += muster_simcuda_sum(range, bytes);
+	muster_simcuda_put(report, &noted, sizeof noted);
+	return 1;
+}
+
+static struct launch *prepare(CUfunction function, void **parameters, size_t threads)
+{
+	struct launch *launch = muster_calloc(1, sizeof *launch);
+	while (launch->kernel < KERNEL_COUNT && strcmp(kernels[launch->kernel], function->name) != 0)
+		launch->kernel++;
+	if (launch->kernel == KERNEL_COUNT)
+		muster_standin_end("no stand-in knows what the kernel \"%s\" does", function->name);
+	launch->context = function->module->context;
+	launch->threads = threads;
+	read_parameters(launch, parameters);
+	return launch;
+}
+
+static bool has_function(struct CUctx_st *context, CUfunction function)
+{
+	for (const struct CUmod_st *module = context->modules; module; module = module->next)
+		for (const struct CUfunc_st *one = module->functions; one; one = one->next)
+			if (one == function)
+				return true;
+	return false;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+	unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+	void **parameters, void **extra)
+{
+	struct CUctx_st *context;
+	const uint64_t block = (uint64_t)block_x * block_y * block_z, grid = (uint64_t)grid_x * grid_y * grid_z;
+	CUresult result = muster_simcuda_enter_context(&context);
+	if (result != CUDA_SUCCESS)
+		return muster_simcuda_leave(result);
+	if (!has_function(context, function))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (block == 0 || block > THREADS_MAX || grid == 0 || shared_bytes > 0 || !parameters || extra)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	struct launch *launch = prepare(function, parameters, grid * block);
+	const struct muster_standin_operation operation = { .poll = run, .done = free, .arg = launch };
+	if (!muster_standin_cuda_enqueue(stream, &operation)) {
+		free(launch);
+		result = CUDA_ERROR_INVALID_HANDLE;
+	}
+	return muster_simcuda_leave(result);
+}
