@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { DAY_S = 86400 };
+enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 }; /* seconds of load in full; what else a run needs beside it */
 
 static const char *const localise_names[] = {
 	[MUSTER_LOCALISE_OFF] = "off",
@@ -36,6 +37,10 @@ static int check(const char *command, const struct muster_options *options, size
 			command, operand);
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
+	if (options->soak_s > 0 && options->deadline_s < options->soak_s + SOAK_REST_S)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --deadline %d is too short: the load takes %d s of it, and the rest of the run at least %d s",
+			command, options->deadline_s, options->soak_s, SOAK_REST_S);
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
 	for (size_t i = 0; i < 2; i++)
 		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
@@ -47,12 +52,17 @@ static int check(const char *command, const struct muster_options *options, size
 int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
 	struct muster_options *options, int *ret_code)
 {
-	char profile[120], deadline[80];
+	const int default_deadline_s = options->deadline_s;
+	char profile[160], deadline[120];
 	unsigned int log_format = 0;
 	snprintf(profile, sizeof profile,
-		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB; full: up to 8 GiB (default %s)",
+		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB, short load on each GPU; full: up to 8 GiB, 10 s of "
+		"load (default %s)",
 		muster_profile_names[options->profile]);
-	snprintf(deadline, sizeof deadline, "deadline of the whole run (default %d)", options->deadline_s);
+	snprintf(deadline, sizeof deadline, "deadline of the whole run (default %d, and the seconds of --soak)",
+		default_deadline_s);
+	options->deadline_s = 0;
+	options->soak_s = -1;
 	const struct muster_option table[] = {
 		{ "--sku", "NAME",
 			"expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA machine: "
@@ -71,6 +81,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S },
 		{ "--repeat", "N", "measure copies and all-reduces N times, check the medians and keep all values",
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
+		{ "--soak", "SECONDS", "work on every GPU for so long: memory test and matrix products (default: in full 10)",
+			.number = &options->soak_s, .low = 0, .high = DAY_S / 2 },
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "
 			"(default: only if the full all-reduce fails or is slow)",
@@ -116,6 +128,10 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		return 1;
 	if (parsed == 0)
 		muster_log_as_json(log_format == 1);
+	if (options->soak_s < 0)
+		options->soak_s = options->profile == MUSTER_FULL ? FULL_SOAK_S : 0;
+	if (options->deadline_s == 0)
+		options->deadline_s = default_deadline_s + options->soak_s;
 	if (options->beside_jobs && options->localise == MUSTER_LOCALISE_AUTO)
 		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
 	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),

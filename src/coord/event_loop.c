@@ -197,7 +197,10 @@ void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
 		muster_pack_text(&p, why);
 		muster_send_packed(s->transport, rank, MUSTER_TAG_INTERRUPT, &p);
 	}
-	muster_worker_client_stop(&s->worker, MUSTER_EINTERRUPTED, why);
+	if (s->soaking)
+		muster_worker_client_cancel(&s->worker, why);
+	else
+		muster_worker_client_stop(&s->worker, MUSTER_EINTERRUPTED, why);
 }
 
 static void look_for_signal(struct muster_supervisor *s)

@@ -201,6 +201,24 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 	return false;
 }
 
+/* While the GPUs work for so many seconds, say now and then how many are left. */
+static void say_time_left(struct muster_supervisor *s, int soak_s)
+{
+	const double every_ms = 10000;
+	double start_ms = muster_clock_now(s->clock), left_s;
+	for (int i = 0; s->worker.state == MUSTER_WORKER_BUSY; i++) {
+		left_s = soak_s - i * every_ms / 1e3;
+		if (left_s > 0) {
+			char *text = muster_asprintf("load on all GPUs: %.0f s left", left_s);
+			muster_progress_say(&s->coordinator->progress, text);
+			free(text);
+		}
+		while (s->worker.state == MUSTER_WORKER_BUSY &&
+			muster_clock_now(s->clock) < start_ms + (i + 1) * every_ms)
+			muster_supervisor_poll(s, start_ms + (i + 1) * every_ms);
+	}
+}
+
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action)
 {
 	struct muster_json_writer_text command;
@@ -208,9 +226,15 @@ bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *pr
 		return false;
 	muster_command_begin(&command, action);
 	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
-	int soak_ms = probe->soaks ? s->options->soak_s * 1000 : 0;
-	muster_command_start(s, &command, muster_supervisor_bounded(s, probe->deadline_ms + soak_ms));
+	int soak_s = probe->soaks ? s->options->soak_s : 0;
+	muster_command_start(s, &command,
+		(int)fmin(muster_supervisor_bounded(s, probe->deadline_ms) + soak_s * 1e3,
+			fmax(muster_supervisor_time_left(s), s->deadlines.command_least)));
+	s->soaking = soak_s > 0;
+	if (s->soaking && s->coordinator)
+		say_time_left(s, soak_s);
 	enum muster_worker_state state = muster_command_wait(s);
+	s->soaking = false;
 	note(s, muster_worker_client_outcome(&s->worker, probe->name));
 	if (state != MUSTER_WORKER_DONE)
 		muster_probe_runner_again(s);

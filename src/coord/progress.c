@@ -17,6 +17,7 @@ static const char *const phase_names[] = {
 	[MUSTER_PHASE_DRIVERS] = "loading drivers",
 	[MUSTER_PHASE_INVENTORY] = "inventory: launch, system, GPU, affinity, links",
 	[MUSTER_PHASE_COPIES] = "host and device copies",
+	[MUSTER_PHASE_LOAD] = "memory and matrix products of all GPUs",
 	[MUSTER_PHASE_RING] = "all-reduce",
 };
 _Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "every phase has a name");

@@ -294,7 +294,7 @@ static struct muster_ring_floors find_floors(void *arg, const struct muster_prob
 
 void muster_ring_participate(struct muster_supervisor *s)
 {
-	enum muster_phase phase = MUSTER_PHASE_COPIES;
+	enum muster_phase phase = MUSTER_PHASE_LOAD;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)

@@ -233,19 +233,20 @@ static void wait_for_turn(struct muster_supervisor *s, size_t probe, int turn, e
 /* GPUs that share a path run one after the other, then all at once. */
 static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 {
-	enum muster_phase phase = MUSTER_PHASE_INVENTORY;
+	enum muster_phase ended = MUSTER_PHASE_INVENTORY; /* the phases that follow are these probes', in their order */
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->together)
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
+		enum muster_phase phase = ended++;
 		for (int at = 0; probe->run && at < turns; at++) {
 			wait_for_turn(s, i, at, phase);
 			phase = MUSTER_PHASE_NONE;
 			if (mine && at == turn)
 				mine = muster_probe_run(s, probe, "run");
 		}
-		wait_for_turn(s, i, turns, MUSTER_PHASE_NONE);
+		wait_for_turn(s, i, turns, phase);
 		if (mine)
 			muster_probe_run(s, probe, "together");
 	}

@@ -71,6 +71,7 @@ struct muster_supervisor {
 	struct muster_message *early; /* for the aggregator, before this rank knew that it is the leader */
 	size_t early_count;
 	struct muster_journal *journal; /* NULL without --spool */
+	bool soaking;                   /* the worker's command ends early, with its figures, when it is cancelled */
 	const char *interrupted;        /* why the whole run ends early; NULL */
 };
 

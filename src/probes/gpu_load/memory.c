@@ -46,7 +46,7 @@ int muster_load_memory(
 		struct muster_kernel_report report;
 		double write_ms, read_ms;
 		muster_step(load->ctx, "memory test: pattern %zu of %zu over %zu MiB", i + 1, count, load->bytes >> 20);
-		if (muster_load_clear_report(load, err) < 0 || queue(load, &patterns[i], err) < 0)
+		if (muster_cancelled(load->ctx, err) < 0 || muster_load_clear_report(load, err) < 0 || queue(load, &patterns[i], err) < 0)
 			return -1;
 		muster_sampler_take(&load->sampler);
 		if (muster_load_fetch_report(load, &report, err) < 0 ||

@@ -217,7 +217,7 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 	size_t rounds = (size_t)clamp(BATCH_MS / (one_ms * (double)products), 1, ROUNDS_MOST);
 	int batches = clamp(ms / (one_ms * (double)(products * rounds)), 1, 10000);
 	for (int i = 0; i < batches; i++)
-		if (run_batch(load, plan, rounds, products, figures, &one_ms, err) < 0)
+		if (muster_cancelled(load->ctx, err) < 0 || run_batch(load, plan, rounds, products, figures, &one_ms, err) < 0)
 			return -1;
 	return 0;
 }
