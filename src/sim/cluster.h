@@ -46,7 +46,7 @@ struct muster_sim_gpu {
 	int memory_bad_bit;               /* kernels read this bit of an 8-byte word as 1, counted from 1; 0: none */
 	unsigned long long memory_bad_at; /* where this word is, in each allocation that is so long: bytes */
 	double gemm_bf16_tflops, gemm_fp64_tflops, gemm_fp8_tflops; /* matrix products; 0: not supported */
-	int gemm_wrong;                                             /* one product in so many is wrong; 0: none */
+	int gemm_wrong;                                             /* about one product in so many is wrong; 0: none */
 	double gemm_drift; /* share of the rate lost from the first to the last tenth of a long load */
 	/* while a program has kernels loaded; a sensor or a limit that is 0 is not supported */
 	int sm_clock_loaded_mhz, temperature_loaded_celsius, memory_temperature_celsius;

@@ -28,7 +28,7 @@ void muster_sim_fault_kinds_print(FILE *out)
 		snprintf(form, sizeof form, "%s@%s%s%s%s", kind->name, where_forms[kind->where],
 			kind->value ? "[=" : "", kind->value ? kind->value : "", kind->value ? "]" : "");
 		fprintf(out, "  %-36s %s", form, kind->help);
-		if (kind->default_value)
+		if (kind->value && kind->default_value)
 			fprintf(out, " (default: %s)", kind->default_value);
 		fprintf(out, "\n");
 	}

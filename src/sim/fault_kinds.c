@@ -69,6 +69,11 @@ static int needs_clock(const struct muster_fault_target *t, struct muster_error 
 	return needs_answer(t, "nvmlDeviceGetApplicationsClock", err);
 }
 
+static int needs_reasons(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetCurrentClocksThrottleReasons", err);
+}
+
 static int needs_coherence(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return *t->node->coherent_memory_mode
@@ -98,6 +103,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "cpu-mask", MUSTER_SIM_RANK, "MASK", NULL,
 		"the rank may use only these CPUs (hex; default: a NUMA node that its GPU is not on)",
 		.apply = muster_fault_cpu_mask },
+	{ "cublas-missing", MUSTER_SIM_NODE, NULL, "libcublasLt.so.13", "the node lacks cuBLASLt",
+		.apply = muster_fault_lib_missing },
 	{ "cut", MUSTER_SIM_NODE, "hang|error|slow", "hang",
 		"all-reduces between nodes 1..N and nodes N+1.. fail (N is this node)", .apply = muster_fault_cut },
 	{ "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host have this bandwidth",
@@ -121,6 +128,11 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_state, PLACE), WORDS(fabric_states) },
 	{ "fabric-status", MUSTER_SIM_GPU, "CODE", "999", "the NVML result code of joining the fabric",
 		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_status, INT), .high = 999 },
+	{ "gemm-slow", MUSTER_SIM_GPU, "SHARE", "0.8", "matrix products on this GPU have this share of their rate",
+		.apply = muster_fault_gemm_slow },
+	{ "gemm-wrong", MUSTER_SIM_GPU, "PRODUCTS", "4",
+		"about one in so many matrix products on this GPU has a wrong bit",
+		SETS(muster_sim_gpu, gemm_wrong, INT), .low = 1, .high = 1000000 },
 	{ "gpu-memory", MUSTER_SIM_GPU, "MiB", "98304", "this GPU has this memory size",
 		SETS(muster_sim_gpu, memory_mib, NUMBER), .low = 1, .high = 10000000 },
 	{ "gpu-missing", MUSTER_SIM_GPU, NULL, NULL, "this GPU has fallen off the bus",
@@ -129,6 +141,10 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, name, TEXT) },
 	{ "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU have this bandwidth",
 		.apply = muster_fault_h2d_slow },
+	{ "hbm-slow", MUSTER_SIM_GPU, "GB/s", NULL, "kernels reach this bandwidth of the GPU's memory (default: half)",
+		.apply = muster_fault_hbm_slow },
+	{ "hot", MUSTER_SIM_GPU, NULL, NULL, "the GPU is so hot under load that it slows down", .needs = needs_reasons,
+		.apply = muster_fault_hot },
 	{ "host-name", MUSTER_SIM_NODE, "NAME", "sim-1", "the node has this host name, which another node may have too",
 		SETS(muster_sim_node, name, TEXT) },
 	{ "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link",
@@ -146,6 +162,12 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_lib_missing, WORDS(sonames) },
 	{ "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
 		"all-reduces between this node and node NUMBER fail", .apply = muster_fault_link_bad },
+	{ "memory-bad", MUSTER_SIM_GPU, "ADDRESS:BIT", "0x100000000:5",
+		"kernels read this bit of the GPU's memory as 1 (ADDRESS in bytes, a multiple of 8)",
+		.apply = muster_fault_memory_bad },
+	{ "memory-held", MUSTER_SIM_GPU, "MiB", NULL,
+		"other programs hold this much of the GPU's memory (default: half)",
+		.apply = muster_fault_memory_held },
 	{ "mig", MUSTER_SIM_GPU, "on|off", "on", "the GPU's MIG mode", .apply = muster_fault_mig },
 	{ "nccl-async-error", MUSTER_SIM_RANK, NULL, NULL, "NCCL reports an asynchronous error on this rank",
 		SETS(muster_sim_rank, nccl_async_error, TRUE) },
@@ -167,12 +189,19 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = needs_peers, SETS(muster_sim_gpu, p2p, CLEARED) },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",
 		SETS(muster_sim_node, placement_group, TEXT) },
+	{ "power-brake", MUSTER_SIM_GPU, NULL, NULL, "an external power brake slows the GPU down under load",
+		.needs = needs_reasons, .apply = muster_fault_power_brake },
+	{ "power-cap", MUSTER_SIM_GPU, NULL, NULL, "the GPU is at its power limit under load, which is normal",
+		.needs = needs_reasons, .apply = muster_fault_power_cap },
 	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU", .needs = needs_power,
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
 		.needs = needs_rack, .apply = muster_fault_rack },
 	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
+	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.1",
+		"matrix products lose this share of their rate from the first to the last tenth of a soak",
+		.apply = muster_fault_soak_drift },
 	{ "together-slow", MUSTER_SIM_GPU, "GB/s", "3",
 		"copies to this GPU have this bandwidth while all GPUs of the node copy",
 		SETS(muster_sim_gpu, h2d_together_gbps, NUMBER), .low = 1, .high = 10000 },

@@ -270,7 +270,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 
 /* Of each device, so far; under libcuda's lock. */
 static struct {
-	unsigned long products;
+	uint64_t products;
 	double seconds;
 } history[DEVICES_MAX];
 
@@ -292,6 +292,14 @@ static double slowdown(const struct muster_sim_gpu *gpu, double seconds)
 	return pow(seconds / DRIFT_FROM, -log(1 - gpu->gemm_drift) / log(19));
 }
 
+/* Spread evenly, so that who looks at each second or third product finds as many. Never the first product, which
+ * others are compared with. */
+static bool is_wrong(const struct muster_sim_gpu *gpu, uint64_t number)
+{
+	return gpu->gemm_wrong > 0 && number > 1 &&
+	       number * 0x9e3779b97f4a7c15u <= UINT64_MAX / (uint64_t)gpu->gemm_wrong;
+}
+
 /* The struct muster_standin_operation's poll. */
 static int multiply(void *arg, double *seconds)
 {
@@ -307,9 +315,8 @@ static int multiply(void *arg, double *seconds)
 	what = stir(what, cuda->muster_standin_cuda_sum(work->b, work->b_bytes));
 	if (work->adds_c)
 		what = stir(what, cuda->muster_standin_cuda_sum(work->c, work->c_bytes));
-	unsigned long number = ++history[work->device.ordinal].products;
-	bool wrong = gpu->gemm_wrong > 0 && number % (unsigned long)gpu->gemm_wrong == 0;
-	cuda->muster_standin_cuda_fill(work->d, work->d_bytes, what, wrong);
+	uint64_t number = ++history[work->device.ordinal].products;
+	cuda->muster_standin_cuda_fill(work->d, work->d_bytes, what, is_wrong(gpu, number));
 	*seconds = work->seconds * slowdown(gpu, history[work->device.ordinal].seconds);
 	history[work->device.ordinal].seconds += *seconds;
 	return 1;

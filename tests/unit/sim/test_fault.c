@@ -135,6 +135,7 @@ static const struct {
 	{ SIM_SKU, "counter@node1/mlx5_ib0=hw:out_of_sequence:7", "sim-1/mlx5_ib0/hw:out_of_sequence.increase" },
 	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
 	{ SIM_SKU, "cpu-mask@rank3=f", "ranks[3].cpu_mask" },
+	{ SIM_SKU, "cublas-missing@node2", "sim-2.missing_libraries" },
 	{ SIM_SKU, "cut@node1", "+sim-1 and those before it, and those behind it" },
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
 	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
@@ -146,6 +147,8 @@ static const struct {
 	{ SIM_SKU, "env@node1", "sim-1.environment" },
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE", "sim-2.nccl_conf" },
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE=/tmp/mine.xml", "sim-2.environment sim-2.nccl_conf" },
+	{ SIM_SKU, "gemm-slow@node1/gpu0", "sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops" },
+	{ SIM_SKU, "gemm-wrong@node1/gpu0", "sim-1/0001:00:00.0.gemm_wrong" },
 	{ SIM_SKU, "gpu-memory@node1/gpu3=40536", "sim-1/0004:00:00.0.memory_mib" },
 	{ SIM_SKU, "gpu-missing@node2/gpu7", "-sim-2/000e:00:00.0" },
 	{ SIM_SKU, "gpu-missing@node2/gpu6",
@@ -153,6 +156,11 @@ static const struct {
 	{ SIM_SKU, "gpu-name@node1/gpu0", "sim-1/0001:00:00.0.name" },
 	{ SIM_SKU, "h2d-slow@node1/gpu4=11.2", "sim-1/000b:00:00.0.h2d_gbps sim-1/000b:00:00.0.h2d_together_gbps" },
 	{ SIM_SKU, "h2d-slow@node1/gpu4=20", "sim-1/000b:00:00.0.h2d_gbps" },
+	{ SIM_SKU, "hbm-slow@node2/gpu0", "sim-2/0001:00:00.0.memory_write_gbps sim-2/0001:00:00.0.memory_read_gbps" },
+	{ SIM_SKU, "hot@node1/gpu0",
+		"sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops "
+		"sim-1/0001:00:00.0.sm_clock_loaded_mhz sim-1/0001:00:00.0.temperature_loaded_celsius "
+		"sim-1/0001:00:00.0.memory_temperature_celsius sim-1/0001:00:00.0.throttle_reasons_loaded" },
 	{ SIM_SKU, "host-name@node2=twin", "-sim-2 +twin" },
 	{ SIM_SKU, "ib-down@node1/mlx5_ib3",
 		"sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.rate "
@@ -165,6 +173,9 @@ static const struct {
 	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
 	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
 	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
+	{ SIM_SKU, "memory-bad@node1/gpu0", "sim-1/0001:00:00.0.memory_bad_bit sim-1/0001:00:00.0.memory_bad_at" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=0:63", "sim-1/0001:00:00.0.memory_bad_bit" },
+	{ SIM_SKU, "memory-held@node1/gpu0", "sim-1/0001:00:00.0.memory_held_mib" },
 	{ SIM_SKU, "mig@node1/gpu5", "sim-1/000c:00:00.0.mig" },
 	{ SIM_SKU, "nccl-async-error@rank2", "ranks[2].nccl_async_error" },
 	{ SIM_SKU, "nccl-hang@rank2=reduce", "ranks[2].nccl_hang" },
@@ -175,8 +186,15 @@ static const struct {
 	{ SIM_SKU, "nvlink-down@node1/gpu2=3", "sim-1/0003:00:00.0.nvlinks_active" },
 	{ SIM_SKU, "p2p-off@node1/gpu3", "sim-1/0004:00:00.0.p2p" },
 	{ SIM_SKU, "placement-group@node2", "sim-2.placement_group" },
+	{ SIM_SKU, "power-brake@node1/gpu0",
+		"sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops "
+		"sim-1/0001:00:00.0.sm_clock_loaded_mhz sim-1/0001:00:00.0.power_loaded_watts "
+		"sim-1/0001:00:00.0.throttle_reasons_loaded" },
+	{ SIM_SKU, "power-cap@node1/gpu0",
+		"sim-1/0001:00:00.0.power_loaded_watts sim-1/0001:00:00.0.throttle_reasons_loaded" },
 	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
 	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
+	{ SIM_SKU, "soak-drift@node1/gpu0", "sim-1/0001:00:00.0.gemm_drift" },
 	{ SIM_SKU, "together-slow@node2/gpu0=4", "sim-2/0001:00:00.0.h2d_together_gbps" },
 	{ SIM_SKU, "topo-stale@node1", "sim-1.topo_file_swapped" },
 	{ SIM_SKU, "vm-size@node1", "sim-1.vm_size" },
@@ -188,10 +206,15 @@ static const struct {
 	{ SIM_SKU_RACK, "fabric-health@node1/gpu0", "sim-1/0008:01:00.0.fabric_health" },
 	{ SIM_SKU_RACK, "fabric-state@node1/gpu1", "sim-1/0009:01:00.0.fabric_state" },
 	{ SIM_SKU_RACK, "fabric-status@node1/gpu2", "sim-1/0018:01:00.0.fabric_status" },
+	{ SIM_SKU_RACK, "gemm-slow@node1/gpu0=0.5",
+		"sim-1/0008:01:00.0.gemm_bf16_tflops sim-1/0008:01:00.0.gemm_fp64_tflops "
+		"sim-1/0008:01:00.0.gemm_fp8_tflops" },
 	{ SIM_SKU_RACK, "imex-missing@node1", "sim-1.imex_channels" },
 	{ SIM_SKU_RACK, "rack@node2",
 		"sim-2/0008:01:00.0.fabric_cluster sim-2/0009:01:00.0.fabric_cluster "
 		"sim-2/0018:01:00.0.fabric_cluster sim-2/0019:01:00.0.fabric_cluster" },
+	{ SIM_SKU_VGPU, "hbm-slow@node1/gpu0=900",
+		"sim-1/0001:00:00.0.memory_write_gbps sim-1/0001:00:00.0.memory_read_gbps" },
 	{ SIM_SKU_VGPU, "ib-extra@node1", "+sim-1/mlx5_extra" },
 	{ SIM_SKU_VGPU, "mig@node1/gpu1=off", "sim-1/0002:00:00.0.mig" },
 	{ SIM_SKU_VGPU, "unlicensed@node2/gpu0", "sim-2/0001:00:00.0.vgpu_licensed" },
@@ -234,7 +257,10 @@ START_TEST(values_are_what_was_asked_for)
 	static const char *const faults[] = { "h2d-slow@node1/gpu4=11.2", "nvlink-down@node1/gpu4=3",
 		"gpu-name@node1/gpu4=Tesla = old", "nccl-slow@rank3=4", "duplicate-gpu@rank5",
 		"lib-missing@node2=libcuda.so.1", "lib-missing@node2=libibverbs.so.1", "driver-drift@node2=570.1",
-		"cpu-mask@rank4" };
+		"cpu-mask@rank4", "memory-bad@node1/gpu4=0x18:63", "memory-held@node1/gpu4=1000",
+		"memory-held@node1/gpu5", "hbm-slow@node1/gpu4=700", "hbm-slow@node1/gpu5", "gemm-wrong@node1/gpu4=9",
+		"gemm-slow@node1/gpu4=0.5", "soak-drift@node1/gpu4=0.25", "hot@node1/gpu5", "power-cap@node1/gpu6",
+		"cublas-missing@node2" };
 	muster_sim_scenario_init(&s);
 	s.sku = SIM_SKU;
 	s.nodes = 2;
@@ -249,9 +275,24 @@ START_TEST(values_are_what_was_asked_for)
 	ck_assert_double_eq(c.ranks[3].nccl_slow, 4);
 	ck_assert_str_eq(c.ranks[5].visible_gpus, "4");
 	ck_assert_str_ne(c.ranks[4].cpu_mask, "ffffff000000000000000000");
-	ck_assert_uint_eq(c.nodes[1].missing_library_count, 2);
+	ck_assert_uint_eq(gpu->memory_bad_at, 24);
+	ck_assert_int_eq(gpu->memory_bad_bit, 64);
+	ck_assert_double_eq(gpu->memory_held_mib, 1000);
+	ck_assert_double_eq(gpu[1].memory_held_mib, 20480);
+	ck_assert_double_eq(gpu->memory_write_gbps, 700);
+	ck_assert_double_eq(gpu->memory_read_gbps, 700);
+	ck_assert_double_eq(gpu[1].memory_write_gbps, gpu[2].memory_write_gbps / 2);
+	ck_assert_int_eq(gpu->gemm_wrong, 9);
+	ck_assert_double_eq(gpu->gemm_bf16_tflops, gpu[2].gemm_bf16_tflops / 2);
+	ck_assert_double_eq(gpu->gemm_drift, 0.25);
+	ck_assert_int_eq(gpu[1].temperature_loaded_celsius, gpu[1].temperature_slowdown_celsius);
+	ck_assert_uint_eq(gpu[1].throttle_reasons_loaded, 0x68);
+	ck_assert_double_eq(gpu[2].power_loaded_watts, gpu[2].power_limit_watts);
+	ck_assert_uint_eq(gpu[2].throttle_reasons_loaded, 0x4);
+	ck_assert_uint_eq(c.nodes[1].missing_library_count, 3);
 	ck_assert_str_eq(c.nodes[1].missing_libraries[0], "libcuda.so.1");
 	ck_assert_str_eq(c.nodes[1].missing_libraries[1], "libibverbs.so.1");
+	ck_assert_str_eq(c.nodes[1].missing_libraries[2], "libcublasLt.so.13");
 	ck_assert_str_eq(c.nodes[1].driver_version, "570.1");
 	ck_assert_str_eq(c.nodes[1].nvml_version, "13.570.1");
 	muster_sim_cluster_done(&c);
@@ -346,6 +387,20 @@ static const struct {
 	{ SIM_SKU_VGPU, "ecc-uncorrected@node1/gpu0", "does not support nvmlDeviceGetTotalEccErrors" },
 	{ SIM_SKU_VGPU, "power-limit@node1/gpu0", "does not support nvmlDeviceGetEnforcedPowerLimit" },
 	{ SIM_SKU_VGPU, "sm-clock@node1/gpu0", "so the fault cannot show" },
+	{ SIM_SKU_VGPU, "hot@node1/gpu0", "does not support nvmlDeviceGetCurrentClocksThrottleReasons" },
+	{ SIM_SKU_VGPU, "power-brake@node1/gpu0", "does not support nvmlDeviceGetCurrentClocksThrottleReasons" },
+	{ SIM_SKU_VGPU, "power-cap@node1/gpu0", "does not support nvmlDeviceGetCurrentClocksThrottleReasons" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=5", "VALUE must be ADDRESS:BIT, not \"5\"" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=-8:1", "VALUE must be ADDRESS:BIT" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=8:64", "from 0 to 63" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=4:1", "ADDRESS must be a multiple of 8" },
+	{ SIM_SKU, "memory-bad@node1/gpu0=0xa00000000:1", "less than the 40960 MiB" },
+	{ SIM_SKU, "memory-held@node1/gpu0=40961", "VALUE must be from 1 to 40960" },
+	{ SIM_SKU, "hbm-slow@node1/gpu0=0", "VALUE must be from" },
+	{ SIM_SKU, "gemm-slow@node1/gpu0=1.5", "to 1, not 1.5" },
+	{ SIM_SKU, "gemm-wrong@node1/gpu0=0", "from 1 to" },
+	{ SIM_SKU, "soak-drift@node1/gpu0=1", "to 0.9, not 1" },
+	{ SIM_SKU, "cublas-missing@node1=libcublas.so", "takes no VALUE" },
 	{ SIM_SKU, "mig@node1/gpu0=off", "MIG is off in the healthy GPU" },
 	{ SIM_SKU, "mig@node1/gpu0=yes", "VALUE: off or on is needed" },
 	{ SIM_SKU, "disk-missing@node1=sda", "the node has no disk \"sda\"" },
