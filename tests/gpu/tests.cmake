@@ -8,3 +8,8 @@ endif()
 add_test(NAME gpu.recorded COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/recorded.sh $<TARGET_FILE:muster>
 	${CMAKE_CURRENT_LIST_DIR}/recorded)
 set_tests_properties(gpu.recorded PROPERTIES TIMEOUT 60 LABELS gpu)
+
+# For a GPU host (run.sh): the parts of the probe gpu_load, and a bit flipped under them. Needs nothing but libc there.
+add_executable(gpu_load_faults ${CMAKE_CURRENT_LIST_DIR}/load_faults.c)
+target_link_libraries(gpu_load_faults PRIVATE muster_all)
+target_link_options(gpu_load_faults PRIVATE -Wl,--as-needed)
