@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.memory_held_mib", MUSTER_NUMBER, "MiB", "memory that was in use before the test, by any process"),
@@ -51,8 +52,9 @@ static const struct muster_metric metrics[] = {
 
 #define MIB ((size_t)1 << 20)
 #define RESERVE (512 * MIB)    /* stays free: for the libraries' own needs */
+#define FREE_SHARE 0.95        /* of the GPU's memory: with more in use than that, somebody holds it */
 #define COHERENT_SHARE 0.95    /* of free memory that is the system's as well: the kernel may have pages in it */
-#define PRODUCTS_MS 240.0      /* of each precision, without a soak: clocks have settled by then */
+#define PRODUCTS_MS 200.0      /* of each precision, without a soak: clocks have settled by then */
 #define SOAK_PRODUCTS_MS 1000.0
 
 /* What NVML counts since the driver's start; read before and after. */
@@ -93,13 +95,31 @@ static bool is_coherent(const struct muster_load *load)
 	       yes;
 }
 
+/* What is free. The memory of a process that has just ended comes back little by little: wait for it as long as there is
+ * more each time. */
+static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
+{
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	size_t before;
+	*ret_free = 0;
+	for (int attempt = 0; attempt < 20; attempt++) {
+		before = *ret_free;
+		if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, ret_free, ret_total) < 0)
+			return -1;
+		if ((double)*ret_free >= FREE_SHARE * (double)*ret_total || *ret_free <= before)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* All that is free but the reserve. What another process takes meanwhile is left to it. */
 static int take_memory(struct muster_load *load, struct results *results, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = load->cuda;
 	size_t free_bytes;
 	for (int attempt = 0; attempt < 3; attempt++) {
-		if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &results->total) < 0)
+		if (ask_free(cuda, &free_bytes, &results->total, err) < 0)
 			return -1;
 		if (attempt == 0)
 			results->held = results->total - free_bytes;

@@ -11,7 +11,8 @@
 
 #define MUSTER_KERNEL_WORD 16 /* bytes */
 
-/* What each 8-byte word of a range is, by its place: ((mix(place + seed) & and_mask) | or_mask) ^ xor_mask */
+/* What each 8-byte word of a range is, by its place: ((mix(place + seed) & and_mask) | or_mask) ^ xor_mask, where mix
+ * spreads a number over 64 bits (a multiplication by 2^64 / the golden ratio) and is another number for each. */
 struct muster_pattern {
 	uint64_t seed, and_mask, or_mask, xor_mask;
 };
@@ -22,8 +23,6 @@ static inline uint64_t muster_pattern_word(const struct muster_pattern *pattern,
 {
 	uint64_t word = (place + pattern->seed) * 0x9e3779b97f4a7c15u;
 	word ^= word >> 32;
-	word *= 0xd6e8feb86659fd93u;
-	word ^= word >> 29;
 	return ((word & pattern->and_mask) | pattern->or_mask) ^ pattern->xor_mask;
 }
 

@@ -84,6 +84,13 @@ static void describe(const struct muster_difference *difference, char *ret, size
 		snprintf(ret + used, size - (size_t)used, ", bit %d", __builtin_ctzll(bits));
 }
 
+void muster_wrong_note(struct muster_wrong *wrong, const char *text)
+{
+	wrong->words++;
+	if (!*wrong->first)
+		snprintf(wrong->first, sizeof wrong->first, "%s", text);
+}
+
 void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report)
 {
 	wrong->words += report->wrong;

@@ -46,6 +46,8 @@ struct muster_wrong {
 	uint64_t words;
 	char first[160]; /* "offset 0x1f00: expected 0x0, read 0x4, bit 2"; "" while there is none */
 };
+/* One more, about which there is only this to say. */
+void muster_wrong_note(struct muster_wrong *wrong, const char *text);
 void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report);
 
 /* ---- memory.c ---- */

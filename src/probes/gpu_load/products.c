@@ -171,8 +171,8 @@ static int queue_rounds(
 	return 0;
 }
 
-/* One batch: its rates, unless figures is NULL, and the time of one product. */
-static int run_batch(struct muster_load *load, const struct plan *plan, size_t rounds, size_t products,
+/* One batch: the time of one product, and in figures what was wrong, and the rates unless it only warms up. */
+static int run_batch(struct muster_load *load, const struct plan *plan, size_t rounds, size_t products, bool warms_up,
 	struct muster_product_figures *figures, double *ret_ms, struct muster_error *err)
 {
 	struct muster_kernel_report report;
@@ -187,11 +187,10 @@ static int run_batch(struct muster_load *load, const struct plan *plan, size_t r
 		if (muster_load_elapsed(load, 2 * round, 2 * round + 1, &ms, err) < 0)
 			return -1;
 		*ret_ms = ms / (double)products;
-		if (figures)
+		if (!warms_up)
 			muster_series_add(&figures->tflops, 2 * n * n * n / (*ret_ms * 1e9));
 	}
-	if (figures)
-		muster_wrong_add(&figures->wrong, &report);
+	muster_wrong_add(&figures->wrong, &report);
 	return 0;
 }
 
@@ -205,19 +204,19 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 {
 	double one_ms;
 	uint64_t sum;
-	if (make_first(load, plan, err) < 0 || run_batch(load, plan, 1, 1, NULL, &one_ms, err) < 0 ||
+	if (make_first(load, plan, err) < 0 || run_batch(load, plan, 1, 1, true, figures, &one_ms, err) < 0 ||
 		sum_first(load, plan, &sum, err) < 0)
 		return -1;
 	if (!figures->measured)
 		figures->sum = sum;
 	else if (figures->sum != sum) /* all products of this cycle are as wrong as its first, or those of the first were */
-		figures->wrong.words++;
+		muster_wrong_note(&figures->wrong, "the sum of a later first product differs");
 	figures->measured = true;
 	size_t products = (size_t)clamp(ROUND_MS / one_ms, 1, 64);
 	size_t rounds = (size_t)clamp(BATCH_MS / (one_ms * (double)products), 1, ROUNDS_MOST);
 	int batches = clamp(ms / (one_ms * (double)(products * rounds)), 1, 10000);
 	for (int i = 0; i < batches; i++)
-		if (muster_cancelled(load->ctx, err) < 0 || run_batch(load, plan, rounds, products, figures, &one_ms, err) < 0)
+		if (muster_cancelled(load->ctx, err) < 0 || run_batch(load, plan, rounds, products, false, figures, &one_ms, err) < 0)
 			return -1;
 	return 0;
 }
