@@ -12,7 +12,7 @@ case $dynamic in
 	exit 1
 	;;
 esac
-vendors='cuda|cudart|nvidia-ml|nccl|ibverbs|mlx5'
+vendors='cuda|cudart|cublas|cublasLt|nvidia-ml|nccl|ibverbs|mlx5'
 if printf '%s\n' "$dynamic" | grep -E "\((NEEDED|FILTER|AUXILIARY)\).*\[lib($vendors)[.-]"; then
 	echo "$1 is linked with a vendor library: it would not start where that is missing or broken"
 	exit 1

@@ -18,6 +18,10 @@ foreach(library cuda cublaslt nccl nvml pmix)
 	set_tests_properties(abi.${library} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
 endforeach()
 
+set(MUSTER_PTXAS "" CACHE FILEPATH "ptxas, when it is neither in PATH nor in /usr/local/cuda*/bin")
+add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh ${KERNELS_PTX} ${MUSTER_PTXAS})
+set_tests_properties(abi.ptx PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
+
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)
 set_tests_properties(abi.needed PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
 
