@@ -32,8 +32,12 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 		if (is_judged(eval, at, entry))
 			values[count++] = entry->sample->value.number;
 	}
+	size_t needed = (size_t)eval->expect->checks[at].at_least;
 	if (count < 2) {
 		median.why_none = count ? "only one value, and nothing to compare it with" : "no value";
+	} else if (count < needed) {
+		median.why_none =
+			muster_arena_printf(eval->report->arena, "only %zu values, %zu are needed", count, needed);
 	} else if (count == 2) { /* which one is wrong is unknown */
 		median = (struct muster_median){
 			.value = fmax(values[0], values[1]), .of_two = true, .lower = fmin(values[0], values[1])

@@ -267,6 +267,7 @@ static const struct muster_field key_fields[] = {
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = read_within, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
 	{ .key = "inconclusive_on", .read = read_inconclusive_on, .optional = true },
 	{ .key = "where", .read = read_where, .optional = true },

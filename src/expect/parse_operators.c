@@ -94,8 +94,11 @@ static int check_companions(struct muster_json_reader *r, const struct muster_ch
 		worded = worded || check->operands[i].operator->worded;
 		shared = shared || check->operands[i].operator->shared;
 	}
-	if (check->within && !(peers && peers->peers == MUSTER_SCOPE_NODE))
-		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across: \"nodes\"");
+	if (check->within && !peers)
+		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across");
+	if (check->at_least && !muster_check_operand(check, MUSTER_OF_MEDIAN))
+		return muster_json_reader_fail_member(
+			r, "at_least", "is only allowed with min_of_median or max_of_median");
 	if (check->in_words && !worded)
 		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
 	if (check->share_of && !shared)

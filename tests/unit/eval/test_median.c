@@ -72,6 +72,14 @@ static const struct {
 		"from 0.1 to 0.1 GB/s (100 to 100 % of the median of this run, 0.1 GB/s)", "", MUSTER_PASS },
 	{ { 26.3, 26.3, 26.3, 26.3 }, "'min_of_median':1",
 		"at least 26.3 GB/s (100 % of the median of this run, 26.3 GB/s)", "", MUSTER_PASS },
+	/* fewer values than are needed tell nothing */
+	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'at_least':4",
+		"at least 85 % of the median of this run (not evaluated: only 3 values, 4 are needed)", "",
+		MUSTER_PASS },
+	{ { 20, 16.9, 20, 20 }, "'min_of_median':0.85,'at_least':4",
+		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"fail c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
+		MUSTER_FAIL },
 	/* of an even number, the median lies between the two in the middle */
 	{ { 40, 10, 20, 30 }, "'min_of_median':0.5", "at least 12.5 GB/s (50 % of the median of this run, 25 GB/s)",
 		"fail c n2 rank=1 gpu=g: at least 12.5 GB/s (50 % of the median of this run, 25 GB/s) | 10\n",

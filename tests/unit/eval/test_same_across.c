@@ -368,6 +368,45 @@ START_TEST(what_another_check_condemned_is_left_out_of_the_comparison)
 }
 END_TEST
 
+/* "VALUE/MADE_BY" of each rank. */
+static const struct {
+	const char *sums[4], *found;
+} sum_table[] = {
+	{ { "1/a", "1/a", "1/a", "2/b" }, "" },
+	{ { "1/a", "2/b", "1/a", "2/b" }, "" },
+	{ { "1/a", "1/a", "2/a", "2/b" },
+		"fail same n1 rank=2 gpu=g2: the same on all ranks within made_by a: 1 (2 of 3) | 2\n" },
+	{ { "1/a", "2/a", "3/b", "3/b" },
+		"fail same: the same on all ranks within made_by a | 1 on rank 0; 2 on rank 1\n" },
+	{ { "1/a", "2/a", NULL, "1/a" },
+		"fail same n1 rank=1 gpu=g1: the same on all ranks within made_by a: 1 (2 of 3) | 2\n"
+		"inconclusive same n1 rank=2: the same on all ranks within each made_by | not measured\n" },
+};
+
+START_TEST(ranks_within_a_label_are_compared_with_their_like)
+{
+	struct muster_run run;
+	struct muster_report report;
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, "n1", 4);
+	for (int i = 0; i < 4; i++) {
+		const char *sum = sum_table[_i].sums[i];
+		char labels[64];
+		if (!sum)
+			continue;
+		snprintf(labels, sizeof labels, "gpu=g%d precision=bf16 made_by=%s", i, sum + 2);
+		fixture_sample(&run, &node->ranks[i].samples, "gpu.gemm_checksum", labels,
+			muster_string(muster_arena_string_n(run.arena, sum, 1)));
+	}
+	fixture_judge(&run,
+		"'same':{'metric':'gpu.gemm_checksum','same_across':'ranks','within':'made_by','source':'s'}", false,
+		&report);
+	ck_assert_str_eq(fixture_findings(&report), sum_table[_i].found);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(long_lists_are_cut)
 {
 	struct muster_run run;
@@ -430,6 +469,8 @@ int main(void)
 		tc, within_a_label_only_its_like_is_compared, 0, sizeof within_table / sizeof *within_table);
 	tcase_add_test(tc, a_node_whose_probe_failed_is_not_compared);
 	tcase_add_loop_test(tc, ranks_are_compared_one_by_one_or_by_node, 0, sizeof name_table / sizeof *name_table);
+	tcase_add_loop_test(
+		tc, ranks_within_a_label_are_compared_with_their_like, 0, sizeof sum_table / sizeof *sum_table);
 	tcase_add_test(tc, what_another_check_condemned_is_left_out_of_the_comparison);
 	tcase_add_test(tc, long_lists_are_cut);
 	tcase_add_test(tc, padded_names_make_ranges);

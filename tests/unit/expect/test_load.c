@@ -91,9 +91,10 @@ static const struct {
 			 "warn_above, equals_by, same_across, present" },
 	{ CHECK(STRING), "$.checks[\"a.check\"]: no operator: give one of equals, one_of, matches, "
 			 "min_version, equals_by, same_across, present" },
-	{ CHECK(NUMBER ",'atleast':8"),
-		"$.checks[\"a.check\"].atleast: unknown key, allowed are metric, ignore_case, share_of, limit_where, "
-		"within, uniform, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, source, "
+	{ CHECK(NUMBER ",'zzzzzzzz':8"),
+		"$.checks[\"a.check\"].zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, "
+		"within, uniform, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, "
+		"optional, source, "
 		"certainty, advice, title, "
 		"equals, "
 		"one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, present, "
@@ -263,9 +264,10 @@ static const struct {
 	{ CHECK("'metric':'port.firmware','source':'s','same_across':'nodes','within':''"),
 		"$.checks[\"a.check\"].within: must not be empty" },
 	{ CHECK("'metric':'port.firmware','source':'s','equals':'1','within':'port'"),
-		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
-	{ CHECK("'metric':'gpu.name','source':'s','same_across':'ranks','within':'gpu'"),
-		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
+		"$.checks[\"a.check\"].within: is only allowed with same_across" },
+	{ CHECK(NUMBER ",'min':1,'at_least':4"),
+		"$.checks[\"a.check\"].at_least: is only allowed with min_of_median or max_of_median" },
+	{ CHECK(NUMBER ",'min_of_median':0.9,'at_least':2"), "$.checks[\"a.check\"].at_least: " },
 	{ CHECK(NUMBER ",'equals':8,'severity':'error'"),
 		"$.checks[\"a.check\"].severity: one of fail, warn is needed, found \"error\"" },
 	{ CHECK(NUMBER ",'equals':8,'certainty':'sure'"), "$.checks[\"a.check\"].certainty: one of measured, "
@@ -324,10 +326,8 @@ static const struct {
 		"$.checks[\"a.check\"].equals_by: the key \"label\" is missing" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':['a']}"),
 		"$.checks[\"a.check\"].equals_by.values: an object is needed, found an array" },
-	{ CHECK("'metric':'gpu.numa_node','source':'s','same_across':'ranks','within':'gpu'"),
-		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
 	{ CHECK("'metric':'gpu.numa_node','source':'s','min':1,'within':'gpu'"),
-		"$.checks[\"a.check\"].within: is only allowed with same_across: \"nodes\"" },
+		"$.checks[\"a.check\"].within: is only allowed with same_across" },
 	{ CHECK("'metric':'port.rate_gbps','source':'s','same_across':'ranks'"),
 		"$.checks[\"a.check\"].same_across: port.rate_gbps is a metric of a node, not of a rank" },
 	{ CHECK(NUMBER ",'observe':true,'min':1"),
@@ -371,6 +371,8 @@ static const char *const good[] = {
 	CHECK(NUMBER ",'present':true,'min':1"),
 	CHECK(NUMBER ",'equals':8,'advice':'${node} ${rank} ${gpu} ${port} ${node.cpus} $ {x} }'"),
 	CHECK("'metric':'gpu.name','source':'s','same_across':'ranks'"),
+	CHECK("'metric':'gpu.gemm_checksum','source':'s','same_across':'ranks','within':'made_by'"),
+	CHECK(NUMBER ",'max_of_median':1.5,'at_least':3"),
 	CHECK("'metric':'gpu.name','source':'s','same_across':'nodes','within':'gpu'"),
 	CHECK("'metric':'gpu.name','source':'s','equals_by':{'label':'gpu','values':{'a':'b'}},'ignore_case':true"),
 	CHECK("'metric':'gpu.name','source':'s','matches':'a','ignore_case':true"),
@@ -569,7 +571,8 @@ START_TEST(every_key_of_a_check_arrives)
 		"min':4}}},"
 		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
 		"'domains':2}},"
-		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'source':'s'},"
+		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'at_least':4,'source'"
+		":'s'},"
 		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'},"
 		"'eighth':{'metric':'gpu.name','one_of':['*6000*'],'ignore_case':true,'in_words':'a "
 		"6000','source':'s'},"
@@ -611,6 +614,7 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_int_eq(c[4].when_domains.max, 2);
 	ck_assert_str_eq(c[4].within, "link_layer");
 	operators_are(&c[5], "min min_of_median max_of_median ");
+	ck_assert_int_eq(c[5].at_least, 4);
 	ck_assert_double_eq(c[5].operands[1].value.number, 0.5);
 	ck_assert_double_eq(c[5].operands[2].value.number, 1.5);
 	operators_are(&c[6], "observe ");
