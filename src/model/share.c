@@ -18,6 +18,9 @@ const char *const *muster_limits_of(const struct muster_metric *metric)
 		{ "gpu.d2h_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
 		{ "gpu.h2d_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
 		{ "gpu.d2h_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
+		{ "gpu.memory_write_gbps", { "gpu.memory_limit_gbps" } },
+		{ "gpu.memory_read_gbps", { "gpu.memory_limit_gbps" } },
+		{ "gpu.gemm_bf16_tflops", { "gpu.matmul_bf16_limit_tflops" } },
 		{ "nccl.allreduce_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
 	};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -49,11 +52,24 @@ const struct muster_sample *muster_limit_among(const struct muster_samples *samp
 	return NULL;
 }
 
-/* The limit in words: its label, or the metric's name. */
+/* The limit in words: its label, what people call it, or the metric's name. */
 static const char *words_of(const struct muster_sample *limit)
 {
+	static const struct {
+		const char *metric, *words;
+	} called[] = {
+		{ "gpu.memory_limit_gbps", "the memory's limit" },
+		{ "gpu.matmul_bf16_limit_tflops", "the BF16 limit" },
+		{ "gpu.temperature_slowdown_celsius", "the slowdown temperature" },
+		{ "gpu.memory_temperature_limit_celsius", "the memory's highest temperature" },
+	};
 	const char *link = muster_label_string(limit->labels, limit->label_count, "link");
-	return link ? link : limit->metric->name;
+	if (link)
+		return link;
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+		if (strcmp(called[i].metric, limit->metric->name) == 0)
+			return called[i].words;
+	return limit->metric->name;
 }
 
 void muster_share_add(struct muster_share *share, double number, const struct muster_sample *limit)

@@ -74,7 +74,7 @@ static void put_findings(FILE *out, const struct muster_report *report)
 		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - ROWS_MAX);
 }
 
-/* Checks of bandwidths: measured and expected values. */
+/* Checks of speeds: measured and expected values. */
 static void put_figures(FILE *out, const struct muster_report *report)
 {
 	bool first = true;
@@ -82,7 +82,8 @@ static void put_figures(FILE *out, const struct muster_report *report)
 		const struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
 		char lowest[64], highest[64], share[MUSTER_SHARE_TEXT_MAX];
-		if (!metric || !tally->has_numbers || strcmp(metric->unit, "GB/s") != 0)
+		if (!metric || !tally->has_numbers ||
+			(strcmp(metric->unit, "GB/s") != 0 && strcmp(metric->unit, "TFLOP/s") != 0))
 			continue;
 		if (first)
 			fputs("\n| check | lowest | highest | unit | share | expected |\n|---|---|---|---|---|---|\n",

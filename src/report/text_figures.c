@@ -1,7 +1,7 @@
-/* text_figures.c - the table of bandwidths: what was measured, what is required, and how much of the limit that is
+/* text_figures.c - the tables of speeds: what was measured, what is required, and how much of the limit that is
  *
- * A row for each metric, and for each message size of the all-reduce. A machine type without thresholds has no check of
- * a bandwidth: then only what was measured is shown.
+ * A table for each unit, in it a row for each metric, and for each message size of the all-reduce. A machine type
+ * without thresholds has no check of a bandwidth: then only what was measured is shown.
  */
 #include "report/text_summary.h"
 
@@ -19,10 +19,15 @@
 static const struct {
 	const char *metric, *title;
 } figures[] = {
+	{ "gpu.gemm_bf16_tflops", "BF16" },
+	{ "gpu.gemm_fp64_tflops", "FP64" },
+	{ "gpu.gemm_fp8_tflops", "FP8" },
 	{ "gpu.h2d_gbps", "H2D, one GPU at a time" },
 	{ "gpu.d2h_gbps", "D2H, one GPU at a time" },
 	{ "gpu.h2d_together_gbps", "H2D, all GPUs at once" },
 	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once" },
+	{ "gpu.memory_write_gbps", "GPU memory, written" },
+	{ "gpu.memory_read_gbps", "GPU memory, read" },
 	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw" },
 };
 
@@ -31,7 +36,7 @@ enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
 /* The columns of the table before the result, which may need several lines. */
 enum column { TITLE, LOWEST, HIGHEST, REQUIRED, WARNING, SHARE, COLUMN_COUNT };
 static const char *const headings[COLUMN_COUNT] = {
-	[TITLE] = "bandwidth, GB/s",
+	[TITLE] = "", /* by the unit */
 	[LOWEST] = "lowest",
 	[HIGHEST] = "highest",
 	[REQUIRED] = "required",
@@ -238,19 +243,37 @@ static size_t print_cells(FILE *out, const struct table *table, const char *cons
 	return printed;
 }
 
+static const char *heading_of(const struct muster_metric *metric)
+{
+	return strcmp(metric->unit, "GB/s") == 0 ? "bandwidth, GB/s" : "matrix products, TFLOP/s";
+}
+
+/* The headings, where a row has another unit than the one before. */
+static void print_headings(FILE *out, const struct table *table, size_t row)
+{
+	const char *cells[COLUMN_COUNT];
+	const struct muster_metric *metric = table->rows[row].metric;
+	if (row > 0 && strcmp(table->rows[row - 1].metric->unit, metric->unit) == 0)
+		return;
+	memcpy(cells, headings, sizeof cells);
+	cells[TITLE] = heading_of(metric);
+	fputc('\n', out);
+	print_cells(out, table, cells);
+	fputs("result\n", out);
+}
+
 static void print_table(FILE *out, struct table *table)
 {
 	const char *cells[COLUMN_COUNT];
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		table->widths[i] = columns_of(headings[i]);
+		table->widths[i] = columns_of(i == TITLE ? heading_of(table->rows[0].metric) : headings[i]);
 		for (size_t j = 0; j < table->count; j++) {
 			size_t width = columns_of(table->rows[j].cells[i]);
 			table->widths[i] = width > table->widths[i] ? width : table->widths[i];
 		}
 	}
-	print_cells(out, table, headings);
-	fputs("result\n", out);
 	for (size_t j = 0; j < table->count; j++) {
+		print_headings(out, table, j);
 		for (size_t i = 0; i < COLUMN_COUNT; i++)
 			cells[i] = table->rows[j].cells[i];
 		size_t used = print_cells(out, table, cells);
@@ -281,7 +304,6 @@ void muster_text_figures(const struct muster_text_page *page)
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {
-		fputc('\n', page->out);
 		print_table(page->out, &table);
 		print_ring(page);
 	}

@@ -135,6 +135,27 @@ START_TEST(bandwidths_are_shown_with_their_limits_and_results)
 }
 END_TEST
 
+START_TEST(each_unit_has_a_table_of_its_own)
+{
+	static const char figures[] =
+		"a/0 gpu.h2d_gbps gpu=g 27\na/0 gpu.gemm_bf16_tflops gpu=g 688\n"
+		"a/0 gpu.matmul_bf16_limit_tflops gpu=g 1070\na/0 gpu.memory_write_gbps gpu=g 3170\n"
+		"a/0 gpu.memory_read_gbps gpu=g 3073\na/0 gpu.memory_limit_gbps gpu=g 3352";
+	static const char tables[] =
+		"\nmatrix products, TFLOP/s lowest highest required warning share of the limit result\n"
+		"BF16 688 688 - - 64 % of the BF16 limit no check\n" HEADING
+		"H2D, one GPU at a time 27 27 - - - no check\n"
+		"GPU memory, written 3170 3170 - - 95 % of the memory's limit no check\n"
+		"GPU memory, read 3073 3073 - - 92 % of the memory's limit no check\n\n";
+	struct muster_run run;
+	struct muster_report report = { .run = &run, .sku = "test" };
+	run_text(&run, figures);
+	const char *text = text_of(&report);
+	ck_assert_msg(strstr(text, tables) != NULL, "%s", text);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(without_bandwidths_there_is_no_table)
 {
 	struct muster_run run;
@@ -151,6 +172,7 @@ int main(void)
 	Suite *suite = suite_create("report/text_figures");
 	TCase *tcase = tcase_create("figures");
 	tcase_add_loop_test(tcase, bandwidths_are_shown_with_their_limits_and_results, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, each_unit_has_a_table_of_its_own);
 	tcase_add_test(tcase, without_bandwidths_there_is_no_table);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

@@ -66,7 +66,12 @@ static const char *const whole =
 	"sim-1  pass      warn 1   FAIL 1          pass\n"
 	"sim-2  FAIL 1    pass     inconclusive 1  pass\n"
 	"job    n/a       n/a      n/a             warn 1\n"
-	"(7 more columns: all pass or n/a)\n"
+	"(8 more columns: all pass or n/a)\n"
+	"\n"
+	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
+	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
+	"FP64                         18.9     18.9         -        -  -                           no check\n"
+	"FP8                           500      500         -        -  -                           no check\n"
 	"\n"
 	"bandwidth, GB/s            lowest  highest  required  warning  share of the limit          result\n"
 	"H2D, one GPU at a time      26.06     26.1         -        -  83 % of PCIe 4.0 x16        FAIL: 1 of 15 "
@@ -74,6 +79,8 @@ static const char *const whole =
 	"D2H, one GPU at a time      25.06     25.1         -        -  80 % of PCIe 4.0 x16        no threshold\n"
 	"H2D, all GPUs at once       25.06     25.1         -        -  80 % of PCIe 4.0 x16        no check\n"
 	"D2H, all GPUs at once       24.07     24.1         -        -  76 to 77 % of PCIe 4.0 x16  no check\n"
+	"GPU memory, written          1348     1350         -        -  87 % of the memory's limit  no check\n"
+	"GPU memory, read             1398     1400         -        -  90 % of the memory's limit  no check\n"
 	"all-reduce busbw, 8 B       229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
 	"all-reduce busbw, 1 MiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
 	"all-reduce busbw, 16 MiB    229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
@@ -384,7 +391,7 @@ START_TEST(the_table_shows_what_is_blocked)
 				   "sim-1  FAIL 1  blocked 1  blocked 1\n"
 				   "sim-2  FAIL 1  pass       pass\n"
 				   "job    n/a     n/a        blocked 1\n"
-				   "(8 more columns: all pass or n/a)\n"),
+				   "(9 more columns: all pass or n/a)\n"),
 		"%s", text);
 	free(text);
 	muster_run_done(&run);
@@ -607,7 +614,7 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
-				   "  unknown: sim-7\n\nbandwidth, GB/s"),
+				   "  unknown: sim-7\n\nmatrix products, TFLOP/s"),
 		"%s", text);
 	free(text);
 	size_t length;
