@@ -219,10 +219,26 @@ enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
 	return widest[scope];
 }
 
+/* A metric that only older reports have: such a sample is left out. */
+static bool is_retired(const struct muster_json *json)
+{
+	static const char *const names[] = { "gpu.slowdown" };
+	const struct muster_json *metric =
+		muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, "metric") : NULL;
+	if (!metric || muster_json_type(metric) != MUSTER_JSON_STRING)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], muster_json_string(metric)) == 0)
+			return true;
+	return false;
+}
+
 static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_sample_lists *lists = into;
 	struct muster_sample sample;
+	if (is_retired(json))
+		return 0;
 	if (muster_sample_read(r, &sample, json) < 0)
 		return -1;
 	enum muster_sample_holder target = widest[sample.metric->scope];

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A limit: "link" says of what, in words ("PCIe 5.0 x16"). */
 #define LIMIT_METRIC(name, meaning) MUSTER_METRIC(MUSTER_SCOPE_GPU, name, MUSTER_NUMBER, "GB/s", meaning, "gpu", "link")
@@ -54,8 +55,6 @@ static const struct muster_metric metrics[] = {
 		"operations; null where none are published"),
 	GPU_METRIC("gpu.throttle_reasons", MUSTER_STRING, "",
 		"active reasons for lower clocks, separated by spaces; \"none\""),
-	GPU_METRIC("gpu.slowdown", MUSTER_BOOLEAN, "",
-		"one of the harmful reasons is active: HW slowdown, SW or HW thermal, power brake (mask 0xE8)"),
 	GPU_METRIC("gpu.temperature_celsius", MUSTER_NUMBER, "°C", "GPU temperature"),
 	GPU_METRIC("gpu.power_watts", MUSTER_NUMBER, "W", "power draw now"),
 	GPU_METRIC("gpu.power_limit_watts", MUSTER_NUMBER, "W", "enforced power limit"),
@@ -78,7 +77,9 @@ struct view {
 	struct muster_error why; /* of the last call that gave nothing */
 	/* highest clocks, for the limits; 0: unknown */
 	unsigned int sm_mhz, memory_mhz;
-	bool mig; /* the GPU is divided */
+	bool mig;         /* the GPU is divided */
+	bool vgpu;        /* other machines may use the same GPU */
+	bool fewer_units; /* than other GPUs of its compute capability have in a multiprocessor */
 };
 
 /* Ask NVML for something of the GPU: 0, or -1 with v->why. */
@@ -108,6 +109,8 @@ static void measure_identity(struct view *v)
 	muster_step(v->ctx, "NVML: name and memory of GPU %s", v->bus_id);
 	int result = ASK(v, nvmlDeviceGetName, text, sizeof text);
 	yield(v, "gpu.name", result, muster_string(text));
+	const char *model = strstr(text, "H20");
+	v->fewer_units = model && model[3] != '0';
 	result = ASK(v, nvmlDeviceGetUUID, text, sizeof text);
 	yield(v, "gpu.uuid", result, muster_string(text));
 	result = ASK(v, nvmlDeviceGetVbiosVersion, text, sizeof text);
@@ -169,6 +172,7 @@ static void measure_virtualization(struct view *v)
 		(size_t)mode < sizeof virtualizations / sizeof *virtualizations ? virtualizations[mode] : other;
 	snprintf(other, sizeof other, "mode %d", (int)mode);
 	yield(v, "gpu.virtualization", result, muster_string(name));
+	v->vgpu = result == 0 && mode == NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 
 	if (result == 0 && mode != NVML_GPU_VIRTUALIZATION_MODE_VGPU)
 		result = muster_fail(
@@ -298,36 +302,32 @@ static void measure_nvlink(struct view *v)
 static const struct {
 	unsigned long long bit;
 	const char *name;
-	bool harmful; /* the hardware protects itself; the others are idleness or settings */
 } throttles[] = {
-	{ nvmlClocksThrottleReasonGpuIdle, "idle", false },
-	{ 0x2, "application-clocks", false },
-	{ nvmlClocksThrottleReasonSwPowerCap, "sw-power-cap", false },
-	{ nvmlClocksThrottleReasonHwSlowdown, "hw-slowdown", true },
-	{ 0x10, "sync-boost", false },
-	{ nvmlClocksThrottleReasonSwThermalSlowdown, "sw-thermal", true },
-	{ nvmlClocksThrottleReasonHwThermalSlowdown, "hw-thermal", true },
-	{ nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw-power-brake", true },
-	{ 0x100, "display-clocks", false },
+	{ nvmlClocksThrottleReasonGpuIdle, "idle" },
+	{ 0x2, "application-clocks" },
+	{ nvmlClocksThrottleReasonSwPowerCap, "sw-power-cap" },
+	{ nvmlClocksThrottleReasonHwSlowdown, "hw-slowdown" },
+	{ 0x10, "sync-boost" },
+	{ nvmlClocksThrottleReasonSwThermalSlowdown, "sw-thermal" },
+	{ nvmlClocksThrottleReasonHwThermalSlowdown, "hw-thermal" },
+	{ nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw-power-brake" },
+	{ 0x100, "display-clocks" },
 };
 
-/* The names of the bits, separated by spaces; bits without a name in hex; "none". True when a harmful one is set. */
-static bool describe_throttle(unsigned long long mask, char *ret, size_t size)
+/* The names of the bits, separated by spaces; bits without a name in hex; "none". */
+static void describe_throttle(unsigned long long mask, char *ret, size_t size)
 {
 	size_t used = 0;
-	bool harmful = false;
 	for (size_t i = 0; i < sizeof throttles / sizeof *throttles; i++) {
 		if (!(mask & throttles[i].bit))
 			continue;
 		used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? " " : "", throttles[i].name);
-		harmful = harmful || throttles[i].harmful;
 		mask &= ~throttles[i].bit;
 	}
 	if (mask)
 		snprintf(ret + used, size - used, "%s0x%llx", used ? " " : "", mask);
 	else if (used == 0)
 		snprintf(ret, size, "none");
-	return harmful;
 }
 
 static void measure_clocks(struct view *v)
@@ -355,9 +355,8 @@ static void measure_clocks(struct view *v)
 	result = ASK(v, nvmlDeviceGetApplicationsClock, NVML_CLOCK_SM, &app_mhz);
 	yield(v, "gpu.sm_clock_app_mhz", result, muster_number(app_mhz));
 	result = ASK(v, nvmlDeviceGetCurrentClocksThrottleReasons, &mask);
-	bool harmful = describe_throttle(mask, names, sizeof names);
+	describe_throttle(mask, names, sizeof names);
 	yield(v, "gpu.throttle_reasons", result, muster_string(names));
-	yield(v, "gpu.slowdown", result, muster_boolean(harmful));
 }
 
 static void measure_heat(struct view *v)
@@ -454,10 +453,13 @@ static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muste
 /* What memory and matrix units can do at their highest clocks. */
 static void measure_limits(struct view *v, const struct shape *shape)
 {
-	const char *why = NULL;
+	const char *shared = v->vgpu ? "the GPU is a vGPU, and other machines may use the same GPU" : NULL;
+	const char *why = shared;
 	char text[128];
 	double gbps = muster_gpu_memory_gbps(shape->bus_bits, v->memory_mhz);
-	if (shape->bus_result < 0)
+	if (v->mig)
+		why = "MIG mode is enabled: an instance has a part of the memory";
+	else if (shape->bus_result < 0)
 		why = shape->no_bus.text;
 	else if (v->memory_mhz == 0)
 		why = "the highest memory clock is not known";
@@ -467,7 +469,9 @@ static void measure_limits(struct view *v, const struct shape *shape)
 	snprintf(text, sizeof text,
 		"no operations per multiprocessor and clock are published for compute capability %d.%d", shape->major,
 		shape->minor);
-	why = shape->capability_result < 0        ? shape->no_capability.text
+	why = shared                         ? shared
+	      : v->fewer_units               ? "this GPU has fewer matrix units than others of its compute capability"
+	      : shape->capability_result < 0 ? shape->no_capability.text
 	      : shape->multiprocessors_result < 0 ? shape->no_multiprocessors.text
 	      : v->sm_mhz == 0                    ? "the highest SM clock is not known"
 	      : tflops <= 0                       ? text

@@ -15,21 +15,24 @@
 #include <time.h>
 
 static const struct muster_metric metrics[] = {
-	GPU_METRIC("gpu.memory_held_mib", MUSTER_NUMBER, "MiB", "memory that was in use before the test, by any process"),
+	GPU_METRIC(
+		"gpu.memory_held_mib", MUSTER_NUMBER, "MiB", "memory that was in use before the test, by any process"),
 	GPU_METRIC("gpu.memory_tested_mib", MUSTER_NUMBER, "MiB", "memory that was written and verified"),
 	GPU_METRIC("gpu.memory_tested_share", MUSTER_NUMBER, "", "the same as a share of the GPU's memory"),
 	GPU_METRIC("gpu.memory_wrong", MUSTER_NUMBER, "", "16-byte words that were read other than written"),
 	GPU_METRIC("gpu.memory_wrong_at", MUSTER_STRING, "",
 		"the first of them: offset, expected, read, and the bit when it is a single one; \"none\""),
-	GPU_METRIC("gpu.memory_write_gbps", MUSTER_NUMBER, "GB/s", "writing a pattern by a kernel: median of the patterns"),
-	GPU_METRIC("gpu.memory_read_gbps", MUSTER_NUMBER, "GB/s", "verifying a pattern by a kernel: median of the patterns"),
+	GPU_METRIC("gpu.memory_write_gbps", MUSTER_NUMBER, "GB/s",
+		"writing a pattern by a kernel: median of the patterns"),
+	GPU_METRIC("gpu.memory_read_gbps", MUSTER_NUMBER, "GB/s",
+		"verifying a pattern by a kernel: median of the patterns"),
 	GPU_METRIC("gpu.gemm_bf16_tflops", MUSTER_NUMBER, "TFLOP/s", "products of BF16 matrices: median of the rounds"),
 	GPU_METRIC("gpu.gemm_fp64_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP64 matrices: median of the rounds"),
 	GPU_METRIC("gpu.gemm_fp8_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP8 matrices: median of the rounds"),
 	GPU_METRIC("gpu.gemm_size", MUSTER_NUMBER, "", "n of the n x n matrices"),
 	GPU_METRIC("gpu.gemm_spread", MUSTER_NUMBER, "", "(median - lowest) / median of the BF16 rounds"),
 	GPU_METRIC("gpu.gemm_drift", MUSTER_NUMBER, "",
-		"BF16: median of the last tenth of the rounds / median of the first tenth; with ten rounds or more"),
+		"BF16 in a soak: median of the last tenth of the rounds / median of the first tenth"),
 	GPU_METRIC("gpu.gemm_wrong", MUSTER_NUMBER, "", "16-byte words in which equal products differed"),
 	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.gemm_checksum", MUSTER_STRING, "",
 		"sum of a product's bits; made_by is the GPU's model, the library, the size and the algorithm", "gpu",
@@ -44,17 +47,19 @@ static const struct muster_metric metrics[] = {
 	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.throttled_share", MUSTER_NUMBER, "",
 		"share of the samples under load in which a reason held the clocks down at least three times running",
 		"gpu", "reason"),
-	GPU_METRIC("gpu.thermal_violation_ms", MUSTER_NUMBER, "ms", "time for which heat held the clocks down, in steps of 100"),
+	GPU_METRIC("gpu.thermal_violation_ms", MUSTER_NUMBER, "ms",
+		"time for which heat held the clocks down, in steps of 100"),
 	GPU_METRIC("gpu.ecc_corrected_increase", MUSTER_NUMBER, "", "corrected errors of the memory during the load"),
-	GPU_METRIC("gpu.ecc_uncorrected_increase", MUSTER_NUMBER, "", "uncorrected errors of the memory during the load"),
+	GPU_METRIC(
+		"gpu.ecc_uncorrected_increase", MUSTER_NUMBER, "", "uncorrected errors of the memory during the load"),
 	GPU_METRIC("gpu.load_seconds", MUSTER_NUMBER, "s", "time for which the GPU worked, by its own clock"),
 };
 
 #define MIB ((size_t)1 << 20)
-#define RESERVE (512 * MIB)    /* stays free: for the libraries' own needs */
-#define FREE_SHARE 0.95        /* of the GPU's memory: with more in use than that, somebody holds it */
-#define COHERENT_SHARE 0.95    /* of free memory that is the system's as well: the kernel may have pages in it */
-#define PRODUCTS_MS 200.0      /* of each precision, without a soak: clocks have settled by then */
+#define RESERVE (512 * MIB) /* stays free: for the libraries' own needs */
+#define FREE_SHARE 0.95     /* of the GPU's memory: with more in use than that, somebody holds it */
+#define COHERENT_SHARE 0.95 /* of free memory that is the system's as well: the kernel may have pages in it */
+#define PRODUCTS_MS 200.0   /* of each precision, without a soak: clocks have settled by then */
 #define SOAK_PRODUCTS_MS 1000.0
 
 /* What NVML counts since the driver's start; read before and after. */
@@ -95,8 +100,8 @@ static bool is_coherent(const struct muster_load *load)
 	       yes;
 }
 
-/* What is free. The memory of a process that has just ended comes back little by little: wait for it as long as there is
- * more each time. */
+/* What is free. The memory of a process that has just ended comes back little by little: wait for it as long as there
+ * is more each time. */
 static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
 {
 	const struct timespec pause = { .tv_nsec = 100000000 };
@@ -126,8 +131,9 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 		if (is_coherent(load))
 			free_bytes = (size_t)((double)free_bytes * COHERENT_SHARE);
 		if (free_bytes < RESERVE + MIB)
-			return muster_fail(err, MUSTER_ENOTSUPPORTED, "only %zu of %zu MiB of the GPU's memory are free",
-				free_bytes / MIB, results->total / MIB);
+			return muster_fail(err, MUSTER_ENOTSUPPORTED,
+				"only %zu of %zu MiB of the GPU's memory are free", free_bytes / MIB,
+				results->total / MIB);
 		load->bytes = (free_bytes - RESERVE) / MIB * MIB;
 		muster_step(load->ctx, "cuMemAlloc_v2 of %zu MiB", load->bytes / MIB);
 		CUresult result = cuda->cuMemAlloc_v2(&load->memory, load->bytes);
@@ -135,7 +141,8 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 			return muster_cuda_check(cuda, result, err, "cuMemAlloc_v2");
 	}
 	load->memory = 0;
-	return muster_fail(err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free", load->bytes / MIB);
+	return muster_fail(
+		err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free", load->bytes / MIB);
 }
 
 static int prepare(struct muster_load *load, struct results *results, struct muster_error *err)
@@ -217,8 +224,14 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 		return -1;
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		enum muster_precision precision = (enum muster_precision)i;
-		if ((precision != MUSTER_BF16 && !full) || !has_units(load, precision))
+		if (precision != MUSTER_BF16 && !full)
 			continue;
+		if (!has_units(load, precision)) {
+			results->products[i].tried = true;
+			snprintf(results->products[i].why_not, sizeof results->products[i].why_not,
+				"the GPU has no units for matrix products in %s", muster_precision_names[i]);
+			continue;
+		}
 		if (muster_load_products(load, precision, products_ms, &results->products[i], err) < 0)
 			return -1;
 	}
@@ -252,8 +265,8 @@ static void tell_memory(struct muster_load *load, const struct results *results)
 	if (memory->write_gbps.count == 0)
 		return;
 	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number((double)(load->bytes / MIB)));
-	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
-		muster_number((double)load->bytes / (double)results->total));
+	muster_emit_for(
+		load->ctx, "gpu.memory_tested_share", gpu, muster_number((double)load->bytes / (double)results->total));
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
 	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
@@ -270,7 +283,10 @@ static void tell_rounds(struct muster_load *load, const struct muster_series *ro
 	for (size_t i = 1; i < rounds->count; i++)
 		lowest = rounds->values[i] < lowest ? rounds->values[i] : lowest;
 	muster_emit_for(load->ctx, "gpu.gemm_spread", load->bus_id, muster_number((median - lowest) / median));
-	if (tenth > 0)
+	if (muster_probe_env(load->ctx)->soak_s == 0)
+		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id,
+			"without a soak clocks fall from their boost, and the products with them");
+	else if (tenth > 0)
 		muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
 			muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
 				      muster_series_median(rounds, 0, tenth)));
@@ -288,18 +304,36 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
 }
 
+/* Why there are no products of a precision. Spread and drift are those of BF16. */
+static void tell_no_products(struct muster_load *load, enum muster_precision precision, const char *why)
+{
+	const char *const figures[] = { "gpu.gemm_spread", "gpu.gemm_drift" };
+	const char *name = muster_precision_names[precision];
+	const struct muster_value labels[] = { muster_string(load->bus_id), muster_string(name),
+		muster_string("nothing") };
+	char metric[64];
+	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", name);
+	muster_emit_null_for(load->ctx, metric, load->bus_id, "%s", why);
+	muster_emit_null(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, "%s", why);
+	for (size_t i = 0; i < sizeof figures / sizeof *figures && precision == MUSTER_BF16; i++)
+		muster_emit_null_for(load->ctx, figures[i], load->bus_id, "%s", why);
+}
+
 static void tell_products(struct muster_load *load, const struct results *results)
 {
+	const char *why_none = NULL;
 	double wrong = 0;
 	size_t size = 0;
-	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
+	for (size_t i = MUSTER_PRECISIONS; i-- > 0;) {
 		const struct muster_product_figures *figures = &results->products[i];
 		char metric[64];
-		snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[i]);
-		if (figures->tried && !figures->measured)
-			muster_emit_null_for(load->ctx, metric, load->bus_id, "%s", figures->why_not);
+		if (figures->tried && !figures->measured) {
+			tell_no_products(load, (enum muster_precision)i, figures->why_not);
+			why_none = figures->why_not;
+		}
 		if (figures->tflops.count == 0)
 			continue;
+		snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[i]);
 		muster_emit_for(load->ctx, metric, load->bus_id,
 			muster_number(muster_series_median(&figures->tflops, 0, figures->tflops.count)));
 		if (i == MUSTER_BF16)
@@ -308,10 +342,11 @@ static void tell_products(struct muster_load *load, const struct results *result
 		wrong += (double)figures->wrong.words;
 		size = figures->size;
 	}
-	if (size == 0)
+	if (size == 0 && !why_none)
 		return;
-	muster_emit_for(load->ctx, "gpu.gemm_size", load->bus_id, muster_number((double)size));
-	muster_emit_for(load->ctx, "gpu.gemm_wrong", load->bus_id, muster_number(wrong));
+	muster_emit_result(
+		load->ctx, "gpu.gemm_size", load->bus_id, size ? 0 : -1, muster_number((double)size), why_none);
+	muster_emit_result(load->ctx, "gpu.gemm_wrong", load->bus_id, size ? 0 : -1, muster_number(wrong), why_none);
 }
 
 static void tell_samples(struct muster_load *load)
@@ -358,12 +393,11 @@ static void tell_limits(struct muster_load *load)
 	for (size_t i = 0; nvml && i < sizeof limits / sizeof *limits; i++) {
 		unsigned int celsius = 0;
 		struct muster_error why;
-		int result = MUSTER_NVML(nvml, &why, nvmlDeviceGetTemperatureThreshold, load->sampler.device,
-			limits[i].what, &celsius);
+		int result = MUSTER_NVML(
+			nvml, &why, nvmlDeviceGetTemperatureThreshold, load->sampler.device, limits[i].what, &celsius);
 		if (result == 0 && celsius == 0)
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "NVML gives a limit of 0 degrees");
-		muster_emit_result(
-			load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), why.text);
+		muster_emit_result(load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), why.text);
 	}
 }
 

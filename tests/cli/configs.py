@@ -129,6 +129,51 @@ class Rings(unittest.TestCase):
                     self.assertGreaterEqual(warn, 0.6 * rate, (machine, nodes, size))
 
 
+FIGURES = ("memory_write_gbps", "memory_read_gbps", "gemm_bf16_tflops", "gemm_fp64_tflops", "gemm_fp8_tflops")
+OPERATIONS = {(8, 0): 2048, (9, 0): 4096}  # of a multiprocessor in one clock, BF16
+
+
+def load_limits(machine, figure):
+    """What the checks of a GPU under load need of a figure: [(check, fail, warn)], None without."""
+    gpu = load(HARDWARE, machine)["gpu"]
+    operations = OPERATIONS.get((gpu["compute_major"], gpu["compute_minor"]), 0)
+    whole = {"gpu.memory_limit_gbps": gpu["memory_bus_bits"] / 8 * gpu["mem_clock_max_mhz"] * 2 / 1e3,
+             "gpu.matmul_bf16_limit_tflops": operations * gpu["multiprocessors"] * gpu["sm_clock_max_mhz"] / 1e6}
+    for name, check in load(CONFIGS, machine)["checks"].items():
+        if check["metric"] != "gpu." + figure or not {"min", "warn_below"} & set(check):
+            continue
+        limit = whole[check["share_of"]] if "share_of" in check else 1
+        if limit > 0 and not gpu["mig"]:  # of a part of a GPU no limit is known
+            yield name, check["min"] * limit, check["warn_below"] * limit
+
+
+class Loads(unittest.TestCase):
+    def test_healthy_figures_pass_and_a_third_of_them_fails(self):
+        judged = set()
+        for machine in MACHINES:
+            for figure in FIGURES:
+                healthy = load(HARDWARE, machine)["gpu"][figure]
+                for name, fail, warn in load_limits(machine, figure):
+                    case = (machine, name, healthy, fail, warn)
+                    judged.add((machine, figure))
+                    self.assertGreater(healthy, 1.02 * warn, case)
+                    self.assertGreater(warn, fail, case)
+                    self.assertLess(healthy / 3, fail, case)
+        whole = [machine for machine in MACHINES if not load(HARDWARE, machine)["gpu"]["mig"]]
+        for figure in FIGURES[:3]:
+            self.assertEqual([machine for machine in MACHINES if (machine, figure) in judged], whole, figure)
+
+    def test_memory_at_two_thirds_fails(self):
+        for machine in MACHINES:
+            for figure in FIGURES[:2]:
+                for name, fail, _ in load_limits(machine, figure):
+                    self.assertLess(load(HARDWARE, machine)["gpu"][figure] * 2 / 3, fail, (machine, name))
+
+    def test_fp64_of_nd_a100_is_that_of_microsofts_guide(self):
+        for machine in ("Standard_ND96asr_v4", "Standard_ND96amsr_A100_v4"):
+            self.assertEqual(list(load_limits(machine, "gemm_fp64_tflops")), [("load.fp64", 11.9, 17)])
+
+
 # ---- docs/skus.md ----
 
 def certainties(machine):

@@ -442,6 +442,23 @@ START_TEST(matrix_products_have_a_limit_where_operations_are_published)
 }
 END_TEST
 
+START_TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
+{
+	script.minor = 0;
+	script.mig = true;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID),
+		"MIG mode is enabled: an instance has a part of the memory");
+	fake_forget(context);
+	script.mig = false;
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	measure();
+	static const char *const why = "the GPU is a vGPU, and other machines may use the same GPU";
+	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), why);
+	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), why);
+}
+END_TEST
+
 START_TEST(modes_and_texts_are_what_nvml_says)
 {
 	measure();
@@ -536,28 +553,26 @@ END_TEST
 static const struct {
 	unsigned long long mask;
 	const char *names;
-	bool slowdown;
 } throttles[] = {
-	{ 0, "none", false },
-	{ 0x1, "idle", false },
-	{ 0x4, "sw-power-cap", false },
-	{ 0x5, "idle sw-power-cap", false },
-	{ 0x8, "hw-slowdown", true },
-	{ 0x20, "sw-thermal", true },
-	{ 0x40, "hw-thermal", true },
-	{ 0x80, "hw-power-brake", true },
-	{ 0x113, "idle application-clocks sync-boost display-clocks", false },
-	{ 0xe8, "hw-slowdown sw-thermal hw-thermal hw-power-brake", true },
-	{ 0x8000000000000001, "idle 0x8000000000000000", false },
-	{ 0x200, "0x200", false },
+	{ 0, "none" },
+	{ 0x1, "idle" },
+	{ 0x4, "sw-power-cap" },
+	{ 0x5, "idle sw-power-cap" },
+	{ 0x8, "hw-slowdown" },
+	{ 0x20, "sw-thermal" },
+	{ 0x40, "hw-thermal" },
+	{ 0x80, "hw-power-brake" },
+	{ 0x113, "idle application-clocks sync-boost display-clocks" },
+	{ 0xe8, "hw-slowdown sw-thermal hw-thermal hw-power-brake" },
+	{ 0x8000000000000001, "idle 0x8000000000000000" },
+	{ 0x200, "0x200" },
 };
 
-START_TEST(only_the_harmful_reasons_are_a_slowdown)
+START_TEST(each_reason_for_lower_clocks_has_a_name)
 {
 	script.throttle = throttles[_i].mask;
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
-	ck_assert(fake_boolean(context, "gpu.slowdown", BUS_ID) == throttles[_i].slowdown);
 }
 END_TEST
 
@@ -674,11 +689,12 @@ int main(void)
 	tcase_add_test(tcase, nvlink_reaches_some_of_the_other_gpus);
 	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
 	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
+	tcase_add_test(tcase, a_gpu_of_which_others_have_a_part_has_no_limits);
 	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
 	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
 	tcase_add_loop_test(tcase, nvlinks_that_are_up_are_counted, 0, LENGTH(links));
 	tcase_add_loop_test(tcase, the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, 0, LENGTH(speeds));
-	tcase_add_loop_test(tcase, only_the_harmful_reasons_are_a_slowdown, 0, LENGTH(throttles));
+	tcase_add_loop_test(tcase, each_reason_for_lower_clocks_has_a_name, 0, LENGTH(throttles));
 	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
 	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
 	tcase_add_test(tcase, a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed);

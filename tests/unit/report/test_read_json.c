@@ -208,6 +208,7 @@ START_TEST(samples_go_where_their_scope_belongs)
 		"{\"name\": \"n\", \"simulated\": false, \"samples\": [], \"ranks\": [{\"rank\": 0, \"probes\": [], "
 		"\"samples\": ["
 		"{\"metric\": \"nccl.ring_ranks\", \"value\": 2}, {\"metric\": \"node.cpus\", \"value\": 96},"
+		"{\"metric\": \"gpu.slowdown\", \"labels\": {\"gpu\": \"a\"}, \"value\": false}," /* of older reports */
 		"{\"metric\": \"rank.cpus\", \"value\": 24}]}]}]}}";
 	struct muster_run run;
 	struct muster_error err;
