@@ -39,7 +39,7 @@ static int check(const char *command, const struct muster_options *options, size
 		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
 	if (options->soak_s > 0 && options->deadline_s < options->soak_s + SOAK_REST_S)
 		return muster_fail(err, MUSTER_EUSAGE,
-			"%s: --deadline %d is too short: the load takes %d s of it, and the rest of the run at least %d s",
+			"%s: --deadline %d is too short: %d s of load and at least %d s for the rest of the run",
 			command, options->deadline_s, options->soak_s, SOAK_REST_S);
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
 	for (size_t i = 0; i < 2; i++)
@@ -81,7 +81,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S },
 		{ "--repeat", "N", "measure copies and all-reduces N times, check the medians and keep all values",
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
-		{ "--soak", "SECONDS", "work on every GPU for so long: memory test and matrix products (default: in full 10)",
+		{ "--soak", "SECONDS", "load every GPU for so long: memory test, matrix products (default: in full 10)",
 			.number = &options->soak_s, .low = 0, .high = DAY_S / 2 },
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "

@@ -29,6 +29,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.gemm_bf16_tflops", MUSTER_NUMBER, "TFLOP/s", "products of BF16 matrices: median of the rounds"),
 	GPU_METRIC("gpu.gemm_fp64_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP64 matrices: median of the rounds"),
 	GPU_METRIC("gpu.gemm_fp8_tflops", MUSTER_NUMBER, "TFLOP/s", "products of FP8 matrices: median of the rounds"),
+	GPU_METRIC("gpu.gemm_sustained_tflops", MUSTER_NUMBER, "TFLOP/s",
+		"BF16 in a soak: median of the second half of the rounds, when heat and clocks have settled"),
 	GPU_METRIC("gpu.gemm_size", MUSTER_NUMBER, "", "n of the n x n matrices"),
 	GPU_METRIC("gpu.gemm_spread", MUSTER_NUMBER, "", "(median - lowest) / median of the BF16 rounds"),
 	GPU_METRIC("gpu.gemm_drift", MUSTER_NUMBER, "",
@@ -57,7 +59,7 @@ static const struct muster_metric metrics[] = {
 
 #define MIB ((size_t)1 << 20)
 #define RESERVE (512 * MIB) /* stays free: for the libraries' own needs */
-#define FREE_SHARE 0.95     /* of the GPU's memory: with more in use than that, somebody holds it */
+#define FREE_SHARE 0.95     /* of the GPU's memory: with less free than that, another program uses it */
 #define COHERENT_SHARE 0.95 /* of free memory that is the system's as well: the kernel may have pages in it */
 #define PRODUCTS_MS 200.0   /* of each precision, without a soak: clocks have settled by then */
 #define SOAK_PRODUCTS_MS 1000.0
@@ -255,16 +257,23 @@ static int work(struct muster_load *load, struct results *results, struct muster
 
 /* ---- what is told ---- */
 
+/* Whole MiB. */
+static double mib(size_t bytes)
+{
+	size_t whole = bytes / MIB;
+	return (double)whole;
+}
+
 static void tell_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
 	const char *gpu = load->bus_id;
 	if (results->total == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number((double)(results->held / MIB)));
+	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(mib(results->held)));
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number((double)(load->bytes / MIB)));
+	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number(mib(load->bytes)));
 	muster_emit_for(
 		load->ctx, "gpu.memory_tested_share", gpu, muster_number((double)load->bytes / (double)results->total));
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
@@ -283,13 +292,17 @@ static void tell_rounds(struct muster_load *load, const struct muster_series *ro
 	for (size_t i = 1; i < rounds->count; i++)
 		lowest = rounds->values[i] < lowest ? rounds->values[i] : lowest;
 	muster_emit_for(load->ctx, "gpu.gemm_spread", load->bus_id, muster_number((median - lowest) / median));
-	if (muster_probe_env(load->ctx)->soak_s == 0)
-		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id,
-			"without a soak clocks fall from their boost, and the products with them");
-	else if (tenth > 0)
-		muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
-			muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
-				      muster_series_median(rounds, 0, tenth)));
+	if (muster_probe_env(load->ctx)->soak_s == 0 || tenth == 0) {
+		const char *why = "without a soak clocks fall from their boost, and the products with them";
+		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id, "%s", why);
+		muster_emit_null_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id, "%s", why);
+		return;
+	}
+	muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
+		muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
+			      muster_series_median(rounds, 0, tenth)));
+	muster_emit_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id,
+		muster_number(muster_series_median(rounds, rounds->count / 2, rounds->count)));
 }
 
 static void tell_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
@@ -307,7 +320,7 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 /* Why there are no products of a precision. Spread and drift are those of BF16. */
 static void tell_no_products(struct muster_load *load, enum muster_precision precision, const char *why)
 {
-	const char *const figures[] = { "gpu.gemm_spread", "gpu.gemm_drift" };
+	const char *const figures[] = { "gpu.gemm_spread", "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
 	const char *name = muster_precision_names[precision];
 	const struct muster_value labels[] = { muster_string(load->bus_id), muster_string(name),
 		muster_string("nothing") };

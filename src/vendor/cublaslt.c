@@ -45,6 +45,6 @@ int muster_cublaslt_check(cublasStatus_t status, struct muster_error *err, const
 	bool cannot = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
 	if (status == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	return muster_fail(err, cannot ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR, "%s: %s (%d)", call, name_of(status),
-		(int)status);
+	return muster_fail(
+		err, cannot ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR, "%s: %s (%d)", call, name_of(status), (int)status);
 }

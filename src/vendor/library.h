@@ -19,8 +19,8 @@ struct muster_symbol {
 };
 
 struct muster_library {
-	const char *title;  /* "CUDA driver" */
-	const char *soname; /* "libcuda.so.1" */
+	const char *title;            /* "CUDA driver" */
+	const char *soname;           /* "libcuda.so.1" */
 	const char *older_sonames[2]; /* tried in this order where there is none of that name; may be NULL */
 	const char *oldest; /* what has all the functions, for the message when one is missing: "driver R470" */
 	const struct muster_symbol *symbols;
@@ -32,8 +32,8 @@ struct muster_library {
 	struct muster_error error; /* why it could not be opened, when tried and handle is NULL */
 };
 
-/* dlopen library->soname, or an older one, once and fill the symbols. Later calls repeat the first answer. A library that lacks a
- * function counts as not opened, but its path stays known. May be called by several threads at once. */
+/* dlopen library->soname, or an older one, once and fill the symbols. Later calls repeat the first answer. A library
+ * that lacks a function counts as not opened, but its path stays known. May be called by several threads at once. */
 int muster_library_open(struct muster_library *library, struct muster_error *err);
 
 /* Each in the file of its own name. */

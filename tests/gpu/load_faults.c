@@ -1,7 +1,7 @@
 /* load_faults.c - on a real GPU: the kernels do what kernels.h says, and a bit that is flipped on purpose is found
  *
- * Built from the probe's own sources, without the rest of muster (run.sh has the command). Prints a line for each check;
- * exit status 1 when one fails.
+ * Made of the probe's own parts, without the rest of muster. Prints a line for each check; exit status 1 when one
+ * fails.
  */
 #include "probes/gpu_load/load.h"
 
@@ -95,16 +95,16 @@ static void check_kernels(struct muster_load *load)
 		need(muster_load_fetch_report(load, &report, &err), &err);
 		check(report.wrong == 0 && report.noted == 0, "pattern %zu: verified", p);
 		need(muster_load_clear_report(load, &err), &err);
-		need(muster_kernel_checksum(load->cuda, &load->kernels, load->memory, RANGE, load->report, load->stream,
-			     &err),
+		need(muster_kernel_checksum(
+			     load->cuda, &load->kernels, load->memory, RANGE, load->report, load->stream, &err),
 			&err);
 		need(muster_load_fetch_report(load, &report, &err), &err);
 		check(report.wrong == sum, "pattern %zu: checksum %016llx", p, (unsigned long long)sum);
 	}
 	/* everything wrong: all words counted, room for some */
 	need(muster_load_clear_report(load, &err), &err);
-	need(muster_kernel_verify(load->cuda, &load->kernels, load->memory, RANGE, &patterns[0], load->report,
-		     load->stream, &err),
+	need(muster_kernel_verify(
+		     load->cuda, &load->kernels, load->memory, RANGE, &patterns[0], load->report, load->stream, &err),
 		&err);
 	need(muster_load_fetch_report(load, &report, &err), &err);
 	check(report.wrong == RANGE / 16 && report.noted > MUSTER_DIFFERENCES_MAX, "another pattern: %llu words wrong",

@@ -14,6 +14,7 @@
 #   healthy-*.json, stranger-*.json  verdicts about speeds, alone and beside another process's work
 #   node-*.json      `muster node` over all GPUs, twice
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
+#   without-*.json, load-*.json  runs without and with load on the GPUs
 #   times.txt         wall times in seconds, start to exit
 # Exit status 0: all comparisons hold. 1: one does not, it is marked FAIL.
 set -u
@@ -146,6 +147,25 @@ main() {
 			"$tests" -b 8M -e 512M -f 2 -g "$gpus"
 			break
 		done
+	fi
+
+	title "load: the kernels' meaning, a flipped bit, and the rates beside CUDA's own means"
+	for program in "$source/build-portable/gpu_load_faults" "$source/build/tests/gpu_load_faults"; do
+		if [ -x "$program" ]; then
+			"$program" || failed=1
+			break
+		fi
+	done
+	if nvcc -O3 -arch=native -o "$scratch/load" "$here/load_reference.cu" -lcublas 2>"$scratch/nvcc.txt"; then
+		"$scratch/load" | tee -a "$out/reference.jsonl"
+		for turn in 1 2 3; do
+			timed muster-without-load with_muster mpirun --bind-to none -np "$gpus" muster run --sku generic-nvidia \
+				--profile quick --min-bytes 8M --max-bytes 512M --report "$out/without-$turn.json"
+			timed muster-with-load with_muster mpirun --bind-to none -np "$gpus" muster run --sku generic-nvidia \
+				--profile standard --min-bytes 8M --max-bytes 512M --report "$out/load-$turn.json"
+		done
+		"$scratch/load" | tee -a "$out/reference.jsonl"
+		python3 "$here/load.py" "$out" || failed=1
 	fi
 
 	if python3 -c 'import torch' 2>/dev/null; then

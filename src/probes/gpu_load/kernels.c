@@ -22,7 +22,7 @@ int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *r
 	};
 	char log[300] = "";
 	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)(sizeof log - 1) }; /* a number in a pointer's place, as CUDA wants */
+	void *values[] = { log, (void *)(uintptr_t)(sizeof log - 1) }; /* a number where a pointer stands */
 	memset(ret, 0, sizeof *ret);
 	if (MUSTER_CUDA(cuda, err, cuModuleLoadDataEx, &ret->module, muster_kernels_ptx, 2, options, values) < 0) {
 		ret->module = NULL;

@@ -34,7 +34,7 @@ struct muster_difference {
 #define MUSTER_DIFFERENCES_MAX 32
 struct muster_kernel_report {
 	uint64_t wrong; /* 16-byte words; of checksum: the sum */
-	uint64_t noted; /* how many differences there was something to say of, more than MUSTER_DIFFERENCES_MAX included */
+	uint64_t noted; /* differences that were to be noticed; there is room for the first ones alone */
 	struct muster_difference noticed[MUSTER_DIFFERENCES_MAX]; /* in no order */
 };
 

@@ -4,6 +4,7 @@
 #include "muster/arena.h"
 #include "util/sort.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,9 +78,9 @@ static void describe(const struct muster_difference *difference, char *ret, size
 {
 	size_t half = difference->read[0] == difference->expected[0];
 	uint64_t read = difference->read[half], expected = difference->expected[half], bits = read ^ expected;
-	int used = snprintf(ret, size, "offset 0x%llx: expected 0x%llx, read 0x%llx",
-		(unsigned long long)(difference->place * MUSTER_KERNEL_WORD + half * sizeof read),
-		(unsigned long long)expected, (unsigned long long)read);
+	uint64_t offset = difference->place * MUSTER_KERNEL_WORD + half * sizeof read;
+	int used = snprintf(
+		ret, size, "offset 0x%" PRIx64 ": expected 0x%" PRIx64 ", read 0x%" PRIx64, offset, expected, read);
 	if (bits && !(bits & (bits - 1)))
 		snprintf(ret + used, size - (size_t)used, ", bit %d", __builtin_ctzll(bits));
 }

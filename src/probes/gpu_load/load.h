@@ -58,8 +58,8 @@ struct muster_memory_figures {
 };
 /* Write `patterns` patterns one after the other to the whole memory and verify each. */
 #define MUSTER_MEMORY_PATTERNS 10
-int muster_load_memory(struct muster_load *load, size_t patterns, struct muster_memory_figures *figures,
-	struct muster_error *err);
+int muster_load_memory(
+	struct muster_load *load, size_t patterns, struct muster_memory_figures *figures, struct muster_error *err);
 
 /* ---- products.c ---- */
 

@@ -1,6 +1,7 @@
 /* memory.c - the GPU's memory, written and verified
  *
- * A pattern is written to all of it before any of it is read again, so that a word that another address changes is seen.
+ * A pattern is written to all of it before any of it is read again, so that a word that
+ * another address changes is seen.
  */
 #include "probes/gpu_load/load.h"
 
@@ -33,8 +34,8 @@ static int queue(struct muster_load *load, const struct muster_pattern *pattern,
 	if (muster_load_hook)
 		muster_load_hook(load, load->memory, load->bytes);
 	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[2], load->stream) < 0 ||
-		muster_kernel_verify(cuda, &load->kernels, load->memory, load->bytes, pattern, load->report, load->stream,
-			err) < 0)
+		muster_kernel_verify(
+			cuda, &load->kernels, load->memory, load->bytes, pattern, load->report, load->stream, err) < 0)
 		return -1;
 	return MUSTER_CUDA(cuda, err, cuEventRecord, load->events[3], load->stream);
 }
@@ -46,7 +47,8 @@ int muster_load_memory(
 		struct muster_kernel_report report;
 		double write_ms, read_ms;
 		muster_step(load->ctx, "memory test: pattern %zu of %zu over %zu MiB", i + 1, count, load->bytes >> 20);
-		if (muster_cancelled(load->ctx, err) < 0 || muster_load_clear_report(load, err) < 0 || queue(load, &patterns[i], err) < 0)
+		if (muster_cancelled(load->ctx, err) < 0 || muster_load_clear_report(load, err) < 0 ||
+			queue(load, &patterns[i], err) < 0)
 			return -1;
 		muster_sampler_take(&load->sampler);
 		if (muster_load_fetch_report(load, &report, err) < 0 ||

@@ -94,8 +94,8 @@ static int describe(struct plan *plan, struct muster_error *err)
 	uint64_t n = plan->n;
 	if (MUSTER_CUBLASLT(lib, err, cublasLtMatmulDescCreate, &plan->product, kinds[plan->precision].compute,
 		    kinds[plan->precision].scale) < 0 ||
-		MUSTER_CUBLASLT(lib, err, cublasLtMatmulDescSetAttribute, plan->product,
-			CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed) < 0 ||
+		MUSTER_CUBLASLT(lib, err, cublasLtMatmulDescSetAttribute, plan->product, CUBLASLT_MATMUL_DESC_TRANSA,
+			&transposed, sizeof transposed) < 0 ||
 		MUSTER_CUBLASLT(lib, err, cublasLtMatrixLayoutCreate, &plan->from, kinds[plan->precision].from, n, n,
 			(int64_t)n) < 0 ||
 		MUSTER_CUBLASLT(lib, err, cublasLtMatrixLayoutCreate, &plan->to, kinds[plan->precision].to, n, n,
@@ -128,12 +128,10 @@ static int multiply(struct muster_load *load, const struct plan *plan, CUdevicep
 static int make_first(struct muster_load *load, const struct plan *plan, struct muster_error *err)
 {
 	struct muster_pattern contents = { 1, kinds[plan->precision].and_mask, kinds[plan->precision].or_mask, 0 };
-	if (muster_kernel_fill(
-		    load->cuda, &load->kernels, plan->a, plan->from_bytes, &contents, load->stream, err) < 0)
+	if (muster_kernel_fill(load->cuda, &load->kernels, plan->a, plan->from_bytes, &contents, load->stream, err) < 0)
 		return -1;
 	contents.seed += plan->from_bytes; /* B continues where A ends */
-	if (muster_kernel_fill(
-		    load->cuda, &load->kernels, plan->b, plan->from_bytes, &contents, load->stream, err) < 0)
+	if (muster_kernel_fill(load->cuda, &load->kernels, plan->b, plan->from_bytes, &contents, load->stream, err) < 0)
 		return -1;
 	return multiply(load, plan, plan->first, err);
 }
@@ -142,8 +140,8 @@ static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t
 {
 	struct muster_kernel_report report;
 	if (muster_load_clear_report(load, err) < 0 ||
-		muster_kernel_checksum(load->cuda, &load->kernels, plan->first, plan->to_bytes, load->report,
-			load->stream, err) < 0 ||
+		muster_kernel_checksum(
+			load->cuda, &load->kernels, plan->first, plan->to_bytes, load->report, load->stream, err) < 0 ||
 		muster_load_fetch_report(load, &report, err) < 0)
 		return -1;
 	*ret = report.wrong;
@@ -199,8 +197,8 @@ static int clamp(double value, int least, int most)
 	return value < least ? least : value > most ? most : (int)value;
 }
 
-static int measure(struct muster_load *load, const struct plan *plan, double ms,
-	struct muster_product_figures *figures, struct muster_error *err)
+static int measure(struct muster_load *load, const struct plan *plan, double ms, struct muster_product_figures *figures,
+	struct muster_error *err)
 {
 	double one_ms;
 	uint64_t sum;
@@ -209,14 +207,15 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 		return -1;
 	if (!figures->measured)
 		figures->sum = sum;
-	else if (figures->sum != sum) /* all products of this cycle are as wrong as its first, or those of the first were */
+	else if (figures->sum != sum) /* the first product of this cycle was wrong, or that of the first one */
 		muster_wrong_note(&figures->wrong, "the sum of a later first product differs");
 	figures->measured = true;
 	size_t products = (size_t)clamp(ROUND_MS / one_ms, 1, 64);
 	size_t rounds = (size_t)clamp(BATCH_MS / (one_ms * (double)products), 1, ROUNDS_MOST);
 	int batches = clamp(ms / (one_ms * (double)(products * rounds)), 1, 10000);
 	for (int i = 0; i < batches; i++)
-		if (muster_cancelled(load->ctx, err) < 0 || run_batch(load, plan, rounds, products, false, figures, &one_ms, err) < 0)
+		if (muster_cancelled(load->ctx, err) < 0 ||
+			run_batch(load, plan, rounds, products, false, figures, &one_ms, err) < 0)
 			return -1;
 	return 0;
 }
@@ -225,7 +224,8 @@ static void name_maker(const struct muster_load *load, const struct plan *plan, 
 {
 	uint64_t hash = 0;
 	for (size_t i = 0; i < sizeof plan->chosen.algo.data / sizeof *plan->chosen.algo.data; i++)
-		hash = muster_pattern_word(&(struct muster_pattern){ plan->chosen.algo.data[i], UINT64_MAX, 0, 0 }, hash);
+		hash = muster_pattern_word(
+			&(struct muster_pattern){ plan->chosen.algo.data[i], UINT64_MAX, 0, 0 }, hash);
 	snprintf(ret, size, "%.60s, cuBLASLt %zu, %zu, algorithm %08llx", muster_probe_env(load->ctx)->gpu->name,
 		plan->lib->cublasLtGetVersion(), plan->n, (unsigned long long)(hash >> 32));
 }

@@ -40,8 +40,7 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 		*ret /= 1e3;
 		return result;
 	case MUSTER_SAMPLED_HEAT:
-		result = MUSTER_NVML(
-			s->nvml, err, nvmlDeviceGetTemperature, s->device, NVML_TEMPERATURE_GPU, &number);
+		result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetTemperature, s->device, NVML_TEMPERATURE_GPU, &number);
 		break;
 	case MUSTER_SAMPLED_MEMORY_HEAT:
 		return MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_MEMORY_TEMP, 0, ret);
