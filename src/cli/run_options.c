@@ -37,6 +37,9 @@ static int check(const char *command, const struct muster_options *options, size
 			command, operand);
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
+	if (options->soak_s > 0 && options->profile == MUSTER_QUICK)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --soak needs --profile standard or full: the profile quick evaluates no load", command);
 	if (options->soak_s > 0 && options->deadline_s < options->soak_s + SOAK_REST_S)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: --deadline %d is too short: %d s of load and at least %d s for the rest of the run",

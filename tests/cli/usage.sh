@@ -42,6 +42,7 @@ run="$muster run --report report.json"
 	expect 2 '--deadline: a whole number from 10 to 86400 is needed, found "3"' $run --sku generic-nvidia --deadline 3
 	expect 2 '--profile: quick, standard or full is needed' $run --sku generic-nvidia --profile fast
 	expect 2 '--min-bytes is larger than --max-bytes' $run --sku generic-nvidia --min-bytes 2M --max-bytes 1M
+	expect 2 '--soak needs --profile standard or full' $run --sku generic-nvidia --profile quick --soak 5
 	expect 2 'type.json: $.checks["copy.h2d"].min: a number is needed, found "8"' \
 		$run --sku Standard_ND96asr_v4 --overlay type.json
 	expect 2 'syntax.json: line 1, column' $run --sku Standard_ND96asr_v4 --overlay syntax.json
