@@ -197,7 +197,7 @@ static void print_header(const struct muster_text_page *page)
 	if (!report->sku_origin)
 		fputs("No expectation file for this machine type: nothing was checked\n", page->out);
 	if (report->observe)
-		fputs("No thresholds of this machine type: speeds are compared with the limits of their links\n",
+		fputs("No thresholds of this machine type: speeds are compared with the limits of links and GPUs\n",
 			page->out);
 }
 

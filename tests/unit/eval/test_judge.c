@@ -295,6 +295,11 @@ START_TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 	fixture_judge(&run, "'count':{'metric':'node.gpu_count','equals':99,'source':'s'}", false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_FAIL); /* what other jobs cannot change */
 	muster_report_done(&report);
+	fixture_sample(&run, &rank_of(&run, 3)->samples, "gpu.memory_write_gbps", "gpu=0002:00:00.0", muster_number(9));
+	fixture_judge(
+		&run, "'hbm':{'metric':'gpu.memory_write_gbps','min':21,'source':'s','optional':true}", false, &report);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail hbm sim-2 rank=3")); /* its own memory */
+	muster_report_done(&report);
 	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(25));
 	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}", false, &report);
 	ck_assert_int_eq(report.verdict, MUSTER_PASS); /* fast enough all the same */

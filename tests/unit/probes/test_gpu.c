@@ -442,6 +442,34 @@ START_TEST(matrix_products_have_a_limit_where_operations_are_published)
 }
 END_TEST
 
+static nvmlReturn_t give_h20(nvmlDevice_t device, char *name, unsigned int length)
+{
+	(void)device;
+	snprintf(name, length, "NVIDIA H20");
+	return NVML_SUCCESS;
+}
+
+static nvmlReturn_t give_h200(nvmlDevice_t device, char *name, unsigned int length)
+{
+	(void)device;
+	snprintf(name, length, "NVIDIA H200");
+	return NVML_SUCCESS;
+}
+
+START_TEST(a_model_with_fewer_matrix_units_has_no_limit_of_them)
+{
+	script.minor = 0;
+	scripted_nvml.nvmlDeviceGetName = give_h20;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID),
+		"this GPU has fewer matrix units than others of its compute capability");
+	fake_forget(context);
+	scripted_nvml.nvmlDeviceGetName = give_h200;
+	measure();
+	ck_assert_double_gt(fake_number(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), 0);
+}
+END_TEST
+
 START_TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
 {
 	script.minor = 0;
@@ -689,6 +717,7 @@ int main(void)
 	tcase_add_test(tcase, nvlink_reaches_some_of_the_other_gpus);
 	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
 	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
+	tcase_add_test(tcase, a_model_with_fewer_matrix_units_has_no_limit_of_them);
 	tcase_add_test(tcase, a_gpu_of_which_others_have_a_part_has_no_limits);
 	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
 	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
