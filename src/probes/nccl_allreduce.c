@@ -111,7 +111,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	struct muster_allreduce_session s = { .ctx = ctx, .ring = ring, .started_ms = muster_now_ms() };
 	s.deadline_ms = s.started_ms + ring->timeout_ms;
 	s.resources = muster_allreduce_resources_make(ctx, err);
-	if (!s.resources)
+	if (!s.resources || muster_allreduce_data_make(ctx, false, err) < 0)
 		return -1;
 	leave_ring_before(ctx, s.resources->nccl);
 	if (ring->rank == 0) {

@@ -44,6 +44,10 @@ struct muster_allreduce_session {
 struct muster_allreduce_resources *muster_allreduce_resources_make(
 	struct muster_probe_ctx *ctx, struct muster_error *err);
 void muster_allreduce_resources_release(void);
+/* Allocate the resources' data, unless they have it, for the largest size that the GPU has room for; resources.small
+ * says why when that is not the ladder's largest. early: before the load on the GPU, which tests the memory that is
+ * free. */
+int muster_allreduce_data_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err);
 
 /* Wait until NCCL has really taken the last call: it may answer ncclInProgress, and nothing is in the stream before. */
 int muster_allreduce_settle(

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NCCL_ROOM (2 * GIB) /* left free on the GPU for NCCL's own buffers */
+#define NCCL_ROOM (2 * GIB)    /* left free on the GPU for NCCL's own buffers */
+#define EARLY_MOST (512 * MIB) /* a larger buffer waits for the ring: until then the load tests the memory */
 
 static struct muster_allreduce_resources resources;
 
@@ -29,14 +30,13 @@ void muster_allreduce_resources_release(void)
 	memset(&resources, 0, sizeof resources);
 }
 
-/* Allocate for the largest size that the GPU has room for; resources.small says why when that is not the ladder's
- * largest.
- */
-static int allocate_data(struct muster_probe_ctx *ctx, struct muster_error *err)
+int muster_allreduce_data_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = resources.cuda;
 	uint64_t sizes[SIZES_MAX];
 	size_t count = muster_allreduce_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
+	if (resources.data || (early && sizes[count - 1] > EARLY_MOST))
+		return 0;
 	if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &total_bytes) < 0)
 		return -1;
 	uint64_t kept = free_bytes / 2 < NCCL_ROOM ? free_bytes / 2 : NCCL_ROOM, usable = free_bytes - kept;
@@ -86,7 +86,7 @@ struct muster_allreduce_resources *muster_allreduce_resources_make(
 	if (failed == 0)
 		failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float));
 	if (failed == 0)
-		failed = allocate_data(ctx, err);
+		failed = muster_allreduce_data_make(ctx, true, err);
 	if (failed < 0)
 		muster_allreduce_resources_release();
 	return failed < 0 ? NULL : &resources;

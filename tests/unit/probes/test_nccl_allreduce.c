@@ -487,6 +487,21 @@ START_TEST(a_trial_is_one_modest_size)
 }
 END_TEST
 
+/* The load before the ring tests the memory that is free: 8 GiB of it must not be muster's own. */
+START_TEST(large_buffers_wait_for_the_ring)
+{
+	context->ctx.env.max_bytes = (uint64_t)512 << 20;
+	ck_assert_uint_ne(muster_allreduce_resources_make(&context->ctx, &err)->data, 0);
+	muster_allreduce_resources_release();
+	context->ctx.env.max_bytes = (uint64_t)1 << 30;
+	const struct muster_allreduce_resources *made = muster_allreduce_resources_make(&context->ctx, &err);
+	ck_assert_uint_eq(made->data, 0);
+	ck_assert_int_eq(muster_allreduce_data_make(&context->ctx, false, &err), 0);
+	ck_assert_uint_ne(made->data, 0);
+	muster_allreduce_resources_release();
+}
+END_TEST
+
 START_TEST(a_wrong_sum_fails_a_trial)
 {
 	trial = true;
@@ -680,6 +695,7 @@ int main(void)
 	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
 	tcase_add_test(tests, the_second_rings_transport_is_not_the_firsts);
 	tcase_add_test(tests, a_trial_is_one_modest_size);
+	tcase_add_test(tests, large_buffers_wait_for_the_ring);
 	tcase_add_test(tests, a_wrong_sum_fails_a_trial);
 	tcase_add_test(tests, every_rank_says_which_nccl_it_has);
 	tcase_add_test(tests, nccls_log_names_the_transport);
