@@ -305,6 +305,20 @@ START_TEST(one_product_in_so_many_has_a_wrong_bit)
 }
 END_TEST
 
+START_TEST(the_first_product_is_never_wrong)
+{
+	gpu(0)->gemm_wrong = 1;
+	begin();
+	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
+	const size_t bytes = 4 * N * N;
+	CUdeviceptr first = take(bytes), again = take(bytes);
+	multiply(&plan, first);
+	multiply(&plan, again);
+	ck_assert_uint_eq(compare(again, first, bytes).wrong, 1);
+	done(&plan);
+}
+END_TEST
+
 /* Milliseconds of one product in the middle of each tenth of a load of that many products. */
 static void run_tenths(const struct plan *plan, CUdeviceptr into, int products, double ret_ms[10])
 {
@@ -354,6 +368,7 @@ int main(void)
 	tcase_add_checked_fixture(broken, start_unwritten, example_end);
 	tcase_add_loop_test(broken, some_types_can_be_multiplied, 0, (int)(sizeof kinds / sizeof *kinds));
 	tcase_add_test(broken, one_product_in_so_many_has_a_wrong_bit);
+	tcase_add_test(broken, the_first_product_is_never_wrong);
 	tcase_add_test(broken, products_drift_in_a_long_load_alone);
 	suite_add_tcase(suite, tests);
 	suite_add_tcase(suite, broken);

@@ -147,6 +147,8 @@ START_TEST(a_copy_into_memory_is_found_with_its_place)
 	ck_assert_uint_eq(report.noticed[0].expected[1], wrong ^ 0x400);
 	OK(cuMemsetD32Async(memory, 0, 4, NULL));
 	ck_assert_uint_eq(verify(memory, bytes, plain).wrong, last == 0 ? 1 : 2);
+	OK(cuMemsetD32Async(memory, 0, bytes / 4, NULL));
+	ck_assert_uint_eq(verify(memory, bytes, plain).wrong, bytes / 16);
 }
 END_TEST
 
@@ -162,6 +164,9 @@ START_TEST(a_report_adds_up)
 	ck_assert_uint_eq(report.wrong, 12);
 	ck_assert_uint_eq(report.noted, 12);
 	ck_assert_uint_eq(report.noticed[11].place, 3);
+	uint64_t sum = checksum(memory, 64);
+	DONE(muster_kernel_checksum(&cuda, &kernels, memory, 64, report_at, NULL, &err));
+	ck_assert_uint_eq(fetch().wrong, 2 * sum);
 }
 END_TEST
 
@@ -206,6 +211,12 @@ START_TEST(equal_contents_have_equal_sums_on_any_gpu)
 	ck_assert_uint_ne(checksum(b, bytes), sum);
 	fill(b, bytes, other);
 	ck_assert_uint_ne(checksum(b, bytes), sum);
+	if (bytes > 48) { /* the same two patterns, with their border elsewhere */
+		fill(b, 16, ones);
+		uint64_t first = checksum(b, bytes);
+		fill(b, 32, ones);
+		ck_assert_uint_ne(checksum(b, bytes), first);
+	}
 	load_use(1);
 	CUdeviceptr c = take(bytes);
 	fill(c, bytes, plain);
@@ -237,6 +248,12 @@ START_TEST(a_bad_bit_is_wrong_where_it_should_be_0)
 		ck_assert_uint_eq(report.noticed[0].place, at / 16);
 		ck_assert_uint_eq(report.noticed[0].expected[at / 8 % 2], expected);
 		ck_assert_uint_eq(report.noticed[0].read[at / 8 % 2], expected | (uint64_t)1 << 40);
+		uint64_t sum = checksum(memory, bytes);
+		load_use(1); /* which is well */
+		CUdeviceptr good = take(bytes);
+		fill(good, bytes, *pattern);
+		ck_assert_uint_ne(checksum(good, bytes), sum);
+		load_use(0);
 		if (at >= 16)
 			ck_assert_uint_eq(verify(memory, at / 16 * 16, *pattern).wrong, 0);
 	}
