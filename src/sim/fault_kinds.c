@@ -199,7 +199,7 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = needs_rack, .apply = muster_fault_rack },
 	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
-	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.1",
+	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.3",
 		"matrix products lose this share of their rate from the first to the last tenth of a soak",
 		.apply = muster_fault_soak_drift },
 	{ "together-slow", MUSTER_SIM_GPU, "GB/s", "3",
