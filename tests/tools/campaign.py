@@ -82,10 +82,10 @@ def name_of(node):
 
 
 class Draw:
-    """Faults on parts of their own, for a number of nodes of a machine type."""
+    """Faults on parts of their own, for a number of nodes of a machine type, and a profile."""
 
-    def __init__(self, rng, machine, nodes):
-        self.rng, self.machine, self.nodes = rng, machine, nodes
+    def __init__(self, rng, machine, nodes, profile):
+        self.rng, self.machine, self.nodes, self.profile = rng, machine, nodes, profile
         self.taken = set()
         self.slow = False  # there is a slow copy that only the other GPUs show
 
@@ -114,6 +114,12 @@ class Draw:
     def of_rank(self, kind, checks, value=""):
         node, _, _, rank = self.gpu()
         return Fault(f"{kind}@rank{rank}{value}", checks, node)
+
+    def load(self, kind, checks, value="", needs=None):
+        """What shows under load alone; needs is a function without which NVML does not show it."""
+        if self.profile == "quick" or needs in self.machine.gpus[0]["unsupported"]:
+            return None
+        return self.of_gpu(kind, checks, value)
 
     def slow_copy(self, way):
         """Without a threshold a copy is compared with those of the other GPUs: one slow one of three is seen."""
@@ -177,6 +183,14 @@ class Draw:
             "nvlink-down": lambda: self.of_gpu("nvlink-down", r"gpu\.nvlinks") if gpu["nvlinks"] else None,
             "c2c-down": lambda: self.of_gpu("c2c-down", r"gpu\.c2c.*") if gpu.get("c2c_links") else None,
             "unlicensed": lambda: self.of_gpu("unlicensed", r"gpu\.licensed"),
+            "memory-bad": lambda: self.load("memory-bad", r"load\.memory_wrong"),
+            "memory-held": lambda: self.load("memory-held", r"load\.memory_tested"),
+            "gemm-wrong": lambda: self.load("gemm-wrong", r"load\.products_wrong"),
+            "gemm-slow": lambda: self.load("gemm-slow", r"load\.bf16.*", "=0.3", "nvmlDeviceGetMaxClockInfo"),
+            "hbm-slow": lambda: self.load("hbm-slow", r"load\.memory_.*", "", "nvmlDeviceGetMaxClockInfo"),
+            "hot": lambda: self.load("hot", r"load\..*thermal", "", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+            "power-brake": lambda: self.load(
+                "power-brake", r"load\.power_brake", "", "nvmlDeviceGetCurrentClocksThrottleReasons"),
             "fabric-state": lambda: self.of_gpu("fabric-state", r"fabric\..*"),
             "fabric-status": lambda: self.of_gpu("fabric-status", r"fabric\..*"),
             "fabric-health": lambda: self.of_gpu("fabric-health", r"fabric\..*"),
@@ -250,7 +264,7 @@ class Run:
         self.nodes = rng.choice((1, 1, 2, 2, 3, 4) if few else (1, 2, 2, 3, 4, 5, 6))
         self.profile = rng.choice(PROFILES)
         count = rng.choice((1, 1, 2, 3)) if faulty else 0
-        self.faults = Draw(rng, self.machine, self.nodes).faults(count)
+        self.faults = Draw(rng, self.machine, self.nodes, self.profile).faults(count)
 
     def command(self, muster, report):
         words = [muster, "sim", "--sku", self.machine.sku, "--nodes", str(self.nodes)]
