@@ -271,7 +271,7 @@ START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_e
 }
 END_TEST
 
-START_TEST(the_first_ring_alone_ends_the_phase_of_the_copies)
+START_TEST(the_first_ring_alone_ends_the_phase_of_the_load)
 {
 	struct muster_enter enter;
 	int entered = 0;
@@ -281,7 +281,7 @@ START_TEST(the_first_ring_alone_ends_the_phase_of_the_copies)
 		if (r.sent[i].tag != MUSTER_TAG_ENTER)
 			continue;
 		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
-		ck_assert_int_eq(enter.ended, entered++ == 0 ? MUSTER_PHASE_COPIES : MUSTER_PHASE_NONE);
+		ck_assert_int_eq(enter.ended, entered++ == 0 ? MUSTER_PHASE_LOAD : MUSTER_PHASE_NONE);
 	}
 	ck_assert_int_eq(entered, 5); /* two rounds with an id each, and the end */
 }
@@ -418,7 +418,7 @@ int main(void)
 	tcase_add_test(tcase, without_an_id_the_ring_does_not_run);
 	tcase_add_test(tcase, a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once);
 	tcase_add_test(tcase, a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either);
-	tcase_add_test(tcase, the_first_ring_alone_ends_the_phase_of_the_copies);
+	tcase_add_test(tcase, the_first_ring_alone_ends_the_phase_of_the_load);
 	tcase_add_test(tcase, an_idle_rank_waits_and_an_excluded_one_says_why);
 	tcase_add_test(tcase, a_rank_whose_leader_is_silent_says_so);
 	tcase_add_loop_test(tcase, a_place_that_comes_after_the_wait_is_given_back, 0, 4);

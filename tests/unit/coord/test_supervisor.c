@@ -16,7 +16,7 @@ static bool answers_peers, says_goodbye;
 static int cancelled;             /* the run is cancelled with this exit code */
 static bool silent;               /* nobody answers a hello */
 static size_t told_before[TURNS]; /* commands to the worker before each turn */
-static int turns;                 /* that were entered */
+static int turns, loads;          /* that were entered: turns of the copies, and the load */
 static double limit_ms;
 static int left_ms; /* of the run, as rank 0 says */
 
@@ -64,6 +64,11 @@ static void answer(struct recorder *to, const struct recorded *sent)
 	ck_assert(muster_unpack_enter(sent->bytes, sent->length, &enter));
 	if (enter.barrier.kind == MUSTER_BARRIER_PEERS) {
 		answer_peers(enter.barrier);
+	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN &&
+		   strcmp(muster_probe_at((size_t)enter.barrier.probe)->name, "gpu_load") == 0) {
+		ck_assert_int_eq(enter.ended, MUSTER_PHASE_COPIES); /* it takes no turns */
+		loads++;
+		answer_barrier(enter.barrier, LEADER, MUSTER_TAG_RELEASE, "", 0);
 	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN) {
 		ck_assert_int_eq(enter.barrier.round, turns); /* one after the other */
 		ck_assert_int_eq(enter.ended, turns == 0 ? MUSTER_PHASE_INVENTORY : MUSTER_PHASE_NONE);
@@ -90,7 +95,7 @@ static void setup(void)
 			.local_rank = i, .gpu = "0001:00:00.0", .uuid = "GPU", .path = "p"
 		};
 	answers_peers = says_goodbye = true;
-	cancelled = turns = 0;
+	cancelled = turns = loads = 0;
 	silent = false;
 	limit_ms = 0;
 	left_ms = LEFT;
@@ -227,6 +232,7 @@ START_TEST(gpus_on_one_path_take_turns)
 	}
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	ck_assert_int_eq(turns, cases[_i].turns + 1);
+	ck_assert_int_eq(loads, 1);
 	size_t alone = told("run", "gpu_copy"), together = told("together", "gpu_copy");
 	ck_assert_uint_ge(alone, told_before[cases[_i].turn]);
 	ck_assert_uint_lt(alone, told_before[cases[_i].turn + 1]);
