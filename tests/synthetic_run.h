@@ -33,6 +33,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "gpu.gemm_checksum", 0, "3587c3c2ecc6578c" },
 	{ "gpu.gemm_fp64_tflops", 18.9, NULL },
 	{ "gpu.gemm_fp8_tflops", 500, NULL },
+	{ "gpu.gemm_sustained_tflops", 250, NULL },
 	{ "gpu.gemm_wrong", 0, NULL },
 	{ "gpu.h2d_gbps", 26.1, NULL },
 	{ "gpu.h2d_together_gbps", 25.1, NULL },

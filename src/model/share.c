@@ -21,6 +21,7 @@ const char *const *muster_limits_of(const struct muster_metric *metric)
 		{ "gpu.memory_write_gbps", { "gpu.memory_limit_gbps" } },
 		{ "gpu.memory_read_gbps", { "gpu.memory_limit_gbps" } },
 		{ "gpu.gemm_bf16_tflops", { "gpu.matmul_bf16_limit_tflops" } },
+		{ "gpu.gemm_sustained_tflops", { "gpu.matmul_bf16_limit_tflops" } },
 		{ "nccl.allreduce_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
 	};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)

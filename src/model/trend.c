@@ -27,6 +27,7 @@ static const struct metric_trend {
 	{ "gpu.gemm_fp64_tflops", MUSTER_TREND_MORE },
 	{ "gpu.gemm_fp8_tflops", MUSTER_TREND_MORE },
 	{ "gpu.gemm_spread", MUSTER_TREND_DRIFTS },
+	{ "gpu.gemm_sustained_tflops", MUSTER_TREND_MORE },
 	{ "gpu.gemm_wrong", MUSTER_TREND_LESS },
 	{ "gpu.h2d_gbps", MUSTER_TREND_MORE },
 	{ "gpu.h2d_spread", MUSTER_TREND_DRIFTS },

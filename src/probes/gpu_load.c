@@ -63,6 +63,7 @@ static const struct muster_metric metrics[] = {
 #define COHERENT_SHARE 0.95 /* of free memory that is the system's as well: the kernel may have pages in it */
 #define PRODUCTS_MS 200.0   /* of each precision, without a soak: clocks have settled by then */
 #define SOAK_PRODUCTS_MS 1000.0
+#define SETTLED_MS 8000.0 /* of load: the boost at its start is a small part of a tenth */
 
 /* What NVML counts since the driver's start; read before and after. */
 struct counters {
@@ -292,8 +293,8 @@ static void tell_rounds(struct muster_load *load, const struct muster_series *ro
 	for (size_t i = 1; i < rounds->count; i++)
 		lowest = rounds->values[i] < lowest ? rounds->values[i] : lowest;
 	muster_emit_for(load->ctx, "gpu.gemm_spread", load->bus_id, muster_number((median - lowest) / median));
-	if (muster_probe_env(load->ctx)->soak_s == 0 || tenth == 0) {
-		const char *why = "without a soak clocks fall from their boost, and the products with them";
+	if (load->busy_ms < SETTLED_MS || tenth == 0) {
+		const char *why = "clocks fall from their boost at first: a soak of 10 s or more tells";
 		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id, "%s", why);
 		muster_emit_null_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id, "%s", why);
 		return;

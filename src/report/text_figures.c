@@ -20,6 +20,7 @@ static const struct {
 	const char *metric, *title;
 } figures[] = {
 	{ "gpu.gemm_bf16_tflops", "BF16" },
+	{ "gpu.gemm_sustained_tflops", "BF16, end of the soak" },
 	{ "gpu.gemm_fp64_tflops", "FP64" },
 	{ "gpu.gemm_fp8_tflops", "FP8" },
 	{ "gpu.h2d_gbps", "H2D, one GPU at a time" },

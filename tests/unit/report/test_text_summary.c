@@ -70,6 +70,7 @@ static const char *const whole =
 	"\n"
 	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
 	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
+	"BF16, end of the soak         250      250         -        -  80 % of the BF16 limit      no check\n"
 	"FP64                         18.9     18.9         -        -  -                           no check\n"
 	"FP8                           500      500         -        -  -                           no check\n"
 	"\n"
