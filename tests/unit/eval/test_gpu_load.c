@@ -123,10 +123,10 @@ static const struct case_of {
 	{ "Standard_ND96isr_H100_v5", 2, { { -1, "gpu.gemm_bf16_tflops", "", 460, NULL } },
 		"fail load.bf16 rank=0 fail load.bf16 rank=1 " },
 	/* slower than the others */
-	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 630, NULL } }, "fail load.bf16_median rank=1 " },
-	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 655, NULL } }, "warn load.bf16_close rank=1 " },
+	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "fail load.bf16_median rank=1 " },
+	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 630, NULL } }, "warn load.bf16_close rank=1 " },
 	{ "generic-nvidia", 3, { { 1, "gpu.gemm_bf16_tflops", "", 655, NULL } }, "" },
-	{ "generic-nvidia", 2, { { 1, "gpu.gemm_bf16_tflops", "", 630, NULL } }, "warn load.bf16_median rank=1 " },
+	{ "generic-nvidia", 2, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "warn load.bf16_median rank=1 " },
 	{ "generic-nvidia", 1, { { 0, "gpu.gemm_drift", "", 0.85, NULL } }, "warn load.drift rank=0 " },
 	/* a GPU that does not say */
 	{ "generic-nvidia", 1,
