@@ -31,13 +31,15 @@ void muster_worker_process_init(struct muster_worker_process *worker, const char
 		count++;
 	*worker = (struct muster_worker_process){
 		.program = program,
-		.environment = muster_calloc(count + 1, sizeof *worker->environment),
+		.environment = muster_calloc(count + 2, sizeof *worker->environment),
 		.commands = -1,
 		.results = -1,
 		.noise = -1,
 	};
 	for (size_t i = 0; i < count; i++)
 		worker->environment[i] = muster_strdup(environ[i]);
+	if (!getenv("CUDA_CACHE_DISABLE")) /* the driver compiles our kernels: nothing of it stays in the user's home */
+		worker->environment[count] = muster_strdup("CUDA_CACHE_DISABLE=1");
 }
 
 void muster_worker_process_done(struct muster_worker_process *worker)

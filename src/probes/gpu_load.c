@@ -51,6 +51,8 @@ static const struct muster_metric metrics[] = {
 		"gpu", "reason"),
 	GPU_METRIC("gpu.thermal_violation_ms", MUSTER_NUMBER, "ms",
 		"time for which heat held the clocks down, in steps of 100"),
+	GPU_METRIC("gpu.power_brake_ms", MUSTER_NUMBER, "ms",
+		"time under load for which a power brake held the clocks down, by the samples"),
 	GPU_METRIC("gpu.ecc_corrected_increase", MUSTER_NUMBER, "", "corrected errors of the memory during the load"),
 	GPU_METRIC(
 		"gpu.ecc_uncorrected_increase", MUSTER_NUMBER, "", "uncorrected errors of the memory during the load"),
@@ -392,6 +394,9 @@ static void tell_samples(struct muster_load *load)
 		else
 			muster_emit_null(load->ctx, "gpu.throttled_share", labels, 2, "%s", s->why_no_reasons.text);
 	}
+	muster_emit_result(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
+		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms),
+		s->why_no_reasons.text);
 }
 
 static void tell_limits(struct muster_load *load)
@@ -472,8 +477,10 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	read_counters(&load, &results.after);
 	tell(&load, &results);
-	if (failed)
+	if (failed) {
+		muster_wrap(err, "GPU %s", load.bus_id);
 		muster_failing(ctx, err);
+	}
 	release(&load);
 	forget(&results);
 	return failed;

@@ -54,6 +54,7 @@ void muster_sampler_count(struct muster_sampler *s, unsigned long long mask)
 {
 	s->reasons_count++;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
+		s->seen[i] += (mask & bits[i]) != 0;
 		s->row[i] = mask & bits[i] ? s->row[i] + 1 : 0;
 		if (s->row[i] >= ROW)
 			s->throttled[i] += s->row[i] == ROW ? ROW : 1;
@@ -136,6 +137,11 @@ void muster_sampler_stop(struct muster_sampler *s)
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
 	s->running = false;
+}
+
+double muster_sampler_seen(const struct muster_sampler *s, enum muster_throttle reason)
+{
+	return s->reasons_count ? (double)s->seen[reason] / (double)s->reasons_count : 0;
 }
 
 double muster_sampler_share(const struct muster_sampler *s, enum muster_throttle reason)

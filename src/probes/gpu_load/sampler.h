@@ -44,6 +44,7 @@ struct muster_sampler {
 	struct muster_error why_no_reasons;
 	/* For each reason: samples in runs of at least three, and the length of the run that goes on. */
 	size_t throttled[MUSTER_THROTTLES], row[MUSTER_THROTTLES];
+	size_t seen[MUSTER_THROTTLES]; /* samples with the reason, single ones too */
 };
 
 /* Without NVML, or a device of it, nothing will be sampled and why_* say why. */
@@ -57,6 +58,9 @@ void muster_sampler_stop(struct muster_sampler *sampler);
 
 /* Of all samples the share in which a reason held for at least three samples running: a single one is no fault. */
 double muster_sampler_share(const struct muster_sampler *sampler, enum muster_throttle reason);
+
+/* The same for single samples too: of the time under load, how much a reason held for. */
+double muster_sampler_seen(const struct muster_sampler *sampler, enum muster_throttle reason);
 
 /* Count one answer of NVML about the reasons. Called by take; for tests. */
 void muster_sampler_count(struct muster_sampler *sampler, unsigned long long mask);

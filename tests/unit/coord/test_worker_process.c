@@ -49,6 +49,30 @@ static void run(const char *program, char said[256], char how[64])
 	ops->last_output(&proc, said, 256);
 }
 
+static const char *last_of(char *const *environment)
+{
+	while (environment[1])
+		environment++;
+	return *environment;
+}
+
+/* Muster's kernels are compiled by the driver: its cache in the user's home stays as it was, unless the user wants it.
+ */
+START_TEST(the_driver_keeps_no_compiled_kernel)
+{
+	struct muster_worker_process proc;
+	unsetenv("CUDA_CACHE_DISABLE");
+	muster_worker_process_init(&proc, "program");
+	ck_assert_str_eq(last_of(proc.environment), "CUDA_CACHE_DISABLE=1");
+	muster_worker_process_done(&proc);
+	setenv("CUDA_CACHE_DISABLE", "0", 1);
+	muster_worker_process_init(&proc, "program");
+	ck_assert_str_ne(last_of(proc.environment), "CUDA_CACHE_DISABLE=1");
+	muster_worker_process_done(&proc);
+	unsetenv("CUDA_CACHE_DISABLE");
+}
+END_TEST
+
 START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
 {
 	char folder[] = "/tmp/muster-proc-XXXXXX", program[64], trace[64], expected[256], said[256], how[64];
@@ -331,6 +355,7 @@ int main(int argc, char **argv)
 		return be_worker();
 	Suite *suite = suite_create("worker_process");
 	TCase *tests = tcase_create("proc");
+	tcase_add_test(tests, the_driver_keeps_no_compiled_kernel);
 	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
 	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
 	tcase_add_loop_test(tests, the_last_line_of_the_output_is_kept, 0, 3);
