@@ -2,6 +2,7 @@
 #include "probes/gpu_load/load.h"
 
 #include "muster/arena.h"
+#include "util/array.h"
 #include "util/sort.h"
 
 #include <inttypes.h>
@@ -15,16 +16,7 @@ void (*muster_load_hook)(struct muster_load *load, CUdeviceptr range, size_t byt
 
 void muster_series_add(struct muster_series *series, double value)
 {
-	if (series->count == series->capacity) {
-		size_t wanted = series->capacity ? 2 * series->capacity : 64;
-		double *values = muster_calloc(wanted, sizeof *values);
-		if (series->count)
-			memcpy(values, series->values, series->count * sizeof *values);
-		free(series->values);
-		series->values = values;
-		series->capacity = wanted;
-	}
-	series->values[series->count++] = value;
+	MUSTER_ARRAY_PUSH(series->values, series->count, series->capacity, value);
 }
 
 void muster_series_done(struct muster_series *series)
