@@ -1,8 +1,7 @@
 /* test_gpu_load.c - what the probe gpu_load makes of its samples, rounds and reports */
+#include "check_main.h"
 #include "probes/gpu_load/load.h"
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- reasons for throttling ---- */
@@ -114,17 +113,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("gpu_load");
 	TCase *tests = tcase_create("gpu_load");
 	tcase_add_test(tests, a_reason_counts_from_three_samples_in_a_row_on);
 	tcase_add_test(tests, without_nvml_nothing_is_sampled);
 	tcase_add_test(tests, the_first_wrong_word_is_told_with_its_bit);
 	tcase_add_test(tests, a_wrong_upper_half_and_several_bits);
 	tcase_add_test(tests, medians_of_parts_of_a_series);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_main(tests);
 }
