@@ -77,17 +77,17 @@ static int open_once(struct muster_library *library, struct muster_error *err)
 
 int muster_library_open(struct muster_library *library, struct muster_error *err)
 {
-	int result;
-	pthread_mutex_lock(&opening);
-	if (!library->tried) {
-		open_once(library, &library->error);
-		library->tried = true;
+	if (!library->tried) { /* else nothing changes any more, so that no call waits until another library is open */
+		pthread_mutex_lock(&opening);
+		if (!library->tried) {
+			open_once(library, &library->error);
+			library->tried = true;
+		}
+		pthread_mutex_unlock(&opening);
 	}
-	result = library->handle ? 0 : -1;
-	if (result < 0 && err)
+	if (!library->handle && err)
 		*err = library->error;
-	pthread_mutex_unlock(&opening);
-	return result;
+	return library->handle ? 0 : -1;
 }
 
 bool muster_library_any_standin(void)

@@ -25,10 +25,10 @@ struct muster_library {
 	const char *oldest; /* what has all the functions, for the message when one is missing: "driver R470" */
 	const struct muster_symbol *symbols;
 	size_t symbol_count;
-	void *handle;    /* NULL until opened */
-	char path[4096]; /* the file that was loaded, symbolic links resolved; "" when none was */
-	bool standin;    /* it carries the mark of muster's own stand-ins (symbol muster_standin_mark) */
-	bool tried;
+	void *handle;              /* NULL until opened */
+	char path[4096];           /* the file that was loaded, symbolic links resolved; "" when none was */
+	bool standin;              /* it carries the mark of muster's own stand-ins (symbol muster_standin_mark) */
+	_Atomic bool tried;        /* what stands above and below is there when it is set */
 	struct muster_error error; /* why it could not be opened, when tried and handle is NULL */
 };
 
