@@ -132,11 +132,11 @@ class Draw:
         healthy = self.machine.gpus[index][f"{way}_gbps"]
         return Fault(f"{way}-slow@node{node}/gpu{index}={healthy * share:.4g}", rf"copy\.{way}.*", node, gpu=bus)
 
-    def differs(self, kind, checks, value=""):
+    def differs(self, kind, checks, value="", ring=False):
         """Nodes are compared with each other: of two nobody knows which one is right, and one alone shows nothing."""
         if self.nodes == 1:
             return None
-        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2, compared=True)
+        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2, compared=True, ring=ring)
 
     def ring(self, kind, value=""):
         """On one node the collective names nobody; of two nodes the faulty one is not always known."""
@@ -206,7 +206,7 @@ class Draw:
             "imex-missing": lambda: self.of_node("imex-missing", r"imex\..*"),
             "env": lambda: self.of_node("env", r"launch\..*", "=CUDA_VISIBLE_DEVICES=-1").with_(ring=True),
             "driver-drift": lambda: self.differs("driver-drift", r".*driver.*"),
-            "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*").with_(ring=True),
+            "nccl-version": lambda: self.differs("nccl-version", r".*nccl.*|probe\..*", ring=True),
             "vm-size": lambda: self.differs("vm-size", r".*vm_size|sku\..*", "=Standard_D2s_v5"),
             "placement-group": lambda: self.differs("placement-group", r".*placement.*"),
             "cpu-mask": lambda: self.of_rank("cpu-mask", r"affinity\..*|launch\..*"),
