@@ -136,7 +136,10 @@ class Draw:
         """Nodes are compared with each other: of two nobody knows which one is right, and one alone shows nothing."""
         if self.nodes == 1:
             return None
-        return self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2, compared=True, ring=ring)
+        fault = self.of_node(kind, checks, value).with_(may_be_job=self.nodes == 2, compared=True, ring=ring)
+        if self.nodes == 2 and ring:
+            fault.nodes = {1, 2}  # one of the two has no part in the ring, and nobody knows which one should
+        return fault
 
     def ring(self, kind, value=""):
         """On one node the collective names nobody; of two nodes the faulty one is not always known."""
