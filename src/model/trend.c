@@ -56,6 +56,7 @@ static const struct metric_trend {
 	{ "gpu.pcie_width_loaded", MUSTER_TREND_MORE },
 	{ "gpu.pcie_width_max", MUSTER_TREND_MORE },
 	{ "gpu.peers", MUSTER_TREND_MORE },
+	{ "gpu.power_brake_ms", MUSTER_TREND_LESS },
 	{ "gpu.power_loaded_watts", MUSTER_TREND_DRIFTS },
 	{ "gpu.power_watts", MUSTER_TREND_DRIFTS },
 	{ "gpu.remapped_correctable", MUSTER_TREND_LESS },
