@@ -308,6 +308,15 @@ static void tell_rounds(struct muster_load *load, const struct muster_series *ro
 		muster_number(muster_series_median(rounds, rounds->count / 2, rounds->count)));
 }
 
+static void tell_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
+{
+	char metric[64];
+	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
+	muster_emit_for(load->ctx, metric, load->bus_id, muster_number(muster_series_median(rounds, 0, rounds->count)));
+	if (precision == MUSTER_BF16)
+		tell_rounds(load, rounds);
+}
+
 static void tell_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
 {
 	char text[32];
@@ -342,18 +351,14 @@ static void tell_products(struct muster_load *load, const struct results *result
 	size_t size = 0;
 	for (size_t i = MUSTER_PRECISIONS; i-- > 0;) {
 		const struct muster_product_figures *figures = &results->products[i];
-		char metric[64];
 		if (figures->tried && !figures->measured) {
 			tell_no_products(load, (enum muster_precision)i, figures->why_not);
 			why_none = figures->why_not;
 		}
-		if (figures->tflops.count == 0)
+		if (!figures->measured)
 			continue;
-		snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[i]);
-		muster_emit_for(load->ctx, metric, load->bus_id,
-			muster_number(muster_series_median(&figures->tflops, 0, figures->tflops.count)));
-		if (i == MUSTER_BF16)
-			tell_rounds(load, &figures->tflops);
+		if (figures->tflops.count > 0) /* none when the load was ended before its first round */
+			tell_rates(load, (enum muster_precision)i, &figures->tflops);
 		tell_checksum(load, muster_precision_names[i], figures);
 		wrong += (double)figures->wrong.words;
 		size = figures->size;
@@ -462,7 +467,7 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_load load = { .ctx = ctx, .bus_id = env->gpu->bus_id };
 	struct results results = { 0 };
-	if (env->profile == MUSTER_QUICK && env->soak_s == 0)
+	if (env->profile == MUSTER_QUICK)
 		return 0;
 	load.cuda = muster_cuda(err);
 	if (!load.cuda)
