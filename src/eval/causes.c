@@ -264,6 +264,18 @@ static size_t add_finding(
 	return muster_finding_draft_add(eval, finding, (struct muster_place){ n, r, NULL }, MUSTER_NO_CHECK, cause);
 }
 
+/* A finding about a probe that did not end well. */
+static struct muster_finding finding_of_probe(
+	const char *probe, enum muster_status status, const char *observed, struct muster_arena *arena)
+{
+	return (struct muster_finding){
+		.check = muster_arena_printf(arena, "probe.%s", probe),
+		.status = status,
+		.expected = muster_arena_printf(arena, "probe %s finishes", probe),
+		.observed = observed,
+	};
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -271,14 +283,10 @@ static void judge_outcome(
 	struct muster_arena *arena = eval->report->arena;
 	size_t probe = probe_number(outcome->probe), *causes = cause_of(eval, n, r), draft;
 	enum want want = wants[probe];
-	struct muster_finding finding = {
-		.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
-		.status = outcome_status(eval->run, outcome, want),
-		.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL,
-		.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
-		.observed = outcome_text(outcome, want, arena),
-		.evidence = outcome->evidence,
-	};
+	struct muster_finding finding = finding_of_probe(
+		outcome->probe, outcome_status(eval->run, outcome, want), outcome_text(outcome, want, arena), arena);
+	finding.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL;
+	finding.evidence = outcome->evidence;
 	size_t other = same_cause(&node->ranks[r].outcomes, wants, outcome);
 	if (other < muster_probe_count() && causes[other]) {
 		causes[probe] = causes[other];
@@ -357,18 +365,12 @@ static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
 		const struct muster_outcome *outcome = all->items;
 		while (probe_number(outcome->probe) != ring->probe)
 			outcome++;
-		size_t draft = add_finding(eval,
-			(struct muster_finding){
-				.check = muster_arena_printf(arena, "probe.%s", outcome->probe),
-				.status = MUSTER_INCONCLUSIVE,
-				.expected = muster_arena_printf(arena, "probe %s finishes", outcome->probe),
-				.observed = muster_arena_printf(arena, "all %d ranks: %s", ring->ranks,
-					outcome_text(outcome, wants[ring->probe], arena)),
-				.advice = "run again with a longer --deadline; if it hangs again, run muster on each "
-					  "node alone and on pairs of nodes (--localise always)",
-			},
-			MUSTER_NOWHERE, MUSTER_NOWHERE, NULL);
-		eval->ring_cause[ring->probe] = draft + 1;
+		const char *observed = muster_arena_printf(
+			arena, "all %d ranks: %s", ring->ranks, outcome_text(outcome, wants[ring->probe], arena));
+		struct muster_finding finding = finding_of_probe(outcome->probe, MUSTER_INCONCLUSIVE, observed, arena);
+		finding.advice = "run again with a longer --deadline; if it hangs again, run muster on each node alone "
+				 "and on pairs of nodes (--localise always)";
+		eval->ring_cause[ring->probe] = add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL) + 1;
 	}
 }
 

@@ -36,7 +36,7 @@ static bool applies(const struct muster_check *check, const struct muster_run *r
 }
 
 /* What the numbers of a check are to be multiplied with: 1, or the limit of a ring of all nodes, of which they are
- * shares. 0: the limit is not known, or has other labels than those that the check asks for. */
+ * shares. 0: the run has no such limit, or only limits whose labels do not match the check's limit_where. */
 static double unit_of(const struct muster_check *check, const struct muster_run *run)
 {
 	const struct muster_samples *samples = &run->job.samples;
