@@ -10,6 +10,7 @@
 #include "probes/gpu_load/kernels.h"
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KIB ((size_t)1 << 10)
@@ -18,10 +19,24 @@
 static struct muster_cuda cuda;
 static struct muster_kernels kernels;
 static CUdeviceptr report_at;
+static struct muster_sim_cluster *changed; /* the example, before it is written */
 
 #define OK(call) ck_assert_int_eq(cuda.call, CUDA_SUCCESS)
 #define GIVES(code, call) ck_assert_int_eq(cuda.call, code)
 #define DONE(call) ck_assert_msg((call) == 0, "%s", err.text)
+
+/* A simulated GPU, to be changed between load_unwritten and example_start. */
+static inline struct muster_sim_gpu *gpu(int device)
+{
+	return &changed->nodes[0].gpus[EXAMPLE_GPUS - 1 - device];
+}
+
+static inline void load_unwritten(void)
+{
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	unsetenv("CUDA_DEVICE_ORDER");
+	changed = example_cluster();
+}
 
 static inline void load_open(void)
 {

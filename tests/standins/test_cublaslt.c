@@ -19,21 +19,8 @@ static struct {
 #define LT(call) ck_assert_int_eq(lt.call, CUBLAS_STATUS_SUCCESS)
 #define STATUS(code, call) ck_assert_int_eq(lt.call, CUBLAS_STATUS_##code)
 
-static struct muster_sim_cluster *changed;
 static cublasLtHandle_t handle;
 static const struct muster_pattern factors = { 1, 0x80ff80ff80ff80ff, 0x3f003f003f003f00, 0 };
-
-static struct muster_sim_gpu *gpu(int device)
-{
-	return &changed->nodes[0].gpus[EXAMPLE_GPUS - 1 - device];
-}
-
-static void start_unwritten(void)
-{
-	unsetenv("CUDA_VISIBLE_DEVICES");
-	unsetenv("CUDA_DEVICE_ORDER");
-	changed = example_cluster();
-}
 
 static void begin(void)
 {
@@ -50,7 +37,7 @@ static void begin(void)
 
 static void start(void)
 {
-	start_unwritten();
+	load_unwritten();
 	begin();
 }
 
@@ -365,7 +352,7 @@ int main(void)
 	tcase_add_test(tests, a_product_is_the_same_on_another_gpu);
 	tcase_add_test(tests, products_take_their_time);
 	tcase_add_test(tests, a_product_outside_of_memory_breaks_the_context);
-	tcase_add_checked_fixture(broken, start_unwritten, example_end);
+	tcase_add_checked_fixture(broken, load_unwritten, example_end);
 	tcase_add_loop_test(broken, some_types_can_be_multiplied, 0, (int)(sizeof kinds / sizeof *kinds));
 	tcase_add_test(broken, one_product_in_so_many_has_a_wrong_bit);
 	tcase_add_test(broken, the_first_product_is_never_wrong);

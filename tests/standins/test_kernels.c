@@ -17,20 +17,6 @@ static const struct muster_pattern other = { 8, UINT64_MAX, 0, 0 };
 static const struct muster_pattern masked = { 3, 0x80ff80ff80ff80ff, 0x3f003f003f003f00, 0x1111 };
 static const struct muster_pattern ones = { 5, 0, 0, UINT64_MAX };
 
-static struct muster_sim_cluster *changed; /* before it is written */
-
-static struct muster_sim_gpu *gpu(int device)
-{
-	return &changed->nodes[0].gpus[EXAMPLE_GPUS - 1 - device];
-}
-
-static void start_unwritten(void)
-{
-	unsetenv("CUDA_VISIBLE_DEVICES");
-	unsetenv("CUDA_DEVICE_ORDER");
-	changed = example_cluster();
-}
-
 static void begin(void)
 {
 	example_start(changed, 0);
@@ -40,7 +26,7 @@ static void begin(void)
 
 static void start(void)
 {
-	start_unwritten();
+	load_unwritten();
 	begin();
 }
 
@@ -495,7 +481,7 @@ int main(void)
 	tcase_add_test(tests, a_kernel_that_is_not_musters_ends_the_process);
 	tcase_add_test(tests, nvml_shows_the_load_while_there_are_kernels);
 	tcase_add_test(tests, heat_is_counted_by_the_time_under_load);
-	tcase_add_checked_fixture(broken, start_unwritten, example_end);
+	tcase_add_checked_fixture(broken, load_unwritten, example_end);
 	tcase_add_loop_test(broken, a_bad_bit_is_wrong_where_it_should_be_0, 0, size_count);
 	tcase_add_test(broken, memory_that_others_hold_cannot_be_had);
 	tcase_add_test(broken, without_heat_no_time_is_counted);
