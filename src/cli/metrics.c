@@ -123,7 +123,7 @@ int muster_cmd_metrics(int argc, char **argv)
 		.usage = "muster metrics [NAME...] [--json]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md): "
-			    "all, or those that are named.\n",
+			    "all metrics, or only those given as NAME.\n",
 		.operands = wanted.names,
 		.operands_most = METRICS_MAX,
 		.words = muster_words_metrics,

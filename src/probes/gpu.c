@@ -499,7 +499,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_limits(&v, &shape);
 	measure_heat(&v);
 	measure_errors(&v);
-	/* last: a call about another GPU may hang because of that one, and everything else is then known */
+	/* last: this asks NVML about other GPUs too, and a broken one may make the call hang */
 	measure_nvlink(&v);
 	return 0;
 }

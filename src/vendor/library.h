@@ -40,7 +40,7 @@ int muster_library_open(struct muster_library *library, struct muster_error *err
 extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nccl_library, muster_verbs_library,
 	muster_cublaslt_library;
 
-/* CUDA, NVML, NCCL, verbs, opened or not: those that every run opens. */
+/* The libraries that every run tries to open: CUDA, NVML, NCCL, verbs. */
 #define MUSTER_LIBRARY_COUNT 4
 extern struct muster_library *const muster_libraries[MUSTER_LIBRARY_COUNT];
 bool muster_library_any_standin(void);
