@@ -6,8 +6,8 @@
 #include "vendor/nccl_topo.h"
 #include "system/topology.h"
 #include "util/file.h"
+#include "system/nvidia_gpus.h"
 #include "system/settings.h"
-#include "system/sysfs.h"
 #include "probes/metrics.h"
 
 #include <errno.h>
@@ -164,18 +164,6 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 	return 0;
 }
 
-static bool is_gpu(struct muster_probe_ctx *ctx, const char *address)
-{
-	char path[PATH_MAX];
-	long vendor, class_code;
-	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/vendor", address);
-	if (muster_sysfs_number(path, &vendor, NULL) < 0 || vendor != 0x10de)
-		return false;
-	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/class", address);
-	return muster_sysfs_number(path, &class_code, NULL) == 0 &&
-	       (class_code >> 8 == 0x0300 || class_code >> 8 == 0x0302);
-}
-
 /* A GPU of the node against its place in the file. -1 with err when its NUMA node is not known. */
 static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, const char *address,
 	hwloc_topology_t topology, struct differences *all, struct muster_error *err)
@@ -202,26 +190,20 @@ static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_to
 static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, struct differences *all,
 	struct muster_error *err)
 {
-	char path[PATH_MAX];
-	struct muster_names devices;
-	size_t gpus = 0;
+	struct muster_nvidia_gpus gpus;
 	muster_step(ctx, "hwloc: load the topology");
 	hwloc_topology_t topology = muster_topology(err);
 	if (!topology || compare_cpus(topo, topology, all, err) < 0 ||
-		muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices"), &devices, err) < 0)
+		muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &gpus, err) < 0)
 		return -1;
 	int result = 0;
-	for (size_t i = 0; i < devices.count; i++) {
-		if (!is_gpu(ctx, devices.items[i]))
-			continue;
-		gpus++;
-		if (compare_gpu(ctx, topo, devices.items[i], topology, all, err) < 0)
+	for (size_t i = 0; i < gpus.count; i++)
+		if (compare_gpu(ctx, topo, gpus.items[i].bus_id, topology, all, err) < 0)
 			result = -1;
-	}
-	muster_names_done(&devices);
-	if (gpus == 0)
+	if (gpus.count == 0)
 		result = muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "the kernel shows no NVIDIA GPU to compare with the file");
+	muster_nvidia_gpus_done(&gpus);
 	return all->count > 0 ? 0 : result;
 }
 
