@@ -76,8 +76,11 @@ static const struct metric_trend {
 	{ "nccl.ring_nodes", MUSTER_TREND_MORE },
 	{ "nccl.ring_ranks", MUSTER_TREND_MORE },
 	{ "node.gpu_count", MUSTER_TREND_MORE },
+	{ "node.gpus_hidden", MUSTER_TREND_DRIFTS }, /* as the job asked for, and as other jobs run */
+	{ "node.gpus_on_pci", MUSTER_TREND_MORE },
 	{ "node.ib_ports", MUSTER_TREND_MORE },
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
+	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
 	{ "port.counter_increase", MUSTER_TREND_LESS },
 	{ "port.lid", MUSTER_TREND_DRIFTS }, /* dealt by the subnet manager */

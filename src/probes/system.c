@@ -6,7 +6,7 @@
 #include "vendor/cuda.h"
 #include "vendor/library.h"
 #include "vendor/nccl.h"
-#include "vendor/nvml.h"
+#include "vendor/nvml_gpus.h"
 #include "system/topology.h"
 #include "vendor/verbs.h"
 #include "system/sysfs.h"
@@ -32,7 +32,8 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.sockets", MUSTER_NUMBER, "", "CPU packages"),
 	NODE_METRIC("node.numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that have CPUs"),
 	NODE_METRIC("node.memory_mib", MUSTER_NUMBER, "MiB", "MemTotal of /proc/meminfo"),
-	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "", "GPUs that NVML shows on the node"),
+	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "",
+		"GPUs that NVML shows on the node, without those that it counts and cannot reach"),
 	NODE_METRIC(
 		"node.gpu_bus_ids", MUSTER_STRING, "", "PCI bus ids of these GPUs, in NVML order, separated by spaces"),
 	NODE_METRIC("node.driver_version", MUSTER_STRING, "", "NVIDIA driver, as NVML gives it"),
@@ -152,41 +153,19 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	muster_emit_result(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), why.text);
 }
 
-/* The bus ids of all GPUs, in NVML's order, separated by spaces. */
-static int list_gpus(const struct muster_nvml *nvml, unsigned int count, char **ret, struct muster_error *err)
-{
-	char *list = muster_strdup("");
-	for (unsigned int i = 0; i < count; i++) {
-		nvmlDevice_t device;
-		nvmlPciInfo_t pci;
-		char bus_id[32];
-		if (MUSTER_NVML(nvml, err, nvmlDeviceGetHandleByIndex_v2, i, &device) < 0 ||
-			MUSTER_NVML(nvml, err, nvmlDeviceGetPciInfo_v3, device, &pci) < 0 ||
-			muster_bus_id_normalise(pci.busId, bus_id, sizeof bus_id, err) < 0) {
-			free(list);
-			return muster_wrap(err, "GPU %u in NVML's order", i);
-		}
-		char *longer = muster_asprintf("%s%s%s", list, i ? " " : "", bus_id);
-		free(list);
-		list = longer;
-	}
-	*ret = list;
-	return 0;
-}
-
 static void measure_gpus(struct muster_probe_ctx *ctx)
 {
 	struct muster_error why;
-	char version[128], *list = NULL;
-	unsigned int count = 0;
+	struct muster_nvml_gpus gpus = { .count = 0 };
+	char version[128];
 	muster_step(ctx, "NVML: count and list the GPUs");
 	const struct muster_nvml *nvml = muster_nvml(&why);
-	int result = nvml ? MUSTER_NVML(nvml, &why, nvmlDeviceGetCount_v2, &count) : -1;
-	muster_emit_result(ctx, "node.gpu_count", NULL, result, muster_number(count), why.text);
-	if (result == 0)
-		result = list_gpus(nvml, count, &list, &why);
+	int result = nvml ? muster_nvml_gpus_list(&gpus, &why) : -1;
+	char *list = muster_nvml_gpus_text(&gpus);
+	muster_emit_result(ctx, "node.gpu_count", NULL, result, muster_number((double)gpus.reached), why.text);
 	muster_emit_result(ctx, "node.gpu_bus_ids", NULL, result, muster_string(list), why.text);
 	free(list);
+	muster_nvml_gpus_done(&gpus);
 	result = nvml ? MUSTER_NVML(nvml, &why, nvmlSystemGetDriverVersion, version, sizeof version) : -1;
 	muster_emit_result(ctx, "node.driver_version", NULL, result, muster_string(version), why.text);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What the texts of a metric are. Texts of other metrics name no one: a model, a version, a state. */
-enum holds { HOLDS_NOTHING = 0, HOLDS_TEXT, HOLDS_NAME, HOLDS_PKEYS, HOLDS_SWITCHES, HOLDS_NUMBER };
+enum holds { HOLDS_NOTHING = 0, HOLDS_TEXT, HOLDS_NAME, HOLDS_PKEYS, HOLDS_SWITCHES, HOLDS_NUMBER, HOLDS_JOBS };
 
 static const struct {
 	const char *metric;
@@ -21,6 +21,7 @@ static const struct {
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
+	{ "node.other_jobs", HOLDS_JOBS, MUSTER_NAME_VALUE },
 	{ "node.placement_group", HOLDS_NAME, MUSTER_NAME_GROUP },
 	{ "node.slurm_topology", HOLDS_SWITCHES, MUSTER_NAME_SWITCH },
 	{ "node.topo_file", HOLDS_TEXT, MUSTER_NAME_NODE },
@@ -102,6 +103,10 @@ static struct muster_value replace_value(struct walk *w, const char *metric, str
 		else
 			change(w, &value.string);
 		break;
+	case HOLDS_JOBS:
+		if (strcmp(value.string, "none") == 0)
+			break;
+		/* fall through */
 	case HOLDS_NAME: value.string = muster_anonymous_name(w->names, metrics[i].kind, value.string); break;
 	case HOLDS_PKEYS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
 	case HOLDS_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;

@@ -104,6 +104,8 @@ static const struct muster_field gpu_fields[] = {
 	D(muster_sim_gpu, virtualization, TEXT, DESCRIBED),
 	D(muster_sim_gpu, vgpu_product, TEXT, DESCRIBED),
 	D(muster_sim_gpu, vgpu_licensed, BOOLEAN, DESCRIBED),
+	F(muster_sim_gpu, off_the_bus, BOOLEAN),
+	F(muster_sim_gpu, hidden, BOOLEAN),
 	TEXTS(muster_sim_gpu, unsupported, unsupported_count, MUSTER_SIM_DESCRIBED),
 };
 const struct muster_object_type muster_sim_gpu_type = MUSTER_OBJECT_TYPE(muster_sim_gpu, gpu_fields);
@@ -181,6 +183,14 @@ static const struct muster_field node_fields[] = {
 	F(muster_sim_node, placement_group, TEXT),
 	D(muster_sim_node, coherent_memory_mode, TEXT, HOST),
 	D(muster_sim_node, imex_channels, INT, HOST),
+	TEXTS(muster_sim_node, daemons, daemon_count, MUSTER_SIM_HOST),
+	F(muster_sim_node, shm_mib, NUMBER),
+	D(muster_sim_node, memlock, TEXT, HOST),
+	D(muster_sim_node, cpu_governor, TEXT, HOST),
+	D(muster_sim_node, ofed_version, TEXT, HOST),
+	D(muster_sim_node, peermem, BOOLEAN, HOST),
+	D(muster_sim_node, dma_buf, BOOLEAN, HOST),
+	F(muster_sim_node, acs, BOOLEAN),
 	OBJECTS(muster_sim_node, disks, disk_count, &muster_sim_disk_type),
 	D(muster_sim_node, temp_disk_gb, NUMBER, HOST),
 	TEXTS(muster_sim_node, environment, environment_count, MUSTER_SIM_HOST),
@@ -194,6 +204,7 @@ static const struct muster_field node_fields[] = {
 	D(muster_sim_node, nccl_version, INT, SOFTWARE),
 	TEXTS(muster_sim_node, missing_libraries, missing_library_count, 0),
 	OBJECTS(muster_sim_node, gpus, gpu_count, &muster_sim_gpu_type),
+	OBJECTS(muster_sim_node, unseen_gpus, unseen_gpu_count, &muster_sim_gpu_type),
 	OBJECTS(muster_sim_node, ports, port_count, &muster_sim_port_type),
 };
 const struct muster_object_type muster_sim_node_type = MUSTER_OBJECT_TYPE(muster_sim_node, node_fields);

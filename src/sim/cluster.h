@@ -63,6 +63,7 @@ struct muster_sim_gpu {
 	const char *virtualization;       /* "none", "passthrough", "vgpu" */
 	const char *vgpu_product;         /* licensed product, "" when there is none */
 	bool vgpu_licensed;
+	bool off_the_bus, hidden; /* the kernel still shows it, and no library does: it broke; the job may not use it */
 	const char **unsupported; /* NVML functions that answer NVML_ERROR_NOT_SUPPORTED for it */
 	size_t unsupported_count;
 };
@@ -119,6 +120,14 @@ struct muster_sim_node {
 	const char *vm_size, *placement_group; /* what the instance metadata service says */
 	const char *coherent_memory_mode;      /* CoherentGPUMemoryMode of the driver's parameters; "": no such line */
 	int imex_channels;
+	const char **daemons; /* names of processes that run beside the job */
+	size_t daemon_count;
+	double shm_mib;           /* size of /dev/shm; 0: half of the memory, the default of Linux */
+	const char *memlock;      /* limit of locked memory, as /proc/PID/limits has it: "unlimited", or bytes */
+	const char *cpu_governor; /* "acpi-cpufreq: performance", of all CPUs; "": the kernel controls no frequency */
+	const char *ofed_version; /* of the module mlx5_core; "": the kernel's own module */
+	bool peermem, dma_buf;    /* nvidia_peermem is loaded; CUDA gives out DMA buffers */
+	bool acs;                 /* on the switch above a GPU */
 	struct muster_sim_disk *disks; /* NVMe, local and remote */
 	size_t disk_count;
 	double temp_disk_gb;      /* 0: there is none */
@@ -138,6 +147,8 @@ struct muster_sim_node {
 	size_t missing_library_count;
 	struct muster_sim_gpu *gpus; /* by nvml_index */
 	size_t gpu_count;
+	struct muster_sim_gpu *unseen_gpus; /* off the bus, or hidden: no library shows them */
+	size_t unseen_gpu_count;
 	struct muster_sim_port *ports;
 	size_t port_count;
 };

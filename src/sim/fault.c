@@ -210,11 +210,14 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */
-static void sweep(struct muster_sim_node *node)
+static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 {
-	size_t gpus = 0, ports = 0;
+	size_t gpus = 0, ports = 0, unseen = 0;
+	node->unseen_gpus = muster_arena_alloc(arena, node->gpu_count * sizeof *node->unseen_gpus);
 	for (size_t i = 0; i < node->gpu_count; i++)
-		if (node->gpus[i].bus_id) {
+		if (node->gpus[i].bus_id && (node->gpus[i].off_the_bus || node->gpus[i].hidden)) {
+			node->unseen_gpus[unseen++] = node->gpus[i];
+		} else if (node->gpus[i].bus_id) {
 			node->gpus[gpus] = node->gpus[i];
 			node->gpus[gpus].cuda_index = node->gpus[gpus].nvml_index = (int)gpus;
 			gpus++;
@@ -223,6 +226,7 @@ static void sweep(struct muster_sim_node *node)
 		if (node->ports[i].pci)
 			node->ports[ports++] = node->ports[i];
 	node->gpu_count = gpus;
+	node->unseen_gpu_count = unseen;
 	node->port_count = ports;
 }
 
@@ -237,6 +241,6 @@ int muster_sim_faults_apply(
 			return muster_wrap(err, "fault \"%s\"", texts[i]);
 	}
 	for (size_t i = 0; i < cluster->node_count; i++)
-		sweep(&cluster->nodes[i]);
+		sweep(cluster->arena, &cluster->nodes[i]);
 	return 0;
 }

@@ -62,6 +62,7 @@ muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_r
 	muster_fault_counter;
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad;
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
-muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing;
+muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
+	muster_fault_daemon_dead;
 
 #endif

@@ -66,3 +66,18 @@ int muster_fault_disk_missing(const struct muster_fault_target *t, const char *v
 	node->disk_count = kept;
 	return 0;
 }
+
+int muster_fault_daemon_dead(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_node *node = t->node;
+	const char **daemons = muster_arena_alloc(t->cluster->arena, (node->daemon_count + 1) * sizeof *daemons);
+	size_t kept = 0;
+	for (size_t i = 0; i < node->daemon_count; i++)
+		if (strcmp(node->daemons[i], value) != 0)
+			daemons[kept++] = node->daemons[i];
+	if (kept == node->daemon_count)
+		return muster_fail(err, MUSTER_EUSAGE, "no process \"%s\" runs on this machine type", value);
+	node->daemons = daemons;
+	node->daemon_count = kept;
+	return 0;
+}

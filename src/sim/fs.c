@@ -4,7 +4,7 @@
  */
 #include "sim/fs.h"
 
-#include "sim/fs_tree.h"
+#include "sim/fs_host.h"
 #include "util/text.h"
 #include "util/cpuset.h"
 
@@ -313,6 +313,8 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 		&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
 	for (size_t i = 0; i < node->gpu_count; i++)
 		put_pci(&t, node, hw, node->gpus[i].bus_id, node->gpus[i].numa_node);
+	for (size_t i = 0; i < node->unseen_gpu_count; i++)
+		put_pci(&t, node, hw, node->unseen_gpus[i].bus_id, node->unseen_gpus[i].numa_node);
 	for (size_t i = 0; i < node->port_count; i++) {
 		put_pci(&t, node, hw, node->ports[i].pci, node->ports[i].numa_node);
 		put_port(&t, &node->ports[i], i);
@@ -320,6 +322,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	put_cpus(&t, node);
 	put_proc(&t, node, index);
 	put_imex(&t, node);
+	muster_sim_host_write(&t, node);
 	put_os(&t, node);
 	put_metadata(&t, node);
 	put_disks(&t, node);

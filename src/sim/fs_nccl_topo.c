@@ -31,6 +31,9 @@ void muster_sim_topo_file_print(
 		for (size_t g = 0; g < node->gpu_count; g++)
 			if (node->gpus[g].numa_node == devices)
 				print_device(hardware, node->gpus[g].bus_id, out);
+		for (size_t g = 0; g < node->unseen_gpu_count; g++)
+			if (node->unseen_gpus[g].numa_node == devices)
+				print_device(hardware, node->unseen_gpus[g].bus_id, out);
 		for (size_t p = 0; p < node->port_count; p++)
 			if (node->ports[p].numa_node == devices && node->ports[p].link_layer[0] == 'I')
 				print_device(hardware, node->ports[p].pci, out);

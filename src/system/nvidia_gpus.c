@@ -83,6 +83,11 @@ static bool is_for_guests(const char *driver)
 
 static void describe(const char *root, const char *directory, struct muster_nvidia_gpu *gpu)
 {
+	char path[PATH_MAX];
+	gpu->minor = -1;
+	snprintf(path, sizeof path, "%s/device", directory);
+	if (muster_sysfs_number(path, &gpu->model, NULL) < 0)
+		gpu->model = -1;
 	read_driver(directory, gpu->driver, sizeof gpu->driver);
 	if (!*gpu->driver)
 		judge(gpu, MUSTER_NVIDIA_OURS, "no driver is bound");
@@ -108,7 +113,6 @@ int muster_nvidia_gpus_list(const char *root, struct muster_nvidia_gpus *ret, st
 		if (!is_gpu(path) ||
 			muster_bus_id_normalise(devices.items[i], gpu->bus_id, sizeof gpu->bus_id, NULL) < 0)
 			continue;
-		gpu->minor = -1;
 		describe(root, path, gpu);
 		gpus.count++;
 	}

@@ -24,6 +24,7 @@ struct muster_nvidia_gpu {
 	char bus_id[32]; /* sysfs form, lower case: "0001:00:00.0" */
 	char driver[32]; /* the kernel driver that is bound: "nvidia", "vfio-pci"; "" for none */
 	int minor;       /* of /dev/nvidia<minor>; -1 when it is not known */
+	long model;      /* PCI device id: 0x2335; -1 when it is not known */
 	enum muster_nvidia_access access;
 	char why[192]; /* why it is hidden or set aside, or that no driver or a foreign one is bound; "" otherwise */
 };

@@ -1,0 +1,316 @@
+/* presence.c - the GPUs of the PCI bus that NVML or CUDA lacks, the services that GPUs need, and other jobs of the node
+ *
+ * A GPU that NVML does not show may have been kept from this job: then it is hidden, and not missing.
+ */
+#include "system/nvidia_gpus.h"
+#include "system/processes.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml_gpus.h"
+#include "util/text.h"
+#include "muster/arena.h"
+#include "probes/metrics.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROCESSES_MS = 40 }; /* a node with 10,000 processes takes about 70 */
+
+static const struct muster_metric metrics[] = {
+	NODE_METRIC("node.gpus_on_pci", MUSTER_NUMBER, "", "NVIDIA GPUs on the PCI bus that this process may use"),
+	NODE_METRIC("node.gpus_hidden", MUSTER_NUMBER, "",
+		"NVIDIA GPUs on the PCI bus that a cgroup, a container or file modes hide from this process"),
+	NODE_METRIC("node.gpus_missing", MUSTER_STRING, "",
+		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\""),
+	NODE_METRIC("node.gpus_not_in_cuda", MUSTER_STRING, "",
+		"bus ids of GPUs that are in NVML and not in CUDA, where nothing restricts CUDA; \"none\""),
+	NODE_METRIC("node.fabric_manager", MUSTER_BOOLEAN, "", "a process of NVIDIA's Fabric Manager runs"),
+	NODE_METRIC("node.persistenced", MUSTER_BOOLEAN, "", "a process nvidia-persistenced runs"),
+	NODE_METRIC("node.imex_service", MUSTER_BOOLEAN, "", "a process nvidia-imex runs"),
+	NODE_METRIC("node.other_jobs", MUSTER_STRING, "",
+		"ids of other Slurm jobs that have a step on the node, separated by spaces; \"none\""),
+};
+
+/* Texts one after the other. */
+struct list {
+	FILE *out;
+	char *text;
+	size_t length, count;
+};
+
+static void list_begin(struct list *list)
+{
+	*list = (struct list){ .out = NULL };
+	list->out = muster_memory_open(&list->text, &list->length);
+}
+
+static FILE *list_next(struct list *list, const char *joint)
+{
+	fputs(list->count++ ? joint : "", list->out);
+	return list->out;
+}
+
+/* The whole, "none" when nothing was added; the caller frees it. */
+static char *list_end(struct list *list)
+{
+	if (list->count == 0)
+		fputs("none", list->out);
+	muster_memory_close(list->out);
+	return list->text;
+}
+
+/* -- the bus and NVML -- */
+
+static bool nvml_has(const struct muster_nvml_gpus *nvml, const char *bus_id)
+{
+	for (size_t i = 0; i < nvml->count; i++)
+		if (strcmp(nvml->items[i].bus_id, bus_id) == 0)
+			return true;
+	return false;
+}
+
+/* The next GPU, from *at on, that NVML counts and cannot reach; one that it may not show is hidden, not lost. */
+static const struct muster_nvml_gpu *next_lost(const struct muster_nvml_gpus *nvml, size_t *at)
+{
+	while (*at < nvml->count) {
+		const struct muster_nvml_gpu *gpu = &nvml->items[(*at)++];
+		if (!*gpu->bus_id && gpu->error.code != MUSTER_ENOPERMISSION)
+			return gpu;
+	}
+	return NULL;
+}
+
+/* A GPU that the NVIDIA driver does not drive beside GPUs of other models, which it does: one for a display, perhaps
+ * too old for the driver. */
+static bool is_for_display(
+	const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml, const struct muster_nvidia_gpu *gpu)
+{
+	bool any = false;
+	for (size_t i = 0; i < bus->count; i++) {
+		const struct muster_nvidia_gpu *other = &bus->items[i];
+		if (!nvml_has(nvml, other->bus_id))
+			continue;
+		if (other->model == gpu->model)
+			return false;
+		any = true;
+	}
+	return any && strcmp(gpu->driver, "nvidia") != 0;
+}
+
+/* NVML does not name the GPUs that it cannot reach, but its order is that of the bus ids, so the errors go to the
+ * missing GPUs in this order. */
+static void list_missing(
+	const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml, struct list *missing)
+{
+	size_t at = 0;
+	const struct muster_nvml_gpu *lost;
+	for (size_t i = 0; i < bus->count; i++) {
+		const struct muster_nvidia_gpu *gpu = &bus->items[i];
+		if (gpu->access != MUSTER_NVIDIA_OURS || nvml_has(nvml, gpu->bus_id) || is_for_display(bus, nvml, gpu))
+			continue;
+		const char *why = gpu->why;
+		if (!*why && (lost = next_lost(nvml, &at)))
+			why = lost->error.text;
+		fprintf(list_next(missing, "; "), "%s is on the bus and not in NVML%s%s", gpu->bus_id, *why ? ": " : "",
+			why);
+	}
+	while ((lost = next_lost(nvml, &at)))
+		fprintf(list_next(missing, "; "), "%s", lost->error.text);
+}
+
+static size_t count_access(const struct muster_nvidia_gpus *bus, enum muster_nvidia_access access)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < bus->count; i++)
+		count += bus->items[i].access == access;
+	return count;
+}
+
+static void measure_bus(
+	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
+{
+	struct muster_nvidia_gpus bus;
+	struct muster_error why;
+	int result = muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &bus, &why);
+	size_t ours = result == 0 ? count_access(&bus, MUSTER_NVIDIA_OURS) : 0;
+	size_t hidden = result == 0 ? count_access(&bus, MUSTER_NVIDIA_HIDDEN) : 0;
+	muster_emit_result(ctx, "node.gpus_on_pci", NULL, result, muster_number((double)ours), why.text);
+	muster_emit_result(ctx, "node.gpus_hidden", NULL, result, muster_number((double)hidden), why.text);
+	if (result < 0 || !nvml) {
+		muster_emit_null_for(ctx, "node.gpus_missing", NULL, "%s", result < 0 ? why.text : no_nvml->text);
+	} else if (bus.count == 0 && nvml->count > 0) {
+		muster_emit_null_for(ctx, "node.gpus_missing", NULL,
+			"/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows %zu", nvml->count);
+	} else {
+		struct list missing;
+		list_begin(&missing);
+		list_missing(&bus, nvml, &missing);
+		size_t count = missing.count;
+		char *text = list_end(&missing);
+		if (count > 0 && hidden > 0)
+			muster_emit_null_for(ctx, "node.gpus_missing", NULL,
+				"%zu GPUs are hidden from this job, so a missing one may be another job's: %s", hidden,
+				text);
+		else
+			muster_emit_for(ctx, "node.gpus_missing", NULL, muster_string(text));
+		free(text);
+	}
+	if (result == 0)
+		muster_nvidia_gpus_done(&bus);
+}
+
+/* -- NVML and CUDA -- */
+
+/* Why CUDA may show fewer GPUs than NVML on a healthy node; NULL when nothing is known. */
+static const char *find_restriction(struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml)
+{
+	char path[PATH_MAX];
+	struct muster_error err;
+	const struct muster_nvml *functions = muster_nvml(&err);
+	unsigned int mode, pending;
+	if (getenv("CUDA_VISIBLE_DEVICES"))
+		return "CUDA_VISIBLE_DEVICES chooses the GPUs that CUDA shows";
+	if (getenv("CUDA_MPS_PIPE_DIRECTORY") ||
+		access(muster_root_path(ctx, path, sizeof path, "/tmp/nvidia-mps/control"), F_OK) == 0)
+		return "CUDA's Multi-Process Service chooses the GPUs that CUDA shows";
+	for (size_t i = 0; functions && i < nvml->count; i++)
+		if (*nvml->items[i].bus_id &&
+			functions->nvmlDeviceGetMigMode(nvml->items[i].device, &mode, &pending) == NVML_SUCCESS &&
+			mode == NVML_DEVICE_MIG_ENABLE)
+			return "a GPU is in MIG mode, and CUDA shows a single MIG instance";
+	return NULL;
+}
+
+static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, struct list *missing, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = muster_cuda(err);
+	int count;
+	if (!cuda || MUSTER_CUDA(cuda, err, cuDeviceGetCount, &count) < 0)
+		return -1;
+	bool *found = muster_calloc(nvml->count, sizeof *found);
+	int result = 0;
+	for (int ordinal = 0; ordinal < count && result == 0; ordinal++) {
+		CUdevice device;
+		char bus_id[32];
+		result = MUSTER_CUDA(cuda, err, cuDeviceGet, &device, ordinal);
+		if (result == 0)
+			result = muster_cuda_bus_id(cuda, device, bus_id, sizeof bus_id, err);
+		for (size_t i = 0; i < nvml->count && result == 0; i++)
+			found[i] |= strcmp(nvml->items[i].bus_id, bus_id) == 0;
+	}
+	for (size_t i = 0; i < nvml->count && result == 0; i++)
+		if (*nvml->items[i].bus_id && !found[i])
+			fputs(nvml->items[i].bus_id, list_next(missing, " "));
+	free(found);
+	return result;
+}
+
+static void measure_cuda(
+	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
+{
+	struct muster_error why;
+	const char *restriction = nvml ? find_restriction(ctx, nvml) : no_nvml->text;
+	if (restriction) {
+		muster_emit_null_for(ctx, "node.gpus_not_in_cuda", NULL, "%s", restriction);
+		return;
+	}
+	struct list missing;
+	list_begin(&missing);
+	int result = list_not_in_cuda(nvml, &missing, &why);
+	char *text = list_end(&missing);
+	muster_emit_result(ctx, "node.gpus_not_in_cuda", NULL, result, muster_string(text), why.text);
+	free(text);
+}
+
+/* -- processes -- */
+
+static const struct {
+	const char *metric, *process;
+} services[] = {
+	{ "node.fabric_manager", "nv-fabricmanager" },
+	{ "node.persistenced", "nvidia-persistenced" },
+	{ "node.imex_service", "nvidia-imex" },
+};
+
+/* The job of a step's process, whose command line is "slurmstepd: [1234.0]"; 0 when it is of no job. */
+static long job_of_step(struct muster_probe_ctx *ctx, long pid)
+{
+	char path[PATH_MAX], text[128];
+	const char *bracket;
+	muster_root_path(ctx, path, sizeof path, "/proc/%ld/cmdline", pid);
+	if (muster_read_line(path, text, sizeof text, NULL) < 0 || !(bracket = strchr(text, '[')))
+		return 0;
+	return strtol(bracket + 1, NULL, 10);
+}
+
+static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_processes *processes)
+{
+	const char *own = getenv("SLURM_JOB_ID");
+	long own_job = own ? strtol(own, NULL, 10) : 0, *jobs = muster_calloc(processes->count, sizeof *jobs);
+	size_t count = 0;
+	struct list list;
+	list_begin(&list);
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct muster_process *process = &processes->items[i];
+		long job = strcmp(process->name, "slurmstepd") == 0 ? job_of_step(ctx, process->pid) : 0;
+		size_t seen = 0;
+		while (seen < count && jobs[seen] != job)
+			seen++;
+		if (job <= 0 || job == own_job || seen < count)
+			continue;
+		jobs[count++] = job;
+		fprintf(list_next(&list, " "), "%ld", job);
+	}
+	free(jobs);
+	return list_end(&list);
+}
+
+static void measure_processes(struct muster_probe_ctx *ctx)
+{
+	struct muster_processes processes = { .complete = false };
+	struct muster_error why;
+	muster_step(ctx, "list the processes");
+	int result = muster_processes_list(muster_probe_env(ctx)->root, PROCESSES_MS, &processes, &why);
+	if (result == 0 && !processes.complete)
+		muster_fail(&why, MUSTER_ETIME, "only %zu processes of the node were looked at in %d ms",
+			processes.count, PROCESSES_MS);
+	for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+		bool runs = muster_processes_find(&processes, services[i].process) != NULL;
+		muster_emit_result(ctx, services[i].metric, NULL, runs || processes.complete ? 0 : -1,
+			muster_boolean(runs), why.text);
+	}
+	char *jobs = list_other_jobs(ctx, &processes);
+	muster_emit_result(ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1, muster_string(jobs), why.text);
+	free(jobs);
+	muster_processes_done(&processes);
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	struct muster_nvml_gpus nvml;
+	struct muster_error no_nvml;
+	(void)err;
+	muster_step(ctx, "NVML: list the GPUs");
+	bool has_nvml = muster_nvml_gpus_list(&nvml, &no_nvml) == 0;
+	muster_step(ctx, "read /sys/bus/pci/devices");
+	measure_bus(ctx, has_nvml ? &nvml : NULL, &no_nvml);
+	muster_step(ctx, "CUDA: list the GPUs");
+	measure_cuda(ctx, has_nvml ? &nvml : NULL, &no_nvml);
+	if (has_nvml)
+		muster_nvml_gpus_done(&nvml);
+	measure_processes(ctx);
+	return 0;
+}
+
+const struct muster_probe muster_probe_presence = {
+	.name = "presence",
+	.summary = "GPUs of the PCI bus that NVML or CUDA lacks, services that GPUs need, other jobs of the node",
+	.scope = MUSTER_SCOPE_NODE,
+	.deadline_ms = 10000,
+	.order = 22,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};

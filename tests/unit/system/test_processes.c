@@ -1,0 +1,143 @@
+/* test_processes.c - the processes of a small /proc */
+#include "check_main.h"
+#include "system/processes.h"
+#include "muster/arena.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/muster-processes-XXXXXX";
+static struct muster_processes processes;
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	ck_assert_int_eq(chdir(root), 0);
+	ck_assert_int_eq(mkdir("proc", 0777), 0);
+}
+
+static void teardown(void)
+{
+	muster_processes_done(&processes);
+	ck_assert_int_eq(chdir("/"), 0);
+	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A process; text: of its comm file, NULL: without one. */
+static void put(const char *pid, const char *text)
+{
+	char path[128];
+	snprintf(path, sizeof path, "proc/%s", pid);
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+	snprintf(path, sizeof path, "proc/%s/comm", pid);
+	FILE *out = text ? fopen(path, "we") : NULL;
+	if (!out)
+		return;
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+START_TEST(processes_come_by_pid_and_have_their_names)
+{
+	struct muster_error err;
+	put("1", "systemd\n");
+	put("2", "kthreadd\n");
+	put("900", "nv-fabricmanage\n");
+	put("88", "a b\n");
+	put("self", "muster\n");
+	put("12x", "muster\n");
+	put("77", NULL); /* ended meanwhile */
+	ck_assert_msg(muster_processes_list(root, 10000, &processes, &err) == 0, "%s", err.text);
+	ck_assert(processes.complete);
+	ck_assert_uint_eq(processes.count, 4);
+	ck_assert_int_eq(processes.items[2].pid, 88);
+	ck_assert_str_eq(processes.items[2].name, "a b");
+	ck_assert_ptr_eq(muster_processes_find(&processes, "nv-fabricmanager"), &processes.items[3]);
+	ck_assert_ptr_eq(muster_processes_find(&processes, "systemd"), &processes.items[0]);
+	ck_assert_ptr_null(muster_processes_find(&processes, "system"));
+	ck_assert_ptr_null(muster_processes_find(&processes, "nvidia-imex"));
+}
+END_TEST
+
+START_TEST(threads_of_the_kernel_are_left_out)
+{
+	struct muster_error err;
+	put("2", "kthreadd\n");
+	put("3", "nvidia-imex\n");
+	put("40", "nvidia-imex\n");
+	put("4", "kworker\n");
+	ck_assert_int_eq(mkdir("proc/2/task", 0777), 0);
+	ck_assert_int_eq(mkdir("proc/2/task/2", 0777), 0);
+	FILE *out = fopen("proc/2/task/2/children", "we");
+	ck_assert_ptr_nonnull(out);
+	fputs("4 3 ", out);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_msg(muster_processes_list(root, 10000, &processes, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(processes.count, 2);
+	ck_assert_int_eq(muster_processes_find(&processes, "nvidia-imex")->pid, 40);
+}
+END_TEST
+
+START_TEST(the_time_bounds_the_list)
+{
+	struct muster_error err;
+	put("2", "kthreadd\n");
+	put("3", "a\n");
+	put("4", "b\n");
+	ck_assert_msg(muster_processes_list(root, 0, &processes, &err) == 0, "%s", err.text);
+	ck_assert(!processes.complete);
+	ck_assert_uint_lt(processes.count, 3);
+}
+END_TEST
+
+static const struct {
+	const char *pid, *name;
+} views[] = {
+	{ "1", "systemd\n" },    /* hidepid=2: only what one may look at */
+	{ "2", NULL },           /* hidepid=1: without what is in it */
+	{ "2", "sleep\n" },      /* a process namespace of its own */
+	{ "2", "kthreadder\n" }, /* not the kernel's */
+};
+
+START_TEST(a_part_of_the_processes_is_no_list)
+{
+	struct muster_error err = { 0 };
+	put(views[_i].pid, views[_i].name);
+	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(err.text, "/proc does not show all processes"));
+}
+END_TEST
+
+START_TEST(without_proc_there_is_no_list)
+{
+	struct muster_error err = { 0 };
+	ck_assert_int_eq(rmdir("proc"), 0);
+	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "/proc: No such file or directory"));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("processes");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, processes_come_by_pid_and_have_their_names);
+	tcase_add_test(tcase, threads_of_the_kernel_are_left_out);
+	tcase_add_test(tcase, the_time_bounds_the_list);
+	tcase_add_loop_test(tcase, a_part_of_the_processes_is_no_list, 0, LENGTH(views));
+	tcase_add_test(tcase, without_proc_there_is_no_list);
+	return check_main(tcase);
+}
