@@ -79,6 +79,7 @@ static const struct metric_trend {
 	{ "node.gpus_hidden", MUSTER_TREND_DRIFTS }, /* as the job asked for, and as other jobs run */
 	{ "node.gpus_on_pci", MUSTER_TREND_MORE },
 	{ "node.ib_ports", MUSTER_TREND_MORE },
+	{ "node.load_average", MUSTER_TREND_DRIFTS },
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
 	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */

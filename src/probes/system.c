@@ -14,14 +14,10 @@
 #include "muster/arena.h"
 #include "probes/metrics.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.os", MUSTER_STRING, "", "PRETTY_NAME of os-release"),
@@ -47,8 +43,6 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.coherent_memory_mode", MUSTER_STRING, "",
 		"CoherentGPUMemoryMode of the driver: \"driver\", \"numa\", \"\" when not set"),
 	NODE_METRIC("node.imex_channels", MUSTER_NUMBER, "", "IMEX channels in /dev/nvidia-caps-imex-channels"),
-	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
-		"limit on locked memory (RLIMIT_MEMLOCK); null with \"unlimited\" when there is none"),
 };
 
 /* The quotes and backslashes of a shell-like assignment taken off, in place. */
@@ -87,23 +81,10 @@ static void measure_software(struct muster_probe_ctx *ctx)
 
 static void measure_memory(struct muster_probe_ctx *ctx)
 {
-	char path[PATH_MAX], text[256];
 	struct muster_error why;
-	muster_root_path(ctx, path, sizeof path, "/proc/meminfo");
-	char *end = text;
-	int result = muster_sysfs_line(path, "MemTotal", text, sizeof text, &why);
-	double kib = result == 0 && isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
-	if (result == 0 && (end == text || strcmp(end, " kB") != 0 || !isfinite(kib)))
-		result = muster_fail(&why, MUSTER_EIO, "MemTotal of %s is not in kB: \"%s\"", path, text);
-	muster_emit_result(ctx, "node.memory_mib", NULL, result, muster_number(kib / 1024), why.text);
-
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
-		muster_emit_null_for(ctx, "node.memlock_mib", NULL, "getrlimit: %s", strerror(errno));
-	else if (limit.rlim_cur == RLIM_INFINITY)
-		muster_emit_null_for(ctx, "node.memlock_mib", NULL, "unlimited");
-	else
-		muster_emit_for(ctx, "node.memlock_mib", NULL, muster_number((double)limit.rlim_cur / (1 << 20)));
+	double mib = 0;
+	int result = muster_memory_mib(muster_probe_env(ctx)->root, &mib, &why);
+	muster_emit_result(ctx, "node.memory_mib", NULL, result, muster_number(mib), why.text);
 }
 
 static int count_homes(hwloc_topology_t topology)

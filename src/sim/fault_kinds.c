@@ -91,6 +91,8 @@ static int needs_topo_file(const struct muster_fault_target *t, struct muster_er
 }
 
 const struct muster_fault muster_fault_kinds[] = {
+	{ "acs", MUSTER_SIM_NODE, NULL, NULL, "a PCIe switch above the first GPU has ACS enabled",
+		SETS(muster_sim_node, acs, TRUE) },
 	{ "c2c-down", MUSTER_SIM_GPU, "LINKS", "1", "this many C2C links of the GPU are down",
 		.apply = muster_fault_c2c_down },
 	{ "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique", .needs = needs_rack,
@@ -135,6 +137,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "gemm-wrong", MUSTER_SIM_GPU, "PRODUCTS", "4",
 		"about one in so many matrix products on this GPU has a wrong bit",
 		SETS(muster_sim_gpu, gemm_wrong, INT), .low = 1, .high = 1000000 },
+	{ "governor", MUSTER_SIM_NODE, "DRIVER: GOVERNOR", "acpi-cpufreq: powersave", "what sets the CPU frequency",
+		SETS(muster_sim_node, cpu_governor, TEXT) },
 	{ "gpu-hidden", MUSTER_SIM_GPU, NULL, NULL, "the job may not use this GPU, as another job has it",
 		SETS(muster_sim_gpu, hidden, TRUE) },
 	{ "gpu-memory", MUSTER_SIM_GPU, "MiB", "98304", "this GPU has this memory size",
@@ -166,6 +170,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_lib_missing, WORDS(sonames) },
 	{ "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
 		"all-reduces between this node and node NUMBER fail", .apply = muster_fault_link_bad },
+	{ "memlock", MUSTER_SIM_NODE, "BYTES", "65536", "the limit on locked memory",
+		SETS(muster_sim_node, memlock, TEXT) },
 	{ "memory-bad", MUSTER_SIM_GPU, "ADDRESS:BIT", "0x100000000:5",
 		"kernels read this bit of the GPU's memory as 1 (ADDRESS in bytes, a multiple of 8)",
 		.apply = muster_fault_memory_bad },
@@ -203,6 +209,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
 		.needs = needs_rack, .apply = muster_fault_rack },
+	{ "shm-small", MUSTER_SIM_NODE, "MiB", "64", "the size of /dev/shm", SETS(muster_sim_node, shm_mib, NUMBER),
+		.low = 1, .high = 10000000 },
 	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
 		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
 	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.3",

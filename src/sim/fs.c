@@ -60,7 +60,10 @@ static void put_pci(struct muster_sim_tree *t, const struct muster_sim_node *nod
 	const char *bus_id, int numa_node)
 {
 	const struct muster_sim_pci *pci = muster_sim_pci_find(hw, bus_id);
-	muster_sim_tree_enter(t, "sys/bus/pci/devices/%s", bus_id);
+	if (node->acs && strcmp(node->gpus[0].bus_id, bus_id) == 0)
+		muster_sim_switch_enter(t, bus_id);
+	else
+		muster_sim_tree_enter(t, "sys/bus/pci/devices/%s", bus_id);
 	muster_sim_tree_put(t, "class", "%s", pci->class_code);
 	muster_sim_tree_put(t, "vendor", "%s", pci->vendor);
 	muster_sim_tree_put(t, "device", "%s", pci->device);

@@ -4,6 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+void muster_sim_switch_enter(struct muster_sim_tree *t, const char *bus_id)
+{
+	/* an ACS capability, and behind its own word source validation and all redirections */
+	static const unsigned char capability[] = { 0x0d, 0x00, 0x01, 0x00, 0x1f, 0x00, 0x1d, 0x00 };
+	unsigned char config[4096] = { 0 };
+	char link[256];
+	int domain = (int)strcspn(bus_id, ":");
+	memcpy(config + 0x100, capability, sizeof capability);
+	muster_sim_tree_enter(
+		t, "sys/devices/pci%.*s:f0/%.*s:f0:00.0/%.*s:f1:00.0", domain, bus_id, domain, bus_id, domain, bus_id);
+	FILE *out = muster_sim_tree_start(t, "config");
+	if (out)
+		fwrite(config, 1, sizeof config, out);
+	muster_sim_tree_finish(t, "config", out);
+	snprintf(link, sizeof link, "../../../devices/pci%.*s:f0/%.*s:f0:00.0/%.*s:f1:00.0/%s", domain, bus_id, domain,
+		bus_id, domain, bus_id, bus_id);
+	muster_sim_tree_enter(t, "sys/devices/pci%.*s:f0/%.*s:f0:00.0/%.*s:f1:00.0/%s", domain, bus_id, domain, bus_id,
+		domain, bus_id, bus_id);
+	muster_sim_tree_enter(t, "sys/bus/pci/devices");
+	muster_sim_tree_link(t, bus_id, link);
+	muster_sim_tree_enter(t, "sys/bus/pci/devices/%s", bus_id);
+}
+
 /* The driver is bound to every GPU that the kernel shows, also to one that has broken since. */
 static void put_gpu(struct muster_sim_tree *t, const struct muster_sim_gpu *gpu, size_t minor)
 {
@@ -58,8 +81,48 @@ static void put_processes(struct muster_sim_tree *t, const struct muster_sim_nod
 		put_process(t, 1000 + (int)i, node->daemons[i]);
 }
 
+static void put_limits(struct muster_sim_tree *t, const struct muster_sim_node *node)
+{
+	char size[64] = "";
+	if (node->shm_mib > 0)
+		snprintf(size, sizeof size, ",size=%.0fk", node->shm_mib * 1024);
+	muster_sim_tree_enter(t, "proc/self");
+	muster_sim_tree_put(t, "limits",
+		"Limit                     Soft Limit           Hard Limit           Units\n"
+		"Max locked memory         %-20s %-20s bytes",
+		node->memlock, node->memlock);
+	muster_sim_tree_put(t, "mountinfo",
+		"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+		"27 22 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw%s,inode64",
+		size);
+	muster_sim_tree_enter(t, "proc");
+	muster_sim_tree_put(t, "loadavg", "0.42 0.35 0.31 2/1810 4711");
+}
+
+/* One group of CPUs stands for all. */
+static void put_settings(struct muster_sim_tree *t, const struct muster_sim_node *node)
+{
+	const char *colon = strstr(node->cpu_governor, ": ");
+	if (colon) {
+		muster_sim_tree_enter(t, "sys/devices/system/cpu/cpufreq/policy0");
+		muster_sim_tree_put(t, "scaling_driver", "%.*s", (int)(colon - node->cpu_governor), node->cpu_governor);
+		muster_sim_tree_put(t, "scaling_governor", "%s", colon + 2);
+	}
+	muster_sim_tree_enter(t, "sys/kernel/mm/hugepages/hugepages-2048kB");
+	muster_sim_tree_put(t, "nr_hugepages", "0");
+	muster_sim_tree_enter(t, "sys/kernel/mm/transparent_hugepage");
+	muster_sim_tree_put(t, "enabled", "always [madvise] never");
+	muster_sim_tree_enter(t, "sys/module/mlx5_core");
+	if (*node->ofed_version)
+		muster_sim_tree_put(t, "version", "%s", node->ofed_version);
+	if (node->peermem)
+		muster_sim_tree_enter(t, "sys/module/nvidia_peermem");
+}
+
 void muster_sim_host_write(struct muster_sim_tree *t, const struct muster_sim_node *node)
 {
 	put_gpus(t, node);
 	put_processes(t, node);
+	put_limits(t, node);
+	put_settings(t, node);
 }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,5 +107,18 @@ int muster_sectors_gb(const char *text, size_t length, double *ret, struct muste
 		return muster_fail(
 			err, MUSTER_EIO, "not a count of sectors: \"%.*s\"", (int)(length < 40 ? length : 40), text);
 	*ret = (double)sectors * 512 / 1e9;
+	return 0;
+}
+
+int muster_memory_mib(const char *root, double *ret, struct muster_error *err)
+{
+	char path[PATH_MAX], text[256], *end;
+	snprintf(path, sizeof path, "%s/proc/meminfo", root);
+	if (muster_sysfs_line(path, "MemTotal", text, sizeof text, err) < 0)
+		return -1;
+	double kib = strtod(text, &end);
+	if (!isdigit((unsigned char)*text) || strcmp(end, " kB") != 0 || !isfinite(kib))
+		return muster_fail(err, MUSTER_EIO, "MemTotal of %s is not in kB: \"%s\"", path, text);
+	*ret = kib / 1024;
 	return 0;
 }

@@ -32,6 +32,9 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
  * the real path, or PCI_SLOT_NAME of its uevent file. -1 with err when neither is a PCI address. */
 int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err);
 
+/* The memory of the node in MiB: MemTotal of /proc/meminfo. root is the prefix of /proc. -1 with err. */
+int muster_memory_mib(const char *root, double *ret, struct muster_error *err);
+
 /* A block device's size in GB (10^9 bytes) from the text of its size file: a decimal count of 512-byte sectors, which
  * need not end in NUL. -1 with err (MUSTER_EIO) for anything else, and for one beyond 2^64 bytes. */
 int muster_sectors_gb(const char *text, size_t length, double *ret, struct muster_error *err);

@@ -328,6 +328,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: *value = (int)id.domain; break;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = found->gpu->compute_major; break;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = found->gpu->compute_minor; break;
+	case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: *value = muster_sim_this_node()->dma_buf; break;
 	default: result = CUDA_ERROR_INVALID_VALUE;
 	}
 	return muster_simcuda_leave(result);

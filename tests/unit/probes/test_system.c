@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 extern const struct muster_probe muster_probe_system;
 
@@ -261,21 +260,6 @@ START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 }
 END_TEST
 
-START_TEST(the_limit_of_locked_memory_is_in_mib_or_unlimited)
-{
-	struct rlimit limit;
-	ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	measure();
-	if (limit.rlim_cur == RLIM_INFINITY)
-		ck_assert_str_eq(fake_reason(context, "node.memlock_mib", NULL), "unlimited");
-	fake_forget(context);
-	limit.rlim_cur = 65536;
-	ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.memlock_mib", NULL), 0.0625);
-}
-END_TEST
-
 START_TEST(without_a_topology_the_reason_is_hwlocs_own)
 {
 	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture" };
@@ -366,7 +350,6 @@ int main(void)
 	tcase_add_test(tcase, the_driver_tells_its_versions_and_every_gpu_in_its_order);
 	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
 	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
-	tcase_add_test(tcase, the_limit_of_locked_memory_is_in_mib_or_unlimited);
 	tcase_add_test(tcase, without_a_topology_the_reason_is_hwlocs_own);
 	tcase_add_test(tcase, a_machine_of_one_cpu_and_no_package_is_told_as_it_is);
 	tcase_add_test(tcase, a_kernel_without_a_release_is_null_and_names_the_file);

@@ -131,6 +131,7 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 static const struct {
 	const char *sku, *fault, *changes;
 } table[] = {
+	{ SIM_SKU, "acs@node2", "sim-2.acs" },
 	{ SIM_SKU, "counter@node2/mlx5_ib3", "sim-2/mlx5_ib3/symbol_error.increase" },
 	{ SIM_SKU, "counter@node1/mlx5_ib0=hw:out_of_sequence:7", "sim-1/mlx5_ib0/hw:out_of_sequence.increase" },
 	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
@@ -150,6 +151,7 @@ static const struct {
 	{ SIM_SKU, "fabric-manager-dead@node2", "sim-2.daemons" },
 	{ SIM_SKU, "gemm-slow@node1/gpu0", "sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops" },
 	{ SIM_SKU, "gemm-wrong@node1/gpu0", "sim-1/0001:00:00.0.gemm_wrong" },
+	{ SIM_SKU, "governor@node2", "sim-2.cpu_governor" },
 	{ SIM_SKU, "gpu-hidden@node2/gpu7", "-sim-2/000e:00:00.0 +sim-2/000e:00:00.0" },
 	{ SIM_SKU, "gpu-memory@node1/gpu3=40536", "sim-1/0004:00:00.0.memory_mib" },
 	{ SIM_SKU, "gpu-missing@node2/gpu7", "-sim-2/000e:00:00.0" },
@@ -175,6 +177,7 @@ static const struct {
 	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
 	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
 	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
+	{ SIM_SKU, "memlock@node1", "sim-1.memlock" },
 	{ SIM_SKU, "memory-bad@node1/gpu0", "sim-1/0001:00:00.0.memory_bad_bit sim-1/0001:00:00.0.memory_bad_at" },
 	{ SIM_SKU, "memory-bad@node1/gpu0=0:63", "sim-1/0001:00:00.0.memory_bad_bit" },
 	{ SIM_SKU, "memory-held@node1/gpu0", "sim-1/0001:00:00.0.memory_held_mib" },
@@ -198,6 +201,7 @@ static const struct {
 	{ SIM_SKU, "power-cap@node1/gpu0",
 		"sim-1/0001:00:00.0.power_loaded_watts sim-1/0001:00:00.0.throttle_reasons_loaded" },
 	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
+	{ SIM_SKU, "shm-small@node1", "sim-1.shm_mib" },
 	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
 	{ SIM_SKU, "soak-drift@node1/gpu0", "sim-1/0001:00:00.0.gemm_drift" },
 	{ SIM_SKU, "together-slow@node2/gpu0=4", "sim-2/0001:00:00.0.h2d_together_gbps" },

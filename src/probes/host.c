@@ -1,0 +1,376 @@
+/* host.c - the settings of the node's kernel that slow down or stop a job
+ *
+ * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.
+ */
+#include "system/acs.h"
+#include "system/mounts.h"
+#include "system/nvidia_gpus.h"
+#include "system/sysfs.h"
+#include "vendor/cuda.h"
+#include "util/text.h"
+#include "muster/arena.h"
+#include "probes/metrics.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 16 };
+
+static const struct muster_metric metrics[] = {
+	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
+		"limit on locked memory (RLIMIT_MEMLOCK); the whole memory of the node when there is no limit"),
+	NODE_METRIC("node.shm_mib", MUSTER_NUMBER, "MiB", "size of /dev/shm"),
+	NODE_METRIC("node.hugepages", MUSTER_STRING, "",
+		"huge pages that are reserved, by size: \"2048 kB x 1024\"; \"none\""),
+	NODE_METRIC("node.transparent_hugepages", MUSTER_STRING, "",
+		"setting of transparent huge pages: \"always\", \"madvise\", \"never\"; \"none\" without them"),
+	NODE_METRIC("node.cpu_governor", MUSTER_STRING, "",
+		"driver and governors of the CPU frequency: \"acpi-cpufreq: performance\", with the number of CPU "
+		"groups of each where they differ; \"none\" when the kernel controls no frequency"),
+	NODE_METRIC("node.acs_enabled", MUSTER_STRING, "",
+		"bridges of PCIe switches above GPUs and RDMA adapters whose ACS sends traffic between devices to the "
+		"root complex; \"none\""),
+	NODE_METRIC("node.iommu", MUSTER_STRING, "", "IOMMU of the GPUs: \"off\", \"passthrough\", \"translated\""),
+	NODE_METRIC("node.gdr_path", MUSTER_STRING, "",
+		"how network adapters can reach GPU memory: \"dma-buf\", \"peermem\", \"dma-buf and peermem\", "
+		"\"none\""),
+	NODE_METRIC("node.ofed_version", MUSTER_STRING, "",
+		"version of the module mlx5_core of MLNX_OFED or DOCA; \"inbox\" for the kernel's own, \"none\" when "
+		"it is not loaded"),
+	NODE_METRIC("node.container", MUSTER_STRING, "", "container that muster runs in: \"docker\"; \"none\""),
+	NODE_METRIC("node.load_average", MUSTER_NUMBER, "", "load average of the last minute, at the start of the run"),
+};
+
+/* -- limits -- */
+
+/* "Max locked memory         8388608              8388608              bytes" */
+static int read_memlock(struct muster_probe_ctx *ctx, double *ret_mib, struct muster_error *err)
+{
+	char path[PATH_MAX], text[256], word[64] = "", *end;
+	muster_root_path(ctx, path, sizeof path, "/proc/self/limits");
+	if (muster_sysfs_line(path, "Max locked memory", text, sizeof text, err) < 0)
+		return -1;
+	sscanf(text, "%63s", word);
+	if (strcmp(word, "unlimited") == 0)
+		return muster_memory_mib(muster_probe_env(ctx)->root, ret_mib, err);
+	double bytes = strtod(word, &end);
+	if (end == word || *end || !isdigit((unsigned char)*word))
+		return muster_fail(err, MUSTER_EIO, "%s: not a limit of locked memory: \"%s\"", path, text);
+	*ret_mib = bytes / (1 << 20);
+	return 0;
+}
+
+static int read_shm(struct muster_probe_ctx *ctx, double *ret_mib, struct muster_error *err)
+{
+	struct muster_mount mount;
+	double memory_mib;
+	if (muster_mount_find(muster_probe_env(ctx)->root, "/dev/shm", &mount, err) < 0 ||
+		muster_memory_mib(muster_probe_env(ctx)->root, &memory_mib, err) < 0)
+		return -1;
+	if (strcmp(mount.type, "tmpfs") != 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "/dev/shm is a %s, not a tmpfs", mount.type);
+	return muster_mount_tmpfs_mib(&mount, memory_mib, ret_mib, err);
+}
+
+static void measure_limits(struct muster_probe_ctx *ctx)
+{
+	struct muster_error why;
+	double mib = 0;
+	int result = read_memlock(ctx, &mib, &why);
+	muster_emit_result(ctx, "node.memlock_mib", NULL, result, muster_number(mib), why.text);
+	result = read_shm(ctx, &mib, &why);
+	muster_emit_result(ctx, "node.shm_mib", NULL, result, muster_number(mib), why.text);
+	char path[PATH_MAX], text[128], *end = text;
+	muster_root_path(ctx, path, sizeof path, "/proc/loadavg");
+	result = muster_read_line(path, text, sizeof text, &why);
+	double load = result == 0 ? strtod(text, &end) : 0;
+	if (result == 0 && (end == text || *end != ' '))
+		result = muster_fail(&why, MUSTER_EIO, "%s is no load average: \"%s\"", path, text);
+	muster_emit_result(ctx, "node.load_average", NULL, result, muster_number(load), why.text);
+}
+
+/* -- huge pages -- */
+
+static int read_hugepages(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	struct muster_names sizes;
+	size_t used = 0;
+	int result = 0;
+	snprintf(ret, size, "none");
+	muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/hugepages");
+	if (muster_sysfs_names(path, &sizes, err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizes.count && result == 0; i++) {
+		unsigned long kib;
+		long pages;
+		if (sscanf(sizes.items[i], "hugepages-%lukB", &kib) != 1)
+			continue;
+		muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/hugepages/%s/nr_hugepages", sizes.items[i]);
+		result = muster_sysfs_number(path, &pages, err);
+		if (result == 0 && pages > 0 && used < size)
+			used += (size_t)snprintf(
+				ret + used, size - used, "%s%lu kB x %ld", used ? ", " : "", kib, pages);
+	}
+	muster_names_done(&sizes);
+	return result;
+}
+
+/* "always [madvise] never" */
+static int read_transparent(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
+{
+	char path[PATH_MAX], text[128];
+	muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/transparent_hugepage/enabled");
+	snprintf(ret, size, "none");
+	if (access(path, F_OK) < 0)
+		return 0;
+	if (muster_read_line(path, text, sizeof text, err) < 0)
+		return -1;
+	char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+	if (!close)
+		return muster_fail(err, MUSTER_EIO, "%s names no setting: \"%s\"", path, text);
+	snprintf(ret, size, "%.*s", (int)(close - open - 1), open + 1);
+	return 0;
+}
+
+/* -- CPU frequency -- */
+
+struct words {
+	char names[WORDS_MAX][32];
+	int counts[WORDS_MAX];
+	size_t count;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+	size_t i = 0;
+	while (i < words->count && strcmp(words->names[i], word) != 0)
+		i++;
+	if (i == WORDS_MAX)
+		return;
+	if (i == words->count)
+		snprintf(words->names[words->count++], sizeof *words->names, "%.31s", word);
+	words->counts[i]++;
+}
+
+static int read_governor(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
+{
+	char path[PATH_MAX], text[64], driver[64] = "";
+	struct muster_names policies;
+	struct words words = { .count = 0 };
+	int result = 0;
+	muster_root_path(ctx, path, sizeof path, "/sys/devices/system/cpu/cpufreq");
+	if (muster_sysfs_names(path, &policies, err) < 0)
+		return -1;
+	for (size_t i = 0; i < policies.count && result == 0; i++) {
+		if (strncmp(policies.items[i], "policy", strlen("policy")) != 0)
+			continue;
+		muster_root_path(ctx, path, sizeof path, "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+			policies.items[i]);
+		result = muster_read_line(path, text, sizeof text, err);
+		if (result == 0)
+			add_word(&words, text);
+		muster_root_path(
+			ctx, path, sizeof path, "/sys/devices/system/cpu/cpufreq/%s/scaling_driver", policies.items[i]);
+		if (result == 0 && !*driver)
+			result = muster_read_line(path, driver, sizeof driver, err);
+	}
+	muster_names_done(&policies);
+	size_t used = (size_t)snprintf(ret, size, words.count ? "%s:" : "none", driver);
+	for (size_t i = 0; i < words.count && used < size; i++)
+		used += (size_t)snprintf(ret + used, size - used, words.count > 1 ? "%s %s %d" : "%s %s", i ? "," : "",
+			words.names[i], words.counts[i]);
+	return result;
+}
+
+/* -- paths to the GPUs -- */
+
+static int read_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia_gpus *gpus,
+	struct muster_acs_bridges *bridges, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	struct muster_names adapters;
+	int result = 0;
+	for (size_t i = 0; i < gpus->count && result == 0; i++)
+		if (gpus->items[i].access != MUSTER_NVIDIA_SET_ASIDE)
+			result = muster_acs_add(muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s",
+							gpus->items[i].bus_id),
+				bridges, err);
+	muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband");
+	if (result < 0 || muster_sysfs_names(path, &adapters, err) < 0)
+		return -1;
+	for (size_t i = 0; i < adapters.count && result == 0; i++) {
+		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device", adapters.items[i]);
+		if (access(path, F_OK) == 0) /* a device of software has no such link */
+			result = muster_acs_add(path, bridges, err);
+	}
+	muster_names_done(&adapters);
+	return result;
+}
+
+static void measure_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia_gpus *gpus)
+{
+	struct muster_acs_bridges bridges = { .count = 0 };
+	struct muster_error why;
+	char *text = NULL;
+	size_t length;
+	int result = read_acs(ctx, gpus, &bridges, &why);
+	FILE *out = muster_memory_open(&text, &length);
+	for (size_t i = 0; i < bridges.count; i++)
+		fprintf(out, "%s%s", i ? " " : "", bridges.items[i]);
+	fputs(bridges.count ? "" : "none", out);
+	muster_memory_close(out);
+	muster_emit_result(ctx, "node.acs_enabled", NULL, result, muster_string(text), why.text);
+	free(text);
+	muster_acs_done(&bridges);
+}
+
+/* Names of Linux (drivers/iommu/iommu.c): an identity domain passes addresses on, the others translate them. */
+static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvidia_gpus *gpus)
+{
+	char path[PATH_MAX], type[64], text[256] = "";
+	struct muster_error why;
+	struct words words = { .count = 0 };
+	int result = gpus->count > 0 ? 0
+				     : muster_fail(&why, MUSTER_ENOTSUPPORTED,
+					       "/sys/bus/pci/devices shows no NVIDIA GPU whose IOMMU could be read");
+	for (size_t i = 0; i < gpus->count && result == 0; i++) {
+		muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group", gpus->items[i].bus_id);
+		if (access(path, F_OK) < 0) {
+			add_word(&words, "off");
+			continue;
+		}
+		muster_root_path(
+			ctx, path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", gpus->items[i].bus_id);
+		result = muster_read_line(path, type, sizeof type, &why);
+		add_word(&words, strcmp(type, "identity") == 0 ? "passthrough" : "translated");
+	}
+	for (size_t i = 0, used = 0; i < words.count && used < sizeof text; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " and " : "", words.names[i]);
+	muster_emit_result(ctx, "node.iommu", NULL, result, muster_string(text), why.text);
+}
+
+static bool has_module(struct muster_probe_ctx *ctx, const char *name)
+{
+	char path[PATH_MAX];
+	return access(muster_root_path(ctx, path, sizeof path, "/sys/module/%s", name), F_OK) == 0;
+}
+
+/* A driver that does not know the attribute (before CUDA 11.7) gives out no DMA buffers. */
+static int read_dma_buf(struct muster_probe_ctx *ctx, bool *ret, struct muster_error *err)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	const struct muster_cuda *cuda = muster_cuda(err);
+	int yes = 0;
+	if (!cuda)
+		return -1;
+	if (gpu->cuda_device < 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the rank has no GPU to ask about DMA-BUF");
+	CUresult result =
+		cuda->cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, (CUdevice)gpu->cuda_device);
+	*ret = result == CUDA_SUCCESS && yes;
+	return result == CUDA_ERROR_INVALID_VALUE ? 0 : muster_cuda_check(cuda, result, err, "cuDeviceGetAttribute");
+}
+
+static void measure_network(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], version[128] = "none";
+	struct muster_error why;
+	bool dma_buf = false, peermem = has_module(ctx, "nvidia_peermem") || has_module(ctx, "nv_peer_mem");
+	muster_step(ctx, "cuDeviceGetAttribute");
+	int result = read_dma_buf(ctx, &dma_buf, &why);
+	const char *text = dma_buf && peermem ? "dma-buf and peermem"
+			   : dma_buf          ? "dma-buf"
+			   : peermem          ? "peermem"
+					      : "none";
+	muster_emit_result(ctx, "node.gdr_path", NULL, result, muster_string(text), why.text);
+
+	result = 0;
+	muster_root_path(ctx, path, sizeof path, "/sys/module/mlx5_core/version");
+	if (access(path, F_OK) == 0)
+		result = muster_read_line(path, version, sizeof version, &why);
+	else if (has_module(ctx, "mlx5_core"))
+		snprintf(version, sizeof version, "inbox");
+	muster_emit_result(ctx, "node.ofed_version", NULL, result, muster_string(version), why.text);
+}
+
+/* -- container -- */
+
+/* What each kind of container leaves for the programs in it to find. */
+static const struct {
+	const char *file, *variable, *name;
+} containers[] = {
+	{ .variable = "APPTAINER_CONTAINER", .name = "apptainer" },
+	{ .variable = "SINGULARITY_CONTAINER", .name = "apptainer" },
+	{ .file = "/.singularity.d", .name = "apptainer" },
+	{ .variable = "KUBERNETES_SERVICE_HOST", .name = "kubernetes" },
+	{ .file = "/run/.containerenv", .name = "podman" },
+	{ .file = "/.dockerenv", .name = "docker" },
+};
+
+/* Its root file system comes from a directory of enroot: Slurm's --container-image. */
+static bool is_enroot(struct muster_probe_ctx *ctx)
+{
+	struct muster_mount mount;
+	return muster_mount_find(muster_probe_env(ctx)->root, "/", &mount, NULL) == 0 &&
+	       (strstr(mount.source, "/enroot") || strstr(mount.options, "/enroot"));
+}
+
+static void measure_container(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], text[64] = "";
+	const char *name = is_enroot(ctx) ? "enroot" : NULL;
+	for (size_t i = 0; i < sizeof containers / sizeof *containers && !name; i++)
+		if ((containers[i].variable && getenv(containers[i].variable)) ||
+			(containers[i].file &&
+				access(muster_root_path(ctx, path, sizeof path, "%s", containers[i].file), F_OK) == 0))
+			name = containers[i].name;
+	muster_root_path(ctx, path, sizeof path, "/run/systemd/container"); /* as systemd-detect-virt(1) reads it */
+	if (!name && muster_read_line(path, text, sizeof text, NULL) == 0 && *text)
+		name = text;
+	muster_emit_for(ctx, "node.container", NULL, muster_string(name ? name : "none"));
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	static const struct {
+		const char *metric;
+		int (*read)(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err);
+	} texts[] = {
+		{ "node.hugepages", read_hugepages },
+		{ "node.transparent_hugepages", read_transparent },
+		{ "node.cpu_governor", read_governor },
+	};
+	struct muster_nvidia_gpus gpus;
+	struct muster_error why;
+	char text[512];
+	muster_step(ctx, "read files of the kernel");
+	if (muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &gpus, err) < 0)
+		return -1;
+	measure_limits(ctx);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		int result = texts[i].read(ctx, text, sizeof text, &why);
+		muster_emit_result(ctx, texts[i].metric, NULL, result, muster_string(text), why.text);
+	}
+	measure_acs(ctx, &gpus);
+	measure_iommu(ctx, &gpus);
+	measure_container(ctx);
+	muster_nvidia_gpus_done(&gpus);
+	measure_network(ctx);
+	return 0;
+}
+
+const struct muster_probe muster_probe_host = {
+	.name = "host",
+	.summary = "settings of the node's kernel that slow down or stop a job",
+	.scope = MUSTER_SCOPE_NODE,
+	.deadline_ms = 10000,
+	.order = 23,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};

@@ -1,0 +1,21 @@
+/* mounts.h - what is mounted where, as this process sees it */
+#ifndef MUSTER_SYSTEM_MOUNTS_H
+#define MUSTER_SYSTEM_MOUNTS_H
+
+#include "muster/error.h"
+
+struct muster_mount {
+	char type[32];     /* "tmpfs" */
+	char source[1024]; /* the directory of the file system that is mounted */
+	char options[4096];
+};
+
+/* The last line of /proc/self/mountinfo for the mount point. root is the prefix of /proc. -1 with err: MUSTER_EIO when
+ * the file cannot be read, MUSTER_ENOTSUPPORTED when nothing is mounted there. */
+int muster_mount_find(const char *root, const char *mount_point, struct muster_mount *ret, struct muster_error *err);
+
+/* The size in MiB of the tmpfs by its options: the kernel leaves the default, half of the memory, out.
+ * -1 with err (MUSTER_EIO) for a size that is no number. */
+int muster_mount_tmpfs_mib(const struct muster_mount *mount, double memory_mib, double *ret, struct muster_error *err);
+
+#endif
