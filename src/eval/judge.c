@@ -60,7 +60,7 @@ static bool has_no_share(const struct muster_check *check, const struct muster_s
 	return false;
 }
 
-/* Ask each operator. A refusal fails, or warns where the operator or the check says so. */
+/* Ask each operator; the worst answer counts. */
 static struct muster_verdict judge_operands(const struct muster_check *check, const struct muster_check_state *state,
 	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
 {
@@ -70,19 +70,14 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		.median = &state->median,
 		.limit = check->share_of ? limit->value.number : 0,
 		.arena = arena };
-	bool refused = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
 		question.operand = &check->operands[i];
-		if (!operator->judge || operator->judge(&question))
+		enum muster_answer answer = operator->judge ? operator->judge(&question) : MUSTER_ANSWER_GOOD;
+		if (answer == MUSTER_ANSWER_GOOD)
 			continue;
-		/* of two values that differ it is unknown which one is wrong */
-		if (operator->warns ||(operator->kind == MUSTER_OF_MEDIAN && state->median.of_two)) {
-			verdict.status = refused ? verdict.status : MUSTER_WARN;
-			continue;
-		}
-		refused = true;
-		verdict.status = muster_check_status(check);
+		if (verdict.status != MUSTER_FAIL)
+			verdict.status = answer == MUSTER_ANSWER_WARN ? MUSTER_WARN : muster_check_status(check);
 		if (operator->each_sample)
 			verdict.expected = operator->describe(&question);
 	}

@@ -36,14 +36,24 @@ static double measured(const struct muster_question *q)
 	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
 }
 
-bool muster_limit_lower_judge(const struct muster_question *q)
+enum muster_answer muster_limit_min_judge(const struct muster_question *q)
 {
-	return !(measured(q) < q->operand->value.number);
+	return measured(q) < q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
-bool muster_limit_upper_judge(const struct muster_question *q)
+enum muster_answer muster_limit_max_judge(const struct muster_question *q)
 {
-	return !(measured(q) > q->operand->value.number);
+	return measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
+}
+
+enum muster_answer muster_limit_warn_below_judge(const struct muster_question *q)
+{
+	return muster_limit_min_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
+}
+
+enum muster_answer muster_limit_warn_above_judge(const struct muster_question *q)
+{
+	return muster_limit_max_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
 }
 
 /* "at least 21 GB/s (warning below 24)"; of shares "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)" */
@@ -184,15 +194,23 @@ int muster_median_max_parse(struct muster_json_reader *r, void *operand, const s
 	return parse_share(r, operand, json, 1, HUGE_VAL, "from 1");
 }
 
-bool muster_median_min_judge(const struct muster_question *q)
+/* Of two values that differ it is unknown which one is wrong. */
+static enum muster_answer median_answer(const struct muster_question *q, bool refused)
 {
-	return q->median->why_none || !(q->sample->value.number < q->operand->value.number * q->median->value);
+	if (q->median->why_none || !refused)
+		return MUSTER_ANSWER_GOOD;
+	return q->median->of_two ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_BAD;
 }
 
-bool muster_median_max_judge(const struct muster_question *q)
+enum muster_answer muster_median_min_judge(const struct muster_question *q)
+{
+	return median_answer(q, q->sample->value.number < q->operand->value.number * q->median->value);
+}
+
+enum muster_answer muster_median_max_judge(const struct muster_question *q)
 {
 	double other = q->median->of_two ? q->median->lower : q->median->value;
-	return q->median->why_none || !(q->sample->value.number > q->operand->value.number * other);
+	return median_answer(q, q->sample->value.number > q->operand->value.number * other);
 }
 
 /* Both as "A to B", or the one that there is: times these factors. */

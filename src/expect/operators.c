@@ -17,6 +17,11 @@
 
 #define PATTERN_BYTES_MAX 256 /* matching takes a time that grows with the pattern and the value */
 
+static enum muster_answer answer(bool good)
+{
+	return good ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_BAD;
+}
+
 static const char *with_unit(const struct muster_question *q, struct muster_value value)
 {
 	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
@@ -68,9 +73,9 @@ static bool is_value(const struct muster_question *q, struct muster_value expect
 	return muster_value_equal(q->sample->value, expected);
 }
 
-static bool equals_judge(const struct muster_question *q)
+static enum muster_answer equals_judge(const struct muster_question *q)
 {
-	return is_value(q, q->operand->value);
+	return answer(is_value(q, q->operand->value));
 }
 
 static const char *equals_describe(const struct muster_question *q)
@@ -103,16 +108,16 @@ static int one_of_parse(struct muster_json_reader *r, void *into, const struct m
 }
 
 /* Texts may be patterns, and each also stands for itself. */
-static bool one_of_judge(const struct muster_question *q)
+static enum muster_answer one_of_judge(const struct muster_question *q)
 {
 	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
 	for (size_t i = 0; i < q->operand->list_count; i++) {
 		struct muster_value item = q->operand->list[i].value;
 		if (is_value(q, item) ||
 			(item.type == MUSTER_STRING && fnmatch(item.string, q->sample->value.string, flags) == 0))
-			return true;
+			return MUSTER_ANSWER_GOOD;
 	}
-	return false;
+	return MUSTER_ANSWER_BAD;
 }
 
 static const char *one_of_describe(const struct muster_question *q)
@@ -148,9 +153,9 @@ static int matches_parse(struct muster_json_reader *r, void *into, const struct 
 	return operand->regex ? 0 : muster_json_reader_fail(r, "\"%.80s\" is %s", operand->value.string, why);
 }
 
-static bool matches_judge(const struct muster_question *q)
+static enum muster_answer matches_judge(const struct muster_question *q)
 {
-	return regexec(q->operand->regex, q->sample->value.string, 0, NULL, 0) == 0;
+	return answer(regexec(q->operand->regex, q->sample->value.string, 0, NULL, 0) == 0);
 }
 
 static const char *matches_describe(const struct muster_question *q)
@@ -171,9 +176,9 @@ static int min_version_parse(struct muster_json_reader *r, void *into, const str
 				 operand->value.string);
 }
 
-static bool min_version_judge(const struct muster_question *q)
+static enum muster_answer min_version_judge(const struct muster_question *q)
 {
-	return muster_version_reaches(q->sample->value.string, q->operand->value.string);
+	return answer(muster_version_reaches(q->sample->value.string, q->operand->value.string));
 }
 
 static const char *min_version_describe(const struct muster_question *q)
@@ -227,10 +232,10 @@ static const struct muster_listed *find_by_label(const struct muster_question *q
 	return NULL;
 }
 
-static bool equals_by_judge(const struct muster_question *q)
+static enum muster_answer equals_by_judge(const struct muster_question *q)
 {
 	const struct muster_listed *by = find_by_label(q);
-	return by && is_value(q, by->value);
+	return answer(by && is_value(q, by->value));
 }
 
 static const char *equals_by_describe(const struct muster_question *q)
@@ -378,29 +383,27 @@ const struct muster_operator muster_operators[] = {
 		.shared = true,
 		.parse = muster_limit_parse,
 		.beside = muster_limit_min_beside,
-		.judge = muster_limit_lower_judge,
+		.judge = muster_limit_min_judge,
 		.describe = muster_limits_describe },
 	{ .name = "max",
 		.types = NUMBERS,
 		.shared = true,
 		.parse = muster_limit_parse,
-		.judge = muster_limit_upper_judge,
+		.judge = muster_limit_max_judge,
 		.describe = muster_limits_describe },
 	{ .name = "warn_below",
 		.types = NUMBERS,
 		.shared = true,
-		.warns = true,
 		.parse = muster_limit_parse,
 		.lint = muster_limit_warn_below_lint,
-		.judge = muster_limit_lower_judge,
+		.judge = muster_limit_warn_below_judge,
 		.describe = muster_limits_describe },
 	{ .name = "warn_above",
 		.types = NUMBERS,
 		.shared = true,
-		.warns = true,
 		.parse = muster_limit_parse,
 		.lint = muster_limit_warn_above_lint,
-		.judge = muster_limit_upper_judge,
+		.judge = muster_limit_warn_above_judge,
 		.describe = muster_limits_describe },
 	{ .name = "equals_by",
 		.types = ALL,

@@ -21,6 +21,13 @@ enum muster_operator_kind {
 	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
 };
 
+/* What an operator says of a value. */
+enum muster_answer {
+	MUSTER_ANSWER_GOOD = 0, /* as it should be */
+	MUSTER_ANSWER_WARN,     /* a warning, whatever the check's severity */
+	MUSTER_ANSWER_BAD,      /* what the check's severity says */
+};
+
 /* The median of the values that a check uses in a run. */
 struct muster_median {
 	double value;
@@ -44,7 +51,6 @@ struct muster_operator {
 	unsigned int types; /* metrics that the operator fits, as bits of enum muster_type */
 	enum muster_operator_kind kind;
 	bool exact;        /* names the right values: at most one of these in a check */
-	bool warns;        /* a value that it refuses is a warning, whatever the check's severity */
 	bool uncalibrated; /* holds the value against no figure */
 	bool each_sample;  /* describe says something else of each sample */
 	bool any_case;     /* honours ignore_case */
@@ -59,8 +65,8 @@ struct muster_operator {
 	/* Optional: as parse, of an operand that was read: -1 for what can be judged, but never comes true or never
 	 * matters. */
 	int (*lint)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
-	/* Optional: whether the value is as it should be. Called for each sample: no allocation. */
-	bool (*judge)(const struct muster_question *question);
+	/* Optional: what to make of the value. Called for each sample: no allocation. */
+	enum muster_answer (*judge)(const struct muster_question *question);
 	/* What is expected, in words; "" when another operator says it. Operators of one check that share this
 	 * function are described by one call, for the first of them. */
 	const char *(*describe)(const struct muster_question *question);

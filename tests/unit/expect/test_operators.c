@@ -58,7 +58,8 @@ static bool takes_sample(const struct muster_check *check, const struct muster_s
 			.check = check, .operand = &check->operands[i], .sample = sample
 		};
 
-		if (check->operands[i].operator->judge && !check->operands[i].operator->judge(&question))
+		if (check->operands[i].operator->judge && check->operands[i].operator->judge(&question) !=
+			MUSTER_ANSWER_GOOD)
 			return false;
 	}
 	return true;
@@ -189,7 +190,8 @@ START_TEST(a_share_of_the_median_is_taken_at_its_bound)
 		const struct muster_question question = {
 			.check = check, .operand = check->operands, .sample = &sample, .median = &shares[i].median
 		};
-		ck_assert_msg(check->operands->operator->judge(&question) == shares[i].taken, "case %zu", i);
+		ck_assert_msg((check->operands->operator->judge(&question) == MUSTER_ANSWER_GOOD) == shares[i].taken,
+			"case %zu", i);
 		muster_expect_done(&expect);
 	}
 }
@@ -226,7 +228,7 @@ START_TEST(equals_by_takes_what_is_listed_for_the_label)
 			.check = expect.checks, .operand = expect.checks->operands, .sample = &sample, .arena = arena
 		};
 		const struct muster_operator *row = expect.checks->operands->operator;
-		ck_assert_msg(row->judge(&question) == cases[i].taken, "case %zu", i);
+		ck_assert_msg((row->judge(&question) == MUSTER_ANSWER_GOOD) == cases[i].taken, "case %zu", i);
 		ck_assert_str_eq(row->describe(&question), cases[i].expected);
 	}
 	muster_expect_done(&expect);
