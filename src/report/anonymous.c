@@ -10,7 +10,16 @@
 #include <string.h>
 
 /* What the texts of a metric are. Texts of other metrics name no one: a model, a version, a state. */
-enum holds { HOLDS_NOTHING = 0, HOLDS_TEXT, HOLDS_NAME, HOLDS_PKEYS, HOLDS_SWITCHES, HOLDS_NUMBER, HOLDS_JOBS };
+enum holds {
+	HOLDS_NOTHING = 0,
+	HOLDS_TEXT,
+	HOLDS_NAME,
+	HOLDS_PKEYS,
+	HOLDS_SWITCHES,
+	HOLDS_NUMBER,
+	HOLDS_JOBS,
+	HOLDS_LINE
+};
 
 static const struct {
 	const char *metric;
@@ -19,14 +28,17 @@ static const struct {
 } metrics[] = {
 	{ "gpu.uuid", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
+	{ "node.kernel_event_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
 	{ "node.other_jobs", HOLDS_JOBS, MUSTER_NAME_VALUE },
 	{ "node.placement_group", HOLDS_NAME, MUSTER_NAME_GROUP },
 	{ "node.slurm_topology", HOLDS_SWITCHES, MUSTER_NAME_SWITCH },
+	{ "node.sxid_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.topo_file", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.topo_file_differs", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.vm_id", HOLDS_NAME, MUSTER_NAME_VM },
+	{ "node.xid_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "port.gid", HOLDS_NAME, MUSTER_NAME_ADDRESS },
 	{ "port.guid", HOLDS_NAME, MUSTER_NAME_ADDRESS },
 	{ "port.lid", HOLDS_NUMBER, MUSTER_NAME_ADDRESS },
@@ -64,6 +76,12 @@ struct walk {
 static void change(struct walk *w, const char **text)
 {
 	*text = muster_anonymous_text(w->names, MUSTER_NAME_NODE, *text);
+}
+
+/* Of the kernel's log, or of a library. */
+static void change_line(struct walk *w, const char **line)
+{
+	*line = muster_anonymous_line(w->names, *line);
 }
 
 static double replace_lid(struct walk *w, double lid)
@@ -110,6 +128,7 @@ static struct muster_value replace_value(struct walk *w, const char *metric, str
 	case HOLDS_NAME: value.string = muster_anonymous_name(w->names, metrics[i].kind, value.string); break;
 	case HOLDS_PKEYS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
 	case HOLDS_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;
+	case HOLDS_LINE: value.string = muster_anonymous_line(w->names, value.string); break;
 	case HOLDS_NUMBER:
 	case HOLDS_NOTHING: break;
 	}
@@ -155,7 +174,7 @@ static void change_rank(struct walk *w, struct muster_rank *rank, struct muster_
 	for (size_t i = 0; i < rank->outcomes.count; i++) {
 		change(w, &rank->outcomes.items[i].detail);
 		change(w, &rank->outcomes.items[i].step);
-		change(w, &rank->outcomes.items[i].evidence);
+		change_line(w, &rank->outcomes.items[i].evidence);
 	}
 }
 
@@ -206,7 +225,7 @@ static void change_report(struct walk *w, struct muster_report *report)
 		change_about(w, finding->metric, &finding->expected);
 		change_about(w, finding->metric, &finding->observed);
 		change_about(w, finding->metric, &finding->advice);
-		change(w, &finding->evidence);
+		change_line(w, &finding->evidence);
 		change(w, &finding->source);
 	}
 	for (size_t i = 0; i < report->tally_count; i++) {

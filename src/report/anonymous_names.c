@@ -42,6 +42,7 @@ static const char *const words[MUSTER_NAME_KIND_COUNT] = {
 	[MUSTER_NAME_HOST] = "host",
 	[MUSTER_NAME_USER] = "user",
 	[MUSTER_NAME_VALUE] = "value",
+	[MUSTER_NAME_PROCESS] = "process",
 };
 
 struct muster_anonymous_names *muster_anonymous_names_new(struct muster_arena *arena)

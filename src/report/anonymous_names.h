@@ -21,6 +21,7 @@ enum muster_name_kind {
 	MUSTER_NAME_HOST, /* in logs: of no node of the run */
 	MUSTER_NAME_USER,
 	MUSTER_NAME_VALUE, /* of a setting that may hold anything */
+	MUSTER_NAME_PROCESS,
 	MUSTER_NAME_KIND_COUNT
 };
 
@@ -38,6 +39,9 @@ const char *muster_anonymous_name_known(
 /* A text for people, or of a library: its paths, UUIDs, addresses, user@, and the names of nodes (lists in brackets
  * too) and of `kind` (MUSTER_NAME_NODE: nothing else) are replaced. NULL stays NULL. */
 const char *muster_anonymous_text(struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text);
+
+/* A line of the kernel's log: as a text, and without the names and numbers of processes and users. NULL stays NULL. */
+const char *muster_anonymous_line(struct muster_anonymous_names *names, const char *line);
 
 /* "0x8001 0x7fff": each key's partition is replaced, what says how the port is a member stays. */
 const char *muster_anonymous_pkeys(struct muster_anonymous_names *names, const char *keys);

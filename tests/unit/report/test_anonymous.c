@@ -134,11 +134,46 @@ START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 }
 END_TEST
 
+/* Lines of a kernel's log: without processes, users and nodes, and with what tells of the fault. */
+static const struct {
+	const char *line, *replaced; /* NULL: as before */
+} lines[] = {
+	{ "NVRM: Xid (PCI:0000:cb:00): 13, pid=4711, name=secret-model, Graphics SM Warp Exception on (GPC 7, TPC 0)",
+		"NVRM: Xid (PCI:0000:cb:00): 13, pid=0, name=process-1, Graphics SM Warp Exception on (GPC 7, TPC 0)" },
+	{ "NVRM: Xid (PCI:0000:cb:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.", NULL },
+	{ "NVRM: Xid (PCI:0000:cb:00): 94, pid='4711', name=a.out, Contained: CE User Channel (0x9)",
+		"NVRM: Xid (PCI:0000:cb:00): 94, pid=0, name=process-1, Contained: CE User Channel (0x9)" },
+	{ "NVRM: Xid (PCI:0000:05:00): 74, pid=1, name=x, NVLink: fatal error (0x10000, 0x0, 0x0)",
+		"NVRM: Xid (PCI:0000:05:00): 74, pid=0, name=process-1, NVLink: fatal error (0x10000, 0x0, 0x0)" },
+	{ "Out of memory: Killed process 4711 (python3) total-vm:8kB, UID:1000 pgtables:1kB",
+		"Out of memory: Killed process 0 (process-1) total-vm:8kB, UID:0 pgtables:1kB" },
+	{ "Memory cgroup out of memory: Killed process 9 (a b) total-vm:1kB, anon-rss:2kB, uid:1000",
+		"Memory cgroup out of memory: Killed process 0 (process-1) total-vm:1kB, anon-rss:2kB, uid:0" },
+	{ "INFO: task python3:4711 blocked for more than 122 seconds.",
+		"INFO: task process-1 blocked for more than 122 seconds." },
+	{ "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [secret:4711]",
+		"watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [process-1]" },
+	{ "EXT4-fs (sda1): Remounting filesystem read-only", NULL },
+	{ "mlx5_core 0001:00:00.0: poll_health:955:(pid 0): device's health compromised", NULL },
+	{ "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 7: 8c00004000010092", NULL },
+	{ "gpu-07: pid=", "node-1: pid=" },
+	{ "", NULL },
+};
+
+START_TEST(a_line_of_the_log_keeps_all_but_processes_users_and_nodes)
+{
+	const char *wanted = lines[_i].replaced ? lines[_i].replaced : lines[_i].line;
+	ck_assert_str_eq(muster_anonymous_line(names, lines[_i].line), wanted);
+	ck_assert_ptr_null(muster_anonymous_line(names, NULL));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("anonymous");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, a_text_keeps_all_but_names, 0, (int)(sizeof texts / sizeof *texts));
+	tcase_add_loop_test(tc, a_line_of_the_log_keeps_all_but_processes_users_and_nodes, 0, LENGTH(lines));
 	tcase_add_test(tc, names_of_another_kind_are_replaced_only_where_they_are_meant);
 	tcase_add_test(tc, a_key_keeps_how_the_port_is_a_member);
 	tcase_add_test(tc, many_names_keep_their_replacements);
