@@ -38,6 +38,7 @@ struct muster_probe_env {
 	int rank, ranks, local_rank, local_ranks, node_index, nodes;
 	const char *node_name;
 	bool leader;                     /* the lowest rank of its node: node-scoped facts are its to measure */
+	bool shared;                     /* other programs may use the GPU: the user has said so */
 	bool in_job;                     /* a job's launcher placed the ranks and its script set their environment */
 	const struct muster_peer *peers; /* the ranks of this node, this one included */
 	size_t peer_count;
@@ -113,8 +114,9 @@ struct muster_probe {
 	const struct muster_metric *metrics;
 	size_t metric_count;
 
-	/* Optional: once the rank has its GPU, before any probe runs, to start what takes its time by itself, such as
-	 * opening a large library in a thread. Must return at once and emits nothing. */
+	/* Optional: once the rank's GPU is known, before CUDA makes a context on the GPU and before any probe runs: for
+	 * what that would change, and to start what takes its time by itself, such as opening a large library in a
+	 * thread. Must return at once, unless another program is on the GPU, and emits nothing. */
 	void (*begin)(struct muster_probe_ctx *ctx);
 	/* Alone: measure what can be measured without the other ranks. For a probe with `together`, this is the rank's
 	 * own turn: GPUs that share a path to the host never run it at once. May be NULL where there is `together`. */

@@ -97,8 +97,11 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			MUSTER_CLI_CHOICE(&log_format, log_formats) },
 		{ "--strict", NULL, "warnings fail the run", .flag = &options->strict },
 		{ "--beside-jobs", NULL,
-			"other jobs use CPUs of these nodes: a copy or an all-reduce that is too slow is inconclusive",
+			"other jobs use CPUs and GPUs of these nodes: a copy or an all-reduce that is too slow is "
+			"inconclusive",
 			.flag = &options->beside_jobs },
+		{ "--shared", NULL, "other programs may use the GPUs: they are recorded and do not fail the run",
+			.flag = &options->shared },
 		{ "--min-bytes", "SIZE",
 			"smallest all-reduce message, e.g. 8M; sizes double up to --max-bytes and replace those of "
 			"--profile",

@@ -21,7 +21,8 @@ struct muster_options {
 	int deadline_s;
 	int probe_deadline_s; /* the most that one probe's command may take; 0: the probe's own deadline */
 	bool strict;
-	bool beside_jobs; /* other jobs use CPUs of these nodes */
+	bool beside_jobs; /* other jobs use CPUs of these nodes, and may use GPUs */
+	bool shared;      /* other programs may use the GPUs */
 	enum muster_localise localise;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
 	int repeats;                   /* of copies and rings; 0 means once too */

@@ -61,6 +61,7 @@ static bool take(struct muster_supervisor *s)
 		{ "nodes", s->nodes },
 		{ "leader", s->aggregator != NULL },
 		{ "in_job", s->host->in_job },
+		{ "shared", s->options->shared || s->options->beside_jobs },
 		{ "profile", s->options->profile },
 		{ "min_bytes", (double)s->options->min_bytes },
 		{ "max_bytes", (double)s->options->max_bytes },

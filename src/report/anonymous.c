@@ -16,9 +16,10 @@ enum holds {
 	HOLDS_NAME,
 	HOLDS_PKEYS,
 	HOLDS_SWITCHES,
-	HOLDS_NUMBER,
+	HOLDS_PROCESSES,
 	HOLDS_JOBS,
-	HOLDS_LINE
+	HOLDS_LINE,
+	HOLDS_NUMBER
 };
 
 static const struct {
@@ -28,6 +29,8 @@ static const struct {
 } metrics[] = {
 	{ "gpu.uuid", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
+	{ "gpu.foreign_process", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
+	{ "gpu.foreign_processes", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
 	{ "node.kernel_event_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
@@ -129,6 +132,7 @@ static struct muster_value replace_value(struct walk *w, const char *metric, str
 	case HOLDS_PKEYS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
 	case HOLDS_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;
 	case HOLDS_LINE: value.string = muster_anonymous_line(w->names, value.string); break;
+	case HOLDS_PROCESSES: value.string = muster_anonymous_processes(w->names, value.string); break;
 	case HOLDS_NUMBER:
 	case HOLDS_NOTHING: break;
 	}
@@ -209,7 +213,7 @@ static void change_about(struct walk *w, const char *metric, const char **text)
 {
 	size_t i = place_of(metric);
 	bool named = i < METRICS && (metrics[i].holds == HOLDS_NAME || metrics[i].holds == HOLDS_PKEYS ||
-					    metrics[i].holds == HOLDS_SWITCHES);
+					    metrics[i].holds == HOLDS_SWITCHES || metrics[i].holds == HOLDS_PROCESSES);
 	*text = muster_anonymous_text(w->names, named ? metrics[i].kind : MUSTER_NAME_NODE, *text);
 }
 

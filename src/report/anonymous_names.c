@@ -43,6 +43,7 @@ static const char *const words[MUSTER_NAME_KIND_COUNT] = {
 	[MUSTER_NAME_USER] = "user",
 	[MUSTER_NAME_VALUE] = "value",
 	[MUSTER_NAME_PROCESS] = "process",
+	[MUSTER_NAME_SERIAL] = "serial",
 };
 
 struct muster_anonymous_names *muster_anonymous_names_new(struct muster_arena *arena)
@@ -349,6 +350,27 @@ const char *muster_anonymous_switches(struct muster_anonymous_names *names, cons
 			names->arena, "%s%s%s", text, *text ? "." : "", replace(names, MUSTER_NAME_SWITCH, at, length));
 		at += length;
 		at += *at == '.';
+	}
+	return text;
+}
+
+/* A process begins with its number; the name is the next word, and the user the one in parentheses. */
+const char *muster_anonymous_processes(struct muster_anonymous_names *names, const char *list)
+{
+	const char *text = "";
+	for (const char *at = list; *at;) {
+		size_t digits = strspn(at, "0123456789"), length = strcspn(at, ";");
+		const char *name = at + digits + 1, *user = memchr(at, '(', length);
+		if (digits > 0 && at[digits] == ' ' && *name != '?')
+			replace(names, MUSTER_NAME_PROCESS, name, strcspn(name, " ;"));
+		if (user && strncmp(user + 1, "uid", 3) == 0)
+			replace(names, MUSTER_NAME_PROCESS, user + 1, strcspn(user + 1, ");"));
+		text = muster_arena_printf(names->arena, "%s%s", text,
+			muster_anonymous_text(
+				names, MUSTER_NAME_PROCESS, muster_arena_string_n(names->arena, at, length)));
+		at += length;
+		for (; *at == ';' || *at == ' '; at++)
+			text = muster_arena_printf(names->arena, "%s%c", text, *at);
 	}
 	return text;
 }

@@ -20,8 +20,9 @@ enum muster_name_kind {
 	MUSTER_NAME_FILE,
 	MUSTER_NAME_HOST, /* in logs: of no node of the run */
 	MUSTER_NAME_USER,
-	MUSTER_NAME_VALUE, /* of a setting that may hold anything */
-	MUSTER_NAME_PROCESS,
+	MUSTER_NAME_VALUE,   /* of a setting that may hold anything */
+	MUSTER_NAME_PROCESS, /* and its user */
+	MUSTER_NAME_SERIAL,
 	MUSTER_NAME_KIND_COUNT
 };
 
@@ -45,6 +46,9 @@ const char *muster_anonymous_line(struct muster_anonymous_names *names, const ch
 
 /* "0x8001 0x7fff": each key's partition is replaced, what says how the port is a member stays. */
 const char *muster_anonymous_pkeys(struct muster_anonymous_names *names, const char *keys);
+
+/* "12 python3 (uid1001) 20 MiB; ...": the names of the processes and their users. */
+const char *muster_anonymous_processes(struct muster_anonymous_names *names, const char *list);
 
 /* "s0.s1": each switch or block by itself. */
 const char *muster_anonymous_switches(struct muster_anonymous_names *names, const char *path);

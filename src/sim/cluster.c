@@ -45,6 +45,8 @@ static const struct muster_field gpu_fields[] = {
 	D(muster_sim_gpu, persistence, BOOLEAN, DESCRIBED),
 	D(muster_sim_gpu, mig_supported, BOOLEAN, DESCRIBED),
 	D(muster_sim_gpu, mig, BOOLEAN, DESCRIBED),
+	F(muster_sim_gpu, mig_slices, INT),
+	F(muster_sim_gpu, mig_gb, INT),
 	D(muster_sim_gpu, pcie_gen, INT, DESCRIBED),
 	D(muster_sim_gpu, pcie_gen_max, INT, DESCRIBED),
 	D(muster_sim_gpu, pcie_width, INT, DESCRIBED),
@@ -71,6 +73,13 @@ static const struct muster_field gpu_fields[] = {
 	F(muster_sim_gpu, remap_uncorrectable, INT),
 	F(muster_sim_gpu, remap_pending, BOOLEAN),
 	F(muster_sim_gpu, remap_failed, BOOLEAN),
+	F(muster_sim_gpu, pages_pending, BOOLEAN),
+	F(muster_sim_gpu, sram_exceeded, BOOLEAN),
+	F(muster_sim_gpu, recovery_action, INT),
+	F(muster_sim_gpu, nvlink_replays, NUMBER),
+	F(muster_sim_gpu, nvlink_recoveries, NUMBER),
+	F(muster_sim_gpu, nvlink_crc_errors, NUMBER),
+	F(muster_sim_gpu, pcie_replays, NUMBER),
 	D(muster_sim_gpu, h2d_gbps, NUMBER, DESCRIBED),
 	D(muster_sim_gpu, d2h_gbps, NUMBER, DESCRIBED),
 	D(muster_sim_gpu, h2d_together_gbps, NUMBER, DESCRIBED),
@@ -79,6 +88,10 @@ static const struct muster_field gpu_fields[] = {
 	D(muster_sim_gpu, memory_write_gbps, NUMBER, DESCRIBED),
 	D(muster_sim_gpu, memory_read_gbps, NUMBER, DESCRIBED),
 	F(muster_sim_gpu, memory_held_mib, NUMBER),
+	F(muster_sim_gpu, stranger_pid, INT),
+	F(muster_sim_gpu, stranger_mib, NUMBER),
+	F(muster_sim_gpu, stranger_late, BOOLEAN),
+	F(muster_sim_gpu, busy_percent, INT),
 	F(muster_sim_gpu, memory_bad_bit, INT),
 	F(muster_sim_gpu, memory_bad_at, WORD),
 	D(muster_sim_gpu, gemm_bf16_tflops, NUMBER, DESCRIBED),
@@ -109,6 +122,26 @@ static const struct muster_field gpu_fields[] = {
 	TEXTS(muster_sim_gpu, unsupported, unsupported_count, MUSTER_SIM_DESCRIBED),
 };
 const struct muster_object_type muster_sim_gpu_type = MUSTER_OBJECT_TYPE(muster_sim_gpu, gpu_fields);
+
+/* As an A100's: instances have a little less than their part of the memory, and of 108 multiprocessors 14 each. */
+double muster_sim_memory_mib(const struct muster_sim_gpu *gpu)
+{
+	return gpu->mig_slices > 0 ? gpu->mig_gb * 0.96 * 1024 : gpu->memory_mib;
+}
+
+int muster_sim_multiprocessors(const struct muster_sim_gpu *gpu)
+{
+	return gpu->mig_slices > 0 ? gpu->multiprocessors * 10 / 77 * gpu->mig_slices : gpu->multiprocessors;
+}
+
+const char *muster_sim_uuid(const struct muster_sim_gpu *gpu, char ret[MUSTER_SIM_UUID_SIZE])
+{
+	if (gpu->mig_slices == 0 || strlen(gpu->uuid) < 5)
+		snprintf(ret, MUSTER_SIM_UUID_SIZE, "%s", gpu->uuid);
+	else
+		snprintf(ret, MUSTER_SIM_UUID_SIZE, "MIG-%c%s", gpu->uuid[4] == 'f' ? 'e' : 'f', gpu->uuid + 5);
+	return ret;
+}
 
 static const struct muster_field counter_fields[] = {
 	F(muster_sim_counter, name, TEXT),

@@ -26,6 +26,7 @@ struct muster_sim_gpu {
 	int cuda_index, nvml_index;
 	bool ecc, persistence;
 	bool mig_supported, mig;
+	int mig_slices, mig_gb; /* the rank's instance: sevenths of the multiprocessors, memory; 0: the whole GPU */
 	int pcie_gen, pcie_gen_max, pcie_width, pcie_width_max;
 	int nvlinks, nvlinks_active; /* links there are, links that are up: the first nvlinks_active ones */
 	double nvlink_mbps;          /* of each link, as NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON reports it */
@@ -37,12 +38,19 @@ struct muster_sim_gpu {
 	double power_watts, power_limit_watts;
 	double ecc_corrected_volatile, ecc_uncorrected_volatile, ecc_corrected_aggregate, ecc_uncorrected_aggregate;
 	int remap_correctable, remap_uncorrectable;
-	bool remap_pending, remap_failed;
+	bool remap_pending, remap_failed, pages_pending, sram_exceeded;
+	int recovery_action; /* nvmlDeviceGpuRecoveryAction_t */
+	/* what the work of a process adds to counters of errors */
+	double nvlink_replays, nvlink_recoveries, nvlink_crc_errors, pcie_replays;
 	double h2d_gbps, d2h_gbps;                   /* alone */
 	double h2d_together_gbps, d2h_together_gbps; /* with all GPUs of the node busy */
 	int sm_clock_app_mhz;                        /* application clock */
 	double memory_write_gbps, memory_read_gbps;  /* of its own memory, by a kernel */
 	double memory_held_mib;                      /* of its memory, by other programs */
+	int stranger_pid;                            /* another program that NVML lists; 0: none */
+	double stranger_mib;                         /* what the program has of the memory, as NVML lists it */
+	bool stranger_late;                          /* the program begins while muster runs */
+	int busy_percent;                            /* how busy other programs keep it, that NVML does not list */
 	int memory_bad_bit;               /* kernels read this bit of an 8-byte word as 1, counted from 1; 0: none */
 	unsigned long long memory_bad_at; /* where this word is, in each allocation that is so long: bytes */
 	double gemm_bf16_tflops, gemm_fp64_tflops, gemm_fp8_tflops; /* matrix products; 0: not supported */
@@ -67,6 +75,13 @@ struct muster_sim_gpu {
 	const char **unsupported; /* NVML functions that answer NVML_ERROR_NOT_SUPPORTED for it */
 	size_t unsupported_count;
 };
+
+/* What a process sees of the GPU: the instance, where the GPU is divided. */
+double muster_sim_memory_mib(const struct muster_sim_gpu *gpu);
+int muster_sim_multiprocessors(const struct muster_sim_gpu *gpu);
+/* "GPU-...", or "MIG-..." of the instance. */
+#define MUSTER_SIM_UUID_SIZE 64
+const char *muster_sim_uuid(const struct muster_sim_gpu *gpu, char ret[MUSTER_SIM_UUID_SIZE]);
 
 struct muster_sim_counter {
 	const char *name;       /* "link_downed"; in counters/, or "hw:out_of_sequence" in hw_counters/ */

@@ -74,6 +74,11 @@ static int needs_reasons(const struct muster_fault_target *t, struct muster_erro
 	return needs_answer(t, "nvmlDeviceGetCurrentClocksThrottleReasons", err);
 }
 
+static int needs_utilisation(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetUtilizationRates", err);
+}
+
 static int needs_coherence(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return *t->node->coherent_memory_mode
@@ -93,6 +98,8 @@ static int needs_topo_file(const struct muster_fault_target *t, struct muster_er
 const struct muster_fault muster_fault_kinds[] = {
 	{ "acs", MUSTER_SIM_NODE, NULL, NULL, "a PCIe switch above the first GPU has ACS enabled",
 		SETS(muster_sim_node, acs, TRUE) },
+	{ "busy", MUSTER_SIM_GPU, "%", "99", "something that NVML does not list computes on the GPU",
+		.needs = needs_utilisation, SETS(muster_sim_gpu, busy_percent, INT), .low = 1, .high = 100 },
 	{ "c2c-down", MUSTER_SIM_GPU, "LINKS", "1", "this many C2C links of the GPU are down",
 		.apply = muster_fault_c2c_down },
 	{ "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique", .needs = needs_rack,
@@ -178,7 +185,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "memory-held", MUSTER_SIM_GPU, "MiB", NULL,
 		"other programs hold this much of the GPU's memory (default: half)",
 		.apply = muster_fault_memory_held },
-	{ "mig", MUSTER_SIM_GPU, "on|off", "on", "the GPU's MIG mode", .apply = muster_fault_mig },
+	{ "mig", MUSTER_SIM_GPU, "on|off|PROFILE", "on",
+		"the GPU's MIG mode, or the profile of the rank's instance (3g.20gb)", .apply = muster_fault_mig },
 	{ "nccl-async-error", MUSTER_SIM_RANK, NULL, NULL, "NCCL reports an asynchronous error on this rank",
 		SETS(muster_sim_rank, nccl_async_error, TRUE) },
 	{ "nccl-hang", MUSTER_SIM_RANK, "init|reduce", "init",
@@ -216,6 +224,12 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.3",
 		"matrix products lose this share of their rate from the first to the last tenth of a soak",
 		.apply = muster_fault_soak_drift },
+	{ "stranger", MUSTER_SIM_GPU, "MiB", NULL,
+		"another program computes on the GPU and has so much of its memory (default: half)",
+		.apply = muster_fault_stranger },
+	{ "stranger-late", MUSTER_SIM_GPU, "MiB", "700",
+		"the same, but the program begins while muster runs, and leaves muster its memory",
+		.apply = muster_fault_stranger_late },
 	{ "together-slow", MUSTER_SIM_GPU, "GB/s", "3",
 		"copies to this GPU have this bandwidth while all GPUs of the node copy",
 		SETS(muster_sim_gpu, h2d_together_gbps, NUMBER), .low = 1, .high = 10000 },

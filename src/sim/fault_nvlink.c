@@ -23,6 +23,28 @@ int muster_fault_nvlink_down(const struct muster_fault_target *t, const char *va
 	return links_down(t->gpu->nvlinks, "NVLinks", value, &t->gpu->nvlinks_active, err);
 }
 
+/* KIND:ERRORS, as in "recovery:1". */
+int muster_fault_nvlink_errors(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	const struct {
+		const char *kind;
+		double *errors;
+	} counters[] = {
+		{ "replay", &t->gpu->nvlink_replays },
+		{ "recovery", &t->gpu->nvlink_recoveries },
+		{ "crc", &t->gpu->nvlink_crc_errors },
+	};
+	const char *colon = strchr(value, ':');
+	if (t->gpu->nvlinks == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no NVLinks");
+	for (size_t i = 0; colon && i < sizeof counters / sizeof *counters; i++)
+		if (strlen(counters[i].kind) == (size_t)(colon - value) &&
+			strncmp(counters[i].kind, value, (size_t)(colon - value)) == 0)
+			return muster_fault_number(colon + 1, 1, 1e9, counters[i].errors, err);
+	return muster_fail(err, MUSTER_EUSAGE,
+		"VALUE must be KIND:ERRORS with replay, recovery or crc as KIND, not \"%s\"", value);
+}
+
 int muster_fault_c2c_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	return links_down(t->gpu->c2c_links, "C2C links", value, &t->gpu->c2c_links, err);

@@ -238,6 +238,19 @@ static void put_metadata(struct muster_sim_tree *t, const struct muster_sim_node
 		node->vm_size, node->name, node->placement_group);
 }
 
+/* Programs of others on a GPU, as far as they can be named. */
+static void put_strangers(struct muster_sim_tree *t, const struct muster_sim_node *node)
+{
+	int last = 0;
+	for (size_t i = 0; i < node->gpu_count; i++) {
+		if (node->gpus[i].stranger_pid == 0 || node->gpus[i].stranger_pid == last)
+			continue;
+		last = node->gpus[i].stranger_pid;
+		muster_sim_tree_enter(t, "proc/%d", last);
+		muster_sim_tree_put(t, "comm", "python3");
+	}
+}
+
 static void put_disk(struct muster_sim_tree *t, const char *disk, double gb)
 {
 	muster_sim_tree_enter(t, "sys/block/%s", disk);
@@ -329,6 +342,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	put_os(&t, node);
 	put_metadata(&t, node);
 	put_disks(&t, node);
+	put_strangers(&t, node);
 	put_nccl(&t, node, hw);
 	muster_sim_tree_enter(&t, ".");
 	FILE *out = muster_sim_tree_start(&t, "topology.xml");

@@ -58,6 +58,20 @@ typedef enum nvmlGpuP2PStatus_enum {
 	NVML_P2P_STATUS_UNKNOWN = 6
 } nvmlGpuP2PStatus_t;
 typedef enum nvmlGpuP2PCapsIndex_enum { NVML_P2P_CAPS_INDEX_NVLINK = 2 } nvmlGpuP2PCapsIndex_t;
+typedef enum nvmlNvLinkErrorCounter_enum {
+	NVML_NVLINK_ERROR_DL_REPLAY = 0,
+	NVML_NVLINK_ERROR_DL_RECOVERY = 1,
+	NVML_NVLINK_ERROR_DL_CRC_FLIT = 2,
+	NVML_NVLINK_ERROR_DL_CRC_DATA = 3,
+	NVML_NVLINK_ERROR_DL_ECC_DATA = 4
+} nvmlNvLinkErrorCounter_t;
+typedef enum nvmlDeviceGpuRecoveryAction_s {
+	NVML_GPU_RECOVERY_ACTION_NONE = 0,           /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,      /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,    /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,      /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4 /* since R570 */
+} nvmlDeviceGpuRecoveryAction_t;                     /* since R570 */
 
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];
@@ -67,6 +81,49 @@ typedef struct nvmlPciInfo_st {
 typedef struct nvmlMemory_st {
 	unsigned long long total, free, used; /* bytes */
 } nvmlMemory_t;
+typedef struct nvmlMemory_v2_st {
+	unsigned int version;
+	unsigned long long total, reserved, free, used; /* bytes; used: without the driver's own, which is reserved */
+} nvmlMemory_v2_t;                                      /* since R510 */
+#define nvmlMemory_v2 ((unsigned int)(sizeof(nvmlMemory_v2_t) | 2u << 24)) /* since R510 */
+typedef struct nvmlUtilization_st {
+	unsigned int gpu, memory; /* per cent of the last sample period, which is 1/6 to 1 s long */
+} nvmlUtilization_t;
+/* What the second form of the calls gives in every driver; R470 has it under another name. */
+typedef struct nvmlProcessInfo_v2_st {
+	unsigned int pid;
+	unsigned long long usedGpuMemory; /* bytes; all ones: not known */
+	unsigned int gpuInstanceId;
+	unsigned int computeInstanceId;
+} nvmlProcessInfo_v2_t; /* since R510 */
+typedef struct nvmlDeviceAttributes_st {
+	unsigned int multiprocessorCount;
+	unsigned int sharedCopyEngineCount;
+	unsigned int sharedDecoderCount;
+	unsigned int sharedEncoderCount;
+	unsigned int sharedJpegCount;
+	unsigned int sharedOfaCount;
+	unsigned int gpuInstanceSliceCount;
+	unsigned int computeInstanceSliceCount;
+	unsigned long long memorySizeMB;
+} nvmlDeviceAttributes_t;
+typedef struct {
+	unsigned int version;
+	unsigned long long aggregateUncParity;
+	unsigned long long aggregateUncSecDed;
+	unsigned long long aggregateCor;
+	unsigned long long volatileUncParity;
+	unsigned long long volatileUncSecDed;
+	unsigned long long volatileCor;
+	unsigned long long aggregateUncBucketL2;
+	unsigned long long aggregateUncBucketSm;
+	unsigned long long aggregateUncBucketPcie;
+	unsigned long long aggregateUncBucketMcu;
+	unsigned long long aggregateUncBucketOther;
+	unsigned int bThresholdExceeded;
+} nvmlEccSramErrorStatus_v1_t;                                /* since R550 */
+typedef nvmlEccSramErrorStatus_v1_t nvmlEccSramErrorStatus_t; /* since R550; whichever version is the header's newest */
+#define nvmlEccSramErrorStatus_v1 ((unsigned int)(sizeof(nvmlEccSramErrorStatus_v1_t) | 1u << 24)) /* since R550 */
 typedef union nvmlValue_st {
 	double dVal;
 	unsigned int uiVal;
@@ -134,10 +191,32 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON 90
 #define NVML_FI_DEV_NVLINK_LINK_COUNT 91
 #define NVML_FI_DEV_NVLINK_GET_SPEED 164                            /* since R525; scope: the link; MB/s */
+#define NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER 169                 /* since R525 */
 #define NVML_FI_DEV_C2C_LINK_COUNT 170                              /* since R525 */
 #define NVML_FI_DEV_C2C_LINK_GET_STATUS 171                         /* since R525; scope: the link */
 #define NVML_FI_DEV_C2C_LINK_GET_MAX_BW 172                         /* since R525; scope: the link; MB/s */
+#define NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS 173               /* since R535; all PCIE_COUNT: life-time */
+#define NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED 174                    /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR 175                   /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_BAD_TLP 176                          /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_NAKS_SENT 177                        /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_BAD_DLLP 178                         /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_NON_FATAL_ERROR 179                  /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR 180                      /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_UNSUPPORTED_REQ 181                  /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR 182                       /* since R535 */
+#define NVML_FI_DEV_PCIE_COUNT_LANE_ERROR 183                       /* since R535 */
 #define NVML_FI_DEV_POWER_INSTANT 186                               /* since R535; mW */
+#define NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS 206        /* since R560; scope: the link; NVLink 5 */
+#define NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS 207          /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS 208                     /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS 211    /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_XMIT_DISCARDS 212                  /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS 214    /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS 215           /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS 219               /* since R560 */
+#define NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS 221                  /* since R560 */
+#define NVML_FI_DEV_GET_GPU_RECOVERY_ACTION 230                     /* since R570 */
 #define NVML_GPU_FABRIC_STATE_NOT_SUPPORTED 0                       /* since R525 */
 #define NVML_GPU_FABRIC_STATE_NOT_STARTED 1                         /* since R525 */
 #define NVML_GPU_FABRIC_STATE_IN_PROGRESS 2                         /* since R525 */
@@ -213,13 +292,32 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 	X(nvmlDeviceGetVirtualizationMode, (nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode))
 
 /* The same for functions that nothing else depends on, or that some drivers lack: newer than R470, or announced to go
- * (applications clocks, the first form of the fabric's state). Where one is missing, calling it answers
+ * (applications clocks, the first form of the fabric's state, the second form of the
+ * lists of processes). Where one is missing, calling it answers
  * NVML_ERROR_FUNCTION_NOT_FOUND. */
 #define MUSTER_NVML_OPTIONAL_FUNCTIONS(X) \
 	X(nvmlDeviceGetP2PStatus, (nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, \
 		nvmlGpuP2PStatus_t *status)) \
 	X(nvmlDeviceGetApplicationsClock, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
 	X(nvmlDeviceGetGridLicensableFeatures_v4, (nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)) \
+	X(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, nvmlMemory_v2_t *memory)) \
+	X(nvmlDeviceGetUtilizationRates, (nvmlDevice_t device, nvmlUtilization_t *rates)) \
+	X(nvmlDeviceGetComputeRunningProcesses_v2, (nvmlDevice_t device, unsigned int *count, \
+		nvmlProcessInfo_v2_t *processes)) \
+	X(nvmlDeviceGetGraphicsRunningProcesses_v2, (nvmlDevice_t device, unsigned int *count, \
+		nvmlProcessInfo_v2_t *processes)) \
+	X(nvmlDeviceGetMPSComputeRunningProcesses_v2, (nvmlDevice_t device, unsigned int *count, \
+		nvmlProcessInfo_v2_t *processes)) \
+	X(nvmlDeviceGetSerial, (nvmlDevice_t device, char *serial, unsigned int length)) \
+	X(nvmlDeviceGetBoardPartNumber, (nvmlDevice_t device, char *number, unsigned int length)) \
+	X(nvmlDeviceGetRetiredPagesPendingStatus, (nvmlDevice_t device, nvmlEnableState_t *pending)) \
+	X(nvmlDeviceGetSramEccErrorStatus, (nvmlDevice_t device, nvmlEccSramErrorStatus_t *status)) \
+	X(nvmlDeviceGetNvLinkErrorCounter, (nvmlDevice_t device, unsigned int link, nvmlNvLinkErrorCounter_t kind, \
+		unsigned long long *count)) \
+	X(nvmlDeviceGetPcieReplayCounter, (nvmlDevice_t device, unsigned int *replays)) \
+	X(nvmlDeviceGetMaxMigDeviceCount, (nvmlDevice_t device, unsigned int *count)) \
+	X(nvmlDeviceGetMigDeviceHandleByIndex, (nvmlDevice_t device, unsigned int index, nvmlDevice_t *instance)) \
+	X(nvmlDeviceGetAttributes_v2, (nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)) \
 	X(nvmlDeviceGetGpuFabricInfo, (nvmlDevice_t device, nvmlGpuFabricInfo_t *info)) \
 	X(nvmlDeviceGetGpuFabricInfoV, (nvmlDevice_t device, nvmlGpuFabricInfoV_t *info))
 /* clang-format on */

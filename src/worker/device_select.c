@@ -95,15 +95,19 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 			cuda, cuda->cuDeviceGetName(ret->name, sizeof ret->name, device), err, "cuDeviceGetName") < 0)
 		return muster_wrap(err, "GPU %d", ordinal);
 	snprintf(ret->choice, sizeof ret->choice, "%s", ret->visible == 1 ? "only-visible" : "local-rank");
-	join_nvml(ret);
-
-	CUcontext context;
-	muster_step(ctx, "cuDevicePrimaryCtxRetain on %s", ret->bus_id);
-	if (muster_cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(&context, device), err, "cuDevicePrimaryCtxRetain") <
-			0 ||
-		muster_cuda_check(cuda, cuda->cuCtxSetCurrent(context), err, "cuCtxSetCurrent") < 0)
-		return muster_wrap(err, "GPU %s", ret->bus_id);
 	ret->cuda_device = device;
+	join_nvml(ret);
+	return 0;
+}
+
+int muster_device_use(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = muster_cuda(err);
+	CUcontext context;
+	muster_step(ctx, "cuDevicePrimaryCtxRetain on %s", gpu->bus_id);
+	if (!cuda || MUSTER_CUDA(cuda, err, cuDevicePrimaryCtxRetain, &context, gpu->cuda_device) < 0 ||
+		MUSTER_CUDA(cuda, err, cuCtxSetCurrent, context) < 0)
+		return muster_wrap(err, "GPU %s", gpu->bus_id);
 	return 0;
 }
 

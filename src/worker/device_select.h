@@ -8,10 +8,13 @@
  * when CUDA does not start. */
 int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err);
 
-/* Choose the rank's GPU and make its primary context current: a single visible GPU ("only-visible"), else the one with
+/* Choose the rank's GPU: a single visible GPU ("only-visible"), else the one with
  * the number of the local rank in CUDA's order ("local-rank"), or none for a rank beyond the visible GPUs ("none", with
  * why_none). -1 with err when a call of CUDA fails; ret is filled as far as known. */
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err);
+
+/* Make the primary context of the chosen GPU, and make it current. -1 with err. */
+int muster_device_use(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, struct muster_error *err);
 
 /* For a rank that no launcher has bound: bind this thread, which runs the probes, to the CPUs near the GPU. Without
  * effect when these are unknown or not allowed; the affinity probe reports that. */

@@ -150,7 +150,7 @@ static void send_done(struct worker *worker, int failed, const struct muster_err
 
 struct take {
 	struct muster_probe_env env;
-	int leader, in_job;
+	int leader, in_job, shared;
 	const char *why_skipped;
 };
 static const struct muster_field take_fields[] = {
@@ -162,6 +162,7 @@ static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(take, "nodes", env.nodes, INT) },
 	{ MUSTER_FIELD(take, leader, INT) },
 	{ MUSTER_FIELD(take, in_job, INT) },
+	{ MUSTER_FIELD(take, shared, INT) },
 	{ MUSTER_FIELD_AS(take, "profile", env.profile, INT) },
 	{ MUSTER_FIELD_AS(take, "min_bytes", env.min_bytes, WORD) },
 	{ MUSTER_FIELD_AS(take, "max_bytes", env.max_bytes, WORD) },
@@ -287,11 +288,13 @@ static const struct muster_probe_sink sink = {
 	.broken = broken,
 };
 
-static void begin_probes(struct worker *worker)
+/* Once the GPU is known. What probes read of it in `begin` is not yet changed by our own context. */
+static int use_gpu(struct worker *worker, struct muster_error *err)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
 		if (muster_probe_at(i)->begin)
 			muster_probe_at(i)->begin(&worker->ctx);
+	return muster_device_use(&worker->ctx, &worker->gpu, err);
 }
 
 /* By NVML alone: CUDA is slow to start, and the ranks ask it later. */
@@ -322,6 +325,7 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 	*env = take.env;
 	env->leader = take.leader != 0;
 	env->in_job = take.in_job != 0;
+	env->shared = take.shared != 0;
 
 	struct muster_error err;
 	int failed = 0;
@@ -329,12 +333,12 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", take.why_skipped);
 	else
 		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
+	if (!failed && !env->in_job)
+		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
+	if (!failed && *worker->gpu.bus_id)
+		failed = use_gpu(worker, &err);
 	if (failed)
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", err.text);
-	else if (!env->in_job)
-		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
-	if (*worker->gpu.bus_id)
-		begin_probes(worker);
 
 	worker->answer.gpu = worker->gpu.bus_id;
 	worker->answer.uuid = worker->gpu.uuid;

@@ -297,8 +297,10 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	CUresult result = enter_device(device, uuid != NULL, &found);
 	if (result == CUDA_SUCCESS) {
 		unsigned char bytes[sizeof uuid->bytes] = { 0 };
-		const char *text = found->gpu->uuid;
-		muster_standin_hex("a GPU's UUID", text + (strncmp(text, "GPU-", 4) == 0 ? 4 : 0), bytes, sizeof bytes);
+		char buffer[MUSTER_SIM_UUID_SIZE];
+		const char *text = muster_sim_uuid(found->gpu, buffer);
+		bool prefix = strncmp(text, "GPU-", 4) == 0 || strncmp(text, "MIG-", 4) == 0;
+		muster_standin_hex("a GPU's UUID", text + (prefix ? 4 : 0), bytes, sizeof bytes);
 		memcpy(uuid->bytes, bytes, sizeof bytes);
 	}
 	return muster_simcuda_leave(result);
@@ -309,7 +311,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	struct CUctx_st *found;
 	CUresult result = enter_device(device, bytes != NULL, &found);
 	if (result == CUDA_SUCCESS)
-		*bytes = (size_t)(found->gpu->memory_mib * 1048576);
+		*bytes = (size_t)(muster_sim_memory_mib(found->gpu) * 1048576);
 	return muster_simcuda_leave(result);
 }
 
@@ -321,7 +323,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		return muster_simcuda_leave(result);
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	switch (attribute) {
-	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = found->gpu->multiprocessors; break;
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = muster_sim_multiprocessors(found->gpu); break;
 	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = found->gpu->memory_bus_bits; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = (int)id.bus; break;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: *value = (int)id.device; break;
@@ -378,6 +380,20 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
+bool muster_standin_cuda_used(const char *bus_id, bool *worked)
+{
+	bool used = false;
+	muster_standin_cuda_lock();
+	for (size_t i = 0; i < driver.count; i++) {
+		if (strcmp(driver.devices[i].gpu->bus_id, bus_id) != 0)
+			continue;
+		used = driver.devices[i].retained > 0;
+		*worked = driver.devices[i].worked;
+	}
+	muster_standin_cuda_unlock();
+	return used;
+}
+
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
 	struct CUctx_st *found;
@@ -413,7 +429,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	if (result == CUDA_SUCCESS && (!free_bytes || !total_bytes))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS) {
-		*total_bytes = (size_t)(context->gpu->memory_mib * 1048576);
+		*total_bytes = (size_t)(muster_sim_memory_mib(context->gpu) * 1048576);
 		*free_bytes = muster_simcuda_free_bytes(context);
 	}
 	return muster_simcuda_leave(result);

@@ -64,6 +64,7 @@ struct CUctx_st {
 	unsigned int retained; /* 0: there is no primary context */
 	CUresult broken;       /* what every call gives once work has failed */
 	struct CUmod_st *modules;
+	bool worked;           /* something in a stream was done */
 	double loaded_seconds; /* of work while there were modules; kept when the context goes */
 	size_t used;           /* bytes allocated */
 	struct CUstream_st default_stream;

@@ -133,7 +133,7 @@ void muster_standin_cuda_fill(CUdeviceptr to, size_t bytes, unsigned long long w
 
 size_t muster_simcuda_free_bytes(const struct CUctx_st *context)
 {
-	size_t total = (size_t)(context->gpu->memory_mib * 1048576);
+	size_t total = (size_t)(muster_sim_memory_mib(context->gpu) * 1048576);
 	size_t taken = context->used + (size_t)(context->gpu->memory_held_mib * 1048576);
 	return taken < total ? total - taken : 0;
 }

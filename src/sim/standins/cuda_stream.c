@@ -189,6 +189,7 @@ static void progress(struct CUstream_st *stream)
 			return;
 		}
 		stream->now += stream->first->seconds;
+		stream->context->worked = true;
 		if (stream->context->modules)
 			stream->context->loaded_seconds += stream->first->seconds;
 		drop_first(stream);

@@ -89,6 +89,18 @@ START_TEST(a_key_keeps_how_the_port_is_a_member)
 }
 END_TEST
 
+START_TEST(processes_lose_their_names_and_users)
+{
+	ck_assert_str_eq(
+		muster_anonymous_processes(names,
+			"12 python3 (uid1001) 20 MiB; 13 secret_model (uid1001) 1001 MiB; 14 ? 5 MiB; and 4 more"),
+		"12 process-1 (process-2) 20 MiB; 13 process-3 (process-2) 1001 MiB; 14 ? 5 MiB; and 4 more");
+	ck_assert_str_eq(muster_anonymous_processes(names, "none"), "none");
+	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_PROCESS, "used by 13 secret_model on gpu-07"),
+		"used by 13 process-3 on node-1");
+}
+END_TEST
+
 START_TEST(many_names_keep_their_replacements)
 {
 	for (int round = 0; round < 2; round++) {
@@ -111,9 +123,9 @@ static const char *const harmless[] = { "gpu.compute_capability", "gpu.fabric_he
 	"node.driver_version", "node.gpu_bus_ids", "node.gpus_missing", "node.gpus_not_in_cuda", "node.kernel",
 	"node.library_version", "node.nccl_version", "node.os", "node.vm_size", "port.board_id", "port.firmware",
 	"port.hca_type", "port.pci", "port.phys_state", "port.speed", "port.state", "rank.cpu_list",
-	"rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_cpu_list", "rank.gpu_cpu_mask",
-	"rank.memory_locality", "rank.memory_policy", "rank.nccl_hcas", "rank.nccl_transport", "rank.nccl_version",
-	"rank.near_nics", "rank.slurm_cpu_bind" };
+	"rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_sharing", "rank.gpu_cpu_list",
+	"rank.gpu_cpu_mask", "rank.memory_locality", "rank.memory_policy", "rank.nccl_hcas", "rank.nccl_transport",
+	"rank.nccl_version", "rank.near_nics", "rank.slurm_cpu_bind" };
 
 START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 {
@@ -176,6 +188,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_line_of_the_log_keeps_all_but_processes_users_and_nodes, 0, LENGTH(lines));
 	tcase_add_test(tc, names_of_another_kind_are_replaced_only_where_they_are_meant);
 	tcase_add_test(tc, a_key_keeps_how_the_port_is_a_member);
+	tcase_add_test(tc, processes_lose_their_names_and_users);
 	tcase_add_test(tc, many_names_keep_their_replacements);
 	tcase_add_test(tc, each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless);
 	return check_main(tc);

@@ -1,0 +1,308 @@
+/* gpu_users.c - who else uses the rank's GPU
+ *
+ * The first reading is taken before CUDA has a context on the GPU: nothing of this run is there then, except of ranks
+ * that share the GPU. The second one follows everything else. Processes are known by the file that they execute: those
+ * of muster's own are no strangers.
+ */
+#include "probes/gpu_users/processes.h"
+#include "vendor/cuda.h"
+#include "vendor/nvml.h"
+#include "system/sysfs.h"
+#include "probes/metrics.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const struct muster_metric metrics[] = {
+	RANK_METRIC("rank.gpu_sharing", MUSTER_STRING, "",
+		"how the GPU is shared with others: exclusive, asked (--shared), mig, mps, shard"),
+	GPU_METRIC("gpu.memory_used_mib", MUSTER_NUMBER, "MiB",
+		"memory in use before muster used the GPU, without the driver's reserve"),
+	GPU_METRIC("gpu.foreign_memory_mib", MUSTER_NUMBER, "MiB",
+		"the part of it that no listed process has; null on a shared GPU"),
+	GPU_METRIC("gpu.utilisation_before", MUSTER_NUMBER, "",
+		"share of time in which a kernel ran before muster used the GPU; null on a shared GPU"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_processes", MUSTER_NUMBER, "",
+		"programs of others on the GPU: before muster used it (start), and those that came later (end); null "
+		"on a shared GPU",
+		"gpu", "when"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_process", MUSTER_STRING, "",
+		"these programs, on a shared GPU too: PID, name, user and memory of each; \"none\"", "gpu", "when"),
+};
+
+#define NOTABLE_MIB 1024   /* less is what drivers and monitors have */
+#define NOTABLE_SHARE 0.1  /* an unused GPU is at 0 */
+#define PAUSE_NS 100000000 /* between two readings */
+#define READINGS_MOST 20   /* 2 s: the memory of a job that has just ended is free by then */
+#define READINGS_SAME 5    /* with as much memory in use: it is not going to be free */
+#define READINGS_BUSY 12   /* NVML's utilisation is that of up to the last second */
+#define PROCESSES_TOLD 16
+#define MPS_SERVER "nvidia-cuda-mps" /* as the kernel cuts the name nvidia-cuda-mps-server */
+
+struct reading {
+	bool taken;
+	int processes_result, memory_result, busy_result;
+	struct muster_gpu_processes processes;
+	double used_mib, busy_share;
+	struct muster_error no_processes, no_memory, no_busy;
+};
+
+static struct reading first;
+
+/* ---- reading ---- */
+
+/* The device that the rank uses: of a MIG instance its own, so that other users of the GPU do not count. */
+static nvmlDevice_t device_of(const struct muster_nvml *nvml, const struct muster_gpu *gpu)
+{
+	nvmlDevice_t device = gpu->nvml_device;
+	if (strncmp(gpu->uuid, "MIG-", 4) == 0)
+		(void)muster_nvml_mig_instance(nvml, gpu->nvml_device, gpu->uuid, &device, NULL);
+	return device;
+}
+
+/* Where the kernel keeps pages in the GPU's memory, memory in use says nothing about programs. */
+static bool is_of_the_system(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX], mode[64] = "";
+	int coherent = 0;
+	const struct muster_cuda *cuda = muster_cuda(NULL);
+	if (!cuda ||
+		cuda->cuDeviceGetAttribute(&coherent, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+			muster_probe_env(ctx)->gpu->cuda_device) != CUDA_SUCCESS)
+		coherent = 0;
+	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
+	if (muster_sysfs_line(path, "CoherentGPUMemoryMode", mode, sizeof mode, NULL) < 0)
+		*mode = '\0';
+	return strstr(mode, "numa") || (coherent && !strstr(mode, "driver"));
+}
+
+static int read_used(const struct muster_nvml *nvml, nvmlDevice_t device, double *ret_mib, struct muster_error *err)
+{
+	nvmlMemory_v2_t memory = { .version = nvmlMemory_v2 };
+	nvmlMemory_t older = { 0 };
+	nvmlReturn_t result = nvml->nvmlDeviceGetMemoryInfo_v2(device, &memory);
+	if (result == NVML_ERROR_FUNCTION_NOT_FOUND) { /* drivers before R510 do not count their reserve */
+		result = nvml->nvmlDeviceGetMemoryInfo(device, &older);
+		memory.used = older.used;
+	}
+	*ret_mib = (double)memory.used / (1 << 20);
+	return muster_nvml_check(nvml, result, err, "nvmlDeviceGetMemoryInfo_v2");
+}
+
+static void take_reading(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml, struct reading *ret)
+{
+	char proc[PATH_MAX];
+	nvmlUtilization_t rates = { 0 };
+	nvmlDevice_t device = device_of(nvml, muster_probe_env(ctx)->gpu);
+	muster_root_path(ctx, proc, sizeof proc, "/proc");
+	ret->processes_result = muster_gpu_processes_read(nvml, device, proc, &ret->processes, &ret->no_processes);
+	ret->memory_result = read_used(nvml, device, &ret->used_mib, &ret->no_memory);
+	ret->busy_result = MUSTER_NVML(nvml, &ret->no_busy, nvmlDeviceGetUtilizationRates, device, &rates);
+	ret->busy_share = rates.gpu / 100.0;
+	ret->taken = true;
+}
+
+/* ---- what is a stranger's ---- */
+
+static size_t count_strangers(const struct reading *reading)
+{
+	size_t count = 0;
+	for (size_t i = 0; reading->processes_result == 0 && i < reading->processes.count; i++)
+		count += !reading->processes.items[i].ours;
+	return count;
+}
+
+/* Memory that no listed process has; 0 when the memory of one is not known. */
+static double unlisted_mib(const struct reading *reading)
+{
+	double mib = reading->memory_result == 0 ? reading->used_mib : 0;
+	for (size_t i = 0; reading->processes_result == 0 && i < reading->processes.count; i++) {
+		double its = reading->processes.items[i].mib;
+		mib = its < 0 ? 0 : mib - its;
+	}
+	return mib > 0 ? mib : 0;
+}
+
+/* Before CUDA has a context on the GPU. What a job that has just ended leaves goes away by itself: only then does this
+ * take time. */
+static void begin(struct muster_probe_ctx *ctx)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const struct muster_nvml *nvml = muster_nvml(NULL);
+	if (!nvml || !muster_probe_env(ctx)->gpu->has_nvml)
+		return;
+	muster_step(ctx, "NVML: who uses GPU %s", muster_probe_env(ctx)->gpu->bus_id);
+	take_reading(ctx, nvml, &first);
+	int same = 0;
+	for (int i = 1; i < READINGS_MOST; i++) {
+		double used_mib = first.used_mib;
+		bool taken =
+			(unlisted_mib(&first) > NOTABLE_MIB || count_strangers(&first) > 0) && same < READINGS_SAME;
+		bool busy = first.busy_result == 0 && first.busy_share > NOTABLE_SHARE &&
+			    count_strangers(&first) == 0 && i < READINGS_BUSY;
+		if (!taken && !busy)
+			return;
+		nanosleep(&pause, NULL);
+		take_reading(ctx, nvml, &first);
+		same = first.used_mib < used_mib ? 0 : same + 1;
+	}
+}
+
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+	return value && *value;
+}
+
+/* A daemon of MPS has a pipe of this name in its folder. */
+static bool has_mps_pipe(struct muster_probe_ctx *ctx)
+{
+	char path[PATH_MAX];
+	struct stat state;
+	if (!is_set("CUDA_MPS_PIPE_DIRECTORY"))
+		return false;
+	muster_root_path(ctx, path, sizeof path, "%s/control", getenv("CUDA_MPS_PIPE_DIRECTORY"));
+	return stat(path, &state) == 0;
+}
+
+static bool has_mps_server(const struct muster_gpu_processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++)
+		if (strncmp(processes->items[i].name, MPS_SERVER, strlen(MPS_SERVER)) == 0)
+			return true;
+	return false;
+}
+
+static const char *find_sharing(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	if (env->shared)
+		return "asked";
+	if (strncmp(env->gpu->uuid, "MIG-", 4) == 0)
+		return "mig";
+	if (is_set("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") || has_mps_pipe(ctx) || has_mps_server(&first.processes))
+		return "mps";
+	return is_set("SLURM_SHARDS_ON_NODE") ? "shard" : "exclusive";
+}
+
+/* ---- what is told ---- */
+
+static bool is_known(unsigned int pid)
+{
+	for (size_t i = 0; i < first.processes.count; i++)
+		if (first.processes.items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* The strangers of a reading; of the last one, those that the first one has not. When NVML lists us, PIDs are of our
+ * own namespace, and one that has no process is that of a worker that has just ended. */
+static size_t name_processes(const struct muster_gpu_processes *processes, bool last, char *ret_names, size_t size)
+{
+	size_t count = 0, used = 0;
+	snprintf(ret_names, size, "none");
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct muster_gpu_process *process = &processes->items[i];
+		char text[128];
+		if (process->ours || (last && (process->gone || is_known(process->pid))))
+			continue;
+		muster_gpu_process_text(process, text, sizeof text);
+		if (++count <= PROCESSES_TOLD && used < size)
+			used += (size_t)snprintf(ret_names + used, size - used, "%s%s", used ? "; " : "", text);
+	}
+	if (count > PROCESSES_TOLD && used < size)
+		snprintf(ret_names + used, size - used, "; and %zu more", count - PROCESSES_TOLD);
+	return count;
+}
+
+/* What checks judge: nothing, on a GPU that is shared on purpose. */
+static void yield_judged(struct muster_probe_ctx *ctx, const char *metric, const char *when, int result,
+	struct muster_value value, const struct muster_error *why)
+{
+	const char *sharing = find_sharing(ctx);
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(when) };
+	const size_t count = when ? 2 : 1;
+	if (result < 0)
+		muster_emit_null(ctx, metric, labels, count, "%s", why->text);
+	else if (strcmp(sharing, "exclusive") != 0)
+		muster_emit_null(ctx, metric, labels, count, "the GPU is shared on purpose (%s)", sharing);
+	else
+		muster_emit(ctx, metric, labels, count, value);
+}
+
+static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int result, const struct reading *reading)
+{
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(when) };
+	char names[PROCESSES_TOLD * 80];
+	size_t count = 0;
+	if (result == 0)
+		count = name_processes(&reading->processes, reading != &first, names, sizeof names);
+	yield_judged(ctx, "gpu.foreign_processes", when, result, muster_number((double)count), &reading->no_processes);
+	if (result < 0)
+		muster_emit_null(ctx, "gpu.foreign_process", labels, 2, "%s", reading->no_processes.text);
+	else
+		muster_emit(ctx, "gpu.foreign_process", labels, 2, muster_string(names));
+}
+
+static int check_nvml(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	if (!muster_nvml(err))
+		return -1;
+	return gpu->has_nvml ? 0
+			     : muster_fail(err, MUSTER_EVENDOR,
+				       "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	muster_emit_for(ctx, "rank.gpu_sharing", NULL, muster_string(find_sharing(ctx)));
+	if (check_nvml(ctx, err) < 0)
+		return -1;
+	if (!first.taken)
+		return muster_fail(err, MUSTER_EVENDOR, "nothing was read before muster used the GPU");
+	if (first.memory_result == 0 && is_of_the_system(ctx))
+		first.memory_result = muster_fail(&first.no_memory, MUSTER_ENOTSUPPORTED,
+			"the memory of the GPU is the system's as well, and the kernel may have pages in it");
+	muster_emit_result(ctx, "gpu.memory_used_mib", muster_probe_env(ctx)->gpu->bus_id, first.memory_result,
+		muster_number(first.used_mib), first.no_memory.text);
+	yield_judged(ctx, "gpu.foreign_memory_mib", NULL, first.memory_result, muster_number(unlisted_mib(&first)),
+		&first.no_memory);
+	yield_judged(ctx, "gpu.utilisation_before", NULL, first.busy_result, muster_number(first.busy_share),
+		&first.no_busy);
+	yield_processes(ctx, "start", first.processes_result, &first);
+	return 0;
+}
+
+static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	static struct reading last;
+	if (check_nvml(ctx, err) < 0)
+		return -1;
+	muster_step(ctx, "NVML: who uses GPU %s at the end", muster_probe_env(ctx)->gpu->bus_id);
+	take_reading(ctx, muster_nvml(err), &last);
+	if (last.processes_result == 0 && !last.processes.lists_us)
+		last.processes_result = muster_fail(&last.no_processes, MUSTER_ENOTSUPPORTED,
+			"NVML does not list this process, which uses the GPU: the PIDs are those of another PID "
+			"namespace");
+	yield_processes(ctx, "end", last.processes_result, &last);
+	return 0;
+}
+
+const struct muster_probe muster_probe_gpu_users = {
+	.name = "gpu_users",
+	.summary = "other programs on the rank's GPU, before muster uses the GPU and at the end",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 10000,
+	.order = 12,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.begin = begin,
+	.run = run,
+	.finish = finish,
+};

@@ -1,0 +1,70 @@
+/* nvml.h - the parts of libnvidia-ml.so.1's stand-in and what they know of each other
+ *
+ * nvml.c has the library and its devices, nvml_links.c PCIe, NVLink and fabric, nvml_fields.c field values, clocks and
+ * heat, nvml_errors.c what devices remember of errors, nvml_processes.c memory and who uses a device.
+ */
+#ifndef MUSTER_SIM_STANDINS_NVML_H
+#define MUSTER_SIM_STANDINS_NVML_H
+
+#include "vendor/nvml_abi.h"
+#include "sim/cluster.h"
+#include "sim/standins/base.h"
+
+#include <stdbool.h>
+
+#define X(symbol, parameters) MUSTER_STANDIN_EXPORT nvmlReturn_t symbol parameters;
+MUSTER_NVML_FUNCTIONS(X)
+MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
+#undef X
+MUSTER_STANDIN_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
+
+struct nvmlDevice_st {
+	const struct muster_sim_gpu *gpu;
+	bool instance; /* the MIG instance of a divided GPU */
+};
+
+/* SUCCESS when NVML is up, the device is one of ours, the other arguments are as they should be, and the scenario does
+ * not say that the device lacks the function. */
+nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function);
+#define check(device, arguments_ok) muster_simnvml_check(device, arguments_ok, __func__)
+
+/* INSUFFICIENT_SIZE when the text with its NUL is longer. */
+nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length);
+nvmlEnableState_t muster_simnvml_enabled(bool yes);
+
+/* Whether this process has kernels on the device: it is then as busy, and as hot, as it can be. *seconds: how long it
+ * has worked so. */
+bool muster_simnvml_is_loaded(nvmlDevice_t device, double *seconds);
+/* Whether this process has a context on the device; *worked: whether work of it is done. */
+bool muster_simnvml_is_used(nvmlDevice_t device, bool *worked);
+
+/* A counter of errors of one NVLink, as one of the fields; false when the device has no such counter. */
+bool muster_simnvml_link_errors(nvmlDevice_t device, unsigned int field, unsigned int link, double *ret);
+/* The same of PCIe. */
+bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double *ret);
+
+/* A call that gives one fact of the device; a text; a clock, which is of the SMs or of the memory. */
+#define GIVES(symbol, kind, value)                                                                                     \
+	nvmlReturn_t symbol(nvmlDevice_t device, kind *ret)                                                            \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, ret != NULL);                                                      \
+		if (result == NVML_SUCCESS)                                                                            \
+			*ret = (kind)(value);                                                                          \
+		return result;                                                                                         \
+	}
+#define GIVES_TEXT(symbol, member)                                                                                     \
+	nvmlReturn_t symbol(nvmlDevice_t device, char *ret, unsigned int length)                                       \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, ret != NULL);                                                      \
+		return result == NVML_SUCCESS ? muster_simnvml_copy_text(device->gpu->member, ret, length) : result;   \
+	}
+#define GIVES_CLOCK(symbol, sm, memory)                                                                                \
+	nvmlReturn_t symbol(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)                              \
+	{                                                                                                              \
+		nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);                      \
+		if (result == NVML_SUCCESS)                                                                            \
+			*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? (memory) : (sm));                               \
+		return result;                                                                                         \
+	}
+
+#endif
