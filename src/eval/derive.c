@@ -284,6 +284,7 @@ void muster_run_derive(struct muster_run *run)
 	struct derivation d = { .arena = run->arena, .joined = JOINED };
 	bool known = false, one_node = false;
 	size_t count = run->job.samples.count;
+	muster_run_derive_imex(run);
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_sample *sample = &run->job.samples.items[i];
 		if (sample->metric == limit)

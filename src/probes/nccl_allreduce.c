@@ -21,6 +21,9 @@ static const struct muster_metric metrics[] = {
 		"what busbw can be on the slowest path of the ring; not measured but derived from what nodes and "
 		"ranks say of their links",
 		"nodes", "ranks", "path", "link"),
+	NODE_METRIC("node.imex_state", MUSTER_STRING, "",
+		"\"channel\" when the node has an IMEX channel, \"works without a channel\" when the all-reduce used "
+		"NVLink to other nodes anyway, else \"no channel\"; not measured but derived"),
 	MUSTER_METRIC(
 		MUSTER_SCOPE_JOB, "nccl.ring_ranks", MUSTER_NUMBER, "", "ranks that took part in the all-reduce", NULL),
 	MUSTER_METRIC(

@@ -216,6 +216,7 @@ static const struct muster_field node_fields[] = {
 	F(muster_sim_node, placement_group, TEXT),
 	D(muster_sim_node, coherent_memory_mode, TEXT, HOST),
 	D(muster_sim_node, imex_channels, INT, HOST),
+	F(muster_sim_node, imex_hidden, BOOLEAN),
 	TEXTS(muster_sim_node, daemons, daemon_count, MUSTER_SIM_HOST),
 	F(muster_sim_node, shm_mib, NUMBER),
 	D(muster_sim_node, memlock, TEXT, HOST),

@@ -135,6 +135,7 @@ struct muster_sim_node {
 	const char *vm_size, *placement_group; /* what the instance metadata service says */
 	const char *coherent_memory_mode;      /* CoherentGPUMemoryMode of the driver's parameters; "": no such line */
 	int imex_channels;
+	bool imex_hidden;     /* the channels work, and have no files in /dev */
 	const char **daemons; /* names of processes that run beside the job */
 	size_t daemon_count;
 	double shm_mib;           /* size of /dev/shm; 0: half of the memory, the default of Linux */

@@ -171,6 +171,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_ib_init },
 	{ "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is missing", SETS(muster_sim_port, pci, CLEARED) },
 	{ "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link runs at another rate", .apply = muster_fault_ib_rate },
+	{ "imex-hidden", MUSTER_SIM_NODE, NULL, NULL, "the node's IMEX channel works, and has no file in /dev",
+		.needs = needs_imex, SETS(muster_sim_node, imex_hidden, TRUE) },
 	{ "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel", .needs = needs_imex,
 		SETS(muster_sim_node, imex_channels, CLEARED) },
 	{ "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library",

@@ -208,9 +208,10 @@ static void put_proc(struct muster_sim_tree *t, const struct muster_sim_node *no
 /* The driver's channels for memory shared between nodes; without IMEX the directory does not exist. */
 static void put_imex(struct muster_sim_tree *t, const struct muster_sim_node *node)
 {
-	if (node->imex_channels > 0)
+	int channels = node->imex_hidden ? 0 : node->imex_channels;
+	if (channels > 0)
 		muster_sim_tree_enter(t, "dev/nvidia-caps-imex-channels");
-	for (int i = 0; i < node->imex_channels; i++) {
+	for (int i = 0; i < channels; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "channel%d", i);
 		muster_sim_tree_finish(t, name, muster_sim_tree_start(t, name));

@@ -247,12 +247,13 @@ static bool is_one_fabric(const struct muster_sim_gpu *a, const struct muster_si
 	       strcmp(a->fabric_cluster, b->fabric_cluster) == 0 && a->fabric_clique == b->fabric_clique;
 }
 
-/* The first node that NVLink connects to the GPU's node. */
+/* The first node that NVLink connects to the GPU's node; memory is shared between nodes through IMEX. */
 static int find_domain(const struct muster_sim_gpu *gpu, int node)
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
 	for (int i = 0; i < node; i++)
-		if (cluster->nodes[i].gpu_count > 0 && is_one_fabric(&cluster->nodes[i].gpus[0], gpu))
+		if (cluster->nodes[i].gpu_count > 0 && cluster->nodes[i].imex_channels > 0 &&
+			cluster->nodes[node].imex_channels > 0 && is_one_fabric(&cluster->nodes[i].gpus[0], gpu))
 			return i;
 	return node;
 }

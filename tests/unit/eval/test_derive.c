@@ -174,6 +174,44 @@ START_TEST(trials_are_held_against_the_limit_of_one_node)
 }
 END_TEST
 
+static const struct {
+	const char *run, *imex; /* of node a; NULL: no such sample */
+	bool null;
+} channels[] = {
+	{ "a node.imex_channels 1\n", "channel", false },
+	{ "a node.imex_channels 0\n", "no channel", false },
+	{ "a node.imex_channels 0\na/0 rank.nccl_transport P2P/CUMEM\n", "no channel", false },
+	{ "a node.imex_channels 0\na/0 rank.nccl_transport -\nb/1 rank.nccl_transport P2P/MNNVL\n", "no channel",
+		false },
+	{ "a node.imex_channels 0\na/0 rank.nccl_transport P2P/CUMEM\na/1 rank.nccl_transport P2P/MNNVL\n",
+		"works without a channel", false },
+	{ "a node.imex_channels -\na/0 rank.nccl_transport P2P/MNNVL\n", "works without a channel", false },
+	{ "a node.imex_channels -\n", "not supported here", true },
+	{ "a node.gpu_count 4\na/0 rank.nccl_transport P2P/MNNVL\n", NULL, false },
+};
+
+START_TEST(imex_works_by_a_channel_or_by_what_the_ring_did)
+{
+	struct muster_run run;
+	const struct muster_sample *imex = NULL;
+	size_t count = 0;
+	run_text(&run, channels[_i].run);
+	muster_run_derive(&run);
+	muster_run_derive(&run); /* what a saved report has is not derived again */
+	for (size_t i = 0; i < run.nodes[0].samples.count; i++)
+		if (strcmp(run.nodes[0].samples.items[i].metric->name, "node.imex_state") == 0) {
+			imex = &run.nodes[0].samples.items[i];
+			count++;
+		}
+	ck_assert_uint_eq(count, channels[_i].imex != NULL);
+	if (imex && channels[_i].null)
+		ck_assert_str_eq(imex->reason, channels[_i].imex);
+	else if (imex)
+		ck_assert_str_eq(imex->value.string, channels[_i].imex);
+	muster_run_done(&run);
+}
+END_TEST
+
 /* Rank 0's own samples, before there are any of the others. */
 START_TEST(rank_0_stands_for_all)
 {
@@ -204,6 +242,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("derive");
 	tcase_add_loop_test(tcase, a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, 0, LENGTH(rings));
+	tcase_add_loop_test(tcase, imex_works_by_a_channel_or_by_what_the_ring_did, 0, LENGTH(channels));
 	tcase_add_test(tcase, each_ring_has_one_limit);
 	tcase_add_test(tcase, trials_are_held_against_the_limit_of_one_node);
 	tcase_add_loop_test(tcase, rank_0_stands_for_all, 0, 3);

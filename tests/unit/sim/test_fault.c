@@ -225,6 +225,7 @@ static const struct {
 	{ SIM_SKU_RACK, "gemm-slow@node1/gpu0=0.5",
 		"sim-1/0008:01:00.0.gemm_bf16_tflops sim-1/0008:01:00.0.gemm_fp64_tflops "
 		"sim-1/0008:01:00.0.gemm_fp8_tflops" },
+	{ SIM_SKU_RACK, "imex-hidden@node1", "sim-1.imex_hidden" },
 	{ SIM_SKU_RACK, "imex-missing@node1", "sim-1.imex_channels" },
 	{ SIM_SKU_RACK, "rack@node2",
 		"sim-2/0008:01:00.0.fabric_cluster sim-2/0009:01:00.0.fabric_cluster "

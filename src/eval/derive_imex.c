@@ -1,0 +1,52 @@
+/* derive_imex.c - whether a node can use NVLink to GPUs of other nodes, by what the all-reduce did
+ *
+ * NCCL calls a channel "P2P/MNNVL" only where it has shared memory with other nodes through IMEX. A node whose device
+ * files are somewhere else, as in a container, then needs no file to prove it.
+ */
+#include "eval/derive.h"
+
+#include "muster/arena.h"
+#include "muster/probe.h"
+
+#include <string.h>
+
+static const struct muster_sample *find(const struct muster_samples *samples, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == metric)
+			return &samples->items[i];
+	return NULL;
+}
+
+static bool crossed_nodes(const struct muster_node *node, const struct muster_metric *transport)
+{
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_sample *sample = find(&node->ranks[i].samples, transport);
+		if (sample && sample->value.type == MUSTER_STRING && strstr(sample->value.string, "P2P/MNNVL"))
+			return true;
+	}
+	return false;
+}
+
+void muster_run_derive_imex(struct muster_run *run)
+{
+	const struct muster_metric *channels = muster_metric_find("node.imex_channels"),
+				   *transport = muster_metric_find("rank.nccl_transport"),
+				   *imex = muster_metric_find("node.imex_state");
+	for (size_t i = 0; i < run->node_count; i++) {
+		struct muster_node *node = &run->nodes[i];
+		const struct muster_sample *found = find(&node->samples, channels);
+		if (!found || find(&node->samples, imex))
+			continue;
+		struct muster_sample sample = { .metric = imex };
+		if (found->value.type == MUSTER_NUMBER && found->value.number > 0)
+			sample.value = muster_string("channel");
+		else if (crossed_nodes(node, transport))
+			sample.value = muster_string("works without a channel");
+		else if (found->value.type == MUSTER_NUMBER)
+			sample.value = muster_string("no channel");
+		else
+			sample.reason = found->reason;
+		muster_samples_add(&node->samples, sample);
+	}
+}
