@@ -3,6 +3,7 @@
  * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.
  */
 #include "system/acs.h"
+#include "system/container.h"
 #include "system/mounts.h"
 #include "system/nvidia_gpus.h"
 #include "system/sysfs.h"
@@ -298,43 +299,6 @@ static void measure_network(struct muster_probe_ctx *ctx)
 	muster_emit_result(ctx, "node.ofed_version", NULL, result, muster_string(version), why.text);
 }
 
-/* -- container -- */
-
-/* What each kind of container leaves for the programs in it to find. */
-static const struct {
-	const char *file, *variable, *name;
-} containers[] = {
-	{ .variable = "APPTAINER_CONTAINER", .name = "apptainer" },
-	{ .variable = "SINGULARITY_CONTAINER", .name = "apptainer" },
-	{ .file = "/.singularity.d", .name = "apptainer" },
-	{ .variable = "KUBERNETES_SERVICE_HOST", .name = "kubernetes" },
-	{ .file = "/run/.containerenv", .name = "podman" },
-	{ .file = "/.dockerenv", .name = "docker" },
-};
-
-/* Its root file system comes from a directory of enroot: Slurm's --container-image. */
-static bool is_enroot(struct muster_probe_ctx *ctx)
-{
-	struct muster_mount mount;
-	return muster_mount_find(muster_probe_env(ctx)->root, "/", &mount, NULL) == 0 &&
-	       (strstr(mount.source, "/enroot") || strstr(mount.options, "/enroot"));
-}
-
-static void measure_container(struct muster_probe_ctx *ctx)
-{
-	char path[PATH_MAX], text[64] = "";
-	const char *name = is_enroot(ctx) ? "enroot" : NULL;
-	for (size_t i = 0; i < sizeof containers / sizeof *containers && !name; i++)
-		if ((containers[i].variable && getenv(containers[i].variable)) ||
-			(containers[i].file &&
-				access(muster_root_path(ctx, path, sizeof path, "%s", containers[i].file), F_OK) == 0))
-			name = containers[i].name;
-	muster_root_path(ctx, path, sizeof path, "/run/systemd/container"); /* as systemd-detect-virt(1) reads it */
-	if (!name && muster_read_line(path, text, sizeof text, NULL) == 0 && *text)
-		name = text;
-	muster_emit_for(ctx, "node.container", NULL, muster_string(name ? name : "none"));
-}
-
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static const struct {
@@ -358,7 +322,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	measure_acs(ctx, &gpus);
 	measure_iommu(ctx, &gpus);
-	measure_container(ctx);
+	muster_emit_for(ctx, "node.container", NULL,
+		muster_string(muster_container_name(muster_probe_env(ctx)->root, text, sizeof text)));
 	muster_nvidia_gpus_done(&gpus);
 	measure_network(ctx);
 	return 0;

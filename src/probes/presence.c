@@ -2,6 +2,7 @@
  *
  * A GPU that NVML does not show may have been kept from this job: then it is hidden, and not missing.
  */
+#include "system/container.h"
 #include "system/nvidia_gpus.h"
 #include "system/processes.h"
 #include "vendor/cuda.h"
@@ -267,6 +268,26 @@ static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_p
 	return list_end(&list);
 }
 
+/* why: where processes is not complete. Beside a container a service may run that is not seen in it. */
+static void measure_services(
+	struct muster_probe_ctx *ctx, const struct muster_processes *processes, const struct muster_error *why)
+{
+	char container[64];
+	muster_container_name(muster_probe_env(ctx)->root, container, sizeof container);
+	bool outside = strcmp(container, "none") != 0;
+	for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+		if (muster_processes_find(processes, services[i].process))
+			muster_emit_for(ctx, services[i].metric, NULL, muster_boolean(true));
+		else if (!processes->complete)
+			muster_emit_null_for(ctx, services[i].metric, NULL, "%s", why->text);
+		else if (outside)
+			muster_emit_null_for(ctx, services[i].metric, NULL,
+				"no process %s is seen, and it may run outside this container (%s)",
+				services[i].process, container);
+		else
+			muster_emit_for(ctx, services[i].metric, NULL, muster_boolean(false));
+}
+
 static void measure_processes(struct muster_probe_ctx *ctx)
 {
 	struct muster_processes processes = { .complete = false };
@@ -276,11 +297,7 @@ static void measure_processes(struct muster_probe_ctx *ctx)
 	if (result == 0 && !processes.complete)
 		muster_fail(&why, MUSTER_ETIME, "only %zu processes of the node were looked at in %d ms",
 			processes.count, PROCESSES_MS);
-	for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
-		bool runs = muster_processes_find(&processes, services[i].process) != NULL;
-		muster_emit_result(ctx, services[i].metric, NULL, runs || processes.complete ? 0 : -1,
-			muster_boolean(runs), why.text);
-	}
+	measure_services(ctx, &processes, &why);
 	char *jobs = list_other_jobs(ctx, &processes);
 	muster_emit_result(ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1, muster_string(jobs), why.text);
 	free(jobs);

@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "probe_fake.h"
 
+#include "system/container.h"
 #include "vendor_fakes.h"
 
 #include <stdio.h>
@@ -31,10 +32,6 @@ static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevic
 
 static void setup(void)
 {
-	static const char *const variables[] = { "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER",
-		"KUBERNETES_SERVICE_HOST" };
-	for (int i = 0; i < LENGTH(variables); i++)
-		unsetenv(variables[i]);
 	context = fake_new(&muster_probe_host);
 	fake_gpu(context, "0001:00:00.0", "GPU-1");
 	context->gpu.cuda_device = 0;
@@ -271,30 +268,38 @@ START_TEST(the_module_of_the_adapters_tells_where_it_comes_from)
 END_TEST
 
 static const struct {
-	const char *file, *text, *variable, *name;
+	const char *file, *text, *name;
 } containers[] = {
-	{ "/.dockerenv", "", NULL, "docker" },
-	{ "/run/.containerenv", "", NULL, "podman" },
-	{ "/.singularity.d/runscript", "", NULL, "apptainer" },
-	{ NULL, NULL, "APPTAINER_CONTAINER", "apptainer" },
-	{ NULL, NULL, "SINGULARITY_CONTAINER", "apptainer" },
-	{ "/.dockerenv", "", "KUBERNETES_SERVICE_HOST", "kubernetes" },
-	{ "/run/systemd/container", "lxc\n", NULL, "lxc" },
-	{ "/run/systemd/container", "\n", NULL, "none" },
-	{ "/proc/self/mountinfo", "22 1 8:1 /var/lib/enroot/data/pytorch / rw - xfs /dev/sda1 rw\n", NULL, "enroot" },
-	{ "/proc/self/mountinfo", "22 1 0:40 / / rw - overlay overlay rw,lowerdir=/run/enroot/1000/a\n", NULL,
-		"enroot" },
-	{ "/proc/self/mountinfo", "22 1 8:1 / /srv/enroot rw - xfs /dev/sda1 rw\n", NULL, "none" },
+	{ "/.dockerenv", "", "docker" },
+	{ "/run/.containerenv", "", "podman" },
+	{ "/.singularity.d/runscript", "", "apptainer" },
+	{ "/run/systemd/container", "lxc\n", "lxc" },
+	{ "/run/systemd/container", "\n", "none" },
+	{ "/proc/self/mountinfo", "22 1 8:1 /var/lib/enroot/data/pytorch / rw - xfs /dev/sda1 rw\n", "enroot" },
+	{ "/proc/self/mountinfo", "22 1 0:40 / / rw - overlay overlay rw,lowerdir=/run/enroot/1000/a\n", "enroot" },
+	{ "/proc/self/mountinfo", "22 1 8:1 / /srv/enroot rw - xfs /dev/sda1 rw\n", "none" },
 };
 
 START_TEST(a_container_is_known_by_what_it_leaves)
 {
-	if (containers[_i].file)
-		fake_file(context, containers[_i].file, containers[_i].text);
-	if (containers[_i].variable)
-		setenv(containers[_i].variable, "1", 1);
+	fake_file(context, containers[_i].file, containers[_i].text);
+	setenv("APPTAINER_CONTAINER", "1", 1); /* of this process, not of the other root */
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.container", NULL), containers[_i].name);
+}
+END_TEST
+
+START_TEST(variables_tell_of_the_own_root)
+{
+	static const char *const variables[][2] = { { "KUBERNETES_SERVICE_HOST", "kubernetes" },
+		{ "SINGULARITY_CONTAINER", "apptainer" }, { "APPTAINER_CONTAINER", "apptainer" } };
+	char name[64];
+	for (int i = 0; i < LENGTH(variables); i++)
+		unsetenv(variables[i][0]);
+	for (int i = 0; i < LENGTH(variables); i++) {
+		setenv(variables[i][0], "1", 1);
+		ck_assert_str_eq(muster_container_name("", name, sizeof name), variables[i][1]);
+	}
 }
 END_TEST
 
@@ -321,6 +326,7 @@ int main(void)
 	tcase_add_test(tcase, without_a_gpu_or_cuda_the_path_is_not_known);
 	tcase_add_test(tcase, the_module_of_the_adapters_tells_where_it_comes_from);
 	tcase_add_loop_test(tcase, a_container_is_known_by_what_it_leaves, 0, LENGTH(containers));
+	tcase_add_test(tcase, variables_tell_of_the_own_root);
 	tcase_add_test(tcase, a_load_that_is_no_number_is_null);
 	return check_main(tcase);
 }

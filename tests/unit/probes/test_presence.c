@@ -314,6 +314,18 @@ START_TEST(in_a_container_services_and_jobs_are_not_known)
 }
 END_TEST
 
+START_TEST(a_service_may_run_outside_the_container_that_sees_all_processes)
+{
+	fake_file(context, "/.dockerenv", "");
+	fake_file(context, "/proc/901/comm", "nvidia-imex\n");
+	measure();
+	ck_assert_str_eq(fake_reason(context, "node.fabric_manager", NULL),
+		"no process nv-fabricmanager is seen, and it may run outside this container (docker)");
+	ck_assert(fake_boolean(context, "node.imex_service", NULL));
+	ck_assert_str_eq(fake_string(context, "node.other_jobs", NULL), "none");
+}
+END_TEST
+
 START_TEST(steps_of_other_jobs_are_named_once)
 {
 	measure();
@@ -355,6 +367,7 @@ int main(void)
 	tcase_add_loop_test(tcase, where_cuda_may_show_fewer_gpus_nothing_is_compared, 0, LENGTH(restrictions));
 	tcase_add_test(tcase, services_run_or_do_not);
 	tcase_add_test(tcase, in_a_container_services_and_jobs_are_not_known);
+	tcase_add_test(tcase, a_service_may_run_outside_the_container_that_sees_all_processes);
 	tcase_add_test(tcase, steps_of_other_jobs_are_named_once);
 	return check_main(tcase);
 }
