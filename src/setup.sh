@@ -16,7 +16,8 @@ cd "$(dirname "$0")/.."
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
 libibverbs-dev libcurl4-openssl-dev libexpat1-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
-python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind"
+python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
+systemd-journal-remote"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
 checked='^scenarios\.valgrind$' # run with the sanitizers instead of with all tests

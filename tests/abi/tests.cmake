@@ -18,6 +18,9 @@ foreach(library cuda cublaslt nccl nvml pmix)
 	set_tests_properties(abi.${library} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
 endforeach()
 
+add_test(NAME abi.journal COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/journal.sh ${CMAKE_C_COMPILER} ${CMAKE_BINARY_DIR}/abi-journal)
+set_tests_properties(abi.journal PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
+
 set(MUSTER_PTXAS "" CACHE FILEPATH "ptxas, when it is neither in PATH nor in /usr/local/cuda*/bin")
 add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh ${KERNELS_PTX} ${MUSTER_PTXAS})
 set_tests_properties(abi.ptx PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)

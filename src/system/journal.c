@@ -1,0 +1,294 @@
+/* journal.c - the kernel's messages in the files of the systemd journal, by libsystemd, opened at run time
+ *
+ * Only the system's files that were written to since this boot are opened, one at a time and the newest first: a
+ * directory may have gigabytes of older ones. libsystemd is no vendor's library, and is no part of what a run reports.
+ */
+#include "system/journal.h"
+
+#include "system/journal_abi.h"
+#include "system/sysfs.h"
+#include "util/array.h"
+#include "util/text.h"
+#include "muster/arena.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MACHINES_MAX = 64, /* directories of machines, that is, of this one and of containers */
+	FILES_MAX = 256,
+	CLOCK_EACH = 16, /* records between two looks at the clock */
+};
+
+static struct {
+#define X(result, symbol, parameters) result(*symbol) parameters;
+	MUSTER_JOURNAL_FUNCTIONS(X)
+#undef X
+} lib;
+
+static int open_library(struct muster_error *err)
+{
+	static const char soname[] = "libsystemd.so.0";
+	static const struct {
+		const char *name;
+		void *address;
+	} symbols[] = {
+#define X(result, symbol, parameters) { #symbol, &lib.symbol },
+		MUSTER_JOURNAL_FUNCTIONS(X)
+#undef X
+	};
+	static void *handle;
+	if (!handle && !(handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL)))
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s", dlerror());
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *function = dlsym(handle, symbols[i].name);
+		if (!function)
+			return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s has no function %s", soname, symbols[i].name);
+		memcpy(symbols[i].address, &function, sizeof function);
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+struct file {
+	char *path;
+	struct timespec changed;
+};
+
+struct files {
+	struct file *items;
+	size_t count, room;
+	time_t since; /* files that were not written to since then have nothing of this boot */
+};
+
+static int by_change(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct file *)a)->changed, *y = &((const struct file *)b)->changed;
+	return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec) - (x->tv_sec > y->tv_sec)
+				      : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+}
+
+/* "system.journal", and those that were full: "system@....journal". */
+static int add_files(struct files *files, const char *directory, struct muster_error *err)
+{
+	struct muster_names names = { 0 };
+	if (muster_sysfs_names(directory, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = names.items[i], *dot = strrchr(name, '.');
+		struct stat status;
+		if (strncmp(name, "system", 6) != 0 || (name[6] != '.' && name[6] != '@') ||
+			strcmp(dot, ".journal") != 0)
+			continue;
+		char *path = muster_asprintf("%s/%s", directory, name);
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= files->since)
+			MUSTER_ARRAY_PUSH(files->items, files->count, files->room,
+				(struct file){ .path = path, .changed = status.st_mtim });
+		else
+			free(path);
+	}
+	muster_names_done(&names);
+	return 0;
+}
+
+/* -1 with err when there is none; err also has the reason when a directory could not be read. */
+static int find_files(const char *root, struct files *files, struct muster_error *err)
+{
+	static const char *const bases[] = { "/var/log/journal", "/run/log/journal" };
+	char path[PATH_MAX];
+	struct muster_error why;
+	bool failed = false;
+	for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
+		struct muster_names machines = { 0 };
+		snprintf(path, sizeof path, "%s%s", root, bases[b]);
+		failed = muster_sysfs_names(path, &machines, failed ? NULL : &why) < 0 || failed;
+		for (size_t m = 0; m < machines.count && m < MACHINES_MAX; m++) {
+			if (strspn(machines.items[m], "0123456789abcdef") != 32 || strlen(machines.items[m]) != 32)
+				continue;
+			snprintf(path, sizeof path, "%s%s/%s", root, bases[b], machines.items[m]);
+			failed = add_files(files, path, failed ? NULL : &why) < 0 || failed;
+		}
+		muster_names_done(&machines);
+	}
+	if (files->count > 0) {
+		qsort(files->items, files->count, sizeof *files->items, by_change);
+		return 0;
+	}
+	if (failed)
+		return muster_fail(err, why.code, "%s", why.text);
+	return muster_fail(
+		err, MUSTER_ENOTSUPPORTED, "neither %s nor %s has a journal of this boot", bases[0], bases[1]);
+}
+
+static void files_done(struct files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		free(files->items[i].path);
+	free(files->items);
+}
+
+/* ---- records ---- */
+
+struct reading {
+	muster_kernel_record_fn *take;
+	void *arg;
+	struct muster_kernel_reach *reach;
+	uint8_t boot_id[16];
+	uint64_t now_us, until_us; /* since boot; records are given down to until_us */
+	uint64_t newest_us;
+	double deadline_ms;
+	size_t bytes;
+};
+
+/* "0f1e2d3c-...": 16 bytes. */
+static int read_boot_id(const char *root, uint8_t ret[16], struct muster_error *err)
+{
+	char path[PATH_MAX], text[64];
+	snprintf(path, sizeof path, "%s/proc/sys/kernel/random/boot_id", root);
+	if (muster_read_line(path, text, sizeof text, err) < 0)
+		return -1;
+	size_t digits = 0;
+	for (const char *at = text; *at; at++) {
+		const char *all = "0123456789abcdef", *digit = strchr(all, *at);
+		if (*at == '-')
+			continue;
+		if (!digit || digits == 32)
+			return muster_fail(err, MUSTER_EIO, "%s: no boot id: \"%.40s\"", path, text);
+		ret[digits / 2] = (uint8_t)(ret[digits / 2] << 4 | (digit - all));
+		digits++;
+	}
+	return digits == 32 ? 0 : muster_fail(err, MUSTER_EIO, "%s: no boot id: \"%.40s\"", path, text);
+}
+
+/* The message of the entry at hand, as one line. */
+static void give(struct reading *r, sd_journal *journal, uint64_t us)
+{
+	static const char field[] = "MESSAGE=";
+	char text[MUSTER_KERNEL_TEXT_MAX + 1];
+	const void *data;
+	size_t length, used = 0;
+	if (lib.sd_journal_get_data(journal, "MESSAGE", &data, &length) < 0 || length < strlen(field))
+		return;
+	for (const char *at = (const char *)data + strlen(field), *end = (const char *)data + length;
+		at < end && used < MUSTER_KERNEL_TEXT_MAX; at++)
+		text[used++] = *at == '\n' ? ' ' : *at ? *at : '?';
+	text[used] = '\0';
+	const struct muster_kernel_record record = {
+		.age_s = us < r->now_us ? (double)(r->now_us - us) / 1e6 : 0,
+		.seconds = (double)us / 1e6,
+		.backwards = true,
+		.text = text,
+	};
+	r->bytes += length;
+	r->newest_us = us > r->newest_us ? us : r->newest_us;
+	r->reach->records++;
+	r->reach->oldest_s = fmax(r->reach->oldest_s, record.age_s);
+	r->take(r->arg, &record);
+}
+
+static void tell_time_over(struct reading *r)
+{
+	snprintf(r->reach->limit, sizeof r->reach->limit, "%.2f s were over after the %zu newest records",
+		MUSTER_KERNEL_LOG_MS / 1000, r->reach->records);
+}
+
+/* True when no older file can have more. */
+static bool read_entries(struct reading *r, sd_journal *journal)
+{
+	lib.sd_journal_seek_tail(journal);
+	for (size_t entries = 1; lib.sd_journal_previous(journal) > 0; entries++) {
+		sd_id128_t boot_id;
+		uint64_t us;
+		if (lib.sd_journal_get_monotonic_usec(journal, &us, &boot_id) < 0)
+			continue;
+		if (memcmp(boot_id.bytes, r->boot_id, sizeof r->boot_id) != 0 || us <= r->until_us)
+			return true;
+		give(r, journal, us);
+		if (r->bytes > MUSTER_KERNEL_LOG_BYTES ||
+			(entries % CLOCK_EACH == 0 && muster_now_ms() > r->deadline_ms)) {
+			tell_time_over(r);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the file could be opened; *ret_last as read_entries. */
+static int read_one(struct reading *r, const char *path, bool *ret_last, struct muster_error *err)
+{
+	static const char transport[] = "_TRANSPORT=kernel", facility[] = "SYSLOG_FACILITY=0";
+	const char *paths[] = { path, NULL };
+	sd_journal *journal = NULL;
+	int result = lib.sd_journal_open_files(&journal, paths, 0);
+	if (result < 0)
+		return muster_fail(err, result == -EACCES || result == -EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO,
+			"%s: %s", path, strerror(-result));
+	lib.sd_journal_add_match(journal, transport, strlen(transport));
+	lib.sd_journal_add_match(journal, facility, strlen(facility));
+	*ret_last = read_entries(r, journal);
+	lib.sd_journal_close(journal);
+	return 0;
+}
+
+static int read_files(struct reading *r, const struct files *files, struct muster_error *err)
+{
+	bool opened = false, last = false;
+	for (size_t i = 0; i < files->count && i < FILES_MAX && !last; i++) {
+		if (read_one(r, files->items[i].path, &last, err) == 0)
+			opened = true;
+		if (!last && i + 1 < files->count && muster_now_ms() > r->deadline_ms) {
+			tell_time_over(r);
+			break;
+		}
+	}
+	return opened ? 0 : -1;
+}
+
+/* The journal's times since boot are of CLOCK_MONOTONIC; in another root, of its /proc/uptime, as the caller says. */
+static uint64_t now_us(const char *root, double uptime_s)
+{
+	struct timespec now;
+	if (*root)
+		return (uint64_t)(uptime_s * 1e6);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+int muster_journal_read(const char *root, uint64_t newest_us, muster_kernel_record_fn *take, void *arg,
+	struct muster_kernel_reach *ret, uint64_t *ret_newest_us, struct muster_error *err)
+{
+	enum {
+		MARGIN_S = 3600, /* the time of day may have been set since boot */
+		BOOT_S = 120,    /* journald has begun by then, and has the kernel's first messages */
+	};
+	struct reading r = { .take = take, .arg = arg, .reach = ret, .until_us = newest_us, .newest_us = newest_us };
+	struct files files = { .since = time(NULL) - (time_t)ret->uptime_s - MARGIN_S };
+	r.deadline_ms = muster_now_ms() + MUSTER_KERNEL_LOG_MS;
+	r.now_us = now_us(root, ret->uptime_s);
+	int result = read_boot_id(root, r.boot_id, err);
+	if (result == 0)
+		result = find_files(root, &files, err);
+	if (result == 0)
+		result = open_library(err);
+	if (result == 0)
+		result = read_files(&r, &files, err);
+	files_done(&files);
+	if (result < 0)
+		return -1;
+	ret->uptime_s = (double)r.now_us / 1e6;
+	if (*ret->limit == '\0' && ret->uptime_s - ret->oldest_s < BOOT_S)
+		ret->oldest_s = ret->uptime_s;
+	else if (*ret->limit == '\0')
+		snprintf(ret->limit, sizeof ret->limit, "the journal has no older records of this boot");
+	*ret_newest_us = r.newest_us;
+	return 0;
+}

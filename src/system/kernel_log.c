@@ -1,0 +1,322 @@
+/* kernel_log.c - what the kernel has logged since this boot, record by record
+ *
+ * The device gives one record for each read, the oldest first, and to each reader all of them. A regular file in its
+ * place has a record on each line, and is read from its end.
+ */
+#include "system/kernel_log.h"
+
+#include "system/journal.h"
+#include "util/text.h"
+#include "muster/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	READ_BYTES = 16384,   /* longer than any record: the kernel refuses a shorter buffer */
+	PART_BYTES = 1 << 20, /* of a file, at a time */
+	CLOCK_EACH = 64,      /* records between two looks at the clock */
+	REFUSALS_MAX = 1000,
+	KMSG_MAJOR = 1, /* Linux, Documentation/admin-guide/devices.txt */
+	KMSG_MINOR = 11,
+};
+
+struct reading {
+	muster_kernel_record_fn *take;
+	void *arg;
+	struct muster_kernel_reach *reach;
+	double now_s;       /* since boot, by the log's clock */
+	double deadline_ms; /* as of muster_now_ms */
+	bool backwards;
+	uint64_t first_sequence;
+};
+
+/* ---- clocks ---- */
+
+static double clock_s(clockid_t id)
+{
+	struct timespec now;
+	clock_gettime(id, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Records carry the scheduler's clock: time since boot without corrections, as that of CLOCK_MONOTONIC_RAW. In another
+ * root it is as late as its /proc/uptime says. */
+static int read_now(const char *root, double *ret, struct muster_error *err)
+{
+	char path[PATH_MAX], text[128], *end;
+	if (!*root) {
+		*ret = clock_s(CLOCK_MONOTONIC_RAW);
+		return 0;
+	}
+	snprintf(path, sizeof path, "%s/proc/uptime", root);
+	if (muster_read_line(path, text, sizeof text, err) < 0)
+		return -1;
+	double seconds = strtod(text, &end);
+	if (end == text || (*end && *end != ' ') || !(seconds >= 0 && seconds < 1e12))
+		return muster_fail(err, MUSTER_EIO, "%s: no time: \"%.40s\"", path, text);
+	*ret = seconds;
+	return 0;
+}
+
+double muster_kernel_log_slack_s(const char *root)
+{
+	const double reading = 2; /* the clocks start within a second of each other */
+	return *root ? 0 : reading + fabs(clock_s(CLOCK_MONOTONIC) - clock_s(CLOCK_MONOTONIC_RAW));
+}
+
+/* ---- one record ---- */
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+/* The kernel writes what is not printable ASCII, and the backslash, as \xNN. A NUL, which no text has, becomes '?'. */
+static void undo_escapes(const char *text, size_t length, char *ret)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < length && used < MUSTER_KERNEL_TEXT_MAX; i++) {
+		char c = text[i];
+		if (c == '\\' && i + 3 < length && text[i + 1] == 'x' && hex_digit(text[i + 2]) >= 0 &&
+			hex_digit(text[i + 3]) >= 0) {
+			c = (char)(hex_digit(text[i + 2]) << 4 | hex_digit(text[i + 3]));
+			i += 3;
+		}
+		ret[used++] = c == '\n' ? ' ' : c ? c : '?';
+	}
+	ret[used] = '\0';
+}
+
+/* Digits and the comma after them; NULL when they are not there, or too many. */
+static const char *take_number(const char *at, const char *end, uint64_t *ret)
+{
+	const char *begin = at;
+	uint64_t number = 0;
+	for (; at < end && *at >= '0' && *at <= '9' && at - begin < 18; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	if (at == begin || at == end || *at != ',')
+		return NULL;
+	*ret = number;
+	return at + 1;
+}
+
+bool muster_kernel_record_parse(
+	const char *line, size_t length, uint64_t *ret_sequence, double *ret_seconds, char *ret_text)
+{
+	enum { FACILITY_SHIFT = 3 }; /* the three bits below are the priority */
+	const char *at = line, *end = line + length;
+	uint64_t priority, sequence, us;
+	if (!(at = take_number(at, end, &priority)) || !(at = take_number(at, end, &sequence)) ||
+		!(at = take_number(at, end, &us)))
+		return false;
+	const char *text = memchr(at, ';', (size_t)(end - at));
+	if (!text || priority >> FACILITY_SHIFT != 0)
+		return false;
+	undo_escapes(text + 1, (size_t)(end - text - 1), ret_text);
+	*ret_sequence = sequence;
+	*ret_seconds = (double)us / 1e6;
+	return true;
+}
+
+static void give(struct reading *r, const char *line, size_t length)
+{
+	char text[MUSTER_KERNEL_TEXT_MAX + 1];
+	struct muster_kernel_record record = { .backwards = r->backwards, .text = text };
+	uint64_t sequence;
+	if (!muster_kernel_record_parse(line, length, &sequence, &record.seconds, text))
+		return;
+	record.age_s = fmax(0, r->now_s - record.seconds);
+	if (r->reach->records++ == 0 || sequence < r->first_sequence)
+		r->first_sequence = sequence;
+	r->reach->oldest_s = fmax(r->reach->oldest_s, record.age_s);
+	r->take(r->arg, &record);
+}
+
+/* ---- kmsg ---- */
+
+static int open_kmsg(struct muster_kernel_log *log, const char *root, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	snprintf(path, sizeof path, "%s/dev/kmsg", root);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		bool rights = errno == EPERM || errno == EACCES;
+		return muster_fail(err, rights ? MUSTER_ENOPERMISSION : MUSTER_ENOTSUPPORTED, "%s: %s%s", path,
+			strerror(errno), errno == EPERM ? " (kernel.dmesg_restrict)" : "");
+	}
+	/* in containers it may be a link to the console, whose input is not ours to take, or to /dev/null */
+	bool kmsg = fstat(fd, &status) == 0 &&
+		    (S_ISREG(status.st_mode) ||
+			    (S_ISCHR(status.st_mode) && status.st_rdev == makedev(KMSG_MAJOR, KMSG_MINOR)));
+	if (!kmsg) {
+		close(fd);
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not the kernel's log", path);
+	}
+	log->source = MUSTER_KERNEL_LOG_KMSG;
+	log->fd = fd;
+	log->regular = S_ISREG(status.st_mode);
+	return 0;
+}
+
+static bool is_over(const struct reading *r)
+{
+	return muster_now_ms() > r->deadline_ms;
+}
+
+static int read_device(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
+{
+	char text[READ_BYTES];
+	size_t bytes = 0, refusals = 0;
+	log->unread = false;
+	for (size_t reads = 1;; reads++) {
+		ssize_t got = read(log->fd, text, sizeof text);
+		if (got < 0 && errno == EAGAIN)
+			break;
+		if (got < 0 && (errno == EPIPE || errno == EINVAL || errno == EINTR) && refusals++ < REFUSALS_MAX)
+			continue; /* EPIPE: records were overwritten before they were read; it goes on with the next */
+		if (got < 0)
+			return muster_fail(err, MUSTER_EIO, "read /dev/kmsg: %s", strerror(errno));
+		if (got == 0)
+			break;
+		const char *newline = memchr(text, '\n', (size_t)got);
+		give(r, text, newline ? (size_t)(newline - text) : (size_t)got);
+		bytes += (size_t)got;
+		if (bytes > MUSTER_KERNEL_LOG_BYTES || (reads % CLOCK_EACH == 0 && is_over(r))) {
+			snprintf(r->reach->limit, sizeof r->reach->limit,
+				"%zu records were read in %.2f s; newer ones are read at the end of the run",
+				r->reach->records, MUSTER_KERNEL_LOG_MS / 1000);
+			log->unread = true;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* The lines of a text, which ends with a newline, from its last one on. False when time is over. */
+static bool give_lines(struct reading *r, const char *text, size_t length)
+{
+	for (size_t lines = 1; length > 0; lines++) {
+		const char *newline = length > 1 ? memrchr(text, '\n', length - 1) : NULL;
+		const char *line = newline ? newline + 1 : text;
+		give(r, line, (size_t)(text + length - 1 - line));
+		length = (size_t)(line - text);
+		if (lines % CLOCK_EACH == 0 && length > 0 && is_over(r))
+			return false;
+	}
+	return true;
+}
+
+/* What stands between two places of the file, in parts from its end on. A line at its end without a newline is still
+ * being written: *ret_end is where that begins. */
+static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *ret_end, struct muster_error *err)
+{
+	char *text = muster_calloc(PART_BYTES, 1);
+	bool ended = false, go_on = true;
+	*ret_end = from;
+	while (go_on && to > from) {
+		off_t begin = to - from > PART_BYTES ? to - PART_BYTES : from;
+		ssize_t got = pread(fd, text, (size_t)(to - begin), begin);
+		if (got < 0) {
+			free(text);
+			return muster_fail(err, MUSTER_EIO, "read kmsg: %s", strerror(errno));
+		}
+		const char *last = memrchr(text, '\n', (size_t)got);
+		const char *first = begin == from ? text : memchr(text, '\n', (size_t)got);
+		const char *lines = begin == from || !first ? first : first + 1;
+		if (last && !ended)
+			*ret_end = begin + (last + 1 - text);
+		ended = ended || last;
+		if (last && lines <= last)
+			go_on = give_lines(r, lines, (size_t)(last + 1 - lines));
+		/* a line that is longer than a part is left out */
+		to = begin > from && lines && lines <= last ? begin + (lines - text) : begin;
+		go_on = go_on && (to == from || !is_over(r));
+	}
+	free(text);
+	if (!go_on)
+		snprintf(r->reach->limit, sizeof r->reach->limit, "%.2f s were over after the %zu newest records",
+			MUSTER_KERNEL_LOG_MS / 1000, r->reach->records);
+	return 0;
+}
+
+static int read_file(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
+{
+	struct stat status;
+	if (fstat(log->fd, &status) < 0)
+		return muster_fail(err, MUSTER_EIO, "fstat kmsg: %s", strerror(errno));
+	off_t from = status.st_size < log->end ? 0 : log->end, most = (off_t)MUSTER_KERNEL_LOG_BYTES;
+	bool whole = status.st_size - from <= most;
+	r->backwards = true;
+	if (read_parts(log->fd, r, whole ? from : status.st_size - most, status.st_size, &log->end, err) < 0)
+		return -1;
+	if (!whole && !*r->reach->limit)
+		snprintf(r->reach->limit, sizeof r->reach->limit, "only the last %zu MiB were read",
+			MUSTER_KERNEL_LOG_BYTES >> 20);
+	return 0;
+}
+
+static int read_kmsg(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
+{
+	if (log->regular && read_file(log, r, err) < 0)
+		return -1;
+	if (!log->regular && read_device(log, r, err) < 0)
+		return -1;
+	if (!log->begun)
+		log->from_boot = r->reach->records > 0 && r->first_sequence == 0;
+	log->begun = true;
+	struct muster_kernel_reach *reach = r->reach;
+	if (log->from_boot && !*reach->limit)
+		reach->oldest_s = reach->uptime_s;
+	else if (!*reach->limit)
+		snprintf(reach->limit, sizeof reach->limit, "older records of this boot were overwritten");
+	return 0;
+}
+
+/* ---- either ---- */
+
+int muster_kernel_log_read(struct muster_kernel_log *log, const char *root, muster_kernel_record_fn *take, void *arg,
+	struct muster_kernel_reach *ret, struct muster_error *err)
+{
+	struct muster_error no_kmsg = { 0 }, no_journal;
+	struct reading r = { .take = take, .arg = arg, .reach = ret };
+	r.deadline_ms = muster_now_ms() + MUSTER_KERNEL_LOG_MS;
+	*ret = (struct muster_kernel_reach){ 0 };
+	if (read_now(root, &r.now_s, err) < 0)
+		return -1;
+	ret->uptime_s = r.now_s;
+	if (log->source == MUSTER_KERNEL_LOG_NONE)
+		open_kmsg(log, root, &no_kmsg);
+	if (log->source == MUSTER_KERNEL_LOG_KMSG)
+		return read_kmsg(log, &r, err);
+	if (muster_journal_read(root, log->newest_us, take, arg, ret, &log->newest_us, &no_journal) == 0) {
+		log->source = MUSTER_KERNEL_LOG_JOURNAL;
+		return 0;
+	}
+	if (!*no_kmsg.text) { /* a journal that could be read before */
+		if (err)
+			*err = no_journal;
+		return -1;
+	}
+	bool rights = no_kmsg.code == MUSTER_ENOPERMISSION || no_journal.code == MUSTER_ENOPERMISSION;
+	return muster_fail(
+		err, rights ? MUSTER_ENOPERMISSION : MUSTER_ENOTSUPPORTED, "%s; %s", no_kmsg.text, no_journal.text);
+}
+
+void muster_kernel_log_done(struct muster_kernel_log *log)
+{
+	if (log->source == MUSTER_KERNEL_LOG_KMSG)
+		close(log->fd);
+	*log = (struct muster_kernel_log){ 0 };
+}
