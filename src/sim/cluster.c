@@ -231,6 +231,8 @@ static const struct muster_field node_fields[] = {
 	TEXTS(muster_sim_node, nccl_conf, nccl_conf_count, MUSTER_SIM_HOST),
 	D(muster_sim_node, topo_file, TEXT, HOST),
 	F(muster_sim_node, topo_file_swapped, BOOLEAN),
+	TEXTS(muster_sim_node, kernel_log, kernel_log_count, 0),
+	F(muster_sim_node, kernel_log_hidden, BOOLEAN),
 	OBJECTS(muster_sim_node, numas, numa_count, &muster_sim_numa_type),
 	D(muster_sim_node, driver_version, TEXT, SOFTWARE),
 	D(muster_sim_node, cuda_driver, INT, SOFTWARE),

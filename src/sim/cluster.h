@@ -127,6 +127,8 @@ struct muster_sim_disk {
 	double gb;          /* 10^9 bytes */
 };
 
+enum { MUSTER_SIM_UPTIME_S = 5 * 86400 }; /* of every node */
+
 struct muster_sim_node {
 	const char *name;      /* "sim-1" */
 	const char *directory; /* its root: sys/, proc/, etc/, dev/, topology.xml; written by the generator */
@@ -153,6 +155,11 @@ struct muster_sim_node {
 	size_t nccl_conf_count;
 	const char *topo_file;  /* path of an NCCL topology file, written from what is true; "": none */
 	bool topo_file_swapped; /* with the first two NUMA nodes swapped, as an old copy has them */
+	/* beside a healthy boot's: "AGE TEXT", AGE in seconds, or "now TEXT": logged when a rank of the node makes its
+	 * first copy or misbehaves */
+	const char **kernel_log;
+	size_t kernel_log_count;
+	bool kernel_log_hidden; /* there is no /dev/kmsg, as in a container */
 	struct muster_sim_numa *numas;
 	size_t numa_count;
 	const char *driver_version; /* "580.126.16" */

@@ -345,6 +345,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	put_disks(&t, node);
 	put_strangers(&t, node);
 	put_nccl(&t, node, hw);
+	muster_sim_put_log(&t, node);
 	muster_sim_tree_enter(&t, ".");
 	FILE *out = muster_sim_tree_start(&t, "topology.xml");
 	if (out)

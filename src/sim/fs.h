@@ -21,6 +21,10 @@ void muster_sim_topology_print(
 void muster_sim_topo_file_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
+/* /proc/uptime and /dev/kmsg. */
+struct muster_sim_tree;
+void muster_sim_put_log(struct muster_sim_tree *t, const struct muster_sim_node *node);
+
 /* One more than the node's highest CPU number. */
 unsigned int muster_sim_cpu_end(const struct muster_sim_node *node);
 

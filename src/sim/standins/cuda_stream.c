@@ -10,6 +10,7 @@
  * have the bandwidth of all GPUs at once, if the node has a rank for each of its GPUs.
  */
 #include "sim/standins/cuda.h"
+#include "sim/standins/kernel_log.h"
 
 #include "muster/arena.h"
 
@@ -476,6 +477,7 @@ static CUresult enter_and_enqueue(
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
 	struct muster_simcuda_operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
+	muster_standin_log_now();
 	return enter_and_enqueue(stream, &operation, to, 0);
 }
 

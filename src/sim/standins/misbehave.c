@@ -7,6 +7,7 @@
 #include "worker/protocol.h"
 #include "sim/fault_misbehave.h"
 #include "sim/standins/base.h"
+#include "sim/standins/kernel_log.h"
 #include "util/env.h"
 
 #include <dlfcn.h>
@@ -164,6 +165,7 @@ static void misbehave(enum muster_sim_how how)
 	static const char step[] = "{\"step\":\"a vendor library writes to a descriptor that is not its own\"}\n";
 	static const char garbage[] = "\x7f\xff\x01{]\x1b[31m a vendor library's own log\n";
 	static const char half[] = "{\"sample\":{\"metric\":\"gpu.h2d_gbps\",\"val";
+	muster_standin_log_now();
 	switch (how) {
 	case MUSTER_SIM_DIES_SEGV: take_signal(SIGSEGV); break;
 	case MUSTER_SIM_DIES_BUS: take_signal(SIGBUS); break;

@@ -132,6 +132,7 @@ static const struct {
 	const char *sku, *fault, *changes;
 } table[] = {
 	{ SIM_SKU, "acs@node2", "sim-2.acs" },
+	{ SIM_SKU, "aer@node1=corrected:2h", "sim-1.kernel_log" },
 	{ SIM_SKU, "counter@node2/mlx5_ib3", "sim-2/mlx5_ib3/symbol_error.increase" },
 	{ SIM_SKU, "counter@node1/mlx5_ib0=hw:out_of_sequence:7", "sim-1/mlx5_ib0/hw:out_of_sequence.increase" },
 	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
@@ -149,6 +150,7 @@ static const struct {
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE", "sim-2.nccl_conf" },
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE=/tmp/mine.xml", "sim-2.environment sim-2.nccl_conf" },
 	{ SIM_SKU, "fabric-manager-dead@node2", "sim-2.daemons" },
+	{ SIM_SKU, "flap@node2", "sim-2.kernel_log" },
 	{ SIM_SKU, "gemm-slow@node1/gpu0", "sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops" },
 	{ SIM_SKU, "gemm-wrong@node1/gpu0", "sim-1/0001:00:00.0.gemm_wrong" },
 	{ SIM_SKU, "governor@node2", "sim-2.cpu_governor" },
@@ -177,6 +179,7 @@ static const struct {
 	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
 	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
 	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
+	{ SIM_SKU, "log-unreadable@node1", "sim-1.kernel_log_hidden" },
 	{ SIM_SKU, "memlock@node1", "sim-1.memlock" },
 	{ SIM_SKU, "memory-bad@node1/gpu0", "sim-1/0001:00:00.0.memory_bad_bit sim-1/0001:00:00.0.memory_bad_at" },
 	{ SIM_SKU, "memory-bad@node1/gpu0=0:63", "sim-1/0001:00:00.0.memory_bad_bit" },
@@ -199,6 +202,7 @@ static const struct {
 	{ SIM_SKU, "off-the-bus@node2/gpu6",
 		"-sim-2/000d:00:00.0 sim-2/000e:00:00.0.cuda_index sim-2/000e:00:00.0.nvml_index "
 		"+sim-2/000d:00:00.0" },
+	{ SIM_SKU, "oom@node2=now", "sim-2.kernel_log" },
 	{ SIM_SKU, "p2p-off@node1/gpu3", "sim-1/0004:00:00.0.p2p" },
 	{ SIM_SKU, "placement-group@node2", "sim-2.placement_group" },
 	{ SIM_SKU, "power-brake@node1/gpu0",
@@ -208,12 +212,15 @@ static const struct {
 	{ SIM_SKU, "power-cap@node1/gpu0",
 		"sim-1/0001:00:00.0.power_loaded_watts sim-1/0001:00:00.0.throttle_reasons_loaded" },
 	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
+	{ SIM_SKU, "read-only@node1=90m", "sim-1.kernel_log" },
 	{ SIM_SKU, "shm-small@node1", "sim-1.shm_mib" },
 	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
 	{ SIM_SKU, "soak-drift@node1/gpu0", "sim-1/0001:00:00.0.gemm_drift" },
+	{ SIM_SKU, "sxid@node2=20034:30s", "sim-2.kernel_log" },
 	{ SIM_SKU, "together-slow@node2/gpu0=4", "sim-2/0001:00:00.0.h2d_together_gbps" },
 	{ SIM_SKU, "topo-stale@node1", "sim-1.topo_file_swapped" },
 	{ SIM_SKU, "vm-size@node1", "sim-1.vm_size" },
+	{ SIM_SKU, "xid@node2/gpu4=94:1d", "sim-2.kernel_log" },
 	{ SIM_SKU_RACK, "c2c-down@node1/gpu3=2", "sim-1/0019:01:00.0.c2c_links" },
 	{ SIM_SKU_RACK, "clique@node2",
 		"sim-2/0008:01:00.0.fabric_clique sim-2/0009:01:00.0.fabric_clique sim-2/0018:01:00.0.fabric_clique "
@@ -342,6 +349,50 @@ START_TEST(places_count_in_the_healthy_cluster_and_indices_close_up)
 }
 END_TEST
 
+START_TEST(lines_of_the_kernels_log_have_their_age_and_text)
+{
+	struct muster_sim_scenario s;
+	struct muster_sim_hardware hw;
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	static const char *const faults[] = { "xid@node1/gpu4=79:3h", "xid@node1/gpu0=4095:now", "flap@node1=1h" };
+	static const char *const lines[] = {
+		"10800.000 NVRM: Xid (PCI:000b:00:00): 79, pid=4711, name=train, GPU has fallen off the bus.",
+		"now NVRM: Xid (PCI:0001:00:00): 4095, pid=4711, name=train, no details",
+		"3600.000 mlx5_core 0101:00:00.0 mlx5_ib0: Port: 1 Link DOWN",
+		"3596.000 mlx5_core 0101:00:00.0 mlx5_ib0: Port: 1 Link ACTIVE",
+	};
+	muster_sim_scenario_init(&s);
+	s.sku = SIM_SKU;
+	s.nodes = 1;
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		muster_sim_scenario_add_fault(&s, faults[i]);
+	ck_assert_msg(sim_build(&s, "/nowhere", &hw, &c, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(c.nodes[0].kernel_log_count, sizeof lines / sizeof *lines);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		ck_assert_str_eq(c.nodes[0].kernel_log[i], lines[i]);
+	muster_sim_cluster_done(&c);
+	muster_sim_scenario_done(&s);
+}
+END_TEST
+
+START_TEST(a_gpu_that_is_gone_already_has_no_more_lines)
+{
+	struct muster_sim_scenario s;
+	struct muster_sim_hardware hw;
+	struct muster_sim_cluster c;
+	struct muster_error err;
+	muster_sim_scenario_init(&s);
+	s.sku = SIM_SKU;
+	s.nodes = 1;
+	muster_sim_scenario_add_fault(&s, "gpu-missing@node1/gpu0");
+	muster_sim_scenario_add_fault(&s, _i ? "aer@node1" : "xid@node1/gpu0");
+	ck_assert_int_eq(sim_build(&s, "/nowhere", &hw, &c, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "must come before gpu-missing"));
+	muster_sim_scenario_done(&s);
+}
+END_TEST
+
 static const struct {
 	const char *sku, *fault, *said;
 } wrong[] = {
@@ -423,6 +474,13 @@ static const struct {
 	{ SIM_SKU, "cublas-missing@node1=libcublas.so", "takes no VALUE" },
 	{ SIM_SKU, "mig@node1/gpu0=off", "MIG is off in the healthy GPU" },
 	{ SIM_SKU, "mig@node1/gpu0=yes", "VALUE: off or on is needed" },
+	{ SIM_SKU, "xid@node1/gpu0=many", "CODE: a whole number" },
+	{ SIM_SKU, "xid@node1/gpu0=79:", "AGE must be a number and s, m, h or d, or \"now\", not \"\"" },
+	{ SIM_SKU, "xid@node1/gpu0=79:5", "AGE must be a number and s, m, h or d, or \"now\", not \"5\"" },
+	{ SIM_SKU, "xid@node1/gpu0=79:-5m", "not \"-5m\"" },
+	{ SIM_SKU, "xid@node1/gpu0=79:6d", "AGE 6d is before the node's boot 120 hours ago" },
+	{ SIM_SKU, "aer@node1=bad", "VALUE: fatal, nonfatal or corrected is needed" },
+	{ SIM_SKU, "aer@node1=fatal:soon", "not \"soon\"" },
 	{ SIM_SKU, "disk-missing@node1=sda", "the node has no disk \"sda\"" },
 	{ SIM_SKU, "env@node1=NCCL", "neither the ranks' environment nor nccl.conf has NCCL" },
 	{ SIM_SKU, "env@node1==1", "VALUE must be NAME or NAME=TEXT" },
@@ -457,6 +515,8 @@ int main(void)
 	tcase_add_loop_test(tcase, a_fault_changes_just_this, 0, sizeof table / sizeof *table);
 	tcase_add_test(tcase, every_fault_of_the_table_is_tested);
 	tcase_add_test(tcase, values_are_what_was_asked_for);
+	tcase_add_test(tcase, lines_of_the_kernels_log_have_their_age_and_text);
+	tcase_add_loop_test(tcase, a_gpu_that_is_gone_already_has_no_more_lines, 0, 2);
 	tcase_add_test(tcase, places_count_in_the_healthy_cluster_and_indices_close_up);
 	tcase_add_loop_test(tcase, a_wrong_fault_is_a_usage_error_that_names_it, 0, sizeof wrong / sizeof *wrong);
 	suite_add_tcase(suite, tcase);

@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "sim_fixture.h"
 
+#include "system/kernel_log.h"
 #include "vendor/nccl_topo.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -39,6 +40,9 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node2/gpu0");
 	muster_sim_scenario_add_fault(&s, "disk-missing@node2=nvme3n1");
 	muster_sim_scenario_add_fault(&s, "topo-stale@node2");
+	muster_sim_scenario_add_fault(&s, "log-unreadable@node2");
+	muster_sim_scenario_add_fault(&s, "xid@node1/gpu4=79:3h");
+	muster_sim_scenario_add_fault(&s, "xid@node1/gpu5=94:now");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IB_PCI_RELAXED_ORDERING");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_TOPO_FILE");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
@@ -107,6 +111,7 @@ static const struct {
 		"ImexChannelCount: 2048\nCreateImexChannel0: 1\nCoherentGPUMemoryMode: \"driver\"\n"
 		"RegistryDwords: \"\"\n" },
 	{ "sim-2/dev/nvidia-caps-imex-channels/channel2", "" },
+	{ "sim-2/proc/uptime", "432000.00 432000.00\n" },
 };
 
 START_TEST(a_file_reads_as_the_kernel_would_print_it)
@@ -145,7 +150,35 @@ START_TEST(what_is_missing_is_missing_everywhere)
 	ck_assert_int_ne(access(path_of("sim-2/sys/class/nvme/nvme3"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/etc/nccl.conf"), F_OK), 0); /* every line of it was taken away */
 	ck_assert_int_ne(access(path_of("sim-1/dev/nvidia-caps-imex-channels"), F_OK), 0);
+	ck_assert_int_ne(access(path_of("sim-2/dev/kmsg"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/dev/nvidia-caps-imex-channels/channel3"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(the_kernels_log_is_in_order_of_time_and_has_its_faults)
+{
+	struct muster_error err;
+	char *text, *rest, *line;
+	size_t length, lines = 0, xids = 0;
+	double last = 0;
+	ck_assert_msg(muster_file_read(path_of("sim-1/dev/kmsg"), 1 << 20, &text, &length, &err) == 0, "%s", err.text);
+	ck_assert_ptr_nonnull(strstr(text, "6,0,0,-;Linux version 5.15.0-1110-azure "));
+	for (rest = text; (line = strsep(&rest, "\n")) != NULL && *line; lines++) {
+		char form[64], record[MUSTER_KERNEL_TEXT_MAX + 1];
+		uint64_t sequence;
+		double seconds;
+		ck_assert_msg(muster_kernel_record_parse(line, strlen(line), &sequence, &seconds, record), "%s", line);
+		ck_assert_uint_eq(sequence, lines);
+		ck_assert_double_ge(seconds, last);
+		last = seconds;
+		snprintf(form, sizeof form, "NVRM: Xid (PCI:000b:00:00): 79,");
+		if (strncmp(record, form, strlen(form)) == 0)
+			ck_assert_double_eq(seconds, MUSTER_SIM_UPTIME_S - 3 * 3600);
+		xids += strstr(record, "Xid") != NULL;
+	}
+	ck_assert_uint_gt(lines, 30);
+	ck_assert_uint_eq(xids, 1); /* the other one comes later */
+	free(text);
 }
 END_TEST
 
@@ -334,6 +367,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_file_reads_as_the_kernel_would_print_it, 0, sizeof files / sizeof *files);
 	tcase_add_test(tcase, cpuinfo_lists_every_cpu_once);
 	tcase_add_test(tcase, what_is_missing_is_missing_everywhere);
+	tcase_add_test(tcase, the_kernels_log_is_in_order_of_time_and_has_its_faults);
 	tcase_add_test(tcase, the_link_to_the_temporary_disk_stays_in_the_root);
 	if (WITH_EXPAT)
 		tcase_add_loop_test(tcase, the_topology_file_says_what_is_true_or_what_an_old_copy_says, 0, 2);
