@@ -1,12 +1,13 @@
 # Fuzzers: fuzz_<what>.c takes any bytes for one of the program's inputs. Here each is linked with a main that goes
 # through the inputs kept in corpus/<what>; with MUSTER_FUZZ (and clang) `ninja fuzz` links them with libFuzzer too.
 option(MUSTER_FUZZ "Build the fuzzers with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (needs clang)" OFF)
-set(FUZZERS cpus expect hostlist merge metadata nccl_files nccl_log report scenario spool sysfs wire)
+set(FUZZERS cpus expect hostlist kernel_log merge metadata nccl_files nccl_log report scenario spool sysfs wire)
 
 # What is not to be reached, by the name that the linker gives it.
 set(FUZZ_WRAPPED_metadata muster_http_get)
 set(FUZZ_WRAPPED_sysfs dlopen muster_now_ms nanosleep)
 # These bring a context for probes of their own.
+set(FUZZ_SOURCES_kernel_log ${CMAKE_CURRENT_LIST_DIR}/probe_context.c)
 set(FUZZ_SOURCES_metadata ${CMAKE_CURRENT_LIST_DIR}/probe_context.c)
 set(FUZZ_SOURCES_sysfs ${CMAKE_CURRENT_LIST_DIR}/probe_context.c)
 

@@ -58,8 +58,8 @@ START_TEST(a_unit_stands_in_the_name_too)
 {
 	static const char *const endings[][2] = { { "GB/s", "_gbps" }, { "Gb/s", "_gbps" }, { "MiB", "_mib" },
 		{ "GB", "_gb" }, { "MHz", "_mhz" }, { "W", "_watts" }, { "°C", "_celsius" }, { "us", "_us" },
-		{ "ms", "_ms" }, { "s", "_seconds" }, { "bytes", "_bytes" }, { "lanes", "width" }, { "bits", "_bits" },
-		{ "TFLOP/s", "_tflops" } };
+		{ "ms", "_ms" }, { "s", "_seconds" }, { "h", "_hours" }, { "bytes", "_bytes" }, { "lanes", "width" },
+		{ "bits", "_bits" }, { "TFLOP/s", "_tflops" } };
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
 		bool known = *metric->unit == '\0';

@@ -66,7 +66,7 @@ static const char *const whole =
 	"sim-1  pass      warn 1   FAIL 1          pass\n"
 	"sim-2  FAIL 1    pass     inconclusive 1  pass\n"
 	"job    n/a       n/a      n/a             warn 1\n"
-	"(11 more columns: all pass or n/a)\n"
+	"(12 more columns: all pass or n/a)\n"
 	"\n"
 	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
 	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
@@ -392,7 +392,7 @@ START_TEST(the_table_shows_what_is_blocked)
 				   "sim-1  FAIL 1  blocked 1  blocked 1\n"
 				   "sim-2  FAIL 1  pass       pass\n"
 				   "job    n/a     n/a        blocked 1\n"
-				   "(12 more columns: all pass or n/a)\n"),
+				   "(13 more columns: all pass or n/a)\n"),
 		"%s", text);
 	free(text);
 	muster_run_done(&run);

@@ -1,0 +1,185 @@
+/* history.c - what the kernel has logged of faults since boot: GPUs, PCIe, network adapters, memory, file systems
+ *
+ * The log is read; nothing is judged, and no event is left out for being harmless. An entry is one kind of event of one
+ * device, with the age of its newest line.
+ */
+#include "system/kernel_log.h"
+#include "system/kernel_tally.h"
+#include "system/nvidia_gpus.h"
+#include "util/text.h"
+#include "probes/metrics.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XID_METRIC(name, type, unit, meaning)                                                                          \
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "gpu", "code", "of", "when")
+#define SXID_METRIC(name, type, unit, meaning)                                                                         \
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "device", "code", "when")
+#define EVENT_METRIC(name, type, unit, meaning)                                                                        \
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "kind", "device", "when")
+
+static const struct muster_metric metrics[] = {
+	NODE_METRIC(
+		"node.kernel_log", MUSTER_STRING, "", "where the kernel's messages were read: \"kmsg\", \"journal\""),
+	NODE_METRIC("node.kernel_log_hours", MUSTER_NUMBER, "h", "how far back they were read, at most since boot"),
+	NODE_METRIC("node.kernel_log_start", MUSTER_STRING, "", "\"boot\", or why messages of this boot were not read"),
+	NODE_METRIC("node.kernel_events_left_out", MUSTER_NUMBER, "",
+		"events before the run that have no sample, because there were too many"),
+	XID_METRIC("node.xid_age_hours", MUSTER_NUMBER, "h", "time since the GPU's newest Xid of this code"),
+	XID_METRIC("node.xid_count", MUSTER_NUMBER, "", "Xids of this code and GPU since the driver was loaded"),
+	XID_METRIC("node.xid_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
+	SXID_METRIC("node.sxid_age_hours", MUSTER_NUMBER, "h", "time since the NVSwitch's newest SXid of this code"),
+	SXID_METRIC(
+		"node.sxid_count", MUSTER_NUMBER, "", "SXids of this code and NVSwitch since the driver was loaded"),
+	SXID_METRIC("node.sxid_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
+	EVENT_METRIC(
+		"node.kernel_event_age_hours", MUSTER_NUMBER, "h", "time since the device's newest event of this kind"),
+	EVENT_METRIC("node.kernel_event_count", MUSTER_NUMBER, "", "events of this kind and device since boot"),
+	EVENT_METRIC("node.kernel_event_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
+};
+
+static struct {
+	struct muster_kernel_log log;
+	struct muster_kernel_tally tally;
+	bool began;        /* `run` was called: this is no worker that replaced another one */
+	double during_age; /* records that are at most so old came during the run; negative: all did */
+} history;
+
+/* Seconds since the supervisor began, which is this process's parent and outlives its workers; 0 when not known. */
+static double run_age_s(void)
+{
+	enum { START_TIME = 22 }; /* the field of /proc/PID/stat, in clock ticks since boot (proc(5)) */
+	char path[64], text[4096];
+	struct timespec now;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)getppid());
+	if (muster_read_line(path, text, sizeof text, NULL) < 0)
+		return 0;
+	const char *at = strrchr(text, ')'); /* the second field is a name of any characters */
+	for (int field = 2; at && field < START_TIME; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	double start = strtod(at, NULL) / (double)sysconf(_SC_CLK_TCK);
+	return fmax(0, (double)now.tv_sec + (double)now.tv_nsec / 1e9 - start);
+}
+
+static void take(void *arg, const struct muster_kernel_record *record)
+{
+	(void)arg;
+	bool during = history.during_age < 0 || record->age_s <= history.during_age;
+	muster_kernel_tally_add(&history.tally, record->text, record->seconds, during, record->backwards);
+}
+
+/* A GPU that is on the bus and kept from this process is another job's; one that has left the bus was ours. */
+static const char *whose(const struct muster_nvidia_gpus *gpus, const char *bus_id)
+{
+	const struct muster_nvidia_gpu *gpu = muster_nvidia_gpus_find(gpus, bus_id);
+	return gpu && gpu->access != MUSTER_NVIDIA_OURS ? "other" : "job";
+}
+
+static void emit_seen(struct muster_probe_ctx *ctx, enum muster_kernel_group group,
+	const struct muster_kernel_seen *seen, double uptime_s, const struct muster_nvidia_gpus *gpus)
+{
+	static const struct {
+		const char *age, *count, *line;
+	} names[] = {
+		[MUSTER_KERNEL_XIDS] = { "node.xid_age_hours", "node.xid_count", "node.xid_line" },
+		[MUSTER_KERNEL_SXIDS] = { "node.sxid_age_hours", "node.sxid_count", "node.sxid_line" },
+		[MUSTER_KERNEL_OTHERS] = { "node.kernel_event_age_hours", "node.kernel_event_count",
+			"node.kernel_event_line" },
+	};
+	struct muster_value labels[MUSTER_LABELS_MAX];
+	size_t count = 0;
+	if (group == MUSTER_KERNEL_OTHERS)
+		labels[count++] = muster_string(muster_kernel_event_names[seen->event.kind]);
+	labels[count++] = muster_string(seen->event.device);
+	if (group != MUSTER_KERNEL_OTHERS)
+		labels[count++] = muster_string(seen->event.code);
+	if (group == MUSTER_KERNEL_XIDS)
+		labels[count++] = muster_string(whose(gpus, seen->event.device));
+	labels[count++] = muster_string(seen->during ? "during" : "before");
+	double age_s = fmax(0, uptime_s - seen->newest);
+	muster_emit(ctx, names[group].age, labels, count, muster_number(age_s / 3600));
+	muster_emit(ctx, names[group].count, labels, count, muster_number((double)seen->count));
+	muster_emit(ctx, names[group].line, labels, count, muster_string(seen->line));
+}
+
+/* run tells what was before, finish the rest. */
+static void emit_all(struct muster_probe_ctx *ctx, bool finishing, double uptime_s)
+{
+	struct muster_nvidia_gpus gpus = { 0 };
+	if (history.tally.count[MUSTER_KERNEL_XIDS] > 0)
+		muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &gpus, NULL);
+	for (size_t g = 0; g < MUSTER_KERNEL_GROUPS; g++)
+		for (size_t i = 0; i < history.tally.count[g]; i++) {
+			struct muster_kernel_seen *seen = &history.tally.seen[g][i];
+			if (seen->told || (finishing ? !seen->during && !history.began : seen->during))
+				continue;
+			seen->told = true;
+			emit_seen(ctx, (enum muster_kernel_group)g, seen, uptime_s, &gpus);
+		}
+	muster_nvidia_gpus_done(&gpus);
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	static const char *const sources[] = {
+		[MUSTER_KERNEL_LOG_KMSG] = "kmsg", [MUSTER_KERNEL_LOG_JOURNAL] = "journal"
+	};
+	const char *root = muster_probe_env(ctx)->root;
+	struct muster_kernel_reach reach;
+	struct muster_error why;
+	(void)err;
+	muster_kernel_log_done(&history.log);
+	memset(&history, 0, sizeof history);
+	history.began = true;
+	history.during_age = run_age_s() + muster_kernel_log_slack_s(root);
+	muster_step(ctx, "read /dev/kmsg or the journal");
+	int result = muster_kernel_log_read(&history.log, root, take, NULL, &reach, &why);
+	muster_emit_result(ctx, "node.kernel_log", NULL, result,
+		muster_string(result < 0 ? NULL : sources[history.log.source]), why.text);
+	muster_emit_result(ctx, "node.kernel_log_hours", NULL, result, muster_number(reach.oldest_s / 3600), why.text);
+	muster_emit_result(ctx, "node.kernel_log_start", NULL, result,
+		muster_string(*reach.limit ? reach.limit : "boot"), why.text);
+	muster_emit_result(ctx, "node.kernel_events_left_out", NULL, result,
+		muster_number((double)history.tally.left_out), why.text);
+	if (result == 0)
+		emit_all(ctx, false, reach.uptime_s);
+	return 0;
+}
+
+/* What came since `run`. A worker that replaced another one reads the log as `run` would, and tells only what is of the
+ * run. */
+static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const char *root = muster_probe_env(ctx)->root;
+	struct muster_kernel_reach reach;
+	(void)err;
+	if (history.began && history.log.source == MUSTER_KERNEL_LOG_NONE)
+		return 0; /* run said why */
+	muster_step(ctx, "read /dev/kmsg or the journal again");
+	history.during_age = history.began && !history.log.unread ? -1 : run_age_s() + muster_kernel_log_slack_s(root);
+	if (muster_kernel_log_read(&history.log, root, take, NULL, &reach, NULL) < 0)
+		return 0;
+	emit_all(ctx, true, reach.uptime_s);
+	return 0;
+}
+
+const struct muster_probe muster_probe_history = {
+	.name = "history",
+	.summary = "faults that the kernel and the NVIDIA driver have logged since boot",
+	.scope = MUSTER_SCOPE_NODE,
+	.deadline_ms = 5000,
+	.order = 12,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+	.finish = finish,
+};
