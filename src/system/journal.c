@@ -142,10 +142,9 @@ struct reading {
 	muster_kernel_record_fn *take;
 	void *arg;
 	struct muster_kernel_reach *reach;
+	const struct muster_journal_range *range;
 	uint8_t boot_id[16];
-	uint64_t now_us, until_us; /* since boot; records are given down to until_us */
 	uint64_t newest_us;
-	double deadline_ms;
 	size_t bytes;
 };
 
@@ -169,6 +168,22 @@ static int read_boot_id(const char *root, uint8_t ret[16], struct muster_error *
 	return digits == 32 ? 0 : muster_fail(err, MUSTER_EIO, "%s: no boot id: \"%.40s\"", path, text);
 }
 
+/* The kernel's own stamp of the entry at hand; journald's, of when the record came, where there is none. */
+static uint64_t stamp_of(sd_journal *journal, uint64_t received_us)
+{
+	static const char field[] = "_SOURCE_MONOTONIC_TIMESTAMP=";
+	char digits[24];
+	const void *data;
+	size_t length;
+	if (lib.sd_journal_get_data(journal, "_SOURCE_MONOTONIC_TIMESTAMP", &data, &length) < 0 ||
+		length <= strlen(field) || length - strlen(field) >= sizeof digits)
+		return received_us;
+	length -= strlen(field);
+	memcpy(digits, (const char *)data + strlen(field), length);
+	digits[length] = '\0';
+	return strspn(digits, "0123456789") == length ? strtoull(digits, NULL, 10) : received_us;
+}
+
 /* The message of the entry at hand, as one line. */
 static void give(struct reading *r, sd_journal *journal, uint64_t us)
 {
@@ -183,7 +198,7 @@ static void give(struct reading *r, sd_journal *journal, uint64_t us)
 		text[used++] = *at == '\n' ? ' ' : *at ? *at : '?';
 	text[used] = '\0';
 	const struct muster_kernel_record record = {
-		.age_s = us < r->now_us ? (double)(r->now_us - us) / 1e6 : 0,
+		.age_s = fmax(0, r->reach->uptime_s - (double)us / 1e6),
 		.seconds = (double)us / 1e6,
 		.backwards = true,
 		.text = text,
@@ -210,11 +225,13 @@ static bool read_entries(struct reading *r, sd_journal *journal)
 		uint64_t us;
 		if (lib.sd_journal_get_monotonic_usec(journal, &us, &boot_id) < 0)
 			continue;
-		if (memcmp(boot_id.bytes, r->boot_id, sizeof r->boot_id) != 0 || us <= r->until_us)
+		us = stamp_of(journal, us);
+		if (memcmp(boot_id.bytes, r->boot_id, sizeof r->boot_id) != 0 || us <= r->range->after_us)
 			return true;
-		give(r, journal, us);
+		if (us < r->range->before_us)
+			give(r, journal, us);
 		if (r->bytes > MUSTER_KERNEL_LOG_BYTES ||
-			(entries % CLOCK_EACH == 0 && muster_now_ms() > r->deadline_ms)) {
+			(entries % CLOCK_EACH == 0 && muster_now_ms() > r->range->deadline_ms)) {
 			tell_time_over(r);
 			return true;
 		}
@@ -245,7 +262,7 @@ static int read_files(struct reading *r, const struct files *files, struct muste
 	for (size_t i = 0; i < files->count && i < FILES_MAX && !last; i++) {
 		if (read_one(r, files->items[i].path, &last, err) == 0)
 			opened = true;
-		if (!last && i + 1 < files->count && muster_now_ms() > r->deadline_ms) {
+		if (!last && i + 1 < files->count && muster_now_ms() > r->range->deadline_ms) {
 			tell_time_over(r);
 			break;
 		}
@@ -253,27 +270,15 @@ static int read_files(struct reading *r, const struct files *files, struct muste
 	return opened ? 0 : -1;
 }
 
-/* The journal's times since boot are of CLOCK_MONOTONIC; in another root, of its /proc/uptime, as the caller says. */
-static uint64_t now_us(const char *root, double uptime_s)
-{
-	struct timespec now;
-	if (*root)
-		return (uint64_t)(uptime_s * 1e6);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-int muster_journal_read(const char *root, uint64_t newest_us, muster_kernel_record_fn *take, void *arg,
-	struct muster_kernel_reach *ret, uint64_t *ret_newest_us, struct muster_error *err)
+int muster_journal_read(const char *root, const struct muster_journal_range *range, muster_kernel_record_fn *take,
+	void *arg, struct muster_kernel_reach *ret, uint64_t *ret_newest_us, struct muster_error *err)
 {
 	enum {
 		MARGIN_S = 3600, /* the time of day may have been set since boot */
-		BOOT_S = 120,    /* journald has begun by then, and has the kernel's first messages */
+		BOOT_S = 120,    /* the kernel's first messages have such stamps */
 	};
-	struct reading r = { .take = take, .arg = arg, .reach = ret, .until_us = newest_us, .newest_us = newest_us };
+	struct reading r = { .take = take, .arg = arg, .reach = ret, .range = range };
 	struct files files = { .since = time(NULL) - (time_t)ret->uptime_s - MARGIN_S };
-	r.deadline_ms = muster_now_ms() + MUSTER_KERNEL_LOG_MS;
-	r.now_us = now_us(root, ret->uptime_s);
 	int result = read_boot_id(root, r.boot_id, err);
 	if (result == 0)
 		result = find_files(root, &files, err);
@@ -284,11 +289,11 @@ int muster_journal_read(const char *root, uint64_t newest_us, muster_kernel_reco
 	files_done(&files);
 	if (result < 0)
 		return -1;
-	ret->uptime_s = (double)r.now_us / 1e6;
 	if (*ret->limit == '\0' && ret->uptime_s - ret->oldest_s < BOOT_S)
 		ret->oldest_s = ret->uptime_s;
 	else if (*ret->limit == '\0')
 		snprintf(ret->limit, sizeof ret->limit, "the journal has no older records of this boot");
-	*ret_newest_us = r.newest_us;
+	if (ret_newest_us && r.newest_us > 0)
+		*ret_newest_us = r.newest_us;
 	return 0;
 }

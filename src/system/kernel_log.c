@@ -238,7 +238,7 @@ static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *re
 		if (last && !ended)
 			*ret_end = begin + (last + 1 - text);
 		ended = ended || last;
-		if (last && lines <= last)
+		if (last && lines && lines <= last)
 			go_on = give_lines(r, lines, (size_t)(last + 1 - lines));
 		/* a line that is longer than a part is left out */
 		to = begin > from && lines && lines <= last ? begin + (lines - text) : begin;
@@ -267,20 +267,34 @@ static int read_file(struct muster_kernel_log *log, struct reading *r, struct mu
 	return 0;
 }
 
-static int read_kmsg(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
+/* The kernel keeps so many records; the journal may have those that were overwritten. */
+static void add_journal(const char *root, struct reading *r)
+{
+	struct muster_kernel_reach *reach = r->reach;
+	const double oldest_us = (reach->uptime_s - reach->oldest_s) * 1e6;
+	const struct muster_journal_range range = {
+		.before_us = reach->records > 0 ? (uint64_t)fmax(0, oldest_us) : UINT64_MAX,
+		.deadline_ms = r->deadline_ms,
+	};
+	if (muster_journal_read(root, &range, r->take, r->arg, reach, NULL, NULL) < 0)
+		snprintf(reach->limit, sizeof reach->limit, "older records of this boot were overwritten");
+}
+
+static int read_kmsg(struct muster_kernel_log *log, const char *root, struct reading *r, struct muster_error *err)
 {
 	if (log->regular && read_file(log, r, err) < 0)
 		return -1;
 	if (!log->regular && read_device(log, r, err) < 0)
 		return -1;
-	if (!log->begun)
+	bool again = log->begun;
+	if (!again)
 		log->from_boot = r->reach->records > 0 && r->first_sequence == 0;
 	log->begun = true;
 	struct muster_kernel_reach *reach = r->reach;
 	if (log->from_boot && !*reach->limit)
 		reach->oldest_s = reach->uptime_s;
-	else if (!*reach->limit)
-		snprintf(reach->limit, sizeof reach->limit, "older records of this boot were overwritten");
+	else if (!*reach->limit && !again)
+		add_journal(root, r);
 	return 0;
 }
 
@@ -299,8 +313,13 @@ int muster_kernel_log_read(struct muster_kernel_log *log, const char *root, must
 	if (log->source == MUSTER_KERNEL_LOG_NONE)
 		open_kmsg(log, root, &no_kmsg);
 	if (log->source == MUSTER_KERNEL_LOG_KMSG)
-		return read_kmsg(log, &r, err);
-	if (muster_journal_read(root, log->newest_us, take, arg, ret, &log->newest_us, &no_journal) == 0) {
+		return read_kmsg(log, root, &r, err);
+	const struct muster_journal_range range = {
+		.after_us = log->newest_us,
+		.before_us = UINT64_MAX,
+		.deadline_ms = r.deadline_ms,
+	};
+	if (muster_journal_read(root, &range, take, arg, ret, &log->newest_us, &no_journal) == 0) {
 		log->source = MUSTER_KERNEL_LOG_JOURNAL;
 		return 0;
 	}

@@ -1,6 +1,7 @@
 /* kernel_log.h - what the kernel has logged since this boot, record by record
  *
- * From /dev/kmsg, else from the files of the systemd journal. Both need a right that ordinary users often lack.
+ * From /dev/kmsg, and where records of this boot were overwritten there, or where it cannot be opened, from the files
+ * of the systemd journal. Both need a right that ordinary users often lack.
  */
 #ifndef MUSTER_SYSTEM_KERNEL_LOG_H
 #define MUSTER_SYSTEM_KERNEL_LOG_H

@@ -125,6 +125,9 @@ static void driver_loaded(struct muster_kernel_tally *tally, double since)
 static void link_changed(struct muster_kernel_tally *tally, const struct muster_kernel_event *event, const char *text,
 	double seconds, bool during, bool backwards)
 {
+	for (size_t i = 0; i < tally->half_count && tally->backwards != backwards; i++)
+		tally->halves[i].open = false; /* halves that another order of lines left */
+	tally->backwards = backwards;
 	bool first = (event->kind == MUSTER_KERNEL_LINK_DOWN) != backwards;
 	struct muster_kernel_half *half = NULL;
 	if (seconds < MUSTER_KERNEL_TRAINING_S)

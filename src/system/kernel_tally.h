@@ -43,10 +43,11 @@ struct muster_kernel_tally {
 	double gpus_since;      /* seconds since boot: what the NVIDIA driver said before is over */
 	struct muster_kernel_half halves[MUSTER_KERNEL_LINKS_MAX];
 	size_t half_count;
+	bool backwards; /* the line before this one came so */
 };
 
-/* A line that is younger than all so far, or with `backwards` older than all so far. seconds: since boot. All zeros is
- * an empty tally. */
+/* A line that is younger than the one before, or with `backwards` older. seconds: since boot. All zeros is an empty
+ * tally. */
 void muster_kernel_tally_add(
 	struct muster_kernel_tally *tally, const char *text, double seconds, bool during, bool backwards);
 

@@ -63,6 +63,8 @@ static void teardown(void)
 	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static long long source_us; /* stamps of the kernel; 0: entries have none */
+
 struct entry {
 	const char *boot;
 	int seconds; /* since boot */
@@ -81,6 +83,8 @@ static void write_journal(const char *base, const char *name, const struct entry
 		long long real = ((long long)time(NULL) - (now ? UPTIME_S : 10 * UPTIME_S) + e->seconds) * 1000000;
 		fprintf(out, "__REALTIME_TIMESTAMP=%lld\n__MONOTONIC_TIMESTAMP=%lld\n_BOOT_ID=%s\n_MACHINE_ID=%s\n",
 			real, e->seconds * 1000000LL, e->boot, MACHINE);
+		if (source_us)
+			fprintf(out, "_SOURCE_MONOTONIC_TIMESTAMP=%lld\n", source_us);
 		fprintf(out, "_TRANSPORT=%s\nSYSLOG_FACILITY=%d\nMESSAGE", e->transport, e->facility);
 		unsigned long long length = strlen(e->message);
 		if (strchr(e->message, '\n')) {
@@ -158,6 +162,32 @@ START_TEST(full_files_are_read_after_the_present_one_and_those_of_users_are_not)
 }
 END_TEST
 
+START_TEST(what_was_overwritten_in_kmsg_is_read_from_the_journal)
+{
+	put("dev/kmsg", _i ? "6,50,3000000000,-;newer\n6,51,7100000000,-;last\n" : "");
+	write_journal("var/log/journal", "system.journal", entries, 6);
+	ck_assert_msg(read_log() == 0, "%s", err.text);
+	ck_assert_int_eq(reader.source, MUSTER_KERNEL_LOG_KMSG);
+	ck_assert_str_eq(taken,
+		_i ? "100 last|4200 newer|7199 first|" : "100 last|4200 The NVIDIA GPU fallen off the bus|7199 first|");
+	ck_assert_double_eq(reach.oldest_s, UPTIME_S);
+	ck_assert_str_eq(reach.limit, "");
+	/* only kmsg has what comes later */
+	ck_assert_int_eq(read_log(), 0);
+	ck_assert_str_eq(taken, "");
+}
+END_TEST
+
+START_TEST(a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it)
+{
+	static const struct entry late[] = { { BOOT, 3600, "kernel", "text\n_SOURCE", 0 } };
+	source_us = 1000000;
+	write_journal("var/log/journal", "system.journal", late, 1);
+	ck_assert_msg(read_log() == 0, "%s", err.text);
+	ck_assert_str_eq(taken, "7199 text _SOURCE|");
+}
+END_TEST
+
 START_TEST(a_file_that_is_no_journal_is_an_error_that_names_it)
 {
 	put("var/log/journal/" MACHINE "/system.journal", "this is no journal");
@@ -195,6 +225,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, this_boots_kernel_messages_are_read_from_the_newest_on, 0, 2);
 	tcase_add_test(tcase, full_files_are_read_after_the_present_one_and_those_of_users_are_not);
+	tcase_add_loop_test(tcase, what_was_overwritten_in_kmsg_is_read_from_the_journal, 0, 2);
+	tcase_add_test(tcase, a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it);
 	tcase_add_test(tcase, a_file_that_is_no_journal_is_an_error_that_names_it);
 	tcase_add_test(tcase, a_file_that_is_no_journal_does_not_hide_the_others);
 	tcase_add_test(tcase, a_journal_without_a_message_of_this_boot_is_empty);

@@ -30,6 +30,9 @@ static const struct {
 	{ "NVRM: Xid (PCI:0000:01:00): 31, pid=4711, name=python3, Ch 00000010, intr 00000000. MMU Fault: ENGINE "
 	  "GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f1a_b2c00000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
 		"xid", "0000:01:00.0", "31", false },
+	{ "NVRM: Xid (PCI:0000:00:06): 31, pid=4711, name=fault, channel 0x0000000a, intr 00000000. MMU Fault: ENGINE "
+	  "GRAPHICS GPC1 GPCCLIENT_T1_8 faulted @ 0x0_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_WRITE",
+		"xid", "0000:00:06.0", "31", false },
 	{ "NVRM: Xid (PCI:0000:9c:00): 48, pid='<unknown>', name=<unknown>, DBE (double bit error) ECC Error detected",
 		"xid", "0000:9c:00.0", "48", false },
 	{ "NVRM: Xid (PCI:0000:9c:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row (0x1b2) marked for "
@@ -158,6 +161,7 @@ static const char *const others[] = {
 	"N",
 	"NVRM: ",
 	"NVRM: GPU at PCI:0000:09:00: GPU-01234567-89ab-cdef-0123-456789abcdef",
+	"NVRM: GPU Board Serial Number: 0000000000000",
 	"NVRM: GPU 0000:09:00.0: GPU is on Board .",
 	"NVRM: A GPU crash dump has been created. If possible, please run",
 	"NVRM: gpuClearFbhubPoisonIntrForBug2924523_GA100: FBHUB Interrupt detected. Clearing it.",

@@ -120,6 +120,17 @@ START_TEST(and_from_the_newest_line_backwards_as_well)
 }
 END_TEST
 
+START_TEST(halves_of_flaps_that_were_read_in_different_orders_do_not_belong_together)
+{
+	muster_kernel_tally_add(&tally, DOWN, DAY + 60, false, false);
+	muster_kernel_tally_add(&tally, DOWN, DAY, false, true);
+	muster_kernel_tally_add(&tally, UP, DAY - 1, false, true);
+	ck_assert_uint_eq(tally.count[MUSTER_KERNEL_OTHERS], 0);
+	muster_kernel_tally_add(&tally, DOWN, DAY - 2, false, true);
+	ck_assert_uint_eq(tally.count[MUSTER_KERNEL_OTHERS], 1);
+}
+END_TEST
+
 START_TEST(of_one_events_lines_the_one_that_tells_it_is_kept)
 {
 	static const struct line lines[] = { { DAY, NVSWITCH "Data {0x1}" }, { DAY, NVSWITCH "Non-fatal, Link 4" },
@@ -210,6 +221,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_loop_test(tcase, lines_are_counted_by_what_they_tell, 0, LENGTH(cases));
 	tcase_add_loop_test(tcase, and_from_the_newest_line_backwards_as_well, 0, LENGTH(cases));
+	tcase_add_test(tcase, halves_of_flaps_that_were_read_in_different_orders_do_not_belong_together);
 	tcase_add_test(tcase, of_one_events_lines_the_one_that_tells_it_is_kept);
 	tcase_add_test(tcase, what_came_during_the_run_is_apart);
 	tcase_add_loop_test(tcase, a_flood_of_one_kind_leaves_room_for_the_others, 0, 2);
