@@ -25,15 +25,34 @@ struct muster_listed {
 	struct muster_value value;
 };
 
+/* What a machine that logged an event is: a NOTE passes. */
+enum muster_event_class { MUSTER_EVENT_NOTE = 0, MUSTER_EVENT_WARN, MUSTER_EVENT_FAIL, MUSTER_EVENT_CLASS_COUNT };
+
+/* An event of the kernel's log, and what to do about it. */
+struct muster_event {
+	const char *code; /* "79"; in the table "kernel" the kind of event, "link-flap" */
+	const char *name, *action;
+	enum muster_event_class class;
+	double hours; /* for which it counts; 0: as long as the check says */
+};
+
+enum muster_event_source { MUSTER_EVENT_XID = 0, MUSTER_EVENT_SXID, MUSTER_EVENT_KERNEL, MUSTER_EVENT_TABLE_COUNT };
+struct muster_event_table {
+	const char *key, *title; /* in the file; before a code, "Xid" */
+	struct muster_event *items;
+	size_t count;
+};
+
 /* One operator of a check and what it is given; which members it uses is its own affair. */
 struct muster_operand {
 	const struct muster_operator *operator; /* its row, see expect/operators.h */
 	struct muster_value value;              /* the value, limit, share or text */
 	struct muster_listed *list;
 	size_t list_count;
-	const char *label;       /* equals_by: the label that list goes by */
-	enum muster_scope peers; /* same_across: NODE or RANK */
-	regex_t *regex;          /* matches: the compiled value; freed by muster_expect_done */
+	const char *label; /* equals_by: the label that list goes by; no_event: the one that has the code */
+	const struct muster_event_table *events; /* no_event */
+	enum muster_scope peers;                 /* same_across: NODE or RANK */
+	regex_t *regex;                          /* matches: the compiled value; freed by muster_expect_done */
 };
 
 struct muster_span { /* of a count; 0: no limit on that side */
@@ -97,6 +116,7 @@ struct muster_expect {
 	bool observe; /* only launch and consistency checks: no absolute thresholds for this machine type */
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
+	struct muster_event_table *events; /* by enum muster_event_source */
 	/* identify: how the machine is recognised; arrays may be empty */
 	const char **vm_sizes, **gpu_names;
 	size_t vm_size_count, gpu_name_count;

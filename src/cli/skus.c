@@ -130,6 +130,28 @@ static const char *where_text(const struct muster_check *check, struct muster_ar
 	return text;
 }
 
+/* The codes of each class: what `events` of all files comes to. */
+static void events_text(const struct muster_event_table *table)
+{
+	static const char *const titles[MUSTER_EVENT_CLASS_COUNT] = {
+		[MUSTER_EVENT_NOTE] = "notes",
+		[MUSTER_EVENT_WARN] = "warns on",
+		[MUSTER_EVENT_FAIL] = "fails on",
+	};
+	for (int class = MUSTER_EVENT_CLASS_COUNT - 1; class >= 0; class --) {
+		size_t count = 0;
+		for (size_t i = 0; i < table->count; i++) {
+			if ((int)table->items[i].class != class)
+				continue;
+			if (count++ == 0)
+				printf("    %-10s", titles[class]);
+			printf(" %s", table->items[i].code);
+		}
+		if (count)
+			printf("\n");
+	}
+}
+
 static void check_text(const struct muster_expect *expect, const struct muster_check *check)
 {
 	struct muster_arena *arena = expect->arena;
@@ -137,6 +159,9 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
 	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, arena),
 		muster_describe_expected(check, NULL, arena));
+	const struct muster_operand *event = muster_check_operand(check, MUSTER_OF_EVENT);
+	if (event)
+		events_text(event->events);
 	if (*runs)
 		printf("    only for   %s\n", runs);
 	if (check->after >= 0)
@@ -177,11 +202,11 @@ static size_t certainty_of(const struct muster_check *check)
 	return i;
 }
 
-/* Whether the check says something about the machine type: what the last of its parents says holds for every machine.
- */
+/* Whether the check says something about the machine type: what the first of its parents with checks says holds for
+ * every machine. */
 static bool is_of_type(const struct muster_expect *expect, const struct muster_check *check)
 {
-	if (expect->file_count == 0 || strcmp(check->file, expect->files[expect->file_count - 1]) != 0)
+	if (strcmp(check->file, expect->checks[0].file) != 0)
 		return true;
 	for (size_t i = 0; i < check->change_count; i++)
 		if (strcmp(check->changes[i].key, "after") != 0)

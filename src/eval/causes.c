@@ -276,6 +276,22 @@ static struct muster_finding finding_of_probe(
 	};
 }
 
+/* What the kernel logged of a GPU of the node while muster ran may be why the probe did not end well. */
+static void add_xid(const struct muster_eval *eval, const struct muster_node *node, const struct muster_rank *rank,
+	struct muster_finding *finding)
+{
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_event_during xid = muster_event_find_during(eval->expect, node, rank->gpu, arena);
+	const char *evidence = finding->evidence;
+	if (!xid.name)
+		return;
+	finding->observed = muster_arena_printf(arena, "%s; the kernel logged %s%s%s", finding->observed, xid.name,
+		xid.own ? "" : " of GPU ", xid.own ? "" : xid.gpu);
+	if (xid.line)
+		finding->evidence =
+			muster_arena_printf(arena, "%s%s%s", xid.line, evidence ? "; " : "", evidence ? evidence : "");
+}
+
 static void judge_outcome(
 	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
@@ -303,6 +319,8 @@ static void judge_outcome(
 		finding.advice = outcome_advice(outcome);
 	else
 		finding.evidence = NULL;
+	if (finding.status != MUSTER_SKIP && outcome->status != MUSTER_OUTCOME_NOT_RUN)
+		add_xid(eval, node, &node->ranks[r], &finding);
 	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
 	if (ended && eval->ring_cause[probe])
 		draft = eval->ring_cause[probe] - 1; /* that draft explains what is not measured */

@@ -4,7 +4,8 @@
  * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, results.c takes in
  * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
  * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, missing_parts.c names the
- * GPUs and ports that a node lacks, advice.c fills in what findings advise. select.h has the expectations of a run.
+ * GPUs and ports that a node lacks, events.c tells of events of the kernel's log, advice.c fills in what findings
+ * advise. select.h has the expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -166,10 +167,29 @@ struct muster_verdict {
 	const char *expected; /* NULL: as the check says */
 	const char *observed;
 	const struct muster_sample *limit; /* that the value has a share of; or NULL */
+	const char *evidence;              /* of an event of the log; or NULL */
+	const char *advice;                /* where the check has none; or NULL */
+	bool in_words;                     /* observed says all, with units */
 };
 /* limit: the value's, or NULL. */
 struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
 	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena);
+/* events.c: complete the verdict on the age of an event of the log that is no pass; of other checks it is left as it
+ * is. */
+void muster_event_tell(const struct muster_eval *eval, const struct muster_check *check,
+	const struct muster_entry *entry, struct muster_verdict *verdict);
+/* The verdict where the log of a node has no such event: a pass, if the log was read, and reaches back to the boot or
+ * as far as events count. False when nothing is known of the log: a report of an older muster. */
+bool muster_event_none(
+	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, struct muster_verdict *ret);
+/* The worst Xid that the kernel of the node logged while muster ran, one of the given GPU (or NULL) first. */
+struct muster_event_during {
+	const char *name, *gpu; /* "Xid 79, GPU has fallen off the bus"; NULL: there was none */
+	const char *line;       /* NULL: not known */
+	bool own;               /* of the given GPU */
+};
+struct muster_event_during muster_event_find_during(const struct muster_expect *expect, const struct muster_node *node,
+	const char *gpu, struct muster_arena *arena);
 /* missing_parts.c: the observation of a check that did not pass on a node, with the GPUs or ports that are missing. */
 const char *muster_describe_observed(
 	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed);

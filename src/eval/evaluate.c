@@ -40,8 +40,10 @@ static void mark_seen(struct walk *w, const struct muster_sample *sample)
 static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
-	return muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample,
+	struct muster_verdict verdict = muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample,
 		muster_index_limit(&eval->index, w->check_at, entry), eval->report->arena);
+	muster_event_tell(eval, w->check, entry, &verdict);
+	return verdict;
 }
 
 /* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
@@ -139,9 +141,12 @@ static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 	const struct muster_check *check = w->check;
 	struct muster_place place = { .node = node, .rank = rank };
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
+	struct muster_verdict verdict;
 	if (muster_result_explained(eval, w->check_at, node, rank))
 		return;
-	if (presence && !presence->value.boolean)
+	if (muster_check_operand(check, MUSTER_OF_EVENT) && muster_event_none(eval, check, node, &verdict))
+		muster_result_take(eval, w->check_at, place, NULL, verdict);
+	else if (presence && !presence->value.boolean)
 		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
 	else if (check->metric->scope != MUSTER_SCOPE_PORT || presence || names_one_port(check))
 		muster_result_missing(eval, w->check_at, node, rank);

@@ -102,14 +102,15 @@ static void add_port(struct muster_finding_draft *draft, const char *port, struc
 		draft->ports = muster_arena_printf(arena, "%s, %s", draft->ports, port);
 }
 
-/* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. */
+/* The same place and the same check with other labels: one rank's wrong sums of several sizes are one finding. What has
+ * evidence of its own, an event of the log, stands alone. */
 static bool continues(const struct muster_finding_draft *draft, const struct muster_finding *b, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 	bool same_rank =
 		b->rank < 0 ? draft->rank_count == 0 : draft->rank_count == 1 && draft->ranks[0].rank == b->rank;
-	return same_rank && draft->node == node && a->status != MUSTER_SKIP && a->metric && b->label_count &&
-	       same_result(a, b) && same_text(a->port, b->port) && !same_labels(a, b, NULL);
+	return same_rank && draft->node == node && a->status != MUSTER_SKIP && a->metric && !a->evidence &&
+	       b->label_count && same_result(a, b) && same_text(a->port, b->port) && !same_labels(a, b, NULL);
 }
 
 /* "256 with bytes 67108864" */

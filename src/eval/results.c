@@ -51,8 +51,9 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.label_count = sample ? sample->label_count : 0,
 		.expected = verdict.expected ? verdict.expected : tally->expected,
 		.observed = verdict.observed,
+		.evidence = verdict.evidence,
 		.value = sample ? sample->value : muster_null(),
-		.unit = tally->unit,
+		.unit = verdict.in_words ? "" : tally->unit,
 		.source = tally->source,
 		.certainty = tally->certainty,
 		.uncalibrated = tally->uncalibrated,
@@ -66,8 +67,9 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	bool bad = verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN;
 	if (bad && sample)
 		finding.observed = muster_describe_observed(eval, check, place.node, finding.observed);
-	if (check->advice && bad)
-		finding.advice = muster_describe_advice(eval, check->advice, &finding, place.node, place.rank);
+	const char *advice = check->advice ? check->advice : verdict.advice;
+	if (advice && bad)
+		finding.advice = muster_describe_advice(eval, advice, &finding, place.node, place.rank);
 	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (bad)

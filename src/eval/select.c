@@ -33,6 +33,10 @@ int muster_selection_load(const char *config_dir, const char *name, const char *
 				    muster_expect_load(config_dir, COMMON, NULL, &choice.common, err) == 0;
 	} else if (muster_expect_load(config_dir, name, overlay, &choice.named, err) < 0) {
 		return -1;
+	} else if (choice.named.check_count == 0) {
+		muster_fail(err, MUSTER_EUSAGE, "%s: $: no checks: every run would pass", choice.named.files[0]);
+		muster_selection_done(&choice);
+		return -1;
 	}
 	if (choice.automatic && !choice.has_common && err->code != MUSTER_ENOTSUPPORTED) {
 		muster_selection_done(&choice);

@@ -6,6 +6,7 @@
 
 #include "expect/parse.h"
 #include "expect/describe.h"
+#include "expect/events.h"
 #include "expect/limits.h"
 #include "expect/regex_limits.h"
 #include "expect/version.h"
@@ -341,6 +342,17 @@ static const char *observe_describe(const struct muster_question *q)
 	return "no threshold";
 }
 
+/* ---- no_event: see events.c ---- */
+
+static int no_event_beside(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
+{
+	const char *other = other_name(check, operand);
+	return other ? muster_json_reader_fail(
+			       r, "no_event must be the only operator: give %s a check of its own", other)
+		     : 0;
+}
+
 /* ---- the table ---- */
 
 #define NUMBERS (1u << MUSTER_NUMBER)
@@ -447,6 +459,14 @@ const struct muster_operator muster_operators[] = {
 		.parse = muster_median_max_parse,
 		.judge = muster_median_max_judge,
 		.describe = muster_medians_describe },
+	{ .name = "no_event",
+		.types = NUMBERS,
+		.kind = MUSTER_OF_EVENT,
+		.each_sample = true,
+		.parse = muster_no_event_parse,
+		.beside = no_event_beside,
+		.judge = muster_no_event_judge,
+		.describe = muster_no_event_describe },
 };
 const size_t muster_operator_count = sizeof muster_operators / sizeof *muster_operators;
 

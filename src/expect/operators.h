@@ -19,6 +19,7 @@ enum muster_operator_kind {
 	MUSTER_OF_LABEL,     /* the sample's label; on a node that lacks one of the listed GPUs or ports, that fails */
 	MUSTER_OF_PEERS,     /* the values of all nodes or all ranks */
 	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
+	MUSTER_OF_EVENT,     /* other samples of the same event; where there is none, whether the log could be read */
 };
 
 /* What an operator says of a value. */

@@ -167,7 +167,7 @@ static const char *placeholder_at(const void *arg, size_t index)
 }
 
 /* Each ${...} in an advice is a place or a metric. */
-static int read_advice(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_expect_advice_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char **advice = into;
 	char hint[MUSTER_HINT_MAX];
@@ -278,7 +278,7 @@ static const struct muster_field key_fields[] = {
 	{ MUSTER_FIELD(muster_check, optional, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, source, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, certainty, TEXT), .read = read_certainty, .optional = true },
-	{ MUSTER_FIELD(muster_check, advice, TEXT), .read = read_advice, .optional = true },
+	{ MUSTER_FIELD(muster_check, advice, TEXT), .read = muster_expect_advice_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, title, TEXT), .least = 1, .optional = true },
 };
 static const struct muster_object_type keys_type = MUSTER_OBJECT_TYPE(muster_check, key_fields);

@@ -98,7 +98,7 @@ class Skus(InDirectory):
         sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
         self.assertEqual([os.path.basename(file) for file in sku["files"]],
                          ["site.json", SKU + ".json", "family-nd-a100.json", "family-nd.json", "family-azure.json",
-                          "common.json"])
+                          "common.json", "events.json"])
         checks = {check["check"]: check for check in sku["checks"]}
         listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--json").stdout)}
         self.assertEqual(len(checks), listed[SKU]["check_count"])  # one more, one less
@@ -121,6 +121,19 @@ class Skus(InDirectory):
         self.assertIn("expected   gpu.h2d_gbps: at least 22 GB/s", block)
         self.assertIn("from       family-nd-a100.json, changed by site.json: min, warn_below (removed), source", block)
         self.assertEqual(text.count("    source  "), len(checks))
+
+    def test_the_events_of_a_check_are_shown_as_the_site_has_them(self):
+        site = self.put("site.json", {"events": {"xid": {"31": {"class": "fail"}, "79": None}}})
+
+        def codes(*options):
+            lines = muster("skus", SKU, "history.xid", *options).stdout.splitlines()
+            return {line[4:9]: set(line[14:].split()) for line in lines
+                    if line[4:14].strip() in ("fails on", "warns on", "notes")}
+
+        before, after = codes(), codes("--overlay", site)
+        self.assertEqual((before["fails"] - after["fails"], after["fails"] - before["fails"]), ({"79"}, {"31"}))
+        self.assertEqual(before["notes"] - after["notes"], {"31"})
+        self.assertEqual(before["warns"], after["warns"])
 
     def test_each_announced_size_is_known_by_both_of_its_names_and_asks_for_what_it_was_announced_with(self):
         announced = """

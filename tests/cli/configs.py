@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The shipped expectation files against the simulated hardware, and against docs/skus.md.
+"""The shipped expectation files against the simulated hardware, and against docs/skus.md and docs/events.md.
 
 usage: configs.py MUSTER SOURCE          test
-       configs.py MUSTER SOURCE --write  write the table of certainties in docs/skus.md anew
+       configs.py MUSTER SOURCE --write  write the tables in docs/skus.md and docs/events.md anew
 """
 
 import json
@@ -17,7 +17,7 @@ CONFIGS, HARDWARE = os.path.join(SOURCE, "configs"), os.path.join(SOURCE, "src",
 MIB = 1 << 20
 PROFILES = {"quick": [64], "standard": [8, 64, 256, 512], "full": [8, 64, 256, 512, 1024, 2048, 4096, 8192]}
 CERTAINTIES = ("measured", "threshold", "specified", "inferred")
-BEGIN, END = "<!-- certainties: begin -->\n", "<!-- certainties: end -->\n"
+MARKS = {name: (f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n") for name in ("certainties", "events")}
 
 
 def merge(base, patch):
@@ -179,7 +179,7 @@ class Loads(unittest.TestCase):
 def certainties(machine):
     """What `muster skus` says of the machine type's own checks: {certainty: number}."""
     sku = json.loads(subprocess.run([MUSTER, "skus", machine, "--json"], capture_output=True, check=True).stdout)
-    own = [check for check in sku["checks"] if check["file"] != sku["files"][-1]
+    own = [check for check in sku["checks"] if check["file"] != sku["checks"][0]["file"]
            or any(change["key"] != "after" for change in check["changes"])]
     return {word: sum(check["certainty"] == word for check in own) for word in CERTAINTIES}, own
 
@@ -192,17 +192,41 @@ def table():
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-def split(text):
-    before, _, rest = text.partition(BEGIN)
-    inside, _, after = rest.partition(END)
-    return before + BEGIN, inside, END + after
+# ---- docs/events.md ----
+
+def events():
+    """The tables of configs/events.json."""
+    titles = {"xid": ("Xids", "Xid"), "sxid": ("SXids", "SXid"), "kernel": ("Other events", "event")}
+    lines = []
+    for key, table in load(CONFIGS, "common")["events"].items():
+        title, code = titles[key]
+        lines += ["", f"## {title}", "", f"| {code} | name | class | action |", "|---|---|---|---|"]
+        for number, event in table.items():
+            hours = f" for {event['hours']} h" if "hours" in event else ""
+            lines.append(f"| {number} | {event['name']} | {event['class']}{hours} | {event['action']} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def path_of(document):
+    return os.path.join(SOURCE, "docs", document)
+
+
+def split(text, name):
+    begin, end = MARKS[name]
+    before, _, rest = text.partition(begin)
+    inside, _, after = rest.partition(end)
+    return before + begin, inside, end + after
+
+
+WRITTEN = (("skus.md", "certainties", table), ("events.md", "events", events))
 
 
 class Documented(unittest.TestCase):
-    def test_the_table_of_certainties_is_that_of_the_files(self):
-        with open(os.path.join(SOURCE, "docs", "skus.md"), encoding="utf-8") as file:
-            self.assertEqual(split(file.read())[1], table(),
-                             "write it anew: tests/cli/configs.py build/muster . --write")
+    def test_the_tables_are_those_of_the_files(self):
+        for document, name, made in WRITTEN:
+            with open(path_of(document), encoding="utf-8") as file:
+                self.assertEqual(split(file.read(), name)[1], made(),
+                                 "write it anew: tests/cli/configs.py build/muster . --write")
 
     def test_the_uncertain_checks_are_those_that_are_specified_or_inferred(self):
         for machine in MACHINES:
@@ -219,10 +243,10 @@ class Documented(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[3:] == ["--write"]:
-        path = os.path.join(SOURCE, "docs", "skus.md")
-        with open(path, encoding="utf-8") as file:
-            before, _, after = split(file.read())
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(before + table() + after)
+        for document, name, made in WRITTEN:
+            with open(path_of(document), encoding="utf-8") as file:
+                before, _, after = split(file.read(), name)
+            with open(path_of(document), "w", encoding="utf-8") as file:
+                file.write(before + made() + after)
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])

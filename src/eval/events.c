@@ -1,0 +1,157 @@
+/* events.c - what findings say of events of the kernel's log
+ *
+ * An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line.
+ */
+#include "eval/eval.h"
+#include "expect/events.h"
+#include "muster/arena.h"
+
+#include <string.h>
+
+static const char *text_label(const struct muster_sample *sample, const char *key)
+{
+	const char *text = muster_label_string(sample->labels, sample->label_count, key);
+	return text ? text : "";
+}
+
+/* "3 times, last 0.4 h ago", "once, 0.4 h ago", "once, during this run" */
+static const char *when_text(
+	const struct muster_sample *age, const struct muster_sample *count, struct muster_arena *arena)
+{
+	bool several = count && count->value.number > 1;
+	const char *text = several ? muster_arena_printf(arena, "%.0f times, ", count->value.number)
+			   : count ? "once, "
+				   : "";
+	if (strcmp(text_label(age, "when"), "during") == 0)
+		return muster_arena_printf(arena, "%sduring this run", text);
+	text = muster_arena_printf(arena, "%s%s", text, several || !count ? "last " : "");
+	if (age->value.number < 0.1)
+		return muster_arena_printf(arena, "%sless than 0.1 h ago", text);
+	return muster_arena_printf(arena, "%s%.1f h ago", text, age->value.number);
+}
+
+/* " of 0001:00:00.0", when the event names a device that is no GPU of the finding */
+static const char *device_text(const struct muster_sample *age, struct muster_arena *arena)
+{
+	const char *device = text_label(age, "device");
+	return *device && strcmp(device, "none") != 0 ? muster_arena_printf(arena, " of %s", device) : "";
+}
+
+/* "Xid 79, GPU has fallen off the bus, 3 times, last 0.4 h ago" */
+static const char *event_text(const struct muster_node *node, const struct muster_sample *age,
+	const struct muster_event_table *table, const struct muster_event *event, const char *code,
+	struct muster_arena *arena)
+{
+	const struct muster_sample *count = muster_event_beside(&node->samples, age, "_count", MUSTER_NUMBER);
+	return muster_arena_printf(arena, "%s %s%s%s%s, %s", table->title, code, device_text(age, arena),
+		event ? ", " : "", event ? event->name : "", when_text(age, count, arena));
+}
+
+static const char *unknown_advice(const struct muster_event_table *table, const char *code, struct muster_arena *arena)
+{
+	return muster_arena_printf(arena,
+		"this code is not in the expectation file (events.%s): look up %s %s in the documentation of the "
+		"driver, and "
+		"enter it in an overlay",
+		table->key, table->title, code);
+}
+
+void muster_event_tell(const struct muster_eval *eval, const struct muster_check *check,
+	const struct muster_entry *entry, struct muster_verdict *verdict)
+{
+	const struct muster_operand *operand = muster_check_operand(check, MUSTER_OF_EVENT);
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_sample *age = entry->sample;
+	if (!operand || (verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN))
+		return;
+	const struct muster_node *node = &eval->run->nodes[entry->node];
+	const char *code = muster_event_code(operand, age);
+	const struct muster_event *event = muster_event_find(operand->events, code);
+	const struct muster_sample *line = muster_event_beside(&node->samples, age, "_line", MUSTER_STRING);
+	verdict->observed = event_text(node, age, operand->events, event, code, arena);
+	verdict->evidence = line ? muster_arena_string(arena, line->value.string) : NULL;
+	verdict->advice = event ? event->action : unknown_advice(operand->events, code, arena);
+	verdict->in_words = true;
+}
+
+static const struct muster_sample *find_fact(const struct muster_node *node, const char *metric)
+{
+	for (size_t i = 0; i < node->samples.count; i++)
+		if (strcmp(node->samples.items[i].metric->name, metric) == 0)
+			return &node->samples.items[i];
+	return NULL;
+}
+
+/* Why the log says too little of the time in which an event counts; NULL when it says enough. */
+static const char *why_short(const struct muster_check *check, const struct muster_node *node,
+	const struct muster_sample *log, struct muster_arena *arena)
+{
+	const struct muster_operand *operand = muster_check_operand(check, MUSTER_OF_EVENT);
+	const struct muster_sample *start = find_fact(node, "node.kernel_log_start");
+	const struct muster_sample *hours = find_fact(node, "node.kernel_log_hours");
+	if (log->value.type == MUSTER_NULL)
+		return log->reason ? log->reason : "the kernel's log was not read";
+	if (!start || start->value.type != MUSTER_STRING || strcmp(start->value.string, "boot") == 0 || !hours ||
+		hours->value.type != MUSTER_NUMBER || hours->value.number >= operand->value.number)
+		return NULL;
+	return muster_arena_printf(
+		arena, "only %.1f h of the kernel's log could be read: %s", hours->value.number, start->value.string);
+}
+
+bool muster_event_none(
+	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, struct muster_verdict *ret)
+{
+	const struct muster_sample *log = find_fact(&eval->run->nodes[node], "node.kernel_log");
+	if (!log)
+		return false;
+	const char *why = why_short(check, &eval->run->nodes[node], log, eval->report->arena);
+	*ret = (struct muster_verdict){ .status = !why              ? MUSTER_PASS
+						  : check->optional ? MUSTER_SKIP
+								    : MUSTER_INCONCLUSIVE,
+		.observed = why };
+	return true;
+}
+
+/* ---- during the run ---- */
+
+static bool is_xid_during(const struct muster_sample *sample)
+{
+	return strcmp(sample->metric->name, "node.xid" MUSTER_EVENT_AGE) == 0 &&
+	       strcmp(text_label(sample, "when"), "during") == 0;
+}
+
+/* How bad the event is; NULL is an unknown one, which is a warning. */
+static int weight_of(const struct muster_event *event)
+{
+	return event ? (int)event->class : (int)MUSTER_EVENT_WARN;
+}
+
+struct muster_event_during muster_event_find_during(
+	const struct muster_expect *expect, const struct muster_node *node, const char *gpu, struct muster_arena *arena)
+{
+	struct muster_event_during found = { 0 };
+	const struct muster_sample *worst = NULL;
+	const struct muster_event *worst_event = NULL;
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		if (!is_xid_during(sample))
+			continue;
+		const char *code = text_label(sample, "code");
+		const struct muster_event *event =
+			expect ? muster_event_find(&expect->events[MUSTER_EVENT_XID], code) : NULL;
+		bool own = gpu && strcmp(text_label(sample, "gpu"), gpu) == 0;
+		if (worst && (found.own > own || (found.own == own && weight_of(event) <= weight_of(worst_event))))
+			continue;
+		worst = sample;
+		worst_event = event;
+		found.own = own;
+	}
+	if (!worst)
+		return found;
+	const struct muster_sample *line = muster_event_beside(&node->samples, worst, "_line", MUSTER_STRING);
+	found.name = muster_arena_printf(arena, "Xid %s%s%s", text_label(worst, "code"), worst_event ? ", " : "",
+		worst_event ? worst_event->name : "");
+	found.gpu = muster_arena_string(arena, text_label(worst, "gpu"));
+	found.line = line ? muster_arena_string(arena, line->value.string) : NULL;
+	return found;
+}

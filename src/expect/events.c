@@ -1,0 +1,257 @@
+/* events.c - events of the kernel's log: the tables of a file, and the operator that looks an event up in one
+ *
+ * A table says of each code what a machine that logged it is. A code that is in no table is a warning: new drivers have
+ * new codes.
+ */
+#include "expect/events.h"
+
+#include "expect/describe.h"
+#include "expect/parse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOURS_MOST 8760 /* a year */
+
+static const char *const classes[] = {
+	[MUSTER_EVENT_NOTE] = "note",
+	[MUSTER_EVENT_WARN] = "warn",
+	[MUSTER_EVENT_FAIL] = "fail",
+};
+_Static_assert(PARSE_COUNT(classes) == MUSTER_EVENT_CLASS_COUNT, "every class has its name");
+
+static const char *const table_keys[] = {
+	[MUSTER_EVENT_XID] = "xid",
+	[MUSTER_EVENT_SXID] = "sxid",
+	[MUSTER_EVENT_KERNEL] = "kernel",
+};
+static const char *const table_titles[] = {
+	[MUSTER_EVENT_XID] = "Xid",
+	[MUSTER_EVENT_SXID] = "SXid",
+	[MUSTER_EVENT_KERNEL] = "kernel event",
+};
+_Static_assert(PARSE_COUNT(table_keys) == MUSTER_EVENT_TABLE_COUNT, "every table has its key");
+_Static_assert(PARSE_COUNT(table_titles) == MUSTER_EVENT_TABLE_COUNT, "every table has its title");
+
+static int read_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	double *hours = into;
+	char found[96];
+	if (muster_json_number_read(r, hours, json) < 0)
+		return -1;
+	return *hours > 0 && *hours <= HOURS_MOST
+		       ? 0
+		       : muster_json_reader_fail(r, "a number of hours above 0 and up to %d is needed, found %s",
+				 HOURS_MOST, muster_json_shown(json, found, sizeof found));
+}
+
+/* ---- the tables ---- */
+
+struct muster_event_table *muster_event_tables_new(struct muster_arena *arena)
+{
+	struct muster_event_table *tables = muster_arena_alloc(arena, MUSTER_EVENT_TABLE_COUNT * sizeof *tables);
+	for (size_t i = 0; i < MUSTER_EVENT_TABLE_COUNT; i++) {
+		tables[i].key = table_keys[i];
+		tables[i].title = table_titles[i];
+	}
+	return tables;
+}
+
+static int read_class(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	enum muster_event_class *ret = into;
+	int class = muster_json_name_read(r, json, classes, PARSE_COUNT(classes));
+	if (class < 0)
+		return -1;
+	*ret = (enum muster_event_class) class;
+	return 0;
+}
+
+static const struct muster_field event_fields[] = {
+	{ MUSTER_FIELD(muster_event, name, TEXT), .least = 1 },
+	{ MUSTER_FIELD(muster_event, class, NAME), .read = read_class },
+	{ MUSTER_FIELD(muster_event, action, TEXT), .read = muster_expect_advice_read },
+	{ MUSTER_FIELD(muster_event, hours, NUMBER), .read = read_hours, .optional = true },
+};
+static const struct muster_object_type event_type = MUSTER_OBJECT_TYPE(muster_event, event_fields);
+
+static int read_event(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_event *event = into;
+	event->code = muster_arena_string(r->arena, muster_json_key(json));
+	return muster_object_read(r, json, &event_type, event);
+}
+
+/* A number as the driver prints it: no sign, no 0 before it. */
+static int read_numbered_event(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const char *code = muster_json_key(json);
+	if (!*code || code[strspn(code, "0123456789")] || strlen(code) > 9 || (code[0] == '0' && code[1]))
+		return muster_json_reader_fail(r, "the number of an error is needed (\"79\"), found \"%.60s\"", code);
+	return read_event(r, into, json);
+}
+
+static int read_table(struct muster_json_reader *r, struct muster_event_table *table, const struct muster_json *json,
+	muster_field_read_fn *read)
+{
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
+		return -1;
+	table->count = muster_json_size(json);
+	table->items = muster_arena_alloc(r->arena, (table->count + 1) * sizeof *table->items);
+	return muster_json_each_read(r, json, read, table->items, sizeof *table->items);
+}
+
+static int read_xids(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_XID, json, read_numbered_event);
+}
+
+static int read_sxids(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_SXID, json, read_numbered_event);
+}
+
+static int read_kernel_events(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_KERNEL, json, read_event);
+}
+
+int muster_event_tables_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	static const struct muster_field fields[] = {
+		{ .key = "xid", .read = read_xids, .optional = true },
+		{ .key = "sxid", .read = read_sxids, .optional = true },
+		{ .key = "kernel", .read = read_kernel_events, .optional = true },
+	};
+	static const struct muster_object_type type = {
+		.fields = fields,
+		.count = PARSE_COUNT(fields),
+		.size = MUSTER_EVENT_TABLE_COUNT * sizeof(struct muster_event_table),
+	};
+	return muster_object_read(r, json, &type, into);
+}
+
+const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (strcmp(table->items[i].code, code) == 0)
+			return &table->items[i];
+	return NULL;
+}
+
+const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample)
+{
+	const char *code = muster_label_string(sample->labels, sample->label_count, operand->label);
+	return code ? code : "";
+}
+
+/* ---- samples of one event ---- */
+
+static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
+{
+	if (a->label_count != b->label_count)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (strcmp(a->labels[i].key, b->labels[i].key) != 0 ||
+			!muster_value_equal(a->labels[i].value, b->labels[i].value))
+			return false;
+	return true;
+}
+
+/* Length of the metric's name without its end; 0 when it has another end. */
+static size_t stem_of(const struct muster_metric *metric, const char *end)
+{
+	size_t length = strlen(metric->name), tail = strlen(end);
+	return length > tail && strcmp(metric->name + length - tail, end) == 0 ? length - tail : 0;
+}
+
+const struct muster_sample *muster_event_beside(
+	const struct muster_samples *samples, const struct muster_sample *age, const char *end, enum muster_type type)
+{
+	size_t stem = stem_of(age->metric, MUSTER_EVENT_AGE);
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		if (sample->value.type == type && stem_of(sample->metric, end) == stem &&
+			strncmp(sample->metric->name, age->metric->name, stem) == 0 && same_labels(sample, age))
+			return sample;
+	}
+	return NULL;
+}
+
+bool muster_event_is_age(const struct muster_metric *metric)
+{
+	return metric->scope == MUSTER_SCOPE_NODE && stem_of(metric, MUSTER_EVENT_AGE) > 0;
+}
+
+/* ---- no_event ---- */
+
+static int read_operand_table(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const struct muster_expect *expect = ((struct muster_expect_parser *)r)->expect;
+	const struct muster_event_table **ret = into;
+	int table = muster_json_name_read(r, json, table_keys, PARSE_COUNT(table_keys));
+	if (table < 0)
+		return -1;
+	*ret = &expect->events[table];
+	return 0;
+}
+
+static int read_operand_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const char **label = into;
+	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
+}
+
+static int read_operand_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_value *value = into;
+	value->type = MUSTER_NUMBER;
+	return read_hours(r, &value->number, json);
+}
+
+int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	static const struct muster_field fields[] = {
+		{ MUSTER_FIELD_AS(muster_operand, "table", events, NAME), .read = read_operand_table },
+		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = read_operand_label },
+		{ MUSTER_FIELD_AS(muster_operand, "hours", value, NUMBER), .read = read_operand_hours },
+	};
+	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	if (!muster_event_is_age(metric))
+		return muster_json_reader_fail(
+			r, "does not fit: %s is no age of an event on a node (*" MUSTER_EVENT_AGE ")", metric->name);
+	return muster_object_read(r, json, &type, into);
+}
+
+/* For how long an event counts; event: NULL for an unknown one. */
+static double hours_of(const struct muster_operand *operand, const struct muster_event *event)
+{
+	return event && event->hours > 0 ? event->hours : operand->value.number;
+}
+
+enum muster_answer muster_no_event_judge(const struct muster_question *q)
+{
+	static const enum muster_answer answers[] = {
+		[MUSTER_EVENT_NOTE] = MUSTER_ANSWER_GOOD,
+		[MUSTER_EVENT_WARN] = MUSTER_ANSWER_WARN,
+		[MUSTER_EVENT_FAIL] = MUSTER_ANSWER_BAD,
+	};
+	const struct muster_event *event =
+		muster_event_find(q->operand->events, muster_event_code(q->operand, q->sample));
+	if (q->sample->value.number >= hours_of(q->operand, event))
+		return MUSTER_ANSWER_GOOD;
+	return event ? answers[event->class] : MUSTER_ANSWER_WARN;
+}
+
+const char *muster_no_event_describe(const struct muster_question *q)
+{
+	const struct muster_operand *operand = q->operand;
+	const char *title = operand->events->title;
+	if (!q->sample)
+		return muster_arena_printf(q->arena, "no %s within %g h, notes apart", title, operand->value.number);
+	const char *code = muster_event_code(operand, q->sample);
+	return muster_arena_printf(q->arena, "no %s %s within %g h", title, code,
+		hours_of(operand, muster_event_find(operand->events, code)));
+}
