@@ -84,7 +84,7 @@ static const struct metric_trend {
 	{ "node.gpus_on_pci", MUSTER_TREND_MORE },
 	{ "node.ib_ports", MUSTER_TREND_MORE },
 	{ "node.kernel_event_age_hours", MUSTER_TREND_DRIFTS },
-	{ "node.kernel_event_count", MUSTER_TREND_LESS },
+	{ "node.kernel_event_count", MUSTER_TREND_DRIFTS }, /* events are compared by their findings */
 	{ "node.kernel_event_line", MUSTER_TREND_DRIFTS },
 	{ "node.kernel_events_left_out", MUSTER_TREND_LESS },
 	{ "node.kernel_log_hours", MUSTER_TREND_DRIFTS },
@@ -93,10 +93,10 @@ static const struct metric_trend {
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
 	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
 	{ "node.sxid_age_hours", MUSTER_TREND_DRIFTS },
-	{ "node.sxid_count", MUSTER_TREND_LESS },
+	{ "node.sxid_count", MUSTER_TREND_DRIFTS },
 	{ "node.sxid_line", MUSTER_TREND_DRIFTS },
 	{ "node.xid_age_hours", MUSTER_TREND_DRIFTS },
-	{ "node.xid_count", MUSTER_TREND_LESS },
+	{ "node.xid_count", MUSTER_TREND_DRIFTS },
 	{ "node.xid_line", MUSTER_TREND_DRIFTS },
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
 	{ "port.counter_increase", MUSTER_TREND_LESS },

@@ -32,6 +32,8 @@ static int by_place(const void *a, const void *b)
 		return x->label_count < y->label_count ? -1 : 1;
 	for (size_t i = 0; !order && i < x->label_count; i++) {
 		char one[64], other[64];
+		if (strcmp(x->labels[i].key, "when") == 0)
+			continue; /* what came during one run came before the next */
 		order = strcmp(muster_value_text(x->labels[i].value, one, sizeof one),
 			muster_value_text(y->labels[i].value, other, sizeof other));
 	}

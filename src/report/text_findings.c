@@ -19,10 +19,14 @@ enum {
 
 /* ---- where ---- */
 
-/* Labels that a place has besides. */
-static bool is_place(const char *key)
+/* Labels that a place has besides, and those of an event, which what was observed names. */
+static bool is_told(const char *key)
 {
-	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
+	static const char *const told[] = { "gpu", "port", "link_layer", "code", "kind", "device", "of", "when" };
+	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+		if (strcmp(told[i], key) == 0)
+			return true;
+	return false;
 }
 
 char *muster_text_where(const struct muster_finding *finding)
@@ -38,7 +42,7 @@ char *muster_text_where(const struct muster_finding *finding)
 	if (finding->rank >= 0)
 		fprintf(out, ", rank %d", finding->rank);
 	for (size_t i = 0; i < finding->label_count; i++) {
-		if (is_place(finding->labels[i].key))
+		if (is_told(finding->labels[i].key))
 			continue;
 		fprintf(out, ", %s ", finding->labels[i].key);
 		muster_text_label(out, &finding->labels[i]);

@@ -109,6 +109,9 @@ bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *re
 	const char *end = kind ? strstr(text, ": ") : NULL;
 	if (end)
 		copy_text(found.part, text + kind, (size_t)(end - text) - kind);
+	text = end ? end : text;
+	text += strspn(text, ": ");
+	copy_text(found.observed, text, strlen(text));
 	*ret = found;
 	return true;
 }

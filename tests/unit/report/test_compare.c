@@ -127,6 +127,10 @@ static const struct {
 	{ "what drifts says nothing", "sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 30",
 		"sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 90",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
+	{ "more events of the log, which only their class makes bad",
+		"sim-1 node.xid_count gpu=a code=b of=job when=before 1",
+		"sim-1 node.xid_count gpu=a code=b of=job when=before 5",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
 	{ "a fact", "sim-1 node.driver_version 580.1", "sim-1 node.driver_version 590.2",
 		"\nchanged\n  node.driver_version: 580.1 -> 590.2: node sim-1\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
@@ -453,10 +457,41 @@ START_TEST(scripts_read_every_change_with_its_place)
 }
 END_TEST
 
+/* One event: during a run, and before the next one. */
+START_TEST(an_event_that_came_during_the_run_before_is_no_new_one)
+{
+	static const char *const whens[] = { "during", "before" };
+	struct side sides[2];
+	struct muster_comparison comparison;
+	struct muster_label labels[2][4];
+	for (size_t i = 0; i < 2; i++) {
+		make(&sides[i], GPU_0 "! fail history.xid sim-1 node.xid_age_hours 0001:00:00.0\n");
+		labels[i][0] = (struct muster_label){ "gpu", muster_string("0001:00:00.0") };
+		labels[i][1] = (struct muster_label){ "code", muster_string("79") };
+		labels[i][2] = (struct muster_label){ "of", muster_string("job") };
+		labels[i][3] = (struct muster_label){ "when", muster_string(whens[i]) };
+		sides[i].findings[0].labels = labels[i];
+		sides[i].findings[0].label_count = 4;
+	}
+	muster_compare(&sides[0].report, &sides[1].report, &comparison);
+	ck_assert_uint_eq(comparison.change_count, 0);
+	ck_assert_uint_eq(comparison.same, 1);
+	muster_comparison_done(&comparison);
+	labels[1][1].value.string = "48";
+	muster_compare(&sides[0].report, &sides[1].report, &comparison);
+	ck_assert_uint_eq(comparison.count[MUSTER_CHANGE_WORSE], 1);
+	ck_assert_uint_eq(comparison.count[MUSTER_CHANGE_BETTER], 1);
+	muster_comparison_done(&comparison);
+	for (size_t i = 0; i < 2; i++)
+		muster_run_done(&sides[i].run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report/compare");
 	TCase *tcase = tcase_create("differences");
+	tcase_add_test(tcase, an_event_that_came_during_the_run_before_is_no_new_one);
 	tcase_add_loop_test(tcase, two_runs_differ_in_what_differs, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, a_kind_has_sixty_lines_at_most);
 	tcase_add_test(tcase, scripts_read_every_change_with_its_place);

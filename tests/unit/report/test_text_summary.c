@@ -68,6 +68,11 @@ static const char *const whole =
 	"job    n/a       n/a      n/a             warn 1\n"
 	"(12 more columns: all pass or n/a)\n"
 	"\n"
+	"also in the kernel's log\n"
+	"  text: 2 times on 2 nodes\n"
+	"  SXid text: 2 times on 2 nodes\n"
+	"  Xid text: 2 times on 2 nodes\n"
+	"\n"
 	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
 	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
 	"BF16, end of the soak         250      250         -        -  80 % of the BF16 limit      no check\n"
@@ -615,7 +620,7 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
 	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
-				   "  unknown: sim-7\n\nmatrix products, TFLOP/s"),
+				   "  unknown: sim-7\n\nalso in the kernel's log\n"),
 		"%s", text);
 	free(text);
 	size_t length;
@@ -625,6 +630,66 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	ck_assert_msg(strstr(text, "\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
 				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| unknown | sim-7 |\n\n"),
 		"%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+static void add_event(struct muster_run *run, size_t node, const char *gpu, const char *code, double count)
+{
+	const struct muster_metric *metrics[] = { muster_metric_find("node.xid_age_hours"),
+		muster_metric_find("node.xid_count") };
+	struct muster_label *labels = muster_arena_alloc(run->arena, 4 * sizeof *labels);
+	const char *const values[] = { gpu, code, "job", "before" };
+	for (size_t i = 0; i < 4; i++)
+		labels[i] = (struct muster_label){ metrics[0]->labels[i], muster_string(values[i]) };
+	for (size_t i = 0; i < 2; i++)
+		muster_samples_add(&run->nodes[node].samples, (struct muster_sample){ .metric = metrics[i],
+								      .labels = labels,
+								      .label_count = 4,
+								      .value = muster_number(i == 0 ? 1.5 : count) });
+}
+
+/* An event with a finding is told there; the others are counted over all nodes. */
+START_TEST(events_of_the_log_without_a_finding_are_listed)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 3 * SYNTHETIC_PER_NODE);
+	add_event(&run, 0, "0001:00:00.0", "31", 2);
+	add_event(&run, 1, "0001:00:00.0", "31", 5);
+	add_event(&run, 1, "0002:00:00.0", "31", 1);
+	add_event(&run, 2, "0001:00:00.0", "4\x1b[2J", 1);
+	add_event(&run, 2, "0001:00:00.0", "79", 1);
+	fixture_report(&report, &run);
+	const struct muster_samples *samples = &run.nodes[2].samples;
+	const struct muster_sample *age = &samples->items[samples->count - 2];
+	struct muster_finding found[] = { {
+		.check = "history.xid",
+		.status = MUSTER_FAIL,
+		.node = "sim-3",
+		.rank = -1,
+		.gpu = "0001:00:00.0",
+		.metric = "node.xid_age_hours",
+		.labels = age->labels,
+		.label_count = 4,
+		.expected = "no Xid 79 within 24 h",
+		.observed = "Xid 79, GPU has fallen off the bus, once, 1.5 h ago",
+		.unit = "",
+	} };
+	report.findings = found;
+	report.finding_count = 1;
+	char *text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n  Xid text: 3 times on 3 nodes\n  Xid 31: 8 times on 2 nodes\n"
+				   "  Xid 4\\x1b[2J: once on sim-3\n\n"),
+		"%s", text);
+	/* what was observed names the event: its place is the GPU alone */
+	ck_assert_msg(strstr(text, "\nFAIL sim-3, GPU 0001:00:00.0 [history.xid]\n"), "%s", text);
+	free(text);
+	for (int i = 0; i < 10; i++)
+		add_event(&run, 0, "0001:00:00.0", muster_arena_printf(run.arena, "%d", 200 + i), 1);
+	text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\n  and 7 more, all of them in the JSON report\n"), "%s", text);
 	free(text);
 	muster_run_done(&run);
 }
@@ -687,6 +752,7 @@ int main(void)
 	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
 	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
 	tcase_add_test(tcase, nodes_stand_under_the_switch_that_slurm_has_them_in);
+	tcase_add_test(tcase, events_of_the_log_without_a_finding_are_listed);
 	tcase_add_test(tcase, without_a_topology_nothing_is_said_of_places);
 	tcase_add_test(tcase, of_many_switches_the_first_are_shown);
 	suite_add_tcase(suite, tcase);

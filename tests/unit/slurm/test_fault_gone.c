@@ -150,10 +150,70 @@ START_TEST(a_probe_that_ended_badly_on_one_rank_has_not_ended_well)
 }
 END_TEST
 
+/* What n1 was drained for, an event that its log still has or not, and whether the fault is gone. */
+static const struct {
+	const char *reason, *metric;
+	const char *labels[4];
+	double age;
+	bool gone;
+} events[] = {
+#define XID(gpu, code)                                                                                                 \
+	"node.xid_age_hours",                                                                                          \
+	{                                                                                                              \
+		gpu, code, "job", "before"                                                                             \
+	}
+#define KERNEL(kind, device)                                                                                           \
+	"node.kernel_event_age_hours",                                                                                 \
+	{                                                                                                              \
+		kind, device, "before"                                                                                 \
+	}
+	/* older than its check asks for, and not cured */
+	{ "muster: events GPU g0: Xid 79, GPU has fallen off the bus, once", XID("g0", "79"), 30, false },
+	{ "muster: events GPU g0: Xid 79", XID("g0", "79"), 30, false },
+	/* the driver was loaded anew, and an application failed since */
+	{ "muster: events GPU g0: Xid 79, GPU has fallen off the bus, once", XID("g0", "31"), 1, true },
+	{ "muster: events GPU g0: Xid 79, GPU has fallen off the bus, once", XID("g1", "79"), 30, true },
+	{ "muster: events GPU g0: Xid 179, see Xid 79 too, once", XID("g0", "79"), 30, true },
+	{ "muster: events: kernel event aer-fatal of 0003:00:00.0, once", KERNEL("aer-fatal", "0003:00:00.0"), 30,
+		false },
+	{ "muster: events: kernel event aer-fatal of 0003:00:00.0, once", KERNEL("aer-fatal", "0004:00:00.0"), 30,
+		true },
+	{ "muster: events: kernel event read-only, once", KERNEL("read-only", "none"), 30, false },
+	{ "muster: events: kernel event read-only, once", KERNEL("oom", "none"), 30, true },
+};
+
+START_TEST(an_event_that_is_only_old_is_not_gone)
+{
+	struct muster_run run;
+	struct muster_error err = { .code = MUSTER_OK };
+	struct muster_drain_reason reason;
+	struct muster_label labels[4];
+	const struct muster_metric *metric = muster_metric_find(events[_i].metric);
+	struct muster_sample sample = { .metric = metric, .labels = labels, .value = muster_number(events[_i].age) };
+	for (; sample.label_count < 4 && events[_i].labels[sample.label_count]; sample.label_count++)
+		labels[sample.label_count] = (struct muster_label){ metric->labels[sample.label_count],
+			muster_string(events[_i].labels[sample.label_count]) };
+	make_run(&run, 1);
+	muster_samples_add(&run.nodes[0].samples, sample);
+	struct muster_tally tally = {
+		.check = "events", .metric = metric->name, .probe = "history", .count = { [MUSTER_PASS] = 1 }
+	};
+	struct muster_report report = { .run = &run, .tallies = &tally, .tally_count = 1 };
+	ck_assert(muster_drain_reason_read(events[_i].reason, &reason));
+	bool gone = muster_fault_is_gone(&report, "n1", &reason, &err);
+	ck_assert_msg(gone == events[_i].gone, "%s: %s", events[_i].reason, err.text);
+	if (!gone)
+		ck_assert_str_eq(err.text,
+			"the event is still in the kernel's log, 30.0 h old: reset the GPU or reboot the node");
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("fault gone");
 	tcase_add_loop_test(tcase, a_fault_is_gone_when_its_check_passed_where_it_was, 0, LENGTH(cases));
+	tcase_add_loop_test(tcase, an_event_that_is_only_old_is_not_gone, 0, LENGTH(events));
 	tcase_add_test(tcase, a_node_that_is_not_in_the_report_is_not_proved_good);
 	tcase_add_test(tcase, a_probe_that_ended_badly_on_one_rank_has_not_ended_well);
 	return check_main(tcase);
