@@ -21,7 +21,8 @@ static char root[64];
 static struct muster_kernel_log reader;
 static struct muster_kernel_reach reach;
 static struct muster_error err;
-static char taken[4096]; /* "AGE text|", in the order in which records came */
+static long long source_us; /* stamps of the kernel; 0: entries have none */
+static char taken[4096];    /* "AGE text|", in the order in which records came */
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
@@ -51,6 +52,7 @@ static void put(const char *path, const char *text)
 
 static void setup(void)
 {
+	source_us = 0;
 	snprintf(root, sizeof root, "/tmp/muster-journal-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(root));
 	put("proc/uptime", "7200.00 1.00\n");
@@ -62,8 +64,6 @@ static void teardown(void)
 	muster_kernel_log_done(&reader);
 	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
-
-static long long source_us; /* stamps of the kernel; 0: entries have none */
 
 struct entry {
 	const char *boot;
