@@ -20,6 +20,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.name", MUSTER_STRING, "", "name as NVML gives it"),
 	GPU_METRIC("gpu.uuid", MUSTER_STRING, "", "UUID as NVML gives it"),
 	GPU_METRIC("gpu.vbios", MUSTER_STRING, "", "VBIOS version"),
+	GPU_METRIC("gpu.serial", MUSTER_STRING, "", "serial number of the board"),
+	GPU_METRIC("gpu.board_part", MUSTER_STRING, "", "part number of the board"),
 	GPU_METRIC("gpu.nvml_index", MUSTER_NUMBER, "", "index in NVML order"),
 	GPU_METRIC("gpu.cuda_index", MUSTER_NUMBER, "", "index in the order of this rank's CUDA"),
 	GPU_METRIC("gpu.numa_node", MUSTER_NUMBER, "", "NUMA node from sysfs; null when the kernel does not know (-1)"),
@@ -64,7 +66,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.ecc_corrected_volatile", MUSTER_NUMBER, "", "corrected ECC errors since the driver was loaded"),
 	GPU_METRIC("gpu.remapped_correctable", MUSTER_NUMBER, "", "rows remapped because of correctable errors"),
 	GPU_METRIC("gpu.remapped_uncorrectable", MUSTER_NUMBER, "", "rows remapped because of uncorrectable errors"),
-	GPU_METRIC("gpu.remap_pending", MUSTER_BOOLEAN, "", "a row remap is pending until a GPU reset"),
+	GPU_METRIC("gpu.remap_pending", MUSTER_BOOLEAN, "",
+		"a row remap, or the retirement of a page, is pending until a GPU reset"),
 	GPU_METRIC("gpu.remap_failed", MUSTER_BOOLEAN, "", "a row remap has failed: the GPU has no spare rows left"),
 };
 
@@ -115,6 +118,10 @@ static void measure_identity(struct view *v)
 	yield(v, "gpu.uuid", result, muster_string(text));
 	result = ASK(v, nvmlDeviceGetVbiosVersion, text, sizeof text);
 	yield(v, "gpu.vbios", result, muster_string(text));
+	result = ASK(v, nvmlDeviceGetSerial, text, sizeof text);
+	yield(v, "gpu.serial", result, muster_string(text));
+	result = ASK(v, nvmlDeviceGetBoardPartNumber, text, sizeof text);
+	yield(v, "gpu.board_part", result, muster_string(text));
 	result = ASK(v, nvmlDeviceGetIndex, &index);
 	yield(v, "gpu.nvml_index", result, muster_number(index));
 	result = ASK(v, nvmlDeviceGetMemoryInfo, &memory);
@@ -125,13 +132,21 @@ static void measure_modes(struct view *v)
 {
 	nvmlEnableState_t mode = NVML_FEATURE_DISABLED, pending;
 	unsigned int mig = NVML_DEVICE_MIG_DISABLE, mig_pending;
-	muster_step(v->ctx, "NVML: ECC, MIG and persistence mode of GPU %s", v->bus_id);
+	muster_step(v->ctx, "NVML: ECC and MIG mode of GPU %s", v->bus_id);
 	int result = ASK(v, nvmlDeviceGetEccMode, &mode, &pending);
 	yield(v, "gpu.ecc", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
 	result = ASK(v, nvmlDeviceGetMigMode, &mig, &mig_pending);
 	v->mig = result == 0 && mig == NVML_DEVICE_MIG_ENABLE;
 	yield(v, "gpu.mig", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
-	result = ASK(v, nvmlDeviceGetPersistenceMode, &mode);
+}
+
+/* The driver that keeps a vGPU initialised is the host's. */
+static void measure_persistence(struct view *v)
+{
+	nvmlEnableState_t mode = NVML_FEATURE_DISABLED;
+	int result = ASK(v, nvmlDeviceGetPersistenceMode, &mode);
+	if (result == 0 && v->vgpu)
+		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "the GPU is a vGPU: its host has the mode");
 	yield(v, "gpu.persistence", result, muster_boolean(mode == NVML_FEATURE_ENABLED));
 }
 
@@ -166,7 +181,7 @@ static void measure_virtualization(struct view *v)
 	nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
 	nvmlGridLicensableFeature_t licence = { 0 };
 	char other[32];
-	muster_step(v->ctx, "NVML: virtualization and licence of GPU %s", v->bus_id);
+	muster_step(v->ctx, "NVML: virtualization, licence and persistence mode of GPU %s", v->bus_id);
 	int result = ASK(v, nvmlDeviceGetVirtualizationMode, &mode);
 	const char *name =
 		(size_t)mode < sizeof virtualizations / sizeof *virtualizations ? virtualizations[mode] : other;
@@ -393,8 +408,13 @@ static void measure_errors(struct view *v)
 	result = ASK(v, nvmlDeviceGetRemappedRows, &correctable, &uncorrectable, &pending, &failed);
 	yield(v, "gpu.remapped_correctable", result, muster_number(correctable));
 	yield(v, "gpu.remapped_uncorrectable", result, muster_number(uncorrectable));
-	yield(v, "gpu.remap_pending", result, muster_boolean(pending != 0));
 	yield(v, "gpu.remap_failed", result, muster_boolean(failed != 0));
+	if (result < 0) { /* before Ampere, whole pages are retired */
+		nvmlEnableState_t pages = NVML_FEATURE_DISABLED;
+		result = ASK(v, nvmlDeviceGetRetiredPagesPendingStatus, &pages);
+		pending = pages == NVML_FEATURE_ENABLED;
+	}
+	yield(v, "gpu.remap_pending", result, muster_boolean(pending != 0));
 }
 
 /* What the CUDA driver knows of the GPU, for the limits. */
@@ -494,6 +514,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_identity(&v);
 	measure_modes(&v);
 	measure_virtualization(&v);
+	measure_persistence(&v);
 	measure_pcie(&v);
 	measure_clocks(&v);
 	measure_limits(&v, &shape);

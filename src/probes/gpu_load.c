@@ -40,6 +40,7 @@ static const struct muster_metric metrics[] = {
 		"sum of a product's bits; made_by is the GPU's model, the library, the size and the algorithm", "gpu",
 		"precision", "made_by"),
 	GPU_METRIC("gpu.sm_clock_loaded_mhz", MUSTER_NUMBER, "MHz", "SM clock under load: mean of the samples"),
+	GPU_METRIC("gpu.mem_clock_loaded_mhz", MUSTER_NUMBER, "MHz", "memory clock under load: mean of the samples"),
 	GPU_METRIC("gpu.power_loaded_watts", MUSTER_NUMBER, "W", "power under load: highest sample"),
 	GPU_METRIC("gpu.temperature_loaded_celsius", MUSTER_NUMBER, "°C", "temperature under load: highest sample"),
 	GPU_METRIC("gpu.temperature_slowdown_celsius", MUSTER_NUMBER, "°C", "where the GPU slows itself down"),
@@ -377,6 +378,7 @@ static void tell_samples(struct muster_load *load)
 		bool highest;
 	} names[MUSTER_SAMPLED_KINDS] = {
 		[MUSTER_SAMPLED_SM_CLOCK] = { "gpu.sm_clock_loaded_mhz", false },
+		[MUSTER_SAMPLED_MEMORY_CLOCK] = { "gpu.mem_clock_loaded_mhz", false },
 		[MUSTER_SAMPLED_POWER] = { "gpu.power_loaded_watts", true },
 		[MUSTER_SAMPLED_HEAT] = { "gpu.temperature_loaded_celsius", true },
 		[MUSTER_SAMPLED_MEMORY_HEAT] = { "gpu.memory_temperature_loaded_celsius", true },

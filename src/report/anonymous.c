@@ -28,6 +28,7 @@ static const struct {
 	enum muster_name_kind kind;
 } metrics[] = {
 	{ "gpu.uuid", HOLDS_TEXT, MUSTER_NAME_NODE },
+	{ "gpu.serial", HOLDS_NAME, MUSTER_NAME_SERIAL },
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "gpu.foreign_process", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
 	{ "gpu.foreign_processes", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },

@@ -73,7 +73,6 @@ static const struct muster_field gpu_fields[] = {
 	F(muster_sim_gpu, remap_uncorrectable, INT),
 	F(muster_sim_gpu, remap_pending, BOOLEAN),
 	F(muster_sim_gpu, remap_failed, BOOLEAN),
-	F(muster_sim_gpu, pages_pending, BOOLEAN),
 	F(muster_sim_gpu, sram_exceeded, BOOLEAN),
 	F(muster_sim_gpu, recovery_action, INT),
 	F(muster_sim_gpu, nvlink_replays, NUMBER),

@@ -38,7 +38,7 @@ struct muster_sim_gpu {
 	double power_watts, power_limit_watts;
 	double ecc_corrected_volatile, ecc_uncorrected_volatile, ecc_corrected_aggregate, ecc_uncorrected_aggregate;
 	int remap_correctable, remap_uncorrectable;
-	bool remap_pending, remap_failed, pages_pending, sram_exceeded;
+	bool remap_pending, remap_failed, sram_exceeded;
 	int recovery_action; /* nvmlDeviceGpuRecoveryAction_t */
 	/* what the work of a process adds to counters of errors */
 	double nvlink_replays, nvlink_recoveries, nvlink_crc_errors, pcie_replays;

@@ -10,6 +10,8 @@
 
 /* By nvmlGpuFabricState_t. */
 static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
+/* By nvmlDeviceGpuRecoveryAction_t. */
+static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset" };
 static const char *const hangs[] = { "init", "reduce" };
 static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
 
@@ -77,6 +79,11 @@ static int needs_reasons(const struct muster_fault_target *t, struct muster_erro
 static int needs_utilisation(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return needs_answer(t, "nvmlDeviceGetUtilizationRates", err);
+}
+
+static int needs_replays(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return needs_answer(t, "nvmlDeviceGetPcieReplayCounter", err);
 }
 
 static int needs_coherence(const struct muster_fault_target *t, struct muster_error *err)
@@ -212,12 +219,17 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_net_bad },
 	{ "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down",
 		.apply = muster_fault_nvlink_down },
+	{ "nvlink-errors", MUSTER_SIM_GPU, "KIND:ERRORS", "recovery:1",
+		"one NVLink of the GPU counts so many errors while the ranks work (KIND: replay, recovery, crc)",
+		.apply = muster_fault_nvlink_errors },
 	{ "off-the-bus", MUSTER_SIM_GPU, NULL, NULL, "the kernel shows this GPU, and NVML and CUDA do not",
 		SETS(muster_sim_gpu, off_the_bus, TRUE) },
 	{ "oom", MUSTER_SIM_NODE, "AGE", "20m", "the kernel killed a process because the node's memory had run out",
 		.apply = muster_fault_oom },
 	{ "p2p-off", MUSTER_SIM_GPU, NULL, NULL, "CUDA gives this GPU no access to the node's other GPUs",
 		.needs = needs_peers, SETS(muster_sim_gpu, p2p, CLEARED) },
+	{ "pcie-replays", MUSTER_SIM_GPU, "REPLAYS", "500", "the GPU repeats so many PCIe packets while the ranks work",
+		.needs = needs_replays, SETS(muster_sim_gpu, pcie_replays, NUMBER), .low = 1, .high = 1000000000 },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",
 		SETS(muster_sim_node, placement_group, TEXT) },
 	{ "power-brake", MUSTER_SIM_GPU, NULL, NULL, "an external power brake slows the GPU down under load",
@@ -230,6 +242,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = needs_rack, .apply = muster_fault_rack },
 	{ "read-only", MUSTER_SIM_NODE, "AGE", "20m", "a file system went read-only after an error",
 		.apply = muster_fault_read_only },
+	{ "recovery-action", MUSTER_SIM_GPU, "ACTION", "gpu-reset", "what the driver says the GPU needs to recover",
+		SETS(muster_sim_gpu, recovery_action, PLACE), WORDS(recovery_actions) },
 	{ "shm-small", MUSTER_SIM_NODE, "MiB", "64", "the size of /dev/shm", SETS(muster_sim_node, shm_mib, NUMBER),
 		.low = 1, .high = 10000000 },
 	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
@@ -237,6 +251,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.3",
 		"matrix products lose this share of their rate from the first to the last tenth of a soak",
 		.apply = muster_fault_soak_drift },
+	{ "sram-threshold", MUSTER_SIM_GPU, NULL, NULL, "the GPU's SRAM has had more errors than it may have",
+		.needs = needs_ecc, SETS(muster_sim_gpu, sram_exceeded, TRUE) },
 	{ "stranger", MUSTER_SIM_GPU, "MiB", NULL,
 		"another program computes on the GPU and has so much of its memory (default: half)",
 		.apply = muster_fault_stranger },

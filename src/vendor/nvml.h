@@ -31,6 +31,10 @@ int muster_nvml_field(const struct muster_nvml *nvml, struct muster_error *err, 
 #define MUSTER_NVML_FIELD(nvml, err, device, field, scope, ret)                                                        \
 	muster_nvml_field(nvml, err, device, field, #field, scope, ret)
 
+/* The same of a value that nvmlDeviceGetFieldValues has filled in. */
+int muster_nvml_field_number(const struct muster_nvml *nvml, struct muster_error *err, const nvmlFieldValue_t *value,
+	const char *name, double *ret);
+
 /* The device of the MIG instance of a GPU that has this UUID ("MIG-..."): 0, or -1 with err. */
 int muster_nvml_mig_instance(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid, nvmlDevice_t *ret,
 	struct muster_error *err);

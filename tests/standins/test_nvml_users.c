@@ -212,7 +212,8 @@ START_TEST(a_device_remembers_its_memory_errors)
 	nvmlEnableState_t pending;
 	nvmlEccSramErrorStatus_t status = { .version = nvmlEccSramErrorStatus_v1 };
 	char serial[32], other[32];
-	gpu()->sram_exceeded = gpu()->pages_pending = true;
+	gpu()->compute_major = 7;
+	gpu()->sram_exceeded = gpu()->remap_pending = true;
 	nvmlDevice_t device = begin(), next;
 	OK(nvmlDeviceGetRetiredPagesPendingStatus(device, &pending));
 	ck_assert_int_eq(pending, NVML_FEATURE_ENABLED);

@@ -31,6 +31,9 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 	case MUSTER_SAMPLED_SM_CLOCK:
 		result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetClockInfo, s->device, NVML_CLOCK_SM, &number);
 		break;
+	case MUSTER_SAMPLED_MEMORY_CLOCK:
+		result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetClockInfo, s->device, NVML_CLOCK_MEM, &number);
+		break;
 	case MUSTER_SAMPLED_POWER:
 		result = MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_POWER_INSTANT, 0, ret);
 		if (result < 0) { /* older drivers have an average over the last second alone */

@@ -9,8 +9,9 @@
 
 enum muster_sampled {
 	MUSTER_SAMPLED_SM_CLOCK, /* MHz */
-	MUSTER_SAMPLED_POWER,    /* watts, at the moment */
-	MUSTER_SAMPLED_HEAT,     /* degrees Celsius of the GPU */
+	MUSTER_SAMPLED_MEMORY_CLOCK,
+	MUSTER_SAMPLED_POWER, /* watts, at the moment */
+	MUSTER_SAMPLED_HEAT,  /* degrees Celsius of the GPU */
 	MUSTER_SAMPLED_MEMORY_HEAT,
 	MUSTER_SAMPLED_KINDS
 };

@@ -43,9 +43,9 @@ nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device, nvmlEna
 	nvmlReturn_t result = check(device, pending != NULL);
 	if (result != NVML_SUCCESS)
 		return result;
-	if (device->gpu->compute_major >= 8 && !device->gpu->pages_pending) /* those remap rows instead */
+	if (device->gpu->compute_major >= 8) /* they remap rows instead */
 		return NVML_ERROR_NOT_SUPPORTED;
-	*pending = muster_simnvml_enabled(device->gpu->pages_pending);
+	*pending = muster_simnvml_enabled(device->gpu->remap_pending);
 	return NVML_SUCCESS;
 }
 

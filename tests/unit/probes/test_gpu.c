@@ -33,7 +33,8 @@ static struct {
 	int minor;
 	unsigned int generation_max, lanes_max;
 	unsigned int gpus, joined; /* of the node, and those of them that NVLink reaches; the first one is ours */
-	nvmlReturn_t p2p_result;
+	nvmlReturn_t p2p_result, rows_result, pages_result;
+	bool pages_pending;
 } script;
 static char devices[16]; /* their addresses are NVML's handles */
 
@@ -195,7 +196,14 @@ static nvmlReturn_t give_rows(nvmlDevice_t device, unsigned int *correctable, un
 	*uncorrectable = 1;
 	*pending = 1;
 	*failed = 0;
-	return script.result;
+	return script.rows_result ? script.rows_result : script.result;
+}
+
+static nvmlReturn_t give_pages(nvmlDevice_t device, nvmlEnableState_t *pending)
+{
+	(void)device;
+	*pending = script.pages_pending ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+	return script.pages_result ? script.pages_result : script.result;
 }
 
 static nvmlReturn_t give_virtualization(nvmlDevice_t device, nvmlGpuVirtualizationMode_t *mode)
@@ -228,6 +236,9 @@ static void setup(void)
 		.nvmlDeviceGetName = give_text,
 		.nvmlDeviceGetUUID = give_text,
 		.nvmlDeviceGetVbiosVersion = give_text,
+		.nvmlDeviceGetSerial = give_text,
+		.nvmlDeviceGetBoardPartNumber = give_text,
+		.nvmlDeviceGetRetiredPagesPendingStatus = give_pages,
 		.nvmlDeviceGetIndex = give_index,
 		.nvmlDeviceGetMemoryInfo = give_memory,
 		.nvmlDeviceGetEccMode = give_ecc,
@@ -285,8 +296,9 @@ static void measure(void)
 	ck_assert_str_eq(context->steps,
 		"CUDA: compute capability, multiprocessors and memory bus of GPU " BUS_ID
 		"\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
-		"NVML: ECC, MIG and persistence mode of GPU " BUS_ID "\n"
-		"NVML: virtualization and licence of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID "\n"
+		"NVML: ECC and MIG mode of GPU " BUS_ID "\n"
+		"NVML: virtualization, licence and persistence mode of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID
+		"\n"
 		"NVML: clocks of GPU " BUS_ID "\nNVML: temperature and power of GPU " BUS_ID
 		"\nNVML: ECC errors and remapped rows of GPU " BUS_ID "\n"
 		/* last, so that a hang there leaves everything else */
@@ -326,6 +338,31 @@ static const struct {
 	{ "gpu.remapped_correctable", 3 },
 	{ "gpu.remapped_uncorrectable", 1 },
 };
+
+START_TEST(gpus_that_remap_no_rows_retire_pages)
+{
+	script.rows_result = NVML_ERROR_NOT_SUPPORTED;
+	script.pages_pending = _i == 1;
+	measure();
+	ck_assert_int_eq(fake_boolean(context, "gpu.remap_pending", BUS_ID), _i == 1);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.remap_failed", BUS_ID), "nvmlDeviceGetRemappedRows"));
+	fake_forget(context);
+	script.pages_result = NVML_ERROR_NOT_SUPPORTED;
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.remap_pending", BUS_ID), "RetiredPagesPending"));
+}
+END_TEST
+
+START_TEST(the_persistence_mode_of_a_vgpu_is_its_hosts)
+{
+	measure();
+	ck_assert(fake_boolean(context, "gpu.persistence", BUS_ID));
+	fake_forget(context);
+	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.persistence", BUS_ID), "the GPU is a vGPU"));
+}
+END_TEST
 
 START_TEST(every_number_comes_in_the_unit_of_its_metric)
 {
@@ -717,6 +754,8 @@ int main(void)
 	tcase_add_test(tcase, nvlink_reaches_some_of_the_other_gpus);
 	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
 	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
+	tcase_add_test(tcase, the_persistence_mode_of_a_vgpu_is_its_hosts);
+	tcase_add_loop_test(tcase, gpus_that_remap_no_rows_retire_pages, 0, 2);
 	tcase_add_test(tcase, a_model_with_fewer_matrix_units_has_no_limit_of_them);
 	tcase_add_test(tcase, a_gpu_of_which_others_have_a_part_has_no_limits);
 	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);

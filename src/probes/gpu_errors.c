@@ -1,0 +1,209 @@
+/* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
+#include "probes/gpu_errors/counters.h"
+#include "vendor/nvml.h"
+#include "probes/metrics.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNTER_METRIC(name, meaning) MUSTER_METRIC(MUSTER_SCOPE_GPU, name, MUSTER_NUMBER, "", meaning, "gpu", "kind")
+
+static const struct muster_metric metrics[] = {
+	GPU_METRIC("gpu.recovery_action", MUSTER_STRING, "",
+		"what the driver says the GPU needs: none, gpu-reset, node-reboot, drain-p2p, drain-and-reset"),
+	GPU_METRIC("gpu.sram_threshold_exceeded", MUSTER_BOOLEAN, "",
+		"the SRAM has had more uncorrected errors than NVIDIA allows a GPU"),
+	COUNTER_METRIC("gpu.nvlink_errors", "errors of all NVLinks together, in the life of the counters"),
+	COUNTER_METRIC("gpu.nvlink_errors_increase", "errors of all NVLinks together while muster ran"),
+	GPU_METRIC("gpu.nvlink_errors_at", MUSTER_STRING, "",
+		"for each kind that increased, the link with the most errors; \"none\""),
+	COUNTER_METRIC("gpu.pcie_errors", "errors of the PCIe link, in the life of the counters"),
+	COUNTER_METRIC("gpu.pcie_errors_increase", "errors of the PCIe link while muster ran"),
+};
+
+/* The counters before muster does anything, read beside the start of CUDA: NVLink's take their time. */
+static struct {
+	pthread_t thread;
+	bool running, read;
+	const struct muster_nvml *nvml;
+	nvmlDevice_t device;
+	struct muster_nvlink_errors nvlink;
+	struct muster_pcie_errors pcie;
+} first;
+
+static void *read_first(void *arg)
+{
+	muster_pcie_errors_read(first.nvml, first.device, &first.pcie);
+	muster_nvlink_errors_read(first.nvml, first.device, MUSTER_NVLINK_ERRORS, &first.nvlink);
+	first.read = true;
+	return arg;
+}
+
+static void begin(struct muster_probe_ctx *ctx)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	first.nvml = muster_nvml(NULL);
+	first.device = gpu->nvml_device;
+	first.running = first.nvml && gpu->has_nvml && pthread_create(&first.thread, NULL, read_first, NULL) == 0;
+}
+
+static const char *const actions[] = {
+	[NVML_GPU_RECOVERY_ACTION_NONE] = "none",
+	[NVML_GPU_RECOVERY_ACTION_GPU_RESET] = "gpu-reset",
+	[NVML_GPU_RECOVERY_ACTION_NODE_REBOOT] = "node-reboot",
+	[NVML_GPU_RECOVERY_ACTION_DRAIN_P2P] = "drain-p2p",
+	[NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET] = "drain-and-reset",
+};
+
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
+static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	double action = 0;
+	char other[32];
+	nvmlEccSramErrorStatus_t sram = { .version = nvmlEccSramErrorStatus_v1 };
+	struct muster_error why;
+	muster_step(ctx, "NVML: recovery action and memory errors of GPU %s", gpu->bus_id);
+	int result = MUSTER_NVML_FIELD(nvml, &why, gpu->nvml_device, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 0, &action);
+	snprintf(other, sizeof other, "action %g", action);
+	bool known = action >= 0 && action < ACTIONS;
+	muster_emit_result(ctx, "gpu.recovery_action", gpu->bus_id, result,
+		muster_string(known ? actions[(int)action] : other), why.text);
+	result = MUSTER_NVML(nvml, &why, nvmlDeviceGetSramEccErrorStatus, gpu->nvml_device, &sram);
+	muster_emit_result(ctx, "gpu.sram_threshold_exceeded", gpu->bus_id, result,
+		muster_boolean(sram.bThresholdExceeded != 0), why.text);
+}
+
+/* One counter. Kinds that no check uses are left out where the GPU does not have them. */
+static void yield(
+	struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool known, double value, const char *why)
+{
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(kind) };
+	if (known)
+		muster_emit(ctx, metric, labels, 2, muster_number(value));
+	else
+		muster_emit_null(ctx, metric, labels, 2, "%s", why);
+}
+
+static void tell_first(struct muster_probe_ctx *ctx)
+{
+	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++)
+		if (i < MUSTER_NVLINK_JUDGED || first.nvlink.known[i])
+			yield(ctx, "gpu.nvlink_errors", muster_nvlink_error_names[i], first.nvlink.known[i],
+				muster_nvlink_errors_sum(&first.nvlink, i), first.nvlink.why[i].text);
+	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
+		yield(ctx, "gpu.pcie_errors", muster_pcie_error_names[i], first.pcie.known[i], first.pcie.counts[i],
+			first.pcie.why[i].text);
+}
+
+static const struct muster_nvml *open_nvml(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	const struct muster_nvml *nvml = muster_nvml(err);
+	if (nvml && gpu->has_nvml)
+		return nvml;
+	if (nvml)
+		muster_fail(
+			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
+	return NULL;
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_nvml *nvml = open_nvml(ctx, err);
+	if (!nvml)
+		return -1;
+	measure_memory(ctx, nvml);
+	muster_step(ctx, "NVML: error counters of the links of GPU %s", muster_probe_env(ctx)->gpu->bus_id);
+	if (first.running)
+		pthread_join(first.thread, NULL);
+	else
+		read_first(NULL);
+	first.running = false;
+	tell_first(ctx);
+	return 0;
+}
+
+/* A counter that went backwards was set to 0 meanwhile. */
+static void yield_increase(struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool before, bool after,
+	double increase, const char *why)
+{
+	if (!before || !after)
+		yield(ctx, metric, kind, false, 0, why);
+	else
+		yield(ctx, metric, kind, increase >= 0, increase, "the counter went backwards while muster ran");
+}
+
+/* "recovery: 2 on link 3", for kinds with an increase. */
+static void describe_links(const struct muster_nvlink_errors *last, char *ret, size_t size)
+{
+	size_t used = 0;
+	snprintf(ret, size, "none");
+	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++) {
+		double most = 0;
+		size_t worst = 0;
+		for (size_t link = 0; first.nvlink.known[i] && last->known[i] && link < NVML_NVLINK_MAX_LINKS; link++) {
+			double more = last->links[i][link] - first.nvlink.links[i][link];
+			worst = more > most ? link : worst;
+			most = more > most ? more : most;
+		}
+		if (most > 0 && used < size)
+			used += (size_t)snprintf(ret + used, size - used, "%s%s: %g on link %zu", used ? "; " : "",
+				muster_nvlink_error_names[i], most, worst);
+	}
+}
+
+static void tell_nvlink_increase(struct muster_probe_ctx *ctx, const struct muster_nvlink_errors *last)
+{
+	char at[512];
+	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++)
+		if (i < MUSTER_NVLINK_JUDGED || (first.nvlink.known[i] && last->known[i]))
+			yield_increase(ctx, "gpu.nvlink_errors_increase", muster_nvlink_error_names[i],
+				first.nvlink.known[i], last->known[i],
+				muster_nvlink_errors_sum(last, i) - muster_nvlink_errors_sum(&first.nvlink, i),
+				first.nvlink.known[i] ? last->why[i].text : first.nvlink.why[i].text);
+	describe_links(last, at, sizeof at);
+	muster_emit_for(ctx, "gpu.nvlink_errors_at", muster_probe_env(ctx)->gpu->bus_id, muster_string(at));
+}
+
+static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_nvml *nvml = open_nvml(ctx, err);
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_nvlink_errors nvlink;
+	struct muster_pcie_errors pcie;
+	if (!nvml)
+		return -1;
+	muster_step(ctx, "NVML: error counters of the links of GPU %s at the end", env->gpu->bus_id);
+	if (first.running) /* another worker ran the first part */
+		pthread_join(first.thread, NULL);
+	first.running = false;
+	if (!first.read)
+		return muster_fail(err, MUSTER_EVENDOR, "the counters at the start were not read");
+	/* kinds that are not judged cost more than they are worth in a quick run */
+	muster_nvlink_errors_read(nvml, env->gpu->nvml_device,
+		env->profile == MUSTER_QUICK ? MUSTER_NVLINK_CRC_FLIT : MUSTER_NVLINK_ERRORS, &nvlink);
+	muster_pcie_errors_read(nvml, env->gpu->nvml_device, &pcie);
+	tell_nvlink_increase(ctx, &nvlink);
+	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
+		yield_increase(ctx, "gpu.pcie_errors_increase", muster_pcie_error_names[i], first.pcie.known[i],
+			pcie.known[i], pcie.counts[i] - first.pcie.counts[i],
+			first.pcie.known[i] ? pcie.why[i].text : first.pcie.why[i].text);
+	return 0;
+}
+
+const struct muster_probe muster_probe_gpu_errors = {
+	.name = "gpu_errors",
+	.summary = "what the driver remembers of the GPU's errors, and error counters of its links",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 15000,
+	.order = 32,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.begin = begin,
+	.run = run,
+	.finish = finish,
+};
