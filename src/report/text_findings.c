@@ -1,7 +1,9 @@
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 
+#include "expect/events.h"
 #include "model/share.h"
+#include "muster/probe.h"
 #include "report/print_escaped.h"
 #include "report/text_lines.h"
 #include "util/text.h"
@@ -19,14 +21,17 @@ enum {
 
 /* ---- where ---- */
 
-/* Labels that a place has besides, and those of an event, which what was observed names. */
-static bool is_told(const char *key)
+/* Of an event of the kernel's log, what was observed names it and its place. */
+static bool is_event(const struct muster_finding *finding)
 {
-	static const char *const told[] = { "gpu", "port", "link_layer", "code", "kind", "device", "of", "when" };
-	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-		if (strcmp(told[i], key) == 0)
-			return true;
-	return false;
+	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	return metric && muster_event_is_age(metric);
+}
+
+/* Labels that a place has besides. */
+static bool is_place(const char *key)
+{
+	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
 }
 
 char *muster_text_where(const struct muster_finding *finding)
@@ -41,8 +46,8 @@ char *muster_text_where(const struct muster_finding *finding)
 		muster_print_text(out, ", port %s", finding->port);
 	if (finding->rank >= 0)
 		fprintf(out, ", rank %d", finding->rank);
-	for (size_t i = 0; i < finding->label_count; i++) {
-		if (is_told(finding->labels[i].key))
+	for (size_t i = 0; i < finding->label_count && !is_event(finding); i++) {
+		if (is_place(finding->labels[i].key))
 			continue;
 		fprintf(out, ", %s ", finding->labels[i].key);
 		muster_text_label(out, &finding->labels[i]);

@@ -686,6 +686,12 @@ START_TEST(events_of_the_log_without_a_finding_are_listed)
 	/* what was observed names the event: its place is the GPU alone */
 	ck_assert_msg(strstr(text, "\nFAIL sim-3, GPU 0001:00:00.0 [history.xid]\n"), "%s", text);
 	free(text);
+	found[0].metric = "node.xid_count";
+	text = text_of(&report, false);
+	ck_assert_msg(strstr(text, "\nFAIL sim-3, GPU 0001:00:00.0, code 79, of job, when before [history.xid]\n"),
+		"%s", text);
+	found[0].metric = "node.xid_age_hours";
+	free(text);
 	for (int i = 0; i < 10; i++)
 		add_event(&run, 0, "0001:00:00.0", muster_arena_printf(run.arena, "%d", 200 + i), 1);
 	text = text_of(&report, false);
