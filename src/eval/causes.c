@@ -276,7 +276,8 @@ static struct muster_finding finding_of_probe(
 	};
 }
 
-/* What the kernel logged of a GPU of the node while muster ran may be why the probe did not end well. */
+/* What the kernel logged of a GPU of the node while muster ran may be why a probe did not end well, or a rank is gone.
+ */
 static void add_xid(const struct muster_eval *eval, const struct muster_node *node, const struct muster_rank *rank,
 	struct muster_finding *finding)
 {
@@ -348,6 +349,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 		.advice = "check the output of the job and dmesg on the node for the cause; start the job again "
 			  "without the node (srun --exclude)",
 	};
+	add_xid(eval, &eval->run->nodes[n], rank, &finding);
 	size_t draft = add_finding(eval, finding, n, r, rank->missing ? "missing" : "unfinished") + 1;
 	if (rank->missing)
 		*cause_of_missing(eval, n, r) = draft;

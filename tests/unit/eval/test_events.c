@@ -357,6 +357,25 @@ START_TEST(of_several_xids_the_worst_is_told)
 }
 END_TEST
 
+/* The other ranks of the node have read its log. */
+START_TEST(a_rank_that_is_missing_comes_with_the_xid_too)
+{
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_node *node = begin(&run, 2);
+	node->ranks[1].missing = "no message";
+	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "NVRM: Xid 79" });
+	judge_copies(&run, &report);
+	const struct muster_finding *found = report.findings;
+	while (strcmp(found->check, "rank.missing") != 0)
+		found++;
+	ck_assert_str_eq(found->observed, "no message; the kernel logged Xid 79 of GPU " GPU);
+	ck_assert_str_eq(found->evidence, "NVRM: Xid 79");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_probe_that_did_not_run_has_no_xid)
 {
 	struct muster_run run;
@@ -387,6 +406,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile, 0, 3);
 	tcase_add_test(tcase, an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu);
 	tcase_add_test(tcase, of_several_xids_the_worst_is_told);
+	tcase_add_test(tcase, a_rank_that_is_missing_comes_with_the_xid_too);
 	tcase_add_test(tcase, a_probe_that_did_not_run_has_no_xid);
 	return check_main(tcase);
 }
