@@ -8,6 +8,7 @@
 #include "system/sysfs.h"
 #include "probes/metrics.h"
 #include "probes/gpu/limits.h"
+#include "probes/gpu/mig.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -29,6 +30,9 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.compute_capability", MUSTER_STRING, "", "compute capability: \"8.0\""),
 	GPU_METRIC("gpu.ecc", MUSTER_BOOLEAN, "", "ECC is enabled"),
 	GPU_METRIC("gpu.mig", MUSTER_BOOLEAN, "", "MIG mode is enabled"),
+	GPU_METRIC("gpu.mig_profile", MUSTER_STRING, "", "profile of the rank's MIG instance: \"3g.20gb\""),
+	GPU_METRIC("gpu.mig_memory_mib", MUSTER_NUMBER, "MiB", "memory of the rank's MIG instance"),
+	GPU_METRIC("gpu.mig_slices", MUSTER_NUMBER, "", "compute slices of the rank's MIG instance, of seven"),
 	GPU_METRIC("gpu.persistence", MUSTER_BOOLEAN, "", "persistence mode is enabled"),
 	GPU_METRIC("gpu.virtualization", MUSTER_STRING, "",
 		"how this system has the GPU: none (bare metal), passthrough, vgpu, host-vgpu, host-vsga"),
@@ -80,9 +84,10 @@ struct view {
 	struct muster_error why; /* of the last call that gave nothing */
 	/* highest clocks, for the limits; 0: unknown */
 	unsigned int sm_mhz, memory_mhz;
-	bool mig;         /* the GPU is divided */
-	bool vgpu;        /* other machines may use the same GPU */
-	bool fewer_units; /* than other GPUs of its compute capability have in a multiprocessor */
+	bool mig;                            /* the GPU is divided */
+	struct muster_gpu_instance instance; /* of the rank, then; without slices when it is not known */
+	bool vgpu;                           /* other machines may use the same GPU */
+	bool fewer_units;                    /* than other GPUs of its compute capability have in a multiprocessor */
 };
 
 /* Ask NVML for something of the GPU: 0, or -1 with v->why. */
@@ -138,6 +143,20 @@ static void measure_modes(struct view *v)
 	result = ASK(v, nvmlDeviceGetMigMode, &mig, &mig_pending);
 	v->mig = result == 0 && mig == NVML_DEVICE_MIG_ENABLE;
 	yield(v, "gpu.mig", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
+}
+
+static void measure_instance(struct view *v)
+{
+	const char *uuid = muster_probe_env(v->ctx)->gpu->uuid;
+	struct muster_gpu_instance *instance = &v->instance;
+	muster_step(v->ctx, "NVML: MIG instance of GPU %s", v->bus_id);
+	int result = v->mig ? muster_gpu_instance_find(v->nvml, v->device, uuid, instance, &v->why)
+			    : muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "MIG mode is not enabled");
+	if (result < 0)
+		*instance = (struct muster_gpu_instance){ .slices = 0 };
+	yield(v, "gpu.mig_profile", result, muster_string(instance->profile));
+	yield(v, "gpu.mig_memory_mib", result, muster_number(instance->memory_mib));
+	yield(v, "gpu.mig_slices", result, muster_number(instance->slices));
 }
 
 /* The driver that keeps a vGPU initialised is the host's. */
@@ -217,11 +236,15 @@ static void measure_pcie(struct view *v)
 	if (result == 0 && gbps <= 0)
 		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
 			"the speed of PCIe generation %u with %u lanes is not known", generation, lanes);
-	if (result == 0 && v->mig)
+	if (result == 0 && v->mig && v->instance.slices == 0)
 		result = muster_fail(
 			&v->why, MUSTER_ENOTSUPPORTED, "MIG mode is enabled: an instance has a part of the PCIe link");
-	if (result == 0)
+	if (result == 0 && v->mig) { /* at least its slices of the link: all instances may copy at once */
+		gbps = gbps * v->instance.slices / 7;
+		snprintf(link, sizeof link, "PCIe %u.0 x%u, %u of 7 slices", generation, lanes, v->instance.slices);
+	} else if (result == 0) {
 		snprintf(link, sizeof link, "PCIe %u.0 x%u", generation, lanes);
+	}
 	yield_limit(v, "gpu.pcie_limit_gbps", link, result, gbps);
 }
 
@@ -478,6 +501,8 @@ static void measure_limits(struct view *v, const struct shape *shape)
 	char text[128];
 	double gbps = muster_gpu_memory_gbps(shape->bus_bits, v->memory_mhz);
 	if (v->mig)
+		gbps = gbps * v->instance.memory_slices / 8;
+	if (v->mig && v->instance.slices == 0)
 		why = "MIG mode is enabled: an instance has a part of the memory";
 	else if (shape->bus_result < 0)
 		why = shape->no_bus.text;
@@ -513,6 +538,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", v.bus_id);
 	measure_identity(&v);
 	measure_modes(&v);
+	measure_instance(&v);
 	measure_virtualization(&v);
 	measure_persistence(&v);
 	measure_pcie(&v);

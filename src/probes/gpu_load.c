@@ -62,6 +62,7 @@ static const struct muster_metric metrics[] = {
 
 #define MIB ((size_t)1 << 20)
 #define RESERVE (512 * MIB) /* stays free: for the libraries' own needs */
+#define RESERVE_PART 25     /* and no more than this part of a small memory, as of a MIG instance */
 #define FREE_SHARE 0.95     /* of the GPU's memory: with less free than that, another program uses it */
 #define COHERENT_SHARE 0.95 /* of free memory that is the system's as well: the kernel may have pages in it */
 #define PRODUCTS_MS 200.0   /* of each precision, without a soak: clocks have settled by then */
@@ -136,11 +137,12 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 			results->held = results->total - free_bytes;
 		if (is_coherent(load))
 			free_bytes = (size_t)((double)free_bytes * COHERENT_SHARE);
-		if (free_bytes < RESERVE + MIB)
+		size_t reserve = results->total / RESERVE_PART < RESERVE ? results->total / RESERVE_PART : RESERVE;
+		if (free_bytes < reserve + MIB)
 			return muster_fail(err, MUSTER_ENOTSUPPORTED,
 				"only %zu of %zu MiB of the GPU's memory are free", free_bytes / MIB,
 				results->total / MIB);
-		load->bytes = (free_bytes - RESERVE) / MIB * MIB;
+		load->bytes = (free_bytes - reserve) / MIB * MIB;
 		muster_step(load->ctx, "cuMemAlloc_v2 of %zu MiB", load->bytes / MIB);
 		CUresult result = cuda->cuMemAlloc_v2(&load->memory, load->bytes);
 		if (result != CUDA_ERROR_OUT_OF_MEMORY)

@@ -26,6 +26,8 @@ static struct {
 	unsigned int common_mbps, link_mbps; /* link_mbps: of link 3, the others have none */
 	unsigned long long throttle;
 	bool mig;
+	const char *instance; /* NVML's name of the rank's MIG instance; NULL: NVML lists none */
+	unsigned int slices;
 	nvmlGpuVirtualizationMode_t mode;
 	nvmlReturn_t licence_result;
 	nvmlGridLicensableFeatures_t licences;
@@ -40,8 +42,15 @@ static char devices[16]; /* their addresses are NVML's handles */
 
 static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
 {
-	(void)device;
-	snprintf(text, length, "%s", "a text");
+	bool of_instance = device == (nvmlDevice_t)(void *)&devices[15];
+	snprintf(text, length, "%s", of_instance ? script.instance : "a text");
+	return script.result;
+}
+
+static nvmlReturn_t give_uuid(nvmlDevice_t device, char *text, unsigned int length)
+{
+	bool of_instance = device == (nvmlDevice_t)(void *)&devices[15];
+	snprintf(text, length, "%s", of_instance ? "MIG-1" : "a text");
 	return script.result;
 }
 
@@ -105,6 +114,28 @@ static nvmlReturn_t give_mig(nvmlDevice_t device, unsigned int *current, unsigne
 	*current = script.mig;
 	*pending = !script.mig;
 	return script.result;
+}
+
+static nvmlReturn_t give_most(nvmlDevice_t device, unsigned int *count)
+{
+	(void)device;
+	*count = script.instance ? 7 : 0;
+	return script.result;
+}
+
+/* The instance has the third place. */
+static nvmlReturn_t give_instance(nvmlDevice_t device, unsigned int index, nvmlDevice_t *instance)
+{
+	(void)device;
+	*instance = (nvmlDevice_t)(void *)&devices[15];
+	return index == 2 ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+}
+
+static nvmlReturn_t give_attributes(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
+{
+	ck_assert_ptr_eq(device, &devices[15]);
+	*attributes = (nvmlDeviceAttributes_t){ .computeInstanceSliceCount = script.slices, .memorySizeMB = 19968 };
+	return NVML_SUCCESS;
 }
 
 static nvmlReturn_t give_mode(nvmlDevice_t device, nvmlEnableState_t *mode)
@@ -234,7 +265,7 @@ static void setup(void)
 {
 	scripted_nvml = (struct muster_nvml){
 		.nvmlDeviceGetName = give_text,
-		.nvmlDeviceGetUUID = give_text,
+		.nvmlDeviceGetUUID = give_uuid,
 		.nvmlDeviceGetVbiosVersion = give_text,
 		.nvmlDeviceGetSerial = give_text,
 		.nvmlDeviceGetBoardPartNumber = give_text,
@@ -243,6 +274,9 @@ static void setup(void)
 		.nvmlDeviceGetMemoryInfo = give_memory,
 		.nvmlDeviceGetEccMode = give_ecc,
 		.nvmlDeviceGetMigMode = give_mig,
+		.nvmlDeviceGetMaxMigDeviceCount = give_most,
+		.nvmlDeviceGetMigDeviceHandleByIndex = give_instance,
+		.nvmlDeviceGetAttributes_v2 = give_attributes,
 		.nvmlDeviceGetPersistenceMode = give_mode,
 		.nvmlDeviceGetCurrPcieLinkGeneration = give_generation,
 		.nvmlDeviceGetMaxPcieLinkGeneration = give_generation_max,
@@ -297,6 +331,7 @@ static void measure(void)
 		"CUDA: compute capability, multiprocessors and memory bus of GPU " BUS_ID
 		"\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
 		"NVML: ECC and MIG mode of GPU " BUS_ID "\n"
+		"NVML: MIG instance of GPU " BUS_ID "\n"
 		"NVML: virtualization, licence and persistence mode of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID
 		"\n"
 		"NVML: clocks of GPU " BUS_ID "\nNVML: temperature and power of GPU " BUS_ID
@@ -338,6 +373,37 @@ static const struct {
 	{ "gpu.remapped_correctable", 3 },
 	{ "gpu.remapped_uncorrectable", 1 },
 };
+
+START_TEST(an_instance_has_its_slices_of_the_limits)
+{
+	script.mig = true;
+	script.instance = "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
+	script.slices = 3;
+	snprintf(context->gpu.uuid, sizeof context->gpu.uuid, "MIG-1");
+	measure();
+	ck_assert_str_eq(fake_string(context, "gpu.mig_profile", BUS_ID), "3g.20gb");
+	ck_assert_double_eq(fake_number(context, "gpu.mig_memory_mib", BUS_ID), 19968);
+	ck_assert_double_eq(fake_number(context, "gpu.mig_slices", BUS_ID), 3);
+	/* 19,968 of 40,960 MiB are four of eight slices */
+	ck_assert_double_eq_tol(fake_number(context, "gpu.memory_limit_gbps", BUS_ID), 1556.48 / 2, 1e-9);
+	const struct muster_sample *pcie = fake_sample(context, "gpu.pcie_limit_gbps", BUS_ID, NULL);
+	ck_assert_double_eq_tol(pcie->value.number, 63.015 * 3 / 7, 0.01);
+	ck_assert_str_eq(pcie->labels[1].value.string, "PCIe 5.0 x16, 3 of 7 slices");
+}
+END_TEST
+
+START_TEST(an_instance_that_nvml_describes_wrongly_has_no_limits)
+{
+	script.mig = true;
+	script.instance = _i == 0 ? "NVIDIA A100-SXM4-40GB" : "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
+	script.slices = _i == 0 ? 3 : 9;
+	snprintf(context->gpu.uuid, sizeof context->gpu.uuid, _i == 2 ? "MIG-2" : "MIG-1");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.mig_profile", BUS_ID), "MIG instance MIG-"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "a part of the memory"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID), "a part of the PCIe link"));
+}
+END_TEST
 
 START_TEST(gpus_that_remap_no_rows_retire_pages)
 {
@@ -549,8 +615,9 @@ START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 		const struct muster_sample *sample = &context->samples.items[i];
 		nulls += sample->value.type == MUSTER_NULL && strstr(sample->reason, ": result 3") != NULL;
 	}
-	/* all but what sysfs and the CUDA driver tell, and the two limits at highest clocks, which name the clock */
-	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 7);
+	/* all but what sysfs and the CUDA driver tell, the two limits at highest clocks, which name the clock, and
+	 * three facts of a MIG instance, which name MIG mode */
+	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 10);
 }
 END_TEST
 
@@ -755,6 +822,8 @@ int main(void)
 	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
 	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
 	tcase_add_test(tcase, the_persistence_mode_of_a_vgpu_is_its_hosts);
+	tcase_add_test(tcase, an_instance_has_its_slices_of_the_limits);
+	tcase_add_loop_test(tcase, an_instance_that_nvml_describes_wrongly_has_no_limits, 0, 3);
 	tcase_add_loop_test(tcase, gpus_that_remap_no_rows_retire_pages, 0, 2);
 	tcase_add_test(tcase, a_model_with_fewer_matrix_units_has_no_limit_of_them);
 	tcase_add_test(tcase, a_gpu_of_which_others_have_a_part_has_no_limits);

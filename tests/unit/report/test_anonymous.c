@@ -115,9 +115,9 @@ START_TEST(many_names_keep_their_replacements)
 END_TEST
 
 /* Texts that say nothing of a person, a machine or a site. A new metric belongs here, or into the table. */
-static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capability", "gpu.nvlink_errors_at",
-	"gpu.recovery_action", "gpu.fabric_health", "gpu.fabric_state", "gpu.fabric_status", "gpu.gemm_checksum",
-	"gpu.memory_wrong_at", "gpu.name", "gpu.throttle_reasons", "gpu.vbios", "gpu.vgpu_product",
+static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capability", "gpu.mig_profile",
+	"gpu.nvlink_errors_at", "gpu.recovery_action", "gpu.fabric_health", "gpu.fabric_state", "gpu.fabric_status",
+	"gpu.gemm_checksum", "gpu.memory_wrong_at", "gpu.name", "gpu.throttle_reasons", "gpu.vbios", "gpu.vgpu_product",
 	"gpu.virtualization", "node.acs_enabled", "node.architecture", "node.coherent_memory_mode", "node.container",
 	"node.cpu_governor", "node.gdr_path", "node.hugepages", "node.cpu_model", "node.cuda_driver_api",
 	"node.driver_version", "node.gpu_bus_ids", "node.gpus_missing", "node.gpus_not_in_cuda", "node.imex_state",
