@@ -70,6 +70,14 @@ static int read_kind(const struct muster_nvml *nvml, nvmlDevice_t device, size_t
 				nvml, device, (nvmlNvLinkErrorCounter_t)nvlink_kinds[kind].counter, links, ret, err);
 }
 
+/* A vGPU may have NVLinks and say nothing of them. */
+static bool is_vgpu(const struct muster_nvml *nvml, nvmlDevice_t device)
+{
+	nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
+	return nvml->nvmlDeviceGetVirtualizationMode(device, &mode) != NVML_SUCCESS ||
+	       mode == NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+}
+
 void muster_nvlink_errors_read(
 	const struct muster_nvml *nvml, nvmlDevice_t device, size_t kinds, struct muster_nvlink_errors *ret)
 {
@@ -79,6 +87,8 @@ void muster_nvlink_errors_read(
 	memset(ret, 0, sizeof *ret);
 	(void)nvml->nvmlDeviceGetCudaComputeCapability(device, &major, &minor);
 	int failed = MUSTER_NVML_FIELD(nvml, &why, device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0, &links);
+	if (failed && why.code == MUSTER_ENOTSUPPORTED && !is_vgpu(nvml, device))
+		failed = 0; /* the device has no NVLinks */
 	if (!failed && !(links >= 0 && links <= NVML_NVLINK_MAX_LINKS))
 		failed = muster_fail(&why, MUSTER_EVENDOR, "NVML gives %g NVLinks", links);
 	for (size_t kind = 0; kind < MUSTER_NVLINK_ERRORS; kind++) {
