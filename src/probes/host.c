@@ -265,12 +265,12 @@ static bool has_module(struct muster_probe_ctx *ctx, const char *name)
 static int read_dma_buf(struct muster_probe_ctx *ctx, bool *ret, struct muster_error *err)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	const struct muster_cuda *cuda = muster_cuda(err);
 	int yes = 0;
+	if (gpu->cuda_device < 0) /* CUDA may be what failed */
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the rank has no GPU to ask about DMA-BUF");
+	const struct muster_cuda *cuda = muster_cuda(err);
 	if (!cuda)
 		return -1;
-	if (gpu->cuda_device < 0)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the rank has no GPU to ask about DMA-BUF");
 	CUresult result =
 		cuda->cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, (CUdevice)gpu->cuda_device);
 	*ret = result == CUDA_SUCCESS && yes;

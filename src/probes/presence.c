@@ -164,13 +164,15 @@ static void measure_bus(
 
 /* -- NVML and CUDA -- */
 
-/* Why CUDA may show fewer GPUs than NVML on a healthy node; NULL when nothing is known. */
+/* Why CUDA is not asked, or may show fewer GPUs than NVML on a healthy node; NULL when nothing is known. */
 static const char *find_restriction(struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml)
 {
 	char path[PATH_MAX];
 	struct muster_error err;
 	const struct muster_nvml *functions = muster_nvml(&err);
 	unsigned int mode, pending;
+	if (muster_probe_env(ctx)->gpu->cuda_device < 0) /* CUDA may be what failed */
+		return "CUDA gave the rank no GPU";
 	if (getenv("CUDA_VISIBLE_DEVICES"))
 		return "CUDA_VISIBLE_DEVICES chooses the GPUs that CUDA shows";
 	if (getenv("CUDA_MPS_PIPE_DIRECTORY") ||

@@ -6,6 +6,7 @@
 #include "muster/arena.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void read_driver(const char *directory, char *ret, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
 	snprintf(path, sizeof path, "%s/driver", directory);
-	ssize_t length = readlink(path, target, sizeof target - 1);
+	ssize_t length = readlinkat(AT_FDCWD, path, target, sizeof target - 1);
 	target[length > 0 ? length : 0] = '\0';
 	const char *slash = strrchr(target, '/');
 	snprintf(ret, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);

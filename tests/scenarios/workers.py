@@ -172,6 +172,10 @@ def simulate(muster, case, directory):
     return data, problems + ([" ".join(command)] if problems else []), watch
 
 
+# no probe measures these: they are derived from what all ranks say, so they change with any of them
+DERIVED = ("nccl.allreduce_limit_gbps", "node.imex_state")
+
+
 def samples_of(report, probes):
     """(rank or node, probe) → the samples of the probe there, without their values."""
     found = collections.defaultdict(collections.Counter)
@@ -179,11 +183,11 @@ def samples_of(report, probes):
         for place, samples in [(node["name"], node["samples"])] + [(rank["rank"], rank["samples"])
                                                                    for rank in node["ranks"]]:
             for sample in samples:
-                found[place, probes[sample["metric"]]][
-                    sample["metric"], json.dumps(sample.get("labels"), sort_keys=True)] += 1
+                if sample["metric"] not in DERIVED:
+                    found[place, probes[sample["metric"]]][
+                        sample["metric"], json.dumps(sample.get("labels"), sort_keys=True)] += 1
     for sample in report["run"]["job"]["samples"]:
-        # no probe measures this one: it is derived from what all ranks say, so it changes with any of them
-        if sample["metric"] != "nccl.allreduce_limit_gbps":
+        if sample["metric"] not in DERIVED:
             found["job", probes[sample["metric"]]][sample["metric"], json.dumps(sample.get("labels"))] += 1
     return found
 

@@ -250,6 +250,7 @@ START_TEST(without_a_gpu_or_cuda_the_path_is_not_known)
 	context->gpu.cuda_device = -1;
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gdr_path", NULL), "no GPU"));
+	context->gpu.cuda_device = 0;
 	cuda_missing = true;
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gdr_path", NULL), "libcuda.so.1"));

@@ -105,6 +105,8 @@ static void remove_file(const char *path)
 static void setup(void)
 {
 	context = fake_new(&muster_probe_presence);
+	fake_gpu(context, "0001:00:00.0", "GPU-1");
+	context->gpu.cuda_device = 0;
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 	unsetenv("SLURM_JOB_ID");
@@ -262,6 +264,15 @@ START_TEST(a_gpu_that_nvml_lost_is_not_asked_of_cuda)
 }
 END_TEST
 
+START_TEST(a_rank_without_a_gpu_does_not_ask_cuda)
+{
+	context->gpu.cuda_device = -1;
+	cuda_missing = true;
+	measure();
+	ck_assert_str_eq(fake_reason(context, "node.gpus_not_in_cuda", NULL), "CUDA gave the rank no GPU");
+}
+END_TEST
+
 static const struct {
 	const char *variable, *file, *why;
 	unsigned int mig;
@@ -365,6 +376,7 @@ int main(void)
 	tcase_add_test(tcase, a_gpu_that_cuda_lacks_is_named);
 	tcase_add_test(tcase, a_gpu_that_nvml_lost_is_not_asked_of_cuda);
 	tcase_add_loop_test(tcase, where_cuda_may_show_fewer_gpus_nothing_is_compared, 0, LENGTH(restrictions));
+	tcase_add_test(tcase, a_rank_without_a_gpu_does_not_ask_cuda);
 	tcase_add_test(tcase, services_run_or_do_not);
 	tcase_add_test(tcase, in_a_container_services_and_jobs_are_not_known);
 	tcase_add_test(tcase, a_service_may_run_outside_the_container_that_sees_all_processes);
