@@ -111,11 +111,12 @@ static void emit_seen(struct muster_probe_ctx *ctx, enum muster_kernel_group gro
 	muster_emit(ctx, names[group].line, labels, count, muster_string(seen->line));
 }
 
-/* run tells what was before, finish the rest. */
+/* run tells what was before, finish the rest. Of the events without a label `of`, those of another job's GPU are left
+ * out. */
 static void emit_all(struct muster_probe_ctx *ctx, bool finishing, double uptime_s)
 {
 	struct muster_nvidia_gpus gpus = { 0 };
-	if (history.tally.count[MUSTER_KERNEL_XIDS] > 0)
+	if (history.tally.count[MUSTER_KERNEL_XIDS] + history.tally.count[MUSTER_KERNEL_OTHERS] > 0)
 		muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &gpus, NULL);
 	for (size_t g = 0; g < MUSTER_KERNEL_GROUPS; g++)
 		for (size_t i = 0; i < history.tally.count[g]; i++) {
@@ -123,6 +124,8 @@ static void emit_all(struct muster_probe_ctx *ctx, bool finishing, double uptime
 			if (seen->told || (finishing ? !seen->during && !history.began : seen->during))
 				continue;
 			seen->told = true;
+			if (g == MUSTER_KERNEL_OTHERS && strcmp(whose(&gpus, seen->event.device), "other") == 0)
+				continue;
 			emit_seen(ctx, (enum muster_kernel_group)g, seen, uptime_s, &gpus);
 		}
 	muster_nvidia_gpus_done(&gpus);

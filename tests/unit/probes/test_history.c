@@ -164,6 +164,20 @@ START_TEST(another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone)
 }
 END_TEST
 
+START_TEST(that_another_jobs_gpu_was_lost_is_left_out)
+{
+	put_gpu("0001:00:00.0", 0, false);
+	put_gpu("0002:00:00.0", 1, true);
+	boot();
+	for (int i = 1; i <= 3; i++)
+		log_line(HOUR, "NVRM: GPU at PCI:000%d:00:00 has fallen off the bus.", i);
+	run();
+	ck_assert_uint_eq(fake_count(context, "node.kernel_event_count"), 2);
+	sample_with("node.kernel_event_count", "device", "0001:00:00.0");
+	sample_with("node.kernel_event_count", "device", "0003:00:00.0");
+}
+END_TEST
+
 START_TEST(what_comes_during_the_run_is_told_at_its_end)
 {
 	boot();
@@ -223,6 +237,7 @@ int main(void)
 	tcase_add_test(tcase, a_node_whose_log_cannot_be_read_says_why_and_nothing_else);
 	tcase_add_test(tcase, an_event_has_its_age_its_count_and_its_newest_line);
 	tcase_add_test(tcase, another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone);
+	tcase_add_test(tcase, that_another_jobs_gpu_was_lost_is_left_out);
 	tcase_add_test(tcase, what_comes_during_the_run_is_told_at_its_end);
 	tcase_add_test(tcase, what_came_between_the_start_of_the_run_and_the_probe_is_of_the_run);
 	tcase_add_test(tcase, a_worker_that_replaced_another_one_tells_only_what_is_of_the_run);
