@@ -1,9 +1,12 @@
-"""Compare a report's GPUs with `nvidia-smi -q -x`: usage: inventory.py REPORT XML. Exit status 1 when one differs."""
+"""Compare a report's GPUs with nvidia-smi: usage: inventory.py REPORT XML [NVLINK]. Exit status 1 when one differs.
+
+XML is what `nvidia-smi -q -x` prints, NVLINK what `nvidia-smi nvlink -e` does.
+"""
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-from samples import load, values
+from samples import load, samples, values
 
 
 def number(text):
@@ -34,6 +37,12 @@ FACTS = [
     ("gpu.ecc", ["ecc_mode/current_ecc"], ENABLED, 0),
     ("gpu.mig", ["mig_mode/current_mig"], ENABLED, 0),
     ("gpu.persistence", ["persistence_mode"], ENABLED, 0),
+    ("gpu.serial", ["serial"], str, 0),
+    ("gpu.board_part", ["board_part_number"], str, 0),
+    ("gpu.recovery_action", ["gpu_recovery_action"], words, 0),
+    ("gpu.remapped_correctable", ["remapped_rows/remapped_row_corr"], number, 0),
+    ("gpu.remapped_uncorrectable", ["remapped_rows/remapped_row_unc"], number, 0),
+    ("gpu.pcie_errors replay", ["pci/replay_counter"], number, 0),
     ("gpu.pcie_gen_max", ["pci/pci_gpu_link_info/pcie_gen/max_link_gen"], number, 0),
     ("gpu.pcie_width_max", ["pci/pci_gpu_link_info/link_widths/max_link_width"], number, 0),
     ("gpu.sm_clock_max_mhz", ["max_clocks/sm_clock"], number, 0),
@@ -75,7 +84,31 @@ def same(ours, theirs, allowed):
     return ours == theirs
 
 
-def differences(report, root):
+def values_of(report, metric):
+    """{bus id: value}; a metric of several kinds is followed by the kind."""
+    name, _, kind = metric.partition(" ")
+    return {sample["labels"]["gpu"]: sample["value"] for sample in samples(report, name)
+            if not kind or sample["labels"]["kind"] == kind}
+
+
+# Kinds of gpu.nvlink_errors, and their names in `nvidia-smi nvlink -e`.
+NVLINK_KINDS = {"Replay": "replay", "Recovery": "recovery", "CRC": "crc-flit"}
+
+
+def nvlink_errors(text):
+    """{UUID: {kind: errors of all links}}."""
+    errors, gpu = {}, None
+    for line in text.splitlines():
+        if found := re.match(r"GPU \d+: .*\(UUID: ([^)]+)\)", line):
+            gpu = errors.setdefault(found.group(1), {})
+        elif gpu is not None and (found := re.match(r"\s+Link \d+: (\w+) Errors: (\d+)", line)):
+            kind = NVLINK_KINDS.get(found.group(1))
+            if kind:
+                gpu[kind] = gpu.get(kind, 0) + int(found.group(2))
+    return errors
+
+
+def differences(report, root, nvlink=""):
     """(how many facts agree, what differs as sentences)."""
     gpus = {bus_id(gpu.get("id")): gpu for gpu in root.findall("gpu")}
     agree, wrong = 0, []
@@ -97,17 +130,26 @@ def differences(report, root):
         if gpu not in gpus:
             wrong.append(f"{gpu}: nvidia-smi does not show it")
     for metric, places, make, allowed in FACTS:
-        ours = values(report, metric, "gpu")
+        ours = values_of(report, metric)
         for gpu in taken:
             text = next((found for place in places if gpu in gpus and (found := gpus[gpu].findtext(place))), None)
             theirs = make(text) if text is not None else None
             if gpu in gpus and not says_nothing(metric, text):
                 judge(f"{metric} of {gpu}", OURS.get(metric, lambda value: value)(ours.get(gpu)), theirs, allowed)
+    theirs = nvlink_errors(nvlink)
+    for gpu, uuid in values(report, "gpu.uuid", "gpu").items():
+        for kind, errors in theirs.get(uuid, {}).items():
+            judge(f"gpu.nvlink_errors {kind} of {gpu}", values_of(report, f"gpu.nvlink_errors {kind}").get(gpu),
+                  float(errors))
     return agree, wrong
 
 
-def main(report, xml):
-    agree, wrong = differences(load(report), ElementTree.parse(xml).getroot())
+def main(report, xml, nvlink=None):
+    text = ""
+    if nvlink:
+        with open(nvlink, encoding="utf-8") as file:
+            text = file.read()
+    agree, wrong = differences(load(report), ElementTree.parse(xml).getroot(), text)
     for line in wrong:
         print(f"FAIL  {line}")
     print(f"{'FAIL' if wrong else 'ok'}    {report}: {agree} facts as nvidia-smi shows them, {len(wrong)} not")

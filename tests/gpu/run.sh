@@ -9,7 +9,7 @@
 #   log.txt           all that is printed here
 #   report-1gpu.json  `muster run` alone, on one GPU
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
-#   nvidia-smi.xml    the inventory that the reports are compared with
+#   nvidia-smi.xml, nvlink.txt  the inventory and the counters that the reports are compared with
 #   rings-*.json     runs in which a rank dies in the ring (only with two or more)
 #   healthy-*.json, stranger-*.json  verdicts about speeds, alone and beside another process's work
 #   node-*.json      `muster node` over all GPUs, twice
@@ -112,6 +112,7 @@ main() {
 	ldconfig -p | grep -E 'libibverbs\.so\.1|libcuda\.so\.1|libnvidia-ml\.so\.1'
 	echo "RDMA devices: $(ls /sys/class/infiniband 2>/dev/null | wc -l)"
 	nvidia-smi -q -x >"$out/nvidia-smi.xml"
+	nvidia-smi nvlink -e >"$out/nvlink.txt"
 
 	title "our declarations against this host's headers"
 	abi
@@ -173,6 +174,9 @@ main() {
 		with_muster python3 "$here/verdicts.py" "$gpus" "$out" generic-nvidia "$sku" || failed=1
 	fi
 
+	title "other programs on the GPUs: none, and each kind"
+	with_muster python3 "$here/strangers.py" "$gpus" "$scratch" 2 4 || failed=1
+
 	title "the whole node without a launcher, twice, and what differs"
 	for turn in before after; do
 		timed muster-node with_muster muster node --sku generic-nvidia --profile standard --repeat 3 \
@@ -193,7 +197,7 @@ main() {
 
 	title "inventory against nvidia-smi"
 	for report in "$out"/report-*.json; do
-		python3 "$here/inventory.py" "$report" "$out/nvidia-smi.xml" || failed=1
+		python3 "$here/inventory.py" "$report" "$out/nvidia-smi.xml" "$out/nvlink.txt" || failed=1
 	done
 
 	title "figures"

@@ -18,6 +18,8 @@ MIB = 1 << 20
 
 GPU = {
     "gpu.name": "NVIDIA H200", "gpu.uuid": UUID, "gpu.vbios": "96.00.A5.00.01", "gpu.memory_mib": 143770.6,
+    "gpu.serial": "1654024031626", "gpu.board_part": "692-2G520-0282-001", "gpu.recovery_action": "none",
+    "gpu.remapped_correctable": 1, "gpu.remapped_uncorrectable": 0,
     "gpu.ecc": True, "gpu.mig": False, "gpu.persistence": True, "gpu.pcie_gen_max": 5, "gpu.pcie_width_max": 16,
     "gpu.sm_clock_max_mhz": 1980,
     "gpu.mem_clock_max_mhz": 3201, "gpu.power_limit_watts": 700, "gpu.h2d_gbps": 55.0, "gpu.h2d_spread": 0.01,
@@ -40,6 +42,9 @@ def a_report():
     ring = [sample("nccl.allreduce_busbw_gbps", 340.0, bytes=256 * MIB, nodes=1, ranks=4)]
     of_rank = [sample(metric, value, gpu=BUS_ID) for metric, value in GPU.items()]
     of_rank += [
+        sample("gpu.pcie_errors", 3, gpu=BUS_ID, kind="replay"), sample("gpu.pcie_errors", 7, gpu=BUS_ID, kind="naks-sent"),
+        sample("gpu.nvlink_errors", 0, gpu=BUS_ID, kind="replay"), sample("gpu.nvlink_errors", 2, gpu=BUS_ID, kind="recovery"),
+        sample("gpu.nvlink_errors", 5, gpu=BUS_ID, kind="crc-flit"),
         sample("rank.allreduce_wrong", 0, bytes=256 * MIB),
         sample("rank.nccl_transport", "P2P/CUMEM"),
         sample("rank.note",
@@ -58,7 +63,10 @@ XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_versi
 <vbios_version>96.00.A5.00.01</vbios_version><persistence_mode>Enabled</persistence_mode>
 <fb_memory_usage><total>143771 MiB</total></fb_memory_usage><ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
 <mig_mode><current_mig>Disabled</current_mig></mig_mode>
-<pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
+<serial>1654024031626</serial><board_part_number>692-2G520-0282-001</board_part_number>
+<gpu_recovery_action>None</gpu_recovery_action><remapped_rows><remapped_row_corr>1</remapped_row_corr>
+<remapped_row_unc>0</remapped_row_unc></remapped_rows>
+<pci><replay_counter>3</replay_counter><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen></pcie_gen>
 <link_widths><max_link_width>16x</max_link_width></link_widths></pci_gpu_link_info></pci>
 <applications_clocks><graphics_clock>1830 MHz</graphics_clock></applications_clocks><c2c_mode>Disabled</c2c_mode>
 <gpu_virtualization_mode><virtualization_mode>Pass-Through</virtualization_mode></gpu_virtualization_mode>
@@ -66,6 +74,17 @@ XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_versi
 <clusterUuid>1A2B3C4D-5E6F-4081-92A3-B4C5D6E7F809</clusterUuid><health><summary>Healthy</summary></health></fabric>
 <max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
 <gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
+
+
+NVLINK = f"""GPU 0: NVIDIA H200 (UUID: {UUID})
+\t Link 0: Replay Errors: 0
+\t Link 0: Recovery Errors: 2
+\t Link 0: CRC Errors: 4
+
+\t Link 1: Replay Errors: 0
+\t Link 1: Recovery Errors: 0
+\t Link 1: CRC Errors: 1
+"""
 
 
 def set_value(report, metric, value):
@@ -81,8 +100,17 @@ class Inventory(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertEqual(agree, 3 + len(inventory.FACTS))
 
+    def test_counters_of_links_are_compared(self):
+        root = ElementTree.fromstring(XML)
+        agree, wrong = inventory.differences(a_report(), root, NVLINK)
+        self.assertEqual(wrong, [])
+        self.assertEqual(agree, 6 + len(inventory.FACTS))
+        _, wrong = inventory.differences(a_report(), root, NVLINK.replace("CRC Errors: 4", "CRC Errors: 3"))
+        self.assertEqual(len(wrong), 1)
+        self.assertIn("crc-flit", wrong[0])
+
     def test_each_fact_that_differs_is_named(self):
-        changes = {metric: "other" for metric, *_ in inventory.FACTS}
+        changes = {metric.split()[0]: "other" for metric, *_ in inventory.FACTS}
         changes.update({"gpu.memory_mib": 81559.0, "gpu.ecc": False, "gpu.mig": None, "gpu.persistence": False})
         changes.update({"gpu.pcie_gen_max": 4, "node.driver_version": "470.1", "node.gpu_count": 8})
         for metric, value in changes.items():
