@@ -14,7 +14,7 @@ static const char *text_label(const struct muster_sample *sample, const char *ke
 	return text ? text : "";
 }
 
-/* "3 times, last 0.4 h ago", "once, 0.4 h ago", "once, during this run" */
+/* "3 times, last 2.4 h ago", "once, 24 min ago", "once, during this run" */
 static const char *when_text(
 	const struct muster_sample *age, const struct muster_sample *count, struct muster_arena *arena)
 {
@@ -25,8 +25,10 @@ static const char *when_text(
 	if (strcmp(text_label(age, "when"), "during") == 0)
 		return muster_arena_printf(arena, "%sduring this run", text);
 	text = muster_arena_printf(arena, "%s%s", text, several || !count ? "last " : "");
-	if (age->value.number < 0.1)
-		return muster_arena_printf(arena, "%sless than 0.1 h ago", text);
+	if (age->value.number * 60 < 1)
+		return muster_arena_printf(arena, "%sless than 1 min ago", text);
+	if (age->value.number < 1)
+		return muster_arena_printf(arena, "%s%.0f min ago", text, age->value.number * 60);
 	return muster_arena_printf(arena, "%s%.1f h ago", text, age->value.number);
 }
 
@@ -37,7 +39,7 @@ static const char *device_text(const struct muster_sample *age, struct muster_ar
 	return *device && strcmp(device, "none") != 0 ? muster_arena_printf(arena, " of %s", device) : "";
 }
 
-/* "Xid 79, GPU has fallen off the bus, 3 times, last 0.4 h ago" */
+/* "Xid 79, GPU has fallen off the bus, 3 times, last 24 min ago" */
 static const char *event_text(const struct muster_node *node, const struct muster_sample *age,
 	const struct muster_event_table *table, const struct muster_event *event, const char *code,
 	struct muster_arena *arena)

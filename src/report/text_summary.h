@@ -38,6 +38,7 @@ void muster_text_label(FILE *out, const struct muster_label *label);
 void muster_text_findings(const struct muster_text_page *page); /* what is wrong, by place */
 void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
 void muster_text_notes(const struct muster_text_page *page);    /* events of the kernel's log without a finding */
+void muster_text_others(const struct muster_text_page *page);   /* who else used the nodes */
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
 
 #endif

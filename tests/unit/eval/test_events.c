@@ -96,9 +96,9 @@ static const struct {
 	const char *found; /* behind the status and "xid sim-1 gpu=...: " */
 } cases[] = {
 	{ { "79", "job", "before", 0.42, 3, "a line" },
-		"fail xid sim-1 gpu=" GPU ": " XID79 ", 3 times, last 0.4 h ago\n" },
-	{ { "79", "job", "before", 0.02, 1, NULL },
-		"fail xid sim-1 gpu=" GPU ": " XID79 ", once, less than 0.1 h ago\n" },
+		"fail xid sim-1 gpu=" GPU ": " XID79 ", 3 times, last 25 min ago\n" },
+	{ { "79", "job", "before", 0.01, 1, NULL },
+		"fail xid sim-1 gpu=" GPU ": " XID79 ", once, less than 1 min ago\n" },
 	{ { "79", "job", "before", 23.99, 1, NULL }, "fail xid sim-1 gpu=" GPU ": " XID79 ", once, 24.0 h ago\n" },
 	{ { "79", "job", "before", 24, 1, NULL }, "" },
 	{ { "79", "job", "during", 0, 1, NULL }, "fail xid sim-1 gpu=" GPU ": " XID79 ", once, during this run\n" },

@@ -73,6 +73,17 @@ static const char *const whole =
 	"  SXid text: 2 times on 2 nodes\n"
 	"  Xid text: 2 times on 2 nodes\n"
 	"\n"
+	"also on the nodes\n"
+	"  sim-1: other Slurm jobs text\n"
+	"  sim-1, GPU 0001:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 0002:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 0003:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 0004:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 000b:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 000c:00:00.0, shared (text): text\n"
+	"  sim-1, GPU 000d:00:00.0, shared (text): text\n"
+	"  and 9 more, all of them in the JSON report\n"
+	"\n"
 	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
 	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
 	"BF16, end of the soak         250      250         -        -  80 % of the BF16 limit      no check\n"
@@ -598,6 +609,48 @@ START_TEST(ranks_without_a_node_are_no_node)
 }
 END_TEST
 
+static void set_sample(struct muster_samples *samples, const char *metric, struct muster_value value)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (strcmp(samples->items[i].metric->name, metric) == 0)
+			samples->items[i].value = value;
+}
+
+static const struct {
+	double load;
+	const char *jobs, *sharing, *program, *shown;
+} others[] = {
+	{ 47.9, "none", "exclusive", "1 a", NULL },
+	{ 48, "none", "exclusive", "none",
+		"\n\nalso on the nodes\n"
+		"  sim-1: 48 processes ran on its 96 CPUs in the minute before the run (load average)\n\n" },
+	{ 0, "71 72", "mps", "none", "\n\nalso on the nodes\n  sim-1: other Slurm jobs 71 72\n\n" },
+	{ 0, "none", "mps", "1 a\x1b[2J",
+		"\n\nalso on the nodes\n  sim-1, GPU 0001:00:00.0, shared (mps): 1 a\\x1b[2J\n\n" },
+};
+
+START_TEST(others_on_the_nodes_are_shown_where_they_are_no_finding)
+{
+	struct muster_run run;
+	struct muster_report report;
+	synthetic_run(&run, 1);
+	fixture_report(&report, &run);
+	struct muster_samples *node = &run.nodes[0].samples, *rank = &run.nodes[0].ranks[0].samples;
+	set_sample(node, "node.cpus", muster_number(96));
+	set_sample(node, "node.load_average", muster_number(others[_i].load));
+	set_sample(node, "node.other_jobs", muster_string(others[_i].jobs));
+	set_sample(rank, "rank.gpu_sharing", muster_string(others[_i].sharing));
+	set_sample(rank, "gpu.foreign_process", muster_string(others[_i].program));
+	char *text = text_of(&report, false);
+	if (others[_i].shown)
+		ck_assert_msg(strstr(text, others[_i].shown) != NULL, "%s", text);
+	else
+		ck_assert_msg(strstr(text, "also on the nodes") == NULL, "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
 static void place_node(struct muster_node *node, const char *place)
 {
 	for (size_t i = 0; i < node->samples.count; i++) {
@@ -757,6 +810,8 @@ int main(void)
 	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
 	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
 	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
+	tcase_add_loop_test(tcase, others_on_the_nodes_are_shown_where_they_are_no_finding, 0,
+		(int)(sizeof others / sizeof *others));
 	tcase_add_test(tcase, nodes_stand_under_the_switch_that_slurm_has_them_in);
 	tcase_add_test(tcase, events_of_the_log_without_a_finding_are_listed);
 	tcase_add_test(tcase, without_a_topology_nothing_is_said_of_places);

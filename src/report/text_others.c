@@ -1,0 +1,90 @@
+/* text_others.c - who else used the nodes, where that is no finding: busy CPUs, other jobs, programs on shared GPUs */
+#include "report/text_summary.h"
+
+#include "muster/arena.h"
+#include "report/text_lines.h"
+#include "report/print_escaped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MAX = 8 };
+#define BUSY_SHARE 0.5 /* of the CPUs; ranks that start take far less of the last minute */
+
+struct others {
+	const struct muster_text_page *page;
+	size_t count;
+};
+
+/* The first sample of this metric, or NULL. */
+static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (strcmp(samples->items[i].metric->name, metric) == 0)
+			return &samples->items[i];
+	return NULL;
+}
+
+static double number_of(const struct muster_samples *samples, const char *metric)
+{
+	const struct muster_sample *sample = find(samples, metric);
+	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
+}
+
+/* One line, which it frees. */
+static void print(struct others *others, char *line)
+{
+	FILE *out = others->page->out;
+	if (others->count == 0)
+		fputs("\nalso on the nodes\n", out);
+	if (others->count++ < LINES_MAX) {
+		char *escaped = muster_escaped(line);
+		fputs("  ", out);
+		muster_text_lines(out, escaped, 2, 4);
+		free(escaped);
+	}
+	free(line);
+}
+
+static void take_node(struct others *others, const struct muster_node *node)
+{
+	const struct muster_sample *jobs = find(&node->samples, "node.other_jobs");
+	double load = number_of(&node->samples, "node.load_average"), cpus = number_of(&node->samples, "node.cpus");
+	if (cpus > 0 && load >= BUSY_SHARE * cpus)
+		print(others,
+			muster_asprintf(
+				"%s: %.0f processes ran on its %.0f CPUs in the minute before the run (load average)",
+				node->name, load, cpus));
+	if (jobs && jobs->value.type == MUSTER_STRING && strcmp(jobs->value.string, "none") != 0)
+		print(others, muster_asprintf("%s: other Slurm jobs %s", node->name, jobs->value.string));
+}
+
+/* Programs on a GPU that is shared on purpose; on another one they are a finding. */
+static void take_rank(struct others *others, const struct muster_node *node, const struct muster_rank *rank)
+{
+	const struct muster_sample *sharing = find(&rank->samples, "rank.gpu_sharing");
+	if (!sharing || sharing->value.type != MUSTER_STRING || strcmp(sharing->value.string, "exclusive") == 0)
+		return;
+	for (size_t i = 0; i < rank->samples.count; i++) {
+		const struct muster_sample *sample = &rank->samples.items[i];
+		if (strcmp(sample->metric->name, "gpu.foreign_process") != 0 || sample->value.type != MUSTER_STRING ||
+			strcmp(sample->value.string, "none") == 0)
+			continue;
+		const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
+		print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown",
+				      sharing->value.string, sample->value.string));
+	}
+}
+
+void muster_text_others(const struct muster_text_page *page)
+{
+	const struct muster_run *run = page->report->run;
+	struct others others = { .page = page };
+	for (size_t n = 0; n < run->node_count; n++) {
+		take_node(&others, &run->nodes[n]);
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			take_rank(&others, &run->nodes[n], &run->nodes[n].ranks[r]);
+	}
+	if (others.count > LINES_MAX)
+		fprintf(page->out, "  and %zu more, all of them in the JSON report\n", others.count - LINES_MAX);
+}
