@@ -130,6 +130,9 @@ static const char *why_not_applicable(const struct muster_eval *eval, size_t at,
 		return "not measured: this run did not have the probe";
 	if (eval->index.of_check[at].count == 0) /* a probe leaves nothing out */
 		return "not measured: this run did not have the metric";
+	/* a rank that ran out of time keeps what it has and skips the last part of its probes */
+	if (muster_probe_find(muster_metric_probe(check->metric))->finish)
+		return "not measured: the run ended before the last part of the probe";
 	/* a size that is not in the profile */
 	return check->metric->scope == MUSTER_SCOPE_JOB ? "not measured in this run" : NULL;
 }

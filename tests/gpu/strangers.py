@@ -28,7 +28,7 @@ def load(report):
 
 
 def findings(report):
-    return [f"{f['status']} {f['check']}: {f.get('observed')} {f.get('evidence') or ''}" for f in report["findings"]
+    return [f"{f['status']} {f['check']}: {f.get('observed')}; {f.get('advice')}" for f in report["findings"]
             if f["status"] in BAD]
 
 

@@ -95,7 +95,7 @@ void muster_nvlink_errors_read(
 		if (failed)
 			ret->why[kind] = why;
 		else if (kind >= kinds)
-			muster_fail(&ret->why[kind], MUSTER_ENOTSUPPORTED, "not read in the profile quick");
+			muster_fail(&ret->why[kind], MUSTER_ENOTSUPPORTED, "not read in this profile");
 		else if (links < 1) /* and so there are no errors of theirs */
 			ret->known[kind] = true;
 		else

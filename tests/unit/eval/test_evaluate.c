@@ -254,6 +254,14 @@ static const struct {
 	{ "a/0 probe system ok\nb/1 probe system ok\nb node.cpus 4",
 		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
 		"inconclusive c a: at least 1 | not measured\n", MUSTER_INCONCLUSIVE },
+	/* of the last part of a probe, which a rank that runs out of time skips */
+	{ "a/0 probe gpu_errors ok\na/1 probe gpu_errors ok\na/1 gpu.nvlink_errors_increase gpu=g kind=replay 0",
+		"'c':{'metric':'gpu.nvlink_errors_increase','max':0,'source':'s','optional':true}",
+		"skip c a rank=0: at most 0 | not measured: the run ended before the last part of the probe\n",
+		MUSTER_PASS },
+	{ "a/0 probe gpu_errors ok\na/1 probe gpu_errors ok\na/1 gpu.nvlink_errors_increase gpu=g kind=replay 0",
+		"'c':{'metric':'gpu.nvlink_errors_increase','max':0,'source':'s'}",
+		"inconclusive c a rank=0: at most 0 | not measured\n", MUSTER_INCONCLUSIVE },
 	/* five values of one rank, of which four are shown */
 	{ "a/0 rank.allreduce_wrong bytes=1 1\na/0 rank.allreduce_wrong bytes=2 2\na/0 rank.allreduce_wrong bytes=3 3\n"
 	  "a/0 rank.allreduce_wrong bytes=4 4\na/0 rank.allreduce_wrong bytes=5 5",

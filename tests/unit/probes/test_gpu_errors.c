@@ -1,4 +1,5 @@
 /* test_gpu_errors.c - what the driver remembers of a GPU's errors, against a scripted NVML */
+#include "probes/gpu_errors/counters.h"
 #include "check_main.h"
 #include "probe_fake.h"
 
@@ -89,6 +90,7 @@ static void setup(void)
 		.nvmlDeviceGetPcieReplayCounter = give_replays,
 	};
 	context = fake_new(&muster_probe_gpu_errors);
+	context->ctx.env.profile = MUSTER_FULL;
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	context->gpu.nvml_device = (nvmlDevice_t)(void *)&device;
@@ -170,17 +172,26 @@ START_TEST(counters_of_a_life_are_recorded_and_their_increase_is_told)
 }
 END_TEST
 
-START_TEST(a_quick_run_looks_at_the_end_only_at_what_its_checks_judge)
+static const struct {
+	enum muster_profile profile;
+	unsigned int kinds;
+} profiles[] = { { MUSTER_QUICK, 1 }, { MUSTER_STANDARD, 3 }, { MUSTER_FULL, 5 } };
+
+START_TEST(a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for)
 {
-	context->ctx.env.profile = MUSTER_QUICK;
+	static const char *const kinds[] = { "recovery", "replay", "crc-flit", "crc-data", "ecc-data" };
+	context->ctx.env.profile = profiles[_i].profile;
 	begin_and_run();
-	script.counter_calls = 0;
+	ck_assert_uint_eq(script.counter_calls, profiles[_i].kinds * 18);
 	finish();
-	ck_assert_uint_eq(script.counter_calls, 2 * 18);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 0);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "replay"), 0);
-	ck_assert_ptr_nonnull(strstr(reason("gpu.nvlink_errors_increase", "crc-flit"), "quick"));
-	ck_assert_ptr_null(of_kind("gpu.nvlink_errors_increase", "crc-data"));
+	ck_assert_uint_eq(script.counter_calls, 2 * profiles[_i].kinds * 18);
+	for (unsigned int i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (i < profiles[_i].kinds)
+			ck_assert_double_eq(number("gpu.nvlink_errors_increase", kinds[i]), 0);
+		else if (i < MUSTER_NVLINK_JUDGED)
+			ck_assert_str_eq(reason("gpu.nvlink_errors_increase", kinds[i]), "not read in this profile");
+		else
+			ck_assert_ptr_null(of_kind("gpu.nvlink_errors_increase", kinds[i]));
 }
 END_TEST
 
@@ -284,7 +295,8 @@ int main(void)
 	TCase *tcase = tcase_create("gpu_errors");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, counters_of_a_life_are_recorded_and_their_increase_is_told);
-	tcase_add_test(tcase, a_quick_run_looks_at_the_end_only_at_what_its_checks_judge);
+	tcase_add_loop_test(tcase, a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for, 0,
+		(int)(sizeof profiles / sizeof *profiles));
 	tcase_add_test(tcase, nvlink_5_has_its_counters_as_fields);
 	tcase_add_test(tcase, a_gpu_without_nvlinks_has_none_of_their_errors);
 	tcase_add_test(tcase, what_nvml_does_not_tell_is_null_with_the_reason);
