@@ -90,11 +90,10 @@ static void setup(void)
 		.nvmlDeviceGetPcieReplayCounter = give_replays,
 	};
 	context = fake_new(&muster_probe_gpu_errors);
-	context->ctx.env.profile = MUSTER_FULL;
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	context->gpu.nvml_device = (nvmlDevice_t)(void *)&device;
-	context->ctx.env.profile = MUSTER_STANDARD;
+	context->ctx.env.profile = MUSTER_FULL;
 	memset(&script, 0, sizeof script);
 	script.major = 9;
 	script.links = 18;
