@@ -280,11 +280,14 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	static struct reading last;
+	static struct reading last; /* processes only: muster itself is busy on the GPU */
+	char proc[PATH_MAX];
 	if (check_nvml(ctx, err) < 0)
 		return -1;
 	muster_step(ctx, "NVML: who uses GPU %s at the end", muster_probe_env(ctx)->gpu->bus_id);
-	take_reading(ctx, muster_nvml(err), &last);
+	const struct muster_nvml *nvml = muster_nvml(err);
+	last.processes_result = muster_gpu_processes_read(nvml, device_of(nvml, muster_probe_env(ctx)->gpu),
+		muster_root_path(ctx, proc, sizeof proc, "/proc"), &last.processes, &last.no_processes);
 	if (last.processes_result == 0 && !last.processes.lists_us)
 		last.processes_result = muster_fail(&last.no_processes, MUSTER_ENOTSUPPORTED,
 			"NVML does not list this process, which uses the GPU: the PIDs are those of another PID "

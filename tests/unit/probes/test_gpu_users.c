@@ -180,7 +180,7 @@ START_TEST(a_gpu_without_other_programs_has_none)
 	ck_assert_str_eq(fake_string(context, "rank.gpu_sharing", NULL), "exclusive");
 	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 0);
 	ck_assert_double_eq(fake_number(context, "gpu.utilisation_before", BUS_ID), 0);
-	ck_assert_int_eq(script.memory_readings, 2); /* without waiting */
+	ck_assert_int_eq(script.memory_readings, 1); /* without waiting */
 	fake_complete(context, NULL);
 }
 END_TEST
