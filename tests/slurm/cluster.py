@@ -22,9 +22,11 @@ import shared
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "slurm")
-# Prints what Slurm says of job $1 when it has ended and its nodes have given up on it.
+# Prints what Slurm says of job $1 when it has ended and its nodes have given up on it; of a heterogeneous job, when all its
+# components have.
 WAIT = """while text=$(scontrol show job -o "$1"); do
 case $text in
+*JobState=PENDING*|*JobState=CONFIGURING*|*JobState=RUNNING*|*JobState=COMPLETING*) ;;
 *JobState=COMPLETED*|*JobState=FAILED*|*JobState=CANCELLED*|*JobState=TIMEOUT*|*JobState=NODE_FAIL*|*JobState=OUT_OF_ME*)
 printf '%s' "$text"; exit 0;;
 esac
