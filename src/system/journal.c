@@ -87,7 +87,7 @@ static int add_files(struct files *files, const char *directory, struct muster_e
 		const char *name = names.items[i], *dot = strrchr(name, '.');
 		struct stat status;
 		if (strncmp(name, "system", 6) != 0 || (name[6] != '.' && name[6] != '@') ||
-			strcmp(dot, ".journal") != 0)
+			!dot || strcmp(dot, ".journal") != 0)
 			continue;
 		char *path = muster_asprintf("%s/%s", directory, name);
 		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= files->since)

@@ -200,6 +200,7 @@ START_TEST(a_file_that_is_no_journal_does_not_hide_the_others)
 {
 	write_journal("var/log/journal", "system@0001-2.journal", entries + 5, 1);
 	put("var/log/journal/" MACHINE "/system.journal", "this is no journal");
+	put("var/log/journal/" MACHINE "/system@0001", "nor is this one");
 	ck_assert_msg(read_log() == 0, "%s", err.text);
 	ck_assert_str_eq(taken, "100 last|");
 }
