@@ -3,6 +3,7 @@
  * NVML describes fabrics since driver R525, in three versions of one struct; the newest version that the driver
  * accepts is used. Whether the GPU should be in a fabric is for the expectation file.
  */
+#include "probes/gpu/device.h"
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
 #include "util/text.h"
@@ -243,12 +244,9 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
 	measure_peers(ctx, gpu);
 	muster_step(ctx, "NVML: open");
-	const struct muster_nvml *nvml = muster_nvml(err);
+	const struct muster_nvml *nvml = muster_gpu_nvml(gpu, err);
 	if (!nvml)
 		return -1;
-	if (!gpu->has_nvml)
-		return muster_fail(
-			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
 	measure_fabric(ctx, nvml, gpu->nvml_device, gpu->bus_id);
 	measure_c2c(ctx, nvml, gpu->nvml_device, gpu->bus_id);
 	return 0;

@@ -7,6 +7,7 @@
 #include "vendor/nvml.h"
 #include "system/sysfs.h"
 #include "probes/metrics.h"
+#include "probes/gpu/device.h"
 #include "probes/gpu/limits.h"
 #include "probes/gpu/mig.h"
 
@@ -530,12 +531,11 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	struct shape shape;
 	measure_beside_nvml(ctx, gpu, &shape);
 	muster_step(ctx, "NVML: open");
-	struct view v = { .ctx = ctx, .nvml = muster_nvml(err), .device = gpu->nvml_device, .bus_id = gpu->bus_id };
+	struct view v = {
+		.ctx = ctx, .nvml = muster_gpu_nvml(gpu, err), .device = gpu->nvml_device, .bus_id = gpu->bus_id
+	};
 	if (!v.nvml)
 		return -1;
-	if (!gpu->has_nvml)
-		return muster_fail(
-			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", v.bus_id);
 	measure_identity(&v);
 	measure_modes(&v);
 	measure_instance(&v);

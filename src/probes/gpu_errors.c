@@ -1,4 +1,5 @@
 /* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
+#include "probes/gpu/device.h"
 #include "probes/gpu_errors/counters.h"
 #include "vendor/nvml.h"
 #include "probes/metrics.h"
@@ -110,21 +111,9 @@ static void tell_first(struct muster_probe_ctx *ctx)
 			first.pcie.why[i].text);
 }
 
-static const struct muster_nvml *open_nvml(struct muster_probe_ctx *ctx, struct muster_error *err)
-{
-	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	const struct muster_nvml *nvml = muster_nvml(err);
-	if (nvml && gpu->has_nvml)
-		return nvml;
-	if (nvml)
-		muster_fail(
-			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
-	return NULL;
-}
-
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	const struct muster_nvml *nvml = open_nvml(ctx, err);
+	const struct muster_nvml *nvml = muster_gpu_nvml(muster_probe_env(ctx)->gpu, err);
 	if (!nvml)
 		return -1;
 	measure_memory(ctx, nvml);
@@ -182,8 +171,8 @@ static void tell_nvlink_increase(struct muster_probe_ctx *ctx, const struct must
 
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	const struct muster_nvml *nvml = open_nvml(ctx, err);
 	const struct muster_probe_env *env = muster_probe_env(ctx);
+	const struct muster_nvml *nvml = muster_gpu_nvml(env->gpu, err);
 	struct muster_nvlink_errors nvlink;
 	struct muster_pcie_errors pcie;
 	if (!nvml)

@@ -4,6 +4,7 @@
  * that share the GPU. The second one follows everything else. Processes are known by the file that they execute: those
  * of muster's own are no strangers.
  */
+#include "probes/gpu/device.h"
 #include "probes/gpu_users/processes.h"
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
@@ -248,20 +249,10 @@ static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int 
 		muster_emit(ctx, "gpu.foreign_process", labels, 2, muster_string(names));
 }
 
-static int check_nvml(struct muster_probe_ctx *ctx, struct muster_error *err)
-{
-	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	if (!muster_nvml(err))
-		return -1;
-	return gpu->has_nvml ? 0
-			     : muster_fail(err, MUSTER_EVENDOR,
-				       "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
-}
-
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	muster_emit_for(ctx, "rank.gpu_sharing", NULL, muster_string(find_sharing(ctx)));
-	if (check_nvml(ctx, err) < 0)
+	if (!muster_gpu_nvml(muster_probe_env(ctx)->gpu, err))
 		return -1;
 	if (!first.taken)
 		return muster_fail(err, MUSTER_EVENDOR, "nothing was read before muster used the GPU");
@@ -282,10 +273,10 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static struct reading last; /* processes only: muster itself is busy on the GPU */
 	char proc[PATH_MAX];
-	if (check_nvml(ctx, err) < 0)
+	const struct muster_nvml *nvml = muster_gpu_nvml(muster_probe_env(ctx)->gpu, err);
+	if (!nvml)
 		return -1;
 	muster_step(ctx, "NVML: who uses GPU %s at the end", muster_probe_env(ctx)->gpu->bus_id);
-	const struct muster_nvml *nvml = muster_nvml(err);
 	last.processes_result = muster_gpu_processes_read(nvml, device_of(nvml, muster_probe_env(ctx)->gpu),
 		muster_root_path(ctx, proc, sizeof proc, "/proc"), &last.processes, &last.no_processes);
 	if (last.processes_result == 0 && !last.processes.lists_us)
