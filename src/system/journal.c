@@ -86,8 +86,8 @@ static int add_files(struct files *files, const char *directory, struct muster_e
 	for (size_t i = 0; i < names.count; i++) {
 		const char *name = names.items[i], *dot = strrchr(name, '.');
 		struct stat status;
-		if (strncmp(name, "system", 6) != 0 || (name[6] != '.' && name[6] != '@') ||
-			!dot || strcmp(dot, ".journal") != 0)
+		if (strncmp(name, "system", 6) != 0 || (name[6] != '.' && name[6] != '@') || !dot ||
+			strcmp(dot, ".journal") != 0)
 			continue;
 		char *path = muster_asprintf("%s/%s", directory, name);
 		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= files->since)
