@@ -197,12 +197,6 @@ static int read_operand_table(struct muster_json_reader *r, void *into, const st
 	return 0;
 }
 
-static int read_operand_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	const char **label = into;
-	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
-}
-
 static int read_operand_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_value *value = into;
@@ -214,7 +208,7 @@ int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct
 {
 	static const struct muster_field fields[] = {
 		{ MUSTER_FIELD_AS(muster_operand, "table", events, NAME), .read = read_operand_table },
-		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = read_operand_label },
+		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = muster_expect_label_read },
 		{ MUSTER_FIELD_AS(muster_operand, "hours", value, NUMBER), .read = read_operand_hours },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);

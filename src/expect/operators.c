@@ -196,12 +196,6 @@ static int read_by_value(struct muster_json_reader *r, void *into, const struct 
 	return muster_expect_metric_value_read(r, &listed->value, json);
 }
 
-static int read_by_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	const char **label = into;
-	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
-}
-
 static int read_by_values(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	return muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0
@@ -212,7 +206,7 @@ static int read_by_values(struct muster_json_reader *r, void *into, const struct
 static int equals_by_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
-		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = read_by_label },
+		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = muster_expect_label_read },
 		{ .key = "values", .read = read_by_values },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);

@@ -46,6 +46,7 @@ const char *muster_expect_check_id(const void *checks, size_t index); /* for mus
 struct muster_check *muster_expect_check_at(struct muster_json_reader *r); /* that check */
 muster_field_read_fn muster_expect_operator_read;     /* into the struct muster_check, by the key of its row */
 muster_field_read_fn muster_expect_metric_value_read; /* struct muster_value: of the metric's type */
+muster_field_read_fn muster_expect_label_read;        /* const char *: a label that the metric carries */
 int muster_expect_need_label(struct muster_json_reader *r, const char *label); /* the metric must carry it */
 /* The metric must have more than one value: one fact has nothing beside it. */
 int muster_expect_need_many(struct muster_json_reader *r);

@@ -71,12 +71,6 @@ static int read_before(struct muster_json_reader *r, void *into, const struct mu
 	return 0;
 }
 
-static int read_within(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	const char **within = into;
-	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *within);
-}
-
 static int read_excuse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_excuse *excuse = into;
@@ -265,7 +259,7 @@ static const struct muster_field key_fields[] = {
 	{ .key = "ignore_case", .read = read_before, .optional = true },
 	{ .key = "share_of", .read = read_before, .optional = true },
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
-	{ MUSTER_FIELD(muster_check, within, TEXT), .read = read_within, .optional = true },
+	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },

@@ -43,6 +43,12 @@ int muster_expect_need_label(struct muster_json_reader *r, const char *label)
 	return muster_json_reader_fail(r, "%s has no label \"%.60s\", only %s", metric->name, label, all);
 }
 
+int muster_expect_label_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const char **label = into;
+	return muster_json_text_read(r, into, json) < 0 ? -1 : muster_expect_need_label(r, *label);
+}
+
 int muster_expect_need_many(struct muster_json_reader *r)
 {
 	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
