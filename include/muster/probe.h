@@ -100,6 +100,22 @@ struct muster_ring {
 	bool trial;             /* only to see whether it works: one modest size, and a wrong result is an error */
 };
 
+/* How many ranks one round of traffic joins. */
+enum muster_traffic_shape {
+	MUSTER_TRAFFIC_NONE = 0,
+	MUSTER_TRAFFIC_PAIRS, /* two by two, all pairs at once: edges of each node, then rails between nodes */
+	MUSTER_TRAFFIC_ALL,   /* all ranks of the ring, in one round */
+};
+
+/* One round of traffic, as rank 0 dealt it, on the communicator of the ring that went well last. */
+struct muster_traffic {
+	const char *kind;  /* of pairs: "edge" (next GPU of the node), "rail" (same GPU of the next node) or "pair" (any
+			    * other two GPUs of the node); else "all" */
+	int peer;          /* of pairs: the other rank's number in the ring; else -1 */
+	int round, rounds; /* of this probe, from 0 */
+	int timeout_ms;    /* the probe gives up by itself a little before its own deadline */
+};
+
 /* A probe's callbacks return 0, or -1 with err: "could not tell, because ...". What was emitted before is kept. State
  * that must live from one callback to the next is static in the probe's file; a replaced worker has none. */
 struct muster_probe {
@@ -127,6 +143,11 @@ struct muster_probe {
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
+	/* Optional: measurements on the communicator of the last ring, while it stands; not in the profile quick.
+	 * Called once for each round that this rank takes part in, after a barrier of the job. A rank whose callback
+	 * has failed has no communicator any more and is in no further round, of this probe and of later ones. */
+	int (*traffic)(struct muster_probe_ctx *ctx, const struct muster_traffic *traffic, struct muster_error *err);
+	enum muster_traffic_shape traffic_shape;
 	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (yielded by
 	 * run; its scope is the rank), and the one that says how fast a ring was (yielded by ring on its first rank).
 	 */

@@ -94,6 +94,7 @@ typedef struct CUuuid_st {
 	X(cuStreamCreate, (CUstream *stream, unsigned int flags)) \
 	X(cuStreamDestroy_v2, (CUstream stream)) \
 	X(cuStreamQuery, (CUstream stream)) \
+	X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags)) \
 	X(cuEventCreate, (CUevent *event, unsigned int flags)) \
 	X(cuEventDestroy_v2, (CUevent event)) \
 	X(cuEventRecord, (CUevent event, CUstream stream)) \

@@ -55,7 +55,17 @@ typedef struct CUstream_st *cudaStream_t;
 	X(ncclCommDestroy, (ncclComm_t comm)) \
 	X(ncclCommAbort, (ncclComm_t comm)) \
 	X(ncclAllReduce, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, \
-		ncclComm_t comm, cudaStream_t stream))
+		ncclComm_t comm, cudaStream_t stream)) \
+	X(ncclAllGather, (const void *send, void *receive, size_t send_count, ncclDataType_t type, ncclComm_t comm, \
+		cudaStream_t stream)) \
+	X(ncclReduceScatter, (const void *send, void *receive, size_t receive_count, ncclDataType_t type, \
+		ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)) \
+	X(ncclSend, (const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, \
+		cudaStream_t stream)) \
+	X(ncclRecv, (void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, \
+		cudaStream_t stream)) \
+	X(ncclGroupStart, (void)) \
+	X(ncclGroupEnd, (void))
 /* clang-format on */
 
 #endif

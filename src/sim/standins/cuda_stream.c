@@ -21,7 +21,7 @@
 #define PAGEABLE_SHARE (1.0 / 3) /* of the bandwidth of pinned memory */
 #define EVENT_WITHOUT_TIME 0x2u  /* CU_EVENT_DISABLE_TIMING */
 
-enum operation_kind { TO_DEVICE, TO_HOST, WITHIN_DEVICE, FILL, RECORD, EXTERNAL };
+enum operation_kind { TO_DEVICE, TO_HOST, WITHIN_DEVICE, FILL, RECORD, WAIT, EXTERNAL };
 
 struct muster_simcuda_operation {
 	struct muster_simcuda_operation *next;
@@ -120,6 +120,12 @@ static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation
 	case RECORD:
 		operation->event->recorded = operation->recording;
 		operation->event->time = stream->now;
+		return 1;
+	case WAIT:
+		if (operation->event->recorded < operation->recording)
+			return 0;
+		if (stream->now < operation->event->time)
+			stream->now = operation->event->time;
 		return 1;
 	case EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
 	}
@@ -415,6 +421,22 @@ CUresult cuEventQuery(CUevent event)
 		result = found->context->broken;
 	else if (found->recorded != found->asked)
 		result = CUDA_ERROR_NOT_READY;
+	return muster_simcuda_leave(result);
+}
+
+/* What is queued in the stream from now on begins when the event, as it was recorded last, has happened. */
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+	struct CUevent_st *found;
+	CUresult result = enter_event(event, &found);
+	struct CUstream_st *in = result == CUDA_SUCCESS ? find_stream(stream) : NULL;
+	if (result == CUDA_SUCCESS && (!in || flags != 0))
+		result = in ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+	if (result == CUDA_SUCCESS && found->asked > 0) {
+		found->queued++;
+		enqueue(in,
+			&(struct muster_simcuda_operation){ .kind = WAIT, .event = found, .recording = found->asked });
+	}
 	return muster_simcuda_leave(result);
 }
 
