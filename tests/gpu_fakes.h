@@ -1,7 +1,7 @@
 /* gpu_fakes.h - a scripted GPU, for tests that include one probe's source
  *
  * The probe under test is compiled into the test, and finds these functions in place of the bindings'.
- * Device memory is host memory; time is virtual and moves only by what is queued.
+ * Device memory is host memory; time is virtual and moves only by what is queued. Each stream has its own time.
  */
 #ifndef MUSTER_TESTS_GPU_FAKES_H
 #define MUSTER_TESTS_GPU_FAKES_H
@@ -46,7 +46,7 @@ struct CUevent_st {
 	double at_ms;
 };
 struct CUstream_st {
-	int unused;
+	double ahead_ms; /* of fake.now_ms: what was copied in this stream */
 };
 
 static CUresult fake_memory(size_t *free_bytes, size_t *total_bytes)
@@ -84,31 +84,29 @@ static CUresult fake_unregister(void *pointer)
 	fake.held--;
 	return CUDA_SUCCESS;
 }
-static void spend(size_t bytes, const double *gbps, size_t count, size_t *done)
+static void spend(size_t bytes, const double *gbps, size_t count, size_t *done, CUstream stream)
 {
 	if (count > 0)
-		fake.now_ms += (double)bytes / 1e6 / gbps[*done < count ? *done : count - 1];
+		stream->ahead_ms += (double)bytes / 1e6 / gbps[*done < count ? *done : count - 1];
 	(*done)++;
 }
 static CUresult fake_h2d(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
 	void *device = (void *)(uintptr_t)to;
-	(void)stream;
 	if (!is_queued_again(device, from, bytes))
 		memcpy(device, from, bytes);
-	spend(bytes, fake.h2d_gbps, fake.h2d_count, &fake.h2d_done);
+	spend(bytes, fake.h2d_gbps, fake.h2d_count, &fake.h2d_done, stream);
 	return CUDA_SUCCESS;
 }
 static CUresult fake_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
 	const void *device = (const void *)(uintptr_t)from;
-	(void)stream;
 	if (!is_queued_again(to, device, bytes)) {
 		memcpy(to, device, bytes);
 		if (fake.corrupt_at < bytes)
 			((unsigned char *)to)[fake.corrupt_at] ^= 1;
 	}
-	spend(bytes, fake.d2h_gbps, fake.d2h_count, &fake.d2h_done);
+	spend(bytes, fake.d2h_gbps, fake.d2h_count, &fake.d2h_done, stream);
 	return CUDA_SUCCESS;
 }
 static CUresult fake_d2d(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
@@ -160,8 +158,14 @@ static CUresult fake_event_end(CUevent event)
 }
 static CUresult fake_record(CUevent event, CUstream stream)
 {
-	(void)stream;
-	event->at_ms = fake.now_ms;
+	event->at_ms = fake.now_ms + stream->ahead_ms;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_wait_event(CUstream stream, CUevent event, unsigned int flags)
+{
+	ck_assert_uint_eq(flags, 0);
+	if (fake.now_ms + stream->ahead_ms < event->at_ms)
+		stream->ahead_ms = event->at_ms - fake.now_ms;
 	return CUDA_SUCCESS;
 }
 static CUresult fake_event_query(CUevent event)
@@ -189,6 +193,7 @@ static const struct muster_cuda fake_cuda = {
 	.cuStreamCreate = fake_stream,
 	.cuStreamDestroy_v2 = fake_stream_end,
 	.cuStreamQuery = fake_stream_query,
+	.cuStreamWaitEvent = fake_wait_event,
 	.cuEventCreate = fake_event,
 	.cuEventDestroy_v2 = fake_event_end,
 	.cuEventRecord = fake_record,

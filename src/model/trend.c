@@ -11,6 +11,7 @@ static const struct metric_trend {
 	const char *metric;
 	enum muster_trend trend;
 } trends[] = {
+	{ "gpu.bidirectional_gbps", MUSTER_TREND_MORE },
 	{ "gpu.c2c_gbps", MUSTER_TREND_MORE },
 	{ "gpu.c2c_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "gpu.c2c_links", MUSTER_TREND_MORE },

@@ -20,6 +20,11 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.d2h_spread", MUSTER_NUMBER, "", "(highest - lowest) / median of the d2h_gbps repeats"),
 	GPU_METRIC("gpu.h2d_together_gbps", MUSTER_NUMBER, "GB/s", "host to device with all GPUs of the node at once"),
 	GPU_METRIC("gpu.d2h_together_gbps", MUSTER_NUMBER, "GB/s", "device to host with all GPUs of the node at once"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.bidirectional_gbps", MUSTER_NUMBER, "GB/s",
+		"host to device (h2d) or device to host (d2h) while both copy at once, alone on its path: median of "
+		"the "
+		"rounds",
+		"gpu", "direction"),
 	GPU_METRIC("gpu.copy_mib", MUSTER_NUMBER, "MiB", "size of one copy"),
 	GPU_METRIC("gpu.copy_numa_node", MUSTER_NUMBER, "", "NUMA node of the pinned memory; null when unknown"),
 	GPU_METRIC("gpu.copy_intact", MUSTER_BOOLEAN, "", "data copied to the GPU and back is unchanged"),
@@ -29,6 +34,7 @@ static const struct muster_metric metrics[] = {
 
 #define MIB ((size_t)1 << 20)
 #define REPEATS 5
+#define ROUNDS 3                      /* of REPEATS copies each way at once */
 #define REPEATS_MAX 416               /* 30 ms of 32 MiB at 450 GB/s, the limit of NVLink-C2C */
 #define TOGETHER_MS 30.0              /* long enough that ranks started milliseconds apart overlap */
 #define WAIT_MS 8000                  /* for one direction; twice that is below the probe's deadline */
@@ -36,10 +42,10 @@ static const struct muster_metric metrics[] = {
 
 enum direction { H2D, D2H, DIRECTIONS };
 static const struct {
-	const char *title, *gbps, *spread, *together;
+	const char *title, *label, *gbps, *spread, *together;
 } names[DIRECTIONS] = {
-	[H2D] = { "host to device", "gpu.h2d_gbps", "gpu.h2d_spread", "gpu.h2d_together_gbps" },
-	[D2H] = { "device to host", "gpu.d2h_gbps", "gpu.d2h_spread", "gpu.d2h_together_gbps" },
+	[H2D] = { "host to device", "h2d", "gpu.h2d_gbps", "gpu.h2d_spread", "gpu.h2d_together_gbps" },
+	[D2H] = { "device to host", "d2h", "gpu.d2h_gbps", "gpu.d2h_spread", "gpu.d2h_together_gbps" },
 };
 
 /* Lives from run to together: pinning memory takes longer than all the copies. */
@@ -47,7 +53,7 @@ static struct {
 	const struct muster_cuda *cuda;
 	struct muster_pinned host;
 	CUdeviceptr device;
-	CUstream stream;
+	CUstream streams[DIRECTIONS];    /* the second one is for copies both ways at once */
 	CUevent events[REPEATS_MAX + 1]; /* around and between the copies */
 	double alone_ms[DIRECTIONS];     /* one copy, alone on its path; 0 until measured */
 } state;
@@ -58,13 +64,15 @@ static void release(void)
 	if (!cuda)
 		return;
 	/* A copy that never ended still uses the buffers, and freeing them could wait for it for ever. */
-	if (state.stream && cuda->cuStreamQuery(state.stream) == CUDA_ERROR_NOT_READY)
-		return;
+	for (size_t i = 0; i < DIRECTIONS; i++)
+		if (state.streams[i] && cuda->cuStreamQuery(state.streams[i]) == CUDA_ERROR_NOT_READY)
+			return;
 	for (size_t i = 0; i <= REPEATS_MAX; i++)
 		if (state.events[i])
 			cuda->cuEventDestroy_v2(state.events[i]);
-	if (state.stream)
-		cuda->cuStreamDestroy_v2(state.stream);
+	for (size_t i = 0; i < DIRECTIONS; i++)
+		if (state.streams[i])
+			cuda->cuStreamDestroy_v2(state.streams[i]);
 	if (state.device)
 		cuda->cuMemFree_v2(state.device);
 	muster_pinned_free(cuda, &state.host);
@@ -87,8 +95,8 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
 	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, bytes);
-	if (failed == 0)
-		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.stream, CU_STREAM_NON_BLOCKING);
+	for (size_t i = 0; failed == 0 && i < DIRECTIONS; i++)
+		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.streams[i], CU_STREAM_NON_BLOCKING);
 	for (size_t i = 0; failed == 0 && i <= REPEATS_MAX; i++)
 		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &state.events[i], CU_EVENT_DEFAULT);
 	if (failed < 0)
@@ -96,13 +104,19 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return failed;
 }
 
+/* One copy of `bytes` bytes, from `offset` on of both buffers. */
+static int queue_part(enum direction direction, size_t offset, size_t bytes, CUstream stream, struct muster_error *err)
+{
+	void *host = (char *)state.host.data + offset;
+	CUdeviceptr device = state.device + offset;
+	if (direction == H2D)
+		return MUSTER_CUDA(state.cuda, err, cuMemcpyHtoDAsync_v2, device, host, bytes, stream);
+	return MUSTER_CUDA(state.cuda, err, cuMemcpyDtoHAsync_v2, host, device, bytes, stream);
+}
+
 static int queue_copy(enum direction direction, struct muster_error *err)
 {
-	void *host = state.host.data;
-	size_t bytes = state.host.bytes;
-	if (direction == H2D)
-		return MUSTER_CUDA(state.cuda, err, cuMemcpyHtoDAsync_v2, state.device, host, bytes, state.stream);
-	return MUSTER_CUDA(state.cuda, err, cuMemcpyDtoHAsync_v2, host, state.device, bytes, state.stream);
+	return queue_part(direction, 0, state.host.bytes, state.streams[0], err);
 }
 
 /* Queue one copy to warm up and `repeats` that are timed. */
@@ -113,7 +127,7 @@ static int queue_copies(enum direction direction, size_t repeats, struct muster_
 	for (size_t i = 0; i <= repeats; i++) {
 		if (i > 0 && queue_copy(direction, err) < 0)
 			return -1;
-		if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[i], state.stream) < 0)
+		if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[i], state.streams[0]) < 0)
 			return -1;
 	}
 	return 0;
@@ -124,7 +138,7 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 {
 	const struct muster_cuda *cuda = state.cuda;
 	double gbps[REPEATS_MAX];
-	if (muster_cuda_wait(cuda, state.stream, WAIT_MS, err) < 0)
+	if (muster_cuda_wait(cuda, state.streams[0], WAIT_MS, err) < 0)
 		return -1;
 	for (size_t i = 0; i < repeats; i++) {
 		float ms = 0;
@@ -215,6 +229,91 @@ static int measure_alone(struct muster_probe_ctx *ctx, const uint64_t *tile, str
 	return 0;
 }
 
+/* ---- both ways at once ---- */
+
+/* When each copy of a direction began and the last one ended, in milliseconds since the round began. */
+typedef double copy_times[REPEATS + 1];
+
+static CUevent both_event(enum direction direction, size_t copy)
+{
+	return state.events[1 + (size_t)direction * (REPEATS + 1) + copy];
+}
+
+/* Each direction has its own stream and its own half of the buffers. No stream begins before the other one can. */
+static int queue_both(struct muster_error *err)
+{
+	size_t bytes = state.host.bytes / DIRECTIONS;
+	if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[0], state.streams[0]) < 0 ||
+		MUSTER_CUDA(state.cuda, err, cuStreamWaitEvent, state.streams[1], state.events[0], 0) < 0)
+		return -1;
+	for (size_t copy = 0; copy <= REPEATS + 1; copy++) /* the first one warms up */
+		for (enum direction way = H2D; way < DIRECTIONS; way++)
+			if ((copy > 0 && MUSTER_CUDA(state.cuda, err, cuEventRecord, both_event(way, copy - 1),
+						 state.streams[way]) < 0) ||
+				(copy <= REPEATS &&
+					queue_part(way, (size_t)way * bytes, bytes, state.streams[way], err) < 0))
+				return -1;
+	return 0;
+}
+
+static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
+{
+	for (enum direction way = H2D; way < DIRECTIONS; way++)
+		if (muster_cuda_wait(state.cuda, state.streams[way], WAIT_MS, err) < 0)
+			return -1;
+	for (enum direction way = H2D; way < DIRECTIONS; way++)
+		for (size_t i = 0; i <= REPEATS; i++) {
+			float ms = 0;
+			if (MUSTER_CUDA(state.cuda, err, cuEventElapsedTime, &ms, state.events[0], both_event(way, i)) <
+				0)
+				return -1;
+			ret[way][i] = (double)ms;
+		}
+	return 0;
+}
+
+/* GB/s of the copies of `bytes` bytes that began and ended while the other direction copied too; of all where one
+ * direction is so slow that there is no such copy. 0: they took no time. */
+static double rate_of_both(const copy_times own, const copy_times other, size_t bytes)
+{
+	size_t first = 0, end = REPEATS;
+	while (first < end && own[first] < other[0])
+		first++;
+	while (end > first && own[end] > other[REPEATS])
+		end--;
+	if (first == end) {
+		first = 0;
+		end = REPEATS;
+	}
+	double ms = own[end] - own[first];
+	return ms > 0 ? (double)(bytes * (end - first)) / 1e6 / ms : 0;
+}
+
+static int measure_both(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	size_t bytes = state.host.bytes / DIRECTIONS;
+	double gbps[DIRECTIONS][ROUNDS];
+	copy_times times[DIRECTIONS];
+	muster_step(ctx, "%d copies both ways at once", ROUNDS * (REPEATS + 1));
+	for (size_t round = 0; round < ROUNDS; round++) {
+		if (queue_both(err) < 0 || collect_both(times, err) < 0)
+			return -1;
+		for (enum direction way = H2D; way < DIRECTIONS; way++) {
+			gbps[way][round] = rate_of_both(times[way], times[way == H2D ? D2H : H2D], bytes);
+			if (!(gbps[way][round] > 0))
+				return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: copies %s took no time",
+					names[way].title);
+		}
+	}
+	for (enum direction way = H2D; way < DIRECTIONS; way++) {
+		const struct muster_value labels[] = { muster_string(bus_id), muster_string(names[way].label) };
+		muster_emit(ctx, "gpu.bidirectional_gbps", labels, sizeof labels / sizeof *labels,
+			muster_number(muster_median_of(gbps[way], ROUNDS)));
+	}
+	return 0;
+}
+
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
@@ -229,6 +328,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	do {
 		if (measure_alone(ctx, tile, err) < 0)
 			return -1;
+		if (muster_probe_env(ctx)->profile != MUSTER_QUICK && measure_both(ctx, err) < 0)
+			return muster_wrap(err, "both ways at once");
 	} while (++done < muster_probe_env(ctx)->repeats);
 	return 0;
 }

@@ -158,8 +158,69 @@ START_TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
 }
 END_TEST
 
+/* What a metric with the two labels gpu and direction is. */
+static double both(const char *direction)
+{
+	for (size_t i = 0; i < context->samples.count; i++) {
+		const struct muster_sample *sample = &context->samples.items[i];
+		if (strcmp(sample->metric->name, "gpu.bidirectional_gbps") == 0 &&
+			strcmp(sample->labels[1].value.string, direction) == 0) {
+			ck_assert_str_eq(sample->labels[0].value.string, BUS_ID);
+			return sample->value.number;
+		}
+	}
+	ck_abort_msg("no gpu.bidirectional_gbps %s", direction);
+}
+
+/* Of the copies alone 6; then 3 rounds of 6. */
+START_TEST(each_direction_has_its_own_rate_while_both_copy)
+{
+	static const double h2d[] = { 25, 25, 25, 25, 25, 25, 1, 20, 20, 20, 20, 20, 1, 16, 16, 16, 16, 16, 20 };
+	static const double d2h[] = { 25, 25, 25, 25, 25, 25, 1, 22, 22, 22, 22, 22, 1, 30, 30, 30, 30, 30, 22 };
+	context->ctx.env.profile = MUSTER_STANDARD;
+	fake.h2d_gbps = h2d;
+	fake.d2h_gbps = d2h;
+	fake.h2d_count = LENGTH(h2d);
+	fake.d2h_count = LENGTH(d2h);
+	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
+	ck_assert_double_eq_tol(both("h2d"), 20, 1e-3);
+	ck_assert_double_eq_tol(both("d2h"), 22, 1e-3);
+	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
+	ck_assert_ptr_nonnull(strstr(context->steps, "18 copies both ways at once\n"));
+}
+END_TEST
+
+START_TEST(the_quick_profile_copies_one_way_at_a_time)
+{
+	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	ck_assert_uint_eq(fake.h2d_done, REPEATS + 1);
+	ck_assert_uint_eq(fake_count(context, "gpu.bidirectional_gbps"), 0);
+}
+END_TEST
+
+/* MB that take these milliseconds; the rate of the first of the two directions. */
+static const struct {
+	copy_times own, other;
+	double gbps;
+} overlaps[] = {
+	{ { 0, 1, 2, 3, 4, 5 }, { 0, 1, 2, 3, 4, 5 }, 1 },
+	{ { 0, 2, 4, 6, 8, 10 }, { 0, 1, 2, 3, 4, 5 }, 0.5 },          /* two copies lie within the other's time */
+	{ { 0, 1, 2, 3, 4, 4.5 }, { 0, 1, 2, 3, 4, 4.2 }, 1 },         /* the last one, faster alone, does not count */
+	{ { 0, 0.5, 1.5, 2.5, 3.5, 4.5 }, { 0.2, 1, 2, 3, 4, 5 }, 1 }, /* nor the first one */
+	{ { 0, 9, 18, 27, 36, 45 }, { 1, 2, 3, 4, 5, 6 }, 1.0 / 9 },   /* no copy within the other's time */
+	{ { 6, 7, 8, 9, 10, 11 }, { 0, 1, 2, 3, 4, 5 }, 1 },
+	{ { 3, 3, 3, 3, 3, 3 }, { 0, 1, 2, 3, 4, 5 }, 0 },
+};
+
+START_TEST(only_copies_within_the_other_directions_time_count)
+{
+	ck_assert_double_eq_tol(rate_of_both(overlaps[_i].own, overlaps[_i].other, 1000000), overlaps[_i].gbps, 1e-9);
+}
+END_TEST
+
 START_TEST(alone_and_together_leave_no_metric_out)
 {
+	context->ctx.env.profile = MUSTER_STANDARD;
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_int_eq(together(&context->ctx, &err), 0);
 	fake_complete(context, NULL);
@@ -198,6 +259,11 @@ static CUresult failing_record(CUevent event, CUstream stream)
 	CUresult result = next_result();
 	return result ? result : fake_record(event, stream);
 }
+static CUresult failing_wait_event(CUstream stream, CUevent event, unsigned int flags)
+{
+	CUresult result = next_result();
+	return result ? result : fake_wait_event(stream, event, flags);
+}
 static CUresult failing_elapsed(float *ms, CUevent start, CUevent end)
 {
 	CUresult result = next_result();
@@ -215,18 +281,24 @@ static const struct {
 	{ { .cuMemcpyDtoHAsync_v2 = failing_d2h }, REPEATS, "device to host: cuMemcpyDtoHAsync_v2: result 719" },
 	{ { .cuEventRecord = failing_record }, REPEATS, "host to device: cuEventRecord: result 719" },
 	{ { .cuEventElapsedTime = failing_elapsed }, REPEATS - 1, "host to device: cuEventElapsedTime: result 719" },
+	{ { .cuStreamWaitEvent = failing_wait_event }, 1, "both ways at once: cuStreamWaitEvent: result 719" },
+	{ { .cuMemcpyHtoDAsync_v2 = failing_h2d }, REPEATS + 2, "both ways at once: cuMemcpyHtoDAsync_v2: result 719" },
+	{ { .cuEventElapsedTime = failing_elapsed }, DIRECTIONS *REPEATS + 1,
+		"both ways at once: cuEventElapsedTime: result 719" },
 };
 
 START_TEST(a_call_that_fails_is_named_and_all_is_released)
 {
 	const struct muster_cuda *bad = &failures[_i].cuda;
 	working = failures[_i].working;
+	context->ctx.env.profile = MUSTER_STANDARD;
 #define TAKE(function) scripted_cuda.function = bad->function ? bad->function : scripted_cuda.function
 	TAKE(cuStreamCreate);
 	TAKE(cuEventCreate);
 	TAKE(cuMemcpyHtoDAsync_v2);
 	TAKE(cuMemcpyDtoHAsync_v2);
 	TAKE(cuEventRecord);
+	TAKE(cuStreamWaitEvent);
 	TAKE(cuEventElapsedTime);
 #undef TAKE
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
@@ -348,6 +420,9 @@ int main(void)
 	tcase_add_test(tests, a_link_that_nvml_cannot_read_is_null_with_the_reason);
 	tcase_add_test(tests, a_numa_node_that_is_not_there_is_null_with_the_reason);
 	tcase_add_test(tests, alone_and_together_leave_no_metric_out);
+	tcase_add_test(tests, each_direction_has_its_own_rate_while_both_copy);
+	tcase_add_test(tests, the_quick_profile_copies_one_way_at_a_time);
+	tcase_add_loop_test(tests, only_copies_within_the_other_directions_time_count, 0, LENGTH(overlaps));
 	tcase_add_test(tests, memory_on_a_node_that_is_there_is_bound_or_says_why_not);
 	tcase_add_loop_test(tests, a_call_that_fails_is_named_and_all_is_released, 0, LENGTH(failures));
 	tcase_add_test(tests, a_copy_that_took_no_time_is_an_error);
