@@ -46,6 +46,8 @@ struct muster_probe_env {
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
 	int repeats;                   /* how often to measure what scatters; 0 means once too */
 	int soak_s;                    /* seconds of load on each GPU; 0: as short as can be */
+	int steps;                     /* training steps to take; 0: none */
+	bool long_steps;               /* of about 20 ms each: in the profile full, or the user has set how many */
 	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };

@@ -11,7 +11,10 @@
 #include <string.h>
 
 enum { DAY_S = 86400 };
-enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 }; /* seconds of load in full; what else a run needs beside it */
+enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 };     /* seconds of load in full; what else a run needs beside it */
+enum { STEPS_MOST = 1000000, STEPS_PER_S = 25 }; /* in a second, where all-reduces are slower than a step should be */
+
+static const int default_steps[] = { [MUSTER_QUICK] = 0, [MUSTER_STANDARD] = 20, [MUSTER_FULL] = 200 };
 
 static const char *const localise_names[] = {
 	[MUSTER_LOCALISE_OFF] = "off",
@@ -29,6 +32,12 @@ static void find_log_format(int argc, char **argv)
 			muster_log_as_json(true);
 }
 
+/* Seconds that --steps may take; the profile's own steps are few. */
+static int time_of_steps(const struct muster_options *options)
+{
+	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
+}
+
 static int check(const char *command, const struct muster_options *options, size_t operands, const char *operand,
 	struct muster_error *err)
 {
@@ -40,10 +49,14 @@ static int check(const char *command, const struct muster_options *options, size
 	if (options->soak_s > 0 && options->profile == MUSTER_QUICK)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: --soak needs --profile standard or full: the profile quick evaluates no load", command);
-	if (options->soak_s > 0 && options->deadline_s < options->soak_s + SOAK_REST_S)
+	if (options->steps > 0 && options->profile == MUSTER_QUICK)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --steps needs --profile standard or full: the profile quick takes no steps", command);
+	int load_s = options->soak_s + time_of_steps(options);
+	if (load_s > 0 && options->deadline_s < load_s + SOAK_REST_S)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: --deadline %d is too short: %d s of load and at least %d s for the rest of the run",
-			command, options->deadline_s, options->soak_s, SOAK_REST_S);
+			command, options->deadline_s, load_s, SOAK_REST_S);
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
 	for (size_t i = 0; i < 2; i++)
 		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
@@ -62,8 +75,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB, short load on each GPU; full: up to 8 GiB, 10 s of "
 		"load (default %s)",
 		muster_profile_names[options->profile]);
-	snprintf(deadline, sizeof deadline, "deadline of the whole run (default %d, and the seconds of --soak)",
-		default_deadline_s);
+	snprintf(deadline, sizeof deadline,
+		"deadline of the whole run (default %d, and the time of --soak and --steps)", default_deadline_s);
 	options->deadline_s = 0;
 	options->soak_s = -1;
 	const struct muster_option table[] = {
@@ -86,6 +99,10 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
 		{ "--soak", "SECONDS", "load every GPU for so long: memory test, matrix products (default: in full 10)",
 			.number = &options->soak_s, .low = 0, .high = DAY_S / 2 },
+		{ "--steps", "N",
+			"take N training steps of 20 ms: matrix products, all-reduces and copies at once (default: "
+			"standard 20 of 5 ms, full 200)",
+			.number = &options->steps, .low = 1, .high = STEPS_MOST },
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "
 			"(default: only if the full all-reduce fails or is slow)",
@@ -137,12 +154,15 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	if (options->soak_s < 0)
 		options->soak_s = options->profile == MUSTER_FULL ? FULL_SOAK_S : 0;
 	if (options->deadline_s == 0)
-		options->deadline_s = default_deadline_s + options->soak_s;
+		options->deadline_s = default_deadline_s + options->soak_s + time_of_steps(options);
 	if (options->beside_jobs && options->localise == MUSTER_LOCALISE_AUTO)
 		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
 	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),
 				  cli.operand_count ? operand : argv[cli.rest < argc ? cli.rest : 0], &err) < 0)
 		goto fail;
+	options->long_steps = options->steps > 0 || options->profile == MUSTER_FULL;
+	if (options->steps == 0)
+		options->steps = default_steps[options->profile];
 	return 0;
 fail:
 	*ret_code = speaks ? muster_cli_usage(&err) : MUSTER_EXIT_USAGE;

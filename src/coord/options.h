@@ -27,6 +27,8 @@ struct muster_options {
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
 	int repeats;                   /* of copies and rings; 0 means once too */
 	int soak_s;                    /* load on each GPU; 0: as short as can be */
+	int steps;                     /* training steps; 0: none */
+	bool long_steps;               /* of about 20 ms each, not 5 */
 	const char *program, *configs; /* the muster binary, the expectation files */
 };
 

@@ -67,6 +67,8 @@ static bool take(struct muster_supervisor *s)
 		{ "max_bytes", (double)s->options->max_bytes },
 		{ "repeats", s->options->repeats },
 		{ "soak", s->options->soak_s },
+		{ "steps", s->options->steps },
+		{ "long_steps", s->options->long_steps },
 	};
 	muster_command_begin(&command, "take");
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

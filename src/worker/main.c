@@ -150,7 +150,7 @@ static void send_done(struct worker *worker, int failed, const struct muster_err
 
 struct take {
 	struct muster_probe_env env;
-	int leader, in_job, shared;
+	int leader, in_job, shared, long_steps;
 	const char *why_skipped;
 };
 static const struct muster_field take_fields[] = {
@@ -168,6 +168,8 @@ static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(take, "max_bytes", env.max_bytes, WORD) },
 	{ MUSTER_FIELD_AS(take, "repeats", env.repeats, INT) },
 	{ MUSTER_FIELD_AS(take, "soak", env.soak_s, INT) },
+	{ MUSTER_FIELD_AS(take, "steps", env.steps, INT) },
+	{ MUSTER_FIELD(take, long_steps, INT) },
 	{ MUSTER_FIELD_AS(take, "node", env.node_name, TEXT) },
 	{ MUSTER_FIELD(take, why_skipped, TEXT) },
 };
@@ -326,6 +328,7 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 	env->leader = take.leader != 0;
 	env->in_job = take.in_job != 0;
 	env->shared = take.shared != 0;
+	env->long_steps = take.long_steps != 0;
 
 	struct muster_error err;
 	int failed = 0;

@@ -43,6 +43,10 @@ run="$muster run --report report.json"
 	expect 2 '--profile: quick, standard or full is needed' $run --sku generic-nvidia --profile fast
 	expect 2 '--min-bytes is larger than --max-bytes' $run --sku generic-nvidia --min-bytes 2M --max-bytes 1M
 	expect 2 '--soak needs --profile standard or full' $run --sku generic-nvidia --profile quick --soak 5
+	expect 2 '--steps needs --profile standard or full' $run --sku generic-nvidia --profile quick --steps 5
+	expect 2 '--steps: a whole number from 1 to 1000000 is needed, found "0"' $run --sku generic-nvidia --steps 0
+	expect 2 '--deadline 59 is too short: 40 s of load and at least 20 s for the rest of the run' \
+		$run --sku generic-nvidia --steps 1000 --deadline 59
 	expect 2 'type.json: $.checks["copy.h2d"].min: a number is needed, found "8"' \
 		$run --sku Standard_ND96asr_v4 --overlay type.json
 	expect 2 'syntax.json: line 1, column' $run --sku Standard_ND96asr_v4 --overlay syntax.json

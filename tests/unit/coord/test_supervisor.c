@@ -147,6 +147,8 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	options.min_bytes = 8;
 	options.max_bytes = 1ull << 33;
 	options.repeats = 3;
+	options.steps = 200;
+	options.long_steps = true;
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_HELLO, 0);
 	ck_assert_int_eq(sent->to, 0);
@@ -162,7 +164,8 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 		s.end_ms + s.end_error_ms + muster_deadlines_report(&s.deadlines, RANKS) + s.deadlines.limit, 1e-6);
 	static const char *const facts[] = { "\"rank\": 5", "\"ranks\": 8", "\"local_rank\": 1", "\"local_ranks\": 3",
 		"\"node_index\": 2", "\"nodes\": 3", "\"leader\": 0", "\"in_job\": 0", "\"profile\": 2",
-		"\"min_bytes\": 8", "\"max_bytes\": 8589934592", "\"repeats\": 3", "\"node\": \"n#2\"",
+		"\"min_bytes\": 8", "\"max_bytes\": 8589934592", "\"repeats\": 3", "\"steps\": 200",
+		"\"long_steps\": 1", "\"node\": \"n#2\"",
 		"\"why_skipped\": \"\"" };
 	for (int i = 0; i < LENGTH(facts); i++)
 		check_has(command("take"), facts[i]);
