@@ -28,8 +28,8 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.utilisation_before", MUSTER_NUMBER, "",
 		"share of time in which a kernel ran before muster used the GPU; null on a shared GPU"),
 	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_processes", MUSTER_NUMBER, "",
-		"programs of others on the GPU: before muster used it (start), and those that came later (end); null "
-		"on a shared GPU",
+		"programs of others on the GPU: before muster used it (start); at the end of the run the programs that "
+		"came later (end); null on a shared GPU",
 		"gpu", "when"),
 	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_process", MUSTER_STRING, "",
 		"these programs, on a shared GPU too: PID, name, user and memory of each; \"none\"", "gpu", "when"),
@@ -200,8 +200,8 @@ static bool is_known(unsigned int pid)
 	return false;
 }
 
-/* The strangers of a reading; of the last one, those that the first one has not. When NVML lists us, PIDs are of our
- * own namespace, and one that has no process is that of a worker that has just ended. */
+/* The strangers of a reading. The last reading omits the strangers of the first. When NVML lists us, PIDs are of our
+ * own namespace, and a PID without a process was a worker that has just ended. */
 static size_t name_processes(const struct muster_gpu_processes *processes, bool last, char *ret_names, size_t size)
 {
 	size_t count = 0, used = 0;

@@ -28,8 +28,7 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.sockets", MUSTER_NUMBER, "", "CPU packages"),
 	NODE_METRIC("node.numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that have CPUs"),
 	NODE_METRIC("node.memory_mib", MUSTER_NUMBER, "MiB", "MemTotal of /proc/meminfo"),
-	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "",
-		"GPUs that NVML shows on the node, without those that it counts and cannot reach"),
+	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "", "GPUs of the node that NVML can reach"),
 	NODE_METRIC(
 		"node.gpu_bus_ids", MUSTER_STRING, "", "PCI bus ids of these GPUs, in NVML order, separated by spaces"),
 	NODE_METRIC("node.driver_version", MUSTER_STRING, "", "NVIDIA driver, as NVML gives it"),

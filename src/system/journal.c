@@ -77,7 +77,7 @@ static int by_change(const void *a, const void *b)
 				      : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-/* "system.journal", and those that were full: "system@....journal". */
+/* "system.journal", and the full files of before: "system@....journal". */
 static int add_files(struct files *files, const char *directory, struct muster_error *err)
 {
 	struct muster_names names = { 0 };

@@ -267,7 +267,7 @@ static int read_file(struct muster_kernel_log *log, struct reading *r, struct mu
 	return 0;
 }
 
-/* The kernel keeps so many records; the journal may have those that were overwritten. */
+/* The kernel keeps so many records; the journal may have overwritten ones. */
 static void add_journal(const char *root, struct reading *r)
 {
 	struct muster_kernel_reach *reach = r->reach;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The kinds of errors of an NVLink. Those that are judged come first; not every generation has each. */
+/* The kinds of errors of an NVLink. The kinds that checks use come first; not every generation has each kind. */
 enum muster_nvlink_error {
 	MUSTER_NVLINK_RECOVERY, /* the link lost its partner and found it again */
 	MUSTER_NVLINK_REPLAY,   /* a packet was sent again */

@@ -24,8 +24,8 @@ struct muster_gpu_processes {
 	bool lists_us; /* this process is among them */
 };
 
-/* The processes that compute on the device, through MPS too, and those that draw on it with more than 256 MiB: what is
- * less is a display server. proc is the folder /proc, under the root prefix. 0, or -1 with err. */
+/* The processes that compute on the device, through MPS too, and the processes that draw on it with more than 256 MiB
+ * (a display server has less). proc is the folder /proc, under the root prefix. 0, or -1 with err. */
 int muster_gpu_processes_read(const struct muster_nvml *nvml, nvmlDevice_t device, const char *proc,
 	struct muster_gpu_processes *ret, struct muster_error *err);
 
