@@ -165,8 +165,7 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	static const char *const facts[] = { "\"rank\": 5", "\"ranks\": 8", "\"local_rank\": 1", "\"local_ranks\": 3",
 		"\"node_index\": 2", "\"nodes\": 3", "\"leader\": 0", "\"in_job\": 0", "\"profile\": 2",
 		"\"min_bytes\": 8", "\"max_bytes\": 8589934592", "\"repeats\": 3", "\"steps\": 200",
-		"\"long_steps\": 1", "\"node\": \"n#2\"",
-		"\"why_skipped\": \"\"" };
+		"\"long_steps\": 1", "\"node\": \"n#2\"", "\"why_skipped\": \"\"" };
 	for (int i = 0; i < LENGTH(facts); i++)
 		check_has(command("take"), facts[i]);
 	struct muster_bytes payload = entered(MUSTER_BARRIER_PEERS).payload;
