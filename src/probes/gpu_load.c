@@ -157,8 +157,8 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 {
 	const struct muster_cuda *cuda = load->cuda;
 	muster_step(load->ctx, "cuModuleLoadDataEx of muster's kernels");
-	if (muster_kernels_load(cuda, &load->kernels, err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
+	load->kernels = muster_kernels(cuda, err);
+	if (!load->kernels || MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->report, sizeof(struct muster_kernel_report)) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
@@ -182,7 +182,6 @@ static void release(struct muster_load *load)
 		cuda->cuMemFree_v2(load->report);
 	if (load->stream)
 		cuda->cuStreamDestroy_v2(load->stream);
-	muster_kernels_unload(cuda, &load->kernels);
 }
 
 static void read_counters(const struct muster_load *load, struct counters *ret)

@@ -43,10 +43,7 @@ static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.nccl_hcas", MUSTER_STRING, "", "network devices that NCCL uses, from its own log"),
 };
 
-/* The communicator of the previous all-reduce in this process; its destruction has not been awaited. */
-static ncclComm_t comm_before;
-
-static int connect_ranks(struct muster_allreduce_session *s, struct muster_error *err)
+static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err)
 {
 	struct muster_nccl_config config = {
 		.size = sizeof config,
@@ -55,12 +52,12 @@ static int connect_ranks(struct muster_allreduce_session *s, struct muster_error
 		.blocking = 0,
 	};
 	ncclUniqueId id;
-	memcpy(id.internal, s->ring->id, sizeof id.internal);
-	muster_step(s->ctx, "ncclCommInitRankConfig: %d of %d", s->ring->rank, s->ring->ranks);
+	memcpy(id.internal, s->ring.id, sizeof id.internal);
+	muster_step(s->ctx, "ncclCommInitRankConfig: %d of %d", s->ring.rank, s->ring.ranks);
 	double began_ms = muster_now_ms();
 	ncclResult_t result =
-		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring->ranks, id, s->ring->rank, &config);
-	if (muster_allreduce_settle(s, result, "ncclCommInitRankConfig", err) < 0)
+		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, id, s->ring.rank, &config);
+	if (muster_nccl_settle(s, result, "ncclCommInitRankConfig", err) < 0)
 		return -1;
 	muster_emit_for(s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_now_ms() - began_ms));
 	return 0;
@@ -70,7 +67,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	int version = 0;
 	char text[32];
-	const struct muster_allreduce_resources *resources = muster_allreduce_resources_make(ctx, err);
+	const struct muster_nccl_resources *resources = muster_nccl_resources_make(ctx, err);
 	if (!resources)
 		return -1;
 	ncclResult_t result = resources->nccl->ncclGetVersion(&version);
@@ -82,27 +79,16 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
-/* Make a second ring in the same process possible. */
-static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_nccl *nccl)
-{
-	if (!comm_before)
-		return;
-	muster_step(ctx, "ncclCommAbort of the previous communicator");
-	nccl->ncclCommAbort(comm_before);
-	comm_before = NULL;
-	muster_allreduce_log_end_ring();
-}
-
 static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err)
 {
 	ncclUniqueId unique;
 	_Static_assert(sizeof unique.internal == MUSTER_RING_ID_BYTES, "NCCL's id fits the ring's");
-	const struct muster_allreduce_resources *resources = muster_allreduce_resources_make(ctx, err);
+	const struct muster_nccl_resources *resources = muster_nccl_resources_make(ctx, err);
 	if (!resources)
 		return -1;
 	muster_step(ctx, "ncclGetUniqueId");
 	if (MUSTER_NCCL(resources->nccl, NULL, err, ncclGetUniqueId, &unique) < 0) {
-		muster_allreduce_log_tell_tail(ctx);
+		muster_nccl_log_tell_tail(ctx);
 		return -1;
 	}
 	memcpy(id, unique.internal, MUSTER_RING_ID_BYTES);
@@ -111,12 +97,9 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 
 static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err)
 {
-	struct muster_allreduce_session s = { .ctx = ctx, .ring = ring, .started_ms = muster_now_ms() };
-	s.deadline_ms = s.started_ms + ring->timeout_ms;
-	s.resources = muster_allreduce_resources_make(ctx, err);
-	if (!s.resources || muster_allreduce_data_make(ctx, false, err) < 0)
+	struct muster_nccl_session s;
+	if (muster_nccl_session_begin(ctx, ring, &s, err) < 0)
 		return -1;
-	leave_ring_before(ctx, s.resources->nccl);
 	if (ring->rank == 0) {
 		muster_emit_for(ctx, "nccl.ring_ranks", NULL, muster_number(ring->ranks));
 		muster_emit_for(ctx, "nccl.ring_nodes", NULL, muster_number(ring->nodes));
@@ -125,25 +108,10 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	if (failed == 0)
 		failed = muster_allreduce_sweep(&s, err);
 	muster_allreduce_log_emit(ctx, ring->ranks);
-	if (failed == 0) {
-		/* The communicator is left to the end of the process, which is near: ncclCommFinalize alone took 0.39 s
-		 * with four H200 (docs/measurements.md), and nothing of it outlives us. */
-		comm_before = s.comm;
-		muster_allreduce_resources_release();
-		return 0;
-	}
-	if (err->code != MUSTER_ECALLEDOFF)
-		muster_allreduce_log_tell_tail(ctx);
-	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
-	muster_failing(ctx, err);
-	if (s.comm) {
-		muster_step(ctx, "ncclCommAbort after: %s", err->text);
-		s.resources->nccl->ncclCommAbort(s.comm);
-	}
-	muster_step(ctx, "freeing the buffers of the all-reduce");
-	muster_allreduce_resources_release();
-	muster_allreduce_log_end_ring();
-	return -1;
+	if (failed < 0)
+		return muster_nccl_session_fail(&s, err);
+	muster_nccl_session_keep(&s);
+	return 0;
 }
 
 const struct muster_probe muster_probe_nccl_allreduce = {

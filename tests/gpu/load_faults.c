@@ -80,7 +80,7 @@ static void check_kernels(struct muster_load *load)
 		size_t wrong = 0;
 		uint64_t sum = 0;
 		need(muster_kernel_fill(
-			     load->cuda, &load->kernels, load->memory, RANGE, &patterns[p], load->stream, &err),
+			     load->cuda, load->kernels, load->memory, RANGE, &patterns[p], load->stream, &err),
 			&err);
 		fetch(load, words, load->memory, RANGE);
 		for (size_t i = 0; i < RANGE / 8; i++) {
@@ -89,14 +89,14 @@ static void check_kernels(struct muster_load *load)
 		}
 		check(wrong == 0, "pattern %zu: %zu words differ from muster_pattern_word", p, wrong);
 		need(muster_load_clear_report(load, &err), &err);
-		need(muster_kernel_verify(load->cuda, &load->kernels, load->memory, RANGE, &patterns[p], load->report,
+		need(muster_kernel_verify(load->cuda, load->kernels, load->memory, RANGE, &patterns[p], load->report,
 			     load->stream, &err),
 			&err);
 		need(muster_load_fetch_report(load, &report, &err), &err);
 		check(report.wrong == 0 && report.noted == 0, "pattern %zu: verified", p);
 		need(muster_load_clear_report(load, &err), &err);
 		need(muster_kernel_checksum(
-			     load->cuda, &load->kernels, load->memory, RANGE, load->report, load->stream, &err),
+			     load->cuda, load->kernels, load->memory, RANGE, load->report, load->stream, &err),
 			&err);
 		need(muster_load_fetch_report(load, &report, &err), &err);
 		check(report.wrong == sum, "pattern %zu: checksum %016llx", p, (unsigned long long)sum);
@@ -104,7 +104,7 @@ static void check_kernels(struct muster_load *load)
 	/* everything wrong: all words counted, room for some */
 	need(muster_load_clear_report(load, &err), &err);
 	need(muster_kernel_verify(
-		     load->cuda, &load->kernels, load->memory, RANGE, &patterns[0], load->report, load->stream, &err),
+		     load->cuda, load->kernels, load->memory, RANGE, &patterns[0], load->report, load->stream, &err),
 		&err);
 	need(muster_load_fetch_report(load, &report, &err), &err);
 	check(report.wrong == RANGE / 16 && report.noted > MUSTER_DIFFERENCES_MAX, "another pattern: %llu words wrong",
@@ -184,7 +184,8 @@ int main(void)
 	need(MUSTER_CUDA(load.cuda, &err, cuDevicePrimaryCtxRetain, &context, 0), &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuCtxSetCurrent, context), &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuDeviceGetName, gpu.name, sizeof gpu.name, 0), &err);
-	need(muster_kernels_load(load.cuda, &load.kernels, &err), &err);
+	load.kernels = muster_kernels(load.cuda, &err);
+	need(load.kernels ? 0 : -1, &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuStreamCreate, &load.stream, CU_STREAM_NON_BLOCKING), &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuMemAlloc_v2, &load.report, sizeof(struct muster_kernel_report)), &err);
 	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)

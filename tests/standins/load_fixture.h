@@ -7,7 +7,7 @@
 
 #include "standins/example.h"
 
-#include "probes/gpu_load/kernels.h"
+#include "probes/gpu/kernels.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef MUSTER_PROBES_GPU_LOAD_LOAD_H
 #define MUSTER_PROBES_GPU_LOAD_LOAD_H
 
-#include "probes/gpu_load/kernels.h"
+#include "probes/gpu/kernels.h"
 #include "probes/gpu_load/sampler.h"
 #include "muster/probe.h"
 
@@ -12,7 +12,7 @@ struct muster_load {
 	struct muster_probe_ctx *ctx;
 	const struct muster_cuda *cuda;
 	const char *bus_id;
-	struct muster_kernels kernels;
+	const struct muster_kernels *kernels;
 	CUstream stream;
 	CUevent events[MUSTER_LOAD_EVENTS];
 	CUdeviceptr memory; /* the one large allocation */

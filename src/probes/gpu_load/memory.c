@@ -28,14 +28,14 @@ static int queue(struct muster_load *load, const struct muster_pattern *pattern,
 {
 	const struct muster_cuda *cuda = load->cuda;
 	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[0], load->stream) < 0 ||
-		muster_kernel_fill(cuda, &load->kernels, load->memory, load->bytes, pattern, load->stream, err) < 0 ||
+		muster_kernel_fill(cuda, load->kernels, load->memory, load->bytes, pattern, load->stream, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuEventRecord, load->events[1], load->stream) < 0)
 		return -1;
 	if (muster_load_hook)
 		muster_load_hook(load, load->memory, load->bytes);
 	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[2], load->stream) < 0 ||
 		muster_kernel_verify(
-			cuda, &load->kernels, load->memory, load->bytes, pattern, load->report, load->stream, err) < 0)
+			cuda, load->kernels, load->memory, load->bytes, pattern, load->report, load->stream, err) < 0)
 		return -1;
 	return MUSTER_CUDA(cuda, err, cuEventRecord, load->events[3], load->stream);
 }

@@ -128,10 +128,10 @@ static int multiply(struct muster_load *load, const struct plan *plan, CUdevicep
 static int make_first(struct muster_load *load, const struct plan *plan, struct muster_error *err)
 {
 	struct muster_pattern contents = { 1, kinds[plan->precision].and_mask, kinds[plan->precision].or_mask, 0 };
-	if (muster_kernel_fill(load->cuda, &load->kernels, plan->a, plan->from_bytes, &contents, load->stream, err) < 0)
+	if (muster_kernel_fill(load->cuda, load->kernels, plan->a, plan->from_bytes, &contents, load->stream, err) < 0)
 		return -1;
 	contents.seed += plan->from_bytes; /* B continues where A ends */
-	if (muster_kernel_fill(load->cuda, &load->kernels, plan->b, plan->from_bytes, &contents, load->stream, err) < 0)
+	if (muster_kernel_fill(load->cuda, load->kernels, plan->b, plan->from_bytes, &contents, load->stream, err) < 0)
 		return -1;
 	return multiply(load, plan, plan->first, err);
 }
@@ -141,7 +141,7 @@ static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t
 	struct muster_kernel_report report;
 	if (muster_load_clear_report(load, err) < 0 ||
 		muster_kernel_checksum(
-			load->cuda, &load->kernels, plan->first, plan->to_bytes, load->report, load->stream, err) < 0 ||
+			load->cuda, load->kernels, plan->first, plan->to_bytes, load->report, load->stream, err) < 0 ||
 		muster_load_fetch_report(load, &report, err) < 0)
 		return -1;
 	*ret = report.wrong;
@@ -162,7 +162,7 @@ static int queue_rounds(
 			return -1;
 		if (muster_load_hook)
 			muster_load_hook(load, plan->again, plan->to_bytes);
-		if (muster_kernel_compare(load->cuda, &load->kernels, plan->again, plan->first, plan->to_bytes,
+		if (muster_kernel_compare(load->cuda, load->kernels, plan->again, plan->first, plan->to_bytes,
 			    load->report, load->stream, err) < 0)
 			return -1;
 	}

@@ -5,35 +5,6 @@
 
 #define TRIAL_BYTES (64 * MIB) /* of a trial ring */
 
-size_t muster_allreduce_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
-{
-	static const uint64_t all[] = { 8 * MIB, 64 * MIB, 256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB, 8 * GIB };
-	static const struct {
-		size_t first, count;
-	} profiles[MUSTER_PROFILE_COUNT] = {
-		[MUSTER_QUICK] = { 1, 1 },
-		[MUSTER_STANDARD] = { 0, 4 },
-		[MUSTER_FULL] = { 0, 8 },
-	};
-	uint64_t low = env->min_bytes, high = env->max_bytes;
-	size_t count = 0;
-	if (low && high) {
-		for (uint64_t size = low; size && size <= high && count < SIZES_MAX; size *= 2)
-			sizes[count++] = size;
-	} else {
-		for (size_t i = 0; i < profiles[env->profile].count; i++) {
-			uint64_t size = all[profiles[env->profile].first + i];
-			if (size >= low && (!high || size <= high))
-				sizes[count++] = size;
-		}
-		if (count == 0)
-			sizes[count++] = low ? low : high;
-	}
-	for (size_t i = 0; i < count; i++) /* whole values only */
-		sizes[i] = sizes[i] < sizeof(float) ? sizeof(float) : sizes[i] - sizes[i] % sizeof(float);
-	return count;
-}
-
 /* The one size of a trial: the ladder's largest that is modest, or else its smallest. */
 static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 {
@@ -43,13 +14,12 @@ static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 }
 
 /* The job's values for one size, from the time of the slowest rank; null with a reason. */
-static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, double slowest_us, const char *reason)
+static void emit_job(const struct muster_nccl_session *s, uint64_t bytes, double slowest_us, const char *reason)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
-	int n = s->ring->ranks;
-	struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring->nodes),
-		muster_number(n) };
-	if (s->ring->rank != 0)
+	int n = s->ring.ranks;
+	struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring.nodes), muster_number(n) };
+	if (s->ring.rank != 0)
 		return;
 	if (reason)
 		muster_emit_null(ctx, "nccl.allreduce_us", labels, 3, "%s", reason);
@@ -69,15 +39,15 @@ static void emit_job(const struct muster_allreduce_session *s, uint64_t bytes, d
 	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
 }
 
-int muster_allreduce_sweep(struct muster_allreduce_session *s, struct muster_error *err)
+int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	static float expected[TILE_VALUES];
 	uint64_t sizes[SIZES_MAX];
-	size_t count = muster_allreduce_sizes(muster_probe_env(s->ctx), sizes);
-	if (s->ring->trial)
+	size_t count = muster_nccl_sizes(muster_probe_env(s->ctx), sizes);
+	if (s->ring.trial)
 		count = trial_size(sizes, count);
-	muster_allreduce_data_expect(s->ring->ranks, expected);
+	muster_nccl_data_expect(s->ring.ranks, expected);
 
 	size_t absent = 0;
 	while (absent < count && sizes[count - 1 - absent] > resources->room)
@@ -85,8 +55,8 @@ int muster_allreduce_sweep(struct muster_allreduce_session *s, struct muster_err
 	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
 	/* What all ranks go by, so that they make the same calls: how many of the largest sizes some rank cannot hold,
 	 * and the time that the rank with the least has, as a maximum. */
-	float agreed[] = { (float)absent, -(float)s->ring->timeout_ms };
-	if (muster_allreduce_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
+	float agreed[] = { (float)absent, -(float)s->ring.timeout_ms };
+	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
 		return -1;
 	absent = (size_t)agreed[0];
 	double least_ms = -(double)agreed[1];
@@ -94,7 +64,7 @@ int muster_allreduce_sweep(struct muster_allreduce_session *s, struct muster_err
 	const char *reason = NULL;
 	char text[256];
 	struct muster_allreduce_timing timing = { 0 };
-	int wanted = s->ring->trial ? 1 : muster_probe_env(s->ctx)->repeats;
+	int wanted = s->ring.trial ? 1 : muster_probe_env(s->ctx)->repeats;
 	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
 	for (size_t turn = 0; turn < repeats * count; turn++) {
 		size_t i = turn % count;

@@ -15,25 +15,25 @@
 #define FILLS_MAX 512          /* of a small buffer */
 
 /* One all-reduce whose result is checked; *ret_us is its time. */
-static int checked_reduce(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
-	double *ret_us, struct muster_allreduce_mismatch *ret_wrong, struct muster_error *err)
+static int checked_reduce(const struct muster_nccl_session *s, uint64_t bytes, const float *expected, double *ret_us,
+	struct muster_nccl_mismatch *ret_wrong, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
-	if (muster_allreduce_data_fill(s, bytes, err) < 0 || muster_allreduce_record(s, resources->start, err) < 0 ||
-		muster_allreduce_sum(s, resources->data, (size_t)bytes / sizeof(float), ncclSum, err) < 0 ||
-		muster_allreduce_record(s, resources->end, err) < 0 ||
-		muster_allreduce_wait(s, resources->end, "the checked all-reduce", err) < 0 ||
-		muster_allreduce_elapsed_us(s, ret_us, err) < 0)
+	const struct muster_nccl_resources *resources = s->resources;
+	if (muster_nccl_data_fill(s, bytes, err) < 0 || muster_nccl_record(s, resources->start, err) < 0 ||
+		muster_nccl_sum(s, resources->data, (size_t)bytes / sizeof(float), ncclSum, err) < 0 ||
+		muster_nccl_record(s, resources->end, err) < 0 ||
+		muster_nccl_wait(s, resources->end, "the checked all-reduce", err) < 0 ||
+		muster_nccl_elapsed_us(s, ret_us, err) < 0)
 		return -1;
-	return muster_allreduce_data_check(s, bytes, expected, ret_wrong, err);
+	return muster_nccl_data_check(s, bytes, expected, ret_wrong, err);
 }
 
 /* Zero the buffer, and where all-reduces are shorter than their launch as often as it takes to launch all of them
  * meanwhile: on a non-blocking communicator each launch waits for a thread of NCCL's, and without this head start it is
  * the CPU that is timed (66 instead of 212 GB/s at 8 MiB on four H200). */
-static int zero_data(const struct muster_allreduce_session *s, uint64_t bytes, int count, struct muster_error *err)
+static int zero_data(const struct muster_nccl_session *s, uint64_t bytes, int count, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	double needed = bytes <= SMALL_BYTES ? LAUNCH_US * FILL_PER_US * count : 0;
 	double filled = 0;
 	int fills = 0;
@@ -49,22 +49,22 @@ static int zero_data(const struct muster_allreduce_session *s, uint64_t bytes, i
 /* The mean of `count` all-reduces of zeros (sums of sums would overflow), the first of which follows another at once.
  */
 static int timed_reduce(
-	const struct muster_allreduce_session *s, uint64_t bytes, int count, double *ret_us, struct muster_error *err)
+	const struct muster_nccl_session *s, uint64_t bytes, int count, double *ret_us, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	size_t values = (size_t)bytes / sizeof(float);
 	double us = 0;
 	if (zero_data(s, bytes, count, err) < 0)
 		return -1;
 	for (int i = -1; i < count; i++) {
-		if (i == 0 && muster_allreduce_record(s, resources->start, err) < 0)
+		if (i == 0 && muster_nccl_record(s, resources->start, err) < 0)
 			return -1;
-		if (muster_allreduce_sum(s, resources->data, values, ncclSum, err) < 0)
+		if (muster_nccl_sum(s, resources->data, values, ncclSum, err) < 0)
 			return -1;
 	}
-	if (muster_allreduce_record(s, resources->end, err) < 0 ||
-		muster_allreduce_wait(s, resources->end, "the timed all-reduces", err) < 0 ||
-		muster_allreduce_elapsed_us(s, &us, err) < 0)
+	if (muster_nccl_record(s, resources->end, err) < 0 ||
+		muster_nccl_wait(s, resources->end, "the timed all-reduces", err) < 0 ||
+		muster_nccl_elapsed_us(s, &us, err) < 0)
 		return -1;
 	*ret_us = us / count;
 	return 0;
@@ -82,12 +82,12 @@ double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double sm
 	return once_us * (iterations(once_us) + 2) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
-int muster_allreduce_time(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
+int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
 	struct muster_allreduce_timing *ret, struct muster_error *err)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
 	struct muster_value label = muster_number((double)bytes);
-	struct muster_allreduce_mismatch wrong;
+	struct muster_nccl_mismatch wrong;
 	double once_us, own_us;
 	char size[32];
 	muster_bytes_text(bytes, size, sizeof size);
@@ -99,12 +99,12 @@ int muster_allreduce_time(const struct muster_allreduce_session *s, uint64_t byt
 		muster_step(ctx, "all-reduce of %s gave %llu wrong values, the first at %llu: %g instead of %g", size,
 			(unsigned long long)wrong.count, (unsigned long long)wrong.first, (double)wrong.got,
 			(double)wrong.expected);
-	if (wrong.count > 0 && s->ring->trial)
+	if (wrong.count > 0 && s->ring.trial)
 		return muster_fail(err, MUSTER_EVENDOR, "all-reduce of %s: %llu wrong values in this rank's copy", size,
 			(unsigned long long)wrong.count);
 
 	float once = (float)once_us;
-	if (muster_allreduce_agree(s, &once, 1, err) < 0)
+	if (muster_nccl_agree(s, &once, 1, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	int count = iterations((double)once);
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
@@ -113,7 +113,7 @@ int muster_allreduce_time(const struct muster_allreduce_session *s, uint64_t byt
 	muster_emit(ctx, "rank.allreduce_us", &label, 1, muster_number(own_us));
 
 	float agreed[] = { (float)own_us, (float)(muster_now_ms() - s->started_ms) };
-	if (muster_allreduce_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
+	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	*ret = (struct muster_allreduce_timing){ (double)agreed[0], (double)agreed[1] };
 	return 0;

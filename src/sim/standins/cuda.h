@@ -8,7 +8,7 @@
 #define MUSTER_SIM_STANDINS_CUDA_H
 
 #include "sim/cluster.h"
-#include "probes/gpu_load/kernels.h"
+#include "probes/gpu/kernels.h"
 #include "sim/standins/base.h"
 
 #include <stdbool.h>

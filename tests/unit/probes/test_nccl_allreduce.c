@@ -1,4 +1,5 @@
 /* test_nccl_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
+#include "probes/nccl/session.c"
 #include "probes/nccl_allreduce.c"
 #include "vendor/nccl_log.h"
 #include "gpu_fakes.h"
@@ -83,9 +84,9 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	queued.to = NULL;
 	float own[TILE_VALUES], sums[TILE_VALUES] = { 0 };
 	for (size_t place = 0; place < TILE_VALUES; place++) {
-		own[place] = muster_allreduce_data_value(nccl.comm.rank, place);
+		own[place] = muster_nccl_data_value(nccl.comm.rank, place);
 		for (int rank = 0; rank < nccl.comm.ranks; rank++)
-			sums[place] += muster_allreduce_data_value(rank, place);
+			sums[place] += muster_nccl_data_value(rank, place);
 	}
 	for (size_t i = 0; i < count; i += TILE_VALUES) {
 		size_t here = count - i < TILE_VALUES ? count - i : TILE_VALUES;
@@ -154,7 +155,7 @@ static struct muster_cuda strict_cuda;
 static void set_up(void)
 {
 	trial = false;
-	comm_before = NULL;
+	standing.comm = NULL;
 	fake_gpu_reset();
 	context = fake_gpu_new(&muster_probe_nccl_allreduce);
 	memset(&nccl, 0, sizeof nccl);
@@ -207,7 +208,7 @@ static int play(int ranks, int rank, int timeout_ms)
 	};
 	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ring_id(&context->ctx, dealt.id, &err), 0);
-	muster_allreduce_resources_make(&context->ctx, &err)->cuda = &strict_cuda;
+	muster_nccl_resources_make(&context->ctx, &err)->cuda = &strict_cuda;
 	return ring(&context->ctx, &dealt, &err);
 }
 
@@ -280,16 +281,16 @@ END_TEST
 START_TEST(the_first_wrong_value_is_kept)
 {
 	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
-	struct muster_allreduce_mismatch wrong = { 0 };
-	muster_allreduce_data_expect(4, expected);
+	struct muster_nccl_mismatch wrong = { 0 };
+	muster_nccl_data_expect(4, expected);
 	for (size_t i = 0; i < 3 * TILE_VALUES; i++)
 		got[i] = expected[i % TILE_VALUES];
-	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	muster_nccl_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
 	ck_assert_uint_eq(wrong.count, 0);
 	got[TILE_VALUES + 7] = -1;
 	got[3 * TILE_VALUES - 6] = -2;
 	got[3 * TILE_VALUES - 5] = -3; /* behind the end */
-	muster_allreduce_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
+	muster_nccl_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
 	ck_assert_uint_eq(wrong.count, 2);
 	ck_assert_uint_eq(wrong.first, 1000 + TILE_VALUES + 7);
 	ck_assert_float_eq(wrong.got, -1);
@@ -389,7 +390,7 @@ START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
 	ck_assert_ptr_null(strstr(err.text, "peer refused"));
 	ck_assert_str_eq(context->evidence, "NCCL's log ends: peer refused");
 	ck_assert_int_eq(nccl.aborted, 1);
-	muster_allreduce_resources_release();
+	muster_nccl_resources_release();
 }
 END_TEST
 
@@ -400,7 +401,7 @@ START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 	ck_assert_int_eq(play(4, 0, 60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
 	ck_assert_int_eq(nccl.aborted, 1);
-	muster_allreduce_resources_release();
+	muster_nccl_resources_release();
 }
 END_TEST
 
@@ -410,17 +411,17 @@ START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 	ck_assert_int_eq(play(4, 0, 50), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_eq(nccl.aborted, 1);
-	muster_allreduce_resources_release();
+	muster_nccl_resources_release();
 }
 END_TEST
 
 START_TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
 {
-	ck_assert(!muster_allreduce_is_stalled(0, 9999));
-	ck_assert(muster_allreduce_is_stalled(0, 10000));
-	ck_assert(muster_allreduce_is_stalled(64 * MIB, 10000));
-	ck_assert(!muster_allreduce_is_stalled(8 * GIB, 200000));
-	ck_assert(muster_allreduce_is_stalled(8 * GIB, 300000));
+	ck_assert(!muster_nccl_is_stalled(0, 9999));
+	ck_assert(muster_nccl_is_stalled(0, 10000));
+	ck_assert(muster_nccl_is_stalled(64 * MIB, 10000));
+	ck_assert(!muster_nccl_is_stalled(8 * GIB, 200000));
+	ck_assert(muster_nccl_is_stalled(8 * GIB, 300000));
 }
 END_TEST
 
@@ -458,6 +459,51 @@ START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 }
 END_TEST
 
+/* For probes with traffic of their own. */
+START_TEST(a_good_rings_communicator_stands_unless_the_profile_is_quick)
+{
+	static const enum muster_profile profiles[] = { MUSTER_QUICK, MUSTER_STANDARD, MUSTER_FULL };
+	struct muster_nccl_session s;
+	context->ctx.env.profile = profiles[_i];
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	int found = muster_nccl_session_standing(&context->ctx, 700, &s, &err);
+	if (profiles[_i] == MUSTER_QUICK) {
+		ck_assert_int_eq(found, -1);
+		ck_assert_int_eq(fake.held, 0);
+		return;
+	}
+	ck_assert_msg(found == 0, "%s", err.text);
+	ck_assert_ptr_eq(s.comm, &nccl.comm);
+	ck_assert_int_eq(s.ring.rank, 2);
+	ck_assert_int_eq(s.ring.timeout_ms, 700);
+	ck_assert_double_eq_tol(s.deadline_ms - s.started_ms, 700, 1e-6);
+	ck_assert_uint_ne(s.resources->data, 0);
+	float values[] = { 3, 4 };
+	ck_assert_msg(muster_nccl_agree(&s, values, 2, &err) == 0, "%s", err.text);
+	muster_nccl_resources_release();
+	ck_assert_int_eq(fake.held, 0);
+}
+END_TEST
+
+START_TEST(nothing_stands_after_a_failure)
+{
+	struct muster_nccl_session s;
+	context->ctx.env.profile = MUSTER_STANDARD;
+	ck_assert_int_eq(play(4, 2, 60000), 0);
+	ck_assert_int_eq(muster_nccl_session_standing(&context->ctx, 700, &s, &err), 0);
+	muster_fail(&err, MUSTER_ETIME, "too late");
+	ck_assert_int_eq(muster_nccl_session_fail(&s, &err), -1);
+	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(fake.held, 0);
+	ck_assert_int_eq(muster_nccl_session_standing(&context->ctx, 700, &s, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	fake_forget(context);
+	context->ctx.env.profile = MUSTER_QUICK;
+	ck_assert_msg(play(3, 1, 60000) == 0, "%s", err.text); /* another ring is possible, and has nothing to end */
+	ck_assert_int_eq(nccl.aborted, 1);
+}
+END_TEST
+
 START_TEST(the_second_rings_transport_is_not_the_firsts)
 {
 	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
@@ -467,7 +513,7 @@ START_TEST(the_second_rings_transport_is_not_the_firsts)
 	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
 	ck_assert_ptr_nonnull(log);
 	/* the second ring first notes how long the log is, and then adds to it: here that has to come before */
-	ck_assert_msg(muster_allreduce_resources_make(&context->ctx, &err) != NULL, "%s", err.text);
+	ck_assert_msg(muster_nccl_resources_make(&context->ctx, &err) != NULL, "%s", err.text);
 	leave_ring_before(&context->ctx, &fake_nccl);
 	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
 	fclose(log);
@@ -492,14 +538,14 @@ END_TEST
 START_TEST(large_buffers_wait_for_the_ring)
 {
 	context->ctx.env.max_bytes = (uint64_t)512 << 20;
-	ck_assert_uint_ne(muster_allreduce_resources_make(&context->ctx, &err)->data, 0);
-	muster_allreduce_resources_release();
+	ck_assert_uint_ne(muster_nccl_resources_make(&context->ctx, &err)->data, 0);
+	muster_nccl_resources_release();
 	context->ctx.env.max_bytes = (uint64_t)1 << 30;
-	const struct muster_allreduce_resources *made = muster_allreduce_resources_make(&context->ctx, &err);
+	const struct muster_nccl_resources *made = muster_nccl_resources_make(&context->ctx, &err);
 	ck_assert_uint_eq(made->data, 0);
-	ck_assert_int_eq(muster_allreduce_data_make(&context->ctx, false, &err), 0);
+	ck_assert_int_eq(muster_nccl_buffer_make(&context->ctx, false, &err), 0);
 	ck_assert_uint_ne(made->data, 0);
-	muster_allreduce_resources_release();
+	muster_nccl_resources_release();
 }
 END_TEST
 
@@ -567,7 +613,7 @@ START_TEST(profile_and_bounds_make_the_ladder)
 	struct muster_probe_env env = { .profile = ladders[_i].profile,
 		.min_bytes = ladders[_i].low_mib * MIB,
 		.max_bytes = ladders[_i].high_mib * MIB };
-	size_t count = muster_allreduce_sizes(&env, sizes);
+	size_t count = muster_nccl_sizes(&env, sizes);
 	for (size_t i = 0; i < count; i++) {
 		size_t used = strlen(text);
 		snprintf(text + used, sizeof text - used, "%s%zu", i ? " " : "", (size_t)(sizes[i] / MIB));
@@ -580,7 +626,7 @@ START_TEST(the_ladder_is_bounded_and_of_whole_values)
 {
 	uint64_t sizes[SIZES_MAX];
 	struct muster_probe_env env = { .min_bytes = 1, .max_bytes = UINT64_MAX };
-	size_t count = muster_allreduce_sizes(&env, sizes);
+	size_t count = muster_nccl_sizes(&env, sizes);
 	ck_assert_uint_le(count, SIZES_MAX);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_uint_eq(sizes[i] % sizeof(float), 0);
@@ -592,11 +638,11 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 {
 	static float tile[TILE_VALUES];
 	static const int ranks[] = { 1, 61, 3661, 131072 };
-	muster_allreduce_data_expect(ranks[_i], tile);
+	muster_nccl_data_expect(ranks[_i], tile);
 	for (size_t place = 0; place < TILE_VALUES; place += 1021) {
 		uint64_t sum = 0;
 		for (int rank = 0; rank < ranks[_i]; rank++)
-			sum += (uint64_t)(double)muster_allreduce_data_value(rank, place);
+			sum += (uint64_t)(double)muster_nccl_data_value(rank, place);
 		ck_assert_uint_lt(sum, 1 << 24);
 		ck_assert_double_eq((double)tile[place], (double)sum);
 	}
@@ -617,7 +663,7 @@ START_TEST(a_chunk_at_the_wrong_place_has_wrong_sums)
 {
 	static const int ranks[] = { 2, 8, 16, 60, 61, 122, 488, 976, 3660, 4096, 14884 };
 	static float tile[TILE_VALUES];
-	muster_allreduce_data_expect(ranks[_i], tile);
+	muster_nccl_data_expect(ranks[_i], tile);
 	for (size_t shift = 1; shift <= (size_t)1 << 33; shift *= 2)
 		ck_assert_msg(share_alike(tile, shift) < 0.1, "%d ranks, %zu values: %g", ranks[_i], shift,
 			share_alike(tile, shift));
@@ -637,8 +683,8 @@ START_TEST(no_two_ranks_have_the_same_data)
 		for (int step = 1; step <= 200000; step += step < 5000 ? 1 : 3660 - step % 3660 + (step % 7) * 61) {
 			int differ = 0;
 			for (size_t place = 0; place < 64; place++)
-				differ += muster_allreduce_data_value(ranks[i], place) !=
-					  muster_allreduce_data_value(ranks[i] + step, place);
+				differ += muster_nccl_data_value(ranks[i], place) !=
+					  muster_nccl_data_value(ranks[i] + step, place);
 			if (ranks[i] + step < 223260)
 				ck_assert_msg(differ > 48, "ranks %d and %d: %d", ranks[i], ranks[i] + step, differ);
 		}
@@ -662,7 +708,7 @@ START_TEST(each_step_after_a_failure_is_named)
 	fake_forget(context);
 	nccl.never_connects = true;
 	ck_assert_int_eq(play(4, 0, 50), -1);
-	char *end = muster_asprintf("ncclCommAbort after: %s\nfreeing the buffers of the all-reduce\n", err.text);
+	char *end = muster_asprintf("ncclCommAbort after: %s\nfreeing the buffers of NCCL's traffic\n", err.text);
 	ck_assert_ptr_nonnull(strstr(context->steps, "ncclCommAbort of the previous communicator\n"));
 	ck_assert_ptr_nonnull(strstr(context->steps, end));
 	ck_assert_int_eq(nccl.aborted, 2);
@@ -694,6 +740,8 @@ int main(void)
 	tcase_add_loop_test(tests, a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2);
 	tcase_add_test(tests, a_ring_that_works_is_not_given_up);
 	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
+	tcase_add_loop_test(tests, a_good_rings_communicator_stands_unless_the_profile_is_quick, 0, 3);
+	tcase_add_test(tests, nothing_stands_after_a_failure);
 	tcase_add_test(tests, the_second_rings_transport_is_not_the_firsts);
 	tcase_add_test(tests, a_trial_is_one_modest_size);
 	tcase_add_test(tests, large_buffers_wait_for_the_ring);

@@ -1,5 +1,5 @@
 /* resources.c - what a ring needs on the GPU and beside it */
-#include "probes/nccl_allreduce/allreduce.h"
+#include "probes/nccl/session.h"
 
 #include "vendor/nccl_log.h"
 
@@ -9,9 +9,9 @@
 #define NCCL_ROOM (2 * GIB)    /* left free on the GPU for NCCL's own buffers */
 #define EARLY_MOST (512 * MIB) /* a larger buffer waits for the ring: until then the load tests the memory */
 
-static struct muster_allreduce_resources resources;
+static struct muster_nccl_resources resources;
 
-void muster_allreduce_resources_release(void)
+void muster_nccl_resources_release(void)
 {
 	const struct muster_cuda *cuda = resources.cuda;
 	if (!cuda)
@@ -30,11 +30,11 @@ void muster_allreduce_resources_release(void)
 	memset(&resources, 0, sizeof resources);
 }
 
-int muster_allreduce_data_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err)
+int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = resources.cuda;
 	uint64_t sizes[SIZES_MAX];
-	size_t count = muster_allreduce_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
+	size_t count = muster_nccl_sizes(muster_probe_env(ctx), sizes), free_bytes = 0, total_bytes = 0;
 	if (resources.data || (early && sizes[count - 1] > EARLY_MOST))
 		return 0;
 	if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &total_bytes) < 0)
@@ -60,8 +60,7 @@ int muster_allreduce_data_make(struct muster_probe_ctx *ctx, bool early, struct 
 	return 0;
 }
 
-struct muster_allreduce_resources *muster_allreduce_resources_make(
-	struct muster_probe_ctx *ctx, struct muster_error *err)
+struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	if (resources.cuda)
 		return &resources;
@@ -86,8 +85,8 @@ struct muster_allreduce_resources *muster_allreduce_resources_make(
 	if (failed == 0)
 		failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float));
 	if (failed == 0)
-		failed = muster_allreduce_data_make(ctx, true, err);
+		failed = muster_nccl_buffer_make(ctx, true, err);
 	if (failed < 0)
-		muster_allreduce_resources_release();
+		muster_nccl_resources_release();
 	return failed < 0 ? NULL : &resources;
 }

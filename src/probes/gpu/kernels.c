@@ -1,5 +1,5 @@
 /* kernels.c - the kernels of kernels.ptx, loaded and launched */
-#include "probes/gpu_load/kernels.h"
+#include "probes/gpu/kernels.h"
 
 #include "kernels_ptx.h" /* made by CMake from kernels.ptx */
 #include "util/text.h"
@@ -32,6 +32,17 @@ int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *r
 		if (MUSTER_CUDA(cuda, err, cuModuleGetFunction, entries[i].function, ret->module, entries[i].name) < 0)
 			return muster_wrap(err, "%s", entries[i].name);
 	return 0;
+}
+
+const struct muster_kernels *muster_kernels(const struct muster_cuda *cuda, struct muster_error *err)
+{
+	static struct muster_kernels kernels;
+	if (kernels.module)
+		return &kernels;
+	if (muster_kernels_load(cuda, &kernels, err) == 0)
+		return &kernels;
+	muster_kernels_unload(cuda, &kernels);
+	return NULL;
 }
 
 void muster_kernels_unload(const struct muster_cuda *cuda, struct muster_kernels *kernels)

@@ -2,8 +2,8 @@
  *
  * A range is device memory of whole 16-byte words. Launches are queued in a stream and return at once.
  */
-#ifndef MUSTER_PROBES_GPU_LOAD_KERNELS_H
-#define MUSTER_PROBES_GPU_LOAD_KERNELS_H
+#ifndef MUSTER_PROBES_GPU_KERNELS_H
+#define MUSTER_PROBES_GPU_KERNELS_H
 
 #include "vendor/cuda.h"
 
@@ -42,6 +42,9 @@ struct muster_kernels {
 	CUmodule module; /* NULL: not loaded */
 	CUfunction fill, verify, compare, checksum;
 };
+
+/* The kernels in the current context, loaded on the first call and kept until the process ends; NULL with err. */
+const struct muster_kernels *muster_kernels(const struct muster_cuda *cuda, struct muster_error *err);
 
 /* Load the kernels into the current context: 0, or -1 with err, which has the words of the driver's compiler. */
 int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *ret, struct muster_error *err);

@@ -1,5 +1,5 @@
-/* session.c - what a ring asks of NCCL and of its stream, none of which is waited for without a deadline */
-#include "probes/nccl_allreduce/allreduce.h"
+/* wait.c - what a session asks of NCCL and of its stream, none of which is waited for without a deadline */
+#include "probes/nccl/session.h"
 
 #include "util/text.h"
 
@@ -25,17 +25,17 @@ static void pause_poll(unsigned int *polls)
 
 /* Whether to go on waiting. */
 static int check_deadline(
-	const struct muster_allreduce_session *s, unsigned int polls, const char *what, struct muster_error *err)
+	const struct muster_nccl_session *s, unsigned int polls, const char *what, struct muster_error *err)
 {
 	if (polls > POLLS_SPINNING && muster_cancelled(s->ctx, err) < 0)
 		return -1;
 	if (muster_now_ms() < s->deadline_ms)
 		return 0;
-	return muster_fail(err, MUSTER_ETIME, "%s did not finish within %d ms", what, s->ring->timeout_ms);
+	return muster_fail(err, MUSTER_ETIME, "%s did not finish within %d ms", what, s->ring.timeout_ms);
 }
 
-int muster_allreduce_settle(
-	const struct muster_allreduce_session *s, ncclResult_t result, const char *call, struct muster_error *err)
+int muster_nccl_settle(
+	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err)
 {
 	const struct muster_nccl *nccl = s->resources->nccl;
 	unsigned int polls = 0;
@@ -52,15 +52,14 @@ int muster_allreduce_settle(
 	}
 }
 
-bool muster_allreduce_is_stalled(uint64_t bytes, double waited_ms)
+bool muster_nccl_is_stalled(uint64_t bytes, double waited_ms)
 {
 	return waited_ms >= STALLED_MS && waited_ms >= (double)bytes / STALLED_PER_MS;
 }
 
-int muster_allreduce_wait(
-	const struct muster_allreduce_session *s, CUevent event, const char *what, struct muster_error *err)
+int muster_nccl_wait(const struct muster_nccl_session *s, CUevent event, const char *what, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	double began_ms = muster_now_ms();
 	unsigned int polls = 0;
 	for (;;) {
@@ -71,8 +70,7 @@ int muster_allreduce_wait(
 		if (MUSTER_NCCL(resources->nccl, s->comm, err, ncclCommGetAsyncError, s->comm, &result) < 0 ||
 			muster_nccl_check(resources->nccl, result, s->comm, err, what) < 0 ||
 			check_deadline(s, polls, what, err) < 0) {
-			if (err->code == MUSTER_ETIME &&
-				muster_allreduce_is_stalled(s->bytes, muster_now_ms() - began_ms))
+			if (err->code == MUSTER_ETIME && muster_nccl_is_stalled(s->bytes, muster_now_ms() - began_ms))
 				err->code = MUSTER_ESTALLED;
 			return -1;
 		}
@@ -80,14 +78,14 @@ int muster_allreduce_wait(
 	}
 }
 
-int muster_allreduce_record(const struct muster_allreduce_session *s, CUevent event, struct muster_error *err)
+int muster_nccl_record(const struct muster_nccl_session *s, CUevent event, struct muster_error *err)
 {
 	return MUSTER_CUDA(s->resources->cuda, err, cuEventRecord, event, s->resources->stream);
 }
 
-int muster_allreduce_elapsed_us(const struct muster_allreduce_session *s, double *ret, struct muster_error *err)
+int muster_nccl_elapsed_us(const struct muster_nccl_session *s, double *ret, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	float ms = 0;
 	if (MUSTER_CUDA(resources->cuda, err, cuEventElapsedTime, &ms, resources->start, resources->end) < 0)
 		return -1;
@@ -95,29 +93,28 @@ int muster_allreduce_elapsed_us(const struct muster_allreduce_session *s, double
 	return 0;
 }
 
-int muster_allreduce_sum(const struct muster_allreduce_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op,
-	struct muster_error *err)
+int muster_nccl_sum(
+	const struct muster_nccl_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err)
 {
 	void *buffer = (void *)(uintptr_t)at;
-	return muster_allreduce_settle(s,
+	return muster_nccl_settle(s,
 		s->resources->nccl->ncclAllReduce(
 			buffer, buffer, values, ncclFloat32, op, s->comm, s->resources->stream),
 		"ncclAllReduce", err);
 }
 
-int muster_allreduce_agree(
-	const struct muster_allreduce_session *s, float *values, size_t count, struct muster_error *err)
+int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
 	void *host = resources->chunks.data;
 	size_t bytes = count * sizeof *values;
 	memcpy(host, values, bytes);
 	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->agreed, host, bytes, resources->stream) < 0 ||
-		muster_allreduce_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
+		muster_nccl_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, host, resources->agreed, bytes, resources->stream) < 0 ||
-		muster_allreduce_record(s, resources->end, err) < 0 ||
-		muster_allreduce_wait(s, resources->end, "agreement of the ranks", err) < 0)
+		muster_nccl_record(s, resources->end, err) < 0 ||
+		muster_nccl_wait(s, resources->end, "agreement of the ranks", err) < 0)
 		return -1;
 	memcpy(values, host, bytes);
 	return 0;

@@ -1,5 +1,5 @@
 /* data.c - what each rank brings to a sum, and whether the sum is right */
-#include "probes/nccl_allreduce/allreduce.h"
+#include "probes/nccl/session.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -29,12 +29,12 @@ static size_t value_at(int rank, size_t combination)
 	return (a + b * (combination % MODULUS) + c * (combination / MODULUS)) % MODULUS;
 }
 
-float muster_allreduce_data_value(int rank, size_t place)
+float muster_nccl_data_value(int rank, size_t place)
 {
 	return (float)value_at(rank, scramble(place % TILE_VALUES));
 }
 
-void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES])
+void muster_nccl_data_expect(int ranks, float tile[TILE_VALUES])
 {
 	static uint32_t sums[COMBINATIONS];
 	memset(sums, 0, sizeof sums);
@@ -50,14 +50,14 @@ void muster_allreduce_data_expect(int ranks, float tile[TILE_VALUES])
 }
 
 /* One tile from the host, then doubled on the GPU. */
-int muster_allreduce_data_fill(const struct muster_allreduce_session *s, uint64_t bytes, struct muster_error *err)
+int muster_nccl_data_fill(const struct muster_nccl_session *s, uint64_t bytes, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
 	float *tile = resources->chunks.data;
 	uint64_t done = bytes < TILE_BYTES ? bytes : TILE_BYTES;
 	for (size_t place = 0; place < TILE_VALUES; place++)
-		tile[place] = muster_allreduce_data_value(s->ring->rank, place);
+		tile[place] = muster_nccl_data_value(s->ring.rank, place);
 	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->data, tile, (size_t)done, resources->stream) < 0)
 		return -1;
 	for (; done < bytes; done *= 2) {
@@ -69,8 +69,8 @@ int muster_allreduce_data_fill(const struct muster_allreduce_session *s, uint64_
 	return 0;
 }
 
-void muster_allreduce_data_compare(
-	const float *got, const float *expected, size_t values, uint64_t base, struct muster_allreduce_mismatch *wrong)
+void muster_nccl_data_compare(
+	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong)
 {
 	for (size_t at = 0; at < values; at += TILE_VALUES) {
 		size_t here = values - at < TILE_VALUES ? values - at : TILE_VALUES;
@@ -89,12 +89,12 @@ void muster_allreduce_data_compare(
 }
 
 /* Bring the sum back in chunks, the next one on its way while one is compared. */
-int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64_t bytes, const float *expected,
-	struct muster_allreduce_mismatch *ret, struct muster_error *err)
+int muster_nccl_data_check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
+	struct muster_nccl_mismatch *ret, struct muster_error *err)
 {
-	const struct muster_allreduce_resources *resources = s->resources;
+	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
-	struct muster_allreduce_mismatch wrong = { 0 };
+	struct muster_nccl_mismatch wrong = { 0 };
 	uint64_t asked = 0, compared = 0;
 	for (size_t turn = 0; compared < bytes; turn++) {
 		while (asked < bytes && asked < compared + 2 * CHUNK_BYTES) {
@@ -103,14 +103,14 @@ int muster_allreduce_data_check(const struct muster_allreduce_session *s, uint64
 			char *chunk = (char *)resources->chunks.data + slot * CHUNK_BYTES;
 			if (MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, chunk, resources->data + asked, size,
 				    resources->stream) < 0 ||
-				muster_allreduce_record(s, resources->arrived[slot], err) < 0)
+				muster_nccl_record(s, resources->arrived[slot], err) < 0)
 				return -1;
 			asked += size;
 		}
 		size_t size = bytes - compared < CHUNK_BYTES ? (size_t)(bytes - compared) : CHUNK_BYTES;
-		if (muster_allreduce_wait(s, resources->arrived[turn % 2], "copying the sum to the host", err) < 0)
+		if (muster_nccl_wait(s, resources->arrived[turn % 2], "copying the sum to the host", err) < 0)
 			return -1;
-		muster_allreduce_data_compare(
+		muster_nccl_data_compare(
 			(const float *)resources->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,
 			size / sizeof(float), compared / sizeof(float), &wrong);
 		compared += size;

@@ -1,0 +1,126 @@
+/* session.h - the process's one NCCL session: its communicator, stream, events and buffers, for all probes with traffic
+ *
+ * Rings make communicators, one after the other. The last one that went well stands until the process ends, with the
+ * buffers (not in the profile quick): probes that measure more find it by muster_nccl_session_standing. No call here
+ * waits without a deadline: stream and communicator are polled.
+ */
+#ifndef MUSTER_PROBES_NCCL_SESSION_H
+#define MUSTER_PROBES_NCCL_SESSION_H
+
+#include "vendor/cuda.h"
+#include "vendor/nccl.h"
+#include "vendor/pinned.h"
+#include "muster/probe.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+#define SIZES_MAX 40
+/* Data repeats after a tile: twice a prime, so that no library's chunk is a whole number of tiles, and data at the
+ * wrong place is wrong. */
+#define TILE_VALUES ((size_t)2 * 8191)
+#define TILE_BYTES (TILE_VALUES * sizeof(float))
+#define CHUNK_BYTES (16 * TILE_BYTES) /* what came back is compared while it still lies in the CPU's cache */
+#define CHUNKS_BYTES (2 * MIB)
+_Static_assert(2 * CHUNK_BYTES <= CHUNKS_BYTES, "two chunks have room");
+#define AGREED_MAX 4
+
+struct muster_nccl_resources {
+	const struct muster_cuda *cuda;
+	const struct muster_nccl *nccl;
+	CUstream stream;
+	CUevent start, end, arrived[2];
+	CUdeviceptr data, agreed;
+	uint64_t room;               /* bytes after data */
+	char small[160];             /* why data is smaller than the largest size; "" when it is not */
+	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */
+};
+
+/* One ring's communicator and the time that it has. */
+struct muster_nccl_session {
+	struct muster_probe_ctx *ctx;
+	struct muster_ring ring;
+	const struct muster_nccl_resources *resources;
+	ncclComm_t comm;
+	double started_ms, deadline_ms;
+	uint64_t bytes; /* of the size that is measured now; 0: none yet */
+};
+
+/* ---- session.c: the one that stands ---- */
+
+/* Begin a session with ring->timeout_ms to go: resources and buffer are there, and a communicator that stood is gone.
+ * comm is the caller's to make. -1 with err: nothing is left to do. */
+int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
+	struct muster_nccl_session *ret, struct muster_error *err);
+/* The session's ring went well: its communicator stands from now on. */
+void muster_nccl_session_keep(const struct muster_nccl_session *s);
+/* The session that stands, with timeout_ms to go from now. -1 with err (MUSTER_ENOTSUPPORTED) when none does. */
+int muster_nccl_session_standing(
+	struct muster_probe_ctx *ctx, int timeout_ms, struct muster_nccl_session *ret, struct muster_error *err);
+/* A call or a wait failed with err: say so, end the communicator and free what it used, which may hang. Returns -1. */
+int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_error *err);
+
+/* ---- resources.c ---- */
+
+/* The process's one resources, made when there is none; NULL with err. What cannot be had is freed again. */
+struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err);
+void muster_nccl_resources_release(void);
+/* Allocate the resources' data, unless they have it, for the largest size that the GPU has room for; resources.small
+ * says why when that is not the ladder's largest. early: before the load on the GPU, which tests the memory that is
+ * free. */
+int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err);
+
+/* The sizes to measure, ascending. With both bounds: from the lower one, doubling up to the upper one. With one: the
+ * profile's ladder cut there, or that size alone when nothing is left. */
+size_t muster_nccl_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
+
+/* ---- wait.c ---- */
+
+/* Wait until NCCL has really taken the last call: it may answer ncclInProgress, and nothing is in the stream before. */
+int muster_nccl_settle(
+	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err);
+int muster_nccl_record(const struct muster_nccl_session *s, CUevent event, struct muster_error *err);
+/* Whether so long a wait for all-reduces of this size shows that they do not end: even a slow network of many nodes is
+ * much faster. */
+bool muster_nccl_is_stalled(uint64_t bytes, double waited_ms);
+/* Wait until the stream has reached event, watching the communicator as well: a broken one never gets there. */
+int muster_nccl_wait(const struct muster_nccl_session *s, CUevent event, const char *what, struct muster_error *err);
+/* Microseconds between the events start and end, which the stream has passed. */
+int muster_nccl_elapsed_us(const struct muster_nccl_session *s, double *ret, struct muster_error *err);
+/* One in-place all-reduce of floats, enqueued when this returns. */
+int muster_nccl_sum(
+	const struct muster_nccl_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err);
+/* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
+int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err);
+
+/* ---- data.c ---- */
+
+/* What a rank puts at a place of its buffer: whole numbers that a float holds exactly, as it does their sum over up to
+ * 223,260 ranks. No two of these ranks put the same at all places. The same for every tile. */
+float muster_nccl_data_value(int rank, size_t place);
+/* The sum of all ranks. */
+void muster_nccl_data_expect(int ranks, float tile[TILE_VALUES]);
+
+/* What one size's check found. */
+struct muster_nccl_mismatch {
+	uint64_t count, first; /* first: its index in the buffer */
+	float got, expected;
+};
+
+/* Fill the buffer with this rank's values; compare what is in it with the tile that is expected, again and again. */
+int muster_nccl_data_fill(const struct muster_nccl_session *s, uint64_t bytes, struct muster_error *err);
+int muster_nccl_data_check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
+	struct muster_nccl_mismatch *ret, struct muster_error *err);
+/* The same for values that are here already; the first of them is the base-th of the buffer. Adds to wrong. */
+void muster_nccl_data_compare(
+	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong);
+
+/* ---- log.c ---- */
+
+/* Where in NCCL's log of the process the lines of the present ring begin. */
+size_t muster_nccl_log_of_ring(size_t length);
+/* The log's end, as evidence of an error: what NCCL returns is seldom the cause. */
+void muster_nccl_log_tell_tail(struct muster_probe_ctx *ctx);
+/* What comes from here on is about another ring of the same process. */
+void muster_nccl_log_end_ring(void);
+
+#endif
