@@ -1,0 +1,314 @@
+/* slow_pairs.c - which part makes exchanges of pairs of ranks slow
+ *
+ * Exchanges within a node or an NVLink domain come first: they name GPUs. A GPU that is slow there is slow through its
+ * NIC too, so its exchanges through NICs say nothing of the NIC.
+ */
+#include "localize/slow_pairs.h"
+
+#include "muster/arena.h"
+#include "util/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define NONE SIZE_MAX
+
+/* What the exchanges of one medium say of a rank. */
+struct view {
+	bool used, good, doubtful, slow;
+	size_t other; /* the first one that it is slow with */
+	bool several; /* slow with another one too */
+	bool blamed;
+	size_t nic; /* of its first exchange */
+};
+
+/* Of a NIC, by its number, and of a node, by its number. */
+struct fold {
+	size_t members, blamed;
+	size_t part; /* 1 + the part */
+};
+
+struct search {
+	struct muster_pair *pairs;
+	size_t count;
+	const size_t *nodes;
+	size_t rank_count;
+	struct muster_parts *parts;
+	struct view *views, *rails; /* of each rank: in the medium at hand, and through NICs */
+	struct fold *nics, *nodes_of_nics;
+	size_t *blamed_as; /* for each rank: 1 + its part */
+};
+
+static bool is_in(const struct muster_pair *pair, bool network)
+{
+	return pair->network == network && pair->state != MUSTER_PAIR_UNUSED && pair->part == 0;
+}
+
+/* Fill one view of each rank. */
+static void look(const struct search *s, bool network, struct view *views)
+{
+	for (size_t rank = 0; rank < s->rank_count; rank++)
+		views[rank] = (struct view){ .other = NONE, .nic = NONE };
+	for (size_t i = 0; i < s->count; i++) {
+		const struct muster_pair *pair = &s->pairs[i];
+		for (size_t end = 0; end < 2 && is_in(pair, network); end++) {
+			struct view *view = &views[pair->ranks[end]];
+			size_t other = pair->ranks[1 - end];
+			view->used = true;
+			view->good |= pair->state == MUSTER_PAIR_GOOD;
+			view->doubtful |= pair->state == MUSTER_PAIR_DOUBTFUL;
+			view->slow |= pair->state == MUSTER_PAIR_SLOW;
+			view->several |= pair->state != MUSTER_PAIR_GOOD && view->other != NONE && view->other != other;
+			if (pair->state != MUSTER_PAIR_GOOD && view->other == NONE)
+				view->other = other;
+			if (view->nic == NONE)
+				view->nic = network ? pair->nics[end] : pair->ranks[end];
+		}
+	}
+}
+
+/* All exchanges of a rank are slow, and one of the other ranks is well elsewhere. Doubtful exchanges clear the other
+ * rank where the rank itself has none. */
+static void blame(struct search *s, bool network)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct muster_pair *pair = &s->pairs[i];
+		if (!is_in(pair, network) || pair->state != MUSTER_PAIR_SLOW)
+			continue;
+		for (size_t end = 0; end < 2; end++) {
+			struct view *view = &s->views[pair->ranks[end]];
+			const struct view *other = &s->views[pair->ranks[1 - end]];
+			bool well = other->good || (other->doubtful && !view->doubtful);
+			view->blamed |= !view->good && view->several && well;
+		}
+	}
+}
+
+static size_t add_part(struct search *s, struct muster_part part)
+{
+	MUSTER_ARRAY_PUSH(s->parts->items, s->parts->count, s->parts->room, part);
+	return s->parts->count;
+}
+
+/* Of two GPUs of which no other GPU tells which is slow, their exchanges through NICs may tell. */
+static void blame_by_rails(struct search *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct muster_pair *pair = &s->pairs[i];
+		size_t a = pair->ranks[0], b = pair->ranks[1];
+		if (!is_in(pair, false) || pair->state != MUSTER_PAIR_SLOW || s->views[a].good || s->views[b].good ||
+			s->views[a].several || s->views[b].several)
+			continue;
+		bool a_slow = s->rails[a].slow && !s->rails[a].good, b_slow = s->rails[b].slow && !s->rails[b].good;
+		s->views[a].blamed |= a_slow && s->rails[b].good;
+		s->views[b].blamed |= b_slow && s->rails[a].good;
+	}
+}
+
+/* Parts for the ranks that are blamed: GPUs, or with NICs what they share. */
+static void name_blamed(struct search *s, bool network)
+{
+	struct fold *nics = s->nics, *nodes = s->nodes_of_nics;
+	for (size_t rank = 0; rank < s->rank_count; rank++) {
+		nics[rank] = nodes[rank] = (struct fold){ 0 };
+		s->blamed_as[rank] = 0;
+	}
+	for (size_t rank = 0; rank < s->rank_count && network; rank++) {
+		const struct view *view = &s->views[rank];
+		if (!view->used)
+			continue;
+		nics[view->nic].members++;
+		nics[view->nic].blamed += view->blamed;
+	}
+	for (size_t nic = 0; nic < s->rank_count; nic++) {
+		nodes[s->nodes[nic]].members += nics[nic].members > 0;
+		nodes[s->nodes[nic]].blamed += nics[nic].members > 0 && nics[nic].blamed == nics[nic].members;
+	}
+	for (size_t rank = 0; rank < s->rank_count; rank++) {
+		const struct view *view = &s->views[rank];
+		struct fold *node = &nodes[s->nodes[rank]], *nic = network && view->used ? &nics[view->nic] : NULL;
+		if (!view->blamed)
+			continue;
+		bool all = nic && node->members > 1 && node->blamed == node->members;
+		bool whole = nic && nic->blamed == nic->members;
+		struct fold *shared = all ? node : whole ? nic : NULL;
+		if (!shared || !shared->part) {
+			struct muster_part part = { .kind = all     ? MUSTER_PART_NODE
+							    : whole ? MUSTER_PART_NIC
+								    : MUSTER_PART_GPU,
+				.network = network,
+				.ends = { all ? s->nodes[rank] : whole ? view->nic : rank } };
+			s->blamed_as[rank] = add_part(s, part);
+			if (shared)
+				shared->part = s->blamed_as[rank];
+		} else {
+			s->blamed_as[rank] = shared->part;
+		}
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		struct muster_pair *pair = &s->pairs[i];
+		bool theirs = pair->state == MUSTER_PAIR_SLOW || pair->state == MUSTER_PAIR_DOUBTFUL;
+		/* a GPU that is slow within its node explains that it is slow through its NIC */
+		if (theirs && pair->part == 0 && (pair->network == network || !network))
+			pair->part = s->blamed_as[pair->ranks[0]] ? s->blamed_as[pair->ranks[0]]
+								  : s->blamed_as[pair->ranks[1]];
+	}
+}
+
+/* ---- what no single rank explains ---- */
+
+/* A slow exchange that is left, and how its two nodes and its two NICs are called: the lower number first. */
+struct left {
+	size_t pair, nodes[2], nics[2];
+	bool slow;
+};
+
+static void order(size_t ends[2], size_t a, size_t b)
+{
+	ends[0] = a < b ? a : b;
+	ends[1] = a < b ? b : a;
+}
+
+static int by_number(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct left *x = a, *y = b;
+	int result = by_number(x->nodes[0], y->nodes[0]);
+	if (!result)
+		result = by_number(x->nodes[1], y->nodes[1]);
+	if (!result)
+		result = by_number(x->nics[0], y->nics[0]);
+	if (!result)
+		result = by_number(x->nics[1], y->nics[1]);
+	return result ? result : by_number(x->pair, y->pair);
+}
+
+static bool same_nics(const struct left *a, const struct left *b)
+{
+	return a->nics[0] == b->nics[0] && a->nics[1] == b->nics[1];
+}
+
+static bool is_well(const struct view *view)
+{
+	return view->good || view->doubtful;
+}
+
+/* The slow ones of these exchanges become one part. */
+static void take(struct search *s, const struct left *items, size_t count, struct muster_part part)
+{
+	size_t made = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_pair *pair = &s->pairs[items[i].pair];
+		if (items[i].slow)
+			part.undecided |= !is_well(&s->views[pair->ranks[0]]) || !is_well(&s->views[pair->ranks[1]]);
+	}
+	part.undecided = part.link && part.undecided;
+	for (size_t i = 0; i < count; i++) {
+		if (!items[i].slow)
+			continue;
+		made = made ? made : add_part(s, part);
+		s->pairs[items[i].pair].part = made;
+	}
+}
+
+/* All exchanges between two nodes, or within one: most are slow, or some. */
+static void name_between(struct search *s, bool network, const struct left *items, size_t count)
+{
+	size_t slow = 0, links = 0;
+	bool inside = items[0].nodes[0] == items[0].nodes[1];
+	for (size_t i = 0; i < count; i++) {
+		slow += items[i].slow;
+		links += items[i].slow && (i == 0 || !same_nics(&items[i], &items[i - 1]));
+	}
+	if (slow == 0)
+		return;
+	if ((slow == count && links > 1) || (slow > count / 2 && links > 2)) {
+		struct muster_part part = { .kind = MUSTER_PART_NODE,
+			.link = !inside,
+			.network = network,
+			.ends = { items[0].nodes[0], items[0].nodes[1] } };
+		take(s, items, count, part);
+		return;
+	}
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && same_nics(&items[i], &items[next]);)
+			next++;
+		struct muster_part part = { .kind = network ? MUSTER_PART_NIC : MUSTER_PART_GPU,
+			.link = true,
+			.network = network,
+			.ends = { items[i].nics[0], items[i].nics[1] } };
+		take(s, &items[i], next - i, part);
+	}
+}
+
+static void name_left(struct search *s, bool network)
+{
+	struct left *items = muster_calloc(s->count + 1, sizeof *items);
+	size_t count = 0, slow = 0, all = 0;
+	bool one_place = true;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct muster_pair *pair = &s->pairs[i];
+		all += pair->network == network && pair->state != MUSTER_PAIR_UNUSED;
+		if (!is_in(pair, network))
+			continue;
+		struct left *left = &items[count++];
+		*left = (struct left){ .pair = i, .slow = pair->state == MUSTER_PAIR_SLOW };
+		bool swap = s->nodes[pair->ranks[0]] > s->nodes[pair->ranks[1]];
+		order(left->nodes, s->nodes[pair->ranks[0]], s->nodes[pair->ranks[1]]);
+		left->nics[swap] = network ? pair->nics[0] : pair->ranks[0];
+		left->nics[!swap] = network ? pair->nics[1] : pair->ranks[1];
+		if (left->nodes[0] == left->nodes[1])
+			order(left->nics, left->nics[0], left->nics[1]);
+		slow += left->slow;
+	}
+	qsort(items, count, sizeof *items, by_ends);
+	for (size_t i = 1; i < count; i++)
+		one_place = one_place && items[i].nodes[0] == items[0].nodes[0] && items[i].nodes[1] == items[0].nodes[1];
+	bool two = one_place && count > 0 && items[0].nodes[0] != items[0].nodes[1]; /* of two nodes both are known */
+	if (slow > all / 2 && slow > 1 && !two) {
+		take(s, items, count, (struct muster_part){ .kind = MUSTER_PART_ALL, .network = network });
+		count = 0;
+	}
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && items[next].nodes[0] == items[i].nodes[0] &&
+				   items[next].nodes[1] == items[i].nodes[1];)
+			next++;
+		name_between(s, network, &items[i], next - i);
+	}
+	free(items);
+}
+
+void muster_slow_pairs_name(
+	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_parts *ret)
+{
+	struct muster_parts parts = { 0 };
+	struct search s = {
+		.pairs = pairs, .count = count, .nodes = nodes, .rank_count = rank_count, .parts = &parts
+	};
+	s.views = muster_calloc(rank_count + 1, sizeof *s.views);
+	s.rails = muster_calloc(rank_count + 1, sizeof *s.rails);
+	s.nics = muster_calloc(rank_count + 1, sizeof *s.nics);
+	s.nodes_of_nics = muster_calloc(rank_count + 1, sizeof *s.nodes_of_nics);
+	s.blamed_as = muster_calloc(rank_count + 1, sizeof *s.blamed_as);
+	for (size_t i = 0; i < count; i++)
+		pairs[i].part = 0;
+	look(&s, true, s.rails);
+	for (int network = 0; network < 2; network++) {
+		look(&s, network, s.views);
+		blame(&s, network);
+		if (!network)
+			blame_by_rails(&s);
+		name_blamed(&s, network);
+		name_left(&s, network);
+	}
+	free(s.views);
+	free(s.rails);
+	free(s.nics);
+	free(s.nodes_of_nics);
+	free(s.blamed_as);
+	*ret = parts;
+}
