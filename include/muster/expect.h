@@ -49,6 +49,7 @@ struct muster_operand {
 	struct muster_value value;              /* the value, limit, share or text */
 	struct muster_listed *list;
 	size_t list_count;
+	double warn, mad;  /* slower_than_peers: a share; a multiple of the median distance from the median */
 	const char *label; /* equals_by: the label that list goes by; no_event: the one that has the code */
 	const struct muster_event_table *events; /* no_event */
 	enum muster_scope peers;                 /* same_across: NODE or RANK */

@@ -1,7 +1,8 @@
 /* eval.h - what the files of src/eval share
  *
  * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
- * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, results.c takes in
+ * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, others.c that
+ * of the other ranks, results.c takes in
  * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
  * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, missing_parts.c names the
  * GPUs and ports that a node lacks, events.c tells of events of the kernel's log, advice.c fills in what findings
@@ -105,7 +106,8 @@ struct muster_failed_place {
 
 struct muster_check_state {
 	bool done;
-	struct muster_median median; /* found only for checks that ask for it */
+	struct muster_median median;        /* found only for checks that ask for it */
+	struct muster_others_index *others; /* of checks that ask for it; else NULL */
 	struct muster_tally *tally;
 	const struct muster_sample *first;     /* the first evaluated sample, for the tally's common value */
 	bool mixed;                            /* others had another value */
@@ -234,6 +236,13 @@ bool muster_result_blocked(
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);
+/* Whether a value of the check counts for its median: not where it is null, excused or blocked. */
+bool muster_median_takes(const struct muster_eval *eval, size_t check, const struct muster_entry *entry);
+
+/* others.c: the values of a check by GPU model, and what the other ranks with the model of a sample's rank have. */
+struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t check);
+struct muster_others muster_others_find(const struct muster_others_index *others, const struct muster_sample *sample);
+void muster_others_free(struct muster_others_index *others);
 
 /* same_across.c */
 void muster_judge_across(struct muster_eval *eval, size_t check);

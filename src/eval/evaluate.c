@@ -274,6 +274,8 @@ static void judge_check(struct muster_eval *eval, size_t at)
 		state->median = muster_median_find(eval, at);
 		state->tally->expected = muster_describe_expected(check, &state->median, eval->report->arena);
 	}
+	if (muster_check_operand(check, MUSTER_OF_OTHERS))
+		state->others = muster_others_make(eval, at);
 	if (muster_check_operand(check, MUSTER_OF_PEERS))
 		muster_judge_across(eval, at);
 	else
@@ -345,8 +347,10 @@ static void make_states(struct muster_eval *eval)
 
 static void free_states(struct muster_eval *eval)
 {
-	for (size_t i = 0; i < eval->expect->check_count; i++)
+	for (size_t i = 0; i < eval->expect->check_count; i++) {
 		free(eval->states[i].failed_at);
+		muster_others_free(eval->states[i].others);
+	}
 	free(eval->states);
 }
 

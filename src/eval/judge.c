@@ -65,9 +65,16 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
+	struct muster_others others = { 0 };
+	if (state->others) {
+		others = muster_others_find(state->others, sample);
+		if (others.why_none)
+			return (struct muster_verdict){ .status = MUSTER_SKIP, .observed = others.why_none };
+	}
 	struct muster_question question = { .check = check,
 		.sample = sample,
 		.median = &state->median,
+		.others = state->others ? &others : NULL,
 		.limit = check->share_of ? limit->value.number : 0,
 		.arena = arena };
 	for (size_t i = 0; i < check->operand_count; i++) {

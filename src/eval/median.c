@@ -10,8 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Whether the check applies its operators to this sample. */
-static bool is_judged(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
+bool muster_median_takes(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	const struct muster_sample *sample = entry->sample;
@@ -29,7 +28,7 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	size_t count = 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		if (is_judged(eval, at, entry))
+		if (muster_median_takes(eval, at, entry))
 			values[count++] = entry->sample->value.number;
 	}
 	size_t needed = (size_t)eval->expect->checks[at].at_least;

@@ -9,6 +9,7 @@
 #include "expect/events.h"
 #include "expect/limits.h"
 #include "expect/regex_limits.h"
+#include "expect/slower.h"
 #include "expect/version.h"
 
 #include <fnmatch.h>
@@ -336,14 +337,14 @@ static const char *observe_describe(const struct muster_question *q)
 	return "no threshold";
 }
 
-/* ---- no_event: see events.c ---- */
+/* ---- no_event: see events.c; slower_than_peers: see slower.c ---- */
 
-static int no_event_beside(
+static int alone_beside(
 	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
 	const char *other = other_name(check, operand);
-	return other ? muster_json_reader_fail(
-			       r, "no_event must be the only operator: give %s a check of its own", other)
+	return other ? muster_json_reader_fail(r, "%s must be the only operator: give %s a check of its own",
+			       operand->operator->name, other)
 		     : 0;
 }
 
@@ -453,12 +454,22 @@ const struct muster_operator muster_operators[] = {
 		.parse = muster_median_max_parse,
 		.judge = muster_median_max_judge,
 		.describe = muster_medians_describe },
+	{ .name = "slower_than_peers",
+		.types = NUMBERS,
+		.kind = MUSTER_OF_OTHERS,
+		.uncalibrated = true,
+		.each_sample = true,
+		.parse = muster_slower_parse,
+		.beside = alone_beside,
+		.lint = muster_slower_lint,
+		.judge = muster_slower_judge,
+		.describe = muster_slower_describe },
 	{ .name = "no_event",
 		.types = NUMBERS,
 		.kind = MUSTER_OF_EVENT,
 		.each_sample = true,
 		.parse = muster_no_event_parse,
-		.beside = no_event_beside,
+		.beside = alone_beside,
 		.judge = muster_no_event_judge,
 		.describe = muster_no_event_describe },
 };

@@ -19,6 +19,7 @@ enum muster_operator_kind {
 	MUSTER_OF_LABEL,     /* the sample's label; on a node that lacks one of the listed GPUs or ports, that fails */
 	MUSTER_OF_PEERS,     /* the values of all nodes or all ranks */
 	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
+	MUSTER_OF_OTHERS,    /* the values of the other ranks with the same GPU model */
 	MUSTER_OF_EVENT,     /* other samples of the same event; where there is none, whether the log could be read */
 };
 
@@ -37,12 +38,21 @@ struct muster_median {
 	const char *why_none; /* why the median cannot be used; NULL when it can */
 };
 
+/* The values of a check at the other ranks with a GPU of the same model. */
+struct muster_others {
+	double median, deviation; /* the median distance from the median (MAD) */
+	size_t count;
+	const char *model;
+	const char *why_none; /* why there is no median; NULL when there is one */
+};
+
 /* What an operator is asked about. The sample has a value of the metric's type. */
 struct muster_question {
 	const struct muster_check *check;
 	const struct muster_operand *operand;
 	const struct muster_sample *sample; /* describe: NULL for all samples in general */
 	const struct muster_median *median; /* describe: NULL when it is not known yet */
+	const struct muster_others *others; /* of the sample; NULL when they are not known */
 	double limit;                       /* judge, with share_of: what the value is divided by, above 0 */
 	struct muster_arena *arena;         /* owns what describe returns; judge has none */
 };

@@ -18,13 +18,13 @@ struct view {
 	bool used, good, doubtful, slow;
 	size_t other; /* the first one that it is slow with */
 	bool several; /* slow with another one too */
-	bool blamed;
+	bool suspected;
 	size_t nic; /* of its first exchange */
 };
 
 /* Of a NIC, by its number, and of a node, by its number. */
 struct fold {
-	size_t members, blamed;
+	size_t members, suspected;
 	size_t part; /* 1 + the part */
 };
 
@@ -36,7 +36,7 @@ struct search {
 	struct muster_parts *parts;
 	struct view *views, *rails; /* of each rank: in the medium at hand, and through NICs */
 	struct fold *nics, *nodes_of_nics;
-	size_t *blamed_as; /* for each rank: 1 + its part */
+	size_t *named_as; /* for each rank: 1 + its part */
 };
 
 static bool is_in(const struct muster_pair *pair, bool network)
@@ -69,7 +69,7 @@ static void look(const struct search *s, bool network, struct view *views)
 
 /* All exchanges of a rank are slow, and one of the other ranks is well elsewhere. Doubtful exchanges clear the other
  * rank where the rank itself has none. */
-static void blame(struct search *s, bool network)
+static void suspect(struct search *s, bool network)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
@@ -79,7 +79,7 @@ static void blame(struct search *s, bool network)
 			struct view *view = &s->views[pair->ranks[end]];
 			const struct view *other = &s->views[pair->ranks[1 - end]];
 			bool well = other->good || (other->doubtful && !view->doubtful);
-			view->blamed |= !view->good && view->several && well;
+			view->suspected |= !view->good && view->several && well;
 		}
 	}
 }
@@ -91,7 +91,7 @@ static size_t add_part(struct search *s, struct muster_part part)
 }
 
 /* Of two GPUs of which no other GPU tells which is slow, their exchanges through NICs may tell. */
-static void blame_by_rails(struct search *s)
+static void suspect_by_rails(struct search *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
@@ -100,49 +100,51 @@ static void blame_by_rails(struct search *s)
 			s->views[a].several || s->views[b].several)
 			continue;
 		bool a_slow = s->rails[a].slow && !s->rails[a].good, b_slow = s->rails[b].slow && !s->rails[b].good;
-		s->views[a].blamed |= a_slow && s->rails[b].good;
-		s->views[b].blamed |= b_slow && s->rails[a].good;
+		s->views[a].suspected |= a_slow && s->rails[b].good;
+		s->views[b].suspected |= b_slow && s->rails[a].good;
 	}
 }
 
-/* Parts for the ranks that are blamed: GPUs, or with NICs what they share. */
-static void name_blamed(struct search *s, bool network)
+/* Parts for the ranks that are suspected: GPUs, or with NICs what they share. */
+static void name_suspects(struct search *s, bool network)
 {
 	struct fold *nics = s->nics, *nodes = s->nodes_of_nics;
 	for (size_t rank = 0; rank < s->rank_count; rank++) {
 		nics[rank] = nodes[rank] = (struct fold){ 0 };
-		s->blamed_as[rank] = 0;
+		s->named_as[rank] = 0;
 	}
 	for (size_t rank = 0; rank < s->rank_count && network; rank++) {
 		const struct view *view = &s->views[rank];
 		if (!view->used)
 			continue;
 		nics[view->nic].members++;
-		nics[view->nic].blamed += view->blamed;
+		nics[view->nic].suspected += view->suspected;
 	}
 	for (size_t nic = 0; nic < s->rank_count; nic++) {
 		nodes[s->nodes[nic]].members += nics[nic].members > 0;
-		nodes[s->nodes[nic]].blamed += nics[nic].members > 0 && nics[nic].blamed == nics[nic].members;
+		nodes[s->nodes[nic]].suspected += nics[nic].members > 0 && nics[nic].suspected == nics[nic].members;
 	}
 	for (size_t rank = 0; rank < s->rank_count; rank++) {
 		const struct view *view = &s->views[rank];
 		struct fold *node = &nodes[s->nodes[rank]], *nic = network && view->used ? &nics[view->nic] : NULL;
-		if (!view->blamed)
+		if (!view->suspected)
 			continue;
-		bool all = nic && node->members > 1 && node->blamed == node->members;
-		bool whole = nic && nic->blamed == nic->members;
+		bool all = nic && node->members > 1 && node->suspected == node->members;
+		bool whole = nic && nic->suspected == nic->members;
 		struct fold *shared = all ? node : whole ? nic : NULL;
 		if (!shared || !shared->part) {
 			struct muster_part part = { .kind = all     ? MUSTER_PART_NODE
 							    : whole ? MUSTER_PART_NIC
 								    : MUSTER_PART_GPU,
 				.network = network,
-				.ends = { all ? s->nodes[rank] : whole ? view->nic : rank } };
-			s->blamed_as[rank] = add_part(s, part);
+				.ends = { all     ? s->nodes[rank]
+					  : whole ? view->nic
+						  : rank } };
+			s->named_as[rank] = add_part(s, part);
 			if (shared)
-				shared->part = s->blamed_as[rank];
+				shared->part = s->named_as[rank];
 		} else {
-			s->blamed_as[rank] = shared->part;
+			s->named_as[rank] = shared->part;
 		}
 	}
 	for (size_t i = 0; i < s->count; i++) {
@@ -150,8 +152,8 @@ static void name_blamed(struct search *s, bool network)
 		bool theirs = pair->state == MUSTER_PAIR_SLOW || pair->state == MUSTER_PAIR_DOUBTFUL;
 		/* a GPU that is slow within its node explains that it is slow through its NIC */
 		if (theirs && pair->part == 0 && (pair->network == network || !network))
-			pair->part = s->blamed_as[pair->ranks[0]] ? s->blamed_as[pair->ranks[0]]
-								  : s->blamed_as[pair->ranks[1]];
+			pair->part =
+				s->named_as[pair->ranks[0]] ? s->named_as[pair->ranks[0]] : s->named_as[pair->ranks[1]];
 	}
 }
 
@@ -267,7 +269,8 @@ static void name_left(struct search *s, bool network)
 	}
 	qsort(items, count, sizeof *items, by_ends);
 	for (size_t i = 1; i < count; i++)
-		one_place = one_place && items[i].nodes[0] == items[0].nodes[0] && items[i].nodes[1] == items[0].nodes[1];
+		one_place =
+			one_place && items[i].nodes[0] == items[0].nodes[0] && items[i].nodes[1] == items[0].nodes[1];
 	bool two = one_place && count > 0 && items[0].nodes[0] != items[0].nodes[1]; /* of two nodes both are known */
 	if (slow > all / 2 && slow > 1 && !two) {
 		take(s, items, count, (struct muster_part){ .kind = MUSTER_PART_ALL, .network = network });
@@ -286,29 +289,27 @@ void muster_slow_pairs_name(
 	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_parts *ret)
 {
 	struct muster_parts parts = { 0 };
-	struct search s = {
-		.pairs = pairs, .count = count, .nodes = nodes, .rank_count = rank_count, .parts = &parts
-	};
+	struct search s = { .pairs = pairs, .count = count, .nodes = nodes, .rank_count = rank_count, .parts = &parts };
 	s.views = muster_calloc(rank_count + 1, sizeof *s.views);
 	s.rails = muster_calloc(rank_count + 1, sizeof *s.rails);
 	s.nics = muster_calloc(rank_count + 1, sizeof *s.nics);
 	s.nodes_of_nics = muster_calloc(rank_count + 1, sizeof *s.nodes_of_nics);
-	s.blamed_as = muster_calloc(rank_count + 1, sizeof *s.blamed_as);
+	s.named_as = muster_calloc(rank_count + 1, sizeof *s.named_as);
 	for (size_t i = 0; i < count; i++)
 		pairs[i].part = 0;
 	look(&s, true, s.rails);
 	for (int network = 0; network < 2; network++) {
 		look(&s, network, s.views);
-		blame(&s, network);
+		suspect(&s, network);
 		if (!network)
-			blame_by_rails(&s);
-		name_blamed(&s, network);
+			suspect_by_rails(&s);
+		name_suspects(&s, network);
 		name_left(&s, network);
 	}
 	free(s.views);
 	free(s.rails);
 	free(s.nics);
 	free(s.nodes_of_nics);
-	free(s.blamed_as);
+	free(s.named_as);
 	*ret = parts;
 }

@@ -56,6 +56,7 @@ BROKEN = {
     "equals_by with another key": file_with(equals_by={"label": "gpu", "map": {}}),
     "a share above one": file_with(min_of_median=85),
     "a share of nothing": file_with(min_of_median=0),
+    "slower by nothing": file_with(slower_than_peers={"fail": 0}),
     "a multiple below one": file_with(max_of_median=0.9),
     "observe switched off": file_with(observe=False),
     "no domains": file_with(when={"domains": 0}),

@@ -116,8 +116,8 @@ static const char *named(struct cluster *c, struct muster_parts *parts)
 		else
 			used += (size_t)snprintf(text + used, sizeof text - used, " %zu", part->ends[0]);
 		if (part->link)
-			used += (size_t)snprintf(text + used, sizeof text - used, "-%zu%s", part->ends[1],
-				part->undecided ? "?" : "");
+			used += (size_t)snprintf(
+				text + used, sizeof text - used, "-%zu%s", part->ends[1], part->undecided ? "?" : "");
 	}
 	return text;
 }
@@ -207,10 +207,9 @@ START_TEST(slow_exchanges_name_their_part)
 	static struct cluster c;
 	struct muster_parts parts;
 	char faults[256], *rest = faults;
-	c = (struct cluster){ .nodes = cases[_i].nodes,
-		.gpus = cases[_i].gpus,
-		.share = cases[_i].share,
-		.rack = cases[_i].rack };
+	c = (struct cluster){
+		.nodes = cases[_i].nodes, .gpus = cases[_i].gpus, .share = cases[_i].share, .rack = cases[_i].rack
+	};
 	make(&c, cases[_i].all);
 	snprintf(faults, sizeof faults, "%s", cases[_i].faults);
 	for (char *fault; *faults && (fault = strsep(&rest, ";"));)

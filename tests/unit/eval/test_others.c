@@ -1,0 +1,209 @@
+/* test_others.c - slower_than_peers: each rank against the other ranks with the same GPU model */
+#include "eval_fixture.h"
+
+#include "util/sort.h"
+
+#include <math.h>
+
+/* A rank: its value (below 0: a null) and its model, a letter; upper case: a MIG instance with this profile. */
+struct rank {
+	double value;
+	char model;
+};
+
+static void make(struct muster_run *run, const struct rank *ranks, size_t count, const char *metric)
+{
+	fixture_run(run);
+	struct muster_node *node = fixture_node(run, "n1", (int)count);
+	for (size_t i = 0; i < count; i++) {
+		struct muster_rank *rank = &node->ranks[i];
+		bool slice = ranks[i].model >= 'A' && ranks[i].model <= 'Z';
+		char model[16], profile[16];
+		snprintf(model, sizeof model, "Model %c", slice ? 'm' : ranks[i].model);
+		snprintf(profile, sizeof profile, "%c", ranks[i].model);
+		rank->gpu_uuid = slice ? "MIG-1" : "GPU-1";
+		if (ranks[i].model != '?')
+			fixture_sample(run, &rank->samples, "gpu.name", "gpu=g", muster_string(model));
+		if (slice)
+			fixture_sample(run, &rank->samples, "gpu.mig_profile", "gpu=g", muster_string(profile));
+		fixture_sample(run, &rank->samples, metric, strncmp(metric, "gpu.", 4) == 0 ? "gpu=g" : "bytes=8",
+			ranks[i].value < 0 ? muster_null() : muster_number(ranks[i].value));
+	}
+}
+
+/* Ranks up to the first 0. */
+static const struct {
+	struct rank ranks[9];
+	const char *metric, *check, *found;
+} table[] = {
+	/* equal values: the limit itself passes */
+	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 11, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3", "" },
+	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"fail c n1 rank=3: at most 11 us (10 % more than 10, the median of the 3 other ranks with Model a) | "
+		"11.1\n" },
+	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 10.6, 'a' } }, "rank.allreduce_us", "'fail':0.1,'warn':0.05",
+		"warn c n1 rank=3: at most 11 us (10 % more than 10, the median of the 3 other ranks with Model a; "
+		"warning above 5 %) | 10.6\n" },
+	/* a faster one is no finding; a rate is slower when it is lower */
+	{ { { 10, 'a' }, { 10, 'a' }, { 5, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3,'warn':0.05", "" },
+	{ { { 10, 'a' }, { 10, 'a' }, { 5, 'a' }, { 20, 'a' } }, "gpu.h2d_gbps", "'fail':0.1,'warn':0.05",
+		"fail c n1 rank=2 gpu=g: at least 9 GB/s (10 % less than 10, the median of the 3 other ranks with "
+		"Model "
+		"a; warning above 5 %) | 5\n" },
+	/* values that scatter: three times their usual distance */
+	{ { { 10, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1",
+		"fail c n1 rank=3: at most 11 us (10 % more than 10, the median of the 4 other ranks with Model a) | "
+		"12.9\n" },
+	{ { { 8, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' }, { 12, 'a' } }, "rank.allreduce_us",
+		"'fail':0.1,'mad':3", "" },
+	{ { { 8, 'a' }, { 9, 'a' }, { 11, 'a' }, { 13.1, 'a' }, { 10, 'a' }, { 12, 'a' } }, "rank.allreduce_us",
+		"'fail':0.1,'mad':3",
+		"fail c n1 rank=3: at most 13 us (30 % more than 10, the median of the 5 other ranks with Model a) | "
+		"13.1\n" },
+	/* two ranks: the slower one; three: both others */
+	{ { { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"fail c n1 rank=1: at most 11 us (10 % more than 10, the median of the one other rank with Model a) | "
+		"11.1\n" },
+	{ { { 12, 'a' }, { 10, 'a' }, { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"fail c n1 rank=0: at most 11 us (10 % more than 10, the median of the 2 other ranks with Model a) | "
+		"12\n" },
+	/* one rank, or one of its model: nothing to compare with */
+	{ { { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1",
+		"skip c n1 rank=0: at most 10 % slower than the median of the other ranks with the same GPU model | no "
+		"other rank has this GPU model, so there is nothing to compare with\n" },
+	{ { { 10, 'a' }, { 10, 'a' }, { 30, 'b' } }, "rank.allreduce_us", "'fail':0.1", "" },
+	{ { { 10, 'a' }, { 10, 'a' }, { 30, 'b' }, { 40, 'b' } }, "rank.allreduce_us", "'fail':0.1",
+		"fail c n1 rank=3: at most 33 us (10 % more than 30, the median of the one other rank with Model b) | "
+		"40\n" },
+	/* MIG instances by their profile, and GPUs whose name is not known */
+	{ { { 10, 'A' }, { 10, 'A' }, { 70, 'B' }, { 70, 'B' }, { 5, 'm' }, { 80, 'B' } }, "rank.allreduce_us",
+		"'fail':0.1",
+		"fail c n1 rank=5: at most 77 us (10 % more than 70, the median of the 2 other ranks with Model m, MIG "
+		"B) "
+		"| 80\n" },
+	{ { { 10, '?' }, { 10, '?' }, { 12, '?' }, { 5, 'a' } }, "rank.allreduce_us", "'fail':0.1",
+		"fail c n1 rank=2: at most 11 us (10 % more than 10, the median of the 2 other ranks with a GPU of "
+		"unknown model) | 12\n" },
+	/* nulls count for nothing */
+	{ { { 10, 'a' }, { -1, 'a' }, { 12, 'a' } }, "rank.allreduce_us", "'fail':0.1",
+		"fail c n1 rank=2: at most 11 us (10 % more than 10, the median of the one other rank with Model a) | "
+		"12\n" },
+};
+
+START_TEST(a_slow_rank_is_found_among_its_like)
+{
+	struct muster_run run;
+	struct muster_report report;
+	char checks[512];
+	size_t count = 0;
+	while (count < 9 && table[_i].ranks[count].value != 0)
+		count++;
+	make(&run, table[_i].ranks, count, table[_i].metric);
+	snprintf(checks, sizeof checks, "'c':{'metric':'%s','source':'s','optional':true,'slower_than_peers':{%s}}",
+		table[_i].metric, table[_i].check);
+	fixture_judge(&run, checks, false, &report);
+	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
+	ck_assert(report.tallies[0].uncalibrated);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
+/* The rule, as it is written, on the values of all other ranks. */
+static bool is_slow(const double *values, size_t count, size_t own)
+{
+	double others[64];
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (i != own)
+			others[kept++] = values[i];
+	double median = muster_median_of(others, kept);
+	for (size_t i = 0; i < kept; i++)
+		others[i] = fabs(others[i] - median);
+	return values[own] - median > fmax(0.1 * median, 3 * muster_median_of(others, kept));
+}
+
+START_TEST(it_is_the_rule_for_any_values)
+{
+	srand(5);
+	for (int round = 0; round < 300; round++) {
+		struct muster_run run;
+		struct muster_report report;
+		struct rank ranks[40];
+		double values[40];
+		size_t count = 2 + (size_t)rand() % 38;
+		for (size_t i = 0; i < count; i++) {
+			values[i] = 100 + rand() % (round % 2 ? 8 : 60);
+			values[i] += rand() % 6 == 0 ? rand() % 40 : 0;
+			ranks[i] = (struct rank){ values[i], 'a' };
+		}
+		make(&run, ranks, count, "rank.allreduce_us");
+		fixture_judge(&run,
+			"'c':{'metric':'rank.allreduce_us','source':'s','slower_than_peers':{'fail':0.1,'mad':3}}",
+			false, &report);
+		size_t found = 0;
+		for (size_t i = 0; i < count; i++)
+			found += is_slow(values, count, i);
+		ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], count - found);
+		for (size_t i = 0; i < report.finding_count; i++)
+			if (report.findings[i].rank >= 0)
+				ck_assert(is_slow(values, count, (size_t)report.findings[i].rank));
+		muster_report_done(&report);
+		muster_run_done(&run);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *check, *problem;
+} refused[] = {
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'warn':0.1}", "the key \"fail\" is missing" },
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'fail':1.5}",
+		"slower_than_peers.fail: a number above 0 and below 1 is needed, found 1.5" },
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'fail':0.1,'warn':0}",
+		"slower_than_peers.warn: a number above 0 and below 1 is needed, found 0" },
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'fail':0.1,'mad':-1}",
+		"slower_than_peers.mad: a number from 0 is needed, found -1" },
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'fail':0.1},'min':1",
+		"slower_than_peers must be the only operator: give min a check of its own" },
+	{ "'metric':'node.cpus','slower_than_peers':{'fail':0.1}",
+		"node.cpus is no metric of a rank or a GPU: there are no peers to compare with" },
+	{ "'metric':'gpu.name','slower_than_peers':{'fail':0.1}", "does not fit: gpu.name is a string" },
+	{ "'metric':'rank.allreduce_us','slower_than_peers':{'fail':0.1,'warn':0.2}",
+		"warn, 0.2, has no effect: fail is 0.1" },
+};
+
+static void keep(void *arg, const char *problem)
+{
+	snprintf(arg, 512, "%s", problem);
+}
+
+START_TEST(what_makes_no_sense_is_refused)
+{
+	char text[1024], problem[512] = "";
+	snprintf(text, sizeof text, "{\"schema_version\":1,\"name\":\"test\",\"checks\":{'c':{%s,'source':'s'}}}",
+		refused[_i].check);
+	for (char *at = text; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	fixture_open();
+	ck_assert_uint_eq(muster_expect_lint(fixture_dir, fixture_write("test.json", text), NULL, keep, problem), 1);
+	fixture_close();
+	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eval_others");
+	TCase *tc = tcase_create("others");
+	tcase_add_loop_test(tc, a_slow_rank_is_found_among_its_like, 0, sizeof table / sizeof *table);
+	tcase_add_test(tc, it_is_the_rule_for_any_values);
+	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, sizeof refused / sizeof *refused);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
