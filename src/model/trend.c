@@ -97,6 +97,8 @@ static const struct metric_trend {
 	{ "node.kernel_log_hours", MUSTER_TREND_DRIFTS },
 	{ "node.kernel_log_start", MUSTER_TREND_DRIFTS },
 	{ "node.load_average", MUSTER_TREND_DRIFTS },
+	{ "node.nic_ports_up", MUSTER_TREND_MORE },
+	{ "node.nic_share", MUSTER_TREND_MORE },
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
 	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
 	{ "node.sxid_age_hours", MUSTER_TREND_DRIFTS },

@@ -11,9 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NIC_METRIC(name, meaning)                                                                                      \
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, MUSTER_NUMBER, "", meaning, "nic", "link_layer")
+
 static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.ib_ports", MUSTER_NUMBER, "", "RDMA ports whose link layer is InfiniBand"),
 	NODE_METRIC("node.ethernet_ports", MUSTER_NUMBER, "", "RDMA ports whose link layer is Ethernet"),
+	NIC_METRIC("node.ports_per_nic", "ports of the network adapter"),
+	NIC_METRIC("node.nic_ports_up",
+		"ACTIVE ports of a network adapter with several; one null when no adapter has several"),
+	NIC_METRIC("node.nic_share",
+		"share of the adapter's full rate that its ACTIVE ports have; one null when no adapter has several"),
 	PORT_METRIC("port.state", MUSTER_STRING, "", "logical state: ACTIVE, INIT, ARMED, DOWN"),
 	PORT_METRIC("port.phys_state", MUSTER_STRING, "", "physical state: LinkUp, Polling, Disabled ..."),
 	PORT_METRIC("port.rate_gbps", MUSTER_NUMBER, "Gb/s", "rate as sysfs names it (\"200 Gb/sec (4X HDR)\")"),
@@ -26,6 +34,9 @@ static const struct muster_metric metrics[] = {
 	PORT_METRIC("port.mtu_bytes", MUSTER_NUMBER, "bytes", "active MTU"),
 	PORT_METRIC("port.lid", MUSTER_NUMBER, "", "local identifier"),
 	PORT_METRIC("port.gid", MUSTER_STRING, "", "GID 0"),
+	PORT_METRIC("port.gid_roce_v2", MUSTER_NUMBER, "",
+		"index of a RoCE v2 GID: of an IPv4 address, else of another that is routed, else any"),
+	PORT_METRIC("port.roce_v2", MUSTER_BOOLEAN, "", "the Ethernet port has a RoCE v2 GID; null while it is down"),
 	PORT_METRIC("port.guid", MUSTER_STRING, "", "node GUID"),
 	PORT_METRIC("port.firmware", MUSTER_STRING, "", "firmware version"),
 	PORT_METRIC("port.board_id", MUSTER_STRING, "", "board id"),
@@ -117,11 +128,13 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		measure_files(ctx, port);
 		measure_place(ctx, port);
 		muster_rdma_rate_measure(ctx, port);
+		muster_rdma_gids_measure(ctx, port);
 		muster_rdma_pkeys_measure(ctx, port);
 		muster_rdma_counters_measure(ctx, port, false, start.counters[i]);
 	}
 	muster_emit_for(ctx, "node.ib_ports", NULL, muster_number((double)infiniband));
 	muster_emit_for(ctx, "node.ethernet_ports", NULL, muster_number((double)ethernet));
+	muster_rdma_nics_measure(ctx, &ports);
 
 	/* after the files: a device that hangs when it is opened does not hide the state of its ports */
 	muster_step(ctx, "open libibverbs");

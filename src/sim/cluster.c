@@ -164,6 +164,7 @@ static const struct muster_field port_fields[] = {
 	D(muster_sim_port, sm_lid, INT, DESCRIBED),
 	F(muster_sim_port, gid, TEXT),
 	F(muster_sim_port, guid, TEXT),
+	F(muster_sim_port, roce_v1, BOOLEAN),
 	D(muster_sim_port, firmware, TEXT, DESCRIBED),
 	D(muster_sim_port, board_id, TEXT, DESCRIBED),
 	D(muster_sim_port, hca_type, TEXT, DESCRIBED),
@@ -172,6 +173,14 @@ static const struct muster_field port_fields[] = {
 	OBJECTS(muster_sim_port, counters, counter_count, &counter_type),
 };
 const struct muster_object_type muster_sim_port_type = MUSTER_OBJECT_TYPE(muster_sim_port, port_fields);
+
+bool muster_sim_port_is_first(const struct muster_sim_node *node, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(node->ports[i].device, node->ports[index].device) == 0)
+			return false;
+	return true;
+}
 
 int muster_sim_port_word_number(enum muster_sim_port_word kind, const char *name)
 {

@@ -100,6 +100,7 @@ struct muster_sim_port {
 	int lid, sm_lid;
 	const char *gid;  /* "fe80:0000:..." */
 	const char *guid; /* node guid, sysfs text */
+	bool roce_v1;     /* an Ethernet port without RoCE v2 */
 	const char *firmware, *board_id, *hca_type;
 	const char **pkeys;
 	size_t pkey_count;
@@ -175,6 +176,9 @@ struct muster_sim_node {
 	struct muster_sim_port *ports;
 	size_t port_count;
 };
+
+/* Whether no port before this one is of its device: ports with one name are ports of one device. */
+bool muster_sim_port_is_first(const struct muster_sim_node *node, size_t index);
 
 struct muster_sim_rank {
 	int node; /* index into nodes */

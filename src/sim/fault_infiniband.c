@@ -27,6 +27,57 @@ int muster_fault_ib_down(const struct muster_fault_target *t, const char *value,
 	return 0;
 }
 
+/* Ports with one name are ports of one device. */
+int muster_fault_nic_port_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_fault_target other = *t;
+	long number = 0;
+	other.port = NULL;
+	if (muster_parse_int(value, 1, UINT8_MAX, &number, "VALUE", err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->node->port_count && !other.port; i++)
+		if (strcmp(t->node->ports[i].device, t->port->device) == 0 && t->node->ports[i].port == number)
+			other.port = &t->node->ports[i];
+	if (!other.port)
+		return muster_fail(err, MUSTER_EUSAGE, "%s has no port %ld", t->port->device, number);
+	return muster_fault_ib_down(&other, NULL, err);
+}
+
+/* Each InfiniBand adapter becomes a RoCE adapter with VALUE ports of 100 Gb/s. */
+int muster_fault_roce(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	static const char *pkeys[] = { "0xffff" };
+	struct muster_sim_node *node = t->node;
+	long ports = 0;
+	size_t count = 0;
+	if (muster_parse_int(value, 1, 16, &ports, "VALUE", err) < 0)
+		return -1;
+	struct muster_sim_port *more =
+		muster_arena_alloc(t->cluster->arena, node->port_count * (size_t)ports * sizeof *more);
+	for (size_t i = 0; i < node->port_count; i++) {
+		bool infiniband = strcmp(node->ports[i].link_layer, "InfiniBand") == 0;
+		for (int number = 1; number <= (infiniband ? (int)ports : 1); number++) {
+			struct muster_sim_port *port = &more[count++];
+			*port = node->ports[i];
+			if (!infiniband)
+				continue;
+			port->port = number;
+			port->link_layer = "Ethernet";
+			port->active_speed = 64; /* two lanes of 50 Gb/s */
+			port->active_width = 16;
+			port->rate = "100 Gb/sec (2X HDR)";
+			port->sm_lid = 0;
+			port->pkeys = pkeys;
+			port->pkey_count = 1;
+			muster_sim_port_identify(
+				port, t->cluster->arena, (size_t)(node - t->cluster->nodes), count - 1);
+		}
+	}
+	node->ports = more;
+	node->port_count = count;
+	return 0;
+}
+
 int muster_fault_ib_init(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	(void)value, (void)err;

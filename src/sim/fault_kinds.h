@@ -62,7 +62,7 @@ muster_fault_apply muster_fault_stranger, muster_fault_stranger_late;
 muster_fault_apply muster_fault_nvlink_down, muster_fault_nvlink_errors, muster_fault_c2c_down, muster_fault_rack,
 	muster_fault_clique;
 muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_extra,
-	muster_fault_counter;
+	muster_fault_counter, muster_fault_nic_port_down, muster_fault_roce;
 muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_oom,
 	muster_fault_read_only;
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad;

@@ -83,9 +83,10 @@ static void put_state(struct muster_sim_tree *t, const char *file, enum muster_s
 		muster_sim_tree_put(t, file, "%d: %s", number, name);
 }
 
-static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *port, size_t index)
+/* An RDMA device with its place on the PCI bus; index: of the file in /dev. */
+static void put_rdma_device(struct muster_sim_tree *t, const struct muster_sim_port *port, size_t index)
 {
-	char device[512];
+	char device[512], node_file[64];
 	muster_sim_tree_enter(t, "sys/class/infiniband/%s", port->device);
 	muster_sim_tree_put(t, "node_type", "1: CA");
 	muster_sim_tree_put(t, "fw_ver", "%s", port->firmware);
@@ -97,6 +98,35 @@ static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *po
 	snprintf(device, sizeof device, "../../../bus/pci/devices/%s", port->pci);
 	muster_sim_tree_link(t, "device", device);
 
+	muster_sim_tree_enter(t, "sys/class/infiniband_verbs/uverbs%zu", index);
+	muster_sim_tree_put(t, "ibdev", "%s", port->device);
+	muster_sim_tree_put(t, "abi_version", "1");
+	snprintf(node_file, sizeof node_file, "uverbs%zu", index);
+	muster_sim_tree_enter(t, "dev/infiniband");
+	muster_sim_tree_finish(t, node_file, muster_sim_tree_start(t, node_file));
+}
+
+/* The table of GIDs. An Ethernet port has each address twice, for RoCE v1 and for RoCE v2, as mlx5 has them. */
+static void put_gids(struct muster_sim_tree *t, const struct muster_sim_port *port)
+{
+	bool ethernet = strcmp(port->link_layer, "Ethernet") == 0;
+	char name[32], ipv4[64];
+	snprintf(ipv4, sizeof ipv4, "0000:0000:0000:0000:0000:ffff:0a%s",
+		port->gid + strlen(port->gid) - strlen("01:0101"));
+	for (int i = 0; i < (ethernet ? 4 : 1); i++) {
+		bool v2 = i % 2 == 1;
+		if (v2 && port->roce_v1)
+			continue;
+		snprintf(name, sizeof name, "%d", i);
+		muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->port);
+		muster_sim_tree_put(t, name, "%s", i < 2 ? port->gid : ipv4);
+		muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/gid_attrs/types", port->device, port->port);
+		muster_sim_tree_put(t, name, "%s", v2 ? "RoCE v2" : "IB/RoCE v1");
+	}
+}
+
+static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *port)
+{
 	muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d", port->device, port->port);
 	put_state(t, "state", MUSTER_SIM_PORT_STATE, port->state);
 	put_state(t, "phys_state", MUSTER_SIM_PORT_PHYS_STATE, port->phys_state);
@@ -106,8 +136,7 @@ static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *po
 	muster_sim_tree_put(t, "sm_lid", "0x%x", (unsigned int)port->sm_lid);
 	muster_sim_tree_put(t, "lid_mask_count", "0");
 	muster_sim_tree_put(t, "sm_sl", "0");
-	muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->port);
-	muster_sim_tree_put(t, "0", "%s", port->gid);
+	put_gids(t, port);
 	muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/pkeys", port->device, port->port);
 	for (size_t i = 0; i < port->pkey_count; i++) {
 		char name[32];
@@ -124,14 +153,6 @@ static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *po
 				muster_sim_tree_put(t, is_hw ? name + 3 : name, "%.0f", port->counters[i].value);
 		}
 	}
-
-	muster_sim_tree_enter(t, "sys/class/infiniband_verbs/uverbs%zu", index);
-	muster_sim_tree_put(t, "ibdev", "%s", port->device);
-	muster_sim_tree_put(t, "abi_version", "1");
-	char node_file[64];
-	snprintf(node_file, sizeof node_file, "uverbs%zu", index);
-	muster_sim_tree_enter(t, "dev/infiniband");
-	muster_sim_tree_finish(t, node_file, muster_sim_tree_start(t, node_file));
 }
 
 static void put_cpus(struct muster_sim_tree *t, const struct muster_sim_node *node)
@@ -326,6 +347,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	struct muster_error *err)
 {
 	struct muster_sim_tree t = { .root = node->directory, .err = err };
+	size_t devices = 0;
 	muster_sim_tree_enter(
 		&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
 	for (size_t i = 0; i < node->gpu_count; i++)
@@ -333,8 +355,11 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	for (size_t i = 0; i < node->unseen_gpu_count; i++)
 		put_pci(&t, node, hw, node->unseen_gpus[i].bus_id, node->unseen_gpus[i].numa_node);
 	for (size_t i = 0; i < node->port_count; i++) {
-		put_pci(&t, node, hw, node->ports[i].pci, node->ports[i].numa_node);
-		put_port(&t, &node->ports[i], i);
+		if (muster_sim_port_is_first(node, i)) {
+			put_pci(&t, node, hw, node->ports[i].pci, node->ports[i].numa_node);
+			put_rdma_device(&t, &node->ports[i], devices++);
+		}
+		put_port(&t, &node->ports[i]);
 	}
 	put_cpus(&t, node);
 	put_proc(&t, node, index);

@@ -35,7 +35,8 @@ void muster_sim_topo_file_print(
 			if (node->unseen_gpus[g].numa_node == devices)
 				print_device(hardware, node->unseen_gpus[g].bus_id, out);
 		for (size_t p = 0; p < node->port_count; p++)
-			if (node->ports[p].numa_node == devices && node->ports[p].link_layer[0] == 'I')
+			if (node->ports[p].numa_node == devices && node->ports[p].link_layer[0] == 'I' &&
+				muster_sim_port_is_first(node, p))
 				print_device(hardware, node->ports[p].pci, out);
 		fputs("    </pci>\n  </cpu>\n", out);
 	}

@@ -152,7 +152,7 @@ static void print_numa(struct printer *p, const struct muster_sim_node *node, co
 				NULL);
 	}
 	for (size_t i = 0; i < node->port_count; i++)
-		if (node->ports[i].numa_node == numa->os_index)
+		if (node->ports[i].numa_node == numa->os_index && muster_sim_port_is_first(node, i))
 			print_pci(p, muster_sim_pci_find(hw, node->ports[i].pci), 0, node->ports[i].device);
 	close_object(p);
 	hwloc_bitmap_free(cpus);

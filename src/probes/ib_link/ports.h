@@ -55,6 +55,8 @@ void muster_rdma_emit(struct muster_probe_ctx *ctx, const struct muster_rdma_por
 void muster_rdma_rate_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_attributes_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
+void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
+void muster_rdma_nics_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports);
 
 enum { MUSTER_RDMA_COUNTERS = 14 };
 /* Read every counter that the port has into start, with metric port.counter; or with again, when start is known, emit

@@ -147,10 +147,21 @@ bool muster_simlog_is_set(const char *variable)
 	return text && strtol(text, NULL, 10) != 0;
 }
 
+static bool has_infiniband(void)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	for (size_t i = 0; i < node->port_count; i++)
+		if (strcmp(node->ports[i].link_layer, "InfiniBand") == 0)
+			return true;
+	return false;
+}
+
+/* Where the network is RDMA and there is no InfiniBand, it is RoCE. */
 static bool is_used(const struct muster_sim_port *port)
 {
-	return !muster_simlog_is_set("NCCL_IB_DISABLE") && strcmp(port->link_layer, "InfiniBand") == 0 &&
-	       strcmp(port->state, "ACTIVE") == 0;
+	bool roce = strncmp(muster_sim_cluster()->inter_transport, "NET/IB", 6) == 0 && !has_infiniband();
+	return !muster_simlog_is_set("NCCL_IB_DISABLE") && strcmp(port->state, "ACTIVE") == 0 &&
+	       strcmp(port->link_layer, roce ? "Ethernet" : "InfiniBand") == 0;
 }
 
 static size_t count_used(void)
@@ -176,8 +187,9 @@ static void log_network(void)
 	for (size_t i = 0; i < node->port_count && length < sizeof devices; i++) {
 		if (!is_used(&node->ports[i]))
 			continue;
-		int printed = snprintf(devices + length, sizeof devices - length, " [%zu]%s:%d/IB", count++,
-			node->ports[i].device, node->ports[i].port);
+		int printed = snprintf(devices + length, sizeof devices - length, " [%zu]%s:%d/%s", count++,
+			node->ports[i].device, node->ports[i].port,
+			strcmp(node->ports[i].link_layer, "Ethernet") == 0 ? "RoCE" : "IB");
 		length += printed > 0 ? (size_t)printed : 0;
 	}
 	muster_simlog_info("NET/IB : Using%s [RO]; OOB eth0:10.0.0.4<0>", devices);

@@ -127,6 +127,11 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 	return NULL;
 }
 
+/* What a RoCE adapter in place of an InfiniBand one changes. */
+#define ROCE(device)                                                                                                   \
+	"sim-2/" device ".link_layer sim-2/" device ".active_speed sim-2/" device ".active_width sim-2/" device        \
+	".rate sim-2/" device ".lid sim-2/" device ".sm_lid sim-2/" device ".pkeys"
+
 /* Sorted by SKU, then as `muster sim --list-faults` has them. */
 static const struct {
 	const char *sku, *fault, *changes;
@@ -177,6 +182,10 @@ static const struct {
 	{ SIM_SKU, "ib-rate@node1/mlx5_ib7", "sim-1/mlx5_ib7.active_speed sim-1/mlx5_ib7.rate" },
 	{ SIM_SKU, "ib-rate@node1/mlx5_ib7=50", "sim-1/mlx5_ib7.active_width sim-1/mlx5_ib7.rate" },
 	{ SIM_SKU, "lib-missing@node1", "sim-1.missing_libraries" },
+	{ SIM_SKU, "nic-port-down@node1/mlx5_ib3",
+		"sim-1/mlx5_ib3.state sim-1/mlx5_ib3.phys_state sim-1/mlx5_ib3.active_speed sim-1/mlx5_ib3.rate "
+		"sim-1/mlx5_ib3.lid sim-1/mlx5_ib3.sm_lid" },
+	{ SIM_SKU, "roce-v1@node2/mlx5_an0", "sim-2/mlx5_an0.roce_v1" },
 	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
 	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
 	{ SIM_SKU, "log-unreadable@node1", "sim-1.kernel_log_hidden" },
@@ -240,6 +249,7 @@ static const struct {
 		"sim-1/0008:01:00.0.gemm_fp8_tflops" },
 	{ SIM_SKU_RACK, "imex-hidden@node1", "sim-1.imex_hidden" },
 	{ SIM_SKU_RACK, "imex-missing@node1", "sim-1.imex_channels" },
+	{ SIM_SKU_RACK, "roce@node2", ROCE("mlx5_ib0") " " ROCE("mlx5_ib1") " " ROCE("mlx5_ib2") " " ROCE("mlx5_ib3") },
 	{ SIM_SKU_RACK, "rack@node2",
 		"sim-2/0008:01:00.0.fabric_cluster sim-2/0009:01:00.0.fabric_cluster "
 		"sim-2/0018:01:00.0.fabric_cluster sim-2/0019:01:00.0.fabric_cluster" },

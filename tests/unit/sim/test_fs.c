@@ -73,6 +73,8 @@ static const struct {
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/phys_state", "5: LinkUp\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/rate", "200 Gb/sec (4X HDR)\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/link_layer", "InfiniBand\n" },
+	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/gid_attrs/types/0", "IB/RoCE v1\n" },
+	{ "sim-1/sys/class/infiniband/mlx5_an0/ports/1/gid_attrs/types/3", "RoCE v2\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/pkeys/0", "0x8001\n" },
 	{ "sim-2/sys/class/infiniband/mlx5_ib7/ports/1/pkeys/0", "0x8001\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/counters/link_downed", "0\n" },

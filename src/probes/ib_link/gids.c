@@ -1,0 +1,82 @@
+/* gids.c - the RoCE v2 entry of a port's table of GIDs
+ *
+ * RoCE v2 is routed by IP; NCCL takes the GID of an IPv4 address where there is one (ncclIbGetGidIndex of NCCL's
+ * net_ib), unless NCCL_IB_GID_INDEX names an entry.
+ */
+#include "probes/ib_link/ports.h"
+
+#include "system/sysfs.h"
+#include "util/text.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How well other hosts can be reached from a GID; 0: an empty entry. */
+static int reach(const char *gid)
+{
+	static const char ipv4[] = "0000:0000:0000:0000:0000:ffff:", link_local[] = "fe80:";
+	if (strspn(gid, "0:") == strlen(gid))
+		return 0;
+	if (strncmp(gid, ipv4, sizeof ipv4 - 1) == 0)
+		return 3;
+	return strncmp(gid, link_local, sizeof link_local - 1) == 0 ? 1 : 2;
+}
+
+/* The best RoCE v2 entry, -1 when there is none. -1 as the result, with err, when no entry can be read. */
+static int find_entry(
+	struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, long *ret_index, struct muster_error *err)
+{
+	char path[PATH_MAX], type[64], gid[64], file[300];
+	struct muster_names entries;
+	size_t known = 0;
+	int best = 0;
+	*ret_index = -1;
+	if (muster_sysfs_names(muster_rdma_path(ctx, port, true, "gid_attrs/types", path, sizeof path), &entries, err) <
+		0)
+		return -1;
+	for (size_t i = 0; i < entries.count && best < 3; i++) {
+		long index;
+		snprintf(file, sizeof file, "gid_attrs/types/%s", entries.items[i]);
+		/* an empty entry cannot be read, nor one that belongs to another network namespace */
+		if (muster_parse_int(entries.items[i], 0, INT_MAX, &index, "index", NULL) < 0 ||
+			muster_rdma_line(ctx, port, true, file, type, sizeof type, NULL) < 0)
+			continue;
+		snprintf(file, sizeof file, "gids/%s", entries.items[i]);
+		if (muster_rdma_line(ctx, port, true, file, gid, sizeof gid, NULL) < 0)
+			continue;
+		known++;
+		int its = strcmp(type, "RoCE v2") == 0 ? reach(gid) : 0;
+		if (its > best) {
+			best = its;
+			*ret_index = index;
+		}
+	}
+	muster_names_done(&entries);
+	return known > 0 ? 0 : muster_fail(err, MUSTER_EIO, "%s has no entry that can be read", path);
+}
+
+void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
+{
+	char state[64], node_type[64] = "";
+	long index = -1;
+	struct muster_error why;
+	int found = 0, active = 0;
+	if (strcmp(port->link_layer, "Ethernet") != 0)
+		found = muster_fail(
+			&why, MUSTER_ENOTSUPPORTED, "only Ethernet has RoCE; this port is %s", port->link_layer);
+	else if (muster_rdma_line(ctx, port, false, "node_type", node_type, sizeof node_type, NULL) == 0 &&
+		 strstr(node_type, "RNIC"))
+		found = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s is an iWARP device", port->device);
+	else
+		found = find_entry(ctx, port, &index, &why);
+	if (found == 0 && index < 0)
+		muster_fail(&why, MUSTER_ENOTSUPPORTED, "no GID of the port is of RoCE v2");
+	muster_rdma_emit(ctx, port, "port.gid_roce_v2", index < 0 ? -1 : 0, muster_number((double)index), why.text);
+	if (found == 0 && index < 0) /* a port that is down has lost its addresses */
+		active = muster_rdma_line(ctx, port, true, "state", state, sizeof state, &why);
+	if (found == 0 && index < 0 && active == 0 && strcmp(muster_rdma_after_colon(state), "ACTIVE") != 0)
+		active = muster_fail(&why, MUSTER_ENOTSUPPORTED, "the port is %s", muster_rdma_after_colon(state));
+	muster_rdma_emit(
+		ctx, port, "port.roce_v2", found < 0 || active < 0 ? -1 : 0, muster_boolean(index >= 0), why.text);
+}
