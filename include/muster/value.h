@@ -16,7 +16,7 @@ struct muster_value {
 	};
 };
 
-#define MUSTER_LABELS_MAX 4
+#define MUSTER_LABELS_MAX 8
 
 struct muster_label {
 	const char *key;

@@ -79,11 +79,18 @@ static const struct metric_trend {
 	{ "gpu.thermal_violation_ms", MUSTER_TREND_LESS },
 	{ "gpu.throttle_reasons", MUSTER_TREND_DRIFTS },
 	{ "gpu.throttled_share", MUSTER_TREND_DRIFTS },
+	{ "nccl.allgather_busbw_gbps", MUSTER_TREND_MORE },
 	/* busbw says the same, and is comparable between rings of different sizes */
 	{ "nccl.allreduce_algbw_gbps", MUSTER_TREND_DRIFTS },
 	{ "nccl.allreduce_busbw_gbps", MUSTER_TREND_MORE },
 	{ "nccl.allreduce_limit_gbps", MUSTER_TREND_DRIFTS },
+	{ "nccl.allreduce_outliers", MUSTER_TREND_DRIFTS },
+	{ "nccl.allreduce_p50_us", MUSTER_TREND_DRIFTS },
+	{ "nccl.allreduce_p99_us", MUSTER_TREND_DRIFTS },
 	{ "nccl.allreduce_us", MUSTER_TREND_DRIFTS },
+	{ "nccl.alltoall_busbw_gbps", MUSTER_TREND_MORE },
+	{ "nccl.alltoall_connect_ms", MUSTER_TREND_DRIFTS },
+	{ "nccl.reducescatter_busbw_gbps", MUSTER_TREND_MORE },
 	{ "nccl.ring_nodes", MUSTER_TREND_MORE },
 	{ "nccl.ring_ranks", MUSTER_TREND_MORE },
 	{ "node.gpu_count", MUSTER_TREND_MORE },
@@ -107,6 +114,11 @@ static const struct metric_trend {
 	{ "node.xid_age_hours", MUSTER_TREND_DRIFTS },
 	{ "node.xid_count", MUSTER_TREND_DRIFTS },
 	{ "node.xid_line", MUSTER_TREND_DRIFTS },
+	{ "pair.exchange_bytes", MUSTER_TREND_DRIFTS },
+	{ "pair.exchange_gbps", MUSTER_TREND_MORE },
+	{ "pair.exchange_limit_gbps", MUSTER_TREND_DRIFTS },
+	{ "pair.exchange_us", MUSTER_TREND_DRIFTS },
+	{ "pair.exchange_wrong", MUSTER_TREND_LESS },
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
 	{ "port.counter_increase", MUSTER_TREND_LESS },
 	{ "port.lid", MUSTER_TREND_DRIFTS }, /* dealt by the subnet manager */
@@ -114,9 +126,14 @@ static const struct metric_trend {
 	{ "port.rate_gbps", MUSTER_TREND_MORE },
 	{ "port.rate_verbs_gbps", MUSTER_TREND_MORE },
 	{ "port.width", MUSTER_TREND_MORE },
+	{ "rank.allgather_wrong", MUSTER_TREND_LESS },
+	{ "rank.allreduce_p99_us", MUSTER_TREND_DRIFTS },
 	{ "rank.allreduce_us", MUSTER_TREND_DRIFTS },
 	{ "rank.allreduce_wrong", MUSTER_TREND_LESS },
+	{ "rank.alltoall_unreached", MUSTER_TREND_DRIFTS },
+	{ "rank.alltoall_wrong", MUSTER_TREND_LESS },
 	{ "rank.nccl_init_ms", MUSTER_TREND_DRIFTS },
+	{ "rank.reducescatter_wrong", MUSTER_TREND_LESS },
 };
 
 static int by_name(const void *key, const void *item)

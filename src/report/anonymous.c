@@ -82,6 +82,12 @@ static void change(struct walk *w, const char **text)
 	*text = muster_anonymous_text(w->names, MUSTER_NAME_NODE, *text);
 }
 
+static void change_node_name(struct walk *w, const char **name)
+{
+	if (*name && strcmp(*name, "?") != 0)
+		*name = muster_anonymous_name(w->names, MUSTER_NAME_NODE, *name);
+}
+
 /* Of the kernel's log, or of a library. */
 static void change_line(struct walk *w, const char **line)
 {
@@ -140,15 +146,24 @@ static struct muster_value replace_value(struct walk *w, const char *metric, str
 	return value;
 }
 
-/* Labels are of a few kinds; only the fabric's UUID names a machine. The array may be shared: a copy is changed. */
+static void change_label(struct walk *w, struct muster_label *label)
+{
+	if (label->value.type != MUSTER_STRING)
+		return;
+	if (strcmp(label->key, "cluster") == 0)
+		change(w, &label->value.string);
+	else if (strcmp(label->key, "peer_node") == 0)
+		change_node_name(w, &label->value.string);
+}
+
+/* Labels are of a few kinds; the fabric's UUID and nodes name a machine. The array may be shared: a copy is changed. */
 static const struct muster_label *replace_labels(
 	struct walk *w, const struct muster_label *labels, size_t count, struct muster_arena *arena)
 {
 	struct muster_label *copy = count ? muster_arena_alloc(arena, count * sizeof *copy) : NULL;
 	for (size_t i = 0; i < count; i++) {
 		copy[i] = labels[i];
-		if (strcmp(labels[i].key, "cluster") == 0 && labels[i].value.type == MUSTER_STRING)
-			change(w, &copy[i].value.string);
+		change_label(w, &copy[i]);
 	}
 	return copy;
 }
@@ -162,12 +177,6 @@ static void change_samples(struct walk *w, struct muster_samples *samples, struc
 		sample->labels = replace_labels(w, sample->labels, sample->label_count, arena);
 		change(w, &sample->reason);
 	}
-}
-
-static void change_node_name(struct walk *w, const char **name)
-{
-	if (*name && strcmp(*name, "?") != 0)
-		*name = muster_anonymous_name(w->names, MUSTER_NAME_NODE, *name);
 }
 
 static void change_rank(struct walk *w, struct muster_rank *rank, struct muster_arena *arena)

@@ -124,9 +124,9 @@ static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capabilit
 	"node.iommu", "node.kernel", "node.kernel_log", "node.kernel_log_start", "node.library_version",
 	"node.nccl_version", "node.ofed_version", "node.os", "node.transparent_hugepages", "node.vm_size",
 	"port.board_id", "port.firmware", "port.hca_type", "port.pci", "port.phys_state", "port.speed", "port.state",
-	"rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_cpu_list",
-	"rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality", "rank.memory_policy", "rank.nccl_hcas",
-	"rank.nccl_transport", "rank.nccl_version", "rank.near_nics", "rank.slurm_cpu_bind" };
+	"rank.alltoall_unreached", "rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice",
+	"rank.gpu_cpu_list", "rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality", "rank.memory_policy",
+	"rank.nccl_hcas", "rank.nccl_transport", "rank.nccl_version", "rank.near_nics", "rank.slurm_cpu_bind" };
 
 START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 {
@@ -181,6 +181,29 @@ START_TEST(a_line_of_the_log_keeps_all_but_processes_users_and_nodes)
 }
 END_TEST
 
+START_TEST(the_node_of_a_pair_is_replaced_as_the_node_itself)
+{
+	struct muster_run run;
+	muster_run_init(&run);
+	muster_run_add_node(&run, "hidden-1");
+	muster_run_add_node(&run, "hidden-2");
+	struct muster_label labels[] = { { "kind", muster_string("rail") },
+		{ "peer_node", muster_string("hidden-2") } };
+	struct muster_rank *rank = muster_node_add_rank(&run.nodes[0], 0);
+	muster_samples_add(&rank->samples, (struct muster_sample){ .metric = muster_metric_find("pair.exchange_gbps"),
+						   .labels = labels,
+						   .label_count = 2,
+						   .value = muster_number(1) });
+	muster_report_anonymise(&run, &(struct muster_report){ .run = &run });
+	const struct muster_sample *sample = &run.nodes[0].ranks[0].samples.items[0];
+	ck_assert_str_eq(sample->labels[0].value.string, "rail");
+	ck_assert_str_eq(sample->labels[1].value.string, run.nodes[1].name);
+	ck_assert_ptr_null(strstr(run.nodes[1].name, "hidden"));
+	ck_assert_str_eq(labels[1].value.string, "hidden-2");
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("anonymous");
@@ -191,6 +214,7 @@ int main(void)
 	tcase_add_test(tc, a_key_keeps_how_the_port_is_a_member);
 	tcase_add_test(tc, processes_lose_their_names_and_users);
 	tcase_add_test(tc, many_names_keep_their_replacements);
+	tcase_add_test(tc, the_node_of_a_pair_is_replaced_as_the_node_itself);
 	tcase_add_test(tc, each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless);
 	return check_main(tc);
 }
