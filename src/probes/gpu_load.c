@@ -205,35 +205,19 @@ static void read_counters(const struct muster_load *load, struct counters *ret)
 
 /* ---- the work ---- */
 
-/* Precisions for which the GPU has units of their own. FP64 elsewhere is a small part of the other units, FP8 is not
- * there before Ada. */
-static bool has_units(const struct muster_load *load, enum muster_precision precision)
-{
-	int major = 0, minor = 0;
-	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
-	load->cuda->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-	load->cuda->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-	switch (precision) {
-	case MUSTER_BF16: return major >= 8;
-	case MUSTER_FP64: return (major == 8 || major == 9 || major == 10) && minor == 0;
-	case MUSTER_FP8: return major > 8 || (major == 8 && minor >= 9);
-	case MUSTER_PRECISIONS: break;
-	}
-	return false;
-}
-
 /* Everything once. */
 static int cycle(struct muster_load *load, struct results *results, size_t patterns, double products_ms,
 	struct muster_error *err)
 {
 	bool full = muster_probe_env(load->ctx)->profile == MUSTER_FULL;
+	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
 	if (muster_load_memory(load, patterns, &results->memory, err) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		enum muster_precision precision = (enum muster_precision)i;
 		if (precision != MUSTER_BF16 && !full)
 			continue;
-		if (!has_units(load, precision)) {
+		if (!muster_product_has_units(load->cuda, device, precision)) {
 			results->products[i].tried = true;
 			snprintf(results->products[i].why_not, sizeof results->products[i].why_not,
 				"the GPU has no units for matrix products in %s", muster_precision_names[i]);

@@ -3,6 +3,7 @@
 #define MUSTER_PROBES_GPU_LOAD_LOAD_H
 
 #include "probes/gpu/kernels.h"
+#include "probes/gpu/products.h"
 #include "probes/gpu_load/sampler.h"
 #include "muster/probe.h"
 
@@ -62,9 +63,6 @@ int muster_load_memory(
 	struct muster_load *load, size_t patterns, struct muster_memory_figures *figures, struct muster_error *err);
 
 /* ---- products.c ---- */
-
-enum muster_precision { MUSTER_BF16, MUSTER_FP64, MUSTER_FP8, MUSTER_PRECISIONS };
-extern const char *const muster_precision_names[MUSTER_PRECISIONS]; /* "bf16" */
 
 /* Of one precision. */
 struct muster_product_figures {
