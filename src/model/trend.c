@@ -16,6 +16,7 @@ static const struct metric_trend {
 	{ "gpu.c2c_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "gpu.c2c_links", MUSTER_TREND_MORE },
 	{ "gpu.d2h_gbps", MUSTER_TREND_MORE },
+	{ "gpu.d2h_loaded_gbps", MUSTER_TREND_MORE },
 	{ "gpu.d2h_spread", MUSTER_TREND_DRIFTS },
 	{ "gpu.d2h_together_gbps", MUSTER_TREND_MORE },
 	{ "gpu.ecc_corrected_increase", MUSTER_TREND_LESS },
@@ -34,6 +35,7 @@ static const struct metric_trend {
 	{ "gpu.gemm_sustained_tflops", MUSTER_TREND_MORE },
 	{ "gpu.gemm_wrong", MUSTER_TREND_LESS },
 	{ "gpu.h2d_gbps", MUSTER_TREND_MORE },
+	{ "gpu.h2d_loaded_gbps", MUSTER_TREND_MORE },
 	{ "gpu.h2d_spread", MUSTER_TREND_DRIFTS },
 	{ "gpu.h2d_together_gbps", MUSTER_TREND_MORE },
 	{ "gpu.load_seconds", MUSTER_TREND_DRIFTS },
@@ -79,6 +81,10 @@ static const struct metric_trend {
 	{ "gpu.thermal_violation_ms", MUSTER_TREND_LESS },
 	{ "gpu.throttle_reasons", MUSTER_TREND_DRIFTS },
 	{ "gpu.throttled_share", MUSTER_TREND_DRIFTS },
+	{ "job.overlap", MUSTER_TREND_DRIFTS },
+	{ "job.step_gradient_mib", MUSTER_TREND_DRIFTS }, /* as fast as all-reduces are beside products */
+	{ "job.step_spread", MUSTER_TREND_DRIFTS },
+	{ "job.step_tokens", MUSTER_TREND_DRIFTS },
 	{ "nccl.allgather_busbw_gbps", MUSTER_TREND_MORE },
 	/* busbw says the same, and is comparable between rings of different sizes */
 	{ "nccl.allreduce_algbw_gbps", MUSTER_TREND_DRIFTS },
@@ -132,8 +138,12 @@ static const struct metric_trend {
 	{ "rank.allreduce_wrong", MUSTER_TREND_LESS },
 	{ "rank.alltoall_unreached", MUSTER_TREND_DRIFTS },
 	{ "rank.alltoall_wrong", MUSTER_TREND_LESS },
+	{ "rank.compute_ms", MUSTER_TREND_DRIFTS }, /* for as many tokens as the slowest rank allows */
 	{ "rank.nccl_init_ms", MUSTER_TREND_DRIFTS },
 	{ "rank.reducescatter_wrong", MUSTER_TREND_LESS },
+	{ "rank.step_compute_ms", MUSTER_TREND_DRIFTS },
+	{ "rank.step_p50_ms", MUSTER_TREND_DRIFTS },
+	{ "rank.step_p99_ms", MUSTER_TREND_DRIFTS },
 };
 
 static int by_name(const void *key, const void *item)

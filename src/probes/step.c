@@ -1,0 +1,293 @@
+/* step.c - training steps: products of one layer, all-reduces of its gradients, and copies from and to the host
+ *
+ * A step is as fast as the slowest rank, so its time is that of the job. What a rank does by itself, alone and within
+ * steps, is the products: their time names a rank that is slow, whether its GPU, its host or another program is the
+ * cause. Whatever decides which calls follow (tokens, gradients, whether all can take part) is agreed by all ranks.
+ */
+#include "probes/step/work.h"
+
+#include "probes/metrics.h"
+#include "muster/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct muster_metric metrics[] = {
+	RANK_METRIC("rank.compute_ms", MUSTER_NUMBER, "ms",
+		"the products of a step in BF16, launched one after the other, without traffic: median of the rounds"),
+	RANK_METRIC("rank.step_p50_ms", MUSTER_NUMBER, "ms", "a training step: median"),
+	RANK_METRIC("rank.step_p99_ms", MUSTER_NUMBER, "ms", "a training step: 99th percentile"),
+	RANK_METRIC("rank.step_compute_ms", MUSTER_NUMBER, "ms",
+		"the products of a step, the rank's own part, while all-reduces and copies go on: median"),
+	GPU_METRIC("gpu.h2d_loaded_gbps", MUSTER_NUMBER, "GB/s", "host to device while steps run: median"),
+	GPU_METRIC("gpu.d2h_loaded_gbps", MUSTER_NUMBER, "GB/s", "device to host while steps run: median"),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.overlap", MUSTER_NUMBER, "",
+		"the longest of products, all-reduces and copies alone / a whole step; 1 is perfect", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_tokens", MUSTER_NUMBER, "", "tokens of a step, on each rank", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_gradient_mib", MUSTER_NUMBER, "MiB",
+		"gradients that a step reduces; 416 are all of a layer", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_spread", MUSTER_NUMBER, "",
+		"(slowest - fastest) / median of rank.step_compute_ms of GPUs of one model, in a rack or in the whole "
+		"job; not measured but derived",
+		"among"),
+};
+
+#define SHORT_MS 5.0 /* a step's products, on the slowest GPU */
+#define LONG_MS 20.0
+#define SHORT_TOKENS_MOST 8192 /* of a short step: more on no GPU of today, and less memory */
+#define FIRST_TOKENS 1024      /* whose time says how many a step takes */
+#define ROUNDS 3
+#define SAMPLE_BYTES ((uint64_t)32 << 20) /* an all-reduce of them says how long those of all gradients take */
+#define SAY_EVERY 50                      /* steps */
+
+/* What was measured so far; 0 where nothing was. */
+struct results {
+	double compute_ms, longest_ms; /* longest: of the parts alone, on any rank */
+	double *step_ms, *step_compute_ms, *copy_gbps[MUSTER_STEP_WAYS];
+	size_t count; /* steps */
+	double slowest_p50_ms;
+};
+
+static int agree(struct muster_step_work *work, float *values, size_t count, struct muster_error *err)
+{
+	return muster_nccl_agree(work->session, values, count, err);
+}
+
+/* ---- measuring ---- */
+
+/* How many tokens every rank takes, so that the slowest one's products take about wanted_ms. */
+static int choose_tokens(struct muster_step_work *work, size_t most, double wanted_ms, struct muster_error *err)
+{
+	size_t first = most < FIRST_TOKENS ? most : FIRST_TOKENS;
+	double ms;
+	if (muster_step_prepare(work, first, err) < 0 || muster_step_products_alone(work, &ms, err) < 0)
+		return -1;
+	float slowest = (float)ms;
+	if (agree(work, &slowest, 1, err) < 0)
+		return -1;
+	return muster_step_prepare(work, muster_step_tokens(first, (double)slowest, wanted_ms, most), err);
+}
+
+static int measure_compute(struct muster_step_work *work, struct results *results, struct muster_error *err)
+{
+	double ms[ROUNDS];
+	float nothing = 0;
+	muster_step(work->session->ctx, "products without traffic");
+	if (agree(work, &nothing, 1, err) < 0) /* so that all ranks begin at once */
+		return -1;
+	for (size_t i = 0; i < ROUNDS; i++)
+		if (muster_step_products_alone(work, &ms[i], err) < 0)
+			return -1;
+	results->compute_ms = muster_step_percentile(ms, ROUNDS, 0.5);
+	return 0;
+}
+
+/* As much of the gradients as all-reduces take no longer for than the products do. */
+static int choose_gradients(struct muster_step_work *work, double compute_ms, struct muster_error *err)
+{
+	double ms = 0;
+	muster_step(work->session->ctx, "all-reduces of gradients alone");
+	for (int i = 0; i < 2; i++) /* the first one warms up */
+		if (muster_step_reduce_alone(work, SAMPLE_BYTES, &ms, err) < 0)
+			return -1;
+	float slowest[] = { (float)compute_ms, (float)ms };
+	if (agree(work, slowest, 2, err) < 0)
+		return -1;
+	work->halvings = muster_step_halvings((double)SAMPLE_BYTES, (double)slowest[1], (double)slowest[0]);
+	return 0;
+}
+
+/* Each part alone: results->longest_ms, and how many copies a step has. */
+static int measure_alone(struct muster_step_work *work, struct results *results, struct muster_error *err)
+{
+	double reduces_ms = 0, copy_ms;
+	if (work->session->ring.ranks > 1 && (choose_gradients(work, results->compute_ms, err) < 0 ||
+						     muster_step_gradients_alone(work, &reduces_ms, err) < 0))
+		return -1;
+	muster_step(work->session->ctx, "copies both ways at once");
+	if (muster_step_copies_alone(work, &copy_ms, err) < 0)
+		return -1;
+	work->copy_count = muster_step_copies(copy_ms, results->compute_ms, MUSTER_STEP_COPIES_MOST);
+	float slowest[] = { (float)results->compute_ms, (float)reduces_ms,
+		(float)(copy_ms * (double)work->copy_count) };
+	if (agree(work, slowest, 3, err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof slowest / sizeof *slowest; i++)
+		if ((double)slowest[i] > results->longest_ms)
+			results->longest_ms = (double)slowest[i];
+	return 0;
+}
+
+static void note(struct results *results, const struct muster_step_times *times)
+{
+	results->step_ms[results->count] = times->step_ms;
+	results->step_compute_ms[results->count] = times->compute_ms;
+	for (size_t way = 0; way < MUSTER_STEP_WAYS; way++)
+		results->copy_gbps[way][results->count] = times->copy_gbps[way];
+	results->count++;
+}
+
+/* The first step warms up and does not count. */
+static int take_steps(struct muster_step_work *work, size_t steps, struct results *results, struct muster_error *err)
+{
+	struct muster_step_times times;
+	struct muster_step_slot *slots = work->slots;
+	muster_step(work->session->ctx, "%zu training steps", steps);
+	if (muster_step_queue(work, &slots[0], err) < 0)
+		return -1;
+	for (size_t i = 0; i <= steps; i++) {
+		const struct muster_step_slot *before = i > 0 ? &slots[(i - 1) % MUSTER_STEP_SLOTS] : NULL;
+		if (i < steps && muster_step_queue(work, &slots[(i + 1) % MUSTER_STEP_SLOTS], err) < 0)
+			return -1;
+		if (muster_step_collect(work, &slots[i % MUSTER_STEP_SLOTS], before, &times, err) < 0 ||
+			muster_cancelled(work->session->ctx, err) < 0)
+			return -1;
+		if (i > 0)
+			note(results, &times);
+		if (i > 0 && i % SAY_EVERY == 0)
+			muster_step(work->session->ctx, "training step %zu of %zu", i, steps);
+	}
+	return 0;
+}
+
+/* 1 when this rank or another one cannot take part, and why. */
+static int can_all(struct muster_step_work *work, struct muster_nccl_session *session, size_t wanted, size_t *ret_most,
+	struct muster_error *why, struct muster_error *err)
+{
+	bool able = muster_step_work_init(work, session, wanted, why) == 0;
+	if (!able && why->code != MUSTER_ENOTSUPPORTED && why->code != MUSTER_ELIB) {
+		*err = *why;
+		return -1;
+	}
+	float worst[] = { able ? 0 : 1, able ? -(float)work->tokens_most : -(float)wanted };
+	if (muster_nccl_agree(session, worst, 2, err) < 0)
+		return -1;
+	*ret_most = (size_t)-worst[1];
+	if (worst[0] > 0 && able)
+		muster_fail(why, MUSTER_ENOTSUPPORTED, "another rank cannot multiply the matrices of a step");
+	return worst[0] > 0;
+}
+
+static int measure(struct muster_step_work *work, size_t most, struct results *results, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(work->session->ctx);
+	if (choose_tokens(work, most, env->long_steps ? LONG_MS : SHORT_MS, err) < 0 ||
+		measure_compute(work, results, err) < 0 || measure_alone(work, results, err) < 0 ||
+		take_steps(work, (size_t)env->steps, results, err) < 0)
+		return -1;
+	float slowest = (float)muster_step_percentile(results->step_ms, results->count, 0.5);
+	if (agree(work, &slowest, 1, err) < 0)
+		return -1;
+	results->slowest_p50_ms = (double)slowest;
+	return 0;
+}
+
+/* ---- what is told ---- */
+
+static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
+{
+	static const char *const of_rank[] = { "rank.compute_ms", "rank.step_p50_ms", "rank.step_p99_ms",
+		"rank.step_compute_ms" };
+	static const char *const of_gpu[] = { "gpu.h2d_loaded_gbps", "gpu.d2h_loaded_gbps" };
+	static const char *const of_job[] = { "job.overlap", "job.step_tokens", "job.step_gradient_mib" };
+	for (size_t i = 0; i < sizeof of_rank / sizeof *of_rank; i++)
+		muster_emit_null_for(ctx, of_rank[i], NULL, "%s", why);
+	for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
+		muster_emit_null_for(ctx, of_gpu[i], muster_probe_env(ctx)->gpu->bus_id, "%s", why);
+	for (size_t i = 0; i < sizeof of_job / sizeof *of_job && first; i++)
+		muster_emit_null_for(ctx, of_job[i], NULL, "%s", why);
+}
+
+static void tell_steps(struct muster_probe_ctx *ctx, struct results *results)
+{
+	const char *gpu = muster_probe_env(ctx)->gpu->bus_id;
+	size_t count = results->count;
+	muster_emit_for(
+		ctx, "rank.step_p50_ms", NULL, muster_number(muster_step_percentile(results->step_ms, count, 0.5)));
+	muster_emit_for(
+		ctx, "rank.step_p99_ms", NULL, muster_number(muster_step_percentile(results->step_ms, count, 0.99)));
+	muster_emit_for(ctx, "rank.step_compute_ms", NULL,
+		muster_number(muster_step_percentile(results->step_compute_ms, count, 0.5)));
+	muster_emit_for(ctx, "gpu.h2d_loaded_gbps", gpu,
+		muster_number(muster_step_percentile(results->copy_gbps[MUSTER_STEP_IN], count, 0.5)));
+	muster_emit_for(ctx, "gpu.d2h_loaded_gbps", gpu,
+		muster_number(muster_step_percentile(results->copy_gbps[MUSTER_STEP_OUT], count, 0.5)));
+}
+
+/* Also after a failure: what was measured before it stays. */
+static void tell(struct muster_step_work *work, struct results *results)
+{
+	struct muster_probe_ctx *ctx = work->session->ctx;
+	if (results->compute_ms > 0)
+		muster_emit_for(ctx, "rank.compute_ms", NULL, muster_number(results->compute_ms));
+	if (results->count == 0)
+		return;
+	tell_steps(ctx, results);
+	if (work->session->ring.rank != 0)
+		return;
+	bool reduces = work->session->ring.ranks > 1;
+	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms
+						    : muster_step_percentile(results->step_ms, results->count, 0.5);
+	double mib = (double)muster_step_gradients(work->halvings) / (1 << 20);
+	muster_emit_for(ctx, "job.overlap", NULL, muster_number(results->longest_ms / p50_ms));
+	muster_emit_for(ctx, "job.step_tokens", NULL, muster_number((double)work->tokens));
+	muster_emit_for(ctx, "job.step_gradient_mib", NULL, muster_number(reduces ? mib : 0));
+}
+
+static void make_room(struct results *results, size_t steps)
+{
+	double **const all[] = { &results->step_ms, &results->step_compute_ms, &results->copy_gbps[MUSTER_STEP_IN],
+		&results->copy_gbps[MUSTER_STEP_OUT] };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		*all[i] = muster_calloc(steps, sizeof **all[i]);
+}
+
+static void forget(struct results *results)
+{
+	free(results->step_ms);
+	free(results->step_compute_ms);
+	free(results->copy_gbps[MUSTER_STEP_IN]);
+	free(results->copy_gbps[MUSTER_STEP_OUT]);
+}
+
+static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_nccl_session session;
+	struct muster_step_work work = { 0 };
+	struct muster_error why = { 0 };
+	struct results results = { 0 };
+	size_t most;
+	if (env->steps == 0)
+		return 0;
+	if (muster_nccl_session_standing(ctx, round->timeout_ms, &session, err) < 0)
+		return -1;
+	int cannot = can_all(
+		&work, &session, env->long_steps ? MUSTER_STEP_TOKENS_MOST : SHORT_TOKENS_MOST, &most, &why, err);
+	int failed = cannot < 0 ? -1 : 0;
+	if (cannot > 0)
+		tell_nothing(ctx, session.ring.rank == 0, why.text);
+	if (cannot == 0) {
+		make_room(&results, (size_t)env->steps);
+		failed = measure(&work, most, &results, err);
+		tell(&work, &results);
+		forget(&results);
+	}
+	if (failed)
+		muster_nccl_session_fail(&session, err);
+	muster_step_work_done(&work);
+	return failed;
+}
+
+const struct muster_probe muster_probe_step = {
+	.name = "step",
+	.summary = "training steps: products, all-reduces of gradients and copies at once",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 30000,
+	.order = 76,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.traffic = traffic,
+	.traffic_shape = MUSTER_TRAFFIC_ALL,
+};

@@ -1,0 +1,339 @@
+/* work.c - the parts of a training step on one GPU, each alone and all at once */
+#include "probes/step/work.h"
+
+#include <string.h>
+
+#define ALIGNMENT ((size_t)2 << 20)
+#define FREE_SHARE 0.8 /* of the memory that is free: NCCL and cuBLASLt may want some more */
+#define ALONE_COPIES 4 /* each way */
+#define SLOT_EVENTS                                                                                                    \
+	(MUSTER_STEP_SLOTS * sizeof(struct muster_step_slot) / sizeof(CUevent)) /* slots have nothing else */
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* ---- beginning and end ---- */
+
+/* Where everything lies from `base` on, for so many tokens; the bytes that it takes. */
+static size_t place(struct muster_step_work *work, CUdeviceptr base, size_t tokens)
+{
+	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
+	struct muster_step_room room = muster_step_room(tokens, values->from_bytes, values->to_bytes);
+	work->a = base;
+	work->b = work->a + aligned(room.a);
+	work->d = work->b + aligned(room.b);
+	work->workspace = work->d + aligned(room.d);
+	work->gradients = work->workspace + MUSTER_PRODUCT_WORKSPACE;
+	work->host_copies = work->gradients + aligned((size_t)muster_step_gradients(0));
+	return (size_t)(work->host_copies + MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES - base);
+}
+
+static int take_memory(struct muster_step_work *work, size_t tokens_most, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = work->cuda;
+	size_t free_bytes, total_bytes, tokens = tokens_most;
+	if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &total_bytes) < 0)
+		return -1;
+	for (; tokens >= MUSTER_STEP_TOKENS_LEAST; tokens /= 2) {
+		size_t bytes = place(work, 0, tokens);
+		if ((double)bytes > (double)free_bytes * FREE_SHARE)
+			continue;
+		muster_step(work->session->ctx, "cuMemAlloc_v2 of %zu MiB for a step", bytes >> 20);
+		CUresult result = cuda->cuMemAlloc_v2(&work->memory, bytes);
+		if (result == CUDA_ERROR_OUT_OF_MEMORY)
+			continue;
+		if (muster_cuda_check(cuda, result, err, "cuMemAlloc_v2") < 0)
+			return -1;
+		work->tokens_most = tokens;
+		place(work, work->memory, tokens);
+		return 0;
+	}
+	return muster_fail(err, MUSTER_ENOTSUPPORTED,
+		"%zu of %zu MiB are free on the GPU, and the matrices of the smallest step need %zu", free_bytes >> 20,
+		total_bytes >> 20, place(work, 0, MUSTER_STEP_TOKENS_LEAST) >> 20);
+}
+
+static int make_events(struct muster_step_work *work, struct muster_error *err)
+{
+	CUevent *slots = (CUevent *)(void *)work->slots;
+	for (size_t i = 0; i < sizeof work->marks / sizeof *work->marks; i++)
+		if (MUSTER_CUDA(work->cuda, err, cuEventCreate, &work->marks[i], CU_EVENT_DEFAULT) < 0)
+			return -1;
+	for (size_t i = 0; i < SLOT_EVENTS; i++)
+		if (MUSTER_CUDA(work->cuda, err, cuEventCreate, &slots[i], CU_EVENT_DEFAULT) < 0)
+			return -1;
+	return 0;
+}
+
+/* Factors of products are numbers of every size; gradients are zeros, so that sums of sums do not overflow. */
+static int fill(struct muster_step_work *work, struct muster_error *err)
+{
+	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
+	const struct muster_pattern contents = { 1, values->and_mask, values->or_mask, 0 };
+	const struct muster_kernels *kernels = muster_kernels(work->cuda, err);
+	if (!kernels)
+		return -1;
+	if (muster_kernel_fill(
+		    work->cuda, kernels, work->a, (size_t)(work->d - work->a), &contents, work->compute, err) < 0)
+		return -1;
+	return MUSTER_CUDA(work->cuda, err, cuMemsetD32Async, work->gradients, 0,
+		(size_t)(work->host_copies - work->gradients) / sizeof(uint32_t), work->compute);
+}
+
+int muster_step_work_init(
+	struct muster_step_work *ret, struct muster_nccl_session *session, size_t tokens_most, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(session->ctx);
+	const struct muster_cuda *cuda = session->resources->cuda;
+	*ret = (struct muster_step_work){ .session = session, .cuda = cuda };
+	if (!muster_cublaslt(err))
+		return -1;
+	if (!muster_product_has_units(cuda, env->gpu->cuda_device, MUSTER_BF16))
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
+	if (take_memory(ret, tokens_most, err) < 0)
+		return -1;
+	muster_step(session->ctx, "cuMemHostRegister_v2 of %zu MiB", MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES >> 20);
+	if (muster_pinned_alloc(
+		    cuda, MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES, env->root, env->gpu->bus_id, &ret->host, err) < 0)
+		return -1;
+	CUstream *const streams[] = { &ret->compute, &ret->copies[MUSTER_STEP_IN], &ret->copies[MUSTER_STEP_OUT] };
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (MUSTER_CUDA(cuda, err, cuStreamCreate, streams[i], CU_STREAM_NON_BLOCKING) < 0)
+			return -1;
+	return make_events(ret, err) < 0 ? -1 : fill(ret, err);
+}
+
+static void forget_products(struct muster_step_work *work)
+{
+	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++)
+		muster_product_done(&work->products[i]);
+	work->tokens = 0;
+}
+
+void muster_step_work_done(struct muster_step_work *work)
+{
+	const struct muster_cuda *cuda = work->cuda;
+	CUstream streams[] = { work->compute, work->copies[MUSTER_STEP_IN], work->copies[MUSTER_STEP_OUT] };
+	CUevent *slots = (CUevent *)(void *)work->slots;
+	forget_products(work);
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (streams[i] && cuda->cuStreamQuery(streams[i]) == CUDA_ERROR_NOT_READY)
+			return;
+	for (size_t i = 0; i < sizeof work->marks / sizeof *work->marks; i++)
+		if (work->marks[i])
+			cuda->cuEventDestroy_v2(work->marks[i]);
+	for (size_t i = 0; i < SLOT_EVENTS; i++)
+		if (slots[i])
+			cuda->cuEventDestroy_v2(slots[i]);
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (streams[i])
+			cuda->cuStreamDestroy_v2(streams[i]);
+	if (work->memory)
+		cuda->cuMemFree_v2(work->memory);
+	if (work->host.data)
+		muster_pinned_free(cuda, &work->host);
+	*work = (struct muster_step_work){ 0 };
+}
+
+/* ---- products ---- */
+
+static int record(struct muster_step_work *work, CUevent event, CUstream stream, struct muster_error *err)
+{
+	return MUSTER_CUDA(work->cuda, err, cuEventRecord, event, stream);
+}
+
+static int wait_in(struct muster_step_work *work, CUstream stream, CUevent event, struct muster_error *err)
+{
+	return MUSTER_CUDA(work->cuda, err, cuStreamWaitEvent, stream, event, 0);
+}
+
+static int elapsed(struct muster_step_work *work, CUevent from, CUevent to, double *ret_ms, struct muster_error *err)
+{
+	float ms = 0;
+	if (MUSTER_CUDA(work->cuda, err, cuEventElapsedTime, &ms, from, to) < 0)
+		return -1;
+	if (!(ms > 0))
+		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: work took %g ms", (double)ms);
+	*ret_ms = (double)ms;
+	return 0;
+}
+
+static int queue_product(struct muster_step_work *work, size_t i, struct muster_error *err)
+{
+	return muster_product_queue(&work->products[i], work->a, work->b, work->d, work->workspace, work->compute, err);
+}
+
+int muster_step_products_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err)
+{
+	if (record(work, work->marks[0], work->compute, err) < 0)
+		return -1;
+	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++)
+		if (queue_product(work, i, err) < 0 || record(work, work->marks[i + 1], work->compute, err) < 0)
+			return -1;
+	if (muster_nccl_wait(work->session, work->marks[MUSTER_STEP_PRODUCTS], "products", err) < 0)
+		return -1;
+	return elapsed(work, work->marks[0], work->marks[MUSTER_STEP_PRODUCTS], ret_ms, err);
+}
+
+int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct muster_error *err)
+{
+	double ms;
+	if (work->tokens == tokens)
+		return 0;
+	forget_products(work);
+	muster_step_shapes(tokens, work->shapes);
+	muster_step(work->session->ctx, "products of a step of %zu tokens by cuBLASLt", tokens);
+	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++)
+		if (muster_product_init(&work->products[i], MUSTER_BF16, work->shapes[i].m, work->shapes[i].n,
+			    work->shapes[i].k, err) < 0)
+			return -1;
+	work->tokens = tokens;
+	return muster_step_products_alone(work, &ms, err);
+}
+
+/* ---- all-reduces ---- */
+
+static int reduce(struct muster_step_work *work, uint64_t offset, uint64_t bytes, struct muster_error *err)
+{
+	return muster_nccl_sum(
+		work->session, work->gradients + (CUdeviceptr)offset, (size_t)bytes / sizeof(float), ncclSum, err);
+}
+
+/* The gradients of the weights in the order in which the products make them. When: not NULL, an event of each weight
+ * that its all-reduce waits for. */
+static int reduce_gradient(struct muster_step_work *work, int weight, const CUevent *when, struct muster_error *err)
+{
+	uint64_t offset = 0;
+	for (int i = 0; i < weight; i++)
+		offset += muster_step_gradient(i, work->halvings);
+	if (when && wait_in(work, work->session->resources->stream, when[weight], err) < 0)
+		return -1;
+	return reduce(work, offset, muster_step_gradient(weight, work->halvings), err);
+}
+
+int muster_step_reduce_alone(struct muster_step_work *work, uint64_t bytes, double *ret_ms, struct muster_error *err)
+{
+	struct muster_nccl_session *s = work->session;
+	double us;
+	if (muster_nccl_record(s, s->resources->start, err) < 0 || reduce(work, 0, bytes, err) < 0 ||
+		muster_nccl_record(s, s->resources->end, err) < 0 ||
+		muster_nccl_wait(s, s->resources->end, "an all-reduce", err) < 0 ||
+		muster_nccl_elapsed_us(s, &us, err) < 0)
+		return -1;
+	*ret_ms = us / 1e3;
+	return 0;
+}
+
+int muster_step_gradients_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err)
+{
+	struct muster_nccl_session *s = work->session;
+	double us;
+	if (muster_nccl_record(s, s->resources->start, err) < 0)
+		return -1;
+	for (int weight = MUSTER_STEP_WEIGHTS; weight-- > 0;)
+		if (reduce_gradient(work, weight, NULL, err) < 0)
+			return -1;
+	if (muster_nccl_record(s, s->resources->end, err) < 0 ||
+		muster_nccl_wait(s, s->resources->end, "the all-reduces of the gradients", err) < 0 ||
+		muster_nccl_elapsed_us(s, &us, err) < 0)
+		return -1;
+	*ret_ms = us / 1e3;
+	return 0;
+}
+
+/* ---- copies ---- */
+
+static int queue_copy(struct muster_step_work *work, enum muster_step_way way, struct muster_error *err)
+{
+	void *host = (char *)work->host.data + (size_t)way * MUSTER_STEP_COPY_BYTES;
+	CUdeviceptr device = work->host_copies + (CUdeviceptr)way * MUSTER_STEP_COPY_BYTES;
+	if (way == MUSTER_STEP_IN)
+		return MUSTER_CUDA(
+			work->cuda, err, cuMemcpyHtoDAsync_v2, device, host, MUSTER_STEP_COPY_BYTES, work->copies[way]);
+	return MUSTER_CUDA(
+		work->cuda, err, cuMemcpyDtoHAsync_v2, host, device, MUSTER_STEP_COPY_BYTES, work->copies[way]);
+}
+
+int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err)
+{
+	const struct muster_step_slot *slot = &work->slots[0];
+	double ms[MUSTER_STEP_WAYS];
+	for (size_t i = 0; i <= ALONE_COPIES; i++) /* the first one each way warms up */
+		for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+			if (queue_copy(work, way, err) < 0 ||
+				(i == 0 && record(work, slot->copies_begin[way], work->copies[way], err) < 0) ||
+				(i == ALONE_COPIES && record(work, slot->copies_end[way], work->copies[way], err) < 0))
+				return -1;
+	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+		if (muster_nccl_wait(work->session, slot->copies_end[way], "copies both ways at once", err) < 0 ||
+			elapsed(work, slot->copies_begin[way], slot->copies_end[way], &ms[way], err) < 0)
+			return -1;
+	*ret_ms = (ms[MUSTER_STEP_IN] > ms[MUSTER_STEP_OUT] ? ms[MUSTER_STEP_IN] : ms[MUSTER_STEP_OUT]) / ALONE_COPIES;
+	return 0;
+}
+
+static int queue_copies(struct muster_step_work *work, const struct muster_step_slot *slot, struct muster_error *err)
+{
+	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+		if (wait_in(work, work->copies[way], slot->begin, err) < 0 ||
+			record(work, slot->copies_begin[way], work->copies[way], err) < 0)
+			return -1;
+	for (size_t i = 0; i < work->copy_count; i++)
+		for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+			if (queue_copy(work, way, err) < 0)
+				return -1;
+	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+		if (record(work, slot->copies_end[way], work->copies[way], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- steps ---- */
+
+/* The gradient of a weight is reduced as soon as the product that makes it is done. */
+static int queue_products(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err)
+{
+	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++) {
+		int weight = work->shapes[i].gradient;
+		if (queue_product(work, i, err) < 0)
+			return -1;
+		if (weight < 0 || work->session->ring.ranks == 1)
+			continue;
+		if (record(work, slot->gradient[weight], work->compute, err) < 0 ||
+			reduce_gradient(work, weight, slot->gradient, err) < 0)
+			return -1;
+	}
+	return record(work, slot->products_done, work->compute, err);
+}
+
+int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err)
+{
+	if (record(work, slot->begin, work->compute, err) < 0 || queue_copies(work, slot, err) < 0 ||
+		queue_products(work, slot, err) < 0 || muster_nccl_record(work->session, slot->reduced, err) < 0 ||
+		wait_in(work, work->compute, slot->reduced, err) < 0)
+		return -1;
+	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
+		if (wait_in(work, work->compute, slot->copies_end[way], err) < 0)
+			return -1;
+	return record(work, slot->end, work->compute, err);
+}
+
+int muster_step_collect(struct muster_step_work *work, const struct muster_step_slot *slot,
+	const struct muster_step_slot *before, struct muster_step_times *ret, struct muster_error *err)
+{
+	struct muster_step_times times;
+	if (muster_nccl_wait(work->session, slot->end, "a training step", err) < 0 ||
+		elapsed(work, before ? before->end : slot->begin, slot->end, &times.step_ms, err) < 0 ||
+		elapsed(work, slot->begin, slot->products_done, &times.compute_ms, err) < 0)
+		return -1;
+	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++) {
+		double ms;
+		if (elapsed(work, slot->copies_begin[way], slot->copies_end[way], &ms, err) < 0)
+			return -1;
+		times.copy_gbps[way] = (double)(work->copy_count * MUSTER_STEP_COPY_BYTES) / 1e6 / ms;
+	}
+	*ret = times;
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* work.h - the parts of a training step on one GPU: products, all-reduces of gradients, copies from and to the host
+ *
+ * Each part has streams of its own. The communicator is that of the NCCL session; no call waits without a deadline.
+ */
+#ifndef MUSTER_PROBES_STEP_WORK_H
+#define MUSTER_PROBES_STEP_WORK_H
+
+#include "probes/gpu/kernels.h"
+#include "probes/gpu/products.h"
+#include "probes/nccl/session.h"
+#include "probes/step/plan.h"
+#include "vendor/pinned.h"
+
+#define MUSTER_STEP_COPY_BYTES ((size_t)16 << 20) /* of one copy, each way */
+#define MUSTER_STEP_COPIES_MOST 256               /* of a step, each way */
+
+enum muster_step_way { MUSTER_STEP_IN, MUSTER_STEP_OUT, MUSTER_STEP_WAYS };
+
+/* A step that is queued: when it began, and when each part of it was done. */
+struct muster_step_slot {
+	CUevent begin, products_done, reduced, end, copies_begin[MUSTER_STEP_WAYS], copies_end[MUSTER_STEP_WAYS];
+	CUevent gradient[MUSTER_STEP_WEIGHTS];
+};
+/* One step is queued while another goes on, so that a GPU need not wait for its host, and the end of the one before
+ * them is still known. */
+#define MUSTER_STEP_SLOTS 3
+
+struct muster_step_work {
+	struct muster_nccl_session *session;
+	const struct muster_cuda *cuda;
+	CUstream compute, copies[MUSTER_STEP_WAYS];
+	CUevent marks[MUSTER_STEP_PRODUCTS + 1];
+	struct muster_step_slot slots[MUSTER_STEP_SLOTS];
+	struct muster_product products[MUSTER_STEP_PRODUCTS];
+	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
+	size_t tokens, tokens_most; /* of the products, 0: none yet; that the memory has room for */
+	int halvings;               /* of the gradients */
+	size_t copy_count;          /* of a step, each way */
+	CUdeviceptr memory, a, b, d, workspace, gradients, host_copies;
+	struct muster_pinned host; /* MUSTER_STEP_COPY_BYTES for each way */
+};
+
+/* What one step took, by the GPU's clock. */
+struct muster_step_times {
+	double step_ms; /* from the end of the step before, and of the first one from its beginning */
+	double compute_ms, copy_gbps[MUSTER_STEP_WAYS];
+};
+
+/* Memory for at most tokens_most tokens, or as many as it has room for; streams and events. -1 with err, of code
+ * MUSTER_ENOTSUPPORTED or MUSTER_ELIB where this GPU cannot take part. Either way to be ended by done. */
+int muster_step_work_init(struct muster_step_work *ret, struct muster_nccl_session *session, size_t tokens_most,
+	struct muster_error *err);
+/* Leaves alone what work that never ended still uses. */
+void muster_step_work_done(struct muster_step_work *work);
+
+/* Choose the products for so many tokens, at most tokens_most, and make each once: the first time loads kernels. */
+int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct muster_error *err);
+
+/* Each part alone, in milliseconds. Products are launched one after the other, with an event between them. */
+int muster_step_products_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err);
+/* All-reduces of `bytes` bytes; of all gradients. Every rank of the ring calls them. */
+int muster_step_reduce_alone(struct muster_step_work *work, uint64_t bytes, double *ret_ms, struct muster_error *err);
+int muster_step_gradients_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err);
+/* One copy each way, at once: the mean of several. */
+int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err);
+
+/* Queue a step in a slot; wait for the one that is in it. before: the slot of the step before; NULL: it is the first.
+ */
+int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err);
+int muster_step_collect(struct muster_step_work *work, const struct muster_step_slot *slot,
+	const struct muster_step_slot *before, struct muster_step_times *ret, struct muster_error *err);
+
+#endif
