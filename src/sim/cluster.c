@@ -110,6 +110,7 @@ static const struct muster_field gpu_fields[] = {
 	F(muster_sim_gpu, fabric_cluster, TEXT),
 	D(muster_sim_gpu, fabric_clique, INT, DESCRIBED),
 	D(muster_sim_gpu, fabric_health, WORD, DESCRIBED),
+	F(muster_sim_gpu, edge_gbps, NUMBER),
 	D(muster_sim_gpu, c2c_links, INT, DESCRIBED),
 	D(muster_sim_gpu, c2c_mbps, NUMBER, DESCRIBED),
 	D(muster_sim_gpu, p2p, BOOLEAN, DESCRIBED),
@@ -170,6 +171,7 @@ static const struct muster_field port_fields[] = {
 	D(muster_sim_port, hca_type, TEXT, DESCRIBED),
 	TEXTS(muster_sim_port, pkeys, pkey_count, MUSTER_SIM_DESCRIBED),
 	D(muster_sim_port, numa_node, INT, DEVICE),
+	F(muster_sim_port, rail_gbps, NUMBER),
 	OBJECTS(muster_sim_port, counters, counter_count, &counter_type),
 };
 const struct muster_object_type muster_sim_port_type = MUSTER_OBJECT_TYPE(muster_sim_port, port_fields);
@@ -259,6 +261,8 @@ static const struct muster_field rank_fields[] = {
 	F(muster_sim_rank, cpu_mask, TEXT),
 	{ MUSTER_FIELD(muster_sim_rank, visible_gpus, TEXT), .or_null = true },
 	F(muster_sim_rank, nccl_slow, NUMBER),
+	F(muster_sim_rank, nccl_jitter, NUMBER),
+	F(muster_sim_rank, exchange_wrong, BOOLEAN),
 	F(muster_sim_rank, nccl_wrong_sum, BOOLEAN),
 	F(muster_sim_rank, nccl_hang, TEXT),
 	F(muster_sim_rank, nccl_async_error, BOOLEAN),
@@ -281,6 +285,15 @@ static const struct muster_field barrier_fields[] = {
 };
 static const struct muster_object_type barrier_type = MUSTER_OBJECT_TYPE(muster_sim_partition, barrier_fields);
 
+static const struct muster_field link_fields[] = {
+	F(muster_sim_link, from_node, INT),
+	F(muster_sim_link, to_node, INT),
+	F(muster_sim_link, from_gpu, TEXT),
+	F(muster_sim_link, to_gpu, TEXT),
+	F(muster_sim_link, gbps, NUMBER),
+};
+static const struct muster_object_type link_type = MUSTER_OBJECT_TYPE(muster_sim_link, link_fields);
+
 static const struct muster_field cluster_fields[] = {
 	F(muster_sim_cluster, sku, TEXT),
 	F(muster_sim_cluster, directory, TEXT),
@@ -290,6 +303,7 @@ static const struct muster_field cluster_fields[] = {
 	OBJECTS(muster_sim_cluster, ranks, rank_count, &rank_type),
 	OBJECTS(muster_sim_cluster, bandwidths, bandwidth_count, &muster_sim_bandwidth_type),
 	OBJECTS(muster_sim_cluster, barriers, barrier_count, &barrier_type),
+	OBJECTS(muster_sim_cluster, links, link_count, &link_type),
 };
 const struct muster_object_type muster_sim_cluster_type = MUSTER_OBJECT_TYPE(muster_sim_cluster, cluster_fields);
 

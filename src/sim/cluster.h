@@ -65,6 +65,7 @@ struct muster_sim_gpu {
 	const char *fabric_cluster;      /* UUID; all zeros: none */
 	int fabric_clique;
 	unsigned long long fabric_health; /* mask of nvmlGpuFabricInfo_v2_t */
+	double edge_gbps;                 /* what NCCL's exchanges with its neighbours reach; 0: what NVLink allows */
 	int c2c_links;                    /* to the CPU's side of the chip; 0: none */
 	double c2c_mbps;                  /* of each */
 	bool p2p;                         /* CUDA lets it reach the node's other GPUs */
@@ -105,6 +106,7 @@ struct muster_sim_port {
 	const char **pkeys;
 	size_t pkey_count;
 	int numa_node;
+	double rail_gbps; /* what NCCL's exchanges through it reach; 0: what its rate allows */
 	struct muster_sim_counter *counters;
 	size_t counter_count;
 };
@@ -186,6 +188,8 @@ struct muster_sim_rank {
 	const char *cpu_mask;     /* hex, as srun's mask_cpu takes it */
 	const char *visible_gpus; /* CUDA_VISIBLE_DEVICES for it; NULL: not set */
 	double nccl_slow;         /* its collectives take this many times as long; 1 is normal */
+	double nccl_jitter;       /* one all-reduce in fifty takes this many times as long; 0: none does */
+	bool exchange_wrong;      /* what it receives from others has one wrong value */
 	bool nccl_wrong_sum;      /* its copy of every sum has one wrong value */
 	const char *nccl_hang;    /* where its NCCL stops for ever: "init", "reduce"; "": nowhere */
 	bool nccl_async_error;    /* its communicators break while they work */
@@ -206,6 +210,13 @@ struct muster_sim_partition {
 	const char *sides; /* a letter for each node: 'a', 'b', or '-' for those that it does not concern */
 };
 
+/* Two GPUs, by their bus ids, whose exchanges are slow, in both directions. */
+struct muster_sim_link {
+	int from_node, to_node; /* indexes */
+	const char *from_gpu, *to_gpu;
+	double gbps;
+};
+
 struct muster_sim_cluster {
 	struct muster_arena *arena; /* owns everything below */
 	const char *sku, *directory;
@@ -219,6 +230,8 @@ struct muster_sim_cluster {
 	size_t bandwidth_count;
 	struct muster_sim_partition *barriers;
 	size_t barrier_count;
+	struct muster_sim_link *links;
+	size_t link_count;
 };
 
 /* The structs' fields, as cluster.json has them. Those that a hardware description gives as well are in one of these

@@ -26,7 +26,7 @@ typedef enum {
 	ncclInProgress = 7
 } ncclResult_t;
 typedef enum { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3 } ncclRedOp_t;
-typedef enum { ncclFloat32 = 7, ncclFloat64 = 8 } ncclDataType_t;
+typedef enum { ncclInt8 = 0, ncclUint8 = 1, ncclFloat32 = 7, ncclFloat64 = 8 } ncclDataType_t;
 #endif
 
 /* The 2.14 prefix of ncclConfig_t, and the values that mark it (NCCL_API_MAGIC; 2.14.0 by NCCL_VERSION). */

@@ -2,6 +2,7 @@
  */
 #include "standins/example.h"
 
+#include "probes/gpu/kernels.h"
 #include "vendor/nccl_abi.h"
 #include "sim/standins/base.h"
 
@@ -500,6 +501,458 @@ START_TEST(differing_arguments_are_an_error_and_not_a_hang)
 }
 END_TEST
 
+/* -- from one rank to another -- */
+
+#define TILE 8191 /* words of 8 bytes: the period of test data */
+
+static ncclResult_t message(bool sends, CUdeviceptr at, size_t bytes, int peer, ncclComm_t comm, CUstream stream)
+{
+	return sends ? nccl.ncclSend((const void *)(uintptr_t)at, bytes, ncclUint8, peer, comm, stream)
+		     : nccl.ncclRecv((void *)(uintptr_t)at, bytes, ncclUint8, peer, comm, stream);
+}
+
+static void end_group(ncclComm_t comm)
+{
+	ncclResult_t result = nccl.ncclGroupEnd();
+	ck_assert_msg(result == ncclSuccess || result == ncclInProgress, "%d", (int)result);
+	if (result == ncclInProgress)
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+}
+
+/* The 8-byte word of a rank's data at a place; another one for each rank. */
+static uint64_t word_at(int rank, size_t place)
+{
+	return (uint64_t)(place % TILE + 1) * 0x9e3779b97f4a7c15u + (uint64_t)rank;
+}
+
+static void upload_words(CUdeviceptr to, int rank, size_t bytes, CUstream stream)
+{
+	uint64_t *host = malloc(bytes + sizeof *host);
+	for (size_t i = 0; i <= bytes / sizeof *host; i++)
+		host[i] = word_at(rank, i);
+	CUDA_OK(cuMemcpyHtoDAsync_v2(to, host, bytes, stream));
+	finish(stream);
+	free(host);
+}
+
+/* Bytes that are not those of the rank's data from byte `first` on. */
+static size_t count_wrong_bytes(CUdeviceptr from, int rank, size_t first, size_t bytes, CUstream stream)
+{
+	unsigned char *host = malloc(bytes);
+	size_t wrong = 0;
+	CUDA_OK(cuMemcpyDtoHAsync_v2(host, from, bytes, stream));
+	finish(stream);
+	for (size_t i = 0; i < bytes; i++) {
+		uint64_t word = word_at(rank, (first + i) / sizeof word);
+		wrong += host[i] != ((unsigned char *)&word)[(first + i) % sizeof word];
+	}
+	free(host);
+	return wrong;
+}
+
+struct exchange {
+	ncclUniqueId id;
+	size_t bytes;
+	double seconds;
+};
+
+static CUdeviceptr allocate(size_t bytes)
+{
+	CUdeviceptr pointer;
+	CUDA_OK(cuMemAlloc_v2(&pointer, bytes));
+	return pointer;
+}
+
+static void alltoall_ranks(int rank, void *arg)
+{
+	const struct exchange *exchange = arg;
+	size_t each = exchange->bytes;
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUdeviceptr send = allocate(each * EXAMPLE_RANKS), receive = allocate(each * EXAMPLE_RANKS);
+	upload_words(send, rank, each * EXAMPLE_RANKS, stream);
+	ncclComm_t comm = join(exchange->id, rank, EXAMPLE_RANKS);
+	for (int round = 0; round < 2; round++) {
+		OK(ncclGroupStart());
+		for (int peer = 0; peer < EXAMPLE_RANKS; peer++) {
+			ck_assert_int_eq(message(true, send + (size_t)peer * each, each, peer, comm, stream), 0);
+			ck_assert_int_eq(message(false, receive + (size_t)peer * each, each, peer, comm, stream), 0);
+		}
+		ncclResult_t result = nccl.ncclGroupEnd();
+		ck_assert_int_eq(result, round == 0 ? ncclInProgress : ncclSuccess);
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+		finish(stream);
+		for (int peer = 0; peer < EXAMPLE_RANKS; peer++)
+			ck_assert_uint_eq(count_wrong_bytes(receive + (size_t)peer * each, peer, (size_t)rank * each,
+						  each, stream),
+				0);
+	}
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+/* Small, odd, longer than the window, a multiple of it. */
+static const size_t alltoall_bytes[] = { 4, 8, 1000, 65529, WINDOW - 4, WINDOW, 3 * WINDOW + 12, 1 << 20 };
+
+START_TEST(all_to_all_brings_each_rank_what_each_other_has_for_it)
+{
+	struct exchange exchange = { .id = new_id(), .bytes = alltoall_bytes[_i] };
+	example_ranks(EXAMPLE_RANKS, alltoall_ranks, &exchange);
+}
+END_TEST
+
+static void gather_ranks(int rank, void *arg)
+{
+	static const size_t each_bytes[] = { 8, 4096, WINDOW, 1 << 20 };
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
+	for (size_t i = 0; i < 2 * sizeof each_bytes / sizeof *each_bytes; i++) {
+		size_t each = each_bytes[i / 2];
+		CUdeviceptr receive = allocate(each * RANKS), own = receive + (size_t)rank * each;
+		CUdeviceptr send = i % 2 ? own : allocate(each);
+		upload_words(send, rank, each, stream);
+		ncclResult_t result = nccl.ncclAllGather(
+			(const void *)(uintptr_t)send, (void *)(uintptr_t)receive, each / 4, ncclFloat32, comm, stream);
+		ck_assert_int_eq(result, i == 0 ? ncclInProgress : ncclSuccess);
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+		finish(stream);
+		for (int peer = 0; peer < RANKS; peer++) {
+			size_t wrong = count_wrong_bytes(receive + (size_t)peer * each, peer, 0, each, stream);
+			ck_assert_msg(wrong == 0, "%zu bytes, from rank %d: %zu wrong", each, peer, wrong);
+		}
+		CUDA_OK(cuMemFree_v2(receive));
+		if (send != own)
+			CUDA_OK(cuMemFree_v2(send));
+	}
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(all_gather_brings_every_ranks_data_in_and_out_of_place)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(RANKS, gather_ranks, &id);
+}
+END_TEST
+
+static void scatter_ranks(int rank, void *arg)
+{
+	static const size_t each_counts[] = { 1, 1000, WINDOW / 4, WINDOW };
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
+	for (size_t i = 0; i < 4 * sizeof each_counts / sizeof *each_counts; i++) {
+		size_t each = each_counts[i / 4], bytes = each * sizeof(float), wrong = 0;
+		ncclRedOp_t op = i % 2 ? ncclMax : ncclSum;
+		CUdeviceptr send = allocate(bytes * RANKS), own = send + (size_t)rank * bytes;
+		CUdeviceptr receive = i / 2 % 2 ? own : allocate(bytes);
+		upload(send, rank, each * RANKS, stream);
+		ncclResult_t result = nccl.ncclReduceScatter(
+			(const void *)(uintptr_t)send, (void *)(uintptr_t)receive, each, ncclFloat32, op, comm, stream);
+		ck_assert_int_eq(result, i == 0 ? ncclInProgress : ncclSuccess);
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+		finish(stream);
+		float *host = malloc(bytes);
+		CUDA_OK(cuMemcpyDtoHAsync_v2(host, receive, bytes, stream));
+		finish(stream);
+		for (size_t k = 0; k < each; k++) {
+			double sum = 0;
+			for (int peer = 0; peer < RANKS; peer++)
+				sum += value_of(peer, (size_t)rank * each + k);
+			double best = value_of(RANKS - 1, (size_t)rank * each + k);
+			wrong += (double)host[k] != (op == ncclMax ? best : sum);
+		}
+		ck_assert_msg(wrong == 0, "%zu values, case %zu: %zu wrong", each, i, wrong);
+		free(host);
+		CUDA_OK(cuMemFree_v2(send));
+		if (receive != own)
+			CUDA_OK(cuMemFree_v2(receive));
+	}
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(reduce_scatter_sums_the_ranks_parts_in_and_out_of_place)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(RANKS, scatter_ranks, &id);
+}
+END_TEST
+
+/* What kernels check. */
+struct kernels {
+	CUmodule module;
+	CUfunction fill, verify, compare;
+};
+
+static struct kernels load_kernels(void)
+{
+	static const char text[] = ".version 7.0\n.entry muster_fill(\n.entry muster_verify(\n.entry muster_compare(\n";
+	struct kernels kernels;
+	CUDA_OK(cuModuleLoadDataEx(&kernels.module, text, 0, NULL, NULL));
+	CUDA_OK(cuModuleGetFunction(&kernels.fill, kernels.module, "muster_fill"));
+	CUDA_OK(cuModuleGetFunction(&kernels.verify, kernels.module, "muster_verify"));
+	CUDA_OK(cuModuleGetFunction(&kernels.compare, kernels.module, "muster_compare"));
+	return kernels;
+}
+
+static void launch(CUfunction function, void **parameters, CUstream stream)
+{
+	CUDA_OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
+	finish(stream);
+}
+
+/* Wrong 16-byte words. */
+static uint64_t run_report(CUfunction function, CUdeviceptr range, CUdeviceptr expected, size_t bytes,
+	const struct muster_pattern *pattern, CUstream stream)
+{
+	CUdeviceptr report = allocate(sizeof(struct muster_kernel_report));
+	struct muster_kernel_report found;
+	uint64_t words = bytes / MUSTER_KERNEL_WORD;
+	struct muster_pattern p = pattern ? *pattern : (struct muster_pattern){ 0 };
+	void *verify[] = { &range, &words, &p.seed, &p.and_mask, &p.or_mask, &p.xor_mask, &report };
+	void *compare[] = { &range, &expected, &words, &report };
+	CUDA_OK(cuMemsetD32Async(report, 0, sizeof found / 4, stream));
+	launch(function, pattern ? verify : compare, stream);
+	CUDA_OK(cuMemcpyDtoHAsync_v2(&found, report, sizeof found, stream));
+	finish(stream);
+	CUDA_OK(cuMemFree_v2(report));
+	return found.wrong;
+}
+
+/* Each rank has a pattern of its own, and data from the host, in one buffer each. */
+static void kernel_ranks(int rank, void *arg)
+{
+	const struct exchange *exchange = arg;
+	size_t each = exchange->bytes, all = each * RANKS;
+	const bool wrong = rank == 1 && exchange->seconds > 0;
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	struct kernels kernels = load_kernels();
+	ncclComm_t comm = join(exchange->id, rank, RANKS);
+	CUdeviceptr send = allocate(all), receive = allocate(all), expected = allocate(all);
+	struct muster_pattern patterns[RANKS];
+	for (int i = 0; i < RANKS; i++)
+		patterns[i] = (struct muster_pattern){ .seed = (uint64_t)(i + 1) << 40, .and_mask = UINT64_MAX };
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t words = all / MUSTER_KERNEL_WORD;
+		void *fill[] = { &send, &words, &patterns[rank].seed, &patterns[rank].and_mask, &patterns[rank].or_mask,
+			&patterns[rank].xor_mask };
+		if (kind == 0)
+			launch(kernels.fill, fill, stream);
+		else
+			upload_words(send, rank, all, stream);
+		OK(ncclGroupStart());
+		for (int peer = 0; peer < RANKS; peer++) {
+			size_t at = (size_t)peer * each;
+			ck_assert_int_eq(message(true, send + at, each, peer, comm, stream), ncclSuccess);
+			ck_assert_int_eq(message(false, receive + at, each, peer, comm, stream), ncclSuccess);
+		}
+		end_group(comm);
+		finish(stream);
+		for (int peer = 0; peer < RANKS; peer++) {
+			struct muster_pattern shifted = patterns[peer];
+			CUdeviceptr from = receive + (size_t)peer * each;
+			uint64_t found;
+			shifted.seed += (size_t)rank * each / 8;
+			upload_words(expected, peer, all, stream);
+			if (kind == 0)
+				found = run_report(kernels.verify, from, 0, each, &shifted, stream);
+			else
+				found = run_report(
+					kernels.compare, from, expected + (size_t)rank * each, each, NULL, stream);
+			ck_assert_msg(found == (wrong ? 1 : 0), "kind %d, from rank %d: %llu wrong", kind, peer,
+				(unsigned long long)found);
+			/* another rank's data does not pass for it */
+			upload_words(expected, peer + 1, all, stream);
+			shifted.seed++;
+			if (kind == 0)
+				found = run_report(kernels.verify, from, 0, each, &shifted, stream);
+			else
+				found = run_report(
+					kernels.compare, from, expected + (size_t)rank * each, each, NULL, stream);
+			ck_assert_uint_eq(found, each / MUSTER_KERNEL_WORD);
+		}
+	}
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(kernels_find_what_was_received_right_and_one_wrong_bit_of_it)
+{
+	static const size_t each_bytes[] = { 4096, WINDOW, 1 << 20, 6 << 20 };
+	struct muster_sim_cluster *cluster = example_cluster();
+	struct exchange exchange = { .bytes = each_bytes[_i / 2], .seconds = _i % 2 };
+	cluster->ranks[1].exchange_wrong = _i % 2;
+	example_end();
+	example_start(cluster, 0);
+	exchange.id = new_id();
+	example_ranks(RANKS, kernel_ranks, &exchange);
+}
+END_TEST
+
+static float measure_group(
+	ncclComm_t comm, int peer, CUdeviceptr send, CUdeviceptr receive, size_t bytes, CUstream stream)
+{
+	CUevent before, after;
+	float ms;
+	CUDA_OK(cuEventCreate(&before, 0));
+	CUDA_OK(cuEventCreate(&after, 0));
+	for (int round = 0; round < 2; round++) {
+		CUDA_OK(cuEventRecord(before, stream));
+		OK(ncclGroupStart());
+		ck_assert_int_eq(message(true, send, bytes, peer, comm, stream), ncclSuccess);
+		ck_assert_int_eq(message(false, receive, bytes, peer, comm, stream), ncclSuccess);
+		end_group(comm);
+		CUDA_OK(cuEventRecord(after, stream));
+		finish(stream);
+	}
+	CUDA_OK(cuEventElapsedTime(&ms, before, after));
+	return ms;
+}
+
+/* Ranks 0 and 1 exchange, and 2 and 3, while rank 4 waits for rank 5, which never comes. */
+static void pair_ranks(int rank, void *arg)
+{
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 6);
+	CUdeviceptr send = allocate(1 << 20), receive = allocate(1 << 20);
+	upload_words(send, rank, 1 << 20, stream);
+	if (rank < 4) {
+		measure_group(comm, rank ^ 1, send, receive, 1 << 20, stream);
+		ck_assert_uint_eq(count_wrong_bytes(receive, rank ^ 1, 0, 1 << 20, stream), 0);
+	} else if (rank == 4) {
+		ncclResult_t state;
+		OK(ncclGroupStart());
+		ck_assert_int_eq(message(false, receive, 8, 5, comm, stream), ncclSuccess);
+		ck_assert_int_eq(nccl.ncclGroupEnd(), ncclInProgress);
+		for (int i = 0; i < 20; i++) {
+			OK(ncclCommGetAsyncError(comm, &state));
+			ck_assert_int_eq(state, ncclInProgress);
+			pause_briefly();
+		}
+	}
+	OK(ncclCommAbort(comm));
+	finish(stream);
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+START_TEST(pairs_exchange_beside_a_pair_of_which_one_never_comes)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(6, pair_ranks, &id);
+}
+END_TEST
+
+/* Both connect; then only rank 0 comes to the second exchange. */
+static void late_ranks(int rank, void *arg)
+{
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	CUdeviceptr send = allocate(64), receive = allocate(64);
+	measure_group(comm, 1 - rank, send, receive, 64, stream);
+	if (rank == 0) {
+		ck_assert_int_eq(message(true, send, 64, 1, comm, stream), ncclSuccess);
+		for (int i = 0; i < 20; i++) {
+			ck_assert_int_eq(cuda.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+			pause_briefly();
+		}
+	}
+	OK(ncclCommAbort(comm));
+	finish(stream);
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(a_send_waits_for_its_receiver_until_it_is_aborted)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, late_ranks, &id);
+}
+END_TEST
+
+static void mismatch_ranks(int rank, void *arg)
+{
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	CUdeviceptr buffer = allocate(64);
+	ck_assert_int_eq(message(rank == 0, buffer, rank == 0 ? 8 : 16, 1 - rank, comm, stream), ncclInProgress);
+	ncclResult_t state = settle(comm);
+	ck_assert(state == ncclSuccess || state == ncclInvalidUsage);
+	while (cuda.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+		pause_briefly();
+	ck_assert_int_eq(settle(comm), ncclInvalidUsage);
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(differing_lengths_of_a_message_are_an_error_and_not_a_hang)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(2, mismatch_ranks, &id);
+}
+END_TEST
+
+START_TEST(arguments_of_messages_and_groups_are_checked)
+{
+	ncclUniqueId id;
+	CUstream stream;
+	restart();
+	open_libraries();
+	OK(ncclGetUniqueId(&id));
+	take_gpu(0);
+	ncclComm_t comm = join(id, 0, 1);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUdeviceptr buffer = allocate(64);
+	void *data = (void *)(uintptr_t)buffer;
+	ck_assert_int_eq(nccl.ncclGroupEnd(), ncclInvalidUsage);
+	ck_assert_int_eq(nccl.ncclSend(data, 8, ncclUint8, 0, NULL, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclSend(data, 65, ncclUint8, 0, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclRecv(&id, 8, ncclUint8, 0, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclSend(data, 8, ncclUint8, 1, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclSend(data, 8, (ncclDataType_t)99, 0, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclSend(data, 8, ncclUint8, 0, comm, stream), ncclInvalidUsage); /* to itself alone */
+	ck_assert_int_eq(nccl.ncclAllGather(data, data, 17, ncclFloat32, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(
+		nccl.ncclReduceScatter(data, data, 4, ncclFloat64, ncclSum, comm, stream), ncclInvalidArgument);
+	/* a group with one bad call does nothing, and says so at its end */
+	CUDA_OK(cuMemsetD32Async(buffer, 7, 16, stream));
+	OK(ncclGroupStart());
+	OK(ncclGroupStart());
+	OK(ncclSend(data, 8, ncclUint8, 0, comm, stream));
+	OK(ncclRecv((char *)data + 8, 8, ncclUint8, 0, comm, stream));
+	OK(ncclGroupEnd());
+	ck_assert_int_eq(nccl.ncclSend(data, 8, ncclUint8, 9, comm, stream), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclGroupEnd(), ncclInvalidArgument);
+	CUDA_OK(cuStreamQuery(stream));
+	/* and the next one works */
+	OK(ncclGroupStart());
+	OK(ncclSend(data, 8, ncclUint8, 0, comm, stream));
+	OK(ncclRecv((char *)data + 8, 8, ncclUint8, 0, comm, stream));
+	end_group(comm);
+	finish(stream);
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(0));
+}
+END_TEST
+
 /* -- the rest of the interface -- */
 
 static void early_ranks(int rank, void *arg)
@@ -646,6 +1099,15 @@ int main(void)
 	tcase_add_loop_test(tests, rings_of_nodes_with_a_barrier_between_them_do_not_work, 0, 2);
 	tcase_add_test(tests, who_waits_for_a_missing_rank_can_abort);
 	tcase_add_test(tests, differing_arguments_are_an_error_and_not_a_hang);
+	tcase_add_loop_test(tests, all_to_all_brings_each_rank_what_each_other_has_for_it, 0,
+		(int)(sizeof alltoall_bytes / sizeof *alltoall_bytes));
+	tcase_add_test(tests, all_gather_brings_every_ranks_data_in_and_out_of_place);
+	tcase_add_test(tests, reduce_scatter_sums_the_ranks_parts_in_and_out_of_place);
+	tcase_add_loop_test(tests, kernels_find_what_was_received_right_and_one_wrong_bit_of_it, 0, 8);
+	tcase_add_test(tests, pairs_exchange_beside_a_pair_of_which_one_never_comes);
+	tcase_add_test(tests, a_send_waits_for_its_receiver_until_it_is_aborted);
+	tcase_add_test(tests, differing_lengths_of_a_message_are_an_error_and_not_a_hang);
+	tcase_add_test(tests, arguments_of_messages_and_groups_are_checked);
 	tcase_add_test(tests, an_event_recorded_too_early_misses_the_first_all_reduce);
 	tcase_add_test(tests, arguments_are_checked);
 	tcase_add_test(tests, the_log_names_the_version_the_devices_and_the_transports);

@@ -52,6 +52,13 @@ struct muster_standin_device {
 	const struct muster_sim_gpu *gpu;
 };
 
+/* What a kernel has filled memory with: the pattern of kernels.h whose place 0 is the range's first word; flipped: the
+ * byte at which a word with a wrong bit begins, SIZE_MAX: there is none. */
+struct muster_standin_pattern {
+	unsigned long long seed, and_mask, xor_mask;
+	size_t flipped;
+};
+
 /* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for the other stand-ins. One
  * lock guards all streams and memory; poll and done are called with it held, and it may be taken again by its holder.
  *   lock, unlock    - the lock
@@ -60,10 +67,15 @@ struct muster_standin_device {
  *   progress        - do what can be done now, in every stream
  *   check           - whether bytes from pointer on lie in one allocation
  *   read, write     - copy through the fold; the caller has checked the range
- *   sum             - a number that says what the range holds, as a kernel reads it: equal for equal contents
- *   fill            - the whole range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit
- *   loaded          - whether kernels are loaded on the GPU now; *seconds: of its work while they were
- *   used            - whether there is a context on the GPU now; *worked: whether work in a stream of it was done */
+ *   pattern         - whether a kernel has filled the whole range with one pattern
+ *   fold            - the real bytes of the range's allocation, *window of them, of which the range begins at *first;
+ * NULL: a part of the range lies beside the fold lay             - the range holds the data, again and again: length is
+ * bytes, or a window. Beside the fold lay_pattern     - the same, with a pattern; false: it cannot begin there spoil -
+ * one bit of a word in the midst of the range, which was laid and is longer than a window, is wrong sum             - a
+ * number that says what the range holds, as a kernel reads it: equal for equal contents fill            - the whole
+ * range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit loaded          - whether kernels are
+ * loaded on the GPU now; *seconds: of its work while they were used            - whether there is a context on the GPU
+ * now; *worked: whether work in a stream of it was done */
 #define MUSTER_STANDIN_CUDA_FUNCTIONS(X)                                                                               \
 	X(void, muster_standin_cuda_lock, (void))                                                                      \
 	X(void, muster_standin_cuda_unlock, (void))                                                                    \
@@ -73,6 +85,13 @@ struct muster_standin_device {
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes))                                        \
 	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes))                                  \
 	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes))                           \
+	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern * ret))    \
+	X(const void *, muster_standin_cuda_fold,                                                                      \
+		(CUdeviceptr from, size_t bytes, size_t * ret_window, size_t * ret_first))                             \
+	X(void, muster_standin_cuda_lay, (CUdeviceptr to, size_t bytes, const void *data, size_t length))              \
+	X(bool, muster_standin_cuda_lay_pattern,                                                                       \
+		(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what))                             \
+	X(void, muster_standin_cuda_spoil, (CUdeviceptr to, size_t bytes))                                             \
 	X(unsigned long long, muster_standin_cuda_sum, (CUdeviceptr from, size_t bytes))                               \
 	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong))         \
 	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds))                                     \

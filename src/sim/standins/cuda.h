@@ -1,7 +1,8 @@
 /* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
  * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams, events and copies,
- * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel has written. Every exported function runs
+ * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel or NCCL has written,
+ * cuda_compare.c what kernels find that read it. Every exported function runs
  * between an _enter_ and leave, which hold the one lock.
  */
 #ifndef MUSTER_SIM_STANDINS_CUDA_H
@@ -94,10 +95,12 @@ void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);
 void muster_simcuda_forget_memory(struct CUctx_st *context);
 
-/* -- what kernels have written -- */
+/* -- what kernels and NCCL have written -- */
 /* The range holds the pattern, whose place 0 is the range's first byte. It begins and ends at whole 8-byte words. */
 void muster_simcuda_fill(struct muster_simcuda_range to, size_t bytes, const struct muster_pattern *pattern);
-void muster_simcuda_flip(struct muster_simcuda_range word); /* the lowest bit of a word that was filled */
+/* The range holds the data, again and again: length is bytes, or a window. */
+void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void *data, size_t length);
+void muster_simcuda_flip(struct muster_simcuda_range word); /* the lowest bit of a word that was filled or laid */
 /* It holds what data has from now on. */
 void muster_simcuda_drop(struct muster_simcuda_range to, size_t bytes);
 void muster_simcuda_overlay(struct muster_simcuda_range from, void *to, size_t bytes); /* to: what data has */

@@ -1,7 +1,6 @@
 /* nccl.c - libnccl.so.2 for the simulation: communicators
  *
- * An all-reduce is an operation in a stream of the simulated device and advances at each query of that stream or of
- * the communicator's state. If a rank died or never started, the others wait for ever, as with NCCL, until they abort.
+ * If a rank dies or never starts, the others wait for ever, as with NCCL, until they abort.
  */
 #include "sim/standins/nccl.h"
 
@@ -28,30 +27,12 @@ struct id {
 };
 _Static_assert(sizeof(struct id) <= sizeof(ncclUniqueId), "an id must fit");
 
-/* An all-reduce, from the call until the stream is done with it. */
-struct work {
-	struct ncclComm *comm;
-	cudaStream_t stream;
-	struct muster_simring_work ring;
-};
-
-struct ncclComm {
-	struct muster_simring *ring;
-	struct muster_standin_device device;
-	int rank, ranks;
-	uint64_t token, numbers; /* numbers: all-reduces so far */
-	ncclResult_t state;
-	bool ready, connected, aborted, finalizing;
-	struct work *deferred; /* waits for the ring to be connected */
-	size_t references;     /* the caller's, and one for each all-reduce */
-};
-
-static void lock(void)
+void muster_simnccl_lock(void)
 {
 	muster_standin_cuda()->muster_standin_cuda_lock();
 }
 
-static ncclResult_t unlock(ncclResult_t result)
+ncclResult_t muster_simnccl_unlock(ncclResult_t result)
 {
 	muster_standin_cuda()->muster_standin_cuda_unlock();
 	return result;
@@ -103,12 +84,13 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 
 /* -- a communicator's life -- */
 
-static void release(struct ncclComm *comm)
+void muster_simnccl_release(struct ncclComm *comm)
 {
 	if (--comm->references > 0)
 		return;
 	if (comm->ring)
 		muster_simring_leave(comm->ring);
+	free(comm->peers);
 	free(comm);
 }
 
@@ -143,15 +125,8 @@ static ncclResult_t check_duplicates(struct ncclComm *comm)
 	return result;
 }
 
-static void connect_ring(struct ncclComm *comm)
-{
-	if (!comm->connected)
-		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
-	comm->connected = true;
-}
-
 /* Go on with initialising, if the others are there. */
-static void advance_init(struct ncclComm *comm)
+void muster_simnccl_advance_init(struct ncclComm *comm)
 {
 	if (comm->ready || comm->state != ncclInProgress || !muster_simring_is_complete(comm->ring))
 		return;
@@ -165,66 +140,21 @@ static void advance_init(struct ncclComm *comm)
 	if (comm->state != ncclSuccess)
 		return;
 	comm->ready = true;
-	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION)
-		connect_ring(comm);
+	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION) {
+		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
+		comm->connected = true;
+	}
 	muster_simlog_info("ncclCommInitRankConfig comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64
 			   " commId 0x%" PRIx64 " - Init COMPLETE",
 		(void *)comm, comm->rank, comm->ranks, comm->device.ordinal, comm->device.gpu->nvml_index,
 		bus_number(comm->device.gpu), comm->token);
 }
 
-/* The scenario's hang and error come when the ring has worked for a moment. */
-#define WORKS_BEFORE 2
-
-static int work_poll(void *arg, double *seconds)
-{
-	struct work *work = arg;
-	struct ncclComm *comm = work->comm;
-	const struct muster_sim_rank *self = muster_sim_this_rank();
-	if (work->ring.number > WORKS_BEFORE && self->nccl_async_error && comm->state == ncclSuccess) {
-		muster_simlog_warn("NET/IB : Got async event : local catastrophic error");
-		comm->state = ncclSystemError;
-	}
-	if (comm->aborted || (comm->state != ncclSuccess && comm->state != ncclInProgress))
-		return 1; /* it ends, with whatever it has done */
-	if (work->ring.number > WORKS_BEFORE && strcmp(self->nccl_hang, "reduce") == 0)
-		return 0;
-	int state = muster_simring_advance(comm->ring, &work->ring);
-	if (state > 0)
-		*seconds = muster_simring_seconds(comm->ring, work->ring.count * sizeof(float));
-	if (state < 0) {
-		muster_simlog_warn("The ranks' counts or operations differ in all-reduce %" PRIu64, work->ring.number);
-		comm->state = ncclInvalidUsage;
-	}
-	return state != 0;
-}
-
-static void work_done(void *arg)
-{
-	struct work *work = arg;
-	release(work->comm);
-	free(work);
-}
-
-static ncclResult_t launch(struct work *work)
-{
-	struct muster_standin_operation operation = { .poll = work_poll, .done = work_done, .arg = work };
-	if (muster_standin_cuda()->muster_standin_cuda_enqueue(work->stream, &operation))
-		return ncclSuccess;
-	muster_simlog_warn("Cuda failure 'invalid resource handle'");
-	work_done(work);
-	return ncclUnhandledCudaError;
-}
-
 /* Where the communicator is, after doing what can be done. */
 static ncclResult_t advance(struct ncclComm *comm)
 {
-	advance_init(comm);
-	if (comm->deferred) {
-		connect_ring(comm);
-		comm->state = launch(comm->deferred);
-		comm->deferred = NULL;
-	}
+	muster_simnccl_advance_init(comm);
+	muster_simnccl_launch_deferred(comm);
 	muster_standin_cuda()->muster_standin_cuda_progress();
 	if (comm->finalizing && comm->state == ncclInProgress && comm->references == 1)
 		comm->state = ncclSuccess;
@@ -295,6 +225,7 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		.domain = find_domain(device.gpu, node),
 		.nvml_index = device.gpu->nvml_index,
 		.slow = muster_sim_this_rank()->nccl_slow,
+		.jitter = muster_sim_this_rank()->nccl_jitter,
 		.no_ib = muster_simlog_is_set("NCCL_IB_DISABLE"),
 		.no_p2p = muster_simlog_is_set("NCCL_P2P_DISABLE") };
 	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);
@@ -311,7 +242,8 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		.token = id->token,
 		.state = ncclInProgress,
 		.references = 1,
-		.device = device };
+		.device = device,
+		.peers = muster_calloc((size_t)ranks, sizeof *comm->peers) };
 	*ret = comm;
 	return ncclInProgress;
 }
@@ -332,148 +264,52 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	}
 	while (strcmp(muster_sim_this_rank()->nccl_hang, "init") == 0)
 		pause();
-	lock();
+	muster_simnccl_lock();
 	*comm = NULL;
-	return unlock(init(comm, ranks, &given, rank));
+	return muster_simnccl_unlock(init(comm, ranks, &given, rank));
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
 {
 	if (!comm || !state)
 		return ncclInvalidArgument;
-	lock();
+	muster_simnccl_lock();
 	*state = advance(comm);
-	return unlock(ncclSuccess);
+	return muster_simnccl_unlock(ncclSuccess);
 }
 
-/* Ends when the communicator's all-reduces have. */
+/* Ends when the communicator's work has. */
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
 	if (!comm)
 		return ncclInvalidArgument;
-	lock();
+	muster_simnccl_lock();
 	if (!comm->ready || comm->finalizing || comm->deferred)
-		return unlock(ncclInvalidUsage);
+		return muster_simnccl_unlock(ncclInvalidUsage);
 	comm->finalizing = true;
 	comm->state = comm->state == ncclSuccess ? ncclInProgress : comm->state;
-	return unlock(advance(comm));
+	return muster_simnccl_unlock(advance(comm));
 }
 
 static ncclResult_t leave(ncclComm_t comm, bool abort)
 {
 	if (!comm)
 		return ncclInvalidArgument;
-	lock();
+	muster_simnccl_lock();
 	comm->aborted = comm->aborted || abort;
-	if (comm->deferred)
-		work_done(comm->deferred);
-	comm->deferred = NULL;
-	release(comm);
-	return unlock(ncclSuccess);
+	muster_simnccl_drop_deferred(comm);
+	muster_simnccl_release(comm);
+	return muster_simnccl_unlock(ncclSuccess);
 }
 
-/* All-reduces still in a stream go on without the caller's handle. */
+/* Work still in a stream goes on without the caller's handle. */
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
 	return leave(comm, false);
 }
 
-/* All-reduces still in a stream end at once, whatever they did. */
+/* Work still in a stream ends at once, whatever it did. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
 	return leave(comm, true);
-}
-
-/* -- all-reduce -- */
-
-/* The first one connects the ring, and so it is not in the stream yet when the call returns ncclInProgress: an event
- * that is recorded before ncclCommGetAsyncError says ncclSuccess comes before it. */
-static ncclResult_t all_reduce(ncclComm_t comm, const struct muster_simring_work *work, cudaStream_t stream)
-{
-	const struct muster_standin_cuda *simcuda = muster_standin_cuda();
-	size_t bytes = work->count * sizeof(float);
-	advance_init(comm);
-	if (comm->state == ncclInProgress || comm->finalizing) {
-		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
-		return ncclInvalidArgument;
-	}
-	if (comm->state != ncclSuccess)
-		return comm->state;
-	if (work->count == 0)
-		return ncclSuccess;
-	if (!simcuda->muster_standin_cuda_check(work->send, bytes) ||
-		!simcuda->muster_standin_cuda_check(work->receive, bytes)) {
-		muster_simlog_warn("A buffer of the all-reduce is not device memory, or too short");
-		return ncclInvalidArgument;
-	}
-	struct work *new = muster_calloc(1, sizeof *new);
-	*new = (struct work){ .comm = comm, .stream = stream, .ring = *work };
-	new->ring.number = ++comm->numbers;
-	comm->references++;
-	if (comm->connected)
-		return launch(new);
-	comm->deferred = new;
-	return comm->state = ncclInProgress;
-}
-
-ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-	ncclComm_t comm, cudaStream_t stream)
-{
-	if (!comm)
-		return ncclInvalidArgument;
-	if (type != ncclFloat32 || (op != ncclSum && op != ncclMax) || count > SIZE_MAX / sizeof(float)) {
-		muster_simlog_warn("The simulated NCCL sums and compares float32 only");
-		return ncclInvalidArgument;
-	}
-	struct muster_simring_work work = { .send = (CUdeviceptr)(uintptr_t)send,
-		.receive = (CUdeviceptr)(uintptr_t)receive,
-		.count = count,
-		.op = op };
-	lock();
-	return unlock(all_reduce(comm, &work, stream));
-}
-
-/* -- not simulated yet -- */
-
-static ncclResult_t refuse(ncclComm_t comm, const char *call)
-{
-	muster_simlog_warn("The simulated NCCL has no %s", call);
-	return comm ? ncclInvalidUsage : ncclInvalidArgument;
-}
-
-ncclResult_t ncclAllGather(
-	const void *send, void *receive, size_t send_count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
-{
-	(void)send, (void)receive, (void)send_count, (void)type, (void)stream;
-	return refuse(comm, "ncclAllGather");
-}
-
-ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
-	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
-{
-	(void)send, (void)receive, (void)receive_count, (void)type, (void)op, (void)stream;
-	return refuse(comm, "ncclReduceScatter");
-}
-
-ncclResult_t ncclSend(
-	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
-{
-	(void)send, (void)count, (void)type, (void)peer, (void)stream;
-	return refuse(comm, "ncclSend");
-}
-
-ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
-{
-	(void)receive, (void)count, (void)type, (void)peer, (void)stream;
-	return refuse(comm, "ncclRecv");
-}
-
-ncclResult_t ncclGroupStart(void)
-{
-	return ncclSuccess;
-}
-
-ncclResult_t ncclGroupEnd(void)
-{
-	return ncclSuccess;
 }

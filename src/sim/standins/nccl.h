@@ -1,7 +1,8 @@
 /* nccl.h - the parts of libnccl.so.2's stand-in and what they know of each other
  *
- * nccl.c has the communicators, nccl_ring.c moves the data between the processes, nccl_log.c
- * writes what NCCL_DEBUG asks for.
+ * nccl.c has the communicators, nccl_group.c the collectives and groups of sends, nccl_ring.c moves the data of an
+ * all-reduce between the processes, nccl_exchange.c the data of everything else, nccl_time.c says how long they take,
+ * nccl_log.c writes what NCCL_DEBUG asks for.
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_H
 #define MUSTER_SIM_STANDINS_NCCL_H
@@ -28,7 +29,7 @@ struct muster_simring_member {
 	int domain; /* of NVLink: the first node of those that its fabric connects */
 	int nvml_index;
 	char bus_id[32];
-	double slow;
+	double slow, jitter;
 	bool no_ib, no_p2p; /* NCCL_IB_DISABLE, NCCL_P2P_DISABLE of its process */
 };
 
@@ -59,8 +60,76 @@ struct muster_simring_work {
 };
 /* Do what can be done without waiting. 1: finished; 0: not yet; -1: the ranks' arguments differ. */
 int muster_simring_advance(struct muster_simring *ring, struct muster_simring_work *work);
-/* What it takes: from the cluster's bandwidths and the slowest rank. */
-double muster_simring_seconds(const struct muster_simring *ring, size_t bytes);
+
+/* -- the ring: from one rank to another -- */
+
+/* One message. Of the messages from one rank to another, the first that is sent is the first that is received. */
+struct muster_simring_part {
+	int peer;
+	bool sends;
+	CUdeviceptr at;
+	size_t bytes;
+	uint64_t number; /* 1, 2, ... from this rank to the other, and back */
+	int step;        /* 0 at first */
+};
+
+/* Messages that go on side by side, whatever becomes of the others. When it reduces, what comes is summed up by floats
+ * (or compared, as op says), and the sum is laid at `receive`. */
+struct muster_simring_exchange {
+	struct muster_simring_part *parts;
+	size_t count;
+	uint64_t serial; /* of this rank's exchanges: 1, 2, ... */
+	bool reduces;
+	ncclRedOp_t op;
+	CUdeviceptr receive;
+	size_t bytes;
+	float *sum; /* NULL at first; the owner frees it */
+	int summed; /* ranks so far */
+};
+
+/* Number the parts; once, in the order of the calls. */
+void muster_simring_exchange_start(struct muster_simring *ring, struct muster_simring_exchange *exchange);
+/* As muster_simring_advance. */
+int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_simring_exchange *exchange);
+/* Tell the other rank that this one connects to it; whether it has said so as well. */
+bool muster_simring_connect(struct muster_simring *ring, int peer);
+
+/* -- the ring: its ways -- */
+
+enum muster_simring_path { MUSTER_SIMRING_NVLINK, MUSTER_SIMRING_HOST, MUSTER_SIMRING_NETWORK };
+
+/* What a rank uses. */
+struct muster_simring_way {
+	const struct muster_sim_gpu *gpu;
+	const struct muster_sim_port *adapter; /* to the network; NULL: sockets */
+	int adapter_index;                     /* among those that NCCL uses */
+	double adapter_gbps; /* each way: its part, where ranks of the node share the adapter, or sockets */
+	double adapter_cap;  /* what the scenario slows this part down to; infinity: it does not */
+};
+
+int muster_simring_ranks(const struct muster_simring *ring);
+/* The ring must be complete. */
+const struct muster_simring_way *muster_simring_way(const struct muster_simring *ring, int rank);
+/* Between two ranks: NVLink within a node or a rack, the host's memory in a node without it, else the network. */
+enum muster_simring_path muster_simring_path(const struct muster_simring *ring, int a, int b);
+/* Whether NCCL uses the node's port, where RDMA may be used. */
+bool muster_simring_uses(const struct muster_sim_node *node, const struct muster_sim_port *port);
+/* In GB/s each way: what the path allows, and what the scenario slows it down to, or infinity. */
+double muster_simring_limit(const struct muster_simring *ring, int a, int b);
+double muster_simring_cap(const struct muster_simring *ring, int a, int b);
+/* Whether the network between the two ranks' nodes is broken in this way. */
+bool muster_simring_is_barred(const struct muster_simring *ring, int a, int b, const char *mode);
+
+/* -- time -- */
+
+enum muster_simring_traffic { MUSTER_SIMRING_ALLTOALL, MUSTER_SIMRING_ALLGATHER, MUSTER_SIMRING_REDUCESCATTER };
+
+/* All in seconds: from the cluster's bandwidths, the links and adapters that the ranks use, and the slowest rank.
+ * bytes: of all-gather what a rank receives with its own part, of all-to-all and reduce-scatter what it sends. */
+double muster_simring_seconds(const struct muster_simring *ring, const struct muster_simring_work *work);
+double muster_simring_pair_seconds(const struct muster_simring *ring, int a, int b, size_t bytes);
+double muster_simring_traffic_seconds(
+	const struct muster_simring *ring, enum muster_simring_traffic traffic, size_t bytes);
 
 /* -- NCCL_DEBUG -- */
 
@@ -73,5 +142,33 @@ const char *muster_simlog_last_warning(void);
 bool muster_simlog_is_set(const char *variable);
 /* The lines of the ring's connections on this rank. */
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks);
+/* The lines of the connections from this rank to the other, and back. */
+void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer);
+
+/* -- communicators -- */
+
+struct muster_simnccl_work;
+
+struct ncclComm {
+	struct muster_simring *ring;
+	struct muster_standin_device device;
+	int rank, ranks;
+	uint64_t token;
+	uint64_t all_reduces, exchanges; /* so far */
+	ncclResult_t state;
+	bool ready, connected, aborted, finalizing;
+	bool *peers;                          /* the ranks that it has connected to */
+	struct muster_simnccl_work *deferred; /* wait for connections, in their order */
+	size_t references;                    /* the caller's, and one for each work */
+};
+
+/* All with the lock of libcuda's stand-in held. */
+void muster_simnccl_lock(void);
+ncclResult_t muster_simnccl_unlock(ncclResult_t result); /* returns result */
+void muster_simnccl_advance_init(struct ncclComm *comm);
+void muster_simnccl_release(struct ncclComm *comm);
+/* Launch what waits for connections and has them. */
+void muster_simnccl_launch_deferred(struct ncclComm *comm);
+void muster_simnccl_drop_deferred(struct ncclComm *comm);
 
 #endif

@@ -147,21 +147,9 @@ bool muster_simlog_is_set(const char *variable)
 	return text && strtol(text, NULL, 10) != 0;
 }
 
-static bool has_infiniband(void)
-{
-	const struct muster_sim_node *node = muster_sim_this_node();
-	for (size_t i = 0; i < node->port_count; i++)
-		if (strcmp(node->ports[i].link_layer, "InfiniBand") == 0)
-			return true;
-	return false;
-}
-
-/* Where the network is RDMA and there is no InfiniBand, it is RoCE. */
 static bool is_used(const struct muster_sim_port *port)
 {
-	bool roce = strncmp(muster_sim_cluster()->inter_transport, "NET/IB", 6) == 0 && !has_infiniband();
-	return !muster_simlog_is_set("NCCL_IB_DISABLE") && strcmp(port->state, "ACTIVE") == 0 &&
-	       strcmp(port->link_layer, roce ? "Ethernet" : "InfiniBand") == 0;
+	return !muster_simlog_is_set("NCCL_IB_DISABLE") && muster_simring_uses(muster_sim_this_node(), port);
 }
 
 static size_t count_used(void)
@@ -209,44 +197,75 @@ void muster_simlog_start(int rank)
 }
 
 /* "NET/IB/GDRDMA" over device 2 is "NET/IB/2/GDRDMA". */
-static void network_path(size_t channel, char *ret, size_t size)
+static void network_path(size_t device, char *ret, size_t size)
 {
 	const char *transport = muster_sim_cluster()->inter_transport;
-	size_t devices = count_used();
-	if (devices == 0 || strncmp(transport, "NET/", 4) != 0) {
+	if (count_used() == 0 || strncmp(transport, "NET/", 4) != 0) {
 		snprintf(ret, size, "NET/Socket/0");
 		return;
 	}
 	int name = (int)(4 + strcspn(transport + 4, "/"));
-	snprintf(ret, size, "%.*s/%zu%s", name, transport, channel % devices, transport + name);
+	snprintf(ret, size, "%.*s/%zu%s", name, transport, device, transport + name);
 }
 
-static void log_network_channel(size_t channel, const struct muster_simring *ring, int from, int to, const char *end)
+/* connection: 0 is that of collectives, 1 that of sends and receives. */
+struct channel {
+	size_t number;
+	int connection;
+	size_t device;
+};
+
+static void log_channel(
+	const struct muster_simring *ring, struct channel channel, int from, int to, const char *end, const char *path)
 {
-	char path[256];
-	network_path(channel, path, sizeof path);
-	muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] [%s] via %s", channel, from,
+	muster_simlog_info("Channel %02zu/%d : %d[%d] -> %d[%d]%s via %s", channel.number, channel.connection, from,
 		muster_simring_member(ring, from)->nvml_index, to, muster_simring_member(ring, to)->nvml_index, end,
 		path);
+}
+
+static void log_network_channel(
+	const struct muster_simring *ring, struct channel channel, int from, int to, const char *end)
+{
+	char path[256];
+	network_path(channel.device, path, sizeof path);
+	log_channel(ring, channel, from, to, end, path);
+}
+
+/* Within one NVLink domain, on the sender's side. */
+static void log_near_channel(const struct muster_simring *ring, struct channel channel, int from, int to)
+{
+	const struct muster_simring_member *self = muster_simring_member(ring, from);
+	const struct muster_simring_member *peer = muster_simring_member(ring, to);
+	log_channel(ring, channel, from, to, "",
+		peer->node != self->node       ? "P2P/MNNVL"
+		: peer->no_p2p || self->no_p2p ? "SHM/direct/direct"
+					       : muster_sim_cluster()->intra_transport);
 }
 
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks)
 {
 	int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
 	const struct muster_simring_member *self = muster_simring_member(ring, rank);
-	const struct muster_simring_member *peer = muster_simring_member(ring, after);
-	size_t channels = muster_simring_domains(ring) > 1 && count_used() > 0 ? count_used() : 2;
+	size_t devices = count_used(), channels = muster_simring_domains(ring) > 1 && devices > 0 ? devices : 2;
 	for (size_t i = 0; i < channels && ranks > 1; i++) {
+		struct channel channel = { .number = i, .device = devices > 0 ? i % devices : 0 };
 		if (muster_simring_member(ring, before)->domain != self->domain)
-			log_network_channel(i, ring, before, rank, "receive");
-		if (peer->domain != self->domain)
-			log_network_channel(i, ring, rank, after, "send");
+			log_network_channel(ring, channel, before, rank, " [receive]");
+		if (muster_simring_member(ring, after)->domain != self->domain)
+			log_network_channel(ring, channel, rank, after, " [send]");
 		else
-			muster_simlog_info("Channel %02zu/0 : %d[%d] -> %d[%d] via %s", i, rank, self->nvml_index,
-				after, peer->nvml_index,
-				peer->node != self->node       ? "P2P/MNNVL"
-				: peer->no_p2p || self->no_p2p ? "SHM/direct/direct"
-							       : muster_sim_cluster()->intra_transport);
+			log_near_channel(ring, channel, rank, after);
 	}
 	muster_simlog_info("Connected all rings");
+}
+
+void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer)
+{
+	struct channel channel = { .connection = 1, .device = (size_t)muster_simring_way(ring, rank)->adapter_index };
+	if (muster_simring_member(ring, peer)->domain == muster_simring_member(ring, rank)->domain) {
+		log_near_channel(ring, channel, rank, peer);
+		return;
+	}
+	log_network_channel(ring, channel, peer, rank, " [receive]");
+	log_network_channel(ring, channel, rank, peer, " [send]");
 }

@@ -1,0 +1,240 @@
+/* cuda_compare.c - libcuda.so.1 for the simulation: the kernels that read memory: verify, compare, sum up
+ */
+#include "sim/standins/cuda_pieces.h"
+
+#include <string.h>
+
+#define WORD sizeof(uint64_t)
+#define NOWHERE MUSTER_SIMCUDA_NOWHERE
+
+/* -- what a kernel reads -- */
+
+/* Where the memory of this GPU has a bad bit; NOWHERE. */
+static size_t bad_word(const struct muster_simcuda_allocation *allocation)
+{
+	const struct muster_sim_gpu *gpu = allocation->context ? allocation->context->gpu : NULL;
+	return gpu && gpu->memory_bad_bit > 0 ? (size_t)gpu->memory_bad_at : NOWHERE;
+}
+
+static uint64_t read_word(const struct muster_simcuda_allocation *allocation, size_t offset)
+{
+	struct muster_simcuda_range place = { (struct muster_simcuda_allocation *)allocation, offset };
+	size_t to;
+	uint64_t word;
+	const struct muster_simcuda_piece *piece = muster_simcuda_piece_find(allocation, offset, offset + WORD, &to);
+	if (piece && to == offset + WORD)
+		word = muster_simcuda_piece_word(piece, offset);
+	else
+		muster_simcuda_get(place, &word, sizeof word);
+	if (offset == bad_word(allocation))
+		word |= (uint64_t)1 << (allocation->context->gpu->memory_bad_bit - 1);
+	return word;
+}
+
+/* -- comparing -- */
+
+struct comparison {
+	struct muster_simcuda_range read, expected;
+	size_t threads;
+	size_t differences; /* so far, which at most one thread each notes */
+	struct muster_kernel_report *report;
+};
+
+static void note(struct comparison *c, size_t at, const uint64_t read[2], const uint64_t expected[2])
+{
+	c->report->wrong++;
+	if (c->differences++ >= c->threads)
+		return;
+	uint64_t slot = c->report->noted++;
+	if (slot < MUSTER_DIFFERENCES_MAX)
+		c->report->noticed[slot] = (struct muster_difference){ .place = at / MUSTER_KERNEL_WORD,
+			.read = { read[0], read[1] },
+			.expected = { expected[0], expected[1] } };
+}
+
+/* So many more words differ, which the report does not show. */
+static void count_more(struct comparison *c, size_t more)
+{
+	size_t idle = c->threads > c->differences ? c->threads - c->differences : 0;
+	c->report->wrong += more;
+	c->report->noted += more < idle ? more : idle;
+	c->differences += more;
+}
+
+/* The 16 bytes at a place of both ranges. */
+static void compare_word(struct comparison *c, size_t at)
+{
+	uint64_t read[2], expected[2];
+	for (size_t i = 0; i < 2; i++) {
+		read[i] = read_word(c->read.allocation, c->read.offset + at + i * WORD);
+		expected[i] = read_word(c->expected.allocation, c->expected.offset + at + i * WORD);
+	}
+	if (read[0] != expected[0] || read[1] != expected[1])
+		note(c, at, read, expected);
+}
+
+/* Equal patterns: only words with a wrong bit may differ. */
+static void compare_alike(struct comparison *c, size_t from, size_t to, const size_t odd[4])
+{
+	size_t seen[4];
+	for (size_t i = 0; i < 4; i++) {
+		bool again = false;
+		seen[i] = odd[i] == NOWHERE ? NOWHERE : odd[i] / MUSTER_KERNEL_WORD * MUSTER_KERNEL_WORD;
+		for (size_t k = 0; k < i; k++)
+			again = again || seen[k] == seen[i];
+		if (!again && seen[i] >= from && seen[i] < to)
+			compare_word(c, seen[i]);
+	}
+}
+
+/* Where a word of one of the ranges is in both. */
+static size_t place_in(const struct muster_simcuda_range *range, size_t offset)
+{
+	return offset == NOWHERE || offset < range->offset ? NOWHERE : offset - range->offset;
+}
+
+static bool is_alike(const struct comparison *c, const struct muster_simcuda_piece *read,
+	const struct muster_simcuda_piece *expected)
+{
+	const struct muster_pattern *a = &read->pattern, *b = &expected->pattern;
+	return !read->tile && !expected->tile && a->and_mask == b->and_mask && a->xor_mask == b->xor_mask &&
+	       (a->and_mask == 0 || a->seed + c->read.offset / WORD == b->seed + c->expected.offset / WORD);
+}
+
+/* Other contents: in a long stretch every word is wrong. */
+static void compare_apart(struct comparison *c, size_t from, size_t to)
+{
+	size_t words = (to - from) / MUSTER_KERNEL_WORD, first = words;
+	if (to - from > MUSTER_STANDIN_WINDOW)
+		first = MUSTER_DIFFERENCES_MAX;
+	for (size_t i = 0; i < first; i++)
+		compare_word(c, from + i * MUSTER_KERNEL_WORD);
+	count_more(c, words - first);
+}
+
+/* Whether the words repeat after a window. */
+static bool is_periodic(const struct muster_simcuda_piece *piece)
+{
+	return !piece || piece->tile || piece->pattern.and_mask == 0;
+}
+
+/* A window of the range, at most, which lies in one piece or in none. Without the word that has a wrong bit. */
+static void read_window(const struct muster_simcuda_range *range, size_t at, size_t bytes, size_t flipped, void *to)
+{
+	struct muster_simcuda_range from = { range->allocation, range->offset + at };
+	size_t until;
+	if (muster_simcuda_piece_find(from.allocation, from.offset, from.offset + 1, &until))
+		muster_simcuda_overlay(from, to, bytes);
+	else
+		muster_simcuda_get(from, to, bytes);
+	if (flipped >= at && flipped < at + bytes)
+		((unsigned char *)to)[flipped - at] ^= 1;
+}
+
+/* Words that repeat: the first window of them stands for the others, but for words with a wrong bit. */
+static void compare_windows(struct comparison *c, size_t from, size_t to, size_t odd[4])
+{
+	static unsigned char read[MUSTER_STANDIN_WINDOW], expected[MUSTER_STANDIN_WINDOW];
+	size_t bytes = to - from < MUSTER_STANDIN_WINDOW ? to - from : MUSTER_STANDIN_WINDOW;
+	read_window(&c->read, from, bytes, odd[0], read);
+	read_window(&c->expected, from, bytes, odd[1], expected);
+	bool equal = memcmp(read, expected, bytes) == 0;
+	for (size_t at = 0; at < bytes && !equal; at += MUSTER_KERNEL_WORD) {
+		if (memcmp(read + at, expected + at, MUSTER_KERNEL_WORD) == 0)
+			continue;
+		for (size_t i = 0; i < 4; i++)
+			if (odd[i] != NOWHERE && odd[i] >= from &&
+				(odd[i] - from) % MUSTER_STANDIN_WINDOW / MUSTER_KERNEL_WORD == at / MUSTER_KERNEL_WORD)
+				odd[i] = NOWHERE;
+		size_t repeats = (to - from - at - 1) / MUSTER_STANDIN_WINDOW;
+		compare_word(c, from + at);
+		count_more(c, repeats);
+	}
+	compare_alike(c, from, to, odd);
+}
+
+static void compare(struct comparison *c, size_t bytes)
+{
+	for (size_t at = 0, to; at < bytes; at = to) {
+		size_t read_to, expected_to;
+		const struct muster_simcuda_piece *read = muster_simcuda_piece_find(
+			c->read.allocation, c->read.offset + at, c->read.offset + bytes, &read_to);
+		const struct muster_simcuda_piece *expected = muster_simcuda_piece_find(
+			c->expected.allocation, c->expected.offset + at, c->expected.offset + bytes, &expected_to);
+		read_to -= c->read.offset;
+		expected_to -= c->expected.offset;
+		to = (read_to < expected_to ? read_to : expected_to) / MUSTER_KERNEL_WORD * MUSTER_KERNEL_WORD;
+		if (to <= at) { /* a word that a copy has changed in part */
+			to = at + MUSTER_KERNEL_WORD;
+			compare_word(c, at);
+			continue;
+		}
+		size_t odd[] = { read ? place_in(&c->read, read->flipped) : NOWHERE,
+			expected ? place_in(&c->expected, expected->flipped) : NOWHERE,
+			place_in(&c->read, bad_word(c->read.allocation)),
+			place_in(&c->expected, bad_word(c->expected.allocation)) };
+		if (read && expected && is_alike(c, read, expected))
+			compare_alike(c, at, to, odd);
+		else if (is_periodic(read) && is_periodic(expected))
+			compare_windows(c, at, to, odd);
+		else
+			compare_apart(c, at, to);
+	}
+}
+
+void muster_simcuda_compare(struct muster_simcuda_range range, struct muster_simcuda_range expected, size_t bytes,
+	size_t threads, struct muster_kernel_report *report)
+{
+	compare(&(struct comparison){ .read = range, .expected = expected, .threads = threads, .report = report },
+		bytes);
+}
+
+void muster_simcuda_verify(struct muster_simcuda_range range, size_t bytes, const struct muster_pattern *pattern,
+	size_t threads, struct muster_kernel_report *report)
+{
+	struct muster_simcuda_piece piece = {
+		.to = bytes, .pattern = muster_simcuda_normalise(pattern, 0), .flipped = NOWHERE
+	};
+	struct muster_simcuda_allocation expected = { .bytes = bytes, .pieces = &piece };
+	muster_simcuda_compare(range, (struct muster_simcuda_range){ &expected, 0 }, bytes, threads, report);
+}
+
+/* -- summing up -- */
+
+static uint64_t stir(uint64_t into, uint64_t value)
+{
+	return muster_pattern_word(&(struct muster_pattern){ .seed = value, .and_mask = UINT64_MAX }, into);
+}
+
+/* Of a longer range: from the patterns that it holds, and where. Memory that no kernel has written is all the same. */
+static uint64_t sum_patterns(struct muster_simcuda_range range, size_t bytes)
+{
+	size_t end = range.offset + bytes, to, bad = bad_word(range.allocation);
+	uint64_t sum = bytes;
+	for (size_t at = range.offset; at < end; at = to) {
+		const struct muster_simcuda_piece *piece = muster_simcuda_piece_find(range.allocation, at, end, &to);
+		sum = stir(sum, to - range.offset);
+		if (!piece)
+			continue;
+		const struct muster_pattern *p = &piece->pattern;
+		for (size_t i = 0; piece->tile && i + WORD <= to - at && i < piece->tile->length; i += WORD)
+			sum = stir(sum, muster_simcuda_piece_word(piece, at + i));
+		sum = stir(stir(sum, p->and_mask), p->xor_mask);
+		sum = stir(sum, p->and_mask ? p->seed + range.offset / WORD : 0);
+		if (piece->flipped >= at && piece->flipped < to)
+			sum = stir(sum, piece->flipped - range.offset);
+		if (bad >= at && bad < to)
+			sum = stir(sum, read_word(range.allocation, bad) ^ muster_simcuda_piece_word(piece, bad));
+	}
+	return sum;
+}
+
+uint64_t muster_simcuda_sum(struct muster_simcuda_range range, size_t bytes)
+{
+	uint64_t sum = 0;
+	if (bytes > MUSTER_STANDIN_WINDOW)
+		return sum_patterns(range, bytes);
+	for (size_t at = 0; at + WORD <= bytes; at += WORD)
+		sum += stir(at / WORD, read_word(range.allocation, range.offset + at));
+	return sum;
+}

@@ -1,0 +1,233 @@
+/* nccl_exchange.c - libnccl.so.2 for the simulation: data from one rank to another, and what is made of such messages
+ *
+ * A message waits until its receiver wants it: the sender then leaves it in the mailbox between the two and keeps it
+ * there until it is taken. No rank ever waits in here, and a receiver that never comes keeps no window of the sender.
+ */
+#include "sim/standins/nccl_shared.h"
+
+#include "muster/arena.h"
+#include "probes/gpu/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum step { BEGINS, UNDERWAY, DONE };
+
+static struct muster_simring_mail *mail_between(const struct muster_simring *ring, int from, int to)
+{
+	size_t place = (size_t)from * (size_t)ring->ranks + (size_t)to;
+	void *boxes = muster_simring_window(ring, ring->ranks + 1);
+	return (struct muster_simring_mail *)boxes + place;
+}
+
+/* The windows of a rank for what is on its way follow the mailboxes. */
+static unsigned char *out_window(const struct muster_simring *ring, int rank, int index)
+{
+	void *behind = mail_between(ring, ring->ranks, 0);
+	return (unsigned char *)behind + ((size_t)rank * MUSTER_SIMRING_OUT + (size_t)index) * MUSTER_STANDIN_WINDOW;
+}
+
+bool muster_simring_connect(struct muster_simring *ring, int peer)
+{
+	atomic_store(&mail_between(ring, ring->rank, peer)->connects, true);
+	return atomic_load(&mail_between(ring, peer, ring->rank)->connects);
+}
+
+void muster_simring_exchange_start(struct muster_simring *ring, struct muster_simring_exchange *exchange)
+{
+	exchange->serial = ++ring->exchanges;
+	for (size_t i = 0; i < exchange->count; i++) {
+		struct muster_simring_part *part = &exchange->parts[i];
+		part->number = part->sends ? ++ring->sent[part->peer] : ++ring->received[part->peer];
+	}
+}
+
+static size_t window_bytes(size_t bytes)
+{
+	return bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
+}
+
+/* -- sending -- */
+
+/* A window of this rank that holds the data already (NULL: any data), or is free; -1: there is none. */
+static int find_window(const struct muster_simring *ring, uint64_t serial, const void *data, bool *ret_filled)
+{
+	struct muster_simring_slot *slot = &ring->shared->slots[ring->rank];
+	int found = -1;
+	*ret_filled = false;
+	for (int i = 0; i < MUSTER_SIMRING_OUT; i++) {
+		if (data && ring->out[i].serial == serial && ring->out[i].data == data) {
+			*ret_filled = true;
+			return i;
+		}
+		if (atomic_load(&slot->untaken[i]) == 0)
+			found = i;
+	}
+	return found;
+}
+
+/* What lies in the fold goes out with all of its allocation, for the exchange's other messages to share. */
+static bool fill_mail(struct muster_simring *ring, const struct muster_simring_exchange *exchange,
+	const struct muster_simring_part *part, struct muster_simring_mail *mail)
+{
+	const struct muster_standin_cuda *cuda = muster_standin_cuda();
+	size_t window = window_bytes(part->bytes), first = 0;
+	bool filled;
+	mail->bytes = part->bytes;
+	mail->window = -1;
+	if (cuda->muster_standin_cuda_pattern(part->at, part->bytes, &mail->pattern))
+		return true;
+	const void *fold = cuda->muster_standin_cuda_fold(part->at, part->bytes, &window, &first);
+	int index = find_window(ring, exchange->serial, fold, &filled);
+	if (index < 0)
+		return false;
+	unsigned char *out = out_window(ring, ring->rank, index);
+	if (fold && !filled)
+		memcpy(out, fold, window);
+	else if (!fold)
+		cuda->muster_standin_cuda_read(out, part->at, window);
+	ring->out[index].serial = exchange->serial;
+	ring->out[index].data = fold;
+	atomic_fetch_add(&ring->shared->slots[ring->rank].untaken[index], 1);
+	mail->window = index;
+	mail->first = first;
+	mail->length = window;
+	return true;
+}
+
+static int advance_send(
+	struct muster_simring *ring, const struct muster_simring_exchange *exchange, struct muster_simring_part *part)
+{
+	struct muster_simring_mail *mail = mail_between(ring, ring->rank, part->peer);
+	if (part->step == BEGINS) {
+		if (atomic_load(&mail->wanted) < part->number || atomic_load(&mail->taken) < part->number - 1 ||
+			!fill_mail(ring, exchange, part, mail))
+			return 0;
+		atomic_store(&mail->sent, part->number);
+		part->step = UNDERWAY;
+	}
+	if (atomic_load(&mail->taken) < part->number)
+		return 0;
+	part->step = DONE;
+	return atomic_load(&mail->refused) == part->number ? -1 : 1;
+}
+
+/* -- receiving -- */
+
+/* What a window has of the message; how much that is. */
+static size_t read_mail(const struct muster_simring *ring, int from, const struct muster_simring_mail *mail, void *to)
+{
+	size_t bytes = window_bytes(mail->bytes);
+	unsigned char *target = to;
+	if (mail->window < 0) {
+		const struct muster_pattern pattern = { .seed = mail->pattern.seed,
+			.and_mask = mail->pattern.and_mask,
+			.xor_mask = mail->pattern.xor_mask };
+		for (size_t i = 0; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+			uint64_t word = muster_pattern_word(&pattern, i / sizeof word);
+			memcpy(target + i, &word, sizeof word);
+		}
+		return bytes;
+	}
+	const unsigned char *window = out_window(ring, from, mail->window);
+	size_t ahead = mail->length - mail->first < bytes ? mail->length - mail->first : bytes;
+	memcpy(target, window + mail->first, ahead);
+	memcpy(target + ahead, window, bytes - ahead);
+	return bytes;
+}
+
+static void add_up(struct muster_simring_exchange *exchange, const float *values, size_t bytes)
+{
+	size_t count = bytes / sizeof(float);
+	if (exchange->summed == 0) {
+		exchange->sum = muster_calloc(count, sizeof *exchange->sum);
+		memcpy(exchange->sum, values, count * sizeof *values);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		float before = exchange->sum[i], now = values[i];
+		exchange->sum[i] = exchange->op == ncclMax ? (now > before ? now : before) : before + now;
+	}
+}
+
+/* On a rank whose exchanges are wrong one bit of the message is, and never of the first value, which a careless check
+ * would look at. */
+static void lay(CUdeviceptr at, size_t bytes, unsigned char *data, size_t length)
+{
+	bool wrong = muster_sim_this_rank()->exchange_wrong;
+	if (wrong && bytes == length)
+		data[bytes - bytes / 3 - 1] ^= 1;
+	muster_standin_cuda()->muster_standin_cuda_lay(at, bytes, data, length);
+	if (wrong && bytes != length)
+		muster_standin_cuda()->muster_standin_cuda_spoil(at, bytes);
+}
+
+static void take(const struct muster_simring *ring, struct muster_simring_exchange *exchange,
+	const struct muster_simring_part *part, const struct muster_simring_mail *mail)
+{
+	static _Alignas(float) unsigned char data[MUSTER_STANDIN_WINDOW]; /* under the lock of libcuda's stand-in */
+	struct muster_standin_pattern pattern = mail->pattern;
+	if (muster_sim_this_rank()->exchange_wrong)
+		pattern.flipped = mail->bytes / 3 / sizeof(uint64_t) * sizeof(uint64_t);
+	if (mail->window < 0 && !exchange->reduces &&
+		muster_standin_cuda()->muster_standin_cuda_lay_pattern(part->at, part->bytes, &pattern))
+		return;
+	size_t length = read_mail(ring, part->peer, mail, data);
+	if (mail->window >= 0)
+		atomic_fetch_sub(&ring->shared->slots[part->peer].untaken[mail->window], 1);
+	if (exchange->reduces)
+		add_up(exchange, (const float *)(const void *)data, length);
+	else
+		lay(part->at, part->bytes, data, length);
+}
+
+/* A sum is made in the order of the ranks. */
+static int advance_receive(
+	struct muster_simring *ring, struct muster_simring_exchange *exchange, struct muster_simring_part *part)
+{
+	struct muster_simring_mail *mail = mail_between(ring, part->peer, ring->rank);
+	if (exchange->reduces && exchange->summed != part->peer)
+		return 0;
+	if (part->step == BEGINS)
+		atomic_store(&mail->wanted, part->number);
+	part->step = UNDERWAY;
+	if (atomic_load(&mail->sent) < part->number)
+		return 0;
+	bool fits = mail->bytes == part->bytes;
+	if (fits)
+		take(ring, exchange, part, mail);
+	else
+		atomic_store(&mail->refused, part->number);
+	exchange->summed++;
+	part->step = DONE;
+	atomic_store(&mail->taken, part->number);
+	return fits ? 1 : -1;
+}
+
+/* -- both -- */
+
+int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_simring_exchange *exchange)
+{
+	bool moved = true;
+	size_t done = 0;
+	while (moved && done < exchange->count) {
+		moved = false;
+		done = 0;
+		for (size_t i = 0; i < exchange->count; i++) {
+			struct muster_simring_part *part = &exchange->parts[i];
+			int state = 0;
+			if (part->step != DONE)
+				state = part->sends ? advance_send(ring, exchange, part)
+						    : advance_receive(ring, exchange, part);
+			if (state < 0)
+				return -1;
+			moved = moved || state > 0;
+			done += part->step == DONE;
+		}
+	}
+	if (done < exchange->count)
+		return 0;
+	if (exchange->reduces)
+		lay(exchange->receive, exchange->bytes, (unsigned char *)exchange->sum, window_bytes(exchange->bytes));
+	return 1;
+}

@@ -1,0 +1,466 @@
+/* nccl_group.c - libnccl.so.2 for the simulation: collectives, sends and receives, alone and in groups
+ *
+ * What a group calls for is an operation in a stream of the simulated device and advances at each query of that stream
+ * or of the communicator's state. Before a connection stands it is not in the stream yet: an event that is recorded
+ * before ncclCommGetAsyncError says ncclSuccess comes before it.
+ */
+#include "sim/standins/nccl.h"
+
+#include "muster/arena.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { ALL_REDUCE, MESSAGES, ALL_GATHER, REDUCE_SCATTER };
+
+/* From the call until the stream is done with it. */
+struct muster_simnccl_work {
+	struct muster_simnccl_work *next;
+	struct ncclComm *comm;
+	cudaStream_t stream;
+	enum kind kind;
+	struct muster_simring_work ring;         /* ALL_REDUCE */
+	struct muster_simring_exchange exchange; /* all others */
+};
+
+/* What the calling thread has asked for since its first ncclGroupStart. */
+static _Thread_local struct {
+	int depth;
+	ncclResult_t result; /* of the first call that failed */
+	struct muster_simnccl_work *first;
+} group;
+
+static void append(struct muster_simnccl_work **list, struct muster_simnccl_work *work)
+{
+	while (*list)
+		list = &(*list)->next;
+	work->next = NULL;
+	*list = work;
+}
+
+static void work_free(struct muster_simnccl_work *work)
+{
+	muster_simnccl_release(work->comm);
+	free(work->exchange.parts);
+	free(work->exchange.sum);
+	free(work);
+}
+
+static void drop_all(struct muster_simnccl_work **list)
+{
+	while (*list) {
+		struct muster_simnccl_work *gone = *list;
+		*list = gone->next;
+		work_free(gone);
+	}
+}
+
+void muster_simnccl_drop_deferred(struct ncclComm *comm)
+{
+	drop_all(&comm->deferred);
+}
+
+/* Whether the messages are those of an all-to-all: to more than one rank, or to this rank as well. */
+static bool is_alltoall(const struct muster_simnccl_work *work)
+{
+	const struct muster_simring_exchange *exchange = &work->exchange;
+	for (size_t i = 0; i < exchange->count && work->kind == MESSAGES; i++)
+		if (exchange->parts[i].peer == work->comm->rank || exchange->parts[i].peer != exchange->parts[0].peer)
+			return true;
+	return false;
+}
+
+/* Whether the scenario has this rank never finish it. */
+static bool hangs(const struct muster_simnccl_work *work)
+{
+	const char *hang = muster_sim_this_rank()->nccl_hang;
+	return work->kind == MESSAGES && strcmp(hang, is_alltoall(work) ? "alltoall" : "exchange") == 0;
+}
+
+/* -- in the stream -- */
+
+/* The scenario's hang and error come when the ring has worked for a moment. */
+#define WORKS_BEFORE 2
+
+static int poll_all_reduce(struct muster_simnccl_work *work, double *seconds)
+{
+	struct ncclComm *comm = work->comm;
+	const struct muster_sim_rank *self = muster_sim_this_rank();
+	if (work->ring.number > WORKS_BEFORE && strcmp(self->nccl_hang, "reduce") == 0)
+		return 0;
+	int state = muster_simring_advance(comm->ring, &work->ring);
+	if (state > 0)
+		*seconds = muster_simring_seconds(comm->ring, &work->ring);
+	if (state < 0)
+		muster_simlog_warn("The ranks' counts or operations differ in all-reduce %" PRIu64, work->ring.number);
+	return state;
+}
+
+static double exchange_seconds(const struct muster_simnccl_work *work)
+{
+	const struct muster_simring *ring = work->comm->ring;
+	const struct muster_simring_exchange *exchange = &work->exchange;
+	size_t sent = 0;
+	double seconds = 0;
+	for (size_t i = 0; i < exchange->count; i++)
+		sent += exchange->parts[i].sends ? exchange->parts[i].bytes : 0;
+	if (work->kind == ALL_GATHER)
+		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLGATHER, sent);
+	if (work->kind == REDUCE_SCATTER)
+		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_REDUCESCATTER, sent);
+	if (is_alltoall(work))
+		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLTOALL, sent);
+	for (size_t i = 0; i < exchange->count; i++)
+		seconds = fmax(seconds, muster_simring_pair_seconds(ring, work->comm->rank, exchange->parts[i].peer,
+						exchange->parts[i].bytes));
+	return seconds;
+}
+
+static int poll_exchange(struct muster_simnccl_work *work, double *seconds)
+{
+	if (hangs(work))
+		return 0;
+	int state = muster_simring_exchange_advance(work->comm->ring, &work->exchange);
+	if (state > 0)
+		*seconds = exchange_seconds(work);
+	if (state < 0)
+		muster_simlog_warn("The counts of two ranks differ");
+	return state;
+}
+
+static int work_poll(void *arg, double *seconds)
+{
+	struct muster_simnccl_work *work = arg;
+	struct ncclComm *comm = work->comm;
+	if (work->ring.number > WORKS_BEFORE && muster_sim_this_rank()->nccl_async_error &&
+		comm->state == ncclSuccess) {
+		muster_simlog_warn("NET/IB : Got async event : local catastrophic error");
+		comm->state = ncclSystemError;
+	}
+	if (comm->aborted || (comm->state != ncclSuccess && comm->state != ncclInProgress))
+		return 1; /* it ends, with whatever it has done */
+	int state = work->kind == ALL_REDUCE ? poll_all_reduce(work, seconds) : poll_exchange(work, seconds);
+	if (state < 0)
+		comm->state = ncclInvalidUsage;
+	return state != 0;
+}
+
+static void work_done(void *arg)
+{
+	work_free(arg);
+}
+
+static ncclResult_t launch(struct muster_simnccl_work *work)
+{
+	struct muster_standin_operation operation = { .poll = work_poll, .done = work_done, .arg = work };
+	if (muster_standin_cuda()->muster_standin_cuda_enqueue(work->stream, &operation))
+		return ncclSuccess;
+	muster_simlog_warn("Cuda failure 'invalid resource handle'");
+	work_free(work);
+	return ncclUnhandledCudaError;
+}
+
+/* -- connections -- */
+
+/* The ring's stand as soon as they are wanted, those between two ranks when both have come. */
+static bool connect_peers(struct muster_simnccl_work *work)
+{
+	struct ncclComm *comm = work->comm;
+	bool all = true;
+	for (size_t i = 0; i < work->exchange.count; i++) {
+		int peer = work->exchange.parts[i].peer;
+		if (peer == comm->rank || comm->peers[peer])
+			continue;
+		comm->peers[peer] = !(is_alltoall(work) && hangs(work)) && muster_simring_connect(comm->ring, peer);
+		all = all && comm->peers[peer];
+		if (comm->peers[peer])
+			muster_simlog_pair(comm->ring, comm->rank, peer);
+	}
+	return all;
+}
+
+static bool is_connected(const struct muster_simnccl_work *work)
+{
+	const struct ncclComm *comm = work->comm;
+	if (work->kind != MESSAGES)
+		return comm->connected;
+	for (size_t i = 0; i < work->exchange.count; i++)
+		if (work->exchange.parts[i].peer != comm->rank && !comm->peers[work->exchange.parts[i].peer])
+			return false;
+	return true;
+}
+
+static bool connect_work(struct muster_simnccl_work *work)
+{
+	struct ncclComm *comm = work->comm;
+	if (work->kind == MESSAGES)
+		return connect_peers(work);
+	if (!comm->connected)
+		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
+	comm->connected = true;
+	return true;
+}
+
+void muster_simnccl_launch_deferred(struct ncclComm *comm)
+{
+	if (!comm->deferred)
+		return;
+	while (comm->deferred && connect_work(comm->deferred)) {
+		struct muster_simnccl_work *work = comm->deferred;
+		comm->deferred = work->next;
+		ncclResult_t result = launch(work);
+		if (result == ncclSuccess)
+			continue;
+		comm->state = result;
+		drop_all(&comm->deferred);
+		return;
+	}
+	if (!comm->deferred && comm->state == ncclInProgress)
+		comm->state = ncclSuccess;
+}
+
+/* -- groups -- */
+
+/* As enqueue.cc of NCCL. */
+static ncclResult_t check_self(const struct muster_simnccl_work *work)
+{
+	size_t sends = 0, receives = 0;
+	for (size_t i = 0; i < work->exchange.count; i++)
+		if (work->exchange.parts[i].peer == work->comm->rank)
+			*(work->exchange.parts[i].sends ? &sends : &receives) += 1;
+	if (sends == receives)
+		return ncclSuccess;
+	muster_simlog_warn("Trying to %s self without a matching %s", sends > receives ? "send to" : "recv from",
+		sends > receives ? "recv" : "send");
+	return ncclInvalidUsage;
+}
+
+static ncclResult_t start(struct muster_simnccl_work *work)
+{
+	struct ncclComm *comm = work->comm;
+	if (work->kind == ALL_REDUCE)
+		work->ring.number = ++comm->all_reduces;
+	else
+		muster_simring_exchange_start(comm->ring, &work->exchange);
+	if (!comm->deferred && is_connected(work))
+		return launch(work);
+	append(&comm->deferred, work);
+	return comm->state = ncclInProgress;
+}
+
+static ncclResult_t end_group(void)
+{
+	ncclResult_t result = group.result;
+	for (struct muster_simnccl_work *work = group.first; work && result == ncclSuccess; work = work->next)
+		result = check_self(work);
+	while (group.first && (result == ncclSuccess || result == ncclInProgress)) {
+		struct muster_simnccl_work *work = group.first;
+		group.first = work->next;
+		ncclResult_t started = start(work);
+		result = started == ncclSuccess ? result : started;
+	}
+	drop_all(&group.first);
+	group.result = ncclSuccess;
+	return result;
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+	group.depth++;
+	return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+	muster_simnccl_lock();
+	if (group.depth == 0) {
+		muster_simlog_warn("ncclGroupEnd: not in a group call.");
+		return muster_simnccl_unlock(ncclInvalidUsage);
+	}
+	return muster_simnccl_unlock(--group.depth > 0 ? ncclSuccess : end_group());
+}
+
+/* The answer of a call, which outside of a group is one. */
+static ncclResult_t end_call(ncclResult_t result)
+{
+	if (result != ncclSuccess && group.result == ncclSuccess)
+		group.result = result;
+	return muster_simnccl_unlock(group.depth > 0 ? result : end_group());
+}
+
+/* -- calls -- */
+
+static size_t type_bytes(ncclDataType_t type)
+{
+	static const unsigned char bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 }; /* ncclInt8 to ncclBfloat16 */
+	return (size_t)type < sizeof bytes ? bytes[type] : 0;
+}
+
+/* What each call begins with. */
+static ncclResult_t check(struct ncclComm *comm, size_t count, ncclDataType_t type)
+{
+	muster_simnccl_advance_init(comm);
+	if (comm->state == ncclInProgress || comm->finalizing) {
+		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
+		return ncclInvalidArgument;
+	}
+	if (comm->state != ncclSuccess)
+		return comm->state;
+	if (type_bytes(type) == 0 || count > SIZE_MAX / type_bytes(type) / (size_t)comm->ranks) {
+		muster_simlog_warn("Invalid type %d, or count %zu", (int)type, count);
+		return ncclInvalidArgument;
+	}
+	return ncclSuccess;
+}
+
+static ncclResult_t check_sums(ncclDataType_t type, ncclRedOp_t op)
+{
+	if (type == ncclFloat32 && (op == ncclSum || op == ncclMax))
+		return ncclSuccess;
+	muster_simlog_warn("The simulated NCCL sums and compares float32 only");
+	return ncclInvalidArgument;
+}
+
+static ncclResult_t check_buffer(const void *buffer, size_t bytes)
+{
+	if (bytes == 0 || muster_standin_cuda()->muster_standin_cuda_check((CUdeviceptr)(uintptr_t)buffer, bytes))
+		return ncclSuccess;
+	muster_simlog_warn("A buffer of %zu bytes is not device memory, or too short", bytes);
+	return ncclInvalidArgument;
+}
+
+static struct muster_simnccl_work *add_work(struct ncclComm *comm, cudaStream_t stream, enum kind kind)
+{
+	struct muster_simnccl_work *work = muster_calloc(1, sizeof *work);
+	work->comm = comm;
+	work->stream = stream;
+	work->kind = kind;
+	comm->references++;
+	append(&group.first, work);
+	return work;
+}
+
+static void add_part(struct muster_simnccl_work *work, int peer, bool sends, const void *at, size_t bytes)
+{
+	struct muster_simring_exchange *exchange = &work->exchange;
+	struct muster_simring_part *parts = muster_calloc(exchange->count + 1, sizeof *parts);
+	if (exchange->count > 0)
+		memcpy(parts, exchange->parts, exchange->count * sizeof *parts);
+	parts[exchange->count++] = (struct muster_simring_part){
+		.peer = peer, .sends = sends, .at = (CUdeviceptr)(uintptr_t)at, .bytes = bytes
+	};
+	free(exchange->parts);
+	exchange->parts = parts;
+}
+
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	ncclResult_t result = check(comm, count, type);
+	if (result == ncclSuccess)
+		result = check_sums(type, op);
+	if (result == ncclSuccess)
+		result = check_buffer(send, count * sizeof(float));
+	if (result == ncclSuccess)
+		result = check_buffer(receive, count * sizeof(float));
+	if (result == ncclSuccess && count > 0)
+		add_work(comm, stream, ALL_REDUCE)->ring =
+			(struct muster_simring_work){ .send = (CUdeviceptr)(uintptr_t)send,
+				.receive = (CUdeviceptr)(uintptr_t)receive,
+				.count = count,
+				.op = op };
+	return end_call(result);
+}
+
+ncclResult_t ncclAllGather(
+	const void *send, void *receive, size_t send_count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	size_t bytes = send_count * type_bytes(type);
+	ncclResult_t result = check(comm, send_count, type);
+	if (result == ncclSuccess)
+		result = check_buffer(send, bytes);
+	if (result == ncclSuccess)
+		result = check_buffer(receive, bytes * (size_t)comm->ranks);
+	if (result != ncclSuccess || bytes == 0)
+		return end_call(result);
+	struct muster_simnccl_work *work = add_work(comm, stream, ALL_GATHER);
+	for (int rank = 0; rank < comm->ranks; rank++) {
+		add_part(work, rank, true, send, bytes);
+		add_part(work, rank, false, (char *)receive + (size_t)rank * bytes, bytes);
+	}
+	return end_call(ncclSuccess);
+}
+
+ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
+	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	size_t bytes = receive_count * sizeof(float);
+	ncclResult_t result = check(comm, receive_count, type);
+	if (result == ncclSuccess)
+		result = check_sums(type, op);
+	if (result == ncclSuccess)
+		result = check_buffer(send, bytes * (size_t)comm->ranks);
+	if (result == ncclSuccess)
+		result = check_buffer(receive, bytes);
+	if (result != ncclSuccess || bytes == 0)
+		return end_call(result);
+	struct muster_simnccl_work *work = add_work(comm, stream, REDUCE_SCATTER);
+	work->exchange.reduces = true;
+	work->exchange.op = op;
+	work->exchange.receive = (CUdeviceptr)(uintptr_t)receive;
+	work->exchange.bytes = bytes;
+	for (int rank = 0; rank < comm->ranks; rank++) {
+		add_part(work, rank, true, (const char *)send + (size_t)rank * bytes, bytes);
+		add_part(work, rank, false, NULL, bytes);
+	}
+	return end_call(ncclSuccess);
+}
+
+/* Those of a group that go to one communicator and stream go side by side. */
+static ncclResult_t message(struct ncclComm *comm, int peer, bool sends, const void *at, size_t count,
+	ncclDataType_t type, cudaStream_t stream)
+{
+	size_t bytes = count * type_bytes(type);
+	ncclResult_t result = check(comm, count, type);
+	if (result == ncclSuccess && (peer < 0 || peer >= comm->ranks)) {
+		muster_simlog_warn("Invalid root %d (root should be in the 0..%d range)", peer, comm->ranks);
+		result = ncclInvalidArgument;
+	}
+	if (result == ncclSuccess)
+		result = check_buffer(at, bytes);
+	if (result != ncclSuccess || bytes == 0)
+		return result;
+	struct muster_simnccl_work *work = group.first;
+	while (work && (work->kind != MESSAGES || work->comm != comm || work->stream != stream))
+		work = work->next;
+	add_part(work ? work : add_work(comm, stream, MESSAGES), peer, sends, at, bytes);
+	return ncclSuccess;
+}
+
+ncclResult_t ncclSend(
+	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	return end_call(message(comm, peer, true, send, count, type, stream));
+}
+
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	return end_call(message(comm, peer, false, receive, count, type, stream));
+}

@@ -1,0 +1,62 @@
+/* nccl_shared.h - the file that the ranks of a ring share
+ *
+ * Counters, what each rank says of itself, a window of device memory for each rank and one for a sum, a mailbox for
+ * each rank and each one that it may write to, and windows for what is on its way. The file has holes where nothing was
+ * written, so that it takes little room.
+ */
+#ifndef MUSTER_SIM_STANDINS_NCCL_SHARED_H
+#define MUSTER_SIM_STANDINS_NCCL_SHARED_H
+
+#include "sim/standins/nccl.h"
+
+#include <stdatomic.h>
+
+#define MUSTER_SIMRING_OUT 4 /* windows of a rank for what is on its way */
+
+struct muster_simring_slot {
+	atomic_bool taken;
+	struct muster_simring_member member;
+	/* of the all-reduce that the rank published last */
+	size_t count;
+	ncclRedOp_t op;
+	atomic_int untaken[MUSTER_SIMRING_OUT]; /* by window: messages that the others have not taken yet */
+};
+
+struct muster_simring_shared {
+	atomic_int ranks; /* as the first one said; 0 until then */
+	atomic_int joined;
+	atomic_uint_fast64_t published, reduced, gathered; /* by all ranks together, since the beginning */
+	struct muster_simring_slot slots[];
+};
+
+/* From one rank to another: one message at a time. The numbers are those of messages. */
+struct muster_simring_mail {
+	atomic_bool connects;             /* the sender does */
+	atomic_uint_fast64_t wanted;      /* the receiver has come so far */
+	atomic_uint_fast64_t sent, taken; /* what follows is the message `sent` until it is taken */
+	atomic_uint_fast64_t refused;     /* the last one of another length than was wanted */
+	size_t bytes;
+	int window;           /* of the sender; -1: the message is a pattern */
+	size_t first, length; /* the bytes of the window, which begin at `first` and go around */
+	struct muster_standin_pattern pattern;
+};
+
+struct muster_simring {
+	struct muster_simring_shared *shared;
+	size_t bytes;
+	char *path; /* NULL once it is gone */
+	int rank, ranks;
+	uint64_t *sent, *received; /* by peer: messages that have a number */
+	uint64_t exchanges;
+	struct muster_simring_way *ways; /* by rank; NULL until one is asked for */
+	/* by window of this rank: whose data it holds, so that messages of one exchange may share it */
+	struct {
+		uint64_t serial;
+		const void *data;
+	} out[MUSTER_SIMRING_OUT];
+};
+
+/* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */
+unsigned char *muster_simring_window(const struct muster_simring *ring, int rank);
+
+#endif

@@ -1,0 +1,233 @@
+/* nccl_time.c - libnccl.so.2 for the simulation: how long collectives and exchanges take
+ *
+ * An all-reduce has the bandwidths of the machine type's table. Everything else follows from the links and adapters
+ * between the ranks, and from the share of them that nccl-tests reach on two H200.
+ */
+#include "sim/standins/nccl.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BARRIER_SLOW 20    /* this many times as long, over a slow network */
+#define SOCKETS_SLOW 10    /* over sockets in place of InfiniBand: 17 GB/s where 169 is normal */
+#define SHM_SLOW 8         /* through host memory in place of NVLink */
+#define ALONE_SECONDS 5e-6 /* one rank: nothing is sent */
+
+#define MIB 1048576.0
+
+/* The bandwidth at `bytes` among table[0 .. count - 1], which are of one number of nodes. Below the smallest size the
+ * time stays that of the smallest; above the largest the bandwidth stays. */
+static double busbw_gbps(const struct muster_sim_bandwidth *table, size_t count, double bytes)
+{
+	if (bytes <= table[0].bytes)
+		return table[0].busbw_gbps * bytes / table[0].bytes;
+	for (size_t i = 1; i < count; i++) {
+		if (bytes > table[i].bytes)
+			continue;
+		double share = log(bytes / table[i - 1].bytes) / log(table[i].bytes / table[i - 1].bytes);
+		return table[i - 1].busbw_gbps + share * (table[i].busbw_gbps - table[i - 1].busbw_gbps);
+	}
+	return table[count - 1].busbw_gbps;
+}
+
+/* True when a row for that many domains and nodes is at most what the ring spans, domains first. */
+static bool is_within(const struct muster_sim_bandwidth *row, int domains, int nodes)
+{
+	return row->domains < domains || (row->domains == domains && row->nodes <= nodes);
+}
+
+/* The rows for a ring over so many NVLink domains and nodes: those of the largest numbers that are not larger, or the
+ * first ones. */
+static const struct muster_sim_bandwidth *find_table(int domains, int nodes, size_t *ret_count)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	const struct muster_sim_bandwidth *first = cluster->bandwidths, *end = first + cluster->bandwidth_count;
+	if (first == end)
+		muster_standin_end("the scenario has no bandwidths for an all-reduce");
+	for (const struct muster_sim_bandwidth *row = first; row < end && is_within(row, domains, nodes); row++)
+		if (row->domains != first->domains || row->nodes != first->nodes)
+			first = row;
+	*ret_count = 0;
+	while (first + *ret_count < end && first[*ret_count].domains == first->domains &&
+		first[*ret_count].nodes == first->nodes)
+		++*ret_count;
+	return first;
+}
+
+/* -- what slows a ring down -- */
+
+/* How many times longer it takes because a rank may not use InfiniBand, or NVLink to a rank of its node. */
+static double disabled_slow(const struct muster_simring *ring)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	int ranks = muster_simring_ranks(ring);
+	bool no_ib = false, no_p2p = false;
+	for (int i = 0; i < ranks; i++) {
+		no_ib = no_ib || muster_simring_member(ring, i)->no_ib;
+		no_p2p = no_p2p || muster_simring_member(ring, i)->no_p2p;
+	}
+	no_ib = no_ib && muster_simring_domains(ring) > 1 && strncmp(cluster->inter_transport, "NET/IB", 6) == 0;
+	no_p2p = no_p2p && ranks > muster_simring_nodes(ring) && strncmp(cluster->intra_transport, "P2P", 3) == 0;
+	return fmax(no_ib ? SOCKETS_SLOW : 1, no_p2p ? SHM_SLOW : 1);
+}
+
+/* The slowest rank's factor, and that of the network between the nodes. */
+static double ring_slow(const struct muster_simring *ring)
+{
+	double slow = 1;
+	for (int i = 0; i < muster_simring_ranks(ring); i++)
+		slow = fmax(slow, muster_simring_member(ring, i)->slow);
+	return slow * (muster_simring_is_broken(ring, "slow") ? BARRIER_SLOW : 1);
+}
+
+static double ranks_of_node(const struct muster_simring *ring)
+{
+	return (double)muster_simring_ranks(ring) / muster_simring_nodes(ring);
+}
+
+/* What the scenario slows the ring's bus bandwidth down to; infinity: nothing is slow. Each channel of a ring goes
+ * through one adapter, and waits for the slowest. */
+static double ring_cap(const struct muster_simring *ring)
+{
+	double cap = (double)INFINITY;
+	int ranks = muster_simring_ranks(ring);
+	bool leaves = muster_simring_domains(ring) > 1;
+	for (int i = 0; i < ranks && ranks > 1; i++) {
+		int next = (i + 1) % ranks;
+		bool network = muster_simring_path(ring, i, next) == MUSTER_SIMRING_NETWORK;
+		cap = fmin(cap, muster_simring_cap(ring, i, next) * (network ? ranks_of_node(ring) : 1));
+		if (leaves)
+			cap = fmin(cap, muster_simring_way(ring, i)->adapter_cap * ranks_of_node(ring));
+	}
+	return cap;
+}
+
+#define JITTER_EVERY 50 /* all-reduces, of which one is late */
+
+/* How many times longer this all-reduce takes because a rank of the ring is late now and then. */
+static double jitter(const struct muster_simring *ring, uint64_t number)
+{
+	double slow = 1;
+	for (int i = 0; i < muster_simring_ranks(ring) && number % JITTER_EVERY == JITTER_EVERY / 2; i++)
+		slow = fmax(slow, muster_simring_member(ring, i)->jitter);
+	return slow;
+}
+
+double muster_simring_seconds(const struct muster_simring *ring, const struct muster_simring_work *work)
+{
+	double ranks = muster_simring_ranks(ring), bytes = (double)work->count * sizeof(float);
+	double slow = ring_slow(ring) * jitter(ring, work->number);
+	if (muster_simring_ranks(ring) == 1)
+		return ALONE_SECONDS * slow;
+	slow *= disabled_slow(ring);
+	size_t count;
+	const struct muster_sim_bandwidth *table =
+		find_table(muster_simring_domains(ring), muster_simring_nodes(ring), &count);
+	double busbw = fmin(busbw_gbps(table, count, bytes), ring_cap(ring));
+	return bytes / (busbw / (2 * (ranks - 1) / ranks) * 1e9) * slow;
+}
+
+/* -- exchanges and other collectives -- */
+
+/* Shares of NVLink at sizes in bytes, as sendrecv_perf, alltoall_perf, all_gather_perf and reduce_scatter_perf find
+ * them on two H200 (478 GB/s each way); below 8 MiB made up. */
+#define SIZES 4
+static const double sizes[SIZES] = { MIB, 8 * MIB, 64 * MIB, 512 * MIB };
+static const double pair_shares[SIZES] = { 0.11, 168 / 478.1, 265 / 478.1, 354 / 478.1 };
+static const double traffic_shares[][SIZES] = {
+	[MUSTER_SIMRING_ALLTOALL] = { 0.08, 134 / 478.1, 244 / 478.1, 296 / 478.1 },
+	[MUSTER_SIMRING_ALLGATHER] = { 0.07, 113 / 478.1, 215 / 478.1, 256 / 478.1 },
+	[MUSTER_SIMRING_REDUCESCATTER] = { 0.07, 119 / 478.1, 210 / 478.1, 257 / 478.1 },
+};
+#define HOST_SHARE 0.8
+#define NETWORK_SHARE 0.965
+
+/* Of the smallest message, in seconds. */
+static const double latencies[] = {
+	[MUSTER_SIMRING_NVLINK] = 12e-6,
+	[MUSTER_SIMRING_HOST] = 15e-6,
+	[MUSTER_SIMRING_NETWORK] = 20e-6,
+};
+
+/* The share at that size: between two sizes linear in its logarithm, constant above the largest; below the smallest the
+ * time goes down to the latency with the size. */
+static double share_at(const double shares[SIZES], double bytes)
+{
+	for (size_t i = 1; i < SIZES; i++)
+		if (bytes <= sizes[i])
+			return shares[i - 1] + fmax(log(bytes / sizes[i - 1]), 0) / log(sizes[i] / sizes[i - 1]) *
+						       (shares[i] - shares[i - 1]);
+	return shares[SIZES - 1];
+}
+
+/* The seconds of `bytes` each way, which are all or a part of a call about `size` bytes. */
+static double path_seconds(
+	enum muster_simring_path path, double limit, double cap, const double shares[SIZES], double size, double bytes)
+{
+	if (path != MUSTER_SIMRING_NVLINK) {
+		double share = path == MUSTER_SIMRING_HOST ? HOST_SHARE : NETWORK_SHARE;
+		return latencies[path] + bytes / (fmin(limit * share, cap) * 1e9);
+	}
+	double whole = fmax(size, MIB), latency = latencies[path];
+	double seconds = bytes * whole / size / (fmin(limit * share_at(shares, whole), cap) * 1e9);
+	return size < whole ? latency + fmax(seconds - latency, 0) * size / whole : seconds;
+}
+
+double muster_simring_pair_seconds(const struct muster_simring *ring, int a, int b, size_t bytes)
+{
+	double slow = fmax(muster_simring_member(ring, a)->slow, muster_simring_member(ring, b)->slow);
+	if (muster_simring_is_barred(ring, a, b, "slow"))
+		slow *= BARRIER_SLOW;
+	return slow * path_seconds(muster_simring_path(ring, a, b), muster_simring_limit(ring, a, b),
+			      muster_simring_cap(ring, a, b), pair_shares, (double)bytes, (double)bytes);
+}
+
+/* As one rank has it: its messages share its NVLinks and its adapter, and the slowest of the ways sets the pace. */
+static double alltoall_seconds(const struct muster_simring *ring, int rank, double size)
+{
+	int ranks = muster_simring_ranks(ring), peers[3] = { 0 };
+	double each = size / ranks, limit[3], seconds = 0;
+	for (int peer = 0; peer < ranks; peer++) {
+		enum muster_simring_path path = muster_simring_path(ring, rank, peer);
+		if (peer == rank)
+			continue;
+		double width = muster_simring_limit(ring, rank, peer);
+		limit[path] = peers[path]++ == 0 ? width : fmin(limit[path], width);
+		seconds = fmax(seconds, each / (muster_simring_cap(ring, rank, peer) * 1e9));
+	}
+	const struct muster_simring_way *way = muster_simring_way(ring, rank);
+	double edge = way->gpu->edge_gbps > 0 ? way->gpu->edge_gbps : (double)INFINITY;
+	for (enum muster_simring_path path = 0; path < 3; path++)
+		if (peers[path] > 0)
+			seconds = fmax(
+				seconds, path_seconds(path, limit[path],
+						 path == MUSTER_SIMRING_NETWORK ? way->adapter_cap : edge,
+						 traffic_shares[MUSTER_SIMRING_ALLTOALL], size, each * peers[path]));
+	return seconds;
+}
+
+/* From one rank of a ring to the next; where it leaves a node all adapters of the node carry it. */
+static double edge_seconds(
+	const struct muster_simring *ring, int rank, enum muster_simring_traffic traffic, double size)
+{
+	int ranks = muster_simring_ranks(ring), next = (rank + 1) % ranks;
+	enum muster_simring_path path = muster_simring_path(ring, rank, next);
+	double all = path == MUSTER_SIMRING_NETWORK ? ranks_of_node(ring) : 1;
+	return path_seconds(path, all * muster_simring_limit(ring, rank, next),
+		all * muster_simring_cap(ring, rank, next), traffic_shares[traffic], size, size * (ranks - 1) / ranks);
+}
+
+double muster_simring_traffic_seconds(
+	const struct muster_simring *ring, enum muster_simring_traffic traffic, size_t bytes)
+{
+	double seconds = 0, size = (double)bytes, slow = ring_slow(ring);
+	int ranks = muster_simring_ranks(ring);
+	if (ranks == 1)
+		return ALONE_SECONDS * slow;
+	for (int rank = 0; rank < ranks; rank++)
+		seconds = fmax(seconds, traffic == MUSTER_SIMRING_ALLTOALL ? alltoall_seconds(ring, rank, size)
+									   : edge_seconds(ring, rank, traffic, size));
+	if (traffic != MUSTER_SIMRING_ALLTOALL)
+		seconds = fmax(seconds, size * (ranks - 1) / ranks / (ring_cap(ring) * 1e9));
+	return seconds * slow;
+}
