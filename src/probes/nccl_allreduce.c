@@ -41,6 +41,13 @@ static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.nccl_gdr", MUSTER_BOOLEAN, "",
 		"this rank's network channels use GPUDirect RDMA; null when it has none"),
 	RANK_METRIC("rank.nccl_hcas", MUSTER_STRING, "", "network devices that NCCL uses, from its own log"),
+	RANK_METRIC("rank.nccl_plugin", MUSTER_STRING, "",
+		"network plugin that NCCL uses, and its file: \"IBext_v8 /opt/.../libnccl-net.so\"; \"none\""),
+	RANK_METRIC("rank.nccl_collnet", MUSTER_STRING, "",
+		"CollNet, for SHARP: \"used\" by the ring, \"loaded\" from the plugin and not used, \"none\""),
+	RANK_METRIC("rank.nccl_nvls", MUSTER_NUMBER, "", "channels of NVLink SHARP (NVLS) in the ring"),
+	RANK_METRIC("rank.nccl_algo", MUSTER_STRING, "",
+		"algorithm and protocol of each message size, on the ring's first rank: \"67108864:NVLS/SIMPLE\""),
 };
 
 static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err)
@@ -107,7 +114,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	int failed = connect_ranks(&s, err);
 	if (failed == 0)
 		failed = muster_allreduce_sweep(&s, err);
-	muster_allreduce_log_emit(ctx, ring->ranks);
+	muster_allreduce_log_emit(ctx, ring);
 	if (failed < 0)
 		return muster_nccl_session_fail(&s, err);
 	muster_nccl_session_keep(&s);

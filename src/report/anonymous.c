@@ -49,6 +49,7 @@ static const struct {
 	{ "port.partitions", HOLDS_PKEYS, MUSTER_NAME_PARTITION },
 	{ "port.pkeys", HOLDS_PKEYS, MUSTER_NAME_PARTITION },
 	{ "rank.cuda_visible_devices", HOLDS_TEXT, MUSTER_NAME_NODE },
+	{ "rank.nccl_plugin", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "rank.setting", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "rank.setting_from", HOLDS_TEXT, MUSTER_NAME_NODE },
 };

@@ -8,6 +8,7 @@
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
  */
 #include "vendor/nccl_log.h"
+#include "vendor/nccl_lines.h"
 #include "muster/arena.h"
 
 #include <ctype.h>
@@ -36,15 +37,16 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* INIT carries the channels and devices; ENV says which variables and files steer NCCL. A user's list keeps its parts;
- * "^A,B" is all parts without these. */
+/* INIT carries the channels and devices; ENV says which variables and files steer NCCL; TUNING names the algorithms. A
+ * user's list keeps its parts; "^A,B" is all parts without these. */
 static void choose_parts(void)
 {
 	const char *list = getenv("NCCL_DEBUG_SUBSYS");
-	if (!list || !*list || (*list == '^' && list_has(list + 1, "INIT"))) {
-		setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 1);
-	} else if (*list != '^' && !list_has(list, "INIT") && !list_has(list, "ALL")) {
-		char *more = muster_asprintf("INIT,%s", list);
+	if (!list || !*list || (*list == '^' && (list_has(list + 1, "INIT") || list_has(list + 1, "TUNING")))) {
+		setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV,TUNING", 1);
+	} else if (*list != '^' && !list_has(list, "ALL")) {
+		char *more = muster_asprintf("%s%s%s", list_has(list, "INIT") ? "" : "INIT,",
+			list_has(list, "TUNING") ? "" : "TUNING,", list);
 		setenv("NCCL_DEBUG_SUBSYS", more, 1);
 		free(more);
 	}
@@ -120,38 +122,6 @@ int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_erro
 	return 0;
 }
 
-/* A copy of the log as a string in which all but the newlines prints; the caller frees. */
-static char *plain_copy(const char *text, size_t length)
-{
-	char *copy = muster_calloc(length + 1, 1);
-	for (size_t i = 0; i < length; i++) {
-		unsigned char byte = (unsigned char)text[i];
-		copy[i] = byte == '\n' || (byte < 128 && isprint(byte)) ? (char)byte : isspace(byte) ? ' ' : '?';
-	}
-	return copy;
-}
-
-/* Take the next line off rest, without blanks at its end; NULL at the end. */
-static char *next_line(char **rest)
-{
-	char *line = strsep(rest, "\n");
-	for (size_t length = line ? strlen(line) : 0; length > 0 && line[length - 1] == ' '; length--)
-		line[length - 1] = '\0';
-	return line;
-}
-
-/* What follows the first `what` in text; NULL when it does not occur. */
-static char *after(char *text, const char *what)
-{
-	char *found = strstr(text, what);
-	return found ? found + strlen(what) : NULL;
-}
-
-static bool starts(const char *text, const char *what)
-{
-	return strncmp(text, what, strlen(what)) == 0;
-}
-
 /* Append a word to a list of distinct words separated by spaces, if there is room. */
 static void add_word(char *list, size_t size, const char *word)
 {
@@ -174,12 +144,12 @@ struct words {
 static void parse_channel(char *transport, struct words *words, struct muster_nccl_log *log)
 {
 	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-		if (!starts(transport, kinds[kind]))
+		if (!muster_nccl_starts(transport, kinds[kind]))
 			continue;
 		char word[64];
 		size_t head = strlen(kinds[kind]);
 		bool network = kind == KIND_NET || kind == KIND_COLLNET;
-		bool gdr = network && after(transport, "/GDRDMA");
+		bool gdr = network && muster_nccl_after(transport, "/GDRDMA");
 		size_t length = head + strcspn(transport + head, "/"), most = sizeof word - sizeof "/GDRDMA";
 		snprintf(word, sizeof word, "%.*s%s", (int)(length < most ? length : most), transport,
 			gdr ? "/GDRDMA" : "");
@@ -196,7 +166,7 @@ static void parse_devices(char *list, bool socket, struct muster_nccl_log *log)
 {
 	log->devices[0] = '\0';
 	list[strcspn(list, ";")] = '\0';
-	while ((list = after(list, "[")) != NULL) {
+	while ((list = muster_nccl_after(list, "[")) != NULL) {
 		if (!isdigit((unsigned char)*list))
 			continue;
 		list += strcspn(list, "]");
@@ -225,17 +195,18 @@ static bool has_nvls_channels(const char *line)
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret)
 {
 	struct words words = { 0 };
-	char *copy = plain_copy(text, length), *rest = copy, *line, *word;
+	char *copy = muster_nccl_lines_copy(text, length), *rest = copy, *line, *word;
 	*ret = (struct muster_nccl_log){ 0 };
-	while ((line = next_line(&rest)) != NULL) {
-		char *message = after(line, "NCCL INFO "), *part;
+	while ((line = muster_nccl_line_next(&rest)) != NULL) {
+		char *message = muster_nccl_after(line, "NCCL INFO "), *part;
 		if (!message)
 			continue;
-		if ((starts(message, "Channel ") || starts(message, "CollNet ")) && (part = after(message, " via ")))
+		if ((muster_nccl_starts(message, "Channel ") || muster_nccl_starts(message, "CollNet ")) &&
+			(part = muster_nccl_after(message, " via ")))
 			parse_channel(part, &words, ret);
-		else if (starts(message, "NET/") && (part = after(message, " : Using ")))
-			parse_devices(part, starts(message, "NET/Socket"), ret);
-		else if (has_nvls_channels(message) || starts(message, "Connected NVLS tree"))
+		else if (muster_nccl_starts(message, "NET/") && (part = muster_nccl_after(message, " : Using ")))
+			parse_devices(part, muster_nccl_starts(message, "NET/Socket"), ret);
+		else if (has_nvls_channels(message) || muster_nccl_starts(message, "Connected NVLS tree"))
 			add_word(words.of[KIND_NVLS], sizeof words.of[KIND_NVLS], "NVLS");
 	}
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
@@ -247,14 +218,16 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size)
 {
 	/* A ring of the last lines; warnings drive the others out. */
-	char *copy = plain_copy(text, length), *rest = copy, *last[TAIL_LINES], *line, *joined;
+	char *copy = muster_nccl_lines_copy(text, length), *rest = copy, *last[TAIL_LINES], *line, *joined;
 	size_t count = 0, joined_length;
 	bool warned = false;
-	while ((line = next_line(&rest)) != NULL) {
-		char *warning = after(line, "NCCL WARN "), *info = after(line, "NCCL INFO ");
+	while ((line = muster_nccl_line_next(&rest)) != NULL) {
+		char *warning = muster_nccl_after(line, "NCCL WARN "), *info = muster_nccl_after(line, "NCCL INFO ");
 		if (warning && !warned)
 			count = 0;
 		warned |= warning != NULL;
+		if (strstr(line, " Bytes -> Algo ")) /* one for each all-reduce */
+			continue;
 		if (*line && warned == (warning != NULL))
 			last[count++ % TAIL_LINES] = warning ? warning : info ? info : line;
 	}

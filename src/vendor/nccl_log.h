@@ -22,8 +22,8 @@ struct muster_nccl_log {
 };
 
 /* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
- * environment. A user's own NCCL_DEBUG_FILE is not changed; NCCL_DEBUG is raised to INFO, and INIT is added to
- * NCCL_DEBUG_SUBSYS. Later calls do nothing. */
+ * environment. A user's own NCCL_DEBUG_FILE is not changed; NCCL_DEBUG is raised to INFO, and INIT and TUNING
+ * are added to NCCL_DEBUG_SUBSYS. Later calls do nothing. */
 int muster_nccl_log_start(struct muster_error *err);
 
 /* What NCCL has written so far: malloc'd, NUL-terminated. */

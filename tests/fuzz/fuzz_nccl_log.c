@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "vendor/nccl_log.h"
+#include "vendor/nccl_setup.h"
 #include "muster/arena.h"
 
 #include <ctype.h>
@@ -35,6 +36,29 @@ static void check_tail(const char *text, size_t length, size_t size)
 	free(out);
 }
 
+static void check_text(const char *text, size_t size)
+{
+	FUZZ_CHECK(strnlen(text, size) < size, "no end");
+	for (const char *at = text; *at; at++)
+		FUZZ_CHECK(isprint((unsigned char)*at), "0x%02x at %td", (unsigned char)*at, at - text);
+}
+
+static void check_setup(const char *text, size_t length)
+{
+	struct muster_nccl_setup setup;
+	muster_nccl_setup_parse(text, length, &setup);
+	check_text(setup.network, sizeof setup.network);
+	check_text(setup.plugin_file, sizeof setup.plugin_file);
+	check_text(setup.collnet, sizeof "loaded");
+	FUZZ_CHECK(setup.nvls_channels >= -1, "%d channels", setup.nvls_channels);
+	FUZZ_CHECK(setup.algorithm_count <= MUSTER_NCCL_ALGORITHMS, "%zu algorithms", setup.algorithm_count);
+	for (size_t i = 0; i < setup.algorithm_count; i++) {
+		check_text(setup.algorithms[i].name, sizeof setup.algorithms[i].name);
+		for (size_t j = 0; j < i; j++)
+			FUZZ_CHECK(setup.algorithms[i].bytes != setup.algorithms[j].bytes, "a size twice");
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const size_t sizes[] = { 1, 2, 4, 5, 16, 100, 1024 };
@@ -43,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	check_words(log.transports, sizeof log.transports);
 	check_words(log.devices, sizeof log.devices);
 	FUZZ_CHECK(log.gdr_channels <= log.network_channels, "%zu of %zu", log.gdr_channels, log.network_channels);
+	check_setup((const char *)bytes, size);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		check_tail((const char *)bytes, size, sizes[i]);
 	return 0;

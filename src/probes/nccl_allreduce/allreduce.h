@@ -19,6 +19,6 @@ double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double sm
 int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err);
 
 /* What NCCL's log says about the way that the ring's data took. */
-void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks);
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring);
 
 #endif

@@ -2,32 +2,93 @@
 #include "probes/nccl_allreduce/allreduce.h"
 
 #include "vendor/nccl_log.h"
+#include "vendor/nccl_setup.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, int ranks)
+/* NCCL's log, and where the part of this ring begins. Plugins and devices are named once in a process. */
+struct log {
+	char *text; /* NULL: it cannot be read */
+	size_t length, ring_at;
+	struct muster_error why;
+};
+
+static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
 {
-	struct muster_error err = { 0 };
-	struct muster_nccl_log log = { 0 };
-	const char *reason = ranks == 1 ? "an all-reduce of one rank has no channels" : "NCCL's log names no channel";
-	char *text = NULL;
-	size_t length = 0;
-	if (muster_nccl_log_read(&text, &length, &err) < 0) {
-		reason = err.text;
-	} else {
-		/* the devices are named once in a process, the channels by each ring */
-		struct muster_nccl_log whole = { 0 };
-		size_t from = muster_nccl_log_of_ring(length);
-		muster_nccl_log_parse(text, length, &whole);
-		muster_nccl_log_parse(text + from, length - from, &log);
-		memcpy(log.devices, whole.devices, sizeof log.devices);
+	struct muster_nccl_log whole = { 0 }, own = { 0 };
+	const char *reason = !log->text         ? log->why.text
+			     : ring->ranks == 1 ? "an all-reduce of one rank has no channels"
+						: "NCCL's log names no channel";
+	if (log->text) {
+		muster_nccl_log_parse(log->text, log->length, &whole);
+		muster_nccl_log_parse(log->text + log->ring_at, log->length - log->ring_at, &own);
 	}
-	free(text);
 	muster_emit_result(
-		ctx, "rank.nccl_transport", NULL, log.transports[0] ? 0 : -1, muster_string(log.transports), reason);
-	muster_emit_result(ctx, "rank.nccl_hcas", NULL, log.devices[0] ? 0 : -1, muster_string(log.devices), reason);
-	muster_emit_result(ctx, "rank.nccl_gdr", NULL, log.network_channels > 0 ? 0 : -1,
-		muster_boolean(log.gdr_channels == log.network_channels),
-		log.transports[0] ? "no channel uses a network" : reason);
+		ctx, "rank.nccl_transport", NULL, own.transports[0] ? 0 : -1, muster_string(own.transports), reason);
+	muster_emit_result(
+		ctx, "rank.nccl_hcas", NULL, whole.devices[0] ? 0 : -1, muster_string(whole.devices), reason);
+	muster_emit_result(ctx, "rank.nccl_gdr", NULL, own.network_channels > 0 ? 0 : -1,
+		muster_boolean(own.gdr_channels == own.network_channels),
+		own.transports[0] ? "no channel uses a network" : reason);
+}
+
+/* A network that is not NCCL's own is a plugin's. */
+static void emit_plugin(
+	struct muster_probe_ctx *ctx, const struct log *log, const struct muster_nccl_setup *whole, const char *network)
+{
+	bool own = strcmp(network, "IB") == 0 || strcmp(network, "Socket") == 0;
+	char text[sizeof whole->network + sizeof whole->plugin_file];
+	snprintf(text, sizeof text, "%s%s%s", own ? "none" : network, own || !whole->plugin_file[0] ? "" : " ",
+		own ? "" : whole->plugin_file);
+	const char *reason = log->text ? "NCCL's log names no network" : log->why.text;
+	muster_emit_result(ctx, "rank.nccl_plugin", NULL, *network ? 0 : -1, muster_string(text), reason);
+}
+
+/* "67108864:NVLS/SIMPLE 268435456:RING/SIMPLE": the sizes that were measured. */
+static void emit_algorithms(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log,
+	const struct muster_nccl_setup *own)
+{
+	uint64_t sizes[SIZES_MAX];
+	size_t count = muster_nccl_sizes(muster_probe_env(ctx), sizes), used = 0;
+	char text[SIZES_MAX * 72] = "";
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < own->algorithm_count; j++)
+			if (own->algorithms[j].bytes == sizes[i])
+				used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64 ":%s",
+					used ? " " : "", sizes[i], own->algorithms[j].name);
+	const char *reason = !log->text        ? log->why.text
+			     : ring->rank != 0 ? "NCCL names algorithms only in the log of the ring's first rank"
+					       : "NCCL's log names no algorithm; NCCL before 2.20 writes none";
+	muster_emit_result(ctx, "rank.nccl_algo", NULL, used ? 0 : -1, muster_string(text), reason);
+}
+
+static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
+{
+	struct muster_nccl_setup whole = { .collnet = "none", .nvls_channels = -1 }, own = whole;
+	if (log->text) {
+		muster_nccl_setup_parse(log->text, log->length, &whole);
+		muster_nccl_setup_parse(log->text + log->ring_at, log->length - log->ring_at, &own);
+	}
+	const char *network = own.network[0] ? own.network : whole.network;
+	bool loaded = strcmp(own.collnet, "none") == 0 && strcmp(whole.collnet, "none") != 0;
+	emit_plugin(ctx, log, &whole, network);
+	muster_emit_result(ctx, "rank.nccl_collnet", NULL, *network ? 0 : -1,
+		muster_string(loaded ? "loaded" : own.collnet),
+		log->text ? "NCCL's log names no network" : log->why.text);
+	muster_emit_result(ctx, "rank.nccl_nvls", NULL, own.nvls_channels, muster_number(own.nvls_channels),
+		log->text ? "NCCL's log gives no number of NVLS channels" : log->why.text);
+	emit_algorithms(ctx, ring, log, &own);
+}
+
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring)
+{
+	struct log log = { 0 };
+	if (muster_nccl_log_read(&log.text, &log.length, &log.why) == 0)
+		log.ring_at = muster_nccl_log_of_ring(log.length);
+	emit_channels(ctx, ring, &log);
+	emit_setup(ctx, ring, &log);
+	free(log.text);
 }

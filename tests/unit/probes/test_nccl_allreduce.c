@@ -581,9 +581,62 @@ START_TEST(nccls_log_names_the_transport)
 }
 END_TEST
 
+START_TEST(nccls_log_names_plugin_nvls_and_algorithms)
+{
+	write_log(
+		AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT "NET/Plugin: Loaded collnet plugin SHARP (v8)\n" AT
+		   "Using network IBext_v8\n" AT "24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p\n" AT
+		   "AllReduce: 4096 Bytes -> Algo NVLS proto SIMPLE channel{Lo..Hi}={0..15}\n" AT
+		   "AllReduce: 16 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n" AT
+		   "AllReduce: 2048 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..23}\n");
+	context->ctx.env.min_bytes = 1024;
+	context->ctx.env.max_bytes = 4096;
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "IBext_v8 /opt/hpcx/lib/libnccl-net.so");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "loaded");
+	ck_assert_double_eq(fake_number(context, "rank.nccl_nvls", NULL), 16);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_algo", NULL), "2048:RING/LL128 4096:NVLS/SIMPLE");
+}
+END_TEST
+
+/* A later ring's log says nothing of what was loaded before it, and the first ring's CollNet is not its own. */
+START_TEST(the_second_rings_plugin_is_the_process_s)
+{
+	write_log(AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT "Using network IBext_v8\n" AT
+		     "rank 0 Connected CollNet\n" AT "8 nvls channels\n");
+	ck_assert_int_eq(play(4, 1, 60000), 0);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "used");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_algo", NULL),
+		"NCCL names algorithms only in the log of the ring's first rank");
+	fake_forget(context);
+	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "a");
+	ck_assert_ptr_nonnull(log);
+	ck_assert_msg(muster_nccl_resources_make(&context->ctx, &err) != NULL, "%s", err.text);
+	leave_ring_before(&context->ctx, &fake_nccl);
+	fputs(AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", log);
+	fclose(log);
+	ck_assert_int_eq(play(2, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "IBext_v8 /opt/hpcx/lib/libnccl-net.so");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "loaded");
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_nvls", NULL), "no number of NVLS channels"));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_algo", NULL), "NCCL before 2.20"));
+}
+END_TEST
+
+START_TEST(nccls_own_network_is_no_plugin)
+{
+	write_log(AT "Plugin name set by env to libnccl-net-x.so\n" AT "Using network IB\n");
+	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "none");
+	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "none");
+}
+END_TEST
+
 START_TEST(an_empty_log_is_null_with_the_reason)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_plugin", NULL), "NCCL's log names no network");
+	ck_assert_str_eq(fake_reason(context, "rank.nccl_collnet", NULL), "NCCL's log names no network");
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names no channel");
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names no channel");
 }
@@ -748,6 +801,9 @@ int main(void)
 	tcase_add_test(tests, a_wrong_sum_fails_a_trial);
 	tcase_add_test(tests, every_rank_says_which_nccl_it_has);
 	tcase_add_test(tests, nccls_log_names_the_transport);
+	tcase_add_test(tests, nccls_log_names_plugin_nvls_and_algorithms);
+	tcase_add_test(tests, the_second_rings_plugin_is_the_process_s);
+	tcase_add_test(tests, nccls_own_network_is_no_plugin);
 	tcase_add_test(tests, an_empty_log_is_null_with_the_reason);
 	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, LENGTH(ladders));
 	tcase_add_test(tests, the_ladder_is_bounded_and_of_whole_values);

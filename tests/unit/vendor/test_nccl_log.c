@@ -159,6 +159,7 @@ static const struct {
 	{ "", 64, "" },
 	{ "\n\n", 64, "" },
 	{ AT "one\n" AT "two\n", 64, "one | two" },
+	{ AT "one\n" AT "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n", 64, "one" },
 	{ AT "one\n" WARN "socket refused\n" AT "three\n" WARN "giving up\n", 64, "socket refused | giving up" },
 	{ "no prefix\n", 64, "no prefix" },
 	{ AT "1\n" AT "2\n" AT "3\n" AT "4\n" AT "5\n" AT "6\n" AT "7\n" AT "8\n" AT "9\n" AT "10\n" AT "11\n" AT
@@ -212,7 +213,7 @@ START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 	clear_environment();
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	ck_assert_str_eq(getenv("NCCL_DEBUG"), "INFO");
-	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "INIT,ENV");
+	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "INIT,ENV,TUNING");
 	read_back("");
 	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
 	read_back(AT "hello\n");
@@ -321,15 +322,17 @@ START_TEST(a_users_parts_are_kept_and_init_is_one_of_them)
 	static const struct {
 		const char *users, *parts;
 	} lists[] = {
-		{ "NET", "INIT,NET" },
-		{ "COLL,NET", "INIT,COLL,NET" },
-		{ "init,NET", "init,NET" },
-		{ "NET,INIT", "NET,INIT" },
-		{ "INITIAL", "INIT,INITIAL" },
+		{ "NET", "INIT,TUNING,NET" },
+		{ "COLL,NET", "INIT,TUNING,COLL,NET" },
+		{ "init,NET", "TUNING,init,NET" },
+		{ "NET,INIT", "TUNING,NET,INIT" },
+		{ "INIT,tuning", "INIT,tuning" },
+		{ "INITIAL", "INIT,TUNING,INITIAL" },
 		{ "ALL", "ALL" },
 		{ "^NET", "^NET" },
-		{ "^INIT,NET", "INIT,ENV" },
-		{ "", "INIT,ENV" },
+		{ "^INIT,NET", "INIT,ENV,TUNING" },
+		{ "^TUNING", "INIT,ENV,TUNING" },
+		{ "", "INIT,ENV,TUNING" },
 	};
 	struct muster_error err;
 	clear_environment();
@@ -352,7 +355,7 @@ int main(void)
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
 	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));
-	tcase_add_loop_test(tests, a_users_parts_are_kept_and_init_is_one_of_them, 0, 9);
+	tcase_add_loop_test(tests, a_users_parts_are_kept_and_init_is_one_of_them, 0, 11);
 	tcase_add_test(tests, a_log_may_be_the_first_file_that_is_open);
 	return check_main(tests);
 }
