@@ -1,0 +1,680 @@
+/* test_step.c - training steps of one rank, on a scripted GPU and against a scripted NCCL that plays all other ranks
+ *
+ * Every stream has its own time, and streams wait for each other's events, so that what overlaps takes no longer than
+ * its longest part.
+ */
+#include "probes/nccl/session.c"
+#include "probes/step.c"
+#include "gpu_fakes.h"
+#include "check_main.h"
+#include "probe_fake.h"
+
+#include <math.h>
+
+#define BUS_ID "0001:00:00.0"
+#define TFLOPS 600.0
+#define COPY_GBPS 50.0
+#define NCCL_GBPS 300.0
+
+/* ---- plan ---- */
+
+START_TEST(a_step_has_each_weight_three_times_and_backward_from_the_last)
+{
+	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
+	double operations = 0;
+	size_t gradients = 0;
+	muster_step_shapes(2048, shapes);
+	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++) {
+		const struct muster_step_shape *s = &shapes[i];
+		operations += 2.0 * (double)s->m * (double)s->n * (double)s->k;
+		if (s->gradient < 0)
+			continue;
+		ck_assert_int_eq(s->gradient, MUSTER_STEP_WEIGHTS - 1 - (int)gradients++);
+		ck_assert_uint_eq(s->k, 2048);
+		ck_assert_uint_eq(s->m * s->n * 2, muster_step_gradient(s->gradient, 0));
+		ck_assert_uint_ge(i, MUSTER_STEP_WEIGHTS);
+	}
+	ck_assert_uint_eq(gradients, MUSTER_STEP_WEIGHTS);
+	/* 6 operations for each parameter and token */
+	ck_assert_double_eq_tol(operations, 6 * 218103808.0 * 2048, 1e6);
+	ck_assert_uint_eq(muster_step_gradients(0), 2 * 218103808u);
+}
+END_TEST
+
+START_TEST(every_matrix_has_room)
+{
+	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
+	for (size_t tokens = MUSTER_STEP_TOKENS_LEAST; tokens <= MUSTER_STEP_TOKENS_MOST; tokens *= 2) {
+		struct muster_step_room room = muster_step_room(tokens, 2, 4);
+		muster_step_shapes(tokens, shapes);
+		for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++) {
+			ck_assert_uint_le(shapes[i].k * shapes[i].m * 2, room.a);
+			ck_assert_uint_le(shapes[i].k * shapes[i].n * 2, room.b);
+			ck_assert_uint_le(shapes[i].m * shapes[i].n * 4, room.d);
+		}
+	}
+	ck_assert_uint_eq(muster_step_room(256, 2, 4).d, (size_t)28672 * 4096 * 4);
+	ck_assert_uint_eq(muster_step_room(8192, 2, 4).d, (size_t)28672 * 8192 * 4);
+}
+END_TEST
+
+/* 1024 tokens take ms; 5 ms are wanted. */
+static const struct {
+	double ms;
+	size_t most, tokens;
+} lengths[] = {
+	{ 5, 8192, 1024 },
+	{ 3.6, 8192, 1024 },
+	{ 3.5, 8192, 2048 },
+	{ 2.5, 8192, 2048 },
+	{ 7, 8192, 1024 },
+	{ 7.1, 8192, 512 },
+	{ 0.1, 8192, 8192 },
+	{ 0.1, 4096, 4096 },
+	{ 1e6, 8192, 256 },
+	{ 0.1, 256, 256 },
+};
+
+START_TEST(tokens_are_the_power_of_two_that_is_nearest)
+{
+	for (size_t i = 0; i < LENGTH(lengths); i++)
+		ck_assert_uint_eq(muster_step_tokens(1024, lengths[i].ms, 5, lengths[i].most), lengths[i].tokens);
+}
+END_TEST
+
+START_TEST(gradients_are_halved_until_they_fit_beside_the_products)
+{
+	double all = (double)muster_step_gradients(0);
+	ck_assert_int_eq(muster_step_halvings(all, 5, 5), 0);
+	ck_assert_int_eq(muster_step_halvings(all, 5.1, 5), 1);
+	ck_assert_int_eq(muster_step_halvings(all / 4, 5, 5), 2);
+	ck_assert_int_eq(muster_step_halvings(all, 1e9, 5), 10);
+	for (int halvings = 0; halvings <= 10; halvings++)
+		for (int weight = 0; weight < MUSTER_STEP_WEIGHTS; weight++)
+			ck_assert_uint_eq(muster_step_gradient(weight, halvings) % 4, 0);
+}
+END_TEST
+
+START_TEST(copies_fill_the_time_of_the_products)
+{
+	ck_assert_uint_eq(muster_step_copies(0.34, 5, 256), 15);
+	ck_assert_uint_eq(muster_step_copies(8, 5, 256), 1);
+	ck_assert_uint_eq(muster_step_copies(100, 5, 256), 1);
+	ck_assert_uint_eq(muster_step_copies(0.001, 5, 256), 256);
+	ck_assert_uint_eq(muster_step_copies(0, 5, 256), 1);
+}
+END_TEST
+
+START_TEST(percentiles_are_values_that_were_measured)
+{
+	double values[] = { 5, 1, 4, 2, 3 }, one[] = { 7 }, many[200];
+	for (size_t i = 0; i < LENGTH(many); i++)
+		many[i] = (double)(LENGTH(many) - i);
+	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0.5), 3);
+	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0.99), 5);
+	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0), 1);
+	ck_assert_double_eq(muster_step_percentile(one, 1, 0.99), 7);
+	ck_assert_double_eq(muster_step_percentile(many, LENGTH(many), 0.99), 198);
+	ck_assert_double_eq(muster_step_percentile(many, LENGTH(many), 0.5), 100);
+}
+END_TEST
+
+/* ---- a scripted cuBLASLt and NCCL ---- */
+
+struct cublasLtMatrixLayoutOpaque_t {
+	double rows, columns;
+};
+
+static struct {
+	bool library_missing, no_algorithm;
+	double host_ms;             /* that the host needs to launch a product */
+	size_t products, slow_from; /* a product from this one on takes three times as long; 0: none */
+	int major;
+} blas;
+
+static struct ncclComm {
+	int unused;
+} the_comm;
+static struct {
+	float others[8][AGREED_MAX]; /* what another rank brings to each agreement */
+	size_t agreed, sums;
+	double bytes;
+	CUstream stream;
+} nccl;
+
+static struct probe_fake *context;
+static struct muster_error err;
+static struct muster_ring ring;
+
+static cublasStatus_t fake_create(cublasLtHandle_t *handle)
+{
+	static char something;
+	*handle = (cublasLtHandle_t)(void *)&something;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_description(cublasLtMatmulDesc_t *product, cublasComputeType_t compute, cudaDataType scale)
+{
+	ck_assert(compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F);
+	*product = muster_calloc(1, 1);
+	fake.held++;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_description_end(cublasLtMatmulDesc_t product)
+{
+	free(product);
+	fake.held--;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_attribute(
+	cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t what, const void *value, size_t bytes)
+{
+	(void)product;
+	(void)value;
+	(void)bytes;
+	ck_assert_int_eq(what, CUBLASLT_MATMUL_DESC_TRANSA);
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_layout(
+	cublasLtMatrixLayout_t *matrix, cudaDataType type, uint64_t rows, uint64_t columns, int64_t leading)
+{
+	ck_assert(type == CUDA_R_16BF || type == CUDA_R_32F);
+	ck_assert_int_eq(leading, (int64_t)rows);
+	*matrix = muster_calloc(1, sizeof **matrix);
+	**matrix = (struct cublasLtMatrixLayoutOpaque_t){ (double)rows, (double)columns };
+	fake.held++;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_layout_end(cublasLtMatrixLayout_t matrix)
+{
+	free(matrix);
+	fake.held--;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_preference(cublasLtMatmulPreference_t *preference)
+{
+	*preference = muster_calloc(1, 1);
+	fake.held++;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_preference_end(cublasLtMatmulPreference_t preference)
+{
+	free(preference);
+	fake.held--;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_preference_set(cublasLtMatmulPreference_t preference,
+	cublasLtMatmulPreferenceAttributes_t what, const void *value, size_t bytes)
+{
+	(void)preference;
+	(void)what;
+	(void)value;
+	(void)bytes;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
+	cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+	cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t *results, int *found)
+{
+	(void)handle;
+	(void)product;
+	(void)c;
+	(void)preference;
+	ck_assert_int_eq(wanted, 1);
+	ck_assert(a->rows == b->rows && a->columns == d->rows && b->columns == d->columns);
+	memset(results, 0, sizeof *results);
+	*found = !blas.no_algorithm;
+	return CUBLAS_STATUS_SUCCESS;
+}
+static cublasStatus_t fake_multiply(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void *alpha,
+	const void *A, cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,
+	const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t d,
+	const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes, CUstream stream)
+{
+	(void)handle, (void)product, (void)alpha, (void)beta, (void)C, (void)c, (void)d, (void)algorithm;
+	/* the matrices do not overlap */
+	ck_assert((const char *)A + 2 * (size_t)(a->rows * a->columns) <= (const char *)B);
+	ck_assert((const char *)B + 2 * (size_t)(b->rows * b->columns) <= (const char *)D);
+	ck_assert((char *)D + 4 * (size_t)(a->columns * b->columns) <= (char *)workspace);
+	ck_assert_uint_eq(workspace_bytes, MUSTER_PRODUCT_WORKSPACE);
+	bool slow = blas.slow_from > 0 && blas.products >= blas.slow_from;
+	blas.products++;
+	stream->ahead_ms += blas.host_ms + 2 * a->rows * a->columns * b->columns / (TFLOPS * 1e9) * (slow ? 3 : 1);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+static const struct muster_cublaslt fake_blas = {
+	.cublasLtCreate = fake_create,
+	.cublasLtMatmulDescCreate = fake_description,
+	.cublasLtMatmulDescDestroy = fake_description_end,
+	.cublasLtMatmulDescSetAttribute = fake_attribute,
+	.cublasLtMatrixLayoutCreate = fake_layout,
+	.cublasLtMatrixLayoutDestroy = fake_layout_end,
+	.cublasLtMatmulPreferenceCreate = fake_preference,
+	.cublasLtMatmulPreferenceDestroy = fake_preference_end,
+	.cublasLtMatmulPreferenceSetAttribute = fake_preference_set,
+	.cublasLtMatmulAlgoGetHeuristic = fake_heuristic,
+	.cublasLtMatmul = fake_multiply,
+};
+const struct muster_cublaslt *muster_cublaslt(struct muster_error *ret)
+{
+	if (!blas.library_missing)
+		return &fake_blas;
+	muster_fail(ret, MUSTER_ELIB, "cuBLASLt: libcublasLt.so.13 cannot be opened");
+	return NULL;
+}
+int muster_cublaslt_check(cublasStatus_t status, struct muster_error *ret, const char *call)
+{
+	return status == CUBLAS_STATUS_SUCCESS ? 0
+					       : muster_fail(ret, MUSTER_EVENDOR, "%s: status %d", call, (int)status);
+}
+
+static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	float *data = receive;
+	ck_assert_ptr_eq(send, receive);
+	ck_assert_ptr_eq(comm, (ncclComm_t)(void *)&the_comm);
+	ck_assert_int_eq(type, ncclFloat32);
+	if (op == ncclMax) {
+		queued.to = NULL;
+		for (size_t i = 0; i < count; i++)
+			data[i] = data[i] > nccl.others[nccl.agreed][i] ? data[i] : nccl.others[nccl.agreed][i];
+		nccl.agreed++;
+		return ncclSuccess;
+	}
+	ck_assert_int_eq(op, ncclSum);
+	ck_assert_ptr_eq(stream, nccl.stream);
+	nccl.sums++;
+	nccl.bytes += (double)count * sizeof *data;
+	stream->ahead_ms += (double)count * sizeof *data / (NCCL_GBPS * 1e6);
+	return ncclSuccess;
+}
+static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
+{
+	(void)comm;
+	*result = ncclSuccess;
+	return ncclSuccess;
+}
+static ncclResult_t fake_abort(ncclComm_t comm)
+{
+	(void)comm;
+	return ncclSuccess;
+}
+static ncclResult_t fake_version(int *version)
+{
+	*version = 22809;
+	return ncclSuccess;
+}
+static const struct muster_nccl fake_nccl = {
+	.ncclGetVersion = fake_version,
+	.ncclCommGetAsyncError = fake_async,
+	.ncclCommAbort = fake_abort,
+	.ncclAllReduce = fake_reduce,
+};
+const struct muster_nccl *muster_nccl(struct muster_error *ret)
+{
+	(void)ret;
+	return &fake_nccl;
+}
+const char *muster_nccl_version_text(int version, char *out, size_t size)
+{
+	snprintf(out, size, "%d", version);
+	return out;
+}
+int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
+	const char *call)
+{
+	(void)library;
+	(void)comm;
+	return result == ncclSuccess ? 0 : muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+}
+
+/* Memory that is not looked at: a step has gibibytes of it. */
+static CUresult vast_alloc(CUdeviceptr *pointer, size_t bytes)
+{
+	static CUdeviceptr next = (CUdeviceptr)1 << 40;
+	if (bytes < (size_t)600 << 20)
+		return fake_alloc(pointer, bytes);
+	if (bytes > fake.free_bytes)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*pointer = next;
+	next += bytes;
+	fake.held++;
+	return CUDA_SUCCESS;
+}
+static CUresult vast_free(CUdeviceptr pointer)
+{
+	if (pointer < (CUdeviceptr)1 << 40 || pointer >= (CUdeviceptr)1 << 46)
+		return fake_device_free(pointer);
+	fake.held--;
+	return CUDA_SUCCESS;
+}
+static CUresult vast_set(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
+{
+	(void)to, (void)value, (void)words, (void)stream;
+	return CUDA_SUCCESS;
+}
+static CUresult vast_h2d(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+	if (bytes < MUSTER_STEP_COPY_BYTES)
+		return fake_h2d(to, from, bytes, stream);
+	stream->ahead_ms += (double)bytes / (COPY_GBPS * 1e6);
+	return CUDA_SUCCESS;
+}
+static CUresult vast_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	if (bytes < MUSTER_STEP_COPY_BYTES)
+		return fake_d2h(to, from, bytes, stream);
+	stream->ahead_ms += (double)bytes / (COPY_GBPS * 1e6);
+	return CUDA_SUCCESS;
+}
+static CUresult fake_attribute_of(int *value, CUdevice_attribute what, CUdevice device)
+{
+	(void)device;
+	*value = what == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? blas.major : 0;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_module(
+	CUmodule *module, const void *image, unsigned int count, CUjit_option *options, void **values)
+{
+	(void)image, (void)count, (void)options, (void)values;
+	*module = (CUmodule)(void *)&blas;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_function(CUfunction *function, CUmodule module, const char *name)
+{
+	(void)module, (void)name;
+	*function = (CUfunction)(void *)&blas;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_launch(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+	unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream,
+	void **parameters, void **extra)
+{
+	(void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
+	(void)shared, (void)stream, (void)parameters, (void)extra;
+	return CUDA_SUCCESS;
+}
+
+static void set_up(void)
+{
+	fake_gpu_reset();
+	scripted_cuda.cuMemAlloc_v2 = vast_alloc;
+	scripted_cuda.cuMemFree_v2 = vast_free;
+	scripted_cuda.cuMemsetD32Async = vast_set;
+	scripted_cuda.cuMemcpyHtoDAsync_v2 = vast_h2d;
+	scripted_cuda.cuMemcpyDtoHAsync_v2 = vast_d2h;
+	scripted_cuda.cuDeviceGetAttribute = fake_attribute_of;
+	scripted_cuda.cuModuleLoadDataEx = fake_module;
+	scripted_cuda.cuModuleGetFunction = fake_function;
+	scripted_cuda.cuLaunchKernel = fake_launch;
+	context = fake_gpu_new(&muster_probe_step);
+	context->ctx.env.profile = MUSTER_STANDARD;
+	context->ctx.env.steps = 20;
+	memset(&blas, 0, sizeof blas);
+	blas.major = 9;
+	memset(&nccl, 0, sizeof nccl);
+	for (size_t i = 0; i < LENGTH(nccl.others); i++)
+		for (size_t j = 0; j < AGREED_MAX; j++)
+			nccl.others[i][j] = -INFINITY;
+	ring = (struct muster_ring){ .rank = 0, .ranks = 4, .nodes = 1, .timeout_ms = 60000 };
+	err = (struct muster_error){ 0 };
+}
+
+static void tear_down(void)
+{
+	fake_free(context);
+}
+
+static int play(void)
+{
+	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = 60000 };
+	struct muster_nccl_session session;
+	ck_assert_msg(muster_nccl_session_begin(&context->ctx, &ring, &session, &err) == 0, "%s", err.text);
+	session.comm = (ncclComm_t)(void *)&the_comm;
+	nccl.stream = session.resources->stream;
+	muster_nccl_session_keep(&session);
+	int held = fake.held;
+	int result = traffic(&context->ctx, &round, &err);
+	if (result == 0)
+		ck_assert_int_eq(fake.held, held);
+	return result;
+}
+
+static double products_ms(double tokens)
+{
+	return 6 * 218103808.0 * tokens / (TFLOPS * 1e9);
+}
+
+static double number(const char *metric)
+{
+	return fake_number(context, metric, NULL);
+}
+
+START_TEST(parts_that_overlap_take_as_long_as_the_longest)
+{
+	ck_assert_msg(play() == 0, "%s", err.text);
+	double ms = products_ms(2048); /* 4.5 ms */
+	ck_assert_double_eq(number("job.step_tokens"), 2048);
+	ck_assert_double_eq(number("job.step_gradient_mib"), 416);
+	ck_assert_double_eq_tol(number("rank.compute_ms"), ms, 1e-3);
+	ck_assert_double_eq_tol(number("rank.step_compute_ms"), ms, 1e-3);
+	/* The largest gradient, the last but two, is made 2 of 3 products of the two last weights before the end. */
+	double after_ms = ms * (double)(muster_step_gradient(0, 0) + muster_step_gradient(1, 0)) /
+			  (double)muster_step_gradients(0) * 2 / 3;
+	double reduced = (double)(muster_step_gradients(0) - muster_step_gradient(3, 0));
+	double last_ms = reduced / (NCCL_GBPS * 1e6) - after_ms;
+	ck_assert_double_eq_tol(number("rank.step_p50_ms"), ms + last_ms, 1e-3);
+	ck_assert_double_eq_tol(number("rank.step_p99_ms"), ms + last_ms, 1e-3);
+	ck_assert_double_eq_tol(number("job.overlap"), ms / (ms + last_ms), 1e-3);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_loaded_gbps", BUS_ID), COPY_GBPS, 1e-2);
+	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_loaded_gbps", BUS_ID), COPY_GBPS, 1e-2);
+	/* two of 32 MiB, all gradients alone, the step that warms up and the steps */
+	ck_assert_uint_eq(nccl.sums, 2 + MUSTER_STEP_WEIGHTS * (1 + 1 + 20));
+	ck_assert_double_eq_tol(nccl.bytes, 2 * (32 << 20) + 22 * 436207616.0, 1);
+	static const char *const derived[] = { "job.step_spread", NULL };
+	fake_complete(context, derived);
+}
+END_TEST
+
+START_TEST(other_ranks_leave_the_jobs_figures_alone)
+{
+	ring.rank = 3;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_gt(number("rank.step_p50_ms"), 0);
+	for (size_t i = 0; i < context->samples.count; i++)
+		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
+}
+END_TEST
+
+START_TEST(long_steps_take_20_ms)
+{
+	context->ctx.env.long_steps = true;
+	context->ctx.env.steps = 3;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_eq(number("job.step_tokens"), 8192); /* 17.9 ms */
+	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(8192), 1e-3);
+}
+END_TEST
+
+/* The second agreement is about the time of 1024 tokens: 2.2 ms here. */
+START_TEST(the_slowest_rank_decides_how_many_tokens_all_take)
+{
+	nccl.others[1][0] = 9;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_eq(number("job.step_tokens"), 512);
+	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(512), 1e-3);
+}
+END_TEST
+
+START_TEST(a_rank_with_little_memory_decides_too)
+{
+	nccl.others[0][0] = 0;
+	nccl.others[0][1] = -512;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_eq(number("job.step_tokens"), 512);
+}
+END_TEST
+
+/* The fourth agreement is about 32 MiB: 0.11 ms here. */
+START_TEST(gradients_are_fewer_where_all_reduces_are_slow)
+{
+	nccl.others[3][1] = 2;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_eq(number("job.step_gradient_mib"), 52);
+}
+END_TEST
+
+/* The sixth agreement is about the median of the steps. */
+START_TEST(the_jobs_step_is_that_of_the_slowest_rank)
+{
+	nccl.others[4][0] = 6;
+	nccl.others[5][0] = 12;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_eq_tol(number("job.overlap"), 0.5, 1e-6);
+}
+END_TEST
+
+START_TEST(one_rank_alone_reduces_nothing)
+{
+	ring.ranks = 1;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_uint_eq(nccl.sums, 0);
+	ck_assert_double_eq(number("job.step_gradient_mib"), 0);
+	ck_assert_double_eq_tol(number("rank.step_p50_ms"), products_ms(2048), 0.2);
+	ck_assert_double_ge(number("job.overlap"), 0.95);
+}
+END_TEST
+
+START_TEST(a_host_that_is_slow_to_launch_shows_alone_and_in_steps)
+{
+	blas.host_ms = 2;
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_ge(number("rank.compute_ms"), 24);
+	ck_assert_double_ge(number("rank.step_compute_ms"), 24);
+}
+END_TEST
+
+START_TEST(a_step_that_takes_long_is_the_99th_percentile)
+{
+	blas.slow_from = (size_t)MUSTER_STEP_PRODUCTS * (2 + 1 + ROUNDS + 1 + 19);
+	ck_assert_int_eq(play(), 0);
+	ck_assert_double_ge(number("rank.step_p99_ms"), 2.5 * products_ms(2048));
+	ck_assert_double_le(number("rank.step_p50_ms"), 1.2 * products_ms(2048));
+	ck_assert_double_eq_tol(number("rank.step_compute_ms"), products_ms(2048), 1e-3);
+}
+END_TEST
+
+/* Null with the reason on this rank, and an agreement, so that no other rank waits for it. */
+static const struct {
+	bool library_missing, little_memory, elsewhere;
+	int major;
+	const char *why;
+} unable[] = {
+	{ true, false, false, 9, "libcublasLt.so.13 cannot be opened" },
+	{ false, true, false, 9, "1000 of 1000 MiB are free on the GPU, and the matrices of the smallest step need" },
+	{ false, false, false, 7, "the GPU has no units for matrix products in bf16" },
+	{ false, false, true, 9, "another rank cannot multiply the matrices of a step" },
+};
+
+START_TEST(where_a_rank_cannot_take_part_all_is_null_with_the_reason)
+{
+	blas.library_missing = unable[_i].library_missing;
+	blas.major = unable[_i].major;
+	if (unable[_i].little_memory)
+		fake.free_bytes = (size_t)1000 << 20;
+	nccl.others[0][0] = unable[_i].elsewhere ? 1 : 0;
+	ck_assert_msg(play() == 0, "%s", err.text);
+	ck_assert_uint_eq(nccl.agreed, 1);
+	ck_assert_uint_eq(nccl.sums, 0);
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.compute_ms", NULL), unable[_i].why));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "job.overlap", NULL), unable[_i].why));
+	static const char *const derived[] = { "job.step_spread", NULL };
+	fake_complete(context, derived);
+}
+END_TEST
+
+START_TEST(a_small_gpu_takes_fewer_tokens)
+{
+	fake.free_bytes = (size_t)2 << 30;
+	ck_assert_msg(play() == 0, "%s", err.text);
+	ck_assert_double_eq(number("job.step_tokens"), 2048);
+	fake_forget(context);
+	nccl.agreed = 0;
+	fake.free_bytes = (size_t)1500 << 20;
+	ck_assert_msg(play() == 0, "%s", err.text);
+	ck_assert_double_eq(number("job.step_tokens"), 512);
+}
+END_TEST
+
+/* From some step on, the run is cancelled. */
+static CUresult cancelling_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	if (blas.products > (size_t)MUSTER_STEP_PRODUCTS * 16)
+		context->cancelled = "rank 0 received SIGUSR1";
+	return vast_d2h(to, from, bytes, stream);
+}
+
+START_TEST(steps_that_were_taken_stay_when_the_run_is_ended_early)
+{
+	scripted_cuda.cuMemcpyDtoHAsync_v2 = cancelling_d2h;
+	context->ctx.env.steps = 100000;
+	ck_assert_int_eq(play(), -1);
+	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
+	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(2048), 1e-3);
+	ck_assert_double_eq_tol(number("rank.step_compute_ms"), products_ms(2048), 1e-3);
+	ck_assert_double_ge(number("job.overlap"), 0.9);
+	ck_assert_double_gt(fake_number(context, "gpu.d2h_loaded_gbps", BUS_ID), 0);
+}
+END_TEST
+
+START_TEST(without_a_communicator_there_are_no_steps)
+{
+	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = 60000 };
+	standing.comm = NULL;
+	ck_assert_int_eq(traffic(&context->ctx, &round, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
+	context->ctx.env.steps = 0;
+	ck_assert_int_eq(traffic(&context->ctx, &round, &err), 0);
+	ck_assert_uint_eq(context->samples.count, 0);
+}
+END_TEST
+
+START_TEST(a_product_that_fails_is_an_error_and_ends_the_communicator)
+{
+	blas.no_algorithm = true;
+	ck_assert_int_eq(play(), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "offers no algorithm"));
+	ck_assert_int_eq(context->given_up, 1);
+	ck_assert_ptr_null(standing.comm);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("step");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, a_step_has_each_weight_three_times_and_backward_from_the_last);
+	tcase_add_test(tests, every_matrix_has_room);
+	tcase_add_test(tests, tokens_are_the_power_of_two_that_is_nearest);
+	tcase_add_test(tests, gradients_are_halved_until_they_fit_beside_the_products);
+	tcase_add_test(tests, copies_fill_the_time_of_the_products);
+	tcase_add_test(tests, percentiles_are_values_that_were_measured);
+	tcase_add_test(tests, parts_that_overlap_take_as_long_as_the_longest);
+	tcase_add_test(tests, other_ranks_leave_the_jobs_figures_alone);
+	tcase_add_test(tests, long_steps_take_20_ms);
+	tcase_add_test(tests, the_slowest_rank_decides_how_many_tokens_all_take);
+	tcase_add_test(tests, a_rank_with_little_memory_decides_too);
+	tcase_add_test(tests, gradients_are_fewer_where_all_reduces_are_slow);
+	tcase_add_test(tests, the_jobs_step_is_that_of_the_slowest_rank);
+	tcase_add_test(tests, one_rank_alone_reduces_nothing);
+	tcase_add_test(tests, a_host_that_is_slow_to_launch_shows_alone_and_in_steps);
+	tcase_add_test(tests, a_step_that_takes_long_is_the_99th_percentile);
+	tcase_add_loop_test(tests, where_a_rank_cannot_take_part_all_is_null_with_the_reason, 0, LENGTH(unable));
+	tcase_add_test(tests, a_small_gpu_takes_fewer_tokens);
+	tcase_add_test(tests, steps_that_were_taken_stay_when_the_run_is_ended_early);
+	tcase_add_test(tests, without_a_communicator_there_are_no_steps);
+	tcase_add_test(tests, a_product_that_fails_is_an_error_and_ends_the_communicator);
+	return check_main(tests);
+}
