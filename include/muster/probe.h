@@ -118,6 +118,19 @@ struct muster_traffic {
 	int timeout_ms;    /* the probe gives up by itself a little before its own deadline */
 };
 
+/* The phases of a run, as the progress line shows them, in their order. */
+enum muster_phase {
+	MUSTER_PHASE_NONE = -1,
+	MUSTER_PHASE_START = 0,
+	MUSTER_PHASE_DRIVERS,
+	MUSTER_PHASE_INVENTORY,
+	MUSTER_PHASE_COPIES,
+	MUSTER_PHASE_LOAD,
+	MUSTER_PHASE_RING,
+	MUSTER_PHASE_TRAFFIC,
+	MUSTER_PHASE_COUNT
+};
+
 /* A probe's callbacks return 0, or -1 with err: "could not tell, because ...". What was emitted before is kept. State
  * that must live from one callback to the next is static in the probe's file; a replaced worker has none. */
 struct muster_probe {
@@ -129,6 +142,7 @@ struct muster_probe {
 	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
 	int deadline_ms; /* for each callback */
 	int order;       /* lower runs earlier, the same number by name */
+	enum muster_phase phase; /* of a probe with `together`: the phase that begins with it */
 	const struct muster_metric *metrics;
 	size_t metric_count;
 
@@ -150,6 +164,7 @@ struct muster_probe {
 	 * has failed has no communicator any more and is in no further round, of this probe and of later ones. */
 	int (*traffic)(struct muster_probe_ctx *ctx, const struct muster_traffic *traffic, struct muster_error *err);
 	enum muster_traffic_shape traffic_shape;
+	int traffic_ms_per_step; /* by so much longer than deadline_ms a round may take for each of env's steps */
 	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (yielded by
 	 * run; its scope is the rank), and the one that says how fast a ring was (yielded by ring on its first rank).
 	 */

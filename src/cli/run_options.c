@@ -105,7 +105,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			.number = &options->steps, .low = 1, .high = STEPS_MOST },
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "
-			"(default: only if the full all-reduce fails or is slow)",
+			"(default: only if the full all-reduce fails)",
 			MUSTER_CLI_CHOICE(&options->localise, localise_names) },
 		{ "--probe-deadline", "SECONDS", "longest time of one probe (default: each probe has its own, 3 to 60)",
 			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S },

@@ -28,7 +28,8 @@ static void set_limits(struct muster_coordinator *c)
 }
 
 void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
-	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise)
+	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms,
+	const struct muster_options *options)
 {
 	int ranks = transport->size;
 	*c = (struct muster_coordinator){
@@ -49,7 +50,9 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.members = &c->members,
 		.deadlines = deadlines,
 		.run = &c->run,
-		.localise = localise,
+		.localise = options->localise,
+		.profile = options->profile,
+		.steps = options->steps,
 		.say = say,
 		.say_arg = c,
 	};

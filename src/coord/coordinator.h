@@ -36,7 +36,8 @@ struct muster_coordinator {
 
 /* Times are by the transport's clock. hello_until_ms: ranks without a hello by then are missing. */
 void muster_coordinator_init(struct muster_coordinator *c, struct muster_transport *transport,
-	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms, enum muster_localise localise);
+	const struct muster_deadlines *deadlines, double end_ms, double hello_until_ms,
+	const struct muster_options *options);
 void muster_coordinator_done(struct muster_coordinator *c);
 /* Move the end of the run forward by so much. */
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms);

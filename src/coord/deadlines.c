@@ -34,6 +34,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.command_cancel = 5000 * scale,
 		.trial = 10000 * scale,
 		.trial_least = 2000 * scale,
+		.pair = 10000 * scale,
 		.last_ring = 1500 * scale,
 		.worker_margin = 1000 * scale,
 		.ring_share = 0.6,

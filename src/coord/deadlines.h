@@ -43,6 +43,7 @@ struct muster_deadlines {
 	double command_least, command_short, command_open, command_cancel;
 	/* the all-reduce over all ranks, and the smaller ones that look for the cause */
 	double trial, trial_least, last_ring;
+	double pair;          /* for two ranks that exchange data: a first connection takes seconds */
 	double worker_margin; /* how much sooner than its supervisor a worker gives up a ring */
 	double ring_share;    /* of the time that is left: the most that a full ring may take when trials can follow */
 	/* not scaled: how long one turn of a rank's loop may spend on messages; how often a leader reports the

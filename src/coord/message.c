@@ -341,14 +341,17 @@ bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_pe
 
 void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready)
 {
+	put_int(p, ready->brief);
 	put_int(p, ready->can);
+	put_int(p, (int)ready->end);
+	put_text(p, ready->detail);
+	if (ready->brief)
+		return;
 	put_text(p, ready->uuid);
 	put_text(p, ready->agree);
 	put_text(p, ready->fabric);
 	put_text(p, ready->why);
-	put_int(p, (int)ready->end);
 	put_double(p, ready->seconds);
-	put_text(p, ready->detail);
 	put_u32(p, (uint32_t)ready->figure_count);
 	for (size_t i = 0; i < ready->figure_count; i++) {
 		put_u64(p, ready->figures[i].bytes);
@@ -367,16 +370,19 @@ static struct muster_ring_figure get_figure(struct muster_unpacker *u)
 bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret)
 {
 	struct muster_unpacker u = unpacker(bytes, length);
+	*ret = (struct muster_ring_ready){ .uuid = "", .agree = "", .fabric = "", .why = "" };
+	ret->brief = get_int(&u, 0, 1) != 0;
 	ret->can = get_int(&u, 0, 1) != 0;
+	ret->end = (enum muster_ring_end)get_int(&u, 0, MUSTER_RING_END_COUNT - 1);
+	ret->detail = get_text(&u);
+	if (ret->brief)
+		return at_end(&u);
 	ret->uuid = get_text(&u);
 	ret->agree = get_text(&u);
 	ret->fabric = get_text(&u);
 	ret->why = get_text(&u);
-	ret->end = (enum muster_ring_end)get_int(&u, 0, MUSTER_RING_END_COUNT - 1);
 	ret->seconds = get_double(&u);
-	ret->detail = get_text(&u);
 	ret->figure_count = (size_t)get_int(&u, 0, MUSTER_RING_FIGURES_MAX);
-	ret->figures = NULL;
 	ret->packed_figures = u.at;
 	for (size_t i = 0; i < ret->figure_count; i++)
 		(void)get_figure(&u);
@@ -392,23 +398,60 @@ struct muster_ring_figure muster_ring_figure_at(const struct muster_ring_ready *
 void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_place *place)
 {
 	put_int(p, (int)place->role);
-	put_int(p, place->rank);
-	put_int(p, place->ranks);
-	put_int(p, place->nodes);
-	put_int(p, place->trial);
-	put_int(p, place->deadline_ms);
-	put_text(p, place->why);
+	switch (place->role) {
+	case MUSTER_ROLE_MEMBER:
+		put_int(p, place->rank);
+		put_int(p, place->ranks);
+		put_int(p, place->nodes);
+		put_int(p, place->trial);
+		put_int(p, place->deadline_ms);
+		break;
+	case MUSTER_ROLE_TRAFFIC:
+		put_int(p, place->probe);
+		put_int(p, (int)place->kind);
+		put_int(p, place->peer);
+		put_int(p, place->round);
+		put_int(p, place->rounds);
+		put_int(p, place->deadline_ms);
+		break;
+	case MUSTER_ROLE_NO_TRAFFIC:
+		put_int(p, place->probe);
+		put_text(p, place->why);
+		break;
+	case MUSTER_ROLE_OVER:
+	case MUSTER_ROLE_EXCLUDED: put_text(p, place->why); break;
+	default: break;
+	}
 }
 
 bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ring_place *ret)
 {
 	struct muster_unpacker u = unpacker(bytes, length);
+	*ret = (struct muster_ring_place){ .peer = -1, .why = "" };
 	ret->role = (enum muster_ring_role)get_int(&u, 0, MUSTER_ROLE_COUNT - 1);
-	ret->rank = get_int(&u, 0, INT_MAX);
-	ret->ranks = get_int(&u, 0, INT_MAX);
-	ret->nodes = get_int(&u, 0, INT_MAX);
-	ret->trial = get_int(&u, 0, 1) != 0;
-	ret->deadline_ms = get_int(&u, 0, INT_MAX);
-	ret->why = get_text(&u);
-	return at_end(&u) && (ret->role != MUSTER_ROLE_MEMBER || (ret->ranks > 0 && ret->rank < ret->ranks));
+	switch (ret->role) {
+	case MUSTER_ROLE_MEMBER:
+		ret->rank = get_int(&u, 0, INT_MAX);
+		ret->ranks = get_int(&u, 1, INT_MAX);
+		ret->nodes = get_int(&u, 0, INT_MAX);
+		ret->trial = get_int(&u, 0, 1) != 0;
+		ret->deadline_ms = get_int(&u, 0, INT_MAX);
+		return at_end(&u) && ret->rank < ret->ranks;
+	case MUSTER_ROLE_TRAFFIC:
+		ret->probe = get_int(&u, 0, INT_MAX);
+		ret->kind = (enum muster_traffic_kind)get_int(&u, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
+		ret->peer = get_int(&u, -1, INT_MAX);
+		ret->round = get_int(&u, 0, INT_MAX);
+		ret->rounds = get_int(&u, 1, INT_MAX);
+		ret->deadline_ms = get_int(&u, 0, INT_MAX);
+		return at_end(&u) && ret->round < ret->rounds;
+	case MUSTER_ROLE_NO_TRAFFIC:
+		ret->probe = get_int(&u, 0, INT_MAX);
+		ret->why = get_text(&u);
+		break;
+	case MUSTER_ROLE_OVER:
+	case MUSTER_ROLE_EXCLUDED: ret->why = get_text(&u); break;
+	default: break;
+	}
+	return at_end(&u);
 }

@@ -6,6 +6,7 @@
 #ifndef MUSTER_COORD_MESSAGE_H
 #define MUSTER_COORD_MESSAGE_H
 
+#include "localize/pairs.h"
 #include "muster/probe.h"
 #include "worker/protocol.h"
 
@@ -38,7 +39,8 @@ enum muster_barrier_kind {
 	MUSTER_BARRIER_PEERS, /* of a node: the rank's GPU → the GPUs of all ranks, and the rank's turn */
 	MUSTER_BARRIER_TURN,  /* of a node, for each probe and turn: nothing → nothing */
 	MUSTER_BARRIER_RING,  /* of the job, for each probe and round: struct muster_ring_ready → muster_ring_place */
-	MUSTER_BARRIER_RING_ID, /* of the job, for each probe and round: the id from a ring's first rank → the id */
+	MUSTER_BARRIER_RING_ID, /* of the job, for each probe and round of rings: the id from a ring's first rank → the
+				 * id */
 	MUSTER_BARRIER_RECORD,  /* of the job: the record → goodbye */
 	MUSTER_BARRIER_KIND_COUNT
 };
@@ -54,18 +56,6 @@ bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b)
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b);
 /* True: rank 0 answers it; false: the node's leader does. */
 bool muster_barrier_is_of_job(struct muster_barrier_id id);
-
-/* The phases that the progress line shows. Entering some barriers ends a phase. */
-enum muster_phase {
-	MUSTER_PHASE_NONE = -1,
-	MUSTER_PHASE_START = 0,
-	MUSTER_PHASE_DRIVERS,
-	MUSTER_PHASE_INVENTORY,
-	MUSTER_PHASE_COPIES,
-	MUSTER_PHASE_LOAD,
-	MUSTER_PHASE_RING,
-	MUSTER_PHASE_COUNT
-};
 
 /* ---- bytes ---- */
 
@@ -106,7 +96,7 @@ struct muster_membership_news {
 
 struct muster_enter {
 	struct muster_barrier_id barrier;
-	enum muster_phase ended; /* the phase that ends with it, or NONE */
+	enum muster_phase ended; /* the rank has ended this phase and all before it; NONE: nothing new */
 	struct muster_bytes payload;
 };
 
@@ -151,6 +141,7 @@ enum muster_ring_end {
 
 /* RING: a rank enters with this. */
 struct muster_ring_ready {
+	bool brief; /* after a round of traffic: only can, end and detail; the other texts are "" */
 	bool can;
 	const char *uuid;         /* of its GPU, when it can; of a MIG instance the bus id of the whole GPU */
 	const char *agree;        /* its value of the metric that must be equal in a ring; "" */
@@ -171,14 +162,25 @@ enum muster_ring_role {
 	MUSTER_ROLE_MEMBER,
 	MUSTER_ROLE_IDLE,     /* in no trial of this round */
 	MUSTER_ROLE_EXCLUDED, /* a full ring without this rank: why */
+	/* traffic on the communicator of the last full ring: no RING_ID barrier follows */
+	MUSTER_ROLE_TRAFFIC,
+	MUSTER_ROLE_WAITS,      /* the rank has no partner in this round */
+	MUSTER_ROLE_NO_TRAFFIC, /* the probe's rounds that are left do not run, on no rank: why */
 	MUSTER_ROLE_COUNT
 };
 
 struct muster_ring_place {
 	enum muster_ring_role role;
+	int deadline_ms; /* MEMBER, TRAFFIC */
+	/* MEMBER */
 	int rank, ranks, nodes;
 	bool trial;
-	int deadline_ms;
+	/* TRAFFIC, and the first one of NO_TRAFFIC too */
+	int probe; /* index in the registry */
+	enum muster_traffic_kind kind;
+	int peer; /* of a pair: the other one's number in the ring; else -1 */
+	int round, rounds;
+	/* EXCLUDED, NO_TRAFFIC; OVER: why no round of traffic had this rank, "" when that is as it should be */
 	const char *why;
 };
 

@@ -90,6 +90,7 @@ void muster_node_aggregator_init(struct muster_node_aggregator *a, struct muster
 {
 	*a = (struct muster_node_aggregator){ .transport = transport, .deadlines = deadlines };
 	a->dead_told = muster_calloc(count + 1, sizeof *a->dead_told);
+	a->ended = muster_calloc(count + 1, sizeof *a->ended);
 	muster_barrier_set_init(&a->barriers, members, count, muster_clock_now(transport->clock));
 	a->barriers.silence_ms = deadlines->silence;
 	a->barriers.limit_ms = end_ms - deadlines->barrier_aggregator;
@@ -109,6 +110,7 @@ void muster_node_aggregator_done(struct muster_node_aggregator *a)
 {
 	muster_barrier_set_done(&a->barriers);
 	free(a->dead_told);
+	free(a->ended);
 	*a = (struct muster_node_aggregator){ 0 };
 }
 
@@ -118,8 +120,9 @@ static int take_entry(
 	struct muster_enter enter;
 	if (!muster_unpack_enter(message->bytes, message->length, &enter))
 		return muster_message_malformed(message, err);
-	if (enter.ended != MUSTER_PHASE_NONE) {
-		a->progress.done[enter.ended]++;
+	int member = muster_barrier_member(&a->barriers, message->from);
+	while (member >= 0 && a->ended[member] < enter.ended) {
+		a->progress.done[++a->ended[member]]++;
 		a->progress_due = true;
 	}
 	muster_barrier_enter(

@@ -15,7 +15,8 @@ struct muster_node_aggregator {
 	struct muster_transport *transport;
 	const struct muster_deadlines *deadlines;
 	struct muster_progress_news progress;
-	double progress_ms; /* when it was last sent to rank 0 */
+	enum muster_phase *ended; /* the last phase that each member has ended; rank 0 knows of the first itself */
+	double progress_ms;       /* when it was last sent to rank 0 */
 	bool progress_due;
 	int ring; /* number of ring rounds so far */
 	struct muster_barrier_id ring_barrier;

@@ -149,8 +149,7 @@ static void set_outcome(struct muster_supervisor *s, struct muster_outcome *old,
 	muster_record_line_add(s, muster_record_outcome_line(&outcome));
 }
 
-/* A probe has one outcome: the first failure stays, times add up. */
-static void note(struct muster_supervisor *s, struct muster_outcome outcome)
+void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome outcome)
 {
 	struct muster_outcome *old = muster_probe_outcome(s, outcome.probe);
 	double elapsed_ms = outcome.elapsed_ms + (old ? old->elapsed_ms : 0);
@@ -171,12 +170,12 @@ void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum m
 	const char *code, const char *why)
 {
 	bool error = strcmp(code, "ok") != 0 && *code;
-	note(s, (struct muster_outcome){
-			.probe = probe,
-			.status = error ? MUSTER_OUTCOME_ERROR : status,
-			.code = error ? code : NULL,
-			.detail = why,
-		});
+	muster_probe_add_outcome(s, (struct muster_outcome){
+					    .probe = probe,
+					    .status = error ? MUSTER_OUTCOME_ERROR : status,
+					    .code = error ? code : NULL,
+					    .detail = why,
+				    });
 }
 
 bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe *probe)
@@ -238,7 +237,7 @@ bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *pr
 		say_time_left(s, soak_s);
 	enum muster_worker_state state = muster_command_wait(s);
 	s->soaking = false;
-	note(s, muster_worker_client_outcome(&s->worker, probe->name));
+	muster_probe_add_outcome(s, muster_worker_client_outcome(&s->worker, probe->name));
 	if (state != MUSTER_WORKER_DONE)
 		muster_probe_runner_again(s);
 	return state == MUSTER_WORKER_DONE && strcmp(s->worker.answer.code, "ok") == 0;

@@ -19,6 +19,7 @@ static const char *const phase_names[] = {
 	[MUSTER_PHASE_COPIES] = "host and device copies",
 	[MUSTER_PHASE_LOAD] = "memory and matrix products of all GPUs",
 	[MUSTER_PHASE_RING] = "all-reduce",
+	[MUSTER_PHASE_TRAFFIC] = "traffic between ranks",
 };
 _Static_assert(sizeof phase_names / sizeof *phase_names == MUSTER_PHASE_COUNT, "every phase has a name");
 

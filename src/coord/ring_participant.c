@@ -1,5 +1,5 @@
 /* ring_participant.c - a rank's side of the rings: each round has two barriers (place, id) and then the ring itself */
-#include "coord/supervisor.h"
+#include "coord/ring_course.h"
 
 #include "coord/send.h"
 #include "eval/nvlink_domains.h"
@@ -7,31 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rings of one probe, as this rank sees them. */
-struct course {
-	struct muster_supervisor *s;
-	const struct muster_probe *probe;
-	int index, round;
-	bool can;            /* at the first ring, and no worker has crashed or hung in a ring since */
-	const char *why_not; /* how a worker crashed or hung */
-	bool was_in;         /* in a full ring ... */
-	int ranks;           /* ... of so many ranks */
-	size_t from;         /* samples before the last full ring */
-	const char *fabric;  /* as in struct muster_ring_ready */
-	/* how the last round ended */
-	enum muster_ring_end end;
-	double seconds;
-	const char *detail;
-	bool first; /* this rank was the ring's first: the worker's figures are the ring's */
-};
-
 /* What no other rank of a ring may have: NCCL takes one MIG instance of a GPU. */
 static const char *gpu_of(const struct muster_worker_answer *answer)
 {
 	return strncmp(answer->uuid, "MIG-", strlen("MIG-")) == 0 ? answer->gpu : answer->uuid;
 }
 
-static void pack_ready(const struct course *course, struct muster_packer *p)
+static void pack_ready(const struct muster_ring_course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
@@ -41,6 +23,7 @@ static void pack_ready(const struct course *course, struct muster_packer *p)
 						     : "the rank could not take part";
 	bool can = course->can && !s->no_worker && *s->worker.answer.uuid;
 	struct muster_ring_ready ready = {
+		.brief = course->traffic,
 		.can = can,
 		.uuid = can ? gpu_of(&s->worker.answer) : "",
 		.agree = can ? s->worker.answer.agree : "",
@@ -80,11 +63,11 @@ static enum muster_ring_end end_of(const struct muster_outcome *outcome)
 	return MUSTER_RING_ERROR;
 }
 
-/* Only the first `kept` samples still count, and with `job` those of scope job too. */
-static void keep_samples(struct muster_supervisor *s, size_t kept, bool job)
+/* The samples of a ring, from `from` to before `to`, no longer count, except with `job` those of scope job. */
+static void drop_samples(struct muster_supervisor *s, size_t from, size_t to, bool job)
 {
-	if (s->record.samples > kept)
-		muster_record_line_add(s, muster_record_kept_line(kept, job));
+	if (to > from)
+		muster_record_line_add(s, muster_record_kept_line(from, to == s->record.samples ? SIZE_MAX : to, job));
 }
 
 /* Report it to rank 0 at once, so that no other rank waits for this one. */
@@ -100,9 +83,8 @@ static void report_failure(
 	free(why);
 }
 
-/* Send the worker a command and wait for the outcome. A worker that does not answer is replaced. */
-static struct muster_outcome send_worker(struct course *course, struct muster_json_writer_text *command,
-	int deadline_ms, struct muster_barrier_id ring, int ranks)
+struct muster_outcome muster_ring_command(struct muster_ring_course *course, const struct muster_probe *probe,
+	struct muster_json_writer_text *command, int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
 	muster_command_start(s, command, deadline_ms);
@@ -111,7 +93,7 @@ static struct muster_outcome send_worker(struct course *course, struct muster_js
 		muster_worker_client_cancel(&s->worker, s->cancelled_why);
 	enum muster_worker_state state = muster_command_wait(s);
 	s->ring = (struct muster_barrier_id){ 0 };
-	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, course->probe->name);
+	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, probe->name);
 	outcome.ring = ranks;
 	enum muster_ring_end end = end_of(&outcome);
 	if (end > MUSTER_RING_CANCELLED && end != MUSTER_RING_LATE) /* late: so are the others */
@@ -121,25 +103,43 @@ static struct muster_outcome send_worker(struct course *course, struct muster_js
 	return outcome;
 }
 
+int muster_ring_worker_ms(const struct muster_ring_course *course, int deadline_ms)
+{
+	double margin = course->s->deadlines.worker_margin;
+	return (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0);
+}
+
+void muster_ring_note_end(struct muster_ring_course *course, const struct muster_outcome *outcome)
+{
+	course->end = end_of(outcome);
+	course->seconds = outcome->elapsed_ms / 1e3;
+	course->detail = outcome->evidence
+				 ? muster_arena_printf(course->s->arena, "%s; %s", outcome->detail, outcome->evidence)
+				 : outcome->detail;
+	if (course->end >= MUSTER_RING_HUNG) {
+		course->can = false;
+		course->why_not = outcome->detail;
+	}
+}
+
 /* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
-static struct muster_outcome make_ring_id(
-	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring, const char **ret)
+static struct muster_outcome make_ring_id(struct muster_ring_course *course, const struct muster_ring_place *place,
+	struct muster_barrier_id ring, const char **ret)
 {
 	struct muster_json_writer_text command;
 	muster_command_begin(&command, "ring_id");
 	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
-	struct muster_outcome outcome = send_worker(
-		course, &command, muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ranks);
+	struct muster_outcome outcome = muster_ring_command(course, course->probe, &command,
+		muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ranks);
 	*ret = outcome.status == MUSTER_OUTCOME_OK ? course->s->worker.answer.ring_id : NULL;
 	return outcome;
 }
 
-static struct muster_outcome take_part(
-	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring, const char *id)
+static struct muster_outcome take_part(struct muster_ring_course *course, const struct muster_ring_place *place,
+	struct muster_barrier_id ring, const char *id)
 {
 	struct muster_json_writer_text command;
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
-	double margin = course->s->deadlines.worker_margin;
 	muster_command_begin(&command, "ring");
 	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
 	muster_json_writer_pair(&command.w, "ring_id", muster_string(id));
@@ -147,14 +147,13 @@ static struct muster_outcome take_part(
 	muster_json_writer_pair(&command.w, "ring_ranks", muster_number(place->ranks));
 	muster_json_writer_pair(&command.w, "ring_nodes", muster_number(place->nodes));
 	muster_json_writer_pair(&command.w, "ring_trial", muster_number(place->trial));
-	muster_json_writer_pair(&command.w, "timeout_ms",
-		muster_number((int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0)));
-	return send_worker(course, &command, deadline_ms, ring, place->ranks);
+	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(muster_ring_worker_ms(course, deadline_ms)));
+	return muster_ring_command(course, course->probe, &command, deadline_ms, ring, place->ranks);
 }
 
 /* Take part in a ring, from the id to the end. */
 static struct muster_outcome play(
-	struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round };
@@ -179,7 +178,7 @@ static struct muster_outcome play(
 }
 
 /* This rank could take part, but the full ring runs without it. */
-static void stay_out(struct course *course, const char *why)
+static void stay_out(struct muster_ring_course *course, const char *why)
 {
 	struct muster_outcome outcome = {
 		.probe = course->probe->name,
@@ -193,24 +192,18 @@ static void stay_out(struct course *course, const char *why)
 }
 
 /* Play a ring as one of its ranks. Samples of a trial are not kept. */
-static void share(struct course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+static void share(
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	size_t from = s->record.samples;
 	struct muster_outcome outcome = play(course, place, ring);
-	course->end = end_of(&outcome);
-	course->seconds = outcome.elapsed_ms / 1e3;
-	course->detail = outcome.evidence ? muster_arena_printf(s->arena, "%s; %s", outcome.detail, outcome.evidence)
-					  : outcome.detail;
+	muster_ring_note_end(course, &outcome);
 	course->first = place->rank == 0;
 	if (place->trial)
-		keep_samples(s, from, false);
+		drop_samples(s, from, s->record.samples, false);
 	else
 		muster_probe_replace_outcome(s, outcome);
-	if (course->end >= MUSTER_RING_HUNG) {
-		course->can = false;
-		course->why_not = outcome.detail;
-	}
 }
 
 /* This rank's place in the round; OVER without an answer. */
@@ -222,17 +215,35 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
+/* Before a round, in which this rank may take no part. */
+static void forget_end(struct muster_ring_course *course)
+{
+	course->end = MUSTER_RING_NONE;
+	course->seconds = 0;
+	course->detail = NULL;
+	course->first = false;
+}
+
 /* One round. False: it was the last. */
-static bool go_round(struct course *course, enum muster_phase phase)
+static bool go_round(struct muster_ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round };
+	enum muster_phase phase = course->round == 0              ? MUSTER_PHASE_LOAD
+				  : course->end == MUSTER_RING_OK ? MUSTER_PHASE_RING
+								  : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
 	pack_ready(course, &ready);
 	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
+	if (muster_traffic_is_place(course, &place)) {
+		forget_end(course);
+		muster_traffic_take_part(course, &place, ring);
+		muster_answer_done(&answer);
+		return true;
+	}
 	bool in = place.role == MUSTER_ROLE_MEMBER, over = place.role == MUSTER_ROLE_OVER;
 	if (!answer.here)
 		s->unanswered = ring;
@@ -242,22 +253,24 @@ static bool go_round(struct course *course, enum muster_phase phase)
 		stay_out(course, place.why);
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.trial);
 	if (full && course->was_in) /* only the last full ring counts */
-		keep_samples(s, course->from, !in);
+		drop_samples(s, course->from, course->to, !in);
 	if (in && !place.trial) {
 		course->was_in = true;
 		course->ranks = place.ranks;
 		course->from = s->record.samples;
 	}
-	course->end = MUSTER_RING_NONE;
-	course->seconds = 0;
-	course->detail = NULL;
-	course->first = false;
+	course->traffic = false;
+	forget_end(course);
 	if (in) {
 		share(course, &place, ring);
+		if (!place.trial)
+			course->to = s->record.samples;
 	} else if (!over) {
 		struct muster_answer id = muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, "", 0);
 		muster_answer_done(&id);
 	}
+	if (over)
+		muster_traffic_end(course, answer.here ? place.why : "no answer from rank 0");
 	muster_answer_done(&answer);
 	return !over;
 }
@@ -269,7 +282,7 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 	int rank;
 	if (muster_unpack_parts(message->bytes, message->length, &parts) &&
 		muster_barrier_same(parts.barrier, s->unanswered) && muster_unpack_part(&parts, &rank, &answer.bytes) &&
-		place_of(&answer).role == MUSTER_ROLE_MEMBER)
+		(place_of(&answer).role == MUSTER_ROLE_MEMBER || place_of(&answer).role == MUSTER_ROLE_TRAFFIC))
 		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
@@ -294,20 +307,19 @@ static struct muster_ring_floors find_floors(void *arg, const struct muster_prob
 
 void muster_ring_participate(struct muster_supervisor *s)
 {
-	enum muster_phase phase = MUSTER_PHASE_LOAD;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)
 			continue;
-		struct course course = { .s = s, .probe = probe, .index = (int)i, .fabric = find_fabric(s) };
+		struct muster_ring_course course = {
+			.s = s, .probe = probe, .index = (int)i, .fabric = find_fabric(s)
+		};
 		if (s->coordinator && s->host->floors) {
 			s->coordinator->rings.floors = find_floors;
 			s->coordinator->rings.floors_arg = s;
 		}
 		course.can = muster_probe_may_run(s, probe);
-		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course, phase)) {
+		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course))
 			course.round++;
-			phase = MUSTER_PHASE_NONE;
-		}
 	}
 }

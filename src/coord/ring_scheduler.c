@@ -1,11 +1,9 @@
 /* ring_scheduler.c - rank 0 assigns ranks to rings, round after round */
 #include "coord/ring_scheduler.h"
 
-#include "coord/send.h"
+#include "coord/ring_results.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +28,7 @@ void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 	if (!s)
 		return;
 	muster_plan_done(&s->plan);
+	muster_ring_traffic_done(&s->traffic);
 	muster_ring_floors_done(&s->floors);
 	free(s->plan_nodes);
 	free(s->plan_groups);
@@ -39,214 +38,17 @@ void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 	free(s);
 }
 
-static void say(const struct muster_ring_scheduler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(const struct muster_ring_scheduler *s, const char *format, ...)
-{
-	char text[MUSTER_ERROR_TEXT_MAX];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	s->context->say(s->context->say_arg, text);
-}
-
-/* ---- the results of the last round ---- */
-
-struct result {
-	bool ok, fallen; /* fallen: one of its ranks can be in no further ring */
-	bool late;       /* it failed, and the only reason of any rank is that its time ran out */
-	double seconds;
-	int cause; /* the first rank with the highest end; -1: none */
-	int alike; /* ranks with that end */
-	enum muster_ring_end end;
-	const char *detail;
-	const struct muster_ring_ready *first; /* of the ring's first rank; NULL */
-};
-
-static void result_add(
-	const struct muster_ring_scheduler *s, struct result *result, int rank, const struct muster_ring_entry *entry)
-{
-	enum muster_ring_end end = entry ? entry->ready.end : MUSTER_RING_GONE;
-	result->ok = result->ok && end == MUSTER_RING_OK;
-	result->late =
-		result->late && (end == MUSTER_RING_OK || end == MUSTER_RING_LATE || end == MUSTER_RING_CANCELLED);
-	result->fallen = result->fallen || !entry || entry->why || end >= MUSTER_RING_HUNG;
-	if (entry && entry->ready.seconds > result->seconds)
-		result->seconds = entry->ready.seconds;
-	if (entry && rank == s->groups[s->group[rank]].first)
-		result->first = &entry->ready;
-	result->alike += end == result->end;
-	if (end > MUSTER_RING_OK && end > result->end) {
-		result->alike = 1;
-		result->cause = rank;
-		result->end = end;
-		result->detail = entry ? entry->ready.detail : "no further message from this rank";
-	}
-}
-
-/* Of every ring of this round; malloc'd. */
-static struct result *results_of(const struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
-{
-	struct result *results = muster_calloc(s->group_count + 1, sizeof *results);
-	for (size_t i = 0; i < s->group_count; i++)
-		results[i] = (struct result){
-			.ok = s->groups[i].ranks > 0, .late = true, .cause = -1, .end = MUSTER_RING_OK, .detail = ""
-		};
-	for (int rank = 0; rank < s->context->members->ranks; rank++)
-		if (s->group[rank] >= 0)
-			result_add(s, &results[s->group[rank]], rank, entries->by_rank[rank]);
-	for (size_t i = 0; i < s->group_count; i++)
-		results[i].late = results[i].late && !results[i].ok && s->groups[i].ranks > 0;
-	return results;
-}
-
-/* The figure of the largest message that was measured, or of the message of this size; all 0: none. */
-static struct muster_ring_figure figure_of(const struct result *result, double bytes)
-{
-	struct muster_ring_figure found = { 0 };
-	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
-		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
-		if (bytes == 0 || (double)figure.bytes == bytes)
-			found = figure;
-	}
-	return found;
-}
-
-static bool is_slow(const struct muster_floors *floors, const struct result *result)
-{
-	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
-		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
-		if (figure.rate < muster_floors_least(floors, (double)figure.bytes))
-			return true;
-	}
-	return false;
-}
-
-/* Who failed and how: "rank 3: it broke". Of ranks that only waited for others none is named: "4 ranks: ...". malloc'd.
- */
-static char *why_of(const struct result *result)
-{
-	bool waited = result->end == MUSTER_RING_LATE || result->end == MUSTER_RING_REMOTE;
-	if (result->cause < 0)
-		return muster_strdup("none of its ranks can take part");
-	return waited && result->alike > 1 ? muster_asprintf("%d ranks: %s", result->alike, result->detail)
-					   : muster_asprintf("rank %d: %s", result->cause, result->detail);
-}
-
-/* Add a ring of these nodes to the report and to the plan. slow: of a full ring, below its floors. */
-static void note_ring(struct muster_ring_scheduler *s, const struct result *result, const size_t *nodes, size_t count,
-	enum muster_trial_kind kind, bool slow)
-{
-	struct muster_run *run = s->context->run;
-	bool rest = kind == MUSTER_TRIAL_REST;
-	struct muster_ring_figure figure = figure_of(result, rest ? s->trial_bytes : 0);
-	/* unscaled, as the report has it, and as localize/ compares it with its constants */
-	double seconds = result->seconds / s->context->deadlines->scale;
-	struct muster_trial trial = {
-		.probe = s->probe->name,
-		.status = result->ok     ? MUSTER_TRIAL_OK
-			  : result->late ? MUSTER_TRIAL_LATE
-					 : MUSTER_TRIAL_FAILED,
-		.bytes = (double)figure.bytes,
-		.busbw_gbps = figure.rate,
-		.seconds = seconds,
-		.node_count = count,
-		.kind = kind,
-	};
-	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
-	for (size_t i = 0; i < count; i++)
-		trial.nodes[i] = s->context->members->names[s->plan_nodes[nodes[i]]];
-	char *why = result->ok ? NULL : why_of(result);
-	trial.why = why ? muster_arena_string(run->arena, why) : NULL;
-	free(why);
-	muster_run_add_trial(run, trial);
-	muster_plan_note(&s->plan, nodes, count,
-		(struct muster_plan_result){
-			.status = rest && count > 2 && !result->ok ? MUSTER_TRIAL_FAILED : trial.status,
-			.slow = slow,
-			.seconds = rest ? 0 : seconds, /* it has more messages than a trial */
-			.gbps = figure.rate,
-			.least = count == 1   ? muster_floors_least(&s->floors.node, trial.bytes)
-				 : count == 2 ? muster_floors_least(&s->floors.pair, trial.bytes)
-					      : 0,
-		});
-	if (!rest && figure.bytes > 0)
-		s->trial_bytes = (double)figure.bytes;
-}
-
-/* All trials of this round, in the order of their numbers. */
-static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
-{
-	struct result *results = results_of(s, entries);
-	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes);
-	size_t *first = muster_calloc(s->group_count + 2, sizeof *first);
-	for (size_t i = 0; i < s->plan.nodes; i++) /* count, then place: nodes by their group */
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			first[s->plan_groups[i] + 2]++;
-	for (size_t i = 2; i < s->group_count + 2; i++)
-		first[i] += first[i - 1];
-	for (size_t i = 0; i < s->plan.nodes; i++)
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			nodes[first[s->plan_groups[i] + 1]++] = i;
-	for (size_t group = 0; group < s->group_count; group++) {
-		size_t count = first[group + 1] - first[group];
-		note_ring(s, &results[group], nodes + first[group], count,
-			count == 1   ? MUSTER_TRIAL_ALONE
-			: count == 2 ? MUSTER_TRIAL_PAIR
-				     : MUSTER_TRIAL_GROUP,
-			false);
-	}
-	free(first);
-	free(nodes);
-	free(results);
-}
-
-/* ---- answers ---- */
-
-/* One message for each leader; the caller adds a part for each rank, and sends them. */
-static struct muster_packer *answers_begin(const struct muster_ring_scheduler *s, struct muster_barrier_id barrier)
-{
-	const struct muster_membership *members = s->context->members;
-	struct muster_packer *answers = muster_calloc(members->node_count + 1, sizeof *answers);
-	for (size_t i = 0; i < members->node_count; i++)
-		muster_pack_parts(&answers[i], barrier);
-	return answers;
-}
-
-static void answers_send(const struct muster_ring_scheduler *s, enum muster_tag tag, struct muster_packer *answers)
-{
-	const struct muster_membership *members = s->context->members;
-	for (size_t i = 0; i < members->node_count; i++)
-		muster_send_packed(s->context->transport, members->leaders[i], tag, &answers[i]);
-	free(answers);
-}
-
-static void add_place(
-	struct muster_packer *answers, const struct muster_ring_entry *entry, struct muster_ring_place place)
-{
-	struct muster_packer p = { 0 };
-	muster_pack_ring_place(&p, &place);
-	muster_pack_part(&answers[entry->node], entry->rank, p.bytes, p.length);
-	muster_packer_done(&p);
-}
-
 /* ---- scheduling ---- */
-
-static double time_left(const struct muster_ring_scheduler *s, double now_ms)
-{
-	return s->context->limit_ms - now_ms - s->context->deadlines->last_ring;
-}
 
 /* Whether another full ring may follow. */
 static bool may_repeat(const struct muster_ring_scheduler *s, double now_ms)
 {
-	return s->fulls < FULLS_MAX && time_left(s, now_ms) >= s->context->deadlines->trial_least;
+	return s->fulls < FULLS_MAX && muster_ring_time_left(s->context, now_ms) >= s->context->deadlines->trial_least;
 }
 
 static double full_deadline(const struct muster_ring_scheduler *s, double now_ms)
 {
-	double most = time_left(s, now_ms);
+	double most = muster_ring_time_left(s->context, now_ms);
 	if (s->context->localise == MUSTER_LOCALISE_OFF || s->context->members->ranks == 1)
 		return s->probe->deadline_ms;
 	if (!s->localised)
@@ -259,7 +61,7 @@ static double full_deadline(const struct muster_ring_scheduler *s, double now_ms
 static double trial_deadline(struct muster_ring_scheduler *s, double now_ms)
 {
 	const struct muster_deadlines *d = s->context->deadlines;
-	double left_ms = time_left(s, now_ms), wanted_ms = fmin(left_ms / 5, d->trial);
+	double left_ms = muster_ring_time_left(s->context, now_ms), wanted_ms = fmin(left_ms / 5, d->trial);
 	double worker_ms = d->scale * muster_plan_round_ms(&s->plan, (wanted_ms - d->worker_margin) / d->scale,
 					      (left_ms - d->worker_margin) / d->scale);
 	return worker_ms + d->worker_margin >= d->trial_least ? worker_ms + d->worker_margin : 0;
@@ -298,7 +100,7 @@ static void count_groups(struct muster_ring_scheduler *s)
 /* Give each rank its place by s->group; ranks without a group are idle, or excluded. */
 static void send_places(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries, double deadline_ms)
 {
-	struct muster_packer *answers = answers_begin(s, entries->barrier);
+	struct muster_packer *answers = muster_ring_answers_begin(s->context, entries->barrier);
 	int *places = muster_calloc(s->group_count + 1, sizeof *places);
 	count_groups(s);
 	for (size_t i = 0; i < entries->count; i++) {
@@ -317,9 +119,9 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 				.trial = s->trial,
 				.deadline_ms = (int)deadline_ms,
 			};
-		add_place(answers, entry, place);
+		muster_ring_answers_add(answers, entry, place);
 	}
-	answers_send(s, MUSTER_TAG_SCATTER, answers);
+	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
 	free(places);
 }
 
@@ -345,10 +147,14 @@ static void schedule_full(struct muster_ring_scheduler *s, struct muster_ring_en
 
 static void schedule_nothing(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
-	struct muster_packer *answers = answers_begin(s, entries->barrier);
-	for (size_t i = 0; i < entries->count; i++)
-		add_place(answers, &entries->items[i], (struct muster_ring_place){ .role = MUSTER_ROLE_OVER });
-	answers_send(s, MUSTER_TAG_SCATTER, answers);
+	struct muster_packer *answers = muster_ring_answers_begin(s->context, entries->barrier);
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		const char *why = muster_ring_traffic_why_not(&s->traffic, s->context, entry);
+		muster_ring_answers_add(
+			answers, entry, (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = why });
+	}
+	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
 	s->over = true;
 }
 
@@ -364,7 +170,7 @@ static void schedule_rest(struct muster_ring_scheduler *s, struct muster_ring_en
 	if (left > 0 && other && may_repeat(s, now_ms)) {
 		for (size_t i = 0; i < s->plan.nodes; i++)
 			s->in[s->plan_nodes[i]] = rest[i];
-		say(s, "an all-reduce of the remaining %zu nodes", left);
+		muster_ring_say(s->context, "an all-reduce of the remaining %zu nodes", left);
 		schedule_full(s, entries, now_ms);
 	} else {
 		schedule_nothing(s, entries);
@@ -394,7 +200,7 @@ static void schedule_trials(struct muster_ring_scheduler *s, struct muster_ring_
 			s->group[entry->rank] = (int)group_of_node[entry->node];
 	}
 	free(group_of_node);
-	say(s, "localisation all-reduces: %zu", groups);
+	muster_ring_say(s->context, "localisation all-reduces: %zu", groups);
 	send_places(s, entries, deadline_ms);
 }
 
@@ -411,48 +217,47 @@ static void start_localising(struct muster_ring_scheduler *s)
 	s->localising = true;
 }
 
-/* A full ring has ended: the ring that made the localisation begin, or, after the trials, the ring of the nodes that
- * are not suspected. */
-static void note_full(struct muster_ring_scheduler *s, const struct result *result, bool slow)
+/* After a full ring that is not repeated, and after each round of traffic: traffic first, as long as the communicator
+ * of the ring stands. */
+static void schedule_next(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes), count = 0;
-	for (size_t i = 0; i < s->plan.nodes; i++)
-		if (s->in[s->plan_nodes[i]])
-			nodes[count++] = i;
-	if (s->localised)
-		note_ring(s, result, nodes, count, MUSTER_TRIAL_REST, slow);
-	else if (count > 2) /* one or two have trials of their own */
-		muster_plan_note(&s->plan, nodes, count,
-			(struct muster_plan_result){
-				.status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
-	free(nodes);
+	if (s->round + 2 < MUSTER_RING_ROUNDS_MAX &&
+		muster_ring_traffic_next(&s->traffic, s->context, entries, now_ms)) {
+		s->round++;
+		return;
+	}
+	s->traffic.going = false;
+	if (s->trials_follow)
+		schedule_trials(s, entries, now_ms);
+	else
+		schedule_nothing(s, entries);
 }
 
 static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
-	struct result *results = results_of(s, entries), result = results[0];
+	struct muster_ring_result *results = muster_ring_results(s, entries), result = results[0];
 	enum muster_localise localise = s->context->localise;
 	size_t nodes = 0;
 	for (size_t i = 0; i < s->context->members->node_count; i++)
 		nodes += s->in[i];
-	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && is_slow(&s->floors.ring, &result);
-	bool wanted = !result.ok || slow || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
-	char *why = why_of(&result);
+	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && muster_ring_is_slow(&s->floors.ring, &result);
+	bool wanted = !result.ok || (localise == MUSTER_LOCALISE_ALWAYS && (slow || !s->localising));
+	char *why = muster_ring_why(&result);
 	if (!result.ok && s->groups[0].ranks > 0)
-		say(s, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks, why);
+		muster_ring_say(s->context, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks, why);
 	else if (slow)
-		say(s, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
+		muster_ring_say(s->context, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
+	s->trials_follow = wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1);
+	if (result.ok && !s->traffic.begun && s->context->profile != MUSTER_QUICK)
+		muster_ring_traffic_begin(&s->traffic, s->context, s->group);
 	if (!result.ok && result.fallen && may_repeat(s, now_ms)) {
 		schedule_full(s, entries, now_ms);
-	} else if (wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1)) {
-		if (!s->localising)
-			start_localising(s);
-		note_full(s, &result, slow);
-		schedule_trials(s, entries, now_ms);
 	} else {
-		if (s->localised)
-			note_full(s, &result, slow);
-		schedule_nothing(s, entries);
+		if (s->trials_follow && !s->localising)
+			start_localising(s);
+		if (s->trials_follow || s->localised)
+			muster_ring_note_full(s, &result, slow);
+		schedule_next(s, entries, now_ms);
 	}
 	free(why);
 	free(results);
@@ -471,15 +276,20 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 {
 	struct muster_ring_entries entries;
 	muster_ring_entries_read(&entries, s->context->members, barrier, true);
-	muster_ring_exclude_duplicate_gpus(&entries);
-	muster_ring_exclude_version_mismatches(s->probe, &entries);
+	if (!s->traffic.going) { /* then the entries are brief */
+		muster_ring_exclude_duplicate_gpus(&entries);
+		muster_ring_exclude_version_mismatches(s->probe, &entries);
+	}
 	if (s->round < 0) {
 		schedule_full(s, &entries, now_ms);
+	} else if (s->traffic.going) {
+		muster_ring_traffic_note(&s->traffic, s->context, &entries);
+		schedule_next(s, &entries, now_ms);
 	} else if (!s->trial) {
 		find_floors(s, &entries);
 		schedule_after_full(s, &entries, now_ms);
 	} else {
-		note_trials(s, &entries);
+		muster_ring_note_trials(s, &entries);
 		schedule_trials(s, &entries, now_ms);
 	}
 	muster_ring_entries_done(&entries);
@@ -489,7 +299,7 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 static void send_ids(const struct muster_ring_scheduler *s, const struct muster_barrier *barrier)
 {
 	struct muster_ring_entries entries;
-	struct muster_packer *answers = answers_begin(s, barrier->id);
+	struct muster_packer *answers = muster_ring_answers_begin(s->context, barrier->id);
 	muster_ring_entries_read(&entries, s->context->members, barrier, false);
 	for (size_t i = 0; i < entries.count; i++) {
 		const struct muster_ring_entry *entry = &entries.items[i];
@@ -498,7 +308,7 @@ static void send_ids(const struct muster_ring_scheduler *s, const struct muster_
 		struct muster_bytes id = first ? first->payload : (struct muster_bytes){ "", 0 };
 		muster_pack_part(&answers[entry->node], entry->rank, id.bytes, id.length);
 	}
-	answers_send(s, MUSTER_TAG_SCATTER, answers);
+	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
 	muster_ring_entries_done(&entries);
 }
 
@@ -531,16 +341,16 @@ static void cancel(struct muster_ring_scheduler *s, int rank, const char *why)
 	const struct muster_membership *members = s->context->members;
 	const struct muster_barrier_id id = { MUSTER_BARRIER_RING, s->index, s->round };
 	int group = s->group[rank];
-	if (group < 0 || s->groups[group].cancelled)
+	if (s->traffic.going)
+		muster_ring_traffic_failed(&s->traffic, s->context, id, rank, why);
+	if (s->traffic.going || group < 0 || s->groups[group].cancelled)
 		return;
-	struct muster_packer *answers = answers_begin(s, id), text = { 0 };
-	muster_pack_text(&text, why);
+	struct muster_packer *answers = muster_ring_answers_begin(s->context, id);
 	s->groups[group].cancelled = true;
 	for (int other = 0; other < members->ranks; other++)
 		if (other != rank && s->group[other] == group)
-			muster_pack_part(&answers[members->members[other].node_index], other, text.bytes, text.length);
-	muster_packer_done(&text);
-	answers_send(s, MUSTER_TAG_CANCEL, answers);
+			muster_ring_answers_text(s->context, answers, other, why);
+	muster_ring_answers_send(s->context, MUSTER_TAG_CANCEL, answers);
 }
 
 void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_failed *failed)

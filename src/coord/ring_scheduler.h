@@ -2,36 +2,18 @@
  *
  * All ranks enter two barriers a round. RING: each rank says whether it can take part and how the last round ended for
  * it; the answer is its place in this round. RING_ID: the first rank of each ring brings the ring's id. The first round
- * is a full ring. When ranks fail in it, another full ring follows without them; when a ring fails or is slow and no
- * rank is the known cause, trial rings of few nodes search for the cause.
+ * is a full ring. When ranks fail in it, another full ring follows without them; when a ring fails and no rank is the
+ * known cause, trial rings of few nodes search for the cause. After a full ring that went well come rounds of traffic
+ * (ring_traffic.h).
  */
 #ifndef MUSTER_COORD_RING_SCHEDULER_H
 #define MUSTER_COORD_RING_SCHEDULER_H
 
-#include "coord/deadlines.h"
-#include "coord/ring_ready.h"
-#include "muster/run.h"
-#include "coord/options.h"
-#include "localize/floors.h"
+#include "coord/ring_answers.h"
+#include "coord/ring_traffic.h"
 #include "localize/plan.h"
-#include "transport/transport.h"
 
 enum { MUSTER_RING_ROUNDS_MAX = 400 };
-
-/* What the scheduler uses; borrowed. */
-struct muster_ring_context {
-	struct muster_transport *transport;
-	const struct muster_membership *members;
-	const struct muster_deadlines *deadlines;
-	struct muster_run *run; /* its trials are added here */
-	double limit_ms;        /* of the barriers */
-	enum muster_localise localise;
-	/* The thresholds of rings, when the ranks of so many NVLink domains have entered. NULL: none. */
-	struct muster_ring_floors (*floors)(void *arg, const struct muster_probe *probe, size_t domains);
-	void *floors_arg;
-	void (*say)(void *arg, const char *text); /* print a line about the progress */
-	void *say_arg;
-};
 
 struct muster_ring_group {       /* the ranks of one ring */
 	int first, ranks, nodes; /* first: the rank that makes the id */
@@ -55,6 +37,8 @@ struct muster_ring_scheduler {
 	bool localising; /* trials have begun */
 	bool localised;  /* trials are over: at most a last full ring, of the nodes that are not suspected, follows */
 	double trial_bytes; /* message size of the last trial that has a rate; 0: there is none */
+	bool trials_follow; /* after the traffic */
+	struct muster_ring_traffic traffic;
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */
 	size_t *plan_groups; /* of this round of trials */

@@ -233,13 +233,12 @@ static void wait_for_turn(struct muster_supervisor *s, size_t probe, int turn, e
 /* GPUs that share a path run one after the other, then all at once. */
 static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 {
-	enum muster_phase ended = MUSTER_PHASE_INVENTORY; /* the phases that follow are these probes', in their order */
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->together)
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
-		enum muster_phase phase = ended++;
+		enum muster_phase phase = (enum muster_phase)(probe->phase - 1); /* NONE when it has no phase */
 		for (int at = 0; probe->run && at < turns; at++) {
 			wait_for_turn(s, i, at, phase);
 			phase = MUSTER_PHASE_NONE;
@@ -291,7 +290,7 @@ static void send_record_directly(struct muster_supervisor *s)
 static bool send_record(struct muster_supervisor *s)
 {
 	bool directly = false;
-	muster_enter(s, record_barrier, MUSTER_PHASE_RING, s->record.bytes, s->record.length);
+	muster_enter(s, record_barrier, MUSTER_PHASE_TRAFFIC, s->record.bytes, s->record.length);
 	for (;;) {
 		struct muster_answer answer = muster_answer_of(&s->goodbye, record_barrier, s->rank);
 		bool said = answer.here;
@@ -313,7 +312,7 @@ static bool send_record(struct muster_supervisor *s)
 /* Rank 0: its own record, then all others, then the report, then the goodbye. */
 static int collect(struct muster_supervisor *s)
 {
-	muster_enter(s, record_barrier, MUSTER_PHASE_RING, s->record.bytes, s->record.length);
+	muster_enter(s, record_barrier, MUSTER_PHASE_TRAFFIC, s->record.bytes, s->record.length);
 	while (!s->coordinator->gathered && now(s) < s->end_ms)
 		muster_supervisor_poll(s, s->end_ms);
 	muster_coordinator_give_up(s->coordinator);
@@ -334,7 +333,7 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 			&s->deadlines, s->start_ms, s->options->deadline_s * 1e3, ready_ms, s->ranks);
 		s->coordinator = muster_calloc(1, sizeof *s->coordinator);
 		muster_coordinator_init(
-			s->coordinator, s->transport, &s->deadlines, s->end_ms, hello_until_ms, s->options->localise);
+			s->coordinator, s->transport, &s->deadlines, s->end_ms, hello_until_ms, s->options);
 		s->coordinator->progress.silent = s->host->quiet;
 		code = s->host->prepare(s);
 		if (code)

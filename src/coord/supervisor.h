@@ -111,7 +111,7 @@ struct muster_answer {
 };
 void muster_answer_done(struct muster_answer *answer);
 
-/* Enter a barrier; ended is the phase of the run that ends with it, or NONE. */
+/* Enter a barrier; ended: this phase of the run and all before it have ended for this rank, or NONE. */
 void muster_enter(struct muster_supervisor *s, struct muster_barrier_id id, enum muster_phase ended,
 	const char *payload, size_t length);
 /* Enter and wait for the answer. There is none when the time is over or the leader is dead: the rank goes on alone. */
@@ -138,6 +138,8 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action);
 /* The outcome so far; NULL: none. */
 struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const char *probe);
+/* A probe has one outcome: the first failure stays, times add up. */
+void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome outcome);
 /* Replace the outcome; only the times add up. */
 void muster_probe_replace_outcome(struct muster_supervisor *s, struct muster_outcome outcome);
 void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum muster_outcome_status status,

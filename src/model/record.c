@@ -7,6 +7,7 @@
 #include "muster/arena.h"
 #include "util/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,9 +80,12 @@ char *muster_record_rank_line(const struct muster_rank *rank, const char *node, 
 	return object_line("about_rank", &about_type, &about);
 }
 
-char *muster_record_kept_line(size_t samples, bool job)
+char *muster_record_kept_line(size_t samples, size_t until, bool job)
 {
-	return muster_asprintf("{\"kept\": %zu, \"job\": %s}", samples, job ? "true" : "false");
+	const char *also = job ? "true" : "false";
+	return until == SIZE_MAX
+		       ? muster_asprintf("{\"kept\": %zu, \"job\": %s}", samples, also)
+		       : muster_asprintf("{\"kept\": %zu, \"until\": %zu, \"job\": %s}", samples, until, also);
 }
 
 /* ---- reading ---- */
@@ -188,7 +192,7 @@ static int take_kept(struct muster_json_reader *r, void *into, const struct must
 	if ((size_t)kept > parts->came)
 		return muster_json_reader_fail(r, "%d samples are kept of %zu", kept, parts->came);
 	for (size_t i = 0; i < samples->count; i++) {
-		if (parts->numbers[i] >= (size_t)kept &&
+		if (parts->numbers[i] >= (size_t)kept && parts->numbers[i] < parts->kept_until &&
 			!(parts->keeps_job && samples->items[i].metric->scope == MUSTER_SCOPE_JOB))
 			continue;
 		samples->items[left] = samples->items[i];
@@ -214,6 +218,11 @@ int muster_record_line(struct muster_record_reader *reader, struct muster_record
 {
 	const struct muster_json *job = muster_json_member(line, "job");
 	reader->samples.json.err = err;
+	const struct muster_json *until = muster_json_member(line, "until");
+	bool has_until = until && muster_json_type(until) == MUSTER_JSON_NUMBER && muster_json_number(until) >= 0;
+	parts->kept_until = has_until && muster_json_number(until) < MUSTER_RUN_SAMPLES_MAX
+				    ? (size_t)muster_json_number(until)
+				    : SIZE_MAX;
 	parts->keeps_job = job && muster_json_type(job) == MUSTER_JSON_BOOLEAN && muster_json_boolean(job);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const struct muster_json *member = muster_json_member(line, kinds[i].key);

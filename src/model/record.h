@@ -3,8 +3,9 @@
  *   {"sample":{metric, labels, value, reason}}    as the rank's worker wrote it
  *   {"outcome":{probe, status, ...}}              of one probe; the last one of a probe counts
  *   {"about_rank":{rank, local_rank, node, gpu, gpu_uuid, simulated}}   the last one counts
- *   {"kept":N,"job":BOOLEAN}                      of the samples so far, counted as they came, only the first N still
- *                                                 count, and with "job" those of the scope job too
+ *   {"kept":N,"until":M,"job":BOOLEAN}            of the samples so far, counted as they came, only the first N still
+ *                                                 count, those from the Mth on (counted from 0; without "until":
+ *                                                 none), and with "job" those of the scope job
  *
  * A sample counts once an outcome or a kept line follows: until then its command is under way, and its outcome may be
  * that the sample does not count (a localisation all-reduce).
@@ -33,7 +34,8 @@ void muster_record_add_sample(struct muster_record *record, const char *line, si
 /* These lines, malloc'd, for a record and for each holder of a copy. */
 char *muster_record_outcome_line(const struct muster_outcome *outcome);
 char *muster_record_rank_line(const struct muster_rank *rank, const char *node, bool simulated);
-char *muster_record_kept_line(size_t samples, bool job);
+/* until: SIZE_MAX where no later sample counts. */
+char *muster_record_kept_line(size_t samples, size_t until, bool job);
 
 /* Reads records into runs: one reader for many records, since ranks share their labels. find has the catalogue. */
 struct muster_record_reader;
@@ -48,7 +50,8 @@ struct muster_record_parts {
 	size_t came;                   /* samples, whether or not they still count */
 	size_t decided;                /* of samples: those before the last outcome or kept line */
 	const char *node;              /* its name, as its supervisor knew it; NULL */
-	bool simulated, keeps_job;     /* keeps_job: the line at hand says so */
+	bool simulated, keeps_job;     /* keeps_job: the line at hand says so ... */
+	size_t kept_until;             /* ... and so does this */
 	const char *malformed;         /* why the first line that could not be read could not; NULL */
 	const char *spoiled;           /* the probe that this line belongs to, whose outcome was noted next; NULL */
 	const char *died;              /* the probe at which its worker crashed last; NULL */

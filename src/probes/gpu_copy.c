@@ -388,6 +388,7 @@ const struct muster_probe muster_probe_gpu_copy = {
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.run = run,
+	.phase = MUSTER_PHASE_COPIES,
 	.together = together,
 	.finish = finish,
 };

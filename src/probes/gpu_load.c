@@ -489,5 +489,6 @@ const struct muster_probe muster_probe_gpu_load = {
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.begin = begin,
+	.phase = MUSTER_PHASE_LOAD,
 	.together = together,
 };

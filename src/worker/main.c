@@ -204,6 +204,15 @@ static const struct muster_field ring_fields[] = {
 };
 static const struct muster_object_type ring_type = COMMAND(ring, ring_fields);
 
+static const struct muster_field traffic_fields[] = {
+	{ MUSTER_FIELD(muster_traffic, kind, TEXT) },
+	{ MUSTER_FIELD(muster_traffic, peer, INT) },
+	{ MUSTER_FIELD(muster_traffic, round, INT) },
+	{ MUSTER_FIELD(muster_traffic, rounds, INT) },
+	{ MUSTER_FIELD(muster_traffic, timeout_ms, INT) },
+};
+static const struct muster_object_type traffic_type = COMMAND(muster_traffic, traffic_fields);
+
 /* Commands come from our own supervisor: a malformed one is a bug, not input from outside. */
 static void read_command(
 	struct worker *worker, const struct muster_json *command, const struct muster_object_type *type, void *into)
@@ -384,6 +393,13 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
 
+static int do_traffic(struct worker *worker, const struct muster_json *command, struct muster_error *err)
+{
+	struct muster_traffic traffic = { .peer = -1 };
+	read_command(worker, command, &traffic_type, &traffic);
+	return worker->ctx.probe->traffic(&worker->ctx, &traffic, err);
+}
+
 static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -400,6 +416,8 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		failed = worker->ctx.probe->finish(&worker->ctx, &err);
 	else if (strcmp(action, "ring") == 0)
 		failed = do_ring(worker, command, &err);
+	else if (strcmp(action, "traffic") == 0)
+		failed = do_traffic(worker, command, &err);
 	else if (strcmp(action, "ring_id") == 0)
 		failed = worker->ctx.probe->ring_id(&worker->ctx, id, &err);
 	else

@@ -5,8 +5,8 @@
  *   {"do":"count"}                       the number of GPUs of the node, by NVML; nothing else follows
  *   {"do":"take", rank, ranks, ...}      the job; take a GPU
  *   {"do":"peers","peers":[...]}         the GPUs of the other ranks of the node
- *   {"do":"run"|"together"|"ring_id"|"ring"|"finish","probe":NAME, ...}
- *   {"do":"abort","why":TEXT}            during "ring": cancel it; has no answer of its own
+ *   {"do":"run"|"together"|"ring_id"|"ring"|"traffic"|"finish","probe":NAME, ...}
+ *   {"do":"abort","why":TEXT}            during "ring" or "traffic": cancel it; has no answer of its own
  *   {"do":"quit"}
  * From the worker, for each command any number of
  *   {"step":TEXT}                        the next step, before a call that may crash or hang

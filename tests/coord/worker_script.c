@@ -68,16 +68,24 @@ static void add_sample(struct worker_script *w, double at_ms, const struct muste
 
 static void add_samples(struct worker_script *w, double from_ms, double until_ms)
 {
-	for (int i = 0; i < w->samples_each; i++)
+	for (int i = 0; i < w->samples_each && w->probe->metric_count > 0; i++)
 		add_sample(w, random_between(&w->random, from_ms, until_ms),
 			&w->probe->metrics[(size_t)i % w->probe->metric_count], 0);
 }
 
 /* ---- rings ---- */
 
+static size_t bucket_of(const char *id)
+{
+	uint32_t sum = 2166136261u; /* FNV-1a */
+	for (; *id; id++)
+		sum = (sum ^ (unsigned char)*id) * 16777619u;
+	return sum % SCRIPT_RINGS;
+}
+
 static struct script_ring *ring_of(struct script_job *job, const char *id, int ranks)
 {
-	struct script_ring *ring = job->rings;
+	struct script_ring **list = &job->rings[bucket_of(id)], *ring = *list;
 	while (ring && strcmp(ring->id, id) != 0)
 		ring = ring->next;
 	if (ring)
@@ -87,8 +95,8 @@ static struct script_ring *ring_of(struct script_job *job, const char *id, int r
 	ring->ranks = ranks;
 	ring->first_node = -1;
 	ring->members = muster_calloc((size_t)ranks, sizeof(struct worker_script *));
-	ring->next = job->rings;
-	job->rings = ring;
+	ring->next = *list;
+	*list = ring;
 	return ring;
 }
 
@@ -111,7 +119,10 @@ static void finish_ring(struct script_ring *ring, double at_ms)
 		struct worker_script *w = ring->members[i];
 		if (!w)
 			continue;
-		if (ring->bad)
+		if (ring->traffic) {
+			w->traffic_done++;
+			end_ring(w, at_ms, "ok", "");
+		} else if (ring->bad)
 			end_ring(w, at_ms, i == 0 ? "remote" : "vendor", "ncclAllReduce: remote error");
 		else {
 			add_sample(w, at_ms, muster_metric_find("rank.allreduce_us"), 1);
@@ -132,6 +143,11 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 	int ranks = (int)muster_json_number(muster_json_member(command, "ring_ranks"));
 	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
 	struct script_ring *ring = ring_of(w->job, text_of(command, "ring_id"), ranks);
+	if (muster_json_number(muster_json_member(command, "ring_trial")) == 0) {
+		snprintf(w->full_id, sizeof w->full_id, "%s", ring->id);
+		w->full_rank = (int)muster_json_number(muster_json_member(command, "ring_rank"));
+		w->full_ranks = ranks;
+	}
 	if (ring->joined >= ring->ranks) { /* another incarnation of somebody: NCCL would not take it either */
 		end_ring(w, at_ms, "vendor", "a rank came twice");
 		return;
@@ -148,6 +164,31 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 		ring->bad = ring->bad && ring->several_nodes;
 		finish_ring(ring, at_ms + 300);
 	}
+}
+
+/* A round of traffic joins two ranks, or all, of the last full ring: they share a key, as they share a communicator. */
+static void join_traffic(struct worker_script *w, const struct muster_json *command, double at_ms)
+{
+	int peer = (int)muster_json_number(muster_json_member(command, "peer"));
+	int low = peer < w->full_rank ? peer : w->full_rank, high = peer < w->full_rank ? w->full_rank : peer;
+	char key[sizeof w->full_id];
+	snprintf(key, sizeof key, "%s/%d/%d/%d-%d", w->full_id + 2 * MUSTER_RING_ID_BYTES - 16, w->probe->order,
+		(int)muster_json_number(muster_json_member(command, "round")), peer < 0 ? -1 : low,
+		peer < 0 ? -1 : high);
+	struct script_ring *ring = ring_of(w->job, key, peer < 0 ? w->full_ranks : 2);
+	w->traffic++;
+	if (ring->joined >= ring->ranks) {
+		end_ring(w, at_ms, "vendor", "a rank came twice");
+		return;
+	}
+	ring->traffic = true;
+	w->ring_index = ring->joined;
+	ring->members[ring->joined++] = w;
+	w->ring = ring;
+	w->ring_until_ms = at_ms + muster_json_number(muster_json_member(command, "timeout_ms"));
+	muster_loop_wake(w->job->loop, w->rank, w->ring_until_ms);
+	if (ring->joined == ring->ranks)
+		finish_ring(ring, at_ms + 20);
 }
 
 /* ---- commands ---- */
@@ -220,6 +261,8 @@ static void obey(struct worker_script *w, const struct muster_json *command, con
 		make_id(w, end_ms);
 	else if (strcmp(action, "ring") == 0)
 		join_ring(w, command, end_ms);
+	else if (strcmp(action, "traffic") == 0)
+		join_traffic(w, command, end_ms);
 	else if (w->commands - 1 == w->plan->at_command && w->plan->worker == WORKER_ERROR && name)
 		say_at(w, end_ms, muster_strdup("{\"done\":{\"code\":\"vendor\",\"error\":\"it broke\"}}"));
 	else {
@@ -361,10 +404,11 @@ void worker_script_done(struct worker_script *w)
 
 void script_job_done(struct script_job *job)
 {
-	while (job->rings) {
-		struct script_ring *ring = job->rings;
-		job->rings = ring->next;
-		free(ring->members);
-		free(ring);
-	}
+	for (size_t i = 0; i < SCRIPT_RINGS; i++)
+		while (job->rings[i]) {
+			struct script_ring *ring = job->rings[i];
+			job->rings[i] = ring->next;
+			free(ring->members);
+			free(ring);
+		}
 }

@@ -13,14 +13,17 @@ struct script_ring {
 	char id[2 * MUSTER_RING_ID_BYTES + 1];
 	int ranks, joined, first_node;
 	bool several_nodes, bad; /* a bad node and another one are in it */
+	bool traffic;            /* a round on the communicator of a ring */
 	double done_ms;          /* when it ends; 0: not everyone has come yet */
 	struct worker_script **members;
 	struct script_ring *next;
 };
 
+enum { SCRIPT_RINGS = 65536 };
+
 struct script_job {
 	struct muster_loop *loop;
-	struct script_ring *rings;
+	struct script_ring *rings[SCRIPT_RINGS]; /* lists, by their ids */
 	int ring_count;
 };
 
@@ -53,6 +56,10 @@ struct worker_script {
 	struct script_ring *ring;
 	int ring_index;
 	double ring_until_ms;
+	/* the last full ring that it was in */
+	char full_id[2 * MUSTER_RING_ID_BYTES + 1];
+	int full_rank, full_ranks;
+	int traffic, traffic_done; /* rounds that it began, and that ended well */
 	const struct muster_probe *probe;
 	struct script_account account[MUSTER_SCOPE_COUNT]; /* of probes that are no ring's */
 };

@@ -25,7 +25,8 @@ static void start(int ranks)
 {
 	loop = muster_loop_new(ranks, 4096, NULL);
 	muster_deadlines_init(&deadlines, 1);
-	muster_coordinator_init(&c, muster_loop_endpoint(loop, 0), &deadlines, END, HELLO_UNTIL, MUSTER_LOCALISE_OFF);
+	muster_coordinator_init(&c, muster_loop_endpoint(loop, 0), &deadlines, END, HELLO_UNTIL,
+		&(struct muster_options){ .localise = MUSTER_LOCALISE_OFF });
 }
 
 /* What rank 0 sends is kept. */
@@ -33,7 +34,8 @@ static void start_recorded(int ranks)
 {
 	recorder_init(&r, 0, ranks);
 	muster_deadlines_init(&deadlines, 1);
-	muster_coordinator_init(&c, &r.transport, &deadlines, END, HELLO_UNTIL, MUSTER_LOCALISE_AUTO);
+	muster_coordinator_init(&c, &r.transport, &deadlines, END, HELLO_UNTIL,
+		&(struct muster_options){ .localise = MUSTER_LOCALISE_AUTO });
 }
 
 static void teardown(void)

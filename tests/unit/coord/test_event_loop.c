@@ -62,7 +62,8 @@ static void start_rank_0(void)
 {
 	start(0);
 	s.coordinator = muster_calloc(1, sizeof *s.coordinator);
-	muster_coordinator_init(s.coordinator, &r.transport, &s.deadlines, END, END, MUSTER_LOCALISE_OFF);
+	muster_coordinator_init(s.coordinator, &r.transport, &s.deadlines, END, END,
+		&(struct muster_options){ .localise = MUSTER_LOCALISE_OFF });
 }
 
 static void came(int from, enum muster_tag tag, struct muster_packer *p)

@@ -31,7 +31,8 @@ static void setup(void)
 	options.profile = MUSTER_QUICK;
 	options.repeats = 1;
 	s.coordinator = muster_calloc(1, sizeof *s.coordinator);
-	muster_coordinator_init(s.coordinator, &r.transport, &s.deadlines, END, END, MUSTER_LOCALISE_AUTO);
+	muster_coordinator_init(s.coordinator, &r.transport, &s.deadlines, END, END,
+		&(struct muster_options){ .localise = MUSTER_LOCALISE_AUTO });
 	s.coordinator->progress.silent = true;
 	for (int rank = 0; rank < RANKS; rank++) {
 		char name[8];

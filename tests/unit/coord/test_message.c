@@ -161,8 +161,35 @@ static void pack_ring_place(struct muster_packer *p)
 					  .ranks = 16,
 					  .nodes = 2,
 					  .trial = true,
-					  .deadline_ms = 30000,
-					  .why = "slow" });
+					  .deadline_ms = 30000 });
+}
+
+static void pack_brief_ready(struct muster_packer *p)
+{
+	muster_pack_ring_ready(
+		p, &(struct muster_ring_ready){ .brief = true, .can = true, .end = MUSTER_RING_LATE, .detail = "two" });
+}
+
+static void pack_traffic_place(struct muster_packer *p)
+{
+	muster_pack_ring_place(p, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
+					  .probe = 12,
+					  .kind = MUSTER_TRAFFIC_KIND_RAIL,
+					  .peer = -1,
+					  .round = 5,
+					  .rounds = 6,
+					  .deadline_ms = 10000 });
+}
+
+static void pack_no_traffic(struct muster_packer *p)
+{
+	muster_pack_ring_place(
+		p, &(struct muster_ring_place){ .role = MUSTER_ROLE_NO_TRAFFIC, .probe = 12, .why = "no luck, no" });
+}
+
+static void pack_over(struct muster_packer *p)
+{
+	muster_pack_ring_place(p, &(struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "over" });
 }
 
 static bool unpack_ring_place(const char *bytes, size_t length, struct muster_packer *again)
@@ -196,21 +223,29 @@ static const struct {
 		{ { 0, MUSTER_BARRIER_NONE }, { 0, MUSTER_BARRIER_KIND_COUNT }, { 0, -1 }, { 4, -1 }, { 8, -1 },
 			{ 12, -2 }, { 12, MUSTER_PHASE_COUNT }, { 16, 2 }, { 16, 4 }, { 16, -1 } },
 		-1 },
-	{ "progress", pack_progress, unpack_progress, 24,
-		{ { 0, -1 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 16, -1 }, { 20, -1 } }, -1 },
+	{ "progress", pack_progress, unpack_progress, 28,
+		{ { 0, -1 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 16, -1 }, { 20, -1 }, { 24, -1 } }, -1 },
 	{ "ring_failed", pack_ring_failed, unpack_ring_failed, 28,
 		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
 	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
 	{ "peer_entry", pack_peer_entry, unpack_peer_entry, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
-	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 98,
-		{ { 0, -1 }, { 0, 2 }, { 36, -1 }, { 36, MUSTER_RING_END_COUNT }, { 44, 0x7ff00000 },
-			{ 44, (int32_t)0xfff00000 }, { 44, 0x7ff80000 }, { 62, 1 }, { 62, 3 },
-			{ 62, MUSTER_RING_FIGURES_MAX + 1 }, { 78, 0x7ff00000 }, { 94, 0x7ff00000 } },
-		8 },
-	{ "ring_place", pack_ring_place, unpack_ring_place, 33,
+	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 102,
+		{ { 0, 2 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT }, { 62, 0x7ff00000 },
+			{ 62, (int32_t)0xfff00000 }, { 62, 0x7ff80000 }, { 66, 1 }, { 66, 3 },
+			{ 66, MUSTER_RING_FIGURES_MAX + 1 }, { 82, 0x7ff00000 }, { 98, 0x7ff00000 } },
+		30 },
+	{ "brief ring_ready", pack_brief_ready, unpack_ring_ready, 20,
+		{ { 0, -1 }, { 0, 2 }, { 4, -1 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT } }, 16 },
+	{ "ring_place", pack_ring_place, unpack_ring_place, 24,
 		{ { 0, -1 }, { 0, MUSTER_ROLE_COUNT }, { 4, -1 }, { 4, 16 }, { 8, 15 }, { 8, 0 }, { 8, -1 }, { 12, -1 },
 			{ 16, 2 }, { 16, -1 }, { 20, -1 } },
-		28 },
+		-1 },
+	{ "a place in traffic", pack_traffic_place, unpack_ring_place, 28,
+		{ { 4, -1 }, { 8, -1 }, { 8, MUSTER_TRAFFIC_KIND_COUNT }, { 12, -2 }, { 16, -1 }, { 16, 6 }, { 20, 0 },
+			{ 20, 5 }, { 24, -1 } },
+		-1 },
+	{ "no traffic", pack_no_traffic, unpack_ring_place, 24, { { 4, -1 } }, 12 },
+	{ "over", pack_over, unpack_ring_place, 13, { { 0, -1 } }, 8 },
 };
 enum { MESSAGES = sizeof messages / sizeof *messages };
 
@@ -376,6 +411,36 @@ START_TEST(a_payload_may_hold_any_bytes)
 }
 END_TEST
 
+START_TEST(a_brief_ready_and_a_place_in_traffic_say_little)
+{
+	struct muster_packer p = { 0 };
+	struct muster_ring_ready ready;
+	struct muster_ring_place place;
+	pack_brief_ready(&p);
+	ck_assert(muster_unpack_ring_ready(p.bytes, p.length, &ready));
+	ck_assert(ready.brief && ready.can);
+	ck_assert_int_eq(ready.end, MUSTER_RING_LATE);
+	ck_assert_str_eq(ready.detail, "two");
+	ck_assert_str_eq(ready.uuid, "");
+	ck_assert_str_eq(ready.why, "");
+	ck_assert_uint_eq(ready.figure_count, 0);
+	muster_packer_done(&p);
+	pack_traffic_place(&p);
+	ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place));
+	ck_assert_int_eq(place.role, MUSTER_ROLE_TRAFFIC);
+	ck_assert_int_eq(place.probe, 12);
+	ck_assert_int_eq(place.kind, MUSTER_TRAFFIC_KIND_RAIL);
+	ck_assert_int_eq(place.peer, -1);
+	ck_assert_int_eq(place.round, 5);
+	ck_assert_int_eq(place.rounds, 6);
+	ck_assert_int_eq(place.deadline_ms, 10000);
+	muster_packer_done(&p);
+	muster_pack_ring_place(&p, &(struct muster_ring_place){ .role = MUSTER_ROLE_WAITS });
+	ck_assert_uint_eq(p.length, 4);
+	muster_packer_done(&p);
+}
+END_TEST
+
 START_TEST(figures_are_read_one_by_one)
 {
 	struct muster_packer p = { 0 };
@@ -436,13 +501,14 @@ START_TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
 }
 END_TEST
 
-START_TEST(only_a_member_of_a_ring_needs_a_place_in_it)
+START_TEST(only_who_takes_part_needs_a_place)
 {
 	struct muster_packer p = { 0 };
 	struct muster_ring_place place;
 	for (int role = 0; role < MUSTER_ROLE_COUNT; role++) {
+		bool needs = role == MUSTER_ROLE_MEMBER || role == MUSTER_ROLE_TRAFFIC;
 		muster_pack_ring_place(&p, &(struct muster_ring_place){ .role = (enum muster_ring_role)role });
-		ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place) == (role != MUSTER_ROLE_MEMBER));
+		ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place) == !needs);
 		muster_packer_done(&p);
 	}
 	pack_ring_place(&p);
@@ -452,7 +518,6 @@ START_TEST(only_a_member_of_a_ring_needs_a_place_in_it)
 	ck_assert_int_eq(place.nodes, 2);
 	ck_assert(place.trial);
 	ck_assert_int_eq(place.deadline_ms, 30000);
-	ck_assert_str_eq(place.why, "slow");
 	muster_packer_done(&p);
 }
 END_TEST
@@ -550,10 +615,11 @@ int main(void)
 	tcase_add_test(tcase, a_hello_needs_a_node_and_no_host);
 	tcase_add_test(tcase, a_membership_without_members_is_one);
 	tcase_add_test(tcase, a_payload_may_hold_any_bytes);
+	tcase_add_test(tcase, a_brief_ready_and_a_place_in_traffic_say_little);
 	tcase_add_test(tcase, figures_are_read_one_by_one);
 	tcase_add_test(tcase, numbers_that_people_are_shown_are_finite);
 	tcase_add_test(tcase, a_ring_may_have_as_many_figures_as_the_limit_says);
-	tcase_add_test(tcase, only_a_member_of_a_ring_needs_a_place_in_it);
+	tcase_add_test(tcase, only_who_takes_part_needs_a_place);
 	tcase_add_test(tcase, parts_come_one_after_the_other_to_a_proper_end);
 	tcase_add_test(tcase, parts_that_are_cut_say_so_at_their_end);
 	tcase_add_test(tcase, a_packer_grows_with_what_it_gets);

@@ -362,6 +362,21 @@ START_TEST(progress_is_sent_when_there_is_some_and_not_too_often)
 }
 END_TEST
 
+/* A rank may end several phases at one barrier, when nothing was to do in between; none counts twice. */
+START_TEST(a_phase_ends_with_all_before_it)
+{
+	enter(LEADER, turn, MUSTER_PHASE_COPIES, "");
+	enter(LEADER, ring, MUSTER_PHASE_COPIES, "");
+	enter(FIRST, ring, MUSTER_PHASE_INVENTORY, "");
+	enter(LEADER, record_barrier, MUSTER_PHASE_TRAFFIC, "");
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_START], 0); /* rank 0 knows that of the hellos */
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_INVENTORY], 2);
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_COPIES], 1);
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_LOAD], 1);
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_TRAFFIC], 1);
+}
+END_TEST
+
 START_TEST(what_is_cut_is_refused)
 {
 	static const enum muster_tag tags[] = { MUSTER_TAG_ENTER, MUSTER_TAG_SCATTER, MUSTER_TAG_CANCEL };
@@ -401,6 +416,7 @@ int main(void)
 	tcase_add_test(tcase, a_cancelled_ring_is_passed_on_to_the_ranks_in_it);
 	tcase_add_test(tcase, the_dead_of_a_ring_are_reported_once_a_ring);
 	tcase_add_test(tcase, progress_is_sent_when_there_is_some_and_not_too_often);
+	tcase_add_test(tcase, a_phase_ends_with_all_before_it);
 	tcase_add_test(tcase, what_is_cut_is_refused);
 	return check_main(tcase);
 }

@@ -176,7 +176,7 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	ck_assert_str_eq(own.path, "p");
 	ck_assert_int_eq(entered(MUSTER_BARRIER_PEERS).ended, MUSTER_PHASE_DRIVERS);
 	struct muster_enter record = entered(MUSTER_BARRIER_RECORD);
-	ck_assert_int_eq(record.ended, MUSTER_PHASE_RING);
+	ck_assert_int_eq(record.ended, MUSTER_PHASE_TRAFFIC);
 	check_has(record.payload.bytes, "\"local_rank\": 1");
 	check_has(record.payload.bytes, "GPU-5");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RECORD, 0));

@@ -177,14 +177,29 @@ START_TEST(what_is_kept_is_read_as_it_was_written)
 {
 	for (int value = 0; value < 5; value++)
 		sample("a.rank", value);
-	char *text = muster_record_kept_line(2, false);
+	char *text = muster_record_kept_line(2, SIZE_MAX, false);
 	ck_assert_str_eq(text, "{\"kept\": 2, \"job\": false}");
 	ck_assert_int_eq(read_line(text), 0);
 	free(text);
 	ck_assert_str_eq(values(&parts.samples), "0 1 ");
-	text = muster_record_kept_line(0, true);
+	text = muster_record_kept_line(0, SIZE_MAX, true);
 	ck_assert_str_eq(text, "{\"kept\": 0, \"job\": true}");
 	free(text);
+}
+END_TEST
+
+START_TEST(samples_from_the_middle_can_be_dropped)
+{
+	for (int value = 0; value < 6; value++)
+		sample("a.rank", value);
+	char *text = muster_record_kept_line(1, 4, false);
+	ck_assert_str_eq(text, "{\"kept\": 1, \"until\": 4, \"job\": false}");
+	ck_assert_int_eq(read_line(text), 0);
+	free(text);
+	ck_assert_str_eq(values(&parts.samples), "0 4 5 ");
+	sample("a.rank", 6);
+	ck_assert_int_eq(read_line("{\"kept\": 5, \"until\": 6}"), 0); /* as they came, not as they are left */
+	ck_assert_str_eq(values(&parts.samples), "0 4 6 ");
 }
 END_TEST
 
@@ -444,6 +459,7 @@ int main(void)
 	tcase_add_test(tcase, an_outcome_is_read_as_it_was_written);
 	tcase_add_test(tcase, a_rank_is_read_as_it_was_written);
 	tcase_add_test(tcase, what_is_kept_is_read_as_it_was_written);
+	tcase_add_test(tcase, samples_from_the_middle_can_be_dropped);
 	tcase_add_test(tcase, the_last_outcome_of_a_probe_counts);
 	tcase_add_test(tcase, samples_that_are_not_kept_do_not_count);
 	tcase_add_loop_test(tcase, a_line_that_is_refused_changes_nothing, 0, (int)(sizeof refused / sizeof *refused));

@@ -1,0 +1,220 @@
+/* ring_traffic.c - rank 0 assigns rounds of traffic to the ranks of the full ring that went well last */
+#include "coord/ring_traffic.h"
+
+#include "coord/send.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { NO_PARTNER = -1 };
+
+void muster_ring_traffic_done(struct muster_ring_traffic *t)
+{
+	if (t->begun)
+		muster_pairs_done(&t->pairs);
+	free(t->ranks);
+	free(t->out);
+	free(t->members);
+	free(t->peers);
+	free(t->cancelled);
+	*t = (struct muster_ring_traffic){ 0 };
+}
+
+/* The members' nodes and positions. A rank that is not in the ring leaves its position empty, so that a rail joins GPUs
+ * of one place on all nodes. */
+static void plan_pairs(struct muster_ring_traffic *t, const struct muster_ring_context *context)
+{
+	struct muster_pairs_member *places = muster_calloc(t->count + 1, sizeof *places);
+	for (size_t node = 0; node < context->members->node_count; node++) {
+		size_t count;
+		const int *ranks = muster_membership_ranks(context->members, node, &count);
+		for (size_t i = 0; i < count; i++)
+			if (t->members[ranks[i]] >= 0)
+				places[t->members[ranks[i]]] = (struct muster_pairs_member){ node, i };
+	}
+	muster_pairs_init(&t->pairs, places, t->count, context->profile == MUSTER_FULL);
+	free(places);
+}
+
+void muster_ring_traffic_begin(
+	struct muster_ring_traffic *t, const struct muster_ring_context *context, const int *group)
+{
+	size_t ranks = (size_t)context->members->ranks;
+	*t = (struct muster_ring_traffic){
+		.begun = true,
+		.going = true,
+		.cause = -1,
+		.probe = SIZE_MAX, /* before the first */
+		.ranks = muster_calloc(ranks + 1, sizeof *t->ranks),
+		.members = muster_calloc(ranks + 1, sizeof *t->members),
+	};
+	for (size_t rank = 0; rank < ranks; rank++) {
+		bool in = group[rank] == 0;
+		t->members[rank] = in ? (int)t->count : -1;
+		if (in)
+			t->ranks[t->count++] = (int)rank;
+	}
+	t->out = muster_calloc(t->count + 1, sizeof *t->out);
+	t->peers = muster_calloc(t->count + 1, sizeof *t->peers);
+	t->cancelled = muster_calloc(t->count + 1, sizeof *t->cancelled);
+	plan_pairs(t, context);
+}
+
+/* ---- how a round ended ---- */
+
+static bool took_part(const struct muster_ring_traffic *t, size_t member)
+{
+	return t->under_way && !t->out[member] && (t->of_all || t->peers[member] >= 0);
+}
+
+static void note_member(struct muster_ring_traffic *t, const struct muster_ring_context *context, size_t member,
+	const struct muster_ring_entry *entry)
+{
+	enum muster_ring_end end = entry ? entry->ready.end : MUSTER_RING_GONE;
+	const char *why = entry ? entry->ready.detail : "no further message from this rank";
+	bool failed = took_part(t, member) && end != MUSTER_RING_OK;
+	if (t->out[member] || (entry && !entry->why && !failed))
+		return;
+	if (entry && !*why)
+		why = entry->why ? entry->why : "its round failed";
+	t->out[member] = muster_arena_string(context->run->arena, why);
+	if (t->cause < 0 || end > t->cause_end) {
+		t->cause = (int)member;
+		t->cause_end = end;
+	}
+}
+
+void muster_ring_traffic_note(
+	struct muster_ring_traffic *t, const struct muster_ring_context *context, struct muster_ring_entries *entries)
+{
+	for (size_t member = 0; member < t->count; member++)
+		note_member(t, context, member, entries->by_rank[t->ranks[member]]);
+	for (size_t i = 0; i < entries->count; i++)
+		if (!entries->items[i].why && t->members[entries->items[i].rank] < 0)
+			entries->items[i].why = "the rank is not in the last all-reduce";
+	t->under_way = false;
+}
+
+/* ---- the next round ---- */
+
+/* The next probe with traffic, from its first round on. False: there is none. */
+static bool next_probe(struct muster_ring_traffic *t)
+{
+	do
+		t->probe++;
+	while (t->probe < muster_probe_count() && !muster_probe_at(t->probe)->traffic);
+	if (t->probe == muster_probe_count())
+		return false;
+	t->of_all = muster_probe_at(t->probe)->traffic_shape == MUSTER_TRAFFIC_ALL;
+	t->rounds = t->of_all ? 1 : t->pairs.rounds;
+	t->round = 0;
+	return true;
+}
+
+/* The partners of a round of pairs, without members that are out. Returns how many members have one. */
+static size_t find_partners(struct muster_ring_traffic *t, enum muster_traffic_kind *ret_kind)
+{
+	size_t found = 0;
+	*ret_kind = muster_pairs_round(&t->pairs, t->round, t->peers);
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->peers[i] >= 0 && (t->out[i] || t->out[t->peers[i]])) {
+			t->peers[t->peers[i]] = NO_PARTNER;
+			t->peers[i] = NO_PARTNER;
+		}
+		found += t->peers[i] >= 0;
+	}
+	return found;
+}
+
+static double deadline_of(
+	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
+{
+	const struct muster_probe *probe = muster_probe_at(t->probe);
+	double wanted_ms = t->of_all ? probe->deadline_ms + (double)context->steps * probe->traffic_ms_per_step
+				     : context->deadlines->pair;
+	return fmin(wanted_ms, left_ms);
+}
+
+/* Why the probe's rounds from this one on cannot run, in the run's arena; NULL. */
+static const char *why_not(
+	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
+{
+	if (t->of_all && t->cause >= 0) {
+		const struct muster_member *member = &context->members->members[t->ranks[t->cause]];
+		return muster_arena_printf(context->run->arena,
+			"all ranks of the all-reduce are needed; rank %d (%s): %s", t->ranks[t->cause], member->node,
+			t->out[t->cause]);
+	}
+	return left_ms < context->deadlines->trial_least ? "no time left before the run's deadline" : NULL;
+}
+
+static void answer(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
+	const struct muster_ring_entries *entries, struct muster_ring_place place)
+{
+	struct muster_packer *answers = muster_ring_answers_begin(context, entries->barrier);
+	const struct muster_ring_place waits = { .role = MUSTER_ROLE_WAITS };
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct muster_ring_entry *entry = &entries->items[i];
+		int member = t->members[entry->rank];
+		bool has = place.role == MUSTER_ROLE_NO_TRAFFIC || (member >= 0 && took_part(t, (size_t)member));
+		place.peer = has && !t->of_all && member >= 0 ? t->peers[member] : -1;
+		muster_ring_answers_add(answers, entry, has ? place : waits);
+	}
+	muster_ring_answers_send(context, MUSTER_TAG_SCATTER, answers);
+}
+
+bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster_ring_context *context,
+	const struct muster_ring_entries *entries, double now_ms)
+{
+	double left_ms = muster_ring_time_left(context, now_ms);
+	while (t->going) {
+		struct muster_ring_place place = { .role = MUSTER_ROLE_TRAFFIC };
+		if (++t->round >= t->rounds)
+			t->going = next_probe(t);
+		if (!t->going || t->rounds == 0 || (!t->of_all && find_partners(t, &place.kind) == 0))
+			continue;
+		place.probe = (int)t->probe;
+		place.round = t->round;
+		place.rounds = t->rounds;
+		place.why = why_not(t, context, left_ms);
+		place.deadline_ms = (int)deadline_of(t, context, left_ms);
+		t->under_way = !place.why;
+		if (place.why) {
+			place.role = MUSTER_ROLE_NO_TRAFFIC;
+			t->rounds = 0;
+		}
+		for (size_t i = 0; i < t->count; i++)
+			t->cancelled[i] = false;
+		answer(t, context, entries, place);
+		return true;
+	}
+	return false;
+}
+
+/* ---- rounds that have failed ---- */
+
+void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct muster_ring_context *context,
+	struct muster_barrier_id barrier, int rank, const char *why)
+{
+	int member = t->members[rank];
+	if (member < 0 || t->cancelled[member] || !took_part(t, (size_t)member))
+		return;
+	struct muster_packer *answers = muster_ring_answers_begin(context, barrier);
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->cancelled[i] || !(t->of_all || t->peers[member] == (int)i))
+			continue;
+		t->cancelled[i] = true;
+		if ((int)i != member)
+			muster_ring_answers_text(context, answers, t->ranks[i], why);
+	}
+	t->cancelled[member] = true;
+	muster_ring_answers_send(context, MUSTER_TAG_CANCEL, answers);
+}
+
+const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
+	const struct muster_ring_entry *entry)
+{
+	if (context->profile == MUSTER_QUICK || (t->begun && t->members[entry->rank] >= 0))
+		return "";
+	return entry->why ? entry->why : "no all-reduce with this rank went well";
+}

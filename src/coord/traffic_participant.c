@@ -1,0 +1,77 @@
+/* traffic_participant.c - a rank's side of the rounds of traffic that follow its full ring */
+#include "coord/ring_course.h"
+
+#include "muster/arena.h"
+
+#include <string.h>
+
+/* The probe of the place; NULL when it has no traffic. */
+static const struct muster_probe *probe_of(const struct muster_ring_place *place)
+{
+	const struct muster_probe *probe =
+		(size_t)place->probe < muster_probe_count() ? muster_probe_at((size_t)place->probe) : NULL;
+	return probe && probe->traffic ? probe : NULL;
+}
+
+bool muster_traffic_is_place(const struct muster_ring_course *course, const struct muster_ring_place *place)
+{
+	return place->role == MUSTER_ROLE_TRAFFIC || place->role == MUSTER_ROLE_WAITS ||
+	       place->role == MUSTER_ROLE_NO_TRAFFIC ||
+	       (course->traffic && place->role == MUSTER_ROLE_EXCLUDED); /* the rank was too late */
+}
+
+static void exchange(struct muster_ring_course *course, const struct muster_probe *probe,
+	const struct muster_ring_place *place, struct muster_barrier_id ring)
+{
+	struct muster_json_writer_text command;
+	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
+	muster_command_begin(&command, "traffic");
+	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
+	muster_json_writer_pair(&command.w, "kind", muster_string(muster_traffic_kind_names[place->kind]));
+	muster_json_writer_pair(&command.w, "peer", muster_number(place->peer));
+	muster_json_writer_pair(&command.w, "round", muster_number(place->round));
+	muster_json_writer_pair(&command.w, "rounds", muster_number(place->rounds));
+	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(muster_ring_worker_ms(course, deadline_ms)));
+	struct muster_outcome outcome =
+		muster_ring_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : course->ranks);
+	muster_probe_add_outcome(course->s, outcome);
+	muster_ring_note_end(course, &outcome);
+}
+
+static void not_run(struct muster_ring_course *course, const struct muster_probe *probe, const char *why)
+{
+	muster_probe_add_outcome(course->s, (struct muster_outcome){
+						    .probe = probe->name,
+						    .status = MUSTER_OUTCOME_NOT_RUN,
+						    .detail = muster_arena_string(course->s->arena, why),
+						    .ring = course->ranks,
+					    });
+}
+
+void muster_traffic_take_part(
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+{
+	const struct muster_probe *probe = probe_of(place);
+	course->traffic = true;
+	if (place->role == MUSTER_ROLE_TRAFFIC && probe)
+		exchange(course, probe, place, ring);
+	else if (place->role == MUSTER_ROLE_NO_TRAFFIC && probe)
+		not_run(course, probe, place->why);
+}
+
+/* A rank that was in the rings and had nothing to do, such as one without any partner, is OK. */
+void muster_traffic_end(struct muster_ring_course *course, const char *why)
+{
+	struct muster_supervisor *s = course->s;
+	const struct muster_outcome *ring = muster_probe_outcome(s, course->probe->name);
+	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
+	for (size_t i = 0; s->options->profile != MUSTER_QUICK && i < muster_probe_count(); i++) {
+		const struct muster_probe *probe = muster_probe_at(i);
+		if (!probe->traffic || muster_probe_outcome(s, probe->name))
+			continue;
+		if (of_ring || *why)
+			not_run(course, probe, of_ring ? of_ring : why);
+		else if (muster_probe_may_run(s, probe))
+			muster_probe_add_outcome(s, (struct muster_outcome){ .probe = probe->name });
+	}
+}
