@@ -290,4 +290,5 @@ const struct muster_probe muster_probe_step = {
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
+	.traffic_ms_per_step = 40,
 };
