@@ -203,15 +203,16 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 	return false;
 }
 
-/* While the GPUs work for so many seconds, say now and then how many are left. */
-static void say_time_left(struct muster_supervisor *s, int soak_s)
+void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, int seconds)
 {
 	const double every_ms = 10000;
 	double start_ms = muster_clock_now(s->clock), left_s;
+	if (!s->coordinator)
+		return;
 	for (int i = 0; s->worker.state == MUSTER_WORKER_BUSY; i++) {
-		left_s = soak_s - i * every_ms / 1e3;
+		left_s = seconds - i * every_ms / 1e3;
 		if (left_s > 0) {
-			char *text = muster_asprintf("load on all GPUs: %.0f s left", left_s);
+			char *text = muster_asprintf("%s: %.0f s left", what, left_s);
 			muster_progress_say(&s->coordinator->progress, text);
 			free(text);
 		}
@@ -233,8 +234,8 @@ bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *pr
 		(int)fmin(muster_supervisor_bounded(s, probe->deadline_ms) + soak_s * 1e3,
 			fmax(muster_supervisor_time_left(s), s->deadlines.command_least)));
 	s->soaking = soak_s > 0;
-	if (s->soaking && s->coordinator)
-		say_time_left(s, soak_s);
+	if (s->soaking)
+		muster_probe_say_time_left(s, "load on all GPUs", soak_s);
 	enum muster_worker_state state = muster_command_wait(s);
 	s->soaking = false;
 	muster_probe_add_outcome(s, muster_worker_client_outcome(&s->worker, probe->name));

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STEP_MS = 20, STEPS_SAID = 1000 }; /* of a long step, about; as many steps as need lines of progress */
+
 /* What no other rank of a ring may have: NCCL takes one MIG instance of a GPU. */
 static const char *gpu_of(const struct muster_worker_answer *answer)
 {
@@ -87,11 +89,16 @@ struct muster_outcome muster_ring_command(struct muster_ring_course *course, con
 	struct muster_json_writer_text *command, int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
+	/* Steps that were taken count, however many there are. */
+	s->soaking = probe->traffic_ms_per_step > 0;
 	muster_command_start(s, command, deadline_ms);
 	s->ring = ring;
 	if (muster_barrier_same(s->cancelled, ring))
 		muster_worker_client_cancel(&s->worker, s->cancelled_why);
+	if (s->soaking && s->options->long_steps && s->options->steps >= STEPS_SAID)
+		muster_probe_say_time_left(s, "training steps", s->options->steps / (1000 / STEP_MS));
 	enum muster_worker_state state = muster_command_wait(s);
+	s->soaking = false;
 	s->ring = (struct muster_barrier_id){ 0 };
 	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, probe->name);
 	outcome.ring = ranks;

@@ -136,6 +136,8 @@ void muster_probe_runner_again(struct muster_supervisor *s);
 bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe *probe);
 /* Have the worker do this for the probe, and set its outcome. True when that is OK. */
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action);
+/* While the worker is busy, for so many seconds, have rank 0 say now and then how many are left. */
+void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, int seconds);
 /* The outcome so far; NULL: none. */
 struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const char *probe);
 /* A probe has one outcome: the first failure stays, times add up. */

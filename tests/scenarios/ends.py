@@ -46,7 +46,8 @@ def never_began(rank_2="MPI_Init had not returned", node="?", why="MPI_Init ", z
 # writes no report), and those of the report assembled from the disk. A finding is its check, status, node, rank, and part of
 # what was observed. wrapper: what happens on rank 2 before its supervisor is started. scale: muster's own deadlines are
 # multiplied by it where nothing else is waited for; a_node_vanishes waits for them in full. most: the seconds that it may take,
-# where otherwise a broken ring's deadline would have to pass.
+# where otherwise a broken ring's deadline would have to pass. goes_on: the rank's worker is not stopped until the signal has come.
+# measured: metrics that every rank has a number of, in spite of the signal.
 CASES = {
     "sigterm_to_all": dict(
         kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
@@ -58,6 +59,11 @@ CASES = {
         disk_code=3, disk=[INTERRUPTED + ("rank 3 received SIGINT after ",)]),
     "sigusr1_to_rank_0_in_the_ring": dict(
         kill=(signal.SIGUSR1, "run", [0]), at=(0, "all-reduce"), deadline=240,
+        code=3, findings=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)],
+        disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)]),
+    "sigusr1_between_training_steps": dict(
+        kill=(signal.SIGUSR1, "run", [0]), at=(0, "training step 50 of 4000"), deadline=240, options=["--steps", "4000"],
+        goes_on=True, measured=["rank.step_p50_ms", "rank.step_compute_ms", "gpu.h2d_loaded_gbps"],
         code=3, findings=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)],
         disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)]),
     "sigterm_to_the_launcher": dict(
@@ -135,6 +141,14 @@ def findings_of(path):
     return [one for finding in folded for one in unfold(finding)]
 
 
+def unmeasured(path, metrics):
+    """What ranks of the report have no number for."""
+    with open(path, encoding="utf-8") as file:
+        ranks = [rank for node in json.load(file)["run"]["nodes"] for rank in node["ranks"]]
+    return [f"rank {rank['rank']} has no {metric}" for rank in ranks for metric in metrics
+            if not any(s["metric"] == metric and s["value"] is not None for s in rank["samples"])]
+
+
 def compare(found, wanted):
     problems = [f"missing: {want}" for want in wanted
                 if not any(want[:4] == have[:4] and want[4] in have[4] for have in found)]
@@ -173,9 +187,10 @@ def drive(process, case, report, spool):
         noise.append(line)
         if sent or f"rank {case['at'][0]}:" not in line or case["at"][1] not in line:
             continue
-        for pid in processes_of(case["at"][0], "worker", mark_of(report)):  # it must not get on meanwhile
-            os.kill(pid, signal.SIGSTOP)
-        wait_for(spool, case["at"][1])
+        if not case.get("goes_on"):
+            for pid in processes_of(case["at"][0], "worker", mark_of(report)):  # it must not get on meanwhile
+                os.kill(pid, signal.SIGSTOP)
+            wait_for(spool, case["at"][1])
         send(case, report)
         sent = True
     return noise, sent
@@ -196,6 +211,7 @@ def run(muster, case, folder):
     report, spool = os.path.join(folder, "report.json"), os.path.join(folder, "spool")
     deadline = case["deadline"]
     words = [muster, "sim"] + TWO_NODES + ["--report", report, "--", "--spool", spool, "--deadline", str(deadline)]
+    words += case.get("options", [])
     environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_MARK=report, MUSTER_TEST_TIME_SCALE=str(case.get("scale", 1)))
     if "wrapper" in case:
         environment["MUSTER_SIM_WRAPPER"] = wrapper_of(case, folder)
@@ -216,6 +232,7 @@ def run(muster, case, folder):
         problems += ["rank 0 is dead, and there is a report"] if os.path.exists(report) else []
     else:
         problems += compare(findings_of(report), case["findings"])
+        problems += unmeasured(report, case.get("measured", []))
         word = {1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
         if not text.rstrip().rpartition("\n")[2].startswith(word):
             problems.append(f"the last line is not {word}")
