@@ -283,8 +283,10 @@ void muster_run_derive(struct muster_run *run)
 				   *limit = muster_metric_find("nccl.allreduce_limit_gbps");
 	struct derivation d = { .arena = run->arena, .joined = JOINED };
 	bool known = false, one_node = false;
-	size_t count = run->job.samples.count;
 	muster_run_derive_imex(run);
+	muster_run_derive_exchanges(run);
+	muster_run_derive_racks(run);
+	size_t count = run->job.samples.count;
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_sample *sample = &run->job.samples.items[i];
 		if (sample->metric == limit)

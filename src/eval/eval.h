@@ -105,7 +105,8 @@ struct muster_failed_place {
 };
 
 struct muster_check_state {
-	bool done;
+	bool done;                          /* begun */
+	bool judged;                        /* done to the end */
 	struct muster_median median;        /* found only for checks that ask for it */
 	struct muster_others_index *others; /* of checks that ask for it; else NULL */
 	struct muster_tally *tally;
@@ -129,9 +130,10 @@ struct muster_eval {
 	size_t draft_count, draft_room, fold_start, check_start;
 	struct muster_broken_ring *broken; /* while outcomes are evaluated */
 	size_t broken_count;
-	bool any_missing;     /* likewise: a rank is */
-	size_t missing_cause; /* 1 + the first draft about a missing rank; 0: none */
-	size_t end_cause;     /* 1 + the draft about a run that was ended early; 0: it was not */
+	struct muster_exchange_notes *exchange_notes; /* what checks say of exchanges: see exchanges.h; NULL */
+	bool any_missing;                             /* likewise: a rank is */
+	size_t missing_cause;                         /* 1 + the first draft about a missing rank; 0: none */
+	size_t end_cause;   /* 1 + the draft about a run that was ended early; 0: it was not */
 	size_t *ring_cause; /* for each probe: 1 + the draft that names the cause of its failed all-reduces; 0: unknown
 			     */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
@@ -203,6 +205,8 @@ bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_ch
 enum muster_status muster_check_status(const struct muster_check *check);
 /* Why the value proves nothing (inconclusive_on); NULL when it does. */
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value);
+/* Whether the limit of a value is known, and one that limit_where chooses. */
+bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit);
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
 
 /* results.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
@@ -239,7 +243,9 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t c
 /* Whether a value of the check counts for its median: not where it is null, excused or blocked. */
 bool muster_median_takes(const struct muster_eval *eval, size_t check, const struct muster_entry *entry);
 
-/* others.c: the values of a check by GPU model, and what the other ranks with the model of a sample's rank have. */
+/* others.c: the model of the rank's GPU in words; a slice of a GPU (MIG) is a model of its own. */
+const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena);
+/* The values of a check by GPU model, and what the other ranks with the model of a sample's rank have. */
 struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t check);
 struct muster_others muster_others_find(const struct muster_others_index *others, const struct muster_sample *sample);
 void muster_others_free(struct muster_others_index *others);

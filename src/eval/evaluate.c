@@ -6,6 +6,7 @@
 
 #include "eval/floors.h"
 #include "eval/nvlink_domains.h"
+#include "eval/exchanges.h"
 #include "expect/operators.h"
 #include "localize/findings.h"
 #include "muster/arena.h"
@@ -24,6 +25,7 @@ struct walk {
 	struct muster_cursor cursor;
 	const struct muster_operand *by; /* that lists this scope's own GPUs or ports; else NULL */
 	bool *seen;                      /* which of them the node has */
+	bool is_exchange;                /* the metric is one of exchanges between two ranks */
 	bool applies;                    /* at least one check was evaluated at this node */
 	struct muster_entry *skipped;    /* what does not apply at this node, until that is known */
 	size_t skipped_count, skipped_room;
@@ -69,7 +71,8 @@ static void take_skipped(struct walk *w)
 static bool is_transfer(const struct muster_metric *metric)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
-	return probe && (probe->together || probe->ring) && !probe->soaks && strcmp(metric->unit, "GB/s") == 0;
+	return probe && (probe->together || probe->ring || probe->traffic) && !probe->soaks &&
+	       strcmp(metric->unit, "GB/s") == 0;
 }
 
 /* The memory bandwidth that other jobs use is missing in a transfer: a slow one is no proof of a fault. */
@@ -104,6 +107,16 @@ static bool is_unexplained(const struct walk *w, const struct muster_sample *sam
 	return strcmp(muster_metric_probe(cause), muster_metric_probe(w->check->metric)) != 0;
 }
 
+/* An exchange between two ranks that is slow is a finding only when its other end is known. */
+static bool note_exchange(struct walk *w, const struct muster_entry *entry, const struct muster_verdict *verdict)
+{
+	bool bad = verdict->status == MUSTER_WARN || verdict->status == MUSTER_FAIL;
+	if (bad || verdict->status == MUSTER_PASS)
+		muster_exchanges_note(w->eval, w->check_at, entry, verdict);
+	w->applies = w->applies || bad;
+	return bad;
+}
+
 static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
@@ -114,10 +127,15 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 		mark_seen(w, sample);
 	verdict = excuse_slow(w, judge_entry(w, entry));
 	if (!is_unexplained(w, sample, &verdict, place) &&
-		muster_result_blocked(eval, w->check_at, place, verdict.status))
+		muster_result_blocked(eval, w->check_at, place, verdict.status)) {
+		if (w->is_exchange)
+			muster_exchanges_note(eval, w->check_at, entry, NULL);
 		return;
+	}
 	if (sample->value.type != MUSTER_NULL && verdict.status != MUSTER_SKIP)
 		muster_result_value(eval, w->check_at, sample, verdict.limit);
+	if (w->is_exchange && note_exchange(w, entry, &verdict))
+		return;
 	if (verdict.status == MUSTER_SKIP) {
 		MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, *entry);
 		return;
@@ -148,6 +166,10 @@ static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 		muster_result_take(eval, w->check_at, place, NULL, verdict);
 	else if (presence && !presence->value.boolean)
 		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
+	else if (w->is_exchange) /* a rank without a partner */
+		muster_result_take(eval, w->check_at, place, NULL,
+			(struct muster_verdict){
+				.status = MUSTER_SKIP, .observed = "the rank was in no such exchange" });
 	else if (check->metric->scope != MUSTER_SCOPE_PORT || presence || names_one_port(check))
 		muster_result_missing(eval, w->check_at, node, rank);
 }
@@ -222,6 +244,7 @@ static void judge_samples(struct muster_eval *eval, size_t at)
 		.check_at = at,
 		.check = &eval->expect->checks[at],
 		.cursor = muster_cursor_make(&eval->index, at),
+		.is_exchange = muster_is_exchange(eval->expect->checks[at].metric),
 	};
 	enum muster_scope scope = w.check->metric->scope;
 	size_t nodes = scope == MUSTER_SCOPE_JOB ? 0 : eval->run->node_count;
@@ -257,18 +280,20 @@ static const char *describe_block(const struct muster_eval *eval, const struct m
 						state->block_count - 1, state->block_count == 2 ? "" : "s");
 }
 
-/* A check, after the one that it comes after. */
-static void judge_check(struct muster_eval *eval, size_t at)
+/* Exchanges become findings when all checks of their metric are done. */
+static void judge_pairs(struct muster_eval *eval, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < eval->expect->check_count; i++)
+		if (!eval->states[i].judged && eval->expect->checks[i].metric == metric)
+			return;
+	muster_exchanges_judge(eval, metric);
+}
+
+/* All places of a check. */
+static void judge_places(struct muster_eval *eval, size_t at)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_check_state *state = &eval->states[at];
-	if (state->done)
-		return;
-	state->done = true;
-	if (check->after >= 0)
-		judge_check(eval, (size_t)check->after);
-	if (state->tally->skipped)
-		return;
 	muster_finding_draft_check_here(eval);
 	if (muster_check_operand(check, MUSTER_OF_MEDIAN)) {
 		state->median = muster_median_find(eval, at);
@@ -285,6 +310,23 @@ static void judge_check(struct muster_eval *eval, size_t at)
 		state->tally->blocked_by = describe_block(eval, state);
 	if (state->first && !state->mixed)
 		state->tally->value = muster_describe_value(state->first->value, eval->report->arena);
+}
+
+/* A check, after the one that it comes after. */
+static void judge_check(struct muster_eval *eval, size_t at)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	struct muster_check_state *state = &eval->states[at];
+	if (state->done)
+		return;
+	state->done = true;
+	if (check->after >= 0)
+		judge_check(eval, (size_t)check->after);
+	if (!state->tally->skipped)
+		judge_places(eval, at);
+	state->judged = true;
+	if (muster_is_exchange(check->metric))
+		judge_pairs(eval, check->metric);
 }
 
 /* The report outlives the expectations: what it keeps of them is copied into its arena. */
@@ -408,7 +450,9 @@ void muster_evaluate(
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
 		judge_check(&eval, i);
+	muster_exchanges_explain(&eval);
 	muster_finding_drafts_finish(&eval);
+	muster_exchanges_done(&eval);
 	if (expect) {
 		free_states(&eval);
 		muster_index_done(&eval.index);

@@ -31,6 +31,18 @@ const char *muster_check_excuse(const struct muster_check *check, struct muster_
 	return NULL;
 }
 
+bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit)
+{
+	if (!limit || limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0))
+		return false;
+	for (size_t i = 0; i < check->limit_where_count; i++) {
+		const struct muster_value *label = muster_sample_label(limit, check->limit_where[i].key);
+		if (!label || !muster_value_equal(*label, check->limit_where[i].value))
+			return false;
+	}
+	return true;
+}
+
 /* Why the value cannot be held as a share of its limit; then *ret is inconclusive, or not applicable. */
 static bool has_no_share(const struct muster_check *check, const struct muster_sample *limit, const char *value,
 	struct muster_arena *arena, struct muster_verdict *ret)

@@ -22,16 +22,20 @@ bool muster_median_takes(const struct muster_eval *eval, size_t at, const struct
 
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)
 {
+	const struct muster_check *check = &eval->expect->checks[at];
 	struct muster_range range = eval->index.of_check[at];
 	double *values = muster_calloc(range.count + 1, sizeof *values);
 	struct muster_median median = { 0 };
 	size_t count = 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		if (muster_median_takes(eval, at, entry))
-			values[count++] = entry->sample->value.number;
+		if (!muster_median_takes(eval, at, entry) ||
+			(check->limit_where_count > 0 &&
+				!muster_limit_counts(check, muster_index_limit(&eval->index, at, entry))))
+			continue;
+		values[count++] = entry->sample->value.number;
 	}
-	size_t needed = (size_t)eval->expect->checks[at].at_least;
+	size_t needed = (size_t)check->at_least;
 	if (count < 2) {
 		median.why_none = count ? "only one value, and nothing to compare it with" : "no value";
 	} else if (count < needed) {

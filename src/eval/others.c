@@ -54,22 +54,18 @@ static const char *text_of(const struct muster_rank *rank, const struct muster_m
 	return NULL;
 }
 
-/* A slice of a GPU is a model of its own. */
-static const char *model_of(const struct muster_rank *rank, const struct muster_metric *name,
-	const struct muster_metric *profile, struct muster_arena *arena)
+const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena)
 {
-	const char *model = text_of(rank, name);
+	const char *model = text_of(rank, muster_metric_find("gpu.name"));
 	bool slice = rank->gpu_uuid && strncmp(rank->gpu_uuid, "MIG-", 4) == 0;
-	const char *slices = slice ? text_of(rank, profile) : NULL;
+	const char *profile = slice ? text_of(rank, muster_metric_find("gpu.mig_profile")) : NULL;
 	model = model ? model : "a GPU of unknown model";
-	return slice ? muster_arena_printf(arena, "%s, MIG %s", model, slices ? slices : "instance") : model;
+	return slice ? muster_arena_printf(arena, "%s, MIG %s", model, profile ? profile : "instance") : model;
 }
 
 struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t at)
 {
 	struct muster_range range = eval->index.of_check[at];
-	const struct muster_metric *name = muster_metric_find("gpu.name"),
-				   *profile = muster_metric_find("gpu.mig_profile");
 	struct muster_others_index *others = muster_calloc(1, sizeof *others);
 	others->members = muster_calloc(range.count + 1, sizeof *others->members);
 	others->values = muster_calloc(range.count + 1, sizeof *others->values);
@@ -80,7 +76,7 @@ struct muster_others_index *muster_others_make(const struct muster_eval *eval, s
 		if (muster_median_takes(eval, at, entry))
 			others->members[others->member_count++] = (struct member){
 				.sample = entry->sample,
-				.model = model_of(rank, name, profile, eval->report->arena),
+				.model = muster_gpu_model(rank, eval->report->arena),
 			};
 	}
 	qsort(others->members, others->member_count, sizeof *others->members, by_model);

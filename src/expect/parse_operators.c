@@ -108,8 +108,8 @@ static int check_companions(struct muster_json_reader *r, const struct muster_ch
 	if (check->in_words && !worded)
 		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
 	if (check->share_of && !shared)
-		return muster_json_reader_fail_member(
-			r, "share_of", "says something only beside min, max, warn_below or warn_above");
+		return muster_json_reader_fail_member(r, "share_of",
+			"says something only beside min, max, warn_below, warn_above, min_of_median or max_of_median");
 	for (size_t i = 0; check->share_of && i < check->operand_count; i++)
 		if (check->operands[i].operator->exact)
 			return muster_json_reader_fail_member(r, "share_of",

@@ -42,6 +42,11 @@ static const struct muster_metric metrics[] = {
 		"gives none"),
 	NODE_METRIC("node.slurm_topology", MUSTER_STRING, "",
 		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology"),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.rack_order", MUSTER_STRING, "",
+		"\"contiguous\" when the ranks of each rack follow each other, else an order of the nodes in which "
+		"they "
+		"do; not measured but derived from gpu.fabric_clique or node.slurm_topology",
+		NULL),
 };
 
 /* A number from the environment: 0, or -1 with why there is none. */

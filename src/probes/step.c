@@ -29,7 +29,7 @@ static const struct muster_metric metrics[] = {
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_spread", MUSTER_NUMBER, "",
 		"(slowest - fastest) / median of rank.step_compute_ms of GPUs of one model, in a rack or in the whole "
 		"job; not measured but derived",
-		"among"),
+		"kind", "among"),
 };
 
 #define SHORT_MS 5.0 /* a step's products, on the slowest GPU */

@@ -32,6 +32,7 @@ static const struct {
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "gpu.foreign_process", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
 	{ "gpu.foreign_processes", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
+	{ "job.rack_order", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.kernel_event_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
@@ -151,7 +152,7 @@ static void change_label(struct walk *w, struct muster_label *label)
 {
 	if (label->value.type != MUSTER_STRING)
 		return;
-	if (strcmp(label->key, "cluster") == 0)
+	if (strcmp(label->key, "cluster") == 0 || strcmp(label->key, "among") == 0)
 		change(w, &label->value.string);
 	else if (strcmp(label->key, "peer_node") == 0)
 		change_node_name(w, &label->value.string);

@@ -8,6 +8,8 @@
 #define RING(bytes, value) "job nccl.allreduce_busbw_gbps bytes=" bytes " nodes=1 ranks=2 " value "\n"
 #define LIMIT(nodes, ranks, path, value)                                                                               \
 	"job nccl.allreduce_limit_gbps nodes=" nodes " ranks=" ranks " path=" path " link=" path " " value "\n"
+#define OVER(rank, value, link)                                                                                        \
+	"a/" rank " gpu.h2d_gbps gpu=g " value "\na/" rank " gpu.pcie_limit_gbps gpu=g link=" link " 200\n"
 #define SHARE "'metric':'gpu.h2d_gbps','share_of':'gpu.pcie_limit_gbps',"
 #define BUSBW "'metric':'nccl.allreduce_busbw_gbps','share_of':'nccl.allreduce_limit_gbps',"
 #define EXPECTED "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)"
@@ -56,6 +58,11 @@ static const struct {
 		"fail c: " OF_RING " | 100\n" },
 	{ RING("64", "100") LIMIT("1", "2", "PCIe", "300"), BUSBW "'min':0.5,'limit_where':{'path':'NVLink'}",
 		"skip c: " OF_RING " | nccl.allreduce_limit_gbps has path PCIe and not NVLink, observed 100\n" },
+	/* the median of the values with such a limit: the other ones are not compared with these */
+	{ OVER("0", "90", "NVLink") OVER("1", "100", "NVLink") OVER("2", "20", "PCIe") OVER("3", "20", "PCIe")
+			OVER("4", "100", "NVLink") OVER("5", "60", "NVLink"),
+		SHARE "'limit_where':{'link':'NVLink'},'min_of_median':0.7",
+		"fail c a rank=5 gpu=g: at least 66.5 GB/s (70 % of the median of this run, 95 GB/s) | 60\n" },
 	/* beside the median of the run, which is one of values */
 	{ H2D("54") PCIE("60") "b/1 gpu.h2d_gbps gpu=g 54\nb/1 gpu.pcie_limit_gbps gpu=g link=x 60\n"
 			       "b/2 gpu.h2d_gbps gpu=h 40\nb/2 gpu.pcie_limit_gbps gpu=h link=x 60\n",

@@ -118,7 +118,9 @@ static const struct {
 		"nccl.allreduce_limit_gbps "
 		"one for each job" },
 	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','observe':true,'share_of':'gpu.pcie_limit_gbps'"),
-		"$.checks[\"a.check\"].share_of: says something only beside min, max, warn_below or warn_above" },
+		"$.checks[\"a.check\"].share_of: says something only beside min, max, warn_below, warn_above, "
+		"min_of_median or "
+		"max_of_median" },
 	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'equals':3,'share_of':'gpu.pcie_limit_gbps'"),
 		"$.checks[\"a.check\"].share_of: does not fit beside equals, which is a value and no share: give it a "
 		"check of its own" },

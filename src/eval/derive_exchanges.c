@@ -1,0 +1,248 @@
+/* derive_exchanges.c - what an exchange between two ranks can reach at most: the lower limit of its two ends
+ *
+ * Within a node or an NVLink domain the limit is that of all NVLinks of a GPU, where switches join the GPUs or there
+ * are only two of them: then all links lead to the peer. Between nodes it is the live rate of the NIC that NCCL names
+ * for the rank, shared by all ranks of the node that use the NIC.
+ */
+#include "eval/derive.h"
+
+#include "eval/eval.h"
+#include "eval/nvlink_domains.h"
+#include "eval/exchange_peers.h"
+#include "muster/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SWITCHED_GPUS 8 /* so many GPUs of a node, each joined to all others, have NVSwitches between them */
+
+/* GB/s and its words; or why it is not known. */
+struct limit {
+	double gbps;
+	const char *words, *why;
+};
+
+/* What a rank says of its links. */
+struct rank_facts {
+	bool known;
+	bool fabric;         /* switches join its GPU to others */
+	double links, peers; /* NVLinks that are up, below 0: not known; GPUs of the node that they reach */
+	struct limit nvlink, pcie;
+	const char *nic; /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
+};
+
+struct derivation {
+	struct muster_run *run;
+	const struct muster_metric *exchange, *limit, *gpu_count, *port_limit;
+	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *pcie_limit;
+	bool one_domain;
+	struct muster_exchange_peers peers;
+	size_t *first_rank; /* of each node */
+	struct rank_facts *ranks;
+};
+
+static double number_of(const struct muster_sample *sample)
+{
+	return sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
+}
+
+static struct limit limit_of(const struct derivation *d, const struct muster_sample *sample)
+{
+	const char *link = muster_label_string(sample->labels, sample->label_count, "link");
+	if (number_of(sample) > 0 && link)
+		return (struct limit){ .gbps = sample->value.number, .words = link };
+	return (struct limit){ .why = muster_arena_printf(d->run->arena, "%s: %s", sample->metric->name,
+				       sample->reason ? sample->reason : "not measured") };
+}
+
+static const struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_end end)
+{
+	struct rank_facts *rank = &d->ranks[d->first_rank[end.node] + end.rank];
+	const struct muster_samples *samples = &d->run->nodes[end.node].ranks[end.rank].samples;
+	if (rank->known)
+		return rank;
+	*rank = (struct rank_facts){ .known = true,
+		.links = -1,
+		.nvlink = { .why = "gpu.nvlink_limit_gbps: not measured" },
+		.pcie = { .why = "gpu.pcie_limit_gbps: not measured" } };
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		if (sample->metric == d->fabric_state)
+			rank->fabric =
+				sample->value.type == MUSTER_STRING && strcmp(sample->value.string, "completed") == 0;
+		else if (sample->metric == d->nvlinks)
+			rank->links = sample->value.type == MUSTER_NUMBER ? sample->value.number : -1;
+		else if (sample->metric == d->nvlink_peers)
+			rank->peers = number_of(sample);
+		else if (sample->metric == d->nvlink_limit)
+			rank->nvlink = limit_of(d, sample);
+		else if (sample->metric == d->pcie_limit)
+			rank->pcie = limit_of(d, sample);
+		else if (sample->metric == d->exchange && !rank->nic &&
+			 muster_exchange_is_network(sample, d->one_domain))
+			rank->nic = muster_exchange_label(sample, "nic");
+	}
+	return rank;
+}
+
+/* Within a node, or between nodes of one NVLink domain. */
+static struct limit gpu_limit(
+	struct derivation *d, struct muster_exchange_end end, bool same_node, const char **ret_path)
+{
+	const struct rank_facts *rank = facts_of(d, end);
+	const struct muster_node *node = &d->run->nodes[end.node];
+	double gpus = (double)node->rank_count;
+	for (size_t i = 0; i < node->samples.count; i++)
+		if (node->samples.items[i].metric == d->gpu_count && number_of(&node->samples.items[i]) > gpus)
+			gpus = node->samples.items[i].value.number;
+	bool all_joined = rank->peers >= gpus - 1 && (gpus <= 2 || gpus >= SWITCHED_GPUS);
+	*ret_path = "NVLink";
+	if (rank->links > 0 && (rank->fabric || !same_node || all_joined))
+		return rank->nvlink;
+	*ret_path = "PCIe";
+	if (rank->links >= 0 && rank->links < 1)
+		return rank->pcie;
+	*ret_path = "unknown";
+	return (struct limit){ .why = rank->links > 0 ? "how many of its NVLinks lead to the other GPU is not known"
+						      : "whether NVLink joins the two GPUs is not known" };
+}
+
+/* The first NIC of a list and its length; the list moves on. False at the end. */
+static bool next_nic(const char **list, const char **ret, size_t *ret_length)
+{
+	*ret = *list;
+	*ret_length = strcspn(*list, "+");
+	*list += *ret_length + ((*list)[*ret_length] == '+');
+	return *ret_length > 0;
+}
+
+static bool uses(const char *nics, const char *nic, size_t length)
+{
+	const char *one;
+	size_t one_length;
+	while (nics && next_nic(&nics, &one, &one_length))
+		if (one_length == length && strncmp(one, nic, length) == 0)
+			return true;
+	return false;
+}
+
+/* The live rate of a port, as NCCL names it. */
+static struct limit port_limit(
+	const struct derivation *d, const struct muster_node *node, const char *nic, size_t length)
+{
+	size_t colon = strcspn(nic, ":");
+	for (size_t i = 0; i < node->samples.count && colon < length; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		const char *port = sample->metric == d->port_limit ? muster_exchange_label(sample, "port") : "";
+		if (strncmp(port, nic, colon) != 0 || port[colon] != '/' ||
+			strncmp(port + colon + 1, nic + colon + 1, length - colon - 1) != 0 || port[length])
+			continue;
+		if (number_of(sample) > 0)
+			return (struct limit){ .gbps = sample->value.number };
+		return (struct limit){ .why = muster_arena_printf(d->run->arena, "port.limit_gbps of %s on %s: %s",
+					       port, node->name, sample->reason ? sample->reason : "not measured") };
+	}
+	return (struct limit){ .why = muster_arena_printf(d->run->arena, "the rate of %.*s on %s is not known",
+				       (int)length, nic, node->name) };
+}
+
+static struct limit nic_limit(struct derivation *d, struct muster_exchange_end end)
+{
+	const struct muster_node *node = &d->run->nodes[end.node];
+	const char *nics = facts_of(d, end)->nic, *nic;
+	struct limit sum = { .words = nics };
+	size_t length, most = 1;
+	if (!nics || !*nics || strcmp(nics, "none") == 0 || strcmp(nics, "unknown") == 0)
+		return (struct limit){ .why = muster_arena_printf(d->run->arena,
+					       "which network adapter NCCL uses on %s is not known", node->name) };
+	while (next_nic(&nics, &nic, &length)) {
+		struct limit port = port_limit(d, node, nic, length);
+		size_t sharers = 0;
+		for (size_t r = 0; r < node->rank_count; r++)
+			sharers += uses(facts_of(d, (struct muster_exchange_end){ end.node, r })->nic, nic, length);
+		if (port.why)
+			return port;
+		sum.gbps += port.gbps / (double)(sharers ? sharers : 1);
+		most = sharers > most ? sharers : most;
+	}
+	if (most > 1)
+		sum.words = muster_arena_printf(d->run->arena, "%s, shared by %zu ranks", sum.words, most);
+	return sum;
+}
+
+static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
+{
+	struct muster_arena *arena = d->run->arena;
+	struct muster_samples *samples = &d->run->nodes[own.node].ranks[own.rank].samples;
+	const struct muster_sample *sample = &samples->items[at];
+	struct muster_label *labels = muster_arena_alloc(arena, (sample->label_count + 2) * sizeof *labels);
+	struct muster_exchange_end ends[2] = { own, own };
+	const char *path = "unknown";
+	struct limit limit = { .why = "the other rank is not in the run" };
+	size_t count = sample->label_count;
+	if (muster_exchange_peer_find(&d->peers, sample, &ends[1]))
+		limit = (struct limit){ 0 };
+	for (size_t end = 0; end < 2 && !limit.why; end++) {
+		bool network = muster_exchange_is_network(sample, d->one_domain);
+		const char *its_path = "network";
+		struct limit other = network ? nic_limit(d, ends[end])
+					     : gpu_limit(d, ends[end], ends[0].node == ends[1].node, &its_path);
+		if (end == 0 || other.why || other.gbps < limit.gbps) {
+			limit = other;
+			path = its_path;
+		}
+	}
+	memcpy(labels, sample->labels, count * sizeof *labels);
+	labels[count] = (struct muster_label){ "path", muster_string(path) };
+	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
+	muster_samples_add(samples, (struct muster_sample){
+					    .metric = d->limit,
+					    .labels = labels,
+					    .label_count = count + 2,
+					    .value = limit.why ? muster_null() : muster_number(limit.gbps),
+					    .reason = limit.why,
+				    });
+}
+
+void muster_run_derive_exchanges(struct muster_run *run)
+{
+	struct derivation d = { .run = run,
+		.exchange = muster_metric_find("pair.exchange_gbps"),
+		.limit = muster_metric_find("pair.exchange_limit_gbps"),
+		.gpu_count = muster_metric_find("node.gpu_count"),
+		.port_limit = muster_metric_find("port.limit_gbps") };
+	size_t ranks = 0;
+	bool any = false;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++, ranks++)
+			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;) {
+				const struct muster_metric *metric = run->nodes[n].ranks[r].samples.items[i].metric;
+				if (metric == d.limit)
+					return;
+				any |= metric == d.exchange;
+			}
+	if (!any)
+		return;
+	d.fabric_state = muster_metric_find("gpu.fabric_state");
+	d.nvlinks = muster_metric_find("gpu.nvlinks");
+	d.nvlink_limit = muster_metric_find("gpu.nvlink_limit_gbps");
+	d.nvlink_peers = muster_metric_find("gpu.nvlink_peers");
+	d.pcie_limit = muster_metric_find("gpu.pcie_limit_gbps");
+	d.one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
+	d.peers = muster_exchange_peers_make(run);
+	d.ranks = muster_calloc(ranks + 1, sizeof *d.ranks);
+	d.first_rank = muster_calloc(run->node_count + 1, sizeof *d.first_rank);
+	for (size_t n = 0; n + 1 < run->node_count; n++)
+		d.first_rank[n + 1] = d.first_rank[n] + run->nodes[n].rank_count;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			size_t count = run->nodes[n].ranks[r].samples.count; /* that grow below */
+			for (size_t i = 0; i < count; i++)
+				if (run->nodes[n].ranks[r].samples.items[i].metric == d.exchange)
+					emit(&d, (struct muster_exchange_end){ n, r }, i);
+		}
+	muster_exchange_peers_done(&d.peers);
+	free(d.first_rank);
+	free(d.ranks);
+}

@@ -1,0 +1,222 @@
+/* derive_racks.c - how even the steps of the GPUs of a rack are, and whether the ranks of each rack are side by side
+ *
+ * A rack is what NVLink joins across nodes: GPUs of one cluster and clique. Where GPUs have no such fabric, the switch
+ * or block of Slurm's topology stands for it when ranks are put in order.
+ */
+#include "eval/derive.h"
+
+#include "eval/eval.h"
+#include "eval/nvlink_domains.h"
+#include "expect/describe.h"
+#include "muster/arena.h"
+#include "util/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_metric(const struct muster_run *run, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < run->job.samples.count; i++)
+		if (run->job.samples.items[i].metric == metric)
+			return true;
+	return false;
+}
+
+static const struct muster_sample *find(const struct muster_samples *samples, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == metric)
+			return &samples->items[i];
+	return NULL;
+}
+
+/* ---- job.step_spread ---- */
+
+struct step {
+	const char *rack, *model;
+	double ms;
+};
+
+static int by_rack(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+	int order = strcmp(x->rack, y->rack);
+	if (!order)
+		order = strcmp(x->model, y->model);
+	return order ? order : (x->ms > y->ms) - (x->ms < y->ms);
+}
+
+/* The widest spread of GPUs of one model, of steps of one rack; below 0 when no model has two. */
+static double spread_of(const struct step *steps, size_t count)
+{
+	double widest = -1;
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && strcmp(steps[next].model, steps[i].model) == 0;)
+			next++;
+		double median = (steps[i + (next - i - 1) / 2].ms + steps[i + (next - i) / 2].ms) / 2;
+		double spread = next - i > 1 && median > 0 ? (steps[next - 1].ms - steps[i].ms) / median : -1;
+		widest = spread > widest ? spread : widest;
+	}
+	return widest;
+}
+
+static void emit_spread(struct muster_run *run, const struct muster_metric *metric, const char *rack, double spread)
+{
+	struct muster_label *labels = muster_arena_alloc(run->arena, 2 * sizeof *labels);
+	labels[0] = (struct muster_label){ "kind", muster_string(*rack ? "rack" : "all") };
+	labels[1] = (struct muster_label){ "among",
+		muster_string(*rack ? muster_arena_printf(run->arena, "rack %s", rack) : "all ranks") };
+	muster_samples_add(
+		&run->job.samples, (struct muster_sample){
+					   .metric = metric,
+					   .labels = labels,
+					   .label_count = 2,
+					   .value = spread < 0 ? muster_null() : muster_number(spread),
+					   .reason = spread < 0 ? "no two ranks have the same GPU model" : NULL,
+				   });
+}
+
+static void derive_spread(struct muster_run *run, size_t ranks)
+{
+	const struct muster_metric *metric = muster_metric_find("job.step_spread"),
+				   *compute = muster_metric_find("rank.step_compute_ms"),
+				   *clique = muster_metric_find("gpu.fabric_clique");
+	struct step *steps = muster_calloc(ranks + 1, sizeof *steps);
+	size_t count = 0;
+	for (size_t n = 0; n < run->node_count && !has_metric(run, metric); n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+			const struct muster_sample *sample = find(&rank->samples, compute);
+			if (sample && sample->value.type == MUSTER_NUMBER)
+				steps[count++] = (struct step){ muster_nvlink_fabric(rank, clique, run->arena),
+					muster_gpu_model(rank, run->arena), sample->value.number };
+		}
+	qsort(steps, count, sizeof *steps, by_rack);
+	bool racks = count > 0 && *steps[count - 1].rack;
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && strcmp(steps[next].rack, steps[i].rack) == 0;)
+			next++;
+		if (*steps[i].rack || !racks)
+			emit_spread(run, metric, steps[i].rack, spread_of(&steps[i], next - i));
+	}
+	free(steps);
+}
+
+/* ---- job.rack_order ---- */
+
+struct placed {
+	int rank;
+	size_t node;
+	const char *rack;
+	size_t number; /* of the rack, in order of the first rank there */
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_rack_then_rank(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	int order = strcmp(x->rack, y->rack);
+	return order ? order : by_rank(a, b);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return by_rank(a, b);
+}
+
+/* The rack of each rank: all by fabric, or all by Slurm's topology. Returns why not; NULL when they are known.
+ * *ret_any: the rack of some rank is known. */
+static const char *find_racks(struct muster_run *run, struct placed *placed, size_t *ret_count, bool *ret_any)
+{
+	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique"),
+				   *topology = muster_metric_find("node.slurm_topology");
+	const char *why = NULL;
+	for (int by_slurm = 0; by_slurm < 2; by_slurm++) {
+		size_t count = 0;
+		why = NULL;
+		for (size_t n = 0; n < run->node_count; n++) {
+			const struct muster_node *node = &run->nodes[n];
+			const struct muster_sample *place = by_slurm ? find(&node->samples, topology) : NULL;
+			const char *rack = place && place->value.type == MUSTER_STRING ? place->value.string : "";
+			for (size_t r = 0; r < node->rank_count; r++) {
+				if (!by_slurm)
+					rack = muster_nvlink_fabric(&node->ranks[r], clique, run->arena);
+				placed[count++] = (struct placed){ node->ranks[r].rank, n, rack, 0 };
+				*ret_any |= *rack != '\0';
+				if (!*rack && !why)
+					why = muster_arena_printf(
+						run->arena, "the rack of rank %d is not known", node->ranks[r].rank);
+			}
+		}
+		*ret_count = count;
+		if (!why || *ret_any)
+			break;
+	}
+	return why;
+}
+
+/* The nodes, rack after rack: "sim-[1-2], sim-5, sim-[3-4]". placed is sorted by the number of the rack. */
+static const char *order_text(struct muster_run *run, const struct placed *placed, size_t count)
+{
+	const char **names = muster_calloc(count + 1, sizeof *names);
+	size_t used = 0;
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || placed[i].node != placed[i - 1].node)
+			names[used++] = run->nodes[placed[i].node].name;
+	const char *text = muster_describe_nodes(names, used, run->arena);
+	free(names);
+	return text;
+}
+
+static void derive_order(struct muster_run *run, size_t ranks)
+{
+	const struct muster_metric *metric = muster_metric_find("job.rack_order");
+	struct placed *placed = muster_calloc(ranks + 1, sizeof *placed);
+	size_t count = 0, racks = 0, changes = 0;
+	bool any = false;
+	const char *why = has_metric(run, metric) ? NULL : find_racks(run, placed, &count, &any), *value = "contiguous";
+	if (!any) {
+		free(placed);
+		return;
+	}
+	qsort(placed, count, sizeof *placed, by_rank);
+	for (size_t i = 1; i < count; i++)
+		changes += strcmp(placed[i].rack, placed[i - 1].rack) != 0;
+	qsort(placed, count, sizeof *placed, by_rack_then_rank);
+	for (size_t i = 0, first = 0; i < count; i++) {
+		if (i > 0 && strcmp(placed[i].rack, placed[i - 1].rack) != 0) {
+			first = i;
+			racks++;
+		}
+		placed[i].number = (size_t)placed[first].rank;
+	}
+	if (!why && changes > racks) {
+		qsort(placed, count, sizeof *placed, by_number);
+		value = order_text(run, placed, count);
+	}
+	muster_samples_add(&run->job.samples, (struct muster_sample){
+						      .metric = metric,
+						      .value = why ? muster_null() : muster_string(value),
+						      .reason = why,
+					      });
+	free(placed);
+}
+
+void muster_run_derive_racks(struct muster_run *run)
+{
+	size_t ranks = 0;
+	for (size_t n = 0; n < run->node_count; n++)
+		ranks += run->nodes[n].rank_count;
+	derive_spread(run, ranks);
+	derive_order(run, ranks);
+}

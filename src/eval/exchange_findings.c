@@ -1,0 +1,313 @@
+/* exchange_findings.c - a finding for each part that makes exchanges slow, in words
+ */
+#include "eval/exchanges.h"
+
+#include "muster/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 3 /* exchanges that a finding lists */
+
+static const struct muster_rank *rank_at(const struct muster_exchange_set *s, size_t number)
+{
+	size_t node = s->node_of[number];
+	return &s->eval->run->nodes[node].ranks[number - s->eval->first_rank[node]];
+}
+
+/* ---- words ---- */
+
+struct part_words {
+	const char *observed, *advice;
+};
+
+/* By whether it is a link that cannot be decided (2), a link (1), or the part itself (0), and the kind of part. */
+static const struct part_words words[3][4] = {
+	{
+		[MUSTER_PART_GPU] = { "with all other GPUs that it was paired with, which are well with others",
+			"exclude the node (srun --exclude) and check this GPU: the state and the error counters of its "
+			"NVLinks, Xid lines in dmesg, its clocks, other programs on it" },
+		[MUSTER_PART_NIC] = { "through this network adapter to all other nodes, which are well with others",
+			"exclude the node (srun --exclude) and check this adapter: its link and error counters, its "
+			"cable and switch port, the PCIe path between adapter and GPU" },
+		[MUSTER_PART_NODE] = { "in most exchanges of this node, and not in those of other nodes",
+			"exclude the node (srun --exclude) and run muster on this node only; check what all its GPUs "
+			"share: NVSwitches and the fabric manager within the node; network settings, switch ports and "
+			"PCIe between nodes" },
+		[MUSTER_PART_ALL] = { "in most exchanges of the run, so that no part of it is the cause",
+			"check what all nodes share: the settings of NCCL, the container, the network between the "
+			"nodes; one node alone shows whether NVLink or the network is the cause" },
+	},
+	{
+		[MUSTER_PART_GPU] = { "between these two GPUs only, which are well with others",
+			"check the NVLinks between the two GPUs: their state and error counters, dmesg" },
+		[MUSTER_PART_NIC] = { "between these two network adapters only, which are well with others",
+			"check cables, switches and routing between the two adapters; until this is fixed, do not use "
+			"both nodes in one job" },
+		[MUSTER_PART_NODE] = { "between these two nodes only, which are well with others",
+			"check switches, cables and routing between the two nodes; until this is fixed, do not use "
+			"both nodes in one job" },
+	},
+	{
+		[MUSTER_PART_GPU] = { "between these two GPUs; it cannot be decided which of them is the cause, or the "
+				      "link between them",
+			"check both GPUs: NVLinks, clocks, Xid lines in dmesg; to find out which one, run muster on "
+			"this node together with another one" },
+		[MUSTER_PART_NIC] = { "between these two network adapters; it cannot be decided which of them is the "
+				      "cause, or the network between them",
+			"to find out which one, exchange one of the two nodes for another node and run muster again: "
+			"the exchanges of the cause stay as they are" },
+		[MUSTER_PART_NODE] = { "between these two nodes; it cannot be decided which of them is the cause, or "
+				       "the network between them",
+			"to find out which one, exchange one of the two nodes for another node and run muster again: "
+			"the exchanges of the cause stay as they are" },
+	},
+};
+
+/* "sim-1 GPU 0003:00:00.0 (mlx5_ib3:1)" */
+static const char *end_text(const struct muster_exchange_set *s, size_t rank, bool with_nic)
+{
+	const char *node = s->eval->run->nodes[s->node_of[rank]].name, *gpu = rank_at(s, rank)->gpu;
+	const char *nic = with_nic && s->nics[rank] && *s->nics[rank] ? s->nics[rank] : NULL;
+	return muster_arena_printf(s->eval->report->arena, "%s GPU %s%s%s%s", node, gpu ? gpu : "?", nic ? " (" : "",
+		nic ? nic : "", nic ? ")" : "");
+}
+
+/* "83.1 GB/s, 17 % of NVLink (478 GB/s), between A and B" */
+static const char *pair_text(const struct muster_exchange_set *s, size_t at)
+{
+	const struct muster_pair *pair = &s->pairs[at];
+	const struct muster_exchange_note *note = s->worst[at];
+	const struct muster_verdict *verdict = &s->eval->exchange_notes->verdicts[note->verdict - 1];
+	struct muster_arena *arena = s->eval->report->arena;
+	struct muster_share share = { 0 };
+	char of[MUSTER_SHARE_TEXT_MAX];
+	muster_share_add(&share, note->sample->value.number, verdict->limit);
+	muster_share_text(&share, s->metric->unit, true, of);
+	return muster_arena_printf(arena, "%s%s%s between %s and %s",
+		*s->metric->unit ? muster_describe_with_unit(note->sample->value, s->metric->unit, arena)
+				 : muster_arena_printf(arena, "%s wrong values", verdict->observed),
+		*of ? ", " : "", of, end_text(s, pair->ranks[0], pair->network),
+		end_text(s, pair->ranks[1], pair->network));
+}
+
+/* ---- findings ---- */
+
+/* What belongs to a part. */
+struct report {
+	const struct muster_part *part;
+	size_t count, shown[SHOWN]; /* exchanges: the worst ones first */
+	size_t check;               /* the first one that says the worst */
+	struct muster_place place;
+	size_t draft;
+};
+
+static bool is_bad(const struct muster_exchange_set *s, size_t pair)
+{
+	return s->pairs[pair].part > 0 && s->worst[pair]->verdict > 0;
+}
+
+/* Whether an exchange of the part is listed before another one: those where the part was seen come first. */
+static bool is_before(const struct muster_exchange_set *s, const struct muster_part *part, size_t a, size_t b)
+{
+	bool a_seen = s->pairs[a].network == part->network, b_seen = s->pairs[b].network == part->network;
+	return a_seen != b_seen ? a_seen : muster_exchange_note_worse(s->metric, s->worst[a], s->worst[b]);
+}
+
+static void gather(const struct muster_exchange_set *s, struct report *reports)
+{
+	for (size_t i = 0; i < s->pair_count; i++) {
+		if (!is_bad(s, i))
+			continue;
+		struct report *report = &reports[s->pairs[i].part - 1];
+		size_t known = report->count < SHOWN ? report->count : SHOWN, at = known;
+		for (; at > 0 && is_before(s, report->part, i, report->shown[at - 1]); at--)
+			if (at < SHOWN)
+				report->shown[at] = report->shown[at - 1];
+		if (at < SHOWN)
+			report->shown[at] = i;
+		report->count++;
+	}
+	for (size_t i = 0; i < s->half_count; i++) {
+		const struct muster_exchange_half *half = &s->halves[i];
+		if (!is_bad(s, half->pair))
+			continue;
+		struct report *report = &reports[s->pairs[half->pair].part - 1];
+		if (report->shown[0] == half->pair && half->note->status == s->worst[half->pair]->status &&
+			half->note->check < report->check)
+			report->check = half->note->check;
+	}
+}
+
+/* Where a part is. A link between two nodes is at neither of them. */
+static void set_place(const struct muster_exchange_set *s, const struct muster_part *part,
+	struct muster_finding *finding, struct muster_place *place)
+{
+	size_t nodes[2], ends = part->link ? 2 : 1;
+	*place = (struct muster_place){ MUSTER_NOWHERE, MUSTER_NOWHERE, NULL };
+	if (part->kind == MUSTER_PART_ALL)
+		return;
+	for (size_t end = 0; end < ends; end++)
+		nodes[end] = part->kind == MUSTER_PART_NODE ? part->ends[end] : s->node_of[part->ends[end]];
+	if (part->link && nodes[0] != nodes[1])
+		return;
+	place->node = (uint32_t)nodes[0];
+	finding->node = s->eval->run->nodes[nodes[0]].name;
+	if (part->link || part->kind == MUSTER_PART_NODE)
+		return;
+	if (part->kind == MUSTER_PART_GPU) {
+		place->rank = (uint32_t)(part->ends[0] - s->eval->first_rank[nodes[0]]);
+		finding->rank = rank_at(s, part->ends[0])->rank;
+		finding->gpu = rank_at(s, part->ends[0])->gpu;
+		return;
+	}
+	const char *nic = s->nics[part->ends[0]]; /* as NCCL has it: mlx5_ib3:1 */
+	size_t colon = nic ? strcspn(nic, ":") : 0;
+	if (nic && nic[colon] && !strchr(nic, '+'))
+		finding->port =
+			muster_arena_printf(s->eval->report->arena, "%.*s/%s", (int)colon, nic, nic + colon + 1);
+}
+
+static const char *observed_text(const struct muster_exchange_set *s, const struct report *report)
+{
+	struct muster_arena *arena = s->eval->report->arena;
+	const struct muster_part *part = report->part;
+	const char *text = muster_arena_printf(arena, "%s %s: ", *s->metric->unit ? "slow" : "wrong values",
+		words[part->link ? 1 + part->undecided : 0][part->kind].observed);
+	for (size_t i = 0; i < report->count && i < SHOWN; i++)
+		text = muster_arena_printf(arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
+	return report->count > SHOWN ? muster_arena_printf(arena, "%s; and %zu more", text, report->count - SHOWN)
+				     : text;
+}
+
+static void add_finding(const struct muster_exchange_set *s, struct report *report)
+{
+	struct muster_eval *eval = s->eval;
+	const struct muster_part *part = report->part;
+	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
+	const struct muster_verdict *verdict = &eval->exchange_notes->verdicts[worst->verdict - 1];
+	const struct muster_check *check = &eval->expect->checks[report->check];
+	struct muster_tally *tally = eval->states[report->check].tally;
+	size_t *named = &eval->exchange_notes->named;
+	struct muster_finding finding = {
+		.check = tally->check,
+		.status = verdict->status,
+		.rank = -1,
+		.metric = tally->metric,
+		.expected = verdict->expected ? verdict->expected : tally->expected,
+		.observed = observed_text(s, report),
+		.value = worst->sample->value,
+		.unit = "",
+		.source = tally->source,
+		.certainty = tally->certainty,
+		.uncalibrated = tally->uncalibrated,
+		.advice = words[part->link ? 1 + part->undecided : 0][part->kind].advice,
+	};
+	set_place(s, part, &finding, &report->place);
+	if (check->advice)
+		finding.advice =
+			muster_describe_advice(eval, check->advice, &finding, report->place.node, report->place.rank);
+	muster_finding_draft_check_here(eval); /* no other finding is the same */
+	report->draft = muster_finding_draft_add(eval, finding, report->place, report->check, NULL);
+	tally->count[finding.status]++;
+	if (*named == 0 || (finding.status == MUSTER_FAIL && eval->drafts[*named - 1].finding.status != MUSTER_FAIL))
+		*named = report->draft + 1;
+}
+
+/* What comes after the check is blocked at the part, or at both ends of a link. */
+static void mark_places(const struct muster_exchange_set *s, const struct report *reports, size_t count)
+{
+	struct muster_eval *eval = s->eval;
+	for (size_t i = 0; i < count; i++) {
+		const struct report *report = &reports[i];
+		struct muster_block block = { eval->drafts[report->draft].finding.status, report->draft, report->check,
+			false };
+		if (!report->part->link)
+			muster_failed_at_add(&eval->states[report->check], report->place, block);
+	}
+	for (size_t i = 0; i < s->pair_count; i++) {
+		const struct report *report = s->pairs[i].part ? &reports[s->pairs[i].part - 1] : NULL;
+		for (size_t end = 0; end < 2 && report && report->part->link; end++) {
+			size_t rank = s->pairs[i].ranks[end], node = s->node_of[rank];
+			struct muster_block block = { eval->drafts[report->draft].finding.status, report->draft,
+				report->check, false };
+			struct muster_place place = { (uint32_t)node, (uint32_t)(rank - eval->first_rank[node]), NULL };
+			muster_failed_at_add(&eval->states[report->check], place, block);
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		muster_failed_at_sort(&eval->states[reports[i].check]);
+}
+
+/* Other checks that say the same of an exchange are blocked by the finding. */
+static void block_others(const struct muster_exchange_set *s, const struct report *reports)
+{
+	for (size_t check = 0; check < s->eval->expect->check_count; check++) {
+		if (s->eval->expect->checks[check].metric != s->metric)
+			continue;
+		for (size_t i = 0; i < s->half_count; i++) {
+			const struct muster_exchange_half *half = &s->halves[i];
+			const struct report *report =
+				s->pairs[half->pair].part ? &reports[s->pairs[half->pair].part - 1] : NULL;
+			if (half->note->check == check && half->note->verdict && report && report->check != check)
+				muster_result_block(s->eval, check, report->draft);
+		}
+	}
+}
+
+void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_parts *parts)
+{
+	struct report *reports = muster_calloc(parts->count + 1, sizeof *reports);
+	for (size_t i = 0; i < parts->count; i++)
+		reports[i] = (struct report){ .part = &parts->items[i], .check = SIZE_MAX };
+	gather(s, reports);
+	for (size_t i = 0; i < parts->count; i++)
+		add_finding(s, &reports[i]);
+	mark_places(s, reports, parts->count);
+	block_others(s, reports);
+	free(reports);
+}
+
+/* ---- what explains findings about the whole job ---- */
+
+/* "pairs.edge_share on sim-2" */
+static const char *name_of(const struct muster_finding *finding, struct muster_arena *arena)
+{
+	return muster_arena_printf(arena, "%s%s%s%s%s", finding->check, finding->node ? " on " : "",
+		finding->node ? finding->node : "", finding->gpu ? ", GPU " : "", finding->gpu ? finding->gpu : "");
+}
+
+/* A speed or a time that all ranks of the job have together. */
+static bool is_of_job(const struct muster_metric *metric)
+{
+	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
+	return metric->scope == MUSTER_SCOPE_JOB && probe && (probe->ring || probe->traffic) && *metric->unit;
+}
+
+void muster_exchanges_explain(struct muster_eval *eval)
+{
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_exchange_notes *notes = eval->exchange_notes;
+	for (size_t i = 0; i < eval->draft_count; i++) {
+		struct muster_finding *finding = &eval->drafts[i].finding;
+		const struct muster_check *check =
+			eval->drafts[i].check == MUSTER_NO_CHECK ? NULL : &eval->expect->checks[eval->drafts[i].check];
+		const char *more = NULL, *own = finding->advice;
+		if (!check || !is_of_job(check->metric) ||
+			(finding->status != MUSTER_FAIL && finding->status != MUSTER_WARN))
+			continue;
+		if (notes && notes->named)
+			more = muster_arena_printf(arena, "see %s first: this part makes the whole job slow",
+				name_of(&eval->drafts[notes->named - 1].finding, arena));
+		else if (eval->run->trial_count > 0)
+			continue; /* their findings say more */
+		else if (notes && notes->count > 0)
+			more = "all exchanges between pairs of ranks are as fast as expected, so no single part is "
+			       "slow: compare the settings of NCCL, and run muster with --localise always";
+		else if (eval->run->job.profile && strcmp(eval->run->job.profile, "quick") == 0)
+			more = "to find the slow part, run muster with --profile standard, or with --localise always";
+		if (more)
+			finding->advice = own ? muster_arena_printf(arena, "%s; %s", more, own) : more;
+	}
+}

@@ -1,0 +1,33 @@
+/* exchange_peers.h - the other end of an exchange between two ranks */
+#ifndef MUSTER_EVAL_EXCHANGE_PEERS_H
+#define MUSTER_EVAL_EXCHANGE_PEERS_H
+
+#include "muster/run.h"
+
+#include <stddef.h>
+
+/* A rank of the run, by the places of its node and of the rank there. */
+struct muster_exchange_end {
+	size_t node, rank;
+};
+
+struct muster_exchange_peers {
+	const struct muster_run *run;
+	struct muster_exchange_name *names; /* of the nodes, sorted */
+};
+
+struct muster_exchange_peers muster_exchange_peers_make(const struct muster_run *run);
+void muster_exchange_peers_done(struct muster_exchange_peers *peers);
+
+/* The rank with the node and the GPU that the labels peer_node and peer_gpu name. False when the run has none. */
+bool muster_exchange_peer_find(
+	const struct muster_exchange_peers *peers, const struct muster_sample *sample, struct muster_exchange_end *ret);
+
+/* Whether the exchange goes through network adapters: what NCCL's log says of the transport (label transport); where
+ * the log does not say it, an exchange between nodes does that NVLink does not join. */
+bool muster_exchange_is_network(const struct muster_sample *sample, bool one_domain);
+
+/* The label's text; "" for none. */
+const char *muster_exchange_label(const struct muster_sample *sample, const char *key);
+
+#endif
