@@ -114,6 +114,8 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	int failed = connect_ranks(&s, err);
 	if (failed == 0)
 		failed = muster_allreduce_sweep(&s, err);
+	if (failed == 0 && !ring->trial && muster_probe_env(ctx)->profile != MUSTER_QUICK)
+		failed = muster_nccl_roster_make(&s, err);
 	muster_allreduce_log_emit(ctx, ring);
 	if (failed < 0)
 		return muster_nccl_session_fail(&s, err);

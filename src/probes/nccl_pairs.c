@@ -4,8 +4,14 @@
  * A collective makes the fast ranks wait for the slow ones, so its time names no part. An exchange is between two GPUs
  * over one link, or over two NICs, and each rank times its own.
  */
+#include "util/text.h"
 #include "probes/metrics.h"
 #include "probes/nccl/session.h"
+#include "vendor/nccl_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define PAIR_METRIC(name, unit, meaning)                                                                               \
 	MUSTER_METRIC(MUSTER_SCOPE_RANK, name, MUSTER_NUMBER, unit, meaning, "kind", "peer_node", "peer_gpu", "nic",   \
@@ -24,6 +30,254 @@ static const struct muster_metric metrics[] = {
 		"kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link"),
 };
 
+#define FULL_BYTES (64 * MIB)
+#define ODD_BYTES ((uint64_t)16 * 65537) /* 16 times a prime: no whole number of any library's chunks */
+#define LATENCY_BYTES 8
+#define SMALL_ROOM (AGREED_MAX * sizeof(float)) /* there is always so much to send from */
+#define SLOW_MS 60.0                            /* an exchange that would take longer is made smaller */
+#define CHECKED 2                               /* exchanges of each of the two sizes */
+#define TIMED_MS 4.0                            /* of exchanges in each repeat, within these counts */
+#define TIMED_MIN 1
+#define TIMED_MAX 16
+#define REPEATS 3
+#define REPEATS_SLOW 2 /* where one exchange takes longer than TIMED_MS */
+
+/* What a rank says of itself first. */
+struct hello {
+	int32_t rank; /* of the job */
+	char node[128], gpu[32];
+	uint64_t room; /* bytes that it has for messages */
+};
+
+struct pair {
+	const struct muster_nccl_session *s;
+	int peer;      /* in the ring */
+	char who[160]; /* "rank 12 on gpu-4" */
+	struct hello own, other;
+	uint64_t bytes; /* of the message that is exchanged now */
+	CUdeviceptr from;
+	/* measured */
+	uint64_t full, wrong;
+	double once_us, best_us, latency_us;
+};
+
+static int exchange(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
+{
+	const struct pair *pair = arg;
+	if (muster_nccl_group_start(s, err) < 0 || muster_nccl_send(s, pair->from, pair->bytes, pair->peer, err) < 0 ||
+		muster_nccl_receive(s, s->resources->received, pair->bytes, pair->peer, err) < 0)
+		return -1;
+	return muster_nccl_group_end(s, err);
+}
+
+/* ---- small messages that decide ---- */
+
+#define COPIES 3
+
+/* What two of the three copies of a byte agree on: a rank whose data comes wrong must not mistake who the other is, or
+ * how much it sends. */
+static void vote(const unsigned char *copies, size_t bytes, unsigned char *ret)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char a = copies[i], b = copies[bytes + i], c = copies[2 * bytes + i];
+		ret[i] = b == c ? b : a;
+	}
+}
+
+/* Swap messages of so many bytes, a multiple of 4. */
+static int swap(
+	struct pair *pair, const void *own, void *ret_other, size_t bytes, const char *what, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = pair->s;
+	const struct muster_nccl_resources *resources = s->resources;
+	unsigned char *host = resources->chunks.data;
+	size_t all = COPIES * bytes;
+	for (size_t i = 0; i < COPIES; i++)
+		memcpy(host + i * bytes, own, bytes);
+	pair->from = resources->agreed;
+	pair->bytes = all;
+	if (MUSTER_CUDA(resources->cuda, err, cuMemcpyHtoDAsync_v2, pair->from, host, all, resources->stream) < 0 ||
+		exchange(s, pair, err) < 0 ||
+		MUSTER_CUDA(resources->cuda, err, cuMemcpyDtoHAsync_v2, host, resources->received, all,
+			resources->stream) < 0 ||
+		muster_nccl_finish(s, what, err) < 0)
+		return -1;
+	vote(host, bytes, ret_other);
+	return 0;
+}
+
+/* The larger of the two ranks' values. */
+static int agree(struct pair *pair, double *value, struct muster_error *err)
+{
+	double other;
+	if (swap(pair, value, &other, sizeof other, "agreement of the two ranks", err) < 0)
+		return -1;
+	*value = other > *value ? other : *value;
+	return 0;
+}
+
+static int meet(struct pair *pair, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = pair->s;
+	const struct muster_probe_env *env = muster_probe_env(s->ctx);
+	const struct muster_nccl_resources *resources = s->resources;
+	_Static_assert(COPIES * sizeof(struct hello) <= AGREED_MAX * sizeof(float), "it fits");
+	if (muster_nccl_received_make(s->ctx, FULL_BYTES, err) < 0)
+		return -1;
+	uint64_t room = resources->room < SMALL_ROOM ? SMALL_ROOM : resources->room;
+	pair->own = (struct hello){ .rank = env->rank,
+		.room = room < resources->received_room ? room : resources->received_room };
+	snprintf(pair->own.node, sizeof pair->own.node, "%s", env->node_name);
+	snprintf(pair->own.gpu, sizeof pair->own.gpu, "%s", env->gpu->bus_id);
+	muster_step(s->ctx, "first message to and from %s", pair->who);
+	if (swap(pair, &pair->own, &pair->other, sizeof pair->other, "the first message, which connects the two", err) <
+		0)
+		return -1;
+	struct hello *other = &pair->other;
+	if (!memchr(other->node, 0, sizeof other->node) || !memchr(other->gpu, 0, sizeof other->gpu))
+		return muster_fail(err, MUSTER_EVENDOR, "its first message came wrong");
+	snprintf(pair->who, sizeof pair->who, "rank %d on %s", (int)other->rank, other->node);
+	return 0;
+}
+
+/* What this rank sends from: with --max-bytes the all-reduce's buffer may be tiny. */
+static CUdeviceptr buffer_of(const struct muster_nccl_resources *resources)
+{
+	return resources->room < SMALL_ROOM ? resources->agreed : resources->data;
+}
+
+/* ---- checked exchanges ---- */
+
+/* Another one for each round of each of the two directions; a message has less than 2^24 words. */
+static uint64_t seed_of(const struct hello *sender, const struct hello *receiver, int round)
+{
+	return ((uint64_t)round << 60) + ((uint64_t)(uint32_t)sender->rank << 42) +
+	       ((uint64_t)(uint32_t)receiver->rank << 24);
+}
+
+/* Exchanges of one size, each with other data. The time of the last one. */
+static int check(struct pair *pair, uint64_t bytes, int round, double *ret_us, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = pair->s;
+	char size[32];
+	muster_step(s->ctx, "%d checked exchanges of %s with %s", CHECKED, muster_bytes_text(bytes, size, sizeof size),
+		pair->who);
+	for (int i = 0; i < CHECKED; i++, round++) {
+		uint64_t wrong;
+		pair->from = buffer_of(s->resources);
+		pair->bytes = bytes;
+		if (muster_nccl_pattern_fill(s, pair->from, bytes, seed_of(&pair->own, &pair->other, round), err) < 0 ||
+			muster_nccl_time_one(s, exchange, pair, "a checked exchange", ret_us, err) < 0 ||
+			muster_nccl_pattern_check(s, s->resources->received, bytes,
+				seed_of(&pair->other, &pair->own, round), &wrong, err) < 0)
+			return -1;
+		pair->wrong += wrong;
+	}
+	return 0;
+}
+
+/* The full size: what both have room for, and smaller where a small exchange shows that it would take too long. */
+static int check_both_sizes(struct pair *pair, struct muster_error *err)
+{
+	uint64_t full = pair->own.room < pair->other.room ? pair->own.room : pair->other.room;
+	full = full < FULL_BYTES ? full / 16 * 16 : FULL_BYTES;
+	uint64_t small = full < ODD_BYTES ? full : ODD_BYTES;
+	double small_us;
+	if (check(pair, small, 0, &small_us, err) < 0 || agree(pair, &small_us, err) < 0)
+		return -1;
+	while (full > small && small_us * (double)full / (double)small > SLOW_MS * 1e3)
+		full = full / 2 < small ? small : full / 2 / 16 * 16;
+	pair->full = full;
+	return check(pair, full, CHECKED, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
+}
+
+/* ---- timed exchanges ---- */
+
+/* The best mean of the repeats. */
+static int time_best(struct pair *pair, uint64_t bytes, double once_us, double *ret_us, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = pair->s;
+	int count = muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
+	int repeats = once_us > TIMED_MS * 1e3 ? REPEATS_SLOW : REPEATS;
+	char size[32];
+	muster_step(s->ctx, "%d times %d timed exchanges of %s with %s", repeats, count,
+		muster_bytes_text(bytes, size, sizeof size), pair->who);
+	pair->from = buffer_of(s->resources);
+	pair->bytes = bytes;
+	for (int i = 0; i < repeats; i++) {
+		double us;
+		if (muster_nccl_time(s, exchange, pair, count, muster_nccl_head_us(count, once_us),
+			    "the timed exchanges", &us, err) < 0)
+			return -1;
+		*ret_us = i == 0 || us < *ret_us ? us : *ret_us;
+	}
+	return 0;
+}
+
+static int measure(struct pair *pair, struct muster_error *err)
+{
+	if (meet(pair, err) < 0 || check_both_sizes(pair, err) < 0 ||
+		time_best(pair, pair->full, pair->once_us, &pair->best_us, err) < 0)
+		return -1;
+	return time_best(pair, LATENCY_BYTES, 0, &pair->latency_us, err);
+}
+
+/* ---- what is yielded ---- */
+
+static void read_way(const struct muster_nccl_session *s, int peer, struct muster_nccl_way *ret)
+{
+	struct muster_error err;
+	char *text = NULL;
+	size_t length = 0;
+	snprintf(ret->transport, sizeof ret->transport, "unknown");
+	snprintf(ret->nic, sizeof ret->nic, "unknown");
+	if (muster_nccl_log_read(&text, &length, &err) == 0)
+		muster_nccl_log_parse_way(text, length, muster_nccl_log_of_ring(length), s->ring.rank, peer, ret);
+	free(text);
+}
+
+static void emit_all(const struct pair *pair, const char *kind)
+{
+	struct muster_probe_ctx *ctx = pair->s->ctx;
+	struct muster_nccl_way way;
+	read_way(pair->s, pair->peer, &way);
+	const struct muster_value labels[] = { muster_string(kind), muster_string(pair->other.node),
+		muster_string(pair->other.gpu), muster_string(way.nic), muster_string(way.transport) };
+	const size_t count = sizeof labels / sizeof *labels;
+	const char *why = "no time between the events of the GPU";
+	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
+	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
+	if (pair->best_us > 0)
+		muster_emit(ctx, "pair.exchange_gbps", labels, count,
+			muster_number((double)pair->full / 1e3 / pair->best_us));
+	else
+		muster_emit_null(ctx, "pair.exchange_gbps", labels, count, "%s", why);
+	if (pair->latency_us > 0)
+		muster_emit(ctx, "pair.exchange_us", labels, count, muster_number(pair->latency_us));
+	else
+		muster_emit_null(ctx, "pair.exchange_us", labels, count, "%s", why);
+}
+
+static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
+{
+	struct muster_nccl_session s;
+	struct pair pair = { .s = &s, .peer = round->peer };
+	if (muster_nccl_session_standing(ctx, round->timeout_ms, &s, err) < 0)
+		return -1;
+	s.bytes = FULL_BYTES;
+	int rank = muster_nccl_rank_of_job(round->peer);
+	if (rank >= 0)
+		snprintf(pair.who, sizeof pair.who, "rank %d", rank);
+	else
+		snprintf(pair.who, sizeof pair.who, "number %d of the ring", round->peer);
+	if (measure(&pair, err) < 0) {
+		muster_wrap(err, "exchange with %s", pair.who);
+		return muster_nccl_session_fail(&s, err);
+	}
+	emit_all(&pair, round->kind);
+	return 0;
+}
+
 const struct muster_probe muster_probe_nccl_pairs = {
 	.name = "nccl_pairs",
 	.summary = "exchanges between two ranks: every GPU with the next one, every NIC with the next node's",
@@ -33,5 +287,6 @@ const struct muster_probe muster_probe_nccl_pairs = {
 	.order = 72,
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
+	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_PAIRS,
 };

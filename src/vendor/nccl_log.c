@@ -140,25 +140,34 @@ struct words {
 	char of[KIND_COUNT][256];
 };
 
-/* The first two parts of "P2P/CUMEM/read" or "NET/IB/0(3)/GDRDMA/Shared", as one word. */
+/* A channel's transport, as one word: the first two parts of "P2P/CUMEM/read" or "NET/IB/0(3)/GDRDMA/Shared". The kind;
+ * KIND_COUNT when it is none. */
+static size_t parse_transport(char *transport, char *ret, size_t size, bool *ret_gdr)
+{
+	size_t kind = 0;
+	while (kind < sizeof kinds / sizeof *kinds && !muster_nccl_starts(transport, kinds[kind]))
+		kind++;
+	if (kind == sizeof kinds / sizeof *kinds)
+		return KIND_COUNT;
+	size_t head = strlen(kinds[kind]), most = size - sizeof "/GDRDMA";
+	size_t length = head + strcspn(transport + head, "/");
+	*ret_gdr = (kind == KIND_NET || kind == KIND_COLLNET) && muster_nccl_after(transport, "/GDRDMA");
+	snprintf(ret, size, "%.*s%s", (int)(length < most ? length : most), transport, *ret_gdr ? "/GDRDMA" : "");
+	for (char *at = ret; (at = strchr(at, ' ')) != NULL;)
+		*at = '_';
+	return kind;
+}
+
 static void parse_channel(char *transport, struct words *words, struct muster_nccl_log *log)
 {
-	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-		if (!muster_nccl_starts(transport, kinds[kind]))
-			continue;
-		char word[64];
-		size_t head = strlen(kinds[kind]);
-		bool network = kind == KIND_NET || kind == KIND_COLLNET;
-		bool gdr = network && muster_nccl_after(transport, "/GDRDMA");
-		size_t length = head + strcspn(transport + head, "/"), most = sizeof word - sizeof "/GDRDMA";
-		snprintf(word, sizeof word, "%.*s%s", (int)(length < most ? length : most), transport,
-			gdr ? "/GDRDMA" : "");
-		log->network_channels += network;
-		log->gdr_channels += gdr;
-		for (char *at = word; (at = strchr(at, ' ')) != NULL;)
-			*at = '_';
-		add_word(words->of[kind], sizeof words->of[kind], word);
-	}
+	char word[64];
+	bool gdr;
+	size_t kind = parse_transport(transport, word, sizeof word, &gdr);
+	if (kind == KIND_COUNT)
+		return;
+	log->network_channels += kind == KIND_NET || kind == KIND_COLLNET;
+	log->gdr_channels += gdr;
+	add_word(words->of[kind], sizeof words->of[kind], word);
 }
 
 /* "[0]mlx5_0:1/IB [1]={[0] mlx5_1:1/RoCE, [1] mlx5_2:1/RoCE} [RO]; OOB ...": every name after a bracketed number. */
@@ -213,6 +222,140 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 		for (rest = words.of[kind]; (word = strsep(&rest, " ")) != NULL;)
 			add_word(ret->transports, sizeof ret->transports, word);
 	free(copy);
+}
+
+/* ---- between two ranks ---- */
+
+#define WAY_DEVICES_MAX 16
+
+/* A network and the number of a device among those that NCCL uses of it. */
+struct way_device {
+	char network[32]; /* "IB" */
+	long number;
+};
+
+struct way {
+	struct way_device devices[WAY_DEVICES_MAX];
+	size_t device_count;
+	char transports[160], nics[256]; /* words */
+	bool for_sends;                  /* these are channels that are not a collective's */
+};
+
+/* "00/1 : 0[0] -> 1[1] [send] via NET/IB/0": whether it joins the two, in any direction, and if it is for sends. */
+static bool is_between(const char *channel, int own, int peer, bool *ret_for_sends)
+{
+	char *end;
+	long from, to, index = 0;
+	strtol(channel, &end, 10);
+	if (*end == '/')
+		index = strtol(end + 1, &end, 10);
+	if (!muster_nccl_starts(end, " : "))
+		return false;
+	from = strtol(end + 3, &end, 10);
+	const char *arrow = strstr(end, " -> ");
+	if (*end != '[' || !arrow)
+		return false;
+	to = strtol(arrow + 4, &end, 10);
+	*ret_for_sends = index > 0;
+	return *end == '[' && ((from == own && to == peer) || (from == peer && to == own));
+}
+
+/* "IB/0(3)/GDRDMA" */
+static void note_device(struct way *way, const char *network)
+{
+	struct way_device device = { .number = -1 };
+	size_t length = strcspn(network, "/");
+	if (length >= sizeof device.network || way->device_count == WAY_DEVICES_MAX)
+		return;
+	memcpy(device.network, network, length);
+	if (isdigit((unsigned char)network[length + (network[length] == '/')]))
+		device.number = strtol(network + length + 1, NULL, 10);
+	for (size_t i = 0; i < way->device_count; i++)
+		if (way->devices[i].number == device.number && strcmp(way->devices[i].network, device.network) == 0)
+			return;
+	way->devices[way->device_count++] = device;
+}
+
+static void note_channel(struct way *way, char *transport, bool for_sends)
+{
+	char word[64];
+	bool gdr;
+	size_t kind = parse_transport(transport, word, sizeof word, &gdr);
+	if (kind == KIND_COUNT || (way->for_sends && !for_sends))
+		return;
+	if (for_sends && !way->for_sends) {
+		way->transports[0] = '\0';
+		way->device_count = 0;
+		way->for_sends = true;
+	}
+	add_word(way->transports, sizeof way->transports, word);
+	if (kind == KIND_NET)
+		note_device(way, transport + strlen(kinds[kind]));
+}
+
+/* The device of that number, in "[0]mlx5_0:1/IB [1]={[0] mlx5_1:1/RoCE, [1] mlx5_2:1/RoCE} [RO]; OOB ...". */
+static void name_device(char *list, const struct way_device *device, struct way *way)
+{
+	struct muster_nccl_log one = { 0 };
+	for (char *next; (list = strchr(list, '[')) != NULL; list = next) {
+		char *end;
+		long number = strtol(list + 1, &end, 10);
+		size_t name = strspn(end, "] ="), inner = end[name] == '{' ? strcspn(end + name, "}") : 0;
+		size_t length = name + (inner ? inner : strcspn(end + name, " ;"));
+		next = end + length;
+		if (end == list + 1 || *end != ']' || number != device->number)
+			continue;
+		char kept = *next;
+		*next = '\0';
+		parse_devices(list + (inner ? strcspn(list, "{") : 0), strcmp(device->network, "Socket") == 0, &one);
+		*next = kept;
+		for (char *rest = one.devices, *word; (word = strsep(&rest, " ")) != NULL;)
+			add_word(way->nics, sizeof way->nics, word);
+		return;
+	}
+}
+
+/* "NET/IB : Using [0]mlx5_0:1/IB ..." */
+static void name_devices(struct way *way, char *message)
+{
+	char *list = muster_nccl_after(message, " : Using "), *network = message + strlen("NET/");
+	for (size_t i = 0; list && i < way->device_count; i++) {
+		size_t length = strlen(way->devices[i].network);
+		if (strncmp(network, way->devices[i].network, length) == 0 &&
+			muster_nccl_starts(network + length, " : Using "))
+			name_device(list, &way->devices[i], way);
+	}
+}
+
+static void join(char *words)
+{
+	for (; *words; words++)
+		if (*words == ' ')
+			*words = '+';
+}
+
+void muster_nccl_log_parse_way(
+	const char *text, size_t length, size_t from, int own, int peer, struct muster_nccl_way *ret)
+{
+	struct way way = { 0 };
+	char *copy = muster_nccl_lines_copy(text + from, length - from), *rest = copy, *line, *message, *part;
+	bool for_sends;
+	while ((line = muster_nccl_line_next(&rest)) != NULL)
+		if ((message = muster_nccl_after(line, "NCCL INFO Channel ")) != NULL &&
+			(part = muster_nccl_after(message, " via ")) != NULL &&
+			is_between(message, own, peer, &for_sends))
+			note_channel(&way, part, for_sends);
+	free(copy);
+	copy = rest = way.device_count > 0 ? muster_nccl_lines_copy(text, length) : NULL;
+	while (rest && (line = muster_nccl_line_next(&rest)) != NULL)
+		if ((message = muster_nccl_after(line, "NCCL INFO ")) != NULL && muster_nccl_starts(message, "NET/"))
+			name_devices(&way, message);
+	free(copy);
+	join(way.transports);
+	join(way.nics);
+	bool none = *way.transports && way.device_count == 0;
+	snprintf(ret->transport, sizeof ret->transport, "%s", *way.transports ? way.transports : "unknown");
+	snprintf(ret->nic, sizeof ret->nic, "%s", *way.nics ? way.nics : none ? "none" : "unknown");
 }
 
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size)

@@ -31,6 +31,21 @@ int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_erro
 
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret);
 
+/* How two ranks of a communicator send to each other. */
+struct muster_nccl_way {
+	/* "P2P/CUMEM", "NET/IB/GDRDMA"; several joined by "+"; "unknown" when no channel joins the two */
+	char transport[160];
+	/* This rank's network devices of these channels: "mlx5_ib3:1"; several joined by "+"; "none" when they use no
+	 * network; "unknown" when the log does not name it */
+	char nic[256];
+};
+
+/* What the log says from byte `from` on of the channels between ranks `own` and `peer` of one communicator. Channels
+ * for ncclSend and ncclRecv count alone, where the log tells them from the channels of collectives. Devices are named
+ * anywhere in the log. */
+void muster_nccl_log_parse_way(
+	const char *text, size_t length, size_t from, int own, int peer, struct muster_nccl_way *ret);
+
 /* The end of the log on one line, for an error: NCCL's last ten warnings, or its last ten lines when it gave none,
  * joined by " | ". What does not fit is cut from the front. Bytes that do not print become '?'. Returns out. */
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size);

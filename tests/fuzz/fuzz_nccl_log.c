@@ -59,6 +59,17 @@ static void check_setup(const char *text, size_t length)
 	}
 }
 
+/* A word that prints; `from` is anywhere in the text. */
+static void check_way(const char *text, size_t length, size_t from)
+{
+	struct muster_nccl_way way;
+	muster_nccl_log_parse_way(text, length, from, 0, 1, &way);
+	check_words(way.transport, sizeof way.transport);
+	check_words(way.nic, sizeof way.nic);
+	FUZZ_CHECK(*way.transport && *way.nic, "an empty word");
+	FUZZ_CHECK(!strpbrk(way.transport, " ") && !strpbrk(way.nic, " "), "%s, %s", way.transport, way.nic);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const size_t sizes[] = { 1, 2, 4, 5, 16, 100, 1024 };
@@ -70,5 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	check_setup((const char *)bytes, size);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		check_tail((const char *)bytes, size, sizes[i]);
+	check_way((const char *)bytes, size, 0);
+	check_way((const char *)bytes, size, size / 2);
+	check_way((const char *)bytes, size, size);
 	return 0;
 }

@@ -29,19 +29,19 @@ static size_t value_at(int rank, size_t combination)
 	return (a + b * (combination % MODULUS) + c * (combination / MODULUS)) % MODULUS;
 }
 
-float muster_nccl_data_value(int rank, size_t place)
+float muster_nccl_data_value(int number, size_t place)
 {
-	return (float)value_at(rank, scramble(place % TILE_VALUES));
+	return (float)value_at(number, scramble(place % TILE_VALUES));
 }
 
-void muster_nccl_data_expect(int ranks, float tile[TILE_VALUES])
+void muster_nccl_data_expect(int first, int count, float tile[TILE_VALUES])
 {
 	static uint32_t sums[COMBINATIONS];
 	memset(sums, 0, sizeof sums);
-	for (int rank = 0; rank < ranks; rank++) {
-		size_t first = value_at(rank, 0), by_x = value_at(rank, 1) + MODULUS - first;
-		size_t by_y = value_at(rank, MODULUS) + MODULUS - first;
-		for (size_t y = 0, row = first; y < MODULUS; y++, row = (row + by_y) % MODULUS)
+	for (int rank = first; rank < first + count; rank++) {
+		size_t begin = value_at(rank, 0), by_x = value_at(rank, 1) + MODULUS - begin;
+		size_t by_y = value_at(rank, MODULUS) + MODULUS - begin;
+		for (size_t y = 0, row = begin; y < MODULUS; y++, row = (row + by_y) % MODULUS)
 			for (size_t x = 0, value = row; x < MODULUS; x++, value = (value + by_x) % MODULUS)
 				sums[y * MODULUS + x] += (uint32_t)value;
 	}
@@ -50,14 +50,14 @@ void muster_nccl_data_expect(int ranks, float tile[TILE_VALUES])
 }
 
 /* One tile from the host, then doubled on the GPU. */
-int muster_nccl_data_fill(const struct muster_nccl_session *s, uint64_t bytes, struct muster_error *err)
+int muster_nccl_data_fill(const struct muster_nccl_session *s, int number, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
 	float *tile = resources->chunks.data;
 	uint64_t done = bytes < TILE_BYTES ? bytes : TILE_BYTES;
 	for (size_t place = 0; place < TILE_VALUES; place++)
-		tile[place] = muster_nccl_data_value(s->ring.rank, place);
+		tile[place] = muster_nccl_data_value(number, place);
 	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->data, tile, (size_t)done, resources->stream) < 0)
 		return -1;
 	for (; done < bytes; done *= 2) {
@@ -89,7 +89,7 @@ void muster_nccl_data_compare(
 }
 
 /* Bring the sum back in chunks, the next one on its way while one is compared. */
-int muster_nccl_data_check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
+int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -101,8 +101,8 @@ int muster_nccl_data_check(const struct muster_nccl_session *s, uint64_t bytes, 
 			size_t slot = (size_t)(asked / CHUNK_BYTES % 2);
 			size_t size = bytes - asked < CHUNK_BYTES ? (size_t)(bytes - asked) : CHUNK_BYTES;
 			char *chunk = (char *)resources->chunks.data + slot * CHUNK_BYTES;
-			if (MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, chunk, resources->data + asked, size,
-				    resources->stream) < 0 ||
+			if (MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, chunk, at + asked, size, resources->stream) <
+					0 ||
 				muster_nccl_record(s, resources->arrived[slot], err) < 0)
 				return -1;
 			asked += size;

@@ -1,6 +1,7 @@
 /* resources.c - what a ring needs on the GPU and beside it */
 #include "probes/nccl/session.h"
 
+#include "probes/gpu/kernels.h"
 #include "vendor/nccl_log.h"
 
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 #define NCCL_ROOM (2 * GIB)    /* left free on the GPU for NCCL's own buffers */
 #define EARLY_MOST (512 * MIB) /* a larger buffer waits for the ring: until then the load tests the memory */
+
+#define RECEIVED_LEAST (2 * MIB)
 
 static struct muster_nccl_resources resources;
 
@@ -22,10 +25,10 @@ void muster_nccl_resources_release(void)
 			cuda->cuEventDestroy_v2(events[i]);
 	if (resources.stream)
 		cuda->cuStreamDestroy_v2(resources.stream);
-	if (resources.data)
-		cuda->cuMemFree_v2(resources.data);
-	if (resources.agreed)
-		cuda->cuMemFree_v2(resources.agreed);
+	CUdeviceptr buffers[] = { resources.data, resources.agreed, resources.received, resources.report };
+	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+		if (buffers[i])
+			cuda->cuMemFree_v2(buffers[i]);
 	muster_pinned_free(cuda, &resources.chunks);
 	memset(&resources, 0, sizeof resources);
 }
@@ -58,6 +61,31 @@ int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct mus
 			"%zu of %zu MiB are free on the GPU, and NCCL needs some of them", (size_t)(free_bytes / MIB),
 			(size_t)(total_bytes / MIB));
 	return 0;
+}
+
+int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = resources.cuda;
+	if (!resources.report &&
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.report, sizeof(struct muster_kernel_report)) < 0)
+		return -1;
+	if (resources.received_room >= bytes)
+		return 0;
+	if (resources.received)
+		cuda->cuMemFree_v2(resources.received);
+	resources.received = 0;
+	resources.received_room = 0;
+	for (;; bytes /= 2) {
+		muster_step(ctx, "cuMemAlloc_v2 of %llu bytes", (unsigned long long)bytes);
+		CUresult result = cuda->cuMemAlloc_v2(&resources.received, (size_t)bytes);
+		if (result == CUDA_SUCCESS) {
+			resources.received_room = bytes;
+			return 0;
+		}
+		resources.received = 0;
+		if (result != CUDA_ERROR_OUT_OF_MEMORY || bytes < RECEIVED_LEAST)
+			return muster_cuda_check(cuda, result, err, "cuMemAlloc_v2");
+	}
 }
 
 struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err)

@@ -22,15 +22,18 @@
 #define CHUNK_BYTES (16 * TILE_BYTES) /* what came back is compared while it still lies in the CPU's cache */
 #define CHUNKS_BYTES (2 * MIB)
 _Static_assert(2 * CHUNK_BYTES <= CHUNKS_BYTES, "two chunks have room");
-#define AGREED_MAX 4
+#define AGREED_MAX 1024
 
 struct muster_nccl_resources {
 	const struct muster_cuda *cuda;
 	const struct muster_nccl *nccl;
 	CUstream stream;
 	CUevent start, end, arrived[2];
-	CUdeviceptr data, agreed;
+	CUdeviceptr data, agreed;    /* agreed: AGREED_MAX floats */
 	uint64_t room;               /* bytes after data */
+	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
+	uint64_t received_room;      /* bytes after received */
+	CUdeviceptr report;          /* a struct muster_kernel_report; 0 until a probe asks for it */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
 	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */
 };
@@ -69,6 +72,9 @@ void muster_nccl_resources_release(void);
  * free. */
 int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err);
 
+/* Allocate the resources' buffer `received` of so many bytes, or as many as there is room for, and the report. */
+int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, struct muster_error *err);
+
 /* The sizes to measure, ascending. With both bounds: from the lower one, doubling up to the upper one. With one: the
  * profile's ladder cut there, or that size alone when nothing is left. */
 size_t muster_nccl_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX]);
@@ -92,13 +98,54 @@ int muster_nccl_sum(
 /* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err);
 
+/* ---- exchange.c: messages between ranks of the ring ---- */
+
+/* Sends and receives between start and end go on at the same time; at the end they are in the stream. After an error
+ * there is no group any more. */
+int muster_nccl_group_start(const struct muster_nccl_session *s, struct muster_error *err);
+int muster_nccl_send(
+	const struct muster_nccl_session *s, CUdeviceptr from, uint64_t bytes, int peer, struct muster_error *err);
+int muster_nccl_receive(
+	const struct muster_nccl_session *s, CUdeviceptr into, uint64_t bytes, int peer, struct muster_error *err);
+int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err);
+
+/* Wait for all that is in the stream. */
+int muster_nccl_finish(const struct muster_nccl_session *s, const char *what, struct muster_error *err);
+
+/* One operation of all ranks, or of two, enqueued when it returns. */
+typedef int muster_nccl_operation_fn(const struct muster_nccl_session *s, void *arg, struct muster_error *err);
+/* The time of one operation, from the first's start to its end. */
+int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	const char *what, double *ret_us, struct muster_error *err);
+/* The mean of `count` operations, the first of which follows another at once, after a head start of head_us. Overwrites
+ * data with zeros. */
+int muster_nccl_time(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg, int count,
+	double head_us, const char *what, double *ret_us, struct muster_error *err);
+/* Work for about so many microseconds that is over before what is enqueued next begins: zeros in data, once at least.
+ * On a non-blocking communicator each launch waits for a thread of NCCL's, and without such a head start it is the CPU
+ * that is timed (66 instead of 212 GB/s at 8 MiB on four H200). */
+int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struct muster_error *err);
+#define MUSTER_NCCL_LAUNCH_US                                                                                          \
+	300.0 /* more than the CPU needs to launch an operation on a non-blocking communicator                         \
+	       */
+/* The head start that `count` operations need which take once_us each. */
+double muster_nccl_head_us(int count, double once_us);
+/* So many operations of once_us as take about ms, within least and most. */
+int muster_nccl_count(double ms, double once_us, int least, int most);
+
+/* The job's rank that has this number in the ring; -1 when it is not known. */
+int muster_nccl_rank_of_job(int ring_rank);
+/* Tell all ranks of the ring which rank of the job each of them is. */
+int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err);
+
 /* ---- data.c ---- */
 
-/* What a rank puts at a place of its buffer: whole numbers that a float holds exactly, as it does their sum over up to
- * 223,260 ranks. No two of these ranks put the same at all places. The same for every tile. */
-float muster_nccl_data_value(int rank, size_t place);
-/* The sum of all ranks. */
-void muster_nccl_data_expect(int ranks, float tile[TILE_VALUES]);
+/* Data of a number: whole numbers that a float holds exactly, as it does their sum over up to 223,260 of them. No two
+ * of so many numbers have the same value at all places. The same for every tile. The number is a rank's, or another one
+ * for each round. */
+float muster_nccl_data_value(int number, size_t place);
+/* The sum of `count` of them from `first` on. */
+void muster_nccl_data_expect(int first, int count, float tile[TILE_VALUES]);
 
 /* What one size's check found. */
 struct muster_nccl_mismatch {
@@ -106,13 +153,24 @@ struct muster_nccl_mismatch {
 	float got, expected;
 };
 
-/* Fill the buffer with this rank's values; compare what is in it with the tile that is expected, again and again. */
-int muster_nccl_data_fill(const struct muster_nccl_session *s, uint64_t bytes, struct muster_error *err);
-int muster_nccl_data_check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
+/* Fill data with a number's values; compare what is at `at` with the tile that is expected, again and again. */
+int muster_nccl_data_fill(const struct muster_nccl_session *s, int number, uint64_t bytes, struct muster_error *err);
+int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err);
 /* The same for values that are here already; the first of them is the base-th of the buffer. Adds to wrong. */
 void muster_nccl_data_compare(
 	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong);
+
+/* ---- pattern.c: data that is only moved is written and checked on the GPU ---- */
+
+/* Write the range: a multiple of 16 bytes, in which each 8-byte word is another one. Ranges with different seeds have
+ * no word in common, as long as the seeds differ by more than the ranges have words; a seed that is n larger is the
+ * same range n words further on. */
+int muster_nccl_pattern_fill(
+	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, uint64_t seed, struct muster_error *err);
+/* Wait until the stream is done, and count the 4-byte values that differ. */
+int muster_nccl_pattern_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, uint64_t seed,
+	uint64_t *ret_wrong, struct muster_error *err);
 
 /* ---- log.c ---- */
 

@@ -47,7 +47,7 @@ int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *e
 	size_t count = muster_nccl_sizes(muster_probe_env(s->ctx), sizes);
 	if (s->ring.trial)
 		count = trial_size(sizes, count);
-	muster_nccl_data_expect(s->ring.ranks, expected);
+	muster_nccl_data_expect(0, s->ring.ranks, expected);
 
 	size_t absent = 0;
 	while (absent < count && sizes[count - 1 - absent] > resources->room)

@@ -282,7 +282,7 @@ START_TEST(the_first_wrong_value_is_kept)
 {
 	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
 	struct muster_nccl_mismatch wrong = { 0 };
-	muster_nccl_data_expect(4, expected);
+	muster_nccl_data_expect(0, 4, expected);
 	for (size_t i = 0; i < 3 * TILE_VALUES; i++)
 		got[i] = expected[i % TILE_VALUES];
 	muster_nccl_data_compare(got, expected, 3 * TILE_VALUES - 5, 1000, &wrong);
@@ -465,6 +465,7 @@ START_TEST(a_good_rings_communicator_stands_unless_the_profile_is_quick)
 	static const enum muster_profile profiles[] = { MUSTER_QUICK, MUSTER_STANDARD, MUSTER_FULL };
 	struct muster_nccl_session s;
 	context->ctx.env.profile = profiles[_i];
+	context->ctx.env.rank = 17;
 	ck_assert_int_eq(play(4, 2, 60000), 0);
 	int found = muster_nccl_session_standing(&context->ctx, 700, &s, &err);
 	if (profiles[_i] == MUSTER_QUICK) {
@@ -480,6 +481,9 @@ START_TEST(a_good_rings_communicator_stands_unless_the_profile_is_quick)
 	ck_assert_uint_ne(s.resources->data, 0);
 	float values[] = { 3, 4 };
 	ck_assert_msg(muster_nccl_agree(&s, values, 2, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(muster_nccl_rank_of_job(2), 17);
+	ck_assert_int_eq(muster_nccl_rank_of_job(1), -1); /* the fake knows this rank alone */
+	ck_assert_int_eq(muster_nccl_rank_of_job(4), -1);
 	muster_nccl_resources_release();
 	ck_assert_int_eq(fake.held, 0);
 }
@@ -691,7 +695,7 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 {
 	static float tile[TILE_VALUES];
 	static const int ranks[] = { 1, 61, 3661, 131072 };
-	muster_nccl_data_expect(ranks[_i], tile);
+	muster_nccl_data_expect(0, ranks[_i], tile);
 	for (size_t place = 0; place < TILE_VALUES; place += 1021) {
 		uint64_t sum = 0;
 		for (int rank = 0; rank < ranks[_i]; rank++)
@@ -716,7 +720,7 @@ START_TEST(a_chunk_at_the_wrong_place_has_wrong_sums)
 {
 	static const int ranks[] = { 2, 8, 16, 60, 61, 122, 488, 976, 3660, 4096, 14884 };
 	static float tile[TILE_VALUES];
-	muster_nccl_data_expect(ranks[_i], tile);
+	muster_nccl_data_expect(0, ranks[_i], tile);
 	for (size_t shift = 1; shift <= (size_t)1 << 33; shift *= 2)
 		ck_assert_msg(share_alike(tile, shift) < 0.1, "%d ranks, %zu values: %g", ranks[_i], shift,
 			share_alike(tile, shift));

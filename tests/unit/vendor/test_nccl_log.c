@@ -74,6 +74,71 @@ static const struct parse_case {
 	{ AT " nvls channels\n", "", "", 0, 0 },
 };
 
+#define TWO_NICS AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB/SHARP [RO]; OOB eth0:10.0.0.4<0>\n"
+#define MERGED                                                                                                         \
+	AT "NET/IB : Using [0]={[0] mlx5_0:1/RoCE, [1] mlx5_0:2/RoCE} [1]={[0] mlx5_1:1/RoCE, [1] mlx5_1:2/RoCE} "     \
+	   "[RO]\n"
+
+/* The way between ranks 3 and 12. */
+static const struct {
+	const char *before, *log, *transport, *nic; /* before: lines of an earlier ring */
+} ways[] = {
+	{ "", "", "unknown", "unknown" },
+	{ "", AT "Channel 00/1 : 3[3] -> 12[4] via P2P/CUMEM\n" AT "Channel 01/1 : 3[3] -> 12[4] via P2P/CUMEM\n",
+		"P2P/CUMEM", "none" },
+	{ "", AT "Channel 02 : 12[4] -> 3[3] via SHM/direct/direct\n", "SHM/direct", "none" },
+	/* 2.14: bus ids */
+	{ "", AT "Channel 00/0 : 3[b00000] -> 12[c000] via P2P/IPC/read\n", "P2P/IPC", "none" },
+	{ TWO_NICS,
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/1/GDRDMA/Shared\n" AT
+		   "Channel 00/1 : 12[4] -> 3[3] [receive] via NET/IB/1/GDRDMA/Shared\n",
+		"NET/IB/GDRDMA", "mlx5_ib1:1" },
+	/* both devices; one direction without GPUDirect RDMA */
+	{ TWO_NICS,
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/1\n" AT
+		   "Channel 00/1 : 12[4] -> 3[3] [receive] via NET/IB/0/GDRDMA\n",
+		"NET/IB+NET/IB/GDRDMA", "mlx5_ib1:1+mlx5_ib0:1" },
+	/* through the NIC of another GPU */
+	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/0(2)/GDRDMA\n", "NET/IB/GDRDMA", "mlx5_ib0:1" },
+	{ MERGED, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/1/GDRDMA\n", "NET/IB/GDRDMA",
+		"mlx5_1:1+mlx5_1:2" },
+	{ MERGED, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/0/GDRDMA\n", "NET/IB/GDRDMA",
+		"mlx5_0:1+mlx5_0:2" },
+	/* channels of the ring are not those of a send */
+	{ TWO_NICS,
+		AT "Channel 00/0 : 3[3] -> 12[4] [send] via NET/IB/0\n" AT
+		   "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/1/GDRDMA\n" AT
+		   "Channel 01/0 : 3[3] -> 12[4] [send] via NET/IB/0\n",
+		"NET/IB/GDRDMA", "mlx5_ib1:1" },
+	{ TWO_NICS, AT "Channel 00/0 : 3[3] -> 12[4] [send] via NET/IB/0\n", "NET/IB", "mlx5_ib0:1" },
+	{ AT "NET/IB : Using [RO]; OOB eth0:192.0.2.2<0>\n" AT
+	     "NET/Socket : Using [0]eth0:192.0.2.2<0> [1]ib0:10.1.0.4<0>\n",
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/Socket/1\n", "NET/Socket", "ib0" },
+	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/AWS Libfabric/1/GDRDMA\n",
+		"NET/AWS_Libfabric/GDRDMA", "unknown" },
+	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/7\n", "NET/IB", "unknown" },
+	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB\n", "NET/IB", "unknown" },
+	/* other ranks, other rings, other lines */
+	{ TWO_NICS AT "Channel 00/1 : 3[3] -> 12[4] via P2P/CUMEM\n",
+		AT "Channel 00/1 : 3[3] -> 13[4] via P2P/CUMEM\n" AT "Channel 00/1 : 13[3] -> 12[4] via P2P/CUMEM\n" AT
+		   "Channel 00/24 : 3 12\n" AT "Channel 00/1 : 3 -> 12 via P2P/CUMEM\n" AT
+		   "Channel 00/1 : 3[3] -> 12[4] via IPC/x\n" AT "Channel via P2P/CUMEM\n",
+		"unknown", "unknown" },
+};
+
+START_TEST(a_log_names_the_way_between_two_ranks)
+{
+	struct muster_nccl_way way;
+	char text[1024];
+	snprintf(text, sizeof text, "%s%s", ways[_i].before, ways[_i].log);
+	muster_nccl_log_parse_way(text, strlen(text), strlen(ways[_i].before), 3, 12, &way);
+	ck_assert_str_eq(way.transport, ways[_i].transport);
+	ck_assert_str_eq(way.nic, ways[_i].nic);
+	muster_nccl_log_parse_way(text, strlen(text), strlen(ways[_i].before), 12, 3, &way);
+	ck_assert_str_eq(way.nic, ways[_i].nic);
+}
+END_TEST
+
 START_TEST(a_log_names_transports_devices_and_gdr)
 {
 	const struct parse_case *it = &parse_cases[_i];
@@ -345,6 +410,7 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("nccl_log");
+	tcase_add_loop_test(tests, a_log_names_the_way_between_two_ranks, 0, LENGTH(ways));
 	tcase_add_loop_test(tests, a_log_names_transports_devices_and_gdr, 0, LENGTH(parse_cases));
 	tcase_add_test(tests, every_cut_of_a_log_is_read_without_harm);
 	tcase_add_test(tests, noise_is_read_without_harm);

@@ -1,0 +1,159 @@
+/* exchange.c - messages between ranks of the ring, and how long operations take */
+#include "probes/nccl/session.h"
+
+#include "muster/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILL_PER_US 5e6 /* bytes that no GPU's memory fills in a microsecond */
+#define FILLS_MAX 512   /* of a small buffer */
+
+int muster_nccl_group_start(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	const struct muster_nccl *nccl = s->resources->nccl;
+	return muster_nccl_check(nccl, nccl->ncclGroupStart(), s->comm, err, "ncclGroupStart");
+}
+
+/* A call between start and end. */
+static int in_group(
+	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err)
+{
+	const struct muster_nccl *nccl = s->resources->nccl;
+	int failed = muster_nccl_check(nccl, result, s->comm, err, call);
+	if (failed < 0)
+		nccl->ncclGroupEnd();
+	return failed;
+}
+
+int muster_nccl_send(
+	const struct muster_nccl_session *s, CUdeviceptr from, uint64_t bytes, int peer, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	return in_group(s,
+		resources->nccl->ncclSend((const void *)(uintptr_t)from, (size_t)bytes / sizeof(float), ncclFloat32,
+			peer, s->comm, resources->stream),
+		"ncclSend", err);
+}
+
+int muster_nccl_receive(
+	const struct muster_nccl_session *s, CUdeviceptr into, uint64_t bytes, int peer, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	return in_group(s,
+		resources->nccl->ncclRecv((void *)(uintptr_t)into, (size_t)bytes / sizeof(float), ncclFloat32, peer,
+			s->comm, resources->stream),
+		"ncclRecv", err);
+}
+
+int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	return muster_nccl_settle(s, s->resources->nccl->ncclGroupEnd(), "ncclGroupEnd", err);
+}
+
+int muster_nccl_finish(const struct muster_nccl_session *s, const char *what, struct muster_error *err)
+{
+	CUevent end = s->resources->end;
+	return muster_nccl_record(s, end, err) < 0 ? -1 : muster_nccl_wait(s, end, what, err);
+}
+
+int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	const char *what, double *ret_us, struct muster_error *err)
+{
+	if (muster_nccl_record(s, s->resources->start, err) < 0 || operation(s, arg, err) < 0 ||
+		muster_nccl_finish(s, what, err) < 0)
+		return -1;
+	return muster_nccl_elapsed_us(s, ret_us, err);
+}
+
+int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	double needed = us * FILL_PER_US, filled = 0;
+	int fills = 0;
+	do {
+		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, resources->data, 0,
+			    (size_t)resources->room / sizeof(float), resources->stream) < 0)
+			return -1;
+		filled += (double)resources->room;
+	} while (filled < needed && ++fills < FILLS_MAX);
+	return 0;
+}
+
+int muster_nccl_time(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg, int count,
+	double head_us, const char *what, double *ret_us, struct muster_error *err)
+{
+	double us = 0;
+	if (muster_nccl_head_start(s, head_us, err) < 0)
+		return -1;
+	for (int i = -1; i < count; i++) {
+		if (i == 0 && muster_nccl_record(s, s->resources->start, err) < 0)
+			return -1;
+		if (operation(s, arg, err) < 0)
+			return -1;
+	}
+	if (muster_nccl_finish(s, what, err) < 0 || muster_nccl_elapsed_us(s, &us, err) < 0)
+		return -1;
+	*ret_us = us / count;
+	return 0;
+}
+
+double muster_nccl_head_us(int count, double once_us)
+{
+	return once_us < 2 * MUSTER_NCCL_LAUNCH_US ? MUSTER_NCCL_LAUNCH_US * count : 0;
+}
+
+int muster_nccl_count(double ms, double once_us, int least, int most)
+{
+	double wanted = once_us > 0 ? ceil(ms * 1e3 / once_us) : most;
+	return wanted < least ? least : wanted > most ? most : (int)wanted;
+}
+
+/* ---- ranks of the job ---- */
+
+static int *roster; /* by their number in the ring */
+static int roster_count;
+
+int muster_nccl_rank_of_job(int ring_rank)
+{
+	return ring_rank >= 0 && ring_rank < roster_count ? roster[ring_rank] : -1;
+}
+
+/* Each puts its own rank, and 1 more, at its own place. */
+static int share_ranks(const struct muster_nccl_session *s, CUdeviceptr at, float *ranks, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	const struct muster_cuda *cuda = resources->cuda;
+	size_t count = (size_t)s->ring.ranks, bytes = count * sizeof *ranks;
+	memset(ranks, 0, bytes);
+	ranks[s->ring.rank] = (float)(muster_probe_env(s->ctx)->rank + 1);
+	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, at, ranks, bytes, resources->stream) < 0 ||
+		muster_nccl_sum(s, at, count, ncclMax, err) < 0 ||
+		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, ranks, at, bytes, resources->stream) < 0)
+		return -1;
+	return muster_nccl_finish(s, "telling all ranks who they are", err);
+}
+
+int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = s->resources->cuda;
+	float *ranks = s->resources->chunks.data;
+	size_t count = (size_t)s->ring.ranks;
+	CUdeviceptr at;
+	free(roster);
+	roster = NULL;
+	roster_count = 0;
+	if (count * sizeof *ranks > CHUNKS_BYTES)
+		return 0;
+	if (MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &at, count * sizeof *ranks) < 0)
+		return -1;
+	if (share_ranks(s, at, ranks, err) < 0)
+		return -1; /* what is in the stream may still use the buffer */
+	cuda->cuMemFree_v2(at);
+	roster = muster_calloc(count, sizeof *roster);
+	roster_count = s->ring.ranks;
+	for (size_t i = 0; i < count; i++)
+		roster[i] = (int)ranks[i] - 1;
+	return 0;
+}
