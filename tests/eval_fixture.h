@@ -4,9 +4,9 @@
 
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "temporary_root.h"
 
 #include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +19,12 @@ static char fixture_dir[64];
 
 static inline void fixture_open(void)
 {
-	snprintf(fixture_dir, sizeof fixture_dir, "/tmp/muster-eval-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(fixture_dir));
-}
-
-static inline int fixture_remove(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
+	temporary_root_make(fixture_dir, sizeof fixture_dir, "eval");
 }
 
 static inline void fixture_close(void)
 {
-	nftw(fixture_dir, fixture_remove, 8, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(fixture_dir);
 }
 
 /* Path of a file of the directory; the last four answers stay valid. */

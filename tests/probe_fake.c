@@ -1,8 +1,8 @@
 /* probe_fake.c - a probe's context without a worker: its sink keeps every sample */
 #include "probe_fake.h"
+#include "temporary_root.h"
 
 #include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +81,7 @@ struct probe_fake *fake_new(const struct muster_probe *probe)
 	fake->ctx = (struct muster_probe_ctx){ .probe = probe, .sink = &sink, .arg = fake };
 	fake->arena = muster_arena_new();
 	fake->steps = "";
-	/* in memory where that can be: some tests make hundreds of files */
-	snprintf(fake->root, sizeof fake->root, "%s/muster-probe-XXXXXX",
-		access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(fake->root));
+	temporary_root_make_in_memory(fake->root, sizeof fake->root, "probe");
 	fake->gpu = (struct muster_gpu){
 		.cuda_device = -1, .visible = 0, .choice = "none", .why_none = "CUDA shows no GPU"
 	};
@@ -103,17 +100,9 @@ struct probe_fake *fake_new(const struct muster_probe *probe)
 	return fake;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
 void fake_free(struct probe_fake *fake)
 {
-	nftw(fake->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(fake->root);
 	muster_samples_done(&fake->samples);
 	muster_arena_free(fake->arena);
 	free(fake);
@@ -139,10 +128,7 @@ void fake_file(struct probe_fake *fake, const char *path, const char *text)
 {
 	char whole[4096];
 	snprintf(whole, sizeof whole, "%s%s", fake->root, path);
-	for (char *slash = whole + strlen(fake->root) + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-		*slash = '\0';
-		mkdir(whole, 0755);
-	}
+	temporary_root_make_folders(fake->root, whole);
 	if (!text) {
 		ck_assert_int_eq(mkdir(whole, 0755), 0);
 		return;

@@ -4,6 +4,7 @@
  * not named is not there. The linker keeps vendor libraries away, and puts a clock in place that passes by itself.
  */
 #include "fuzz.h"
+#include "../temporary_root.h"
 
 #include "system/sysfs.h"
 #include "util/text.h"
@@ -12,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,9 @@ static const struct {
 	{ "node_guid", DEVICE "node_guid" },
 	{ "fw_ver", DEVICE "fw_ver" },
 	{ "hca_type", DEVICE "hca_type" },
+	{ "node_type", DEVICE "node_type" },
+	{ "sys_image_guid", DEVICE "sys_image_guid" },
+	{ "gid_type", PORT "gid_attrs/types/0" },
 	{ "numa_node", DEVICE "device/numa_node" },
 	{ "uevent", DEVICE "device/uevent" },
 	{ "size", DISK "size" },
@@ -80,30 +83,19 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status, (void)type, (void)walk;
-	return remove(path);
-}
-
 static void remove_root(void)
 {
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 static void make_root(void)
 {
-	const char *shared = "/dev/shm";
 	char path[256];
-	snprintf(root, sizeof root, "%s/muster-fuzz-XXXXXX", access(shared, W_OK) == 0 ? shared : "/tmp");
-	FUZZ_CHECK(mkdtemp(root) != NULL, "%s: %s", root, strerror(errno));
+	temporary_root_make_in_memory(root, sizeof root, "fuzz");
 	atexit(remove_root);
 	for (size_t i = 0; i < FILE_COUNT; i++) {
 		snprintf(path, sizeof path, "%s/%s", root, files[i].path);
-		for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-			*slash = '\0';
-			mkdir(path, 0755);
-		}
+		temporary_root_make_folders(root, path);
 	}
 }
 

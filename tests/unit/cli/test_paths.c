@@ -3,16 +3,16 @@
  * The test copies itself into each layout and asks the copy, which prints what it found.
  */
 #include "cli/cli.h"
+#include "temporary_root.h"
 
 #include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/muster-paths-XXXXXX";
+static char root[64];
 
 static int print_paths(void)
 {
@@ -70,16 +70,10 @@ static const struct {
 	{ "multi/bin/muster", "multi", "lib/x86_64-linux-gnu" },
 };
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 START_TEST(files_are_found_in_each_layout)
 {
 	char path[256], said[2048];
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "paths");
 	make_folders(layouts[_i].base);
 	snprintf(path, sizeof path, "%s/bin", layouts[_i].base);
 	make_folders(path);
@@ -94,20 +88,20 @@ START_TEST(files_are_found_in_each_layout)
 		layouts[_i].program, root, layouts[_i].base, root, layouts[_i].base, layouts[_i].libdir, root,
 		layouts[_i].base);
 	ck_assert_str_eq(ask_copy(layouts[_i].program), said);
-	nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 END_TEST
 
 START_TEST(a_lost_binary_says_where_it_looked)
 {
 	char said[512];
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "paths");
 	make_folders("bin");
 	snprintf(said, sizeof said,
 		"cannot find muster's files: neither %s/bin/share/muster/configs nor %s/share/muster/configs exists\n",
 		root, root);
 	ck_assert_str_eq(ask_copy("bin/muster"), said);
-	nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* test_fs.c - the files of a simulated node: sysfs to the letter, and a topology that hwloc understands */
 #include "check_main.h"
 #include "sim_fixture.h"
+#include "temporary_root.h"
 
 #include "system/kernel_log.h"
 #include "vendor/nccl_topo.h"
@@ -9,7 +10,6 @@
 #include "sim/fs.h"
 #include "util/cpuset.h"
 
-#include <ftw.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,11 @@ static char directory[64];
 static struct muster_sim_cluster cluster;
 static struct muster_sim_hardware hardware;
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	(void)st, (void)type, (void)where;
-	return remove(path);
-}
-
 static void generate(void)
 {
 	struct muster_sim_scenario s;
 	struct muster_error err;
-	snprintf(directory, sizeof directory, "/tmp/muster-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temporary_root_make(directory, sizeof directory, "test");
 	muster_sim_scenario_init(&s);
 	s.sku = SIM_SKU;
 	s.nodes = 2;
@@ -56,7 +49,7 @@ static void generate(void)
 static void clean(void)
 {
 	muster_sim_cluster_done(&cluster);
-	ck_assert_int_eq(nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	ck_assert_int_eq(temporary_root_remove(directory), 0);
 }
 
 static const char *path_of(const char *file)

@@ -1,10 +1,10 @@
 /* test_acs.c - bridges of a small tree of PCIe devices */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/acs.h"
 #include "muster/arena.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +18,12 @@
 
 enum { WHOLE = 4096 };
 
-static char root[] = "/tmp/muster-acs-XXXXXX";
+static char root[64];
 static struct muster_acs_bridges bridges;
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "acs");
 	ck_assert_int_eq(chdir(root), 0);
 	char path[] = GPU;
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -47,7 +39,7 @@ static void teardown(void)
 {
 	muster_acs_done(&bridges);
 	ck_assert_int_eq(chdir("/"), 0);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 /* A configuration space of so many bytes, with these bytes at 0x100 and 0x200. */

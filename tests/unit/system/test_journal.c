@@ -1,10 +1,10 @@
 /* test_journal.c - journals of our own making, written by systemd-journal-remote where that is installed */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/kernel_log.h"
 #include "util/child.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,20 +24,11 @@ static struct muster_error err;
 static long long source_us; /* stamps of the kernel; 0: entries have none */
 static char taken[4096];    /* "AGE text|", in the order in which records came */
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status, (void)type, (void)walk;
-	return remove(path);
-}
-
 static FILE *open_file(const char *path)
 {
 	char whole[256];
 	snprintf(whole, sizeof whole, "%s/%s", root, path);
-	for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-		*slash = '\0';
-		mkdir(whole, 0755);
-	}
+	temporary_root_make_folders(root, whole);
 	FILE *out = fopen(whole, "we");
 	ck_assert_ptr_nonnull(out);
 	return out;
@@ -53,8 +44,7 @@ static void put(const char *path, const char *text)
 static void setup(void)
 {
 	source_us = 0;
-	snprintf(root, sizeof root, "/tmp/muster-journal-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "journal");
 	put("proc/uptime", "7200.00 1.00\n");
 	put("proc/sys/kernel/random/boot_id", "11111111-1111-1111-1111-111111111111\n");
 }
@@ -62,7 +52,7 @@ static void setup(void)
 static void teardown(void)
 {
 	muster_kernel_log_done(&reader);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 struct entry {

@@ -1,10 +1,10 @@
 /* test_kernel_log.c - kernel logs of our own making, as files in a root of our own */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/kernel_log.h"
 #include "muster/arena.h"
 #include "util/text.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,20 +17,11 @@ static struct muster_kernel_reach reach;
 static struct muster_error err;
 static char taken[1 << 16]; /* "AGE text|", in the order in which records came */
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status, (void)type, (void)walk;
-	return remove(path);
-}
-
 static void put(const char *path, const char *text, const char *mode)
 {
 	char whole[256];
 	snprintf(whole, sizeof whole, "%s/%s", root, path);
-	for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-		*slash = '\0';
-		mkdir(whole, 0755);
-	}
+	temporary_root_make_folders(root, whole);
 	FILE *out = fopen(whole, mode);
 	ck_assert_ptr_nonnull(out);
 	fputs(text, out);
@@ -39,8 +30,7 @@ static void put(const char *path, const char *text, const char *mode)
 
 static void setup(void)
 {
-	snprintf(root, sizeof root, "/tmp/muster-log-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "log");
 	put("proc/uptime", "7200.00 1.00\n", "w");
 	put("proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n", "w");
 }
@@ -48,7 +38,7 @@ static void setup(void)
 static void teardown(void)
 {
 	muster_kernel_log_done(&reader);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 static void take(void *arg, const struct muster_kernel_record *record)

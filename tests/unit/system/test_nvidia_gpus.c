@@ -1,10 +1,10 @@
 /* test_nvidia_gpus.c - which GPUs the bus of a small tree has, and which of them a process there may use */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/nvidia_gpus.h"
 #include "muster/arena.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,37 +14,25 @@
 
 #define BUS_ID "0001:00:00.0"
 
-static char root[] = "/tmp/muster-nvidia-gpus-XXXXXX";
+static char root[64];
 static struct muster_nvidia_gpus gpus;
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "nvidia-gpus");
 }
 
 static void teardown(void)
 {
 	muster_nvidia_gpus_done(&gpus);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 /* The path under the root, with the directories above it. */
 static char *make_path(const char *path)
 {
 	char *whole = muster_asprintf("%s%s", root, path);
-	for (char *slash = strchr(whole + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		ck_assert(mkdir(whole, 0777) == 0 || errno == EEXIST);
-		*slash = '/';
-	}
+	temporary_root_make_folders(root, whole);
 	return whole;
 }
 

@@ -1,29 +1,21 @@
 /* test_processes.c - the processes of a small /proc */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/processes.h"
 #include "muster/arena.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/muster-processes-XXXXXX";
+static char root[64];
 static struct muster_processes processes;
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "processes");
 	ck_assert_int_eq(chdir(root), 0);
 	ck_assert_int_eq(mkdir("proc", 0777), 0);
 }
@@ -32,7 +24,7 @@ static void teardown(void)
 {
 	muster_processes_done(&processes);
 	ck_assert_int_eq(chdir("/"), 0);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 /* A process; text: of its comm file, NULL: without one. */

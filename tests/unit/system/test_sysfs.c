@@ -1,34 +1,26 @@
 /* test_sysfs.c - numbers, directories and PCI links of a small tree */
 #include "check_main.h"
+#include "temporary_root.h"
 #include "system/sysfs.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/muster-sysfs-XXXXXX";
+static char root[64];
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temporary_root_make(root, sizeof root, "sysfs");
 	ck_assert_int_eq(chdir(root), 0);
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
 }
 
 static void teardown(void)
 {
 	ck_assert_int_eq(chdir("/"), 0);
-	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	temporary_root_remove(root);
 }
 
 static void put(const char *path, const char *text)

@@ -2,17 +2,17 @@
 #include "transport/bundle.h"
 
 #include "check_main.h"
+#include "temporary_root.h"
 #include "muster/arena.h"
 
 #include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/muster-bundle-XXXXXX";
+static char directory[64];
 static struct muster_error err;
 
 static void put(const char *name, const char *text, mode_t mode)
@@ -35,23 +35,16 @@ static void make(const char *name)
 
 static void setup(void)
 {
-	memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temporary_root_make(directory, sizeof directory, "bundle");
 	memset(&err, 0, sizeof err);
 	unsetenv("MUSTER_MPI");
 	unsetenv("TEST_PREFIX");
 	unsetenv("TEST_WORD");
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	(void)st, (void)type, (void)where;
-	return remove(path);
-}
-
 static void teardown(void)
 {
-	ck_assert_int_eq(nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	ck_assert_int_eq(temporary_root_remove(directory), 0);
 }
 
 START_TEST(a_path_is_below_the_folder_and_a_word_is_kept)
