@@ -240,6 +240,7 @@ static const struct muster_field node_fields[] = {
 	TEXTS(muster_sim_node, environment, environment_count, MUSTER_SIM_HOST),
 	TEXTS(muster_sim_node, nccl_conf, nccl_conf_count, MUSTER_SIM_HOST),
 	D(muster_sim_node, topo_file, TEXT, HOST),
+	F(muster_sim_node, nccl_plugin_missing, BOOLEAN),
 	F(muster_sim_node, topo_file_swapped, BOOLEAN),
 	TEXTS(muster_sim_node, kernel_log, kernel_log_count, 0),
 	F(muster_sim_node, kernel_log_hidden, BOOLEAN),

@@ -156,8 +156,9 @@ struct muster_sim_node {
 	size_t environment_count;
 	const char **nccl_conf; /* lines of /etc/nccl.conf; none: there is no such file */
 	size_t nccl_conf_count;
-	const char *topo_file;  /* path of an NCCL topology file, written from what is true; "": none */
-	bool topo_file_swapped; /* with the first two NUMA nodes swapped, as an old copy has them */
+	const char *topo_file;    /* path of an NCCL topology file, written from what is true; "": none */
+	bool nccl_plugin_missing; /* NCCL's network plugin, where the machine type has one */
+	bool topo_file_swapped;   /* with the first two NUMA nodes swapped, as an old copy has them */
 	/* beside a healthy boot's: "AGE TEXT", AGE in seconds, or "now TEXT": logged when a rank of the node makes its
 	 * first copy or misbehaves */
 	const char **kernel_log;

@@ -102,6 +102,14 @@ static int needs_topo_file(const struct muster_fault_target *t, struct muster_er
 	return 0;
 }
 
+static int needs_plugin(const struct muster_fault_target *t, struct muster_error *err)
+{
+	const char *transport = t->cluster->inter_transport;
+	return strncmp(transport, "NET/IB", 6) == 0 && transport[6] && transport[6] != '/'
+		       ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "NCCL uses no plugin on this machine type");
+}
+
 const struct muster_fault muster_fault_kinds[] = {
 	{ "acs", MUSTER_SIM_NODE, NULL, NULL, "a PCIe switch above the first GPU has ACS enabled",
 		SETS(muster_sim_node, acs, TRUE) },
@@ -208,6 +216,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "nccl-hang", MUSTER_SIM_RANK, "init|reduce", "init",
 		"NCCL of the rank never returns from its init, or never finishes an all-reduce",
 		SETS(muster_sim_rank, nccl_hang, TEXT), WORDS(hangs) },
+	{ "nccl-plugin-missing", MUSTER_SIM_NODE, NULL, NULL, "NCCL finds no network plugin on the node",
+		.needs = needs_plugin, SETS(muster_sim_node, nccl_plugin_missing, TRUE) },
 	{ "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4", "collectives of the rank take this many times longer",
 		SETS(muster_sim_rank, nccl_slow, NUMBER), .low = 1, .high = 1000000 },
 	{ "nccl-version", MUSTER_SIM_NODE, "NUMBER", "21805",

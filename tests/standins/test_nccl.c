@@ -1047,6 +1047,8 @@ static void log_ranks(int rank, void *arg)
 	snprintf(pattern, sizeof pattern, "%s/%%h.%%p.100%%%%.%%x", log_directory);
 	setenv("NCCL_DEBUG", "info", 1);
 	setenv("NCCL_DEBUG_FILE", pattern, 1);
+	setenv("NCCL_DEBUG_SUBSYS", "INIT,TUNING", 1);
+	setenv("NCCL_COLLNET_ENABLE", "1", 1);
 	timing_ranks(rank, arg);
 	snprintf(name, sizeof name, "%s/%s.%ld.100%%.%%x", log_directory, rank < 4 ? "sim-1" : "sim-2", (long)getpid());
 	FILE *file = fopen(name, "r");
@@ -1063,6 +1065,10 @@ static void log_ranks(int rank, void *arg)
 	ck_assert_int_eq(strstr(text, "NCCL INFO NCCL version 2.28.9+cuda13.0\n") != NULL, rank == 0);
 	ck_assert_ptr_nonnull(strstr(text, "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB "));
 	ck_assert_ptr_nonnull(strstr(text, "NCCL INFO Using network IB\n"));
+	ck_assert_ptr_nonnull(strstr(text, "NCCL INFO NET/Plugin: Could not find: libnccl-net.so\n"));
+	ck_assert_ptr_null(strstr(text, "CollNet"));
+	ck_assert_ptr_nonnull(strstr(text, " 0 nvls channels, "));
+	ck_assert_int_eq(strstr(text, " Bytes -> Algo RING proto LL128 ") != NULL, rank == 0);
 	if (rank == 0) {
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 7[0] -> 0[3] [receive] via NET/IB/0/GDRDMA\n"));
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 0[3] -> 1[2] via P2P/CUMEM\n"));

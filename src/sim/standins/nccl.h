@@ -142,6 +142,8 @@ const char *muster_simlog_last_warning(void);
 bool muster_simlog_is_set(const char *variable);
 /* The lines of the ring's connections on this rank. */
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks);
+/* The line of an all-reduce's algorithm, which only rank 0 writes. */
+void muster_simlog_algorithm(const struct muster_simring *ring, int rank, int ranks, size_t bytes);
 /* The lines of the connections from this rank to the other, and back. */
 void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer);
 

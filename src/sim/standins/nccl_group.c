@@ -368,12 +368,14 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
 		result = check_buffer(send, count * sizeof(float));
 	if (result == ncclSuccess)
 		result = check_buffer(receive, count * sizeof(float));
-	if (result == ncclSuccess && count > 0)
+	if (result == ncclSuccess && count > 0) {
 		add_work(comm, stream, ALL_REDUCE)->ring =
 			(struct muster_simring_work){ .send = (CUdeviceptr)(uintptr_t)send,
 				.receive = (CUdeviceptr)(uintptr_t)receive,
 				.count = count,
 				.op = op };
+		muster_simlog_algorithm(comm->ring, comm->rank, comm->ranks, count * sizeof(float));
+	}
 	return end_call(result);
 }
 

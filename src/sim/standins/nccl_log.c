@@ -20,7 +20,8 @@ enum level { LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
 static struct {
 	pthread_once_t once;
 	enum level level;
-	bool quiet; /* NCCL_DEBUG_SUBSYS leaves INIT out, and every line here is of INIT */
+	bool quiet;  /* NCCL_DEBUG_SUBSYS leaves INIT out: every line is of INIT, except those of algorithms */
+	bool tuning; /* it names TUNING, the part of those */
 	FILE *out;
 	char warning[1024];
 	bool started;
@@ -69,6 +70,7 @@ static void read_environment(void)
 		bool inverted = *parts == '^';
 		bool named = strcasestr(parts, "INIT") || strcasestr(parts, "ALL");
 		debug.quiet = named == inverted;
+		debug.tuning = (strcasestr(parts, "TUNING") || strcasestr(parts, "ALL")) && !inverted;
 	}
 	if (debug.level <= LEVEL_VERSION || !file || !*file)
 		return;
@@ -161,8 +163,41 @@ static size_t count_used(void)
 	return count;
 }
 
+/* The name of the network: "IB" of "NET/IB/GDRDMA". Another than NCCL's own is that of a plugin, which the node may
+ * lack. Returns ret. */
+static const char *network_name(char ret[64])
+{
+	const char *transport = muster_sim_cluster()->inter_transport;
+	if (count_used() == 0 || strncmp(transport, "NET/", 4) != 0)
+		snprintf(ret, 64, "Socket");
+	else if (muster_sim_this_node()->nccl_plugin_missing)
+		snprintf(ret, 64, "IB");
+	else
+		snprintf(ret, 64, "%.*s", (int)strcspn(transport + 4, "/"), transport + 4);
+	return ret;
+}
+
+static bool is_plugin(const char *network)
+{
+	return strcmp(network, "IB") != 0 && strcmp(network, "Socket") != 0;
+}
+
+static void log_plugin(const char *network)
+{
+	if (!is_plugin(network)) {
+		muster_simlog_info("NET/Plugin: Could not find: libnccl-net.so");
+		return;
+	}
+	muster_simlog_info("NET/Plugin: Loaded net plugin %s (v10)", network);
+	muster_simlog_info("NET/Plugin: Loaded collnet plugin SHARP (v10)");
+	muster_simlog_info("Successfully loaded external network plugin "
+			   "/usr/local/nccl-rdma-sharp-plugins/lib/libnccl-net.so");
+}
+
 static void log_network(void)
 {
+	char network[64];
+	log_plugin(network_name(network));
 	const struct muster_sim_node *node = muster_sim_this_node();
 	char devices[2048] = "";
 	size_t length = 0, count = 0;
@@ -181,7 +216,7 @@ static void log_network(void)
 		length += printed > 0 ? (size_t)printed : 0;
 	}
 	muster_simlog_info("NET/IB : Using%s [RO]; OOB eth0:10.0.0.4<0>", devices);
-	muster_simlog_info("Using network IB");
+	muster_simlog_info("Using network %s", network);
 }
 
 void muster_simlog_start(int rank)
@@ -200,12 +235,11 @@ void muster_simlog_start(int rank)
 static void network_path(size_t device, char *ret, size_t size)
 {
 	const char *transport = muster_sim_cluster()->inter_transport;
-	if (count_used() == 0 || strncmp(transport, "NET/", 4) != 0) {
+	char network[64];
+	if (strcmp(network_name(network), "Socket") == 0)
 		snprintf(ret, size, "NET/Socket/0");
-		return;
-	}
-	int name = (int)(4 + strcspn(transport + 4, "/"));
-	snprintf(ret, size, "%.*s/%zu%s", name, transport, device, transport + name);
+	else
+		snprintf(ret, size, "NET/%s/%zu%s", network, device, transport + 4 + strcspn(transport + 4, "/"));
 }
 
 /* connection: 0 is that of collectives, 1 that of sends and receives. */
@@ -242,6 +276,26 @@ static void log_near_channel(const struct muster_simring *ring, struct channel c
 					       : muster_sim_cluster()->intra_transport);
 }
 
+/* NVLink SHARP: GPUs from Hopper on, of which the ring has two or more at one set of switches. */
+static bool uses_nvls(const struct muster_simring *ring, int rank, int ranks)
+{
+	const struct muster_simring_member *self = muster_simring_member(ring, rank);
+	const struct muster_sim_gpu *gpu = muster_simring_way(ring, rank)->gpu;
+	const char *setting = getenv("NCCL_NVLS_ENABLE");
+	int near = 0;
+	for (int i = 0; i < ranks; i++)
+		near += muster_simring_member(ring, i)->domain == self->domain;
+	return near > 1 && gpu->compute_major >= 9 && gpu->nvlinks_active > 0 && gpu->nvlink_group > 2 &&
+	       !(setting && strcmp(setting, "0") == 0);
+}
+
+static bool uses_collnet(const struct muster_simring *ring)
+{
+	char network[64];
+	return muster_simring_domains(ring) > 1 && muster_simlog_is_set("NCCL_COLLNET_ENABLE") &&
+	       is_plugin(network_name(network));
+}
+
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks)
 {
 	int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
@@ -257,6 +311,27 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 			log_near_channel(ring, channel, rank, after);
 	}
 	muster_simlog_info("Connected all rings");
+	if (uses_collnet(ring))
+		muster_simlog_info("rank %d Connected CollNet", rank);
+	muster_simlog_info(
+		"%zu coll channels, %zu collnet channels, %d nvls channels, %zu p2p channels, %zu p2p channels "
+		"per peer",
+		channels, channels, uses_nvls(ring, rank, ranks) ? 16 : 0, channels, channels);
+}
+
+void muster_simlog_algorithm(const struct muster_simring *ring, int rank, int ranks, size_t bytes)
+{
+	char text[256];
+	bool large = bytes >= (size_t)64 << 20, nvls = large && uses_nvls(ring, rank, ranks);
+	pthread_once(&debug.once, read_environment);
+	if (debug.level < LEVEL_INFO || !debug.tuning || rank != 0)
+		return;
+	snprintf(text, sizeof text, "AllReduce: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..15}", bytes,
+		!nvls                              ? "RING"
+		: muster_simring_domains(ring) > 1 ? "NVLS_TREE"
+						   : "NVLS",
+		large ? "SIMPLE" : "LL128");
+	say("NCCL INFO ", text);
 }
 
 void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer)

@@ -236,6 +236,7 @@ static const struct {
 	{ SIM_SKU, "topo-stale@node1", "sim-1.topo_file_swapped" },
 	{ SIM_SKU, "vm-size@node1", "sim-1.vm_size" },
 	{ SIM_SKU, "xid@node2/gpu4=94:1d", "sim-2.kernel_log" },
+	{ "Standard_ND96isr_H100_v5", "nccl-plugin-missing@node2", "sim-2.nccl_plugin_missing" },
 	{ SIM_SKU_RACK, "c2c-down@node1/gpu3=2", "sim-1/0019:01:00.0.c2c_links" },
 	{ SIM_SKU_RACK, "clique@node2",
 		"sim-2/0008:01:00.0.fabric_clique sim-2/0009:01:00.0.fabric_clique sim-2/0018:01:00.0.fabric_clique "
@@ -413,7 +414,9 @@ static const struct {
 	const char *sku, *fault, *said;
 } wrong[] = {
 	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; close to it: d2h-slow, h2d-slow" },
-	{ SIM_SKU, "nccl@rank1", "close to it: nccl-async-error, nccl-hang, nccl-slow, nccl-version, nccl-wrong-sum" },
+	{ SIM_SKU, "nccl@rank1",
+		"close to it: nccl-async-error, nccl-hang, nccl-plugin-missing, nccl-slow, nccl-version, "
+		"nccl-wrong-sum" },
 	{ SIM_SKU, "banana@node1", "no such fault; muster sim --list-faults" },
 	{ SIM_SKU, "@node1", "no such fault" },
 	{ SIM_SKU, "h2d-slow", "KIND@WHERE" },
