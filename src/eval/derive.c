@@ -123,10 +123,27 @@ static enum joined joined_to(const struct derivation *d, const struct muster_sam
 	return strstr(transport, "SHM/") && !strstr(transport, "P2P/") ? APART : UNKNOWN;
 }
 
+/* A network adapter with one or more ports. */
+struct adapter {
+	const char *device;
+	size_t length; /* of the device's name, which more may follow */
+	double gbps;   /* of all its ports */
+};
+
 static int by_speed(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double x = ((const struct adapter *)a)->gbps, y = ((const struct adapter *)b)->gbps;
 	return (x < y) - (x > y);
+}
+
+/* The adapter with this device; a new one behind the others when there is none. */
+static struct adapter *adapter_of(struct adapter *adapters, size_t *count, const char *device, size_t length)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (adapters[i].length == length && strncmp(adapters[i].device, device, length) == 0)
+			return &adapters[i];
+	adapters[*count] = (struct adapter){ .device = device, .length = length };
+	return &adapters[(*count)++];
 }
 
 /* Whether a word is in a list separated by spaces. */
@@ -139,13 +156,14 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* What the network ports of the node carry together. InfiniBand: every active port counts. Ethernet: only a port that
- * NCCL uses counts, as any other port may not be for RDMA. When the node has more such ports than GPUs in the ring, the
- * fastest ports count, one for each GPU: the other ports may be for storage. */
+/* What the network adapters of the node carry together. InfiniBand: every active port counts. Ethernet: only a port
+ * that NCCL uses counts, as any other port may not be for RDMA. When the node has more such adapters than GPUs in the
+ * ring, the fastest count, one for each GPU: the others may be for storage. */
 static struct limit network_of(
 	const struct derivation *d, const struct muster_node *node, size_t gpus, const char *used)
 {
-	double *ports = muster_calloc(node->samples.count + 1, sizeof *ports), sum = 0;
+	struct adapter *adapters = muster_calloc(node->samples.count + 1, sizeof *adapters);
+	double sum = 0;
 	struct limit limit = { 0 };
 	size_t count = 0;
 	for (size_t i = 0; i < node->samples.count; i++) {
@@ -160,22 +178,22 @@ static struct limit network_of(
 			continue;
 		snprintf(port, sizeof port, "%.*s:%s", (int)slash, name, name + slash + 1);
 		if (strcmp(layer, "InfiniBand") == 0 || has_word(used, port)) /* NCCL says mlx5_0:1 */
-			ports[count++] = sample->value.number;
+			adapter_of(adapters, &count, name, slash)->gbps += sample->value.number;
 	}
-	qsort(ports, count, sizeof *ports, by_speed);
+	qsort(adapters, count, sizeof *adapters, by_speed);
 	size_t taken = count < gpus ? count : gpus;
 	for (size_t i = 0; i < taken; i++)
-		sum += ports[i];
+		sum += adapters[i].gbps;
 	if (taken == 0)
 		limit.why = muster_arena_printf(d->arena,
 			"%s has no active InfiniBand port, and the speed of what NCCL uses%s%s%s is not known",
 			node->name, *used ? " (" : "", used, *used ? ")" : "");
-	else if (ports[0] > ports[taken - 1])
-		limit.words = muster_arena_printf(d->arena, "network (%zu ports, %.4g GB/s)", taken, sum);
+	else if (adapters[0].gbps > adapters[taken - 1].gbps)
+		limit.words = muster_arena_printf(d->arena, "network (%zu adapters, %.4g GB/s)", taken, sum);
 	else
-		limit.words = muster_arena_printf(d->arena, "network (%zu x %.4g)", taken, ports[0]);
+		limit.words = muster_arena_printf(d->arena, "network (%zu x %.4g)", taken, adapters[0].gbps);
 	limit.gbps = sum;
-	free(ports);
+	free(adapters);
 	return limit;
 }
 

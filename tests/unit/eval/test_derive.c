@@ -67,6 +67,12 @@ static const struct {
 			"a", "mlx5_0", "Ethernet", "50") PORT("a", "mlx5_1", "Ethernet", "12.5") PORT("b", "mlx5_0",
 			"Ethernet", "50") "a/0 rank.nccl_hcas mlx5_0:1\nb/2 rank.nccl_hcas mlx5_0:1\n",
 		50, "network", "network (1 x 50)" },
+	{ "an adapter has the rate of all its ports",
+		RING("2", "2") "a node.gpu_count 1\nb node.gpu_count 1\n" RANK("a/0", "300", "0")
+			RANK("b/1", "300", "0") PORT("a", "mlx5_0", "InfiniBand", "100")
+				PORT("b", "mlx5_0", "InfiniBand", "12.5") PORT("b", "mlx5_10", "InfiniBand",
+					"12.5") "b port.limit_gbps port=mlx5_0/2 link_layer=InfiniBand 12.5\n",
+		25, "network", "network (1 x 25)" },
 	{ "sockets",
 		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT("a", "mlx5_0", "Ethernet",
 			"50") PORT("b", "mlx5_0", "Ethernet", "50") "a/0 rank.nccl_hcas eth0\n",
@@ -92,7 +98,7 @@ static const struct {
 	{ "ports of different speeds",
 		RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") PORT("a", "mlx5_0", "InfiniBand",
 			"25") PORT("a", "mlx5_1", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "100"),
-		75, "network", "network (2 ports, 75 GB/s)" },
+		75, "network", "network (2 adapters, 75 GB/s)" },
 	{ "an NVLink domain of two nodes, whatever NCCL uses",
 		RING("2", "4") NODE("a", "0", "1", "900") NODE("b", "2", "3", "900") RACK("a/0") RACK("a/1") RACK("b/2")
 			RACK("b/3") PORT("a", "mlx5_0", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "50"),
