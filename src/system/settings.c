@@ -1,4 +1,4 @@
-/* settings.c - the environment variables that steer CUDA, NCCL, UCX and MPI, and where each value comes from */
+/* settings.c - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from */
 #include "system/settings.h"
 
 #include <string.h>
@@ -10,15 +10,21 @@ static const char *const named[] = {
 	"NCCL_TOPO_FILE",
 	"NCCL_IB_PCI_RELAXED_ORDERING",
 	"NCCL_SOCKET_IFNAME",
+	"GLOO_SOCKET_IFNAME",
 	"NCCL_IB_HCA",
 	"NCCL_IB_DISABLE",
+	"NCCL_IB_SL",
+	"NCCL_IB_AR_THRESHOLD",
 	"NCCL_P2P_DISABLE",
 	"NCCL_SHM_DISABLE",
 	"NCCL_NET_GDR_LEVEL",
+	"NCCL_NET_GDR_C2C",
+	"NCCL_DMABUF_ENABLE",
 	"NCCL_NET",
 	"NCCL_MNNVL_ENABLE",
 	"NCCL_CUMEM_ENABLE",
 	"NCCL_NVLS_ENABLE",
+	"NCCL_COLLNET_ENABLE",
 	"NCCL_IGNORE_CPU_AFFINITY",
 	"NCCL_ALGO",
 	"NCCL_PROTO",

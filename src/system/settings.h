@@ -1,4 +1,4 @@
-/* settings.h - the environment variables that steer CUDA, NCCL, UCX and MPI, and where each value comes from
+/* settings.h - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from
  *
  * NCCL takes a variable from the environment, else from the first file that has it: the one that NCCL_CONF_FILE names
  * or else ~/.nccl.conf, then /etc/nccl.conf.
@@ -14,7 +14,7 @@
 
 #define MUSTER_SETTING_NAME_MAX 64         /* bytes; a longer name is not a variable */
 #define MUSTER_SETTING_VALUE_MAX 1023      /* bytes; the rest is cut off, as NCCL does with its files */
-#define MUSTER_SETTINGS_NAMED 23           /* those that always count, set or not */
+#define MUSTER_SETTINGS_NAMED 29           /* those that always count, set or not */
 #define MUSTER_SETTINGS_OTHERS_MAX 64      /* other NCCL_* variables */
 #define MUSTER_SETTINGS_FILE_MAX (1 << 16) /* bytes of a configuration file */
 
