@@ -177,6 +177,12 @@ main() {
 	title "other programs on the GPUs: none, and each kind"
 	with_muster python3 "$here/strangers.py" "$gpus" "$scratch" 2 4 || failed=1
 
+	if [ "$gpus" -gt 1 ]; then
+		title "training steps: copies both ways, healthy runs, and ranks that are slow"
+		# NVBANDWIDTH is the folder in which nvbandwidth was built; without it nothing is compared with it.
+		with_muster python3 "$here/steps.py" "$gpus" "$scratch" 3 3 ${NVBANDWIDTH:+"$NVBANDWIDTH"} || failed=1
+	fi
+
 	title "the whole node without a launcher, twice, and what differs"
 	for turn in before after; do
 		timed muster-node with_muster muster node --sku generic-nvidia --profile standard --repeat 3 \

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import figures
 import inventory
 import sanitise
+import steps
 
 UUID = "GPU-12345678-90ab-cdef-1234-567890abcdef"
 BUS_ID = "0000:19:00.0"
@@ -92,6 +93,58 @@ def set_value(report, metric, value):
         for each in holder["samples"]:
             if each["metric"] == metric:
                 each["value"] = value
+
+
+class Steps(unittest.TestCase):
+    TEXT = """nvbandwidth Version: v0.8
+{
+  "nvbandwidth" : {
+    "testcases" : [
+      { "name" : "host_to_device_bidirectional_memcpy_ce", "status" : "Passed", "sum" : 97.1,
+        "bandwidth_matrix" : [ [ "48.5", "48.6" ] ] },
+      { "name" : "device_to_host_bidirectional_memcpy_ce", "status" : "Passed", "sum" : 100.2,
+        "bandwidth_matrix" : [ [ "50.1", "50.1" ] ] }
+    ]
+  }
+}
+"""
+
+    def report(self, *findings):
+        report = a_report()
+        rank = report["run"]["nodes"][0]["ranks"][0]
+        for direction, gbps in (("h2d", 48.0), ("d2h", 50.0)):
+            rank["samples"].append(sample("gpu.bidirectional_gbps", gbps + 1, gpu="0000:2a:00.0", direction=direction))
+            rank["samples"].append(sample("gpu.bidirectional_gbps", gbps, gpu=BUS_ID, direction=direction))
+        report["findings"] = [{"status": status, "check": check, "where": {} if rank is None else {"rank": rank}}
+                              for status, check, rank in findings]
+        return report
+
+    def test_nvbandwidths_figures_are_read_by_direction_and_gpu(self):
+        self.assertEqual(steps.read_nvbandwidth(self.TEXT), {"h2d": [48.5, 48.6], "d2h": [50.1, 50.1]})
+
+    def test_a_test_that_nvbandwidth_did_not_run_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "device_to_host_bidirectional_memcpy_ce"):
+            steps.read_nvbandwidth(self.TEXT.replace("device_to_host_bid", "device_to_host_other"))
+
+    def test_our_figures_are_in_the_order_of_the_bus(self):
+        ours = steps.both_ways(self.report())
+        self.assertEqual(ours, {"h2d": [48.0, 49.0], "d2h": [50.0, 51.0]})
+        compared = steps.ratios(ours, steps.read_nvbandwidth(self.TEXT))
+        self.assertEqual(compared[0], ("h2d", 0, 48.0, 48.5))
+        self.assertEqual(len(compared), 4)
+
+    def test_a_rank_is_named_by_a_finding_about_it_alone(self):
+        for findings, named in (
+                ([], False),
+                ([("fail", "step.compute", 1)], True),
+                ([("fail", "step.compute", 1), ("warn", "step.compute_in_step", 1), ("warn", "step.p99", None)], True),
+                ([("warn", "step.spread", None)], False),
+                ([("fail", "step.compute", 0)], False),
+                ([("fail", "step.compute", 0), ("fail", "step.compute", 1)], False),
+                ([("pass", "step.compute", 1)], False),
+                ([("fail", "load.bf16", 1)], False)):
+            with self.subTest(findings=findings):
+                self.assertEqual(steps.is_named(self.report(*findings), 1), named)
 
 
 class Inventory(unittest.TestCase):

@@ -460,6 +460,119 @@ START_TEST(a_stream_is_a_queue_and_events_hold_its_time)
 }
 END_TEST
 
+static int take_half_a_second(void *arg, double *seconds)
+{
+	(void)arg;
+	*seconds = 0.5;
+	return 1;
+}
+
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+static double seconds_between(CUevent from, CUevent to)
+{
+	float ms;
+	OK(cuEventElapsedTime(&ms, from, to));
+	return (double)ms / 1e3;
+}
+
+START_TEST(streams_run_side_by_side_and_wait_for_events_as_they_were)
+{
+	CUstream a, b;
+	CUevent begun, marked, ended, late;
+	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL };
+	begin();
+	OK(cuStreamCreate(&a, 0));
+	OK(cuStreamCreate(&b, 0));
+	OK(cuEventCreate(&begun, 0));
+	OK(cuEventCreate(&marked, 0));
+	OK(cuEventCreate(&ended, 0));
+	OK(cuEventCreate(&late, 0));
+	OK(cuEventRecord(begun, a));
+	ck_assert(cuda.muster_standin_cuda_enqueue(a, &half_second));
+	OK(cuEventRecord(marked, a));
+	for (int i = 0; i < 3; i++)
+		ck_assert(cuda.muster_standin_cuda_enqueue(a, &half_second));
+	ck_assert(cuda.muster_standin_cuda_enqueue(b, &half_second)); /* beside the first one */
+	OK(cuStreamWaitEvent(b, marked, 0));
+	OK(cuEventRecord(marked, a)); /* the wait is for the event as it was */
+	ck_assert(cuda.muster_standin_cuda_enqueue(b, &half_second));
+	OK(cuEventRecord(ended, b));
+	OK(cuEventDestroy_v2(late)); /* an event that was never recorded, and one that is gone before it is reached */
+	OK(cuEventCreate(&late, 0));
+	OK(cuEventRecord(late, b));
+	OK(cuStreamWaitEvent(a, late, 0));
+	OK(cuEventDestroy_v2(late));
+	OK(cuStreamQuery(b));
+	OK(cuStreamQuery(a));
+	ck_assert_double_eq_tol(seconds_between(begun, ended), 1, 1e-6);
+	ck_assert_double_eq_tol(seconds_between(begun, marked), 2, 1e-6);
+	/* what is asked for later begins later, in an idle stream too */
+	OK(cuEventRecord(ended, b));
+	OK(cuStreamQuery(b));
+	ck_assert_double_eq_tol(seconds_between(marked, ended), 0, 1e-6);
+	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitEvent(b, (CUevent)&a, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(b, marked, 5));
+	end();
+}
+END_TEST
+
+/* Seconds of so many copies in each of two streams that begin together: to the device in one, to the host in the
+ * other. */
+static void copy_both_ways(CUstream streams[2], CUdeviceptr device, char *host, size_t bytes, int copies, double ret[2])
+{
+	CUevent events[3];
+	for (int i = 0; i < 3; i++)
+		OK(cuEventCreate(&events[i], 0));
+	OK(cuEventRecord(events[2], streams[0]));
+	OK(cuStreamWaitEvent(streams[1], events[2], 0));
+	for (int i = 0; i < copies; i++) {
+		OK(cuMemcpyHtoDAsync_v2(device, host, bytes, streams[0]));
+		OK(cuMemcpyDtoHAsync_v2(host + bytes, device + bytes, bytes, streams[1]));
+	}
+	for (int i = 0; i < 2; i++)
+		OK(cuEventRecord(events[i], streams[i]));
+	for (int i = 0; i < 2; i++)
+		wait_for(streams[i]);
+	for (int i = 0; i < 2; i++)
+		ret[i] = seconds_between(events[2], events[i]);
+}
+
+START_TEST(copies_both_ways_at_once_are_slower_than_one_way)
+{
+	size_t bytes = 8 * MIB;
+	char *host = calloc(2, bytes);
+	CUdeviceptr device;
+	CUstream streams[2];
+	double seconds[2], size = (double)bytes;
+	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL };
+	begin();
+	for (int i = 0; i < 2; i++)
+		OK(cuStreamCreate(&streams[i], 0));
+	OK(cuMemAlloc_v2(&device, 2 * bytes));
+	OK(cuMemHostRegister_v2(host, 2 * bytes, 0));
+	for (int copies = 1; copies < 4; copies++) {
+		/* more copies than the first time, and yet not those of all GPUs of the node */
+		ck_assert_double_eq_tol(rate(streams[0], device, host, bytes, true, 1), 25, 1e-4);
+		copy_both_ways(streams, device, host, bytes, copies, seconds);
+		ck_assert_double_eq_tol(copies * size / 1e9 / seconds[0], 25 * 0.89, 1e-2);
+		/* the last ones to the host are alone */
+		ck_assert_double_ge(copies * size / 1e9 / seconds[1], 20 * 0.8899);
+		ck_assert_double_le(copies * size / 1e9 / seconds[1], 20.0001);
+		/* nor are those beside other work */
+		ck_assert(cuda.muster_standin_cuda_enqueue(streams[1], &half_second));
+		ck_assert_double_eq_tol(rate(streams[0], device, host, bytes, true, 3), 25, 1e-4);
+		wait_for(streams[1]);
+	}
+	ck_assert_double_eq_tol(rate(streams[0], device, host, bytes, true, 2), 16, 1e-4);
+	end();
+	free(host);
+}
+END_TEST
+
 START_TEST(failed_work_breaks_the_context_for_good)
 {
 	CUstream stream;
@@ -501,6 +614,8 @@ int main(void)
 	tcase_add_test(tests, gpus_without_a_rank_do_not_compete);
 	tcase_add_test(tests, pinned_memory_is_registered_once);
 	tcase_add_test(tests, a_stream_is_a_queue_and_events_hold_its_time);
+	tcase_add_test(tests, streams_run_side_by_side_and_wait_for_events_as_they_were);
+	tcase_add_test(tests, copies_both_ways_at_once_are_slower_than_one_way);
 	tcase_add_test(tests, failed_work_breaks_the_context_for_good);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

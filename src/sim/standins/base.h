@@ -64,6 +64,7 @@ struct muster_standin_pattern {
  *   lock, unlock    - the lock
  *   current         - false: no context is current
  *   enqueue         - put operation behind what the stream (NULL: the default one) holds; false: no such stream
+ *   beside          - whether another stream of that stream's device has work in its queue
  *   progress        - do what can be done now, in every stream
  *   check           - whether bytes from pointer on lie in one allocation
  *   read, write     - copy through the fold; the caller has checked the range
@@ -81,6 +82,7 @@ struct muster_standin_pattern {
 	X(void, muster_standin_cuda_unlock, (void))                                                                    \
 	X(bool, muster_standin_cuda_current, (struct muster_standin_device * ret))                                     \
 	X(bool, muster_standin_cuda_enqueue, (CUstream stream, const struct muster_standin_operation *operation))      \
+	X(bool, muster_standin_cuda_beside, (CUstream stream))                                                         \
 	X(void, muster_standin_cuda_progress, (void))                                                                  \
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes))                                        \
 	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes))                                  \

@@ -1,6 +1,7 @@
 /* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
- * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams, events and copies,
+ * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams and events, cuda_copies.c
+ * the copies,
  * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel or NCCL has written,
  * cuda_compare.c what kernels find that read it. Every exported function runs
  * between an _enter_ and leave, which hold the one lock.
@@ -71,7 +72,8 @@ struct CUctx_st {
 	struct CUstream_st default_stream;
 	struct CUstream_st *streams; /* those that were created */
 	struct CUevent_st *events;
-	size_t copies_alone; /* from or to the host, that were queued at once the first time; see cuda_stream.c */
+	size_t copies_alone;    /* from or to the host, that were queued at once the first time; see cuda_copies.c */
+	double copied_until[2]; /* copies to the device, to the host: when the last one ended */
 };
 
 /* Take the lock, and say whether the call may go on: the driver must be initialised, and with _context a live context

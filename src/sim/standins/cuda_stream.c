@@ -1,53 +1,38 @@
-/* cuda_stream.c - libcuda.so.1 for the simulation: streams, events and copies on a virtual clock
+/* cuda_stream.c - libcuda.so.1 for the simulation: streams and events on a virtual clock
  *
  * A stream is a queue. Nothing runs when it is queued; what can run does at a query or a free, so host
- * memory must not be read before the stream is done, as on a GPU. A copy takes bytes / bandwidth of virtual time and
- * nothing else: what a program measures with events is the scenario's figure exactly. Copies within the device and
- * fills take none: the scenario has no figure for them.
- *
- * CUDA's interface does not say that the GPUs of the node copy at once, and real time is not asked, so that every run
- * gives the same figures: who copies together with others queues more copies at once than the first time, alone. These
- * have the bandwidth of all GPUs at once, if the node has a rank for each of its GPUs.
+ * memory must not be read before the stream is done, as on a GPU. Streams run side by side: each has a clock of its
+ * own, and work begins when what is before it in the stream is done, and not before the host has asked for it. The
+ * host's own clock goes on only by what it waits for.
  */
-#include "sim/standins/cuda.h"
-#include "sim/standins/kernel_log.h"
+#include "sim/standins/cuda_queue.h"
 
 #include "muster/arena.h"
 
-#include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define PAGEABLE_SHARE (1.0 / 3) /* of the bandwidth of pinned memory */
-#define EVENT_WITHOUT_TIME 0x2u  /* CU_EVENT_DISABLE_TIMING */
-
-enum operation_kind { TO_DEVICE, TO_HOST, WITHIN_DEVICE, FILL, RECORD, WAIT, EXTERNAL };
-
-struct muster_simcuda_operation {
-	struct muster_simcuda_operation *next;
-	enum operation_kind kind;
-	double seconds;
-	bool untimed;                         /* a copy from or to the host whose seconds are not known yet */
-	double share;                         /* of the bandwidth, of such a copy */
-	struct muster_simcuda_range to, from; /* on the device */
-	const void *source;                   /* TO_DEVICE */
-	void *target;                         /* TO_HOST */
-	size_t bytes;
-	unsigned int value;
-	struct CUevent_st *event;
-	unsigned long recording;
-	struct muster_standin_operation external;
-};
+#define EVENT_WITHOUT_TIME 0x2u /* CU_EVENT_DISABLE_TIMING */
 
 struct CUevent_st {
 	struct CUevent_st *next;
 	struct CUctx_st *context;
 	unsigned int flags;
-	unsigned long asked, recorded; /* how often cuEventRecord was called; the number of the last one done */
-	size_t queued;                 /* operations that refer to it */
-	bool destroyed;
-	double time; /* seconds of its stream's clock */
+	struct muster_simcuda_moment *moment; /* of the last cuEventRecord; NULL: there was none */
 };
+
+static double host_now; /* seconds of virtual time */
+
+static void host_waited_until(double time)
+{
+	host_now = time > host_now ? time : host_now;
+}
+
+static void moment_release(struct muster_simcuda_moment *moment)
+{
+	if (moment && --moment->references == 0)
+		free(moment);
+}
 
 static void event_free(struct CUevent_st *event)
 {
@@ -55,6 +40,7 @@ static void event_free(struct CUevent_st *event)
 	while (*at != event)
 		at = &(*at)->next;
 	*at = event->next;
+	moment_release(event->moment);
 	free(event);
 }
 
@@ -66,125 +52,49 @@ static void drop_first(struct CUstream_st *stream)
 	stream->first = gone->next;
 	if (!stream->first)
 		stream->last = &stream->first;
-	if (gone->kind == EXTERNAL)
+	if (gone->kind == MUSTER_SIMCUDA_EXTERNAL)
 		gone->external.done(gone->external.arg);
-	if (gone->event && --gone->event->queued == 0 && gone->event->destroyed)
-		event_free(gone->event);
+	moment_release(gone->moment);
 	free(gone);
-}
-
-/* Whether the next thing that touches memory writes the same bytes once more: a benchmark's repeats. */
-static bool is_repeated(const struct muster_simcuda_operation *copy)
-{
-	const struct muster_simcuda_operation *next = copy->next;
-	while (next && next->kind == RECORD)
-		next = next->next;
-	return next && next->kind == TO_HOST && next->target == copy->target && next->bytes == copy->bytes &&
-	       next->from.allocation == copy->from.allocation && next->from.offset == copy->from.offset;
-}
-
-/* Whether the next operation fills the same bytes once more, with whatever: work to keep a GPU busy. */
-static bool is_refilled(const struct muster_simcuda_operation *fill)
-{
-	const struct muster_simcuda_operation *next = fill->next;
-	return next && next->kind == FILL && next->bytes == fill->bytes && next->to.allocation == fill->to.allocation &&
-	       next->to.offset == fill->to.offset;
-}
-
-static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
-{
-	static unsigned char between[MUSTER_STANDIN_WINDOW];
-	size_t window = to.allocation->window;
-	size_t skip = bytes > window ? bytes - window : 0;
-	muster_simcuda_drop(to, skip);
-	from.offset += skip;
-	to.offset += skip;
-	muster_simcuda_get(from, between, bytes - skip);
-	muster_simcuda_put(to, between, bytes - skip);
 }
 
 /* 1: done, 0: not yet, -1: failed */
 static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
 {
 	switch (operation->kind) {
-	case TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); return 1;
-	case TO_HOST:
-		if (!is_repeated(operation))
-			muster_simcuda_get(operation->from, operation->target, operation->bytes);
+	case MUSTER_SIMCUDA_RECORD:
+		operation->moment->happened = true;
+		operation->moment->time = stream->now;
 		return 1;
-	case WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); return 1;
-	case FILL:
-		if (!is_refilled(operation))
-			muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
-		return 1;
-	case RECORD:
-		operation->event->recorded = operation->recording;
-		operation->event->time = stream->now;
-		return 1;
-	case WAIT:
-		if (operation->event->recorded < operation->recording)
+	case MUSTER_SIMCUDA_WAIT:
+		if (!operation->moment->happened)
 			return 0;
-		if (stream->now < operation->event->time)
-			stream->now = operation->event->time;
+		if (stream->now < operation->moment->time)
+			stream->now = operation->moment->time;
 		return 1;
-	case EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
+	case MUSTER_SIMCUDA_EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
+	default: break;
 	}
-	return -1;
+	muster_simcuda_copy_begin(stream, operation);
+	muster_simcuda_copy(operation);
+	return 1;
 }
 
-/* Whether every GPU of the node has a rank that could use it. */
-static bool is_node_full(void)
+bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time)
 {
-	const struct muster_sim_cluster *cluster = muster_sim_cluster();
-	size_t ranks = 0;
-	for (size_t i = 0; i < cluster->rank_count; i++)
-		ranks += cluster->ranks[i].node == muster_sim_this_rank()->node;
-	return ranks >= muster_sim_this_node()->gpu_count;
+	const struct CUctx_st *context = stream->context;
+	const struct CUstream_st *other = &context->default_stream;
+	for (const struct CUstream_st *next = context->streams; other; other = next, next = next ? next->next : NULL)
+		if (other != stream && (other->first || other->now > time))
+			return true;
+	return false;
 }
 
-static bool is_host_copy(const struct muster_simcuda_operation *operation)
-{
-	return operation->kind == TO_DEVICE || operation->kind == TO_HOST;
-}
-
-/* The copies at the head of the queue that are like the first one, with records between them. */
-static size_t count_alike(const struct muster_simcuda_operation *first)
-{
-	size_t count = 0;
-	for (const struct muster_simcuda_operation *one = first; one; one = one->next) {
-		if (one->kind == RECORD)
-			continue;
-		if (one->kind != first->kind || one->bytes != first->bytes)
-			break;
-		count++;
-	}
-	return count;
-}
-
-/* The copies that were queued at once, of which this is the first: how long each takes. */
-static void time_copies(struct CUctx_st *context, struct muster_simcuda_operation *first)
-{
-	const struct muster_sim_gpu *gpu = context->gpu;
-	size_t count = count_alike(first), left = count;
-	if (context->copies_alone == 0)
-		context->copies_alone = count;
-	bool together = count > context->copies_alone && is_node_full();
-	double to_gbps = together ? gpu->h2d_together_gbps : gpu->h2d_gbps;
-	double from_gbps = together ? gpu->d2h_together_gbps : gpu->d2h_gbps;
-	for (struct muster_simcuda_operation *one = first; left > 0; one = one->next) {
-		if (one->kind == RECORD)
-			continue;
-		one->seconds = (double)one->bytes / ((one->kind == TO_DEVICE ? to_gbps : from_gbps) * 1e9 * one->share);
-		one->untimed = false;
-		left--;
-	}
-}
-
-static void progress(struct CUstream_st *stream)
+void muster_simcuda_progress(struct CUstream_st *stream)
 {
 	while (stream->first) {
-		if (is_host_copy(stream->first) && stream->first->untimed)
-			time_copies(stream->context, stream->first);
+		if (stream->now < stream->first->queued)
+			stream->now = stream->first->queued;
 		int state = carry_out(stream, stream->first);
 		if (state == 0)
 			return;
@@ -203,19 +113,28 @@ static void progress(struct CUstream_st *stream)
 	}
 }
 
-/* Every live stream of the process. */
+/* Whether the stream has work left. */
+static bool progress_one(struct CUstream_st *stream, bool *moved)
+{
+	const struct muster_simcuda_operation *before = stream->first;
+	muster_simcuda_progress(stream);
+	*moved = *moved || stream->first != before;
+	return stream->first != NULL;
+}
+
+/* Every live stream of the process, as far as they let each other go on. */
 static bool progress_all(void)
 {
-	bool busy = false;
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		struct CUctx_st *context = muster_simcuda_device(i);
-		if (context->retained == 0)
-			continue;
-		progress(&context->default_stream);
-		busy = busy || context->default_stream.first;
-		for (struct CUstream_st *stream = context->streams; stream; stream = stream->next) {
-			progress(stream);
-			busy = busy || stream->first;
+	bool busy = true, moved = true;
+	while (busy && moved) {
+		busy = moved = false;
+		for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+			struct CUctx_st *context = muster_simcuda_device(i);
+			if (context->retained == 0)
+				continue;
+			busy = progress_one(&context->default_stream, &moved) || busy;
+			for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+				busy = progress_one(stream, &moved) || busy;
 		}
 	}
 	return busy;
@@ -225,6 +144,11 @@ void muster_simcuda_wait_idle(void)
 {
 	while (progress_all())
 		muster_simcuda_pause();
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
+		host_waited_until(muster_simcuda_device(i)->default_stream.now);
+		for (struct CUstream_st *stream = muster_simcuda_device(i)->streams; stream; stream = stream->next)
+			host_waited_until(stream->now);
+	}
 }
 
 /* -- streams -- */
@@ -287,8 +211,9 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	struct CUstream_st *found = stream ? find_stream(stream) : NULL;
 	if (!found)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
-	for (progress(found); found->first; progress(found))
+	for (progress_all(); found->first; progress_all())
 		muster_simcuda_pause();
+	host_waited_until(found->now);
 	struct CUstream_st **at = &found->context->streams;
 	while (*at != found)
 		at = &(*at)->next;
@@ -296,8 +221,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
-/* enter, for a call about a stream. */
-static CUresult enter_stream(CUstream stream, struct CUstream_st **ret)
+CUresult muster_simcuda_enter_stream(CUstream stream, struct CUstream_st **ret)
 {
 	struct CUctx_st *context;
 	CUresult result = muster_simcuda_enter_context(&context);
@@ -310,22 +234,25 @@ static CUresult enter_stream(CUstream stream, struct CUstream_st **ret)
 CUresult cuStreamQuery(CUstream stream)
 {
 	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
+	CUresult result = muster_simcuda_enter_stream(stream, &found);
 	if (result != CUDA_SUCCESS)
 		return muster_simcuda_leave(result);
-	progress(found);
+	progress_all();
 	if (found->context->broken != CUDA_SUCCESS)
 		result = found->context->broken;
 	else if (found->first)
 		result = CUDA_ERROR_NOT_READY;
+	else
+		host_waited_until(found->now);
 	return muster_simcuda_leave(result);
 }
 
-static void enqueue(struct CUstream_st *stream, const struct muster_simcuda_operation *operation)
+void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simcuda_operation *operation)
 {
 	struct muster_simcuda_operation *new = muster_calloc(1, sizeof *new);
 	*new = *operation;
 	new->next = NULL;
+	new->queued = host_now;
 	*stream->last = new;
 	stream->last = &new->next;
 }
@@ -334,8 +261,15 @@ bool muster_standin_cuda_enqueue(CUstream stream, const struct muster_standin_op
 {
 	struct CUstream_st *found = find_stream(stream);
 	if (found)
-		enqueue(found, &(struct muster_simcuda_operation){ .kind = EXTERNAL, .external = *operation });
+		muster_simcuda_enqueue(found,
+			&(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_EXTERNAL, .external = *operation });
 	return found != NULL;
+}
+
+bool muster_standin_cuda_beside(CUstream stream)
+{
+	const struct CUstream_st *found = find_stream(stream);
+	return found && muster_simcuda_is_beside(found, (double)INFINITY);
 }
 
 void muster_standin_cuda_progress(void)
@@ -350,7 +284,7 @@ static struct CUevent_st *find_event(CUevent event)
 	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
 		struct CUctx_st *context = muster_simcuda_device(i);
 		for (struct CUevent_st *e = context->events; e; e = e->next)
-			if (e == event && !e->destroyed)
+			if (e == event)
 				return e;
 	}
 	return NULL;
@@ -387,9 +321,7 @@ CUresult cuEventDestroy_v2(CUevent event)
 	CUresult result = enter_event(event, &found);
 	if (result != CUDA_SUCCESS)
 		return muster_simcuda_leave(result);
-	found->destroyed = true;
-	if (found->queued == 0)
-		event_free(found);
+	event_free(found);
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
@@ -401,10 +333,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 	if (result == CUDA_SUCCESS && (!in || in->context != found->context))
 		result = CUDA_ERROR_INVALID_HANDLE;
 	if (result == CUDA_SUCCESS) {
-		found->queued++;
-		found->asked++;
-		enqueue(in, &(struct muster_simcuda_operation){
-				    .kind = RECORD, .event = found, .recording = found->asked });
+		moment_release(found->moment);
+		found->moment = muster_calloc(1, sizeof *found->moment);
+		found->moment->references = 2;
+		muster_simcuda_enqueue(in,
+			&(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_RECORD, .moment = found->moment });
 	}
 	return muster_simcuda_leave(result);
 }
@@ -419,8 +352,10 @@ CUresult cuEventQuery(CUevent event)
 	progress_all();
 	if (found->context->broken != CUDA_SUCCESS)
 		result = found->context->broken;
-	else if (found->recorded != found->asked)
+	else if (found->moment && !found->moment->happened)
 		result = CUDA_ERROR_NOT_READY;
+	else if (found->moment)
+		host_waited_until(found->moment->time);
 	return muster_simcuda_leave(result);
 }
 
@@ -432,10 +367,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 	struct CUstream_st *in = result == CUDA_SUCCESS ? find_stream(stream) : NULL;
 	if (result == CUDA_SUCCESS && (!in || flags != 0))
 		result = in ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-	if (result == CUDA_SUCCESS && found->asked > 0) {
-		found->queued++;
-		enqueue(in,
-			&(struct muster_simcuda_operation){ .kind = WAIT, .event = found, .recording = found->asked });
+	if (result == CUDA_SUCCESS && found->moment) {
+		found->moment->references++;
+		muster_simcuda_enqueue(
+			in, &(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_WAIT, .moment = found->moment });
 	}
 	return muster_simcuda_leave(result);
 }
@@ -451,74 +386,11 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 	progress_all();
 	if (from->context->broken != CUDA_SUCCESS)
 		result = from->context->broken;
-	else if (from->asked == 0 || to->asked == 0 || ((from->flags | to->flags) & EVENT_WITHOUT_TIME))
+	else if (!from->moment || !to->moment || ((from->flags | to->flags) & EVENT_WITHOUT_TIME))
 		result = CUDA_ERROR_INVALID_HANDLE;
-	else if (from->recorded != from->asked || to->recorded != to->asked)
+	else if (!from->moment->happened || !to->moment->happened)
 		result = CUDA_ERROR_NOT_READY;
 	else
-		*milliseconds = (float)((to->time - from->time) * 1e3);
+		*milliseconds = (float)((to->moment->time - from->moment->time) * 1e3);
 	return muster_simcuda_leave(result);
-}
-
-/* -- copies -- */
-
-/* A copy from or to pageable memory is over with it when the call returns, as far as the stream lets it. */
-static void enqueue_host(struct CUstream_st *stream, struct muster_simcuda_operation *operation, const void *host)
-{
-	operation->untimed = true;
-	operation->share = muster_simcuda_pinned(host, operation->bytes) ? 1 : PAGEABLE_SHARE;
-	enqueue(stream, operation);
-	if (operation->share < 1)
-		progress(stream);
-}
-
-/* Queue work on device memory, which `to` and `from` are as far as the kind needs them; nothing when it has no bytes.
- */
-static CUresult enter_and_enqueue(
-	CUstream stream, struct muster_simcuda_operation *operation, CUdeviceptr to, CUdeviceptr from)
-{
-	enum operation_kind kind = operation->kind;
-	const void *host = kind == TO_DEVICE ? operation->source : operation->target;
-	size_t bytes = operation->bytes;
-	struct CUstream_st *found;
-	CUresult result = enter_stream(stream, &found);
-	if (result != CUDA_SUCCESS || bytes == 0)
-		return muster_simcuda_leave(result);
-	if (((kind == TO_DEVICE || kind == TO_HOST) && !host) ||
-		(kind != TO_HOST && !muster_simcuda_range_find(to, bytes, &operation->to)) ||
-		((kind == TO_HOST || kind == WITHIN_DEVICE) &&
-			!muster_simcuda_range_find(from, bytes, &operation->from)))
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	if (host)
-		enqueue_host(found, operation, host);
-	else
-		enqueue(found, operation);
-	return muster_simcuda_leave(CUDA_SUCCESS);
-}
-
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-	struct muster_simcuda_operation operation = { .kind = TO_DEVICE, .source = from, .bytes = bytes };
-	muster_standin_log_now();
-	return enter_and_enqueue(stream, &operation, to, 0);
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-	struct muster_simcuda_operation operation = { .kind = TO_HOST, .target = to, .bytes = bytes };
-	return enter_and_enqueue(stream, &operation, 0, from);
-}
-
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-	struct muster_simcuda_operation operation = { .kind = WITHIN_DEVICE, .bytes = bytes };
-	return enter_and_enqueue(stream, &operation, to, from);
-}
-
-/* No range is SIZE_MAX bytes long, and none begins at 1. */
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
-{
-	struct muster_simcuda_operation operation = { .kind = FILL, .value = value };
-	operation.bytes = words > SIZE_MAX / sizeof value ? SIZE_MAX : words * sizeof value;
-	return enter_and_enqueue(stream, &operation, to % sizeof value == 0 ? to : 1, 0);
 }

@@ -21,6 +21,7 @@ struct muster_simnccl_work {
 	struct ncclComm *comm;
 	cudaStream_t stream;
 	enum kind kind;
+	bool beside;                             /* it was called for while another stream had work */
 	struct muster_simring_work ring;         /* ALL_REDUCE */
 	struct muster_simring_exchange exchange; /* all others */
 };
@@ -72,24 +73,23 @@ static bool is_alltoall(const struct muster_simnccl_work *work)
 	return false;
 }
 
+/* The scenario's hang and error come when the ring has worked for a moment. */
+#define WORKS_BEFORE 2
+
 /* Whether the scenario has this rank never finish it. */
 static bool hangs(const struct muster_simnccl_work *work)
 {
 	const char *hang = muster_sim_this_rank()->nccl_hang;
+	if (work->kind == ALL_REDUCE)
+		return strcmp(hang, work->beside ? "step" : "reduce") == 0 && work->ring.number > WORKS_BEFORE;
 	return work->kind == MESSAGES && strcmp(hang, is_alltoall(work) ? "alltoall" : "exchange") == 0;
 }
 
 /* -- in the stream -- */
 
-/* The scenario's hang and error come when the ring has worked for a moment. */
-#define WORKS_BEFORE 2
-
 static int poll_all_reduce(struct muster_simnccl_work *work, double *seconds)
 {
 	struct ncclComm *comm = work->comm;
-	const struct muster_sim_rank *self = muster_sim_this_rank();
-	if (work->ring.number > WORKS_BEFORE && strcmp(self->nccl_hang, "reduce") == 0)
-		return 0;
 	int state = muster_simring_advance(comm->ring, &work->ring);
 	if (state > 0)
 		*seconds = muster_simring_seconds(comm->ring, &work->ring);
@@ -120,8 +120,6 @@ static double exchange_seconds(const struct muster_simnccl_work *work)
 
 static int poll_exchange(struct muster_simnccl_work *work, double *seconds)
 {
-	if (hangs(work))
-		return 0;
 	int state = muster_simring_exchange_advance(work->comm->ring, &work->exchange);
 	if (state > 0)
 		*seconds = exchange_seconds(work);
@@ -141,6 +139,8 @@ static int work_poll(void *arg, double *seconds)
 	}
 	if (comm->aborted || (comm->state != ncclSuccess && comm->state != ncclInProgress))
 		return 1; /* it ends, with whatever it has done */
+	if (hangs(work))
+		return 0;
 	int state = work->kind == ALL_REDUCE ? poll_all_reduce(work, seconds) : poll_exchange(work, seconds);
 	if (state < 0)
 		comm->state = ncclInvalidUsage;
@@ -337,6 +337,7 @@ static struct muster_simnccl_work *add_work(struct ncclComm *comm, cudaStream_t 
 	work->comm = comm;
 	work->stream = stream;
 	work->kind = kind;
+	work->beside = muster_standin_cuda()->muster_standin_cuda_beside(stream);
 	comm->references++;
 	append(&group.first, work);
 	return work;
