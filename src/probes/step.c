@@ -32,13 +32,23 @@ static const struct muster_metric metrics[] = {
 		"kind", "among"),
 };
 
-#define SHORT_MS 5.0 /* a step's products, on the slowest GPU */
-#define LONG_MS 20.0
-#define SHORT_TOKENS_MOST 8192 /* of a short step: more on no GPU of today, and less memory */
-#define FIRST_TOKENS 1024      /* whose time says how many a step takes */
 #define ROUNDS 3
 #define SAMPLE_BYTES ((uint64_t)32 << 20) /* an all-reduce of them says how long those of all gradients take */
 #define SAY_EVERY 50                      /* steps */
+
+/* A step's products take about ms on the slowest GPU. The time of first_tokens, which are right for an H100 or H200,
+ * says how many tokens that are: at most tokens_most. */
+struct length {
+	double ms;
+	size_t first_tokens, tokens_most;
+};
+static const struct length short_step = { 5, 2048, 8192 };
+static const struct length long_step = { 20, 8192, MUSTER_STEP_TOKENS_MOST };
+
+static const struct length *length_of(const struct muster_probe_env *env)
+{
+	return env->long_steps ? &long_step : &short_step;
+}
 
 /* What was measured so far; 0 where nothing was. */
 struct results {
@@ -55,17 +65,18 @@ static int agree(struct muster_step_work *work, float *values, size_t count, str
 
 /* ---- measuring ---- */
 
-/* How many tokens every rank takes, so that the slowest one's products take about wanted_ms. */
-static int choose_tokens(struct muster_step_work *work, size_t most, double wanted_ms, struct muster_error *err)
+/* The same number of tokens for every rank, at most `most`. */
+static int choose_tokens(
+	struct muster_step_work *work, const struct length *length, size_t most, struct muster_error *err)
 {
-	size_t first = most < FIRST_TOKENS ? most : FIRST_TOKENS;
+	size_t first = most < length->first_tokens ? most : length->first_tokens;
 	double ms;
 	if (muster_step_prepare(work, first, err) < 0 || muster_step_products_alone(work, &ms, err) < 0)
 		return -1;
 	float slowest = (float)ms;
 	if (agree(work, &slowest, 1, err) < 0)
 		return -1;
-	return muster_step_prepare(work, muster_step_tokens(first, (double)slowest, wanted_ms, most), err);
+	return muster_step_prepare(work, muster_step_tokens(first, (double)slowest, length->ms, most), err);
 }
 
 static int measure_compute(struct muster_step_work *work, struct results *results, struct muster_error *err)
@@ -171,9 +182,8 @@ static int can_all(struct muster_step_work *work, struct muster_nccl_session *se
 static int measure(struct muster_step_work *work, size_t most, struct results *results, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(work->session->ctx);
-	if (choose_tokens(work, most, env->long_steps ? LONG_MS : SHORT_MS, err) < 0 ||
-		measure_compute(work, results, err) < 0 || measure_alone(work, results, err) < 0 ||
-		take_steps(work, (size_t)env->steps, results, err) < 0)
+	if (choose_tokens(work, length_of(env), most, err) < 0 || measure_compute(work, results, err) < 0 ||
+		measure_alone(work, results, err) < 0 || take_steps(work, (size_t)env->steps, results, err) < 0)
 		return -1;
 	float slowest = (float)muster_step_percentile(results->step_ms, results->count, 0.5);
 	if (agree(work, &slowest, 1, err) < 0)
@@ -262,8 +272,7 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		return 0;
 	if (muster_nccl_session_standing(ctx, round->timeout_ms, &session, err) < 0)
 		return -1;
-	int cannot = can_all(
-		&work, &session, env->long_steps ? MUSTER_STEP_TOKENS_MOST : SHORT_TOKENS_MOST, &most, &why, err);
+	int cannot = can_all(&work, &session, length_of(env)->tokens_most, &most, &why, err);
 	int failed = cannot < 0 ? -1 : 0;
 	if (cannot > 0)
 		tell_nothing(ctx, session.ring.rank == 0, why.text);

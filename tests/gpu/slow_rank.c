@@ -1,8 +1,8 @@
 /* slow_rank.c - makes one rank slow, for steps.py: a library that is preloaded into that rank
  *
  * muster opens cuBLASLt with dlopen, so the symbol is replaced where dlsym is asked for it. MUSTER_TEST_SLOW says how:
- * "sleep": the host sleeps 2 ms before each product, as a worker without its CPUs does; "clocks": each fourth product
- * is made twice, as if the GPU had 4/5 of its clocks. Clocks themselves are never changed.
+ * "sleep": the host sleeps 2 ms before each product, as a worker without its CPUs does; "clocks": each third product
+ * is made twice, as if the GPU had 3/4 of its clocks. Clocks themselves are never changed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define EACH 4
+#define EACH 3
 
 typedef int product(void *handle, void *description, const void *alpha, const void *A, void *a, const void *B, void *b,
 	const void *beta, const void *C, void *c, void *D, void *d, const void *algorithm, void *workspace,

@@ -47,7 +47,7 @@ def never_began(rank_2="MPI_Init had not returned", node="?", why="MPI_Init ", z
 # what was observed. wrapper: what happens on rank 2 before its supervisor is started. scale: muster's own deadlines are
 # multiplied by it where nothing else is waited for; a_node_vanishes waits for them in full. most: the seconds that it may take,
 # where otherwise a broken ring's deadline would have to pass. goes_on: the rank's worker is not stopped until the signal has come.
-# measured: metrics that every rank has a number of, in spite of the signal.
+# says: part of a line of stderr. measured: metrics that every rank has a number of, in spite of the signal.
 CASES = {
     "sigterm_to_all": dict(
         kill=(signal.SIGTERM, "run", range(4)), at=(0, COPIES), deadline=240,
@@ -63,7 +63,8 @@ CASES = {
         disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)]),
     "sigusr1_between_training_steps": dict(
         kill=(signal.SIGUSR1, "run", [0]), at=(0, "training step 50 of 4000"), deadline=240, options=["--steps", "4000"],
-        goes_on=True, measured=["rank.step_p50_ms", "rank.step_compute_ms", "gpu.h2d_loaded_gbps"],
+        goes_on=True, says="training steps: 80 s left",
+        measured=["rank.step_p50_ms", "rank.step_compute_ms", "gpu.h2d_loaded_gbps"],
         code=3, findings=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)],
         disk_code=3, disk=[INTERRUPTED + ("rank 0 received SIGUSR1 after ",)]),
     "sigterm_to_the_launcher": dict(
@@ -226,6 +227,8 @@ def run(muster, case, folder):
     most = case.get("most", deadline / 2 if interrupted else deadline + 15)
     if took > most:
         problems.append(f"took {took:.1f} s of {most}")
+    if not any(case.get("says", "") in line for line in noise):
+        problems.append(f"not said: {case['says']}")
     if process.returncode != case["code"]:
         problems.append(f"exit code {process.returncode}, not {case['code']}")
     if case["findings"] is None:

@@ -497,10 +497,10 @@ START_TEST(long_steps_take_20_ms)
 }
 END_TEST
 
-/* The second agreement is about the time of 1024 tokens: 2.2 ms here. */
+/* The second agreement is about the time of 2048 tokens: 4.5 ms here. */
 START_TEST(the_slowest_rank_decides_how_many_tokens_all_take)
 {
-	nccl.others[1][0] = 9;
+	nccl.others[1][0] = 18;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_eq(number("job.step_tokens"), 512);
 	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(512), 1e-3);
@@ -557,7 +557,7 @@ END_TEST
 
 START_TEST(a_step_that_takes_long_is_the_99th_percentile)
 {
-	blas.slow_from = (size_t)MUSTER_STEP_PRODUCTS * (2 + 1 + ROUNDS + 1 + 19);
+	blas.slow_from = (size_t)MUSTER_STEP_PRODUCTS * (2 + ROUNDS + 1 + 19);
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_ge(number("rank.step_p99_ms"), 2.5 * products_ms(2048));
 	ck_assert_double_le(number("rank.step_p50_ms"), 1.2 * products_ms(2048));
@@ -610,7 +610,7 @@ END_TEST
 /* From some step on, the run is cancelled. */
 static CUresult cancelling_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-	if (blas.products > (size_t)MUSTER_STEP_PRODUCTS * 16)
+	if (blas.products > (size_t)MUSTER_STEP_PRODUCTS * 15)
 		context->cancelled = "rank 0 received SIGUSR1";
 	return vast_d2h(to, from, bytes, stream);
 }
