@@ -1,0 +1,323 @@
+/* test_traffic_participant.c - one rank in rounds of traffic: what its worker is told, what rank 0 hears, and the
+ * outcome of each probe
+ *
+ * The rank is not the leader of its node. The leader's answers are scripted, and so is the worker.
+ */
+#include "one_rank.h"
+
+#include "muster/report.h"
+
+enum { END = 600000, LEADER = 4, RANK = 5, RANKS = 8 };
+
+static struct muster_ring_place rounds[8]; /* OVER at the end */
+static int answered;                       /* so many rounds are answered; then the leader is silent */
+static const char *cancel;                 /* why each round of traffic is cancelled when it has begun; NULL */
+static int pairs, all;                     /* the first probes with traffic of these shapes, in the registry */
+
+static void answer(struct recorder *to, const struct recorded *sent)
+{
+	struct muster_enter enter;
+	struct muster_packer place = { 0 }, p = { 0 }, why = { 0 };
+	if (sent->tag != MUSTER_TAG_ENTER)
+		return;
+	ck_assert(muster_unpack_enter(sent->bytes, sent->length, &enter));
+	struct muster_barrier_id id = enter.barrier;
+	if (id.kind == MUSTER_BARRIER_RING_ID) {
+		answer_barrier(id, LEADER, MUSTER_TAG_RELEASE, "abcd", 4);
+		return;
+	}
+	if (id.round >= answered)
+		return;
+	if (cancel && rounds[id.round].role == MUSTER_ROLE_TRAFFIC) {
+		muster_pack_parts(&p, id);
+		muster_pack_text(&why, cancel);
+		muster_pack_part(&p, RANK, why.bytes, why.length);
+		muster_packer_done(&why);
+		recorder_deliver(to, LEADER, MUSTER_TAG_CANCEL_RANK, &p);
+	}
+	muster_pack_ring_place(&place, &rounds[id.round]);
+	answer_barrier(id, LEADER, MUSTER_TAG_RELEASE, place.bytes, place.length);
+	muster_packer_done(&place);
+}
+
+static int find_probe(enum muster_traffic_shape shape)
+{
+	int i = 0;
+	while (!muster_probe_at((size_t)i)->traffic || muster_probe_at((size_t)i)->traffic_shape != shape)
+		i++;
+	return i;
+}
+
+static struct muster_ring_place pair(int round)
+{
+	return (struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
+		.probe = pairs,
+		.kind = MUSTER_TRAFFIC_KIND_RAIL,
+		.peer = 3,
+		.peer_rank = 7,
+		.round = round,
+		.rounds = 2,
+		.deadline_ms = 10000 };
+}
+
+static struct muster_ring_place round_of_all(void)
+{
+	return (struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
+		.probe = all,
+		.peer = -1,
+		.peer_rank = -1,
+		.rounds = 1,
+		.deadline_ms = 30000 };
+}
+
+static void setup(void)
+{
+	one_rank_start(RANK, RANKS, END);
+	options.profile = MUSTER_STANDARD;
+	r.answer = answer;
+	pairs = find_probe(MUSTER_TRAFFIC_PAIRS);
+	all = find_probe(MUSTER_TRAFFIC_ALL);
+	for (int i = 0; i < LENGTH(rounds); i++)
+		rounds[i] = (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
+	rounds[0] = (struct muster_ring_place){
+		.role = MUSTER_ROLE_MEMBER, .rank = 2, .ranks = 6, .nodes = 3, .deadline_ms = 20000
+	};
+	answered = LENGTH(rounds);
+	cancel = NULL;
+	one_rank_join((const int[]){ LEADER, RANK }, 2);
+	s.nodes = 4;
+	muster_supervisor_start_worker(&s);
+	muster_probe_runner_take(&s);
+}
+
+/* What the rank said when it entered a round. */
+static struct muster_ring_ready ready(int round, enum muster_phase *ret_ended)
+{
+	struct muster_enter enter;
+	struct muster_ring_ready found;
+	for (int i = 0; i < r.count; i++) {
+		if (r.sent[i].tag != MUSTER_TAG_ENTER)
+			continue;
+		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
+		if (enter.barrier.kind != MUSTER_BARRIER_RING || enter.barrier.round != round)
+			continue;
+		ck_assert(muster_unpack_ring_ready(enter.payload.bytes, enter.payload.length, &found));
+		*ret_ended = enter.ended;
+		return found;
+	}
+	ck_abort_msg("it did not enter round %d", round);
+}
+
+static const struct muster_outcome *outcome(int probe)
+{
+	return muster_probe_outcome(&s, muster_probe_at((size_t)probe)->name);
+}
+
+START_TEST(the_worker_is_told_the_round)
+{
+	static const char *const parts[] = { "\"kind\": \"rail\"", "\"peer\": 3", "\"round\": 1", "\"rounds\": 2",
+		"\"timeout_ms\": 9000" };
+	enum muster_phase ended;
+	rounds[1] = pair(0);
+	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_WAITS };
+	rounds[3] = pair(1);
+	rounds[4] = round_of_all();
+	muster_ring_participate(&s);
+	const char *told = command_number("traffic", 1);
+	ck_assert_ptr_nonnull(told);
+	ck_assert_ptr_nonnull(strstr(told, muster_probe_at((size_t)pairs)->name));
+	for (int i = 0; i < LENGTH(parts); i++)
+		ck_assert_msg(strstr(told, parts[i]) != NULL, "no %s in %s", parts[i], told);
+	told = command_number("traffic", 2);
+	ck_assert_ptr_nonnull(strstr(told, "\"kind\": \"all\""));
+	ck_assert_ptr_nonnull(strstr(told, "\"peer\": -1"));
+	ck_assert_ptr_null(command_number("traffic", 3));
+	/* full reports around the ring, brief ones after traffic; the first of these ends the phase of the rings */
+	ck_assert(!ready(0, &ended).brief);
+	ck_assert(!ready(1, &ended).brief);
+	ck_assert_int_eq(ended, MUSTER_PHASE_RING);
+	for (int round = 2; round <= 5; round++) {
+		struct muster_ring_ready said = ready(round, &ended);
+		ck_assert(said.brief && said.can);
+		ck_assert_int_eq(said.end, round == 3 ? MUSTER_RING_NONE : MUSTER_RING_OK);
+		ck_assert_int_eq(ended, MUSTER_PHASE_NONE);
+	}
+	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(pairs)->ring, 2);
+	ck_assert_int_eq(outcome(pairs)->partner, 8);
+	ck_assert_int_eq(outcome(all)->ring, 6);
+	ck_assert_int_eq(outcome(all)->partner, 0);
+}
+END_TEST
+
+static const struct {
+	const char *line; /* as struct answer has it */
+	enum muster_ring_end end;
+	enum muster_outcome_status status;
+	bool told, can;
+} ends[] = {
+	{ NULL, MUSTER_RING_CRASHED, MUSTER_OUTCOME_CRASHED, true, false },
+	{ "", MUSTER_RING_HUNG, MUSTER_OUTCOME_HUNG, true, false },
+	{ "{\"done\":{\"code\":\"vendor\",\"error\":\"ncclSend\"}}", MUSTER_RING_ERROR, MUSTER_OUTCOME_ERROR, true,
+		true },
+	{ "{\"done\":{\"code\":\"time\",\"error\":\"late\"}}", MUSTER_RING_LATE, MUSTER_OUTCOME_ERROR, false, true },
+};
+
+START_TEST(rank_0_hears_of_a_failure_at_once)
+{
+	const struct answer answers[] = { { "traffic", ends[_i].line }, { NULL, NULL } };
+	struct muster_ring_failed failed;
+	enum muster_phase ended;
+	script.answers = answers;
+	rounds[1] = pair(0);
+	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_WAITS };
+	rounds[3] = (struct muster_ring_place){ .role = MUSTER_ROLE_NO_TRAFFIC, .probe = all, .why = "all are needed" };
+	muster_ring_participate(&s);
+	struct muster_ring_ready said = ready(2, &ended);
+	ck_assert_int_eq(said.end, ends[_i].end);
+	ck_assert_int_eq(said.can, ends[_i].can);
+	ck_assert_str_ne(said.detail, "");
+	ck_assert_int_eq(outcome(pairs)->status, ends[_i].status);
+	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome(all)->detail, "all are needed");
+	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
+	ck_assert_int_eq(sent != NULL, ends[_i].told);
+	if (!sent)
+		return;
+	ck_assert(muster_unpack_ring_failed(sent->bytes, sent->length, &failed));
+	ck_assert_int_eq(failed.rank, RANK);
+	ck_assert_int_eq(failed.ring.round, 1);
+}
+END_TEST
+
+START_TEST(a_cancelled_round_is_no_failure_of_this_rank)
+{
+	const struct answer answers[] = { { "traffic", "" },
+		{ "abort", "{\"done\":{\"code\":\"called_off\",\"error\":\"cancelled: rank 7 died\"}}" },
+		{ NULL, NULL } };
+	enum muster_phase ended;
+	script.answers = answers;
+	cancel = "rank 7 died";
+	rounds[1] = pair(0);
+	muster_ring_participate(&s);
+	ck_assert_ptr_nonnull(command("abort"));
+	ck_assert_int_eq(ready(2, &ended).end, MUSTER_RING_CANCELLED);
+	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+	ck_assert_uint_eq(script.started, 1);
+}
+END_TEST
+
+/* The leader answers a rank that is too late; it must not take that for a place in a ring. */
+START_TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
+{
+	enum muster_phase ended;
+	rounds[1] = pair(0);
+	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "the rank was too late" };
+	muster_ring_participate(&s);
+	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
+	ck_assert(!times_recorded(&s.record, "\"kept\""));
+	ck_assert(ready(3, &ended).brief);
+}
+END_TEST
+
+/* how the rings went → the outcome of a probe with traffic */
+START_TEST(every_probe_with_traffic_has_an_outcome)
+{
+	static const struct {
+		enum muster_profile profile;
+		struct muster_ring_place first, over;
+		const char *detail; /* NULL: ok; "-": there is none */
+	} cases[] = {
+		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "" }, NULL },
+		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "no ring" }, "no ring" },
+		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_EXCLUDED, .why = "twice" }, { .why = "no ring" }, "twice" },
+		{ MUSTER_QUICK, { .role = MUSTER_ROLE_EXCLUDED, .why = "twice" }, { .why = "" }, "-" },
+		{ MUSTER_QUICK, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "" }, "-" },
+	};
+	options.profile = cases[_i].profile;
+	rounds[0] = cases[_i].first;
+	rounds[0].deadline_ms = 20000;
+	rounds[1] = cases[_i].over;
+	muster_ring_participate(&s);
+	for (int i = 0; i < 2; i++) {
+		const struct muster_outcome *found = outcome(i ? all : pairs);
+		ck_assert_int_eq(found == NULL, cases[_i].detail && strcmp(cases[_i].detail, "-") == 0);
+		if (!found)
+			continue;
+		ck_assert_int_eq(found->status, cases[_i].detail ? MUSTER_OUTCOME_NOT_RUN : MUSTER_OUTCOME_OK);
+		ck_assert_str_eq(found->detail ? found->detail : "", cases[_i].detail ? cases[_i].detail : "");
+	}
+}
+END_TEST
+
+START_TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
+{
+	rounds[1] = pair(0);
+	answered = 2;
+	muster_ring_participate(&s);
+	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome(all)->detail, "no answer from rank 0");
+	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	/* a place that comes later is given back */
+	struct muster_packer place = { 0 };
+	muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC, .rounds = 1 });
+	answer_barrier(s.unanswered, LEADER, MUSTER_TAG_RELEASE, place.bytes, place.length);
+	muster_packer_done(&place);
+	muster_supervisor_receive(&s);
+	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+}
+END_TEST
+
+static const char ring_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
+
+/* Rings and rounds of traffic yield a sample each, then they are done. */
+static int next_line_with_sample(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
+{
+	struct script *w = worker;
+	static size_t given;
+	const char *command = w->count ? w->commands[w->count - 1] : "";
+	if (w->first < w->last && given != w->count &&
+		(strstr(command, "\"do\": \"ring\"") || strstr(command, "\"do\": \"traffic\""))) {
+		given = w->count;
+		*ret = ring_line;
+		*ret_length = strlen(ring_line);
+		return 0;
+	}
+	return worker_next_line(worker, ret, ret_length, err);
+}
+
+/* ring, traffic, trial, ring: the samples of the first ring and of the trial are dropped, those between them stay */
+START_TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic)
+{
+	struct muster_worker_ops ops = worker_ops;
+	ops.next_line = next_line_with_sample;
+	s.worker.ops = &ops;
+	rounds[1] = pair(0);
+	rounds[2] = pair(1);
+	rounds[3] = rounds[4] = rounds[0];
+	rounds[3].trial = true;
+	muster_ring_participate(&s);
+	ck_assert_uint_eq(s.record.samples, 5);
+	ck_assert_int_eq(times_recorded(&s.record, "\"kept\""), 2);
+	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 3, \"job\": false}"), 1);
+	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 0, \"until\": 1, \"job\": false}"), 1);
+	s.worker.ops = &worker_ops;
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("traffic_participant");
+	tcase_add_checked_fixture(tcase, setup, one_rank_done);
+	tcase_add_test(tcase, the_worker_is_told_the_round);
+	tcase_add_loop_test(tcase, rank_0_hears_of_a_failure_at_once, 0, LENGTH(ends));
+	tcase_add_test(tcase, a_cancelled_round_is_no_failure_of_this_rank);
+	tcase_add_test(tcase, a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed);
+	tcase_add_loop_test(tcase, every_probe_with_traffic_has_an_outcome, 0, 5);
+	tcase_add_test(tcase, a_rank_whose_leader_falls_silent_goes_on_without_traffic);
+	tcase_add_test(tcase, another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic);
+	return check_main(tcase);
+}
