@@ -3,7 +3,7 @@
  *   job|NODE|NODE/RANK METRIC [LABEL=VALUE]... VALUE         a sample; "-" is a null, "1,2,3" was measured three times
  *   NODE/RANK = GPU UUID                                      which GPU the rank took; "-" is none
  *   NODE/RANK missing|unfinished                              nothing came from it, or not all
- *   NODE/RANK probe NAME STATUS [CODE] [DETAIL] [ring=N]      how a probe ended on it; "-" for no code
+ *   NODE/RANK probe NAME STATUS [CODE] [DETAIL] [ring=N [with=RANK]]  how a probe ended on it; "-" for no code
  *   NODE node                                                 a node of the job without any rank
  */
 #ifndef MUSTER_TESTS_RUN_TEXT_H
@@ -80,6 +80,8 @@ static inline const char *run_text_or_null(char **words, size_t count, size_t at
 static inline void run_text_outcome(struct muster_run *run, char **words, size_t count)
 {
 	struct muster_outcome outcome = { .probe = words[2] };
+	if (count > 4 && strncmp(words[count - 1], "with=", 5) == 0)
+		outcome.partner = 1 + (int)strtol(words[--count] + 5, NULL, 10);
 	if (count > 4 && strncmp(words[count - 1], "ring=", 5) == 0)
 		outcome.ring = (int)strtol(words[--count] + 5, NULL, 10);
 	while (strcmp(muster_outcome_name(outcome.status), words[3]) != 0)

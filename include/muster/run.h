@@ -34,7 +34,9 @@ struct muster_outcome {
 	/* Text of a library or a process that may explain it, and that may differ where the cause is the same: the end
 	 * of a log, the last output. NULL if there is none. */
 	const char *evidence;
-	int ring; /* how many ranks shared the last ring of all that it was in; 0: it was in none */
+	int ring; /* how many ranks shared the last ring of all, or round of traffic, that it was in; 0: it was in none
+		   */
+	int partner; /* of a round of two: 1 + the other rank; 0: it was none of two */
 	double elapsed_ms;
 };
 

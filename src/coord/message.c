@@ -410,6 +410,7 @@ void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_pl
 		put_int(p, place->probe);
 		put_int(p, (int)place->kind);
 		put_int(p, place->peer);
+		put_int(p, place->peer_rank);
 		put_int(p, place->round);
 		put_int(p, place->rounds);
 		put_int(p, place->deadline_ms);
@@ -427,7 +428,7 @@ void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_pl
 bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ring_place *ret)
 {
 	struct muster_unpacker u = unpacker(bytes, length);
-	*ret = (struct muster_ring_place){ .peer = -1, .why = "" };
+	*ret = (struct muster_ring_place){ .peer = -1, .peer_rank = -1, .why = "" };
 	ret->role = (enum muster_ring_role)get_int(&u, 0, MUSTER_ROLE_COUNT - 1);
 	switch (ret->role) {
 	case MUSTER_ROLE_MEMBER:
@@ -441,6 +442,7 @@ bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ri
 		ret->probe = get_int(&u, 0, INT_MAX);
 		ret->kind = (enum muster_traffic_kind)get_int(&u, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
 		ret->peer = get_int(&u, -1, INT_MAX);
+		ret->peer_rank = get_int(&u, -1, INT_MAX);
 		ret->round = get_int(&u, 0, INT_MAX);
 		ret->rounds = get_int(&u, 1, INT_MAX);
 		ret->deadline_ms = get_int(&u, 0, INT_MAX);

@@ -178,7 +178,8 @@ struct muster_ring_place {
 	/* TRAFFIC, and the first one of NO_TRAFFIC too */
 	int probe; /* index in the registry */
 	enum muster_traffic_kind kind;
-	int peer; /* of a pair: the other one's number in the ring; else -1 */
+	int peer;      /* of a pair: the other one's number in the ring; else -1 */
+	int peer_rank; /* and its number in the job */
 	int round, rounds;
 	/* EXCLUDED, NO_TRAFFIC; OVER: why no round of traffic had this rank, "" when that is as it should be */
 	const char *why;

@@ -21,6 +21,7 @@ struct muster_ring_course {
 	double seconds;
 	const char *detail;
 	bool first;   /* this rank was the ring's first: the worker's figures are the ring's */
+	bool full;    /* it was a full ring */
 	bool traffic; /* the last round was one of traffic */
 };
 

@@ -207,6 +207,7 @@ static void share(
 	struct muster_outcome outcome = play(course, place, ring);
 	muster_ring_note_end(course, &outcome);
 	course->first = place->rank == 0;
+	course->full = !place->trial;
 	if (place->trial)
 		drop_samples(s, from, s->record.samples, false);
 	else
@@ -228,7 +229,7 @@ static void forget_end(struct muster_ring_course *course)
 	course->end = MUSTER_RING_NONE;
 	course->seconds = 0;
 	course->detail = NULL;
-	course->first = false;
+	course->first = course->full = false;
 }
 
 /* One round. False: it was the last. */
@@ -237,9 +238,9 @@ static bool go_round(struct muster_ring_course *course)
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round };
-	enum muster_phase phase = course->round == 0              ? MUSTER_PHASE_LOAD
-				  : course->end == MUSTER_RING_OK ? MUSTER_PHASE_RING
-								  : MUSTER_PHASE_NONE;
+	enum muster_phase phase = course->round == 0                              ? MUSTER_PHASE_LOAD
+				  : course->full && course->end == MUSTER_RING_OK ? MUSTER_PHASE_RING
+										  : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
 	pack_ready(course, &ready);
 	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);

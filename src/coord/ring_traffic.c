@@ -158,6 +158,7 @@ static void answer(const struct muster_ring_traffic *t, const struct muster_ring
 		int member = t->members[entry->rank];
 		bool has = place.role == MUSTER_ROLE_NO_TRAFFIC || (member >= 0 && took_part(t, (size_t)member));
 		place.peer = has && !t->of_all && member >= 0 ? t->peers[member] : -1;
+		place.peer_rank = place.peer >= 0 ? t->ranks[place.peer] : -1;
 		muster_ring_answers_add(answers, entry, has ? place : waits);
 	}
 	muster_ring_answers_send(context, MUSTER_TAG_SCATTER, answers);
@@ -216,5 +217,5 @@ const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, con
 {
 	if (context->profile == MUSTER_QUICK || (t->begun && t->members[entry->rank] >= 0))
 		return "";
-	return entry->why ? entry->why : "no all-reduce with this rank went well";
+	return entry->why && *entry->why ? entry->why : "no all-reduce with this rank went well";
 }

@@ -34,6 +34,7 @@ static void exchange(struct muster_ring_course *course, const struct muster_prob
 	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(muster_ring_worker_ms(course, deadline_ms)));
 	struct muster_outcome outcome =
 		muster_ring_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : course->ranks);
+	outcome.partner = place->peer_rank + 1;
 	muster_probe_add_outcome(course->s, outcome);
 	muster_ring_note_end(course, &outcome);
 }

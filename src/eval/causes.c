@@ -223,6 +223,32 @@ static void find_all_broken(struct muster_eval *eval)
 	}
 }
 
+/* The rank's number in its node; *ret_node: that node's. MUSTER_NOWHERE: nothing is there of it. */
+static uint32_t find_rank(const struct muster_run *run, int number, uint32_t *ret_node)
+{
+	for (uint32_t n = 0; n < run->node_count; n++)
+		for (uint32_t r = 0; r < run->nodes[n].rank_count; r++)
+			if (run->nodes[n].ranks[r].rank == number && !run->nodes[n].ranks[r].missing) {
+				*ret_node = n;
+				return r;
+			}
+	return MUSTER_NOWHERE;
+}
+
+/* How much the end of the partner in a round of two says about the partner; as a crash when nothing came from it. */
+static int partner_weight(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	uint32_t node, rank = find_rank(run, outcome->partner - 1, &node);
+	if (rank == MUSTER_NOWHERE)
+		return 5;
+	const struct muster_outcomes *all = &run->nodes[node].ranks[rank].outcomes;
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(all->items[i].probe, outcome->probe) == 0 && all->items[i].partner > 0 &&
+			all->items[i].status != MUSTER_OUTCOME_OK)
+			return ring_weight(&all->items[i]);
+	return 0;
+}
+
 /* The observed text when another rank, which has a finding of its own, caused the failure of this rank in the
  * all-reduce; NULL otherwise. */
 static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
@@ -231,6 +257,14 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	if (outcome->ring <= 0)
 		return NULL;
+	if (outcome->partner > 0) { /* only that one can have ended it */
+		bool ended = partner_weight(eval->run, outcome) > weight;
+		return !ended ? NULL
+		       : weight == 0 && outcome->detail
+			       ? outcome->detail
+			       : muster_arena_printf(
+					 eval->report->arena, "ended by the failure of rank %d", outcome->partner - 1);
+	}
 	if (weight >= 4)
 		return all_hung(ring) && eval->ring_cause[probe] ? outcome->detail : NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
@@ -249,8 +283,9 @@ static bool ended_with_run(const struct muster_run *run, const struct muster_out
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	if (has_code(outcome, MUSTER_EINTERRUPTED))
 		return true;
-	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
-					       (outcome->status == MUSTER_OUTCOME_ERROR && probe && probe->ring));
+	return run->job.interrupted &&
+	       (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
+		       (outcome->status == MUSTER_OUTCOME_ERROR && probe && (probe->ring || probe->traffic)));
 }
 
 /* Add a finding about a rank, a node or, where both are MUSTER_NOWHERE, the run. Returns its draft. */
@@ -447,15 +482,67 @@ static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, con
 {
 	size_t probe = probe_number(outcome->probe), *own = &cause_of(eval, n, r)[probe], cause = 0;
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
+	uint32_t node, partner = MUSTER_NOWHERE;
 	if (outcome->ring <= 0 || probe == muster_probe_count() || !*own ||
 		eval->drafts[*own - 1].finding.status != MUSTER_SKIP)
 		return;
-	if (ring && ring->weight > ring_weight(outcome))
+	if (outcome->partner > 0)
+		partner = find_rank(eval->run, outcome->partner - 1, &node);
+	if (partner != MUSTER_NOWHERE)
+		cause = cause_of(eval, node, partner)[probe];
+	else if (outcome->partner == 0 && ring && ring->weight > ring_weight(outcome))
 		cause = cause_of(eval, ring->node, ring->at)[probe];
 	else if (eval->any_missing)
 		cause = eval->missing_cause;
 	if (cause)
 		*own = cause;
+}
+
+/* A probe with traffic that was not run: the rings or rounds before it failed, on this rank or on one that all need. */
+static bool is_traffic_not_run(const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_NOT_RUN;
+}
+
+/* The draft that speaks for such a probe, and 1; 0: there is none. */
+static size_t find_traffic_cause(const struct muster_eval *eval, uint32_t n, uint32_t r, size_t probe)
+{
+	const struct muster_outcomes *all = &eval->run->nodes[n].ranks[r].outcomes;
+	const struct muster_broken_ring *most = NULL;
+	size_t cause = 0;
+	for (size_t i = 0; i < all->count && !cause; i++) {
+		const struct muster_probe *other = muster_probe_find(all->items[i].probe);
+		size_t before = probe_number(all->items[i].probe);
+		if (before < probe && (other->ring || other->traffic))
+			cause = cause_of(eval, n, r)[before];
+		if (cause && eval->drafts[cause - 1].finding.status == MUSTER_SKIP)
+			cause = 0;
+	}
+	for (size_t i = 0; i < eval->broken_count; i++)
+		if (eval->broken[i].probe < probe && (!most || eval->broken[i].weight > most->weight))
+			most = &eval->broken[i];
+	if (!cause && most && most->weight > 0)
+		cause = cause_of(eval, most->node, most->at)[most->probe];
+	if (!cause)
+		cause = eval->missing_cause;
+	return cause && eval->drafts[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
+}
+
+/* After the causes of all others are known. */
+static void judge_traffic_not_run(struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r)
+{
+	const struct muster_rank *rank = &eval->run->nodes[n].ranks[r];
+	for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++) {
+		if (!is_traffic_not_run(&rank->outcomes.items[i]))
+			continue;
+		size_t probe = probe_number(rank->outcomes.items[i].probe);
+		size_t cause = find_traffic_cause(eval, n, r, probe);
+		if (cause)
+			cause_of(eval, n, r)[probe] = cause;
+		else
+			judge_outcome(eval, wants, n, r, &rank->outcomes.items[i]);
+	}
 }
 
 void muster_judge_outcomes(struct muster_eval *eval)
@@ -483,7 +570,8 @@ void muster_judge_outcomes(struct muster_eval *eval)
 			if (rank->missing || rank->unfinished)
 				judge_missing(eval, (uint32_t)n, (uint32_t)r);
 			for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++)
-				if (rank->outcomes.items[i].status != MUSTER_OUTCOME_OK)
+				if (rank->outcomes.items[i].status != MUSTER_OUTCOME_OK &&
+					!is_traffic_not_run(&rank->outcomes.items[i]))
 					judge_outcome(eval, wants, (uint32_t)n, (uint32_t)r, &rank->outcomes.items[i]);
 		}
 	}
@@ -492,6 +580,12 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
 			for (size_t i = 0; i < run->nodes[n].ranks[r].outcomes.count; i++)
 				pass_on_ring_cause(eval, n, r, &run->nodes[n].ranks[r].outcomes.items[i]);
+	for (size_t n = 0; n < run->node_count; n++) {
+		muster_finding_draft_fold_here(eval);
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			judge_traffic_not_run(eval, wants, (uint32_t)n, (uint32_t)r);
+	}
+	muster_finding_draft_fold_here(eval);
 	free(eval->broken);
 	free(wants);
 }

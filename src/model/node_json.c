@@ -5,6 +5,21 @@
 
 #include <stddef.h>
 
+/* In a file it is the rank itself. */
+static int read_partner(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	int *partner = into;
+	if (muster_json_int_read(r, json, 0, MUSTER_RUN_RANKS_MAX - 1, partner) < 0)
+		return -1;
+	++*partner;
+	return 0;
+}
+
+static void write_partner(struct muster_json_writer *w, const void *from)
+{
+	muster_json_writer_value(w, muster_number(*(const int *)from - 1));
+}
+
 static const struct muster_field outcome_fields[] = {
 	{ MUSTER_FIELD(muster_outcome, probe, TEXT) },
 	{ MUSTER_FIELD(muster_outcome, status, NAME), MUSTER_FIELD_NAMES(muster_outcome_names) },
@@ -13,6 +28,7 @@ static const struct muster_field outcome_fields[] = {
 	{ MUSTER_FIELD(muster_outcome, step, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_outcome, evidence, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_outcome, ring, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_outcome, partner, INT), .read = read_partner, .write = write_partner, .optional = true },
 	{ MUSTER_FIELD(muster_outcome, elapsed_ms, NUMBER), .write = muster_time_write },
 };
 const struct muster_object_type muster_outcome_type = MUSTER_OBJECT_TYPE(muster_outcome, outcome_fields);

@@ -24,7 +24,8 @@ static bool needs_several_nodes(const struct muster_tally *tally)
 {
 	const struct muster_probe *probe = tally->probe ? muster_probe_find(tally->probe) : NULL;
 	const char *compared = "the same on all nodes";
-	return (probe && probe->ring) || (tally->expected && strncmp(tally->expected, compared, strlen(compared)) == 0);
+	return (probe && (probe->ring || probe->traffic)) ||
+	       (tally->expected && strncmp(tally->expected, compared, strlen(compared)) == 0);
 }
 
 /* A finding about the node, or about the whole job, that is of the check or says that the check could not be evaluated.

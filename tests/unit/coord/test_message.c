@@ -176,6 +176,7 @@ static void pack_traffic_place(struct muster_packer *p)
 					  .probe = 12,
 					  .kind = MUSTER_TRAFFIC_KIND_RAIL,
 					  .peer = -1,
+					  .peer_rank = 70000,
 					  .round = 5,
 					  .rounds = 6,
 					  .deadline_ms = 10000 });
@@ -240,9 +241,9 @@ static const struct {
 		{ { 0, -1 }, { 0, MUSTER_ROLE_COUNT }, { 4, -1 }, { 4, 16 }, { 8, 15 }, { 8, 0 }, { 8, -1 }, { 12, -1 },
 			{ 16, 2 }, { 16, -1 }, { 20, -1 } },
 		-1 },
-	{ "a place in traffic", pack_traffic_place, unpack_ring_place, 28,
-		{ { 4, -1 }, { 8, -1 }, { 8, MUSTER_TRAFFIC_KIND_COUNT }, { 12, -2 }, { 16, -1 }, { 16, 6 }, { 20, 0 },
-			{ 20, 5 }, { 24, -1 } },
+	{ "a place in traffic", pack_traffic_place, unpack_ring_place, 32,
+		{ { 4, -1 }, { 8, -1 }, { 8, MUSTER_TRAFFIC_KIND_COUNT }, { 12, -2 }, { 16, -2 }, { 20, -1 }, { 20, 6 },
+			{ 24, 0 }, { 24, 5 }, { 28, -1 } },
 		-1 },
 	{ "no traffic", pack_no_traffic, unpack_ring_place, 24, { { 4, -1 } }, 12 },
 	{ "over", pack_over, unpack_ring_place, 13, { { 0, -1 } }, 8 },
@@ -431,6 +432,7 @@ START_TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 	ck_assert_int_eq(place.probe, 12);
 	ck_assert_int_eq(place.kind, MUSTER_TRAFFIC_KIND_RAIL);
 	ck_assert_int_eq(place.peer, -1);
+	ck_assert_int_eq(place.peer_rank, 70000);
 	ck_assert_int_eq(place.round, 5);
 	ck_assert_int_eq(place.rounds, 6);
 	ck_assert_int_eq(place.deadline_ms, 10000);

@@ -4,6 +4,10 @@
 #include "eval/select.h"
 
 #define RING(rank, status, more) rank " probe nccl_allreduce " status " " more "\n"
+#define PAIR(rank, status, more) rank " probe nccl_pairs " status " " more "\n"
+#define STEP(rank, more) rank " probe step not_run - " more "\n"
+#define EXCHANGE "'pairs':{'metric':'pair.exchange_us','max':9,'source':'s'}"
+#define STEPS "'compute':{'metric':'rank.compute_ms','max':9,'source':'s'}"
 #define BUSBW "'busbw':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}"
 
 static const struct {
@@ -67,6 +71,52 @@ static const struct {
 		"fail rank.missing b rank=1: a result from every rank | no message\n"
 		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | unable\n",
 		MUSTER_FAIL },
+	/* in a round of two only the partner can have ended it */
+	{ PAIR("a/0", "error", "remote broken ring=2 with=1") PAIR("b/1", "crashed", "- segfault ring=2 with=0"),
+		EXCHANGE,
+		"fail probe.nccl_pairs b rank=1: probe nccl_pairs finishes | segfault\n"
+		"skip probe.nccl_pairs a rank=0: probe nccl_pairs finishes | ended by the failure of rank 1\n",
+		MUSTER_FAIL },
+	{ PAIR("a/0", "error", "vendor broken ring=2 with=1") PAIR("b/1", "error", "called_off cancelled ring=2 with=0")
+			PAIR("c/2", "crashed", "- segfault ring=2 with=3")
+				PAIR("d/3", "error", "called_off ended ring=2 with=2"),
+		EXCHANGE,
+		"fail probe.nccl_pairs a rank=0: probe nccl_pairs finishes | broken\n"
+		"fail probe.nccl_pairs c rank=2: probe nccl_pairs finishes | segfault\n"
+		"skip probe.nccl_pairs b rank=1: probe nccl_pairs finishes | cancelled\n"
+		"skip probe.nccl_pairs d rank=3: probe nccl_pairs finishes | ended\n",
+		MUSTER_FAIL },
+	{ PAIR("a/0", "error", "called_off cancelled ring=2 with=1") "b/1 missing", EXCHANGE,
+		"fail rank.missing b rank=1: a result from every rank | no message\n"
+		"skip probe.nccl_pairs a rank=0: probe nccl_pairs finishes | cancelled\n",
+		MUSTER_FAIL },
+	/* cancelled, and the partner did well: nothing is known to excuse it */
+	{ PAIR("a/0", "error", "called_off cancelled ring=2 with=1") PAIR("b/1", "ok", "- - ring=2 with=0"), EXCHANGE,
+		"inconclusive probe.nccl_pairs a rank=0: probe nccl_pairs finishes | cancelled\n"
+		"skip pairs b rank=1: at most 9 us | the rank was in no such exchange\n",
+		MUSTER_INCONCLUSIVE },
+	/* traffic that was not run for a failure before it, here or elsewhere, is no finding of its own */
+	{ RING("a/0", "ok", "- - ring=2") RING("b/1", "crashed", "- segfault ring=2") STEP("a/0", "needed ring=1")
+			STEP("b/1", "segfault"),
+		BUSBW "," STEPS, "fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | segfault\n",
+		MUSTER_FAIL },
+	{ RING("a/0", "ok", "- - ring=2") PAIR("b/1", "hung", "- silent ring=2 with=0") STEP("a/0", "needed ring=2")
+			STEP("b/1", "needed ring=2"),
+		EXCHANGE "," STEPS,
+		"fail probe.nccl_pairs b rank=1: probe nccl_pairs finishes | silent\n"
+		"skip pairs a rank=0: at most 9 us | the rank was in no such exchange\n",
+		MUSTER_FAIL },
+	{ "a/0 = - -\n" STEP("a/0", "needed ring=2") "b/1 missing", STEPS,
+		"fail rank.missing b rank=1: a result from every rank | no message\n", MUSTER_FAIL },
+	{ STEP("a/0", "late ring=2") STEP("b/1", "late ring=2"), STEPS,
+		"inconclusive probe.step a rank=0: probe step finishes | late\n"
+		"inconclusive probe.step b rank=1: probe step finishes | late\n",
+		MUSTER_INCONCLUSIVE },
+	/* a failure that no check needs explains nothing */
+	{ PAIR("a/0", "error", "vendor broken ring=2") STEP("a/0", "needed ring=2"), STEPS,
+		"inconclusive probe.step a rank=0: probe step finishes | needed\n"
+		"skip probe.nccl_pairs a rank=0: probe nccl_pairs finishes | broken (no check of this run needs it)\n",
+		MUSTER_INCONCLUSIVE },
 	/* the first rank of all is as missing as any other */
 	{ "a/1 rank.local_rank 1\na/2 rank.local_rank 2", "'c':{'metric':'rank.local_rank','min':0,'source':'s'}",
 		"fail rank.missing: a result from each of 2 ranks | the run does not contain ranks 0\n", MUSTER_FAIL },

@@ -133,10 +133,13 @@ START_TEST(an_outcome_is_read_as_it_was_written)
 		.detail = "no answer after 30 s",
 		.step = "copying \"x\"",
 		.evidence = "last words",
-		.ring = 16,
+		.ring = 2,
+		.partner = _i,
 		.elapsed_ms = 30000,
 	};
-	char *text = muster_record_outcome_line(&outcome);
+	char *text = muster_record_outcome_line(&outcome), partner[32];
+	snprintf(partner, sizeof partner, "\"partner\": %d", _i - 1); /* in a line, the rank itself */
+	ck_assert_int_eq(strstr(text, _i ? partner : "partner") != NULL, _i > 0);
 	ck_assert_int_eq(read_line(text), 0);
 	free(text);
 	ck_assert_uint_eq(parts.rank.outcomes.count, 1);
@@ -147,7 +150,8 @@ START_TEST(an_outcome_is_read_as_it_was_written)
 	ck_assert_str_eq(read->detail, "no answer after 30 s");
 	ck_assert_str_eq(read->step, "copying \"x\"");
 	ck_assert_str_eq(read->evidence, "last words");
-	ck_assert_int_eq(read->ring, 16);
+	ck_assert_int_eq(read->ring, 2);
+	ck_assert_int_eq(read->partner, _i);
 	ck_assert_double_eq(read->elapsed_ms, 30000);
 	ck_assert_ptr_null(parts.died);
 }
@@ -456,7 +460,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, a_record_grows_by_lines);
-	tcase_add_test(tcase, an_outcome_is_read_as_it_was_written);
+	tcase_add_loop_test(tcase, an_outcome_is_read_as_it_was_written, 0, 3);
 	tcase_add_test(tcase, a_rank_is_read_as_it_was_written);
 	tcase_add_test(tcase, what_is_kept_is_read_as_it_was_written);
 	tcase_add_test(tcase, samples_from_the_middle_can_be_dropped);

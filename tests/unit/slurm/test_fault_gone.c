@@ -24,6 +24,7 @@ static const struct {
 #define COPY "copy.h2d", "gpu.h2d_gbps", "gpu_copy", "at least 21 GB/s", NULL
 #define SAME "same.driver", "node.driver_version", "system", "the same on all nodes", NULL
 #define RING "ring.busbw", "nccl.allreduce_busbw_gbps", "nccl_allreduce", "at least 1", NULL
+#define PAIRS "pairs.x", "pair.exchange_gbps", "nccl_pairs", "at least 1", NULL
 #define NONE                                                                                                           \
 	{                                                                                                              \
 		.check = NULL                                                                                          \
@@ -53,6 +54,8 @@ static const struct {
 	{ "two, and compared", 2, REASON("same.driver"), SAME, 2, 0, NONE, NULL, true },
 	{ "a ring of one node", 1, REASON("ring.busbw"), RING, 1, 0, NONE, NULL, false },
 	{ "a ring of two", 2, REASON("ring.busbw"), RING, 1, 0, NONE, NULL, true },
+	{ "exchanges on one node", 1, REASON("pairs.x"), PAIRS, 1, 0, NONE, NULL, false },
+	{ "exchanges on two nodes", 2, REASON("pairs.x"), PAIRS, 1, 0, NONE, NULL, true },
 	{ "a ring of one, drained for it", 1, MUSTER_DRAINED_BY_HEALTH, "ring.busbw", "", RING, 1, 0, NONE, NULL,
 		true },
 	{ "a rank is back", 2, REASON("rank.missing"), COPY, 1, 0, NONE, NULL, true },
