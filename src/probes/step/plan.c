@@ -19,7 +19,8 @@ static const struct {
 } weights[MUSTER_STEP_WEIGHTS] = {
 	{ HIDDEN + 2 * KEY_HEADS * HEAD, HIDDEN },
 	{ HIDDEN, HIDDEN },
-	{ 2 * FEED_FORWARD, HIDDEN },
+	{ FEED_FORWARD, HIDDEN },
+	{ FEED_FORWARD, HIDDEN },
 	{ HIDDEN, FEED_FORWARD },
 };
 
@@ -29,8 +30,8 @@ void muster_step_shapes(size_t tokens, struct muster_step_shape ret[MUSTER_STEP_
 		size_t out = weights[i].out, in = weights[i].in;
 		struct muster_step_shape *backward = &ret[MUSTER_STEP_PRODUCTS - 2 * (i + 1)];
 		ret[i] = (struct muster_step_shape){ .m = out, .n = tokens, .k = in, .gradient = -1 };
-		backward[0] = (struct muster_step_shape){ .m = in, .n = tokens, .k = out, .gradient = -1 };
-		backward[1] = (struct muster_step_shape){ .m = out, .n = in, .k = tokens, .gradient = i };
+		backward[0] = (struct muster_step_shape){ .m = out, .n = in, .k = tokens, .gradient = i };
+		backward[1] = (struct muster_step_shape){ .m = in, .n = tokens, .k = out, .gradient = -1 };
 	}
 }
 

@@ -2,7 +2,7 @@
  *
  * The shapes are those of one layer of Llama 3.1 8B (config.json of meta-llama/Llama-3.1-8B): hidden size 4096, feed
  * forward 14336, 32 heads of 128 with 8 for keys and values. Attention itself, norms and the optimiser are no part of
- * the step: the four projections have more than nine tenths of a layer's operations at these lengths.
+ * the step: the projections have more than nine tenths of a layer's operations at these lengths.
  */
 #ifndef MUSTER_PROBES_STEP_PLAN_H
 #define MUSTER_PROBES_STEP_PLAN_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The projections of a layer, in the order of the forward pass: queries, keys and values; output; gate and up; down. */
-#define MUSTER_STEP_WEIGHTS 4
-/* For each: its product forward, and backward those for the gradients of its input and of its weight. */
+/* The projections of a layer, in the order of the forward pass: queries, keys and values; output; gate; up; down. */
+#define MUSTER_STEP_WEIGHTS 5
+/* For each: its product forward, and backward those for the gradients of its weight and of its input. */
 #define MUSTER_STEP_PRODUCTS (3 * MUSTER_STEP_WEIGHTS)
 
 #define MUSTER_STEP_TOKENS_LEAST 256
