@@ -110,7 +110,10 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "rank.cpus", 24, NULL },
 	{ "rank.gpu_choice", 0, "local-rank" },
 	{ "rank.memory_policy", 0, "default" },
+	{ "rank.nccl_algo", 0, "67108864:RING/SIMPLE 536870912:RING/SIMPLE" },
+	{ "rank.nccl_collnet", 0, "none" },
 	{ "rank.nccl_init_ms", 431.7, NULL },
+	{ "rank.nccl_plugin", 0, "none" },
 	{ "rank.nccl_transport", 0, "P2P/CUMEM NET/IB/GDRDMA" },
 	{ "rank.visible_gpus", 8, NULL },
 };
