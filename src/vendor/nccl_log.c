@@ -358,6 +358,13 @@ void muster_nccl_log_parse_way(
 	snprintf(ret->nic, sizeof ret->nic, "%s", *way.nics ? way.nics : none ? "none" : "unknown");
 }
 
+/* Of the part TUNING: the table of its model, and a line for each all-reduce. They say nothing of a failure. */
+static bool is_tuning(const char *info)
+{
+	size_t length = info ? strlen(info) : 0;
+	return length > 0 && (info[length - 1] == '|' || strstr(info, " Bytes -> Algo "));
+}
+
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size)
 {
 	/* A ring of the last lines; warnings drive the others out. */
@@ -369,7 +376,7 @@ const char *muster_nccl_log_tail(const char *text, size_t length, char *out, siz
 		if (warning && !warned)
 			count = 0;
 		warned |= warning != NULL;
-		if (strstr(line, " Bytes -> Algo ")) /* one for each all-reduce */
+		if (is_tuning(info))
 			continue;
 		if (*line && warned == (warning != NULL))
 			last[count++ % TAIL_LINES] = warning ? warning : info ? info : line;

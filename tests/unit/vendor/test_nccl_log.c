@@ -224,7 +224,9 @@ static const struct {
 	{ "", 64, "" },
 	{ "\n\n", 64, "" },
 	{ AT "one\n" AT "two\n", 64, "one | two" },
-	{ AT "one\n" AT "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n", 64, "one" },
+	{ AT "one\n" AT "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n" AT
+	     "ReduceScatter |    14.4/   0.0 |    21.4/   0.0 |    56.0/   0.1 |\n",
+		64, "one" },
 	{ AT "one\n" WARN "socket refused\n" AT "three\n" WARN "giving up\n", 64, "socket refused | giving up" },
 	{ "no prefix\n", 64, "no prefix" },
 	{ AT "1\n" AT "2\n" AT "3\n" AT "4\n" AT "5\n" AT "6\n" AT "7\n" AT "8\n" AT "9\n" AT "10\n" AT "11\n" AT
