@@ -2,7 +2,9 @@
  * how even one all-reduce is with the next
  */
 #include "probes/metrics.h"
-#include "probes/nccl/session.h"
+#include "probes/nccl_collectives/collectives.h"
+
+#include <math.h>
 
 #define BUSBW_METRIC(name, what)                                                                                       \
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, name, MUSTER_NUMBER, "GB/s",                                                   \
@@ -36,6 +38,74 @@ static const struct muster_metric metrics[] = {
 		"time that 99 of the 100 all-reduces do not exceed on this rank", "bytes"),
 };
 
+#define LARGEST (128 * MIB)
+#define LARGEST_FULL GIB
+#define ALLTOALL_RANKS_MAX 512 /* unless the profile is full: each rank connects to every other one */
+
+/* The buffers; *ret_limit: the largest power of two that all ranks have room for. */
+static int prepare(const struct muster_nccl_session *s, uint64_t *ret_limit, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	uint64_t largest = muster_probe_env(s->ctx)->profile == MUSTER_FULL ? LARGEST_FULL : LARGEST;
+	if (muster_nccl_received_make(s->ctx, resources->room < largest ? resources->room : largest, err) < 0)
+		return -1;
+	uint64_t room = resources->room < resources->received_room ? resources->room : resources->received_room;
+	float bits = -(float)floor(log2((double)room));
+	if (muster_nccl_agree(s, &bits, 1, err) < 0)
+		return -1;
+	*ret_limit = (uint64_t)1 << (int)-bits;
+	return 0;
+}
+
+static void skip_alltoall(const struct muster_nccl_session *s, const char *reason)
+{
+	const struct muster_value labels[] = { muster_number(s->ring.nodes), muster_number(s->ring.ranks) };
+	if (s->ring.rank == 0)
+		muster_emit_null(s->ctx, "nccl.alltoall_connect_ms", labels, 2, "%s", reason);
+	muster_collective_emit_none(s, MUSTER_ALLTOALL, reason);
+}
+
+static void skip_all(const struct muster_nccl_session *s, const char *reason)
+{
+	muster_collective_jitter_none(s, reason);
+	muster_collective_emit_none(s, MUSTER_ALLGATHER, reason);
+	muster_collective_emit_none(s, MUSTER_REDUCESCATTER, reason);
+	skip_alltoall(s, reason);
+}
+
+static int measure_alltoall(const struct muster_nccl_session *s, uint64_t limit, struct muster_error *err)
+{
+	if (s->ring.ranks > ALLTOALL_RANKS_MAX && muster_probe_env(s->ctx)->profile != MUSTER_FULL) {
+		skip_alltoall(s, "more than 512 ranks: only the profile full does an all-to-all");
+		return 0;
+	}
+	return muster_collective_connect(s, err) < 0 ? -1 : muster_collective_measure(s, MUSTER_ALLTOALL, limit, err);
+}
+
+/* The all-to-all comes last: it needs connections that no ring has. */
+static int measure(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	uint64_t limit;
+	if (prepare(s, &limit, err) < 0 || muster_collective_jitter(s, limit, err) < 0 ||
+		muster_collective_measure(s, MUSTER_ALLGATHER, limit, err) < 0 ||
+		muster_collective_measure(s, MUSTER_REDUCESCATTER, limit, err) < 0)
+		return -1;
+	return measure_alltoall(s, limit, err);
+}
+
+static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
+{
+	struct muster_nccl_session s;
+	if (muster_nccl_session_standing(ctx, round->timeout_ms, &s, err) < 0)
+		return -1;
+	s.bytes = LARGEST;
+	if (s.ring.ranks == 1) {
+		skip_all(&s, "one rank has no other rank to exchange data with");
+		return 0;
+	}
+	return measure(&s, err) < 0 ? muster_nccl_session_fail(&s, err) : 0;
+}
+
 const struct muster_probe muster_probe_nccl_collectives = {
 	.name = "nccl_collectives",
 	.summary = "all-to-all, all-gather and reduce-scatter over all ranks; how even all-reduces are",
@@ -45,5 +115,6 @@ const struct muster_probe muster_probe_nccl_collectives = {
 	.order = 74,
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
+	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
 };

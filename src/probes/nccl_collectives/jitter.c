@@ -1,0 +1,130 @@
+/* jitter.c - how even one all-reduce is with the next
+ *
+ * All of them are in the stream before the first one begins, so that the GPU never waits for the host.
+ */
+#include "probes/nccl_collectives/collectives.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 100
+#define BYTES (8 * MIB)
+#define OUTLIER 1.5     /* times the median */
+#define LAUNCH_US 200.0 /* that the CPU needs to launch one, as a mean of many */
+#define LONGEST_US 2e6  /* of all of them */
+_Static_assert(ROUNDS <= AGREED_MAX, "one agreement is enough");
+
+static int by_time(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+	return (x > y) - (x < y);
+}
+
+void muster_collective_jitter_of(float *times, size_t count, double *ret_p50, double *ret_p99, double *ret_outliers)
+{
+	size_t outliers = 0;
+	qsort(times, count, sizeof *times, by_time);
+	double middle = ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
+	for (size_t i = 0; i < count; i++)
+		outliers += (double)times[i] > OUTLIER * middle;
+	*ret_p50 = middle;
+	*ret_p99 = (double)times[(size_t)ceil(0.99 * (double)count) - 1];
+	*ret_outliers = (double)outliers / (double)count;
+}
+
+static int reduce(const struct muster_nccl_session *s, void *bytes, struct muster_error *err)
+{
+	return muster_nccl_sum(s, s->resources->data, (size_t)(*(const uint64_t *)bytes) / sizeof(float), ncclSum, err);
+}
+
+/* One event before the first all-reduce, and one after each. */
+static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double once_us,
+	float times_us[ROUNDS], struct muster_error *err)
+{
+	if (muster_nccl_head_start(s, once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0, err) < 0)
+		return -1;
+	for (int i = 0; i <= ROUNDS; i++) /* the first is not timed: ranks come to it at different times */
+		if (reduce(s, &bytes, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
+			return -1;
+	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0)
+		return -1;
+	for (int i = 0; i < ROUNDS; i++) {
+		float ms;
+		if (MUSTER_CUDA(s->resources->cuda, err, cuEventElapsedTime, &ms, events[i], events[i + 1]) < 0)
+			return -1;
+		times_us[i] = ms * 1e3f;
+	}
+	return 0;
+}
+
+static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, float times_us[ROUNDS],
+	struct muster_error *err)
+{
+	const struct muster_cuda *cuda = s->resources->cuda;
+	CUevent events[ROUNDS + 1] = { NULL };
+	int failed = 0;
+	for (size_t i = 0; i <= ROUNDS && failed == 0; i++)
+		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &events[i], CU_EVENT_DEFAULT);
+	if (failed == 0)
+		failed = time_each(s, events, bytes, once_us, times_us, err);
+	for (size_t i = 0; i <= ROUNDS; i++)
+		if (events[i])
+			cuda->cuEventDestroy_v2(events[i]);
+	return failed;
+}
+
+/* reason NULL: the values. times_us: of each round the slowest rank's. */
+static void emit(
+	const struct muster_nccl_session *s, uint64_t bytes, double own_p99, float *times_us, const char *reason)
+{
+	const struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring.nodes),
+		muster_number(s->ring.ranks) };
+	static const char *const metrics[] = { "nccl.allreduce_p50_us", "nccl.allreduce_p99_us",
+		"nccl.allreduce_outliers" };
+	double values[3] = { 0 };
+	if (reason)
+		muster_emit_null(s->ctx, "rank.allreduce_p99_us", labels, 1, "%s", reason);
+	else
+		muster_emit(s->ctx, "rank.allreduce_p99_us", labels, 1, muster_number(own_p99));
+	if (s->ring.rank != 0)
+		return;
+	if (!reason)
+		muster_collective_jitter_of(times_us, ROUNDS, &values[0], &values[1], &values[2]);
+	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+		if (reason)
+			muster_emit_null(s->ctx, metrics[i], labels, 3, "%s", reason);
+		else
+			muster_emit(s->ctx, metrics[i], labels, 3, muster_number(values[i]));
+}
+
+void muster_collective_jitter_none(const struct muster_nccl_session *s, const char *reason)
+{
+	emit(s, BYTES, 0, NULL, reason);
+}
+
+int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit, struct muster_error *err)
+{
+	uint64_t bytes = limit < BYTES ? limit : BYTES;
+	float once, times_us[ROUNDS], own[ROUNDS];
+	double us, p50, p99, outliers;
+	muster_step(s->ctx, "%d all-reduces that are timed one by one", ROUNDS);
+	if (muster_nccl_head_start(s, 0, err) < 0 ||
+		muster_nccl_time_one(s, reduce, &bytes, "an all-reduce", &us, err) < 0)
+		return -1;
+	once = (float)us;
+	if (muster_nccl_agree(s, &once, 1, err) < 0)
+		return -1;
+	if ((double)once * ROUNDS > LONGEST_US) {
+		emit(s, bytes, 0, NULL, "100 all-reduces would take longer than 2 s");
+		return 0;
+	}
+	if (measure(s, bytes, (double)once, own, err) < 0)
+		return muster_wrap(err, "all-reduces that are timed one by one");
+	memcpy(times_us, own, sizeof own);
+	if (muster_nccl_agree(s, times_us, ROUNDS, err) < 0)
+		return -1;
+	muster_collective_jitter_of(own, ROUNDS, &p50, &p99, &outliers);
+	emit(s, bytes, p99, times_us, p50 > 0 ? NULL : "no time between the events of the GPU");
+	return 0;
+}

@@ -1,0 +1,291 @@
+/* measure.c - a collective's result, checked, and its time
+ *
+ * A rank's part is the size by the number of ranks, in whole words of 16 bytes, as nccl-tests has it. Data that is only
+ * moved is one range on each receiver, of which each sender has written its part.
+ */
+#include "probes/nccl_collectives/collectives.h"
+
+#include "util/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROUNDS 3     /* checked: one check often misses a bad part */
+#define TIMED_MS 5.0 /* of collectives in each repeat, within these counts */
+#define TIMED_MIN 1
+#define TIMED_MAX 12
+#define REPEATS 2 /* the best one counts */
+#define WORD 16
+
+struct work {
+	const struct muster_nccl_session *s;
+	enum muster_collective collective;
+	const struct kind *kind;
+	uint64_t bytes; /* of the size */
+	uint64_t part;  /* of one rank */
+};
+
+struct kind {
+	const char *name, *busbw, *wrong;
+	int (*fill)(const struct work *work, int round, struct muster_error *err);
+	muster_nccl_operation_fn *run;
+	int (*check)(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err);
+};
+
+/* Where a receiver's range begins; it has less than 2^28 words. */
+static uint64_t seed_of(const struct work *work, int round, int receiver)
+{
+	return ((uint64_t)work->collective << 60) + ((uint64_t)(round + 1) << 52) +
+	       ((uint64_t)(unsigned int)receiver << 28);
+}
+
+static uint64_t words_before(const struct work *work, int rank)
+{
+	return (uint64_t)(unsigned int)rank * work->part / sizeof(uint64_t);
+}
+
+/* ---- all-gather ---- */
+
+static int gather_fill(const struct work *work, int round, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	return muster_nccl_pattern_fill(
+		s, s->resources->data, work->part, seed_of(work, round, 0) + words_before(work, s->ring.rank), err);
+}
+
+static int gather_run(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
+{
+	const struct work *work = arg;
+	const struct muster_nccl_resources *resources = s->resources;
+	return muster_nccl_settle(s,
+		resources->nccl->ncclAllGather((const void *)(uintptr_t)resources->data,
+			(void *)(uintptr_t)resources->received, (size_t)work->part / sizeof(float), ncclFloat32,
+			s->comm, resources->stream),
+		"ncclAllGather", err);
+}
+
+static int gather_check(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	return muster_nccl_pattern_check(s, s->resources->received, work->part * (uint64_t)s->ring.ranks,
+		seed_of(work, round, 0), ret_wrong, err);
+}
+
+/* ---- all-to-all ---- */
+
+static int alltoall_fill(const struct work *work, int round, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	for (int rank = 0; rank < s->ring.ranks; rank++)
+		if (muster_nccl_pattern_fill(s, s->resources->data + (uint64_t)rank * work->part, work->part,
+			    seed_of(work, round, rank) + words_before(work, s->ring.rank), err) < 0)
+			return -1;
+	return 0;
+}
+
+/* A rank's part for itself goes the same way. */
+static int alltoall_run(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
+{
+	const struct work *work = arg;
+	const struct muster_nccl_resources *resources = s->resources;
+	if (muster_nccl_group_start(s, err) < 0)
+		return -1;
+	for (int rank = 0; rank < s->ring.ranks; rank++) {
+		uint64_t at = (uint64_t)rank * work->part;
+		if (muster_nccl_send(s, resources->data + at, work->part, rank, err) < 0 ||
+			muster_nccl_receive(s, resources->received + at, work->part, rank, err) < 0)
+			return -1;
+	}
+	return muster_nccl_group_end(s, err);
+}
+
+static int alltoall_check(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	return muster_nccl_pattern_check(s, s->resources->received, work->part * (uint64_t)s->ring.ranks,
+		seed_of(work, round, s->ring.rank), ret_wrong, err);
+}
+
+/* ---- reduce-scatter ---- */
+
+static int scatter_fill(const struct work *work, int round, struct muster_error *err)
+{
+	const struct muster_ring *ring = &work->s->ring;
+	return muster_nccl_data_fill(
+		work->s, round * ring->ranks + ring->rank, work->part * (uint64_t)ring->ranks, err);
+}
+
+static int scatter_run(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
+{
+	const struct work *work = arg;
+	const struct muster_nccl_resources *resources = s->resources;
+	return muster_nccl_settle(s,
+		resources->nccl->ncclReduceScatter((const void *)(uintptr_t)resources->data,
+			(void *)(uintptr_t)resources->received, (size_t)work->part / sizeof(float), ncclFloat32,
+			ncclSum, s->comm, resources->stream),
+		"ncclReduceScatter", err);
+}
+
+/* This rank's part of the sum begins within a tile. */
+static int scatter_check(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err)
+{
+	static float tile[TILE_VALUES], turned[TILE_VALUES];
+	const struct muster_nccl_session *s = work->s;
+	struct muster_nccl_mismatch wrong;
+	size_t first = (size_t)((uint64_t)s->ring.rank * work->part / sizeof *tile % TILE_VALUES);
+	muster_nccl_data_expect(round * s->ring.ranks, s->ring.ranks, tile);
+	memcpy(turned, tile + first, (TILE_VALUES - first) * sizeof *tile);
+	memcpy(turned + TILE_VALUES - first, tile, first * sizeof *tile);
+	if (muster_nccl_data_check(s, s->resources->received, work->part, turned, &wrong, err) < 0)
+		return -1;
+	*ret_wrong = wrong.count;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static const struct kind kinds[MUSTER_COLLECTIVES] = {
+	[MUSTER_ALLGATHER] = { "all-gather", "nccl.allgather_busbw_gbps", "rank.allgather_wrong", gather_fill,
+		gather_run, gather_check },
+	[MUSTER_REDUCESCATTER] = { "reduce-scatter", "nccl.reducescatter_busbw_gbps", "rank.reducescatter_wrong",
+		scatter_fill, scatter_run, scatter_check },
+	[MUSTER_ALLTOALL] = { "all-to-all", "nccl.alltoall_busbw_gbps", "rank.alltoall_wrong", alltoall_fill,
+		alltoall_run, alltoall_check },
+};
+
+/* reason NULL: the bandwidth. */
+static void emit_busbw(const struct work *work, double slowest_us, const char *reason)
+{
+	const struct muster_ring *ring = &work->s->ring;
+	double n = ring->ranks, bytes = (double)work->part * n;
+	const struct muster_value labels[] = { muster_number((double)work->bytes), muster_number(ring->nodes),
+		muster_number(n) };
+	if (!reason && !(slowest_us > 0))
+		reason = "no time between the events of the GPU";
+	if (ring->rank != 0)
+		return;
+	if (reason)
+		muster_emit_null(work->s->ctx, work->kind->busbw, labels, 3, "%s", reason);
+	else
+		muster_emit(work->s->ctx, work->kind->busbw, labels, 3,
+			muster_number(bytes / 1e3 / slowest_us * (n - 1) / n));
+}
+
+static void emit_none(const struct work *work, const char *reason)
+{
+	const struct muster_value label = muster_number((double)work->bytes);
+	emit_busbw(work, 0, reason);
+	muster_emit_null(work->s->ctx, work->kind->wrong, &label, 1, "%s", reason);
+}
+
+/* The time of the last checked one, on the slowest rank. */
+static int check(struct work *work, double *ret_us, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	const struct muster_value label = muster_number((double)work->bytes);
+	uint64_t wrong = 0, more;
+	double us = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		if (work->kind->fill(work, round, err) < 0 ||
+			muster_nccl_time_one(s, work->kind->run, work, "a checked collective", &us, err) < 0 ||
+			work->kind->check(work, round, &more, err) < 0)
+			return -1;
+		wrong += more;
+	}
+	muster_emit(s->ctx, work->kind->wrong, &label, 1, muster_number((double)wrong));
+	float once = (float)us;
+	if (muster_nccl_agree(s, &once, 1, err) < 0)
+		return -1;
+	*ret_us = (double)once;
+	return 0;
+}
+
+/* *ret_us: the best repeat's mean, each repeat's on the slowest rank. */
+static int time_best(struct work *work, double once_us, double *ret_us, struct muster_error *err)
+{
+	const struct muster_nccl_session *s = work->s;
+	int count = muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
+	float slowest[REPEATS];
+	for (int i = 0; i < REPEATS; i++) {
+		double us;
+		if (muster_nccl_time(s, work->kind->run, work, count, muster_nccl_head_us(count, once_us),
+			    "the timed collectives", &us, err) < 0)
+			return -1;
+		slowest[i] = (float)us;
+	}
+	if (muster_nccl_agree(s, slowest, REPEATS, err) < 0)
+		return -1;
+	*ret_us = (double)slowest[0];
+	for (int i = 1; i < REPEATS; i++)
+		*ret_us = (double)slowest[i] < *ret_us ? (double)slowest[i] : *ret_us;
+	return 0;
+}
+
+static int measure_size(struct work *work, double *ret_us, struct muster_error *err)
+{
+	struct muster_probe_ctx *ctx = work->s->ctx;
+	char size[32];
+	double once_us;
+	muster_bytes_text(work->bytes, size, sizeof size);
+	muster_step(ctx, "%s of %s", work->kind->name, size);
+	if (check(work, &once_us, err) < 0 || time_best(work, once_us, ret_us, err) < 0)
+		return muster_wrap(err, "%s of %s", work->kind->name, size);
+	emit_busbw(work, *ret_us, NULL);
+	return 0;
+}
+
+/* The profile's sizes up to limit; limit itself when they are all larger. */
+static size_t make_sizes(const struct muster_probe_env *env, uint64_t limit, uint64_t sizes[4])
+{
+	static const uint64_t ladder[] = { 8 * MIB, 64 * MIB, 256 * MIB, GIB }, one[] = { 128 * MIB };
+	bool full = env->profile == MUSTER_FULL;
+	const uint64_t *wanted = full ? ladder : one;
+	size_t count = full ? sizeof ladder / sizeof *ladder : 1, kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (wanted[i] <= limit)
+			sizes[kept++] = wanted[i];
+	if (kept == 0)
+		sizes[kept++] = limit;
+	return kept;
+}
+
+/* Whether all ranks have time for so much. */
+static int has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err)
+{
+	float left_ms = -(float)(s->deadline_ms - muster_now_ms());
+	if (muster_nccl_agree(s, &left_ms, 1, err) < 0)
+		return -1;
+	*ret = needed_us / 1e3 < -(double)left_ms;
+	return 0;
+}
+
+int muster_collective_measure(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t limit,
+	struct muster_error *err)
+{
+	uint64_t sizes[4];
+	size_t count = make_sizes(muster_probe_env(s->ctx), limit, sizes);
+	double us = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct work work = { .s = s, .collective = collective, .kind = &kinds[collective], .bytes = sizes[i] };
+		work.part = sizes[i] / (uint64_t)s->ring.ranks / WORD * WORD;
+		double once_us = i > 0 ? us * (double)sizes[i] / (double)sizes[i - 1] : 0;
+		bool time;
+		if (has_time(s, once_us * (ROUNDS + REPEATS * 2), &time, err) < 0)
+			return -1;
+		if (work.part == 0)
+			emit_none(&work, "less than 16 bytes for each rank");
+		else if (!time)
+			emit_none(&work, "no time left for this size");
+		else if (measure_size(&work, &us, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void muster_collective_emit_none(
+	const struct muster_nccl_session *s, enum muster_collective collective, const char *reason)
+{
+	uint64_t sizes[4];
+	make_sizes(muster_probe_env(s->ctx), UINT64_MAX, sizes);
+	emit_none(&(struct work){ .s = s, .kind = &kinds[collective], .bytes = sizes[0] }, reason);
+}

@@ -1,0 +1,538 @@
+/* test_nccl_collectives.c - one rank of the ring against a scripted NCCL that plays all the others */
+#include "probes/nccl/exchange.c"
+#include "probes/nccl/session.c"
+#include "probes/nccl_collectives.c"
+#include "probes/nccl_collectives/connect.c"
+#include "probes/nccl_collectives/measure.c"
+#include "kernel_fakes.h"
+#include "check_main.h"
+#include "probe_fake.h"
+
+#define MESSAGES_MAX 2048
+
+struct ncclComm {
+	int unused;
+};
+
+static struct {
+	struct ncclComm comm;
+	double us[MUSTER_COLLECTIVES], reduce_us;
+	double odd_us; /* of every tenth all-reduce of data; 0: as the others */
+	struct {
+		size_t number; /* of the agreement, from 1 */
+		float value;   /* that another rank brings to its place 0 */
+	} other[2];
+	size_t agreements, reduces;
+	size_t calls[MUSTER_COLLECTIVES];
+	int wrong_round; /* of this collective two values are wrong in this round; -1: in none */
+	enum muster_collective wrong_in;
+	bool forgets; /* an all-to-all that moves nothing */
+	struct message {
+		bool sends;
+		char *at;
+		size_t bytes;
+		int peer;
+	} messages[MESSAGES_MAX];
+	size_t message_count;
+	int silent_distance; /* ranks so far away never connect; 0: all do */
+	bool hangs;
+	int depth, aborted;
+	bool met[1024];
+} nccl;
+static struct muster_error err;
+static struct probe_fake *context;
+
+static struct work work_of(enum muster_collective collective, size_t part)
+{
+	return (struct work){ .s = &standing, .collective = collective, .kind = &kinds[collective], .part = part };
+}
+
+/* Whether this is one of the checked ones, which number it has; -1: it is timed. */
+static int round_of(enum muster_collective collective, const void *send)
+{
+	size_t call = nccl.calls[collective]++;
+	fake.now_ms += nccl.us[collective] / 1e3;
+	queued.to = NULL;
+	if (call < ROUNDS)
+		return (int)call;
+	ck_assert_uint_eq(*(const uint64_t *)send, 0);
+	return -1;
+}
+
+static void spoil(enum muster_collective collective, int round, void *receive, size_t bytes)
+{
+	if (collective != nccl.wrong_in || round != nccl.wrong_round)
+		return;
+	((uint32_t *)receive)[1] ^= 1u << 9;
+	((uint32_t *)receive)[bytes / 4 - 1] ^= 1u << 3;
+}
+
+static void write_words(uint64_t seed, void *at, size_t bytes)
+{
+	const struct muster_pattern pattern = { seed, UINT64_MAX, 0, 0 };
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+		((uint64_t *)at)[i] = muster_pattern_word(&pattern, i);
+}
+
+static bool are_words(uint64_t seed, const void *at, size_t bytes)
+{
+	const struct muster_pattern pattern = { seed, UINT64_MAX, 0, 0 };
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+		if (((const uint64_t *)at)[i] != muster_pattern_word(&pattern, i))
+			return false;
+	return true;
+}
+
+static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	float *data = receive;
+	ck_assert(send == receive && type == ncclFloat32 && comm == &nccl.comm && stream);
+	queued.to = NULL;
+	if (op == ncclMax) {
+		nccl.agreements++;
+		for (size_t i = 0; i < LENGTH(nccl.other); i++)
+			if (nccl.other[i].number == nccl.agreements && nccl.other[i].value > data[0])
+				data[0] = nccl.other[i].value;
+		return ncclSuccess;
+	}
+	ck_assert_uint_le(count * sizeof *data, 8 * MIB);
+	fake.now_ms += (nccl.odd_us > 0 && nccl.reduces++ % 10 == 5 ? nccl.odd_us : nccl.reduce_us) / 1e3;
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_gather(
+	const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
+{
+	struct work work = work_of(MUSTER_ALLGATHER, count * sizeof(float));
+	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	int round = round_of(MUSTER_ALLGATHER, send);
+	if (round < 0)
+		return ncclSuccess;
+	ck_assert(are_words(seed_of(&work, round, 0) + words_before(&work, standing.ring.rank), send, work.part));
+	write_words(seed_of(&work, round, 0), receive, work.part * (size_t)standing.ring.ranks);
+	spoil(MUSTER_ALLGATHER, round, receive, work.part * (size_t)standing.ring.ranks);
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_scatter(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	ck_assert(type == ncclFloat32 && op == ncclSum && comm == &nccl.comm && stream);
+	int round = round_of(MUSTER_REDUCESCATTER, send), ranks = standing.ring.ranks, rank = standing.ring.rank;
+	for (size_t i = 0; round >= 0 && i < count; i++) {
+		float sum = 0;
+		for (int other = 0; other < ranks; other++)
+			sum += muster_nccl_data_value(round * ranks + other, (size_t)rank * count + i);
+		((float *)receive)[i] = sum;
+	}
+	spoil(MUSTER_REDUCESCATTER, round, receive, count * sizeof(float));
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_start(void)
+{
+	ck_assert_int_eq(nccl.depth++, 0);
+	nccl.message_count = 0;
+	return ncclSuccess;
+}
+
+static ncclResult_t note(bool sends, const void *at, size_t count, int peer)
+{
+	ck_assert_int_eq(nccl.depth, 1);
+	ck_assert_uint_lt(nccl.message_count, MESSAGES_MAX);
+	ck_assert(peer >= 0 && peer < standing.ring.ranks);
+	nccl.messages[nccl.message_count++] =
+		(struct message){ sends, (char *)(uintptr_t)at, count * sizeof(float), peer };
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_send(
+	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	return note(true, send, count, peer);
+}
+
+static ncclResult_t fake_receive(
+	void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	return note(false, receive, count, peer);
+}
+
+/* Of each rank one message, both ways. */
+static void all_to_all(void)
+{
+	struct work work = work_of(MUSTER_ALLTOALL, nccl.messages[0].bytes);
+	size_t all = work.part * (size_t)standing.ring.ranks;
+	char *receive = NULL;
+	int round = round_of(MUSTER_ALLTOALL, nccl.messages[0].at);
+	for (size_t i = 0; i < nccl.message_count && round >= 0; i++) {
+		const struct message *one = &nccl.messages[i];
+		ck_assert_uint_eq(one->bytes, work.part);
+		if (one->sends)
+			ck_assert(are_words(seed_of(&work, round, one->peer) + words_before(&work, standing.ring.rank),
+				one->at, work.part));
+		else if (!nccl.forgets)
+			write_words(seed_of(&work, round, standing.ring.rank) + words_before(&work, one->peer), one->at,
+				work.part);
+		receive = !one->sends && one->peer == 0 ? one->at : receive;
+	}
+	if (round >= 0)
+		spoil(MUSTER_ALLTOALL, round, receive, all);
+}
+
+static ncclResult_t fake_end(void)
+{
+	ck_assert_int_eq(--nccl.depth, 0);
+	if (nccl.messages[0].bytes != MESSAGE || nccl.message_count == 2 * (size_t)standing.ring.ranks) {
+		all_to_all();
+		return ncclSuccess;
+	}
+	for (size_t i = 0; i < nccl.message_count; i++) {
+		int ranks = standing.ring.ranks, peer = nccl.messages[i].peer;
+		int distance = (peer - standing.ring.rank + ranks) % ranks;
+		nccl.met[peer] = true;
+		nccl.hangs |= nccl.silent_distance > 0 && distance == nccl.silent_distance;
+	}
+	fake.stuck = nccl.hangs;
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
+{
+	(void)comm;
+	*result = ncclSuccess;
+	return ncclSuccess;
+}
+
+static ncclResult_t fake_abort(ncclComm_t comm)
+{
+	ck_assert_ptr_eq(comm, &nccl.comm);
+	nccl.aborted++;
+	return ncclSuccess;
+}
+
+static const struct muster_nccl fake_nccl = {
+	.ncclCommGetAsyncError = fake_async,
+	.ncclCommAbort = fake_abort,
+	.ncclAllReduce = fake_reduce,
+	.ncclAllGather = fake_gather,
+	.ncclReduceScatter = fake_scatter,
+	.ncclGroupStart = fake_start,
+	.ncclGroupEnd = fake_end,
+	.ncclSend = fake_send,
+	.ncclRecv = fake_receive,
+};
+const struct muster_nccl *muster_nccl(struct muster_error *ret)
+{
+	(void)ret;
+	return &fake_nccl;
+}
+int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
+	const char *call)
+{
+	(void)library;
+	(void)comm;
+	if (result == ncclSuccess || result == ncclInProgress)
+		return 0;
+	return muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+}
+
+static void stand(int rank, int ranks)
+{
+	const struct muster_nccl_resources *resources = muster_nccl_resources_make(&context->ctx, &err);
+	ck_assert_msg(resources != NULL, "%s", err.text);
+	standing = (struct muster_nccl_session){ .ctx = &context->ctx,
+		.ring = { .rank = rank, .ranks = ranks, .nodes = 2 },
+		.resources = resources,
+		.comm = &nccl.comm };
+	free(roster);
+	roster = muster_calloc((size_t)ranks, sizeof *roster);
+	roster_count = ranks;
+	for (int i = 0; i < ranks; i++)
+		roster[i] = 100 + i;
+}
+
+static void set_up(void)
+{
+	fake_gpu_reset();
+	fake_kernels_add(&scripted_cuda);
+	context = fake_gpu_new(&muster_probe_nccl_collectives);
+	context->ctx.env.profile = MUSTER_STANDARD;
+	context->ctx.env.min_bytes = context->ctx.env.max_bytes = MIB;
+	memset(&nccl, 0, sizeof nccl);
+	nccl.us[MUSTER_ALLGATHER] = 100;
+	nccl.us[MUSTER_REDUCESCATTER] = 200;
+	nccl.us[MUSTER_ALLTOALL] = 400;
+	nccl.reduce_us = 50;
+	nccl.wrong_round = -1;
+	err = (struct muster_error){ 0 };
+	unsetenv("NCCL_DEBUG_FILE");
+}
+
+static void tear_down(void)
+{
+	standing.comm = NULL;
+	muster_nccl_resources_release();
+	free(roster);
+	roster = NULL;
+	roster_count = 0;
+	fake_free(context);
+}
+
+static int play(int rank, int ranks, int timeout_ms)
+{
+	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = timeout_ms };
+	stand(rank, ranks);
+	return traffic(&context->ctx, &round, &err);
+}
+
+static double job_number(const char *metric)
+{
+	const struct muster_sample *sample = fake_sample(context, metric, NULL, NULL);
+	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", metric, sample->reason);
+	return sample->value.number;
+}
+
+static const char *job_reason(const char *metric)
+{
+	const struct muster_sample *sample = fake_sample(context, metric, NULL, NULL);
+	ck_assert_msg(sample->value.type == MUSTER_NULL, "%s is not null", metric);
+	return sample->reason;
+}
+
+START_TEST(bus_bandwidth_is_that_of_nccl_tests)
+{
+	ck_assert_msg(play(0, 4, 60000) == 0, "%s", err.text);
+	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
+	ck_assert_double_eq_tol(job_number("nccl.reducescatter_busbw_gbps"), 1048576 / 200e3 * 3 / 4, 1e-4);
+	ck_assert_double_eq_tol(job_number("nccl.alltoall_busbw_gbps"), 1048576 / 400e3 * 3 / 4, 1e-4);
+	const struct muster_sample *sample = fake_sample(context, "nccl.alltoall_busbw_gbps", NULL, NULL);
+	ck_assert_double_eq(sample->labels[0].value.number, MIB);
+	ck_assert_double_eq(sample->labels[1].value.number, 2);
+	ck_assert_double_eq(sample->labels[2].value.number, 4);
+	static const char *const only_after_a_failure[] = { "rank.alltoall_unreached", NULL };
+	fake_complete(context, only_after_a_failure);
+	ck_assert_int_eq(nccl.aborted, 0);
+}
+END_TEST
+
+START_TEST(every_rank_checks_all_values_of_three_rounds)
+{
+	ck_assert_msg(play(_i, 5, 60000) == 0, "%s", err.text);
+	ck_assert_double_eq(job_number("rank.allgather_wrong"), 0);
+	ck_assert_double_eq(job_number("rank.reducescatter_wrong"), 0);
+	ck_assert_double_eq(job_number("rank.alltoall_wrong"), 0);
+	for (size_t i = 0; i < context->samples.count && _i > 0; i++)
+		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
+}
+END_TEST
+
+START_TEST(wrong_values_are_counted_in_each_round)
+{
+	static const char *const wrongs[] = { "rank.allgather_wrong", "rank.reducescatter_wrong",
+		"rank.alltoall_wrong" };
+	nccl.wrong_in = (enum muster_collective)(_i / ROUNDS);
+	nccl.wrong_round = _i % ROUNDS;
+	ck_assert_msg(play(2, 4, 60000) == 0, "%s", err.text);
+	for (int i = 0; i < MUSTER_COLLECTIVES; i++)
+		ck_assert_double_eq(job_number(wrongs[i]), i == _i / ROUNDS ? 2 : 0);
+}
+END_TEST
+
+START_TEST(an_all_to_all_that_moves_nothing_is_wrong_everywhere)
+{
+	nccl.forgets = true;
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_double_eq(job_number("rank.alltoall_wrong"), 3.0 * MIB / 4);
+}
+END_TEST
+
+START_TEST(the_slowest_ranks_time_counts)
+{
+	nccl.other[0].number = 6; /* limit, one all-reduce, all of them, time left, the checked all-gather, the timed */
+	nccl.other[0].value = 1000;
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	/* of two repeats the better one, and the other rank was slow in the first one alone */
+	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
+	tear_down();
+	set_up();
+	nccl.other[0].number = 5;
+	nccl.other[0].value = 5000; /* a slow one is timed less often: a warm-up and one in each of two repeats */
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_uint_eq(nccl.calls[MUSTER_ALLGATHER], ROUNDS + 4);
+}
+END_TEST
+
+START_TEST(all_ranks_take_a_size_that_each_has_room_for)
+{
+	nccl.other[0].number = 1;
+	nccl.other[0].value = -18; /* 256 KiB on another rank */
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_double_eq(
+		fake_sample(context, "nccl.allgather_busbw_gbps", NULL, NULL)->labels[0].value.number, 256 * 1024);
+	ck_assert_double_eq(
+		fake_sample(context, "nccl.allreduce_p50_us", NULL, NULL)->labels[0].value.number, 256 * 1024);
+}
+END_TEST
+
+START_TEST(sizes_that_no_time_is_left_for_are_null)
+{
+	nccl.other[0].number = 4;
+	nccl.other[0].value = 1; /* its time is over */
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_str_eq(job_reason("nccl.allgather_busbw_gbps"), "no time left for this size");
+	ck_assert_str_eq(job_reason("rank.allgather_wrong"), "no time left for this size");
+	ck_assert_double_gt(job_number("nccl.reducescatter_busbw_gbps"), 0);
+}
+END_TEST
+
+START_TEST(one_rank_exchanges_nothing)
+{
+	ck_assert_int_eq(play(0, 1, 60000), 0);
+	ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "no other rank"));
+	static const char *const only_after_a_failure[] = { "rank.alltoall_unreached", NULL };
+	fake_complete(context, only_after_a_failure);
+	ck_assert_uint_eq(nccl.agreements, 0);
+}
+END_TEST
+
+START_TEST(many_ranks_make_an_all_to_all_in_the_profile_full_alone)
+{
+	context->ctx.env.profile = _i ? MUSTER_FULL : MUSTER_STANDARD;
+	context->ctx.env.min_bytes = context->ctx.env.max_bytes = 32 * 1024;
+	ck_assert_msg(play(0, 513, 60000) == 0, "%s", err.text);
+	if (_i)
+		ck_assert_double_gt(job_number("nccl.alltoall_busbw_gbps"), 0);
+	else
+		ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "more than 512 ranks"));
+	ck_assert(nccl.met[1] == (_i > 0));
+}
+END_TEST
+
+START_TEST(every_rank_is_met_once_and_both_ways)
+{
+	static const int ranks[] = { 2, 3, 9, 16, 17, 40 };
+	ck_assert_msg(play(1, ranks[_i], 60000) == 0, "%s", err.text);
+	for (int i = 0; i < ranks[_i]; i++)
+		ck_assert_msg(nccl.met[i] == (i != 1), "%d", i);
+}
+END_TEST
+
+START_TEST(ranks_that_do_not_connect_are_named)
+{
+	static const struct {
+		int distance;
+		const char *list;
+	} rows[] = { { 1, "104,106" }, { 2, "102-103,107-108" }, { 4, "100-101,109-112,127-128" }, { 20, "113-126" } };
+	nccl.silent_distance = rows[_i].distance;
+	ck_assert_int_eq(play(5, 29, 200), -1);
+	ck_assert_int_eq(err.code, MUSTER_ETIME);
+	ck_assert_int_eq(nccl.aborted, 1);
+	const char *list = fake_string(context, "rank.alltoall_unreached", NULL);
+	ck_assert_ptr_nonnull(strstr(err.text, list));
+	ck_assert_ptr_nonnull(strstr(err.text, "all-to-all: no connection to all of the ranks "));
+	ck_assert_double_eq(job_number("rank.allgather_wrong"), 0); /* what was measured before stays */
+	ck_assert_str_eq(list, rows[_i].list);
+}
+END_TEST
+
+START_TEST(a_cancelled_round_names_no_one)
+{
+	context->cancelled = "rank 2's worker crashed";
+	nccl.silent_distance = 1;
+	ck_assert_int_eq(play(0, 8, 60000), -1);
+	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
+	ck_assert_uint_eq(fake_count(context, "rank.alltoall_unreached"), 0);
+}
+END_TEST
+
+START_TEST(all_reduces_are_timed_one_by_one)
+{
+	nccl.odd_us = 500; /* one of ten */
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_double_eq_tol(job_number("nccl.allreduce_p50_us"), 50, 0.1);
+	ck_assert_double_eq_tol(job_number("nccl.allreduce_p99_us"), 500, 0.1);
+	ck_assert_double_eq_tol(job_number("nccl.allreduce_outliers"), 0.1, 1e-6);
+	ck_assert_double_eq_tol(job_number("rank.allreduce_p99_us"), 500, 0.1);
+}
+END_TEST
+
+START_TEST(too_slow_all_reduces_are_not_timed_one_by_one)
+{
+	nccl.reduce_us = 30000;
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p50_us"), "longer than 2 s"));
+	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "longer than 2 s"));
+}
+END_TEST
+
+START_TEST(percentiles_of_times_in_any_order)
+{
+	float times[] = { 4, 1, 3, 2 }, many[200];
+	double p50, p99, outliers;
+	muster_collective_jitter_of(times, 4, &p50, &p99, &outliers);
+	ck_assert_double_eq(p50, 2.5);
+	ck_assert_double_eq(p99, 4);
+	ck_assert_double_eq(outliers, 0.25);
+	for (size_t i = 0; i < LENGTH(many); i++)
+		many[i] = (float)(LENGTH(many) - i);
+	muster_collective_jitter_of(many, LENGTH(many), &p50, &p99, &outliers);
+	ck_assert_double_eq(p50, 100.5);
+	ck_assert_double_eq(p99, 198);
+	ck_assert_double_eq(outliers, 0.25);
+}
+END_TEST
+
+static const struct {
+	enum muster_profile profile;
+	uint64_t limit_mib;
+	const char *mib;
+} ladders[] = {
+	{ MUSTER_STANDARD, 512, "128" },
+	{ MUSTER_STANDARD, 128, "128" },
+	{ MUSTER_STANDARD, 64, "64" },
+	{ MUSTER_FULL, 8192, "8 64 256 1024" },
+	{ MUSTER_FULL, 256, "8 64 256" },
+	{ MUSTER_FULL, 4, "4" },
+};
+
+START_TEST(profile_and_room_make_the_sizes)
+{
+	uint64_t sizes[4];
+	char text[64] = "";
+	struct muster_probe_env env = { .profile = ladders[_i].profile };
+	size_t count = make_sizes(&env, ladders[_i].limit_mib * MIB, sizes);
+	for (size_t i = 0; i < count; i++) {
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof text - used, "%s%zu", i ? " " : "", (size_t)(sizes[i] / MIB));
+	}
+	ck_assert_str_eq(text, ladders[_i].mib);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("nccl_collectives");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, bus_bandwidth_is_that_of_nccl_tests);
+	tcase_add_loop_test(tests, every_rank_checks_all_values_of_three_rounds, 0, 5);
+	tcase_add_loop_test(tests, wrong_values_are_counted_in_each_round, 0, MUSTER_COLLECTIVES * ROUNDS);
+	tcase_add_test(tests, an_all_to_all_that_moves_nothing_is_wrong_everywhere);
+	tcase_add_test(tests, the_slowest_ranks_time_counts);
+	tcase_add_test(tests, all_ranks_take_a_size_that_each_has_room_for);
+	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null);
+	tcase_add_test(tests, one_rank_exchanges_nothing);
+	tcase_add_loop_test(tests, many_ranks_make_an_all_to_all_in_the_profile_full_alone, 0, 2);
+	tcase_add_loop_test(tests, every_rank_is_met_once_and_both_ways, 0, 6);
+	tcase_add_loop_test(tests, ranks_that_do_not_connect_are_named, 0, 4);
+	tcase_add_test(tests, a_cancelled_round_names_no_one);
+	tcase_add_test(tests, all_reduces_are_timed_one_by_one);
+	tcase_add_test(tests, too_slow_all_reduces_are_not_timed_one_by_one);
+	tcase_add_test(tests, percentiles_of_times_in_any_order);
+	tcase_add_loop_test(tests, profile_and_room_make_the_sizes, 0, LENGTH(ladders));
+	return check_main(tests);
+}
