@@ -287,6 +287,7 @@ static const struct muster_field barrier_fields[] = {
 static const struct muster_object_type barrier_type = MUSTER_OBJECT_TYPE(muster_sim_partition, barrier_fields);
 
 static const struct muster_field link_fields[] = {
+	F(muster_sim_link, name, TEXT),
 	F(muster_sim_link, from_node, INT),
 	F(muster_sim_link, to_node, INT),
 	F(muster_sim_link, from_gpu, TEXT),
@@ -314,6 +315,13 @@ static int check(const struct muster_sim_cluster *cluster, struct muster_error *
 		if (cluster->ranks[i].node < 0 || (size_t)cluster->ranks[i].node >= cluster->node_count)
 			return muster_fail(err, MUSTER_EUSAGE, "$.ranks[%zu].node: there is no node %d", i,
 				cluster->ranks[i].node);
+	for (size_t i = 0; i < cluster->link_count; i++) {
+		const struct muster_sim_link *link = &cluster->links[i];
+		if (link->from_node < 0 || (size_t)link->from_node >= cluster->node_count || link->to_node < 0 ||
+			(size_t)link->to_node >= cluster->node_count)
+			return muster_fail(err, MUSTER_EUSAGE, "$.links[%zu]: there are nodes 0 to %zu", i,
+				cluster->node_count - 1);
+	}
 	for (size_t i = 0; i < cluster->barrier_count; i++)
 		if (strlen(cluster->barriers[i].sides) != cluster->node_count)
 			return muster_fail(

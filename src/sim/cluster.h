@@ -213,6 +213,7 @@ struct muster_sim_partition {
 
 /* Two GPUs, by their bus ids, whose exchanges are slow, in both directions. */
 struct muster_sim_link {
+	const char *name;       /* "sim-1/0001:00:00.0 and sim-1/0002:00:00.0" */
 	int from_node, to_node; /* indexes */
 	const char *from_gpu, *to_gpu;
 	double gbps;

@@ -12,7 +12,7 @@
 static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
 /* By nvmlDeviceGpuRecoveryAction_t. */
 static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset" };
-static const char *const hangs[] = { "init", "reduce" };
+static const char *const hangs[] = { "init", "reduce", "exchange", "alltoall", "step" };
 static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
 
 static int needs_fabric(const struct muster_fault_target *t, struct muster_error *err)
@@ -27,6 +27,14 @@ static int needs_rack(const struct muster_fault_target *t, struct muster_error *
 	if (strspn(cluster, "0-") == strlen(cluster))
 		return muster_fail(err, MUSTER_EUSAGE, "NVLink ends at the node on this machine type");
 	return 0;
+}
+
+static int needs_neighbours(const struct muster_fault_target *t, struct muster_error *err)
+{
+	const char *cluster = t->gpu->fabric_cluster;
+	if (t->node->gpu_count > 1 || strspn(cluster, "0-") != strlen(cluster))
+		return 0;
+	return muster_fail(err, MUSTER_EUSAGE, "this GPU has no neighbours: its node has one GPU");
 }
 
 static int needs_peers(const struct muster_fault_target *t, struct muster_error *err)
@@ -133,7 +141,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "cublas-missing", MUSTER_SIM_NODE, NULL, "libcublasLt.so.13", "the node lacks cuBLASLt",
 		.apply = muster_fault_lib_missing },
 	{ "cut", MUSTER_SIM_NODE, "hang|error|slow", "hang",
-		"all-reduces between nodes 1..N and nodes N+1.. fail (N is this node)", .apply = muster_fault_cut },
+		"NCCL fails, or is slow, between nodes 1..N and nodes N+1.. (N is this node)",
+		.apply = muster_fault_cut },
 	{ "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host have this bandwidth",
 		.apply = muster_fault_d2h_slow },
 	{ "dies", MUSTER_SIM_RANK, "FUNCTION[#CALL]:HOW", NULL,
@@ -146,9 +155,14 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_duplicate_gpu },
 	{ "ecc-uncorrected", MUSTER_SIM_GPU, "ERRORS", "1", "this GPU has counted uncorrected ECC errors",
 		.needs = needs_ecc, .apply = muster_fault_ecc_uncorrected },
+	{ "edge-slow", MUSTER_SIM_GPU, "GB/s", "40",
+		"NCCL's exchanges between this GPU and others over NVLink are slow", .needs = needs_neighbours,
+		SETS(muster_sim_gpu, edge_gbps, NUMBER), .low = 1, .high = 10000 },
 	{ "env", MUSTER_SIM_NODE, "NAME[=TEXT]", "CUDA_DEVICE_ORDER",
 		"set or remove a variable of the node's ranks (removes it from nccl.conf too)",
 		.apply = muster_fault_env },
+	{ "exchange-wrong", MUSTER_SIM_RANK, NULL, NULL, "one value of each message that the rank receives is wrong",
+		SETS(muster_sim_rank, exchange_wrong, TRUE) },
 	{ "fabric-health", MUSTER_SIM_GPU, "MASK", "169", "the GPU's fabric health mask, as a decimal number",
 		.needs = needs_fabric, SETS(muster_sim_gpu, fabric_health, INT), .high = INT_MAX },
 	{ "fabric-manager-dead", MUSTER_SIM_NODE, NULL, "nv-fabricmanager", "NVIDIA's Fabric Manager does not run",
@@ -198,7 +212,10 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library",
 		.apply = muster_fault_lib_missing, WORDS(sonames) },
 	{ "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
-		"all-reduces between this node and node NUMBER fail", .apply = muster_fault_link_bad },
+		"NCCL fails, or is slow, between this node and node NUMBER", .apply = muster_fault_link_bad },
+	{ "link-slow", MUSTER_SIM_GPU, "PEER:GB/s", NULL,
+		"NCCL's exchanges between this GPU and another one are slow (PEER: gpu2, node2 or node2/gpu3)",
+		.apply = muster_fault_link_slow },
 	{ "log-unreadable", MUSTER_SIM_NODE, NULL, NULL, "the node's kernel log cannot be read",
 		SETS(muster_sim_node, kernel_log_hidden, TRUE) },
 	{ "memlock", MUSTER_SIM_NODE, "BYTES", "65536", "the limit on locked memory",
@@ -213,20 +230,25 @@ const struct muster_fault muster_fault_kinds[] = {
 		"the GPU's MIG mode, or the profile of the rank's instance (3g.20gb)", .apply = muster_fault_mig },
 	{ "nccl-async-error", MUSTER_SIM_RANK, NULL, NULL, "NCCL reports an asynchronous error on this rank",
 		SETS(muster_sim_rank, nccl_async_error, TRUE) },
-	{ "nccl-hang", MUSTER_SIM_RANK, "init|reduce", "init",
-		"NCCL of the rank never returns from its init, or never finishes an all-reduce",
+	{ "nccl-hang", MUSTER_SIM_RANK, "init|reduce|exchange|alltoall|step", "init",
+		"NCCL of the rank never returns from its init, or never finishes an all-reduce, an exchange of two "
+		"ranks, an all-to-all, or an all-reduce beside other work",
 		SETS(muster_sim_rank, nccl_hang, TEXT), WORDS(hangs) },
+	{ "nccl-jitter", MUSTER_SIM_RANK, "FACTOR", "4",
+		"one in fifty all-reduces takes this many times longer because of the rank",
+		SETS(muster_sim_rank, nccl_jitter, NUMBER), .low = 1, .high = 1000000 },
 	{ "nccl-plugin-missing", MUSTER_SIM_NODE, NULL, NULL, "NCCL finds no network plugin on the node",
 		.needs = needs_plugin, SETS(muster_sim_node, nccl_plugin_missing, TRUE) },
-	{ "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4", "collectives of the rank take this many times longer",
+	{ "nccl-slow", MUSTER_SIM_RANK, "FACTOR", "4",
+		"collectives and exchanges of the rank take this many times longer",
 		SETS(muster_sim_rank, nccl_slow, NUMBER), .low = 1, .high = 1000000 },
 	{ "nccl-version", MUSTER_SIM_NODE, "NUMBER", "21805",
 		"the node has this NCCL version, in the form of ncclGetVersion",
 		SETS(muster_sim_node, nccl_version, INT), .low = 2000, .high = 99999 },
 	{ "nccl-wrong-sum", MUSTER_SIM_RANK, NULL, NULL, "one value in the rank's result of every sum is wrong",
 		SETS(muster_sim_rank, nccl_wrong_sum, TRUE) },
-	{ "net-bad", MUSTER_SIM_NODE, "hang|error|slow", "hang", "all-reduces between this node and other nodes fail",
-		.apply = muster_fault_net_bad },
+	{ "net-bad", MUSTER_SIM_NODE, "hang|error|slow", "hang",
+		"NCCL fails, or is slow, between this node and other nodes", .apply = muster_fault_net_bad },
 	{ "nic-port-down", MUSTER_SIM_PORT, "PORT", "1", "this port of a device with several ports is DOWN",
 		.apply = muster_fault_nic_port_down },
 	{ "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down",
@@ -252,6 +274,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
 		.needs = needs_rack, .apply = muster_fault_rack },
+	{ "rail-slow", MUSTER_SIM_PORT, "GB/s", "5", "NCCL's exchanges between nodes through this device are slow",
+		SETS(muster_sim_port, rail_gbps, NUMBER), .low = 1, .high = 10000 },
 	{ "read-only", MUSTER_SIM_NODE, "AGE", "20m", "a file system went read-only after an error",
 		.apply = muster_fault_read_only },
 	{ "recovery-action", MUSTER_SIM_GPU, "ACTION", "gpu-reset", "what the driver says the GPU needs to recover",

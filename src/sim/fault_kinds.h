@@ -53,8 +53,8 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 
 #define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
-/* fault_gpu.c, fault_load.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_rank.c, fault_node.c,
- * fault_users.c, fault_log.c */
+/* fault_gpu.c, fault_load.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_traffic.c, fault_rank.c,
+ * fault_node.c, fault_users.c, fault_log.c */
 muster_fault_apply muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected, muster_fault_mig;
 muster_fault_apply muster_fault_memory_bad, muster_fault_memory_held, muster_fault_hbm_slow, muster_fault_gemm_slow,
 	muster_fault_hot, muster_fault_power_brake, muster_fault_power_cap, muster_fault_soak_drift;
@@ -65,7 +65,7 @@ muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_r
 	muster_fault_counter, muster_fault_nic_port_down, muster_fault_roce;
 muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_oom,
 	muster_fault_read_only;
-muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad;
+muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow;
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
 	muster_fault_daemon_dead;

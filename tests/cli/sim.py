@@ -18,7 +18,7 @@ import unittest
 MUSTER = os.path.abspath(sys.argv.pop(1))
 SKU = "Standard_ND96asr_v4"
 QUICK = ["--", "--profile", "quick"]
-TABLES = ("faults.json", "families.json", "history.json", "load.json", "rings.json", "workers.json")
+TABLES = ("faults.json", "families.json", "history.json", "load.json", "rings.json", "traffic.json", "workers.json")
 
 
 class Sim(unittest.TestCase):

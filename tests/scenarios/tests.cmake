@@ -30,6 +30,7 @@ if(Python3_FOUND)
 	muster_fault_tests(history faults.py)
 	muster_fault_tests(load faults.py)
 	muster_fault_tests(rings faults.py)
+	muster_fault_tests(traffic faults.py)
 	muster_fault_tests(workers workers.py)
 	foreach(case worker_in_the_ring worker_while_it_copies supervisor leader leader_while_rank_0_receives_its_records)
 		add_test(NAME scenarios.deaths.${case} COMMAND Python3::Interpreter

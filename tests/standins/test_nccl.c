@@ -953,6 +953,306 @@ START_TEST(arguments_of_messages_and_groups_are_checked)
 }
 END_TEST
 
+/* -- how long it takes -- */
+
+enum traffic { PAIR, ALLTOALL, ALLGATHER, REDUCESCATTER, ALLREDUCE };
+
+struct timed {
+	enum traffic traffic;
+	int ranks, peer; /* of rank 0 and, in a pair, the other one */
+	size_t bytes;
+	double gbps; /* as nccl-tests count: each way, or bus bandwidth */
+	void (*change)(struct muster_sim_cluster *cluster);
+	ncclUniqueId id;
+};
+
+static void call(
+	const struct timed *t, int rank, ncclComm_t comm, CUdeviceptr send, CUdeviceptr receive, CUstream stream)
+{
+	void *from = (void *)(uintptr_t)send, *to = (void *)(uintptr_t)receive;
+	size_t count = t->bytes / sizeof(float), each = t->bytes / (size_t)t->ranks;
+	OK(ncclGroupStart());
+	for (int i = 0; i < (t->traffic == PAIR ? 1 : t->traffic == ALLTOALL ? t->ranks : 0); i++) {
+		int peer = t->traffic == ALLTOALL ? i : rank == 0 ? t->peer : 0;
+		size_t bytes = t->traffic == ALLTOALL ? each : t->bytes;
+		ck_assert_int_eq(message(true, send + (size_t)i * bytes, bytes, peer, comm, stream), ncclSuccess);
+		ck_assert_int_eq(message(false, receive + (size_t)i * bytes, bytes, peer, comm, stream), ncclSuccess);
+	}
+	if (t->traffic == ALLGATHER)
+		OK(ncclAllGather(from, to, count / (size_t)t->ranks, ncclFloat32, comm, stream));
+	if (t->traffic == REDUCESCATTER)
+		OK(ncclReduceScatter(from, to, count / (size_t)t->ranks, ncclFloat32, ncclSum, comm, stream));
+	if (t->traffic == ALLREDUCE)
+		OK(ncclAllReduce(from, to, count, ncclFloat32, ncclSum, comm, stream));
+	end_group(comm);
+}
+
+static void timed_ranks(int rank, void *arg)
+{
+	const struct timed *t = arg;
+	CUstream stream;
+	CUevent before, after;
+	float ms;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuEventCreate(&before, 0));
+	CUDA_OK(cuEventCreate(&after, 0));
+	ncclComm_t comm = join(t->id, rank, t->ranks);
+	if (t->traffic != PAIR || rank == 0 || rank == t->peer) {
+		CUdeviceptr send = allocate(t->bytes), receive = allocate(t->bytes);
+		call(t, rank, comm, send, receive, stream);
+		CUDA_OK(cuEventRecord(before, stream));
+		call(t, rank, comm, send, receive, stream);
+		CUDA_OK(cuEventRecord(after, stream));
+		finish(stream);
+		CUDA_OK(cuEventElapsedTime(&ms, before, after));
+		double ranks = t->ranks, algbw = (double)t->bytes / 1e6 / (double)ms;
+		const double factors[] = { [PAIR] = 1,
+			[ALLTOALL] = (ranks - 1) / ranks,
+			[ALLGATHER] = (ranks - 1) / ranks,
+			[REDUCESCATTER] = (ranks - 1) / ranks,
+			[ALLREDUCE] = 2 * (ranks - 1) / ranks };
+		ck_assert_double_eq_tol(algbw * factors[t->traffic], t->gbps, t->gbps * 0.01);
+	}
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+/* Of H200; ranks of a node use one adapter of 25 GB/s. */
+static void change_nothing(struct muster_sim_cluster *cluster)
+{
+	for (int node = 0; node < EXAMPLE_NODES; node++)
+		for (int i = 0; i < EXAMPLE_GPUS; i++) {
+			cluster->nodes[node].gpus[i].nvlinks_active = cluster->nodes[node].gpus[i].nvlinks = 18;
+			cluster->nodes[node].gpus[i].nvlink_mbps = 26562;
+			cluster->nodes[node].gpus[i].nvlink_group = EXAMPLE_GPUS;
+		}
+}
+
+static void slow_edge(struct muster_sim_cluster *cluster)
+{
+	change_nothing(cluster);
+	cluster->nodes[0].gpus[2].edge_gbps = 40; /* rank 1: CUDA counts backwards */
+}
+
+static void slow_rail(struct muster_sim_cluster *cluster)
+{
+	change_nothing(cluster);
+	cluster->nodes[1].ports[0].rail_gbps = 4;
+}
+
+static void slow_link(struct muster_sim_cluster *cluster)
+{
+	static struct muster_sim_link link = { .name = "link", .gbps = 30 };
+	change_nothing(cluster);
+	link.from_gpu = cluster->nodes[0].gpus[2].bus_id; /* ranks 1 and 2 */
+	link.to_gpu = cluster->nodes[0].gpus[1].bus_id;
+	cluster->links = &link;
+	cluster->link_count = 1;
+}
+
+static void slow_rank(struct muster_sim_cluster *cluster)
+{
+	change_nothing(cluster);
+	cluster->ranks[1].nccl_slow = 4;
+}
+
+static void slow_net(struct muster_sim_cluster *cluster)
+{
+	static struct muster_sim_partition barrier = { .name = "a cut", .sides = "ab", .mode = "slow" };
+	change_nothing(cluster);
+	cluster->barriers = &barrier;
+	cluster->barrier_count = 1;
+}
+
+static void fewer_links(struct muster_sim_cluster *cluster)
+{
+	change_nothing(cluster);
+	cluster->nodes[0].gpus[2].nvlinks_active = 9;
+}
+
+static void no_links(struct muster_sim_cluster *cluster)
+{
+	for (int i = 0; i < EXAMPLE_GPUS; i++)
+		cluster->nodes[0].gpus[i].nvlink_group = 1;
+}
+
+#define SIZE_MIB ((size_t)1 << 20)
+
+static const struct timed timed[] = {
+	/* nccl-tests on two H200 */
+	{ PAIR, 2, 1, 8 * SIZE_MIB, 168, change_nothing, { "" } },
+	{ PAIR, 2, 1, 64 * SIZE_MIB, 265, change_nothing, { "" } },
+	{ PAIR, 2, 1, 512 * SIZE_MIB, 354, change_nothing, { "" } },
+	{ ALLTOALL, 2, 0, 8 * SIZE_MIB, 134, change_nothing, { "" } },
+	{ ALLTOALL, 2, 0, 64 * SIZE_MIB, 244, change_nothing, { "" } },
+	{ ALLTOALL, 2, 0, 512 * SIZE_MIB, 296, change_nothing, { "" } },
+	{ ALLGATHER, 2, 0, 8 * SIZE_MIB, 113, change_nothing, { "" } },
+	{ ALLGATHER, 2, 0, 64 * SIZE_MIB, 215, change_nothing, { "" } },
+	{ ALLGATHER, 2, 0, 512 * SIZE_MIB, 256, change_nothing, { "" } },
+	{ REDUCESCATTER, 2, 0, 8 * SIZE_MIB, 119, change_nothing, { "" } },
+	{ REDUCESCATTER, 2, 0, 64 * SIZE_MIB, 210, change_nothing, { "" } },
+	{ REDUCESCATTER, 2, 0, 512 * SIZE_MIB, 257, change_nothing, { "" } },
+	/* a latency: 12 us, and 20 us over the network */
+	{ PAIR, 2, 1, 8, 8 / 12e3, change_nothing, { "" } },
+	{ PAIR, 8, 4, 8, 8 / 20e3, change_nothing, { "" } },
+	/* through the host, and over an adapter that four ranks share */
+	{ PAIR, 2, 1, 512 * SIZE_MIB, 16, no_links, { "" } },
+	{ PAIR, 8, 4, 512 * SIZE_MIB, 25 * 0.965 / 4, change_nothing, { "" } },
+	{ PAIR, 5, 4, 512 * SIZE_MIB, 25 * 0.965 / 4, change_nothing, { "" } },
+	{ ALLTOALL, 8, 0, 512 * SIZE_MIB, 25 * 0.965 / 4 * 7 / 4, change_nothing, { "" } },
+	{ ALLGATHER, 8, 0, 512 * SIZE_MIB, 25 * 0.965, change_nothing, { "" } },
+	/* what the scenario slows down; the ring's order is that of the ranks */
+	{ PAIR, 4, 1, 64 * SIZE_MIB, 40, slow_edge, { "" } },
+	{ PAIR, 4, 2, 64 * SIZE_MIB, 265, slow_edge, { "" } },
+	{ ALLREDUCE, 4, 0, 64 * SIZE_MIB, 40, slow_edge, { "" } },
+	{ ALLGATHER, 4, 0, 64 * SIZE_MIB, 40, slow_edge, { "" } },
+	{ ALLTOALL, 4, 0, 64 * SIZE_MIB, 40, slow_edge, { "" } },
+	{ PAIR, 8, 4, 64 * SIZE_MIB, 1, slow_rail, { "" } },
+	{ PAIR, 8, 1, 64 * SIZE_MIB, 265, slow_rail, { "" } },
+	{ ALLREDUCE, 8, 0, 64 * SIZE_MIB, 4, slow_rail, { "" } },
+	{ PAIR, 4, 1, 64 * SIZE_MIB, 265, slow_link, { "" } },
+	{ ALLREDUCE, 4, 0, 64 * SIZE_MIB, 30, slow_link, { "" } },
+	{ ALLTOALL, 4, 0, 64 * SIZE_MIB, 90, slow_link, { "" } },
+	{ PAIR, 4, 1, 64 * SIZE_MIB, 265.0 / 4, slow_rank, { "" } },
+	{ ALLTOALL, 2, 0, 64 * SIZE_MIB, 244.0 / 4, slow_rank, { "" } },
+	{ PAIR, 8, 4, 64 * SIZE_MIB, 25 * 0.965 / 4 / 20, slow_net, { "" } },
+	{ PAIR, 8, 1, 64 * SIZE_MIB, 265, slow_net, { "" } },
+	{ PAIR, 4, 1, 64 * SIZE_MIB, 132.5, fewer_links, { "" } },
+};
+
+START_TEST(exchanges_take_as_long_as_their_links_and_adapters_need)
+{
+	struct muster_sim_cluster *cluster = example_cluster();
+	struct timed t = timed[_i];
+	t.change(cluster);
+	example_end();
+	example_start(cluster, 0);
+	t.id = new_id();
+	example_ranks(t.ranks, timed_ranks, &t);
+}
+END_TEST
+
+static void jitter_ranks(int rank, void *arg)
+{
+	enum { ROUNDS = 100 };
+	CUevent events[ROUNDS + 1];
+	CUstream stream;
+	int late = 0;
+	float ms, usual = 0;
+	open_libraries();
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUdeviceptr buffer = allocate(4096);
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
+	for (int i = 0; i <= ROUNDS; i++)
+		CUDA_OK(cuEventCreate(&events[i], 0));
+	for (int i = 0; i <= ROUNDS; i++) { /* the first one connects */
+		all_reduce(comm, buffer, buffer, 1024, ncclFloat32, ncclSum, stream);
+		CUDA_OK(cuEventRecord(events[i], stream));
+	}
+	finish(stream);
+	for (int i = 0; i < ROUNDS; i++) {
+		CUDA_OK(cuEventElapsedTime(&ms, events[i], events[i + 1]));
+		usual = i == 0 ? ms : usual;
+		late += ms > usual * 3.9f;
+	}
+	ck_assert_int_eq(late, 2);
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters)
+{
+	struct muster_sim_cluster *cluster = example_cluster();
+	cluster->ranks[1].nccl_jitter = 4;
+	example_end();
+	example_start(cluster, 0);
+	ncclUniqueId id = new_id();
+	example_ranks(2, jitter_ranks, &id);
+}
+END_TEST
+
+static int take_a_second(void *arg, double *seconds)
+{
+	*seconds = 1;
+	return *(bool *)arg;
+}
+
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+/* Whether the stream is done soon. */
+static bool is_done_soon(CUstream stream)
+{
+	for (int i = 0; i < 300; i++) {
+		if (cuda.cuStreamQuery(stream) == CUDA_SUCCESS)
+			return true;
+		pause_briefly();
+	}
+	return false;
+}
+
+struct hang {
+	ncclUniqueId id;
+	const char *where;
+};
+
+/* Rank 1 hangs in one kind of work, and all others go well. */
+static void hang_ranks(int rank, void *arg)
+{
+	static bool may_end;
+	const struct hang *hang = arg;
+	const bool hangs[] = { strcmp(hang->where, "exchange") == 0, strcmp(hang->where, "step") == 0,
+		strcmp(hang->where, "alltoall") == 0 };
+	struct muster_standin_operation operation = { take_a_second, ignore, &may_end };
+	bool (*enqueue)(CUstream stream, const struct muster_standin_operation *operation);
+	CUstream stream, other;
+	open_libraries();
+	example_find(example_open("libcuda.so.1"), "muster_standin_cuda_enqueue", &enqueue, sizeof enqueue);
+	take_gpu(rank);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUDA_OK(cuStreamCreate(&other, 0));
+	CUdeviceptr send = allocate(4096), receive = allocate(4096);
+	ncclComm_t comm = join(hang->id, rank, 2);
+	for (int i = 0; i < 4; i++)
+		all_reduce(comm, send, send, 16, ncclFloat32, ncclSum, stream);
+	ck_assert(is_done_soon(stream));
+	const struct timed pair = { .traffic = PAIR, .ranks = 2, .peer = 1, .bytes = 64 };
+	const struct timed alltoall = { .traffic = ALLTOALL, .ranks = 2, .bytes = 64 };
+	call(&pair, rank, comm, send, receive, stream);
+	ck_assert_int_eq(is_done_soon(stream), !hangs[0]);
+	if (!hangs[0]) {
+		ck_assert(enqueue(other, &operation));
+		all_reduce(comm, send, send, 16, ncclFloat32, ncclSum, stream);
+		ck_assert_int_eq(is_done_soon(stream), !hangs[1]);
+	}
+	if (hangs[2]) {
+		call(&alltoall, rank, comm, send, receive, stream);
+		ck_assert(!is_done_soon(stream));
+	}
+	may_end = true;
+	OK(ncclCommAbort(comm));
+	finish(stream);
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+START_TEST(a_rank_hangs_where_the_scenario_says)
+{
+	static const char *const where[] = { "exchange", "step", "alltoall" };
+	struct hang hang = { .where = where[_i] };
+	struct muster_sim_cluster *cluster = example_cluster();
+	cluster->ranks[1].nccl_hang = hang.where;
+	example_end();
+	example_start(cluster, 0);
+	hang.id = new_id();
+	example_ranks(2, hang_ranks, &hang);
+}
+END_TEST
+
 /* -- the rest of the interface -- */
 
 static void early_ranks(int rank, void *arg)
@@ -1079,6 +1379,46 @@ static void log_ranks(int rank, void *arg)
 		ck_assert_ptr_null(strstr(text, "via NET/"));
 }
 
+static void pair_log_ranks(int rank, void *arg)
+{
+	static char name[256], text[16384];
+	CUstream stream;
+	snprintf(name, sizeof name, "%s/%d", log_directory, rank);
+	setenv("NCCL_DEBUG", "info", 1);
+	setenv("NCCL_DEBUG_FILE", name, 1);
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, EXAMPLE_RANKS);
+	CUdeviceptr send = allocate(64), receive = allocate(64);
+	measure_group(comm, rank ^ 1, send, receive, 64, stream);
+	measure_group(comm, rank ^ 4, send, receive, 64, stream);
+	FILE *file = fopen(name, "r");
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof text - 1, file)] = '\0';
+	fclose(file);
+	unlink(name);
+	if (rank == 1) {
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 1[2] -> 0[3] via P2P/CUMEM\n"));
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 1[2] -> 5[2] [send] via NET/IB/0/GDRDMA\n"));
+		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 5[2] -> 1[2] [receive] via NET/IB/0/GDRDMA\n"));
+		ck_assert_ptr_null(strstr(text, "1[2] -> 2["));
+	}
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+START_TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
+{
+	char *end = strrchr(log_directory, '-') + 1;
+	memcpy(end, "XXXXXX", 6);
+	ck_assert_ptr_nonnull(mkdtemp(log_directory));
+	ncclUniqueId id = new_id();
+	example_ranks(EXAMPLE_RANKS, pair_log_ranks, &id);
+	ck_assert_int_eq(rmdir(log_directory), 0);
+}
+END_TEST
+
 START_TEST(the_log_names_the_version_the_devices_and_the_transports)
 {
 	struct muster_allreduce_timing timing = { .ranks = 8, .bytes = 1000000, .busbw = 10, .slow = 1 };
@@ -1114,8 +1454,13 @@ int main(void)
 	tcase_add_test(tests, a_send_waits_for_its_receiver_until_it_is_aborted);
 	tcase_add_test(tests, differing_lengths_of_a_message_are_an_error_and_not_a_hang);
 	tcase_add_test(tests, arguments_of_messages_and_groups_are_checked);
+	tcase_add_loop_test(
+		tests, exchanges_take_as_long_as_their_links_and_adapters_need, 0, (int)(sizeof timed / sizeof *timed));
+	tcase_add_test(tests, one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters);
+	tcase_add_loop_test(tests, a_rank_hangs_where_the_scenario_says, 0, 3);
 	tcase_add_test(tests, an_event_recorded_too_early_misses_the_first_all_reduce);
 	tcase_add_test(tests, arguments_are_checked);
+	tcase_add_test(tests, the_log_names_the_way_between_two_ranks_when_they_connect);
 	tcase_add_test(tests, the_log_names_the_version_the_devices_and_the_transports);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -94,11 +94,18 @@ static struct muster_sim_node nodes[] = {
 		.port_count = 1 },
 };
 static struct muster_sim_rank ranks[] = {
-	{ .cpu_mask = "ff", .nccl_slow = 1.5, .nccl_wrong_sum = true, .nccl_hang = "init", .nccl_async_error = true },
+	{ .cpu_mask = "ff",
+		.nccl_slow = 1.5,
+		.nccl_jitter = 2.5,
+		.exchange_wrong = true,
+		.nccl_wrong_sum = true,
+		.nccl_hang = "init",
+		.nccl_async_error = true },
 	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1, .nccl_hang = "" },
 };
 static struct muster_sim_bandwidth bandwidths[] = { { 1, 1, 8, 0.1 }, { 2, 2, 1073741824, 170 } };
 static struct muster_sim_partition barriers[] = { { "sim-1 and all others", "hang", "a" } };
+static struct muster_sim_link links[] = { { "a and b", 0, 0, "0001:00:00.0", "0002:00:00.0", 2.5 } };
 static const struct muster_sim_cluster example = {
 	.sku = "example",
 	.directory = "/d",
@@ -112,6 +119,8 @@ static const struct muster_sim_cluster example = {
 	.bandwidth_count = 2,
 	.barriers = barriers,
 	.barrier_count = 1,
+	.links = links,
+	.link_count = 1,
 };
 
 static char path[] = "/tmp/muster-cluster-XXXXXX";
@@ -164,6 +173,11 @@ START_TEST(what_was_written_is_read)
 	ck_assert_str_eq(read.barriers[0].mode, "hang");
 	ck_assert_str_eq(read.barriers[0].sides, "a");
 	ck_assert_double_eq(read.ranks[0].nccl_slow, 1.5);
+	ck_assert_double_eq(read.ranks[0].nccl_jitter, 2.5);
+	ck_assert(read.ranks[0].exchange_wrong && !read.ranks[1].exchange_wrong);
+	ck_assert_uint_eq(read.link_count, 1);
+	ck_assert_str_eq(read.links[0].to_gpu, "0002:00:00.0");
+	ck_assert_double_eq(read.links[0].gbps, 2.5);
 	ck_assert_double_eq(read.bandwidths[1].bytes, 1073741824);
 	muster_sim_cluster_done(&read);
 	ck_assert_ptr_null(read.nodes);
@@ -219,6 +233,7 @@ static const struct {
 	{ "", "\"visible_gpus\": null,", "", "$.ranks[0]: the key \"visible_gpus\" is missing" },
 	{ "\"ranks\"", "\"node\": 0", "\"node\": 1", "$.ranks[0].node: there is no node 1" },
 	{ "\"ranks\"", "\"node\": 0", "\"node\": -1", "$.ranks[0].node: there is no node -1" },
+	{ "\"links\"", "\"to_node\": 0", "\"to_node\": 1", "$.links[0]: there are nodes 0 to 0" },
 	{ "\"bandwidths\"", "[", "7, \"x\": [", "$" },
 };
 

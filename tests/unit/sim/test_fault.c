@@ -151,9 +151,11 @@ static const struct {
 	{ SIM_SKU, "duplicate-gpu@rank5", "ranks[5].visible_gpus" },
 	{ SIM_SKU, "ecc-uncorrected@node1/gpu1=5",
 		"sim-1/0002:00:00.0.ecc_uncorrected_volatile sim-1/0002:00:00.0.ecc_uncorrected_aggregate" },
+	{ SIM_SKU, "edge-slow@node1/gpu3=60", "sim-1/0004:00:00.0.edge_gbps" },
 	{ SIM_SKU, "env@node1", "sim-1.environment" },
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE", "sim-2.nccl_conf" },
 	{ SIM_SKU, "env@node2=NCCL_TOPO_FILE=/tmp/mine.xml", "sim-2.environment sim-2.nccl_conf" },
+	{ SIM_SKU, "exchange-wrong@rank5", "ranks[5].exchange_wrong" },
 	{ SIM_SKU, "fabric-manager-dead@node2", "sim-2.daemons" },
 	{ SIM_SKU, "flap@node2", "sim-2.kernel_log" },
 	{ SIM_SKU, "gemm-slow@node1/gpu0", "sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops" },
@@ -188,6 +190,9 @@ static const struct {
 	{ SIM_SKU, "roce-v1@node2/mlx5_an0", "sim-2/mlx5_an0.roce_v1" },
 	{ SIM_SKU, "link-bad@node2", "+sim-2 and sim-1" },
 	{ SIM_SKU, "link-bad@node1=2:error", "+sim-1 and sim-2" },
+	{ SIM_SKU, "link-slow@node1/gpu3=gpu4:40", "+sim-1/0004:00:00.0 and sim-1/000b:00:00.0" },
+	{ SIM_SKU, "link-slow@node1/gpu3=node2:5", "+sim-1/0004:00:00.0 and sim-2/0004:00:00.0" },
+	{ SIM_SKU, "link-slow@node2/gpu3=node1/gpu0:5", "+sim-2/0004:00:00.0 and sim-1/0001:00:00.0" },
 	{ SIM_SKU, "log-unreadable@node1", "sim-1.kernel_log_hidden" },
 	{ SIM_SKU, "memlock@node1", "sim-1.memlock" },
 	{ SIM_SKU, "memory-bad@node1/gpu0", "sim-1/0001:00:00.0.memory_bad_bit sim-1/0001:00:00.0.memory_bad_at" },
@@ -198,6 +203,8 @@ static const struct {
 		"sim-1/000c:00:00.0.mig sim-1/000c:00:00.0.mig_slices sim-1/000c:00:00.0.mig_gb" },
 	{ SIM_SKU, "nccl-async-error@rank2", "ranks[2].nccl_async_error" },
 	{ SIM_SKU, "nccl-hang@rank2=reduce", "ranks[2].nccl_hang" },
+	{ SIM_SKU, "nccl-hang@rank2=step", "ranks[2].nccl_hang" },
+	{ SIM_SKU, "nccl-jitter@rank3", "ranks[3].nccl_jitter" },
 	{ SIM_SKU, "nccl-slow@rank3=4", "ranks[3].nccl_slow" },
 	{ SIM_SKU, "nccl-version@node2", "sim-2.nccl_version" },
 	{ SIM_SKU, "nccl-wrong-sum@rank9", "ranks[9].nccl_wrong_sum" },
@@ -227,6 +234,7 @@ static const struct {
 	{ SIM_SKU, "power-cap@node1/gpu0",
 		"sim-1/0001:00:00.0.power_loaded_watts sim-1/0001:00:00.0.throttle_reasons_loaded" },
 	{ SIM_SKU, "power-limit@node1/gpu0", "sim-1/0001:00:00.0.power_limit_watts" },
+	{ SIM_SKU, "rail-slow@node2/mlx5_ib3=5", "sim-2/mlx5_ib3.rail_gbps" },
 	{ SIM_SKU, "read-only@node1=90m", "sim-1.kernel_log" },
 	{ SIM_SKU, "shm-small@node1", "sim-1.shm_mib" },
 	{ SIM_SKU, "sm-clock@node1/gpu0", "sim-1/0001:00:00.0.sm_clock_app_mhz" },
@@ -296,7 +304,8 @@ START_TEST(values_are_what_was_asked_for)
 	struct muster_sim_cluster c;
 	struct muster_error err;
 	static const char *const faults[] = { "h2d-slow@node1/gpu4=11.2", "nvlink-down@node1/gpu4=3",
-		"gpu-name@node1/gpu4=Tesla = old", "nccl-slow@rank3=4", "duplicate-gpu@rank5",
+		"gpu-name@node1/gpu4=Tesla = old", "nccl-slow@rank3=4", "duplicate-gpu@rank5", "nccl-jitter@rank3=6",
+		"edge-slow@node1/gpu4", "rail-slow@node2/mlx5_ib3", "link-slow@node1/gpu0=node2/gpu1:2.5",
 		"lib-missing@node2=libcuda.so.1", "lib-missing@node2=libibverbs.so.1", "driver-drift@node2=570.1",
 		"cpu-mask@rank4", "memory-bad@node1/gpu4=0x18:63", "memory-held@node1/gpu4=1000",
 		"memory-held@node1/gpu5", "hbm-slow@node1/gpu4=700", "hbm-slow@node1/gpu5", "gemm-wrong@node1/gpu4=9",
@@ -314,6 +323,15 @@ START_TEST(values_are_what_was_asked_for)
 	ck_assert_int_eq(gpu->nvlinks_active, 9);
 	ck_assert_str_eq(gpu->name, "Tesla = old");
 	ck_assert_double_eq(c.ranks[3].nccl_slow, 4);
+	ck_assert_double_eq(c.ranks[3].nccl_jitter, 6);
+	ck_assert_double_eq(gpu->edge_gbps, 40);
+	ck_assert_double_eq(c.nodes[1].ports[3].rail_gbps, 5);
+	ck_assert_uint_eq(c.link_count, 1);
+	ck_assert_int_eq(c.links[0].from_node, 0);
+	ck_assert_int_eq(c.links[0].to_node, 1);
+	ck_assert_str_eq(c.links[0].from_gpu, "0001:00:00.0");
+	ck_assert_str_eq(c.links[0].to_gpu, "0002:00:00.0");
+	ck_assert_double_eq(c.links[0].gbps, 2.5);
 	ck_assert_str_eq(c.ranks[5].visible_gpus, "4");
 	ck_assert_str_ne(c.ranks[4].cpu_mask, "ffffff000000000000000000");
 	ck_assert_uint_eq(gpu->memory_bad_at, 24);
@@ -414,9 +432,7 @@ static const struct {
 	const char *sku, *fault, *said;
 } wrong[] = {
 	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; close to it: d2h-slow, h2d-slow" },
-	{ SIM_SKU, "nccl@rank1",
-		"close to it: nccl-async-error, nccl-hang, nccl-plugin-missing, nccl-slow, nccl-version, "
-		"nccl-wrong-sum" },
+	{ SIM_SKU, "nccl@rank1", "close to it: nccl-async-error, nccl-hang, nccl-jitter, nccl-" },
 	{ SIM_SKU, "banana@node1", "no such fault; muster sim --list-faults" },
 	{ SIM_SKU, "@node1", "no such fault" },
 	{ SIM_SKU, "h2d-slow", "KIND@WHERE" },
@@ -462,7 +478,16 @@ static const struct {
 	{ SIM_SKU, "link-bad@node1=1", "a link has two nodes" },
 	{ SIM_SKU, "link-bad@node1=3", "from 1 to 2" },
 	{ SIM_SKU, "link-bad@node1=2:never", "hang, error or slow is needed, found \"never\"" },
-	{ SIM_SKU, "nccl-hang@rank1=later", "VALUE: init or reduce is needed" },
+	{ SIM_SKU, "link-slow@node1/gpu0", "VALUE must be PEER:GB/s" },
+	{ SIM_SKU, "link-slow@node1/gpu0=gpu1", "VALUE must be PEER:GB/s" },
+	{ SIM_SKU, "link-slow@node1/gpu0=gpu1:0", "VALUE must be from 0.001" },
+	{ SIM_SKU, "link-slow@node1/gpu0=gpu0:5", "a link has two GPUs" },
+	{ SIM_SKU, "link-slow@node1/gpu0=node1:5", "a link has two GPUs" },
+	{ SIM_SKU, "link-slow@node1/gpu0=gpu8:5", "from 0 to 7" },
+	{ SIM_SKU, "link-slow@node1/gpu0=node3:5", "from 1 to 2" },
+	{ SIM_SKU, "link-slow@node1/gpu0=node2/ib0:5", "\"ib0\" is not a GPU" },
+	{ SIM_SKU, "rail-slow@node1/mlx5_ib0=0", "VALUE must be from 1" },
+	{ SIM_SKU, "nccl-hang@rank1=later", "VALUE: init, reduce, exchange, alltoall or step is needed" },
 	{ SIM_SKU, "lib-missing@node1=libfoo.so", "VALUE: libcuda.so.1, " },
 	{ SIM_SKU, "driver-drift@node1=new", "VALUE must be a version" },
 	{ SIM_SKU, "counter@node1/mlx5_ib3=symbol_error", "must be NAME:NUMBER" },
