@@ -270,6 +270,8 @@ static void measure(struct muster_supervisor *s)
 	finish(s);
 	/* again at the end: a later worker may have reported more about the rank */
 	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.answer.simulated));
+	/* what it has on the GPU is freed while the records are gathered */
+	muster_worker_client_quit(&s->worker);
 }
 
 /* ---- the record ---- */

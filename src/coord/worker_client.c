@@ -300,6 +300,12 @@ struct muster_outcome muster_worker_client_outcome(const struct muster_worker_cl
 	return outcome;
 }
 
+void muster_worker_client_quit(struct muster_worker_client *client)
+{
+	if (client->ops)
+		client->ops->quit(client->worker, 0);
+}
+
 void muster_worker_client_done(struct muster_worker_client *client, int grace_ms)
 {
 	char how[128];

@@ -91,7 +91,9 @@ void muster_worker_client_stop(struct muster_worker_client *client, enum muster_
 /* The outcome of the current command; its strings are in the client's arena. */
 struct muster_outcome muster_worker_client_outcome(const struct muster_worker_client *client, const char *probe);
 
-/* No more commands: the worker may exit within grace_ms, and is ended then. */
+/* No more commands: the worker exits by itself from now on. */
+void muster_worker_client_quit(struct muster_worker_client *client);
+/* The same; the worker may exit within grace_ms, and is ended then. */
 void muster_worker_client_done(struct muster_worker_client *client, int grace_ms);
 
 #endif

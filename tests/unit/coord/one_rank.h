@@ -20,6 +20,8 @@ struct answer {
 	const char *line;   /* NULL: the worker ends; "": it hangs */
 };
 
+static struct recorder r;
+
 static struct script {
 	const struct answer *answers; /* up to action NULL; others are "ok" */
 	char *commands[64];
@@ -28,6 +30,8 @@ static struct script {
 	char *due[4];   /* lines */
 	size_t first, last;
 	bool ended;
+	size_t quit_after; /* so many commands had been sent when there were to be no more; 0: never */
+	int quit_sent;     /* messages of the rank by then */
 } script;
 
 static const char take_line[] =
@@ -88,6 +92,14 @@ static inline void worker_read_output(void *worker)
 	(void)worker;
 }
 
+static inline void worker_quit(void *worker, int grace_ms)
+{
+	ck_assert_int_eq(grace_ms, 0);
+	struct script *w = worker;
+	w->quit_after = w->count;
+	w->quit_sent = r.count;
+}
+
 static inline bool worker_end(void *worker, int grace_ms, char *how, size_t size)
 {
 	(void)grace_ms;
@@ -113,6 +125,7 @@ static const struct muster_worker_ops worker_ops = {
 	.send = worker_send,
 	.next_line = worker_next_line,
 	.read_output = worker_read_output,
+	.quit = worker_quit,
 	.end = worker_end,
 	.last_output = worker_last_output,
 	.fd = worker_fd,
@@ -136,7 +149,6 @@ static inline const char *command(const char *action)
 
 /* ---- the rank ---- */
 
-static struct recorder r;
 static struct muster_supervisor s;
 static struct muster_options options;
 static struct muster_supervisor_host host;

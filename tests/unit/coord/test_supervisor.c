@@ -180,6 +180,10 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	check_has(record.payload.bytes, "\"local_rank\": 1");
 	check_has(record.payload.bytes, "GPU-5");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RECORD, 0));
+	/* the worker has ended while the others' records are awaited */
+	ck_assert_uint_eq(script.quit_after, script.count);
+	ck_assert_int_lt(script.quit_sent, r.count);
+	ck_assert_int_eq(r.sent[script.quit_sent].tag, MUSTER_TAG_ENTER);
 }
 END_TEST
 
