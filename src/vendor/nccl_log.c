@@ -315,14 +315,16 @@ static void name_device(char *list, const struct way_device *device, struct way 
 	}
 }
 
-/* "NET/IB : Using [0]mlx5_0:1/IB ..." */
+/* "NET/IB : Using [0]mlx5_0:1/IB ..."; the SHARP plugin, whose networks are IBext, IBext_v8 and so on, writes IB too.
+ */
 static void name_devices(struct way *way, char *message)
 {
 	char *list = muster_nccl_after(message, " : Using "), *network = message + strlen("NET/");
 	for (size_t i = 0; list && i < way->device_count; i++) {
-		size_t length = strlen(way->devices[i].network);
-		if (strncmp(network, way->devices[i].network, length) == 0 &&
-			muster_nccl_starts(network + length, " : Using "))
+		const char *its = way->devices[i].network;
+		its = muster_nccl_starts(its, "IBext") ? "IB" : its;
+		size_t length = strlen(its);
+		if (strncmp(network, its, length) == 0 && muster_nccl_starts(network + length, " : Using "))
 			name_device(list, &way->devices[i], way);
 	}
 }

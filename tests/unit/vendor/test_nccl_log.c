@@ -116,6 +116,9 @@ static const struct {
 		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/Socket/1\n", "NET/Socket", "ib0" },
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/AWS Libfabric/1/GDRDMA\n",
 		"NET/AWS_Libfabric/GDRDMA", "unknown" },
+	/* the SHARP plugin lists its devices under NCCL's name */
+	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IBext_v8/1/GDRDMA\n", "NET/IBext_v8/GDRDMA",
+		"mlx5_ib1:1" },
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/7\n", "NET/IB", "unknown" },
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB\n", "NET/IB", "unknown" },
 	/* other ranks, other rings, other lines */
