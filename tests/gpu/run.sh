@@ -11,6 +11,7 @@
 #   report-ngpu.json  the last of three runs over all GPUs (only with two or more)
 #   nvidia-smi.xml, nvlink.txt  the inventory and the counters that the reports are compared with
 #   rings-*.json     runs in which a rank dies in the ring (only with two or more)
+#   traffic-*.json   exchanges and collectives beside nccl-tests (only with two or more, and with nccl-tests)
 #   healthy-*.json, stranger-*.json  verdicts about speeds, alone and beside another process's work
 #   node-*.json      `muster node` over all GPUs, twice
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
@@ -146,6 +147,8 @@ main() {
 			$(find /opt /usr/local -name all_reduce_perf 2>/dev/null | head -n 1); do
 			title "nccl-tests"
 			"$tests" -b 8M -e 512M -f 2 -g "$gpus"
+			title "traffic between two GPUs, beside nccl-tests"
+			CUDA_VISIBLE_DEVICES=0,1 with_muster python3 "$here/traffic.py" "$(dirname "$tests")" "$out" || failed=1
 			break
 		done
 	fi

@@ -12,6 +12,7 @@ import figures
 import inventory
 import sanitise
 import steps
+import traffic
 
 UUID = "GPU-12345678-90ab-cdef-1234-567890abcdef"
 BUS_ID = "0000:19:00.0"
@@ -234,6 +235,60 @@ class Figures(unittest.TestCase):
     def test_simulated_or_failed_runs_are_no_measurement(self):
         for key, value in (("verdict", "fail"), ("simulated", True)):
             self.assertEqual(self.judged({**a_report(), key: value})[0], 1)
+
+
+class Traffic(unittest.TestCase):
+    TEXT = """# nThread 1 nGpus 2 minBytes 134217728 maxBytes 134217728 step: 1048576(bytes) warmup iters: 1 iters: 20
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+    67108864      16777216     float    none      -1   300.10  223.62  111.81       0   310.00  216.48  108.24       0
+   134217728      16777216     float     sum      -1   512.10  262.09  131.05       0   520.00  258.11  129.06     N/A
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 130.05
+"""
+
+    @staticmethod
+    def report():
+        labels = {"kind": "edge", "peer_node": "host-17.example", "peer_gpu": BUS_ID, "nic": "none", "transport": "P2P/CUMEM"}
+        of_rank = [sample("pair.exchange_gbps", 265.0, **labels), sample("pair.exchange_bytes", 64 * MIB, **labels),
+                   sample("pair.exchange_wrong", 0, **labels)]
+        of_job = [sample(f"nccl.{name}_busbw_gbps", 250.0, bytes=128 * MIB, nodes=1, ranks=2)
+                  for name in ("alltoall", "allgather", "reducescatter")]
+        for name in ("alltoall", "allgather", "reducescatter"):
+            of_rank.append(sample(f"rank.{name}_wrong", 0, bytes=128 * MIB))
+        return {"run": {"job": {"samples": of_job}, "nodes": [{"ranks": [{"rank": 0, "samples": of_rank}]}]}}
+
+    def test_bus_bandwidth_out_of_place_is_read(self):
+        self.assertEqual(traffic.read_nccl_tests(self.TEXT, 128 * MIB), 131.05)
+        self.assertEqual(traffic.read_nccl_tests(self.TEXT, 64 * MIB), 111.81)
+
+    def test_another_size_or_wrong_values_are_no_result(self):
+        for text, size in ((self.TEXT, 32 * MIB), (self.TEXT.replace("111.81       0", "111.81      12"), 64 * MIB)):
+            with self.assertRaises(ValueError):
+                traffic.read_nccl_tests(text, size)
+
+    def test_all_of_a_report_is_found(self):
+        found = traffic.read_report(self.report())
+        self.assertEqual(found["pair.exchange_gbps"], [265.0])
+        self.assertEqual(found["nccl.alltoall_busbw_gbps"], [250.0])
+
+    def test_a_report_with_less_or_wrong_values_is_refused(self):
+        for metric, value in (("pair.exchange_wrong", 1), ("rank.alltoall_wrong", 2), ("pair.exchange_bytes", 32 * MIB),
+                              ("pair.exchange_gbps", None)):
+            report = self.report()
+            next(each for each in report["run"]["nodes"][0]["ranks"][0]["samples"] if each["metric"] == metric)["value"] = value
+            with self.assertRaises(ValueError):
+                traffic.read_report(report)
+
+    def test_ratios_have_bounds_on_both_sides(self):
+        values = {name: [100.0, 101.0, 90.0] for name, _, _ in traffic.PAIRS}
+        self.assertTrue(traffic.compare(values, values)[1])
+        for factor, good in ((0.94, False), (0.96, True), (1.04, True), (1.06, False)):
+            other = {**values, "nccl.alltoall_busbw_gbps": [100.0 / factor]}
+            lines, within = traffic.compare(values, other)
+            self.assertEqual(within, good)
+            self.assertEqual([line for line in lines if line.startswith("FAIL")] == [], good)
 
 
 class Sanitise(unittest.TestCase):
