@@ -57,9 +57,18 @@ static CUresult fake_launch(CUfunction function, unsigned int grid_x, unsigned i
 	if (fills)
 		return CUDA_SUCCESS;
 	struct muster_kernel_report *report = (void *)(uintptr_t)(*(CUdeviceptr *)parameters[6]);
-	for (uint64_t i = 0; i < count; i += 2)
-		report->wrong += words[i] != muster_pattern_word(&pattern, i) ||
-				 words[i + 1] != muster_pattern_word(&pattern, i + 1);
+	for (uint64_t i = 0; i < count; i += 2) {
+		const uint64_t expected[] = { muster_pattern_word(&pattern, i), muster_pattern_word(&pattern, i + 1) };
+		if (memcmp(&words[i], expected, sizeof expected) == 0)
+			continue;
+		report->wrong++;
+		if (report->noted++ >= MUSTER_DIFFERENCES_MAX)
+			continue;
+		struct muster_difference *kept = &report->noticed[report->noted - 1];
+		kept->place = i / 2;
+		memcpy(kept->read, &words[i], sizeof kept->read);
+		memcpy(kept->expected, expected, sizeof kept->expected);
+	}
 	return CUDA_SUCCESS;
 }
 

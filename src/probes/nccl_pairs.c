@@ -36,9 +36,9 @@ static const struct muster_metric metrics[] = {
 #define SMALL_ROOM (AGREED_MAX * sizeof(float)) /* there is always so much to send from */
 #define SLOW_MS 60.0                            /* an exchange that would take longer is made smaller */
 #define CHECKED 2                               /* exchanges of each of the two sizes */
-#define TIMED_MS 4.0                            /* of exchanges in each repeat, within these counts */
+#define TIMED_MS 3.0                            /* of exchanges in each repeat, within these counts */
 #define TIMED_MIN 1
-#define TIMED_MAX 16
+#define TIMED_MAX 12
 #define REPEATS 3
 #define REPEATS_SLOW 2 /* where one exchange takes longer than TIMED_MS */
 

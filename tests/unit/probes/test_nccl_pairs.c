@@ -262,6 +262,16 @@ START_TEST(wrong_values_are_counted_in_each_checked_exchange)
 }
 END_TEST
 
+/* More than a kernel keeps. */
+START_TEST(many_wrong_values_are_all_counted)
+{
+	nccl.wrong_round = 2;
+	nccl.wrong = 1000;
+	ck_assert_int_eq(play(60000), 0);
+	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 1000);
+}
+END_TEST
+
 START_TEST(both_ranks_take_the_size_that_the_slower_one_can)
 {
 	static const struct {
@@ -285,10 +295,10 @@ START_TEST(a_slow_exchange_is_timed_less_often)
 	static const struct {
 		double us;
 		int timed; /* with a warm-up for each repeat; and the exchanges of 8 bytes */
-	} rows[] = { { 0, 3 * 17 }, { 1000, 3 * 5 }, { 3999, 3 * 3 }, { 5000, 2 * 2 }, { 59000, 2 * 2 } };
+	} rows[] = { { 0, 3 * 13 }, { 1000, 3 * 4 }, { 2999, 3 * 3 }, { 5000, 2 * 2 }, { 59000, 2 * 2 } };
 	nccl.other_us[1] = rows[_i].us;
 	ck_assert_int_eq(play(60000), 0);
-	ck_assert_int_eq(nccl.timed, rows[_i].timed + 3 * 17);
+	ck_assert_int_eq(nccl.timed, rows[_i].timed + 3 * 13);
 }
 END_TEST
 
@@ -372,8 +382,8 @@ START_TEST(each_step_names_the_peer)
 	ck_assert_ptr_nonnull(strstr(context->steps, "first message to and from number 7 of the ring\n"
 						     "2 checked exchanges of 1048592 B with rank 12 on gpu-4\n"
 						     "2 checked exchanges of 4 MiB with rank 12 on gpu-4\n"
-						     "3 times 16 timed exchanges of 4 MiB with rank 12 on gpu-4\n"
-						     "3 times 16 timed exchanges of 8 B with rank 12 on gpu-4\n"));
+						     "3 times 12 timed exchanges of 4 MiB with rank 12 on gpu-4\n"
+						     "3 times 12 timed exchanges of 8 B with rank 12 on gpu-4\n"));
 }
 END_TEST
 
@@ -385,6 +395,7 @@ int main(void)
 	tcase_add_test(tests, every_value_is_checked_and_both_sizes_are_timed);
 	tcase_add_test(tests, labels_say_who_the_other_is_and_how_the_data_goes);
 	tcase_add_loop_test(tests, wrong_values_are_counted_in_each_checked_exchange, 0, 4);
+	tcase_add_test(tests, many_wrong_values_are_all_counted);
 	tcase_add_loop_test(tests, both_ranks_take_the_size_that_the_slower_one_can, 0, 5);
 	tcase_add_loop_test(tests, a_slow_exchange_is_timed_less_often, 0, 5);
 	tcase_add_test(tests, the_best_repeat_counts);
