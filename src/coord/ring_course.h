@@ -20,9 +20,10 @@ struct muster_ring_course {
 	enum muster_ring_end end;
 	double seconds;
 	const char *detail;
-	bool first;   /* this rank was the ring's first: the worker's figures are the ring's */
-	bool full;    /* it was a full ring */
-	bool traffic; /* the last round was one of traffic */
+	bool first;                   /* this rank was the ring's first: the worker's figures are the ring's */
+	bool full;                    /* it was a full ring */
+	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
+	bool traffic;                 /* the last round was one of traffic */
 };
 
 /* Send the worker a command of this round for a probe and wait for the outcome. A worker that does not answer is

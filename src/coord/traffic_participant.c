@@ -20,6 +20,24 @@ bool muster_traffic_is_place(const struct muster_ring_course *course, const stru
 	       (course->traffic && place->role == MUSTER_ROLE_EXCLUDED); /* the rank was too late */
 }
 
+/* One line in the record for all rounds of a probe: rank 0 reads the lines of all ranks. */
+static void end_rounds(struct muster_ring_course *course)
+{
+	if (course->rounds.probe)
+		muster_probe_add_outcome(course->s, course->rounds);
+	course->rounds = (struct muster_outcome){ 0 };
+}
+
+static void add_round(struct muster_ring_course *course, struct muster_outcome outcome)
+{
+	if (course->rounds.probe && strcmp(course->rounds.probe, outcome.probe) != 0)
+		end_rounds(course);
+	outcome.elapsed_ms += course->rounds.elapsed_ms;
+	course->rounds = outcome;
+	if (outcome.status != MUSTER_OUTCOME_OK)
+		end_rounds(course);
+}
+
 static void exchange(struct muster_ring_course *course, const struct muster_probe *probe,
 	const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -35,12 +53,13 @@ static void exchange(struct muster_ring_course *course, const struct muster_prob
 	struct muster_outcome outcome =
 		muster_ring_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : course->ranks);
 	outcome.partner = place->peer_rank + 1;
-	muster_probe_add_outcome(course->s, outcome);
+	add_round(course, outcome);
 	muster_ring_note_end(course, &outcome);
 }
 
 static void not_run(struct muster_ring_course *course, const struct muster_probe *probe, const char *why)
 {
+	end_rounds(course);
 	muster_probe_add_outcome(course->s, (struct muster_outcome){
 						    .probe = probe->name,
 						    .status = MUSTER_OUTCOME_NOT_RUN,
@@ -64,6 +83,7 @@ void muster_traffic_take_part(
 void muster_traffic_end(struct muster_ring_course *course, const char *why)
 {
 	struct muster_supervisor *s = course->s;
+	end_rounds(course);
 	const struct muster_outcome *ring = muster_probe_outcome(s, course->probe->name);
 	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
 	for (size_t i = 0; s->options->profile != MUSTER_QUICK && i < muster_probe_count(); i++) {

@@ -2,7 +2,8 @@
  *
  * usage: bench_protocol NODES...     nodes of 8 ranks each
  *
- * Supervisors, aggregators and rank 0 are the real ones; workers are scripts that yield as many samples as a rank of an
+ * Supervisors, aggregators and rank 0 are the real ones; a job of the profile quick, without traffic, is played before
+ * each, for the difference. Workers are scripts that yield as many samples as a rank of an
  * eight-GPU node does. The report holds no expectations: bench_report has what judging costs.
  */
 #include "job.h"
@@ -45,30 +46,49 @@ static int write_report(void *arg, struct muster_run *run)
 	return MUSTER_EXIT_PASS;
 }
 
+struct measured {
+	struct job_result result;
+	double took_s, report_s;
+	int ranks;
+};
+
+static void measure(int nodes, enum muster_profile profile, struct measured *ret)
+{
+	struct job_plan plan;
+	double began_s = cpu_s();
+	job_plan_healthy(&plan, nodes, PER_NODE, SAMPLES);
+	plan.profile = profile;
+	struct job *job = job_new(&plan);
+	job_run(job, write_report, &ret->report_s, &ret->result);
+	ret->took_s = cpu_s() - began_s;
+	ret->ranks = plan.ranks;
+	if (ret->result.missing > 0 || ret->result.code != 0) {
+		fprintf(stderr, "%zu ranks are missing, exit code %d\n", ret->result.missing, ret->result.code);
+		exit(1);
+	}
+	job_free(job);
+	job_plan_done(&plan);
+}
+
 int main(int argc, char **argv)
 {
 	double first = 0;
-	puts("|   ranks |  nodes | CPU s | report s | us a rank | times the first | longest turn ms | peak MiB |");
+	puts("|   ranks |  nodes | CPU s | report s | us a rank | times the first | of it traffic, us | longest turn "
+	     "ms | "
+	     "peak MiB |");
 	for (int i = 1; i < argc; i++) {
-		struct job_plan plan;
-		struct job_result result;
+		struct measured without, with;
 		struct rusage usage;
-		double report_s = 0, began_s = cpu_s();
-		job_plan_healthy(&plan, (int)strtol(argv[i], NULL, 10), PER_NODE, SAMPLES);
-		struct job *job = job_new(&plan);
-		job_run(job, write_report, &report_s, &result);
-		double took_s = cpu_s() - began_s, each_us = took_s * 1e6 / plan.ranks;
+		int nodes = (int)strtol(argv[i], NULL, 10);
+		measure(nodes, MUSTER_QUICK, &without);
+		measure(nodes, MUSTER_STANDARD, &with);
+		double each_us = with.took_s * 1e6 / with.ranks;
 		first = first > 0 ? first : each_us;
 		getrusage(RUSAGE_SELF, &usage);
-		printf("| %7d | %6d | %5.1f | %8.1f | %9.0f | %15.2f | %15.0f | %8ld |\n", plan.ranks, plan.nodes,
-			took_s, report_s, each_us, each_us / first, result.longest_turn_ms - report_s * 1e3,
-			usage.ru_maxrss / 1024);
-		if (result.missing > 0 || result.code != 0) {
-			fprintf(stderr, "%zu ranks are missing, exit code %d\n", result.missing, result.code);
-			return 1;
-		}
-		job_free(job);
-		job_plan_done(&plan);
+		printf("| %7d | %6d | %5.1f | %8.1f | %9.0f | %15.2f | %17.0f | %15.0f | %8ld |\n", with.ranks, nodes,
+			with.took_s, with.report_s, each_us, each_us / first,
+			each_us - without.took_s * 1e6 / without.ranks,
+			with.result.longest_turn_ms - with.report_s * 1e3, usage.ru_maxrss / 1024);
 	}
 	return 0;
 }

@@ -76,6 +76,7 @@ void job_plan_healthy(struct job_plan *plan, int nodes, int per_node, int sample
 		.delay_ms = 0.2,
 		.jitter_ms = 0.2,
 		.localise = MUSTER_LOCALISE_AUTO,
+		.profile = MUSTER_STANDARD,
 		.bad_node = -1,
 		.interrupt_rank = -1,
 		.floor_gbps = 50,
@@ -130,6 +131,12 @@ void job_plan_draw(struct job_plan *plan, uint64_t seed)
 		draw_rank(plan, &r, rank, trouble);
 		plan->rank[rank].bad_node = plan->bad_node == node_of(plan, rank);
 	}
+	plan->profile = (enum muster_profile)random_int(&r, MUSTER_QUICK, MUSTER_FULL);
+	if (random_chance(&r, 0.5)) {
+		struct rank_plan *one = &plan->rank[random_int(&r, 0, plan->ranks - 1)];
+		one->in_traffic = (enum worker_fate)random_int(&r, WORKER_CRASHES, WORKER_TAKES_RANK_ALONG);
+		one->at_traffic = random_int(&r, 0, 8);
+	}
 }
 
 void job_plan_done(struct job_plan *plan)
@@ -141,16 +148,17 @@ void job_plan_done(struct job_plan *plan)
 void job_plan_print(const struct job_plan *plan)
 {
 	static const char *const fates[] = { "lives", "dies", "pauses", "silent" };
-	static const char *const workers[] = { "", "worker crashes", "worker hangs", "worker fails" };
+	static const char *const workers[] = { "", "worker crashes", "worker hangs", "worker fails", "rank dies" };
 	printf("seed %llu: %d nodes of %d ranks%s%s, deadline %d s, delay %.2f+%.1f ms, duplicates %.3f, garbage %.3f, "
-	       "localise %d, bad node %d, floor %.0f, interrupt at %.0f ms on rank %d\n",
+	       "localise %d, profile %d, bad node %d, floor %.0f, interrupt at %.0f ms on rank %d\n",
 		(unsigned long long)plan->seed, plan->nodes, plan->per_node, plan->cyclic ? ", cyclic" : "",
 		plan->tells_of_deaths ? ", deaths are told" : "", plan->deadline_s, plan->delay_ms, plan->jitter_ms,
-		plan->duplicates, plan->garbage, (int)plan->localise, plan->bad_node, plan->floor_gbps,
-		plan->interrupt_ms, plan->interrupt_rank);
+		plan->duplicates, plan->garbage, (int)plan->localise, (int)plan->profile, plan->bad_node,
+		plan->floor_gbps, plan->interrupt_ms, plan->interrupt_rank);
 	for (int rank = 0; rank < plan->ranks; rank++) {
 		const struct rank_plan *one = &plan->rank[rank];
-		if (one->fate == FATE_LIVES && one->worker == WORKER_LIVES && one->slow < 3 && one->start_ms < 400)
+		if (one->fate == FATE_LIVES && one->worker == WORKER_LIVES && one->in_traffic == WORKER_LIVES &&
+			one->slow < 3 && one->start_ms < 400)
 			continue;
 		printf("  rank %d (node %d): starts at %.0f ms, %.1f times slower, %s", rank, node_of(plan, rank),
 			one->start_ms, one->slow, fates[one->fate]);
@@ -158,6 +166,8 @@ void job_plan_print(const struct job_plan *plan)
 			printf(" at turn %llu (%.0f ms)", (unsigned long long)one->at_turn, one->pause_ms);
 		if (one->worker != WORKER_LIVES)
 			printf(", %s at command %d", workers[one->worker], one->at_command);
+		if (one->in_traffic != WORKER_LIVES)
+			printf(", %s in round %d of traffic", workers[one->in_traffic], one->at_traffic);
 		putchar('\n');
 	}
 }
@@ -337,7 +347,7 @@ struct job *job_new(const struct job_plan *plan)
 	job->random.state = plan->seed ^ 0x5eed;
 	job->options = (struct muster_options){
 		.sku = "none",
-		.profile = MUSTER_STANDARD,
+		.profile = plan->profile,
 		.deadline_s = plan->deadline_s,
 		.localise = plan->localise,
 	};
@@ -388,6 +398,11 @@ void job_run(struct job *job, job_finalize_fn *with, void *arg, struct job_resul
 	ret->missing = job->missing;
 	ret->code = job->players[0].ended ? job->players[0].code : -1;
 	free(start_ms);
+}
+
+int job_traffic_done(const struct job *job, int rank)
+{
+	return job->players[rank].script.traffic_done;
 }
 
 void job_free(struct job *job)

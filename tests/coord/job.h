@@ -23,14 +23,16 @@ enum fate {
 };
 
 /* What becomes of its worker, at one of its commands. */
-enum worker_fate { WORKER_LIVES = 0, WORKER_CRASHES, WORKER_HANGS, WORKER_ERROR };
+enum worker_fate { WORKER_LIVES = 0, WORKER_CRASHES, WORKER_HANGS, WORKER_ERROR, WORKER_TAKES_RANK_ALONG };
 
 struct rank_plan {
 	enum fate fate;
 	uint64_t at_turn; /* of FATE */
 	double pause_ms;
 	enum worker_fate worker;
-	int at_command;        /* of the worker's fate */
+	int at_command; /* of the worker's fate */
+	enum worker_fate in_traffic;
+	int at_traffic;        /* of the fate in traffic: the number of the round that the rank is in, from 0 */
 	double start_ms, slow; /* slow: how many times longer its commands take */
 	bool bad_node;         /* rings of more than its own node fail */
 };
@@ -42,6 +44,7 @@ struct job_plan {
 	bool tells_of_deaths; /* as the sockets of one node do */
 	int deadline_s;
 	enum muster_localise localise;
+	enum muster_profile profile;
 	double delay_ms, jitter_ms; /* of messages */
 	double duplicates, garbage; /* how often */
 	int bad_node;               /* -1: none */
@@ -70,6 +73,8 @@ struct job_result {
 typedef int job_finalize_fn(void *arg, struct muster_run *run);
 struct job *job_new(const struct job_plan *plan);
 void job_run(struct job *job, job_finalize_fn *finalize, void *arg, struct job_result *ret);
+/* Rounds of traffic of this rank that ended well. */
+int job_traffic_done(const struct job *job, int rank);
 /* NULL when everything is as it must be; else what is not, malloc'd. */
 char *job_check(struct job *job);
 void job_free(struct job *job);

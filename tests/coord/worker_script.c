@@ -176,7 +176,6 @@ static void join_traffic(struct worker_script *w, const struct muster_json *comm
 		(int)muster_json_number(muster_json_member(command, "round")), peer < 0 ? -1 : low,
 		peer < 0 ? -1 : high);
 	struct script_ring *ring = ring_of(w->job, key, peer < 0 ? w->full_ranks : 2);
-	w->traffic++;
 	if (ring->joined >= ring->ranks) {
 		end_ring(w, at_ms, "vendor", "a rank came twice");
 		return;
@@ -236,6 +235,20 @@ static void cancel(struct worker_script *w)
 		end_ring(w, now(w) + takes(w, 1, 200), "called_off", "called off");
 }
 
+/* The worker's fate in its rounds of traffic. */
+static bool fails_in_traffic(struct worker_script *w, double at_ms)
+{
+	if (w->plan->in_traffic == WORKER_LIVES || w->traffic++ != w->plan->at_traffic)
+		return false;
+	switch (w->plan->in_traffic) {
+	case WORKER_CRASHES: die_at(w, at_ms); break;
+	case WORKER_HANGS: w->hangs = true; break;
+	case WORKER_TAKES_RANK_ALONG: muster_loop_kill(w->job->loop, w->rank); break;
+	default: say_at(w, at_ms, muster_strdup("{\"done\":{\"code\":\"vendor\",\"error\":\"it broke\"}}"));
+	}
+	return true;
+}
+
 static void obey(struct worker_script *w, const struct muster_json *command, const char *action)
 {
 	const char *name = text_of(command, "probe");
@@ -253,6 +266,8 @@ static void obey(struct worker_script *w, const struct muster_json *command, con
 		return;
 	}
 	w->free_ms = end_ms;
+	if (strcmp(action, "traffic") == 0 && fails_in_traffic(w, end_ms))
+		return;
 	if (strcmp(action, "open") == 0)
 		answer(w, begin_ms + takes(w, 200, 900), "");
 	else if (strcmp(action, "take") == 0)

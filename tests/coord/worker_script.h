@@ -59,7 +59,7 @@ struct worker_script {
 	/* the last full ring that it was in */
 	char full_id[2 * MUSTER_RING_ID_BYTES + 1];
 	int full_rank, full_ranks;
-	int traffic, traffic_done; /* rounds that it began, and that ended well */
+	int traffic, traffic_done; /* rounds so far, and rounds that ended well */
 	const struct muster_probe *probe;
 	struct script_account account[MUSTER_SCOPE_COUNT]; /* of probes that are no ring's */
 };
