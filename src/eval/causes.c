@@ -107,12 +107,21 @@ static bool is_node_failure(const struct muster_run *run, const struct muster_ou
 	return meaning_of(outcome)->broken || (has_code(outcome, MUSTER_ESTALLED) && run->node_count == 1);
 }
 
+/* Traffic that failed on a communicator that had worked until then: a finding even where a check needs no value, since
+ * a job would fail in the same way. */
+static bool is_traffic_failure(const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_ERROR &&
+	       !has_code(outcome, MUSTER_ENOTSUPPORTED);
+}
+
 static enum muster_status outcome_status(
 	const struct muster_run *run, const struct muster_outcome *outcome, enum want want)
 {
 	if (ended_badly(outcome))
 		return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
-	if (want != WANTED)
+	if (want != WANTED && !(want == OPTIONAL && is_traffic_failure(outcome)))
 		return MUSTER_SKIP;
 	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
 											: MUSTER_INCONCLUSIVE;

@@ -6,8 +6,10 @@
 #define RING(rank, status, more) rank " probe nccl_allreduce " status " " more "\n"
 #define PAIR(rank, status, more) rank " probe nccl_pairs " status " " more "\n"
 #define STEP(rank, more) rank " probe step not_run - " more "\n"
+#define STEP_ENDED(rank, more) rank " probe step error " more "\n"
 #define EXCHANGE "'pairs':{'metric':'pair.exchange_us','max':9,'source':'s'}"
 #define STEPS "'compute':{'metric':'rank.compute_ms','max':9,'source':'s'}"
+#define STEPS_IF_MEASURED "'compute':{'metric':'rank.compute_ms','max':9,'optional':true,'source':'s'}"
 #define BUSBW "'busbw':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}"
 
 static const struct {
@@ -112,6 +114,19 @@ static const struct {
 		"inconclusive probe.step a rank=0: probe step finishes | late\n"
 		"inconclusive probe.step b rank=1: probe step finishes | late\n",
 		MUSTER_INCONCLUSIVE },
+	/* traffic that failed is a finding even if its checks need no value; what cannot be done is none */
+	{ STEP_ENDED("a/0", "time late ring=2") STEP_ENDED("b/1", "time late ring=2"), STEPS_IF_MEASURED,
+		"inconclusive probe.step a rank=0: probe step finishes | late\n"
+		"inconclusive probe.step b rank=1: probe step finishes | late\n",
+		MUSTER_INCONCLUSIVE },
+	{ STEP_ENDED("a/0", "vendor broken ring=2") STEP_ENDED("b/1", "time late ring=2"), STEPS_IF_MEASURED,
+		"fail probe.step a rank=0: probe step finishes | broken\n"
+		"skip probe.step b rank=1: probe step finishes | ended by the failure of rank 0\n",
+		MUSTER_FAIL },
+	{ STEP_ENDED("a/0", "notsupported none ring=1") "a/0 rank.compute_ms 5\n", STEPS_IF_MEASURED,
+		"skip probe.step a rank=0: probe step finishes | none\n", MUSTER_PASS },
+	{ STEP("a/0", "needed ring=2") "a/0 rank.compute_ms 5\n", STEPS_IF_MEASURED,
+		"skip probe.step a rank=0: probe step finishes | needed\n", MUSTER_PASS },
 	/* a failure that no check needs explains nothing */
 	{ PAIR("a/0", "error", "vendor broken ring=2") STEP("a/0", "needed ring=2"), STEPS,
 		"inconclusive probe.step a rank=0: probe step finishes | needed\n"
