@@ -10,8 +10,8 @@ void muster_run_derive_imex(struct muster_run *run);
 /* Add pair.exchange_limit_gbps to each rank, for each of its exchanges, unless the run has the metric already. */
 void muster_run_derive_exchanges(struct muster_run *run);
 
-/* Add job.step_spread for each rack, or for all ranks where no rack is known; and job.rack_order, where the rack of
- * some rank is known. A run that has the metric already keeps what it has. */
+/* Add job.step_spread for each rack, or for all ranks where no rack is known; and job.rack_order, where the ranks of
+ * some rack do not follow each other. A run that has the metric already keeps what it has. */
 void muster_run_derive_racks(struct muster_run *run);
 
 /* Add node.imex_state; what an exchange can reach; how even the steps of a rack are; and nccl.allreduce_limit_gbps for

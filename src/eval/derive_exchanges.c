@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FULL_BYTES                                                                                                     \
+	(64.0 * 1024 * 1024) /* what shares of limits are for: smaller messages take longer to begin than to go */
+#define SHORT_BYTES 1e6
+#define SLOW_GBPS 1.2   /* slower than that, an exchange has a smaller message because it is slow: no more than 60 ms */
 #define SWITCHED_GPUS 8 /* so many GPUs of a node, each joined to all others, have NVSwitches between them */
 
 /* GB/s and its words; or why it is not known. */
@@ -34,7 +38,7 @@ struct rank_facts {
 
 struct derivation {
 	struct muster_run *run;
-	const struct muster_metric *exchange, *limit, *gpu_count, *port_limit;
+	const struct muster_metric *exchange, *bytes, *limit, *gpu_count, *port_limit;
 	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *pcie_limit;
 	bool one_domain;
 	struct muster_exchange_peers peers;
@@ -171,6 +175,21 @@ static struct limit nic_limit(struct derivation *d, struct muster_exchange_end e
 	return sum;
 }
 
+/* Why the rate says little of a share: the all-reduce's buffers had no room for a full message. */
+static const char *why_small(
+	const struct derivation *d, const struct muster_samples *samples, const struct muster_sample *rate)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *bytes = &samples->items[i];
+		if (bytes->metric != d->bytes || !muster_limit_fits(bytes, rate) || number_of(bytes) >= FULL_BYTES ||
+			(number_of(bytes) > SHORT_BYTES && number_of(rate) < SLOW_GBPS))
+			continue;
+		return muster_arena_printf(d->run->arena, "messages of %.4g MiB only, and a share is for 64 MiB",
+			number_of(bytes) / (1024 * 1024));
+	}
+	return NULL;
+}
+
 static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
 {
 	struct muster_arena *arena = d->run->arena;
@@ -182,7 +201,7 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 	struct limit limit = { .why = "the other rank is not in the run" };
 	size_t count = sample->label_count;
 	if (muster_exchange_peer_find(&d->peers, sample, &ends[1]))
-		limit = (struct limit){ 0 };
+		limit = (struct limit){ .why = why_small(d, samples, sample) };
 	for (size_t end = 0; end < 2 && !limit.why; end++) {
 		bool network = muster_exchange_is_network(sample, d->one_domain);
 		const char *its_path = "network";
@@ -209,6 +228,7 @@ void muster_run_derive_exchanges(struct muster_run *run)
 {
 	struct derivation d = { .run = run,
 		.exchange = muster_metric_find("pair.exchange_gbps"),
+		.bytes = muster_metric_find("pair.exchange_bytes"),
 		.limit = muster_metric_find("pair.exchange_limit_gbps"),
 		.gpu_count = muster_metric_find("node.gpu_count"),
 		.port_limit = muster_metric_find("port.limit_gbps") };

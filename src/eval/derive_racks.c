@@ -134,16 +134,15 @@ static int by_number(const void *a, const void *b)
 	return by_rank(a, b);
 }
 
-/* The rack of each rank: all by fabric, or all by Slurm's topology. Returns why not; NULL when they are known.
- * *ret_any: the rack of some rank is known. */
-static const char *find_racks(struct muster_run *run, struct placed *placed, size_t *ret_count, bool *ret_any)
+/* The rack of each rank: all by fabric, or all by Slurm's topology. False when they are not known. */
+static bool find_racks(struct muster_run *run, struct placed *placed, size_t *ret_count)
 {
 	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique"),
 				   *topology = muster_metric_find("node.slurm_topology");
-	const char *why = NULL;
-	for (int by_slurm = 0; by_slurm < 2; by_slurm++) {
+	bool known = false;
+	for (int by_slurm = 0; by_slurm < 2 && !known; by_slurm++) {
 		size_t count = 0;
-		why = NULL;
+		known = true;
 		for (size_t n = 0; n < run->node_count; n++) {
 			const struct muster_node *node = &run->nodes[n];
 			const struct muster_sample *place = by_slurm ? find(&node->samples, topology) : NULL;
@@ -152,17 +151,12 @@ static const char *find_racks(struct muster_run *run, struct placed *placed, siz
 				if (!by_slurm)
 					rack = muster_nvlink_fabric(&node->ranks[r], clique, run->arena);
 				placed[count++] = (struct placed){ node->ranks[r].rank, n, rack, 0 };
-				*ret_any |= *rack != '\0';
-				if (!*rack && !why)
-					why = muster_arena_printf(
-						run->arena, "the rack of rank %d is not known", node->ranks[r].rank);
+				known = known && *rack;
 			}
 		}
 		*ret_count = count;
-		if (!why || *ret_any)
-			break;
 	}
-	return why;
+	return known;
 }
 
 /* The nodes, rack after rack: "sim-[1-2], sim-5, sim-[3-4]". placed is sorted by the number of the rack. */
@@ -183,12 +177,7 @@ static void derive_order(struct muster_run *run, size_t ranks)
 	const struct muster_metric *metric = muster_metric_find("job.rack_order");
 	struct placed *placed = muster_calloc(ranks + 1, sizeof *placed);
 	size_t count = 0, racks = 0, changes = 0;
-	bool any = false;
-	const char *why = has_metric(run, metric) ? NULL : find_racks(run, placed, &count, &any), *value = "contiguous";
-	if (!any) {
-		free(placed);
-		return;
-	}
+	bool known = !has_metric(run, metric) && find_racks(run, placed, &count);
 	qsort(placed, count, sizeof *placed, by_rank);
 	for (size_t i = 1; i < count; i++)
 		changes += strcmp(placed[i].rack, placed[i - 1].rack) != 0;
@@ -200,15 +189,11 @@ static void derive_order(struct muster_run *run, size_t ranks)
 		}
 		placed[i].number = (size_t)placed[first].rank;
 	}
-	if (!why && changes > racks) {
+	if (known && changes > racks) {
 		qsort(placed, count, sizeof *placed, by_number);
-		value = order_text(run, placed, count);
+		muster_samples_add(&run->job.samples, (struct muster_sample){ .metric = metric,
+							      .value = muster_string(order_text(run, placed, count)) });
 	}
-	muster_samples_add(&run->job.samples, (struct muster_sample){
-						      .metric = metric,
-						      .value = why ? muster_null() : muster_string(value),
-						      .reason = why,
-					      });
 	free(placed);
 }
 

@@ -51,6 +51,9 @@ void muster_index_done(struct muster_index *index);
 const struct muster_sample *muster_index_limit(
 	const struct muster_index *index, size_t check, const struct muster_entry *entry);
 
+/* Whether the metric of the check has any sample at this place, whichever the check chooses. */
+bool muster_index_has(const struct muster_index *index, size_t check, uint32_t node, uint32_t rank);
+
 /* Where the sample is: at a GPU or a port, if it has such a label. */
 struct muster_place muster_entry_place(const struct muster_entry *entry);
 

@@ -162,14 +162,17 @@ static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 	struct muster_verdict verdict;
 	if (muster_result_explained(eval, w->check_at, node, rank))
 		return;
+	if (w->is_exchange) { /* the rank had no partner of this kind, or none at all */
+		if (!muster_index_has(&eval->index, w->check_at, node, rank))
+			muster_result_take(eval, w->check_at, place, NULL,
+				(struct muster_verdict){
+					.status = MUSTER_SKIP, .observed = "the rank was in no such exchange" });
+		return;
+	}
 	if (muster_check_operand(check, MUSTER_OF_EVENT) && muster_event_none(eval, check, node, &verdict))
 		muster_result_take(eval, w->check_at, place, NULL, verdict);
 	else if (presence && !presence->value.boolean)
 		muster_result_take(eval, w->check_at, place, NULL, (struct muster_verdict){ .status = MUSTER_PASS });
-	else if (w->is_exchange) /* a rank without a partner */
-		muster_result_take(eval, w->check_at, place, NULL,
-			(struct muster_verdict){
-				.status = MUSTER_SKIP, .observed = "the rank was in no such exchange" });
 	else if (check->metric->scope != MUSTER_SCOPE_PORT || presence || names_one_port(check))
 		muster_result_missing(eval, w->check_at, node, rank);
 }

@@ -187,7 +187,6 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 	const struct muster_part *part = report->part;
 	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
 	const struct muster_verdict *verdict = &eval->exchange_notes->verdicts[worst->verdict - 1];
-	const struct muster_check *check = &eval->expect->checks[report->check];
 	struct muster_tally *tally = eval->states[report->check].tally;
 	size_t *named = &eval->exchange_notes->named;
 	struct muster_finding finding = {
@@ -205,9 +204,6 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		.advice = words[part->link ? 1 + part->undecided : 0][part->kind].advice,
 	};
 	set_place(s, part, &finding, &report->place);
-	if (check->advice)
-		finding.advice =
-			muster_describe_advice(eval, check->advice, &finding, report->place.node, report->place.rank);
 	muster_finding_draft_check_here(eval); /* no other finding is the same */
 	report->draft = muster_finding_draft_add(eval, finding, report->place, report->check, NULL);
 	tally->count[finding.status]++;

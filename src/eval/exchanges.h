@@ -61,7 +61,8 @@ void muster_exchanges_done(struct muster_eval *eval);
 bool muster_exchange_note_worse(
 	const struct muster_metric *metric, const struct muster_exchange_note *a, const struct muster_exchange_note *b);
 
-/* exchange_findings.c: a finding for each part of the set's pairs. */
+/* exchange_findings.c: a finding for each part of the set's pairs. The part decides what to do: the check's own advice
+ * is for an exchange whose other rank is unknown. */
 void muster_exchanges_report(struct muster_exchange_set *set, const struct muster_parts *parts);
 
 /* Findings about the whole job that are slow get an advice that leads to the slow part. After all checks. */

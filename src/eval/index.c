@@ -115,11 +115,10 @@ static bool is_before(const struct muster_entry *a, const struct muster_entry *b
 	return a->node != b->node ? a->node < b->node : a->rank < b->rank;
 }
 
-/* The limit of one metric at the place of an entry. */
-static const struct muster_sample *find_at(
-	const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
+/* The first entry of a range at the place of an entry, or after it. */
+static size_t find_place(const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
 {
-	size_t low = range.start, high = range.start + range.count, end = high;
+	size_t low = range.start, high = range.start + range.count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (is_before(&index->entries[middle], entry))
@@ -127,6 +126,22 @@ static const struct muster_sample *find_at(
 		else
 			high = middle;
 	}
+	return low;
+}
+
+bool muster_index_has(const struct muster_index *index, size_t check, uint32_t node, uint32_t rank)
+{
+	const struct muster_entry place = { .node = node, .rank = rank };
+	struct muster_range range = index->of_check[check];
+	size_t at = find_place(index, range, &place);
+	return at < range.start + range.count && !is_before(&place, &index->entries[at]);
+}
+
+/* The limit of one metric at the place of an entry. */
+static const struct muster_sample *find_at(
+	const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
+{
+	size_t low = find_place(index, range, entry), end = range.start + range.count;
 	for (; low < end && !is_before(entry, &index->entries[low]); low++)
 		if (muster_limit_fits(index->entries[low].sample, entry->sample))
 			return index->entries[low].sample;

@@ -43,9 +43,8 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.slurm_topology", MUSTER_STRING, "",
 		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology"),
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.rack_order", MUSTER_STRING, "",
-		"\"contiguous\" when the ranks of each rack follow each other, else an order of the nodes in which "
-		"they "
-		"do; not measured but derived from gpu.fabric_clique or node.slurm_topology",
+		"an order of the nodes in which the ranks of each rack follow each other; only where they do not. Not "
+		"measured but derived from gpu.fabric_clique or node.slurm_topology",
 		NULL),
 };
 

@@ -10,6 +10,8 @@
 	      " gpu.nvlink_peers gpu=x " peers "\n" place " gpu.pcie_limit_gbps gpu=x link=PCIe_of_" gpu " 31.5\n"
 #define EDGE(place, node, gpu)                                                                                         \
 	place " pair.exchange_gbps kind=edge peer_node=" node " peer_gpu=" gpu " nic=none transport=P2P/CUMEM 9\n"
+#define BYTES(value)                                                                                                   \
+	"a/0 pair.exchange_bytes kind=edge peer_node=a peer_gpu=g1 nic=none transport=P2P/CUMEM " value "\n"
 #define RAIL(place, node, gpu, nic, transport)                                                                         \
 	place " pair.exchange_gbps kind=rail peer_node=" node " peer_gpu=" gpu " nic=" nic " transport=" transport     \
 	      " 9\n"
@@ -29,6 +31,16 @@ static const struct {
 		"NVLink, NVLink_of_450: 450\nNVLink, NVLink_of_450: 450\n" },
 	{ TWO EDGE("a/0", "a", "g7"), "unknown, unknown: null: the other rank is not in the run\n" },
 	{ TWO EDGE("a/0", "c", "g1"), "unknown, unknown: null: the other rank is not in the run\n" },
+	/* a share is for 64 MiB: smaller messages prove nothing, unless they are small because the exchange is slow */
+	{ TWO EDGE("a/0", "a", "g1") BYTES("8388608"),
+		"unknown, unknown: null: messages of 8 MiB only, and a share is for 64 MiB\n" },
+	{ TWO EDGE("a/0", "a", "g1") BYTES("67108864"), "NVLink, NVLink_of_450: 450\n" },
+	{ TWO "a/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=g1 nic=none transport=P2P/CUMEM 1\n" BYTES(
+		  "8388608"),
+		"NVLink, NVLink_of_450: 450\n" },
+	{ TWO "a/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=g1 nic=none transport=P2P/CUMEM 1\n" BYTES(
+		  "65536"),
+		"unknown, unknown: null: messages of 0.0625 MiB only, and a share is for 64 MiB\n" },
 	/* of several GPUs: all links of each lead to switches, or it is not known where they lead */
 	{ FOUR("3") EDGE("a/0", "a", "g1"),
 		"unknown, unknown: null: how many of its NVLinks lead to the other GPU is not known\n" },
