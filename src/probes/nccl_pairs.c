@@ -9,6 +9,7 @@
 #include "probes/nccl/session.h"
 #include "vendor/nccl_log.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,9 @@ static const struct muster_metric metrics[] = {
 #define FULL_BYTES (64 * MIB)
 #define ODD_BYTES ((uint64_t)16 * 65537) /* 16 times a prime: no whole number of any library's chunks */
 #define LATENCY_BYTES 8
-#define SMALL_ROOM (AGREED_MAX * sizeof(float)) /* there is always so much to send from */
-#define SLOW_MS 60.0                            /* an exchange that would take longer is made smaller */
-#define CHECKED 2                               /* exchanges of each of the two sizes */
-#define TIMED_MS 3.0                            /* of exchanges in each repeat, within these counts */
+#define SLOW_MS 60.0 /* an exchange that would take longer is made smaller */
+#define CHECKED 2    /* exchanges of each of the two sizes */
+#define TIMED_MS 3.0 /* of exchanges in each repeat, within these counts */
 #define TIMED_MIN 1
 #define TIMED_MAX 12
 #define REPEATS 3
@@ -56,6 +56,7 @@ struct pair {
 	struct hello own, other;
 	uint64_t bytes; /* of the message that is exchanged now */
 	CUdeviceptr from;
+	CUdeviceptr buffer; /* of the data that is sent */
 	/* measured */
 	uint64_t full, wrong;
 	double once_us, best_us, latency_us;
@@ -122,11 +123,13 @@ static int meet(struct pair *pair, struct muster_error *err)
 	const struct muster_probe_env *env = muster_probe_env(s->ctx);
 	const struct muster_nccl_resources *resources = s->resources;
 	_Static_assert(COPIES * sizeof(struct hello) <= AGREED_MAX * sizeof(float), "it fits");
-	if (muster_nccl_received_make(s->ctx, FULL_BYTES, err) < 0)
+	/* With --max-bytes the all-reduce's buffer may be tiny: then half of the other one is sent from. */
+	bool halves = resources->room < FULL_BYTES;
+	if (muster_nccl_received_make(s->ctx, halves ? 2 * FULL_BYTES : FULL_BYTES, err) < 0)
 		return -1;
-	uint64_t room = resources->room < SMALL_ROOM ? SMALL_ROOM : resources->room;
-	pair->own = (struct hello){ .rank = env->rank,
-		.room = room < resources->received_room ? room : resources->received_room };
+	uint64_t room = halves ? resources->received_room / 32 * 16 : resources->received_room;
+	pair->buffer = halves ? resources->received + room : resources->data;
+	pair->own = (struct hello){ .rank = env->rank, .room = room };
 	snprintf(pair->own.node, sizeof pair->own.node, "%s", env->node_name);
 	snprintf(pair->own.gpu, sizeof pair->own.gpu, "%s", env->gpu->bus_id);
 	muster_step(s->ctx, "first message to and from %s", pair->who);
@@ -138,12 +141,6 @@ static int meet(struct pair *pair, struct muster_error *err)
 		return muster_fail(err, MUSTER_EVENDOR, "its first message came wrong");
 	snprintf(pair->who, sizeof pair->who, "rank %d on %s", (int)other->rank, other->node);
 	return 0;
-}
-
-/* What this rank sends from: with --max-bytes the all-reduce's buffer may be tiny. */
-static CUdeviceptr buffer_of(const struct muster_nccl_resources *resources)
-{
-	return resources->room < SMALL_ROOM ? resources->agreed : resources->data;
 }
 
 /* ---- checked exchanges ---- */
@@ -164,7 +161,7 @@ static int check(struct pair *pair, uint64_t bytes, int round, double *ret_us, s
 		pair->who);
 	for (int i = 0; i < CHECKED; i++, round++) {
 		uint64_t wrong;
-		pair->from = buffer_of(s->resources);
+		pair->from = pair->buffer;
 		pair->bytes = bytes;
 		if (muster_nccl_pattern_fill(s, pair->from, bytes, seed_of(&pair->own, &pair->other, round), err) < 0 ||
 			muster_nccl_time_one(s, exchange, pair, "a checked exchange", ret_us, err) < 0 ||
@@ -202,7 +199,7 @@ static int time_best(struct pair *pair, uint64_t bytes, double once_us, double *
 	char size[32];
 	muster_step(s->ctx, "%d times %d timed exchanges of %s with %s", repeats, count,
 		muster_bytes_text(bytes, size, sizeof size), pair->who);
-	pair->from = buffer_of(s->resources);
+	pair->from = pair->buffer;
 	pair->bytes = bytes;
 	for (int i = 0; i < repeats; i++) {
 		double us;

@@ -70,13 +70,19 @@ int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operat
 int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
+	CUdeviceptr at = resources->data;
+	uint64_t room = resources->room;
 	double needed = us * FILL_PER_US, filled = 0;
 	int fills = 0;
 	do {
-		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, resources->data, 0,
-			    (size_t)resources->room / sizeof(float), resources->stream) < 0)
+		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),
+			    resources->stream) < 0)
 			return -1;
-		filled += (double)resources->room;
+		filled += (double)room;
+		if (resources->received_room > room) {
+			at = resources->received;
+			room = resources->received_room;
+		}
 	} while (filled < needed && ++fills < FILLS_MAX);
 	return 0;
 }
