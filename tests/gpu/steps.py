@@ -53,18 +53,18 @@ def ratios(ours, theirs):
             for gpu, (mine, other) in enumerate(zip(ours.get(direction, []), theirs[direction]))]
 
 
-def blamed(report):
-    """{rank: checks} of the findings about steps; rank None: a finding that names no rank."""
+def blamed(report, *parts):
+    """{rank: checks} of the findings of these parts, "step" or "load"; rank None: a finding that names no rank."""
     found = {}
     for finding in report["findings"]:
-        if finding["status"] in BAD and finding["check"].startswith("step."):
+        if finding["status"] in BAD and finding["check"].split(".")[0] in parts:
             found.setdefault(finding.get("where", {}).get("rank"), []).append(f"{finding['status']} {finding['check']}")
     return found
 
 
 def is_named(report, rank):
-    """Whether a finding about steps names this rank, and none another one."""
-    ranks = {each for each in blamed(report) if each is not None}
+    """Whether a finding names this rank, and none another one: about steps, or about the load that explains them."""
+    ranks = {each for each in blamed(report, "step", "load") if each is not None}
     return ranks == {rank}
 
 
@@ -109,7 +109,7 @@ def healthy(gpus, folder, turns):
     bad = 0
     for turn in range(turns):
         report = run(gpus, os.path.join(folder, f"steps-{turn}.json"))
-        found = blamed(report)
+        found = blamed(report, "step")
         bad += bool(found)
         if found or turn == 0:
             print(f"      {found} compute {figures(report, 'rank.compute_ms')} step {figures(report, 'rank.step_p50_ms')} "
@@ -151,7 +151,7 @@ def slowed(gpus, folder, slow, library, turns):
         good = is_named(report, gpus - 1)
         named += good
         if not good or not last:
-            last = (f"{blamed(report)}, compute {figures(report, 'rank.compute_ms')} ms, within steps "
+            last = (f"{blamed(report, 'step', 'load')}, compute {figures(report, 'rank.compute_ms')} ms, within steps "
                     f"{figures(report, 'rank.step_compute_ms')} ms")
             print(f"      {slow}: {last}", flush=True)
     print(f"{'ok  ' if named == turns else 'FAIL'}  slow by {slow}: rank {gpus - 1} is named in {named} of {turns} runs",

@@ -143,7 +143,9 @@ class Steps(unittest.TestCase):
                 ([("fail", "step.compute", 0)], False),
                 ([("fail", "step.compute", 0), ("fail", "step.compute", 1)], False),
                 ([("pass", "step.compute", 1)], False),
-                ([("fail", "load.bf16", 1)], False)):
+                ([("fail", "load.bf16", 1)], True),
+                ([("fail", "step.compute", 1), ("warn", "load.bf16_close", 0)], False),
+                ([("fail", "copy.h2d", 1)], False)):
             with self.subTest(findings=findings):
                 self.assertEqual(steps.is_named(self.report(*findings), 1), named)
 
