@@ -45,6 +45,9 @@ struct muster_samples {
 
 void muster_samples_add(struct muster_samples *samples, struct muster_sample sample);
 void muster_samples_done(struct muster_samples *samples);
+/* The first sample of this metric; NULL when there is none, or no metric. */
+const struct muster_sample *muster_samples_find(
+	const struct muster_samples *samples, const struct muster_metric *metric);
 
 const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
 

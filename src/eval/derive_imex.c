@@ -10,18 +10,10 @@
 
 #include <string.h>
 
-static const struct muster_sample *find(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].metric == metric)
-			return &samples->items[i];
-	return NULL;
-}
-
 static bool crossed_nodes(const struct muster_node *node, const struct muster_metric *transport)
 {
 	for (size_t i = 0; i < node->rank_count; i++) {
-		const struct muster_sample *sample = find(&node->ranks[i].samples, transport);
+		const struct muster_sample *sample = muster_samples_find(&node->ranks[i].samples, transport);
 		if (sample && sample->value.type == MUSTER_STRING && strstr(sample->value.string, "P2P/MNNVL"))
 			return true;
 	}
@@ -35,8 +27,8 @@ void muster_run_derive_imex(struct muster_run *run)
 				   *imex = muster_metric_find("node.imex_state");
 	for (size_t i = 0; i < run->node_count; i++) {
 		struct muster_node *node = &run->nodes[i];
-		const struct muster_sample *found = find(&node->samples, channels);
-		if (!found || find(&node->samples, imex))
+		const struct muster_sample *found = muster_samples_find(&node->samples, channels);
+		if (!found || muster_samples_find(&node->samples, imex))
 			continue;
 		struct muster_sample sample = { .metric = imex };
 		if (found->value.type == MUSTER_NUMBER && found->value.number > 0)

@@ -14,22 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_metric(const struct muster_run *run, const struct muster_metric *metric)
-{
-	for (size_t i = 0; i < run->job.samples.count; i++)
-		if (run->job.samples.items[i].metric == metric)
-			return true;
-	return false;
-}
-
-static const struct muster_sample *find(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].metric == metric)
-			return &samples->items[i];
-	return NULL;
-}
-
 /* ---- job.step_spread ---- */
 
 struct step {
@@ -83,10 +67,10 @@ static void derive_spread(struct muster_run *run, size_t ranks)
 				   *clique = muster_metric_find("gpu.fabric_clique");
 	struct step *steps = muster_calloc(ranks + 1, sizeof *steps);
 	size_t count = 0;
-	for (size_t n = 0; n < run->node_count && !has_metric(run, metric); n++)
+	for (size_t n = 0; n < run->node_count && !muster_samples_find(&run->job.samples, metric); n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			const struct muster_sample *sample = find(&rank->samples, compute);
+			const struct muster_sample *sample = muster_samples_find(&rank->samples, compute);
 			if (sample && sample->value.type == MUSTER_NUMBER)
 				steps[count++] = (struct step){ muster_nvlink_fabric(rank, clique, run->arena),
 					muster_gpu_model(rank, run->arena), sample->value.number };
@@ -145,7 +129,8 @@ static bool find_racks(struct muster_run *run, struct placed *placed, size_t *re
 		known = true;
 		for (size_t n = 0; n < run->node_count; n++) {
 			const struct muster_node *node = &run->nodes[n];
-			const struct muster_sample *place = by_slurm ? find(&node->samples, topology) : NULL;
+			const struct muster_sample *place =
+				by_slurm ? muster_samples_find(&node->samples, topology) : NULL;
 			const char *rack = place && place->value.type == MUSTER_STRING ? place->value.string : "";
 			for (size_t r = 0; r < node->rank_count; r++) {
 				if (!by_slurm)
@@ -177,7 +162,7 @@ static void derive_order(struct muster_run *run, size_t ranks)
 	const struct muster_metric *metric = muster_metric_find("job.rack_order");
 	struct placed *placed = muster_calloc(ranks + 1, sizeof *placed);
 	size_t count = 0, racks = 0, changes = 0;
-	bool known = !has_metric(run, metric) && find_racks(run, placed, &count);
+	bool known = !muster_samples_find(&run->job.samples, metric) && find_racks(run, placed, &count);
 	qsort(placed, count, sizeof *placed, by_rank);
 	for (size_t i = 1; i < count; i++)
 		changes += strcmp(placed[i].rack, placed[i - 1].rack) != 0;

@@ -78,10 +78,7 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 
 static const struct muster_sample *find_fact(const struct muster_node *node, const char *metric)
 {
-	for (size_t i = 0; i < node->samples.count; i++)
-		if (strcmp(node->samples.items[i].metric->name, metric) == 0)
-			return &node->samples.items[i];
-	return NULL;
+	return muster_samples_find(&node->samples, muster_metric_find(metric));
 }
 
 /* Why the log says too little of the time in which an event counts; NULL when it says enough. */

@@ -6,6 +6,7 @@
 #include "util/file.h"
 #include "expect/load.h"
 #include "expect/describe.h"
+#include "muster/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -95,10 +96,8 @@ void muster_candidates_done(struct muster_candidates *candidates)
 /* The metric's sample; NULL when there is none or it is null. */
 static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
 {
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].value.type != MUSTER_NULL && strcmp(samples->items[i].metric->name, metric) == 0)
-			return &samples->items[i];
-	return NULL;
+	const struct muster_sample *sample = muster_samples_find(samples, muster_metric_find(metric));
+	return sample && sample->value.type != MUSTER_NULL ? sample : NULL;
 }
 
 static bool listed(const char *name, const char *const *list, size_t count)

@@ -32,6 +32,15 @@ void muster_samples_done(struct muster_samples *samples)
 	*samples = (struct muster_samples){ 0 };
 }
 
+const struct muster_sample *muster_samples_find(
+	const struct muster_samples *samples, const struct muster_metric *metric)
+{
+	for (size_t i = 0; metric && i < samples->count; i++)
+		if (samples->items[i].metric == metric)
+			return &samples->items[i];
+	return NULL;
+}
+
 static const struct muster_value *find_label(const struct muster_label *labels, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)

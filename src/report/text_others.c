@@ -2,6 +2,7 @@
 #include "report/text_summary.h"
 
 #include "muster/arena.h"
+#include "muster/probe.h"
 #include "report/text_lines.h"
 #include "report/print_escaped.h"
 
@@ -16,13 +17,9 @@ struct others {
 	size_t count;
 };
 
-/* The first sample of this metric, or NULL. */
 static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
 {
-	for (size_t i = 0; i < samples->count; i++)
-		if (strcmp(samples->items[i].metric->name, metric) == 0)
-			return &samples->items[i];
-	return NULL;
+	return muster_samples_find(samples, muster_metric_find(metric));
 }
 
 static double number_of(const struct muster_samples *samples, const char *metric)
