@@ -197,10 +197,14 @@ void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
 		muster_pack_text(&p, why);
 		muster_send_packed(s->transport, rank, MUSTER_TAG_INTERRUPT, &p);
 	}
-	if (s->soaking)
+	if (s->soaking) {
 		muster_worker_client_cancel(&s->worker, why);
-	else
+		/* early enough for the record, also when the worker hangs */
+		s->worker.until_ms =
+			fmin(s->worker.until_ms, now(s) + s->deadlines.interrupted - s->deadlines.record_aggregator);
+	} else {
 		muster_worker_client_stop(&s->worker, MUSTER_EINTERRUPTED, why);
+	}
 }
 
 static void look_for_signal(struct muster_supervisor *s)

@@ -151,6 +151,21 @@ START_TEST(an_interruption_moves_the_end_and_the_limit_of_the_process_forward_on
 }
 END_TEST
 
+/* Work that ends early with its figures has to end before the record must be sent, also when its worker hangs. */
+START_TEST(an_interruption_leaves_time_for_the_record)
+{
+	const struct answer answers[] = { { "run", "" }, { NULL, NULL } };
+	start_member();
+	script.answers = answers;
+	muster_worker_client_command(&s.worker, "{\"do\": \"run\"}", 60000);
+	s.soaking = true;
+	muster_supervisor_interrupt(&s, "SIGTERM");
+	ck_assert_ptr_nonnull(command("abort"));
+	ck_assert_double_le(s.worker.until_ms, s.end_ms - s.deadlines.record_aggregator);
+	ck_assert_double_gt(s.worker.until_ms, r.now_ms);
+}
+END_TEST
+
 START_TEST(rank_0_passes_an_interruption_on_to_every_other_rank)
 {
 	start_rank_0();
@@ -552,6 +567,7 @@ int main(void)
 	tcase_add_test(tcase, rank_0_alone_interrupts_another_rank);
 	tcase_add_test(tcase, the_first_reason_of_an_interruption_stays);
 	tcase_add_loop_test(tcase, an_interruption_moves_the_end_and_the_limit_of_the_process_forward_only, 0, 2);
+	tcase_add_test(tcase, an_interruption_leaves_time_for_the_record);
 	tcase_add_test(tcase, rank_0_passes_an_interruption_on_to_every_other_rank);
 	tcase_add_test(tcase, rank_0_does_not_tell_itself);
 	tcase_add_test(tcase, a_signal_interrupts_the_run_and_is_named_with_its_time);
