@@ -1,7 +1,7 @@
 /* gpu_load.c - the GPU at work, with all GPUs of the node at once: every byte of its memory, and products of matrices
  *
- * What an idle GPU says of itself is not what it does under load. One allocation of nearly all free memory serves both
- * parts; it is free again before the ring starts.
+ * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the ring
+ * and the probes after it may need is free again before the ring starts.
  */
 #include "probes/gpu_load/load.h"
 
@@ -61,11 +61,15 @@ static const struct muster_metric metrics[] = {
 };
 
 #define MIB ((size_t)1 << 20)
-#define RESERVE (512 * MIB) /* stays free: for the libraries' own needs */
-#define RESERVE_PART 25     /* and no more than this part of a small memory, as of a MIG instance */
-#define FREE_SHARE 0.95     /* of the GPU's memory: with less free than that, another program uses it */
-#define COHERENT_SHARE 0.95 /* of free memory that is the system's as well: the kernel may have pages in it */
-#define PRODUCTS_MS 200.0   /* of each precision, without a soak: clocks have settled by then */
+#define RESERVE (512 * MIB)       /* stays free: for the libraries' own needs */
+#define RESERVE_PART 25           /* and no more than this part of a small memory, as of a MIG instance */
+#define LATER ((size_t)8 << 30)   /* what NCCL and the probes after this one need at most ... */
+#define LATER_PER_RANK (32 * MIB) /* ... with the connections to each of ... */
+#define LATER_RANKS 1024          /* ... so many ranks */
+#define LATER_PART 4              /* where that is more than this part of the memory, all of it is freed */
+#define FREE_SHARE 0.95           /* of the GPU's memory: with less free than that, another program uses it */
+#define COHERENT_SHARE 0.95       /* of free memory that is the system's as well: the kernel may have pages in it */
+#define PRODUCTS_MS 200.0         /* of each precision, without a soak: clocks have settled by then */
 #define SOAK_PRODUCTS_MS 1000.0
 #define SETTLED_MS 8000.0 /* of load: the boost at its start is a small part of a tenth */
 
@@ -125,6 +129,30 @@ static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *re
 	return 0;
 }
 
+/* How much of the memory is to be free again for what follows. The rest stays allocated until the process ends: the
+ * driver clears what is freed, and who allocates next waits for that (0.25 s after 135 GiB, H200). 0: all is freed. */
+static size_t later_bytes(const struct muster_load *load, size_t total)
+{
+	const struct muster_probe_env *env = muster_probe_env(load->ctx);
+	size_t ranks = env->ranks < LATER_RANKS ? (size_t)env->ranks : LATER_RANKS;
+	size_t later = LATER + ranks * LATER_PER_RANK + (size_t)env->max_bytes;
+	bool keeps = env->profile == MUSTER_STANDARD && env->soak_s == 0 && !env->shared;
+	return keeps && later < total / LATER_PART ? later : 0;
+}
+
+static CUresult allocate(struct muster_load *load)
+{
+	CUresult result = load->cuda->cuMemAlloc_v2(&load->memory, load->bytes);
+	if (result != CUDA_SUCCESS || load->rest_bytes == 0)
+		return result;
+	result = load->cuda->cuMemAlloc_v2(&load->rest, load->rest_bytes);
+	if (result == CUDA_SUCCESS)
+		return result;
+	load->cuda->cuMemFree_v2(load->memory);
+	load->memory = load->rest = 0;
+	return result;
+}
+
 /* All that is free but the reserve. What another process takes meanwhile is left to it. */
 static int take_memory(struct muster_load *load, struct results *results, struct muster_error *err)
 {
@@ -142,15 +170,17 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 			return muster_fail(err, MUSTER_ENOTSUPPORTED,
 				"only %zu of %zu MiB of the GPU's memory are free", free_bytes / MIB,
 				results->total / MIB);
-		load->bytes = (free_bytes - reserve) / MIB * MIB;
-		muster_step(load->ctx, "cuMemAlloc_v2 of %zu MiB", load->bytes / MIB);
-		CUresult result = cuda->cuMemAlloc_v2(&load->memory, load->bytes);
+		size_t bytes = (free_bytes - reserve) / MIB * MIB, later = later_bytes(load, results->total);
+		load->rest_bytes = later < bytes / 2 ? later / MIB * MIB : 0;
+		load->bytes = bytes - load->rest_bytes;
+		muster_step(load->ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
+		CUresult result = allocate(load);
 		if (result != CUDA_ERROR_OUT_OF_MEMORY)
 			return muster_cuda_check(cuda, result, err, "cuMemAlloc_v2");
 	}
-	load->memory = 0;
-	return muster_fail(
-		err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free", load->bytes / MIB);
+	load->memory = load->rest = 0;
+	return muster_fail(err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free",
+		(load->bytes + load->rest_bytes) / MIB);
 }
 
 static int prepare(struct muster_load *load, struct results *results, struct muster_error *err)
@@ -159,7 +189,8 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 	muster_step(load->ctx, "cuModuleLoadDataEx of muster's kernels");
 	load->kernels = muster_kernels(cuda, err);
 	if (!load->kernels || MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
-		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->report, sizeof(struct muster_kernel_report)) < 0)
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->reports,
+			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
 		if (MUSTER_CUDA(cuda, err, cuEventCreate, &load->events[i], CU_EVENT_DEFAULT) < 0)
@@ -176,10 +207,12 @@ static void release(struct muster_load *load)
 	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
 		if (load->events[i])
 			cuda->cuEventDestroy_v2(load->events[i]);
-	if (load->memory)
+	if (load->rest)
+		cuda->cuMemFree_v2(load->rest);
+	else if (load->memory)
 		cuda->cuMemFree_v2(load->memory);
-	if (load->report)
-		cuda->cuMemFree_v2(load->report);
+	if (load->reports)
+		cuda->cuMemFree_v2(load->reports);
 	if (load->stream)
 		cuda->cuStreamDestroy_v2(load->stream);
 }
@@ -262,9 +295,9 @@ static void tell_memory(struct muster_load *load, const struct results *results)
 	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(mib(results->held)));
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number(mib(load->bytes)));
-	muster_emit_for(
-		load->ctx, "gpu.memory_tested_share", gpu, muster_number((double)load->bytes / (double)results->total));
+	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number(mib(load->bytes + load->rest_bytes)));
+	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
+		muster_number((double)(load->bytes + load->rest_bytes) / (double)results->total));
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
 	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));

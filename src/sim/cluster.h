@@ -51,8 +51,10 @@ struct muster_sim_gpu {
 	double stranger_mib;                         /* what the program has of the memory, as NVML lists it */
 	bool stranger_late;                          /* the program begins while muster runs */
 	int busy_percent;                            /* how busy other programs keep it, that NVML does not list */
-	int memory_bad_bit;               /* kernels read this bit of an 8-byte word as 1, counted from 1; 0: none */
-	unsigned long long memory_bad_at; /* where this word is, in each allocation that is so long: bytes */
+	int memory_bad_bit; /* kernels read this bit of an 8-byte word as 1, counted from 1; 0: none */
+	unsigned long long
+		memory_bad_at; /* where this word is: bytes from the start of each small allocation that is so long, and
+				* of the large ones (1 GiB and more) as if they followed each other */
 	double gemm_bf16_tflops, gemm_fp64_tflops, gemm_fp8_tflops; /* matrix products; 0: not supported */
 	int gemm_wrong;                                             /* about one product in so many is wrong; 0: none */
 	double gemm_drift; /* share of the rate lost from the first to the last tenth of a long load */

@@ -88,25 +88,25 @@ static void check_kernels(struct muster_load *load)
 			sum += muster_pattern_word(&(struct muster_pattern){ words[i], UINT64_MAX, 0, 0 }, i);
 		}
 		check(wrong == 0, "pattern %zu: %zu words differ from muster_pattern_word", p, wrong);
-		need(muster_load_clear_report(load, &err), &err);
-		need(muster_kernel_verify(load->cuda, load->kernels, load->memory, RANGE, &patterns[p], load->report,
-			     load->stream, &err),
+		need(muster_load_clear_reports(load, &err), &err);
+		need(muster_kernel_verify(load->cuda, load->kernels, load->memory, RANGE, &patterns[p],
+			     muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, &err),
 			&err);
-		need(muster_load_fetch_report(load, &report, &err), &err);
+		need(muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, &err), &err);
 		check(report.wrong == 0 && report.noted == 0, "pattern %zu: verified", p);
-		need(muster_load_clear_report(load, &err), &err);
-		need(muster_kernel_checksum(
-			     load->cuda, load->kernels, load->memory, RANGE, load->report, load->stream, &err),
+		need(muster_load_clear_reports(load, &err), &err);
+		need(muster_kernel_checksum(load->cuda, load->kernels, load->memory, RANGE,
+			     muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, &err),
 			&err);
-		need(muster_load_fetch_report(load, &report, &err), &err);
+		need(muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, &err), &err);
 		check(report.wrong == sum, "pattern %zu: checksum %016llx", p, (unsigned long long)sum);
 	}
 	/* everything wrong: all words counted, room for some */
-	need(muster_load_clear_report(load, &err), &err);
-	need(muster_kernel_verify(
-		     load->cuda, load->kernels, load->memory, RANGE, &patterns[0], load->report, load->stream, &err),
+	need(muster_load_clear_reports(load, &err), &err);
+	need(muster_kernel_verify(load->cuda, load->kernels, load->memory, RANGE, &patterns[0],
+		     muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, &err),
 		&err);
-	need(muster_load_fetch_report(load, &report, &err), &err);
+	need(muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, &err), &err);
 	check(report.wrong == RANGE / 16 && report.noted > MUSTER_DIFFERENCES_MAX, "another pattern: %llu words wrong",
 		(unsigned long long)report.wrong);
 }
@@ -187,7 +187,9 @@ int main(void)
 	load.kernels = muster_kernels(load.cuda, &err);
 	need(load.kernels ? 0 : -1, &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuStreamCreate, &load.stream, CU_STREAM_NON_BLOCKING), &err);
-	need(MUSTER_CUDA(load.cuda, &err, cuMemAlloc_v2, &load.report, sizeof(struct muster_kernel_report)), &err);
+	need(MUSTER_CUDA(load.cuda, &err, cuMemAlloc_v2, &load.reports,
+		     MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)),
+		&err);
 	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
 		need(MUSTER_CUDA(load.cuda, &err, cuEventCreate, &load.events[i], CU_EVENT_DEFAULT), &err);
 	need(MUSTER_CUDA(load.cuda, &err, cuMemGetInfo_v2, &free_bytes, &total), &err);

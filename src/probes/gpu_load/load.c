@@ -52,25 +52,32 @@ int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double
 	return 0;
 }
 
-int muster_load_clear_report(struct muster_load *load, struct muster_error *err)
+CUdeviceptr muster_load_report(const struct muster_load *load, size_t which)
 {
-	return MUSTER_CUDA(load->cuda, err, cuMemsetD32Async, load->report, 0,
-		sizeof(struct muster_kernel_report) / sizeof(uint32_t), load->stream);
+	return load->reports + which * sizeof(struct muster_kernel_report);
 }
 
-int muster_load_fetch_report(struct muster_load *load, struct muster_kernel_report *ret, struct muster_error *err)
+int muster_load_clear_reports(struct muster_load *load, struct muster_error *err)
 {
-	if (MUSTER_CUDA(load->cuda, err, cuMemcpyDtoHAsync_v2, ret, load->report, sizeof *ret, load->stream) < 0)
+	return MUSTER_CUDA(load->cuda, err, cuMemsetD32Async, load->reports, 0,
+		MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report) / sizeof(uint32_t), load->stream);
+}
+
+int muster_load_fetch_report(
+	struct muster_load *load, size_t which, struct muster_kernel_report *ret, struct muster_error *err)
+{
+	if (MUSTER_CUDA(load->cuda, err, cuMemcpyDtoHAsync_v2, ret, muster_load_report(load, which), sizeof *ret,
+		    load->stream) < 0)
 		return -1;
 	return muster_load_wait(load, err);
 }
 
 /* The 8-byte word of a difference in words. */
-static void describe(const struct muster_difference *difference, char *ret, size_t size)
+static void describe(const struct muster_difference *difference, uint64_t base, char *ret, size_t size)
 {
 	size_t half = difference->read[0] == difference->expected[0];
 	uint64_t read = difference->read[half], expected = difference->expected[half], bits = read ^ expected;
-	uint64_t offset = difference->place * MUSTER_KERNEL_WORD + half * sizeof read;
+	uint64_t offset = base + difference->place * MUSTER_KERNEL_WORD + half * sizeof read;
 	int used = snprintf(
 		ret, size, "offset 0x%" PRIx64 ": expected 0x%" PRIx64 ", read 0x%" PRIx64, offset, expected, read);
 	if (bits && !(bits & (bits - 1)))
@@ -84,7 +91,7 @@ void muster_wrong_note(struct muster_wrong *wrong, const char *text)
 		snprintf(wrong->first, sizeof wrong->first, "%s", text);
 }
 
-void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report)
+void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report, uint64_t base)
 {
 	wrong->words += report->wrong;
 	size_t noted = report->noted < MUSTER_DIFFERENCES_MAX ? (size_t)report->noted : MUSTER_DIFFERENCES_MAX;
@@ -94,5 +101,5 @@ void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_rep
 	for (size_t i = 1; i < noted; i++)
 		if (report->noticed[i].place < lowest->place)
 			lowest = &report->noticed[i];
-	describe(lowest, wrong->first, sizeof wrong->first);
+	describe(lowest, base, wrong->first, sizeof wrong->first);
 }

@@ -9,6 +9,9 @@
 
 #define MUSTER_LOAD_EVENTS 64
 
+/* A report for what kernels find in `memory`, and one for `rest`. */
+enum { MUSTER_LOAD_MEMORY, MUSTER_LOAD_REST, MUSTER_LOAD_REPORTS };
+
 struct muster_load {
 	struct muster_probe_ctx *ctx;
 	const struct muster_cuda *cuda;
@@ -16,9 +19,9 @@ struct muster_load {
 	const struct muster_kernels *kernels;
 	CUstream stream;
 	CUevent events[MUSTER_LOAD_EVENTS];
-	CUdeviceptr memory; /* the one large allocation */
-	size_t bytes;       /* of it */
-	CUdeviceptr report; /* a struct muster_kernel_report, for all kernels */
+	CUdeviceptr memory, rest; /* nearly all of the GPU's memory; rest: 0 when there is no second allocation */
+	size_t bytes, rest_bytes;
+	CUdeviceptr reports; /* MUSTER_LOAD_REPORTS of struct muster_kernel_report, for all kernels */
 	struct muster_sampler sampler;
 	double busy_ms; /* how long the GPU has worked, by its own clock */
 };
@@ -37,10 +40,13 @@ double muster_series_median(const struct muster_series *series, size_t from, siz
 int muster_load_wait(struct muster_load *load, struct muster_error *err);
 /* Milliseconds between two of load->events, which have happened; at least a nanosecond. */
 int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err);
-/* Set the report on the device to zeros (queued). */
-int muster_load_clear_report(struct muster_load *load, struct muster_error *err);
-/* Wait, and fetch the report. */
-int muster_load_fetch_report(struct muster_load *load, struct muster_kernel_report *ret, struct muster_error *err);
+/* The address of a report on the device. */
+CUdeviceptr muster_load_report(const struct muster_load *load, size_t which);
+/* Set the reports on the device to zeros (queued). */
+int muster_load_clear_reports(struct muster_load *load, struct muster_error *err);
+/* Wait, and fetch a report. */
+int muster_load_fetch_report(
+	struct muster_load *load, size_t which, struct muster_kernel_report *ret, struct muster_error *err);
 
 /* Words of 16 bytes that were not as they must be, since the start. */
 struct muster_wrong {
@@ -49,7 +55,8 @@ struct muster_wrong {
 };
 /* One more, about which there is only this to say. */
 void muster_wrong_note(struct muster_wrong *wrong, const char *text);
-void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report);
+/* What a report has of a range, whose first byte is at offset `base` of what was looked at. */
+void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report, uint64_t base);
 
 /* ---- memory.c ---- */
 

@@ -67,10 +67,10 @@ static int make_first(struct muster_load *load, const struct plan *plan, struct 
 static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t *ret, struct muster_error *err)
 {
 	struct muster_kernel_report report;
-	if (muster_load_clear_report(load, err) < 0 ||
-		muster_kernel_checksum(
-			load->cuda, load->kernels, plan->first, plan->to_bytes, load->report, load->stream, err) < 0 ||
-		muster_load_fetch_report(load, &report, err) < 0)
+	if (muster_load_clear_reports(load, err) < 0 ||
+		muster_kernel_checksum(load->cuda, load->kernels, plan->first, plan->to_bytes,
+			muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, err) < 0 ||
+		muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, err) < 0)
 		return -1;
 	*ret = report.wrong;
 	return 0;
@@ -91,7 +91,7 @@ static int queue_rounds(
 		if (muster_load_hook)
 			muster_load_hook(load, plan->again, plan->to_bytes);
 		if (muster_kernel_compare(load->cuda, load->kernels, plan->again, plan->first, plan->to_bytes,
-			    load->report, load->stream, err) < 0)
+			    muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -103,10 +103,10 @@ static int run_batch(struct muster_load *load, const struct plan *plan, size_t r
 {
 	struct muster_kernel_report report;
 	double n = (double)plan->n;
-	if (muster_load_clear_report(load, err) < 0 || queue_rounds(load, plan, rounds, products, err) < 0)
+	if (muster_load_clear_reports(load, err) < 0 || queue_rounds(load, plan, rounds, products, err) < 0)
 		return -1;
 	muster_sampler_take(&load->sampler);
-	if (muster_load_fetch_report(load, &report, err) < 0)
+	if (muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, err) < 0)
 		return -1;
 	for (size_t round = 0; round < rounds; round++) {
 		double ms;
@@ -116,7 +116,7 @@ static int run_batch(struct muster_load *load, const struct plan *plan, size_t r
 		if (!warms_up)
 			muster_series_add(&figures->tflops, 2 * n * n * n / (*ret_ms * 1e9));
 	}
-	muster_wrong_add(&figures->wrong, &report);
+	muster_wrong_add(&figures->wrong, &report, 0);
 	return 0;
 }
 

@@ -40,6 +40,7 @@ struct muster_simcuda_allocation {
 	struct CUctx_st *context;
 	CUdeviceptr base;
 	size_t bytes;
+	size_t before;                       /* bytes of the other large allocations when a large one was made; 0 */
 	struct muster_simcuda_piece *pieces; /* what kernels have written; elsewhere data holds */
 	size_t window;                       /* bytes of data: min(bytes, MUSTER_STANDIN_WINDOW) */
 	unsigned char data[];

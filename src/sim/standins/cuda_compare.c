@@ -13,7 +13,9 @@
 static size_t bad_word(const struct muster_simcuda_allocation *allocation)
 {
 	const struct muster_sim_gpu *gpu = allocation->context ? allocation->context->gpu : NULL;
-	return gpu && gpu->memory_bad_bit > 0 ? (size_t)gpu->memory_bad_at : NOWHERE;
+	if (!gpu || gpu->memory_bad_bit == 0 || gpu->memory_bad_at < allocation->before)
+		return NOWHERE;
+	return (size_t)gpu->memory_bad_at - allocation->before;
 }
 
 static uint64_t read_word(const struct muster_simcuda_allocation *allocation, size_t offset)

@@ -138,6 +138,16 @@ size_t muster_simcuda_free_bytes(const struct CUctx_st *context)
 	return taken < total ? total - taken : 0;
 }
 
+#define LARGE ((size_t)1 << 30)
+
+static size_t large_bytes(const struct CUctx_st *context)
+{
+	size_t bytes = 0;
+	for (const struct muster_simcuda_allocation *a = allocations; a; a = a->next)
+		bytes += a->context == context && a->bytes >= LARGE ? a->bytes : 0;
+	return bytes;
+}
+
 static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t bytes)
 {
 	if (!ret || bytes == 0)
@@ -151,6 +161,7 @@ static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t byte
 	a->base = next_address;
 	a->bytes = bytes;
 	a->window = window;
+	a->before = bytes >= LARGE ? large_bytes(context) : 0;
 	a->next = allocations;
 	allocations = a;
 	context->used += bytes;

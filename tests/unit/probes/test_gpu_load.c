@@ -67,11 +67,11 @@ START_TEST(the_first_wrong_word_is_told_with_its_bit)
 	report.noticed[0] = (struct muster_difference){ 0x500, { 1, 1 }, { 1, 9 } };
 	report.noticed[1] = (struct muster_difference){ 0x20, { 0x7, 5 }, { 0x3, 5 } };
 	report.noticed[2] = (struct muster_difference){ 0x21, { 0, 0 }, { 1, 1 } };
-	muster_wrong_add(&wrong, &report);
+	muster_wrong_add(&wrong, &report, 0);
 	ck_assert_uint_eq(wrong.words, 3);
 	ck_assert_str_eq(wrong.first, "offset 0x200: expected 0x3, read 0x7, bit 2");
 	report.noticed[0].place = 0; /* a later report does not change it */
-	muster_wrong_add(&wrong, &report);
+	muster_wrong_add(&wrong, &report, 0);
 	ck_assert_uint_eq(wrong.words, 6);
 	ck_assert_str_eq(wrong.first, "offset 0x200: expected 0x3, read 0x7, bit 2");
 	muster_wrong_note(&wrong, "something else");
@@ -85,12 +85,14 @@ START_TEST(a_wrong_upper_half_and_several_bits)
 	struct muster_kernel_report report = { .wrong = 1000, .noted = 1000 }; /* more than there is room for */
 	for (size_t i = 0; i < MUSTER_DIFFERENCES_MAX; i++)
 		report.noticed[i] = (struct muster_difference){ 100 + i, { 4, UINT64_MAX }, { 4, 0 } };
-	muster_wrong_add(&wrong, &report);
+	muster_wrong_add(&wrong, &report, 0);
 	ck_assert_uint_eq(wrong.words, 1000);
 	ck_assert_str_eq(wrong.first, "offset 0x648: expected 0x0, read 0xffffffffffffffff");
 	struct muster_wrong none = { 0 };
-	muster_wrong_add(&none, &(struct muster_kernel_report){ .wrong = 0 });
+	muster_wrong_add(&none, &(struct muster_kernel_report){ .wrong = 0 }, 0);
 	ck_assert(none.words == 0 && !*none.first);
+	muster_wrong_add(&none, &report, UINT64_C(0x100000000)); /* of a second range, which begins there */
+	ck_assert_str_eq(none.first, "offset 0x100000648: expected 0x0, read 0xffffffffffffffff");
 }
 END_TEST
 
