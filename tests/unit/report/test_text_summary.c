@@ -104,6 +104,8 @@ static const char *const whole =
 	"all-reduce busbw, 512 MiB   229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
 	"all-reduce busbw, 8 GiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
 	"\n"
+	"ranks: exchanges, products and steps of 15 ranks are within 2 % of each other\n"
+	"\n"
 	"51 results: 10 passed, 33 recorded only (no threshold), 2 warned, 2 failed, 1 inconclusive, 2 blocked, 1 not "
 	"applicable\n"
 	"\n";
