@@ -1,7 +1,7 @@
 /* gpu_load.c - the GPU at work, with all GPUs of the node at once: every byte of its memory, and products of matrices
  *
- * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the ring
- * and the probes after it may need is free again before the ring starts.
+ * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the
+ * ring and the probes after it may need is free again before the ring starts.
  */
 #include "probes/gpu_load/load.h"
 
