@@ -9,6 +9,8 @@
 
 extern const struct muster_probe muster_probe_launch;
 
+static const char *const derived[] = { "job.rack_order",
+	NULL }; /* from several nodes together, at the end of the run */
 static struct probe_fake *context;
 static int nvml_gpus; /* -1: there is no NVML; -2: it cannot count */
 
@@ -74,7 +76,7 @@ START_TEST(a_rank_of_srun_agrees_with_mpi)
 {
 	start_by_srun();
 	measure();
-	fake_complete(context, NULL);
+	fake_complete(context, derived);
 	ck_assert_str_eq(context->steps, "NVML: count the GPUs\n");
 	ck_assert_str_eq(fake_reason(context, "rank.cuda_visible_devices", NULL), "CUDA_VISIBLE_DEVICES is not set");
 	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
@@ -167,7 +169,7 @@ START_TEST(slurms_variables_count_only_when_srun_started_the_process)
 			unsetenv(change[0]);
 	}
 	measure();
-	fake_complete(context, NULL);
+	fake_complete(context, derived);
 	static const char *const nulls[] = { "rank.slurm_ntasks", "rank.slurm_procid", "rank.slurm_localid",
 		"rank.mpi_as_slurm", "node.slurm_tasks_per_node" };
 	for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
@@ -298,7 +300,7 @@ START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
 	nvml_missing = nvml_gpus == -1;
 	fake_gpu(context, "0001:00:00.0", node_gpus[_i].uuid);
 	measure();
-	fake_complete(context, NULL);
+	fake_complete(context, derived);
 	if (strcmp(node_gpus[_i].same, "true") == 0 || strcmp(node_gpus[_i].same, "false") == 0)
 		ck_assert_int_eq(
 			fake_boolean(context, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
@@ -335,7 +337,7 @@ START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
 	if (addresses[_i].node)
 		setenv("SLURMD_NODENAME", addresses[_i].node, 1);
 	measure();
-	fake_complete(context, NULL);
+	fake_complete(context, derived);
 	if (addresses[_i].place)
 		ck_assert_str_eq(fake_string(context, "node.slurm_topology", NULL), addresses[_i].place);
 	else
