@@ -44,6 +44,8 @@ class Machine:
         checks = json.loads(ask(muster, "skus", sku, "--json").stdout)["checks"]
         self.judged = {check["metric"] for check in checks if check["calibrated"]}  # by thresholds of their own
         self.gpus = node["gpus"]
+        self.rack = self.gpus[0]["fabric_cluster"].strip("0-") != ""  # NVLink goes on to other nodes
+        self.joined = self.gpus[0]["nvlink_group"] >= len(self.gpus) > 1  # all GPUs of the node, by NVLink
         self.ports = [port["device"] for port in node["ports"] if port["link_layer"] == "InfiniBand"]
 
 
@@ -132,6 +134,49 @@ class Draw:
         healthy = self.machine.gpus[index][f"{way}_gbps"]
         return Fault(f"{way}-slow@node{node}/gpu{index}={healthy * share:.4g}", rf"copy\.{way}.*", node, gpu=bus)
 
+    def traffic(self):
+        """Exchanges are measured: not by quick, and only where there are two ranks."""
+        return self.profile != "quick" and len(self.machine.gpus) * self.nodes > 1
+
+    def edge_slow(self):
+        """Of two GPUs that were paired with each other alone nobody knows which one it is."""
+        if not self.traffic() or not self.machine.joined:
+            return None
+        fault = self.of_gpu("edge-slow", r"pairs\..*|ring\..*", "=20").with_(ring=True)
+        return fault.with_(place={}) if len(self.machine.gpus) == 2 else fault
+
+    def rail_slow(self):
+        """Two nodes: one of the two adapters, nobody knows which one."""
+        if not self.traffic() or not self.machine.ports or self.nodes < 2 or self.machine.rack:
+            return None
+        fault = self.of_port("rail-slow", r"pairs\..*|ring\..*", "=2").with_(ring=True, may_be_job=self.nodes == 2)
+        fault.place = {}  # a report has the port's number too
+        if self.nodes == 2:
+            fault.nodes = {1, 2}
+        return fault
+
+    def link_slow(self):
+        """A GPU and the next one of its node."""
+        if not self.traffic() or not self.machine.joined:
+            return None
+        node, index, _, _ = self.gpu()
+        peer = (index + 1) % len(self.machine.gpus)
+        return Fault(f"link-slow@node{node}/gpu{index}=gpu{peer}:20", r"pairs\..*", node).with_(ring=True)
+
+    def exchange(self, kind, checks, value=""):
+        """The rank's exchanges, with GPUs of its node and other nodes. Its partner may be named where it has no other."""
+        if not self.traffic():
+            return None
+        fault = self.of_rank(kind, checks, value).with_(ring=True, may_be_job=True, status=BAD)
+        if len(self.machine.gpus) == 1 or (kind == "nccl-hang" and value != "=exchange"):
+            fault.nodes = set(range(1, self.nodes + 1))
+            fault.node = None
+        return fault
+
+    def logged(self, kind, checks, value=""):
+        """A line of the kernel's log that is old enough to be from before the job, and young enough to count."""
+        return self.of_node(kind, checks, value).with_(status=BAD)
+
     def differs(self, kind, checks, value="", ring=False):
         """Nodes are compared with each other: of two nobody knows which one is right, and one alone shows nothing."""
         if self.nodes == 1:
@@ -145,8 +190,13 @@ class Draw:
         """On one node the collective names nobody; of two nodes the faulty one is not always known."""
         if len(self.machine.gpus) * self.nodes < 2:
             return None
-        fault = self.of_rank(kind, r"ring\..*|probe\.nccl_allreduce", value)
-        return fault.with_(ring=True, may_be_job=self.nodes <= 2)
+        fault = self.of_rank(kind, r"ring\..*|pairs\..*|probe\.nccl_allreduce", value)
+        unnamed = kind == "nccl-slow" and not self.names_slow()
+        return fault.with_(ring=True, may_be_job=self.nodes <= 2 or unnamed)
+
+    def names_slow(self):
+        """Exchanges say which part makes a ring slow: where they are measured, over RDMA or NVLink."""
+        return self.traffic() and bool(self.machine.ports or self.machine.joined)
 
     def between_nodes(self, kind):
         """net-bad, link-bad and cut."""
@@ -155,9 +205,11 @@ class Draw:
         how = self.rng.choice(("error", "hang", "slow"))
         node, other = self.rng.sample(range(1, self.nodes + 1), 2)
         if kind == "net-bad":
-            return Fault(f"net-bad@node{node}={how}", r"ring\..*", node).with_(ring=True, may_be_job=self.nodes == 2)
+            unnamed = how == "slow" and not (self.names_slow() and self.machine.ports)
+            return Fault(f"net-bad@node{node}={how}", r"ring\..*|pairs\..*", node).with_(
+                ring=True, may_be_job=self.nodes == 2 or unnamed)
         if kind == "link-bad":
-            return Fault(f"link-bad@node{node}={other}:{how}", r"ring\.(link|\w*nodes?\..*|many\..*|rack.*|\w+)").with_(
+            return Fault(f"link-bad@node{node}={other}:{how}", r"pairs\..*|ring\.(link|\w*nodes?\..*|many\..*|rack.*|\w+)").with_(
                 ring=True)
         node = min(node, self.nodes - 1)
         alone = {1} if node == 1 else set()
@@ -219,12 +271,37 @@ class Draw:
             "dies": self.dies,
             "nccl-slow": lambda: self.ring("nccl-slow", f"={slow}"),
             "nccl-hang": lambda: self.ring("nccl-hang", self.rng.choice(("=init", "=reduce"))),
+            "nccl-hang-in-traffic": lambda: self.exchange("nccl-hang", r"probe\..*|pairs\..*|collectives\..*|step\..*",
+                                                          self.rng.choice(("=exchange", "=alltoall", "=step"))),
+            "exchange-wrong": lambda: self.exchange("exchange-wrong", r"pairs\.wrong|collectives\..*"),
+            "edge-slow": self.edge_slow,
+            "rail-slow": self.rail_slow,
+            "link-slow": self.link_slow,
+            "xid": lambda: self.of_gpu("xid", r"history\..*", self.rng.choice(("=79:5m", "=94:1h", "=48:20m"))),
+            "sxid": lambda: self.logged("sxid", r"history\..*", "=20034:5m") if self.machine.joined else None,
+            "aer": lambda: self.logged("aer", r"history\..*", "=fatal:5m"),
+            "flap": lambda: self.logged("flap", r"history\..*", "=10m") if self.machine.ports else None,
+            "oom": lambda: self.logged("oom", r"history\..*", "=5m"),
+            "read-only": lambda: self.logged("read-only", r"history\..*", "=5m"),
+            "acs": lambda: self.of_node("acs", r"host\.acs"),
+            "busy": lambda: self.of_gpu("busy", r"gpu\.stranger.*") if self.answers("nvmlDeviceGetUtilizationRates") else None,
+            "nvlink-errors": lambda: self.of_gpu("nvlink-errors", r"gpu\.nvlink.*", self.rng.choice(
+                ("=recovery:3", "=replay:500"))) if gpu["nvlinks"] else None,
+            "pcie-replays": lambda: self.of_gpu("pcie-replays", r"gpu\.pcie.*", "=100000")
+            if self.answers("nvmlDeviceGetPcieReplayCounter") else None,
+            "recovery-action": lambda: self.of_gpu("recovery-action", r"gpu\.recovery.*", "=gpu-reset")
+            if gpu["virtualization"] != "vgpu" else None,
+            "sram-threshold": lambda: self.of_gpu("sram-threshold", r"gpu\.sram.*")
+            if self.answers("nvmlDeviceGetTotalEccErrors") else None,
             "nccl-wrong-sum": lambda: self.ring("nccl-wrong-sum"),
             "nccl-async-error": lambda: self.ring("nccl-async-error"),
             "net-bad": lambda: self.between_nodes("net-bad"),
             "link-bad": lambda: self.between_nodes("link-bad"),
             "cut": lambda: self.between_nodes("cut"),
         }
+
+    def answers(self, function):
+        return function not in self.machine.gpus[0]["unsupported"]
 
     def duplicate(self):
         """The rank takes the GPU of the rank before it, on the same node."""
