@@ -6,6 +6,7 @@
 #include "model/share.h"
 #include "muster/probe.h"
 
+#include "report/slowest.h"
 #include "report/text_summary.h"
 #include "slurm/placement.h"
 #include "report/print_escaped.h"
@@ -97,6 +98,25 @@ static void put_figures(FILE *out, const struct muster_report *report)
 	}
 }
 
+/* Where ranks differ. */
+static void put_slowest(FILE *out, const struct muster_report *report)
+{
+	struct muster_slowest slowest[MUSTER_SLOWEST_FIGURES];
+	size_t count = muster_slowest_find(report->run, slowest);
+	bool first = true;
+	for (size_t i = 0; i < count; i++) {
+		if (slowest[i].slow == 0)
+			continue;
+		if (first)
+			fputs("\n| slowest ranks by | unit | slowest first |\n|---|---|---|\n", out);
+		first = false;
+		char *ranks = muster_slowest_text(&slowest[i]);
+		const char *const cells[] = { slowest[i].title, slowest[i].unit, ranks };
+		put_row(out, cells, sizeof cells / sizeof *cells);
+		free(ranks);
+	}
+}
+
 /* What could not be evaluated, and the first finding of each cause. */
 static void put_blocked(FILE *out, const struct muster_report *report)
 {
@@ -171,4 +191,5 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 	put_blocked(out, report);
 	put_placement(out, report);
 	put_figures(out, report);
+	put_slowest(out, report);
 }

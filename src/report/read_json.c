@@ -58,7 +58,7 @@ static int read_sku(struct muster_json_reader *r, void *into, const struct muste
 	return 0;
 }
 
-enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, FINDINGS, CHECKS, RUN, COUNT };
+enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, SLOWEST, FINDINGS, CHECKS, RUN, COUNT };
 
 #define UNREAD(type_)                                                                                                  \
 	.type = MUSTER_FIELD_JSON, .types = MUSTER_JSON_BIT(MUSTER_JSON_##type_),                                      \
@@ -73,6 +73,7 @@ static const struct muster_field fields[COUNT] = {
 	[STRICT] = { .key = "strict", UNREAD(BOOLEAN) },
 	[SKU] = { .key = "sku", .read = read_sku, .optional = true },
 	[SUMMARY] = { .key = "summary", UNREAD(OBJECT) },
+	[SLOWEST] = { .key = "slowest", UNREAD(OBJECT) },
 	[FINDINGS] = { .key = "findings", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
 	[CHECKS] = { .key = "checks", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
 	[RUN] = { .key = "run" },
@@ -103,7 +104,7 @@ static int read_report(struct report_reader *reader, struct muster_json_part who
 	int rc = muster_run_read(&reader->run, parts[RUN]);
 	r->at = NULL;
 	for (size_t i = VERDICT; i < RUN && rc == 0; i++)
-		if (reader->judged && !parts[i].text)
+		if (reader->judged && i != SLOWEST && !parts[i].text)
 			rc = muster_json_reader_fail(r,
 				"the key \"%s\" is missing: this run has not been evaluated yet (use muster check "
 				"--report FILE)",

@@ -4,25 +4,34 @@
  */
 #include "report/slowest.h"
 
+#include "muster/arena.h"
 #include "muster/probe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
-	const char *title, *metric, *kind; /* kind: the label's value; NULL for any */
-	bool less;                         /* the lower, the slower */
+	const char *title, *key, *metric, *kind; /* kind: the label's value; NULL for any */
+	bool less;                               /* the lower, the slower */
 } figures[MUSTER_SLOWEST_FIGURES] = {
-	{ "exchange within the node", "pair.exchange_gbps", "edge", true },
-	{ "exchange with the next node", "pair.exchange_gbps", "rail", true },
-	{ "products of a step, alone", "rank.compute_ms", NULL, false },
-	{ "step, median", "rank.step_p50_ms", NULL, false },
-	{ "step, 99th percentile", "rank.step_p99_ms", NULL, false },
-	{ "all-reduce, 99th percentile", "rank.allreduce_p99_us", NULL, false },
+	{ "exchange within the node", "pair.exchange_gbps.edge", "pair.exchange_gbps", "edge", true },
+	{ "exchange with the next node", "pair.exchange_gbps.rail", "pair.exchange_gbps", "rail", true },
+	{ "products of a step, alone", "rank.compute_ms", "rank.compute_ms", NULL, false },
+	{ "step, median", "rank.step_p50_ms", "rank.step_p50_ms", NULL, false },
+	{ "step, 99th percentile", "rank.step_p99_ms", "rank.step_p99_ms", NULL, false },
+	{ "all-reduce, 99th percentile", "rank.allreduce_p99_us", "rank.allreduce_p99_us", NULL, false },
 };
+
+#define SPREAD_SHOWN 0.02 /* a rank that is slower by less is as fast as the fastest one */
 
 static bool is_slower(size_t figure, double a, double b)
 {
 	return figures[figure].less ? a < b : a > b;
+}
+
+static bool is_slow(size_t figure, double value, double fastest)
+{
+	return (figures[figure].less ? fastest / value : value / fastest) > 1 + SPREAD_SHOWN;
 }
 
 /* The rank's slowest value of a figure. False when it has none. */
@@ -57,21 +66,21 @@ static void take(struct muster_slowest *slowest, size_t figure, struct muster_sl
 static void find_figure(const struct muster_run *run, size_t figure, struct muster_slowest *ret)
 {
 	const struct muster_metric *metric = muster_metric_find(figures[figure].metric);
-	double fastest = 0, value = 0;
-	*ret = (struct muster_slowest){ .title = figures[figure].title, .unit = metric->unit };
+	double value = 0;
+	*ret = (struct muster_slowest){
+		.title = figures[figure].title, .key = figures[figure].key, .unit = metric->unit
+	};
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
 			if (!find_value(rank, metric, figure, &value))
 				continue;
-			fastest = ret->all == 0 || is_slower(figure, fastest, value) ? value : fastest;
+			ret->fastest = ret->all == 0 || is_slower(figure, ret->fastest, value) ? value : ret->fastest;
 			ret->all++;
 			take(ret, figure, (struct muster_slow_rank){ &run->nodes[n], rank, value });
 		}
-	if (ret->all > 0) {
-		double slow = ret->ranks[0].value;
-		ret->spread = figures[figure].less ? fastest / slow - 1 : slow / fastest - 1;
-	}
+	while (ret->slow < ret->count && is_slow(figure, ret->ranks[ret->slow].value, ret->fastest))
+		ret->slow++;
 }
 
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES])
@@ -82,4 +91,22 @@ size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest r
 		count += ret[count].all > 1;
 	}
 	return count;
+}
+
+char *muster_slowest_text(const struct muster_slowest *slowest)
+{
+	char value[64];
+	char *text = muster_asprintf("%s", "");
+	for (size_t i = 0; i < slowest->slow; i++) {
+		const struct muster_slow_rank *slow = &slowest->ranks[i];
+		char *longer = muster_asprintf("%s%s rank %d (%s), ", text,
+			muster_value_text(muster_number(slow->value), value, sizeof value), slow->rank->rank,
+			slow->node->name);
+		free(text);
+		text = longer;
+	}
+	char *whole = muster_asprintf(
+		"%sfastest %s", text, muster_value_text(muster_number(slowest->fastest), value, sizeof value));
+	free(text);
+	return whole;
 }

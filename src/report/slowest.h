@@ -14,13 +14,20 @@ struct muster_slow_rank {
 
 struct muster_slowest {
 	const char *title, *unit;
+	const char *key; /* in the JSON report: the metric, for an exchange with its kind behind it */
 	struct muster_slow_rank ranks[MUSTER_SLOWEST_SHOWN]; /* the slowest one first */
 	size_t count;
-	size_t all;    /* ranks that have a value */
-	double spread; /* how much slower the slowest one is than the fastest one; 0.1 is 10 % */
+	size_t all;  /* ranks that have a value */
+	size_t slow; /* of those shown, ranks that are more than 2 % slower than the fastest one: 0 where none differs
+		      */
+	double fastest;
 };
 
 /* Figures that at least two ranks have. Returns how many. The ranks are the run's. O(n). */
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES]);
+
+/* The slow ones: "16 rank 1 (gpu-1), 15 rank 6 (gpu-1), fastest 10"; malloc'd. Names of nodes are as the machine gave
+ * them. */
+char *muster_slowest_text(const struct muster_slowest *slowest);
 
 #endif

@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "model/run_json.h"
 #include "report/read_findings.h"
+#include "report/slowest.h"
 #include "model/limits.h"
 
 #include <errno.h>
@@ -52,6 +53,34 @@ static void write_missing_ranks(struct muster_json_writer *w, const struct muste
 	muster_json_writer_line_end(w, saved);
 }
 
+static void write_slow_rank(struct muster_json_writer *w, const struct muster_slow_rank *slow)
+{
+	muster_json_writer_object(w);
+	muster_json_writer_pair(w, "rank", muster_number(slow->rank->rank));
+	muster_json_writer_text(w, "node", slow->node->name);
+	muster_json_writer_text(w, "gpu", slow->rank->gpu);
+	muster_json_writer_pair(w, "value", muster_number(slow->value));
+	muster_json_writer_object_end(w);
+}
+
+static void write_slowest(struct muster_json_writer *w, const struct muster_run *run)
+{
+	struct muster_slowest slowest[MUSTER_SLOWEST_FIGURES];
+	size_t count = muster_slowest_find(run, slowest);
+	if (count == 0)
+		return;
+	muster_json_writer_object_of(w, "slowest");
+	for (size_t i = 0; i < count; i++) {
+		muster_json_writer_array_of(w, slowest[i].key);
+		int saved = muster_json_writer_line_begin(w);
+		for (size_t j = 0; j < slowest[i].count; j++)
+			write_slow_rank(w, &slowest[i].ranks[j]);
+		muster_json_writer_line_end(w, saved);
+		muster_json_writer_array_end(w);
+	}
+	muster_json_writer_object_end(w);
+}
+
 static void write_report(struct muster_json_writer *w, const struct muster_report *report)
 {
 	muster_json_writer_object(w);
@@ -78,6 +107,8 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 	muster_object_write(w, &muster_counts_type, report->count);
 	muster_json_writer_line_end(w, saved);
 	muster_json_writer_object_end(w);
+
+	write_slowest(w, report->run);
 
 	muster_json_writer_array_of(w, "findings");
 	for (size_t i = 0; i < report->finding_count; i++)

@@ -80,11 +80,14 @@ static const struct {
 	{ "{'schema_version': '1', 'run': {}}", "$.schema_version: a number is needed, found \"1\"" },
 	{ "{'schema_version': 1.5, 'run': {}}",
 		"$.schema_version: a whole number from 1 to 1048576 is needed, found 1.5" },
-	{ "{'schema_version': 1, 'run': {}, 'x': 1}", "$.x: unknown key, allowed are schema_version, muster, verdict, "
-						      "simulated, strict, sku, summary, findings, checks, run" },
+	{ "{'schema_version': 1, 'run': {}, 'x': 1}",
+		"$.x: unknown key, allowed are schema_version, muster, verdict, "
+		"simulated, strict, sku, summary, slowest, findings, checks, run" },
 	{ "{'schema_version': 1, 'run': {}, 'run': {}}", "$: the key \"run\" occurs twice in one object" },
 	{ "{'schema_version': 1, 'verdict': 7, 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",
 		"$.verdict: a string is needed, found 7" },
+	{ "{'schema_version': 1, 'slowest': [], 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",
+		"$.slowest: an object is needed, found an array" },
 	{ "{'schema_version': 1, 'findings': [{}, 1], 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",
 		"$.findings[1]: an object is needed, found 1" },
 	{ "{'schema_version': 1, 'summary': {'a' 1}, 'run': {'job': " JOB ", 'nodes': [" NODE("", TWO_RANKS) "]}}",

@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "run_text.h"
 
+#include "muster/report.h"
 #include "report/slowest.h"
 #include "report/text_summary.h"
 
@@ -19,11 +20,14 @@ static const struct {
 	{ MS("0", "10") MS("1", "16") MS("2", "11") MS("3", "12") MS("4", "13") MS("5", "14") MS("6", "15"),
 		"\nslowest ranks\n  products of a step, alone, ms: 16 rank 1 (a), 15 rank 6 (a), 14 rank 5 (a), 13 "
 		"rank 4 "
-		"(a), 12 rank 3 (a)\n" },
+		"(a), 12 rank 3 (a), fastest 10\n" },
+	/* one that is as fast as the fastest one is not slow */
+	{ MS("0", "10") MS("1", "10.3") MS("2", "10.1"),
+		"\nslowest ranks\n  products of a step, alone, ms: 10.3 rank 1 (a), fastest 10\n" },
 	/* of several exchanges the slowest one; a lower rate is slower; kinds by themselves */
 	{ EX("0", "edge", "200") EX("0", "edge", "90") EX("1", "edge", "100") EX("0", "rail", "40")
 			EX("1", "rail", "40.1") MS("0", "5") MS("1", "5"),
-		"\nslowest ranks\n  exchange within the node, GB/s: 90 rank 0 (a), 100 rank 1 (a)\n" },
+		"\nslowest ranks\n  exchange within the node, GB/s: 90 rank 0 (a), fastest 100\n" },
 };
 
 START_TEST(the_slowest_ranks_are_named_where_ranks_differ)
@@ -43,9 +47,63 @@ START_TEST(the_slowest_ranks_are_named_where_ranks_differ)
 }
 END_TEST
 
+/* Beside the summary, for other programs; nothing where no two ranks have a value. */
+START_TEST(the_json_report_has_the_slowest_ranks)
+{
+	static const char runs[2][256] = {
+		"a/0 = g u\n" EX("0", "rail", "20") EX("1", "rail", "10") MS("1", "8") MS("0", "8"),
+		MS("0", "8") "a/1 rank.mpi_size 2\n",
+	};
+	static const char expected[] = "\"slowest\": {\n"
+				       "    \"pair.exchange_gbps.rail\": [\n"
+				       "      {\"rank\": 1, \"node\": \"a\", \"value\": 10},\n"
+				       "      {\"rank\": 0, \"node\": \"a\", \"gpu\": \"g\", \"value\": 20}\n    ],\n"
+				       "    \"rank.compute_ms\": [\n"
+				       "      {\"rank\": 0, \"node\": \"a\", \"gpu\": \"g\", \"value\": 8},\n"
+				       "      {\"rank\": 1, \"node\": \"a\", \"value\": 8}\n    ]\n  },\n";
+	struct muster_run run;
+	struct muster_error err;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	run_text(&run, runs[_i]);
+	const struct muster_report report = { .run = &run };
+	ck_assert_int_eq(muster_report_print_json(&report, out, &err), 0);
+	fclose(out);
+	const char *slowest = strstr(text, "\"slowest\"");
+	if (_i == 0)
+		ck_assert_msg(slowest && strncmp(slowest, expected, strlen(expected)) == 0, "%s", text);
+	else
+		ck_assert_msg(!slowest, "%s", text);
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
+START_TEST(markdown_has_a_row_for_each_figure_in_which_ranks_differ)
+{
+	struct muster_run run;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	run_text(&run, MS("0", "10") MS("1", "16") "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms 5\n");
+	const struct muster_report report = { .run = &run };
+	muster_report_print_markdown(&report, out);
+	fclose(out);
+	const char *table = strstr(text, "\n| slowest");
+	ck_assert_msg(table, "%s", text);
+	ck_assert_str_eq(table, "\n| slowest ranks by | unit | slowest first |\n|---|---|---|\n"
+				"| products of a step, alone | ms | 16 rank 1 \\(a\\), fastest 10 |\n");
+	free(text);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("slowest");
 	tcase_add_loop_test(tc, the_slowest_ranks_are_named_where_ranks_differ, 0, LENGTH(cases));
+	tcase_add_loop_test(tc, the_json_report_has_the_slowest_ranks, 0, 2);
+	tcase_add_test(tc, markdown_has_a_row_for_each_figure_in_which_ranks_differ);
 	return check_main(tc);
 }
